@@ -42,7 +42,7 @@ export default defineConfig({
     // these busy. So no test may count on being alone: what is told apart by time lies seconds apart.
     maxWorkers: Math.min(8, Math.max(2, Math.ceil(1.5 * availableParallelism()))),
     allowOnly: false,
-    sequence: { sequencer: SlowFirst, groupOrder: 1 },
+    sequence: { sequencer: SlowFirst, groupOrder: 2 },
     reporters: report === undefined ? ['default'] : ['default', 'json'],
     ...(report === undefined ? {} : { outputFile: { json: report } }),
     // In this order, that of their names: what comes last is quick and fills all workers to the end.
@@ -53,7 +53,7 @@ export default defineConfig({
           name: 'e2e, demanding',
           include: extent === 'long' ? demanding.filter((file) => long.includes(file)) : demanding,
           exclude: extent === 'whole' ? long : [],
-          maxWorkers: Math.min(4, availableParallelism()),
+          maxWorkers: Math.min(6, Math.ceil(1.5 * availableParallelism())),
           sequence: { groupOrder: 0 },
         },
       },
@@ -63,6 +63,8 @@ export default defineConfig({
           name: 'e2e',
           include: extent === 'long' ? long : ['test/e2e/**/*.test.ts'],
           exclude: extent === 'whole' ? [...long, ...demanding] : demanding,
+          maxWorkers: Math.min(10, Math.ceil(2.5 * availableParallelism())),
+          sequence: { groupOrder: 1 },
         },
       },
       ...(extent === 'long'

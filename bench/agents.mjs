@@ -1,4 +1,5 @@
-// Runs of an agent with a model and a tool: by the gateway, and by the bare loop beside it, both before the same model.
+// Starts the two programs that the measures of agents compare: the gateway, and a bare loop (bare-agent.mjs).
+// Both use the same model server.
 
 import { strictEqual } from 'node:assert';
 import { join } from 'node:path';
@@ -8,9 +9,12 @@ import { signatureOf } from './signed-events.mjs';
 
 const echo = join(import.meta.dirname, 'upstreams/raw-echo.mjs');
 
-/** The model of all of them; `stepsOf` resolves with the milliseconds between the questions of a run, once that is over. */
+/**
+ * Starts the model server. `stepsOf(run)` resolves after the run with the milliseconds between model
+ * requests.
+ */
 export async function startModel(bench) {
-  const { url, stop } = await startListening(bench, 'model-server.mjs');
+  const { url, stop } = await startProgram(bench, 'model-server.mjs');
   return {
     url,
     stop,
@@ -20,9 +24,12 @@ export async function startModel(bench) {
   };
 }
 
-/** `ask(run, steps)` resolves once the run has begun, `ended(count)` once so many more are over. */
+/**
+ * Starts the bare loop. `ask(run, steps)` starts a run. `whenEnded(count)` resolves when `count` further runs
+ * have finished.
+ */
 export async function startBareAgent(bench, model) {
-  const { url, stop, cpuSeconds } = await startListening(bench, 'bare-agent.mjs', [`${model.url}/v1`, echo]);
+  const { url, stop, cpuSeconds } = await startProgram(bench, 'bare-agent.mjs', [`${model.url}/v1`, echo]);
   const running = [];
   return {
     stop,
@@ -30,13 +37,16 @@ export async function startBareAgent(bench, model) {
     async ask(run, steps) {
       running.push(fetch(`${url}/${run}/${steps}`, { method: 'POST' }).then((answer) => answer.text()));
     },
-    async ended() {
+    async whenEnded() {
       for (const text of await Promise.all(running.splice(0))) strictEqual(text, 'That is all.');
     },
   };
 }
 
-/** The same of a gateway; `policy` is that of its agent, `options` are those of startGateway. */
+/**
+ * Starts a gateway with the same interface. `policy` is the policy of the agent; `options` are passed to
+ * startGateway.
+ */
 export async function startAgentGateway(bench, model, policy = {}, options = {}) {
   const gateway = await startHandling(
     bench,
@@ -72,11 +82,11 @@ export async function startAgentGateway(bench, model, policy = {}, options = {})
       if (!answer.ok) throw new Error(`status ${answer.status}: ${await answer.text()}`);
       await answer.text();
     },
-    ended: gateway.settled,
+    whenEnded: gateway.whenHandled,
   };
 }
 
-async function startListening(bench, file, args = []) {
+async function startProgram(bench, file, args = []) {
   const started = startProcess(
     bench.makeFolder(),
     process.execPath,

@@ -1,6 +1,6 @@
-// Preloaded (--import) into a gateway whose allocations are asked for: what it allocated, by place, with what is
-// garbage again; Node's own --heap-prof knows only what is still in use. Written to the folder named by PROFILE_DIR when
-// the process ends.
+// Preloaded (--import) into a gateway to profile allocations by location, including objects that were
+// collected;
+// --heap-prof of Node reports only live objects. Writes the profile to PROFILE_DIR on exit.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector';

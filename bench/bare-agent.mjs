@@ -1,5 +1,7 @@
-// The least that an agent with tools can be: a loop of `ai` around a model and an MCP server at stdio, which keeps nothing.
-// `bare-agent.mjs MODEL_URL SERVER`; POST /RUN/STEPS answers when that run has its answer.
+// Baseline for the measures of agents: a minimal loop with the package `ai`, a model and a stdio MCP server.
+// It stores nothing.
+//
+// bare-agent.mjs MODEL_URL SERVER      POST /RUN/STEPS responds when the run has finished
 
 import { createServer } from 'node:http';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
@@ -23,11 +25,11 @@ const tools = Object.fromEntries(
 
 const server = createServer(async (request, response) => {
   const [, run, steps] = request.url.split('/');
-  response.end(await answered(`run-${run}-steps-${steps}`));
+  response.end(await runAgent(`run-${run}-steps-${steps}`));
 });
 server.listen(0, '127.0.0.1', () => console.log(`listening at ${server.address().port}`));
 
-async function answered(question) {
+async function runAgent(question) {
   const messages = [{ role: 'user', content: question }];
   for (;;) {
     const { fullStream, response } = streamText({ model: provider('quick'), messages, tools, maxRetries: 0 });

@@ -1,6 +1,6 @@
-// The yardstick before a remote server: the least that can stand between HTTP and HTTP, a page of uWebSockets.js and the
-// `dispatch` of undici, the cheapest client of HTTP for Node. It passes bodies on as they are: no ids, no checks, no
-// sessions, no deadlines, no errors. What a gateway costs is what it costs above this.
+// Baseline for remote servers: a minimal relay from HTTP to HTTP, with uWebSockets.js and `dispatch` of
+// undici, the cheapest HTTP client for Node. Bodies are passed on unchanged, without checks, sessions,
+// deadlines or error handling. The cost of the gateway is the difference to this relay.
 //
 // node bench/bare-http-relay.mjs PORT URL
 

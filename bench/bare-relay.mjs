@@ -1,6 +1,6 @@
-// The physical yardstick: the least that can stand between an HTTP client and a stdio server and still give each
-// client its own answer back. One page, no checks, no sessions, no deadlines, no errors; ids are replaced by numbers of
-// its own and put back. What a gateway costs is what it costs above this.
+// Baseline: a minimal relay between HTTP clients and a stdio server. It replaces request ids by numbers, to
+// send responses to the right client. No checks, sessions, deadlines or error handling. The cost of the
+// gateway is the difference to this relay.
 //
 // node bench/bare-relay.mjs PORT COMMAND [ARG…]
 
@@ -16,7 +16,7 @@ let partial = '';
 
 child.stdout.setEncoding('latin1').on('data', (chunk) => {
   partial += chunk;
-  // What has no line end yet is only put together, not copied: a large answer comes in a hundred pieces.
+  // Splits only when a line is complete, because a large response arrives in about a hundred chunks.
   if (!chunk.includes('\n')) return;
   const lines = partial.split('\n');
   partial = lines.pop();
@@ -32,7 +32,7 @@ child.stdout.setEncoding('latin1').on('data', (chunk) => {
   }
 });
 
-/** Where the first "id" stands, and its raw text. */
+/** Returns the position and the raw text of the first "id". */
 function idIn(text) {
   const start = text.indexOf('"id":') + 5;
   let end = start;

@@ -1,7 +1,7 @@
-// The ceiling of the measure of signed events: the same HTTP server, which verifies an event, parses it and answers, and
-// nothing else. Nothing is kept, matched or handled; what the gateway costs is what it costs above this.
+// Upper limit for the measure `events`: the HTTP server of the gateway verifies and parses an event and
+// responds, but does not store or handle it. The cost of the gateway is the difference.
 //
-// node bench/bare-webhook.mjs SECRET      writes its port to stdout
+// node bench/bare-webhook.mjs SECRET      prints the port
 
 import { App, us_socket_local_port } from 'uWebSockets.js';
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -14,17 +14,17 @@ App()
     res.end(String(handled));
   })
   .post('/*', (res, req) => {
-    const given = Buffer.from(req.getHeader('x-hub-signature-256').slice('sha256='.length), 'hex');
+    const signature = Buffer.from(req.getHeader('x-hub-signature-256').slice('sha256='.length), 'hex');
     let body;
     res.onAborted(() => {});
     res.onData((chunk, isLast) => {
       const part = Buffer.from(chunk);
       body = body === undefined ? (isLast ? part : Buffer.from(part)) : Buffer.concat([body, part]);
       if (!isLast) return;
-      const wanted = createHmac('sha256', secret).update(body).digest();
+      const expected = createHmac('sha256', secret).update(body).digest();
       const isGenuine =
-        given.length === wanted.length &&
-        timingSafeEqual(given, wanted) &&
+        signature.length === expected.length &&
+        timingSafeEqual(signature, expected) &&
         JSON.parse(body.toString('utf8')).action === 'opened';
       if (isGenuine) handled += 1;
       res.cork(() => {

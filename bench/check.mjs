@@ -1,16 +1,15 @@
-// The pass before the load: every answer must belong to its request. A benchmark of answers that went to the wrong
-// caller would be worth nothing, and wrk looks at the status alone.
+// Correctness check before the load: responses must belong to their requests. wrk checks only the status.
 
 import { Agent, request } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import { argumentsOf, idOf } from './messages.mjs';
 
 /**
- * Sends `calls` calls, `atOnce` at a time, each with an id and arguments of its own. Throws at the first answer that is
- * not the answer to its request. Gives the number of answers that were.
+ * Sends `calls` calls with distinct ids and arguments, up to `concurrency` at a time. Throws at the first
+ * wrong response. Returns the number of calls.
  */
-export async function check({ row, url, headers, bodyOf }, { calls = 400, atOnce = 64 } = {}) {
-  const agent = new Agent({ keepAlive: true, maxSockets: atOnce });
+export async function check({ row, url, headers, bodyOf }, { calls = 400, concurrency = 64 } = {}) {
+  const agent = new Agent({ keepAlive: true, maxSockets: concurrency });
   let next = 0;
   const worker = async () => {
     while (next < calls) {
@@ -19,11 +18,11 @@ export async function check({ row, url, headers, bodyOf }, { calls = 400, atOnce
       const { status, type, text } = await post(agent, url, headers, bodyOf(n));
       const fault = faultOf(n, status, type, text);
       if (fault !== undefined)
-        throw new Error(`${row}: ${fault}; request ${bodyOf(n)}, answer ${status} ${text}`);
+        throw new Error(`${row}: ${fault}; request ${bodyOf(n)}, response ${status} ${text}`);
     }
   };
   try {
-    await Promise.all(Array.from({ length: atOnce }, worker));
+    await Promise.all(Array.from({ length: concurrency }, worker));
   } finally {
     agent.destroy();
   }
@@ -33,31 +32,32 @@ export async function check({ row, url, headers, bodyOf }, { calls = 400, atOnce
 function faultOf(n, status, type, text) {
   if (status !== 200) return 'the call failed';
   const answers = messagesIn(type, text).filter(({ method }) => method === undefined);
-  if (answers.length !== 1) return `${answers.length} answers instead of one`;
+  if (answers.length !== 1) return `${answers.length} responses instead of one`;
   return answerFault(n, answers[0]);
 }
 
-/** What is wrong with the answer of an echo to the nth call; nothing when all is well. */
+/** Returns the problem of an echo response to the nth call; undefined if it is correct. */
 export function answerFault(n, { id, result, error }) {
-  if (id !== idOf(n)) return `the answer is for ${JSON.stringify(id)}, not for ${JSON.stringify(idOf(n))}`;
-  if (result === undefined) return `the answer is an error, ${error?.message}`;
+  if (id !== idOf(n)) return `the response is for ${JSON.stringify(id)}, not for ${JSON.stringify(idOf(n))}`;
+  if (result === undefined) return `the response is an error, ${error?.message}`;
   try {
     if (isDeepStrictEqual(JSON.parse(result.content[0].text), argumentsOf(n))) return undefined;
   } catch {
-    // Not the text of an echo, so not its answer.
+    // Not an echo text.
   }
-  return 'the answer has other arguments than the request';
+  return 'the response has other arguments than the request';
 }
 
 function messagesIn(type, text) {
   if (!type.startsWith('text/event-stream')) return [JSON.parse(text)];
-  const data = text.split('\n').filter((line) => line.startsWith('data:') && line.length > 6);
+  // Some servers start a stream with an event without data.
+  const data = text.split('\n').filter((line) => line.startsWith('data:') && line.length > 'data: '.length);
   return data.map((line) => JSON.parse(line.slice('data:'.length)));
 }
 
 function post(agent, url, headers, body) {
-  return new Promise((done, reject) => {
-    const sent = request(
+  return new Promise((resolve, reject) => {
+    const outgoing = request(
       url,
       {
         method: 'POST',
@@ -75,13 +75,13 @@ function post(agent, url, headers, body) {
           text += chunk;
         });
         answer.once('end', () =>
-          done({ status: answer.statusCode, type: answer.headers['content-type'] ?? '', text }),
+          resolve({ status: answer.statusCode, type: answer.headers['content-type'] ?? '', text }),
         );
         answer.once('error', reject);
       },
     );
-    sent.once('timeout', () => sent.destroy(new Error(`no answer in 30 s to ${body}`)));
-    sent.once('error', reject);
-    sent.end(body);
+    outgoing.once('timeout', () => outgoing.destroy(new Error(`no response in 30 s to ${body}`)));
+    outgoing.once('error', reject);
+    outgoing.end(body);
   });
 }

@@ -1,4 +1,4 @@
-// One gateway process of ours, on a configuration of its own in a folder of its own.
+// Starts the measured gateway as a process, with a configuration of the measure in a temporary folder.
 
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -9,9 +9,9 @@ import { startProcess, until } from './processes.mjs';
 const probe = pathToFileURL(join(import.meta.dirname, 'process-probe.mjs')).href;
 
 /**
- * Starts dist/main.js on 127.0.0.1, at a port of its own choice unless `config.listen_addr` says another, and waits
- * for /health. `servers` are catalog entries by id, `config` further fields of gateway.yaml. With `hasProbe` it can be
- * asked for its memory after a forced collection. `folder` is for a second start where a first one has run.
+ * Starts dist/main.js on 127.0.0.1, at a free port unless `config.listen_addr` is set, and waits for /health.
+ * `servers` are catalog entries by id, `config` contains further fields of gateway.yaml. `hasProbe` enables
+ * `memory()`, which forces a garbage collection first. `folder` is for a restart in an existing folder.
  */
 export async function startGateway(
   bench,
@@ -49,9 +49,9 @@ export async function startGateway(
     cpuSeconds,
     rssBytes,
     async memory() {
-      const answered = once(child, 'message', { signal: AbortSignal.timeout(30_000) });
+      const response = once(child, 'message', { signal: AbortSignal.timeout(30_000) });
       child.send('memory');
-      const [{ memory }] = await answered;
+      const [{ memory }] = await response;
       return memory;
     },
   };

@@ -1,4 +1,5 @@
-// A gateway with one trigger, whose agent `nobody` answers nothing, for the measures of events.
+// Starts a gateway for the event measures: with a trigger `events`, and a scripted agent `nobody` that
+// returns an empty answer.
 
 import { strictEqual } from 'node:assert';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -8,8 +9,8 @@ import { startGateway } from './gateway.mjs';
 import { secret } from './signed-events.mjs';
 
 /**
- * `spec` is of the trigger; its secret is `${WEBHOOK_SECRET}`. `script` is of `nobody`, `agents` are specs of further ones by name,
- * `options` those of startGateway.
+ * `spec` is the spec of the trigger, with the secret `${WEBHOOK_SECRET}`. `script` contains the answers of
+ * `nobody`. `agents` are specs of further agents by name. `options` are passed to startGateway.
  */
 export async function startHandling(
   bench,
@@ -18,10 +19,10 @@ export async function startHandling(
 ) {
   const { folder = bench.makeFolder() } = options;
   const write = (kind, name, of) => {
-    const place = join(folder, `${kind.toLowerCase()}s`);
-    mkdirSync(place, { recursive: true });
+    const directory = join(folder, `${kind.toLowerCase()}s`);
+    mkdirSync(directory, { recursive: true });
     const resource = { apiVersion: 'example.com/v1', kind, metadata: { name }, spec: of };
-    writeFileSync(join(place, `${name}.yaml`), JSON.stringify(resource));
+    writeFileSync(join(directory, `${name}.yaml`), JSON.stringify(resource));
   };
   write('Trigger', 'events', spec);
   const all = { nobody: { model: 'scripted:../nobody.json' }, ...agents };
@@ -39,12 +40,12 @@ export async function startHandling(
   let handled = 0;
   return {
     ...gateway,
-    /** Resolves when so many more events have been handled, and none of them failed. */
-    async settled(count) {
+    /** Resolves when `count` further events are handled. Throws if an event failed. */
+    async whenHandled(count) {
       handled += count;
       await eventually(async () => {
         const trigger = await triggerOf(gateway.url);
-        // The generator gives up the requests that are under way at its end; they are accepted all the same.
+        // The load generator aborts the last requests without counting them; the gateway handles them too.
         handled = Math.max(handled, trigger.handled);
         return trigger.handled >= handled;
       });
@@ -52,7 +53,7 @@ export async function startHandling(
   };
 }
 
-/** The record of the trigger, by the list: its own page looks at its deliveries too, which is work for the store. */
+/** Returns the record of the trigger. It is read from the list: GET /triggers/events also reads the store. */
 export async function triggerOf(url) {
   const { triggers } = await (await fetch(`${url}/triggers`)).json();
   const trigger = triggers.find(({ name }) => name === 'events');
@@ -62,10 +63,10 @@ export async function triggerOf(url) {
 
 const SETTLE_MS = 120_000;
 
-/** Asks again and again until it is so. */
-export async function eventually(isSo) {
+/** Polls until `condition` is true. */
+export async function eventually(condition) {
   const deadline = performance.now() + SETTLE_MS;
-  while (!(await isSo())) {
+  while (!(await condition())) {
     if (performance.now() > deadline) throw new Error('the events were not handled in time');
     await sleep(5);
   }

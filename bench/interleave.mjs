@@ -1,25 +1,25 @@
-// The rounds of a measure under load: first every target is checked and warmed up, then each round measures each
-// target in turn, so that what disturbs the machine disturbs all alike.
+// Runs a measure under load: checks and warms up all targets, then measures them alternately in each round.
+// Disturbances of the machine then affect all targets equally.
 
 const warmUp = { connections: 16, seconds: 1 };
 
 /**
- * Yields, for each round, column and target, what `samplesOf(target, column)` gives: `[{ column, value, unit }]`. The
- * targets are ended at the end, however it comes. In a smoke run only the check is made, with as many calls at once as
- * the column has connections, and its samples are the answers that were right.
+ * Yields the samples of each round, number of connections (`columns`) and target. `samplesOf(target,
+ * connections)` measures: `[{ column, value, unit }]`. Finally stops the targets, also after an error. A
+ * smoke run only checks responses, and yields the number of correct ones.
  */
 export async function* interleave(bench, targets, columns, samplesOf) {
-  const wanted = targets.filter(({ row }) => bench.isWanted(row));
+  const selected = targets.filter(({ row }) => bench.isWanted(row));
   try {
-    for (const { row, check, load } of wanted) {
+    for (const { row, check, load } of selected) {
       if (bench.isSmoke) continue;
       bench.progress(`checking ${row}`);
-      await check({ calls: 400, atOnce: 64 });
+      await check({ calls: 400, concurrency: 64 });
       await load(warmUp);
     }
     for (let round = 1; round <= bench.rounds; round += 1)
       for (const connections of columns)
-        for (const target of wanted) {
+        for (const target of selected) {
           const samples = bench.isSmoke
             ? [await smokeSample(target, connections)]
             : await samplesOf(target, connections);
@@ -31,6 +31,6 @@ export async function* interleave(bench, targets, columns, samplesOf) {
 }
 
 async function smokeSample({ check }, connections) {
-  const value = await check({ calls: 3 * connections, atOnce: connections });
+  const value = await check({ calls: 3 * connections, concurrency: connections });
   return { column: `answers at ${connections}`, value, unit: 'answers' };
 }

@@ -1,5 +1,5 @@
-// One run of wrk, a load generator outside Node that is much cheaper than what it measures. Its Lua script sends the
-// given bodies in turn, so that no two calls in flight have the same id and nothing can be answered from a cache.
+// Runs wrk, a load generator that uses much less processor time than the measured program. A Lua script sends
+// different bodies in rotation: concurrent calls have different ids, and no cache can answer them.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,18 +8,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startProcess } from './processes.mjs';
 
 /**
- * Sends POSTs to `url` from `connections` at once for `seconds`; each sends its next request when its answer is there.
- * `headers` is one set of them, `bodies` are the texts to send in turn, or texts with headers of their own. `numbered` is
- * the name of a header whose value is different in each request: the given beginning and a number.
+ * Sends POST requests to `url` for `seconds` with `connections` connections, with one request at a time per
+ * connection. `bodies` are texts, or texts with additional headers (`{ body, headers }`), sent in rotation.
+ * `numbered` is a header with a different value per request: prefix and number.
  * @returns {Promise<{ callsPerSecond: number, p50Ms: number, p99Ms: number, calls: number, errors: number }>}
- *   errors: answers other than 2xx and 3xx, broken connections, and requests without an answer in 10 s.
+ * errors: responses other than 2xx and 3xx, broken connections, and requests without a response in 10 s.
  */
 export async function load(
   url,
   { connections, seconds, headers = {}, bodies, threads = 1, method = 'POST', numbered },
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'actor-gateway-wrk-'));
-  // The run may be interrupted while wrk runs, which ends this process at once.
+  // Ctrl-C exits the process without the `finally` below.
   const cleanUp = () => rmSync(folder, { recursive: true, force: true });
   process.once('exit', cleanUp);
   try {
@@ -31,9 +31,9 @@ export async function load(
       throw new Error('the benchmark needs wrk, a load generator: apt-get install wrk (Debian, Ubuntu)');
     const deadline = sleep((seconds + 30) * 1000, undefined, { ref: false });
     await Promise.race([wrk.exited, deadline.then(wrk.stop)]);
-    const found = /^RESULT (.*)$/m.exec(wrk.log());
-    if (found === null) throw new Error(`wrk gave no result:\n${wrk.log()}`);
-    const [calls, durationUs, p50Us, p99Us, errors] = found[1].split(' ').map(Number);
+    const match = /^RESULT (.*)$/m.exec(wrk.log());
+    if (match === null) throw new Error(`wrk printed no result:\n${wrk.log()}`);
+    const [calls, durationUs, p50Us, p99Us, errors] = match[1].split(' ').map(Number);
     return {
       callsPerSecond: (calls - errors) / (durationUs / 1e6),
       p50Ms: p50Us / 1000,
@@ -47,14 +47,17 @@ export async function load(
   }
 }
 
-// Requests are put together once, before the load begins: a request then costs the generator one table look-up.
+// Returns the Lua script. Requests are assembled before the load starts, so that sending costs only a table
+// lookup.
 function luaOf(method, headers, bodies, numbered) {
-  const own = bodies.map((each) => (typeof each === 'string' ? { body: each } : each));
-  const rows = own.map(({ body, headers: more = {} }) => {
-    const given = { 'Content-Type': 'application/json', ...headers, ...more };
-    if (numbered !== undefined) given[numbered.header] = PLACE;
-    const pairs = Object.entries(given).map(([name, value]) => `[${quoted(name)}] = ${quoted(value)}`);
-    return `{ ${quoted(body)}, { ${pairs.join(', ')} } }`;
+  const entries = bodies.map((each) => (typeof each === 'string' ? { body: each } : each));
+  const rows = entries.map(({ body, headers: more = {} }) => {
+    const allHeaders = { 'Content-Type': 'application/json', ...headers, ...more };
+    if (numbered !== undefined) allHeaders[numbered.header] = PLACEHOLDER;
+    const pairs = Object.entries(allHeaders).map(
+      ([name, value]) => `[${luaString(name)}] = ${luaString(value)}`,
+    );
+    return `{ ${luaString(body)}, { ${pairs.join(', ')} } }`;
   });
   const request =
     numbered === undefined
@@ -68,8 +71,8 @@ local next = 0
 local count = 0
 function init()
   for at, row in ipairs(rows) do
-    local whole = wrk.format(${quoted(method)}, nil, row[2], row[1])
-    local from, to = whole:find("${PLACE}", 1, true)
+    local whole = wrk.format(${luaString(method)}, nil, row[2], row[1])
+    local from, to = whole:find("${PLACEHOLDER}", 1, true)
     requests[at] = from and { whole:sub(1, from - 1), whole:sub(to + 1) } or whole
   end
 end
@@ -86,11 +89,11 @@ end
 `;
 }
 
-/** Where the number stands until the request is sent. */
-const PLACE = 'NUMBER-OF-THE-REQUEST';
+/** Placeholder of the request number. */
+const PLACEHOLDER = 'NUMBER-OF-THE-REQUEST';
 
-/** A Lua string; every byte that is not plain ASCII is written as a number. */
-function quoted(text) {
+/** Returns a Lua string literal; bytes outside plain ASCII are escaped as numbers. */
+function luaString(text) {
   const bytes = Buffer.from(text, 'utf8').toString('latin1');
   const inside = bytes.replace(/[^ !#-[\]-~]/g, (char) => `\\${String(char.charCodeAt(0)).padStart(3, '0')}`);
   return `"${inside}"`;

@@ -1,9 +1,9 @@
-// What a start of the gateway reads of its own code: dist/main.js and what that imports, whatever happens later.
+// Size of the code that the gateway reads at startup: dist/main.js and its static imports.
 
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Bytes of it. */
+/** Returns the size in bytes of the code in the folder `dist`. */
 export function loadedCodeBytes(dist) {
   const read = new Map();
   const open = (file) => {

@@ -1,25 +1,25 @@
-// Two builds through one measure at the same time, step by step: what disturbs the machine disturbs both alike, and of each
-// round there is a ratio. Which of them comes first changes with each round.
+// Runs a measure on two builds, for `--against`. The builds alternate step by step, so that disturbances of
+// the machine affect both, and each round yields a ratio. Every second round starts with the other build.
 
-/** Yields the samples of `run` for each of two benches, with `build` 0 or 1. Both must give the same steps. */
+/** Yields the samples of `run` for both benches, with `build` 0 or 1. Both must produce the same steps. */
 export async function* lockstep(run, benches) {
   const builds = benches.map((bench, build) => ({ build, steps: run(bench) }));
   let round = 0;
   try {
     for (;;) {
       const order = round % 2 === 0 ? builds : [...builds].reverse();
-      const taken = [];
-      for (const { build, steps } of order) taken.push({ build, ...(await steps.next()) });
-      const [one, other] = taken.sort((a, b) => a.build - b.build);
-      if (one.done || other.done) {
-        if (one.done && other.done) return;
+      const results = [];
+      for (const { build, steps } of order) results.push({ build, ...(await steps.next()) });
+      const [first, second] = results.sort((a, b) => a.build - b.build);
+      if (first.done || second.done) {
+        if (first.done && second.done) return;
         throw new Error('one build gave more samples than the other');
       }
-      if (one.value.row !== other.value.row || one.value.column !== other.value.column)
-        throw new Error(`not the same step: ${one.value.row} and ${other.value.row}`);
-      round = one.value.round;
-      yield { build: 0, ...one.value };
-      yield { build: 1, ...other.value };
+      if (first.value.row !== second.value.row || first.value.column !== second.value.column)
+        throw new Error(`not the same step: ${first.value.row} and ${second.value.row}`);
+      round = first.value.round;
+      yield { build: 0, ...first.value };
+      yield { build: 1, ...second.value };
     }
   } finally {
     await Promise.all(builds.map(({ steps }) => steps.return()));

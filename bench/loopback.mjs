@@ -1,4 +1,4 @@
-// Preloaded into a program that can only listen on all interfaces: it then listens on loopback.
+// Preloaded into a program that always listens on all interfaces, to make it listen on loopback.
 
 import { Server } from 'node:net';
 

@@ -1,5 +1,5 @@
-// Tool calls as clients send them, in both eras, and what an echo must answer. Ids and arguments differ from call to
-// call, ids in their type too.
+// Tool calls of both protocol eras (legacy with sessions, modern without), and the expected echo. Each call
+// has another id and other arguments. Some ids are numbers, some are texts.
 
 const sessionVersion = '2025-11-25';
 const modernVersion = '2026-07-28';
@@ -7,13 +7,13 @@ const bothTypes = 'application/json, text/event-stream';
 
 const words = 'north river paper signal ünder window 日本 "quoted" back\\slash'.split(' ');
 
-/** Arguments of the nth call. */
+/** Returns the arguments of the nth call. */
 export function argumentsOf(n) {
   const at = (step) => words[(n * step) % words.length];
   return { query: `${at(1)} ${at(3)} ${at(5)}`, limit: n % 97, nested: { number: n, tags: [at(7), at(2)] } };
 }
 
-/** Id of the nth call: a number, or now and then a text. */
+/** Returns the id of the nth call: a number, or a text for every third call. */
 export function idOf(n) {
   return n % 3 === 2 ? `call-${n}` : n;
 }
@@ -49,7 +49,7 @@ export function modernHeaders(tool = 'echo') {
   };
 }
 
-/** Opens a session of the legacy era; gives the headers of its requests. */
+/** Opens a legacy session and returns the headers for its requests. */
 export async function openSession(url) {
   const common = { 'Content-Type': 'application/json', Accept: bothTypes };
   const post = (headers, message) =>
@@ -64,7 +64,8 @@ export async function openSession(url) {
   const answer = await post({}, { id: 0, method: 'initialize', params });
   const text = await answer.text();
   const session = answer.headers.get('mcp-session-id');
-  if (!answer.ok || session === null) throw new Error(`${url} opens no session: ${answer.status} ${text}`);
+  if (!answer.ok || session === null)
+    throw new Error(`${url} did not open a session: ${answer.status} ${text}`);
   const headers = { ...common, 'Mcp-Session-Id': session, 'MCP-Protocol-Version': sessionVersion };
   await (await post(headers, { method: 'notifications/initialized' })).text();
   return headers;

@@ -1,14 +1,14 @@
-// The quickest model there is, speaking OpenAI's protocol for chats: asked about `run-ID-steps-N` it wants one call of `echo` in each
-// of N answers, then it says something. What a step takes is told by the times at which it is asked.
+// Minimal model server with OpenAI's chat protocol. If a prompt contains `run-ID-steps-N`, the first N
+// responses request a call of the tool `echo`, the last response is a text.
 //
-// GET /steps?run=ID answers when the run has its last answer: the milliseconds between its questions.
+// GET /steps?run=ID responds when the run has finished, with the milliseconds between its model requests.
 
 import { createServer } from 'node:http';
 
-/** Runs by their ids: when they were asked, and who waits for the end of it. */
+/** Runs by id: the times of model requests, and `notify` to answer a pending /steps request. */
 const runs = new Map();
 const runOf = (id) => {
-  const run = runs.get(id) ?? { askedAt: [], isOver: false, tell: undefined };
+  const run = runs.get(id) ?? { requestedAt: [], isOver: false, notify: undefined };
   runs.set(id, run);
   return run;
 };
@@ -16,12 +16,12 @@ const runOf = (id) => {
 const server = createServer((request, response) => {
   const at = performance.now();
   const { pathname, searchParams } = new URL(request.url, 'http://localhost');
-  if (pathname === '/steps') return tellSteps(searchParams.get('run'), response);
+  if (pathname === '/steps') return sendSteps(searchParams.get('run'), response);
   const pieces = [];
   request.on('data', (piece) => pieces.push(piece));
   request.on('end', () => answer(Buffer.concat(pieces).toString('utf8'), at, response));
 });
-// Clients keep their connections for the whole of a measure.
+// Clients keep their connections during the whole measure.
 server.keepAliveTimeout = 600_000;
 server.listen(0, '127.0.0.1', () => console.log(`listening at ${server.address().port}`));
 
@@ -29,28 +29,28 @@ function answer(body, at, response) {
   const [, id, steps] = /run-(\w+)-steps-(\d+)/.exec(body) ?? [];
   if (id === undefined) return response.writeHead(400).end('{"error":{"message":"which run?"}}');
   const run = runOf(id);
-  run.askedAt.push(at);
-  const asked = run.askedAt.length;
-  run.isOver = asked > Number(steps);
+  run.requestedAt.push(at);
+  const requestCount = run.requestedAt.length;
+  run.isOver = requestCount > Number(steps);
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.end(run.isOver ? words() : call(asked), () => {
-    if (run.isOver) run.tell?.();
+  response.end(run.isOver ? finalAnswer() : call(requestCount), () => {
+    if (run.isOver) run.notify?.();
   });
 }
 
-function tellSteps(id, response) {
+function sendSteps(id, response) {
   const run = runOf(id);
-  run.tell = () => {
+  run.notify = () => {
     runs.delete(id);
-    const took = run.askedAt.slice(1).map((at, n) => at - run.askedAt[n]);
+    const took = run.requestedAt.slice(1).map((at, n) => at - run.requestedAt[n]);
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(took));
   };
-  if (run.isOver) run.tell();
+  if (run.isOver) run.notify();
 }
 
-const words = () => streamed({ content: 'That is all.' }, 'stop');
+const finalAnswer = () => eventStreamOf({ content: 'That is all.' }, 'stop');
 const call = (n) =>
-  streamed(
+  eventStreamOf(
     {
       tool_calls: [
         { index: 0, id: `c${n}`, type: 'function', function: { name: 'echo', arguments: `{"n":${n}}` } },
@@ -59,7 +59,7 @@ const call = (n) =>
     'tool_calls',
   );
 
-function streamed(delta, finish) {
+function eventStreamOf(delta, finish) {
   const head = { id: 'chat', object: 'chat.completion.chunk', created: 1_700_000_000, model: 'quick' };
   const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
   const chunks = [

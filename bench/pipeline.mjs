@@ -1,14 +1,17 @@
-// A stdio server called directly: writes lines to it and reads its answers, with a given number of calls in flight. The
-// least a client can do, so what the server itself can.
+// Load generator for a stdio server without a gateway: a minimal client that sends concurrent calls. Its
+// figures are the comparison for calls through the gateway.
 
 import { answerFault } from './check.mjs';
 import { startProcess } from './processes.mjs';
 
-/** Starts the server and makes it ready. The client runs in this process, which the server has to share the machine with. */
+/**
+ * Starts and initializes the server. `call` sends a line and
+ * passes the response to `done`; `request` returns it as a promise.
+ */
 export async function startPipeline(bench, command, args) {
   const started = startProcess(bench.makeFolder(), command, args, { hasPipes: true });
   const { stdin, stdout } = started.child;
-  stdin.on('error', () => {}); // its end is told by `exited`
+  stdin.on('error', () => {}); // reported by `exited`
   const waiting = new Map();
   let partial = '';
   stdout.setEncoding('utf8').on('data', (chunk) => {
@@ -21,7 +24,7 @@ export async function startPipeline(bench, command, args) {
       done?.(answer);
     }
   });
-  // What a round has answered goes out in one piece, as any client under load would write it.
+  // Requests of one turn of the event loop are written together, as a client under load does.
   let outgoing = '';
   const call = (id, line, done) => {
     waiting.set(id, done);
@@ -32,19 +35,19 @@ export async function startPipeline(bench, command, args) {
       });
     outgoing += `${line}\n`;
   };
-  const ask = (id, line) =>
+  const request = (id, line) =>
     new Promise((done, reject) => {
       call(id, line, done);
       started.exited.then(() => reject(new Error(`the server ended:\n${started.log()}`)));
     });
   const clientInfo = { name: 'bench', version: '1' };
   const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
-  await ask('first', JSON.stringify({ jsonrpc: '2.0', id: 'first', method: 'initialize', params }));
+  await request('first', JSON.stringify({ jsonrpc: '2.0', id: 'first', method: 'initialize', params }));
   stdin.write(`${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })}\n`);
-  return { ...started, call, ask };
+  return { ...started, call, request };
 }
 
-/** As `load` does for HTTP. `calls` are pairs of an id and a line, sent in turn. */
+/** Same as `load` in load.mjs, over stdio. `calls` are pairs of an id and a line, sent in rotation. */
 export async function loadPipeline(pipeline, { connections, seconds, calls }) {
   const times = [];
   const startedAt = performance.now();
@@ -69,17 +72,22 @@ export async function loadPipeline(pipeline, { connections, seconds, calls }) {
     });
   await Promise.all(Array.from({ length: connections }, worker));
   const elapsedSeconds = (performance.now() - startedAt) / 1000;
-  const sorted = Float64Array.from(times).sort();
-  const at = (share) => sorted[Math.floor((sorted.length - 1) * share)];
-  return { callsPerSecond: times.length / elapsedSeconds, p50Ms: at(0.5), p99Ms: at(0.99), errors: 0 };
+  const sortedTimes = Float64Array.from(times).sort();
+  const percentile = (share) => sortedTimes[Math.floor((sortedTimes.length - 1) * share)];
+  return {
+    callsPerSecond: times.length / elapsedSeconds,
+    p50Ms: percentile(0.5),
+    p99Ms: percentile(0.99),
+    errors: 0,
+  };
 }
 
-/** As `check` does for HTTP. */
+/** Same as `check` in check.mjs, over stdio. */
 export async function checkPipeline(row, pipeline, calls) {
-  const answers = await Promise.all(calls.map(([id, line]) => pipeline.ask(id, line)));
+  const answers = await Promise.all(calls.map(([id, line]) => pipeline.request(id, line)));
   for (const [n, answer] of answers.entries()) {
     const fault = answerFault(n, answer);
-    if (fault !== undefined) throw new Error(`${row}: ${fault}; answer ${JSON.stringify(answer)}`);
+    if (fault !== undefined) throw new Error(`${row}: ${fault}; response ${JSON.stringify(answer)}`);
   }
   return answers.length;
 }

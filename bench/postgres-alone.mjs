@@ -1,29 +1,30 @@
-// What PostgreSQL itself takes for an event, with nothing of the gateway around it: the event, its body and the row of its conversation are
-// inserted, then its outcome is noted and that row goes again: the same rows in the same tables. Each of the two steps is one statement by
-// itself, for 64 events, and several such groups are under way at a time. Nothing is asked, compared or locked for anybody else.
+// Cost of events in PostgreSQL itself: the minimum for the measure `cluster`. Two statements write the same
+// rows as the gateway, for 64 events each: the first inserts event, body and conversation, the second stores
+// the outcome and deletes the conversation. Several groups are in flight. There are no reads, comparisons or
+// locks.
 //
 // node bench/postgres-alone.mjs CHECKOUT URL SECONDS      prints `rate: EVENTS_PER_SECOND`
 
 import pg from 'pg';
-import { GROUPS, nextEvent, printRate, TOGETHER } from './lone-events.mjs';
-import { openedStore } from './opened-store.mjs';
+import { openStore } from './open-store.mjs';
+import { CONCURRENT_GROUPS, EVENTS_PER_GROUP, nextEvent, printRate } from './store-events.mjs';
 
 const [checkout, url, seconds] = process.argv.slice(2);
 const RUNNING = 1;
 const DONE = 5;
 
-await (await openedStore(checkout, url)).close();
+await (await openStore(checkout, url)).close();
 const pool = new pg.Pool({
   connectionString: url,
-  max: GROUPS,
+  max: CONCURRENT_GROUPS,
   onConnect: (client) => client.query('SET search_path = actor_gateway'),
 });
 const append = {
   name: 'append',
-  text: `WITH given AS (SELECT * FROM json_to_recordset($1::json) AS event (id text, key text, trace text, meta text, body text)),
+  text: `WITH input AS (SELECT * FROM json_to_recordset($1::json) AS event (id text, key text, trace text, meta text, body text)),
     added AS (INSERT INTO delivery (id, key, trace, at, state, attempts, started)
-      SELECT id, key, trace, $2, ${RUNNING}, 1, $2 FROM given RETURNING seq, id, key),
-    kept AS (INSERT INTO body (seq, meta, body) SELECT seq, meta, decode(body, 'base64') FROM added JOIN given USING (id)),
+      SELECT id, key, trace, $2, ${RUNNING}, 1, $2 FROM input RETURNING seq, id, key),
+    kept AS (INSERT INTO body (seq, meta, body) SELECT seq, meta, decode(body, 'base64') FROM added JOIN input USING (id)),
     opened AS (INSERT INTO mailbox (key, kind, ready_at, fence, lease_ms, node, has_more, running)
       SELECT key, 'conversation', $2::bigint + 30000, nextval('fence'), 30000, 1, false, seq FROM added)
     SELECT seq, key FROM added`,
@@ -36,7 +37,7 @@ const end = {
 const body = Buffer.alloc(1_000, 'x').toString('base64');
 
 async function group() {
-  const events = Array.from({ length: TOGETHER }, () => nextEvent(body));
+  const events = Array.from({ length: EVENTS_PER_GROUP }, () => nextEvent(body));
   const { rows } = await pool.query({ ...append, values: [JSON.stringify(events), Date.now()] });
   await pool.query({ ...end, values: [rows.map(({ seq }) => seq), Date.now(), rows.map(({ key }) => key)] });
 }

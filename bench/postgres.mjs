@@ -1,5 +1,5 @@
-// A PostgreSQL of the benchmark's own: made in a folder of its own on the disk, with its settings as they come, and ended with the run. As
-// root it runs as nobody, since it refuses to run as root.
+// Starts a temporary PostgreSQL with default settings, in a folder on disk. If the benchmark runs as root, it
+// runs as `nobody`, because PostgreSQL refuses to run as root.
 
 import { execFileSync } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -9,22 +9,22 @@ import pg from 'pg';
 import { startProcess, until } from './processes.mjs';
 
 const DEBIAN = '/usr/lib/postgresql';
-/** In memory, and open to everybody: a run without figures may have its folders where nobody else comes. */
+/** Folder of smoke runs: their folders on disk may be inaccessible to `nobody`. */
 const SHARED_MEMORY = '/dev/shm';
 
 export async function startPostgres(bench) {
   const bin = binaries();
   const isShared = bench.isSmoke && existsSync(SHARED_MEMORY);
   const folder = isShared ? mkdtempSync(join(SHARED_MEMORY, 'bench-postgres-')) : bench.makeFolder();
-  const owner = unprivileged();
-  if (owner.uid !== undefined) chownSync(folder, owner.uid, owner.gid);
+  const user = unprivileged();
+  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid);
   const data = join(folder, 'data');
   const init = ['-D', data, '-U', 'bench', '-A', 'trust', '-E', 'UTF8', '--locale=C'];
-  execFileSync(join(bin, 'initdb'), init, { cwd: folder, stdio: 'pipe', ...owner });
+  execFileSync(join(bin, 'initdb'), init, { cwd: folder, stdio: 'pipe', ...user });
   const port = await freePort();
   const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`];
   const args = ['-D', data, ...settings.flatMap((setting) => ['-c', setting])];
-  const started = startProcess(folder, join(bin, 'postgres'), args, { owner });
+  const started = startProcess(folder, join(bin, 'postgres'), args, { user });
   const url = (name) => `postgres://bench@127.0.0.1:${port}/${name}`;
   await until(started, 'PostgreSQL did not start', () =>
     ask(url('postgres'), 'SELECT 1').then(Boolean, () => false),

@@ -1,8 +1,8 @@
-// The yardstick for answers a gateway gives by itself: the same bytes, looked up by the request's body and sent from a
-// buffer that was ready before, by the same HTTP server. What a gateway costs is what it costs above this.
-// A large answer goes out as the client takes it: the server would copy the rest of it into a buffer of its own.
+// Baseline for responses that the gateway generates itself: the same HTTP server sends the same bytes from a
+// prepared buffer, selected by the request body. The cost of the gateway is the difference. Large responses
+// are sent with backpressure, because the HTTP server copies data that the client does not read yet.
 //
-// node bench/prepared-buffer.mjs FILE      FILE: JSON, [[request body, answer body], …]; writes its port to stdout
+// node bench/prepared-buffer.mjs FILE      FILE: JSON, [[request body, response body], …]; prints the port
 
 import { App, us_socket_local_port } from 'uWebSockets.js';
 import { readFileSync } from 'node:fs';
@@ -25,13 +25,13 @@ App()
       res.cork(() => {
         res.writeStatus(answer === undefined ? '404 Not Found' : '200 OK');
         res.writeHeader('Content-Type', 'application/json');
-        give(res, answer ?? Buffer.alloc(0));
+        send(res, answer ?? Buffer.alloc(0));
       });
     });
   })
   .listen('127.0.0.1', 0, (socket) => console.log(`listening at ${us_socket_local_port(socket)}`));
 
-function give(res, answer) {
+function send(res, answer) {
   const [isWritten] = res.tryEnd(answer, answer.length);
   if (isWritten) return;
   res.onWritable((offset) => res.tryEnd(answer.subarray(offset), answer.length)[0]);

@@ -1,9 +1,9 @@
-// Preloaded (--import) into a gateway whose memory is measured, together with --expose-gc: answers a message on the IPC
-// channel with what is in use after a forced collection. It keeps no process alive and is no part of the gateway.
+// Preloaded (--import, with --expose-gc) into a gateway whose memory is measured. Responds to the IPC message
+// `memory` with the memory in use after a forced collection. It does not keep the process alive.
 
 process.on('message', async (question) => {
   if (question !== 'memory') return;
-  // What a first collection lets finalize is garbage only for the next one.
+  // A collection finalizes objects, and the next collection frees them.
   for (let pass = 0; pass < 3; pass += 1) {
     globalThis.gc();
     await new Promise((done) => setImmediate(done));

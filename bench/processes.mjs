@@ -1,6 +1,6 @@
-// Every process the benchmark starts, so that none outlives it: each is the leader of a group of its own, and what is
-// left of the group is killed with it. What they write goes to a file, since reading it would cost the processor that
-// is measured.
+// Starts the processes of the benchmark. Each is the leader of a process group, which is killed at the end
+// together with all children. Output goes to a file, because reading a pipe would use processor time during
+// the measure.
 
 import { spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
@@ -11,22 +11,23 @@ const clockTicksPerSecond = 100;
 const running = new Set();
 
 /**
- * Starts a process in a folder, with its output in `output.log` there; `owner` is another user, as `{ uid, gid }`.
- * @returns {{ pid: number, child: import('node:child_process').ChildProcess, log: () => string,
- *   exited: Promise<number | null>, stop: () => Promise<void>, cpuSeconds: () => number, rssBytes: () => number }}
+ * Starts a process in a folder; the output is written to `output.log` there. `user` runs
+ * the process as another user: `{ uid, gid }`.
+ * @returns {{ pid: number, child: import('node:child_process').ChildProcess, log: () => string, exited:
+ * Promise<number | null>, stop: () => Promise<void>, cpuSeconds: () => number, rssBytes: () => number }}
  */
 export function startProcess(
   folder,
   command,
   args,
-  { env = {}, hasChannel = false, hasPipes = false, deadlineMs = 6000, owner = {} } = {},
+  { env = {}, hasChannel = false, hasPipes = false, stopTimeoutMs = 6000, user = {} } = {},
 ) {
   const path = join(folder, 'output.log');
   const output = openSync(path, 'a');
   const child = spawn(command, args, {
     cwd: folder,
     env: { ...process.env, ...env },
-    ...owner,
+    ...user,
     detached: true,
     stdio: [...(hasPipes ? ['pipe', 'pipe'] : ['ignore', output]), output, ...(hasChannel ? ['ipc'] : [])],
   });
@@ -50,7 +51,10 @@ export function startProcess(
     rssBytes: () => rssBytes(pid),
     async stop() {
       child.kill('SIGTERM');
-      const isOver = await Promise.race([exited.then(() => true), sleep(deadlineMs, false, { ref: false })]);
+      const isOver = await Promise.race([
+        exited.then(() => true),
+        sleep(stopTimeoutMs, false, { ref: false }),
+      ]);
       if (isOver) return;
       kill(pid);
       await exited;
@@ -58,23 +62,26 @@ export function startProcess(
   };
 }
 
-/** Polls until `look` gives something, or throws with the process's output when it ends or the deadline passes. */
-export async function until(started, what, look, deadlineMs = 20_000) {
+/**
+ * Polls until `poll` returns a value. Throws with the output of the process if it exits or the deadline
+ * passes.
+ */
+export async function until(started, problem, poll, deadlineMs = 20_000) {
   let isOver = false;
   started.exited.then(() => {
     isOver = true;
   });
   const end = Date.now() + deadlineMs;
   for (;;) {
-    const found = await look();
-    if (found) return found;
+    const result = await poll();
+    if (result) return result;
     if (isOver || Date.now() > end)
-      throw new Error(`${what}: ${isOver ? 'the process ended' : 'nothing came in time'}\n${started.log()}`);
+      throw new Error(`${problem}: ${isOver ? 'the process ended' : 'timed out'}\n${started.log()}`);
     await sleep(10);
   }
 }
 
-/** Kills whatever is left, at once. For the end of the run, however it comes. */
+/** Kills all remaining processes immediately, at the end of the run. */
 export function killAll() {
   for (const pid of running) kill(pid);
 }
@@ -84,11 +91,11 @@ function kill(pid) {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // Nothing is left of the group.
+    // The group has already exited.
   }
 }
 
-/** Processor time of a process so far, user and system; steps of 10 ms. */
+/** Returns the processor time of a process, user and system, with a resolution of 10 ms. */
 export function cpuSeconds(pid) {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -96,6 +103,6 @@ export function cpuSeconds(pid) {
 }
 
 export function rssBytes(pid) {
-  const found = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  return Number(found?.[1]) * 1024;
+  const result = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  return Number(result?.[1]) * 1024;
 }

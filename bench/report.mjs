@@ -1,9 +1,13 @@
-// From samples to Markdown: a table of medians with their spread, and what became of the goals.
+// Formats the samples of a measure as Markdown: a table of medians with ranges, and the results of the goals.
+// A sample is `{ round, row, column, value, unit }`.
 //
-// A goal that compares two rows is judged round by round, since what disturbs a machine disturbs both alike; the median
-// of those ratios counts.
+// If a goal compares two rows, the ratio is computed per round, because a disturbance of the machine affects
+// both rows of a round. The result is the median of these ratios.
 
-/** The table of one measure and its goals; several tables where it names the beginnings of their columns. */
+/**
+ * Returns the table of a measure, and the results of the goals. `tables` of a measure are column prefixes:
+ * one table per prefix.
+ */
 export function reportOf(measure, samples) {
   const goals = (measure.goals ?? []).map((goal) => goalLine(goal, samples));
   const list = goals.length === 0 ? '' : `\n\n${goals.join('\n')}`;
@@ -13,10 +17,10 @@ export function reportOf(measure, samples) {
 }
 
 /**
- * Two builds beside each other, the first of which is what the other is measured against: the medians of both, and the ratio
- * of the second to the first, round by round.
+ * Returns a comparison of two builds: the medians of both, and the ratio of the second to the first per
+ * round.
  */
-export function againstReportOf(names, samples) {
+export function comparisonReportOf(names, samples) {
   const keys = new Map(samples.map(({ row, column, unit }) => [JSON.stringify([row, column]), unit]));
   const lines = [...keys].map(([key, unit]) => {
     const [row, column] = JSON.parse(key);
@@ -24,14 +28,14 @@ export function againstReportOf(names, samples) {
       samples.filter((sample) => sample.build === build && sample.row === row && sample.column === column),
     );
     const ratio = after.map(({ value }, at) => value / before[at].value);
-    const what = column.includes(unit) ? column : `${column}, ${unit}`;
-    return [row, what, ...[before, after].map((of) => cell(of.map(({ value }) => value))), cell(ratio)];
+    const heading = column.includes(unit) ? column : `${column}, ${unit}`;
+    return [row, heading, ...[before, after].map((of) => cell(of.map(({ value }) => value))), cell(ratio)];
   });
   const head = ['', '', ...names, 'ratio'];
   return markdown([head, ['---', '---', '--:', '--:', '--:'], ...lines]);
 }
 
-/** Every row of some columns as a multiple of one row, where the measure asks for it with `compared`. */
+/** Returns a table with all rows as multiples of the row `compared.against`, if the measure defines it. */
 function comparison({ compared }, samples) {
   if (compared === undefined) return [];
   const { against, columns } = compared;
@@ -47,19 +51,17 @@ function comparison({ compared }, samples) {
   return [`As a multiple of the ${against}:`, table(multiples)];
 }
 
-/** The page with the sections of these measures written anew; the rest of it is left as it is. */
-export function rewritten(page, results) {
-  return results.reduce((text, { measure, environment, samples }) => {
-    const figures = `${measure.about}\n\n${reportOf(measure, samples)}\n\n${environmentLine(environment)}`;
-    return withFigures(text, measure.name, figures);
-  }, page);
+/** Returns the page with the new figures of a measure. */
+export function replaceFigures(page, { measure, environment, samples }) {
+  const figures = `${measure.about}\n\n${reportOf(measure, samples)}\n\n${environmentLine(environment)}`;
+  return withFigures(page, measure.name, figures);
 }
 
-/** The page with the figures of two builds beside each other. */
-export function rewrittenAgainst(page, names, results) {
+/** Returns the page with the comparison of two builds. */
+export function replaceComparison(page, names, results) {
   const tables = results.map(
     ({ measure, environment, samples }) =>
-      `### ${measure.title}\n\n${againstReportOf(names, samples)}\n\n${environmentLine(environment)}`,
+      `### ${measure.title}\n\n${comparisonReportOf(names, samples)}\n\n${environmentLine(environment)}`,
   );
   return withFigures(page, 'against', tables.join('\n\n'));
 }
@@ -68,14 +70,15 @@ function withFigures(page, name, figures) {
   const start = `<!-- figures: ${name} -->\n`;
   const end = '<!-- end of figures -->';
   const from = page.indexOf(start);
-  if (from === -1) throw new Error(`the page has no place for the figures of ${name}`);
+  if (from === -1) throw new Error(`the page has no section for the figures of ${name}`);
   const to = page.indexOf(end, from);
-  if (to === -1) throw new Error(`the figures of ${name} have no end`);
+  if (to === -1) throw new Error(`the section of ${name} has no end marker`);
   return `${page.slice(0, from + start.length)}\n${figures}\n\n${page.slice(to)}`;
 }
 
 function environmentLine({ date, commit, node, cpu, cores, memoryGB, rounds, seconds }) {
-  return `*${date}, commit ${commit}, Node ${node.slice(1)}, ${cpu}, ${cores} cores, ${memoryGB} GB; rounds: ${rounds}, under load ${seconds} s each.*`;
+  const machine = `${cpu}, ${cores} cores, ${memoryGB} GB`;
+  return `*${date}, commit ${commit}, Node ${node.slice(1)},\n${machine}; rounds: ${rounds}, under load ${seconds} s each.*`;
 }
 
 function table(samples) {
@@ -105,27 +108,30 @@ function goalLine(goal, samples) {
   const { row, column, against, factor, limit, unit, sense } = goal;
   const rivals = [against].flat();
   const rival = rivals.length > 1 ? `the best of ${rivals.join(' and ')}` : against;
-  const wanted = against === undefined ? `${sense} ${limit} ${unit}` : `${sense} ${factor} × ${rival}`;
+  const target = against === undefined ? `${sense} ${limit} ${unit}` : `${sense} ${factor} × ${rival}`;
   const measured = against === undefined ? valuesOf(samples, row, column) : ratios(goal, samples);
-  const name = `- ${row}, ${column}: ${wanted}`;
+  const name = `- ${row}, ${column}: ${target}`;
   if (measured.length === 0) return `${name}: not measured`;
   const middle = median(measured);
-  const least = against === undefined ? limit : factor;
-  const isMet = sense === 'at least' ? middle >= least : middle <= least;
-  const given = against === undefined ? `${cell(measured)} ${unit}` : `${cell(measured)} ×`;
-  return `${name}: **${isMet ? 'met' : 'not met'}**, ${given}`;
+  const bound = against === undefined ? limit : factor;
+  const isMet = sense === 'at least' ? middle >= bound : middle <= bound;
+  const actual = against === undefined ? `${cell(measured)} ${unit}` : `${cell(measured)} ×`;
+  return `${name}:\n  **${isMet ? 'met' : 'not met'}**, ${actual}`;
 }
 
-/** One ratio per round in which both rows were measured. `against` may name several rows: the best of them counts. */
+/**
+ * Returns the ratio of each round in which both rows were measured. If `against` has several rows, the best
+ * is used.
+ */
 function ratios({ row, column, against, sense }, samples) {
   const rivals = [against].flat();
   const pick = sense === 'at least' ? Math.max : Math.min;
   const rounds = [...new Set(samples.map(({ round }) => round))];
   return rounds.flatMap((round) => {
-    const here = samples.filter((sample) => sample.round === round);
-    const own = valuesOf(here, row, column);
-    const theirs = rivals.flatMap((rival) => valuesOf(here, rival, column));
-    return own.length === 0 || theirs.length === 0 ? [] : [median(own) / pick(...theirs)];
+    const ofRound = samples.filter((sample) => sample.round === round);
+    const ownValues = valuesOf(ofRound, row, column);
+    const theirs = rivals.flatMap((rival) => valuesOf(ofRound, rival, column));
+    return ownValues.length === 0 || theirs.length === 0 ? [] : [median(ownValues) / pick(...theirs)];
   });
 }
 
@@ -139,7 +145,7 @@ function median(values) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** Three digits that count; thousands with commas. */
+/** Formats three significant digits, with thousands separators. */
 function figure(value) {
   if (value === 0) return '0';
   if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString('en-US');

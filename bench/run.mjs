@@ -1,4 +1,7 @@
-// `npm run bench`: measures this gateway beside others, in turns, and says what it saw. `--help` tells the rest.
+// `npm run bench`: measures this gateway and others alternately, and reports the results. See `--help`.
+//
+// A measure is a file in bench/measures: `run(bench)` yields samples, `about` is the text of the page,
+// `goals` are checked in the report. `benchFor` creates the object that a measure receives.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,29 +10,29 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { lockstep } from './lockstep.mjs';
 import { killAll } from './processes.mjs';
-import { againstReportOf, reportOf, rewritten, rewrittenAgainst } from './report.mjs';
+import { comparisonReportOf, replaceComparison, replaceFigures, reportOf } from './report.mjs';
 
 const root = resolve(import.meta.dirname, '..');
-const page = join(root, 'docs', 'benchmarks.md');
+const docs = join(root, 'docs');
 const folders = new Set();
-const stopped = new AbortController();
+const interruption = new AbortController();
 
-/** Order of the document; a measure that is not named here comes last. */
+/** Order in the document; other measures come last. */
 const order = [
   ...['throughput', 'upstreams', 'call-cost', 'memory', 'sessions', 'servers'],
   ...['start', 'first-call', 'lists', 'results', 'streams', 'inspector'],
   ...['events', 'cluster', 'conversations', 'agent-steps', 'flow-steps', 'parked-runs'],
 ];
 
-/** The measures that know `--only`. */
-const loaded = ['throughput', 'upstreams', 'call-cost'];
+/** Measures that support `--only`. */
+const underLoad = ['throughput', 'upstreams', 'call-cost'];
 
-/** Those that `--against` runs when none is named. */
+/** Default measures for `--against`. */
 const comparable = ['throughput', 'events', 'start'];
 
 const measures = await allMeasures();
-const asked = readArguments();
-if (asked.help) {
+const options = readArguments();
+if (options.help) {
   console.log(helpText());
 } else {
   process.on('exit', cleanUp);
@@ -38,7 +41,7 @@ if (asked.help) {
     ['SIGTERM', 143],
   ])
     process.once(signal, () => {
-      stopped.abort();
+      interruption.abort();
       process.exit(code);
     });
   try {
@@ -54,12 +57,12 @@ async function allMeasures() {
   const folder = join(import.meta.dirname, 'measures');
   const files = readdirSync(folder).filter((file) => file.endsWith('.mjs'));
   const found = await Promise.all(files.map((file) => import(join(folder, file))));
-  const place = ({ name }) => (order.includes(name) ? order.indexOf(name) : order.length);
-  return found.sort((a, b) => place(a) - place(b) || a.name.localeCompare(b.name));
+  const position = ({ name }) => (order.includes(name) ? order.indexOf(name) : order.length);
+  return found.sort((a, b) => position(a) - position(b) || a.name.localeCompare(b.name));
 }
 
 function readArguments() {
-  const isFlag = { type: 'boolean', default: false };
+  const booleanOption = { type: 'boolean', default: false };
   try {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
@@ -71,24 +74,26 @@ function readArguments() {
         against: { type: 'string' },
         only: { type: 'string', default: '' },
         'node-args': { type: 'string', default: '' },
-        write: isFlag,
-        smoke: isFlag,
-        help: isFlag,
+        write: booleanOption,
+        smoke: booleanOption,
+        help: booleanOption,
       },
     });
     const unknown = positionals.filter((each) => !measures.some(({ name }) => name === each));
-    if (unknown.length > 0) throw new Error(`no such measure: ${unknown.join(', ')}; --help lists them`);
+    if (unknown.length > 0) throw new Error(`unknown measure: ${unknown.join(', ')}; see --help`);
     const against = values.against === undefined ? undefined : resolve(values.against);
-    const wanted = positionals.length === 0 && against !== undefined ? comparable : positionals;
-    const chosen = measures.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
+    const names = positionals.length === 0 && against !== undefined ? comparable : positionals;
+    const selected = measures.filter(({ name }) => names.length === 0 || names.includes(name));
     const rounds = numberOf('rounds', values.rounds ?? (values.smoke ? '1' : '5'));
     const seconds = values.smoke ? 0 : numberOf('seconds', values.seconds ?? '3');
     const isPartial = values.only !== '' || values['node-args'] !== '';
     if (values.write && (values.smoke || (isPartial && against === undefined)))
-      throw new Error('--write goes with neither --smoke nor, but for --against, --only or --node-args');
+      throw new Error(
+        '--write cannot be combined with --smoke; with --only or --node-args it requires --against',
+      );
     const nodeArgs = values['node-args'].split(' ').filter((arg) => arg !== '');
     const only = new RegExp(values.only);
-    return { ...values, chosen, rounds, seconds, only, nodeArgs, dist: resolve(values.dist), against };
+    return { ...values, selected, rounds, seconds, only, nodeArgs, dist: resolve(values.dist), against };
   } catch (error) {
     console.error(error.message);
     process.exit(2);
@@ -98,7 +103,7 @@ function readArguments() {
 function numberOf(option, text) {
   const number = Number(text);
   if (Number.isInteger(number) && number >= 1) return number;
-  throw new Error(`--${option} wants a whole number from 1, not ${text}`);
+  throw new Error(`--${option} must be a whole number from 1, not ${text}`);
 }
 
 function helpText() {
@@ -106,21 +111,21 @@ function helpText() {
   const list = measures.map(({ name, title }) => `  ${name.padEnd(width)}  ${title}`);
   return `usage: npm run bench -- [measures] [options]
 
-Measures this gateway beside the bare relay and other gateways. Each round measures every row once, in turn; the tables
-give the median of the rounds, with the least and the greatest. Needs wrk on the PATH; the first run installs the
-other gateways from npm into bench/peers. Ends with 0 also where a goal is missed, with 1 where something was wrong.
+Measures this gateway, other gateways, and a minimal relay without features (the bare relay). Each round measures
+every row once, in alternating order; the tables contain the median of the rounds, with minimum and maximum. Requires wrk on the PATH; the first run installs the
+other gateways from npm into bench/peers. Exits with 0 even if a goal is missed, with 1 after an error.
 
 ${list.join('\n')}
 
   --rounds N    rounds (default 5)
   --seconds N   length of each run under load (default 3)
-  --json FILE   all samples and the environment
-  --write       also write the figures into docs/benchmarks.md; only the sections of the measures that ran
-  --smoke       tiny sizes, to see that everything works: no wrk, no other gateways, no figures
+  --json FILE   write all samples and the environment
+  --write       update the figures of the selected measures in docs/benchmarks*.md
+  --smoke       functional test with tiny sizes: no wrk, no other gateways, no figures
   --dist DIR    folder of the built gateway (default: dist)
-  --against DIR a second build, measured step by step with the first; gives the medians of both and their ratio. Rows of
-                the gateway only, without other gateways; without names: ${comparable.join(', ')}
-  --only RE     only rows whose name matches, in the measures under load (${loaded.join(', ')})
+  --against DIR compare with a second build, step by step: medians of both and their ratio. Rows of
+                the gateway only; default measures: ${comparable.join(', ')}
+  --only RE     only rows whose name matches, in the measures under load (${underLoad.join(', ')})
   --node-args S arguments for Node in each gateway process, separated by spaces, such as --cpu-prof
   --help        this text`;
 }
@@ -128,49 +133,50 @@ ${list.join('\n')}
 async function runAll() {
   for (const dist of builds())
     if (!existsSync(join(dist, 'main.js')))
-      throw new Error(`there is no gateway in ${dist}; npm run build makes it`);
+      throw new Error(`there is no gateway in ${dist}; run npm run build`);
   const environment = environmentOf();
   const names = builds().map(commitOf);
   const results = [];
-  for (const measure of asked.chosen) {
+  for (const measure of options.selected) {
     const samples = [];
     const startedAt = Date.now();
     let last = '';
     for await (const sample of samplesOf(measure)) {
       samples.push(sample);
-      const place = `round ${sample.round} of ${asked.rounds}: ${sample.row}`;
-      if (place !== last) progress(measure, place);
-      last = place;
+      const step = `round ${sample.round} of ${options.rounds}: ${sample.row}`;
+      if (step !== last) progress(measure, step);
+      last = step;
     }
     progress(measure, `done in ${Math.round((Date.now() - startedAt) / 1000)} s\n`);
     results.push({ name: measure.name, environment, samples });
-    const report = asked.against === undefined ? reportOf(measure, samples) : againstReportOf(names, samples);
-    if (!asked.smoke) console.log(`## ${measure.title}\n\n${report}\n`);
+    const report =
+      options.against === undefined ? reportOf(measure, samples) : comparisonReportOf(names, samples);
+    if (!options.smoke) console.log(`## ${measure.title}\n\n${report}\n`);
     save(results);
   }
 }
 
-/** The second one first: it is what the other is measured against. */
+/** The `--against` build comes first, as the baseline. */
 function builds() {
-  return asked.against === undefined ? [asked.dist] : [asked.against, asked.dist];
+  return options.against === undefined ? [options.dist] : [options.against, options.dist];
 }
 
 function samplesOf(measure) {
   const benches = builds().map((dist) => benchFor(measure, dist));
-  return asked.against === undefined ? measure.run(benches[0]) : lockstep(measure.run, benches);
+  return options.against === undefined ? measure.run(benches[0]) : lockstep(measure.run, benches);
 }
 
 function benchFor(measure, dist) {
   return {
-    rounds: asked.rounds,
-    seconds: asked.seconds,
-    isSmoke: asked.smoke,
-    // What is not of the gateway is the same for both builds.
-    isAlone: asked.against !== undefined,
-    isWanted: (row) => asked.only.test(row) && (asked.against === undefined || row.startsWith('gateway')),
-    nodeArgs: asked.nodeArgs,
+    rounds: options.rounds,
+    seconds: options.seconds,
+    isSmoke: options.smoke,
+    /** True with `--against`: other programs are not measured, because they are equal for both builds. */
+    isAlone: options.against !== undefined,
+    isWanted: (row) => options.only.test(row) && (options.against === undefined || row.startsWith('gateway')),
+    nodeArgs: options.nodeArgs,
     dist,
-    signal: stopped.signal,
+    signal: interruption.signal,
     progress: (text) => progress(measure, text),
     makeFolder() {
       const folder = mkdtempSync(join(tmpdir(), 'actor-gateway-bench-'));
@@ -180,22 +186,29 @@ function benchFor(measure, dist) {
   };
 }
 
-/** After each measure, so that an hour's figures are not lost with the last minute's failure. */
+/** Writes the results so far. Called after each measure, so that a later failure loses no figures. */
 function save(results) {
-  if (asked.json !== undefined)
-    writeFileSync(asked.json, `${JSON.stringify({ measures: results }, null, 1)}\n`);
-  if (!asked.write) return;
+  if (options.json !== undefined)
+    writeFileSync(options.json, `${JSON.stringify({ measures: results }, null, 1)}\n`);
+  if (!options.write) return;
   const done = results.map(({ name, environment, samples }) => ({
     measure: measures.find((each) => each.name === name),
     environment,
     samples,
   }));
-  const text = readFileSync(page, 'utf8');
   const names = builds().map(commitOf);
-  writeFileSync(
-    page,
-    asked.against === undefined ? rewritten(text, done) : rewrittenAgainst(text, names, done),
-  );
+  if (options.against !== undefined) rewritePage('against', (text) => replaceComparison(text, names, done));
+  else for (const result of done) rewritePage(result.measure.name, (text) => replaceFigures(text, result));
+}
+
+/** Rewrites the page that contains the figures `name`. */
+function rewritePage(name, rewrite) {
+  const pages = readdirSync(docs).filter((file) => /^benchmarks.*\.md$/.test(file));
+  const texts = pages.map((file) => [join(docs, file), readFileSync(join(docs, file), 'utf8')]);
+  const found = texts.find(([, text]) => text.includes(`<!-- figures: ${name} -->`));
+  if (found === undefined) throw new Error(`no page has a section for the figures of ${name}`);
+  const [path, text] = found;
+  writeFileSync(path, rewrite(text));
 }
 
 function environmentOf() {
@@ -207,12 +220,12 @@ function environmentOf() {
     cpu: cpu?.model ?? 'unknown',
     cores: availableParallelism(),
     memoryGB: Math.round(totalmem() / 2 ** 30),
-    rounds: asked.rounds,
-    seconds: asked.seconds,
+    rounds: options.rounds,
+    seconds: options.seconds,
   };
 }
 
-/** Of the tree in which a build lies. */
+/** Returns the commit of the checkout that contains a build. */
 function commitOf(dist) {
   const cwd = resolve(dist, '..');
   const git = (...args) => execFileSync('git', args, { cwd, encoding: 'utf8', stdio: 'pipe' }).trim();

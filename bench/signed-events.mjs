@@ -1,4 +1,4 @@
-// Signed events as a repository host sends them: an issue opened, each of its own conversation among `conversations`.
+// Signed webhook events: an issue is opened at the repository host. Each issue is a separate conversation.
 
 import { createHmac } from 'node:crypto';
 
@@ -8,7 +8,9 @@ export function signatureOf(body) {
   return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
 }
 
-/** Bodies with their headers, for `load`. The delivery's id is a header of each request, and not signed. */
+/**
+ * Returns bodies with headers, for `load`. The delivery id is a further header, different in each request.
+ */
 export function signedEvents(conversations) {
   return Array.from({ length: conversations }, (_, at) => {
     const body = JSON.stringify(issueOpened(at + 1));
@@ -16,7 +18,7 @@ export function signedEvents(conversations) {
   });
 }
 
-/** About a kilobyte. */
+/** Returns a body of about 1 KB. */
 function issueOpened(number) {
   const login = 'octocat';
   return {

@@ -1,6 +1,6 @@
-// What SQLite itself takes for an event, with nothing of the gateway around it: the event and its body are inserted, its
-// outcome is noted, and each of the two steps is synced in groups of 64. The settings are those of the gateway's store, the
-// tables have only what an event cannot do without: one index for its id, one for what is unfinished.
+// Lower limit of an event's cost: SQLite without the gateway's store. A transaction inserts 64 events with
+// their bodies, a second one stores the outcomes. The settings equal the settings of the gateway's store. The
+// tables have only the necessary columns, an index of ids and an index of unfinished events.
 //
 // node bench/sqlite-alone.mjs FILE SECONDS      prints processor time per event, and events per second
 
@@ -8,8 +8,9 @@ import { rmSync } from 'node:fs';
 import Database from 'libsql';
 
 const [file, seconds] = process.argv.slice(2);
-const TOGETHER = 64;
+const EVENTS_PER_GROUP = 64;
 const CONVERSATIONS = 1_024;
+/** State of a finished event in the gateway's store. */
 const DONE = 5;
 const suffixes = ['', '-wal', '-shm'];
 for (const suffix of suffixes) rmSync(file + suffix, { force: true });
@@ -27,7 +28,9 @@ db.exec(`
 `);
 const insert = db.prepare('INSERT INTO event (id, key, trace, state, at) VALUES (?, ?, ?, 1, ?)');
 const insertBody = db.prepare('INSERT INTO body (seq, meta, body) VALUES (?, ?, ?)');
-const end = db.prepare('UPDATE event SET state = ?, ended = ?, trigger = ?, answer = ? WHERE seq = ?');
+const storeOutcome = db.prepare(
+  'UPDATE event SET state = ?, ended = ?, trigger = ?, answer = ? WHERE seq = ?',
+);
 const body = Buffer.alloc(1_000, 'x');
 const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 const meta = '{"triggers":["events"],"event":"issues","isForm":false}';
@@ -40,10 +43,10 @@ function transaction(action) {
   return result;
 }
 
-function group() {
+function handleGroup() {
   const now = Date.now();
   const seqs = transaction(() =>
-    Array.from({ length: TOGETHER }, () => {
+    Array.from({ length: EVENTS_PER_GROUP }, () => {
       count += 1;
       const key = `conversation/repohost/octocat/parts#${count % CONVERSATIONS}`;
       const { lastInsertRowid } = insert.run([`repohost:alone/${count}`, key, trace, now]);
@@ -51,12 +54,12 @@ function group() {
       return lastInsertRowid;
     }),
   );
-  transaction(() => seqs.map((seq) => end.run([DONE, now, 'events', '', seq])));
+  transaction(() => seqs.map((seq) => storeOutcome.run([DONE, now, 'events', '', seq])));
 }
 
 function runFor(ms) {
-  const until = performance.now() + ms;
-  while (performance.now() < until) group();
+  const stopAt = performance.now() + ms;
+  while (performance.now() < stopAt) handleGroup();
 }
 
 runFor(500);

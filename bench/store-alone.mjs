@@ -1,28 +1,28 @@
-// The other ceiling of the measure of signed events: the store's thread with nothing around it. Events of the same size are
-// appended with their claims and committed in groups of 64 for SECONDS, several groups at a time, so that the thread is never
-// idle.
+// Upper limit for the measure `events`: the thread of the SQLite store in isolation. Groups of 64 events are
+// appended and claimed for handling, then their results are committed. Several groups are in flight, so the
+// thread is never idle.
 //
 // node bench/store-alone.mjs DIST FILE SECONDS      prints `rate: EVENTS_PER_SECOND`
 
 import { join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { nextEvent, printRate, TOGETHER } from './lone-events.mjs';
+import { EVENTS_PER_GROUP, nextEvent, printRate } from './store-events.mjs';
 
 const [dist, file, seconds] = process.argv.slice(2);
 const workerData = { file, retentionMs: 86_400_000, rememberMs: 86_400_000, maxWaiting: 100_000 };
 const worker = new Worker(join(resolve(dist), 'store-worker.js'), { workerData });
-/** Calls are answered in the order in which they were posted, several posts perhaps together. */
+/** Resolve functions of pending calls, in order. One message may contain the results of several groups. */
 const waiting = [];
 worker.on('message', (message) => {
   if (message.kind === 'refused') throw new Error(message.error.message);
   for (const answer of message.answers ?? []) waiting.shift()(answer);
 });
 
-/** One group of calls; gives their results. */
-function ask(calls) {
+/** Sends a group of calls to the thread and returns their results. */
+function callThread(calls) {
   worker.postMessage({ calls, close: false });
-  return Promise.all(calls.map(() => new Promise((done) => void waiting.push(done)))).then((given) =>
-    given.map((answer) => {
+  return Promise.all(calls.map(() => new Promise((done) => void waiting.push(done)))).then((answers) =>
+    answers.map((answer) => {
       if ('error' in answer) throw new Error(answer.error.message);
       return answer.result;
     }),
@@ -31,10 +31,11 @@ function ask(calls) {
 
 const body = Buffer.alloc(1_000, 'x');
 
-async function round() {
-  const events = Array.from({ length: TOGETHER }, () => nextEvent(body));
-  const entered = await ask(events.map((each) => ({ operation: 'append', args: [[each], 30_000] })));
-  const results = entered.map(([{ claimed }], index) => ({
+async function handleGroup() {
+  const events = Array.from({ length: EVENTS_PER_GROUP }, () => nextEvent(body));
+  const claimMs = 30_000;
+  const appended = await callThread(events.map((each) => ({ operation: 'append', args: [[each], claimMs] })));
+  const results = appended.map(([{ claimed }], index) => ({
     key: events[index].key,
     fence: claimed.fence,
     seq: claimed.seq,
@@ -43,8 +44,8 @@ async function round() {
     answer: '',
     emit: [],
   }));
-  await ask([{ operation: 'commit', args: [results] }]);
+  await callThread([{ operation: 'commit', args: [results] }]);
 }
 
-await printRate(round, Number(seconds));
+await printRate(handleGroup, Number(seconds));
 await worker.terminate();

@@ -1,6 +1,6 @@
-// What can be called: this gateway at each address and in each era, the bare relay, other gateways, an upstream itself.
-// A target has a `row` in the tables, `check` for the pass before the load, `load` for one run of it, and `cpuSeconds` of
-// the process that stands between. Each process is started once and serves the whole measure.
+// Measured targets: this gateway by address and era, the bare relay, other gateways, and
+// upstreams. A target has `row` (name of the table row), `check` (correctness check before the load), `load`
+// (one run of the load generator), `cpuSeconds` (of the process between client and server) and `stop`.
 
 import { createServer } from 'node:net';
 import { join } from 'node:path';
@@ -12,26 +12,26 @@ import { installPeers } from './peers/install.mjs';
 import { checkPipeline, loadPipeline, startPipeline } from './pipeline.mjs';
 import { startProcess, until } from './processes.mjs';
 
-const here = import.meta.dirname;
-const upstream = (name) => join(here, 'upstreams', name);
-const packages = join(here, 'peers', 'node_modules');
+const folder = import.meta.dirname;
+const upstream = (name) => join(folder, 'upstreams', name);
+const packages = join(folder, 'peers', 'node_modules');
 
 /** Rows of the other gateways. */
 export const peerRows = ['mcp-proxy 6.7.19', 'supergateway 4.0.0'];
 
-/** Rows of the crossings of the eras. */
+/** Rows of calls between two protocol eras. */
 export const crossingRows = [
   'gateway /mcp/:id, modern to legacy',
   'gateway /mcp, modern to legacy',
   'gateway /rpc, legacy to modern',
 ];
 
-/** `log_level: debug` writes a line for each call. */
+/** Row of the gateway with `log_level: debug`, which logs each call. */
 export const loggedRow = 'gateway /rpc, every call logged';
 
-/** More than are ever in flight, so that no two of those have the same id. */
+/** More than the number of concurrent calls, so that concurrent ids are distinct. */
 const distinctCalls = 1000;
-const inTurn = Array.from({ length: distinctCalls }, (_, n) => n);
+const callNumbers = Array.from({ length: distinctCalls }, (_, n) => n);
 
 /** Catalog entries of the stdio echoes. */
 export const rawEcho = { command: process.execPath, args: [upstream('raw-echo.mjs')] };
@@ -39,9 +39,9 @@ export const sdkEcho = { command: process.execPath, args: [upstream('sdk-echo.mj
 const modernEcho = { command: process.execPath, args: [upstream('modern-echo.mjs')], era: 'modern' };
 
 /**
- * One gateway with the raw echo behind it, at all addresses in both eras. The echo speaks the legacy era, so the modern
- * rows are crossings but for the last one; another echo speaks the modern era alone. Each row with a session has one
- * session for all its connections.
+ * Starts a gateway with two echo servers, and returns targets for all addresses and both eras. The server
+ * `echo` uses the legacy era, the server `modern` the modern era. Clients and servers of different eras are
+ * combined too. All connections of a row with a session share that session.
  */
 export async function ownTargets(bench) {
   const servers = { echo: rawEcho, modern: modernEcho };
@@ -68,13 +68,13 @@ export async function ownTargets(bench) {
 export async function bareRelay(bench) {
   const port = await freePort();
   const { command, args } = rawEcho;
-  const relay = [join(here, 'bare-relay.mjs'), String(port), command, ...args];
+  const relay = [join(folder, 'bare-relay.mjs'), String(port), command, ...args];
   const started = startProcess(bench.makeFolder(), process.execPath, relay);
   await until(started, 'the bare relay did not start', () => started.log().includes('listening'));
   return target(started, 'bare relay', `http://127.0.0.1:${port}/`, {});
 }
 
-/** One child for everybody, as ours with `isolation: shared`. */
+/** Starts mcp-proxy, with a shared child process, like `isolation: shared` of the gateway. */
 export async function mcpProxy(bench) {
   return peer(bench, peerRows[0], (port) => [
     join(packages, 'mcp-proxy', 'dist', 'bin', 'mcp-proxy.mjs'),
@@ -82,17 +82,17 @@ export async function mcpProxy(bench) {
   ]);
 }
 
-/** One child per session; it knows no address to listen on, so it is helped to loopback. */
+/** Starts supergateway, with a child process per session. A preload makes it listen on loopback. */
 export async function supergateway(bench) {
   const command = [rawEcho.command, ...rawEcho.args].map((part) => JSON.stringify(part)).join(' ');
   return peer(bench, peerRows[1], (port) => [
-    ...['--import', join(here, 'loopback.mjs'), join(packages, 'supergateway', 'dist', 'index.js')],
+    ...['--import', join(folder, 'loopback.mjs'), join(packages, 'supergateway', 'dist', 'index.js')],
     ...['--stdio', command, '--outputTransport', 'streamableHttp', '--stateful'],
     ...['--sessionTimeout', '3600000', '--port', String(port), '--logLevel', 'none'],
   ]);
 }
 
-/** All that ours is compared with; in a smoke run only what the project brings itself. None where it is alone. */
+/** Starts the targets for comparison: none with `--against`, only the bare relay in a smoke run. */
 export async function rivals(bench) {
   if (bench.isAlone) return [];
   if (bench.isSmoke) return [await bareRelay(bench)];
@@ -114,7 +114,7 @@ async function peer(bench, row, argsAt) {
 }
 
 function target({ cpuSeconds, stop }, row, url, headers, bodyOf = (n) => legacyCall(n)) {
-  const bodies = inTurn.map(bodyOf);
+  const bodies = callNumbers.map(bodyOf);
   return {
     row,
     url,
@@ -130,10 +130,10 @@ function target({ cpuSeconds, stop }, row, url, headers, bodyOf = (n) => legacyC
   };
 }
 
-/** A stdio server without anything before it. */
+/** Starts a stdio server that is called directly. */
 export async function direct(bench, row, { command, args }) {
   const pipeline = await startPipeline(bench, command, args);
-  const calls = inTurn.map((n) => [idOf(n), legacyCall(n)]);
+  const calls = callNumbers.map((n) => [idOf(n), legacyCall(n)]);
   return {
     row,
     stop: pipeline.stop,
@@ -142,25 +142,25 @@ export async function direct(bench, row, { command, args }) {
   };
 }
 
-/** A remote server without anything before it. */
+/** Starts a remote server that is called directly. */
 export async function httpEcho(bench, row) {
   const started = startProcess(bench.makeFolder(), process.execPath, [upstream('http-echo.mjs')]);
-  const found = await until(started, 'the HTTP echo did not start', () =>
+  const match = await until(started, 'the HTTP echo did not start', () =>
     /listening at (\d+)/.exec(started.log()),
   );
-  return target(started, row, `http://127.0.0.1:${found[1]}/mcp`, {});
+  return target(started, row, `http://127.0.0.1:${match[1]}/mcp`, {});
 }
 
-/** The least between a client and a remote server; `url` is the server's. */
+/** Starts the minimal relay for the remote server at `url`. */
 export async function bareHttpRelay(bench, row, url) {
   const port = await freePort();
-  const relay = [join(here, 'bare-http-relay.mjs'), String(port), url];
+  const relay = [join(folder, 'bare-http-relay.mjs'), String(port), url];
   const started = startProcess(bench.makeFolder(), process.execPath, relay);
   await until(started, 'the bare relay did not start', () => started.log().includes('listening'));
   return target(started, row, `http://127.0.0.1:${port}/`, {});
 }
 
-/** A gateway before one server, called at /rpc. */
+/** Starts a gateway with one server, called at /rpc. */
 export async function gatewayBefore(bench, row, entry) {
   const gateway = await startGateway(bench, { servers: { echo: entry } });
   return target(gateway, row, `${gateway.url}/rpc`, { 'X-MCP-Server': 'echo' });

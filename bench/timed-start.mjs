@@ -1,4 +1,4 @@
-// How long processes take to start, by the clock of whoever starts them.
+// Measures the start time of processes.
 
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -6,8 +6,8 @@ import { startProcess } from './processes.mjs';
 
 const deadlineMs = 20_000;
 
-/** Milliseconds from the start of `node` with these arguments to its end, which must be one without an error. */
-export async function timedRun(bench, args) {
+/** Returns the milliseconds from the start of `node` with these arguments to the exit. Throws if it fails. */
+export async function timeRun(bench, args) {
   const folder = bench.makeFolder();
   const startedAt = performance.now();
   const started = startProcess(folder, process.execPath, args);
@@ -18,29 +18,29 @@ export async function timedRun(bench, args) {
 }
 
 /**
- * Milliseconds from the start of a gateway in a folder where one has run before, to the first 200 at /health. It is
- * asked as soon as it has written to stdout that it listens, and ended at once.
+ * Returns the milliseconds from the start of a gateway, in a folder of an earlier run, to the first 200 at
+ * /health. The request is sent when stdout reports the port.
  */
-export async function timedStart(bench, folder) {
-  return timedListener(folder, [join(bench.dist, 'main.js'), '--config', join(folder, 'gateway.yaml')]);
+export async function timeStart(bench, folder) {
+  return timeListener(folder, [join(bench.dist, 'main.js'), '--config', join(folder, 'gateway.yaml')]);
 }
 
-/** The same of any program that writes `"port":N` to stdout when it listens on 127.0.0.1. */
-export async function timedListener(folder, args) {
+/** Same as timeStart, for any program that writes `"port":N` to stdout when it listens on 127.0.0.1. */
+export async function timeListener(folder, args) {
   const startedAt = performance.now();
   const started = startProcess(folder, process.execPath, args, { hasPipes: true });
   let output = '';
   try {
     return await new Promise((done, reject) => {
       const fail = (why) => reject(new Error(`${why}:\n${output}${started.log()}`));
-      setTimeout(fail, deadlineMs, 'no health in time').unref();
+      setTimeout(fail, deadlineMs, '/health timed out').unref();
       started.exited.then((code) => fail(`the program ended with ${code}`));
-      let isAsked = false;
+      let isRequested = false;
       started.child.stdout.setEncoding('utf8').on('data', (chunk) => {
         output += chunk;
         const port = /"port":(\d+)/.exec(output)?.[1];
-        if (port === undefined || isAsked) return;
-        isAsked = true;
+        if (port === undefined || isRequested) return;
+        isRequested = true;
         const socket = connect(Number(port), '127.0.0.1');
         socket.write('GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
         socket.once('error', (error) => fail(error.message));
@@ -48,7 +48,7 @@ export async function timedListener(folder, args) {
           const ms = performance.now() - startedAt;
           socket.destroy();
           if (String(answer).startsWith('HTTP/1.1 200 ')) done(ms);
-          else fail(`/health was answered: ${answer}`);
+          else fail(`/health responded: ${answer}`);
         });
       });
     });

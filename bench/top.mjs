@@ -1,5 +1,5 @@
-// The functions with the largest share of their own in a profile, as text: of time in a .cpuprofile, of bytes in a
-// .heapprofile. Browsers' developer tools show the same files as flame charts.
+// Prints the functions with the largest share of a profile, without the functions they call: time in a
+// .cpuprofile, bytes in a .heapprofile. Developer tools of browsers show the same files as flame charts.
 //
 // node bench/top.mjs FILE... [COUNT]
 
@@ -13,7 +13,7 @@ if (files.length === 0) {
   process.exit(2);
 }
 for (const file of files) {
-  // A run may start several gateways, which write a profile each.
+  // A run may start several gateways, which write separate profiles.
   if (files.length > 1) console.log(`${basename(file)}:`);
   show(JSON.parse(readFileSync(file, 'utf8')));
 }
@@ -22,34 +22,34 @@ function show(profile) {
   const shares = profile.head === undefined ? timesIn(profile) : bytesIn(profile.head);
   const total = [...shares.values()].reduce((sum, value) => sum + value, 0);
   const sorted = [...shares].sort(([, a], [, b]) => b - a).slice(0, count);
-  for (const [place, value] of sorted)
-    console.log(`${((value / total) * 100).toFixed(1).padStart(5)} %  ${place}`);
+  for (const [label, value] of sorted)
+    console.log(`${((value / total) * 100).toFixed(1).padStart(5)} %  ${label}`);
 }
 
-/** Time without the time of what is called; waiting is left out. */
+/** Returns the self time per function, without idle time. */
 function timesIn({ nodes, samples, timeDeltas }) {
-  const places = new Map(nodes.map(({ id, callFrame }) => [id, placeOf(callFrame)]));
-  const found = new Map();
-  for (const [at, id] of samples.entries()) add(found, places.get(id), timeDeltas[at]);
-  found.delete('(idle)');
-  return found;
+  const labels = new Map(nodes.map(({ id, callFrame }) => [id, labelOf(callFrame)]));
+  const shares = new Map();
+  for (const [at, id] of samples.entries()) add(shares, labels.get(id), timeDeltas[at]);
+  shares.delete('(idle)');
+  return shares;
 }
 
 function bytesIn(head) {
-  const found = new Map();
-  const left = [head];
-  for (let node = left.pop(); node !== undefined; node = left.pop()) {
-    add(found, placeOf(node.callFrame), node.selfSize);
-    left.push(...node.children);
+  const shares = new Map();
+  const pending = [head];
+  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+    add(shares, labelOf(node.callFrame), node.selfSize);
+    pending.push(...node.children);
   }
-  return found;
+  return shares;
 }
 
-function add(found, place, value) {
-  found.set(place, (found.get(place) ?? 0) + value);
+function add(shares, label, value) {
+  shares.set(label, (shares.get(label) ?? 0) + value);
 }
 
-function placeOf({ functionName, url, lineNumber }) {
+function labelOf({ functionName, url, lineNumber }) {
   const name = functionName === '' ? '(anonymous)' : functionName;
   return url === '' ? name : `${name}  ${basename(url)}:${lineNumber + 1}`;
 }

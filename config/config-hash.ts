@@ -1,28 +1,26 @@
-// A short name for the configuration that a gateway runs with, so that nodes of a cluster can be compared: made of what its files say, as
-// far as that is meant for all nodes alike.
-//
-// CFH1  the order of keys, the names of files, what is each node's own and secrets make no difference; every other setting does.
-// CFH2  it is of what is in use: a part that a reload has not taken over counts as it was.
+// Short hash of the active configuration, for comparing cluster nodes. Key order, file names, node settings
+// and secrets do not affect it; all other settings do. If a reload could not apply a part, its previous
+// content counts.
 
 import { createHash } from 'node:crypto';
 import { type IsSecret, treePrint } from './reader/tree-print.ts';
 import { memberOf, withMember, withoutMembers } from './reader/yaml-members.ts';
 import type { YamlTree } from './reader/yaml-tree.ts';
 
-/** The parts that are taken over apart from each other, each as digests. */
+/** Digests of the parts that are applied independently. */
 export interface ConfigPrints {
-  /** The gateway file but for its profiles: settings that a start takes over. */
+  /** Gateway file without profiles: settings that need a restart. */
   readonly gateway: string;
   readonly profiles: string;
   readonly catalog: string;
-  /** Triggers, agents, fleets and flows: digests of all their documents. */
+  /** Digests of all triggers, agents, fleets and flows. */
   readonly resources: string;
 }
 
-/** Where a node is, what it is called, where its files lie, and what it writes into its log. */
-const ownSettings = [
+/** Node settings: name, addresses, paths and logging. */
+const nodeSettings = [
   ...['node', 'listen_addr', 'http_port', 'allowed_hosts', 'state_dir', 'log_level', 'catalog_path'],
-  // Without effect.
+  // Ignored fields.
   ...['apiVersion', 'kind', 'metadata'],
 ];
 
@@ -34,7 +32,7 @@ export function gatewayPrints(
   isSecret: IsSecret,
 ): Pick<ConfigPrints, 'gateway' | 'profiles'> {
   const profiles = memberOf(root, 'profiles');
-  const common = withMember(withoutMembers(root, [...ownSettings, 'profiles']), 'spec', (spec) =>
+  const common = withMember(withoutMembers(root, [...nodeSettings, 'profiles']), 'spec', (spec) =>
     withoutEmpty(
       folders.reduce(
         (rest, kind) => withMember(rest, kind, (each) => withoutMembers(each, ['directory'])),
@@ -52,7 +50,7 @@ export function treeDigest(tree: YamlTree, isSecret: IsSecret): string {
   return digest(treePrint(tree, isSecret));
 }
 
-/** In whatever order and files they stand. */
+/** Combines the digests, independent of files and order. */
 export function resourcesPrint(byFile: ReadonlyMap<string, readonly string[]> | undefined): string {
   return [...(byFile?.values() ?? [])].flat().sort().join(' ');
 }
@@ -63,7 +61,7 @@ export function configHash(prints: Partial<ConfigPrints>): string {
   return digest([gateway, profiles, catalog, resources].join('\n')).slice(0, HASH_DIGITS);
 }
 
-/** What is left of a mapping whose members were all taken out says nothing. */
+/** Removes mappings that are empty after the removal of members. */
 function withoutEmpty(tree: YamlTree): YamlTree {
   if (tree.kind !== 'map') return tree;
   const isEmpty = ({ value }: { readonly value: YamlTree }) =>

@@ -1,9 +1,10 @@
-// Hash of a value from a file: equal values need no reload. The order of keys does not count, the order of lists does.
+// Hash for values from files: equal values need no reload. The order of keys is ignored, the order of lists
+// is not.
 
 import { createHash } from 'node:crypto';
 import { canonical } from './value-schema/schema-parts.ts';
 
-/** Returns 16 hexadecimal characters of the SHA-256 of a JSON value. */
+/** Returns the first 16 hexadecimal characters of the JSON value's SHA-256. */
 export function contentHash(value: unknown): string {
   return createHash('sha256').update(canonical(value)).digest('hex').slice(0, 16);
 }

@@ -1,16 +1,16 @@
-// Durations as an operator writes them. They end up in Node timers, which hold at most 2^31 - 1 milliseconds:
-// beyond that a timer fires at once, so 2,147,483 seconds (24 days) is the most that any field takes.
+// Schemas for durations. Node timers are limited to 2^31 - 1 milliseconds and fire immediately beyond that,
+// so the maximum is 2,147,483 seconds (24 days).
 
 import * as Type from 'typebox';
 
 export const maxTimerSeconds = 2_147_483;
 
-/** Seconds, fractions allowed, above zero. */
+/** Seconds above zero; fractions are allowed. */
 export function seconds(description: string, byDefault: number) {
   return Type.Number({ description, default: byDefault, exclusiveMinimum: 0, maximum: maxTimerSeconds });
 }
 
-/** Seconds, where zero has the meaning that the description gives. */
+/** Seconds, with zero; the description defines the meaning of zero. */
 export function secondsOrZero(description: string, byDefault: number) {
   return Type.Number({ description, default: byDefault, minimum: 0, maximum: maxTimerSeconds });
 }

@@ -1,5 +1,5 @@
-// Whose JSON Web Tokens are taken, in the gateway file and in triggers alike: one issuer, its keys, and what a token of it
-// must say.
+// Schema for JSON Web Tokens, shared by the gateway file and triggers: the issuer, its keys, and required
+// claims.
 
 import * as Type from 'typebox';
 import { seconds } from './duration-schema.ts';
@@ -9,16 +9,15 @@ import { text, textByKey } from './text-schema.ts';
 export function jwtSchema(description: string) {
   return Type.Object(
     {
-      issuer: text('The issuer, as the claim iss has it.'),
-      audience: text('The audience: what aud must be, or have among its members.'),
+      issuer: text('Issuer, as in the claim iss.'),
+      audience: text('Audience; must be included in the claim aud.'),
       jwks_url: Type.Optional(
-        text("The issuer's keys. Without it ISSUER/.well-known/openid-configuration says where they are."),
+        text("URL of the issuer's keys. Default: from ISSUER/.well-known/openid-configuration."),
       ),
       claims: textByKey('^\\S+$', Type.String(), {
-        description:
-          'Claims that a token must have, with their values; of a list, or of the words of scope, one of them.',
+        description: 'Required claims with their values. List claims, and scope, must include the value.',
       }),
-      tolerance_seconds: seconds('How far the clocks of issuer and gateway may differ.', 60),
+      tolerance_seconds: seconds('Maximum clock difference between issuer and gateway.', 60),
     },
     { description },
   );
@@ -34,13 +33,16 @@ export interface JwtConfig {
 
 const DISCOVERY = '/.well-known/openid-configuration';
 
-/** Where the keys are found, once `jwtFault` has found nothing. */
+/** Returns the location of the keys. Requires that `jwtFault` finds no problem. */
 export function jwtSource({ issuer, jwks_url }: Pick<JwtConfig, 'issuer' | 'jwks_url'>) {
   if (jwks_url !== undefined) return { jwksUrl: new URL(jwks_url) };
   return { metadataUrl: new URL(`${issuer.replace(/\/$/, '')}${DISCOVERY}`), issuer };
 }
 
-/** What is wrong with the addresses, and in which field; no message repeats one, since it may hold a key. */
+/**
+ * Returns the first problem with the addresses; `message` completes "FIELD …". Messages do not contain an
+ * address, because it may contain a key.
+ */
 export function jwtFault({
   issuer,
   jwks_url,
@@ -55,13 +57,13 @@ export function jwtFault({
   const fault = issuer === undefined ? undefined : addressFault(issuer);
   return fault === undefined
     ? undefined
-    : { field: 'issuer', message: `${fault}, so that its keys are not found by it; set jwks_url` };
+    : { field: 'issuer', message: `${fault}, so its keys cannot be found; set jwks_url` };
 }
 
 function addressFault(address: string): string | undefined {
-  if (!URL.canParse(address)) return 'is no address';
+  if (!URL.canParse(address)) return 'is not an address';
   const { protocol, hostname, username, password } = new URL(address);
-  if (username !== '' || password !== '') return 'holds a user name or password';
+  if (username !== '' || password !== '') return 'contains a user name or password';
   if (protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))) return undefined;
   return 'is not https';
 }

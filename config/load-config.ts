@@ -1,7 +1,7 @@
-// Loads the gateway file and the catalog that it names: read, parse, substitute, check, fill. Either everything
-// is good, or a ConfigError reports every problem of both files at once, and of those of triggers and agents where there
-// will be any; nothing else is ever thrown. A reload calls the same function again and compares. A catalog may also be
-// loaded alone, and then every setting of a gateway file has its default.
+// Loads the gateway file and its catalog: parse, substitute, validate, apply defaults. All problems of both
+// files, and of triggers and agents if they are enabled, are reported together in a ConfigError; nothing else
+// is thrown. A reload calls the same function and compares the result. A catalog can also be loaded alone,
+// with default gateway settings.
 
 import { dirname, resolve } from 'node:path';
 import { type Catalog, type ServerEntry, withCredentials } from './catalog/catalog-schema.ts';
@@ -10,9 +10,9 @@ import { type ConfigPrints, gatewayPrints, treeDigest } from './config-hash.ts';
 import { isCredentialName } from './credentials/credential-names.ts';
 import { platformsIn } from './gateway-file/daemon-form.ts';
 import { type GatewayConfig, gatewaySchema } from './gateway-file/gateway-schema.ts';
-import { listeningAt } from './gateway-file/listen-override.ts';
+import { withListenAddr } from './gateway-file/listen-override.ts';
 import { profileProblems } from './gateway-file/profile-checks.ts';
-import { exposures, readGateway, warnOfExposure } from './gateway-file/read-gateway.ts';
+import { exposureMessages, readGateway, warnOfExposure } from './gateway-file/read-gateway.ts';
 import { folderKinds, resourceFolders } from './gateway-file/resource-folders.ts';
 import { environmentBeside } from './reader/env-file.ts';
 import { fillDefaults, type Written } from './reader/fill-defaults.ts';
@@ -23,65 +23,73 @@ import { readSourceFile, SourceFile } from './reader/source-file.ts';
 import type { Environment } from './reader/substitute.ts';
 import { parseYamlTree, type YamlTree } from './reader/yaml-tree.ts';
 import type { ResourceSettings } from './resources/gateway-resources.ts';
-import { placeFault } from './resources/resource-files.ts';
+import { pathFault } from './resources/resource-files.ts';
 
-export interface Loaded {
+export interface LoadedConfig {
   readonly config: GatewayConfig;
   readonly catalog: Catalog;
-  /** Credentials to redact in all output (A9), the longest first. */
+  /** Credentials to redact in all output (A9, ARCHITECTURE.md), longest first. */
   readonly secrets: readonly string[];
   readonly warnings: readonly Problem[];
-  /** Absolute; '' without one. */
+  /** Absolute path; '' if the catalog is loaded alone. */
   readonly configPath: string;
-  /** Absolute; '' without one. */
+  /** Absolute path; '' if no catalog is set. */
   readonly catalogPath: string;
-  /** What references were read with: that of the process, and the `.env` beside the file. */
+  /** Environment for references: the process environment and the `.env` next to the file. */
   readonly environment: Environment;
-  /** Of what the files say; the resources have their own. */
+  /** Digests of both files for config-hash.ts; resources have a separate digest. */
   readonly prints: Omit<ConfigPrints, 'resources'>;
 }
 
 export interface LoadOptions {
-  /** For the entries that do not say; without it a local server is shared and a remote one is not. */
+  /**
+   * Isolation for entries that do not set it. Default: shared for local servers, session for remote servers.
+   */
   readonly defaultIsolation?: ServerEntry['isolation'];
-  /** The triggers will be loaded next: their folders must be there, and an error is told with the problems of their files. */
+  /**
+   * True if triggers are loaded next: then checks their folders, and includes problems of their files in
+   * errors.
+   */
   readonly hasTriggers?: boolean;
-  /** Somebody will listen as the file says: where that is open to all, that is a warning. */
+  /** True if the gateway will listen on the address: then warns if the address is exposed. */
   readonly isListening?: boolean;
-  /** The file beside which `.env` is, where that is not the gateway file. */
+  /** File next to `.env`, if not the gateway file. */
   readonly envBeside?: string;
-  /** `host:port`, a good one: where to listen, whatever the gateway file says. */
+  /** Valid `host:port` that replaces the listen address of the file. */
   readonly listen?: string | undefined;
 }
 
-/** What is to run: by a gateway file, or a catalog by itself. Paths are relative to the working directory. */
+/** A gateway file, or a catalog alone. Paths are relative to the working directory. */
 export type LoadTarget = { readonly config: string } | { readonly catalog: string };
 
-/** Where a catalog without a gateway file is served. */
+/** Default listen address if only a catalog is loaded. */
 export const DEFAULT_LISTEN = '127.0.0.1:8080';
 
-/** Loads either kind of target. Throws a ConfigError. */
-export function loadTarget(target: LoadTarget, env: Environment, options: LoadOptions = {}): Promise<Loaded> {
+/** Loads a target. Throws a ConfigError. */
+export function loadTarget(
+  target: LoadTarget,
+  env: Environment,
+  options: LoadOptions = {},
+): Promise<LoadedConfig> {
   if ('config' in target) return loadConfig(target.config, env, options);
   return loadCatalogAlone(target.catalog, env, options);
 }
 
 /**
- * Loads the configuration whose gateway file is `path` (relative to the working directory), with `${VAR}` from
- * `env` and the `.env` beside the file. Throws a ConfigError; the catalog's problems are in it even when the gateway file has its own, as long
- * as `catalog_path` can be made out.
+ * Loads a gateway file, with `${VAR}` from `env` and the `.env` next to the file. `path` is relative to the
+ * working directory. Throws a ConfigError, which includes the catalog's problems if `catalog_path` is valid.
  */
 export async function loadConfig(
   path: string,
-  given: Environment,
+  processEnv: Environment,
   options: LoadOptions = {},
-): Promise<Loaded> {
+): Promise<LoadedConfig> {
   const configPath = resolve(path);
   const {
     environment: env,
     fromFile,
     problems: envProblems,
-  } = await environmentBeside(resolve(options.envBeside ?? path), given);
+  } = await environmentBeside(resolve(options.envBeside ?? path), processEnv);
   const secrets = new SecretValues();
   const source = await readSourceFile(configPath);
   if (!(source instanceof SourceFile)) {
@@ -95,8 +103,8 @@ export async function loadConfig(
     problems,
     isBroken,
   } = await readTree(source, reader, 'listen_addr and catalog_path', async (root) => {
-    const meant = listen === undefined ? root : listeningAt(root, listen);
-    const read = await readConfig(reader, meant, configPath);
+    const effectiveRoot = listen === undefined ? root : withListenAddr(root, listen);
+    const read = await readConfig(reader, effectiveRoot, configPath);
     if (isListening) {
       warnOfExposure(reader, read);
       if (read.node?.tls !== undefined) {
@@ -105,7 +113,7 @@ export async function loadConfig(
       }
     }
     if (hasTriggers) await checkFolders(reader, read);
-    prints = gatewayPrints(root, secrets.isPlace);
+    prints = gatewayPrints(root, secrets.isSecretScalar);
     return read;
   });
   const { catalog_path: catalogPath } = config;
@@ -114,8 +122,12 @@ export async function loadConfig(
   if (typeof catalog === 'object' && catalog.reason !== undefined) {
     problems.push(reader.problemAt('catalog_path', `${catalogPath}: ${catalog.reason}`));
   }
-  problems.push(...profileProblems(reader, config.profiles, goodCatalog(catalog)));
-  const all = [...envProblems, ...inOrder(problems), ...(catalog ? inOrder(catalog.problems) : [])];
+  problems.push(...profileProblems(reader, config.profiles, validCatalog(catalog)));
+  const all = [
+    ...envProblems,
+    ...sortByPosition(problems),
+    ...(catalog ? sortByPosition(catalog.problems) : []),
+  ];
   if (!catalog || hasError(all)) {
     if (hasTriggers && !isBroken)
       all.push(...(await resourceProblems(reader, config, env, secrets, serverIds(catalog))));
@@ -123,7 +135,7 @@ export async function loadConfig(
   }
   return {
     config: config as GatewayConfig,
-    catalog: withInherited(catalog.value ?? { servers: {} }, env, fromFile, secrets),
+    catalog: withInheritedVariables(catalog.value ?? { servers: {} }, env, fromFile, secrets),
     secrets: secrets.list(),
     warnings: all,
     configPath,
@@ -134,22 +146,23 @@ export async function loadConfig(
 }
 
 /**
- * What a server inherits by name and only `.env` has stands among its own variables: a process gets no more of the file than is
- * named, and a reload with a changed value changes the server. Inherited credentials count as the server's.
+ * Adds inherited variables from `.env` to the servers that name them. A server receives no other variables of
+ * the file, and restarts if a reload changes a value. Inherited credentials are redacted in the server's
+ * errors.
  */
-function withInherited(
+function withInheritedVariables(
   { servers }: Catalog,
   env: Environment,
   fromFile: Readonly<Record<string, string>>,
   secrets: SecretValues,
 ): Catalog {
   const filled: Record<string, ServerEntry> = Object.create(null);
-  const isOfProcess = (name: string) => isCredentialName(name) && !Object.hasOwn(fromFile, name);
-  const keysOfProcess = Object.keys(env).filter(isOfProcess);
+  const isProcessCredential = (name: string) => isCredentialName(name) && !Object.hasOwn(fromFile, name);
+  const processCredentials = Object.keys(env).filter(isProcessCredential);
   for (const [id, entry] of Object.entries(servers)) {
     filled[id] = entry;
     if (entry.runtime !== 'stdio') continue;
-    const names = entry.inherit_env === true ? keysOfProcess : entry.inherit_env;
+    const names = entry.inherit_env === true ? processCredentials : entry.inherit_env;
     const credentials = names.flatMap((name) =>
       secrets.add(env[name] ?? '', isCredentialName(name) ? 'named' : 'supplied'),
     );
@@ -161,10 +174,14 @@ function withInherited(
   return { servers: filled };
 }
 
-/** State is kept beside the catalog, and so are variables in a `.env`. */
-async function loadCatalogAlone(path: string, given: Environment, options: LoadOptions): Promise<Loaded> {
+/** Loads a catalog with default gateway settings. State folder and `.env` are next to the catalog. */
+async function loadCatalogAlone(
+  path: string,
+  processEnv: Environment,
+  options: LoadOptions,
+): Promise<LoadedConfig> {
   const catalogPath = resolve(path);
-  const { environment, fromFile, problems: envProblems } = await environmentBeside(catalogPath, given);
+  const { environment, fromFile, problems: envProblems } = await environmentBeside(catalogPath, processEnv);
   const secrets = new SecretValues();
   const start = new SourceFile(catalogPath, '');
   const loaded = await loadCatalog(catalogPath, environment, secrets, options);
@@ -176,10 +193,12 @@ async function loadCatalogAlone(path: string, given: Environment, options: LoadO
     catalog_path: catalogPath,
     state_dir: resolve(dirname(catalogPath), '.gateway'),
   });
-  const told = isListening ? exposures(config).map((message) => start.problem(0, message, 'warning')) : [];
-  const warnings = [...envProblems, ...told, ...inOrder(problems)];
+  const exposureWarnings = isListening
+    ? exposureMessages(config).map((message) => start.problem(0, message, 'warning'))
+    : [];
+  const warnings = [...envProblems, ...exposureWarnings, ...sortByPosition(problems)];
   if (value === undefined || hasError(warnings)) throw new ConfigError(warnings);
-  const catalog = withInherited(value, environment, fromFile, secrets);
+  const catalog = withInheritedVariables(value, environment, fromFile, secrets);
   const prints = { gateway: '', profiles: '', catalog: print };
   return {
     ...{ config, catalog, secrets: secrets.list(), warnings, configPath: '', catalogPath, environment },
@@ -199,16 +218,19 @@ async function readConfig(
   return { ...config, platforms: readPlatforms(reader, platforms) };
 }
 
-/** A folder that is not there is a slip in this file. */
+/** Reports missing resource folders as problems of the gateway file. */
 async function checkFolders(reader: SchemaReader, { spec }: Written<GatewayConfig>): Promise<void> {
   for (const kind of folderKinds) {
     const folder = spec?.[kind]?.directory;
-    const fault = folder === undefined ? undefined : await placeFault(folder);
+    const fault = folder === undefined ? undefined : await pathFault(folder);
     if (fault !== undefined) reader.report(`spec.${kind}.directory`, `${folder}: ${fault}`);
   }
 }
 
-/** None where the settings that hold for all triggers are wrong themselves: what came of that would only mislead. */
+/**
+ * Returns the problems of the resource files. Skipped if shared settings are invalid: further problems would
+ * be misleading.
+ */
 async function resourceProblems(
   reader: SchemaReader,
   config: Written<GatewayConfig>,
@@ -224,13 +246,16 @@ async function resourceProblems(
   return (await loadGatewayResources(settings, env, secrets, servers)).problems;
 }
 
-/** Undefined where the catalog is bad: an entry that is may be the one that is meant. */
+/**
+ * Returns the ids of all servers; undefined if the catalog is invalid, because an invalid entry may be the
+ * requested server.
+ */
 function serverIds(catalog: LoadedCatalog | undefined | ''): readonly string[] | undefined {
-  const good = goodCatalog(catalog);
+  const good = validCatalog(catalog);
   return good === undefined ? undefined : Object.keys(good.servers);
 }
 
-function goodCatalog(catalog: LoadedCatalog | undefined | ''): Catalog | undefined {
+function validCatalog(catalog: LoadedCatalog | undefined | ''): Catalog | undefined {
   return !catalog || hasError(catalog.problems) ? undefined : catalog.value;
 }
 
@@ -238,11 +263,11 @@ interface LoadedCatalog {
   readonly value?: Catalog | undefined;
   readonly problems: readonly Problem[];
   readonly print?: string;
-  /** Why there is no file to speak of. */
+  /** Reason why the file cannot be read. */
   readonly reason?: string;
 }
 
-/** A file that is about triggers needs no servers. */
+/** The catalog is optional in files for triggers. */
 const noCatalog: LoadedCatalog = { problems: [] };
 
 async function loadCatalog(
@@ -257,13 +282,16 @@ async function loadCatalog(
   let print = '';
   const read = await readTree(source, reader, 'servers (servers: {} for none)', (root) => {
     const catalog = readCatalog(reader, root, path, defaultIsolation);
-    print = treeDigest(root, secrets.isPlace);
+    print = treeDigest(root, secrets.isSecretScalar);
     return catalog;
   });
   return { ...read, print };
 }
 
-/** What a broken syntax makes of the rest would only mislead, so then the syntax is all that is reported. */
+/**
+ * Parses a file and reads its tree. With broken syntax, reports syntax errors only: other problems would be
+ * misleading.
+ */
 async function readTree<T>(
   source: SourceFile,
   reader: SchemaReader,
@@ -279,6 +307,6 @@ async function readTree<T>(
   return { value, problems: isBroken ? problems : [...problems, ...reader.problems], isBroken };
 }
 
-function inOrder(problems: readonly Problem[]): Problem[] {
+function sortByPosition(problems: readonly Problem[]): Problem[] {
   return [...problems].sort((a, b) => a.line - b.line || a.column - b.column);
 }

@@ -1,12 +1,13 @@
-// A program that answers for an agent: what a gateway sends it, and how it answers. Repetitions carry the same
-// Idempotency-Key; whoever wakes people should wake them once. Run it beside examples/automation.yaml: node examples/agent.mjs
+// An external program that runs an agent: the requests of the gateway and the responses. Retries carry the
+// same Idempotency-Key, so the program can ignore duplicates. Run it next to examples/automation.yaml: node
+// examples/agent.mjs
 
 import { createServer } from 'node:http';
 
-/** Answers by key. A real one keeps them where a restart does not lose them. */
+/** Answers by key. A real program would store them persistently. */
 const answers = new Map();
 
-/** What comes from outside may hold characters that a terminal would obey. */
+/** Removes control characters, which could manipulate the terminal. */
 const shown = (text) => text.replace(/[\p{Cc}\p{Cf}]+/gu, ' ');
 
 const server = createServer(async (request, response) => {
@@ -24,4 +25,4 @@ const server = createServer(async (request, response) => {
   response.end(JSON.stringify({ text: answers.get(key) }));
 });
 
-server.listen(8790, '127.0.0.1', () => console.log('waits for jobs at http://127.0.0.1:8790/'));
+server.listen(8790, '127.0.0.1', () => console.log('waiting for jobs at http://127.0.0.1:8790/'));

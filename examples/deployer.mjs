@@ -1,12 +1,13 @@
-// What examples/deployments ships to: takes a version, and says whether it is up. Repetitions carry the same Idempotency-Key, and ship
-// nothing twice. Run it beside examples/flow-automation.yaml: node examples/deployer.mjs [PORT]
+// Deployment target of examples/deployments: accepts a version and reports its status. Retries carry the same
+// Idempotency-Key and do not deploy again. Run it next to examples/flow-automation.yaml: node
+// examples/deployer.mjs [PORT]
 
 import { createServer } from 'node:http';
 
-/** Deployments by key. A real one keeps them where a restart does not lose them. */
+/** Deployments by key. A real program would store them persistently. */
 const shipped = new Map();
 
-/** What comes from outside may hold characters that a terminal would obey. */
+/** Removes control characters, which could manipulate the terminal. */
 const shown = (text) => String(text).replace(/[\p{Cc}\p{Cf}]+/gu, ' ');
 
 const server = createServer(async (request, response) => {
@@ -31,5 +32,5 @@ const server = createServer(async (request, response) => {
 
 const port = Number(process.argv[2] ?? 8792);
 server.listen(port, '127.0.0.1', () =>
-  console.log(`takes deployments at http://127.0.0.1:${server.address().port}/`),
+  console.log(`accepting deployments at http://127.0.0.1:${server.address().port}/`),
 );

@@ -1,5 +1,5 @@
-// The gateway inside another program, without HTTP: it starts a server on demand, lists its tools and calls one of them.
-// Run it after a build, at the top of the project: node examples/embed.mjs
+// The gateway as a library in another program, without HTTP: starts a server on demand, lists its tools and
+// calls one of them. Run it in the project folder, after a build: node examples/embed.mjs
 
 import { openGateway } from 'actor-gateway';
 

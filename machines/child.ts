@@ -1,55 +1,57 @@
-// The types of a supervisor's children: their specification, what the supervisor knows of one, and what it reports.
+// Types for the children of a supervisor (supervisor.ts): specification, state, and reported changes.
 
 import type { AnyActorLogic, AnyActorRef } from 'xstate';
 import type { RestartPolicy } from './policy.ts';
 
 /**
- * How to start a child. It gets `{ ...input, key, generation }` as input, answers `shutdown` by ending, and reports
- * an expected failure to its parent as `child.failed` with that key and generation. Wrap machines in `guarded`.
+ * Specification of a child. The actor receives the input `{ ...input, key, generation }`, stops on
+ * `shutdown`, and reports an expected failure to the parent as `child.failed` with key and generation.
+ * Machines must be wrapped in `stopChildrenOnThrow` (actors/base/supervision).
  */
 export interface ChildSpec {
   readonly key: string;
   readonly logic: AnyActorLogic;
   readonly input?: Readonly<Record<string, unknown>>;
   readonly policy: RestartPolicy;
-  /** How long the child may take to end after `shutdown`, before it is cut off. */
+  /** Time limit for `shutdown`, then the child is terminated. */
   readonly shutdownMs: number;
 }
 
 /**
- * up: its life is its own affair. waiting: will be started again at `retryAt`. parked: left alone until
- * `child.wake`. stopping: was asked to end. Waiting and parked children may be alive (`ref`) or not.
+ * up: the child controls itself. waiting: it restarts at `retryAt`. parked: it is not started until
+ * `child.wake`. stopping: it received `shutdown`. The actor of a waiting or parked child may be alive
+ * (`ref`).
  */
 export type ChildPhase = 'up' | 'waiting' | 'parked' | 'stopping';
 
 export interface Child {
   readonly key: string;
   readonly spec: ChildSpec;
-  /** Counted over all children of one supervisor, so that it stays unique when a key comes back. */
+  /** Counted over all children, so it stays unique when a key is reused. */
   readonly generation: number;
   readonly phase: ChildPhase;
-  /** Times of the restarts that counted at the last failure, in ms. */
+  /** Times of the restarts that counted at the last failure, in milliseconds. */
   readonly restarts: readonly number[];
   readonly lastError: unknown;
   readonly retryAt: number | undefined;
   readonly parkedUntil: number | undefined;
-  /** The live actor. */
+  /** The live actor, if any. */
   readonly ref: AnyActorRef | undefined;
 }
 
-/** One line of the life of a child, for logs and counters. */
-export interface Change {
+/** A child state change, for logs and metrics. */
+export interface ChildChange {
   readonly key: string;
   readonly generation: number;
-  /** `ended`: over by itself and not started again. `stopped`: over because we asked, or cut it off. */
+  /** `ended`: finished by itself and is not restarted. `stopped`: stopped on request, or terminated. */
   readonly what: 'started' | 'restarting' | 'restarted' | 'parked' | 'woken' | 'stopped' | 'ended';
-  /** Restarts within the policy's period, this one included. */
+  /** Number of restarts within the policy's period, including this one. */
   readonly restarts: number;
   readonly error?: unknown;
-  /** Only with `restarting`: the pause. */
+  /** Pause of `restarting`, in milliseconds. */
   readonly inMs?: number;
-  /** Only with `parked`: time in ms. */
+  /** Deadline of `parked`, in milliseconds. */
   readonly until?: number;
-  /** Only with `stopped`: it did not end within `shutdownMs`. */
+  /** For `stopped`: the child did not stop within `shutdownMs`. */
   readonly wasCutOff?: true;
 }

@@ -1,9 +1,8 @@
-// The parameters of a command, from the text after it, as people write it:
+// Parses the parameters of a command from the text after it, for example:
 //   deploy env=production "release 4" because the old one is slow
-// A `name=value` counts when the name is declared, wherever it stands; what is left goes to the parameters that are not
-// named, in the order in which they are declared, a word or a quoted text each, and the last one takes the rest.
-//
-// CPA1  text never gives an error: a quote that is not closed is a character like any other.
+// `name=value` sets a declared parameter at any position. The remaining parameters receive the other words in
+// declared order, one word or quoted text each; the last parameter receives the rest.
+// Any text is valid: an unclosed quote is an ordinary character.
 
 import type { Parameter } from '../config/resources/triggers/binding.ts';
 
@@ -12,38 +11,42 @@ export type CommandParameters =
   | {
       readonly isMissing: true;
       readonly missing: readonly string[];
-      /** What to answer to whoever wrote the command. */
+      /** Reply to the sender of the command. */
       readonly help: string;
-      /** What is there already. */
+      /** Values that are present. */
       readonly values: Readonly<Record<string, string>>;
     };
 
-/** `given` are values by name that came beside the text; they go before the text, and all of them are passed on. */
+/**
+ * Parses the parameters. `namedValues` are values sent besides the text; they override the text and are all
+ * passed on.
+ */
 export function commandParameters(
   parameters: readonly Parameter[],
   text: string,
-  given: Readonly<Record<string, string>> = {},
+  namedValues: Readonly<Record<string, string>> = {},
   command?: string,
 ): CommandParameters {
-  const values: Record<string, string> = Object.assign(Object.create(null), given);
-  const isOpen = ({ name }: Parameter) => values[name] === undefined;
+  const values: Record<string, string> = Object.assign(Object.create(null), namedValues);
+  const hasNoValue = ({ name }: Parameter) => values[name] === undefined;
   const words: Word[] = [];
   for (const word of wordsOf(text)) {
-    const named = parameters.find(({ name }) => word.name === name);
-    if (named === undefined) words.push(word);
-    else if (!Object.hasOwn(given, named.name)) values[named.name] = word.value;
+    const parameter = parameters.find(({ name }) => word.name === name);
+    if (parameter === undefined) words.push(word);
+    else if (!Object.hasOwn(namedValues, parameter.name)) values[parameter.name] = word.value;
   }
-  const open = parameters.filter(isOpen);
-  for (const [index, { name }] of open.entries()) {
-    const mine = index === open.length - 1 ? words.slice(index) : words.slice(index, index + 1);
-    const [only] = mine;
+  const unnamedParameters = parameters.filter(hasNoValue);
+  for (const [index, { name }] of unnamedParameters.entries()) {
+    const assigned =
+      index === unnamedParameters.length - 1 ? words.slice(index) : words.slice(index, index + 1);
+    const [only] = assigned;
     if (only === undefined) break;
-    values[name] = mine.length === 1 ? only.whole : restOf(mine);
+    values[name] = assigned.length === 1 ? only.whole : restOf(assigned);
   }
-  for (const { name, default: byDefault } of parameters.filter(isOpen)) {
+  for (const { name, default: byDefault } of parameters.filter(hasNoValue)) {
     if (byDefault !== undefined) values[name] = byDefault;
   }
-  const missing = parameters.filter((each) => each.required && isOpen(each));
+  const missing = parameters.filter((each) => each.required && hasNoValue(each));
   if (missing.length === 0) return { isMissing: false, values };
   return {
     isMissing: true,
@@ -53,18 +56,18 @@ export function commandParameters(
   };
 }
 
-/** Several words as they were written; what stood by name among them is gone. */
+/** Joins words as they were written, without the named values between them. */
 function restOf(words: readonly Word[]): string {
   return words.map(({ gap, raw }, index) => (index === 0 ? raw : gap + raw)).join('');
 }
 
-/** What a person may write, in one line: `deploy <env> [reason …]`. */
+/** Returns the usage line: `deploy <env> [reason …]`. */
 function usage(parameters: readonly Parameter[], command: string | undefined): string {
-  const shown = parameters.map(({ name, required }, index) => {
+  const names = parameters.map(({ name, required }, index) => {
     const more = index === parameters.length - 1 ? ' …' : '';
     return required ? `<${name}${more}>` : `[${name}${more}]`;
   });
-  return [...(command === undefined ? [] : [command]), ...shown].join(' ');
+  return [...(command === undefined ? [] : [command]), ...names].join(' ');
 }
 
 function helpText(
@@ -72,47 +75,47 @@ function helpText(
   missing: readonly Parameter[],
   command: string | undefined,
 ): string {
-  const wanted = missing.map(({ name, description }) =>
+  const descriptions = missing.map(({ name, description }) =>
     description === undefined ? `- ${name}` : `- ${name}: ${description}`,
   );
   return [
     missing.length === 1 ? 'A parameter is missing:' : 'Some parameters are missing:',
-    ...wanted,
+    ...descriptions,
     `Usage: ${usage(parameters, command)}`,
     `Values may also be given by name: ${missing[0]?.name ?? 'name'}="some text"`,
   ].join('\n');
 }
 
 interface Word {
-  /** The white space before it. */
+  /** Preceding white space. */
   readonly gap: string;
-  /** As it was written. */
+  /** Original text. */
   readonly raw: string;
-  /** Of `name=value`, without quotes; undefined name for anything else. */
+  /** Name of `name=value`, otherwise undefined. `value` has no quotes. */
   readonly name: string | undefined;
   readonly value: string;
-  /** All of it, without quotes around it. */
+  /** The whole text, unquoted. */
   readonly whole: string;
 }
 
-/** A quote that is not closed is looked for to the end, at each word anew: so the end must not be far. */
-const MAX_READ = 8192;
+/** Maximum scanned length, because each word may scan the whole text for a closing quote. */
+const MAX_SCANNED = 8192;
 
-/** A quote opens at the beginning of a word or of a value only, and closes before white space or the end. */
+/** A quote opens at the beginning of words or values, and closes before white space or the last character. */
 const pattern =
   /(?:([A-Za-z_][\w-]*)=)?(?:"((?:[^"\\]|\\[\s\S])*)"(?!\S)|'((?:[^'\\]|\\[\s\S])*)'(?!\S)|(\S*))/y;
 
 function wordsOf(text: string): Word[] {
   const words: Word[] = [];
-  const read = text.slice(0, MAX_READ).trimEnd();
-  for (let at = 0; at < read.length; ) {
-    const start = at + (/\S/.exec(read.slice(at))?.index ?? 0);
+  const scanned = text.slice(0, MAX_SCANNED).trimEnd();
+  for (let at = 0; at < scanned.length; ) {
+    const start = at + (/\S/.exec(scanned.slice(at))?.index ?? 0);
     pattern.lastIndex = start;
-    const [raw = '', name, double, single, plain = ''] = pattern.exec(read) ?? [];
+    const [raw = '', name, double, single, plain = ''] = pattern.exec(scanned) ?? [];
     const quoted = double ?? single;
     const value = quoted === undefined ? plain : quoted.replace(/\\([\\"'])/g, '$1');
     words.push({
-      gap: read.slice(at, start),
+      gap: scanned.slice(at, start),
       raw,
       name,
       value,
@@ -120,7 +123,7 @@ function wordsOf(text: string): Word[] {
     });
     at = start + raw.length;
   }
-  const tail = text.slice(read.length).trimEnd();
+  const tail = text.slice(scanned.length).trimEnd();
   if (tail !== '') words.push({ gap: '', raw: tail, name: undefined, value: tail, whole: tail });
   return words;
 }

@@ -1,13 +1,11 @@
-// The life of one connection to a platform, which several triggers may use: connecting → connected → backingOff →
-// connecting …; failed when the platform refuses it, and tried again all the same; closing → ended when nobody uses it.
-// Its supervisor is machines/supervisor.ts; the pauses between two tries are its own, since platforms ask for theirs.
-//
-// CM1  the run lives exactly in `connecting`, `connected` and `closing`, one at a time; leaving them ends it, and its end
-//     cuts whatever it holds.
-// CM2  every entry of `backingOff` and `failed` leads back to `connecting` after one pause, for ever.
-// CM3  failures of one kind count in a row; one that comes after the connection has held for a while is the first again, and
-//     so is a refusal after lost lines: how long a platform was away says nothing of how often it has refused.
-// CM4  `unwanted` and `shutdown` lead to `ended` from everywhere; `wanted` during `closing` leads to another try after it.
+// State machine of a platform connection, which several triggers may share: connecting → connected →
+// backingOff → connecting …; failed while the platform rejects it; closing → ended when no trigger uses it.
+// Supervised by machines/supervisor.ts, but this machine decides the pauses between attempts, because
+// platforms request them. The actor `run` owns the connection. It lives exactly in `connecting`, `connected`
+// and `closing`; stopping it releases all its resources. `backingOff` and `failed` pause and lead back to
+// `connecting`. Consecutive failures of the same kind are counted; a steady connection or another kind resets
+// the count. `unwanted` and `shutdown` lead to `ended` from every state; `wanted` during `closing` leads to
+// another attempt.
 
 import {
   assign,
@@ -31,53 +29,53 @@ export type ConnectionState = 'connecting' | 'connected' | 'backingOff' | 'faile
 export interface ConnectionInput {
   readonly key: string;
   readonly generation: number;
-  /** Epoch ms; only grows. */
+  /** Epoch milliseconds; monotonic. */
   readonly now: () => number;
-  /** 0…1. */
+  /** Returns 0…1. */
   readonly random: () => number;
-  /** Whom the provided actors and actions work for; the machine never looks at it. */
-  readonly bearer?: unknown;
+  /** Context of the provided actors and actions; not used by the machine. */
+  readonly actorContext?: unknown;
 }
 
 export interface ConnectionContext extends ConnectionInput {
-  /** When the present state began. */
+  /** Time of entry into the current state. */
   readonly since: number;
-  /** In a row, of that kind. */
+  /** Number of consecutive failures of `failureKind`. */
   readonly failures: number;
   readonly failureKind: FailureKind | undefined;
-  /** The last one; undefined from the next success on. */
+  /** Last failure; cleared by the next success. */
   readonly failure: ConnectionFailure | undefined;
-  /** Of the pause before the next try. */
+  /** Pause before the next attempt, in milliseconds. */
   readonly pauseMs: number;
   readonly isWanted: boolean;
-  /** The supervisor asked this actor to end. */
+  /** The supervisor is stopping this actor. */
   readonly isEnding: boolean;
 }
 
 export type ConnectionEvent =
-  /** From the run: the platform has taken us. */
+  /** From the run: the platform has accepted the connection. */
   | { type: 'opened' }
-  /** From the run: it is over, and nothing of it is left. */
+  /** From the run: the connection is lost, and its resources are released. */
   | { type: 'lost'; failure: ConnectionFailure }
-  /** From the run: the same after `close`. */
+  /** From the run: the connection has closed after `close`. */
   | { type: 'closed' }
-  /** The pause is over. */
+  /** End of the pause. */
   | { type: 'due' }
-  /** Somebody wants it tried now. */
+  /** Requests an immediate attempt. */
   | { type: 'start' }
-  /** The credential, or what else it is opened with, is another now. */
+  /** The credential or other settings have changed. */
   | { type: 'renew' }
-  /** Nobody uses it any more. */
+  /** The last trigger has released the connection. */
   | { type: 'unwanted' }
-  /** Somebody uses it again. */
+  /** Another trigger uses the connection. */
   | { type: 'wanted' }
-  /** The supervisor ends this actor. */
+  /** The supervisor stops this actor. */
   | { type: 'shutdown' };
 
-/** A connection that held so long was a good one: what comes then is no continuation of the failures before. */
+/** Uptime after which a failure no longer continues the previous ones. */
 const STEADY_MS = 10_000;
 
-const lostWhile = (state: 'connecting' | 'connected') => {
+const lostTransitions = (state: 'connecting' | 'connected') => {
   const actions = { type: 'noteFailure', params: { wasConnected: state === 'connected' } } as const;
   return [
     { guard: 'isVisible', target: 'failed', actions },
@@ -85,14 +83,14 @@ const lostWhile = (state: 'connecting' | 'connected') => {
   ] as const;
 };
 
-/** While a run is alive that the platform has, or may yet have, taken. */
+/** Transitions of the states with an open or opening connection. */
 const runningEvents = {
   renew: { target: 'closing', actions: 'forgetFailures' },
   unwanted: { target: 'closing', actions: 'markUnwanted' },
   shutdown: { target: 'closing', actions: 'markEnding' },
 } as const;
 
-/** Between two tries. */
+/** Transitions of the states between two attempts. */
 const pausedEvents = {
   due: 'connecting',
   start: 'connecting',
@@ -108,11 +106,11 @@ export const connectionMachine = setup({
     input: {} as ConnectionInput,
   },
   actors: {
-    /** One try and what comes of it: opens, tells, closes when it is asked to. */
+    /** A connection attempt: opens the connection, reports when it is lost, and closes on request. */
     run: {} as CallbackActorLogic<{ type: 'close' }, ConnectionInput>,
   },
   actions: {
-    /** The state with its name has begun. */
+    /** Reports the entered state. */
     announce: (_, _params: { state: ConnectionState }) => {},
     startRun: enqueueActions(({ enqueue, context }) => {
       enqueue.spawnChild('run', { id: 'run', input: context });
@@ -147,14 +145,14 @@ export const connectionMachine = setup({
   },
 }).createMachine({
   id: 'connection',
-  // What the inspector may show of the context.
+  // Context fields shown by the inspector.
   meta: { inspect: ['failures'] },
   context: ({ input }) => ({
     key: input.key,
     generation: input.generation,
     now: input.now,
     random: input.random,
-    bearer: input.bearer,
+    actorContext: input.actorContext,
     since: 0,
     failures: 0,
     failureKind: undefined,
@@ -172,14 +170,14 @@ export const connectionMachine = setup({
       entry: ['noteTime', 'startRun', { type: 'announce', params: { state: 'connecting' } }],
       on: {
         opened: 'connected',
-        lost: lostWhile('connecting'),
+        lost: lostTransitions('connecting'),
         ...runningEvents,
       },
     },
     connected: {
       entry: ['noteTime', 'noteSuccess', { type: 'announce', params: { state: 'connected' } }],
       on: {
-        lost: lostWhile('connected'),
+        lost: lostTransitions('connected'),
         ...runningEvents,
       },
     },

@@ -1,40 +1,36 @@
-// The life of an active mailbox: ready → busy → ready … → ended.
-//
-// A conversation that has nothing to do is no actor at all; a busy one's stays for some seconds after each turn, so that it
-// is not made anew for the next. Turns are its traffic: one that ends within a moment goes past the machine, as a call goes
-// past that of its server. The machine owns what is out of the ordinary: a run that lasts, that has to be told to end, or
-// that does not end then. It reads no clock: that a run lasts, deadlines, lost claims and quiet come as events (A7).
-//
-// CV1  a run that lasts is an actor, which lives exactly in `busy`; that is left when the run has really ended (A4).
-// CV2  each run that lasted is settled once: committed, unless its claim was lost.
-// CV3  the place among those that work at the same time is given back by `yieldPlace` when a run goes on although it was
-//     told to end and has been waited for.
+// State machine of an active mailbox (the event queue of a conversation): ready → busy → ready … → ended. An
+// idle conversation has no actor; a busy conversation keeps its actor for reuse, for some seconds after each
+// turn. Short turns bypass the machine. It handles long runs, runs that must be stopped, and runs that do not
+// stop in time. It has no clock: long runs, deadlines, lost claims and idleness arrive as events (A7,
+// ARCHITECTURE.md). A long run is an actor that lives exactly in `busy`; the machine leaves `busy` only after
+// the run has really stopped (A4). Each long run is settled once: its result is committed, or dropped if this
+// node has lost the claim on the event.
 
 import { assign, type CallbackActorLogic, setup } from 'xstate';
 
 export interface ConversationInput {
   readonly key: string;
-  /** Whom the provided actions and the run work for; the machine never looks at it. */
-  readonly bearer?: unknown;
+  /** Context of the provided actions and the run; not used by the machine. */
+  readonly actorContext?: unknown;
 }
 
 interface ConversationContext extends ConversationInput {
-  /** The attempt of the run that lasts, or lasted last. */
+  /** Attempt of the current or last long run. */
   readonly attempt: number;
 }
 
 export type ConversationEvent =
-  /** The run of a turn goes on for more than a moment, or has to be told something. */
+  /** The turn takes long, or must receive a `stop` or a deadline. */
   | { type: 'lasting'; attempt: number }
-  /** The run that lasted is over, however it went. */
+  /** The long run has finished, with any outcome. */
   | { type: 'run.ended' }
-  /** The attempt has taken as long as it may. */
+  /** The attempt has reached its time limit. */
   | { type: 'deadline' }
-  /** The run is to end: the gateway is stopping and has waited long enough, or the event is not wanted any more. */
+  /** The run must stop: the gateway is stopping, or the event is obsolete. */
   | { type: 'stop' }
-  /** The run was told to end, was waited for, and has not ended. */
+  /** The run received a stop, but did not finish in time. */
   | { type: 'patience.over' }
-  /** Somebody else may have the mailbox by now. */
+  /** Another node may own the mailbox. */
   | { type: 'claim.lost' }
   /** No event for some time. */
   | { type: 'quiet' };
@@ -51,8 +47,9 @@ export const conversationMachine = setup({
   },
   actions: {
     abort: () => {},
-    yieldPlace: () => {},
-    /** What came of the run is committed, or dropped with a claim that was lost. */
+    /** Releases the concurrency slot of a run that ignores the stop. */
+    yieldSlot: () => {},
+    /** Commits the run's result, or drops it if the claim was lost. */
     settle: () => {},
     noteAttempt: assign({
       attempt: ({ context, event }) => (event.type === 'lasting' ? event.attempt : context.attempt),
@@ -60,9 +57,9 @@ export const conversationMachine = setup({
   },
 }).createMachine({
   id: 'conversation',
-  // What the inspector may show of the context.
+  // Context fields shown by the inspector.
   meta: { inspect: ['attempt'] },
-  context: ({ input }) => ({ key: input.key, attempt: 1, bearer: input.bearer }),
+  context: ({ input }) => ({ key: input.key, attempt: 1, actorContext: input.actorContext }),
   initial: 'ready',
   states: {
     ready: {
@@ -75,8 +72,8 @@ export const conversationMachine = setup({
       states: {
         handling: { on: { deadline: 'aborting', stop: 'aborting', 'claim.lost': 'leaving' } },
         aborting: { entry: 'abort', on: { 'patience.over': 'overrun', 'claim.lost': 'leaving' } },
-        overrun: { entry: 'yieldPlace', on: { 'claim.lost': 'leaving' } },
-        leaving: { entry: 'abort', on: { 'patience.over': { actions: 'yieldPlace' } } },
+        overrun: { entry: 'yieldSlot', on: { 'claim.lost': 'leaving' } },
+        leaving: { entry: 'abort', on: { 'patience.over': { actions: 'yieldSlot' } } },
       },
     },
     ended: { type: 'final' },

@@ -1,37 +1,36 @@
-// The life of one node of a flow: idle → working ⇄ waiting → done, failed, skipped or dropped.
-//
-// It hears of what the journal of the run says of it, and of what follows from that; it reads no clock and does nothing.
-//
-// FN1  a node that has come to an end never leaves it.
+// State machine of a flow node: idle → working ⇄ waiting → done, failed, skipped or dropped. Its events are
+// the journal rows of the run (flow-run/rows.ts) and their consequences for other nodes. It has no clock and
+// no effects.
 
 import { assign, setup } from 'xstate';
 
 export type FlowNodeEvent =
-  /** Its work begins, or is tried again. */
+  /** The node starts, or resumes from a wait. */
   | { readonly type: 'entered' }
-  /** Nothing is to be done before that time, in epoch ms. */
+  /** End of the node's wait, in epoch milliseconds. */
   | { readonly type: 'waits'; readonly until: number }
-  /** It has failed and is tried again at that time, in epoch ms. */
+  /** The node has failed and is retried at `until`, in epoch milliseconds. */
   | { readonly type: 'again'; readonly until: number; readonly reason: string }
-  /** A turn of its loop begins. */
+  /** A loop iteration starts. */
   | { readonly type: 'turn'; readonly n: number }
-  /** The flow goes on after it had failed here. */
+  /** The flow is retried after it failed at this node. */
   | { readonly type: 'retried' }
+  /** The node has completed. */
   | { readonly type: 'left' }
   | { readonly type: 'failed'; readonly reason: string }
-  /** No connection that leads to it was taken. */
+  /** The flow took too few connections to the node, so it never starts. */
   | { readonly type: 'skipped'; readonly why: string }
-  /** The flow has ended without it. */
+  /** The flow has finished, so the result of the node is not needed. */
   | { readonly type: 'dropped' };
 
 export interface FlowNodeContext {
-  /** How often its work was begun. */
+  /** Number of starts. */
   readonly attempts: number;
-  /** Of a loop: the turn that runs, or ran last, from 1; 0 before the first. */
+  /** Current or last loop iteration, from 1; 0 before the first. */
   readonly turn: number;
-  /** Epoch ms; undefined where it waits for no time. */
+  /** Epoch milliseconds; undefined if the node does not wait for a time. */
   readonly until: number | undefined;
-  /** Why it failed last, or was skipped. */
+  /** Reason of the last failure or of the skip. */
   readonly why: string | undefined;
 }
 
@@ -40,9 +39,9 @@ export const flowNodeMachine = setup({
   actions: {
     begin: assign(({ context }) => ({ attempts: context.attempts + 1, until: undefined })),
     wait: assign(({ event }) => ({ until: 'until' in event ? event.until : undefined })),
-    beginAnew: assign(() => ({ attempts: 1, until: undefined })),
+    restart: assign(() => ({ attempts: 1, until: undefined })),
     turn: assign(({ context, event }) => ({ turn: event.type === 'turn' ? event.n : context.turn })),
-    say: assign(({ context, event }) => ({
+    noteReason: assign(({ context, event }) => ({
       why: 'reason' in event ? event.reason : 'why' in event ? event.why : context.why,
     })),
   },
@@ -55,18 +54,18 @@ export const flowNodeMachine = setup({
     idle: {
       on: {
         entered: { target: 'working', actions: 'begin' },
-        skipped: { target: 'skipped', actions: 'say' },
+        skipped: { target: 'skipped', actions: 'noteReason' },
         dropped: 'dropped',
       },
     },
     working: {
       on: {
         waits: { target: 'waiting', actions: 'wait' },
-        again: { target: 'waiting', actions: ['wait', 'say'] },
+        again: { target: 'waiting', actions: ['wait', 'noteReason'] },
         turn: { actions: 'turn' },
-        retried: { actions: 'beginAnew' },
+        retried: { actions: 'restart' },
         left: 'done',
-        failed: { target: 'failed', actions: 'say' },
+        failed: { target: 'failed', actions: 'noteReason' },
         dropped: 'dropped',
       },
     },
@@ -74,7 +73,7 @@ export const flowNodeMachine = setup({
       on: {
         entered: { target: 'working', actions: 'begin' },
         left: 'done',
-        failed: { target: 'failed', actions: 'say' },
+        failed: { target: 'failed', actions: 'noteReason' },
         dropped: 'dropped',
       },
     },

@@ -1,11 +1,11 @@
-// The machine of the gateway, the root of the actor tree: boots parts on request, serves, and drains them in reverse.
+// State machine of the gateway, the root of the actor tree. It boots the parts (for example the store) on
+// request, serves, and drains them in reverse order.
 //
-//   booting → serving → draining → stopped;  failed when a part cannot be booted
+// booting → serving → draining → stopped; failed if a part cannot be booted or fails later
 //
-// B1  parts boot sequentially, in request order; a failed boot drains the earlier parts.
-// B2  draining asks the parts in reverse order, each once, whatever the others answer.
-// B3  actors that parts hang under the root live until they end by themselves or the root ends; one that fails is
-//     infrastructure, so everything is drained.
+// Parts boot sequentially, in request order; a failed boot drains the earlier parts. Each part is drained
+// once, also after errors. A part may spawn actors under the root, which stop with the root if they have not
+// finished earlier. Their failure is an infrastructure failure and drains all parts.
 
 import {
   type AnyActorLogic,
@@ -20,9 +20,9 @@ import {
 } from 'xstate';
 
 interface GatewayContext {
-  /** Names of the parts in the order of their start. */
+  /** Names of the parts in boot order. */
   readonly parts: readonly string[];
-  /** How many parts are up. */
+  /** Number of running parts. */
   readonly up: number;
   readonly error: unknown;
 }
@@ -30,12 +30,12 @@ interface GatewayContext {
 export type GatewayEvent =
   /** Boots a part. Ignored during the boot of another part. */
   | { type: 'part.boot'; part: string }
-  /** Every part is up. */
+  /** Every part is running. */
   | { type: 'serve' }
   | { type: 'shutdown' }
-  /** A part that was up has failed for good. */
+  /** A running part has failed permanently. */
   | { type: 'part.failed'; part: string; error: unknown }
-  /** Hangs an actor of a part under the root, under this name in the system too. Ignored when the name is taken. */
+  /** Spawns a part's actor under the root; the name is also its system id. Ignored if the name exists. */
   | { type: 'part.spawn'; name: string; logic: AnyActorLogic; input?: unknown }
   | DoneActorEvent
   | ErrorActorEvent;
@@ -59,37 +59,37 @@ export const gatewayMachine = setup({
       error: ({ context, event }) => context.error ?? ('error' in event ? event.error : undefined),
     }),
     spawnForPart: enqueueActions(({ enqueue, event, system }) => {
-      // XState would throw for a name that is taken, and so end the whole tree.
+      // XState would throw for an existing name and stop the whole tree.
       if (event.type !== 'part.spawn' || system.get(event.name) !== undefined) return;
       const { name, logic, input } = event;
       enqueue.assign(({ spawn }) => {
-        // Dynamic logic has no place among the actors that `setup` knows.
+        // Dynamic logic is not declared in `setup`.
         (spawn as unknown as Spawner<ProvidedActor>)(logic, { id: name, systemId: name, input });
         return {};
       });
     }),
-    /** XState keeps spawned actors that have ended. */
+    /** Removes finished spawned actors, which XState retains. */
     dropEnded: enqueueActions(({ enqueue, event }) => {
       if ('actorId' in event) enqueue.stopChild(event.actorId);
     }),
   },
 }).createMachine({
   id: 'gateway',
-  // What the inspector may show of the context.
+  // Context fields shown by the inspector.
   meta: { inspect: ['up'] },
   context: { parts: [], up: 0, error: undefined },
   on: {
     'part.failed': { actions: 'noteError' },
     'part.spawn': { actions: 'spawnForPart' },
     'xstate.done.actor.*': { actions: 'dropEnded' },
-    // The states decide when to drain, so that each part is drained once.
+    // Only notes the error: the states decide when to drain, so each part is drained once.
     'xstate.error.actor.*': { actions: ['noteError', 'dropEnded'] },
   },
   initial: 'booting',
   states: {
     booting: {
       on: {
-        // A part in the middle of its boot is waited for: it could not be drained otherwise.
+        // A booting part cannot be drained, so the boot is completed first.
         shutdown: { actions: assign({ error: () => new Error('stopped while starting') }) },
       },
       initial: 'idle',

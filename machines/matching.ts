@@ -1,10 +1,9 @@
-// Which trigger takes an event, and which of its commands: a pure choice (A7). What a type of trigger filters by itself
-// (repositories, branches) is asked before; here are the filters that chats share, and the score.
-//
-// MC1  a trigger whose filter is set and does not match is out; one without a command for the event and without a
-//     default agent does not take it either, unless it needs none.
-// MC2  the highest score wins: channel +100, user +80, pattern +60, platform +10. Of equal ones the one with a command
-//     for the event, one that a person wrote first and then the more exact name of it, then the one with a rule for its text; then the first by name.
+// Selects the trigger and the command for an event: a pure decision (A7, ARCHITECTURE.md). Filters of a
+// single trigger type (repositories, branches) are checked earlier; this file has the filters that all chats
+// share, and the score. Excluded are triggers with a mismatching filter, and triggers with neither a matching
+// command nor a default agent unless the event has `needsNoCommand`. The highest score wins: channel +100,
+// user +80, pattern +60, platform +10. Ties are resolved by: a command typed by a person, the more exact
+// command name, a text rule, the trigger name.
 
 import type { Binding } from '../config/resources/triggers/binding.ts';
 import type { Trigger } from '../config/resources/triggers/trigger.ts';
@@ -12,7 +11,7 @@ import type { TextRule } from '../config/resources/triggers/trigger-of.ts';
 
 /** First word and rest; the text may be a command. */
 export interface CommandWord {
-  /** First word without its slash; may be empty. */
+  /** First word without slash; may be empty. */
   readonly name: string;
   readonly rest: string;
 }
@@ -22,59 +21,62 @@ export function commandWordOf(text: string): CommandWord {
   return { name, rest };
 }
 
-/** Why nobody takes an event that somebody would take from elsewhere, or from somebody else. */
+/** Result of `matchTrigger` if the filters of all triggers exclude the event. */
 export const FILTERED = 'no filter of a trigger lets it pass';
 
-/** Filters of a trigger, made ready; an empty one is not set. */
+/** Compiled trigger filters; empty sets are inactive. */
 export interface Filters {
-  /** Names or ids, without a leading `#`. */
+  /** Names or ids; a leading `#` is removed. */
   readonly channels: ReadonlySet<string>;
   readonly users: ReadonlySet<string>;
   readonly patterns: ReadonlyArray<(text: string) => boolean>;
 }
 
-/** The part of an event that decides. */
+/** Event properties used for the selection. */
 export interface Matchable {
-  /** Names of commands it stands for, the most exact first. With any of them its text is no command. */
+  /** Command names for the event, the most exact first. If there are any, the text is not a command. */
   readonly names: readonly string[];
-  /** A command that a person wrote where names are those of events, with its slash: `/deploy`. It goes before the names. */
-  readonly spoken?: string | undefined;
+  /**
+   * Command typed by a person, with its slash (`/deploy`), on platforms where `names` are event names. It
+   * takes precedence over `names`.
+   */
+  readonly typedCommand?: string | undefined;
   readonly text: string | undefined;
-  /** It was pressed or chosen, not written: patterns say nothing of it. */
+  /** The event is a click or selection: patterns do not apply. */
   readonly isChoice?: boolean | undefined;
   readonly channel: string | undefined;
-  /** Other names by which a filter may know the channel. */
+  /** Other names of the channel for filters. */
   readonly channelAliases?: readonly string[] | undefined;
   readonly user: string | undefined;
   readonly userAliases?: readonly string[] | undefined;
-  /** Filters alone decide who takes it: no command is needed for it, nor a default agent. */
+  /** Only the filters decide: the trigger needs neither a command nor a default agent. */
   readonly needsNoCommand?: boolean | undefined;
 }
 
-/** The part of a trigger that decides. */
+/** Trigger properties used for the selection. */
 export type Routable = Pick<Trigger, 'name' | 'commands' | 'rules' | 'default_target'>;
 
 export interface Match<T extends Routable = Trigger> {
   readonly trigger: T;
-  /** Undefined: the agent of the rule is meant, or the default agent. */
+  /** Undefined: use the rule's agent or the default agent. */
   readonly binding: Binding | undefined;
-  /** Of the rules of the trigger the first that holds, where no command takes the event. */
+  /** First matching rule of the trigger, if no command matches. */
   readonly rule: TextRule | undefined;
-  /** The name by which the binding was found. */
+  /** Name by which the binding was found. */
   readonly command: string | undefined;
-  /** The text without the command; all of it when the command is not in the text. */
+  /** Text without the command; the whole text if it contains none. */
   readonly rest: string;
   readonly score: number;
 }
 
-/** Gives who takes the event, or why nobody does. */
-export function matched<T extends Routable>(
+/** Returns the selected trigger, or why there is none. */
+export function matchTrigger<T extends Routable>(
   triggers: readonly T[],
   event: Matchable,
   filtersOf: (trigger: T) => Filters | undefined = () => undefined,
 ): Match<T> | string {
-  let best: Candidate<T> | undefined;
-  let reason = 'there is no trigger for it';
+  let best: TriggerCandidate<T> | undefined;
+  let reason = 'no trigger for this event';
   for (const trigger of triggers) {
     const score = scoreOf(filtersOf(trigger), event);
     if (score === undefined) {
@@ -87,11 +89,11 @@ export function matched<T extends Routable>(
   }
   if (best !== undefined) return best;
   return triggers.some((trigger) => scoreOf(filtersOf(trigger), event) !== undefined)
-    ? 'no trigger has a command for it, or a default_agent'
+    ? 'no trigger has a matching command or a default_agent'
     : reason;
 }
 
-/** Undefined when a filter does not match. */
+/** Returns the score; undefined if a filter does not match. */
 export function scoreOf(filters: Filters | undefined, event: Matchable): number | undefined {
   const platform = 10;
   if (filters === undefined) return platform;
@@ -104,7 +106,7 @@ export function scoreOf(filters: Filters | undefined, event: Matchable): number 
   if (users.size > 0) {
     const isNamed = isNamedIn(users, event.user, event.userAliases);
     if (!isNamed && !users.has('*')) return undefined;
-    // Everybody is no match that says something.
+    // The wildcard is not a specific match.
     if (isNamed) score += 80;
   }
   if (patterns.length > 0 && event.isChoice !== true) {
@@ -123,8 +125,8 @@ function isNamedIn(
   return (name !== undefined && names.has(name)) || aliases.some((alias) => names.has(alias));
 }
 
-interface Candidate<T extends Routable> extends Match<T> {
-  /** How exact the name was; the lower, the more. */
+interface TriggerCandidate<T extends Routable> extends Match<T> {
+  /** Exactness of the name; lower is more exact. */
   readonly rank: number;
 }
 
@@ -132,12 +134,20 @@ function candidateOf<T extends Routable>(
   trigger: T,
   event: Matchable,
   score: number,
-): Candidate<T> | undefined {
+): TriggerCandidate<T> | undefined {
   const text = event.text ?? '';
-  const spoken = trigger.commands.find(({ command }) => command === event.spoken);
-  if (spoken !== undefined) {
+  const typedBinding = trigger.commands.find(({ command }) => command === event.typedCommand);
+  if (typedBinding !== undefined) {
     const { rest } = commandWordOf(text);
-    return { trigger, binding: spoken, rule: undefined, command: spoken.command, rest, score, rank: -1 };
+    return {
+      trigger,
+      binding: typedBinding,
+      rule: undefined,
+      command: typedBinding.command,
+      rest,
+      score,
+      rank: -1,
+    };
   }
   for (const [rank, name] of event.names.entries()) {
     const binding = bindingOf(trigger, name);
@@ -157,10 +167,10 @@ function candidateOf<T extends Routable>(
   return { trigger, binding: undefined, rule, command: undefined, rest: text, score, rank };
 }
 
-/** Words are compared without regard to case. */
+/** Returns the first rule that matches the text, ignoring case. */
 function ruleFor(rules: readonly TextRule[], text: string): TextRule | undefined {
-  const said = text.toLowerCase();
-  return rules.find(({ contains }) => contains.some((word) => said.includes(word)));
+  const lowerText = text.toLowerCase();
+  return rules.find(({ contains }) => contains.some((word) => lowerText.includes(word)));
 }
 
 function bindingOf(trigger: Routable, name: string): Binding | undefined {
@@ -168,7 +178,7 @@ function bindingOf(trigger: Routable, name: string): Binding | undefined {
   return trigger.commands.find(({ command }) => command === plain);
 }
 
-function isBefore(a: Candidate<Routable>, b: Candidate<Routable>): boolean {
+function isBefore(a: TriggerCandidate<Routable>, b: TriggerCandidate<Routable>): boolean {
   if (a.score !== b.score) return a.score > b.score;
   if (a.rank !== b.rank) return a.rank < b.rank;
   return a.trigger.name < b.trigger.name;

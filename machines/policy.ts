@@ -1,33 +1,34 @@
-// The restart policy: when a child that ended is started again, and after what pause. A pure decision (A7): no clock, no
-// timer, no XState. The supervisor asks for a verdict and carries it out, so that every rule of restarting stands on one
-// page.
-//
-// PO1  within any `periodMs` at most `intensity` restarts are given; the next failure parks or escalates.
-// PO2  a pause lies between `backoff.minMs` and `backoff.maxMs` and is never 0: a child that fails at its start
-//     must not spin inside one call of `send`.
+// Restart policy of supervised children: decides if and when a child is restarted. A pure decision (A7,
+// ARCHITECTURE.md) without clock or timer, executed by the supervisor. Within any `periodMs` up to
+// `intensity` restarts are allowed. The next failure parks the child (no restart until `child.wake`) or fails
+// the supervisor. A pause is between `backoff.minMs` and `backoff.maxMs`, or longer if the failure requests
+// it, and never 0: a child that fails during its start must not cause an endless loop inside one call of
+// `send`.
+
+import { pauseRequestedIn } from './requested-pause.ts';
 
 export interface RestartPolicy {
-  /** After which endings a child is started again: all, failures only, none. */
+  /** Outcomes after which a child is restarted: all, failures only, none. */
   readonly restart: 'permanent' | 'transient' | 'temporary';
-  /** How many restarts are allowed within `periodMs`. */
+  /** Number of restarts allowed within `periodMs`. */
   readonly intensity: number;
   readonly periodMs: number;
-  /** Beyond the limit: leave this child alone for `parkMs`, or fail the supervisor itself. */
+  /** Above the limit: park this child for `parkMs` or the requested pause, or fail the supervisor. */
   readonly onLimit: 'park' | 'escalate';
   readonly parkMs: number;
-  /** The pause doubles from `minMs` to `maxMs`; `jitter` (0…1) is the share that chance may take off. */
+  /** The pause doubles from `minMs` to `maxMs`; `jitter` (0…1) is the maximum random reduction. */
   readonly backoff: { readonly minMs: number; readonly maxMs: number; readonly jitter: number };
 }
 
 export type Ending = { readonly kind: 'done' } | { readonly kind: 'failed'; readonly error: unknown };
 
-export type Verdict =
+export type RestartDecision =
   | { readonly do: 'restart'; readonly inMs: number }
   | { readonly do: 'park'; readonly forMs: number }
   | { readonly do: 'forget' }
   | { readonly do: 'escalate' };
 
-/** The `restart:` block of a catalog entry, as the operator wrote it. */
+/** The catalog's `restart:` block. */
 export interface RestartSettings {
   readonly intensity: number;
   readonly period_seconds: number;
@@ -36,7 +37,13 @@ export interface RestartSettings {
   readonly park_seconds: number;
 }
 
-/** A child failed more often than its policy allows; `cause` is its last error. Ends the supervisor. */
+/**
+ * A part of the gateway failed more often than its restart policy allows, which is a bug. The gateway ends.
+ *
+ * Fails the supervisor. `cause` is the child's last error.
+ *
+ * @remedy Report it, with the log, and start the gateway again.
+ */
 export class RestartLimitError extends Error {
   readonly code = 'ERR_RESTART_LIMIT';
   override get name(): string {
@@ -44,42 +51,48 @@ export class RestartLimitError extends Error {
   }
 }
 
-/** Node fires a timer beyond 2^31-1 ms at once, which would turn a very long pause into none. */
+/** Longest delay of Node timers; a timer with a longer delay fires immediately. */
 const longestTimerMs = 2 ** 31 - 1;
 
-/** Servers that were started at the same moment should not come back at the same moment. */
+/** Maximum random reduction, so that servers started together do not restart together. */
 const serverJitter = 0.2;
 
-/** Those of `restarts` (in ms) that still count at `now`. The window moves on by itself, which is the only reset. */
+/**
+ * Returns the times of the restarts within the period before `now`, in milliseconds. Older restarts no longer
+ * count; there is no other reset.
+ */
 export function recentRestarts(policy: RestartPolicy, restarts: readonly number[], now: number): number[] {
   return restarts.filter((at) => now - at < policy.periodMs);
 }
 
 /**
- * What to do about a child that ended or reported a failure.
- * `restarts` are the times of its earlier restarts and `now` the present, in ms; `random` lies in 0…1.
+ * Returns the decision for a child that has stopped or reported a failure. `restarts` are the times of
+ * earlier restarts and `now` is the current time, in milliseconds; `random`: 0…1.
  */
-export function verdict(
+export function decideRestart(
   policy: RestartPolicy,
   ending: Ending,
   restarts: readonly number[],
   now: number,
   random: number,
-): Verdict {
+): RestartDecision {
   if (policy.restart === 'temporary') return { do: 'forget' };
   if (policy.restart === 'transient' && ending.kind === 'done') return { do: 'forget' };
+  const requestedMs = ending.kind === 'failed' ? pauseRequestedIn(ending.error) : 0;
   const count = recentRestarts(policy, restarts, now).length;
   if (count >= policy.intensity) {
-    return policy.onLimit === 'park' ? { do: 'park', forMs: policy.parkMs } : { do: 'escalate' };
+    return policy.onLimit === 'park'
+      ? { do: 'park', forMs: Math.max(policy.parkMs, requestedMs) }
+      : { do: 'escalate' };
   }
   const { minMs, maxMs, jitter } = policy.backoff;
   const pauseMs = Math.min(maxMs, minMs * 2 ** count) * (1 - jitter * random);
-  return { do: 'restart', inMs: Math.max(1, minMs, Math.round(pauseMs)) };
+  return { do: 'restart', inMs: Math.max(1, minMs, requestedMs, Math.round(pauseMs)) };
 }
 
 /**
- * The policy of a tool server, from its catalog entry: transient, and parked at the limit, because one bad server
- * never takes the gateway down (A6). Throws RangeError for a pause of 0, which the config's schema refuses first.
+ * Returns a tool server's policy from the catalog entry: transient, and parked at the limit, because one
+ * failing server must not stop the gateway (A6). Throws RangeError for a pause of 0.
  */
 export function restartPolicy(settings: RestartSettings): RestartPolicy {
   const minMs = Math.min(settings.min_backoff_ms, longestTimerMs);

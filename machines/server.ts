@@ -1,13 +1,15 @@
-// The life of one managed tool server: stopped → starting → running ⇄ idle → stopping; failed.
+// State machine of a tool server: stopped → starting → running ⇄ idle → stopping → stopped, and failed. The
+// tags A1, A5 and A7 are invariants in ARCHITECTURE.md.
 //
-// The machine decides; what it decides is carried out by the actions and the `pool` actor that are provided to it.
-// It reads no clock and asks nobody: every fact comes as an event, so the same snapshot and event always give the
-// same result (A7).
-//
-// SV1  the gate is open exactly in `running` and `idle` (A1): every other state closes it on entry.
-// SV2  the pool actor lives exactly in `starting`, `running`, `idle` and `stopping`; leaving them ends it, and its
-//     end kills whatever is left of its processes (A5).
-// SV3  a failure is reported to the supervisor once per entry of `failed`; only the supervisor ends a backoff.
+// - The machine decides. The actions and the `pool` actor, which the gateway provides, execute the decisions.
+// - It has no clock and runs no queries: every fact arrives as an event, so the same snapshot and event yield
+//   the same result (A7).
+// - The gate, through which calls reach the server, is open exactly in `running` and `idle` (A1). Every other
+//   state closes it on entry.
+// - The pool owns the connections. It lives exactly in `starting`, `running`, `idle` and `stopping`, and
+// kills
+//   the remaining processes on exit (A5).
+// - Each entry to `failed` reports one failure to the supervisor. Only the supervisor completes a backoff.
 
 import {
   type AnyActorRef,
@@ -19,47 +21,47 @@ import {
   stopChild,
 } from 'xstate';
 
-/** What GET /servers shows as `state`. */
+/** The `state` in GET /servers. */
 export type ServerState = 'stopped' | 'starting' | 'running' | 'idle' | 'stopping' | 'failed';
 
 export interface ServerInput {
   readonly key: string;
   readonly generation: number;
-  /** Whom the provided actions and actors work for, where one machine serves many; the machine never looks at it. */
-  readonly bearer?: unknown;
+  /** Context of the provided actions and actors, which serve many machines; not used by the machine. */
+  readonly actorContext?: unknown;
 }
 
 interface ServerContext extends ServerInput {
   readonly lastError: unknown;
-  /** A start that was asked for while the server was stopping. */
+  /** A start was requested while the server was stopping. */
   readonly isWanted: boolean;
-  /** The supervisor asked this actor to end. */
+  /** The supervisor is stopping this actor. */
   readonly isEnding: boolean;
 }
 
 export type ServerEvent =
   /** An operator's start, or the supervisor's wake. */
   | { type: 'start' }
-  /** A request waits. */
+  /** A request is waiting. */
   | { type: 'demand' }
-  /** The supervisor's backoff is over. */
+  /** End of the supervisor's backoff. */
   | { type: 'due' }
-  /** The supervisor gives up until `until` (epoch milliseconds). */
+  /** The supervisor parks the server until `until` (epoch milliseconds). */
   | { type: 'park'; until: number; error?: unknown }
-  /** An operator's stop, or an entry that was switched off. */
+  /** An operator's stop, or a disabled entry. */
   | { type: 'stop' }
-  /** The supervisor ends this actor. */
+  /** The supervisor stops this actor. */
   | { type: 'shutdown' }
   | { type: 'pool.ready' }
-  /** The last connection is gone, or the first could not be opened. */
+  /** The last connection is lost, or the first could not be opened. */
   | { type: 'pool.lost'; error: unknown }
   | { type: 'pool.drained' }
-  /** The first call on an idle server. */
+  /** First call on an idle server. */
   | { type: 'used' }
   /** No call for half, or for the whole, of `idle_timeout_seconds`. */
   | { type: 'quiet'; span: 'half' | 'whole' };
 
-/** The machine's state as one word: the parts of `failed` are one, and what has ended is stopped. */
+/** Converts the machine state: substates of `failed` are merged, and `ended` counts as stopped. */
 export function serverState(value: unknown): ServerState {
   if (typeof value !== 'string') return 'failed';
   return value === 'ended' ? 'stopped' : (value as ServerState);
@@ -72,15 +74,15 @@ export const serverMachine = setup({
     input: {} as ServerInput,
   },
   actors: {
-    /** Owns the connections; its end kills what is left of them. */
+    /** Owns the connections, and kills them on exit. */
     pool: {} as CallbackActorLogic<{ type: 'drain' }, ServerInput>,
   },
   actions: {
     openGate: () => {},
     closeGate: () => {},
-    /** Waiting requests are told at once that the server is parked. */
+    /** Rejects waiting requests because the server is parked. */
     refuse: (_, _params: { until: number }) => {},
-    /** Answers with a `demand` if requests wait, or, after a crash, if clients keep streams open. */
+    /** Sends `demand` if requests are queued, or after a crash if clients keep streams open. */
     askDemand: (_, _params: { isAfterCrash: boolean }) => {},
     reportFailure: (_, _params: { error: unknown; parent: AnyActorRef | undefined }) => {},
   },
@@ -95,7 +97,7 @@ export const serverMachine = setup({
   context: ({ input }) => ({
     key: input.key,
     generation: input.generation,
-    bearer: input.bearer,
+    actorContext: input.actorContext,
     lastError: undefined,
     isWanted: false,
     isEnding: false,
@@ -110,8 +112,8 @@ export const serverMachine = setup({
       entry: [
         assign({ isWanted: false }),
         enqueueActions(({ enqueue, context }) => {
-          const { key, generation, bearer } = context;
-          enqueue.spawnChild('pool', { id: 'pool', input: { key, generation, bearer } });
+          const { key, generation, actorContext } = context;
+          enqueue.spawnChild('pool', { id: 'pool', input: { key, generation, actorContext } });
         }),
       ],
       on: {
@@ -143,7 +145,7 @@ export const serverMachine = setup({
       },
     },
     stopping: {
-      // The pool lets the calls in flight end, closes every connection and answers `pool.drained`.
+      // The pool lets the calls in flight finish, closes every connection and sends `pool.drained`.
       entry: ['closeGate', sendTo('pool', { type: 'drain' })],
       on: {
         'pool.drained': [

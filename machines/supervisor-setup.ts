@@ -1,7 +1,7 @@
-// Types, guards and actions of the supervisor's machine (supervisor.ts). Its steps (child-steps.ts) use them too.
+// Types, guards and actions of the supervisor's machine (supervisor.ts), shared with child-steps.ts.
 
 import { type DoneActorEvent, type ErrorActorEvent, setup } from 'xstate';
-import type { Change, Child, ChildSpec } from './child.ts';
+import type { Child, ChildChange, ChildSpec } from './child.ts';
 
 export interface SupervisorInput {
   /** Prefix of the children's system ids: `path/key`. */
@@ -9,13 +9,16 @@ export interface SupervisorInput {
   readonly now: () => number;
   readonly random: () => number;
   readonly children?: readonly ChildSpec[];
-  /** @default 'ordered' (reverse order of start, one at a time); 'together' for independent children. */
+  /**
+   * Stop order in a shutdown. `ordered`: one child at a time, in reverse order of start. `together`: all
+   * children simultaneously, if they are independent. @default 'ordered'
+   */
   readonly drain?: 'ordered' | 'together';
   /**
-   * Called for every change, within its transition: it may send events and must return quickly; an exception fails the
-   * supervisor. This is not XState's `emit`, because listeners of that do not survive a respawn.
+   * Called for every change, within its transition. It may send events and must return quickly; an exception
+   * fails the supervisor. XState's `emit` is not used, because its listeners do not survive a respawn.
    */
-  readonly onChange?: (change: Change) => void;
+  readonly onChange?: (change: ChildChange) => void;
 }
 
 export interface SupervisorContext extends Required<Omit<SupervisorInput, 'children'>> {
@@ -26,10 +29,12 @@ export interface SupervisorContext extends Required<Omit<SupervisorInput, 'child
 }
 
 export type SupervisorEvent =
-  /** Ignored if the key is in use: stop that child first, and wait for its `stopped`. */
+  /** Ignored if the key exists: stop that child first and wait for its `stopped`. */
   | { type: 'child.start'; spec: ChildSpec }
   | { type: 'child.stop'; key: string }
-  /** Manual start, or first request after the park time: clears the restarts and sends `start` to the child. */
+  /**
+   * Manual start, or first request after the park time: clears the restarts and sends `start` to the child.
+   */
   | { type: 'child.wake'; key: string }
   /** Reported by a running child. */
   | { type: 'child.failed'; key: string; generation: number; error: unknown }
@@ -40,10 +45,10 @@ export type SupervisorEvent =
   | DoneActorEvent
   | ErrorActorEvent;
 
-type Received = { readonly context: SupervisorContext; readonly event: SupervisorEvent };
+type ReceivedEvent = { readonly context: SupervisorContext; readonly event: SupervisorEvent };
 
-/** Returns the child that an event belongs to; undefined if the event is of an earlier generation. */
-export function childOf({ context, event }: Received): Child | undefined {
+/** Returns the event's child; undefined for events from an earlier generation. */
+export function childOf({ context, event }: ReceivedEvent): Child | undefined {
   if ('actorId' in event) {
     const child = context.children.get(event.actorId.slice(0, event.actorId.lastIndexOf('#')));
     return child?.ref?.id === event.actorId ? child : undefined;
@@ -52,13 +57,13 @@ export function childOf({ context, event }: Received): Child | undefined {
   return child && 'generation' in event && event.generation !== child.generation ? undefined : child;
 }
 
-const isCurrent = (received: Received) => childOf(received) !== undefined;
-const isLive = (received: Received) => childOf(received)?.ref !== undefined;
-/** Only children have a `#` in their ids. The supervisor's own escalation has none and must stay unhandled. */
-const isOfChild = ({ event }: Received) => 'actorId' in event && event.actorId.includes('#');
-const isUnknown = ({ context, event }: Received) =>
+const isCurrent = (received: ReceivedEvent) => childOf(received) !== undefined;
+const isLive = (received: ReceivedEvent) => childOf(received)?.ref !== undefined;
+/** Only child ids contain `#`. The supervisor's own escalation has none and must remain unhandled. */
+const isOfChild = ({ event }: ReceivedEvent) => 'actorId' in event && event.actorId.includes('#');
+const isUnknown = ({ context, event }: ReceivedEvent) =>
   event.type === 'child.start' && !context.children.has(event.spec.key);
-const isEmpty = ({ context }: Received) => context.children.size === 0;
+const isEmpty = ({ context }: ReceivedEvent) => context.children.size === 0;
 
 export const supervisorSetup = setup({
   types: {
@@ -67,10 +72,10 @@ export const supervisorSetup = setup({
     input: {} as SupervisorInput,
   },
   actions: {
-    report: ({ context }, change: Change) => context.onChange(change),
+    report: ({ context }, change: ChildChange) => context.onChange(change),
   },
   guards: { isCurrent, isEmpty, isLive, isOfChild, isUnknown },
 });
 
-/** Arguments of an action within a transition: the event, the context, and the effects to enqueue. */
-export type Step = Parameters<Parameters<typeof supervisorSetup.enqueueActions>[0]>[0];
+/** Arguments of an action: the event, the context, and `enqueue` for the effects of the transition. */
+export type SupervisorAction = Parameters<Parameters<typeof supervisorSetup.enqueueActions>[0]>[0];

@@ -1,13 +1,13 @@
-// The life of one trigger: opening → open ⇄ paused → closing → ended; refused while the platform refuses the connection that it
-// uses, which the connection mends by itself; failed when it cannot be opened, or is lost.
-// Its supervisor is machines/supervisor.ts, as that of the tool servers.
+// State machine of a trigger: opening → open ⇄ paused → closing → ended. It is `refused` while the platform
+// rejects its connection; the connection keeps trying. It is `failed` after it could not be opened, or was
+// lost. Supervised by machines/supervisor.ts, like tool servers.
 //
-// Pausing changes nothing in the world: events are accepted as before, and whoever would handle them holds them back. So
-// it is only a mark here, kept through failures, for everybody to see.
-//
-// TM1  what `open` gave is closed exactly once before `ended`, and before it is opened again. A trigger that is to end while
-//     it opens is waited for, and then closed.
-// TM2  a failure is reported to the supervisor once per entry of `failed`; only `due` and `start` lead on from there.
+// - A paused trigger stays connected and accepts events, which their handler holds back. The pause survives
+//   failures.
+// - The resource that the actor `open` returns is closed exactly once, before `ended` and before the next
+//   attempt. A trigger that is stopped while opening is closed after it has opened.
+// - Each entry to `failed` reports one failure to the supervisor. Only `due` and `start` lead back to
+//   `opening`.
 
 import { type AnyActorRef, assign, enqueueActions, type PromiseActorLogic, setup } from 'xstate';
 
@@ -15,38 +15,38 @@ export interface TriggerInput {
   readonly key: string;
   readonly generation: number;
   readonly isPaused?: boolean;
-  /** Whom the provided actors work for; the machine never looks at it. */
-  readonly bearer?: unknown;
+  /** Context of the provided actors; not used by the machine. */
+  readonly actorContext?: unknown;
 }
 
 interface TriggerContext extends TriggerInput {
   readonly isPaused: boolean;
-  /** What `open` gave, from then on until it is closed. */
-  readonly opened: unknown;
+  /** Resource that the actor `open` returned, until it is closed. */
+  readonly openResource: unknown;
   readonly lastError: unknown;
-  /** Why its connection is refused; undefined when it is not. */
+  /** Reason why the platform rejects its connection; undefined if it does not. */
   readonly refusal: string | undefined;
-  /** The supervisor asked this actor to end. */
+  /** The supervisor is stopping this actor. */
   readonly isEnding: boolean;
 }
 
 export type TriggerEvent =
-  /** The supervisor's backoff is over. */
+  /** End of the supervisor's backoff. */
   | { type: 'due' }
   /** An operator's start, or the supervisor's wake. */
   | { type: 'start' }
   | { type: 'pause' }
   | { type: 'resume' }
-  /** The platform refuses its connection. */
+  /** The platform rejects the connection. */
   | { type: 'refused'; reason: string }
-  /** It is connected again. */
+  /** The connection works again. */
   | { type: 'restored' }
-  /** It was open, and no longer hears anything. */
+  /** The open trigger no longer receives events. */
   | { type: 'lost'; error: unknown }
-  /** The supervisor ends this actor. */
+  /** The supervisor stops this actor. */
   | { type: 'shutdown' };
 
-const noted = {
+const noteRefusal = {
   type: 'noteRefusal',
   params: ({ event }: { event: { reason: string } }) => ({ reason: event.reason }),
 } as const;
@@ -58,10 +58,10 @@ export const triggerMachine = setup({
     input: {} as TriggerInput,
   },
   actors: {
-    /** One that is stopped before its end, by a supervisor that waits no longer, closes what it still opens. */
+    /** Opens the trigger. If it completes only after the termination of this actor, it closes the trigger. */
     open: {} as PromiseActorLogic<unknown, TriggerInput>,
-    /** Its failure is a nuisance, not a reason to go on: there is nobody to close it again. */
-    close: {} as PromiseActorLogic<unknown, TriggerInput & { readonly opened: unknown }>,
+    /** Closes the trigger. After a failure the trigger counts as closed: no other code can close it. */
+    close: {} as PromiseActorLogic<unknown, TriggerInput & { readonly openResource: unknown }>,
   },
   actions: {
     reportFailure: enqueueActions(({ enqueue, context, self }) => {
@@ -72,7 +72,7 @@ export const triggerMachine = setup({
     markEnding: assign({ isEnding: true }),
     markPaused: assign({ isPaused: true }),
     markResumed: assign({ isPaused: false }),
-    forgetOpened: assign({ opened: undefined, refusal: undefined }),
+    forgetResource: assign({ openResource: undefined, refusal: undefined }),
     noteRefusal: assign({ refusal: (_, { reason }: { reason: string }) => reason }),
     forgetRefusal: assign({ refusal: undefined }),
     noteError: assign({ lastError: ({ event }) => ('error' in event ? event.error : undefined) }),
@@ -84,14 +84,14 @@ export const triggerMachine = setup({
   },
 }).createMachine({
   id: 'trigger',
-  // What the inspector may show of the context.
+  // Context fields shown by the inspector.
   meta: { inspect: ['isPaused'] },
   context: ({ input }) => ({
     key: input.key,
     generation: input.generation,
-    bearer: input.bearer,
+    actorContext: input.actorContext,
     isPaused: input.isPaused ?? false,
-    opened: undefined,
+    openResource: undefined,
     lastError: undefined,
     refusal: undefined,
     isEnding: false,
@@ -99,7 +99,7 @@ export const triggerMachine = setup({
   on: {
     pause: { actions: 'markPaused' },
     resume: { actions: 'markResumed' },
-    refused: { actions: noted },
+    refused: { actions: noteRefusal },
     restored: { actions: 'forgetRefusal' },
   },
   initial: 'opening',
@@ -110,14 +110,26 @@ export const triggerMachine = setup({
         src: 'open',
         input: ({ context }) => context,
         onDone: [
-          { guard: 'isEnding', target: 'closing', actions: assign({ opened: ({ event }) => event.output }) },
-          { guard: 'isRefused', target: 'refused', actions: assign({ opened: ({ event }) => event.output }) },
-          { guard: 'isPaused', target: 'paused', actions: assign({ opened: ({ event }) => event.output }) },
-          { target: 'open', actions: assign({ opened: ({ event }) => event.output }) },
+          {
+            guard: 'isEnding',
+            target: 'closing',
+            actions: assign({ openResource: ({ event }) => event.output }),
+          },
+          {
+            guard: 'isRefused',
+            target: 'refused',
+            actions: assign({ openResource: ({ event }) => event.output }),
+          },
+          {
+            guard: 'isPaused',
+            target: 'paused',
+            actions: assign({ openResource: ({ event }) => event.output }),
+          },
+          { target: 'open', actions: assign({ openResource: ({ event }) => event.output }) },
         ],
         onError: [
           { guard: 'isEnding', target: 'ended' },
-          { target: 'failed', actions: ['noteError', 'forgetOpened'] },
+          { target: 'failed', actions: ['noteError', 'forgetResource'] },
         ],
       },
       on: { shutdown: { actions: 'markEnding' } },
@@ -125,7 +137,7 @@ export const triggerMachine = setup({
     open: {
       on: {
         pause: { target: 'paused', actions: 'markPaused' },
-        refused: { target: 'refused', actions: noted },
+        refused: { target: 'refused', actions: noteRefusal },
         lost: { target: 'closing', actions: 'noteError' },
         shutdown: { target: 'closing', actions: 'markEnding' },
       },
@@ -133,7 +145,7 @@ export const triggerMachine = setup({
     paused: {
       on: {
         resume: { target: 'open', actions: 'markResumed' },
-        refused: { target: 'refused', actions: noted },
+        refused: { target: 'refused', actions: noteRefusal },
         lost: { target: 'closing', actions: 'noteError' },
         shutdown: { target: 'closing', actions: 'markEnding' },
       },
@@ -156,7 +168,7 @@ export const triggerMachine = setup({
         onDone: [{ guard: 'isEnding', target: 'ended' }, { target: 'failed' }],
         onError: [{ guard: 'isEnding', target: 'ended' }, { target: 'failed' }],
       },
-      exit: 'forgetOpened',
+      exit: 'forgetResource',
       on: { shutdown: { actions: 'markEnding' } },
     },
     failed: {

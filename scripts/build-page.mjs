@@ -1,5 +1,5 @@
-// The inspector's page: script and style as one file each, and the HTML around them. Nothing in them comes from elsewhere
-// when they are opened, so the page works without a network.
+// Builds the inspector page: script, style sheets and HTML files. The page works offline: it loads nothing
+// from other hosts.
 
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { build } from 'esbuild';
 
 const files = ['page.html', 'icon.svg'];
 
-/** What the form for the key says after a wrong one. */
+/** Message in the key form after a wrong key. */
 const wrongKey = '<p class="problem" role="alert">That is not the API key of this gateway.</p>';
 
 /** Builds the page of the source tree at `root` into `outdir`. */
@@ -23,7 +23,7 @@ export async function buildPage(root, outdir) {
     outdir,
     bundle: true,
     platform: 'browser',
-    // Browsers of 2024 and later: the style uses light-dark().
+    // Browsers of 2024 and later, because the style sheet uses light-dark().
     target: ['chrome123', 'firefox120', 'safari17.5'],
     format: 'esm',
     jsx: 'automatic',

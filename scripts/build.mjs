@@ -1,6 +1,7 @@
-// Bundles each entry point into dist/, with its packages inside: one file to read is a fast start.
-// `--outdir DIR` builds elsewhere. The native parts of HTTP and of the store cannot be bundled, nor what drives a
-// browser, and pino-pretty is loaded on a terminal only. The store's worker is a script of its own: it runs in a thread, and only where there is a store.
+// `npm run build`: bundles the entry points with the packages they import into dist/, for a fast start.
+// `--outdir DIR` builds into another folder. Not bundled: native addons (HTTP, store), the browser driver,
+// and pino-pretty, which is loaded only on a terminal. The store's worker is a separate script because it
+// runs in a thread.
 
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,10 +26,14 @@ const entries = {
   'tool-servers/browser': 'tool-servers/browser/main.ts',
   'tool-servers/repository-host': 'tool-servers/repository-host/main.ts',
 };
-/** By platform, processor and the number of Node's ABI: 115 is Node 20, 127 is Node 22. */
+/**
+ * Files of the HTTP addon that are copied: platform, CPU, and ABI version (115 is Node 20, 127 is Node 22).
+ */
 const SHIPPED_ADDON = /^uws_(linux|darwin|win32)_(x64|arm64)_(115|127)\.node$/;
-/** A file of its own: what the commands need besides would cost every start of the gateway 7 ms. */
-const apart = {
+/**
+ * Plugin that leaves the commands out of main.js: loading them would add 7 ms to each start of the gateway.
+ */
+const withoutCommands = {
   name: 'commands apart',
   setup: ({ onResolve }) =>
     onResolve({ filter: /\/run-command\.ts$/ }, ({ kind }) =>
@@ -50,8 +55,8 @@ const program = {
   metafile: true,
   minifySyntax: true,
   external: ['uWebSockets.js', 'pino-pretty', 'libsql', 'playwright-core', 'pg-native'],
-  plugins: [apart],
-  // Its form for Node finds its parts by a `require` that a bundle cannot follow.
+  plugins: [withoutCommands],
+  // The version for Node uses a `require` that cannot be bundled.
   alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   // Packages written for CommonJS expect a `require` when bundled into a module.
   banner: {
@@ -60,8 +65,8 @@ const program = {
   logLevel: 'warning',
 };
 const { main, commands, ...others } = entries;
-// The triggers are a part that is loaded only where there are any; it shares the classes of the rest. So are the commands
-// that start a gateway of their own: most commands only ask one, and start in half the time without it.
+// `splitting` puts dynamic imports, such as triggers, into chunks that are loaded when needed. Commands are a
+// bundle without the gateway, because most of them only call a running gateway. They start in half the time.
 const built = [
   await build({ ...program, entryPoints: { main }, splitting: true }),
   await build({ ...program, entryPoints: { commands }, splitting: true }),
@@ -91,7 +96,7 @@ for (const [name, schema] of Object.entries(jsonSchemas)) {
 }
 rmSync(schemas);
 
-// Type declarations for the library; an install without dev dependencies has no compiler and needs none.
+// Type declarations of the library. Skipped without dev dependencies, which include the compiler.
 const tsc = join(root, 'node_modules/typescript/bin/tsc');
 if (existsSync(tsc)) {
   const types = join(dist, 'types');
@@ -102,8 +107,8 @@ if (existsSync(tsc)) {
 }
 
 /**
- * The HTTP addon as its package has it, for the versions of Node it covers that are also ours: what is installed has no other
- * way to it, since the package brings those of older versions as well, and warns of Node 20. Gives where it came from.
+ * Copies the HTTP addon for the supported Node versions. An installed package cannot depend on uWebSockets.js
+ * directly, which includes addons for older versions and warns on Node 20. Returns the copied source files.
  */
 function shipAddons() {
   const from = 'node_modules/uWebSockets.js/dist';
@@ -115,11 +120,14 @@ function shipAddons() {
   return [`${from}/index.mjs`];
 }
 
-/** The tool servers as programs with names, which a catalog may say wherever the gateway is: src/own-programs.ts. */
+/**
+ * Creates named programs for the tool servers, so that catalogs can use them everywhere
+ * (src/bundled-programs.ts).
+ */
 function nameToolServers() {
   mkdirSync(join(dist, 'bin'));
-  const named = { files: 'filesystem', browser: 'browser', repos: 'repository-host' };
-  for (const [name, file] of Object.entries(named)) {
+  const sourceFolders = { files: 'filesystem', browser: 'browser', repos: 'repository-host' };
+  for (const [name, file] of Object.entries(sourceFolders)) {
     const text = `#!/usr/bin/env node\nimport '../tool-servers/${file}.js';\n`;
     writeFileSync(join(dist, 'bin', `actor-gateway-${name}`), text, { mode: 0o755 });
   }

@@ -1,5 +1,6 @@
-// `npm run conformance`: the public conformance suites, through the gateway at /mcp/:id, before servers of both eras
-// over stdio and HTTP. What each row must give is said in `rows`. `--help` tells the rest.
+// `npm run conformance`: runs the public MCP conformance suites through the gateway at /mcp/:id, against
+// fixture servers of both protocol eras over stdio and HTTP. A row is a combination of server and suite. See
+// `--help`.
 
 import { spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
@@ -8,8 +9,11 @@ import { runSuite, suites } from '../test/real/run-suite.mjs';
 import { installReal } from '../test/real/setup.mjs';
 import { Stage } from '../test/real/stage.mjs';
 
-/** A shared server is never allowed to ask the client, since nobody could say which. */
-const callsBack = [
+/**
+ * Scenarios in which the server sends requests to the client. They fail if several clients share the server,
+ * because the gateway cannot select the client.
+ */
+const needsClientRequests = [
   'tools-call-sampling',
   'tools-call-elicitation',
   'elicitation-sep1034-defaults',
@@ -18,13 +22,13 @@ const callsBack = [
 
 const forSuite = { isForConformance: true };
 const modernOnly = { isModernOnly: true };
-const own = { isolation: 'session' };
-/** Some scenarios have the server ask for roots. */
+const ownSession = { isolation: 'session' };
+/** The server requests roots in some scenarios. */
 const roots = { forward_roots: true };
 
-/** Fixture, way to it, its options, and fields of its catalog entry. */
+/** Servers by id: fixture, transport, options, and fields of the catalog entry. */
 const upstreams = {
-  stdio: { fixture: 'everything', options: forSuite, entry: own },
+  stdio: { fixture: 'everything', options: forSuite, entry: ownSession },
   shared: { fixture: 'everything', options: forSuite, entry: { isolation: 'shared' } },
   http: { fixture: 'everything', isHttp: true, options: forSuite },
   'modern-stdio': { fixture: 'both-eras', options: modernOnly, entry: { ...roots, era: 'modern' } },
@@ -34,20 +38,20 @@ const upstreams = {
     options: modernOnly,
     entry: { ...roots, era: 'modern' },
   },
-  'auto-stdio': { fixture: 'both-eras', entry: { ...own, ...roots, era: 'auto' } },
+  'auto-stdio': { fixture: 'both-eras', entry: { ...ownSession, ...roots, era: 'auto' } },
   'auto-http': { fixture: 'both-eras', isHttp: true, entry: { ...roots, era: 'auto' } },
-  'pinned-stdio': { fixture: 'both-eras', entry: { ...own, ...roots, era: 'legacy' } },
+  'pinned-stdio': { fixture: 'both-eras', entry: { ...ownSession, ...roots, era: 'legacy' } },
   'pinned-http': { fixture: 'both-eras', isHttp: true, entry: { ...roots, era: 'legacy' } },
 };
 
-/** `[upstream, suite, scenarios that may fail]`; all others must pass, or the row fails. */
+/** `[upstream, suite, scenarios that may fail]`. A row fails if any other scenario fails. */
 const rows = [
   ['stdio', '0.1.16'],
   ['stdio', '2025-11-25'],
   ['http', '0.1.16'],
   ['http', '2025-11-25'],
-  ['shared', '0.1.16', callsBack],
-  ['shared', '2025-11-25', callsBack],
+  ['shared', '0.1.16', needsClientRequests],
+  ['shared', '2025-11-25', needsClientRequests],
   ['modern-stdio', '2026-07-28'],
   ['modern-http', '2026-07-28'],
   ['auto-stdio', '0.1.16'],
@@ -58,7 +62,7 @@ const rows = [
   ['auto-http', '2026-07-28'],
 ];
 
-/** Client of one era, server of the other: shown with `--crossings`, and no reason to fail. */
+/** Rows with client and server of different eras, for `--crossings`. They may fail. */
 const crossings = [
   ['modern-stdio', '0.1.16'],
   ['modern-stdio', '2025-11-25'],
@@ -68,7 +72,7 @@ const crossings = [
   ['pinned-http', '2026-07-28'],
 ];
 
-/** Without the gateway: what the fixtures themselves can do. */
+/** Rows without the gateway, for `--direct`. They show the faults of the fixtures. */
 const directRows = [
   ['http', '0.1.16'],
   ['http', '2025-11-25'],
@@ -80,45 +84,45 @@ const directRows = [
 
 const help = `usage: npm run conformance -- [options]
 
-Runs the public conformance suites through the gateway. Ends with 1 if a row does not give what it must.
+Runs the public conformance suites through the gateway. Exits with 1 if a required row fails.
 
   --runs N      run each row N times (default 1)
-  --at-once N   run rows of up to N servers at the same time (default 1); those of one server come one after another
-  --bail        end at the first run that fails
-  --only RE     only rows whose name matches, such as "http/2026-07-28"
-  --crossings   also the rows in which client and server are of different eras; they need not pass
-  --direct      against the fixtures themselves, to tell their faults from the gateway's
-  --list        only name the rows
-  --json        one JSON object per run on stdout, instead of the table
-  --verbose     with what the failed checks said
-  --help        this text
+  --at-once N   run rows of up to N servers concurrently (default 1); rows of the same server run in sequence
+  --bail        stop at the first failed run
+  --only RE     run only rows with a matching name, such as "http/2026-07-28"
+  --crossings   also run rows with client and server of different eras; they may fail
+  --direct      test the fixtures without the gateway, to separate their faults from the gateway's
+  --list        list the rows
+  --json        print a JSON object per run instead of the table
+  --verbose     show the messages of failed checks
+  --help        show this help
 
-ACTOR_GATEWAY_DIST names the folder of the built gateway (default: dist, built when needed).`;
+ACTOR_GATEWAY_DIST: folder of the built gateway (default: dist, built if needed).`;
 
-const asked = readArguments();
+const flags = readArguments();
 
-const named = ([upstream, suite, mayFail = []], isRequired) => ({
+const rowOf = ([upstream, suite, mayFail = []], isRequired) => ({
   name: `${upstream}/${suite}`,
   upstream,
   suite,
   mayFail,
   isRequired,
 });
-const pattern = new RegExp(asked.only);
-const chosen = [
-  ...(asked.direct ? directRows : rows).map((row) => named(row, true)),
-  ...(asked.crossings && !asked.direct ? crossings : []).map((row) => named(row, false)),
+const pattern = new RegExp(flags.only);
+const selected = [
+  ...(flags.direct ? directRows : rows).map((row) => rowOf(row, true)),
+  ...(flags.crossings && !flags.direct ? crossings : []).map((row) => rowOf(row, false)),
 ].filter(({ name }) => pattern.test(name));
-const runs = Number(asked.runs);
-const atOnce = Number(asked['at-once']);
+const runs = Number(flags.runs);
+const atOnce = Number(flags['at-once']);
 
-if (asked.help) {
+if (flags.help) {
   console.log(help);
-} else if (asked.list) {
-  for (const { name } of chosen) console.log(name);
-} else if (chosen.length === 0 || !(runs >= 1 && atOnce >= 1)) {
+} else if (flags.list) {
+  for (const { name } of selected) console.log(name);
+} else if (selected.length === 0 || !(runs >= 1 && atOnce >= 1)) {
   console.error(
-    chosen.length === 0 ? `no row matches ${asked.only}` : '--runs and --at-once want numbers from 1',
+    selected.length === 0 ? `no row matches ${flags.only}` : '--runs and --at-once must be at least 1',
   );
   process.exitCode = 2;
 } else {
@@ -133,20 +137,20 @@ if (asked.help) {
 }
 
 function readArguments() {
-  const isFlag = { type: 'boolean', default: false };
+  const booleanOption = { type: 'boolean', default: false };
   try {
     return parseArgs({
       options: {
         runs: { type: 'string', default: '1' },
         'at-once': { type: 'string', default: '1' },
-        bail: isFlag,
+        bail: booleanOption,
         only: { type: 'string', default: '' },
-        crossings: isFlag,
-        direct: isFlag,
-        list: isFlag,
-        json: isFlag,
-        verbose: isFlag,
-        help: isFlag,
+        crossings: booleanOption,
+        direct: booleanOption,
+        list: booleanOption,
+        json: booleanOption,
+        verbose: booleanOption,
+        help: booleanOption,
       },
     }).values;
   } catch (error) {
@@ -156,7 +160,7 @@ function readArguments() {
 }
 
 function buildIfNeeded() {
-  if (asked.direct || process.env.ACTOR_GATEWAY_DIST !== undefined) return;
+  if (flags.direct || process.env.ACTOR_GATEWAY_DIST !== undefined) return;
   const setup = resolve(import.meta.dirname, 'setup.mjs');
   const { status } = spawnSync(process.execPath, [setup, '--all'], {
     stdio: ['ignore', 'ignore', 'inherit'],
@@ -166,58 +170,59 @@ function buildIfNeeded() {
 
 async function runAll() {
   const stage = new Stage();
-  const signalled = () => void stage.close().then(() => process.exit(130));
-  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, signalled);
+  const onSignal = () => void stage.close().then(() => process.exit(130));
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, onSignal);
   try {
-    const addresses = await raise(stage);
-    const width = Math.max(...chosen.map(({ name }) => name.length));
-    // Rows wait for clocks most of the time. Two suites before one server would be in each other's way.
-    const rowsOf = (id) => chosen.filter(({ upstream }) => upstream === id);
-    const waiting = [...new Set(chosen.map(({ upstream }) => upstream))].sort(
+    const addresses = await startServers(stage);
+    const width = Math.max(...selected.map(({ name }) => name.length));
+    // Rows run concurrently, because suites mostly wait for timers. Rows of the same server run in sequence,
+    // because they would interfere.
+    const rowsOf = (id) => selected.filter(({ upstream }) => upstream === id);
+    const waiting = [...new Set(selected.map(({ upstream }) => upstream))].sort(
       (a, b) => rowsOf(b).length - rowsOf(a).length,
     );
-    let isAllWell = true;
-    let isOver = false;
+    let hasPassed = true;
+    let isStopped = false;
     const runRow = async (row) => {
       const results = [];
       for (let run = 1; run <= runs; run += 1) {
         const result = await runSuite(row.suite, addresses[row.upstream], stage.outputFolder());
         const verdict = judge(row, result);
         results.push(verdict);
-        if (asked.json) console.log(JSON.stringify({ row: row.name, run, ...verdict }));
-        if (!verdict.isOk && asked.bail) break;
+        if (flags.json) console.log(JSON.stringify({ row: row.name, run, ...verdict }));
+        if (!verdict.isOk && flags.bail) break;
       }
-      if (!asked.json) show(row, results, width);
+      if (!flags.json) show(row, results, width);
       const isBad = row.isRequired && results.some(({ isOk }) => !isOk);
-      isAllWell &&= !isBad;
-      isOver ||= isBad && asked.bail;
+      hasPassed &&= !isBad;
+      isStopped ||= isBad && flags.bail;
     };
     const runNext = async () => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
-        for (const row of rowsOf(next)) if (!isOver) await runRow(row);
+        for (const row of rowsOf(next)) if (!isStopped) await runRow(row);
     };
     await Promise.all(Array.from({ length: atOnce }, runNext));
-    return isAllWell;
+    return hasPassed;
   } finally {
     await stage.close();
   }
 }
 
-/** Starts what the chosen rows need; gives the address of each upstream. */
-async function raise(stage) {
-  const needed = [...new Set(chosen.map(({ upstream }) => upstream))];
+/** Starts the servers for the selected rows. Returns the address of each server by id. */
+async function startServers(stage) {
+  const needed = [...new Set(selected.map(({ upstream }) => upstream))];
   const entries = {};
   for (const id of needed) {
     const { fixture, isHttp = false, options = {}, entry = {} } = upstreams[id];
     const to = isHttp ? { url: await stage.overHttp(fixture, options) } : stage.overStdio(fixture, options);
     entries[id] = { ...to, ...entry };
   }
-  if (asked.direct) return Object.fromEntries(needed.map((id) => [id, entries[id].url]));
+  if (flags.direct) return Object.fromEntries(needed.map((id) => [id, entries[id].url]));
   const gateway = await stage.gateway(entries);
   return Object.fromEntries(needed.map((id) => [id, `${gateway}/mcp/${id}`]));
 }
 
-/** A row that reports fewer scenarios than its suite has is no success, whatever they say. */
+/** Compares a result with the expectation of the row. A row also fails if scenarios are missing. */
 function judge({ suite, mayFail }, result) {
   const unexpected = result.failed.filter(({ scenario }) => !mayFail.includes(scenario));
   const expected = suites[suite].total;
@@ -228,25 +233,28 @@ function judge({ suite, mayFail }, result) {
 }
 
 function show(row, results, width) {
-  const good = results.filter(({ isOk }) => isOk).length;
-  const least = results.reduce((worst, each) => (each.passed < worst.passed ? each : worst));
-  const word = good === results.length ? 'ok  ' : row.isRequired ? 'FAIL' : 'part';
-  const { passed, total, checks } = least;
+  const passedRuns = results.filter(({ isOk }) => isOk).length;
+  const worstRun = results.reduce((worst, each) => (each.passed < worst.passed ? each : worst));
+  const label = passedRuns === results.length ? 'ok  ' : row.isRequired ? 'FAIL' : 'part';
+  const { passed, total, checks } = worstRun;
   const seconds = results.reduce((sum, each) => sum + each.seconds, 0) / results.length;
   const counts = `${passed}/${total} (${checks.passed}/${checks.passed + checks.failed} checks)`;
-  const times = results.length > 1 ? `${good}/${results.length} runs, ` : '';
-  console.log(`${word} ${row.name.padEnd(width)}  ${counts.padEnd(24)} ${times}${seconds.toFixed(1)} s`);
+  const times = results.length > 1 ? `${passedRuns}/${results.length} runs, ` : '';
+  console.log(`${label} ${row.name.padEnd(width)}  ${counts.padEnd(24)} ${times}${seconds.toFixed(1)} s`);
   const counted = new Map();
   for (const { failed } of results)
     for (const { scenario, messages } of failed) {
       const before = counted.get(scenario) ?? { times: 0, messages };
       counted.set(scenario, { ...before, times: before.times + 1 });
     }
-  const shown = [...counted].slice(0, asked.verbose ? counted.size : 12);
-  for (const [scenario, { times: often, messages }] of shown) {
-    const mayFail = row.mayFail.includes(scenario) ? ' (may fail here)' : '';
-    console.log(`       ${scenario}${often === results.length ? '' : ` in ${often} runs`}${mayFail}`);
-    if (asked.verbose && mayFail === '') for (const message of messages) console.log(`         ${message}`);
+  const shown = [...counted].slice(0, flags.verbose ? counted.size : 12);
+  for (const [scenario, { times: failedRuns, messages }] of shown) {
+    const expectation = row.mayFail.includes(scenario) ? ' (may fail here)' : '';
+    console.log(
+      `       ${scenario}${failedRuns === results.length ? '' : ` in ${failedRuns} runs`}${expectation}`,
+    );
+    if (flags.verbose && expectation === '')
+      for (const message of messages) console.log(`         ${message}`);
   }
   if (counted.size > shown.length) console.log(`       and ${counted.size - shown.length} more (--verbose)`);
   for (const { trouble } of results) if (trouble !== undefined) console.log(`       ${trouble}`);

@@ -1,7 +1,8 @@
-// Joins the declarations of the library into one file, in the order of their imports. TypeScript 7 has no API for such a tool.
+// Joins the type declarations of the library into a single file, in the order of imports. TypeScript 7 has no
+// API for this.
 //
-// Every file that src/core.ts reaches by its types has to be about the library alone: an import of a package, or two
-// declarations of one name, are errors.
+// The build fails if a type reachable from src/core.ts refers to a package, or if two types have the same
+// name.
 
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -10,7 +11,10 @@ const IMPORT = /^(?:import|export) [^;]*?from '([^']+)';\n/gm;
 const DECLARATION =
   /^(?:export )?((?:declare )?(?:abstract )?(?:class|interface|type|const|function) (\w+))/gm;
 
-/** Returns the declarations that `entry` exports, with those they refer to. `entry` has nothing but `export … from`. */
+/**
+ * Returns the declarations that `entry` exports, and all declarations that they refer to. `entry` must
+ * contain only `export … from`.
+ */
 export function joinedDeclarations(entry) {
   const files = new Map();
   const visit = (file) => {
@@ -19,24 +23,26 @@ export function joinedDeclarations(entry) {
     const text = readFileSync(file, 'utf8');
     for (const [, from] of text.matchAll(IMPORT)) {
       if (!from.startsWith('./') && !from.startsWith('../'))
-        throw new Error(`${file} imports ${from}: the types of the library may not refer to a package`);
+        throw new Error(`${file} imports ${from}: the types of the library must not refer to a package`);
       visit(declarationsAt(file, from));
     }
-    // At the end: after those that it refers to.
+    // Moves the file to the end, after its dependencies.
     files.delete(file);
     files.set(file, text.replace(IMPORT, '').replace(/^export \{\};\n/gm, ''));
   };
   visit(entry);
-  if (files.get(entry).trim() !== '') throw new Error(`${entry} has to consist of exports from other files`);
+  if (/\bas \w+\s*[,}]/.test(readFileSync(entry, 'utf8')))
+    throw new Error(`${entry} must not rename exports`);
+  if (files.get(entry).trim() !== '') throw new Error(`${entry} must contain only exports from other files`);
 
   const exported = new Set();
   for (const [statement, from] of readFileSync(entry, 'utf8').matchAll(IMPORT)) {
-    const named = /\{([^}]*)\}/
+    const exportedNames = /\{([^}]*)\}/
       .exec(statement)?.[1]
       .replace(/\btype\b/g, '')
       .split(',');
     const all = files.get(declarationsAt(entry, from)).matchAll(DECLARATION);
-    for (const name of named ?? [...all].map(([, , each]) => each)) exported.add(name.trim());
+    for (const name of exportedNames ?? [...all].map(([, , each]) => each)) exported.add(name.trim());
   }
   const seen = new Set();
   const bodies = [...files.values()].map((text) =>

@@ -1,47 +1,59 @@
-// Writes what documents say of the program from a build of it, so that it cannot go stale: the tables of fields in
-// docs/configuration.md, docs/triggers.md, docs/agents.md, docs/fleets.md and docs/flows.md from the JSON Schemas, and the
-// diagrams in docs/state-charts.md from the state machines. Each part stands between two markers, such as `<!-- fields: NAME -->` and `<!-- end of fields -->`; the rest
-// of a page is written by hand. `--check` changes nothing and exits 1 when a page is out of date; the other options read
-// elsewhere.
+// Generates parts of the documents:
+//
+// - tables of fields (configuration, catalog, triggers, agents, fleets, flows) from the JSON Schemas of a
+// build;
+// - diagrams in docs/state-charts.md from the state machines;
+// - docs/log-lines.md and docs/errors.md from the source.
+//
+// A part is between two markers, such as `<!-- fields: NAME -->` and `<!-- end of fields -->`. `--check`
+// changes nothing, and exits with 1 if a page is out of date. Other options select other files and folders,
+// for tests.
 
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { errorCodes } from './error-codes.mjs';
+import { logCalls } from './log-calls.mjs';
 
 const root = resolve(import.meta.dirname, '..');
 const { values } = parseArgs({
   options: {
     check: { type: 'boolean', default: false },
     schemas: { type: 'string', default: join(root, 'dist', 'schema') },
-    /** A folder of NAME.mmd; without it the built program is asked. */
+    /** Folder with NAME.mmd files. By default the built program prints the diagrams. */
     diagrams: { type: 'string' },
     configuration: { type: 'string', default: join(root, 'docs', 'configuration.md') },
+    catalog: { type: 'string', default: join(root, 'docs', 'catalog.md') },
     triggers: { type: 'string', default: join(root, 'docs', 'triggers.md') },
     agents: { type: 'string', default: join(root, 'docs', 'agents.md') },
     fleets: { type: 'string', default: join(root, 'docs', 'fleets.md') },
     flows: { type: 'string', default: join(root, 'docs', 'flows.md') },
-    /** A folder with a page for each type of trigger that is built, NAME.md. */
+    /** Folder with a page NAME.md for each trigger type. */
     sources: { type: 'string', default: join(root, 'docs', 'sources') },
     charts: { type: 'string', default: join(root, 'docs', 'state-charts.md') },
+    log: { type: 'string', default: join(root, 'docs', 'log-lines.md') },
+    errors: { type: 'string', default: join(root, 'docs', 'errors.md') },
+    /** Root of the source with the error classes and log calls. */
+    source: { type: 'string', default: root },
   },
 });
 
-/** What stands for a key that people choose, in mappings whose members have fields. */
+/** Placeholders for user-defined keys in mappings. */
 const keyWords = { profiles: 'NAME', providers: 'NAME', prices: '"PROVIDER:MODEL"' };
 
 const gateway = readSchema('gateway');
 const catalog = readSchema('catalog').properties;
 const own = catalog.servers.additionalProperties;
 const desktop = catalog.mcpServers.additionalProperties;
-// The two kinds of an entry: each refuses the fields of the other.
+// The variants of a catalog entry. In the schema, each variant forbids the fields of the other.
 const [local, remote] = own.oneOf;
 const refused = (kind) => Object.keys(kind.properties).filter((key) => kind.properties[key] === false);
 const forRemote = refused(local);
 const forLocal = refused(remote);
 
-const tables = {
-  gateway: table({ ...gateway, required: gateway.else.required }),
+const gatewayTables = { gateway: table({ ...gateway, required: gateway.else.required }) };
+const catalogTables = {
   local: table({ ...only(own, (key) => forLocal.includes(key)), required: local.required }),
   remote: table({ ...only(own, (key) => forRemote.includes(key)), required: remote.required }),
   server: table(only(own, (key) => !forLocal.includes(key) && !forRemote.includes(key))),
@@ -50,12 +62,11 @@ const tables = {
 
 const trigger = readSchema('trigger');
 const spec = trigger.else.properties.spec;
-// Each type has more spellings than its name, which comes first.
+// The first value of each enum is the type name, followed by aliases.
 const typeNames = spec.allOf.map(({ if: { properties } }) => properties.type.enum[0]);
 const named = only(spec, (key) => key !== 'config');
 named.properties.type = { ...named.properties.type, enum: typeNames, anyOf: undefined };
 const command = Object.values(spec.properties.commands.patternProperties)[0];
-// The first spelling of a type is its name.
 const typeTables = Object.fromEntries(
   spec.allOf.map(({ if: { properties }, then }) => [
     properties.type.enum[0].toLowerCase(),
@@ -78,11 +89,11 @@ const triggerTables = {
 const fleet = readSchema('fleet');
 const flow = readSchema('flow');
 const node = flow.$defs.nodes.items;
-// What has a table of its own, or a page, stands in the text.
-const apart = ['spec', 'nodes', 'connections'];
+// Fields that have a separate table or page.
+const separate = ['spec', 'nodes', 'connections'];
 const nodeTables = Object.fromEntries(
   node.allOf.flatMap(({ if: { properties }, then }) => {
-    const config = only(then.properties.config, (key) => !apart.includes(key));
+    const config = only(then.properties.config, (key) => !separate.includes(key));
     if (Object.keys(config.properties).length === 0) return [];
     return [[properties.type.enum[0].toLowerCase(), table(config)]];
   }),
@@ -94,7 +105,7 @@ const fleetTables = {
 const flowTables = {
   flow: table({
     ...flow,
-    properties: { ...flow.properties, spec: only(flow.properties.spec, (key) => !apart.includes(key)) },
+    properties: { ...flow.properties, spec: only(flow.properties.spec, (key) => !separate.includes(key)) },
   }),
   node: table({
     ...node,
@@ -104,8 +115,11 @@ const flowTables = {
   ...nodeTables,
 };
 
+const errors = errorCodes(values.source);
+
 const pages = [
-  { file: values.configuration, kind: 'fields', parts: tables },
+  { file: values.configuration, kind: 'fields', parts: gatewayTables },
+  { file: values.catalog, kind: 'fields', parts: catalogTables },
   { file: values.triggers, kind: 'fields', parts: triggerTables },
   { file: values.agents, kind: 'fields', parts: { agent: table(readSchema('agent')) } },
   { file: values.fleets, kind: 'fields', parts: fleetTables },
@@ -116,6 +130,9 @@ const pages = [
     parts: { [type]: typeTables[type] },
   })),
   { file: values.charts, kind: 'machine', parts: diagrams() },
+  { file: values.log, kind: 'messages', parts: { log: logTable(readFileSync(values.log, 'utf8')) } },
+  { file: values.errors, kind: 'errors', parts: errorTables(readFileSync(values.errors, 'utf8')) },
+  { file: values.errors, kind: 'numbers', parts: { errors: numberTable() } },
 ];
 let isStale = false;
 for (const { file, kind, parts } of pages) {
@@ -133,20 +150,74 @@ function rewritten(page, kind, parts) {
   const missing = new Set(Object.keys(parts));
   const marked = new RegExp(`(<!-- ${kind}: (\\w+) -->\n)[\\s\\S]*?(<!-- end of ${kind} -->)`, 'g');
   const text = page.replace(marked, (_, start, name, end) => {
-    if (!missing.delete(name)) throw new Error(`the page asks for "${name}" that is not there to give`);
+    if (!missing.delete(name)) throw new Error(`unknown part "${name}" in the page`);
     return `${start}\n${parts[name]}\n${end}`;
   });
-  if (missing.size > 0) throw new Error(`the page has no place for ${kind} ${[...missing].join(', ')}`);
+  if (missing.size > 0) throw new Error(`the page has no marker for ${kind} ${[...missing].join(', ')}`);
   return text;
 }
 
-/** Each state machine as a block that code hosts draw. */
+/**
+ * Returns the table of log messages. The last column is written by hand in the page, and copied from there.
+ */
+function logTable(page) {
+  const meanings = new Map(
+    [...page.matchAll(/^\| [\w, ]+ \| `(.*?)` \| .*? \| (.+) \|$/gm)].map(([, message, meaning]) => [
+      message,
+      meaning,
+    ]),
+  );
+  const lines = [...logCalls(values.source)].map(([message, { levels, fields }]) => {
+    const meaning = meanings.get(message);
+    if (meaning === undefined)
+      throw new Error(`docs/log-lines.md: add a row with the meaning: | x | \`${message}\` | x | MEANING |`);
+    const names = [...fields].map((field) => (field === '…' ? field : `\`${field}\``)).join(', ');
+    return `| ${[...levels].join(', ')} | \`${message}\` | ${names || '–'} | ${meaning} |\n`;
+  });
+  return ['| Level | Message | Fields | Meaning and remedy |\n', '|---|---|---|---|\n', ...lines].join('');
+}
+
+/** Returns the tables of error codes. The page decides which table contains a code. */
+function errorTables(page) {
+  const missing = new Set(errors.keys());
+  const parts = [...page.matchAll(/^<!-- errors: (\w+) -->\n([\s\S]*?)^<!-- end of errors -->$/gm)].map(
+    ([, name, rows]) => {
+      const codes = [...rows.matchAll(/^\| `(\w+)` \|/gm)].map(([, code]) => code).sort();
+      for (const code of codes)
+        if (!missing.delete(code))
+          throw new Error(
+            `docs/errors.md: remove this row of ${code}: no class has the code, or an earlier row has it`,
+          );
+      const lines = codes.map((code) => {
+        const { status = '–', meaning, remedy } = errors.get(code);
+        return `| ${[`\`${code}\``, String(status), meaning, remedy].map(escaped).join(' | ')} |\n`;
+      });
+      return [name, ['| Code | Status | Meaning | Remedy |\n', '|---|---|---|---|\n', ...lines].join('')];
+    },
+  );
+  const [code] = missing;
+  if (code !== undefined) throw new Error(`docs/errors.md: add a row to a table: | \`${code}\` |`);
+  return Object.fromEntries(parts);
+}
+
+/** Returns the table of JSON-RPC codes, except the default, with the error codes that have them. */
+function numberTable() {
+  const codes = new Map();
+  for (const [code, { rpcCode }] of errors)
+    if (rpcCode !== undefined) codes.set(rpcCode, [...(codes.get(rpcCode) ?? []), `\`${code}\``]);
+  const lines = [...codes]
+    .sort(([one], [other]) => other - one)
+    .map(([number, names]) => `| −${-number} | ${names.join(', ')} |\n`);
+  return ['| `error.code` | Codes |\n', '|---|---|\n', ...lines].join('');
+}
+
+/** Returns each state machine as a mermaid block. */
 function diagrams() {
-  const texts = values.diagrams === undefined ? askProgram() : readDiagrams(values.diagrams);
+  const texts = values.diagrams === undefined ? printDiagrams() : readDiagrams(values.diagrams);
   return Object.fromEntries(texts.map(([name, text]) => [name, `\`\`\`mermaid\n${text}\`\`\`\n`]));
 }
 
-function askProgram() {
+function printDiagrams() {
   const all = execFileSync(process.execPath, [join(root, 'dist', 'main.js'), 'machines'], {
     encoding: 'utf8',
   });
@@ -163,7 +234,7 @@ function readSchema(name) {
   return JSON.parse(readFileSync(join(values.schemas, `${name}.json`), 'utf8'));
 }
 
-/** Each type has more spellings than its name, which comes first. */
+/** Returns the type names, without aliases. */
 function nodeTypes({ allOf }) {
   return allOf.map(({ if: { properties } }) => properties.type.enum[0]);
 }
@@ -181,7 +252,7 @@ function table(schema) {
 function rows({ properties, required = [] }, prefix) {
   return Object.entries(properties).flatMap(([key, schema]) => {
     const name = `${prefix}${key}`;
-    // Their fields are those of the types; a table of all would be longer than the page.
+    // A platform has the fields of its trigger type, which are listed there.
     if (name === 'platforms')
       return [['`platforms.PLATFORM.FIELD`', 'as in the trigger', '', schema.description]];
     if (schema.properties !== undefined) return rows(schema, `${name}.`);
@@ -203,7 +274,9 @@ function defaultOf(schema, isRequired) {
   return schema.default === undefined ? '' : `\`${JSON.stringify(schema.default)}\``;
 }
 
-/** Any field may be given as a `${VAR}` reference as well; the page says so once, so that no row has to. */
+/**
+ * Describes the type of a field. `${VAR}` references are omitted, because every field allows them.
+ */
 function kindOf(schema) {
   const options = (schema.anyOf ?? []).filter((option) => option.pattern !== '\\$\\{');
   if (options.length > 0) return options.map(kindOf).join(' or ');

@@ -1,6 +1,9 @@
-// Writes test/fixtures/rest-host/description.json: the operations from the published OpenAPI description of the repository
-// host which the repository-host tool server calls. The replay host in the tests answers with their examples and validates
-// requests by their schemas. `node scripts/host-description.mjs [VERSION]` selects a version of the package @octokit/openapi.
+// node scripts/host-description.mjs [VERSION]
+//
+// Writes test/fixtures/rest-host/description.json from the OpenAPI description of the repository host, which
+// the npm package @octokit/openapi contains. Only operations that the repository-host tool server calls are
+// included. The replay host of the tests responds with the examples and validates requests against the
+// schemas.
 
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,8 +14,8 @@ const PACKAGE = '@octokit/openapi';
 const root = resolve(import.meta.dirname, '..');
 const fixture = join(root, 'test/fixtures/rest-host/description.json');
 const server = join(root, 'tool-servers/repository-host');
-/** Members for readers of documentation; formats are left out because examples contain URL templates. */
-const OMITTED = /^(description|title|summary|examples?|deprecated|externalDocs|format|x-.*)$/;
+/** Members without a meaning for the tests. `format` is omitted because examples contain URL templates. */
+const OMITTED_KEYS = /^(description|title|summary|examples?|deprecated|externalDocs|format|x-.*)$/;
 
 const folder = mkdtempSync(join(tmpdir(), 'host-description-'));
 try {
@@ -39,7 +42,7 @@ try {
   rmSync(folder, { recursive: true });
 }
 
-/** Operations that occur in the code of the tool server, such as `GET /user`. */
+/** Returns the operations in the code of the tool server, such as `GET /user`. */
 function usedOperations() {
   const files = readdirSync(server, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.ts'),
@@ -93,19 +96,19 @@ function trim({ paths, components }, names) {
   function schemaOf(schema) {
     if (Array.isArray(schema)) return schema.map(schemaOf);
     if (typeof schema !== 'object' || schema === null) return schema;
-    const named = /^#\/components\/schemas\/(.+)$/.exec(schema.$ref ?? '')?.[1];
-    if (named !== undefined) {
-      if (!(named in schemas)) {
-        schemas[named] = undefined;
-        schemas[named] = schemaOf(components.schemas[named]);
+    const schemaName = /^#\/components\/schemas\/(.+)$/.exec(schema.$ref ?? '')?.[1];
+    if (schemaName !== undefined) {
+      if (!(schemaName in schemas)) {
+        schemas[schemaName] = undefined;
+        schemas[schemaName] = schemaOf(components.schemas[schemaName]);
       }
-      return { $ref: `#/schemas/${named}` };
+      return { $ref: `#/schemas/${schemaName}` };
     }
     const plain = {};
     for (const [key, value] of Object.entries(schema)) {
       if (key === 'properties')
         plain[key] = Object.fromEntries(Object.entries(value).map(([name, each]) => [name, schemaOf(each)]));
-      else if (key !== 'nullable' && !OMITTED.test(key)) plain[key] = schemaOf(value);
+      else if (key !== 'nullable' && !OMITTED_KEYS.test(key)) plain[key] = schemaOf(value);
     }
     return schema.nullable ? { anyOf: [plain, { type: 'null' }] } : plain;
   }

@@ -1,5 +1,5 @@
-// The pictures of the inspector in docs/images: a gateway of its own with some servers, one of which crashes, and two triggers, one of
-// which is paused, seen in Debian's Chromium. `--dist DIR` takes another build.
+// Takes the screenshots of the inspector in docs/images, with Debian's Chromium. The gateway has
+// servers (one crashes) and two triggers (one is paused). `--dist DIR` uses another build.
 
 import { spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
@@ -83,7 +83,7 @@ const resource = (kind, name, spec) => {
     }),
   );
 };
-// Nobody is behind this address: what comes is given up.
+// No program listens at this address, so deliveries fail.
 resource('agent', 'clerk', { runtime: { http: { url: 'http://127.0.0.1:9/' } } });
 for (const name of ['orders', 'alerts'])
   resource('trigger', name, {
@@ -102,7 +102,7 @@ const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', arg
 try {
   const url = await ready();
   const pages = await Promise.all(shots.map((shot) => open(url, shot)));
-  await work(url);
+  await simulateActivity(url);
   await callThroughForm(pages[shots.findIndex(({ name }) => name === 'tools')]);
   mkdirSync(images, { recursive: true });
   for (const [index, { name }] of shots.entries()) {
@@ -143,8 +143,8 @@ function asOperator(address) {
   return fetch(address, { method: 'POST', headers: { Authorization: `Bearer ${token}` } });
 }
 
-/** Half a minute of the day of a gateway. */
-async function work(url) {
+/** Sends calls, sessions and events for about half a minute. */
+async function simulateActivity(url) {
   const call = (id, name, args = {}) =>
     fetch(`${url}/rpc`, {
       method: 'POST',
@@ -158,7 +158,7 @@ async function work(url) {
     });
   await Promise.all(['files', 'search', 'calendar'].map((id) => call(id, 'echo')));
   await fetch(`${url}/servers/everything/start`, { method: 'POST' });
-  await Promise.all(['/mcp', '/mcp', '/mcp/files'].map((path) => beginSession(url + path)));
+  await Promise.all(['/mcp', '/mcp', '/mcp/files'].map((path) => openSession(url + path)));
   for (let second = 0; second < 24; second += 1) {
     const calls = Array.from({ length: 3 + ((second * 7) % 11) }, (_, index) =>
       call('files', 'wait', { ms: 20 + ((index * 37) % 180) }),
@@ -167,12 +167,15 @@ async function work(url) {
     if (second === 20) calls.push(fetch(`${url}/servers/files/stop`, { method: 'POST' }));
     await Promise.all([...calls, sleep(1_000)]);
   }
-  await Promise.all([event(url, 'orders', { customer: 'ann' }), asOperator(`${url}/triggers/alerts/pause`)]);
+  await Promise.all([
+    sendEvent(url, 'orders', { customer: 'ann' }),
+    asOperator(`${url}/triggers/alerts/pause`),
+  ]);
   await call('files', 'echo');
   await sleep(1_500);
 }
 
-function event(url, name, payload) {
+function sendEvent(url, name, payload) {
   const body = JSON.stringify(payload);
   const signature = createHmac('sha256', SECRET).update(body).digest('hex');
   return fetch(`${url}/hooks/${name}`, {
@@ -182,7 +185,7 @@ function event(url, name, payload) {
   });
 }
 
-/** A tool with a picture in its answer, called through its form. */
+/** Calls a tool with an image in its result through the form. */
 async function callThroughForm(page) {
   await page.getByLabel('messageType', { exact: true }).selectOption('success');
   await page.getByLabel('includeImage', { exact: true }).check();
@@ -190,7 +193,7 @@ async function callThroughForm(page) {
   await page.locator('.outcome img').waitFor();
 }
 
-async function beginSession(address) {
+async function openSession(address) {
   const clientInfo = { name: 'notebook', version: '2.1' };
   const answer = await fetch(address, {
     method: 'POST',
@@ -202,6 +205,6 @@ async function beginSession(address) {
       params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo },
     }),
   });
-  if (!answer.ok) throw new Error(`initialize was answered with ${answer.status}`);
+  if (!answer.ok) throw new Error(`initialize failed with status ${answer.status}`);
   await answer.text();
 }

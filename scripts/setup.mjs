@@ -1,6 +1,6 @@
-// Makes the project ready to run: installs its packages and builds it. Quick and silent when both are done already,
-// so that `npm start` and `npm test` can call it every time. `.npmrc` excludes the workspaces from a plain install; this
-// script adds tool-servers for `npm start`, and with --all also test/real and bench.
+// Installs packages and builds, if necessary. `npm start` and `npm test` call it every time.
+// `.npmrc` excludes the workspaces from a plain install. This script also installs tool-servers, and with
+// --all test/real and bench.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -13,12 +13,12 @@ const stampFile = join(root, 'node_modules', '.actor-gateway-setup');
 
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 19)) {
-  console.error(`actor-gateway needs Node.js 20.19 or newer; this is ${process.version}`);
+  console.error(`actor-gateway needs Node.js 20.19 or later; found ${process.version}`);
   process.exit(1);
 }
 
 const isAll = process.argv.includes('--all');
-// One addon may differ from one Node version to the next, so the stamp includes the version.
+// The stamp includes the Node version, because native addons depend on it.
 const state = createHash('sha256').update(readFileSync(lockFile)).update(process.version).digest('hex');
 const stamp = existsSync(stampFile) ? readFileSync(stampFile, 'utf8') : '';
 if (stamp !== `${state} all` && (isAll || stamp !== state)) {
@@ -47,7 +47,7 @@ function isStale() {
   const built = join(root, 'dist', 'schema', 'catalog.json');
   if (!existsSync(built)) return true;
   const builtAt = statSync(built).mtimeMs;
-  // With the folders: theirs is the time at which a file was taken away.
+  // Includes folders: the time of a folder changes when a file is removed.
   const sources = ['config', 'machines', 'actors', 'src', 'libs', 'tool-servers', 'scripts'].flatMap(
     (room) => [
       join(root, room),
@@ -62,7 +62,7 @@ function run(command, args) {
   const result = spawnSync(isScript ? process.execPath : command, isScript ? [command, ...args] : args, {
     cwd: root,
     stdio: ['ignore', 'ignore', 'inherit'],
-    // npm hands its own flags on to scripts; an install must not inherit `--omit=dev` from a production start.
+    // npm passes its flags on to scripts; the install must not inherit `--omit=dev` from a production start.
     env: { ...process.env, npm_config_loglevel: 'error' },
   });
   if (result.status === 0) return;

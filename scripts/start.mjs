@@ -1,5 +1,5 @@
-// `npm start`: runs the built gateway on the example configuration, or on what follows `--`. A command that stands there
-// (`npm start -- servers`) is passed on as it is: it asks a gateway that runs.
+// `npm start`: runs the built gateway with the example configuration, or with the arguments after `--`.
+// Commands (`npm start -- servers`) are passed on to a running gateway.
 
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -16,7 +16,8 @@ const isCommand = /^[^-]/.test(first);
 if (!isCommand && !process.argv.some((arg) => /^(-[chV]|--(config|catalog|help|version)(=|$))/.test(arg))) {
   process.argv.push('--config', resolve(root, 'gateway.yaml'));
 }
-// npm starts this through a shell, which dies of a SIGTERM (or of its closed terminal) without passing it on.
+// npm starts this script in a shell, which exits on SIGTERM or a closed terminal, but does not forward the
+// signal. The gateway then stops when its parent process changes.
 const shell = process.ppid;
 await import(pathToFileURL(main).href);
 if (process.env.npm_lifecycle_event === 'start') {
@@ -26,6 +27,6 @@ if (process.env.npm_lifecycle_event === 'start') {
     process.kill(process.pid, 'SIGTERM');
   }, 500);
   watch.unref();
-  // The shell dies of a Ctrl-C too; the gateway is then draining already, and a second signal would cut that short.
+  // Ctrl-C reaches both the shell and the gateway. A second signal would abort the shutdown.
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => clearInterval(watch));
 }

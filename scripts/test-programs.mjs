@@ -1,6 +1,6 @@
-// Programs that the tests need besides Node: a browser for the inspector and the browser tool server, strace for the syncs of
-// the store, PostgreSQL for the second storage engine, nginx and network namespaces for clusters. Installs missing programs
-// on Debian as root; otherwise prints their names and exits with 1.
+// Installs the programs that the tests require besides Node: a browser (inspector, browser tool server),
+// strace (syncs of the store), PostgreSQL (second storage engine), nginx and ip (clusters). On Debian as
+// root, missing programs are installed. Otherwise they are listed, and the exit code is 1.
 
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
@@ -37,17 +37,17 @@ const programs = [
   },
   {
     package: 'iproute2',
-    for: 'the tests of gateways that are cut off',
+    for: 'the tests of network partitions',
     places: ['/usr/sbin/ip', '/sbin/ip', '/usr/bin/ip'],
   },
 ];
 const missing = () => programs.filter(({ places }) => !places.some((place) => existsSync(place)));
 
-const wanted = missing().map((program) => program.package);
-if (wanted.length > 0 && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) {
-  console.error(`installing ${wanted.join(', ')} for the tests (once) …`);
+const missingPackages = missing().map((program) => program.package);
+if (missingPackages.length > 0 && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) {
+  console.error(`installing ${missingPackages.join(', ')} for the tests (once) …`);
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  for (const args of [['update'], ['install', '-y', '--no-install-recommends', ...wanted]])
+  for (const args of [['update'], ['install', '-y', '--no-install-recommends', ...missingPackages]])
     spawnSync('apt-get', ['-qq', ...args], { env, stdio: ['ignore', 'ignore', 'inherit'] });
 }
 for (const { package: name, for: use, places } of missing()) {

@@ -1,5 +1,5 @@
-// The licences of the packages whose code stands in the built files, which ask for that. What is installed beside them
-// brings its own.
+// Collects the licences of bundled packages, which require to be distributed with the code. Packages that are
+// not bundled include licence files.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,9 @@ import { join } from 'node:path';
 const IN_PACKAGE = /^(?:.*\/)?node_modules\/((?:@[^/]+\/)?[^/]+)\//;
 const LICENSE = /^(licen[cs]e|copying|notice)/i;
 
-/** One text with the licence of every package in `inputs`, the paths of files that went into a bundle, from `root`. */
+/**
+ * Returns the licence texts of all packages in `inputs`, which are paths of bundled files relative to `root`.
+ */
 export function licencesOf(root, inputs) {
   const folders = new Map();
   for (const path of inputs) {

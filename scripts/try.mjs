@@ -1,5 +1,5 @@
-// `npm run try -- NAME`: a chat in this terminal, without an account, or a stand-in for a model, without a key. The program is
-// examples/try/main.ts; it uses the platforms of the tests, so it is bundled before it runs.
+// `npm run try -- NAME`: runs an example in this terminal without accounts or keys, with a simulated chat
+// platform or model. Bundles and runs examples/try/main.ts, which imports platforms of the tests.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ try {
     platform: 'node',
     target: 'node20.19',
     format: 'esm',
-    // As in build.mjs.
+    // See build.mjs.
     banner: {
       js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
     },

@@ -1,7 +1,7 @@
-// `npm test`: everything that must hold before a change lands, in the order of what fails fastest. Arguments go to the
-// test runner: `npm run verify -- test/unit`. With `--long` (`npm run test:long`) it is the tests that `npm test` leaves out: what is done
-// very often or for long, real clients and suites, and the tests of HTTP on its other filling; test/plan.ts has the rule which those are. The checks before the tests know nothing of each other and share the processors; what they
-// say is shown when they are done.
+// `npm test`: runs all checks, then the tests. Arguments are passed to the test runner: `npm run verify --
+// test/unit`. `--long` (`npm run test:long`) runs the remaining tests: long and repeated runs, real clients
+// and suites, and HTTP tests on the second implementation (see test/plan.ts). The checks run in parallel;
+// their output is printed when they complete.
 
 import { spawn } from 'node:child_process';
 import { join, resolve } from 'node:path';
@@ -19,7 +19,7 @@ const checks = [
   { name: 'lint', args: [bin('@biomejs/biome/bin/biome'), 'check', '--error-on-warnings', '.'] },
   { name: 'unused', args: [bin('knip/bin/knip.js')] },
   { name: 'build', args: [script('setup.mjs'), '--all'] },
-  // The last two mostly wait for others.
+  // These two mostly wait for the network.
   ...(isWhole ? [{ name: 'programs', args: [script('test-programs.mjs')] }] : []),
   ...(isWhole && isLong
     ? [{ name: 'real clients and suites', args: [join(root, 'test', 'real', 'setup.mjs')] }]
@@ -35,7 +35,7 @@ const codes = await Promise.all(checks.map((check) => run(check, 'pipe')));
 const failed = codes.find((code) => code !== 0);
 process.exitCode = failed ?? (await run(tests, 'inherit'));
 
-/** Runs one step to its end, says how it went, and gives its exit code. */
+/** Runs a step, prints its result, and returns its exit code. */
 async function run({ name, args, env }, output) {
   const started = performance.now();
   const child = spawn(process.execPath, args, {
@@ -43,14 +43,14 @@ async function run({ name, args, env }, output) {
     stdio: ['inherit', output, output],
     env: { ...process.env, ...env },
   });
-  const said = [];
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => said.push(chunk));
+  const chunks = [];
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => chunks.push(chunk));
   const code = await new Promise((done) => {
     child.once('error', () => done(1));
     child.once('close', (status) => done(status ?? 1));
   });
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  process.stdout.write(Buffer.concat(said));
+  process.stdout.write(Buffer.concat(chunks));
   console.log(`${code === 0 ? 'ok  ' : 'FAIL'} ${name} (${seconds} s)`);
   return code;
 }

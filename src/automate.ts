@@ -1,9 +1,9 @@
-// Reads the folders of triggers, agents, fleets and flows, and starts the automation. Loaded only if the configuration names such a
-// folder.
+// Loads the folders of triggers, agents, fleets and flows, and starts the automation. Imported only if the
+// configuration names such a folder.
 
 import { ResourcesInUse } from '../actors/automation/resources-in-use.ts';
 import { startAutomation } from '../actors/automation/start-automation.ts';
-import type { Gateway } from '../actors/gateway/gateway.ts';
+import type { GatewayRuntime } from '../actors/gateway/gateway.ts';
 import { type ConfigPrints, resourcesPrint } from '../config/config-hash.ts';
 import type { GatewayConfig } from '../config/gateway-file/gateway-schema.ts';
 import { resourceFolders } from '../config/gateway-file/resource-folders.ts';
@@ -17,13 +17,13 @@ import type { ConfigurationFiles, ValuesInUse } from './configuration-files.ts';
 import type { BodyBudget } from './http/body/body-budget.ts';
 import { TriggersFront } from './http/triggers-front.ts';
 import { Webhooks } from './http/webhooks.ts';
-import { keptDefinitions } from './kept-definitions.ts';
-import type { TriggerHalf } from './reloads.ts';
+import type { TriggerReload } from './reloads.ts';
+import { storedDefinitions } from './stored-definitions.ts';
 
 export interface AutomationSource {
-  /** Resources of the start. */
+  /** Resources loaded at the start. */
   readonly resources: LoadedResources;
-  /** Reads the resources after a folder has changed. */
+  /** Reads the resources again when a folder has changed. */
   load(): Promise<LoadedResources>;
   /** Variables in use: a reload reads `.env` again. */
   environment(): Environment;
@@ -31,29 +31,32 @@ export interface AutomationSource {
   readonly watched: readonly string[];
 }
 
-/** Automation before its start. Its resources are in use. */
+/** Automation before the start. The resources are already active, because the call guard needs them. */
 export interface PreparedAutomation {
-  /** First guard in the files in use, if any. */
+  /** Returns the guard of tool calls from the active files, if any. */
   callGuard(): CallGuard | undefined;
-  /** Starts the automation, and returns its HTTP side. `unproven` is the budget for bodies of unidentified senders. */
-  start(unproven: BodyBudget): Promise<TriggersFront>;
+  /**
+   * Starts the automation and returns the HTTP side. `unverifiedBodies` limits the memory for request bodies
+   * of senders without valid credentials.
+   */
+  start(unverifiedBodies: BodyBudget): Promise<TriggersFront>;
 }
 
-/** Puts the resources into use. */
-export function prepareAutomation(gateway: Gateway, source: AutomationSource): PreparedAutomation {
+/** Activates the resources. */
+export function prepareAutomation(gateway: GatewayRuntime, source: AutomationSource): PreparedAutomation {
   const { config, redactor, life } = gateway;
   const { load, environment, watched } = source;
   const resources = new ResourcesInUse(source.resources, gateway);
   const addSecrets = (secrets: readonly string[]) => redactor.add(...secrets);
   return {
     callGuard: () => resources.callGuard,
-    start: async (unproven) => {
-      const webhooks = new Webhooks(gateway, unproven);
+    start: async (unverifiedBodies) => {
+      const webhooks = new Webhooks(gateway, unverifiedBodies);
       const services = {
         ...{ gateway, load, watched },
         openListener: webhooks.open,
-        definitions: keptDefinitions(environment, addSecrets),
-        modelServices: async (log: Gateway['log']) => {
+        definitions: storedDefinitions(environment, addSecrets),
+        modelServices: async (log: GatewayRuntime['log']) => {
           const { modelServices } = await import('./model-services.ts');
           return modelServices(config, environment(), addSecrets, log);
         },
@@ -64,15 +67,16 @@ export function prepareAutomation(gateway: Gateway, source: AutomationSource): P
   };
 }
 
-/** The folders of a gateway file. */
+/** Automation from the resource folders in the gateway file. */
 export interface FolderAutomation {
+  /** Digest of the resources, to detect nodes with other files. */
   readonly prints: Pick<ConfigPrints, 'resources'>;
-  prepare(gateway: Gateway): PreparedAutomation;
-  /** Returns the part of a reload that reads the folders again. */
-  reloadOf(triggers: TriggersFront): TriggerHalf;
+  prepare(gateway: GatewayRuntime): PreparedAutomation;
+  /** Returns the functions that reload the folders. */
+  reloadOf(triggers: TriggersFront): TriggerReload;
 }
 
-/** Reads the folders of the gateway file. Throws ConfigError with every problem of them. */
+/** Reads the folders of the gateway file. Throws ConfigError with all problems. */
 export async function automateFolders(
   config: GatewayConfig,
   files: ConfigurationFiles,
@@ -95,7 +99,7 @@ export async function automateFolders(
   };
 }
 
-/** Without a catalog, names of servers are not checked. */
+/** Reads the folders. Server names are checked only with a catalog. */
 function readResources(
   config: GatewayConfig,
   { environment, catalog }: Partial<ValuesInUse> & Pick<ValuesInUse, 'environment'>,

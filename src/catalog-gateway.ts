@@ -1,14 +1,15 @@
-// A gateway for one command over a catalog alone: its servers run in this process, on loopback with a key that nobody else has, with a
-// state folder that is removed in the end. Whoever tries a catalog so meets its servers as any client would, over the same address.
+// Temporary gateway for a command that tries out a catalog (`tools --catalog`). It starts the servers of the
+// catalog, listens on loopback with a random key, and removes the state folder on stop. The command uses the
+// same HTTP API as with any other gateway.
 //
-// As of local-gateway.ts (LOC1): nothing on stdout, and neither a process nor a file is left behind when it is stopped.
+// Does not write to stdout. `stop` leaves no process and no file behind.
 
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLog } from '../actors/base/errors/log.ts';
-import { Gateway } from '../actors/gateway/gateway.ts';
+import { GatewayRuntime } from '../actors/gateway/gateway.ts';
 import { Life } from '../actors/gateway/life.ts';
 import { loadTarget } from '../config/load-config.ts';
 import type { Problem } from '../config/reader/problem.ts';
@@ -23,20 +24,21 @@ export interface CatalogGateway {
   stop(): Promise<void>;
 }
 
+/** Time for running calls on stop. */
 const GRACE_SECONDS = 2;
 
-/** Throws ConfigError for a catalog that is wrong; rejects with what a gateway cannot start for. */
+/** Rejects with ConfigError for an invalid catalog, and with errors during the start. */
 export async function startCatalogGateway(
   catalog: string,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<CatalogGateway> {
   const folder = await mkdtemp(join(tmpdir(), 'actor-gateway-catalog-'));
-  const forget = () => rm(folder, { recursive: true, force: true });
+  const removeFolder = () => rm(folder, { recursive: true, force: true });
   try {
     const started = await startIn(folder, catalog, environment);
-    return { ...started, stop: () => started.stop().finally(forget) };
+    return { ...started, stop: () => started.stop().finally(removeFolder) };
   } catch (error) {
-    await forget();
+    await removeFolder();
     throw error;
   }
 }
@@ -47,7 +49,7 @@ async function startIn(
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<CatalogGateway> {
   const key = randomBytes(24).toString('base64url');
-  // There is one client, which can be asked.
+  // Each client gets server processes of its own, so servers can send requests to this only client.
   const loaded = await loadTarget({ catalog: file }, environment, {
     defaultIsolation: 'session',
     listen: '127.0.0.1:0',
@@ -55,14 +57,14 @@ async function startIn(
   const { config, catalog, secrets, warnings } = loaded;
   const life = new Life(GRACE_SECONDS * 1000);
   const front = await life.start(async () => {
-    const gateway = await Gateway.boot({
+    const gateway = await GatewayRuntime.boot({
       config: {
         ...config,
         api_key: key,
         state_dir: join(folder, 'state'),
         shutdown_seconds: GRACE_SECONDS,
         inspector: { ...config.inspector, enabled: false },
-        // Servers start on the first call.
+        // No server starts before the first call.
         learn: 'on_demand',
       },
       secrets: [...secrets, key],

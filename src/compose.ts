@@ -1,15 +1,16 @@
-// Composes the gateway program from its configuration: reads the files, then boots gateway → http → nodes → automation → front. Each
-// object receives its services in the constructor. The code of automation and clusters is loaded only if the configuration uses it.
+// Composes the gateway program from the loaded configuration, and starts the parts in the order gateway,
+// http, nodes, automation, front. Each object receives services in the constructor. The code for
+// automation and clusters is imported only if the configuration uses it.
 
 import type { Log } from '../actors/base/errors/log.ts';
 import { Redactor } from '../actors/base/errors/redact.ts';
 import type { ClusterPart } from '../actors/cluster/cluster-part.ts';
-import { type ClusterHost, Gateway } from '../actors/gateway/gateway.ts';
+import { type ClusterHost, GatewayRuntime } from '../actors/gateway/gateway.ts';
 import { Life } from '../actors/gateway/life.ts';
 import type { CatalogDifference } from '../actors/mcp/servers/catalog-servers.ts';
 import type { OpenStore } from '../actors/store/store-part.ts';
 import { resourceFolders } from '../config/gateway-file/resource-folders.ts';
-import { type Loaded, loadTarget } from '../config/load-config.ts';
+import { type LoadedConfig, loadTarget } from '../config/load-config.ts';
 import { formatProblem } from '../config/reader/problem.ts';
 import type { FolderAutomation } from './automate.ts';
 import type { CliOptions } from './cli/options.ts';
@@ -22,28 +23,29 @@ import { createLog } from './log.ts';
 import { Reloads } from './reloads.ts';
 import { version } from './version.ts';
 
-type Config = Loaded['config'];
+type Config = LoadedConfig['config'];
 
-/** The program before its start. */
+/** The composed program, not started yet. */
 export interface Program {
   readonly config: Config;
   readonly redactor: Redactor;
   readonly log: Log;
+  /** Starts the parts in order, and stops them in reverse order. */
   readonly life: Life;
-  /** Rejects with the first error, after draining the started parts. */
+  /** Rejects with the first error, after stopping all started parts. */
   start(): Promise<RunningProgram>;
 }
 
 export interface RunningProgram {
-  readonly gateway: Gateway;
+  readonly gateway: GatewayRuntime;
   readonly front: Front;
   /** Undefined without automation. */
   readonly triggers: TriggersFront | undefined;
   readonly reloads: Reloads;
 }
 
-/** Reads the files and starts nothing. Throws ConfigError for the files of triggers, agents, fleets and flows. */
-export async function compose(loaded: Loaded, { target, listen }: CliOptions): Promise<Program> {
+/** Composes the program without starting it. Throws ConfigError for invalid files of triggers and agents. */
+export async function compose(loaded: LoadedConfig, { target, listen }: CliOptions): Promise<Program> {
   const { config, catalog, secrets } = loaded;
   const files = new ConfigurationFiles(loaded, () => loadTarget(target, process.env, { listen }));
   const redactor = new Redactor([]);
@@ -51,7 +53,7 @@ export async function compose(loaded: Loaded, { target, listen }: CliOptions): P
   const folders = await foldersOf(config, files);
   const life = new Life(config.shutdown_seconds * 1000);
   const start = async (): Promise<RunningProgram> => {
-    const gateway = await Gateway.boot({
+    const gateway = await GatewayRuntime.boot({
       ...{ life, config, catalog, secrets, redactor, log, version, openStore },
       prints: { ...loaded.prints, ...folders?.prints },
       environment: process.env,
@@ -62,7 +64,7 @@ export async function compose(loaded: Loaded, { target, listen }: CliOptions): P
       HttpServices.open({ gateway, callGuard: automation?.callGuard }),
     );
     const nodes = await nodesOf(gateway, http);
-    const triggers = await automation?.start(http.unproven);
+    const triggers = await automation?.start(http.unverifiedBodies);
     const reloads = new Reloads({
       ...{ files, log },
       applyCatalog: (next) => applyCatalog(gateway, log, next),
@@ -71,9 +73,9 @@ export async function compose(loaded: Loaded, { target, listen }: CliOptions): P
     });
     const front = await life.boot('front', () =>
       Front.open({
-        ...{ http, triggers, nodes: nodes?.elsewhere },
+        ...{ http, triggers, forwarder: nodes?.forwarder },
         addressSetting: listen === undefined ? undefined : '--listen',
-        reload: () => reloads.ask(),
+        reload: () => reloads.request(),
       }),
     );
     return { gateway, front, triggers, reloads };
@@ -81,21 +83,21 @@ export async function compose(loaded: Loaded, { target, listen }: CliOptions): P
   return { config, redactor, log, life, start: () => life.start(start) };
 }
 
-/** Applies the catalog, and the profiles of the gateway file. */
-function applyCatalog(gateway: Gateway, log: Log, next: Loaded): Promise<CatalogDifference> {
+/** Applies the changed catalog and profiles. Other settings of the gateway file need a restart. */
+function applyCatalog(gateway: GatewayRuntime, log: Log, next: LoadedConfig): Promise<CatalogDifference> {
   const { config } = gateway;
   for (const warning of next.warnings) log.warn({}, formatProblem(warning));
   if (JSON.stringify({ ...next.config, profiles: config.profiles }) !== JSON.stringify(config)) {
     log.warn(
       {},
-      'the gateway file has changed too; its settings need a restart, only catalog, profiles and triggers were reloaded',
+      'the gateway file has changed; only catalog, profiles and triggers were reloaded, other settings need a restart',
     );
   }
   const { catalog, profiles } = next.prints;
   return gateway.reload(next.catalog, next.secrets, next.config.profiles, { catalog, profiles });
 }
 
-/** Loads the engine when the store is opened. */
+/** Imports the database engine only when the store is opened. */
 const openStore: OpenStore = async (config, host) => {
   const { openStore: open } =
     config.store.postgres === undefined
@@ -104,7 +106,7 @@ const openStore: OpenStore = async (config, host) => {
   return open(config, host);
 };
 
-/** Undefined without a shared store. */
+/** Returns a function that joins the cluster; undefined if the store is not shared. */
 async function clusterOf({
   store,
   node,
@@ -114,18 +116,18 @@ async function clusterOf({
   return (host) => ClusterPart.join({ ...host, version, node });
 }
 
-/** Undefined without a folder of triggers, agents, fleets or flows. */
+/** Loads the folders of triggers, agents, fleets and flows; undefined if the gateway file names none. */
 async function foldersOf(config: Config, files: ConfigurationFiles): Promise<FolderAutomation | undefined> {
   if (resourceFolders(config.spec).length === 0) return undefined;
   const { automateFolders } = await import('./automate.ts');
   return automateFolders(config, files);
 }
 
-/** Undefined without node.address. */
-async function nodesOf({ node, life }: Gateway, http: HttpServices): Promise<NodesFront | undefined> {
+/** Opens the listener for other nodes; undefined if node.address is not set. */
+async function nodesOf({ node, life }: GatewayRuntime, http: HttpServices): Promise<NodesFront | undefined> {
   const { cluster } = node;
-  if (cluster?.reach === undefined) return undefined;
-  const { reach } = cluster;
+  if (cluster?.peers === undefined) return undefined;
+  const { peers } = cluster;
   const { NodesFront } = await import('./http/nodes/nodes-front.ts');
-  return life.boot('nodes', () => NodesFront.open({ http, cluster, reach }));
+  return life.boot('nodes', () => NodesFront.open({ http, cluster, reach: peers }));
 }

@@ -1,17 +1,17 @@
-// The gateway file, the catalog and `.env` of a running gateway. `read` has no effect: a reload that is refused leaves no
-// trace. The values in use change with `commit`, after both halves of a reload were applied (RL2).
+// Gateway file, catalog and `.env` in a running gateway, for reloads. `read` only reads: a refused reload
+// changes nothing. `commit` replaces the active values, when all parts of the reload are applied.
 
-import type { Loaded } from '../config/load-config.ts';
+import type { LoadedConfig } from '../config/load-config.ts';
 
-/** Catalog and variables that the files of triggers and agents are read with. */
-export type ValuesInUse = Pick<Loaded, 'catalog' | 'environment'>;
+/** Catalog and variables for reading the files of triggers and agents. */
+export type ValuesInUse = Pick<LoadedConfig, 'catalog' | 'environment'>;
 
 export class ConfigurationFiles {
   /** Reads the files. Throws ConfigError. */
-  readonly read: () => Promise<Loaded>;
+  readonly read: () => Promise<LoadedConfig>;
   #inUse: ValuesInUse;
 
-  constructor(inUse: ValuesInUse, read: () => Promise<Loaded>) {
+  constructor(inUse: ValuesInUse, read: () => Promise<LoadedConfig>) {
     this.read = read;
     this.#inUse = inUse;
   }
@@ -20,7 +20,7 @@ export class ConfigurationFiles {
     return this.#inUse;
   }
 
-  /** Puts the values into use. */
+  /** Activates the values. */
   commit({ catalog, environment }: ValuesInUse): void {
     this.#inUse = { catalog, environment };
   }

@@ -1,19 +1,20 @@
-// A gateway for one command: it runs the agents, fleets and flows of some files in this process, on loopback with a key that nobody else has, with a
-// state folder that is removed in the end. So whoever talks with it does that over the same HTTP API as with any other gateway:
-// there is one way of streaming, asking and deciding, and not a second one without a listener.
+// Temporary gateway for a command that runs agents, fleets and flows from files (`agents run -f`). It runs in
+// this process, listens on loopback with a random key, and removes the state folder on stop. The command uses
+// the same HTTP API as with any other gateway, so streaming, approvals and cancellation need no second
+// implementation.
 //
-// LOC1  it says nothing on stdout, and leaves neither a process nor a file behind when it is stopped.
+// Does not write to stdout. `stop` leaves no process and no file behind.
 
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLog } from '../actors/base/errors/log.ts';
-import { Gateway } from '../actors/gateway/gateway.ts';
+import { GatewayRuntime } from '../actors/gateway/gateway.ts';
 import { Life } from '../actors/gateway/life.ts';
 import { openStore } from '../actors/store/open-store.ts';
 import { usableProviders } from '../config/gateway-file/providers.ts';
-import { type Loaded, loadConfig } from '../config/load-config.ts';
+import { type LoadedConfig, loadConfig } from '../config/load-config.ts';
 import { ConfigError, hasError, type Problem } from '../config/reader/problem.ts';
 import { SecretValues } from '../config/reader/secret-values.ts';
 import { type LoadedResources, loadResources } from '../config/resources/load-resources.ts';
@@ -30,24 +31,25 @@ export interface LocalGateway {
 }
 
 export interface LocalGatewayOptions {
-  /** Files or folders with agents, fleets and flows; triggers in them are left alone. */
+  /** Files or folders with agents, fleets and flows; triggers are ignored. */
   readonly files: readonly string[];
-  /** The gateway file whose providers, prices and catalog are used. */
+  /** Gateway file with providers, prices and catalog. */
   readonly config?: string | undefined;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
+/** Time for running work on stop. */
 const GRACE_SECONDS = 5;
 
-/** Throws ConfigError for files that are wrong; rejects with what a gateway cannot start for. */
+/** Rejects with ConfigError for invalid files, and with errors during the start. */
 export async function startLocalGateway(options: LocalGatewayOptions): Promise<LocalGateway> {
   const folder = await mkdtemp(join(tmpdir(), 'actor-gateway-local-'));
-  const forget = () => rm(folder, { recursive: true, force: true });
+  const removeFolder = () => rm(folder, { recursive: true, force: true });
   try {
     const started = await startIn(folder, options);
-    return { ...started, stop: () => started.stop().finally(forget) };
+    return { ...started, stop: () => started.stop().finally(removeFolder) };
   } catch (error) {
-    await forget();
+    await removeFolder();
     throw error;
   }
 }
@@ -56,7 +58,7 @@ async function startIn(folder: string, options: LocalGatewayOptions): Promise<Lo
   const key = randomBytes(24).toString('base64url');
   const loaded = await configIn(folder, options);
   const { config, catalog, environment } = loaded;
-  const own = {
+  const ownConfig = {
     ...config,
     listen_addr: '127.0.0.1:0',
     api_key: key,
@@ -67,13 +69,13 @@ async function startIn(folder: string, options: LocalGatewayOptions): Promise<Lo
     inspector: { ...config.inspector, enabled: false },
     shutdown_seconds: GRACE_SECONDS,
     store: {},
-  } as Loaded['config'];
+  } as LoadedConfig['config'];
   const resources = await agentsOf(options, loaded);
   const life = new Life(GRACE_SECONDS * 1000);
   const front = await life.start(async () => {
-    const gateway = await Gateway.boot({
+    const gateway = await GatewayRuntime.boot({
       ...{ life, catalog, version, openStore },
-      config: own,
+      config: ownConfig,
       secrets: [...loaded.secrets, key],
       log: silentLog,
       environment: options.environment,
@@ -85,32 +87,32 @@ async function startIn(folder: string, options: LocalGatewayOptions): Promise<Lo
       watched: [],
     });
     const http = await life.boot('http', () => HttpServices.open({ gateway, callGuard }));
-    const triggers = await start(http.unproven);
+    const triggers = await start(http.unverifiedBodies);
     return life.boot('front', () => Front.open({ http, triggers, reload: async () => ({}) }));
   });
   const url = new URL(`http://127.0.0.1:${front.address.port}/`);
   return { url, key, warnings: resources.problems, stop: () => life.stop() };
 }
 
-/** The settings of a file, or those that there are without one. */
-async function configIn(folder: string, { config, environment }: LocalGatewayOptions): Promise<Loaded> {
+/** Returns the settings of the gateway file, or the defaults. */
+async function configIn(folder: string, { config, environment }: LocalGatewayOptions): Promise<LoadedConfig> {
   if (config !== undefined) return loadConfig(config, environment);
   await writeFile(join(folder, 'catalog.yaml'), 'servers: {}\n');
   const file = join(folder, 'gateway.yaml');
   await writeFile(file, JSON.stringify({ listen_addr: '127.0.0.1:0', catalog_path: './catalog.yaml' }));
-  // As it would be with a gateway file in the working folder.
+  // Reads `.env` as if the gateway file were in the working folder.
   return loadConfig(file, environment, { envBeside: 'gateway.yaml' });
 }
 
 async function agentsOf(
   { files }: LocalGatewayOptions,
-  { config, catalog, environment }: Loaded,
+  { config, catalog, environment }: LoadedConfig,
 ): Promise<LoadedResources> {
   const secrets = new SecretValues();
   const { providers, prices } = config;
   usableProviders(providers, environment, secrets);
-  const given = { providers, prices, servers: Object.keys(catalog.servers) };
-  const resources = await loadResources({ files, env: environment, secrets, given });
+  const references = { providers, prices, servers: Object.keys(catalog.servers) };
+  const resources = await loadResources({ files, env: environment, secrets, given: references });
   if (hasError(resources.problems)) throw new ConfigError(resources.problems);
   return { ...resources, triggers: [] };
 }

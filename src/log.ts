@@ -1,5 +1,5 @@
-// The program's logger: pino, JSON lines on stdout, or readable lines when a person looks at a terminal. Every line
-// is redacted as a whole just before it is written, so that no code path can forget to (A9).
+// Logger of the program: pino, with JSON lines on stdout, or readable lines for terminals. Each line is
+// redacted as a whole just before it is written, and no code path can forget it (A9, ARCHITECTURE.md).
 
 import { pino } from 'pino';
 import type { Log } from '../actors/base/errors/log.ts';
@@ -15,20 +15,20 @@ export interface LogOptions {
 }
 
 export async function createLog({ level, fd, redactor }: LogOptions): Promise<Log> {
-  const output = lastingOutput(fd);
+  const output = faultTolerantOutput(fd);
   const stream = fd === 1 ? process.stdout : process.stderr;
   const options = {
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
-    // Files are looked at in terminals too.
+    // A log file may be printed on a terminal later.
     hooks: { streamWrite: (line: string) => jsonForTerminal(redactor.redact(line)) },
   };
   if (!stream.isTTY) {
     const log: Log = pino({ ...options, formatters: { level: (label) => ({ level: label }) } }, output);
     return log;
   }
-  // Loaded only when somebody looks: it would be a third of the start-up time.
+  // Imported only for terminals: it takes a third of the start-up time.
   const { prettyFactory } = await import('pino-pretty');
   const pretty = prettyFactory({
     colorize: hasColours(stream, process.env),
@@ -38,13 +38,13 @@ export async function createLog({ level, fd, redactor }: LogOptions): Promise<Lo
   });
   const paint = paintFor(stream, process.env);
   const log: Log = pino(
-    { ...options, hooks: { streamWrite: (line: string) => legible(redactor.redact(line)) } },
+    { ...options, hooks: { streamWrite: (line: string) => cleanLine(redactor.redact(line)) } },
     { write: (line: string) => void output.write(serverLine(line, paint) ?? pretty(line)) },
   );
   return log;
 }
 
-/** What a server wrote on stderr, as `name | line`: its time and level are not its own. Undefined for any other line. */
+/** Formats a server's stderr line as `name | line`, without the gateway's time and level; else undefined. */
 function serverLine(line: string, paint: Paint): string | undefined {
   if (!line.includes('"stream":"stderr"')) return undefined;
   try {
@@ -56,28 +56,28 @@ function serverLine(line: string, paint: Paint): string | undefined {
   }
 }
 
-/** The line as a terminal may have it: pino-pretty writes what the JSON says, escapes and all. */
-function legible(line: string): string {
+/** Removes control characters, because pino-pretty decodes the JSON escapes and prints them. */
+function cleanLine(line: string): string {
   if (!MAY_HOLD_CONTROLS.test(line)) return line;
   const clean = (key: string, value: unknown): unknown =>
     typeof value !== 'string' ? value : key === 'msg' ? printable(value) : printableLines(value);
   try {
     return `${JSON.stringify(JSON.parse(line, clean))}\n`;
   } catch {
-    // What was struck out of the line may have broken it; pino-pretty shows such a line as it is.
+    // Redaction may have broken the JSON; pino-pretty prints such a line unchanged.
     return `${jsonForTerminal(line.trimEnd())}\n`;
   }
 }
 
-/** An escape, or what JSON needs not escape. */
+/** Matches lines that may contain control characters: as JSON escapes or unescaped. */
 const MAY_HOLD_CONTROLS = /\\[bfnrtu]|[\u007f-\u009f]|\p{Cf}/u;
 
-/** So much is held while it cannot be written; what comes beyond that is lost. */
-const MAX_HELD_BYTES = 1024 * 1024;
+/** Buffer for lines that cannot be written yet; further lines are dropped. */
+const MAX_BUFFERED_BYTES = 1024 * 1024;
 
-/** Writes at once. A disk that is full, or a terminal that is gone, costs log lines and not the gateway. */
-function lastingOutput(fd: 1 | 2) {
-  const output = pino.destination({ fd, sync: true, maxLength: MAX_HELD_BYTES });
+/** Writes synchronously. A full disk or a closed terminal loses log lines, but does not stop the gateway. */
+function faultTolerantOutput(fd: 1 | 2) {
+  const output = pino.destination({ fd, sync: true, maxLength: MAX_BUFFERED_BYTES });
   output.on('error', () => {});
   return output;
 }

@@ -1,15 +1,15 @@
 #!/usr/bin/env node
-// Entry point of actor-gateway, also named gateway-http: selects the command or the gateway. Each is loaded separately, so a
-// command does not load the gateway, and the gateway loads no command.
+// Entry point of actor-gateway, also installed as gateway-http: runs a command or the gateway. Each is
+// imported separately, so a command does not load the gateway, and the gateway loads no command.
 
 import { fileURLToPath } from 'node:url';
+import { addBundledPrograms } from './bundled-programs.ts';
 import { parseOptions } from './cli/options.ts';
-import { complain } from './cli/views/output.ts';
-import { addOwnPrograms } from './own-programs.ts';
+import { printMessage } from './cli/views/output.ts';
 
 /** Returns the exit code; undefined while the gateway runs. */
 async function main(): Promise<number | undefined> {
-  addOwnPrograms(process.env);
+  addBundledPrograms(process.env);
   const [first, ...rest] = process.argv.slice(2);
   if (first === 'stdio') {
     const { runStdio } = await import('./stdio/run-stdio.ts');
@@ -22,7 +22,7 @@ async function main(): Promise<number | undefined> {
   const parsed = parseOptions(process.argv.slice(2));
   if (parsed.do === 'exit') return parsed.code;
   const { options } = parsed;
-  if (options.isCheck) {
+  if (options.isCheckOnly) {
     const { check } = await import('./cli/commands/check.ts');
     return check(options);
   }
@@ -31,7 +31,7 @@ async function main(): Promise<number | undefined> {
 }
 
 const code = await main().catch((error: unknown) => {
-  complain(error);
+  printMessage(error);
   return 1;
 });
 if (code !== undefined) process.exit(code);

@@ -1,5 +1,5 @@
-// What agents with a model need of the configuration: the models of its providers, and the definitions of runs read back. Loaded
-// when the first of them is asked.
+// Creates the services of model agents from the configuration: the models of the providers, and a reader for
+// agent definitions that are stored with a run. Imported when the first agent needs them.
 
 import type { ModelAgentServices } from '../actors/agents/model-agent/model-agent.ts';
 import { ProviderModels } from '../actors/agents/models/provider-models.ts';
@@ -16,7 +16,7 @@ export function modelServices(
   addSecrets: (secrets: readonly string[]) => void,
   log: Log,
 ): Omit<ModelAgentServices, 'toolBoxes' | 'log'> {
-  // Those of the providers are known since the files of agents were read.
+  // Dropped: the secrets of the providers are registered when the agent files are read.
   const usable = usableProviders(providers, env, new SecretValues());
   return {
     models: new ProviderModels({ providers: usable, prices, log }),

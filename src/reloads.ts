@@ -1,98 +1,101 @@
-// Serves POST /admin/reload, SIGHUP and the inspector's command: reads the catalog and the triggers again, and applies what
-// differs.
+// Serves POST /admin/reload, SIGHUP and the inspector's command: reads the catalog and the triggers, and
+// applies the differences.
 //
-// RL1  reloads follow each other, one waiting at most (TU1–TU3): what is in use in the end is what was on the disk last.
-// RL2  both halves are read and checked before either is applied, and the values that were read are committed after both.
-//      With an error in one half nothing changes, and the answer has the problems of both.
-// RL3  an answer is what came of a reload that began after it was asked for; it says so of each half.
+// - Reloads run one after another, with up to one queued (TU1–TU3, coalesced-runs.ts). A caller gets the
+//   result from a reload that started after the request.
+// - Catalog and triggers are both read and checked before either is applied. If one has errors, both stay
+//   unchanged, and the error lists the problems of both.
+// - The new values are committed when both are applied.
 
-import type { TriggerDifference } from '../actors/automation/triggers/trigger-registry.ts';
+import type { TriggerDifference } from '../actors/automation/triggers/registry.ts';
 import { DeadlineError, InternalError, StoppedError } from '../actors/base/errors/errors.ts';
 import type { Log } from '../actors/base/errors/log.ts';
 import { CoalescedRuns } from '../actors/base/time/coalesced-runs.ts';
 import type { CatalogDifference } from '../actors/mcp/servers/catalog-servers.ts';
-import type { Loaded } from '../config/load-config.ts';
+import type { LoadedConfig } from '../config/load-config.ts';
 import { ConfigError, type Problem } from '../config/reader/problem.ts';
 import type { ConfigurationFiles } from './configuration-files.ts';
 
-/** What a reload has changed. */
-export interface Reloaded extends CatalogDifference {
-  /** Where the gateway has triggers. */
+/** Changes of a reload: added, changed and removed servers, and the same for triggers. */
+export interface ReloadDifference extends CatalogDifference {
+  /** Absent without triggers. */
   readonly triggers?: TriggerDifference;
 }
 
-export interface TriggerHalf {
-  /** Reads the files, and applies nothing. */
+export interface TriggerReload {
+  /** Reads the files and returns their problems, without applying anything. */
   problems(): Promise<readonly Problem[]>;
   /**
-   * Reads the files with the catalog and variables of `next`, applies what differs, and returns the result of `applyRest`.
-   * Throws ConfigError, and then nothing was applied.
+   * Reads the files with the catalog and variables of `next`, applies the differences, and returns the result
+   * of `applyRest`. Throws ConfigError without applying anything.
    */
-  reload<T>(next: Loaded, applyRest: (triggers: TriggerDifference) => Promise<T>): Promise<T>;
+  reload<T>(next: LoadedConfig, applyRest: (triggers: TriggerDifference) => Promise<T>): Promise<T>;
 }
 
 export interface ReloadsOptions {
   readonly files: Pick<ConfigurationFiles, 'read' | 'commit'>;
-  applyCatalog(loaded: Loaded): Promise<CatalogDifference>;
-  /** Undefined where there are none. */
-  readonly triggers: TriggerHalf | undefined;
+  applyCatalog(loaded: LoadedConfig): Promise<CatalogDifference>;
+  /** Undefined without triggers. */
+  readonly triggers: TriggerReload | undefined;
   readonly isStopping: () => boolean;
   readonly log: Log;
-  /** How long one who asks is kept waiting. */
-  readonly patienceMs?: number;
+  /** Time after which `request` rejects. */
+  readonly timeoutMs?: number;
 }
 
-/** Reading takes milliseconds, unless the disk hangs. */
-const PATIENCE_MS = 60_000;
+/** Normally a reload takes milliseconds; a hanging disk can block it. */
+const TIMEOUT_MS = 60_000;
 
 export class Reloads {
   readonly #options: ReloadsOptions;
-  readonly #turns: CoalescedRuns<Reloaded>;
+  readonly #runs: CoalescedRuns<ReloadDifference>;
 
   constructor(options: ReloadsOptions) {
     this.#options = options;
-    this.#turns = new CoalescedRuns(() => this.#reload());
+    this.#runs = new CoalescedRuns(() => this.#reload());
   }
 
   /**
-   * Rejects with ConfigError when the files have errors, and with StoppedError when the gateway is stopping: nothing was
-   * changed. With DeadlineError when it takes too long, and it may still come; with InternalError after a fault, of which
-   * the message says what it left behind.
+   * Reloads and returns the changes. Rejects with
+   * - ConfigError if the files have errors, without any change;
+   * - StoppedError if the gateway is stopping, without any change;
+   * - DeadlineError after a timeout; the reload continues;
+   * - InternalError for an internal error. The message contains the changes so far.
    */
-  async ask(): Promise<Reloaded> {
-    const { patienceMs = PATIENCE_MS, log } = this.#options;
+  async request(): Promise<ReloadDifference> {
+    const { timeoutMs = TIMEOUT_MS, log } = this.#options;
     let timer: NodeJS.Timeout | undefined;
-    const overdue = new Promise<never>((_, reject) => {
+    const timeout = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
-        log.error({ after_ms: patienceMs }, 'a reload has not ended in time; it goes on');
+        log.error({ after_ms: timeoutMs }, 'a reload timed out; it continues');
         reject(
           new DeadlineError(
-            `the reload has not ended after ${patienceMs / 1000} s; it goes on, and the log says what becomes of it`,
+            `the reload did not end within ${timeoutMs / 1000} s; it continues, and its result will be in the log`,
           ),
         );
-      }, patienceMs);
+      }, timeoutMs);
     });
     try {
-      return await Promise.race([this.#turns.run(), overdue]);
+      return await Promise.race([this.#runs.run(), timeout]);
     } finally {
       clearTimeout(timer);
     }
   }
 
-  async #reload(): Promise<Reloaded> {
+  async #reload(): Promise<ReloadDifference> {
     const { files, applyCatalog, triggers, isStopping, log } = this.#options;
-    let soFar = 'nothing was changed';
+    let progress = 'nothing was changed';
     try {
       const next = await this.#read();
       if (isStopping()) throw new StoppedError('the gateway is stopping; nothing was reloaded');
-      soFar = 'the catalog is as it was';
-      const applyRest = async (difference?: TriggerDifference): Promise<Reloaded> => {
-        soFar = `${difference === undefined ? '' : 'the triggers were reloaded, '}the catalog perhaps in part`;
+      progress = 'the catalog is unchanged';
+      const applyRest = async (difference?: TriggerDifference): Promise<ReloadDifference> => {
+        progress = `${difference === undefined ? '' : 'the triggers were reloaded, '}the catalog possibly in part`;
         const servers = await applyCatalog(next);
         files.commit(next);
         return difference === undefined ? servers : { ...servers, triggers: difference };
       };
-      // First the half that may still refuse.
+      // The triggers come first, because they may still be refused.
       return await (triggers === undefined ? applyRest() : triggers.reload(next, applyRest));
     } catch (error) {
       if (error instanceof StoppedError) throw error;
@@ -101,17 +104,17 @@ export class Reloads {
         throw error;
       }
       log.error(
-        { so_far: soFar, reason: String((error as Error)?.stack ?? error) },
-        'a reload broke off by a fault',
+        { so_far: progress, reason: String((error as Error)?.stack ?? error) },
+        'internal error in a reload',
       );
-      throw new InternalError(`the reload broke off by a fault: ${soFar}; the log has the details`, {
+      throw new InternalError(`internal error in the reload: ${progress}; see the log`, {
         cause: error,
       });
     }
   }
 
-  /** The catalog. Throws ConfigError with what is wrong with it and, then, with the triggers. */
-  async #read(): Promise<Loaded> {
+  /** Reads the catalog. Throws ConfigError with the problems of both the catalog and the triggers. */
+  async #read(): Promise<LoadedConfig> {
     const { files, triggers } = this.#options;
     try {
       return await files.read();

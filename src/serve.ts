@@ -1,11 +1,12 @@
-// Serves a configuration: loads and composes the program, starts it, and stops it on a signal or an internal error.
+// Runs the gateway: loads the configuration, composes and starts the program, and stops it on a signal or an
+// internal error.
 
 import type { Log } from '../actors/base/errors/log.ts';
 import { urlOf } from '../config/gateway-file/listen-addr.ts';
-import { type Loaded, loadTarget } from '../config/load-config.ts';
+import { type LoadedConfig, loadTarget } from '../config/load-config.ts';
 import { ConfigError, formatProblem, type Problem } from '../config/reader/problem.ts';
 import type { CliOptions } from './cli/options.ts';
-import { complain, print } from './cli/views/output.ts';
+import { print, printMessage } from './cli/views/output.ts';
 import { printProblems } from './cli/views/problem-lines.ts';
 import { compose, type Program, type RunningProgram } from './compose.ts';
 import { version } from './version.ts';
@@ -14,15 +15,18 @@ import { stopYoungGenerationGrowth } from './young-generation.ts';
 /** Time beyond the shutdown deadline after which the process exits. */
 const LAST_RESORT_MS = 5_000;
 
-/** Ctrl-C under `npm start` arrives twice, from the terminal and from npm; a second signal of the operator comes later. */
+/**
+ * Signals within this time count as one: under `npm start`, a single Ctrl-C arrives from the terminal and
+ * from npm.
+ */
 const SAME_SIGNAL_MS = 300;
 
-/** Returns the exit code if the program could not start; undefined while it runs. */
+/** Starts the gateway. Returns an exit code if it could not start; undefined as soon as it is ready. */
 export async function serve(options: CliOptions): Promise<number | undefined> {
   stopYoungGenerationGrowth();
   const { target, listen } = options;
   const warnings: Problem[] = [];
-  let loaded: Loaded;
+  let loaded: LoadedConfig;
   let program: Program;
   try {
     loaded = await loadTarget(target, process.env, { hasTriggers: true, isListening: true, listen });
@@ -35,11 +39,11 @@ export async function serve(options: CliOptions): Promise<number | undefined> {
   }
   const { config, redactor, life, log } = program;
   for (const warning of warnings) log.warn({}, formatProblem(warning));
-  stopOnSignals(program);
+  stopOnSignalOrFault(program);
   const started = program.start();
   process.on('SIGHUP', () => {
-    // A reload compares with the servers, which are there after the start. Errors are in the log.
-    started.then(({ reloads }) => reloads.ask()).catch(() => {});
+    // A reload needs the started servers. Reload errors are logged elsewhere.
+    started.then(({ reloads }) => reloads.request()).catch(() => {});
   });
   let running: RunningProgram;
   try {
@@ -48,20 +52,20 @@ export async function serve(options: CliOptions): Promise<number | undefined> {
     const { code, message } = error as Error & { code?: string };
     const text = `the gateway could not start: ${message}`;
     log.error({ code }, text);
-    // The reason is needed without a log as well.
-    if (['fatal', 'silent'].includes(config.log_level)) complain(redactor.redact(text));
+    // The operator needs the reason even if logging is off.
+    if (['fatal', 'silent'].includes(config.log_level)) printMessage(redactor.redact(text));
     return 1;
   }
   await greet(running, log);
-  life.whenFailed((error) => {
+  life.onFailed((error) => {
     log.error({ reason: (error as Error).message }, 'the gateway has failed');
     process.exit(1);
   });
   return undefined;
 }
 
-/** Stops the program at a signal, and ends it after an internal error. */
-function stopOnSignals({ config, life, log }: Program): void {
+/** Stops the program on a signal, an uncaught exception or an unhandled rejection, and exits the process. */
+function stopOnSignalOrFault({ config, life, log }: Program): void {
   const { shutdown_seconds } = config;
   let stopping: Promise<void> | undefined;
   function stop(why: string): Promise<void> {
@@ -69,7 +73,7 @@ function stopOnSignals({ config, life, log }: Program): void {
     log.info({ why, shutdown_seconds }, 'stopping');
     const lastResort = setTimeout(
       () => {
-        log.error({}, 'the drain did not end in time');
+        log.error({}, 'shutdown timed out');
         process.exit(1);
       },
       shutdown_seconds * 1000 + LAST_RESORT_MS,
@@ -81,12 +85,12 @@ function stopOnSignals({ config, life, log }: Program): void {
     return stopping;
   }
 
-  function fault(what: string, error: unknown): void {
-    log.error({ reason: String((error as Error)?.stack ?? error) }, what);
-    void stop(what).then(() => process.exit(1));
+  function stopAfterFault(message: string, error: unknown): void {
+    log.error({ reason: String((error as Error)?.stack ?? error) }, message);
+    void stop(message).then(() => process.exit(1));
   }
-  process.on('uncaughtException', (error) => fault('uncaught exception', error));
-  process.on('unhandledRejection', (error) => fault('unhandled rejection', error));
+  process.on('uncaughtException', (error) => stopAfterFault('uncaught exception', error));
+  process.on('unhandledRejection', (error) => stopAfterFault('unhandled rejection', error));
 
   let signalledAt = 0;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
@@ -95,7 +99,7 @@ function stopOnSignals({ config, life, log }: Program): void {
       signalledAt = performance.now();
       if (stopping === undefined) void stop(signal).then(() => process.exit());
       else if (sinceMs > SAME_SIGNAL_MS) {
-        log.warn({ why: signal }, 'a second signal: everything is ended at once');
+        log.warn({ why: signal }, 'second signal: exiting without a graceful shutdown');
         life.kill();
         process.exit(1);
       }
@@ -103,25 +107,25 @@ function stopOnSignals({ config, life, log }: Program): void {
   }
 }
 
-/** Logs that the gateway is ready, and shows a person where to go on. */
+/** Logs that the gateway is ready. Prints the banner if a person is likely to read it. */
 async function greet({ gateway, front, triggers }: RunningProgram, log: Log): Promise<void> {
   const { address, kind } = front;
   const automation = triggers?.automation;
   if (hasReader()) {
-    // Links are for terminals only: a log file would keep them.
+    // The link contains a secret, which must not get into a log file.
     const isTerminal = process.stdout.isTTY || process.stderr.isTTY;
     const { banner } = await import('./cli/views/banner.ts');
-    const { reachingCommand } = await import('./cli/reaching-command.ts');
+    const { gatewayCommandLine } = await import('./cli/gateway-command-line.ts');
     const greeting = banner(gateway, {
       address,
       kind,
       hasInspector: front.hasInspector,
-      link: isTerminal ? front.openLink() : undefined,
-      triggers: automation?.operator.shownTriggers() ?? [],
-      command: await reachingCommand(urlOf(address), process.env),
+      link: isTerminal ? front.createEntryLink() : undefined,
+      triggers: automation?.operator.listTriggers() ?? [],
+      command: await gatewayCommandLine(urlOf(address), process.env),
     });
     if (process.stdout.isTTY) void print(`${greeting}\n`);
-    else complain(greeting);
+    else printMessage(greeting);
   }
   const servers = gateway.mcp.servers.all().length;
   log.info(
@@ -130,7 +134,7 @@ async function greet({ gateway, front, triggers }: RunningProgram, log: Log): Pr
   );
 }
 
-/** True on a terminal and under `npm start`, where the log lines on stdout stay JSON. */
+/** Returns true on a terminal and under `npm start`, whose stdout is not a terminal. */
 function hasReader(): boolean {
   return process.stdout.isTTY || process.env.npm_lifecycle_event === 'start';
 }

@@ -1,4 +1,4 @@
-// The version of this program, as package.json has it; esbuild puts it into the bundle.
+// Version of the program, from package.json; the build inlines it.
 
 import manifest from '../package.json' with { type: 'json' };
 

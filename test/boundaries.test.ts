@@ -1,5 +1,6 @@
-// The direction of imports: src → actors → machines → config, and top down through the rooms of actors/. Imports of types count too;
-// the parser finds each form of an import. Biome forbids cycles (import-cycles.test.ts).
+// The direction of imports: src → actors → machines → config, and top down through the rooms of actors/.
+// Imports of types count too; the parser finds each form of an import. Biome forbids cycles
+// (import-cycles.test.ts).
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -22,7 +23,7 @@ const maySee: Record<Room, readonly Room[]> = {
   'tool-servers': ['libs'],
 };
 
-/** Packages that only these rooms may import; any room may import the others. */
+/** Packages that only these rooms may import; any room may import other packages. */
 const packageHomes: Record<string, readonly Room[]> = {
   yaml: ['config'],
   xstate: ['machines', 'actors', 'src'],
@@ -54,7 +55,7 @@ interface Import {
   readonly room: Room;
   /** Path of a file, or name of a package. */
   readonly target: string;
-  /** True if nothing of the import is left at run time. */
+  /** True if the import is erased at run time. */
   readonly isTypeOnly: boolean;
 }
 
@@ -68,12 +69,12 @@ function sourcesOf(room: Room): string[] {
 function importsOf(file: string, text: string): readonly Import[] {
   const { program, errors } = parseSync(file, text);
   expect(errors, file).toEqual([]);
-  const found: Import[] = [];
+  const imports: Import[] = [];
   const add = (source: object | null, isTypeOnly: boolean) => {
     if (source === null || !('value' in source) || typeof source.value !== 'string') return;
     const from = source.value;
     const target = from.startsWith('.') ? join(file, '..', from) : from;
-    found.push({ file, room: roomOf(file) as Room, target, isTypeOnly });
+    imports.push({ file, room: roomOf(file) as Room, target, isTypeOnly });
   };
   new Visitor({
     ImportDeclaration: ({ source, importKind }) => add(source, importKind === 'type'),
@@ -83,7 +84,7 @@ function importsOf(file: string, text: string): readonly Import[] {
     TSImportType: ({ source }) => add(source, true),
     TSExternalModuleReference: ({ expression }) => add(expression, false),
   }).visit(program);
-  return found;
+  return imports;
 }
 
 function roomOf(path: string): string {
@@ -165,7 +166,7 @@ describe('the rooms', () => {
     expect(everyImport.filter(({ file, target }) => file === target)).toEqual([]);
   });
 
-  test('hold no junk drawer', () => {
+  test('have no file for miscellaneous code', () => {
     const drawers = rooms
       .flatMap(sourcesOf)
       .filter((file) => /\/(utils?|helpers?|common|misc)\.tsx?$/.test(file));
@@ -199,25 +200,28 @@ describe('each form of an import is found', () => {
     "export const load = () => import(/* late */ 'X');",
     "import a = require('X');",
   ];
-  const planted = (form: string, file: string, target: string) => importsOf(file, form.replace('X', target));
+  const importsIn = (form: string, file: string, target: string) =>
+    importsOf(file, form.replace('X', target));
 
   test.each([...typeForms, ...valueForms])('%s', (form) => {
-    expect(planted(form, 'actors/mcp/links/x.ts', '../../gateway/gateway.ts').map(pointsUp)).toEqual([true]);
-    expect(planted(form, 'actors/gateway/x.ts', '../mcp/links/link.ts').map(pointsUp)).toEqual([false]);
-    expect(planted(form, 'config/x.ts', '../machines/server.ts').map(leavesRooms)).toEqual([true]);
-    expect(planted(form, 'src/x.ts', '../tool-servers/complaint.ts').map(leavesRooms)).toEqual([true]);
-    expect(planted(form, 'machines/x.ts', 'node:fs').map(breaksMachines)).toEqual([true]);
-    expect(planted(form, 'actors/base/x.ts', 'pino').map(breaksPackages)).toEqual([true]);
-    expect(planted(form, 'src/inspector/page/x.tsx', '../access.ts').map(breaksPage)).toEqual([true]);
+    expect(importsIn(form, 'actors/mcp/links/x.ts', '../../gateway/gateway.ts').map(pointsUp)).toEqual([
+      true,
+    ]);
+    expect(importsIn(form, 'actors/gateway/x.ts', '../mcp/links/link.ts').map(pointsUp)).toEqual([false]);
+    expect(importsIn(form, 'config/x.ts', '../machines/server.ts').map(leavesRooms)).toEqual([true]);
+    expect(importsIn(form, 'src/x.ts', '../tool-servers/stderr-log.ts').map(leavesRooms)).toEqual([true]);
+    expect(importsIn(form, 'machines/x.ts', 'node:fs').map(breaksMachines)).toEqual([true]);
+    expect(importsIn(form, 'actors/base/x.ts', 'pino').map(breaksPackages)).toEqual([true]);
+    expect(importsIn(form, 'src/inspector/page/x.tsx', '../access.ts').map(breaksPage)).toEqual([true]);
   });
 
-  test.each(typeForms)('%s is of types only', (form) => {
-    expect(planted(form, 'machines/x.ts', '../config/config-hash.ts').map(breaksMachines)).toEqual([false]);
-    expect(planted(form, 'src/inspector/page/x.ts', '../wire/wire.ts').map(breaksPage)).toEqual([false]);
+  test.each(typeForms)('%s imports types only', (form) => {
+    expect(importsIn(form, 'machines/x.ts', '../config/config-hash.ts').map(breaksMachines)).toEqual([false]);
+    expect(importsIn(form, 'src/inspector/page/x.ts', '../wire/wire.ts').map(breaksPage)).toEqual([false]);
   });
 
-  test.each(valueForms)('%s is left at run time', (form) => {
-    expect(planted(form, 'machines/x.ts', '../config/config-hash.ts').map(breaksMachines)).toEqual([true]);
-    expect(planted(form, 'src/inspector/page/x.ts', '../wire/wire.ts').map(breaksPage)).toEqual([true]);
+  test.each(valueForms)('%s imports values', (form) => {
+    expect(importsIn(form, 'machines/x.ts', '../config/config-hash.ts').map(breaksMachines)).toEqual([true]);
+    expect(importsIn(form, 'src/inspector/page/x.ts', '../wire/wire.ts').map(breaksPage)).toEqual([true]);
   });
 });

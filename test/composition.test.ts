@@ -1,5 +1,5 @@
-// Constructors return complete objects: they receive every service, and no method or caller sets one later. The parser finds the forms
-// that break this rule. Fields for changing state are allowed.
+// Constructors return complete objects: they receive every service, and no method or caller sets one later.
+// The parser finds the forms that break this rule. Fields for changing state are allowed.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -7,20 +7,28 @@ import { parseSync } from 'oxc-parser';
 import { describe, expect, test } from 'vitest';
 
 const root = resolve(import.meta.dirname, '..');
-const rooms = ['config', 'machines', 'actors', 'libs', 'src'];
+const sourceFolders = ['config', 'machines', 'actors', 'libs', 'src'];
 
 /** Objects that a composition makes once; others use them. */
 const services = [
-  ...['Store', 'StorePart', 'Log', 'Redactor', 'Gateway', 'GatewayNode', 'Life', 'RootRef', 'McpSide'],
-  ...['Cluster', 'ClusterPart', 'ClusterMembership', 'Reach', 'StateFolder', 'ChildRecords', 'AnyActorRef'],
-  ...['RunningAutomation', 'Dispatcher', 'Adapters', 'ConnectionRegistry', 'TriggerRegistry', 'SourceHost'],
+  ...['Store', 'StorePart', 'Log', 'Redactor', 'GatewayRuntime', 'GatewayNode', 'Life', 'RootRef', 'McpSide'],
+  ...[
+    'Cluster',
+    'ClusterPart',
+    'ClusterMembership',
+    'NodePeers',
+    'StateFolder',
+    'ChildRecords',
+    'AnyActorRef',
+  ],
+  ...['RunningAutomation', 'Dispatcher', 'Adapters', 'ConnectionRegistry', 'TriggerRegistry', 'TriggerHost'],
   ...['Front', 'HttpServices', 'NodesFront', 'Peers', 'Forwards', 'TriggersFront', 'Webhooks', 'Heartbeat'],
   ...['Listener', 'Inspector', 'OriginGuard', 'Identification', 'RouteContext', 'Reloads', 'StdioFront'],
 ];
 
 /** Hooks that the layers of one call add to its exchange, and events of foreign objects. */
 const allowedHooks = [
-  ...['request.exchange.whenEnded', 'exchange.whenEnded', 'exchange.rewrite', 'exchange.giveBytes'],
+  ...['request.exchange.whenEnded', 'exchange.whenEnded', 'exchange.rewrite', 'exchange.releaseBytes'],
   ...['call.onEnd', 'running.cancel', 'stream.whenEnded', 'own.provide'],
   ...['feed.onerror', 'stream.onerror', 'parser.validateLink'],
 ];
@@ -71,30 +79,34 @@ function faultsOf(file: string, text: string): readonly string[] {
         : [],
     ),
   );
-  const wordsOf = (type: string): readonly string[] =>
-    (type.match(/\w+/g) ?? []).flatMap((word) => [word, ...(aliases.get(word)?.match(/\w+/g) ?? [])]);
+  const typeNamesIn = (type: string): readonly string[] =>
+    (type.match(/\w+/g) ?? []).flatMap((typeName) => [
+      typeName,
+      ...(aliases.get(typeName)?.match(/\w+/g) ?? []),
+    ]);
   // A promise is kept while it is pending.
   const isService = (type: string) =>
-    !type.includes('Promise<') && wordsOf(type).some((word) => services.includes(word));
-  const isMissing = (type: string) => wordsOf(type).includes('undefined');
-  const found: string[] = [];
+    !type.includes('Promise<') && typeNamesIn(type).some((typeName) => services.includes(typeName));
+  const isMissing = (type: string) => typeNamesIn(type).includes('undefined');
+  const problems: string[] = [];
 
   for (const node of all) {
-    if (node.definite === true) found.push(`definite assignment: ${textOf(node)}`);
-    if (node.type === 'TSAsExpression' && isPlaceholder(node)) found.push(`placeholder: ${textOf(node)}`);
+    if (node.definite === true) problems.push(`definite assignment: ${textOf(node)}`);
+    if (node.type === 'TSAsExpression' && isPlaceholder(node)) problems.push(`placeholder: ${textOf(node)}`);
     if (node.type === 'MethodDefinition' && node.kind === 'get' && throwsIfMissing(node))
-      found.push(`throwing getter: ${nameOf(child(node, 'key'))}`);
+      problems.push(`throwing getter: ${nameOf(child(node, 'key'))}`);
     if (node.type === 'AssignmentExpression' && isHookFromOutside(node) && !isAllowed(node))
-      found.push(`set from outside: ${textOf(child(node, 'left'))}`);
-    if (node.type === 'ClassDeclaration' || node.type === 'ClassExpression') found.push(...lateFields(node));
+      problems.push(`set from outside: ${textOf(child(node, 'left'))}`);
+    if (node.type === 'ClassDeclaration' || node.type === 'ClassExpression')
+      problems.push(...lateFields(node));
     if (node.type === 'VariableDeclaration' && node.kind === 'let')
       for (const declared of node.declarations as readonly Node[]) {
         const type = textOf(child(child(declared, 'id') ?? declared, 'typeAnnotation'));
         if (declared.init === null && isService(type) && isMissing(type))
-          found.push(`late variable: ${textOf(declared)}`);
+          problems.push(`late variable: ${textOf(declared)}`);
       }
   }
-  return found;
+  return problems;
 
   function isAllowed(assignment: Node): boolean {
     return allowedHooks.includes(textOf(child(assignment, 'left')));
@@ -128,7 +140,7 @@ function faultsOf(file: string, text: string): readonly string[] {
   }
 }
 
-/** Tests for `undefined as unknown as T`, which stands for an object that is missing. */
+/** Returns true for `undefined as unknown as T`, a placeholder for a missing object. */
 function isPlaceholder(node: Node): boolean {
   const inner = child(node, 'expression');
   if (inner?.type !== 'TSAsExpression') return false;
@@ -136,7 +148,7 @@ function isPlaceholder(node: Node): boolean {
   return value?.name === 'undefined' || (value?.type === 'Literal' && value.value === null);
 }
 
-/** Tests for a getter that throws if a field of its own is undefined. */
+/** Returns true for a getter that throws if a field of its own is undefined. */
 function throwsIfMissing(getter: Node): boolean {
   return [...nodesIn(child(getter, 'value'))].some(
     (node) =>
@@ -155,7 +167,7 @@ function isComparedWithUndefined(node: Node): boolean {
   );
 }
 
-/** Tests for `other.onOpen = …` and for a function that is assigned to a member of another object. */
+/** Returns true for `other.onOpen = …` and for a function that is assigned to a member of another object. */
 function isHookFromOutside(assignment: Node): boolean {
   const left = child(assignment, 'left');
   const right = child(assignment, 'right');
@@ -164,10 +176,10 @@ function isHookFromOutside(assignment: Node): boolean {
   return isFunction(right) || /^(on|when)[A-Z]/.test(nameOf(child(left, 'property')));
 }
 
-const sources = rooms.flatMap((room) =>
-  readdirSync(join(root, room), { recursive: true, encoding: 'utf8' })
+const sources = sourceFolders.flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.tsx?$/.test(name))
-    .map((name) => `${room}/${name}`),
+    .map((name) => `${folder}/${name}`),
 );
 
 test('each object is complete when its constructor returns', () => {
@@ -178,11 +190,22 @@ test('each object is complete when its constructor returns', () => {
   expect(faults).toEqual([]);
 });
 
-describe('each form is found', () => {
+test('each service is declared in the source', () => {
+  const declaration = /^export (?:abstract )?(?:class|interface|type) (\w+)/gm;
+  const declared = new Set(
+    sources.flatMap((file) => {
+      const text = readFileSync(join(root, file), 'utf8');
+      return [...text.matchAll(declaration)].map(([, name]) => name);
+    }),
+  );
+  expect(services.filter((name) => !declared.has(name))).toEqual(['AnyActorRef']);
+});
+
+describe('each forbidden form is found', () => {
   const inClass = (text: string) => `export class A { ${text} }`;
   test.each([
     ['definite assignment', inClass('#peers!: Peers;')],
-    ['definite assignment', 'export function f() { let gateway!: Gateway; return () => gateway; }'],
+    ['definite assignment', 'export function f() { let gateway!: GatewayRuntime; return () => gateway; }'],
     ['placeholder', 'export const a = { connection: undefined as unknown as Connection };'],
     ['placeholder', 'export const a = { connection: null as unknown as Connection };'],
     [
@@ -232,7 +255,7 @@ describe('each form is found', () => {
     inClass('#listener: Listener | undefined; close() { this.#listener = undefined; }'),
     inClass("#isOver = false; get a() { if (this.#isOver) throw new Error('over'); return 1; }"),
     inClass('#head: Head; get b() { if (this.#head.size > 1) throw new Error(); return this.#head; }'),
-  ])('and state is not: %s', (text) => {
+  ])('changing state is allowed: %s', (text) => {
     expect(faultsOf('actors/x.ts', text)).toEqual([]);
   });
 });

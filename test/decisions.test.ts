@@ -1,12 +1,14 @@
-// Checks docs/decisions.md: each decision has a number, a date and a rejected alternative, and each citation of a
-// decision or a file is valid.
+// Checks the pages of decisions: each decision has a number, a date and a rejected alternative, and each
+// citation of a decision or a file is valid.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 
 const root = resolve(import.meta.dirname, '..');
-const page = readFileSync(join(root, 'docs/decisions.md'), 'utf8');
+const page = ['decisions', 'decisions-automation']
+  .map((name) => readFileSync(join(root, `docs/${name}.md`), 'utf8'))
+  .join('\n');
 const folders = ['config', 'machines', 'actors', 'libs', 'src', 'tool-servers', 'test', 'docs', 'bench'];
 
 const sections = page

@@ -1,5 +1,6 @@
-// Biome forbids import cycles, types included (noImportCycles in biome.json). `npm test` lints the repository; these tests run Biome with
-// the same configuration on cycles of each form, because an update of Biome may change the rule.
+// Biome forbids import cycles, types included (noImportCycles in biome.json). `npm test` lints the
+// repository; these tests run Biome with the same configuration on cycles of each form, because an update of
+// Biome may change the rule.
 
 import { execFile } from 'node:child_process';
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// The plan of the tests is whole: what runs on one HTTP filling only is named with its reason, and everything else runs on
-// both.
+// Checks that the test plan is complete: each test on one HTTP implementation has a reason, and all others
+// run on both.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -20,53 +20,55 @@ import {
 } from './plan.ts';
 
 const root = resolve(import.meta.dirname, '..');
-/** Itself, or by what all tests of a platform begin with. */
-const startsGateway = /\b(?:start(?:Gateway|Node|Automation|Incidents)|new RepoDesks|AskedAgents\.start)\(/;
-const named = Object.values(onOneFilling).flat().map(endToEnd);
+/** Directly, or through the first call of a platform's tests. */
+const startsGateway =
+  /\b(?:start(?:Gateway|Node|Automation|Incidents)|new RepoHostCases|AskedAgents\.start)\(/;
+const assignedFiles = Object.values(onOneFilling).flat().map(endToEnd);
 
-test('every end-to-end test runs on both fillings by itself, a second time, or is named with a reason', () => {
+test('every end-to-end test uses both implementations, runs twice, or has a reason for one', () => {
   const all = testsIn('test/e2e');
-  const again = testsOnNodeHttp();
+  const filesOnNodeHttp = testsOnNodeHttp();
   expect(all.length).toBeGreaterThan(80);
-  expect(again.length).toBeGreaterThan(5);
-  const ways = (file: string) =>
-    [named.includes(file), again.includes(file), hasBothFillings(file)].filter(Boolean).length;
-  expect(all.filter((file) => ways(file) !== 1)).toEqual([]);
+  expect(filesOnNodeHttp.length).toBeGreaterThan(5);
+  const modesOf = (file: string) =>
+    [assignedFiles.includes(file), filesOnNodeHttp.includes(file), hasBothFillings(file)].filter(Boolean)
+      .length;
+  expect(all.filter((file) => modesOf(file) !== 1)).toEqual([]);
 });
 
-test('names only files that there are, and each once', () => {
-  expect(named.filter((file) => !existsSync(join(root, file)))).toEqual([]);
-  expect(new Set(named).size).toBe(named.length);
+test('the list contains only existing files, each once', () => {
+  expect(assignedFiles.filter((file) => !existsSync(join(root, file)))).toEqual([]);
+  expect(new Set(assignedFiles).size).toBe(assignedFiles.length);
 });
 
-test('what npm test leaves out are end-to-end tests that there are, each once', () => {
+test('the tests left out of npm test exist, each once', () => {
   const all = testsIn('test/e2e');
   expect(atLength.map(endToEnd).filter((file) => !all.includes(file))).toEqual([]);
   expect(new Set(atLength).size).toBe(atLength.length);
 });
 
-test('what is said to need no gateway starts none', () => {
+test('tests listed without a gateway start none', () => {
   const without = onOneFilling['programs and libraries without a gateway'] ?? [];
   expect(without.length).toBeGreaterThan(5);
   const texts = without.map((name) => [name, readFileSync(join(root, endToEnd(name)), 'utf8')] as const);
   expect(texts.filter(([, text]) => startsGateway.test(text)).map(([name]) => name)).toEqual([]);
 });
 
-test('what runs a second time starts a gateway, or it would be the same twice', () => {
+test('tests that run twice start a gateway', () => {
   const texts = testsOnNodeHttp().map((file) => [file, readFileSync(join(root, file), 'utf8')] as const);
   expect(texts.filter(([, text]) => !startsGateway.test(text)).map(([file]) => file)).toEqual([]);
 });
 
-test('a test that replaces a module has a process of its own', () => {
+test('a test that replaces a module has its own process', () => {
   expect(testsApart()).toContain(join('test', 'unit', 'actors', 'state', 'reaped-leader.test.ts'));
   expect(testsApart()).not.toContain(join('test', 'unit', 'machines', 'policy.test.ts'));
 });
 
-test('fixtures close what they opened by test/fixtures/end-of-file.ts, in every file of a process', () => {
+test('fixtures release their resources by test/fixtures/end-of-file.ts in every file', () => {
   expect(fixturesWithHooks()).toEqual([]);
 });
 
-test('tests with browsers, or with several gateways and a database, run with nothing else beside them', () => {
+test('tests with browsers, or with a database and several gateways, do not run in parallel with others', () => {
   const demanding = demandingTests();
   for (const name of [
     'cluster/cluster',
@@ -79,7 +81,7 @@ test('tests with browsers, or with several gateways and a database, run with not
   expect(demanding.length).toBeLessThan(testsIn('test/e2e').length / 3);
 });
 
-test('properties of which npm test makes few runs are in npm run test:long', () => {
+test('properties with few runs in npm test are in npm run test:long', () => {
   expect(propertiesAtLength()).toContain(join('test', 'property', 'actors', 'store', 'store.test.ts'));
 });
 
@@ -96,13 +98,13 @@ test('each package of test/real is used in a test', () => {
   expect(Object.keys(dependencies).filter((name) => !isUsed(name))).toEqual([]);
 });
 
-test('the slowest tests begin first', () => {
+test('the slowest tests start first', () => {
   expect(turnOf(join(root, endToEnd('whole/soak')))).toBe(0);
   expect(turnOf(join(root, endToEnd('http/api')))).toBeGreaterThan(5);
-  const turns = testsIn('test/e2e').map((file) => turnOf(join(root, file)));
-  const last = Math.max(...turns);
-  // Each turn but the last is that of one file: none of those named has gone.
-  expect(turns.filter((turn) => turn < last).sort((a, b) => a - b)).toEqual(
+  const positions = testsIn('test/e2e').map((file) => turnOf(join(root, file)));
+  const last = Math.max(...positions);
+  // Each position but the last belongs to one file, so that each listed file exists.
+  expect(positions.filter((position) => position < last).sort((a, b) => a - b)).toEqual(
     Array.from({ length: last }, (_, at) => at),
   );
 });

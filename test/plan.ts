@@ -1,5 +1,5 @@
-// How the tests are run: which share a process, which run a second time on the other HTTP filling, and which begin first.
-// vitest.config.ts makes its projects of this; test/plan.test.ts sees that no file falls out.
+// Plan of the test runs: shared processes, second runs on the other HTTP implementation, and order.
+// vitest.config.ts builds its projects from it; test/plan.test.ts checks that no file is missing.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -7,19 +7,18 @@ import { dirname, join, relative, resolve } from 'node:path';
 const root = resolve(import.meta.dirname, '..');
 
 /**
- * End-to-end tests that run on one HTTP filling only, by what they are about instead. The rule: bodies, headers, streams,
- * disconnects, limits, listeners, shutdown and webhooks are the filling's, and what tests them runs on both. So does every
- * file that is not named here.
+ * End-to-end tests that run on one HTTP implementation only, by subject. Tests of bodies, headers, streams,
+ * disconnects, limits, listeners, shutdown and webhooks run on both, and so does every file not listed here.
  */
 export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
   'the command line, and front ends that are not HTTP': [
     'cli/automation-commands',
-    'cli/agent-approvals-asked',
+    'cli/terminal-approvals',
     'cli/chat',
     'cli/catalog-commands',
     'cli/registry-commands',
     'cli/cli',
-    'cli/first-hour',
+    'cli/tutorials',
     'cli/operator-commands',
     'cli/trigger-commands',
     'cli/top',
@@ -28,7 +27,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'stdio/gateway-stdio-clients',
     'cli/log-output',
     'cli/logs',
-    'cli/operator-at-night',
+    'cli/operator-failures',
     'cli/terminal-text',
     'cli/try',
     'cli/register',
@@ -68,7 +67,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'workspace-platform',
     'tool-servers/repository-host-server-limits',
   ],
-  'the way to remote servers, on the far side of the gateway': [
+  'connections to remote servers': [
     'remote/mcp-remote-upstream',
     'remote/modern-http-link',
     'remote/param-headers',
@@ -96,7 +95,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'automation/model-runs',
     'automation/every-chat',
     'automation/every-chat-operated',
-    'automation/every-repo-host-kept',
+    'automation/every-repo-host-faults',
     'automation/incidents',
     'automation/platforms-apart',
     'automation/proactive',
@@ -104,29 +103,29 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'automation/repohostc',
     'automation/stops-are-no-attempts',
     'automation/teamchat',
-    'automation/told',
+    'automation/failure-notices',
     'automation/tracker-comments',
   ],
   'events once they are taken: places, waits, a disk that is full or damaged': [
     'automation/automation-damaged',
     'automation/automation-full-disk',
-    'automation/automation-places',
+    'automation/hanging-agent',
     'automation/automation-waits',
     'automation/postgres',
-    'automation/store-moved',
-    'automation/standstill',
-    'automation/connections-of-nodes',
+    'automation/store-export',
+    'automation/suspended-node',
+    'automation/cluster-connections',
     'automation/operated-at-any-node',
-    'automation/pace-of-nodes',
-    'automation/schedules-of-nodes',
+    'automation/cluster-rate-limits',
+    'automation/cluster-schedules',
   ],
   'several gateways on one database, and what becomes of them and of it': [
     'cluster/cluster',
     'cluster/cluster-at-length',
-    'nodes/nodes-told',
+    'nodes/node-list',
     'nodes/nodes-in-the-inspector',
-    'nodes/pauses-everywhere',
-    'nodes/tallies-together',
+    'nodes/cluster-pauses',
+    'nodes/cluster-statistics',
   ],
   'servers as processes: starts, ends, idleness, failures, what is kept of them': [
     'mcp/abandoned-sessions',
@@ -140,7 +139,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'automation/businessmessenger-killed',
     'automation/businessmessenger-platform',
     'automation/automation-operated',
-    'automation/automation-swept',
+    'automation/store-retention',
     'agents/agent-approvals',
     'agents/self-approval',
     'agents/agent-approvals-killed',
@@ -198,8 +197,9 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * End-to-end tests that `npm run test:long` runs, and `npm test` does not: they do a thing very often, or for long, whose single case
- * other tests have, or need programs of others that take long to fetch. With them run the tests of HTTP on the other filling.
+ * End-to-end tests in `npm run test:long` but not in `npm test`: long or frequently repeated cases that other
+ * tests cover once, or tests that need large downloads. The HTTP tests on the other implementation run with
+ * them.
  */
 export const atLength: readonly string[] = [
   'agents/agent-killed-at-rows',
@@ -210,7 +210,7 @@ export const atLength: readonly string[] = [
   'automation/businessmessenger-killed',
   'automation/forged-floods',
   'automation/large-events',
-  'cli/first-hour',
+  'cli/tutorials',
   'cluster/cluster-at-length',
   'eras/both-eras-crowd',
   'flows/flow-killed-at-rows',
@@ -219,14 +219,14 @@ export const atLength: readonly string[] = [
   'servers/killed',
   'whole/bench-smoke',
   'whole/conformance',
-  'whole/growth',
+  'whole/memory-growth',
   'whole/real-clients',
   'whole/real-servers',
   'whole/soak',
   'whole/survivors',
 ];
 
-/** The slowest, which begin first: one of them that began last would run alone for a minute. */
+/** The slowest tests, which start first, because a slow test at the end would run alone. */
 const slow = [
   'whole/soak',
   'cluster/cluster',
@@ -235,7 +235,7 @@ const slow = [
   'http/http-seam',
   'whole/conformance',
   'inspector/inspector-automation',
-  'whole/growth',
+  'whole/memory-growth',
   'whole/real-clients',
   'inspector/inspector',
   'tool-servers/browser-server-tools',
@@ -246,7 +246,7 @@ const slow = [
   'automation/bot-pace',
   'cli/trigger-commands',
   'automation/automation-killed',
-  'automation/every-repo-host-kept',
+  'automation/every-repo-host-faults',
   'automation/incidents',
   'servers/killed',
   'automation/businessmessenger-platform',
@@ -259,18 +259,18 @@ const slow = [
   'agents/agent-runs-shuffled',
 ];
 
-/** What starts programs that keep a processor busy by themselves: a browser, or a database with several gateways. */
+/** Fixtures that start processor-intensive programs: a browser, or a database with several gateways. */
 const demandingFixtures = [
   'tool-servers/browser.ts',
   'tool-servers/browser-pages-client.ts',
   'store/postgres-server.ts',
 ].map((name) => join('test', 'fixtures', name));
 
-/** Busy by what they do, or held to promises in fractions of a second. */
+/** Tests that are processor-intensive themselves, or check times below a second. */
 const demandingOtherwise = [
   'automation/every-chat',
   'automation/every-chat-operated',
-  'automation/every-repo-host-kept',
+  'automation/every-repo-host-faults',
   'cluster/cluster',
   'cluster/cluster-at-length',
   'stdio/gateway-stdio',
@@ -278,8 +278,8 @@ const demandingOtherwise = [
 ];
 
 /**
- * End-to-end tests of which no more run beside each other than there are processors, and nothing else meanwhile: four at a time on two
- * processors take longer than two after two, and miss deadlines that a machine with that much to do cannot keep.
+ * End-to-end tests that run with at most one process per processor and nothing else: four on two processors
+ * take longer than two after two, and miss deadlines.
  */
 export function demandingTests(): string[] {
   const named = new Set(demandingOtherwise.map(endToEnd));
@@ -312,8 +312,8 @@ export function testsOnNodeHttp(): string[] {
 }
 
 /**
- * Unit and property tests that replace modules, timers or clocks, or use a database. Each runs in its own process, so that it
- * cannot affect later files.
+ * Unit and property tests that replace modules, timers or clocks, or use a database. Each runs in its own
+ * process, so that it cannot affect later files.
  */
 export function testsApart(): string[] {
   return [...testsIn('test/unit'), ...testsIn('test/property')].filter((file) =>
@@ -324,22 +324,22 @@ export function testsApart(): string[] {
 const changesItsProcess =
   /\bvi\.(mock|stub|useFake|spyOn)|\bprocess\.(chdir|umask|env\.\w+ = )|\b(Date|performance)\.now = |\/shared-postgres\.ts'/;
 
-/** Fixtures with hooks of their own, which a shared process would run for the first file only. */
+/** Fixtures with their own hooks, which a shared process would run for the first file only. */
 export function fixturesWithHooks(): string[] {
   return filesIn('test/fixtures', (name) => name.endsWith('.ts')).filter((file) =>
     /^(before|after)(All|Each)\(/m.test(textOf(file)),
   );
 }
 
-/** The files of test/fixtures that a file imports, and that those import. */
-function fixturesOf(file: string, found = new Set<string>()): Set<string> {
+/** Returns the fixtures that a file imports, directly or indirectly. */
+function fixturesOf(file: string, fixtures = new Set<string>()): Set<string> {
   for (const [, name = ''] of textOf(file).matchAll(/ from '(\.[^']+\.ts)'/g)) {
     const fixture = relative(root, resolve(root, dirname(file), name));
-    if (!fixture.startsWith(join('test', 'fixtures')) || found.has(fixture)) continue;
-    found.add(fixture);
-    fixturesOf(fixture, found);
+    if (!fixture.startsWith(join('test', 'fixtures')) || fixtures.has(fixture)) continue;
+    fixtures.add(fixture);
+    fixturesOf(fixture, fixtures);
   }
-  return found;
+  return fixtures;
 }
 
 /** Returns the tests whose properties make all their runs in `npm run test:long` only. */
@@ -349,8 +349,8 @@ export function propertiesAtLength(): string[] {
   );
 }
 
-/** Where a file stands among those that begin first; the others are equal. */
+/** Position of a file in the start order; unlisted files share the last position. */
 export function turnOf(file: string): number {
-  const place = slow.map(endToEnd).indexOf(relative(root, file));
-  return place === -1 ? slow.length : place;
+  const index = slow.map(endToEnd).indexOf(relative(root, file));
+  return index === -1 ? slow.length : index;
 }

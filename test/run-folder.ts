@@ -1,5 +1,5 @@
-// A folder for one test run. All test files share the bundled programs in it. Its path is in an environment variable,
-// which the processes that run test files inherit.
+// A folder for one test run. All test files share the bundled programs in it. Its path is in an environment
+// variable, which the processes that run test files inherit.
 
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,10 @@ import { join, resolve } from 'node:path';
 
 const VARIABLE = 'ACTOR_GATEWAY_TEST_FOLDER';
 
-/** Creates the folder on the first call; each project of vitest.config.ts calls this. Returns a function that removes it. */
+/**
+ * Creates the folder on the first call; each project of vitest.config.ts calls this. Returns a function that
+ * removes it.
+ */
 export function setup(): (() => void) | undefined {
   if (process.env[VARIABLE] !== undefined) return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'actor-gateway-tests-'));

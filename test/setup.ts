@@ -1,4 +1,5 @@
-// Runs before every test file, also in a process that ran other files: closes fixtures and restores globals after the file.
+// Runs before every test file, also in a process that ran other files: closes fixtures and restores globals
+// after the file.
 
 import { afterAll, vi } from 'vitest';
 import { closeFile } from './fixtures/end-of-file.ts';

@@ -1,8 +1,6 @@
-// How many calls of one tool server run at a time. A model may send as many calls as it likes at once; they all share one
-// disk, one browser page or one token, so the rest waits in order, and beyond the bound a call is refused at once.
-//
-// 1. Never more than `concurrency` calls run. 2. Waiting calls start in the order in which they came.
-// 3. A call that is cancelled while it waits leaves the line; one that runs has its place until its work has ended.
+// Concurrency limit for tool calls, which share a disk, a browser page or a token. Excess calls queue in the
+// order of arrival; if the queue is full, a call fails immediately. Cancellation removes a call from the
+// queue. A running call uses its slot until its work completes, even after cancellation.
 
 import { ToolError } from './tool-error.ts';
 
@@ -21,8 +19,8 @@ export class CallGate {
   }
 
   /**
-   * Runs `work` when its turn comes and gives its result.
-   * @throws ToolError when too many calls wait already; the reason of `signal` when it ends the wait
+   * Runs `work` when a slot is free, and returns its result.
+   * @throws ToolError if the queue is full; the reason of `signal` if it is aborted before a slot is free
    */
   async run<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result> {
     await this.#enter(signal);
@@ -35,8 +33,8 @@ export class CallGate {
     }
   }
 
-  /** Resolves when no call runs. Has no deadline of its own. */
-  idle(): Promise<void> {
+  /** Resolves when no call is running. Never times out. */
+  whenIdle(): Promise<void> {
     if (this.#running === 0) return Promise.resolve();
     return new Promise((resolve) => {
       this.#whenIdle = resolve;
@@ -51,7 +49,7 @@ export class CallGate {
     }
     if (this.#waiting.length >= this.#maxWaiting)
       throw new ToolError(
-        `Too many calls at once: ${this.#maxWaiting} wait already. Call again when some are answered.`,
+        `Too many concurrent calls: ${this.#maxWaiting} are waiting. Retry when some of them have completed.`,
       );
     await new Promise<void>((resolve, reject) => {
       const leave = () => {

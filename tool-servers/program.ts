@@ -1,11 +1,13 @@
-// A tool server as a program: reads its command line, serves MCP on stdio, and ends when its client does.
+// Main program of a tool server: parses the command line, serves MCP on stdio, and exits when its client
+// closes the connection.
 //
-//   starting ── start() ──► serving ── stdin ends, a signal, a broken pipe ──► stopping ──► exit
+//   starting ── start() ──► serving ── stdin closes, signal, EPIPE ──► stopping ──► exit
 //
-// 1. Nothing but protocol messages is written to stdout; people are told on stderr.
-// 2. When stdin ends, requests already read are answered first, for LAST_ANSWERS_MS at most.
-// 3. Calls that run are told to end, and may tidy up for CALLS_MS. 4. The program ends within STOP_MS, whatever hangs.
-// 5. Wrong usage ends with 2, and says what is right.
+// 1. stdout contains protocol messages only; diagnostics go to stderr.
+// 2. After stdin closes, the server still responds to pending requests, for at most LAST_RESPONSES_MS.
+// 3. Running calls are aborted and have CLEANUP_MS for cleanup. The process exits within STOP_MS, even if an
+//    operation hangs.
+// 4. If the command line or environment is invalid, the process prints the remedy and exits with code 2.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
@@ -13,63 +15,64 @@ import type { JSONRPCMessage, ServerCapabilities } from '@modelcontextprotocol/s
 import { type Command, CommanderError } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
 import { CallGate } from './call-gate.ts';
-import { complain } from './complaint.ts';
-import { StdioLine } from './stdio-line.ts';
-import { addTool, type Tool } from './tool.ts';
-import { UsageError } from './tool-error.ts';
+import { logError } from './stderr-log.ts';
+import { StdioTransport } from './stdio-transport.ts';
+import { addTool, type ServerTool } from './tool.ts';
+import { StartupError } from './tool-error.ts';
 
-const LAST_ANSWERS_MS = 10_000;
+const LAST_RESPONSES_MS = 10_000;
 const STOP_MS = 5_000;
-const CALLS_MS = 2_500;
-const LAST_LOOKS = 20;
-const LOOK_MS = 25;
-/** Arguments of one call, members and elements together: a fence, far beyond what a call needs. */
+const CLEANUP_MS = 2_500;
+const MAX_DISK_CHECKS = 20;
+const DISK_CHECK_MS = 25;
+/** Safety limit for the members and elements in the arguments, per call. */
 const MAX_INPUT_ELEMENTS = 200_000;
 
-/** What a tool server offers once it is open. */
+/** Tools and handlers that the started program serves. */
 export interface ToolService {
-  /** What a model should know before it uses any of the tools. */
+  /** Instructions for the model. */
   readonly instructions: string;
-  readonly tools: readonly Tool[];
-  /** Calls that may run at a time. */
-  readonly concurrency: number;
+  readonly tools: readonly ServerTool[];
+  /** Maximum number of concurrent calls. */
+  readonly maxOpenCalls: number;
   readonly capabilities?: ServerCapabilities;
-  /** Adds what is no tool: resources, and handlers of their own. */
-  offer?(server: McpServer): void;
+  /** Registers resources and other request handlers. */
+  register?(server: McpServer): void;
+  /** Changes client messages before they are handled, for example argument aliases. */
   rewrite?(message: JSONRPCMessage): JSONRPCMessage;
-  /** Lets go of everything the service holds; called once. */
+  /** Releases all resources; called once. */
   close(): Promise<void>;
 }
 
 export interface ToolProgram {
   readonly title: string;
-  /** Its name, arguments and options; parsed here. */
+  /** Name, arguments and options. */
   readonly command: Command;
   /**
-   * Opens the service with what the command line says.
-   * @throws UsageError when it cannot work that way
+   * Starts the service with the parsed command line.
+   * @throws StartupError for unusable options
    */
   start(command: Command): Promise<ToolService>;
 }
 
-/** Runs `program` until its client is gone. The promise resolves once it serves. */
+/** Serves MCP until the client disconnects, then exits the process. Resolves when the server is ready. */
 export async function runProgram({ title, command, start }: ToolProgram): Promise<void> {
   command
     .version(manifest.version, '-V, --version')
     .exitOverride()
-    // On one line: the last line is what a gateway shows of a server that does not start.
+    // One line, because the gateway shows only the last line if a server does not start.
     .configureOutput({
-      outputError: (text, write) => write(`${text.trimEnd()} (--help shows what there is)\n`),
+      outputError: (text, write) => write(`${text.trimEnd()} (see --help)\n`),
     });
   let service: ToolService;
   try {
     command.parse();
     service = await start(command);
   } catch (error) {
-    // Commander has said it already.
+    // Commander has already printed the message.
     if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : 2);
-    if (!(error instanceof UsageError)) throw error;
-    complain(`${command.name()}: ${error.message}`);
+    if (!(error instanceof StartupError)) throw error;
+    logError(`${command.name()}: ${error.message}`);
     process.exit(2);
   }
 
@@ -82,37 +85,40 @@ export async function runProgram({ title, command, start }: ToolProgram): Promis
     },
   );
   const stopping = new AbortController();
-  const gate = new CallGate(service.concurrency);
-  const line = new StdioLine(service.rewrite?.bind(service));
-  const passage = { gate, stopping: stopping.signal, room: () => line.room() };
-  for (const tool of service.tools) addTool(server, tool, passage);
-  service.offer?.(server);
+  const gate = new CallGate(service.maxOpenCalls);
+  const transport = new StdioTransport(service.rewrite?.bind(service));
+  const context = { gate, stopping: stopping.signal, whenWritable: () => transport.whenWritable() };
+  for (const tool of service.tools) addTool(server, tool, context);
+  service.register?.(server);
 
   let isStopping = false;
   const stop = async (exitCode: number) => {
     if (isStopping) return;
     isStopping = true;
     setTimeout(kill, STOP_MS).unref();
-    stopping.abort(new Error('the server ends'));
-    await Promise.race([gate.idle(), delay(CALLS_MS)]);
+    stopping.abort(new Error('the server is stopping'));
+    await Promise.race([gate.whenIdle(), delay(CLEANUP_MS)]);
     await Promise.allSettled([service.close(), server.close()]);
-    // What is under way at the very end is most often just ending.
-    for (let look = 0; look < LAST_LOOKS && isDiskBusy(); look += 1) await delay(LOOK_MS);
+    // File operations in progress usually finish within a few milliseconds.
+    for (let attempt = 0; attempt < MAX_DISK_CHECKS && isDiskBusy(); attempt += 1) await delay(DISK_CHECK_MS);
     if (isDiskBusy()) kill();
     process.exit(exitCode);
   };
 
   process.stdin.once('end', () => {
-    Promise.race([line.settled(), delay(LAST_ANSWERS_MS)]).then(() => stop(0));
+    Promise.race([transport.whenAllAnswered(), delay(LAST_RESPONSES_MS)]).then(() => stop(0));
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop(0));
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => stop(code === 'EPIPE' ? 0 : 1));
-  server.server.onerror = (error) => complain(`${command.name()}: ${error.message}`);
+  server.server.onerror = (error) => logError(`${command.name()}: ${error.message}`);
   server.server.onclose = () => stop(1);
-  await server.connect(line);
+  await server.connect(transport);
 }
 
-/** An operation of the file system that hangs (a network mount) would keep `process.exit` waiting for ever. */
+/**
+ * Returns true if a file operation is in progress. A hanging operation (network mount) would block
+ * `process.exit`.
+ */
 function isDiskBusy(): boolean {
   return process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'));
 }

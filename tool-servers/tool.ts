@@ -1,8 +1,9 @@
-// One tool as all three servers write it down, and how it is put into an MCP server: checked arguments in, an answer out,
-// and every failure turned into a result that says what was wrong.
+// Defines tools and registers them in an MCP server. Validates arguments, and converts failures to results
+// with `isError`.
 //
-// 1. A ToolError reaches the caller word for word; of any other error only a reference, its text goes to stderr.
-// 2. A tool with an output schema always gives structured content beside its text.
+// 1. The caller receives ToolError messages unchanged. Other errors are logged to stderr, and the caller
+//    receives only a reference.
+// 2. A tool with an output schema always returns structured content besides the text.
 
 import { randomBytes } from 'node:crypto';
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
@@ -15,63 +16,72 @@ import type {
 } from '@modelcontextprotocol/sdk/types.js';
 import type { z } from 'zod';
 import type { CallGate } from './call-gate.ts';
-import { complain } from './complaint.ts';
+import { logError } from './stderr-log.ts';
 import { ToolError } from './tool-error.ts';
 
-/** What a client may assume of a tool before it calls it (MCP, ToolAnnotations); all four are said, none left to a default. */
-export interface ToolHints {
+/**
+ * Annotations for clients (MCP ToolAnnotations). All four are required: tools must not depend on defaults.
+ */
+export interface ServerToolHints {
   readonly readOnlyHint: boolean;
   readonly destructiveHint: boolean;
   readonly idempotentHint: boolean;
   readonly openWorldHint: boolean;
 }
 
-/** What a running call knows of its caller. */
-export interface ToolCall {
-  /** Aborted when the client cancels, or when the server ends. */
+/** Abort signal and progress reports, per call. */
+export interface ServerToolCall {
+  /** Aborted when the client cancels the call or the server stops. */
   readonly signal: AbortSignal;
-  /** Tells how far a long call is; costs nothing when the client did not ask for it. */
+  /** Reports progress; does nothing if the client did not request it. */
   report(progress: number, total: number | undefined, message: string): void;
 }
 
-export interface ToolAnswer<Structured> {
-  /** What the model reads. */
+export interface ServerToolOutput<Structured> {
+  /** Text for the model. */
   readonly text: string;
-  /** The same for programs; needed where the tool has an output schema. */
+  /** The same data for programs; required if the tool has an output schema. */
   readonly structured?: Structured;
-  /** Images and other content behind the text. */
+  /** Images and other content after the text. */
   readonly content?: readonly ContentBlock[];
 }
 
-export interface Tool<Input extends z.ZodObject = z.ZodObject, Output extends z.ZodObject = z.ZodObject> {
+export interface ServerTool<
+  Input extends z.ZodObject = z.ZodObject,
+  Output extends z.ZodObject = z.ZodObject,
+> {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** A strict object (`z.strictObject`): an argument that nobody reads is a mistake of the caller. */
+  /** A strict object (`z.strictObject`), which rejects unknown arguments. */
   readonly input: Input;
   readonly output?: Output;
-  readonly hints: ToolHints;
-  run(input: z.output<Input>, call: ToolCall): Promise<ToolAnswer<z.input<Output>>>;
+  readonly hints: ServerToolHints;
+  run(input: z.output<Input>, call: ServerToolCall): Promise<ServerToolOutput<z.input<Output>>>;
 }
 
-/** Writes down a tool; only there so that the types of `run` follow from its schemas. */
+/** Infers the types of `run` from the schemas. */
 export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject>(
-  tool: Tool<Input, Output>,
-): Tool {
-  return tool as unknown as Tool;
+  tool: ServerTool<Input, Output>,
+): ServerTool {
+  return tool as unknown as ServerTool;
 }
 
-/** What all calls of a server pass. */
-export interface Passage {
+/** Limits that all calls of a server share. */
+export interface SharedCallLimits {
   readonly gate: CallGate;
-  /** Cancels them. */
+  /** Aborts all calls. */
   readonly stopping: AbortSignal;
-  /** Resolves when the client reads its answers: nothing more is done for one that does not. */
-  room(): Promise<void>;
+  /** Resolves when the client reads its responses. Calls start only then. */
+  whenWritable(): Promise<void>;
 }
 
-/** Offers `tool` to the client of `server`. */
-export function addTool(server: McpServer, tool: Tool, { gate, stopping, room }: Passage): void {
+/** Registers `tool` in `server`. */
+export function addTool(
+  server: McpServer,
+  tool: ServerTool,
+  { gate, stopping, whenWritable }: SharedCallLimits,
+): void {
   const { name, title, description, input, output, hints } = tool;
   server.registerTool(
     name,
@@ -86,13 +96,13 @@ export function addTool(server: McpServer, tool: Tool, { gate, stopping, room }:
       const signal = AbortSignal.any([extra.signal, stopping]);
       try {
         const run = async () => {
-          await room();
+          await whenWritable();
           signal.throwIfAborted();
           return tool.run(args, { signal, report: reporterOf(extra) });
         };
         return resultOf(await gate.run(signal, run));
       } catch (error) {
-        return { isError: true, content: [{ type: 'text', text: tellingOf(error, name, signal) }] };
+        return { isError: true, content: [{ type: 'text', text: errorText(error, name, signal) }] };
       }
     },
   );
@@ -100,27 +110,31 @@ export function addTool(server: McpServer, tool: Tool, { gate, stopping, room }:
 
 type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
 
-function resultOf({ text, structured, content = [] }: ToolAnswer<Record<string, unknown>>): CallToolResult {
+function resultOf({
+  text,
+  structured,
+  content = [],
+}: ServerToolOutput<Record<string, unknown>>): CallToolResult {
   return {
     content: [{ type: 'text', text }, ...content],
     ...(structured && { structuredContent: structured }),
   };
 }
 
-function reporterOf({ _meta, sendNotification }: Extra): ToolCall['report'] {
+function reporterOf({ _meta, sendNotification }: Extra): ServerToolCall['report'] {
   const progressToken = _meta?.progressToken;
   return (progress, total, message) => {
     if (progressToken === undefined) return;
     const params = { progressToken, progress, message, ...(total !== undefined && { total }) };
-    // A client that is gone has no use for it.
+    // The client may have disconnected.
     sendNotification({ method: 'notifications/progress', params }).catch(() => {});
   };
 }
 
-function tellingOf(error: unknown, tool: string, signal: AbortSignal): string {
+function errorText(error: unknown, tool: string, signal: AbortSignal): string {
   if (error instanceof ToolError) return error.message;
   if (signal.aborted) return `The call of ${tool} was cancelled.`;
   const reference = randomBytes(4).toString('hex');
-  complain(`${tool} failed, reference ${reference}:`, error);
-  return `${tool} failed inside its server. Its log on stderr says why, under reference ${reference}.`;
+  logError(`${tool} failed, reference ${reference}:`, error);
+  return `${tool} failed with an internal error. See reference ${reference} in the log of the server (stderr).`;
 }

@@ -1,22 +1,23 @@
-// The triggers, agents, fleets and flows in use, replaced as a whole by each reload. They are known before the automation runs.
+// The triggers, agents, fleets and flows in use. Each reload replaces the whole set. Created before the
+// automation starts.
 
 import { type ConfigPrints, resourcesPrint } from '../../config/config-hash.ts';
 import { type CallGuard, findCallGuard } from '../../config/resources/call-guards.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
 import type { Redactor } from '../base/errors/redact.ts';
 
-interface Host {
+interface ResourceHost {
   readonly redactor: Redactor;
   readonly node: { use(prints: Partial<ConfigPrints>): void };
 }
 
 export class ResourcesInUse {
-  readonly #host: Host;
+  readonly #host: ResourceHost;
   #current: LoadedResources;
   #callGuard: CallGuard | undefined;
 
   /** `host` is the gateway. */
-  constructor(resources: LoadedResources, host: Host) {
+  constructor(resources: LoadedResources, host: ResourceHost) {
     this.#host = host;
     this.#current = resources;
     this.replace(resources);
@@ -31,7 +32,7 @@ export class ResourcesInUse {
     return this.#callGuard;
   }
 
-  /** Puts the resources into use, and their credentials into the redactor before anything could show them (A9). */
+  /** Replaces the resources, and first adds their credentials to the redactor. */
   replace(resources: LoadedResources): void {
     const { redactor, node } = this.#host;
     redactor.add(...resources.secrets);

@@ -1,24 +1,24 @@
-// The running automation: store, open triggers with their connections, targets, and the dispatcher with its kinds of work.
-//
-// AU1  a reload changes only the resources that differ; an error in a resource changes nothing.
+// The running automation: composes the store, open triggers with their connections, targets (agents, fleets,
+// flows), and the dispatcher with all kinds of work. A reload replaces only changed resources; if a resource
+// is invalid, it changes nothing.
 
 import { formatProblem } from '../../config/reader/problem.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import { platformOf } from '../../config/resources/triggers/trigger-types.ts';
 import { supervisorMachine } from '../../machines/supervisor.ts';
-import { type ApprovalPlaces, Approvals } from '../agents/approvals/approvals.ts';
+import { Approvals, type ApprovalTriggers } from '../agents/approvals/approvals.ts';
 import { OperatorApprovals } from '../agents/approvals/operator-approvals.ts';
 import { AgentCounters } from '../agents/runs/agent-counters.ts';
-import { RunFeed } from '../agents/runs/run-feed.ts';
+import { RunFeed } from '../agents/runs/feed.ts';
 import { Runs } from '../agents/runs/runs.ts';
-import { guarded } from '../base/supervision/guarded.ts';
 import type { Part } from '../base/supervision/part.ts';
+import { stopChildrenOnThrow } from '../base/supervision/stop-children-on-throw.ts';
 import { drainSupervisor } from '../base/supervision/supervision.ts';
 import { type DeliveryControl, localDeliveryControl } from '../events/inbox/delivery-control.ts';
 import { Dispatcher } from '../events/inbox/dispatcher.ts';
 import { type CircuitStatus, Circuits } from '../events/outbox/circuits.ts';
-import type { Gateway } from '../gateway/gateway.ts';
+import type { GatewayRuntime } from '../gateway/gateway.ts';
 import { type Adapter, accountOf, type OpenTrigger } from '../platforms/adapter.ts';
 import { type Adapters, makeAdapters } from '../platforms/adapters.ts';
 import { LocalLease } from '../platforms/connections/connection-lease.ts';
@@ -33,11 +33,11 @@ import { newWarnings } from './reloads/new-warnings.ts';
 import { ResourceReloads } from './reloads/resource-reloads.ts';
 import type { ResourcesInUse } from './resources-in-use.ts';
 import { StoreSweep } from './store-sweep.ts';
-import { approvalPlaces, TargetRegistry, type TargetRegistryOptions } from './target-registry.ts';
+import { approvalTriggers, TargetRegistry, type TargetRegistryOptions } from './target-registry.ts';
+import { TriggerCounters } from './triggers/counters.ts';
 import type { Pauses } from './triggers/pauses.ts';
-import { type ConnectionObserver, sourceHost } from './triggers/source-host.ts';
-import { TriggerCounters } from './triggers/trigger-counters.ts';
-import { TRIGGERS, type TriggerDifference, TriggerRegistry } from './triggers/trigger-registry.ts';
+import { TRIGGERS, type TriggerDifference, TriggerRegistry } from './triggers/registry.ts';
+import { type TriggerConnectionObserver, triggerHost } from './triggers/trigger-host.ts';
 import { type OpenListener, WebhookListeners } from './triggers/webhook-listeners.ts';
 import type { OutboxRouting } from './works/outbox-work.ts';
 import { workKinds } from './works/work-kinds.ts';
@@ -45,11 +45,11 @@ import { Works } from './works/works.ts';
 
 /** Services of the program that the automation needs. */
 export interface AutomationServices extends TargetRegistryOptions {
-  readonly gateway: Pick<Gateway, 'config' | 'log' | 'redactor' | 'life' | 'mcp' | 'store' | 'node'>;
-  /** Reads the files after a folder has changed; errors are in the problems. */
+  readonly gateway: Pick<GatewayRuntime, 'config' | 'log' | 'redactor' | 'life' | 'mcp' | 'store' | 'node'>;
+  /** Reads the files after folder changes; errors are in the problems. */
   load(): Promise<LoadedResources>;
   readonly openListener: OpenListener;
-  /** Folders to watch for changes; without any, only a requested reload reads the files. */
+  /** Folders to watch for changes; if empty, only requested reloads read the files. */
   readonly watched: readonly string[];
 }
 
@@ -58,14 +58,16 @@ export interface RunningAutomationOptions extends AutomationServices {
   /** Loaded from the store. */
   readonly pauses: Pauses;
   readonly resources: ResourcesInUse;
-  /** Undefined without a shared store. */
+  /** Undefined for unshared stores. */
   readonly makeClusterSide: ((options: ClusterSideOptions) => ClusterSide) | undefined;
 }
 
 const DAY_MS = 86_400_000;
-/** On a shared store the membership holds the claims; the lease delays only events whose claim got no answer. */
+/**
+ * In a shared store the membership protects claims; a lease only expires claims whose response was lost.
+ */
 const SHARED_CLAIM = { leaseMs: 10_000, renewMs: 3_000 };
-/** Part of the grace of a drain that is left for closing the store. */
+/** Share of the grace period that is reserved for closing the store. */
 const CLOSE_MS = 500;
 
 export class RunningAutomation implements Part {
@@ -113,12 +115,15 @@ export class RunningAutomation implements Part {
       (name, own) => this.#clusterSide?.tallies?.sumOfTrigger(name, own) ?? own,
     );
     const counters = new AgentCounters(
-      (whom, own) => this.#clusterSide?.tallies?.sumOfTarget(whom, own) ?? own,
+      (target, own) => this.#clusterSide?.tallies?.sumOfTarget(target, own) ?? own,
     );
     this.feed = new RunFeed(undefined, counters);
     this.#adapters = makeAdapters({ maxBodyBytes, store, log });
     this.#clusterSide = makeClusterSide?.({
-      ...{ store, log, pauses, redact },
+      store,
+      log,
+      pauses,
+      redact,
       instance: gateway.node.cluster?.instance,
       counters: { triggers: this.counters, targets: counters },
       mark: (name, isPaused) => this.triggers.mark(name, isPaused),
@@ -133,27 +138,30 @@ export class RunningAutomation implements Part {
     });
     const { platforms } = this.#adapters;
     this.#circuits = new Circuits({ log });
-    const places = approvalPlaces(this.#adapters, this.triggers, this.targets);
+    const triggerLookup = approvalTriggers(this.#adapters, this.triggers, this.targets);
     const services = { log, redact, tools: inProcess };
     const kinds = workKinds({
-      ...{ store, platforms, circuits: this.#circuits, concurrency: config.deliveries.concurrency },
-      routing: this.#routing(places, services),
+      store,
+      platforms,
+      circuits: this.#circuits,
+      concurrency: config.deliveries.concurrency,
+      routing: this.#routing(triggerLookup, services),
       ...(nodes === undefined ? {} : { gateOf: nodes.gateOf }),
     });
     this.#works = new Works({ store, kinds, maxBodyBytes });
     const { queues } = this.#works;
     const shared = store.cluster === undefined ? {} : SHARED_CLAIM;
-    const logic = guarded(supervisorMachine);
+    const logic = stopChildrenOnThrow(supervisorMachine);
     life.spawn(CONNECTIONS, logic, this.#connections.supervisorInput());
     life.spawn(TRIGGERS, logic, this.triggers.supervisorInput());
     // No event is handled until this constructor returns.
     const dispatcher = new Dispatcher({ life, store, log, redact, queues, listener: this.feed, ...shared });
     this.dispatcher = dispatcher;
-    const cancelRemote = nodes && ((id: string, note: string) => nodes.cancels.ask(id, note));
+    const cancelRemote = nodes && ((id: string, note: string) => nodes.cancels.request(id, note));
     this.deliveries = localDeliveryControl({ store, dispatcher, cancelRemote, redact });
     this.operator = new Operator(this);
     this.runs = new Runs(this);
-    const approvals = new Approvals({ store, places, ...services });
+    const approvals = new Approvals({ store, triggerLookup, ...services });
     this.approvals = new OperatorApprovals({ store, gateway, approvals });
     this.#reloads = new ResourceReloads({
       log,
@@ -164,14 +172,17 @@ export class RunningAutomation implements Part {
     for (const problem of resources.current.problems) log.warn({}, formatProblem(problem));
     this.#use(resources.current);
     this.#sweep = new StoreSweep({
-      ...{ store, log, keepMs: this.keepMs, adapters: this.#adapters.all },
+      store,
+      log,
+      keepMs: this.keepMs,
+      adapters: this.#adapters.all,
       typeOf: (name) => this.triggers.get(name)?.type,
     });
     this.#watches = watched.map((folder) => new FolderWatch(folder, () => void this.#reloads.onChanged()));
-    gateway.store.whenThereLate(() => this.#markPaused());
+    gateway.store.onLateOpen(() => this.#markPaused());
   }
 
-  /** Retention of the records of ended events, in milliseconds. */
+  /** Retention of the records of finished events, in milliseconds. */
   get keepMs(): number {
     return this.gateway.config.deliveries.retention_days * DAY_MS;
   }
@@ -180,7 +191,7 @@ export class RunningAutomation implements Part {
     return this.#adapters.ofType(trigger.type);
   }
 
-  /** State of the circuit breaker of the trigger's account; undefined if it is closed or the trigger sends no answers. */
+  /** Returns the state of the account's circuit breaker; undefined if closed or unused. */
   circuitOf(trigger: Trigger): CircuitStatus | undefined {
     const adapter = this.adapterOf(trigger);
     if (adapter.outbound === undefined) return undefined;
@@ -188,7 +199,7 @@ export class RunningAutomation implements Part {
     return this.#circuits.status(`${platform}/${account}`);
   }
 
-  /** Marks the paused triggers: on a full disk they were opened before the store was read. */
+  /** Marks the paused triggers. With a full disk, triggers open before the pauses are read. */
   #markPaused(): void {
     for (const { name } of this.triggers.all()) if (this.pauses.has(name)) this.triggers.mark(name, true);
   }
@@ -209,15 +220,15 @@ export class RunningAutomation implements Part {
     this.targets.close();
   }
 
-  /** Answers the requests that wait for the end of an event: the event is accepted. */
+  /** Responds to requests that wait for results; their events are already stored. */
   endWaits(): void {
     this.feed.close();
     this.dispatcher.endWaits();
   }
 
   /**
-   * Applies the resources of `load` that differ, and returns the result of `applyRest`. Throws ConfigError, and then nothing
-   * has changed.
+   * Applies the changed resources of `load`, and returns the result of `applyRest`. If `reload` rejects with
+   * ConfigError, nothing has changed.
    */
   reload<T>(
     load: () => Promise<LoadedResources>,
@@ -239,15 +250,17 @@ export class RunningAutomation implements Part {
   #use(resources: LoadedResources): TriggerDifference {
     this.targets.use(resources);
     const difference = this.triggers.apply(resources.triggers, (name) => this.pauses.has(name));
-    this.#works.judgeAnew();
-    this.#clusterSide?.nodes.changed();
+    this.#works.recheckQueued();
+    this.#clusterSide?.nodes.publishChange();
     return difference;
   }
 
-  #routing(places: ApprovalPlaces, services: HandlerServices): Routing & OutboxRouting {
+  #routing(triggerLookup: ApprovalTriggers, services: HandlerServices): Routing & OutboxRouting {
     const { triggers, feed, targets } = this;
     return {
-      ...{ ...places, feed, services },
+      ...triggerLookup,
+      feed,
+      services,
       isPaused: (name) => this.pauses.has(name),
       onHeld: (name) => void this.#onHeld(name),
       handlerOf: (target) => targets.handlerOf(target),
@@ -273,23 +286,23 @@ export class RunningAutomation implements Part {
       const reason = (error as Error).message;
       this.gateway.log.error(
         { trigger, reason },
-        'what a trigger holds could not be let go; resume it again',
+        'could not release held deliveries; resume the trigger again',
       );
     }
   }
 
-  #open(trigger: Trigger, observer: ConnectionObserver): Promise<OpenTrigger> {
+  #open(trigger: Trigger, observer: TriggerConnectionObserver): Promise<OpenTrigger> {
     const { store, deliveries, counters, listeners, gateway } = this;
     const connections = this.#connections;
     const adapter = this.adapterOf(trigger);
     const services = { store, deliveries, counters, listeners, connections, log: gateway.log };
-    const host = sourceHost(services, observer, () => accountOf(adapter, trigger));
+    const host = triggerHost(services, observer, () => accountOf(adapter, trigger));
     return adapter.open(trigger, host);
   }
 
-  /** Platforms of the enabled triggers. */
+  /** Returns the platforms of enabled triggers. */
   #platforms(): ReadonlySet<string> {
-    const used = this.triggers.all().filter(({ enabled }) => enabled);
-    return new Set(used.map(({ type }) => platformOf(type)));
+    const enabledTriggers = this.triggers.all().filter(({ enabled }) => enabled);
+    return new Set(enabledTriggers.map(({ type }) => platformOf(type)));
   }
 }

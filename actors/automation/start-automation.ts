@@ -1,7 +1,7 @@
-// Starts the automation: opens the store, and loads the cluster side of a shared store. It starts before the front, so
-// that triggers are loaded when webhooks arrive; the front is drained first.
-//
-// AU2  events accepted while the gateway stops are kept for the next start: the store is closed after this part (STP2).
+// Starts the automation: opens the store, and loads the cluster side for a shared store. It starts before the
+// HTTP front end, so that triggers are loaded when webhooks arrive, and is drained after it. Events accepted
+// during shutdown remain in the store for the next start: the store closes after this part (STP2,
+// store/store-part.ts).
 
 import type { ResourcesInUse } from './resources-in-use.ts';
 import { type AutomationServices, RunningAutomation } from './running-automation.ts';
@@ -13,12 +13,14 @@ export async function startAutomation(
   resources: ResourcesInUse,
 ): Promise<RunningAutomation> {
   const pauses = new Pauses();
-  const store = await services.gateway.store.open((opened) => pauses.load(opened));
+  const store = await services.gateway.store.open((openStore) => pauses.load(openStore));
   const { cluster } = store;
   const clusterModule = cluster && (await import('./cluster-side.ts'));
   return new RunningAutomation({
     ...services,
-    ...{ store, pauses, resources },
+    store,
+    pauses,
+    resources,
     makeClusterSide: clusterModule && ((options) => new clusterModule.ClusterSide(cluster, options)),
   });
 }

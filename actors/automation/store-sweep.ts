@@ -1,4 +1,4 @@
-// Has the store forget every so often what is beyond its time, and each adapter what it keeps there for triggers that are gone.
+// Periodically deletes expired records of the store, and data that adapters stored for removed triggers.
 
 import type { Log } from '../base/errors/log.ts';
 import type { Adapter } from '../platforms/adapter.ts';
@@ -10,9 +10,9 @@ export interface StoreSweepOptions {
   readonly store: Store;
   readonly adapters: readonly Adapter[];
   readonly log: Log;
-  /** How long records of what has ended are kept. */
+  /** Retention of records, in milliseconds. */
   readonly keepMs: number;
-  /** The type of the trigger of that name; undefined where there is none. */
+  /** Returns a trigger's type; undefined for unknown names. */
   typeOf(trigger: string): string | undefined;
 }
 
@@ -33,11 +33,11 @@ export class StoreSweep {
     const { store, adapters, log, keepMs, typeOf } = this.#options;
     try {
       let rows = await store.sweep();
-      for (const { type, tidy } of adapters)
-        rows += (await tidy?.(store, (name) => typeOf(name) === type, keepMs)) ?? 0;
+      for (const { type, deleteUnusedState } of adapters)
+        rows += (await deleteUnusedState?.(store, (name) => typeOf(name) === type, keepMs)) ?? 0;
       if (rows > 0) log.debug({ rows }, 'store swept');
     } catch (error) {
-      log.warn({ reason: (error as Error).message }, 'store could not be swept');
+      log.warn({ reason: (error as Error).message }, 'could not sweep the store');
     }
   }
 }

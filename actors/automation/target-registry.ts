@@ -1,5 +1,6 @@
-// Who answers: the agents, fleets and flows that were loaded, the trigger that each has by itself, and the tools of agents with a model.
-// All of it changes with a reload, between two events. What runs fleets, flows and models is loaded with the first of them that is asked.
+// Registry of the targets (agents, fleets and flows): their handlers and built-in triggers, and the tools of
+// model agents. A reload replaces all targets between two events. The code for fleets, flows and models is
+// loaded with the first run.
 
 import type { Agent } from '../../config/resources/agents/agent.ts';
 import type { ModelRuntime } from '../../config/resources/agents/model-runtime.ts';
@@ -8,9 +9,9 @@ import type { Flow } from '../../config/resources/flows/flow.ts';
 import { inlineAgents } from '../../config/resources/inline-agents.ts';
 import type { Target } from '../../config/resources/triggers/target.ts';
 import type { ManualTrigger } from '../../config/resources/triggers/trigger.ts';
-import type { ApprovalPlaces } from '../agents/approvals/approvals.ts';
-import type { FleetServices } from '../agents/fleets/fleet-handler.ts';
-import type { FlowServices } from '../agents/flows/flow-handler.ts';
+import type { ApprovalTriggers } from '../agents/approvals/approvals.ts';
+import type { FleetServices } from '../agents/fleets/handler.ts';
+import type { FlowServices } from '../agents/flows/handler.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../agents/handlers/handler.ts';
 import type { HandlerContext } from '../agents/handlers/handler-context.ts';
 import { makeHandler } from '../agents/handlers/make-handler.ts';
@@ -18,19 +19,19 @@ import type { Parked } from '../agents/handlers/parked.ts';
 import { AgentToolBoxes, type ToolsHost } from '../agents/model-agent/agent-tool-boxes.ts';
 import type { ModelAgentServices } from '../agents/model-agent/model-agent.ts';
 import type { ToolBoxes } from '../agents/model-agent/tool-box.ts';
-import { installationFault } from '../base/errors/installation-fault.ts';
+import { describeLoadError } from '../base/errors/load-error.ts';
 import type { Log } from '../base/errors/log.ts';
 import type { Adapters } from '../platforms/adapters.ts';
-import { type Answering, Handlers } from './conversations/handlers.ts';
-import { OwnTriggers } from './triggers/own-triggers.ts';
-import type { TriggerRegistry } from './triggers/trigger-registry.ts';
+import { Handlers, type LoadedTargets } from './conversations/handlers.ts';
+import { BuiltInTriggers } from './triggers/built-in-triggers.ts';
+import type { TriggerRegistry } from './triggers/registry.ts';
 
-/** Returns the approval places: enabled triggers, and the built-in triggers for agents, fleets and flows. */
-export function approvalPlaces(
+/** Returns the trigger lookup for approvals: enabled triggers, and built-in triggers of targets. */
+export function approvalTriggers(
   adapters: Pick<Adapters, 'ofPlatform'>,
   triggers: Pick<TriggerRegistry, 'all' | 'get'>,
   targets: Pick<TargetRegistry, 'trigger'>,
-): ApprovalPlaces {
+): ApprovalTriggers {
   return {
     adapterOf: (platform) => adapters.ofPlatform(platform),
     trigger: (name) => {
@@ -41,7 +42,7 @@ export function approvalPlaces(
   };
 }
 
-/** Loads the handler's code with the first run: gateways without such agents never load it. */
+/** Handler whose code is loaded with the first run: gateways without such agents never load it. */
 export class LateHandler implements Handler {
   readonly #load: () => Promise<Handler>;
   #loading: Promise<Handler> | undefined;
@@ -56,7 +57,7 @@ export class LateHandler implements Handler {
     try {
       handler = await this.#loading;
     } catch (error) {
-      // The next call loads again.
+      // The next call retries.
       this.#loading = undefined;
       throw error;
     }
@@ -64,28 +65,28 @@ export class LateHandler implements Handler {
   }
 }
 
-/** What agents with a model need besides their tools; asked when the first of them is. */
+/** Services for model agents, except their tools; loaded with the first run. */
 export type LoadModelServices = (log: Log) => Promise<Omit<ModelAgentServices, 'toolBoxes' | 'log'>>;
 
-/** Definitions that runs have begun with, as they are read today. Each rejects with ConfigError. */
-export interface KeptDefinitions {
+/** Parsers for the definitions of earlier runs. Each rejects with ConfigError. */
+export interface StoredDefinitions {
   readonly fleet: FleetServices['readDefinition'];
   readonly flow: FlowServices['readDefinition'];
 }
 
 export interface TargetRegistryOptions {
   readonly modelServices: LoadModelServices;
-  readonly definitions: KeptDefinitions;
+  readonly definitions: StoredDefinitions;
 }
 
-/** The gateway, as far as agents need it. */
+/** Parts of the gateway that agents use. */
 type AgentsHost = ToolsHost & { readonly log: Log };
 
 export class TargetRegistry {
   readonly #options: TargetRegistryOptions;
   readonly #handlers: Handlers;
-  readonly #triggers = new OwnTriggers();
-  /** Of agents and fleets that are written in what asks them. */
+  readonly #triggers = new BuiltInTriggers();
+  /** Handlers of inline agents and fleets. */
   readonly #inline = new WeakMap<Agent | Fleet, Handler>();
   readonly #log: Log;
   readonly #toolBoxes: AgentToolBoxes;
@@ -101,33 +102,33 @@ export class TargetRegistry {
     });
   }
 
-  use(loaded: Answering): void {
+  use(loaded: LoadedTargets): void {
     this.#handlers.use(loaded);
-    this.#toolBoxes.servers.want(withModel([...loaded.agents, ...inlineAgents(loaded)]));
+    this.#toolBoxes.servers.setLoaded(withModel([...loaded.agents, ...inlineAgents(loaded)]));
     this.#triggers.use(loaded);
   }
 
-  /** No server of an agent is started any more. */
+  /** Prevents new starts of agents' servers. */
   close(): void {
     this.#toolBoxes.servers.close();
   }
 
-  /** Each kind in the order of its files. */
-  get loaded(): Answering {
+  /** Targets by kind, in the order of the files. */
+  get loaded(): LoadedTargets {
     return this.#handlers.loaded;
   }
 
-  /** Undefined for one that is not there, or has nobody to answer for it. */
+  /** Returns undefined if the target is unknown or has no handler. */
   handlerOf(target: Target): Handler | undefined {
     return this.#handlers.of(target);
   }
 
-  /** The trigger that one of them has by itself. */
+  /** Returns a target's built-in trigger. */
   triggerOf(target: Target): ManualTrigger | undefined {
     return this.#triggers.of(target);
   }
 
-  /** One of these by its name. */
+  /** Returns a built-in trigger by name. */
   trigger(name: string): ManualTrigger | undefined {
     return this.#triggers.get(name);
   }
@@ -136,7 +137,7 @@ export class TargetRegistry {
     return this.#triggers.longestTimeoutMs;
   }
 
-  /** The tools of agents with a model. */
+  /** Tools of model agents. */
   get toolBoxes(): ToolBoxes {
     return this.#toolBoxes;
   }
@@ -145,18 +146,18 @@ export class TargetRegistry {
     return makeHandler(agent, (runtime, file) => new LateHandler(() => this.#modelAgent(runtime, file)));
   }
 
-  /** By name, or one that is written in what asks it. */
+  /** Accepts a name or an inline agent. */
   #agentOf(agent: string | Agent): Handler | undefined {
     if (typeof agent === 'string') return this.#handlers.of({ kind: 'agent', name: agent });
-    return this.#kept(agent, () => this.#agent(agent));
+    return this.#inlineHandler(agent, () => this.#agent(agent));
   }
 
   #fleetOf(fleet: string | Fleet): Handler | undefined {
     if (typeof fleet === 'string') return this.#handlers.of({ kind: 'fleet', name: fleet });
-    return this.#kept(fleet, () => new LateHandler(() => this.#fleet(fleet)));
+    return this.#inlineHandler(fleet, () => new LateHandler(() => this.#fleet(fleet)));
   }
 
-  #kept(inline: Agent | Fleet, make: () => Handler | undefined): Handler | undefined {
+  #inlineHandler(inline: Agent | Fleet, make: () => Handler | undefined): Handler | undefined {
     const handler = this.#inline.get(inline) ?? make();
     if (handler !== undefined) this.#inline.set(inline, handler);
     return handler;
@@ -164,14 +165,14 @@ export class TargetRegistry {
 
   async #modelAgent(runtime: ModelRuntime, file: string): Promise<Handler> {
     const log = this.#log;
-    const [{ ModelAgent }, services] = await loading('agents with a model', () =>
+    const [{ ModelAgent }, services] = await loadCode('agents with a model', () =>
       Promise.all([import('../agents/model-agent/model-agent.ts'), this.#options.modelServices(log)]),
     );
     return new ModelAgent(runtime, file, { ...services, toolBoxes: this.toolBoxes, log });
   }
 
   async #fleet(fleet: Fleet): Promise<Handler> {
-    const { FleetHandler } = await loading('fleets', () => import('../agents/fleets/fleet-handler.ts'));
+    const { FleetHandler } = await loadCode('fleets', () => import('../agents/fleets/handler.ts'));
     return new FleetHandler(fleet, {
       handlerOf: ({ agent }) => this.#agentOf(agent),
       readDefinition: this.#options.definitions.fleet,
@@ -179,7 +180,7 @@ export class TargetRegistry {
   }
 
   async #flow(flow: Flow): Promise<Handler> {
-    const { FlowHandler } = await loading('flows', () => import('../agents/flows/flow-handler.ts'));
+    const { FlowHandler } = await loadCode('flows', () => import('../agents/flows/handler.ts'));
     return new FlowHandler(flow, {
       handlerOf: (work) => (work.type === 'Agent' ? this.#agentOf(work.agent) : this.#fleetOf(work.fleet)),
       readDefinition: this.#options.definitions.flow,
@@ -187,15 +188,18 @@ export class TargetRegistry {
   }
 }
 
-async function loading<T>(what: string, load: () => Promise<T>): Promise<T> {
+async function loadCode<T>(label: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load();
   } catch (error) {
-    throw new HandlerError(`what runs ${what} ${installationFault(error)}`, { isFinal: false, cause: error });
+    throw new HandlerError(`cannot load the code for ${label}: it ${describeLoadError(error)}`, {
+      isFinal: false,
+      cause: error,
+    });
   }
 }
 
-/** Those that the gateway runs itself, with the servers that they bring along. */
+/** Returns the model agents with their own servers. */
 function withModel(agents: readonly Agent[]) {
   return agents.flatMap(({ name, runtime }) =>
     runtime.kind === 'model' ? { name, servers: runtime.servers } : [],

@@ -1,4 +1,5 @@
-// Keys made of the secret of a cluster, one for each purpose, so that none of them tells another, or the secret.
+// Derives keys from the cluster secret (`node.secret`), one for each purpose. No key reveals another key or
+// the secret.
 
 import { hkdfSync } from 'node:crypto';
 

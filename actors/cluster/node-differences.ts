@@ -1,15 +1,14 @@
-// Says in the log when nodes differ in what should be the same everywhere.
-//
-// NDF1  that they differ is said once until they agree, and that they agree again once.
+// Logs a warning when the nodes of the cluster differ in their configuration or version, and a message when
+// they no longer differ.
 
 import type { Log } from '../base/errors/log.ts';
 import { comparedFields, differencesOf, type NodeStatus } from './node-list.ts';
 
-const differ = {
+const differMessages = {
   config_hash: 'the nodes differ in their configuration',
   version: 'the nodes differ in their version',
 };
-const agree = {
+const agreeMessages = {
   config_hash: 'the nodes have the same configuration again',
   version: 'the nodes have the same version again',
 };
@@ -22,7 +21,7 @@ export class NodeDifferences {
     this.#log = log;
   }
 
-  look(nodes: readonly NodeStatus[]): void {
+  update(nodes: readonly NodeStatus[]): void {
     const differing = differencesOf(nodes);
     for (const difference of comparedFields) {
       const [field] = difference;
@@ -32,11 +31,11 @@ export class NodeDifferences {
         this.#differing.add(field);
         this.#log.warn(
           { nodes: Object.fromEntries(nodes.map((node) => [node.name, node[field]])) },
-          differ[field],
+          differMessages[field],
         );
       } else {
         this.#differing.delete(field);
-        this.#log.info({ nodes: nodes.length }, agree[field]);
+        this.#log.info({ nodes: nodes.length }, agreeMessages[field]);
       }
     }
   }

@@ -1,23 +1,22 @@
-// The nodes as an operator sees them: the same list at each of them, since it is read from what every one has told. A gateway that shares
-// its store with nobody is a list of one.
-//
-// NDL1  no address, no instance and no secret is in the list, and nothing of a member but short texts.
+// Node list for operators, built from the data that the nodes publish, so it is the same on every node. A
+// gateway with a private store lists only itself. The list contains no address, instance id or secret, and
+// only short texts.
 
 import type { Member } from '../store/membership.ts';
 
-export type NodeState = 'running' | 'draining';
+export type ClusterNodeState = 'running' | 'draining';
 
 export interface NodeStatus {
   readonly name: string;
-  readonly state: NodeState;
-  /** Of its membership; 0 where there is no cluster. */
+  readonly state: ClusterNodeState;
+  /** Membership epoch; 0 without a cluster. */
   readonly epoch: number;
   readonly version: string | null;
-  /** Null for a node of a version that tells none. */
+  /** Null for nodes of versions that publish no hash. */
   readonly config_hash: string | null;
 }
 
-/** In what two nodes may differ, with the word for it. */
+/** Fields that should be equal on all nodes, with display names. */
 export const comparedFields = [
   ['config_hash', 'configuration'],
   ['version', 'version'],
@@ -25,7 +24,7 @@ export const comparedFields = [
 
 const MAX_TEXT = 64;
 
-/** By their names. */
+/** Returns the nodes, sorted by name. */
 export function nodeList(members: readonly Member[]): readonly NodeStatus[] {
   const nodes = members.map(({ name, epoch, about }) => ({
     name,
@@ -37,11 +36,11 @@ export function nodeList(members: readonly Member[]): readonly NodeStatus[] {
   return nodes.sort((a, b) => (a.name === b.name ? a.epoch - b.epoch : a.name < b.name ? -1 : 1));
 }
 
-/** In which of them any two differ; what one does not tell is no difference. */
+/** Returns the fields in which any two nodes differ; missing values are ignored. */
 export function differencesOf(nodes: readonly NodeStatus[]): readonly (typeof comparedFields)[number][] {
   return comparedFields.filter(([field]) => {
-    const told = nodes.flatMap((node) => node[field] ?? []);
-    return new Set(told).size > 1;
+    const values = nodes.flatMap((node) => node[field] ?? []);
+    return new Set(values).size > 1;
   });
 }
 

@@ -1,9 +1,9 @@
-// How nodes prove themselves to each other. By default both ends have a key made of the secret (TLS-PSK): whoever has another one
-// does not get past the handshake. Where certificates are configured, both ends show one, and a proof made of the secret goes with
-// every request.
+// Mutual authentication of nodes. By default both nodes use a key derived from the secret (TLS-PSK), so the
+// handshake with a different secret fails. If certificates are configured, both nodes present one, and each
+// request contains a bearer token derived from the secret.
 //
-// NPF1  nothing of a request is sent to whoever has not shown that it has the secret, or a certificate for the host that was asked for
-//       by who signs for nodes.
+// No request is sent to a peer before it has proven that it knows the secret, or has presented a certificate
+// for the requested host from the configured authority.
 
 import { timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { derivedKey } from './derived-key.ts';
 
 export interface NodeProofOptions {
   readonly secret: string;
-  /** Paths of files. */
+  /** File paths. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string } | undefined;
 }
 
@@ -26,13 +26,13 @@ const PSK = {
 export interface NodeProof {
   readonly client: ConnectionOptions;
   readonly server: TlsOptions;
-  /** Of each request, where the handshake does not prove the secret. */
+  /** Bearer token for each request, if the handshake does not prove the secret. */
   readonly bearer: string | undefined;
-  /** Whether a request with that bearer may be answered. */
-  isRight(given: string | undefined): boolean;
+  /** Returns whether the bearer token is valid. */
+  isValid(bearer: string | undefined): boolean;
 }
 
-/** Rejects where a file cannot be read. */
+/** Loads the files. Rejects if one cannot be read. */
 export async function nodeProof({ secret, tls }: NodeProofOptions): Promise<NodeProof> {
   if (tls === undefined) {
     const psk = derivedKey(secret, 'connections');
@@ -40,12 +40,12 @@ export async function nodeProof({ secret, tls }: NodeProofOptions): Promise<Node
       client: {
         ...PSK,
         pskCallback: () => ({ identity: IDENTITY, psk }),
-        // There is no certificate: the key is the proof, at both ends.
+        // PSK uses no certificates: the key authenticates both peers.
         checkServerIdentity: () => undefined,
       },
       server: { ...PSK, pskCallback: (_, identity) => (identity === IDENTITY ? psk : null) },
       bearer: undefined,
-      isRight: () => true,
+      isValid: () => true,
     };
   }
   const [cert, key, ca] = await Promise.all([tls.cert, tls.key, tls.ca].map((path) => readFile(path)));
@@ -55,11 +55,11 @@ export async function nodeProof({ secret, tls }: NodeProofOptions): Promise<Node
     client: files,
     server: { ...files, requestCert: true, rejectUnauthorized: true },
     bearer,
-    isRight: (given) => isSame(given, bearer),
+    isValid: (received) => isSame(received, bearer),
   };
 }
 
-function isSame(given: string | undefined, right: string): boolean {
-  const [a, b] = [Buffer.from(given ?? ''), Buffer.from(right)];
+function isSame(received: string | undefined, expected: string): boolean {
+  const [a, b] = [Buffer.from(received ?? ''), Buffer.from(expected)];
   return a.length === b.length && timingSafeEqual(a, b);
 }

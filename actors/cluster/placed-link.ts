@@ -1,7 +1,6 @@
-// A link to a server that runs once in the whole cluster: to a process or session of this node's own while this node holds the lease
-// on it, and to the node that holds it otherwise. Which of the two is found out when it is opened.
-//
-// PLL1  L1 and L2 hold as for any link; its place is given back when what it links to has ended, and not before.
+// Link to a server that runs on a single node of the cluster (`placement: cluster`). `open` finds the node:
+// if this node holds the server's lease, the inner link is local; otherwise it leads to the node that holds
+// the lease. The placement is released only when the inner link is closed.
 
 import {
   ConnectionLostError,
@@ -10,27 +9,30 @@ import {
   UpstreamProtocolError,
 } from '../base/errors/errors.ts';
 import type { CallId, Link, LinkEvents, Trace } from '../mcp/links/link.ts';
-import type { Place, PlacedThere, ServerPlacement } from './server-placement.ts';
+import type { Placement, RemotePlacement, ServerPlacement } from './server-placement.ts';
 
-/** What a node answers that is asked under a lease which it does not hold (421 Misdirected Request, RFC 9110 section 15.5.20). */
+/**
+ * Response status of a node that does not hold the requested lease (421 Misdirected Request, RFC 9110 section
+ * 15.5.20).
+ */
 export const MISDIRECTED = 421;
 
 export interface PlacedLinkOptions {
   readonly server: string;
-  /** How long it may take to find out where the server runs. */
+  /** Maximum time to find the node of the server. */
   readonly patienceMs: number;
   readonly placement: Pick<ServerPlacement, 'place'>;
   readonly events: LinkEvents;
-  makeHere(events: LinkEvents): Link;
-  makeThere(events: LinkEvents, place: PlacedThere): Link;
+  makeLocal(events: LinkEvents): Link;
+  makeRemote(events: LinkEvents, target: RemotePlacement): Link;
 }
 
 export class PlacedLink implements Link {
   readonly #options: PlacedLinkOptions;
   #inner: Link | undefined;
-  #place: Place | undefined;
+  #placement: Placement | undefined;
   #state: 'open' | 'closing' | 'ended' = 'open';
-  /** Overrides what the link itself says of its end. */
+  /** Overrides the close reason of the inner link. */
   #reason: GatewayError | undefined;
 
   constructor(options: PlacedLinkOptions) {
@@ -38,7 +40,7 @@ export class PlacedLink implements Link {
   }
 
   get node(): string | undefined {
-    return this.#place?.name;
+    return this.#placement?.name;
   }
 
   get pid(): number | undefined {
@@ -62,26 +64,32 @@ export class PlacedLink implements Link {
   }
 
   async open(): Promise<void> {
-    const { server, placement, events, patienceMs, makeHere, makeThere } = this.#options;
-    const isGivenUp = () => this.#state !== 'open';
+    const { server, placement, events, patienceMs, makeLocal, makeRemote } = this.#options;
+    const isCancelled = () => this.#state !== 'open';
     try {
-      const place = await placement.place(server, (reason) => this.#lose(reason), isGivenUp, patienceMs);
-      this.#place = place;
-      if (isGivenUp()) throw new StoppedError(`the link to server ${server} is closed`);
-      const whenEnded: LinkEvents = {
+      const target = await placement.place(
+        server,
+        (reason) => this.#abandon(reason),
+        isCancelled,
+        patienceMs,
+      );
+      this.#placement = target;
+      if (isCancelled()) throw new StoppedError(`the link to server ${server} was closed`);
+      const innerEvents: LinkEvents = {
         ...events,
         onUndelivered: (call, error, wasCarriedOut) => {
           const isMisdirected = error instanceof UpstreamProtocolError && error.status === MISDIRECTED;
-          const isNobodyThere =
-            place.there !== undefined && !wasCarriedOut && error instanceof ConnectionLostError;
-          events.onUndelivered(call, this.#shown(error), wasCarriedOut && !isMisdirected);
-          // Whatever comes next asks anew where it runs.
-          if (isMisdirected || isNobodyThere)
-            this.#lose(new ConnectionLostError(`server ${server} runs at node ${place.name} no longer`));
+          const isUnreachable =
+            target.remote !== undefined && !wasCarriedOut && error instanceof ConnectionLostError;
+          events.onUndelivered(call, this.#withNode(error), wasCarriedOut && !isMisdirected);
+          // The next link looks up the node again.
+          if (isMisdirected || isUnreachable)
+            this.#abandon(new ConnectionLostError(`server ${server} no longer runs on node ${target.name}`));
         },
-        onEnd: (error) => this.#end(this.#reason ?? this.#shown(error)),
+        onEnd: (error) => this.#end(this.#reason ?? this.#withNode(error)),
       };
-      this.#inner = place.there === undefined ? makeHere(whenEnded) : makeThere(whenEnded, place.there);
+      this.#inner =
+        target.remote === undefined ? makeLocal(innerEvents) : makeRemote(innerEvents, target.remote);
     } catch (error) {
       this.#end(error as GatewayError);
       throw error;
@@ -117,33 +125,33 @@ export class PlacedLink implements Link {
     else this.#end(new StoppedError(`the link to server ${this.#options.server} was ended`));
   }
 
-  /** What runs here must have ended before another node may begin. */
-  #lose(reason: GatewayError): void {
+  /** Closes the link with this reason. Kills a local server, which must stop before other nodes start it. */
+  #abandon(reason: GatewayError): void {
     this.#reason ??= reason;
     this.kill();
   }
 
-  /** What clients are told says which node it is, and not where that listens. */
-  #shown(error: GatewayError): GatewayError {
-    const { there, name } = this.#place ?? {};
-    if (there === undefined) return error;
-    const node = `node ${name}, at which server ${this.#options.server} runs,`;
+  /** Adds the node name, but not the address, to errors for clients. */
+  #withNode(error: GatewayError): GatewayError {
+    const { remote, name } = this.#placement ?? {};
+    if (remote === undefined) return error;
+    const node = `node ${name}, which runs server ${this.#options.server},`;
     if (error instanceof ConnectionLostError)
-      return new ConnectionLostError(`the connection to ${node} was lost before the answer came`, {
+      return new ConnectionLostError(`the connection to ${node} was lost before the response arrived`, {
         cause: error,
       });
     if (!(error instanceof UpstreamProtocolError)) return error;
     const { status } = error;
-    const what = status === undefined ? 'sent no proper answer' : `answered ${status}`;
-    return new UpstreamProtocolError(`${node} ${what}`, {
+    const problem = status === undefined ? 'sent an invalid response' : `responded with status ${status}`;
+    return new UpstreamProtocolError(`${node} ${problem}`, {
       cause: error,
       ...(status === undefined ? {} : { status }),
     });
   }
 
-  /** May come before there is a place: whoever asked for one gives it back then. */
+  /** Releases the placement, if there is one, and reports the end once. */
   #end(error: GatewayError): void {
-    this.#place?.release();
+    this.#placement?.release();
     if (this.#state === 'ended') return;
     this.#state = 'ended';
     this.#options.events.onEnd(error);

@@ -1,5 +1,5 @@
-// Makes the links of servers that run once in the whole cluster. To another node they lead as to any remote server: it is a gateway, and
-// serves MCP at /mcp/:id.
+// Creates links to servers with `placement: cluster`. If the server runs on another node, the link uses that
+// node's endpoint /mcp/:id like a remote MCP server.
 
 import { path } from '../../libs/rest/path.ts';
 import { UnavailableError } from '../base/errors/errors.ts';
@@ -7,20 +7,23 @@ import { isAnswerTo, type MakePlacedLink } from '../mcp/links/make-link.ts';
 import { HttpLink } from '../mcp/links/streamable-http/http-link.ts';
 import { ModernHttpLink } from '../mcp/links/streamable-http/modern-http-link.ts';
 import type { Member } from '../store/membership.ts';
-import { type NodeWay, nodeHeaders } from './node-ways.ts';
+import { type NodeConnection, nodeHeaders } from './node-connection.ts';
 import { PlacedLink } from './placed-link.ts';
 import type { ServerPlacement } from './server-placement.ts';
 
 export interface PlacedLinksOptions {
   readonly placement: Pick<ServerPlacement, 'place'>;
-  /** Undefined where this node has no address, or that one. */
-  readonly wayTo: (member: Member) => NodeWay | undefined;
+  /** Returns the connection data; undefined if either node has no address. */
+  readonly connectionTo: (member: Member) => NodeConnection | undefined;
 }
 
-/** Of the time for a start: so that the reason is told, and not that it has run out. */
+/**
+ * Fraction of the start timeout for finding the node. Less than 1, so that the error names the reason, not
+ * the timeout.
+ */
 const PATIENCE = 0.9;
 
-export function placedLinks({ placement, wayTo }: PlacedLinksOptions): MakePlacedLink {
+export function placedLinks({ placement, connectionTo }: PlacedLinksOptions): MakePlacedLink {
   return (entry, era, events, context, makeOwn) => {
     const { server, maxMessageBytes, ownRedactor: redactor, inputSchemaOf } = context;
     return new PlacedLink({
@@ -28,18 +31,18 @@ export function placedLinks({ placement, wayTo }: PlacedLinksOptions): MakePlace
       patienceMs: entry.start_timeout_seconds * 1000 * PATIENCE,
       placement,
       events,
-      makeHere: makeOwn,
-      makeThere: (own, { member, epoch }) => {
-        const way = wayTo(member);
-        if (way === undefined)
+      makeLocal: makeOwn,
+      makeRemote: (own, { member, epoch }) => {
+        const connection = connectionTo(member);
+        if (connection === undefined)
           throw new UnavailableError(
-            `server ${server} runs at node ${member.name}; without node.address at both this one cannot reach it`,
+            `server ${server} runs on node ${member.name}, which this node cannot reach; set node.address on both`,
             1,
           );
         const options = {
-          url: new URL(path`/mcp/${server}`, way.url),
-          headers: { ...way.headers, [nodeHeaders.epoch]: String(epoch) },
-          tls: way.tls,
+          url: new URL(path`/mcp/${server}`, connection.url),
+          headers: { ...connection.headers, [nodeHeaders.epoch]: String(epoch) },
+          tls: connection.tls,
           maxMessageBytes,
           redactor,
           isAnswerTo,

@@ -1,79 +1,79 @@
-// Which process something belongs to, sealed so that the nodes of the cluster alone can read it: in ids of sessions, and before the
-// states of calls that wait for their client.
+// Encrypts ("seals") the instance id of this process in session ids, and in the states of calls that need
+// input from the client. By the id, other nodes find the process to which a request belongs. Only nodes of
+// the cluster can read it.
 //
-// SLI1  nothing of an instance can be read in what is sealed, two of one instance have nothing in common, and whoever has seen many
-//      can guess no other: AES-256-GCM under a random nonce.
-// SLI2  what was changed anywhere, was sealed for another purpose, or by another secret, opens to nothing.
+// AES-256-GCM with a random nonce: the ids reveal nothing, cannot be guessed, and do not show which of them
+// belong to the same process. Modified ids, and ids for another purpose or secret, are rejected.
 
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
-import { forgetOldest } from '../base/bounds/forget-oldest.ts';
+import { deleteOldest } from '../base/bounds/delete-oldest.ts';
 import { derivedKey } from './derived-key.ts';
 
 const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const INSTANCE_BYTES = 8;
 const TAG_BYTES = 16;
-/** 36 bytes in base64url: no bit of the last character is left over. */
+/** 36 bytes in base64url: the last character has no unused bits. */
 const SEALED_CHARS = 48;
-/** Sessions in use whose process need not be deciphered with each request. */
+/** Maximum number of cached session ids. */
 const MAX_OPENED = 4_096;
 const sealed = /^[A-Za-z0-9_-]{48}$/;
 
-type Purpose = 'session' | 'state';
+type SealPurpose = 'session' | 'state';
 
-/** A state of which it is known whose it is. */
+/** State of a call, and the process that created it. */
 export interface OpenedState {
   readonly instance: string;
-  /** As it was before it was handed out. */
+  /** Original state. */
   readonly state: string;
 }
 
 export class SealedInstances {
   readonly #key: Buffer;
   readonly #own: Buffer;
-  /** By ids of sessions. */
+  /** Instances by session id. */
   readonly #opened = new Map<string, string>();
 
-  /** `instance` in hex. */
+  /** `instance` is hexadecimal. */
   constructor(secret: string, instance: string) {
     this.#key = derivedKey(secret, 'instances');
     this.#own = Buffer.from(instance, 'hex');
   }
 
-  /** A new id, which leads to this process. */
+  /** Returns a new session id, which contains the instance id of this process. */
   newSessionId(): string {
     return this.#seal('session');
   }
 
-  /** The process a session belongs to; undefined for what is no id. */
+  /** Returns the session's instance; undefined for invalid ids. */
   instanceOf(sessionId: string): string | undefined {
     const opened = this.#opened.get(sessionId) ?? this.#open(sessionId, 'session');
     if (opened === undefined) return undefined;
     this.#opened.set(sessionId, opened);
-    forgetOldest(this.#opened, MAX_OPENED);
+    deleteOldest(this.#opened, MAX_OPENED);
     return opened;
   }
 
-  /** The state as it is handed out by this process. */
+  /** Returns the state with the sealed instance of this process. */
   wrapState(state: string): string {
     return `${this.#seal('state')}.${state}`;
   }
 
-  /** Undefined for one that no node has handed out. */
+  /** Opens a state; undefined if no node of the cluster sealed it. */
   openState(text: string): OpenedState | undefined {
     if (text[SEALED_CHARS] !== '.') return undefined;
     const instance = this.#open(text.slice(0, SEALED_CHARS), 'state');
     return instance === undefined ? undefined : { instance, state: text.slice(SEALED_CHARS + 1) };
   }
 
-  #seal(purpose: Purpose): string {
+  #seal(purpose: SealPurpose): string {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(CIPHER, this.#key, nonce).setAAD(Buffer.from(purpose));
     const body = Buffer.concat([cipher.update(this.#own), cipher.final()]);
     return Buffer.concat([nonce, body, cipher.getAuthTag()]).toString('base64url');
   }
 
-  #open(text: string, purpose: Purpose): string | undefined {
+  #open(text: string, purpose: SealPurpose): string | undefined {
     if (!sealed.test(text)) return undefined;
     const bytes = Buffer.from(text, 'base64url');
     const end = NONCE_BYTES + INSTANCE_BYTES;

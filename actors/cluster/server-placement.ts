@@ -1,10 +1,9 @@
-// Where in the cluster a server of `placement: cluster` runs. The first node that needs it takes the lease on it and runs it; the
-// others send their calls there, until it is free again.
+// Decides which node runs a server with `placement: cluster`. The first node that needs the server acquires
+// its lease and runs it; the other nodes send their calls to this node until the lease is released.
 //
-// SPL1  a node runs such a server only while it holds its lease, and ends its processes at once when it knows the lease no longer as
-//       held, which is before others can take it (NL2).
-// SPL2  a node serves calls of others under the epoch of the lease that it holds, and no others.
-// SPL3  the lease is free as soon as nothing runs under it.
+// A node that loses its membership stops the server before other nodes can acquire the lease. A node serves
+// calls of other nodes only if they name the epoch of its current lease. The lease is released when the last
+// link that uses it is closed.
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import {
@@ -15,118 +14,118 @@ import {
 } from '../base/errors/errors.ts';
 import type { Cluster, Member, NodeLease } from '../store/membership.ts';
 
-export interface Place {
-  /** Of the node. */
+export interface Placement {
+  /** Name of the node. */
   readonly name: string;
-  /** Undefined where it may run here. */
-  readonly there: PlacedThere | undefined;
-  /** Nothing is linked to it any more. */
+  /** Undefined if the server may run on this node. */
+  readonly remote: RemotePlacement | undefined;
+  /** Releases the placement after the link is closed. */
   release(): void;
 }
 
-/** It runs at another node. */
-export interface PlacedThere {
+/** Remote placement. */
+export interface RemotePlacement {
   readonly member: Member;
-  /** Of its lease: calls are sent under it. */
+  /** Epoch of the lease, sent with each call. */
   readonly epoch: number;
 }
 
-/** The place is lost: what is linked to it has to end at once. */
-export type WhenLost = (reason: GatewayError) => void;
+/** Called when the placement is lost; the link must close immediately. */
+export type OnLost = (reason: GatewayError) => void;
 
-interface Held {
+interface PlacementLease {
   readonly lease: NodeLease;
-  /** Those that run something under it. */
-  readonly users: Set<WhenLost>;
+  /** `onLost` callbacks of the links that use the lease. */
+  readonly users: Set<OnLost>;
 }
 
-const ASK_AGAIN_MS = 200;
+const RETRY_MS = 200;
 
 export class ServerPlacement {
   readonly #cluster: Cluster;
-  readonly #askAgainMs: number;
-  readonly #held = new Map<string, Held>();
-  /** What is linked to other nodes, by the epoch of the node. */
-  readonly #linked = new Map<WhenLost, Member>();
-  /** Asking for the lease of a server, once for all who want it. */
-  readonly #asked = new Map<string, Promise<void>>();
+  readonly #retryMs: number;
+  readonly #held = new Map<string, PlacementLease>();
+  /** Nodes of remote placements, by the `onLost` callback of their link. */
+  readonly #links = new Map<OnLost, Member>();
+  /** Pending requests for leases, one per server. */
+  readonly #pending = new Map<string, Promise<void>>();
 
-  constructor(cluster: Cluster, askAgainMs = ASK_AGAIN_MS) {
+  constructor(cluster: Cluster, retryMs = RETRY_MS) {
     this.#cluster = cluster;
-    this.#askAgainMs = askAgainMs;
+    this.#retryMs = retryMs;
     cluster.membership.watch({
-      onLost: () => this.#loseAll(),
-      onMembers: (members) => this.#loseGone(members),
+      onLost: () => this.#dropAll(),
+      onMembers: (members) => this.#dropRemoved(members),
     });
   }
 
   /**
-   * Resolves when it is known where the server runs. Rejects with StoppedError when `isGivenUp`, and with UnavailableError where it
-   * is not known after `patienceMs`: the database is away, say.
+   * Resolves when the node of the server is known. Rejects with StoppedError if `isCancelled` returns true,
+   * and with UnavailableError after `patienceMs`, for example while the database is down.
    */
   async place(
     server: string,
-    whenLost: WhenLost,
-    isGivenUp: () => boolean,
+    onLost: OnLost,
+    isCancelled: () => boolean,
     patienceMs: number,
-  ): Promise<Place> {
+  ): Promise<Placement> {
     for (const until = performance.now() + patienceMs; ; ) {
-      if (isGivenUp()) {
-        this.#letGo(server, this.#held.get(server));
-        throw new StoppedError(`server ${server} is no longer wanted`);
+      if (isCancelled()) {
+        this.#releaseUnused(server, this.#held.get(server));
+        throw new StoppedError(`the start of server ${server} was cancelled`);
       }
       const held = this.#held.get(server);
-      if (held?.lease.isHeld) return this.#join(server, held, whenLost);
-      const there = await this.#ask(server);
-      if (there !== undefined) return this.#link(there, whenLost);
-      if (performance.now() > until) throw this.#unplaced(server);
-      if (this.#held.get(server)?.lease.isHeld !== true) await elapse(this.#askAgainMs);
+      if (held?.lease.isHeld) return this.#join(server, held, onLost);
+      const remote = await this.#acquireOrFind(server);
+      if (remote !== undefined) return this.#link(remote, onLost);
+      if (performance.now() > until) throw this.#unknownNode(server);
+      if (this.#held.get(server)?.lease.isHeld !== true) await elapse(this.#retryMs);
     }
   }
 
-  /** Whether this node runs the server under a lease of that epoch (SPL2). */
+  /** Returns whether this node runs the server under a lease of that epoch. */
   holds(server: string, epoch: number): boolean {
     const lease = this.#held.get(server)?.lease;
     return lease !== undefined && lease.epoch === epoch && lease.isHeld;
   }
 
-  #unplaced(server: string): UnavailableError {
+  #unknownNode(server: string): UnavailableError {
     const why = this.#cluster.membership.isMember
-      ? `it is not known at which node server ${server} runs`
-      : `this node has lost touch with the database, which says where server ${server} may run`;
+      ? `the node of server ${server} is unknown; try again`
+      : `this node cannot reach the database, which assigns server ${server} to a node`;
     return new UnavailableError(why, 1);
   }
 
-  #join(server: string, held: Held, whenLost: WhenLost): Place {
-    held.users.add(whenLost);
+  #join(server: string, held: PlacementLease, onLost: OnLost): Placement {
+    held.users.add(onLost);
     return {
       name: this.#cluster.name,
-      there: undefined,
+      remote: undefined,
       release: () => {
-        held.users.delete(whenLost);
-        this.#letGo(server, held);
+        held.users.delete(onLost);
+        this.#releaseUnused(server, held);
       },
     };
   }
 
-  #link(there: PlacedThere, whenLost: WhenLost): Place {
-    this.#linked.set(whenLost, there.member);
-    return { name: there.member.name, there, release: () => void this.#linked.delete(whenLost) };
+  #link(remote: RemotePlacement, onLost: OnLost): Placement {
+    this.#links.set(onLost, remote.member);
+    return { name: remote.member.name, remote, release: () => void this.#links.delete(onLost) };
   }
 
-  /** Where nothing runs under it. */
-  #letGo(server: string, held: Held | undefined): void {
+  /** Releases the lease if no link uses it. */
+  #releaseUnused(server: string, held: PlacementLease | undefined): void {
     if (held === undefined || held.users.size > 0 || this.#held.get(server) !== held) return;
     this.#held.delete(server);
     void held.lease.release();
   }
 
-  /** Takes the lease, where it is free, or gives whose it is. */
-  async #ask(server: string): Promise<PlacedThere | undefined> {
+  /** Acquires the lease if it is free; otherwise returns the node that holds it. */
+  async #acquireOrFind(server: string): Promise<RemotePlacement | undefined> {
     const { leases, membership } = this.#cluster;
     const name = `server/${server}`;
     await this.#once(server, async () => {
-      const lease = await leases.take(name).catch(() => undefined);
+      const lease = await leases.acquire(name).catch(() => undefined);
       if (lease?.isHeld) this.#held.set(server, { lease, users: new Set() });
       else await lease?.release();
     });
@@ -138,23 +137,23 @@ export class ServerPlacement {
   }
 
   async #once(server: string, ask: () => Promise<void>): Promise<void> {
-    const asked = this.#asked.get(server) ?? ask().finally(() => this.#asked.delete(server));
-    this.#asked.set(server, asked);
-    await asked;
+    const pending = this.#pending.get(server) ?? ask().finally(() => this.#pending.delete(server));
+    this.#pending.set(server, pending);
+    await pending;
   }
 
-  #loseAll(): void {
+  #dropAll(): void {
     const lost = [...this.#held];
     this.#held.clear();
     for (const [server, { users }] of lost) {
-      const reason = `server ${server} may run here no longer: this node has lost touch with the database`;
-      for (const whenLost of [...users]) whenLost(new UnavailableError(reason, 1));
+      const reason = `server ${server} was stopped on this node, since the database is unreachable`;
+      for (const onLost of [...users]) onLost(new UnavailableError(reason, 1));
     }
   }
 
-  #loseGone(members: readonly Member[]): void {
-    for (const [whenLost, { name, epoch }] of [...this.#linked])
+  #dropRemoved(members: readonly Member[]): void {
+    for (const [onLost, { name, epoch }] of [...this.#links])
       if (!members.some((member) => member.epoch === epoch))
-        whenLost(new ConnectionLostError(`node ${name}, at which the server ran, is gone`));
+        onLost(new ConnectionLostError(`node ${name}, which ran the server, left the cluster`));
   }
 }

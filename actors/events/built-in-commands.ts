@@ -1,11 +1,12 @@
-// The commands that a chat with a menu has beside those of its triggers, so that people can ask what is there and what is at
-// work, have an agent do something, and stop it: their names and options, for the menu, and what a call of one means.
-// Platforms that have no such menu have none of them (`Adapter.hasBuiltIns`).
+// Built-in chat commands: list agents, fleets and flows, show running work, start work and stop it. This file
+// has names and options for the command menu, and decides which calls start work. Only platforms with a
+// command menu support them (`Adapter.hasBuiltIns`).
 //
-// A command of a trigger goes before a built-in one of its name. What asks no agent (who only looks, stops, or has said too
-// little) is a call of control: it goes into a mailbox beside that of its conversation, where no run holds it up.
+// A trigger's command takes precedence over the built-in command of the same name. A call that starts no
+// agent, fleet or flow (status, stop, missing input) is a control call. It has a separate mailbox, so that a
+// run in the conversation does not delay it.
 
-/** All values are text. */
+/** Option of a command; all values are text. */
 export interface BuiltInOption {
   readonly name: string;
   readonly description: string;
@@ -17,19 +18,19 @@ export interface BuiltInCommand {
   /** Without a slash. */
   readonly name: string;
   readonly description: string;
-  /** Required ones first. */
+  /** Required options first. */
   readonly options: readonly BuiltInOption[];
-  /** What somebody is asked by a call; undefined where the gateway answers it alone. */
-  readonly asks: (options: Readonly<Record<string, string>>) => string | undefined;
+  /** Returns the request to the agent, fleet or flow; undefined if the gateway answers the call itself. */
+  readonly requestOf: (options: Readonly<Record<string, string>>) => string | undefined;
 }
 
-/** The option that holds what is asked, with the action `run`. */
-const asking =
-  (name: string): BuiltInCommand['asks'] =>
+/** For the action `run`, the request is in this option. */
+const requestFrom =
+  (name: string): BuiltInCommand['requestOf'] =>
   (options) =>
-    options.action === 'run' ? filled(options[name]) : undefined;
+    options.action === 'run' ? nonBlank(options[name]) : undefined;
 
-const filled = (text: string | undefined) => (text === undefined || text.trim() === '' ? undefined : text);
+const nonBlank = (text: string | undefined) => (text === undefined || text.trim() === '' ? undefined : text);
 
 const option = (
   name: string,
@@ -41,63 +42,60 @@ const option = (
 export const builtInCommands: readonly BuiltInCommand[] = [
   {
     name: 'agent',
-    description: 'Ask an agent, see what is at work, or stop it',
+    description: 'Ask an agent, show running work, or stop it',
     options: [
-      option('action', 'What to do', true, ['run', 'status', 'stop']),
-      option('agent_id', 'Which agent', false),
-      option('input', 'What it is asked', false),
+      option('action', 'Action', true, ['run', 'status', 'stop']),
+      option('agent_id', 'Agent', false),
+      option('input', 'Request', false),
     ],
-    asks: asking('input'),
+    requestOf: requestFrom('input'),
   },
   {
     name: 'task',
-    description: 'Have a task done, or see what is at work',
-    options: [
-      option('action', 'What to do', true, ['run', 'status']),
-      option('description', 'What is to be done', false),
-    ],
-    asks: asking('description'),
+    description: 'Run a task, or show running work',
+    options: [option('action', 'Action', true, ['run', 'status']), option('description', 'Task', false)],
+    requestOf: requestFrom('description'),
   },
   {
     name: 'fleet',
-    description: 'Ask a fleet of agents, or see which there are',
+    description: 'Ask a fleet of agents, or list the fleets',
     options: [
-      option('action', 'What to do; none: see which there are', false, ['run', 'status']),
-      option('fleet', 'Which fleet', false),
-      option('input', 'What it is asked', false),
+      option('action', 'Action; without one, the fleets are listed', false, ['run', 'status']),
+      option('fleet', 'Fleet', false),
+      option('input', 'Request', false),
     ],
-    asks: asking('input'),
+    requestOf: requestFrom('input'),
   },
   {
     name: 'flow',
-    description: 'Run a flow, or see which there are',
+    description: 'Run a flow, or list the flows',
     options: [
-      option('workflow', 'Which flow; none: see which there are', false),
-      option('action', 'What to do with it', false, ['run', 'show']),
-      option('parameters', 'As name=value, several with blanks between them', false),
+      option('workflow', 'Flow; without one, the flows are listed', false),
+      option('action', 'Action', false, ['run', 'show']),
+      option('parameters', 'name=value, separated by blanks', false),
     ],
-    asks: ({ workflow, action, parameters = '' }) =>
-      filled(workflow) === undefined || action === 'show' ? undefined : parameters,
+    requestOf: ({ workflow, action, parameters = '' }) =>
+      nonBlank(workflow) === undefined || action === 'show' ? undefined : parameters,
   },
 ];
 
-/** Undefined for any other command. With or without a slash. */
+/** Returns the built-in command with this name (with or without slash), if any. */
 export function builtInCommand(name: string): BuiltInCommand | undefined {
   const plain = name.startsWith('/') ? name.slice(1) : name;
   return builtInCommands.find((command) => command.name === plain);
 }
 
-/** A call of a built-in command that asks nobody, so that it may pass what its conversation is at. */
+/** Returns true if the call of the built-in command starts no agent, fleet or flow. */
 export function isControlCall(name: string, options: Readonly<Record<string, string>>): boolean {
   const command = builtInCommand(name);
-  return command !== undefined && command.asks(options) === undefined;
+  return command !== undefined && command.requestOf(options) === undefined;
 }
 
 const CONTROL = '/commands';
 
-/** The key for calls of control in the conversation of that key. */
-export const controlKey = (conversationKey: string): string => conversationKey + CONTROL;
+/** Returns the mailbox key for control calls in the conversation. */
+export const controlKeyOf = (conversationKey: string): string => conversationKey + CONTROL;
 
-/** The key of the conversation that a call is about, by the key of the call. */
+/** Returns the conversation key, also for the key of a control call. */
 export const conversationKeyOf = (key: string): string =>
   key.endsWith(CONTROL) ? key.slice(0, -CONTROL.length) : key;

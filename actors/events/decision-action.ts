@@ -1,23 +1,23 @@
-// The ids of the two buttons below a question whether something is approved. A click on one comes back with its id, which says nothing
-// of whether whoever clicked may decide. An id has 64 bytes at most: every platform takes those.
+// Ids of the two buttons below an approval question: approve and deny. A click returns the button id; whether
+// the person may decide is checked elsewhere. Ids have up to 64 bytes, which every platform accepts.
 
 import type { DecisionInbound } from './decision-inbound.ts';
 
-export type Verdict = DecisionInbound['verdict'];
+export type DecisionVerdict = DecisionInbound['verdict'];
 
-const BEGIN = 'approval/';
+const PREFIX = 'approval/';
 
-/** `approval` is the id of a record: a UUID. */
-export function decisionActionId(approval: string, verdict: Verdict): string {
-  return `${BEGIN}${verdict}/${approval}`;
+/** Returns the button id; `approval` is the id of the approval record, a UUID. */
+export function decisionActionId(approval: string, verdict: DecisionVerdict): string {
+  return `${PREFIX}${verdict}/${approval}`;
 }
 
-/** Undefined for the id of any other button. */
-export function decisionIn(
+/** Parses a button id; undefined for other buttons. */
+export function parseDecisionActionId(
   actionId: string,
-): { readonly approval: string; readonly verdict: Verdict } | undefined {
-  if (!actionId.startsWith(BEGIN)) return undefined;
-  const [verdict, approval = '', ...more] = actionId.slice(BEGIN.length).split('/');
+): { readonly approval: string; readonly verdict: DecisionVerdict } | undefined {
+  if (!actionId.startsWith(PREFIX)) return undefined;
+  const [verdict, approval = '', ...more] = actionId.slice(PREFIX.length).split('/');
   if ((verdict !== 'approve' && verdict !== 'deny') || !ID.test(approval) || more.length > 0)
     return undefined;
   return { approval, verdict };

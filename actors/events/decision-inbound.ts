@@ -1,7 +1,7 @@
-// A decision as it comes from a chat: somebody pressed a button below our question, or put a mark on it.
+// Approval decision from a chat: a pressed button below the question, or a reaction to it.
 
 export interface DecisionInbound {
   readonly verdict: 'approve' | 'deny';
-  /** The approval that a button names; or what the platform calls the message that has the mark, as in its receipt. */
+  /** Approval id from the button; or the platform's id of the question, the message with the reaction. */
   readonly about: { readonly approval: string } | { readonly message: string };
 }

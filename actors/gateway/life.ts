@@ -1,8 +1,9 @@
-// The life cycle of a gateway: its root actor (machines/gateway.ts), which boots the parts in order and drains them in reverse,
-// and the shared shutdown deadline. Parts find and spawn actors through it.
+// Life cycle of a gateway. Its root actor (machines/gateway.ts) boots the parts (base/supervision/part.ts) in
+// order, and drains them in reverse order before the shutdown deadline. Parts use this class to find and
+// spawn actors.
 //
-// GL1  if a part cannot boot, the start fails, and the parts before it are drained: nothing is left running.
-// GL2  the shutdown deadline runs from the first signal or failed part.
+// If a part fails to boot, the earlier parts are drained and the start fails. The shutdown deadline runs from
+// the first signal or failed part.
 
 import { type AnyActorLogic, type AnyActorRef, createActor, fromPromise } from 'xstate';
 import { type GatewayEvent, gatewayMachine } from '../../machines/gateway.ts';
@@ -11,21 +12,21 @@ import { deadLettersOf } from '../base/supervision/dead-letters.ts';
 import type { Part, RootRef } from '../base/supervision/part.ts';
 import { StartTime } from '../base/time/start-time.ts';
 
-/** Closing stdin, TERM and KILL of a stubborn process take this long together. */
+/** Part of the shutdown that is reserved for killing server processes that do not stop. */
 export const REAP_MS = 2_500;
 
 export class Life {
-  /** When the gateway was made. */
+  /** Creation time of the gateway. */
   readonly startTime = new StartTime();
   /** Root of the actor tree. */
   readonly root: RootRef;
-  /** Time for the whole shutdown. */
+  /** Total shutdown time. */
   readonly shutdownMs: number;
   readonly #boots = new Map<string, () => Promise<void>>();
-  /** The running parts by name, in the order of their start. */
+  /** Running parts by name, in start order. */
   readonly #parts = new Map<string, Part>();
   #endsAt: number | undefined;
-  /** True after the first signal or failed part. Written only here. */
+  /** True after the first signal or failed part. Written only by this class. */
   isEnding = false;
 
   constructor(shutdownMs: number) {
@@ -48,7 +49,10 @@ export class Life {
     return this.root.system.get(name) as AnyActorRef | undefined;
   }
 
-  /** Returns the actor of that name, spawned under the root if missing. Throws StoppedError after the shutdown. */
+  /**
+   * Returns the actor of that name; spawns it under the root if missing. Throws StoppedError after the
+   * shutdown.
+   */
   spawn(name: string, logic: AnyActorLogic, input?: unknown): AnyActorRef {
     this.root.send({ type: 'part.spawn', name, logic, input });
     const actor = this.find(name);
@@ -56,26 +60,26 @@ export class Life {
     return actor;
   }
 
-  /** Shuts the gateway down, since a part has failed for good. */
+  /** Shuts the gateway down because a part failed permanently. */
   fail(part: string, error: unknown): void {
     this.root.send({ type: 'part.failed', part, error });
   }
 
   /**
-   * Runs `compose`, which boots the parts, then serves. Returns the result of `compose`. Rejects with the first error, after
-   * draining the booted parts.
+   * Runs `compose`, which boots the parts, then starts serving. Returns the result of `compose`. Drains the
+   * booted parts and rejects on the first error.
    */
   async start<T>(compose: () => Promise<T>): Promise<T> {
     try {
-      const composed = await compose();
+      const result = await compose();
       this.#send({ type: 'serve' });
-      await this.#reached('serving');
+      await this.#waitForState('serving');
       for (const part of this.#parts.values()) part.onServing?.();
-      return composed;
+      return result;
     } catch (error) {
       if (this.#isActive) {
         this.fail('start', error);
-        await this.#ended();
+        await this.#waitForEnd();
       }
       throw error;
     }
@@ -83,9 +87,9 @@ export class Life {
 
   /** Boots a part and returns it. Await each boot before the next call. Rejects like `start`. */
   async boot<T extends Part>(name: string, open: () => Promise<T>): Promise<T> {
-    const opened = new Promise<T>((resolve) => {
+    const whenOpened = new Promise<T>((resolve) => {
       this.#boots.set(name, async () => {
-        // While the root handles this event it would queue events of the part.
+        // Lets the root actor finish the current event first.
         await Promise.resolve();
         const part = await open();
         this.#parts.set(name, part);
@@ -93,38 +97,40 @@ export class Life {
       });
     });
     this.#send({ type: 'part.boot', part: name });
-    await this.#reached({ booting: 'idle' });
-    return opened;
+    await this.#waitForState({ booting: 'idle' });
+    return whenOpened;
   }
 
-  /** Drains everything in reverse order. */
+  /** Drains all parts in reverse order. */
   async stop(): Promise<void> {
     for (const part of this.#parts.values()) part.onStopping?.();
     this.#beginEnd();
     this.#send({ type: 'shutdown' });
-    await this.#ended();
+    await this.#waitForEnd();
   }
 
-  /** Ends every part immediately. */
+  /** Kills all parts immediately. */
   kill(): void {
     for (const part of this.#parts.values()) part.kill?.();
   }
 
-  /** Calls back when the actor tree fails for good while serving; the process has to end then. */
-  whenFailed(listener: (error: unknown) => void): void {
+  /**
+   * Calls the listener when the actor tree fails permanently during operation; the process must exit then.
+   */
+  onFailed(listener: (error: unknown) => void): void {
     const report = (error: unknown) => {
       if (error !== undefined) listener(error);
     };
     this.root.subscribe({ complete: () => report(this.root.getSnapshot().context.error), error: report });
   }
 
-  /** How long calls in flight may still take when their server is stopped now. */
+  /** Time that calls in flight get to complete if their server is stopped now. */
   get graceMs(): number {
     if (this.#endsAt === undefined) return this.shutdownMs;
     return Math.max(0, this.#endsAt - performance.now() - REAP_MS);
   }
 
-  /** Events that were sent to actors which had ended. */
+  /** Number of events sent to stopped actors. */
   get deadLetters(): number {
     return deadLettersOf(this.root.system).count;
   }
@@ -133,7 +139,7 @@ export class Life {
     return this.root.getSnapshot().status === 'active';
   }
 
-  #ended(): Promise<void> {
+  #waitForEnd(): Promise<void> {
     return new Promise((resolve) => {
       this.root.subscribe({ complete: resolve, error: () => resolve() });
     });
@@ -143,15 +149,15 @@ export class Life {
     if (this.#isActive) this.root.send(event);
   }
 
-  /** Waits for a state of the root. Rejects if the gateway stops first, after the drain (GL1). */
-  #reached(state: 'serving' | { readonly booting: 'idle' }): Promise<void> {
+  /** Resolves when the root actor is in the state. If the gateway stops first, rejects when it is drained. */
+  #waitForState(state: 'serving' | { readonly booting: 'idle' }): Promise<void> {
     return new Promise((resolve, reject) => {
-      const look = () => {
+      const check = () => {
         if (this.root.getSnapshot().matches(state)) resolve();
       };
       const fail = () => reject(this.root.getSnapshot().context.error);
-      this.root.subscribe({ next: look, complete: fail, error: reject });
-      look();
+      this.root.subscribe({ next: check, complete: fail, error: reject });
+      check();
     });
   }
 

@@ -1,4 +1,5 @@
-// The clients of the gateway and their way to the servers: sessions, profiles, and the router that every front end uses.
+// The clients of the gateway: sessions, profiles, and the router that carries requests of every front end
+// (HTTP, stdio, in-process) to the servers.
 
 import { randomUUID } from 'node:crypto';
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
@@ -7,11 +8,11 @@ import type { Redactor } from '../base/errors/redact.ts';
 import type { Part } from '../base/supervision/part.ts';
 import { Aggregate } from './clients/aggregate/aggregate.ts';
 import { Discovery } from './clients/aggregate/discovery.ts';
-import { EraBridge } from './clients/eras/era-bridge.ts';
-import type { HandedOutStates } from './clients/eras/handed-out-states.ts';
+import { EraBridge } from './clients/eras/bridge.ts';
+import type { RequestStates } from './clients/eras/request-states.ts';
 import { InProcessClient } from './clients/in-process-client.ts';
 import { MessageRouter } from './clients/message-router.ts';
-import type { View } from './clients/profiles/profile.ts';
+import type { MergedView } from './clients/profiles/profile.ts';
 import { Profiles } from './clients/profiles/profiles.ts';
 import { Forwarder } from './clients/routing/forwarder.ts';
 import { InFlightLimiter } from './clients/routing/in-flight-limiter.ts';
@@ -19,10 +20,10 @@ import { ToolSearch } from './clients/search/tool-search.ts';
 import { Sessions } from './clients/sessions/sessions.ts';
 import type { ServerRegistry } from './servers/server-registry.ts';
 
-/** Additions to sessions and calls on a node that other nodes can reach. */
-export interface ClusterReach {
+/** Cluster features: session ids and request states from which any node finds the node that created them. */
+export interface ClientPeers {
   readonly sealed: { newSessionId(): string };
-  readonly states: HandedOutStates;
+  readonly states: RequestStates;
 }
 
 export interface ClientSideOptions {
@@ -32,21 +33,21 @@ export interface ClientSideOptions {
   readonly version: string;
   readonly servers: ServerRegistry;
   /** Undefined without node.address. */
-  readonly reach: ClusterReach | undefined;
+  readonly peers: ClientPeers | undefined;
 }
 
 export class ClientSide implements Part {
   readonly sessions: Sessions;
   readonly profiles: Profiles;
-  /** All servers as one. */
-  readonly view: View;
+  /** Merged view of all servers. */
+  readonly view: MergedView;
   readonly eraBridge = new EraBridge();
   readonly router: MessageRouter;
   /** Calls tools from within this process. */
   readonly inProcess: InProcessClient;
 
   constructor(options: ClientSideOptions) {
-    const { config, log, redactor, version, servers, reach } = options;
+    const { config, log, redactor, version, servers, peers } = options;
     const aggregate = new Aggregate(servers);
     const tagsOf = config.expose === 'search' ? (id: string) => servers.tagsOf(id) : undefined;
     const search = tagsOf && new ToolSearch({ aggregate, tagsOf });
@@ -59,7 +60,7 @@ export class ClientSide implements Part {
       log,
       onEnd: (session) => servers.release(session),
       profiles: () => profiles.all(),
-      newId: () => reach?.sealed.newSessionId() ?? randomUUID(),
+      newId: () => peers?.sealed.newSessionId() ?? randomUUID(),
     });
     const { sessions, eraBridge } = this;
     const inFlight = new InFlightLimiter(config.limits.in_flight, config.limits.body_bytes);
@@ -69,21 +70,21 @@ export class ClientSide implements Part {
     this.router = new MessageRouter({
       ...this.view,
       ...{ servers, sessions, eraBridge, forwarder, config, log, redactor, serverInfo, server },
-      states: reach?.states,
+      states: peers?.states,
       release: (client) => servers.release(client),
     });
     this.inProcess = new InProcessClient({ router: this.router, serverInfo, server });
   }
 
-  /** Ends every wait for lists: clients receive those that are known. */
+  /** Cancels waits for lists; waiting clients receive the known lists. */
   onStopping(): void {
     this.view.discovery.close();
     this.profiles.close();
   }
 
-  /** Ends every session and suspended call. */
+  /** Closes all sessions and cancels all suspended calls. */
   async drain(): Promise<void> {
-    this.eraBridge.suspended.close();
+    this.eraBridge.suspendedCalls.close();
     this.sessions.close();
   }
 }

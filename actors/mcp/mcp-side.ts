@@ -1,4 +1,5 @@
-// The MCP side of the gateway: its servers and their clients, by the catalog and the profiles in use.
+// The MCP part of the gateway: the servers (ServerSide) and their clients (ClientSide). Applies the catalog
+// and the profiles at startup and after each reload.
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import type { Catalog } from '../../config/catalog/catalog-schema.ts';
@@ -8,26 +9,27 @@ import type { Part } from '../base/supervision/part.ts';
 import type { StateFolder } from '../state/state-folder.ts';
 import { ClientSide, type ClientSideOptions } from './client-side.ts';
 import { loadToolFilters } from './clients/aggregate/tool-filter.ts';
-import { applyToClients } from './clients/profiles/profile-clients.ts';
-import { patternsOf } from './clients/profiles/profile-filter.ts';
+import { applyToClients } from './clients/profiles/clients.ts';
+import { patternsOf } from './clients/profiles/filter.ts';
 import type { ProfileDifference } from './clients/profiles/profiles.ts';
 import type { MakePlacedLink } from './links/make-link.ts';
 import { ServerSide, type ServerSideOptions } from './server-side.ts';
 import type { CatalogDifference } from './servers/catalog-servers.ts';
-import type { RecentLines } from './servers/lines/recent-lines.ts';
+import type { RecentLines } from './servers/lines/recent.ts';
 import { ServerRegistry } from './servers/server-registry.ts';
 import type { SupervisedServers } from './servers/supervised-servers.ts';
 
-type MadeHere = 'registry' | 'sessions' | 'servers' | 'makePlaced' | 'maxMessageBytes' | 'reach';
+/** Options that this class creates for its two sides. */
+type CreatedOptions = 'registry' | 'sessions' | 'servers' | 'makePlaced' | 'maxMessageBytes' | 'peers';
 
 export interface McpSideOptions
-  extends Omit<ServerSideOptions, MadeHere>,
-    Omit<ClientSideOptions, MadeHere | 'log' | 'redactor'> {
+  extends Omit<ServerSideOptions, CreatedOptions>,
+    Omit<ClientSideOptions, CreatedOptions | 'log' | 'redactor'> {
   readonly catalog: Catalog;
   readonly stateFolder: StateFolder;
-  /** Undefined without a cluster. */
+  /** Undefined outside a cluster. */
   readonly cluster:
-    | { readonly makePlaced: MakePlacedLink; readonly reach: ClientSideOptions['reach'] }
+    | { readonly makePlaced: MakePlacedLink; readonly peers: ClientSideOptions['peers'] }
     | undefined;
 }
 
@@ -49,7 +51,7 @@ export class McpSide implements Part {
     this.#options = options;
     this.#profileEntries = config.profiles;
     this.lines = options.lines;
-    this.clients = new ClientSide({ ...options, servers, reach: cluster?.reach });
+    this.clients = new ClientSide({ ...options, servers, peers: cluster?.peers });
     this.#serverSide = new ServerSide({
       ...options,
       registry: servers,
@@ -59,7 +61,7 @@ export class McpSide implements Part {
     });
   }
 
-  /** Servers of agents: in no list, at no address, and untouched by the catalog. */
+  /** Private servers of agents: not listed, not reachable by clients, not changed by the catalog. */
   get agentServers(): SupervisedServers {
     return this.#serverSide.ofAgents;
   }
@@ -69,7 +71,7 @@ export class McpSide implements Part {
     return this.#serverSide.ofCatalog;
   }
 
-  /** Makes the servers and profiles of the start. */
+  /** Creates the servers and profiles at startup. */
   async boot(): Promise<void> {
     await this.#apply(this.#options.catalog, this.#profileEntries);
     this.#options.stateFolder.sweepLists();
@@ -85,31 +87,31 @@ export class McpSide implements Part {
     this.#serverSide.announce(applied.servers);
     applyToClients(applied.profiles, { sessions: this.clients.sessions, servers: this.servers });
     this.#options.stateFolder.sweepLists();
-    this.#learn();
+    this.#learnIfConfigured();
     return applied.servers;
   }
 
   onServing(): void {
-    this.#learn();
+    this.#learnIfConfigured();
   }
 
-  /** Begins to learn the lists of unknown servers, if the configuration says so. */
-  #learn(): void {
+  /** Fetches unknown lists in the background, if configured (`learn: at_start`). */
+  #learnIfConfigured(): void {
     if (this.#options.config.learn === 'at_start') this.clients.view.discovery.learn();
   }
 
-  /** Ends the servers, and writes their caches to the state folder. */
+  /** Stops the servers and writes their caches to the state folder. */
   async drain(): Promise<void> {
     await this.#serverSide.drain();
     await Promise.race([this.#serverSide.flush(), elapse(FLUSH_MS, undefined, { ref: false })]);
   }
 
-  /** The last resort: kills every process at once. */
+  /** Kills all processes immediately; used when the shutdown fails or times out. */
   kill(): void {
     this.#serverSide.kill();
   }
 
-  /** Ends every call, waiting or sent, with the same error; the servers stay as they are. */
+  /** Fails all calls, queued and sent, with this error. The servers keep running. */
   failCalls(error: GatewayError): void {
     this.#serverSide.failCalls(error);
   }
@@ -118,8 +120,8 @@ export class McpSide implements Part {
     catalog: Catalog,
     profiles: ProfileEntries,
   ): Promise<{ readonly servers: CatalogDifference; readonly profiles: ProfileDifference }> {
-    const ofServers = Object.values(catalog.servers).map(({ tools }) => tools);
-    await loadToolFilters([...ofServers, ...Object.values(profiles).map(patternsOf)]);
+    const serverPatterns = Object.values(catalog.servers).map(({ tools }) => tools);
+    await loadToolFilters([...serverPatterns, ...Object.values(profiles).map(patternsOf)]);
     const difference = this.#serverSide.apply(catalog);
     const profileDifference = this.clients.profiles.apply(profiles, catalog);
     await this.#serverSide.load(difference);

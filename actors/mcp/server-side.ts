@@ -1,11 +1,11 @@
-// The servers that the gateway runs: those of the catalog, and those of agents. They share one factory with its bounds. Only
-// servers of the catalog are in the registry: no client reaches the others.
+// The servers that the gateway runs: servers of the catalog and private servers of agents. Both share the
+// limits of one factory. Only catalog servers are in the registry, so clients cannot reach servers of agents.
 
 import type { Catalog } from '../../config/catalog/catalog-schema.ts';
 import { forEachLimited } from '../base/bounds/for-each-limited.ts';
 import { type GatewayError, StoppedError } from '../base/errors/errors.ts';
 import { drainSupervisor } from '../base/supervision/supervision.ts';
-import { EVERY_SERVER, type Sessions } from './clients/sessions/sessions.ts';
+import { MERGED_ADDRESS, type Sessions } from './clients/sessions/sessions.ts';
 import type { MakePlacedLink } from './links/make-link.ts';
 import { type CatalogDifference, CatalogServers } from './servers/catalog-servers.ts';
 import { everyListKind } from './servers/lists/lists.ts';
@@ -18,14 +18,17 @@ export interface ServerSideOptions
   extends ServerSurroundings,
     Pick<SupervisedServersOptions, 'life' | 'shutdownMs' | 'entryHashes'> {
   readonly registry: ServerRegistry;
-  /** Hear of changes of the servers in the registry. */
+  /** Notified when a server in the registry changes. */
   readonly sessions: Sessions;
-  /** Undefined without a cluster. */
+  /** Creates links to servers that run on another node; undefined outside a cluster. */
   readonly makePlaced: MakePlacedLink | undefined;
 }
 
-/** Cache files read at a time: they may be large, and only their content in memory is bounded. */
-const FILES_AT_A_TIME = 8;
+/**
+ * Maximum number of cache files read concurrently. Files may be large, and only their parsed content is
+ * bounded.
+ */
+const MAX_OPEN_FILES = 8;
 
 export class ServerSide {
   readonly ofAgents: SupervisedServers;
@@ -51,10 +54,10 @@ export class ServerSide {
     this.#catalogServers = new CatalogServers({
       registry,
       supervised: this.ofCatalog,
-      onLeft: ({ id, subscriptions }) => {
-        const { youngest } = sessions;
+      onRemoved: ({ id, subscriptions }) => {
+        const { latestNumber } = sessions;
         return () => {
-          sessions.endAllOf(id, youngest, `server ${id} left the catalog`);
+          sessions.endAllOf(id, latestNumber, `server ${id} left the catalog`);
           subscriptions.releaseAll();
         };
       },
@@ -69,50 +72,50 @@ export class ServerSide {
   /** Reads the cached lists of new servers. */
   async load({ added, changed }: CatalogDifference): Promise<void> {
     const fresh = [...added, ...changed].flatMap((id) => this.#options.registry.get(id) ?? []);
-    await forEachLimited(FILES_AT_A_TIME, fresh, ({ cache }) => cache.load());
+    await forEachLimited(MAX_OPEN_FILES, fresh, ({ cache }) => cache.load());
   }
 
-  /** Notifies clients of the lists that a reload has changed. */
+  /** Notifies clients of lists that may have changed in a reload. */
   announce({ added, changed, removed }: CatalogDifference): void {
     const { sessions } = this.#options;
     for (const id of [...added, ...changed]) sessions.announce(id, everyListKind);
-    if (removed.length > 0) sessions.announce(EVERY_SERVER, everyListKind);
+    if (removed.length > 0) sessions.announce(MERGED_ADDRESS, everyListKind);
   }
 
   /** Writes the caches of the servers to their files. */
   flush(): Promise<unknown> {
-    return Promise.all([...this.#everyone()].map(({ cache }) => cache.flush()));
+    return Promise.all([...this.#allServers()].map(({ cache }) => cache.flush()));
   }
 
   async drain(): Promise<void> {
-    // The request for the eras of a server runs before its actor has a process to end.
-    for (const { eras } of this.#everyone()) eras.kill();
+    // The probes for protocol eras run before a server starts, so stopping the servers does not stop them.
+    for (const { eras } of this.#allServers()) eras.kill();
     const { life } = this.#options;
     await Promise.all([this.ofCatalog, this.ofAgents].map(({ name }) => drainSupervisor(life.find(name))));
   }
 
-  /** The last resort: kills every process at once. */
+  /** Kills all processes immediately; used when the shutdown fails or times out. */
   kill(): void {
     const error = new StoppedError('the gateway was stopped at once');
-    for (const { handle, pool, eras } of this.#everyone()) {
-      // First, or a call that waits would have another process started.
+    for (const { handle, pool, eras } of this.#allServers()) {
+      // Closed first: otherwise a queued call would start another process.
       handle.close();
       eras.kill();
       pool.kill(error);
     }
   }
 
-  /** Ends every call, waiting or sent, with the same error; the servers stay as they are. */
+  /** Fails all calls, queued and sent, with this error. The servers keep running. */
   failCalls(error: GatewayError): void {
-    for (const { handle, pool, eras } of this.#everyone()) {
+    for (const { handle, pool, eras } of this.#allServers()) {
       eras.kill();
       handle.failWaiting(() => true, error);
       for (const member of pool.members) member.connection.failAll(error);
     }
   }
 
-  /** Includes servers that are ending. */
-  *#everyone(): Iterable<ManagedServer> {
+  /** Includes servers that are still stopping. */
+  *#allServers(): Iterable<ManagedServer> {
     yield* this.ofCatalog.everyone();
     yield* this.ofAgents.everyone();
   }

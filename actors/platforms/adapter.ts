@@ -1,86 +1,101 @@
-// An adapter knows one type of trigger: how its events come in, what they say, and how an answer goes out. All adapters
-// have this one shape, so that who has read one has read all.
+// An adapter connects one type of trigger to its platform: it receives events, reads them, and sends answers.
+// All adapters implement this interface.
 
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import { platformOf } from '../../config/resources/triggers/trigger-types.ts';
 import type { Filters } from '../../machines/matching.ts';
 import type { Log } from '../base/errors/log.ts';
 import type { InboundEvent } from '../events/inbound-event.ts';
-import type { Settled } from '../events/inbox/settled.ts';
+import type { DeliveryOutcome } from '../events/inbox/delivery-outcome.ts';
 import type { ConnectedAccount } from '../events/outbox/connected-account.ts';
 import type { Outbound } from '../events/outbox/outbound.ts';
 import type { Undelivered } from '../store/delivery.ts';
 import type { NewEvent, StoredEvent } from '../store/event.ts';
-import type { Appended, Store } from '../store/store.ts';
+import type { AppendOutcome, Store } from '../store/store.ts';
 import type { Connections } from './connections/connector.ts';
+import type { Diagnostic } from './diagnostics.ts';
 import type { ManualInput, ManualOrigin } from './manual/input.ts';
-import type { Remark } from './remarks.ts';
 import type { RefusedProof } from './webhooks/refused-proofs.ts';
 import type { Webhook } from './webhooks/webhook.ts';
 
 export interface RegisterOptions {
-  /** For one guild alone, on a platform that has such. */
+  /** Limits the registration to one guild, on platforms with guilds. */
   readonly guild?: string | undefined;
   readonly signal: AbortSignal;
 }
 
-/** A line of a platform's menu of commands, as people see it there. */
+/** An entry of a platform's command menu. */
 export interface MenuCommand {
   readonly command: string;
   readonly description: string;
 }
 
-/** For the terminal. */
-export interface MenuByHand {
-  /** `the manifest of the app`. */
-  readonly where: string;
+/**
+ * A command menu that an operator enters at the platform by hand, because the platform has no API for it.
+ * Printed by the CLI.
+ */
+export interface ManualMenu {
+  /** Name of the form or file at the platform, as `the manifest of the app`. */
+  readonly formName: string;
   readonly text: string;
 }
 
-/** Services of the gateway for an adapter. */
+/** The gateway's services for adapters. */
 export interface AdapterServices {
-  /** Bound of one request to a webhook. */
+  /** Maximum webhook request size. */
   readonly maxBodyBytes: number;
-  /** Persistent state of the adapter. */
+  /** Persistent key-value store of the adapter. */
   readonly store: Pick<Store, 'get' | 'put' | 'delete' | 'keys'>;
   readonly log: Log;
 }
 
-/** What an open trigger can do in the world. */
-export interface SourceHost {
+/** The gateway's services for open triggers. */
+export interface TriggerHost {
   readonly store: Store;
   readonly log: Log;
-  /** Makes the event durable; the answer to the platform comes after this. */
-  accept(event: NewEvent): Promise<Appended>;
+  /** Persists the event. The adapter acknowledges it to the platform only afterwards. */
+  accept(event: NewEvent): Promise<AppendOutcome>;
   /**
-   * Resolves when the delivery has ended or parks, or with undefined at the deadline, or when it is `givenUp`: a wait takes
-   * one of few places, as its trigger's. Ask before `accept`.
+   * Resolves when the delivery is finished or parked (it waits for a person, such as an approver). Resolves
+   * with undefined at the deadline, or when `givenUp` is aborted. The number of waiting callers is limited,
+   * in total and per trigger. Call it before `accept`, so that no outcome is missed.
    */
-  settled(trigger: string, id: string, timeoutMs: number, givenUp: AbortSignal): Promise<Settled | undefined>;
-  /** Ends a delivery that waits, is held or dead, as ignored with the note, and tells whoever waits for it; false for any other. */
+  waitUntilSettled(
+    trigger: string,
+    id: string,
+    timeoutMs: number,
+    givenUp: AbortSignal,
+  ): Promise<DeliveryOutcome | undefined>;
+  /**
+   * Records a delivery as ignored, with the note, and notifies its waiters. Returns false if the delivery is
+   * running, done or already ignored.
+   */
   discard(id: string, note: string): Promise<boolean>;
   /**
-   * Ends the attempt at a delivery that is under way, or is parked: its signal is aborted, and it is recorded as ignored with
-   * the note. Gives false for any other. A host that cannot do it lets the attempt end by itself.
+   * Aborts a running attempt or a parked delivery, and records the delivery as ignored, with the note.
+   * Returns false for any other delivery. If the host lacks this method, the attempt runs to completion.
    */
   readonly cancel?: ((id: string, note: string) => Promise<boolean>) | undefined;
   /**
-   * The platform says of messages that it had taken from an account (`Adapter.account`) that they did not arrive: their
-   * deliveries, which were done, are dead from now on. Gives their ids, undefined for what nobody here has sent.
+   * Marks deliveries as dead after the platform reported that messages of the account (`Adapter.account`),
+   * accepted earlier, did not arrive. Returns the delivery id per message; undefined for unknown messages.
    */
   undeliver(
     platform: string,
     account: string,
     messages: readonly Undelivered[],
   ): Promise<readonly (string | undefined)[]>;
-  /** A request to the path of that trigger proved nothing, and was refused. A host that shows none hears of none. */
+  /** Notifies the host that a request to the trigger's path failed verification. */
   readonly onProofRefused?: ((trigger: string, refused: RefusedProof) => void) | undefined;
-  /** Puts a webhook on the gateway's listener, or on one of its own. Gives the way to take it away. */
+  /**
+   * Registers a webhook on the gateway's own listener, or on a listener at `address`. Returns a function that
+   * removes it.
+   */
   listen(
     webhook: Webhook,
     address?: { readonly host: string; readonly port: number },
   ): Promise<() => Promise<void>>;
-  /** Sockets and pollers of ours to a platform, which all triggers of an account share. */
+  /** Sockets and pollers, each shared by all triggers with the same account. */
   readonly connections: Connections;
 }
 
@@ -91,65 +106,73 @@ export interface OpenTrigger {
 export interface Adapter<T extends Trigger = Trigger> {
   readonly type: T['type'];
   /**
-   * The account of ours at the platform that a trigger uses: a bot, a number, a host. Its limits, its order and its connection
-   * are those of all triggers that use it. No secret; it stands in keys, logs and GET /triggers. Pure; for a type that has
-   * connections or sends messages.
+   * Returns the name of the trigger's account at the platform: a bot, a phone number, a host. Triggers with
+   * the same account share its rate limits, message order and connection. The name contains no secret,
+   * because keys, logs and GET /triggers contain it. Pure. Required for types with connections or outbound
+   * messages.
    */
   account?(trigger: T): string;
   /**
-   * From here on events of this trigger are accepted. Rejects when it cannot be opened now; its supervisor tries again.
-   * What several triggers share (a path, a connection) is the adapter's own affair.
+   * Starts to accept events for the trigger. Rejects if the trigger cannot be opened now; the supervisor
+   * retries. The adapter manages the resources that triggers share, such as a path or a connection.
    */
-  open(trigger: T, host: SourceHost): Promise<OpenTrigger>;
+  open(trigger: T, host: TriggerHost): Promise<OpenTrigger>;
   /**
-   * The event of a run, for a type whose triggers somebody runs (`byHand` of the type). Throws ConflictError for a run that is
-   * not allowed.
+   * Creates the event for a manual run. Only for trigger types with `byHand` rules. Throws a ConflictError if
+   * the run is not allowed.
    */
-  runByHand?(trigger: T, run: ManualInput, origin: ManualOrigin): NewEvent;
-  /** How a stored event reads. Throws for one that no longer can be read: it is dead then. */
+  manualEvent?(trigger: T, run: ManualInput, origin: ManualOrigin): NewEvent;
+  /** Parses a stored event. Throws if the event can no longer be parsed; the delivery is then dead. */
   read(event: StoredEvent): InboundEvent;
   /**
-   * Whether filters of its own take the event: repositories, branches, events; or in words why not, where an operator would not
-   * see it from the file. Asked when the event is handled, by the files as they are then; whoever accepts it asks none. Pure.
-   * Without it, any event that was verified for the trigger.
+   * Checks the event against the type's own filters: repositories, branches, events. Returns a boolean, or
+   * the reason for a refusal if the trigger's file does not show it. Called with the current files when the
+   * event is handled, not when it is accepted. Pure. Without this method the trigger accepts every verified
+   * event.
    */
-  takes?(trigger: T, event: InboundEvent): boolean | string;
+  accepts?(trigger: T, event: InboundEvent): boolean | string;
   /**
-   * The event with what filters of these triggers ask and only the platform knows, as the name of a channel, or `checks`; undefined
-   * where it has all that they need. Rejects with a DeliveryError while that cannot be had: the event is tried again, and never taken unfiltered.
+   * Adds data that these triggers' filters need and only the platform has: a channel name, or the results in
+   * `checks`. Returns undefined if nothing is missing. Rejects with a DeliveryError if a lookup fails; the
+   * event is then retried, because it must not bypass its filters.
    */
-  complete?(event: InboundEvent, triggers: readonly T[]): Promise<InboundEvent> | undefined;
-  /** The filters that chats have in common (inbox/chat-filters.ts), for a type that has them. Asked for once per trigger. */
+  addLookups?(event: InboundEvent, triggers: readonly T[]): Promise<InboundEvent> | undefined;
+  /** Returns the filters that all chat platforms have (inbox/chat-filters.ts). Called once per trigger. */
   filters?(trigger: T): Filters;
   /**
-   * Its chat offers the built-in commands (handlers/built-in-commands.ts): an event whose first name is one of them, that is no
-   * choice, and that no command of a trigger takes, is answered by them, with its `parameters` as the options. Calls of control (`isControlCall`)
-   * come under `controlKey` of the conversation's key.
+   * True for a chat with the built-in commands (events/built-in-commands.ts). A built-in command answers an
+   * event if it is the first of the event's `names`, unless the event is a choice or matches a command of a
+   * trigger. The event's `parameters` are the command's options. Control calls (`isControlCall`) are stored
+   * under `controlKeyOf` of the conversation key.
    */
   readonly hasBuiltIns?: boolean | undefined;
-  /** How messages go out to its platform. Without it answers are only kept in the record. */
+  /** Sends messages to the platform. Undefined for types whose answers are only recorded. */
   readonly outbound?: Outbound<T> | undefined;
-  /** What was found out about a trigger, for an operator: what waited at its platform, say. Pure. */
-  remarks?(trigger: T): readonly Remark[];
-  /** What the platform's menu holds of triggers, all of one account. Pure. For a platform that has a menu. */
+  /** Returns recent diagnostics for operators, for example a backlog at the platform. Pure. */
+  diagnostics?(trigger: T): readonly Diagnostic[];
+  /** Returns the menu entries for triggers with the same account, for platforms with a command menu. Pure. */
   menu?(triggers: readonly T[]): readonly MenuCommand[];
-  /** The same where no API sets it: what a person has to put where, as the platform wants it written. Pure. */
-  menuByHand?(triggers: readonly T[]): MenuByHand;
-  /** Whether its files have the commands of a trigger put there, everywhere or for a guild; where it is missing they always do. Pure. */
+  /** Returns the menu in the platform's own format, for platforms without an API for it. Pure. */
+  manualMenu?(triggers: readonly T[]): ManualMenu;
+  /**
+   * True if the trigger's file puts its commands into the menu, globally or for one guild. Default: always.
+   * Pure.
+   */
   isInMenu?(trigger: T, guild: string | undefined): boolean;
   /**
-   * Puts the commands of triggers, all of one account, into the platform's menu, whatever stands there. Gives their names as
-   * people type them. Rejects with what the platform says. For a platform that has a menu.
+   * Replaces the platform's command menu with the commands of triggers with the same account. Returns the
+   * command names as people type them. Rejects with the platform's error.
    */
   register?(triggers: readonly T[], options: RegisterOptions): Promise<readonly string[]>;
   /**
-   * Removes what it keeps in the store for triggers that have been gone for `keepMs`; asked for every few minutes. Gives how
-   * many rows. Rejects as the store does.
+   * Deletes stored state of triggers that were removed more than `keepMs` ago. `exists` returns true for a
+   * current trigger. Called every few minutes. Returns the number of deleted rows. Rejects if the store
+   * fails.
    */
-  tidy?(store: Store, isThere: (trigger: string) => boolean, keepMs: number): Promise<number>;
+  deleteUnusedState?(store: Store, exists: (trigger: string) => boolean, keepMs: number): Promise<number>;
 }
 
-/** Under which names its connection, its rows and its limits are known. */
+/** Returns the account that identifies the trigger's connection, rows and limits. */
 export function accountOf<T extends Trigger>({ type, account }: Adapter<T>, trigger: T): ConnectedAccount {
   if (account === undefined) throw new Error(`triggers of type ${type} have no account`);
   return { platform: platformOf(type), account: account(trigger) };

@@ -1,5 +1,5 @@
-// All adapters, by the type of their triggers and by the word for their platform. Made once per gateway: what triggers
-// share (paths, clients of an API) is kept in them.
+// All adapters, by trigger type and by platform name. Created once per gateway, because adapters own the
+// state that their triggers share: webhook paths and API clients.
 
 import type { Trigger, TriggerOfType } from '../../config/resources/triggers/trigger.ts';
 import { platformOf, type TypeName } from '../../config/resources/triggers/trigger-types.ts';
@@ -18,15 +18,15 @@ import { repoHostCAdapter } from './repository-hosts/repohostc/adapter.ts';
 import { scheduleAdapter } from './schedule/adapter.ts';
 import { teamChatAdapter } from './teamchat/adapter.ts';
 
-/** No two events of this repository host say the same: there are ids and times in them. */
+/** Payloads of this host contain ids and times, so that two events never have the same body. */
 const REPLAY_WINDOW_MS = 3_600_000;
 
 export interface Adapters {
   readonly all: readonly Adapter[];
-  /** Words of the platforms that messages are sent to. */
+  /** Names of platforms with outbound messages. */
   readonly platforms: readonly string[];
   ofType(type: Trigger['type']): Adapter;
-  /** By the second part of a mailbox's key, `repohost`. */
+  /** Finds an adapter by the platform in a mailbox key: `repohost`. */
   ofPlatform(platform: string): Adapter | undefined;
 }
 
@@ -47,7 +47,7 @@ export function makeAdapters(services: AdapterServices): Adapters {
     Schedule: scheduleAdapter(),
     Manual: manualAdapter,
   };
-  // An adapter is only ever given triggers and events of its own type.
+  // An adapter only receives triggers and events of its own type.
   const byType = adapters as unknown as Readonly<Record<TypeName, Adapter>>;
   const byPlatform = new Map(Object.values(byType).map((adapter) => [platformOf(adapter.type), adapter]));
   return {

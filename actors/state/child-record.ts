@@ -1,9 +1,10 @@
-// What is written down about one running child, so that a later gateway can find it, and only it (A5).
+// Record of a running child process, in a small file. By the record, a later gateway identifies the child if
+// this gateway is killed (A5, ARCHITECTURE.md).
 
 import type { ProcessIdentity } from './process-identity.ts';
 
 export interface ChildRecord {
-  /** The child; it leads the process group of the same number. */
+  /** Child process, which leads the process group of the same number. */
   readonly child: ProcessIdentity;
   readonly server: string;
   readonly owner: ProcessIdentity;
@@ -21,7 +22,7 @@ export function recordText({ child, server, owner }: ChildRecord): string {
   return `${JSON.stringify(text)}\n`;
 }
 
-/** Undefined when the text is no record: to signal a process by a damaged number is the one thing not to do. */
+/** Parses a record; undefined for an invalid text. A damaged number must not select a process. */
 export function parseRecord(text: string): ChildRecord | undefined {
   let fields: Record<string, unknown>;
   try {

@@ -1,15 +1,18 @@
-// Every running child is written down, one small file each, so that children of a gateway that was killed are
-// found and ended by the next one (A5). A child is ended only if its owner is dead and it is provably the same
-// process: pid and start time, never its name. Nothing here throws; what goes wrong is told to `onWarning`.
-// Where the system shows the marks of processes, a sweep finds by them what no record knows: what was started in the last
-// moment before a kill, and what has left its group. Records stay for systems without, and for programs that drop the mark.
+// Records each running child process in a small file. After a gateway was killed, its children are orphans:
+// the next gateway terminates them in a sweep (A5, ARCHITECTURE.md). A child is terminated only if its owner,
+// the gateway that started it, is dead and pid and start time prove the child's identity; names are not
+// compared. No method throws; problems go to `onWarning`.
+//
+// On Linux, a sweep also finds processes by their mark, an environment variable (owner-mark.ts): children
+// that were started just before a kill, and processes that left their process group. Records are for other
+// systems, and for programs that drop the mark.
 
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ChildRecord, parseRecord, recordText } from './child-record.ts';
-import { type SweptChild, sweepMarked } from './end-marked.ts';
-import { isGroupGone, signalGroup } from './process-group.ts';
+import { makeStateFolder } from './folder-access.ts';
+import { signalGroup, waitForGroupEnd } from './process-group.ts';
 import {
   isAlive,
   isStartedSince,
@@ -19,23 +22,23 @@ import {
 } from './process-identity.ts';
 import { membersOf, statOf } from './process-stat.ts';
 import { isLeftUnfinished, replaceFile } from './small-file.ts';
-import { makeStateFolder } from './state-folder-access.ts';
+import { type SweptChild, sweepMarked } from './terminate-marked.ts';
 
 const TERM_GRACE_MS = 1000;
 const KILL_GRACE_MS = 1000;
 
-/** A record whose owner is dead. */
+/** Record of a dead owner. */
 interface DeadRecord {
   readonly path: string;
   readonly record: ChildRecord;
-  /** Its process group is there, and provably still the same. */
+  /** True if the process group exists, and certainly is the group of the recorded child. */
   readonly isSame: boolean;
 }
 
 export class ChildRecords {
   readonly #stateDir: string;
   readonly #folder: string;
-  /** Makes the names our own: owners that share the folder, or had our pid, must not meet. */
+  /** Makes file names unique, since several gateways can share the folder, and a pid can be reused. */
   readonly #tag = randomBytes(6).toString('hex');
   readonly #owner: ProcessIdentity;
   readonly #onWarning: (message: string) => void;
@@ -47,14 +50,17 @@ export class ChildRecords {
     this.#onWarning = onWarning;
   }
 
-  /** Writes a child down; call it in the tick in which the child was started. */
+  /** Records a child; call it in the tick that started the child. */
   add(pid: number, server: string): void {
     try {
       makeStateFolder(this.#folder);
       const child = { pid, startTime: startTimeOf(pid) };
       replaceFile(this.#path(pid), recordText({ child, server, owner: this.#owner }));
     } catch (error) {
-      this.#warn(`process ${pid} of server ${server} is not recorded and may survive kill -9`, error);
+      this.#warn(
+        `could not record process ${pid} of server ${server}; it may survive kill -9 of the gateway`,
+        error,
+      );
     }
   }
 
@@ -62,7 +68,9 @@ export class ChildRecords {
     this.#removeFile(this.#path(pid));
   }
 
-  /** Ends the children of dead owners; takes three seconds when one resists. Gives those that were ended. */
+  /**
+   * Terminates the children of dead owners, and returns them. Takes up to three seconds if a child resists.
+   */
   async sweep(): Promise<SweptChild[]> {
     const records = this.#files().flatMap((path) => {
       const record = this.#read(path);
@@ -70,32 +78,39 @@ export class ChildRecords {
         ? []
         : [{ path, record, isSame: isSameGroup(record.child) }];
     });
-    const known = new Set(records.flatMap(({ record, isSame }) => (isSame ? [record.child.pid] : [])));
-    const [swept, marked] = await Promise.all([
+    const recordedPids = new Set(records.flatMap(({ record, isSame }) => (isSame ? [record.child.pid] : [])));
+    const [recorded, marked] = await Promise.all([
       Promise.all(records.map((each) => this.#sweepRecorded(each))),
-      sweepMarked(this.#stateDir, known),
+      sweepMarked(this.#stateDir, recordedPids),
     ]);
-    return [...swept.filter((each) => each !== undefined), ...marked];
+    return [...recorded.filter((each) => each !== undefined), ...marked];
   }
 
+  /**
+   * Terminates the recorded child and removes the record, but keeps the record of a child that resists.
+   * Returns the terminated child.
+   */
   async #sweepRecorded({ path, record, isSame }: DeadRecord): Promise<SweptChild | undefined> {
     const { child, server } = record;
     const swept = isSame ? await this.#endGroup(record) : undefined;
     if (swept === undefined && child.startTime === undefined && isAlive(child))
       this.#onWarning(
-        `process ${child.pid} may be left over from server ${server}; this system cannot prove it, so it is not ended`,
+        `process ${child.pid} may be an orphan of server ${server}; this system cannot prove it, so it was not terminated`,
       );
     if (swept !== 'resists') this.#removeFile(path);
-    else this.#onWarning(`process group ${child.pid} of server ${server} is left over and cannot be ended`);
+    else
+      this.#onWarning(
+        `process group ${child.pid} of server ${server} is an orphan and could not be terminated`,
+      );
     return swept === 'resists' ? undefined : swept;
   }
 
   async #endGroup({ child, server }: ChildRecord): Promise<SweptChild | 'resists'> {
     const { pid } = child;
     signalGroup(pid, 'SIGTERM');
-    if (await isGroupGone(pid, TERM_GRACE_MS)) return { pid, server, wasKilled: false };
+    if (await waitForGroupEnd(pid, TERM_GRACE_MS)) return { pid, server, wasKilled: false };
     if (isSameGroup(child)) signalGroup(pid, 'SIGKILL');
-    return (await isGroupGone(pid, KILL_GRACE_MS)) ? { pid, server, wasKilled: true } : 'resists';
+    return (await waitForGroupEnd(pid, KILL_GRACE_MS)) ? { pid, server, wasKilled: true } : 'resists';
   }
 
   #path(pid: number): string {
@@ -109,7 +124,7 @@ export class ChildRecords {
       return paths.filter((path) => path.endsWith('.json'));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
-        this.#warn(`${this.#folder} is not swept`, error);
+        this.#warn(`could not sweep ${this.#folder}`, error);
       return [];
     }
   }
@@ -118,11 +133,11 @@ export class ChildRecords {
     try {
       const record = parseRecord(readFileSync(path, 'utf8'));
       if (record !== undefined) return record;
-      this.#onWarning(`${path} is damaged and was removed; a process it named may be left over`);
+      this.#onWarning(`the damaged record ${path} was removed; its process may still run`);
       this.#removeFile(path);
     } catch (error) {
-      // Gone in the meantime: its owner, or another sweep, has removed it.
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.#warn(`${path} is not swept`, error);
+      // Possibly removed by the owner or a concurrent sweep.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.#warn(`could not read ${path}`, error);
     }
     return undefined;
   }
@@ -131,19 +146,19 @@ export class ChildRecords {
     try {
       rmSync(path, { force: true });
     } catch (error) {
-      this.#warn(`${path} is not removed`, error);
+      this.#warn(`could not remove ${path}`, error);
     }
   }
 
-  #warn(what: string, error: unknown): void {
-    this.#onWarning(`${what}: ${(error as Error).message}`);
+  #warn(message: string, error: unknown): void {
+    this.#onWarning(`${message}: ${(error as Error).message}`);
   }
 }
 
 /**
- * Whether the group that the child led is still the same. While the child exists its start time says so. When it
- * has gone and others of the group are left, its number is not given out again, so a group of that number whose
- * session has the same number, too, and whose members all began later in the same boot, is taken for its own.
+ * Returns whether the process group certainly belongs to the child. If the child itself exists, its start
+ * time decides. If only other members of the group exist, the group belongs to the child if all of them are
+ * in the session of the child and started later, in the same boot.
  */
 function isSameGroup({ pid, startTime }: ProcessIdentity): boolean {
   if (startTime === undefined || statOf(process.pid)?.group === pid) return false;

@@ -1,11 +1,10 @@
-// Which running processes carry a mark (owner-mark.ts), read from /proc/<pid>/environ. Only what this user may look into is
-// found; a program that has cleaned its environment is not (proc_pid_environ(5)).
+// Finds running processes with a mark (owner-mark.ts) in their environment, by scanning /proc/<pid>/environ.
+// It does not find processes of other users, and programs that clear their environment (proc_pid_environ(5)).
 //
-// MP1  one look at a time: whoever asks meanwhile shares the next one, so that a thousand servers that end at once cost two.
-// MP2  nothing is read on the main thread, as the kernel may hold up a reader. A look ends when nothing more is answered: what
-//      hangs then is left out, and not read again before it answers. That this process gets no time is no silence: with one
-//      that floods beside it, or on a loaded machine, a look takes long, and all is found.
-// MP3  a mark is told of the very process, pid and start time, that carried it.
+// Scans do not overlap. All callers during a scan share the next one, so a thousand servers that stop
+// together cost two scans. Files are read asynchronously, because the kernel may block a reader. A scan stops
+// when reads no longer complete, and later scans skip processes with a blocked read. Results identify
+// processes by pid and start time.
 
 import { type FileHandle, open, readdir } from 'node:fs/promises';
 import { MARK_VARIABLE, type OwnerMark, parseMarks } from './owner-mark.ts';
@@ -13,25 +12,28 @@ import { type ProcessIdentity, startTimeIn } from './process-identity.ts';
 import { isZombie, statOf } from './process-stat.ts';
 
 const TICK_MS = 1_000;
-/** Ticks without an answer: one alone may be the first after a stall of this process. */
+/**
+ * Ticks without a completed read after which the scan stops. A single such tick can be due to a stall of this
+ * process.
+ */
 const SILENT_TICKS = 2;
-/** Whoever ends a server waits for the look. */
+/** Maximum scan duration. Stopping a server includes a scan. */
 const MAX_TICKS = 20;
 const READERS = 8;
 const PIECE_BYTES = 64 * 1024;
-/** Linux takes no larger environment (execve(2): three quarters of the stack's limit, 6 MB at most). */
+/** Maximum environment size of Linux (execve(2): three quarters of the stack limit, 6 MB at most). */
 const MAX_BYTES = 6 * 1024 * 1024;
 
 const assignment = Buffer.from(`\0${MARK_VARIABLE}=`);
 
 export interface MarkedProcess extends ProcessIdentity {
   readonly group: number;
-  /** The nearest first. */
+  /** Innermost owner first. */
   readonly marks: readonly OwnerMark[];
 }
 
-/** What one look has found. */
-export class Marked {
+/** Scan result. */
+export class MarkedProcesses {
   readonly processes: readonly MarkedProcess[];
   readonly #byToken = new Map<string, MarkedProcess[]>();
 
@@ -45,76 +47,76 @@ export class Marked {
       }
   }
 
-  /** Processes of the one child: itself, what it has started, and what those have. */
+  /** Returns the child's processes: the child and all descendants. */
   ofChild(token: string): readonly MarkedProcess[] {
     return this.#byToken.get(token) ?? [];
   }
 }
 
-let current: Promise<Marked> | undefined;
-let next: Promise<Marked> | undefined;
+let currentScan: Promise<MarkedProcesses> | undefined;
+let nextScan: Promise<MarkedProcesses> | undefined;
 const unreadable = new Set<string>();
 
-/** A look that begins after this call. Never rejects; empty where there is no /proc. */
-export function markedProcesses(): Promise<Marked> {
-  if (current === undefined) {
-    current = look().finally(() => {
-      current = undefined;
+/** Returns the result of a scan that starts later than this call. Never rejects; empty without /proc. */
+export function scanMarkedProcesses(): Promise<MarkedProcesses> {
+  if (currentScan === undefined) {
+    currentScan = scan().finally(() => {
+      currentScan = undefined;
     });
-    return current;
+    return currentScan;
   }
-  next ??= current.then(() => {
-    next = undefined;
-    return markedProcesses();
+  nextScan ??= currentScan.then(() => {
+    nextScan = undefined;
+    return scanMarkedProcesses();
   });
-  return next;
+  return nextScan;
 }
 
-async function look(): Promise<Marked> {
+async function scan(): Promise<MarkedProcesses> {
   let names: string[];
   try {
     names = await readdir('/proc');
   } catch {
-    return new Marked([]);
+    return new MarkedProcesses([]);
   }
   const own = String(process.pid);
   const pids = names.filter((name) => /^\d+$/.test(name) && name !== own && !unreadable.has(name));
-  const found: MarkedProcess[] = [];
-  let answers = 0;
-  const onAnswer = () => {
-    answers += 1;
+  const results: MarkedProcess[] = [];
+  let readCount = 0;
+  const onRead = () => {
+    readCount += 1;
   };
-  const silence = new SilenceDetector(() => answers);
-  let hasTime = true;
+  const silence = new SilenceDetector(() => readCount);
+  let isScanning = true;
   const reader = async (): Promise<void> => {
     const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
-    for (let pid = pids.pop(); pid !== undefined && hasTime; pid = pids.pop()) {
+    for (let pid = pids.pop(); pid !== undefined && isScanning; pid = pids.pop()) {
       unreadable.add(pid);
-      const process = await readMarks(pid, piece, onAnswer);
+      const process = await readMarks(pid, piece, onRead);
       unreadable.delete(pid);
-      if (process !== undefined && hasTime) found.push(process);
+      if (process !== undefined && isScanning) results.push(process);
     }
   };
-  await Promise.race([Promise.all(Array.from({ length: READERS }, reader)), silence.begun]);
-  hasTime = false;
+  await Promise.race([Promise.all(Array.from({ length: READERS }, reader)), silence.whenSilent]);
+  isScanning = false;
   silence.close();
-  return new Marked(found);
+  return new MarkedProcesses(results);
 }
 
-/** Tells when no answers come any more, or it has taken too long. */
+/** Detects that reads no longer complete, or that the scan took too long. */
 class SilenceDetector {
-  readonly begun: Promise<void>;
+  readonly whenSilent: Promise<void>;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(answers: () => number) {
-    let before = answers();
+  constructor(readCount: () => number) {
+    let before = readCount();
     let ticks = 0;
     let silent = 0;
-    this.begun = new Promise((resolve) => {
+    this.whenSilent = new Promise((resolve) => {
       this.#timer = setInterval(() => {
         ticks += 1;
-        silent = answers() === before ? silent + 1 : 0;
-        before = answers();
+        silent = readCount() === before ? silent + 1 : 0;
+        before = readCount();
         if (silent === SILENT_TICKS || ticks === MAX_TICKS) resolve();
       }, TICK_MS);
     });
@@ -125,32 +127,28 @@ class SilenceDetector {
   }
 }
 
-async function readMarks(
-  pid: string,
-  piece: Buffer,
-  onAnswer: () => void,
-): Promise<MarkedProcess | undefined> {
+async function readMarks(pid: string, piece: Buffer, onRead: () => void): Promise<MarkedProcess | undefined> {
   let file: FileHandle | undefined;
   try {
     file = await open(`/proc/${pid}/environ`, 'r');
-    onAnswer();
+    onRead();
     const environment = await readAll(file, piece);
-    onAnswer();
+    onRead();
     const marks = parseMarks(valueIn(environment) ?? '');
     if (marks.length === 0) return undefined;
     const stat = statOf(Number(pid));
     if (stat === undefined || isZombie(stat)) return undefined;
-    // The file is of the process it was opened for: as long as there is something to read in it that one lives, and the
-    // pid is still its own.
+    // The file refers to the process for which it was opened. If it is readable, that process lives, and the
+    // pid was not reused.
     const { bytesRead } = await file.read(piece, 0, 1, 0);
     if (bytesRead === 0) return undefined;
     return { pid: Number(pid), startTime: startTimeIn(stat), group: stat.group, marks };
   } catch {
-    // Gone, or another user's.
+    // No access, or the process has exited.
     return undefined;
   } finally {
     await file?.close().catch(() => {});
-    onAnswer();
+    onRead();
   }
 }
 
@@ -167,7 +165,7 @@ async function readAll(file: FileHandle, piece: Buffer): Promise<Buffer> {
   return Buffer.concat(pieces);
 }
 
-/** The value of the variable in an environment, as the kernel shows it. */
+/** Returns the value of the mark variable in the raw environment. */
 function valueIn(environment: Buffer): string | undefined {
   const isFirst = environment.subarray(0, assignment.length - 1).equals(assignment.subarray(1));
   const before = isFirst ? -1 : environment.indexOf(assignment);

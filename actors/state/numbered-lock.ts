@@ -1,8 +1,8 @@
-// How one process at a time comes to hold a folder, by files alone. They are numbered: gateway.lock.1, .2, …
-// The one with the highest number decides. It is never removed nor replaced by anybody but its holder, not even on
-// release. To take over from a dead holder a starter creates the next number, which only one can; then it looks
-// again, because what it saw may be from the past: a number that was free only because it had been cleaned up is
-// not the highest, and is given back.
+// Exclusive lock of a folder by numbered files: gateway.lock.1, .2, … The file with the highest number is the
+// lock, and its text names the holder, a process. Only the holder replaces the file; a release keeps it. To
+// take over from a dead holder, a process creates the file with the next number, which only one process can
+// do. Then it checks that its number is the highest, because a competing process could have created a higher
+// number and removed the lower files in between. If not, it removes its file and repeats the procedure.
 
 import { readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,21 +10,24 @@ import { createFile, isLeftUnfinished } from './small-file.ts';
 
 const PREFIX = 'gateway.lock.';
 
-/** `path` is our own lock, or that of the holder whose text was found there. */
+/**
+ * `path` is the lock file with the highest number. `isTaken`: this process now holds it. Otherwise `holder`
+ * is the text of the other process that holds it.
+ */
 export type LockOutcome =
   | { readonly isTaken: true; readonly path: string }
   | { readonly isTaken: false; readonly path: string; readonly holder: string };
 
 export interface LockText {
   readonly text: string;
-  /** The same for a link, where there is no room for a file: in 59 bytes, which ext4 keeps without a block of the disk. */
+  /** Short text for a symbolic link on a full disk: ext4 stores up to 59 bytes in the inode. */
   readonly short: string;
 }
 
 /**
- * Takes the lock with this text in it, unless `isHeldBy` says of the deciding text, long or short, that its writer holds on.
- * Every `yield` is a place where other processes may do anything; a test puts them there. Each round beyond the
- * first means that another process got further. Throws what the file system throws.
+ * Acquires the lock and writes `text` to it, unless `isHeldBy` returns true for the text of the current lock:
+ * its holder is still alive. Each `yield` is a point at which other processes can act; tests use them. A
+ * further round happens only if a competing process made progress. Throws file system errors.
  */
 export function* lockSteps(
   folder: string,
@@ -34,7 +37,7 @@ export function* lockSteps(
   for (;;) {
     const highest = highestNumber(folder);
     yield;
-    const holder = highest === 0 ? undefined : readIfThere(lockPath(folder, highest));
+    const holder = highest === 0 ? undefined : readIfExists(lockPath(folder, highest));
     yield;
     if (holder !== undefined && isHeldBy(holder))
       return { isTaken: false, path: lockPath(folder, highest), holder };
@@ -74,7 +77,7 @@ function* removeOlder(folder: string, own: number): Generator<undefined, void, u
   }
 }
 
-/** On a full disk there is no room for a file, but mostly for a short link: the text is where it leads. */
+/** Creates the lock file. On a full disk, creates a symbolic link to the text, which usually still fits. */
 function createLock(path: string, { text, short }: LockText): boolean {
   try {
     return createFile(path, text);
@@ -90,7 +93,7 @@ function createLock(path: string, { text, short }: LockText): boolean {
   }
 }
 
-function readIfThere(path: string): string | undefined {
+function readIfExists(path: string): string | undefined {
   try {
     return readlinkSync(path);
   } catch (error) {

@@ -1,11 +1,12 @@
-// A mark in the environment of every child, which whatever it starts inherits: whose it is, and which child. Records are
-// written after a process has been started, and know its group only; the mark is there from the first moment, and stays with
-// those who leave the group, such as browsers and daemons (A5). Where there is no /proc nobody could read it: no mark then.
+// Mark: an environment variable of every child process, which names the owner (the gateway) and the child.
+// All descendants inherit it. A record (child-records.ts) is written only when the child has started, and
+// names only its process group; the mark exists from the start, also in processes that leave the group, such
+// as browsers and daemons (A5, ARCHITECTURE.md). Without /proc the mark is omitted, because nothing could
+// read it.
 //
-// OM1  a mark names its child for ever: its token is random, and its owner is named by pid, start time and pid namespace, so
-//     that nobody elsewhere (in a container, say) is taken for a dead owner.
-// OM2  the mark of a gateway that is itself a child of one is put in front of the mark it has; its children carry both. So
-//     they are found by the outer one, too, and a gateway finds all below it by its own mark.
+// The token of a child is random. The owner is named by pid, start time and pid namespace, so an owner in a
+// different container is not mistaken for a dead owner. A gateway that is itself a marked child puts a new
+// mark in front of the inherited mark. Its children have both, so the outer gateway also finds them.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { readlinkSync, realpathSync } from 'node:fs';
@@ -14,22 +15,22 @@ import { identityOf, isAlive, type ProcessIdentity } from './process-identity.ts
 
 export const MARK_VARIABLE = 'ACTOR_GATEWAY_OWNER';
 
-/** Gateways within gateways: of the marks beyond this many characters the outermost are left out. */
+/** Maximum length of the variable. With nested gateways, the outermost marks are dropped. */
 const MAX_CHARS = 2_000;
 
-const onePattern = /^([0-9a-f]{16}|-):([0-9]+):([^:]+):([0-9]*):([0-9a-f]{16}):([^:]+)$/;
+const markPattern = /^([0-9a-f]{16}|-):([0-9]+):([^:]+):([0-9]*):([0-9a-f]{16}):([^:]+)$/;
 
 export interface OwnerMark {
-  /** Digest of the owner's state folder; `-` where it keeps nothing. */
+  /** Digest of the owner's state folder; `-` for none. */
   readonly folder: string;
   readonly owner: ProcessIdentity;
   readonly namespace: string;
-  /** Of the one child. */
+  /** Token of the child. */
   readonly token: string;
   readonly server: string;
 }
 
-/** What names a state folder in marks: its real path, so that copies of the folder differ. */
+/** Returns the digest of the folder's real path; copies of a folder have different digests. */
 export function markOfFolder(stateDir: string): string {
   return createHash('sha256')
     .update(realPath(resolve(stateDir)))
@@ -37,32 +38,32 @@ export function markOfFolder(stateDir: string): string {
     .slice(0, 16);
 }
 
-/** The variable's value for a new child; undefined where nobody could read it. `inherited` is our own value of it. */
+/** Returns the variable for a new child; undefined without /proc. `inherited` is the gateway's own value. */
 export function newMark(folder: string, server: string, inherited = ''): string | undefined {
   const { pid, startTime } = identityOf(process.pid);
   if (startTime === undefined) return undefined;
   const token = randomBytes(8).toString('hex');
   const marks = [`${folder}:${pid}:${startTime}:${ownNamespace()}:${token}:${server}`];
-  let left = MAX_CHARS;
+  let remaining = MAX_CHARS;
   for (const mark of inherited.split(' ')) {
-    left -= mark.length;
-    if (left < 0) break;
-    if (onePattern.test(mark)) marks.push(mark);
+    remaining -= mark.length;
+    if (remaining < 0) break;
+    if (markPattern.test(mark)) marks.push(mark);
   }
   return marks.join(' ');
 }
 
-/** The marks in a value of the variable, the nearest first; what is no mark is left out. */
+/** Parses the value of the variable, innermost mark first; invalid parts are skipped. */
 export function parseMarks(value: string): OwnerMark[] {
   return value.split(' ').flatMap((text) => {
-    const [, folder, pid, startTime, namespace, token, server] = onePattern.exec(text) ?? [];
+    const [, folder, pid, startTime, namespace, token, server] = markPattern.exec(text) ?? [];
     if (folder === undefined || namespace === undefined || token === undefined || server === undefined)
       return [];
     return [{ folder, owner: { pid: Number(pid), startTime }, namespace, token, server }];
   });
 }
 
-/** Whether this is a mark of a gateway with this state folder that does not live any more. */
+/** Returns true if the mark's gateway used the state folder and is dead. */
 export function isOrphaned(mark: OwnerMark, folder: string): boolean {
   return mark.folder === folder && mark.namespace === ownNamespace() && !isAlive(mark.owner);
 }
@@ -80,7 +81,7 @@ function ownNamespace(): string {
   return namespace;
 }
 
-/** Of a path whose last parts may not be there yet. */
+/** Resolves a path. Its last parts may not exist yet. */
 function realPath(path: string): string {
   try {
     return realpathSync(path);

@@ -1,6 +1,6 @@
-// Ends a local server together with everything it started: they share the process group that its first process
-// leads (A5). What has left the group on purpose (a daemon with a session of its own) is followed by its mark: end-marked.ts.
-// On Windows there are no groups: taskkill ends the tree instead, without asking first. That path is untested.
+// Signals a local server together with its descendants, which share the process group of the first process
+// (A5, ARCHITECTURE.md). Processes that left the group are found by their mark (terminate-marked.ts). Windows
+// has no process groups: taskkill terminates the process tree; that code is untested.
 
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { membersOf } from './process-stat.ts';
 const FIRST_POLL_MS = 5;
 const LONGEST_POLL_MS = 200;
 
-/** Sends a signal to every process of the group. False when the group is empty. */
+/** Signals all processes of the group. Returns false for an empty group. */
 export function signalGroup(group: number, signal: 'SIGTERM' | 'SIGKILL'): boolean {
   check(group);
   if (process.platform === 'win32') {
@@ -19,7 +19,10 @@ export function signalGroup(group: number, signal: 'SIGTERM' | 'SIGKILL'): boole
   return kill(-group, signal);
 }
 
-/** Whether a process of the group still runs. Zombies nobody reaps (a container without an init) do not count. */
+/**
+ * Returns whether any process of the group runs. Zombie processes do not count: in a container without an
+ * init process they are never reaped.
+ */
 export function isGroupRunning(group: number): boolean {
   check(group);
   if (process.platform === 'win32') return kill(group, 0);
@@ -28,14 +31,14 @@ export function isGroupRunning(group: number): boolean {
   return members === undefined || members.length > 0;
 }
 
-/** Waits until the group is empty, for at most `withinMs`. False when it is not. */
-export async function isGroupGone(group: number, withinMs: number): Promise<boolean> {
+/** Waits until the group is empty. Returns false after `withinMs`. */
+export async function waitForGroupEnd(group: number, withinMs: number): Promise<boolean> {
   const deadline = performance.now() + withinMs;
   for (let pauseMs = FIRST_POLL_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_POLL_MS)) {
     if (!isGroupRunning(group)) return true;
-    const leftMs = deadline - performance.now();
-    if (leftMs <= 0) return false;
-    await sleep(Math.min(pauseMs, leftMs));
+    const remainingMs = deadline - performance.now();
+    if (remainingMs <= 0) return false;
+    await sleep(Math.min(pauseMs, remainingMs));
   }
 }
 
@@ -44,13 +47,14 @@ function kill(target: number, signal: NodeJS.Signals | 0): boolean {
     process.kill(target, signal);
     return true;
   } catch (error) {
-    // EPERM: somebody is there, and not ours to signal.
+    // EPERM: the process exists, but is inaccessible.
     return (error as NodeJS.ErrnoException).code !== 'ESRCH';
   }
 }
 
-/** To kill group 0 is to kill ourselves, and group 1 (as -1) means every process there is. */
+/**
+ * Rejects group 0, which means the gateway's own group, and group 1, since the target -1 means all processes.
+ */
 function check(group: number): void {
-  if (!Number.isSafeInteger(group) || group < 2)
-    throw new RangeError(`${group} is not a process group to signal`);
+  if (!Number.isSafeInteger(group) || group < 2) throw new RangeError(`cannot signal process group ${group}`);
 }

@@ -1,24 +1,27 @@
-// Identifies a process beyond its pid. Pids are used again, after a wrap and after a reboot; a pid with its start time
-// and the boot it belongs to is not. Whoever ends a process by a pid from a file checks this first (A5).
+// Identifies a process by pid, start time and boot, because pids are reused. Code that signals a process by a
+// stored pid compares this identity first (A5, ARCHITECTURE.md).
 
 import { readFileSync } from 'node:fs';
 import { isZombie, type ProcessStat, statOf } from './process-stat.ts';
 
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Opaque; undefined where the system does not tell (no /proc). */
+  /** Boot id and start time as opaque text, only compared; undefined without /proc. */
   readonly startTime: string | undefined;
 }
 
+/** Id of the current boot of this machine; cached. */
 let bootId: string | undefined;
 
-/** When the process started, as opaque text that is equal only for the very same process. */
+/** Returns the start time as opaque text; equal texts mean the same process. */
 export function startTimeOf(pid: number): string | undefined {
   const stat = statOf(pid);
   return stat === undefined ? undefined : startTimeIn(stat);
 }
 
-/** The same of what has been read: whoever reads a second time may find nothing, or another process. */
+/**
+ * Returns the start time from the given stat, without a second read, which could find a different process.
+ */
 export function startTimeIn({ startTicks }: ProcessStat): string {
   bootId ??= readBootId();
   return `${bootId}/${startTicks}`;
@@ -28,16 +31,16 @@ export function identityOf(pid: number): ProcessIdentity {
   return { pid, startTime: startTimeOf(pid) };
 }
 
-/** Whether the process started in the same boot as something that started at `startTime`, and not before it. */
+/** Returns true if the process started in the same boot as `startTime`, and not earlier. */
 export function isStartedSince(pid: number, startTime: string): boolean {
-  const [ownBoot, ownTicks] = startTimeOf(pid)?.split('/') ?? [];
+  const [actualBoot, actualTicks] = startTimeOf(pid)?.split('/') ?? [];
   const [boot, ticks] = startTime.split('/');
-  return ownBoot !== undefined && ownBoot === boot && Number(ownTicks) >= Number(ticks);
+  return actualBoot !== undefined && actualBoot === boot && Number(actualTicks) >= Number(ticks);
 }
 
 /**
- * Whether that very process still runs; a zombie does not. Where no start time is known the pid alone decides,
- * so true may be wrong then, and false is always right.
+ * Returns true if the process runs; a zombie process does not. Without `startTime` only the pid is checked,
+ * so true can also mean a later process with the same pid.
  */
 export function isAlive({ pid, startTime }: ProcessIdentity): boolean {
   const stat = statOf(pid);

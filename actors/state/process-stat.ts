@@ -1,18 +1,17 @@
-// What the kernel says about a process, from /proc/<pid>/stat (proc(5)). There is no /proc on macOS and Windows:
-// then nothing is known, and whoever asks must do without.
+// Reads /proc/<pid>/stat (proc(5)). macOS and Windows have no /proc: the functions return undefined there.
 
 import { readdirSync, readFileSync } from 'node:fs';
 
 export interface ProcessStat {
-  /** One letter; Z is a zombie: ended, and only its exit status is left. */
+  /** One letter; Z is a zombie: exited but not reaped. */
   readonly state: string;
   readonly group: number;
   readonly session: number;
-  /** Clock ticks between the boot of the machine and the start of the process. */
+  /** Clock ticks from boot to the start of the process. */
   readonly startTicks: string;
 }
 
-/** Undefined when there is no such process, when it is hidden from us, or when there is no /proc. */
+/** Returns undefined if the process does not exist or is hidden, or without /proc. */
 export function statOf(pid: number): ProcessStat | undefined {
   let text: string;
   try {
@@ -20,7 +19,7 @@ export function statOf(pid: number): ProcessStat | undefined {
   } catch {
     return undefined;
   }
-  // The second field is the program's name in parentheses; it may hold spaces and parentheses itself.
+  // The second field is the program name in parentheses; it may contain spaces and parentheses.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const [state, , group, session] = fields;
   const startTicks = fields[19];
@@ -32,7 +31,7 @@ export function isZombie(stat: ProcessStat): boolean {
   return stat.state === 'Z' || stat.state === 'X';
 }
 
-/** Processes of a group, zombies left out. Undefined where there is no /proc. */
+/** Returns the group's processes without zombies; undefined without /proc. */
 export function membersOf(group: number): { pid: number; stat: ProcessStat }[] | undefined {
   let names: string[];
   try {

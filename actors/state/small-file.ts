@@ -1,26 +1,26 @@
-// Small files that are there whole or not at all: written under another name, then moved or linked to their own.
-// Whoever reads them never finds half of one, even when the writer was killed on the way.
+// Writes small files atomically: under a temporary name, then renamed or linked. Readers do not see partial
+// files, even when the writer was killed.
 
 import { randomBytes } from 'node:crypto';
 import { linkSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 
 const UNFINISHED_SUFFIX = '.new';
-/** No write takes so long: its writer was killed. */
+/** Age from which an unfinished file counts as left by a killed writer; no write takes that long. */
 const LEFT_AFTER_MS = 60_000;
 
-/** Whether this is a file whose writer was killed before it was whole. */
+/** Returns true for an unfinished file of a killed writer. */
 export function isLeftUnfinished(path: string): boolean {
   if (!path.endsWith(UNFINISHED_SUFFIX)) return false;
   const stat = statSync(path, { throwIfNoEntry: false });
   return stat !== undefined && Date.now() - stat.mtimeMs > LEFT_AFTER_MS;
 }
 
-/** Writes the file, in place of an older one. Readable by its owner only. */
+/** Writes or replaces the file, readable only by its owner. */
 export function replaceFile(path: string, text: string): void {
   withUnfinished(path, text, (unfinished) => renameSync(unfinished, path));
 }
 
-/** Writes the file unless there is one already; then gives false. Of several who try at once one succeeds. */
+/** Creates the file; returns false if it exists. Exactly one of several concurrent callers succeeds. */
 export function createFile(path: string, text: string): boolean {
   try {
     withUnfinished(path, text, (unfinished) => linkSync(unfinished, path));

@@ -1,31 +1,29 @@
-// A gateway's state folder, from its boot to its end: the lock, the records of its children, the files with lists. The
-// program chooses how it uses the folder: as its owner, beside an owner, or not at all:
-// then nothing is read or written.
+// The gateway's state folder: lock, records of children, and cached lists.
 //
-// FO1  `own`: nothing in the folder is touched before its lock is held, and the lock is given back when what was learnt is
-//      written. Where the disk has no room even for a lock, it is lived in as if it were `shared`, and a warning says so: who
-//      needs nothing from the folder is served, and the store has a lock of its own.
-// FO2  `shared`: takes no lock, and touches of others only what is proven to be nobody's any more.
+// It is used in one of three ways. `own`: this gateway locks the folder before it touches any file. If the
+// disk is too full for the lock, it logs a warning and uses the folder as `shared`, since most requests work
+// without the folder, and the store has a separate lock. `shared`: no lock; files of other gateways are
+// changed only if their owner is certainly dead. `none`: nothing is read or written.
 
 import { existsSync } from 'node:fs';
 import type { Log } from '../base/errors/log.ts';
 import type { Part } from '../base/supervision/part.ts';
+import { CachedListFiles } from './cached-lists.ts';
 import { ChildRecords } from './child-records.ts';
-import { ListFiles } from './list-files.ts';
+import { StateFolderError } from './folder-access.ts';
+import { acquireStateLock, type StateLock } from './lock.ts';
 import { MARK_VARIABLE, markOfFolder, newMark } from './owner-mark.ts';
 import { identityOf } from './process-identity.ts';
-import { StateFolderError } from './state-folder-access.ts';
-import { acquireStateLock, type StateLock } from './state-lock.ts';
 
 export interface StateFolderOptions {
   readonly stateDir: string;
   readonly kind: 'own' | 'shared' | 'none';
-  /** Named in the lock, for whoever finds the folder taken. */
+  /** Address in the lock, for error messages of other gateways. */
   readonly listenAddr: string;
-  /** The gateway's own: it is somebody's child itself where there is a mark in it. */
+  /** Environment of the gateway; it contains a mark if the gateway is itself a child. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
-  /** Hashes of the catalog's entries, as they are now. */
+  /** Returns the hashes of the current catalog entries. */
   readonly usedHashes: () => ReadonlySet<string>;
 }
 
@@ -33,19 +31,21 @@ const DAY_MS = 86_400_000;
 
 export class StateFolder implements Part {
   readonly #options: StateFolderOptions;
-  readonly #lists: ListFiles | undefined;
+  readonly #lists: CachedListFiles | undefined;
   readonly #lock: StateLock | undefined;
   readonly #marking: NodeJS.Timeout | undefined;
-  /** Records of running children; undefined where nothing is kept. */
+  /** Records of running children; undefined for `none`. */
   readonly records: ChildRecords | undefined;
 
-  /** Locks the folder and ends orphaned processes. Rejects with AlreadyHeldError or StateFolderError. */
+  /**
+   * Locks the folder and terminates orphaned processes. Rejects with AlreadyInUseError or StateFolderError.
+   */
   static async open(options: StateFolderOptions): Promise<StateFolder> {
     const folder = new StateFolder(options, options.kind === 'own' ? await lockOf(options) : undefined);
     for (const { pid, server, wasKilled } of (await folder.records?.sweep()) ?? []) {
       options.log.warn(
         { pid, server, was_killed: wasKilled },
-        'ended a process that an earlier gateway had left behind',
+        'terminated an orphaned process of an earlier gateway',
       );
     }
     return folder;
@@ -56,39 +56,38 @@ export class StateFolder implements Part {
     this.#options = options;
     this.#lock = lock;
     if (kind === 'none') return;
-    const onWarning = (what: string) => log.warn({}, what);
-    this.#lists = new ListFiles(stateDir, usedHashes, onWarning);
+    const onWarning = (message: string) => log.warn({}, message);
+    this.#lists = new CachedListFiles(stateDir, usedHashes, onWarning);
     this.records = new ChildRecords(stateDir, identityOf(process.pid), onWarning);
     this.#marking = setInterval(() => this.sweepLists(), DAY_MS).unref();
   }
 
-  /** For a child that is about to be started; undefined where the system shows no marks. */
+  /** Returns the mark for a new child; undefined without /proc. */
   newMark(server: string): string | undefined {
     const { kind, stateDir, environment } = this.#options;
     return newMark(kind === 'none' ? '-' : markOfFolder(stateDir), server, environment[MARK_VARIABLE]);
   }
 
-  /** The file for the lists of the entry of this hash, where anything is kept. */
+  /** Returns the list file of an entry; undefined for `none`. */
   listFile(hash: string): string | undefined {
     return this.#lists?.path(hash);
   }
 
-  /** Sees to the files with lists, on the side: to be called when the catalog has been applied. */
+  /** Sweeps the list files in the background; call it when a catalog was applied. */
   sweepLists(): void {
     void this.#lists?.sweep().then((removed) => {
-      if (removed > 0)
-        this.#options.log.debug({ removed }, 'lists of entries that are long gone were removed');
+      if (removed > 0) this.#options.log.debug({ removed }, 'removed list files of old catalog entries');
     });
   }
 
-  /** Releases the lock, after the lists were written (FO1). */
+  /** Releases the lock; the lists were written before. */
   async drain(): Promise<void> {
     clearInterval(this.#marking);
     await this.#lock?.release();
   }
 }
 
-/** Returns undefined where the disk has no room for a lock (FO1). */
+/** Acquires the lock; undefined on a full disk. */
 async function lockOf({ stateDir, listenAddr, log }: StateFolderOptions): Promise<StateLock | undefined> {
   try {
     return await acquireStateLock(stateDir, { listenAddr });
@@ -96,7 +95,7 @@ async function lockOf({ stateDir, listenAddr, log }: StateFolderOptions): Promis
     const isFull = error instanceof StateFolderError && error.isFull && existsSync(stateDir);
     if (!isFull) throw error;
     const { message: reason } = error;
-    log.warn({ reason }, 'the state folder is not locked: start no other gateway in it');
+    log.warn({ reason }, 'could not lock the state folder; do not start another gateway in it');
     return undefined;
   }
 }

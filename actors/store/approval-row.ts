@@ -1,10 +1,10 @@
-// A row of the table of approvals with what is read of its delivery, the same in both engines, and the approval that is made of it.
-// The numbers of states stand in files and tables: never change one, only add.
+// Rows and statements of the approval table, shared by SQLite and PostgreSQL. State numbers are stored on
+// disk: add new numbers, never change existing numbers.
 
 import type { ApprovalState, NewApproval, StoredApproval } from './approval.ts';
 import { DamagedRecordError } from './damaged-record.ts';
-import { storable } from './record-texts.ts';
-import { writtenEvents } from './written-events.ts';
+import { toStorableText } from './record-texts.ts';
+import { serializeEvents } from './serialized-events.ts';
 
 export const approvalStates = {
   pending: 0,
@@ -24,8 +24,8 @@ export const approvalColumns = `approval.id, delivery.id, delivery.key, delivery
 
 export const oneApproval = `SELECT ${approvalColumns} FROM approval JOIN delivery ON delivery.seq = approval.seq WHERE approval.id = ?1`;
 
-/** Inserts an approval, or reopens a cancelled approval. */
-export const askApproval = `INSERT INTO approval (id, seq, state, asked, expires, body, on_cancel)
+/** Inserts an approval, or reopens a cancelled one. */
+export const openApproval = `INSERT INTO approval (id, seq, state, asked, expires, body, on_cancel)
   VALUES (?1, ?2, ${pending}, ?3, ?4, ?5, ?6)
   ON CONFLICT (id) DO UPDATE SET state = excluded.state, asked = excluded.asked, expires = excluded.expires,
     body = excluded.body, on_cancel = excluded.on_cancel, decided = NULL
@@ -34,12 +34,12 @@ export const askApproval = `INSERT INTO approval (id, seq, state, asked, expires
 export const decideApproval = `UPDATE approval SET state = ?2, decided = ?3, decision = ?4, on_cancel = NULL
   WHERE id = ?1 AND state = ${pending}`;
 
-/** Returns the values of `askApproval`. */
-export function askedValues(seq: number, asked: NewApproval, now: number) {
-  const { id, body, expiresInMs, onCancel = [] } = asked;
+/** Returns the values of `openApproval`. */
+export function approvalValues(seq: number, approval: NewApproval, now: number) {
+  const { id, body, expiresInMs, onCancel = [] } = approval;
   const expires = expiresInMs === undefined ? null : now + Math.max(0, Math.ceil(expiresInMs));
-  const told = onCancel.length === 0 ? null : storable(writtenEvents(onCancel));
-  return [storable(id), seq, now, expires, storable(body), told];
+  const cancelEvents = onCancel.length === 0 ? null : toStorableText(serializeEvents(onCancel));
+  return [toStorableText(id), seq, now, expires, toStorableText(body), cancelEvents];
 }
 
 export type ApprovalRow = readonly [

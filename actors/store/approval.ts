@@ -1,27 +1,30 @@
-// What the store keeps of an approval: who is asked what stands in its body, which only actors/agents/approvals/ reads. It is pending until
-// the first decision, or until its run ends, and is kept as long as that.
+// Approvals in the store: decisions of persons for which a run waits. Only actors/agents/approvals/ reads the
+// body. An approval is pending until it is decided or its run finishes, and is deleted together with the run.
 
 import type { NewEvent } from './event.ts';
 
-export type Decided = 'approved' | 'denied' | 'expired';
+export type DecisionState = 'approved' | 'denied' | 'expired';
 
-export type ApprovalState = 'pending' | 'cancelled' | Decided;
+export type ApprovalState = 'pending' | 'cancelled' | DecisionState;
 
 export interface NewApproval {
-  /** Unique among all of the retention time. One that is known stays as it is, but one that was cancelled is pending anew. */
+  /**
+   * Unique within the retention time. If the id exists, a cancelled approval is reopened, and any other stays
+   * unchanged.
+   */
   readonly id: string;
   /** JSON text. */
   readonly body: string;
-  /** Undefined: it never expires. Whoever asks sees to the expiry. */
+  /** Undefined if it never expires. The store does not expire approvals: the caller adds a timer. */
   readonly expiresInMs?: number | undefined;
-  /** Appended when it is cancelled since its event has ended, or runs again. */
+  /** Events to append if the approval is cancelled because its run finished or restarted. */
   readonly onCancel?: readonly NewEvent[] | undefined;
 }
 
-/** Times are epoch ms. */
+/** Times are epoch milliseconds. */
 export interface StoredApproval {
   readonly id: string;
-  /** The delivery that it is about. */
+  /** Id of the delivery. */
   readonly run: string;
   readonly key: string;
   readonly trigger: string | undefined;
@@ -30,29 +33,32 @@ export interface StoredApproval {
   readonly expiresAt: number | undefined;
   readonly decidedAt: number | undefined;
   readonly body: string;
-  /** JSON text of whoever decided; undefined while nobody has. */
+  /** JSON text about the decision and its author; undefined if pending. */
   readonly decision: string | undefined;
 }
 
 export interface NewDecision {
-  readonly state: Decided;
-  /** JSON text, small. */
+  readonly state: DecisionState;
+  /** Short JSON text. */
   readonly decision: string;
-  /** What wakes the run, and what is said of it. Appended with the decision, whatever waits. */
+  /**
+   * Events to append with the decision: the event that wakes the run, and notifications. They bypass the
+   * capacity limit.
+   */
   readonly emit: readonly NewEvent[];
 }
 
 export interface DecidedApproval {
-  /** False: it was decided before, or cancelled, and nothing of this decision was taken. */
+  /** False if the approval was already decided or cancelled; the store ignored this decision. */
   readonly isFirst: boolean;
   readonly approval: StoredApproval;
 }
 
 export interface ApprovalFilter {
   readonly states?: readonly ApprovalState[];
-  /** Of one delivery. */
+  /** Delivery id. */
   readonly run?: string;
-  /** Asked before that time: where the page before ended. */
+  /** Position of the last approval on the previous page; returns older approvals. */
   readonly before?: { readonly askedAt: number; readonly id: string } | undefined;
   /** At most 1,000. */
   readonly limit: number;

@@ -1,6 +1,6 @@
-// How much one call of either engine gives out, and brings about.
+// Limits per call, for both engines.
 
-/** Bodies and snapshots that one claim, or one commit, gives out together; one may go beyond. */
-export const CLAIMED_BYTES = 16 * 1024 * 1024;
-/** Timers that become events in one claim. */
-export const TIMERS_AT_ONCE = 500;
+/** Maximum bytes of bodies and snapshots that a claim or commit returns. The last body may exceed it. */
+export const MAX_CLAIM_BYTES = 16 * 1024 * 1024;
+/** Maximum number of due timers that a claim appends as events. */
+export const MAX_CLAIM_TIMERS = 500;

@@ -1,6 +1,6 @@
-// What a record of the store is found to be when it is read and no version of this program wrote it so.
+// Error for a damaged record in a store file or database.
 
-/** Something in the file is not as any version wrote it. */
+/** A stored value that no version of the gateway writes. */
 export class DamagedRecordError extends Error {
   override get name(): string {
     return 'DamagedRecordError';

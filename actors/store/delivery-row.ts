@@ -1,13 +1,13 @@
-// A row of the table of deliveries, which both engines have with the same columns, and the delivery that is made of it.
+// Rows and statements of the delivery table, shared by SQLite and PostgreSQL.
 
 import type { Delivery, DeliveryCounts, Failure } from './delivery.ts';
-import { firstSettled, stateCodes, stateOf } from './delivery-states.ts';
+import { firstNonBlocking, stateCodes, stateOf } from './delivery-states.ts';
 import { INBOUND } from './event.ts';
 
 export const deliveryColumns = `seq, id, key, trace, state, attempts, crashes, at, started, ended, retry_at, trigger, note, answer,
   receipt, deferrals, failures, kind, waits_for`;
 
-/** What a filter may be about. */
+/** Columns that filters compare. */
 export const comparedColumns = 'seq, id, key, state, at, trigger';
 
 export const oneDelivery = `SELECT ${deliveryColumns} FROM delivery WHERE id = ?1`;
@@ -15,7 +15,7 @@ export const oneDelivery = `SELECT ${deliveryColumns} FROM delivery WHERE id = ?
 export const bodyOfDelivery = 'SELECT meta, body FROM body WHERE seq = ?1';
 
 /** Counts deliveries per state code, for `countsOf`. */
-export const countStates = `SELECT state, count(*) FROM delivery WHERE state < ${firstSettled} GROUP BY state
+export const countStates = `SELECT state, count(*) FROM delivery WHERE state < ${firstNonBlocking} GROUP BY state
   UNION ALL SELECT ${stateCodes.dead}, count(*) FROM delivery WHERE state = ${stateCodes.dead}
   UNION ALL SELECT ${stateCodes.waiting}, count(*) FROM delivery WHERE waits_for IS NOT NULL`;
 
@@ -28,7 +28,7 @@ export function countsOf(rows: readonly (readonly [code: number, count: number])
   return counts;
 }
 
-/** `Failures` is what the engine gives of a list. */
+/** `Failures` is the engine's type of the failure list. */
 export type DeliveryRow<Failures> = readonly [
   seq: number,
   id: string,
@@ -58,6 +58,7 @@ export function deliveryOf<Failures>(
 ): Delivery {
   const [seq, id, key, trace, state, attempts, crashes, at, started, ended, retryAt, ...texts] = row;
   const [trigger, note, answer, receipt, deferrals, failures, kind, waitsFor] = texts;
+  // `retry_at` of a parked event is the time at which a timer wakes it.
   const isWaiting = waitsFor !== null;
   return {
     seq,

@@ -1,8 +1,6 @@
-// The states of a delivery as small numbers, since every event changes its state a few times and the indexes hold it.
-// The numbers stand in files on disk: never change one, only add.
-//
-// Queued and running states are below `firstSettled`, so that "unfinished" is one comparison in SQL. A parked event does
-// not hold up the next one of its key, and is therefore above.
+// Numeric codes of delivery states, as stored on disk: add new codes, never change existing codes. States in
+// which an event blocks the next event of the key have codes below `firstNonBlocking`, which simplifies SQL
+// conditions. A parked event (`waiting`) does not block it.
 
 import { DamagedRecordError } from './damaged-record.ts';
 import type { DeliveryState } from './delivery.ts';
@@ -18,8 +16,8 @@ export const stateCodes = {
   waiting: 7,
 } as const satisfies Record<DeliveryState, number>;
 
-/** The first state in which an event is out of the way of the next one. */
-export const firstSettled = stateCodes.dead;
+/** Lowest code of a state in which an event does not block the next event of the key. */
+export const firstNonBlocking = stateCodes.dead;
 
 const names: readonly DeliveryState[] = [
   'queued',
@@ -32,7 +30,7 @@ const names: readonly DeliveryState[] = [
   'waiting',
 ];
 
-/** Throws for a number that no version wrote. */
+/** Throws DamagedRecordError for unknown codes. */
 export function stateOf(code: number): DeliveryState {
   const name = names[code];
   if (name === undefined) throw new DamagedRecordError('a delivery has an unknown state');

@@ -1,5 +1,5 @@
-// The record that the store keeps of each event, what an operator may look for among the records, and how they are counted.
-// The states in which an event can be; machines and people see the same ones.
+// Delivery records, with their filters, pages and counts. A delivery is the record of an event and its
+// attempts; it exists longer than the event's body is needed.
 
 export type DeliveryState =
   | 'queued'
@@ -11,15 +11,15 @@ export type DeliveryState =
   | 'dead'
   | 'ignored';
 
-/** One failed attempt of a delivery. */
+/** Failed attempt. */
 export interface Failure {
   readonly attempt: number;
-  /** When it ended, epoch ms. */
+  /** End of the attempt, epoch milliseconds. */
   readonly at: number;
   readonly note: string;
 }
 
-/** The record of one event, kept for the retention time. Times are epoch ms. */
+/** Event record, kept for the retention time. Times are epoch milliseconds. */
 export interface Delivery {
   readonly seq: number;
   readonly id: string;
@@ -27,32 +27,32 @@ export interface Delivery {
   readonly trace: string;
   readonly kind: string;
   readonly state: DeliveryState;
-  /** Since its last checkpoint. */
+  /** Number of attempts since the last checkpoint. */
   readonly attempts: number;
-  /** So many of them ended with the process. */
+  /** Number of attempts that crashed the process. */
   readonly crashes: number;
   readonly receivedAt: number;
-  /** Begin of the last attempt. */
+  /** Start of the last attempt. */
   readonly startedAt: number | undefined;
   readonly endedAt: number | undefined;
-  /** With `retrying`. */
+  /** Set in state `retrying`. */
   readonly retryAt: number | undefined;
-  /** With `waiting`: the name that wakes it. */
+  /** Name that wakes the parked event; set in state `waiting`. */
   readonly waitingFor: string | undefined;
-  /** With `waiting`: when a timer wakes it at the latest. */
+  /** Due date of the timer that wakes the parked event; set in state `waiting`. */
   readonly until: number | undefined;
   readonly trigger: string | undefined;
   readonly note: string | undefined;
   readonly answer: string | undefined;
   readonly receipt: string | undefined;
-  /** How often it was put off because the other side took no more: no attempts. */
+  /** Number of deferrals, for example by a rate limit. A deferral is not an attempt. */
   readonly deferrals: number;
   readonly failures: readonly Failure[];
 }
 
-/** Of a message that was sent, what its platform has said afterwards: that it did not arrive. */
+/** Delivery failure that the platform reported later, for a message it had accepted. */
 export interface Undelivered {
-  /** What the platform calls the message. */
+  /** The platform's id of the message. */
   readonly receipt: string;
   readonly note: string;
 }
@@ -60,22 +60,22 @@ export interface Undelivered {
 export interface DeliveryFilter {
   readonly states?: readonly DeliveryState[];
   readonly trigger?: string;
-  /** Beginning of the id, such as `repohost:`. */
+  /** Prefix of the id, such as `repohost:`. */
   readonly idPrefix?: string;
-  /** Beginning of the key. */
+  /** Prefix of the key. */
   readonly keyPrefix?: string;
-  /** Received at or after, epoch ms. */
+  /** Received at or after, epoch milliseconds. */
   readonly since?: number;
-  /** Older than this one: where the page before says to go on, or the last `seq` that is known. */
+  /** Returns older deliveries only: `beforeSeq` of the previous page, or any `seq`. */
   readonly beforeSeq?: number;
   /** At most 1,000. */
   readonly limit: number;
 }
 
 export interface DeliveryPage {
-  /** The newest first. */
+  /** Newest first. */
   readonly deliveries: readonly Delivery[];
-  /** Where to go on, as the `beforeSeq` of the next one; undefined at the end. */
+  /** `beforeSeq` of the next page; undefined on the last page. */
   readonly beforeSeq: number | undefined;
 }
 

@@ -1,12 +1,14 @@
-// Probes whether the disk of the store has room again, from the first call that is refused for want of it until a record
-// has been written. Nobody else may come for a long time, so it is tried from here.
+// Writes a test record periodically while the store's disk is full, to detect free space: without events, the
+// next call of a client could be hours away. Starts with the first rejected call, and stops with the first
+// successful write.
 
 import type { Log } from '../base/errors/log.ts';
 import type { Store } from './store.ts';
 
 const TRY_EVERY_MS = 5_000;
+/** Key space of the probe's record. */
 const SPACE = 'room';
-/** Some pages: a disk on which only the last bytes are free is full. */
+/** Larger than a few pages: a disk with little free space counts as full. */
 const RECORD = 'x'.repeat(65_536);
 
 export class DiskSpaceProbe {
@@ -23,10 +25,10 @@ export class DiskSpaceProbe {
     return this.#timer !== undefined;
   }
 
-  /** A call was refused for want of room. */
-  refused({ message: reason }: Error): void {
+  /** Starts the probe when a call is rejected because the disk is full. */
+  start({ message: reason }: Error): void {
     if (this.isFull) return;
-    this.#log.error({ reason }, 'the disk of the store is full: events are refused until there is room');
+    this.#log.error({ reason }, 'store disk is full: rejecting events until there is space');
     this.#timer = setInterval(() => void this.#try(), TRY_EVERY_MS).unref();
   }
 
@@ -46,6 +48,6 @@ export class DiskSpaceProbe {
     if (!this.isFull) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
-    this.#log.info({}, 'the disk of the store has room again');
+    this.#log.info({}, 'store disk has space again');
   }
 }

@@ -1,54 +1,62 @@
-// An event in the store: as it is appended, and as a claim returns it.
+// Events of the store: as appended, and as returned by a claim.
 
-/** The default kind of an event: from a platform, read by its adapter. Other kinds are `timer`, `decision`, … */
+/** Default kind: an event from a platform, parsed by its adapter. Other kinds are `timer`, `decision`, … */
 export const INBOUND = 'inbound';
 
 export interface NewEvent {
-  /** Unique within the retention time: source, trigger and the event's own id, such as `repohost:reviews/72d3…`. */
+  /**
+   * Unique within the retention time: source, trigger and the event's own id, such as
+   * `repohost:reviews/72d3…`.
+   */
   readonly id: string;
   /** Mailbox of the event. */
   readonly key: string;
-  /** Short JSON text by the creator of the event, for reading the body again. */
+  /** Short JSON text for parsing the body; its format belongs to the creator of the event. */
   readonly meta: string;
   /**
-   * The body as received. `append` and `tick` transfer a large body: it is empty for the caller afterwards. `commit` copies
-   * it, because a commit may be repeated.
+   * Body as received. `append` and `tick` transfer a large body, which is empty for the caller afterwards.
+   * `commit` copies it, because a commit may be repeated.
    */
   readonly body: Uint8Array;
   /** W3C traceparent. */
   readonly trace: string;
   /** @default INBOUND */
   readonly kind?: string | undefined;
-  /** Name on which an event of the same key may be parked; this event wakes it. */
+  /**
+   * Name to wake: the event wakes the parked event of the key that has this `parkedOn`. It is then called the
+   * waker.
+   */
   readonly wakes?: string | undefined;
-  /** True if a dead event stays dead when this id is appended again. An operator may still run it again. */
+  /**
+   * True if a dead event stays dead when its id is appended another time; only an operator can requeue it.
+   */
   readonly isOnce?: boolean | undefined;
-  /** Result of parsing the body, for a turn that comes with the append. Never stored, so undefined in any other turn. */
+  /** Parsed body, passed on if `append` also claims the event. Not stored. */
   readonly parsed?: unknown;
 }
 
 export interface StoredEvent extends NewEvent {
   readonly seq: number;
-  /** Time of acceptance, epoch ms. */
+  /** Time of acceptance, epoch milliseconds. */
   readonly at: number;
-  /** Number of the current attempt, from 1; attempts that ended with the process count. */
+  /** Number of the current attempt, from 1. Includes attempts that crashed the process. */
   readonly attempt: number;
-  /** Number of earlier attempts that ended with the process, which are no failures of the handler. See machines/crashes.ts. */
-  readonly crashes: number;
   /**
-   * True if an earlier attempt began, whether or not it counts: a shutdown may have subtracted it, or the event may have all
-   * its attempts again. The side effects of that attempt are unknown.
+   * Number of earlier attempts that crashed the process, which are not failures of the handler. See
+   * machines/crashes.ts.
    */
+  readonly crashes: number;
+  /** True if an earlier attempt started, even if it is not counted in `attempt`. Its effects are unknown. */
   readonly wasClaimed?: boolean | undefined;
-  /** State of the last checkpoint or park. */
+  /** State saved by the last checkpoint or park. */
   readonly state?: string | undefined;
-  /** Event that woke this one last, for each attempt until the next park. */
+  /** Event that last woke this event; kept until the event parks the next time. */
   readonly woken?: Waker | undefined;
-  /** Number of rows in its journal; undefined without a journal. */
+  /** Number of journal steps; undefined if there is no journal. */
   readonly steps?: number | undefined;
 }
 
-/** An event that woke another one. */
+/** Event that woke another event. */
 export interface Waker {
   readonly id: string;
   readonly kind: string;

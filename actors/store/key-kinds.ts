@@ -1,15 +1,19 @@
-// The kinds of mailboxes, by the beginnings of their keys: a claim for one kind does not go through a backlog of the others.
+// Mailbox kinds, derived from the prefix of the key. Engines index mailboxes by kind, so that a claim for a
+// kind does not scan other mailboxes.
 
-/** Of all platforms together. */
+/** Common prefix of the platform outboxes. */
 const OUTBOX = 'outbox/';
 
-/** The first word; of the outbox the first two, since each platform has a queue of its own. */
+/**
+ * Returns the first path segment of the key; for the outbox the first two, because platforms have separate
+ * queues.
+ */
 export function kindOf(key: string): string {
   const end = key.indexOf('/') + 1;
   return key.slice(0, key.startsWith(OUTBOX) ? key.indexOf('/', end) + 1 || end : end);
 }
 
-/** Whether all keys that begin so, and no others, are of one kind. */
+/** Returns true if the prefix selects exactly one kind. */
 export function isKind(keyPrefix: string): boolean {
   return keyPrefix !== '' && keyPrefix !== OUTBOX && kindOf(keyPrefix) === keyPrefix;
 }

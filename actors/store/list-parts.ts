@@ -1,44 +1,44 @@
-// Lists of the store are read in parts, each of a bounded number of records, so that no list holds up the events that come. Here is how
-// parts become what was asked for, in either engine.
+// Combines the parts of a list. A part scans a limited number of records, because a long scan would delay
+// appends.
 
 import type { Delivery, DeliveryFilter, DeliveryPage } from './delivery.ts';
 import type { Run, RunFilter, RunPage } from './run.ts';
 
-/** The most that one list, or one part, gives. */
+/** Maximum length of a list or part. */
 export const LIST_LIMIT = 1_000;
-/** Records looked at for one part. */
-export const LOOKED_AT = 10_000;
-/** Of one page: 200,000 records are looked at, which takes some tenths of a second. */
-const PARTS_OF_PAGE = 20;
+/** Number of records scanned per part. */
+export const SCAN_LIMIT = 10_000;
+/** Maximum number of parts per page: 200,000 records, which take some tenths of a second. */
+const MAX_PAGE_PARTS = 20;
 
-/** Asks for so many parts at most, until there is enough or nothing more. */
+/** Reads parts of the list until the page is full, no records remain, or `maxParts` is reached. */
 export async function gatherDeliveries(
   filter: DeliveryFilter,
-  part: (filter: DeliveryFilter) => Promise<DeliveryPage>,
-  maxParts = PARTS_OF_PAGE,
+  readPart: (filter: DeliveryFilter) => Promise<DeliveryPage>,
+  maxParts = MAX_PAGE_PARTS,
 ): Promise<DeliveryPage> {
   const deliveries: Delivery[] = [];
   const limit = Math.max(0, Math.min(LIST_LIMIT, Math.floor(filter.limit)));
   let beforeSeq: number | undefined = filter.beforeSeq ?? Number.MAX_SAFE_INTEGER;
   for (let count = 0; count < maxParts && deliveries.length < limit && beforeSeq !== undefined; count += 1) {
-    const page: DeliveryPage = await part({ ...filter, beforeSeq, limit: limit - deliveries.length });
-    deliveries.push(...page.deliveries);
-    beforeSeq = page.beforeSeq;
+    const result: DeliveryPage = await readPart({ ...filter, beforeSeq, limit: limit - deliveries.length });
+    deliveries.push(...result.deliveries);
+    beforeSeq = result.beforeSeq;
   }
   return { deliveries, beforeSeq };
 }
 
 export async function gatherRuns(
   filter: RunFilter,
-  part: (filter: RunFilter) => Promise<RunPage>,
+  readPart: (filter: RunFilter) => Promise<RunPage>,
 ): Promise<RunPage> {
   const runs: Run[] = [];
   const limit = limitOfPart(filter);
   let beforeSeq: number | undefined = filter.beforeSeq ?? Number.MAX_SAFE_INTEGER;
-  for (let count = 0; count < PARTS_OF_PAGE && runs.length < limit && beforeSeq !== undefined; count += 1) {
-    const page: RunPage = await part({ ...filter, beforeSeq, limit: limit - runs.length });
-    runs.push(...page.runs);
-    beforeSeq = page.beforeSeq;
+  for (let count = 0; count < MAX_PAGE_PARTS && runs.length < limit && beforeSeq !== undefined; count += 1) {
+    const result: RunPage = await readPart({ ...filter, beforeSeq, limit: limit - runs.length });
+    runs.push(...result.runs);
+    beforeSeq = result.beforeSeq;
   }
   return { runs, beforeSeq };
 }

@@ -1,18 +1,16 @@
-// Listing queries, shared by SQLite and PostgreSQL. Lists are read in parts: a part scans at most LOOKED_AT records,
-// newest first.
-//
-// The texts are SQLite, with numbered placeholders and explicit indexes, which the SQLite planner would not choose.
-// `postgresText` converts them.
-//
-// SQN1  unfinished, waiting and dead events are read from partial indexes, without scanning finished events.
+// Queries for lists, shared by SQLite and PostgreSQL. Each query reads a part of the list (list-parts.ts): it
+// scans up to SCAN_LIMIT records, newest first. Unfinished, waiting and dead events are read from partial
+// indexes, without scanning finished events. The texts are SQL for SQLite, with numbered placeholders and
+// explicit indexes (INDEXED BY), since its planner would not choose them. `postgresText` converts them for
+// PostgreSQL.
 
 import type { ApprovalFilter } from './approval.ts';
 import { approvalColumns, approvalStates } from './approval-row.ts';
 import type { DeliveryFilter, DeliveryState } from './delivery.ts';
 import { comparedColumns, deliveryColumns } from './delivery-row.ts';
-import { firstSettled, stateCodes } from './delivery-states.ts';
-import { LOOKED_AT, limitOfPart } from './list-parts.ts';
-import { storable } from './record-texts.ts';
+import { firstNonBlocking, stateCodes } from './delivery-states.ts';
+import { limitOfPart, SCAN_LIMIT } from './list-parts.ts';
+import { toStorableText } from './record-texts.ts';
 import type { RunFilter } from './run.ts';
 import { runColumns } from './run-row.ts';
 
@@ -27,15 +25,15 @@ export interface PartQuery {
   readonly rows: Query;
   /** Maximum number of rows. */
   readonly limit: number;
-  /** Summary of all scanned records, for `nextPart`. */
+  /** Query for a summary of the scanned records, for `nextPart`. */
   readonly end: Query;
-  /** Minimum time of listed records. */
+  /** The list has records from this time on. */
   readonly since: number;
 }
 
 export type EndRow = readonly [oldest: number | null, count: number, newestAt: number | null];
 
-/** Converts a text for PostgreSQL. */
+/** Converts a query text for PostgreSQL. */
 export function postgresText(text: string): string {
   const joins = text.replaceAll('CROSS JOIN', 'JOIN').replace(/ INDEXED BY \w+/g, '');
   return joins.replace(/\?(?=\d)/g, '$');
@@ -48,9 +46,9 @@ export function deliveriesPart(filter: DeliveryFilter): PartQuery {
   const values = valuesOf(filter.beforeSeq ?? Number.MAX_SAFE_INTEGER);
   const sources = indexedSources(states) ?? ['delivery WHERE true'];
   const parts = conditionOn('state', states);
-  if (trigger !== undefined) parts.push(`trigger = ${values.add(storable(trigger))}`);
-  if (idPrefix !== undefined) parts.push(startsWith('id', values.add(storable(idPrefix))));
-  if (keyPrefix !== undefined) parts.push(startsWith('key', values.add(storable(keyPrefix))));
+  if (trigger !== undefined) parts.push(`trigger = ${values.add(toStorableText(trigger))}`);
+  if (idPrefix !== undefined) parts.push(startsWith('id', values.add(toStorableText(idPrefix))));
+  if (keyPrefix !== undefined) parts.push(startsWith('key', values.add(toStorableText(keyPrefix))));
   if (since > 0) parts.push(`at >= ${values.add(since)}`);
   // Answers and notes may be long; the outer query reads them only for listed rows.
   const text = `SELECT ${deliveryColumns} FROM delivery WHERE seq IN
@@ -66,27 +64,29 @@ export function runsPart(filter: RunFilter): PartQuery {
   const limit = limitOfPart(filter);
   const values = valuesOf(filter.beforeSeq ?? Number.MAX_SAFE_INTEGER);
   const parts = conditionOn('delivery.state', states);
-  const ofName = name === undefined ? undefined : `name = ${values.add(storable(name))}`;
+  const ofName = name === undefined ? undefined : `name = ${values.add(toStorableText(name))}`;
   if (ofName !== undefined) parts.push(`run.${ofName}`);
   if (kind !== undefined) parts.push(`run.kind = ${values.add(kind)}`);
   const byName = ofName === undefined ? 'run WHERE true' : `run INDEXED BY run_name WHERE ${ofName}`;
-  const looked = newestOf('seq', indexedSources(states) ?? [byName]);
-  // CROSS JOIN keeps the inner order in SQLite, so that LIMIT stops the scan early.
+  const scanned = newestOf('seq', indexedSources(states) ?? [byName]);
+  // CROSS JOIN preserves the inner order in SQLite, which lets LIMIT stop the scan early.
   const text = `SELECT ${runColumns} FROM run CROSS JOIN delivery ON delivery.seq = run.seq
-    WHERE run.seq IN (${looked}) AND ${parts.join(' AND ')} ORDER BY run.seq DESC LIMIT ${limit}`;
-  return { rows: { text, values: values.all }, limit, end: endOf(looked, 'NULL', values.all), since: 0 };
+    WHERE run.seq IN (${scanned}) AND ${parts.join(' AND ')} ORDER BY run.seq DESC LIMIT ${limit}`;
+  return { rows: { text, values: values.all }, limit, end: endOf(scanned, 'NULL', values.all), since: 0 };
 }
 
-/** Builds the query for approvals, newest first. SQLite needs a single state to use the index. */
+/** Builds the query for approvals, newest first. SQLite uses the index only for a single state. */
 export function approvalsQuery({ states = [], run, before, limit }: ApprovalFilter): Query {
   const values = valuesOf();
   const parts = ['true'];
   const codes = [...new Set(states)].map((state) => approvalStates[state]);
   if (codes.length > 0) parts.push(`approval.state IN (${codes.join(', ')})`);
   if (run !== undefined)
-    parts.push(`approval.seq = (SELECT seq FROM delivery WHERE id = ${values.add(storable(run))})`);
+    parts.push(`approval.seq = (SELECT seq FROM delivery WHERE id = ${values.add(toStorableText(run))})`);
   if (before !== undefined)
-    parts.push(`(asked, approval.id) < (${values.add(before.askedAt)}, ${values.add(storable(before.id))})`);
+    parts.push(
+      `(asked, approval.id) < (${values.add(before.askedAt)}, ${values.add(toStorableText(before.id))})`,
+    );
   const index = run !== undefined ? 'seq' : codes.length === 0 ? 'asked' : 'state';
   const text = `SELECT ${approvalColumns} FROM approval INDEXED BY approval_${index}
     CROSS JOIN delivery ON delivery.seq = approval.seq WHERE ${parts.join(' AND ')}
@@ -94,15 +94,16 @@ export function approvalsQuery({ states = [], run, before, limit }: ApprovalFilt
   return { text, values: values.all };
 }
 
-/** Returns the sequence number at which the next part begins; undefined at the end of the list. */
+/** Returns the sequence number at which the next part starts; undefined for the last part. */
 export function nextPart({ since }: PartQuery, end: EndRow | undefined): number | undefined {
   const [oldest, count, newestAt] = end ?? [null, 0, null];
-  return count < LOOKED_AT || (newestAt ?? 0) < since ? undefined : (oldest ?? undefined);
+  // The part is the last one if the scan reached the end, or only found deliveries older than `since`.
+  return count < SCAN_LIMIT || (newestAt ?? 0) < since ? undefined : (oldest ?? undefined);
 }
 
-function endOf(looked: string, newestAt: string, values: readonly (string | number)[]): Query {
-  const text = `SELECT min(seq), count(*), ${newestAt} FROM (${looked}) AS looked`;
-  return { text, values: values.slice(0, looked.includes('?2') ? 2 : 1) };
+function endOf(scanned: string, newestAt: string, values: readonly (string | number)[]): Query {
+  const text = `SELECT min(seq), count(*), ${newestAt} FROM (${scanned}) AS looked`;
+  return { text, values: values.slice(0, scanned.includes('?2') ? 2 : 1) };
 }
 
 function valuesOf(...all: (string | number)[]) {
@@ -119,7 +120,7 @@ const startsWith = (column: string, prefix: string) => `substr(${column}, 1, len
 
 /** Builds a query for the newest records of several sources (table and condition). */
 function newestOf(columns: string, sources: readonly string[]): string {
-  const newest = (from: string) => `SELECT ${columns} FROM ${from} ORDER BY seq DESC LIMIT ${LOOKED_AT}`;
+  const newest = (from: string) => `SELECT ${columns} FROM ${from} ORDER BY seq DESC LIMIT ${SCAN_LIMIT}`;
   const parts = sources.map((source) => newest(`${source} AND seq < ?1`));
   if (parts.length === 1) return parts[0] ?? '';
   // Without a LIMIT per source, PostgreSQL sorts all matching records.
@@ -129,11 +130,11 @@ function newestOf(columns: string, sources: readonly string[]): string {
 /** Returns the indexed sources; undefined without states, or if any state has no index. */
 function indexedSources(states: readonly DeliveryState[]): readonly string[] | undefined {
   const sources = states.map((state) => indexed[state]);
-  const known = sources.filter((source) => source !== undefined);
-  return known.length === 0 || known.length < sources.length ? undefined : [...new Set(known)];
+  const found = sources.filter((source) => source !== undefined);
+  return found.length === 0 || found.length < sources.length ? undefined : [...new Set(found)];
 }
 
-const unfinished = `delivery INDEXED BY delivery_unfinished WHERE state < ${firstSettled}`;
+const unfinished = `delivery INDEXED BY delivery_unfinished WHERE state < ${firstNonBlocking}`;
 
 const indexed: Readonly<Record<DeliveryState, string | undefined>> = {
   queued: unfinished,

@@ -1,68 +1,74 @@
-// This gateway as one of several that share a store: its membership, the other members, and leases on what one of them alone may
-// hold. What is here are the interfaces; the engine of the store fills them, since its clock decides. A gateway with a store of
-// its own has no cluster.
+// Cluster interfaces: the membership of this node, the list of members, and exclusive leases. The PostgreSQL
+// engine implements them, because the store's clock decides about expiry. A gateway with an embedded store
+// has no cluster.
 
-/** What a member tells of itself beside its name and address. */
-export type About = Readonly<Record<string, unknown>>;
+/** Values that a member publishes for all members. */
+export type PublishedValues = Readonly<Record<string, unknown>>;
 
 export interface Member {
-  /** Of its membership: another one each time it begins. */
+  /** Epoch of the membership; a rejoin has a new epoch. */
   readonly epoch: number;
   readonly name: string;
-  /** host:port of its listener for nodes; '' where it has none. */
+  /** `host:port` of the listener for other nodes; empty without a listener. */
   readonly address: string;
-  readonly about: About;
+  readonly about: PublishedValues;
 }
 
 export interface MembershipWatcher {
-  /** The membership is over, or nearly: what this node holds by it has to have stopped when this returns, or at once. */
+  /** Called when the membership expires, or shortly before. Work that depends on it must stop immediately. */
   onLost?(): void;
-  /** It is a member once more, under another epoch. */
+  /** Called when the node rejoins, with the new epoch. */
   onJoined?(epoch: number): void;
-  /** The members were read anew, this one among them. */
+  /** Called whenever the member list was read; it includes this node. */
   onMembers?(members: readonly Member[]): void;
 }
 
 export interface ClusterMembership {
   readonly epoch: number;
-  /** Whether what this node holds is surely its own; by a clock that nobody can set, and with a margin. Costs nothing. */
+  /**
+   * True if the claims and leases of this node are certainly valid: by a monotonic clock, with a safety
+   * margin. Cheap to read.
+   */
   readonly isMember: boolean;
-  /** As they were read last; while the database is away they stay. */
+  /** Members at the last successful read of the database. */
   readonly members: readonly Member[];
-  /** Gives the way to end that. */
+  /** Returns a function that removes the watcher. */
   watch(watcher: MembershipWatcher): () => void;
-  /** What members read of this one from its next renewal on, by a name that is the part's own. */
-  tell(name: string, value: unknown): void;
-  /** Renews at once, so that what was told is known; does not reject while the database is away. */
-  tellNow(): Promise<void>;
+  /** Publishes a value for all members with the next renewal. Callers use different names. */
+  publish(name: string, value: unknown): void;
+  /** Renews immediately, to publish values now. Does not reject if the database is unavailable. */
+  publishNow(): Promise<void>;
 }
 
-/** A lease on something that one node of the cluster may hold: valid as long as the membership it was taken in. */
+/** Exclusive lease. It expires together with the membership of its acquisition. */
 export interface NodeLease {
   readonly name: string;
-  /** Grows each time somebody takes it. */
+  /** Increases with every acquisition. */
   readonly epoch: number;
-  /** Not released, and the membership has not ended. Costs nothing. */
+  /** False if released or if the membership expired. Cheap to read. */
   readonly isHeld: boolean;
-  /** It is free at once for others. Does not reject: what cannot be told ends with the membership. */
+  /**
+   * Releases the lease. Never rejects: a release that does not reach the database takes effect when the
+   * membership expires.
+   */
   release(): Promise<void>;
 }
 
 export interface LeaseHolder {
   readonly epoch: number;
-  /** Epoch of the membership by which it is held. */
+  /** Membership epoch of the holder. */
   readonly node: number;
 }
 
 export interface NodeLeases {
-  /** Undefined while another node holds it, or this one, or while this one is no member. */
-  take(name: string): Promise<NodeLease | undefined>;
-  /** Undefined where no member holds it. */
+  /** Returns undefined if any node, including this node, owns the lease, or if this node is no member. */
+  acquire(name: string): Promise<NodeLease | undefined>;
+  /** Returns undefined if no member owns the lease. */
   holder(name: string): Promise<LeaseHolder | undefined>;
 }
 
 export interface Cluster {
-  /** What this node is called, and where other nodes reach it. */
+  /** Name of this node; `address` is where other nodes reach it. */
   readonly name: string;
   readonly address: string;
   readonly membership: ClusterMembership;

@@ -1,5 +1,5 @@
-// Opens the engine that gateways have, SQLite in the state folder, within the bounds of the settings; what is found about it
-// goes into the log. Loaded only where a store is opened.
+// Opens the default engine: SQLite, in the state folder, with the limits of the configuration. Logs whether
+// the store works. Loaded only if a part of the gateway needs a store.
 
 import { join } from 'node:path';
 import type { OpenStore } from './store-part.ts';
@@ -9,24 +9,27 @@ const STORE_FILE = 'store.sqlite';
 const DAY_MS = 86_400_000;
 
 export const openStore: OpenStore = ({ state_dir, deliveries }, host) => {
-  const { log, prepare, onThere, onRefusedFull, onFailed } = host;
+  const { log, prepare, onAvailable, onRefusedFull, onFailed } = host;
   return openRetryingStore({
     file: join(state_dir, STORE_FILE),
     retentionMs: deliveries.retention_days * DAY_MS,
     rememberMs: deliveries.remember_days * DAY_MS,
     maxWaiting: deliveries.max_waiting,
-    onDamage: (what) => log.error({ reason: what }, 'the store has lost the end of its log'),
-    onDamagedRecord: (what) => log.error({ reason: what }, 'a record of the store is damaged'),
+    onDamage: (what) => log.error({ reason: what }, 'store log is damaged: its last transactions are lost'),
+    onDamagedRecord: (what) => log.error({ reason: what }, 'store record is damaged'),
     onRefusedFull,
     onFailed,
     prepare,
     onFull: ({ message }) => {
-      onThere(false);
-      log.error({ reason: message }, 'triggers do not work: the store cannot be opened; it is tried again');
+      onAvailable(false);
+      log.error(
+        { reason: message },
+        'could not open the store: triggers are inactive until a retry succeeds',
+      );
     },
     onOpened: () => {
-      onThere(true);
-      log.info({}, 'the store is open: triggers work');
+      onAvailable(true);
+      log.info({}, 'store opened: triggers are active');
     },
   });
 };

@@ -1,11 +1,10 @@
-// Rows and statements for checkpoints, parked events and wakers, shared by SQLite and PostgreSQL.
-//
-// SQW2  wakers are copied, since retention may remove the original record first.
+// Rows and statements for checkpoints, parked events and wakers (events that wake them), shared by SQLite and
+// PostgreSQL. A waker is copied into the row of the event it woke, since its record may be deleted earlier.
 
 import { stateCodes } from './delivery-states.ts';
 import type { StoredEvent } from './event.ts';
 
-/** Fields that most stored events lack. */
+/** Fields that most stored events do not have. */
 export type Extras = Pick<StoredEvent, 'kind' | 'wakes' | 'state' | 'woken' | 'steps'>;
 
 export type ExtrasRow = readonly [
@@ -20,7 +19,7 @@ export type ExtrasRow = readonly [
   steps: number | null,
 ];
 
-/** Query for extras, without the comparison of the sequence number. */
+/** Query for the extras. The caller appends the condition for the sequence number. */
 export const selectExtras = `SELECT delivery.seq, delivery.kind, wakes, progress.state, woken_id, woken_kind, woken_meta, woken_body,
     (SELECT max(n) FROM step WHERE step.seq = delivery.seq)
   FROM delivery LEFT JOIN progress ON progress.seq = delivery.seq WHERE delivery.seq`;
@@ -40,7 +39,9 @@ export const copyWaker = `INSERT INTO progress (seq, woken_id, woken_kind, woken
 export const noteCheckpoint = `UPDATE delivery SET has_progress = true, attempts = CASE WHEN ?2 THEN crashes + 1 ELSE attempts END,
     trigger = coalesce(?3, trigger), note = coalesce(?4, note) WHERE seq = ?1 RETURNING attempts`;
 
-/** Keeps the crash count: parking is no progress for an event that crashes the process. */
+/**
+ * Keeps the crash count: otherwise an event that crashes the process could avoid the crash limit by parking.
+ */
 export const parkEvent = `UPDATE delivery SET state = ${stateCodes.waiting}, waits_for = ?2, holds_key = ?3, has_progress = true,
     attempts = crashes, held_by = NULL, retry_at = NULL, trigger = coalesce(?4, trigger), note = ?5 WHERE seq = ?1`;
 

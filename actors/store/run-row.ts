@@ -1,7 +1,7 @@
 // Rows and statements of the run table, shared by SQLite and PostgreSQL.
 
 import type { Delivery } from './delivery.ts';
-import { READ_AT_ONCE } from './record-texts.ts';
+import { MAX_READ_BYTES } from './record-texts.ts';
 import type { Run, RunNote } from './run.ts';
 
 /** Columns of `run JOIN delivery`. */
@@ -24,13 +24,13 @@ export const noteRun = `INSERT INTO run (seq, kind, name, figures) VALUES (?1, ?
 
 export const lastStep = 'SELECT n, total FROM step WHERE seq = ?1 ORDER BY n DESC LIMIT 1';
 
-/** Steps after a number, up to READ_AT_ONCE bytes but never none. */
+/** Query for the steps above a number: at least one step, limited to MAX_READ_BYTES bytes. */
 export const stepsAfter = `SELECT n, at, text FROM step WHERE seq = (SELECT seq FROM delivery WHERE id = ?1) AND n > ?2
-  AND (n = ?2 + 1 OR total <= ${READ_AT_ONCE} + (SELECT coalesce(max(total), 0) FROM step
+  AND (n = ?2 + 1 OR total <= ${MAX_READ_BYTES} + (SELECT coalesce(max(total), 0) FROM step
     WHERE seq = (SELECT seq FROM delivery WHERE id = ?1) AND n = ?2))
   ORDER BY n LIMIT 1000`;
 
-/** Returns undefined without a delivery. */
+/** Returns undefined if the delivery is missing. */
 export function runOf(row: RunRow, delivery: Delivery | undefined): Run | undefined {
   const [, , kind, name, figures, steps] = row;
   return delivery && { delivery, kind: kind as RunNote['kind'], name, figures, steps };

@@ -1,13 +1,13 @@
-// The journal that a delivery may have: what its handler has done, as rows that are only added to, and what lists show of it. A
-// delivery with a journal is called a run. What stands in a row its handler knows.
+// Runs: deliveries with a journal, which the handler writes, an append-only list of steps. Only the handler
+// knows the format of the steps.
 
 import type { Delivery, DeliveryState } from './delivery.ts';
 
-/** One row of a journal. */
+/** Journal row. */
 export interface Step {
-  /** Counted from 1. */
+  /** Row number, from 1. */
   readonly n: number;
-  /** When it became durable, epoch ms. */
+  /** Time of the commit, epoch milliseconds. */
   readonly at: number;
   /** JSON text. */
   readonly text: string;
@@ -15,12 +15,12 @@ export interface Step {
 
 export const runKinds = ['agent', 'command', 'fleet', 'flow'] as const;
 
-/** What lists show of a run: the newest counts. */
+/** Run summary for lists; a later summary replaces it. */
 export interface RunNote {
   readonly kind: (typeof runKinds)[number];
-  /** Of the agent, the command, the fleet or the flow. */
+  /** Name of the agent, command, fleet or flow. */
   readonly name: string;
-  /** JSON text, small. */
+  /** Short JSON text. */
   readonly figures: string;
 }
 
@@ -33,21 +33,21 @@ export interface RunFilter {
   readonly states?: readonly DeliveryState[];
   readonly kind?: RunNote['kind'];
   readonly name?: string;
-  /** Older than this one: where the page before says to go on. */
+  /** `beforeSeq` of the previous page; returns older runs. */
   readonly beforeSeq?: number;
   /** At most 1,000. */
   readonly limit: number;
 }
 
 export interface RunPage {
-  /** The newest first. */
+  /** Newest first. */
   readonly runs: readonly Run[];
-  /** Where to go on, as the `beforeSeq` of the next one; undefined at the end. */
+  /** `beforeSeq` of the next page; undefined on the last page. */
   readonly beforeSeq: number | undefined;
 }
 
 interface StepReader {
-  /** Returns the rows after the first `after`, page by page; an empty page at the end. */
+  /** Returns the rows with a number above `after`, page by page; the last page is empty. */
   steps(id: string, after: number): Promise<readonly Step[]>;
 }
 

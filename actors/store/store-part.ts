@@ -1,11 +1,10 @@
-// The store as a part of every gateway, opened by the first that needs it: one that has tool servers alone makes no file, starts
-// no thread and loads nothing for it. Which engine it is the factory says that the gateway was given.
+// The store as a part of the gateway (base/supervision/part.ts). The first part that needs the store opens
+// it, so a gateway without such parts creates no file, starts no thread and loads no engine. All users share
+// one store. Each user passes a `prepare` function, which loads the user's state before the user receives the
+// store. A full disk does not fail the start: calls are rejected until there is space.
 //
-// STP1  nothing is made or loaded before somebody asks; whoever asks then is given the same store, and has prepared for it before
-//      anybody works with it.
-// STP2  it is closed after the parts that may use it, and before the state folder is given up: what is accepted while the
-//      gateway stops is kept for the next start.
-// STP3  a full disk ends no start: everything is refused, and it is tried again; whoever uses the store hears when it is there.
+// STP2  The store closes later than all parts that use it, and before the state folder is released. Events
+//       accepted during shutdown are kept for the next start.
 
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
 import { StoppedError, StoreUnavailableError } from '../base/errors/errors.ts';
@@ -14,39 +13,42 @@ import type { Part } from '../base/supervision/part.ts';
 import { DiskSpaceProbe } from './disk-space-probe.ts';
 import type { Store } from './store.ts';
 
-/** What a store tells the gateway that has it. */
+/** Services and callbacks of the gateway for an engine. */
 export interface StoreHost {
   readonly log: Log;
-  /** Called with each store that is opened, before anybody has it; where this rejects it is as if it had not been opened. */
+  /** Called with the opened store before its use. If it rejects, opening has failed. */
   readonly prepare: (store: Store) => Promise<void>;
-  /** On a full disk there is none, and everything is refused; later there may be. */
-  readonly onThere: (isThere: boolean) => void;
-  /** Called for each call that was refused for want of room. */
+  /** Called with false if the disk is full at the start, then with true when the store is open. */
+  readonly onAvailable: (isAvailable: boolean) => void;
+  /** Called for each call rejected because the disk is full. */
   readonly onRefusedFull: (error: Error) => void;
   readonly onFailed: (error: StoreUnavailableError) => void;
-  /** Whether the gateway stops: then nobody waits for a store any more. */
-  readonly isEnding: () => boolean;
+  /** Returns true if the gateway is stopping: opening can then be abandoned. */
+  readonly isStopping: () => boolean;
 }
 
-/** Makes a store for the gateway of that configuration. Rejects with StoreUnavailableError, but where there is only no room. */
+/**
+ * Opens a store for this configuration. Rejects with StoreUnavailableError. With a full disk it resolves, and
+ * the store rejects calls.
+ */
 export type OpenStore = (config: GatewayConfig, host: StoreHost) => Promise<Store>;
 
-/** Loads the state of one user of the store. */
+/** Loads the state of a store user. */
 export type PrepareStore = (store: Store) => Promise<void>;
 
 export interface StorePartOptions {
   readonly config: GatewayConfig;
   readonly log: Log;
-  /** Undefined where there is to be none. */
+  /** Undefined if this gateway has no store. */
   readonly open: OpenStore | undefined;
-  /** It is lost for good. */
+  /** Called when the store has failed permanently. */
   readonly onFailed: (error: StoreUnavailableError) => void;
-  readonly isEnding: () => boolean;
+  readonly isStopping: () => boolean;
 }
 
 export class StorePart implements Part {
   readonly #options: StorePartOptions;
-  /** Users; true if prepared. */
+  /** Users by their `prepare` function; true if it has completed. */
   readonly #users = new Map<PrepareStore, boolean>();
   readonly #lateListeners = new Set<() => void>();
   readonly #probe: DiskSpaceProbe;
@@ -59,12 +61,12 @@ export class StorePart implements Part {
     this.#probe = new DiskSpaceProbe(options.log, () => this.#opening);
   }
 
-  /** The disk is full: what is to be kept is refused. */
-  get hasNoRoom(): boolean {
+  /** True if the disk is full and writes are rejected. */
+  get isDiskFull(): boolean {
     return this.#isMissing || this.#probe.isFull;
   }
 
-  /** Rejects with StoreUnavailableError, and the next to ask tries again. */
+  /** Rejects with StoreUnavailableError; the next call retries. */
   async open(prepare: PrepareStore = async () => {}): Promise<Store> {
     if (this.#isDrained) throw new StoppedError('the gateway is stopping; its store is closed');
     if (!this.#users.has(prepare)) this.#users.set(prepare, false);
@@ -80,7 +82,7 @@ export class StorePart implements Part {
   }
 
   /** Calls `listener` when the store opens late because the disk was full. */
-  whenThereLate(listener: () => void): void {
+  onLateOpen(listener: () => void): void {
     this.#lateListeners.add(listener);
   }
 
@@ -92,16 +94,16 @@ export class StorePart implements Part {
   }
 
   async #open(): Promise<Store> {
-    const { open, config, log, onFailed, isEnding } = this.#options;
+    const { open, config, log, onFailed, isStopping } = this.#options;
     try {
-      if (open === undefined) throw new StoreUnavailableError('this gateway was made without a store');
+      if (open === undefined) throw new StoreUnavailableError('this gateway has no store');
       return await open(config, {
         log,
         prepare: (store) => this.#prepare(store),
-        onThere: (isThere) => this.#onThere(isThere),
-        onRefusedFull: (error) => this.#probe.refused(error),
+        onAvailable: (isAvailable) => this.#onAvailable(isAvailable),
+        onRefusedFull: (error) => this.#probe.start(error),
         onFailed,
-        isEnding,
+        isStopping,
       });
     } catch (error) {
       this.#opening = undefined;
@@ -118,8 +120,8 @@ export class StorePart implements Part {
     this.#users.set(prepare, true);
   }
 
-  #onThere(isThere: boolean): void {
-    this.#isMissing = !isThere;
-    if (isThere) for (const listener of this.#lateListeners) listener();
+  #onAvailable(isAvailable: boolean): void {
+    this.#isMissing = !isAvailable;
+    if (isAvailable) for (const listener of this.#lateListeners) listener();
   }
 }

@@ -1,31 +1,37 @@
-// Where accepted events live until they are handled: mailboxes by key, their events in order, snapshots, timers, leases,
-// and the record of every delivery. One interface, so that an engine can be exchanged; the conformance suite in
-// test/fixtures/store/store-conformance.ts says in code what stands here in words. A promise resolves after a durable commit only.
+// Store contract. Events are appended to a mailbox (one per key), claimed in order, and committed with an
+// outcome. A claim is a lease on a mailbox, identified by its fence, a number. The store also has snapshots,
+// timers, leases, schedule ticks, journals, approvals and delivery records (one per event). The conformance
+// suite in test/fixtures/store/ checks every engine. The promise of a change resolves when the change is
+// durable.
 //
-// S1   an event that `append` acknowledged is found again after kill -9 of the process, and after power loss as far
-//      as the disk tells the truth.
-// S2   the same id twice within the retention is one event; only one that had died runs again, unless it says that it may not.
-// S3   at most one unexpired claim per key; fences of a key only grow; a commit with an old fence changes nothing. A claim
-//      that ran out is lost only when another one is given.
-// S4   events of one key are claimed in the order of `seq`, each when the one before is out of the way.
-// S5   what one commit says happens together or not at all: the event's outcome, snapshot, emitted events, timers.
-// S6   a lease's epoch grows at each change of owner.
-// S7   one (name, instant) ticks once, unless that is forgotten.
-// S8   the engine's clock decides what is due or expired.
-// S9   `append` never waits for a handler; a store that is full or cannot write refuses, and acknowledges nothing. What a
-//      commit emits is never refused for want of room: the event it comes from would stay for ever.
-// S10  `wake` may come late, twice or not at all without effect beyond delay.
-// S11  an event that ran when the process ended waits for a pause, which begins anew at each start, and then for those that are
-//      suspected as it is; that it ran is an attempt, and a crash. What has ended the process too often is still given a
-//      few times, to be given up; what ends it in that as well is dead.
-// S12  a checkpoint is kept: the event goes on under its claim, and each later attempt begins with what it kept. One that had
-//      died and comes again begins without that, but with its journal.
-// S13  an event that is parked has no claim and no attempt until the first event of its key that wakes by its name is there,
-//      before or after the park. That one never runs, and ends with it; it wakes one event, once.
-// S14  while a parked event holds its key nothing of the key runs, but what wakes it does so.
-// S15  rows of a journal are numbered without a gap, and never change; those of a lost claim are not among them. Only a
-//      replay drops them, and the sweep of their event.
-// S16  an approval is decided once. One whose event has ended, or begins anew, is not pending.
+// S1   An event acknowledged by `append` survives kill -9 of the process, and a power loss if the disk
+//      honours fsync.
+// S2   Within the retention time an id identifies a single event. A repeated append has no effect, except
+//      that a dead event is requeued ("revived") unless it has `isOnce`.
+// S3   A key never has two unexpired claims. Fences of a key only increase; a commit with an old fence
+//      changes nothing. An expired claim stays usable until another claim replaces it.
+// S4   Events of a key are claimed in `seq` order, each only when the previous event is settled.
+// S5   A commit is atomic: outcome, snapshot, emitted events and timers.
+// S6   The epoch of a lease increases with every change of owner.
+// S7   A schedule ticks once per point in time, unless `forgetTicks` removes the tick.
+// S8   The engine's clock decides due times and expiry.
+// S9   `append` does not depend on handlers. A store that is full or not writable rejects the call and
+//      acknowledges nothing. Events emitted by a commit bypass the capacity limit; otherwise their source
+//      event could never complete.
+// S10  `wake` is a hint: a late, duplicate or missing call only causes delay.
+// S11  A crash of the process counts as one attempt and one crash of each running event; these events are
+//      then suspects. A suspect is retried only when a pause has passed, which restarts with each process,
+//      and if few other suspects run (machines/crashes.ts). At the crash limit the event becomes dead, with a
+//      notice to the sender; if that step crashes the process, too, the store marks the event as dead.
+// S12  A checkpoint is durable: the event continues under its claim, and later attempts start from the saved
+//      state. A revived event starts without saved state, but with its journal.
+// S13  A parked event has no claim and no attempt. Its waker is the first event of the key that wakes its
+//      name, appended before or after the parking. A waker never runs: it is done when it has woken the
+//      event, and it wakes a single event.
+// S14  A parked event can block its key: then no event of the key runs, and wakers still wake it.
+// S15  Journal steps are numbered without gaps and immutable. Steps of a lost claim are not stored. Steps are
+//      removed only by a replay, or by the sweep that deletes the event.
+// S16  An approval is decided once. It is not pending if its event has finished or restarted.
 
 import type {
   ApprovalFilter,
@@ -48,50 +54,53 @@ import type { Run, RunFilter, RunNote, RunPage, Step } from './run.ts';
 
 export interface AppendOptions {
   /**
-   * Claims at once what comes to a mailbox with nothing unfinished in it, for so long: that saves the way of a `claim`. A
-   * store may leave it to the next one.
+   * Claims an event that arrives at an idle mailbox immediately, for this duration, which saves a `claim`
+   * call. An engine need not do so; the next `claim` then returns the event.
    */
   readonly claimMs?: number | undefined;
 }
 
-export interface Appended {
+export interface AppendOutcome {
   readonly id: string;
-  /** `revived`: the same delivery was dead, and runs again. */
+  /** `revived`: the event was dead and is requeued. */
   readonly outcome: 'new' | 'duplicate' | 'revived';
   readonly state: DeliveryState;
-  /** As `claim` would have given it: only with `claimMs`, and then for a new event only. */
+  /** Claim of a new event; only with `claimMs`. */
   readonly turn?: Turn | undefined;
 }
 
-/** A claim on a mailbox. */
+/** Claim on a mailbox. */
 export interface TurnRef {
   readonly key: string;
   readonly fence: number;
 }
 
-/** One event to be handled, by whoever holds the claim, before any other of its key. */
+/** Event to handle under a claim. No other event of the key runs meanwhile. */
 export interface Turn extends TurnRef {
   readonly event: StoredEvent;
-  /** What the last turn of this key left behind. */
+  /** Snapshot saved by the previous event of this key. */
   readonly snapshot: string | undefined;
 }
 
 export interface NewTimer {
-  /** Unique within the key; the same id again moves it. */
+  /** Unique within the key; the same id replaces the timer. */
   readonly id: string;
   readonly inMs: number;
-  /** Appended to its key when due; its id must be new each time. */
+  /** Appended to its key when due. Each timer needs an event with a new id. */
   readonly event: NewEvent;
 }
 
 export interface TurnResult extends TurnRef {
   readonly seq: number;
   /**
-   * `retrying`, `deferred`, `held` and `queued` leave the event first in its mailbox; the latter three were no attempts:
-   * `queued` gives back what was not tried to its end, or with `heldBy` what has to wait until that lets it go; `deferred` is
-   * what could not begin yet, and `retrying` until then. After `checkpoint` the turn goes on, with all attempts before it
-   * but for one that keeps the same as the last; `parked` takes the event out of the way until `parkedOn` is woken. The
-   * others are final.
+   * `done`, `ignored` and `dead` are final. With `retrying`, `deferred`, `held` and `queued` the event stays
+   * first in its mailbox; only `retrying` counts as an attempt.
+   * - `retrying`: the attempt failed; the event is retried after `retryInMs`.
+   * - `deferred`: the event could not start yet; it has the state `retrying` for `retryInMs`.
+   * - `held`: blocked until the trigger `heldBy` is resumed.
+   * - `queued`: the attempt is undone; with `heldBy` the event is blocked until that name is released.
+   * - `checkpoint`: the run continues, with a new attempt count if the saved state changed.
+   * - `parked`: suspends the event until `parkedOn` is woken; later events of the key may run.
    */
   readonly outcome:
     | 'done'
@@ -103,56 +112,64 @@ export interface TurnResult extends TurnRef {
     | 'queued'
     | 'checkpoint'
     | 'parked';
-  /** With `checkpoint` and `parked`: what is kept for the next attempt. Undefined leaves it as it is, null removes it. */
+  /**
+   * Saved state for the next attempt (`checkpoint`, `parked`). Undefined keeps the state, null removes it.
+   */
   readonly state?: string | null | undefined;
-  /** With `parked`: the name that wakes it, unique among what waits in its key. */
+  /** Name that wakes a `parked` event, unique among the waiting events of the key. */
   readonly parkedOn?: string | undefined;
-  /** With `parked`: nothing else of the key runs meanwhile. */
+  /** True to block the key while the event is `parked`. */
   readonly holdsKey?: boolean | undefined;
-  /** With `retrying` and `deferred`: the pause. */
+  /** Delay of `retrying` and `deferred`. */
   readonly retryInMs?: number | undefined;
-  /** With `deferred`: what the event is to say at its next turn. Where nothing was done that is what it said. */
+  /**
+   * Value of `wasClaimed` in the next attempt of a `deferred` event. If this attempt had no effect, callers
+   * pass the current value.
+   */
   readonly wasClaimed?: boolean | undefined;
-  /** With `held` the trigger whose resumption lets it go on, with `queued` another name that is to be released. */
+  /** Name for `release`: for `held` the paused trigger, for `queued` a group without free slots. */
   readonly heldBy?: string | undefined;
-  /** For the record: which trigger took it, why it ended so, what was answered. Bounded by the store. */
+  /** Trigger, reason and answer for the delivery record. The store truncates long texts. */
   readonly trigger?: string | undefined;
   readonly note?: string | undefined;
   readonly answer?: string | undefined;
-  /** Who answered, for the log alone: it is not stored. */
+  /** Author of the answer, for the log only; not stored. */
   readonly by?: string | undefined;
-  /** What a platform calls the message that was sent: an edit of it finds it so. Undefined leaves the one that is there. */
+  /** The platform's id of the sent message, for later edits. Undefined leaves the stored id unchanged. */
   readonly receipt?: string | undefined;
-  /** Undefined leaves the snapshot as it is, null removes it. */
+  /** Undefined leaves the snapshot unchanged, null removes it. */
   readonly snapshot?: string | null | undefined;
   readonly emit?: readonly NewEvent[] | undefined;
   readonly timers?: readonly NewTimer[] | undefined;
   readonly cancelTimers?: readonly string[] | undefined;
-  /** Rows for the journal of the event, JSON text each. */
+  /** Rows to add to the event's journal, each a JSON text. */
   readonly steps?: readonly string[] | undefined;
-  /** What lists show of the event as a run, from now on; what has rows has to have been given one. */
+  /** Summary for run lists. Required for an event with a journal. */
   readonly run?: RunNote | undefined;
-  /** With `checkpoint` and `parked`: approvals that are pending from now on, until somebody decides or the event ends. */
+  /** Approvals to open with `checkpoint` or `parked`. */
   readonly asks?: readonly NewApproval[] | undefined;
-  /** Gives the claim back although more may wait: the gateway is stopping. */
+  /** Releases the claim despite further events, because the gateway is stopping. */
   readonly isLast?: boolean | undefined;
 }
 
 export interface Committed {
-  /** False: the claim had been lost, and nothing of the result was taken. */
+  /** False if the claim was lost; the result was not stored. */
   readonly isCurrent: boolean;
-  /** The next event of the key, under the same claim. Undefined: the claim is over, and what is left is claimed anew. */
+  /**
+   * Next event of the key, under the same claim. Undefined if the claim was released; remaining events need a
+   * new claim.
+   */
   readonly next: StoredEvent | undefined;
-  /** After a checkpoint: as which attempt the turn goes on. */
+  /** Attempt number after a checkpoint. */
   readonly attempt?: number | undefined;
 }
 
-/** How far an event has come. */
-export interface Standing {
+/** Processing status of an event. */
+export interface EventStatus {
   readonly id: string;
   readonly state: DeliveryState;
   readonly attempts: number;
-  /** Rows of its journal. */
+  /** Number of journal steps. */
   readonly steps: number;
 }
 
@@ -165,7 +182,7 @@ export interface Owner extends Lease {
   readonly address: string;
 }
 
-export interface Versioned {
+export interface VersionedValue {
   readonly value: string;
   readonly version: number;
 }
@@ -177,91 +194,108 @@ export interface PutOptions {
 }
 
 export interface Store {
-  /** The nodes that work on it; undefined where no other can. */
+  /** Cluster of nodes that share the store; undefined for a single-process engine. */
   readonly cluster?: Cluster | undefined;
-  /** Epoch ms by the clock that decides what is due, where that is another machine's; undefined where it is this one's. */
-  now?(): number;
-  /** All or none. Throws OverloadedError beyond the bound of events that wait, StoreUnavailableError when it cannot write. */
-  append(events: readonly NewEvent[], options?: AppendOptions): Promise<readonly Appended[]>;
   /**
-   * Claims up to `max` mailboxes with an event that is due, those that have been due longest first, and fewer when their
-   * bodies are large; with `keyPrefix` of those only whose keys begin so. Timers that are due become events here.
+   * Returns the engine's time, epoch milliseconds. Undefined if the engine uses the clock of this machine.
+   */
+  now?(): number;
+  /**
+   * Appends all events or none. Throws OverloadedError if too many events wait, StoreUnavailableError if the
+   * store cannot write.
+   */
+  append(events: readonly NewEvent[], options?: AppendOptions): Promise<readonly AppendOutcome[]>;
+  /**
+   * Claims up to `max` mailboxes whose first event is due, longest due first; fewer if the bodies are large.
+   * `keyPrefix` restricts the keys. Also appends the events of due timers.
    */
   claim(max: number, leaseMs: number, keyPrefix?: string): Promise<readonly Turn[]>;
-  /** Prolongs claims from now on; gives those that are still held. `commit` prolongs one with `next` by the same time. */
+  /**
+   * Extends claims, and returns the claims that are still valid. A commit that returns `next` also extends
+   * its claim.
+   */
   renew(turns: readonly TurnRef[], leaseMs: number): Promise<readonly TurnRef[]>;
-  /** One transaction each (S5); several may share one write to disk. */
+  /** Commits each result in a separate transaction (S5); several may share one disk write. */
   commit(results: readonly TurnResult[]): Promise<readonly Committed[]>;
 
-  /** Takes or prolongs a lease; undefined while another node holds it. From another address it is taken anew. */
+  /** Acquires or renews a lease; undefined if another node owns it. A changed address starts a new epoch. */
   lease(name: string, node: string, address: string, ttlMs: number): Promise<Lease | undefined>;
   owner(name: string): Promise<Owner | undefined>;
 
-  /** Notes that `name` ticked at `at` (epoch ms) and appends the event, unless it had ticked then already. */
+  /** Records a tick of `name` at `at` (epoch ms) and appends the event. Returns false if that tick exists. */
   tick(name: string, at: number, event: NewEvent): Promise<boolean>;
   lastTick(name: string): Promise<number | undefined>;
   /**
-   * As if the name had never ticked, or with `after` (epoch ms) not later than that: for one that nobody will use again, or
-   * whose clock was set back. What its ticks appended stays.
+   * Removes all ticks of the name, or with `after` (epoch ms) only later ticks. For unused names, and for a
+   * clock that moved backwards. Events appended by the ticks stay.
    */
   forgetTicks(name: string, after?: number): Promise<void>;
 
-  /** Gives false when a condition did not hold. */
+  /** Returns false if a condition in the options fails. */
   put(space: string, key: string, value: string, options?: PutOptions): Promise<boolean>;
-  get(space: string, key: string): Promise<Versioned | undefined>;
+  get(space: string, key: string): Promise<VersionedValue | undefined>;
   delete(space: string, key: string): Promise<void>;
   keys(space: string): Promise<readonly string[]>;
 
-  /** Of those that are known, in any order; undefined where no other node handles events. */
-  standings?(ids: readonly string[]): Promise<readonly Standing[]>;
+  /** Returns the status of known ids, unordered. Undefined for a single-process engine. */
+  statuses?(ids: readonly string[]): Promise<readonly EventStatus[]>;
 
-  /** The newest first, up to `limit`, however many records have to be looked at for that. */
+  /** Returns up to `limit` deliveries, newest first, scanning as many records as necessary. */
   deliveries(filter: DeliveryFilter): Promise<readonly Delivery[]>;
-  /** The same of a bounded number of records: there may be fewer than `limit`, or none, and yet more beyond. */
+  /**
+   * Like `deliveries`, but scans a limited number of records: a page can be short or empty even if more pages
+   * follow.
+   */
   deliveryPage(filter: DeliveryFilter): Promise<DeliveryPage>;
   delivery(
     id: string,
   ): Promise<(Delivery & { readonly meta: string; readonly body: Uint8Array }) | undefined>;
   /**
-   * Has a delivery that is done, dead, ignored or waiting run again from its beginning, in its old place and with all its
-   * attempts before it; false for any other. What it emitted before keeps its ids, and is not emitted twice. With `keepsJournal`
-   * it goes on where it was instead: what was kept of it, its journal and what it waits to be approved stay.
+   * Restarts a delivery that is done, dead, ignored or waiting, at its old position, with a new attempt
+   * count. Returns false for any other delivery. Events that it already emitted are duplicates and have no
+   * effect. With `keepsJournal` it continues with its saved state, journal and pending approvals.
    */
   requeue(id: string, options?: { readonly keepsJournal?: boolean }): Promise<boolean>;
-  /** The rows of its journal after the first `after`, as many as fit into some megabytes; none for one without. */
+  /**
+   * Returns journal steps with a number above `after`, limited to a few megabytes; empty without a journal.
+   */
   steps(id: string, after?: number): Promise<readonly Step[]>;
-  /** Of a bounded number of records: there may be fewer than `limit`, or none, and yet more beyond. */
+  /** Scans a limited number of records, like `deliveryPage`. */
   runs(filter: RunFilter): Promise<RunPage>;
   run(id: string): Promise<Run | undefined>;
-  /** The newest first. */
+  /** Newest first. */
   approvals(filter: ApprovalFilter): Promise<readonly StoredApproval[]>;
   approval(id: string): Promise<StoredApproval | undefined>;
-  /** The first decision counts. Undefined for one that is not known. */
+  /** Records the first decision; later decisions have no effect. Undefined if unknown. */
   decide(id: string, decision: NewDecision): Promise<DecidedApproval | undefined>;
   /**
-   * What is done with that receipt, in a key that begins so, has not arrived: it is dead, with the note. One that is not done any
-   * more stays as it is. Gives the ids of those that have the receipt, undefined where nothing has it.
+   * Marks the done deliveries with these receipts as dead, with the note; deliveries in other states stay
+   * unchanged. `keyPrefix` restricts the keys. Returns the id per receipt, undefined if unknown.
    */
   undeliver(keyPrefix: string, messages: readonly Undelivered[]): Promise<readonly (string | undefined)[]>;
-  /** The newest that has that receipt in a key that begins so, by its id; undefined where nothing has it. */
+  /** Returns the id of the newest delivery with this receipt; undefined if there is none. */
   withReceipt(keyPrefix: string, receipt: string): Promise<string | undefined>;
   /**
-   * Ends a delivery that waits for anything, is held or dead as `ignored`; false for any other. What is to happen with it happens
-   * together with it, but nothing for one that was dead: that has had its end.
+   * Marks a `queued`, `retrying`, `held`, `waiting` or `dead` delivery as `ignored`. Returns false for any
+   * other delivery. The effects are part of the same transaction; a dead delivery has none, because it
+   * already finished.
    */
   discard(id: string, note: string, effects?: Pick<TurnResult, 'emit' | 'cancelTimers'>): Promise<boolean>;
   /**
-   * Lets go on what was held by that name; with `max` so many events at most, those that were accepted first. Gives how many
-   * mailboxes held something so, first in them or not, claimed or not.
+   * Releases the first `max` events of the holder `heldBy`: a trigger or another name. Returns the number of
+   * affected mailboxes.
    */
   release(heldBy: string, max?: number): Promise<number>;
-  /** The names by which anything is held. */
+  /** Returns the names of all holders. */
   holders(): Promise<readonly string[]>;
   counts(): Promise<DeliveryCounts>;
 
-  /** Calls `onWake` when there may be something to claim. Gives the way to stop that. */
+  /** Adds a listener, called when events can possibly be claimed. Returns a function that removes it. */
   wake(onWake: () => void): () => void;
-  /** Removes what is beyond its time: records of ended deliveries, values, leases, ticks but the last. Gives how many rows. */
+  /**
+   * Deletes expired rows: records of finished deliveries, values, leases, and ticks except the last tick per
+   * name. Returns the number of rows.
+   */
   sweep(): Promise<number>;
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 // Rows and statements of the timer table, shared by SQLite and PostgreSQL.
 
-import { storable } from './record-texts.ts';
+import { toStorableText } from './record-texts.ts';
 import type { NewTimer } from './store.ts';
 
 /** Inserts or replaces a timer. */
@@ -13,7 +13,7 @@ export const setTimer = `INSERT INTO timer (owner, name, due, id, key, meta, tra
 export function timerValues(owner: string, timer: NewTimer, now: number) {
   const { id, key, meta, trace, body, kind, wakes } = timer.event;
   const due = now + Math.max(0, Math.ceil(timer.inMs));
-  const texts = [id, key, meta, trace].map(storable);
-  const envelope = [kind, wakes].map((word) => (word === undefined ? null : storable(word)));
-  return [owner, storable(timer.id), due, ...texts, Buffer.from(body), ...envelope];
+  const texts = [id, key, meta, trace].map(toStorableText);
+  const envelope = [kind, wakes].map((word) => (word === undefined ? null : toStorableText(word)));
+  return [owner, toStorableText(timer.id), due, ...texts, Buffer.from(body), ...envelope];
 }

@@ -1,13 +1,13 @@
-// Processor time that a call takes in what stands between client and server.
+// Processor time per call of the process between client and server.
 
 import { interleave } from '../interleave.mjs';
 import { ownTargets, rivals } from '../targets.mjs';
 
 export const name = 'call-cost';
 export const title = 'Processor time per call';
-export const about = `User and system time of the process between client and server, from \`/proc\`, over a run of the same calls,
-divided by their number. The time of the upstream and of the load generator is not in it. The fewer connections, the fewer
-calls share a turn of the event loop and a system call.`;
+export const about = `User and system time of the process between client and server, from \`/proc\`, divided by the number of calls.
+The time of the upstream and of the load generator is excluded. With more connections, more calls share a turn
+of the event loop and a system call.`;
 
 export async function* run(bench) {
   const targets = await Promise.all([ownTargets(bench), rivals(bench)]);

@@ -1,5 +1,5 @@
-// What several gateways on one PostgreSQL take, beside PostgreSQL itself and beside one gateway on its file; and what it costs that a call
-// comes to a node which does not have its session.
+// Throughput of several gateways on one PostgreSQL, compared with PostgreSQL itself and with a gateway on
+// SQLite; and the cost of a call that a node forwards to the node of the session.
 
 import { strictEqual } from 'node:assert';
 import { randomBytes } from 'node:crypto';
@@ -27,20 +27,23 @@ const PATH = '/webhook/repohost';
 
 export const name = 'cluster';
 export const title = 'Several gateways on one PostgreSQL';
-export const about = `The events of "Signed events", posted by 64 and by 256 connections to one, two or three gateways on one PostgreSQL (as it comes,
-\`fsync\` on, on the same disk), spread over all of them and over 256 conversations; the rate is that of accepted events over the time until
-the last of them was handled. Beside it the same with one gateway on its SQLite file. The first row is \`pg\` with the same rows in the
-same tables and nothing around them: event, body and the row of the conversation inserted, 64 in a statement, then ended and taken away,
-four such groups at a time. The second one is the gateway's store in its place, with 256 calls under way: what it asks, holds and compares
-so that several nodes agree. The calls are small ones to an echo in a session, sent to the node that has the session and to the other one,
-after the other gateways have ended, and each way after two seconds of it that do not count.`;
+export const about = `The events of "Signed events", posted by 64 and by 256 connections to one, two or three gateways on one
+PostgreSQL (default settings, \`fsync\` on, same disk), spread over all gateways and over 256 conversations. The
+rate is computed as there. One gateway on SQLite is measured for comparison.
+
+- "Plain statements": \`pg\` with the same rows and tables and nothing else. Event, body and conversation are
+  inserted, 64 per statement, then ended and deleted; four groups at a time.
+- "The store on PostgreSQL, alone": the gateway's store instead, with 256 calls in flight and all checks for
+  several nodes.
+- Calls: small calls to an echo in a session, sent to the node of the session and to another node. The
+  gateways of the event rows stop before. Two seconds of warm-up are not counted.`;
 export const tables = ['events/s', 'p99', 'call p50'];
 export const goals = [
   { row: store, column: 'events/s at 256', against: plain, factor: 0.5, sense: 'at least' },
   { row: forwarded, column: 'call p50 at 1', against: direct, factor: 2.5, sense: 'at most' },
 ];
 
-/** With the latter as many events are under way as in the first row. */
+/** Numbers of connections. With 256, as many events are in flight as in `plain`. */
 const CONNECTIONS = [64, 256];
 const CONVERSATIONS = 256;
 
@@ -68,10 +71,10 @@ export async function* run(bench) {
           yield { round, row, ...sample };
       }
   }
-  // What rests beside them takes processor time as well.
+  // Idle gateways use processor time too.
   for (const [, nodes] of setups) for (const { stop } of nodes) await stop();
   const calls = await callers(bench, await postgres.newDatabase());
-  // Neither way is new when it is measured.
+  // Warms up both paths.
   for (const [, target] of calls) await target.p50Ms(1);
   for (let round = 1; round <= bench.rounds; round += 1)
     for (const connections of bench.isSmoke ? [1] : [1, 16])
@@ -83,11 +86,11 @@ export async function* run(bench) {
   await postgres.stop();
 }
 
-/** With `shared` on that database, under a name of its own. */
+/** Starts a gateway on SQLite, or as node `shared.name` on the database `shared.url`. */
 function handling(bench, shared) {
   const trigger = {
     type: 'RepoHost',
-    // The bodies were signed before, and come again and again.
+    // The signed bodies are sent repeatedly.
     config: { webhook_secret: `\${WEBHOOK_SECRET}`, replay_window_seconds: 0 },
     commands: { 'issues.opened': { agent: 'nobody' } },
   };
@@ -96,13 +99,13 @@ function handling(bench, shared) {
   return startHandling(bench, trigger, { config });
 }
 
-/** Each node has its part of the connections, and all begin at the same time. */
+/** Loads all nodes concurrently, with equal shares of the connections. */
 async function eventsTo(bench, nodes, events, connections, prefix) {
-  const before = await handledBy(nodes);
+  const before = await handledCount(nodes);
   const numberedFor = (at) => ({ header: 'X-GitHub-Delivery', prefix: `${prefix}-${at}-` });
   if (bench.isSmoke) {
     for (const [at, { url }] of nodes.entries()) await postSome(`${url}${PATH}`, events, numberedFor(at));
-    await settled(nodes, before + nodes.length * events.length);
+    await waitUntilHandled(nodes, before + nodes.length * events.length);
     return [{ column: `events/s at ${connections}`, value: nodes.length * events.length, unit: 'events' }];
   }
   const startedAt = performance.now();
@@ -119,7 +122,7 @@ async function eventsTo(bench, nodes, events, connections, prefix) {
   const accepted = loads.reduce((sum, { calls }) => sum + calls, 0);
   const failed = loads.reduce((sum, { errors }) => sum + errors, 0);
   if (failed > 0) throw new Error(`${failed} events failed`);
-  await settled(nodes, before + accepted);
+  await waitUntilHandled(nodes, before + accepted);
   const seconds = (performance.now() - startedAt) / 1000 - START_SECONDS;
   return [
     { column: `events/s at ${connections}`, value: accepted / seconds, unit: 'events/s' },
@@ -127,27 +130,30 @@ async function eventsTo(bench, nodes, events, connections, prefix) {
   ];
 }
 
-/** wrk takes about this long to start and to end. */
+/** Approximate time that wrk needs to start and exit. */
 const START_SECONDS = 0.05;
 
-async function handledBy(nodes) {
+async function handledCount(nodes) {
   const triggers = await Promise.all(nodes.map(({ url }) => triggerOf(url)));
   return triggers.reduce((sum, { handled }) => sum + handled, 0);
 }
 
-/** Whichever node has handled them. What comes after that is of requests that were given up by the generator. */
-async function settled(nodes, count) {
-  await eventually(async () => (await handledBy(nodes)) >= count);
+/**
+ * Waits until the nodes have handled `count` events, and until the number is stable: the load generator
+ * aborts the last requests, and the nodes handle them too.
+ */
+async function waitUntilHandled(nodes, count) {
+  await eventually(async () => (await handledCount(nodes)) >= count);
   let last = -1;
   await eventually(async () => {
-    const now = await handledBy(nodes);
+    const now = await handledCount(nodes);
     const isSame = now === last;
     last = now;
     return isSame;
   });
 }
 
-/** What a program of its own does on the tables of the build's checkout. */
+/** Runs a separate program on a new database, and returns the rate that it prints. */
 async function rateOf(bench, postgres, name) {
   const program = join(import.meta.dirname, '..', name);
   const seconds = bench.isSmoke ? 0.1 : bench.seconds;
@@ -155,7 +161,7 @@ async function rateOf(bench, postgres, name) {
   const started = startProcess(bench.makeFolder(), process.execPath, args);
   await started.exited;
   const [, rate] = /^rate: (.*)$/m.exec(started.log()) ?? [];
-  if (rate === undefined) throw new Error(`${name} gave no rate:\n${started.log()}`);
+  if (rate === undefined) throw new Error(`${name} printed no rate:\n${started.log()}`);
   return Number(rate);
 }
 
@@ -170,7 +176,7 @@ async function postSome(url, events, { header, prefix }) {
   }
 }
 
-/** Two nodes that know each other, and one session, at the first of them. */
+/** Starts two nodes of a cluster and opens a session on the first. */
 async function callers(bench, url) {
   const secret = randomBytes(24).toString('hex');
   const node = async (name) => {
@@ -182,7 +188,7 @@ async function callers(bench, url) {
   const stop = () => Promise.all([one.stop(), two.stop()]);
   const headers = await openSession(`${one.url}/mcp/echo`);
   const bodies = Array.from({ length: 1_000 }, (_, n) => legacyCall(n));
-  // It knows of the other one by its next renewal.
+  // The second node discovers the first when it renews its lease.
   await eventually(async () => (await call(`${two.url}/mcp/echo`, headers, bodies[0])).ok);
   const target = ({ url: at }) => ({
     stop,

@@ -1,4 +1,4 @@
-// What it costs to take a signed event: verified, durable, answered, and handled.
+// Cost of a signed event: verification, durable storage, response and handling.
 
 import { strictEqual } from 'node:assert';
 import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
@@ -18,13 +18,16 @@ const PATH = '/webhook/repohost';
 
 export const name = 'events';
 export const title = 'Signed events, accepted durably and handled';
-export const about = `Events of a repository host (\`issues.opened\`, about 1 KB, HMAC-SHA256) posted by 1, 16 and 64 connections, spread over
-256 conversations. The gateway answers when an event is on disk; its handler is a scripted agent that answers nothing, and all of
-that runs beside: the rate is that of accepted events over the time until the last of them was handled. Probot verifies
-the same events and calls an app that does nothing, after its answer; it keeps nothing. The row below it is the gateway's HTTP
-server with the signature and the parsing only: what no gateway on it can exceed. The next is the store's thread with nothing
-around it, fed with such events so that it is never idle. The disk's row appends 1 KB to a file and waits for \`fdatasync\`, one
-after the other. Before the load and after it the deliveries are counted: each that was answered must be there once, and done.`;
+export const about = `Events of a repository host (\`issues.opened\`, about 1 KB, HMAC-SHA256), posted by 1, 16 and 64 connections and
+spread over 256 conversations. The gateway responds when an event is on disk. The handler is a scripted agent
+without an answer. The rate is the number of accepted events, divided by the time until the last is handled.
+
+- Probot verifies the same events and calls an app that does nothing, after its response. It stores nothing.
+- "Verified and answered, nothing else": the gateway's HTTP server with signature check and parsing only. No
+  gateway on this server can be faster.
+- "The store alone": the store's thread without the gateway, always busy with such events.
+- "Write and fdatasync": appends 1 KB to a file and waits for \`fdatasync\`, in sequence.
+- Deliveries are counted before and after the load: each acknowledged event must exist once, and be done.`;
 export const goals = [
   { row: ours, column: 'events/s at 64', limit: 10_000, unit: 'events/s', sense: 'at least' },
   { row: ours, column: 'p99 at 64, ms', limit: 20, unit: 'ms', sense: 'at most' },
@@ -38,7 +41,7 @@ export async function* run(bench) {
   const events = signedEvents(bench.isSmoke ? 4 : CONVERSATIONS);
   const gateway = await startHandling(bench, {
     type: 'RepoHost',
-    // The bodies were signed before, and come again and again.
+    // The signed bodies are sent repeatedly.
     config: { webhook_secret: `\${WEBHOOK_SECRET}`, replay_window_seconds: 0 },
     commands: { 'issues.opened': { agent: 'nobody' } },
   });
@@ -57,7 +60,7 @@ export async function* run(bench) {
         const numbered = { header: 'X-GitHub-Delivery', prefix: `run-${process.pid}-${runs}-` };
         if (bench.isSmoke) {
           await postSome(`${target.url}${PATH}`, events, numbered);
-          await target.settled(events.length);
+          await target.whenHandled(events.length);
           yield { round, row, column: 'events', value: events.length, unit: 'events' };
           continue;
         }
@@ -69,7 +72,7 @@ export async function* run(bench) {
           numbered,
         });
         if (errors > 0) throw new Error(`${errors} events to ${row} failed`);
-        await target.settled(calls);
+        await target.whenHandled(calls);
         const seconds = (performance.now() - before) / 1000 - START_SECONDS;
         yield { round, row, column: `events/s at ${connections}`, value: calls / seconds, unit: 'events/s' };
         yield { round, row, column: `p50 at ${connections}, ms`, value: p50Ms, unit: 'ms' };
@@ -83,10 +86,10 @@ export async function* run(bench) {
   for (const [, target] of rows) await target.stop();
 }
 
-/** wrk takes about this long to start and to end. */
+/** Approximate time that wrk needs to start and exit. */
 const START_SECONDS = 0.05;
 
-/** A program of `bench` that takes events, and tells at `/handled` how many it has had. */
+/** Starts a program that accepts events and reports their number at `/handled`. */
 async function startPeer(bench, file) {
   const program = join(import.meta.dirname, '..', file);
   const started = startProcess(bench.makeFolder(), process.execPath, [program, secret], {
@@ -102,12 +105,12 @@ async function startPeer(bench, file) {
   return {
     url,
     stop: started.stop,
-    async settled(count) {
+    async whenHandled(count) {
       handled += count;
       await eventually(async () => {
-        const seen = Number(await (await fetch(`${url}/handled`)).text());
-        if (seen >= handled) handled = seen;
-        return seen >= handled;
+        const handledCount = Number(await (await fetch(`${url}/handled`)).text());
+        if (handledCount >= handled) handled = handledCount;
+        return handledCount >= handled;
       });
     },
   };
@@ -120,7 +123,7 @@ async function storeAlone(bench) {
   const started = startProcess(folder, process.execPath, args);
   await started.exited;
   const [, rate] = /^rate: (.*)$/m.exec(started.log()) ?? [];
-  if (rate === undefined) throw new Error(`the store alone gave no rate:\n${started.log()}`);
+  if (rate === undefined) throw new Error(`the store alone printed no rate:\n${started.log()}`);
   return Number(rate);
 }
 

@@ -1,4 +1,4 @@
-// What a step of a flow costs, by how many nodes the flow has and how many steps came before.
+// Cost of a flow step, by number of nodes and of previous steps.
 
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -6,18 +6,21 @@ import { build } from 'esbuild';
 
 export const name = 'flow-steps';
 export const title = 'Processor time per step of a flow';
-export const about = `Flows of 10, 30, 60 and 100 nodes, a Transform each, in a chain and with 8 side by side, in one process and without a
-disk. \`plan\` is what decides what comes next (machines/flow-run): a step is a node that begins and ends. \`all\` is a step with what is
-around it: conditions and templates evaluated, rows written and read back. \`shown\` is what a row costs whoever shows the run
-(actors/agents/runs/run-nodes.ts). The last rows are loops of one Transform, whose journals have 100, 500 and 1,000 rows: a turn
-costs the same however many came before. The code is that of the tree in which the build lies.`;
+export const about = `Flows of 10, 30, 60 and 100 Transform nodes, in a chain and 8 in parallel, in one process and without a disk.
+
+- \`plan\` is the selection of the next step (machines/flow-run); a step is a node that starts and ends.
+- \`all\` adds the rest of a step: evaluation of conditions and templates, writing and reading rows.
+- \`shown\` is the cost of a row for displaying the run (actors/agents/runs/node-progress.ts).
+- The last rows are loops of one Transform, with journals of 100, 500 and 1,000 rows: the cost of a turn does
+  not grow.
+- The code is that of the tree of the build.`;
 export const goals = [
   { row: '100 nodes in a chain', column: 'plan', limit: 500, unit: 'µs', sense: 'at most' },
   { row: '100 nodes, 8 wide', column: 'plan', limit: 500, unit: 'µs', sense: 'at most' },
 ];
 
 const SIZES = [10, 30, 60, 100];
-/** Each turn has three rows, the loop two. */
+/** Iterations per loop. Each iteration writes three rows to the journal, the loop itself two. */
 const TURNS = [33, 166, 333];
 
 export async function* run(bench) {
@@ -37,27 +40,26 @@ export async function* run(bench) {
       const row = `${size} nodes${shape.startsWith(',') ? '' : ' '}${shape}`;
       bench.progress(row);
       const graph = flowGraph(flow);
-      const plan = timed(repeats, () => planned(new FlowState(graph))) / size;
-      const whole =
-        (await timedRuns(repeats, () => carriedOut(new FlowHandler(flow, services(flow))))) / size;
+      const plan = timeOf(repeats, () => planAll(new FlowState(graph))) / size;
+      const total = (await timeOfRuns(repeats, () => runFlow(new FlowHandler(flow, services(flow))))) / size;
       yield { round: 1, row, column: 'plan', value: plan, unit: 'µs' };
-      yield { round: 1, row, column: 'all', value: whole, unit: 'µs' };
+      yield { round: 1, row, column: 'all', value: total, unit: 'µs' };
     }
   for (const turns of TURNS) {
     const row = `a loop of ${turns} turns, ${turns * 3 + 2} rows`;
     bench.progress(row);
     const flow = await read(loop(bench.isSmoke ? 2 : turns));
     const steps = [];
-    await carriedOut(new FlowHandler(flow, services(flow)), steps);
+    await runFlow(new FlowHandler(flow, services(flow)), steps);
     const rows = steps.map((text, at) => ({ at, text }));
     const show = () => {
       const nodes = new RunNodes(flow.definition, (text, most) => text.slice(0, most));
       for (const each of rows) nodes.add(each);
     };
     const times = Math.min(repeats, 20);
-    const value = (await timedRuns(times, () => carriedOut(new FlowHandler(flow, services(flow))))) / turns;
+    const value = (await timeOfRuns(times, () => runFlow(new FlowHandler(flow, services(flow))))) / turns;
     yield { round: 1, row, column: 'all', value, unit: 'µs' };
-    yield { round: 1, row, column: 'shown', value: timed(times, show) / rows.length, unit: 'µs' };
+    yield { round: 1, row, column: 'shown', value: timeOf(times, show) / rows.length, unit: 'µs' };
   }
 }
 
@@ -98,34 +100,35 @@ const loop = (turns) => ({
   ],
 });
 
-/** All nodes, each begun as soon as it may be. */
-function planned(state) {
+/** Plans the whole run: starts nodes as early as possible, and completes them immediately. */
+function planAll(state) {
   for (;;) {
     const { starts, end } = state.next();
     if (end !== undefined) return;
     for (const path of starts) state.apply({ kind: 'entered', in: path });
-    for (const path of state.working) state.apply({ kind: 'left', in: path, output: null, taken: takenAll });
+    for (const path of state.working)
+      state.apply({ kind: 'left', in: path, output: null, taken: allIndexes });
   }
 }
 
-const takenAll = Array.from({ length: 500 }, (_, place) => place);
+const allIndexes = Array.from({ length: 500 }, (_, index) => index);
 
 const services = (flow) => ({
   handlerOf: () => undefined,
   readDefinition: async () => flow,
 });
 
-async function carriedOut(handler, rows = []) {
+async function runFlow(handler, rows = []) {
   await handler.run(job, {
     signal: new AbortController().signal,
-    leftMs: 600_000,
+    remainingMs: 600_000,
     state: undefined,
     steps: async () => [],
     checkpoint: async (_, { steps }) => {
       rows.push(...steps);
     },
     progress() {},
-    retrying() {},
+    reportRetry() {},
   });
 }
 
@@ -134,8 +137,8 @@ const job = {
   event: { id: 'e', type: 'HTTP', name: undefined, context: {} },
 };
 
-/** Microseconds of one, the median of all. */
-function timed(repeats, work) {
+/** Returns the median duration of `work` in microseconds. */
+function timeOf(repeats, work) {
   const took = Array.from({ length: repeats }, () => {
     const before = performance.now();
     work();
@@ -144,7 +147,7 @@ function timed(repeats, work) {
   return median(took) * 1000;
 }
 
-async function timedRuns(repeats, work) {
+async function timeOfRuns(repeats, work) {
   const took = [];
   for (let n = 0; n < repeats; n += 1) {
     const before = performance.now();
@@ -156,15 +159,15 @@ async function timedRuns(repeats, work) {
 
 const median = (numbers) => numbers.sort((a, b) => a - b)[Math.floor(numbers.length / 2)];
 
-/** The flow engine of the tree in which the build lies, bundled by itself: it is measured without a gateway around it. */
+/** Bundles the flow engine of the build's working tree, to measure it without a gateway. */
 async function engine(bench) {
   const root = join(bench.dist, '..');
   const outfile = join(bench.makeFolder(), 'engine.mjs');
   const contents = [
     "export { FlowState } from './machines/flow-run/flow-state.ts';",
-    "export { flowGraph } from './actors/agents/flows/flow-graph.ts';",
-    "export { FlowHandler } from './actors/agents/flows/flow-handler.ts';",
-    "export { RunNodes } from './actors/agents/runs/run-nodes.ts';",
+    "export { flowGraph } from './actors/agents/flows/graph.ts';",
+    "export { FlowHandler } from './actors/agents/flows/handler.ts';",
+    "export { RunNodes } from './actors/agents/runs/node-progress.ts';",
     "export { flowDefinition } from './config/resources/definitions.ts';",
     "export { SecretValues } from './config/reader/secret-values.ts';",
   ].join('\n');

@@ -1,4 +1,4 @@
-// What it costs to be watched.
+// Cost of inspector pages: calls and server starts while clients watch the feed.
 
 import { ok } from 'node:assert';
 import { get } from 'node:http';
@@ -16,10 +16,12 @@ const watchers = [
 
 export const name = 'inspector';
 export const title = 'The inspector';
-export const about = `Calls at \`/rpc\` from 16 connections to a raw stdio echo, and starts and stops of a server in turn by
-\`POST /servers/:id/start\` and \`…/stop\`, while nobody, one, and ten watch \`/inspector/feed\`. 200 more servers stand in the
-tree. A call passes no machine, so that only the numbers once a second can cost it anything; a start and a stop are some dozen
-events. Each watcher must have seen the whole tree, and the server in each of its states.`;
+export const about = `Calls at \`/rpc\` from 16 connections to a raw stdio echo, and starts and stops of a server by
+\`POST /servers/:id/start\` and \`…/stop\`, while 0, 1 and 10 clients watch \`/inspector/feed\`. The tree has 200
+more servers.
+
+A call passes no machine, so only the numbers once a second can slow it. A start and a stop are about a dozen
+events. Each watcher must receive the whole tree, and the server in each of its states.`;
 export const compared = { against: 'not watched', columns: ['calls/s', 'starts and stops/s'] };
 
 export async function* run(bench) {
@@ -30,7 +32,7 @@ export async function* run(bench) {
   const bodies = Array.from({ length: 1000 }, (_, n) => legacyCall(n));
   const callOnce = async () => {
     const answer = await fetch(`${gateway.url}/rpc`, { method: 'POST', headers, body: bodies[0] });
-    ok(answer.ok, `a call was answered ${answer.status}`);
+    ok(answer.ok, `a call failed with status ${answer.status}`);
   };
   try {
     await callOnce();
@@ -56,21 +58,24 @@ export async function* run(bench) {
   }
 }
 
-/** Starts and stops a server for so long; gives how often it did in a second. */
+/** Starts and stops a server for `seconds`; returns the cycles per second. */
 async function cycle(url, seconds) {
   const startedAt = performance.now();
   let count = 0;
   do {
     for (const verb of ['start', 'stop']) {
       const answer = await fetch(`${url}/servers/cycled/${verb}`, { method: 'POST' });
-      ok(answer.ok, `${verb} was answered ${answer.status}: ${await answer.text()}`);
+      ok(answer.ok, `${verb} failed with status ${answer.status}: ${await answer.text()}`);
     }
     count += 1;
   } while (performance.now() - startedAt < seconds * 1000);
   return count / ((performance.now() - startedAt) / 1000);
 }
 
-/** Watches the feed, and remembers which states each actor was seen in. */
+/**
+ * Watches the feed and records the states of actors. `check(ids)` resolves when all expected states were
+ * seen.
+ */
 async function watch(url) {
   const states = new Map();
   const see = ({ name, state, steps = [] }) => {
@@ -91,7 +96,7 @@ async function watch(url) {
   const response = await new Promise((done, failed) => {
     get(`${url}/inspector/feed`, done).on('error', failed);
   });
-  ok(response.statusCode === 200, `the feed was answered ${response.statusCode}`);
+  ok(response.statusCode === 200, `the feed responded with ${response.statusCode}`);
   response.setEncoding('utf8').on('data', onChunk);
   response.on('error', () => {});
   return {

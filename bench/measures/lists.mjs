@@ -1,12 +1,12 @@
-// What it costs to list the tools of many servers.
+// Cost of listing the tools of many servers.
 
 import { deepStrictEqual, strictEqual } from 'node:assert';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { answerTo } from '../ask.mjs';
 import { startGateway } from '../gateway.mjs';
 import { load } from '../load.mjs';
 import { openSession } from '../messages.mjs';
+import { postForText } from '../post.mjs';
 import { startProcess, until } from '../processes.mjs';
 import { startListServers, toolOf, toolsEach } from '../upstreams/list-server.mjs';
 
@@ -15,12 +15,15 @@ const prepared = 'prepared buffer';
 
 export const name = 'lists';
 export const title = 'The list of all tools';
-export const about = `Answers per second to \`tools/list\` at \`/mcp\`, over 1 to 1,000 servers with ${toolsEach} tools of about 400 bytes each,
-at 1, 16 and 64 connections. A page of the list holds 1,000 tools, so that the list of 1,000 servers has ten; they are asked
-for in turn with the cursors that a client is given, each as often as any other. The lists were learnt by an earlier run of
-the gateway, whose state folder this one starts with: none of the servers runs, and none is started. The prepared buffer is
-a page of uWebSockets.js that looks the same bytes up by the body of the request. Every answer is compared with the tools
-the servers have, before the load and after it.`;
+export const about = `Responses per second to \`tools/list\` at \`/mcp\`, over 1 to 1,000 servers with ${toolsEach} tools of about 400
+bytes each, at 1, 16 and 64 connections.
+
+- A page holds 1,000 tools, so the list of 1,000 servers has ten pages. Each is requested equally often, with
+  the cursors that clients receive.
+- The lists come from the state folder of an earlier run. No server runs or is started.
+- The prepared buffer is a small program of uWebSockets.js that looks up the same bytes by the body of the
+  request.
+- Each response is compared with the tools of the servers, before and after the load.`;
 export const tables = ['at 1:', 'at 16:', 'at 64:'];
 export const compared = {
   against: prepared,
@@ -49,7 +52,8 @@ export async function* run(bench) {
   }
   for (const { rows, answers, stop } of setups) {
     for (const [, { url, headers, bodies }] of rows)
-      for (const [at, body] of bodies.entries()) strictEqual(await answerTo(url, headers, body), answers[at]);
+      for (const [at, body] of bodies.entries())
+        strictEqual(await postForText(url, headers, body), answers[at]);
     await stop();
   }
 }
@@ -65,9 +69,9 @@ async function rate(url, options) {
   return callsPerSecond;
 }
 
-/** A gateway that knows `size` servers, and the prepared buffer with its answers. */
+/** Starts a gateway with cached lists of `size` servers, and the prepared buffer with the same responses. */
 async function setUp(bench, size) {
-  bench.progress(`learns the lists of ${size}`);
+  bench.progress(`caching the lists of ${size} servers`);
   const folder = bench.makeFolder();
   const upstream = await startListServers();
   const ids = Array.from({ length: size }, (_, at) => `server-${at}`);
@@ -76,7 +80,7 @@ async function setUp(bench, size) {
   const learning = await startGateway(bench, options);
   await walk(learning, size);
   await learning.stop();
-  // From here on only what is known can be listed.
+  // From here on only cached lists are available.
   await upstream.stop();
 
   const gateway = await startGateway(bench, options);
@@ -103,7 +107,7 @@ async function setUp(bench, size) {
   };
 }
 
-/** Follows the cursors to the end, as clients do, and checks that every tool is there once, in order, and unchanged. */
+/** Follows all cursors and checks that every tool occurs once, in order and unchanged. */
 async function walk(gateway, size) {
   const url = `${gateway.url}/mcp`;
   const headers = await openSession(url);
@@ -115,7 +119,7 @@ async function walk(gateway, size) {
     const id = bodies.length + 1;
     const params = cursor === undefined ? {} : { params: { cursor } };
     const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/list', ...params });
-    const text = await answerTo(url, headers, body);
+    const text = await postForText(url, headers, body);
     const answer = JSON.parse(text);
     strictEqual(answer.id, id);
     bodies.push(body);

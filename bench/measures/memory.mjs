@@ -1,4 +1,4 @@
-// Whether the gateway keeps something of the calls that are over.
+// Checks that the gateway retains no memory of finished calls.
 
 import { check } from '../check.mjs';
 import { startGateway } from '../gateway.mjs';
@@ -13,9 +13,10 @@ const rows = ['gateway /rpc', 'gateway /mcp/:id'];
 
 export const name = 'memory';
 export const title = 'Memory over a million calls';
-export const about = `Heap in use after a forced collection, and resident memory at that moment: once the gateway is healthy, after at least
-100,000 calls and after at least 1,000,000, at 64 connections to a raw stdio echo. At \`/mcp/:id\` all calls are of one session.
-Each row is a gateway process of its own. One round, since what counts is a difference within a process.`;
+export const about = `Heap in use after a forced collection, and resident memory at that moment, at 64 connections to a raw stdio
+echo. Measured when the gateway is healthy, after at least 100,000 calls, and after at least 1,000,000. All
+calls at \`/mcp/:id\` use one session. Each row is a separate gateway process. One round is enough, because the
+result is a difference within a process.`;
 export const goals = rows.map((row) => ({ row, column: growth, limit: 2, unit: 'MB', sense: 'at most' }));
 
 const distinctCalls = 1000;
@@ -32,7 +33,7 @@ export async function* run(bench) {
     try {
       yield* both('start', await gateway.memory());
       const target = await targetAt(gateway, row);
-      const callUntil = bench.isSmoke ? checkedCalls(target) : loadedCalls(bench, target);
+      const callUntil = bench.isSmoke ? checkedCalls(target) : callsUnderLoad(bench, target);
       await callUntil(bench.isSmoke ? 200 : 100_000);
       const before = await gateway.memory();
       yield* both(early, before);
@@ -51,27 +52,30 @@ async function targetAt({ url }, row) {
   return { row, url: `${url}/mcp/echo`, headers: await openSession(`${url}/mcp/echo`) };
 }
 
-/** Runs of wrk until so many calls were made in all. */
-function loadedCalls(bench, { row, url, headers }) {
-  let made = 0;
+/** Returns a function that runs wrk until `total` calls were made. */
+function callsUnderLoad(bench, { row, url, headers }) {
+  let callCount = 0;
   let rate = 20_000;
-  return async (wanted) => {
-    while (made < wanted) {
-      bench.progress(`${row}: ${made.toLocaleString('en-US')} calls`);
-      const seconds = Math.min(10, Math.ceil((wanted - made) / rate));
+  return async (total) => {
+    while (callCount < total) {
+      bench.progress(`${row}: ${callCount.toLocaleString('en-US')} calls`);
+      const seconds = Math.min(10, Math.ceil((total - callCount) / rate));
       const { calls, errors } = await load(url, { connections: 64, seconds, headers, bodies });
       if (errors > 0) throw new Error(`${row}: ${errors} of ${calls} calls failed under load`);
-      if (calls === 0) throw new Error(`${row}: no call was answered`);
-      made += calls;
+      if (calls === 0) throw new Error(`${row}: no call succeeded`);
+      callCount += calls;
       rate = calls / seconds;
     }
   };
 }
 
-/** The same with every answer checked, and few calls. */
+/** Same for a smoke run: few calls, with checked responses. */
 function checkedCalls(target) {
-  let made = 0;
-  return async (wanted) => {
-    made += await check({ ...target, bodyOf: legacyCall }, { calls: wanted - made, atOnce: 64 });
+  let callCount = 0;
+  return async (total) => {
+    callCount += await check(
+      { ...target, bodyOf: legacyCall },
+      { calls: total - callCount, concurrency: 64 },
+    );
   };
 }

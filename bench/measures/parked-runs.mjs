@@ -1,4 +1,4 @@
-// What runs cost that wait: for people, or for a time.
+// Memory of parked runs: runs that wait for people or for a time, and exist only in the store.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startAgentGateway, startModel } from '../agents.mjs';
@@ -12,13 +12,19 @@ const withoutCompiler = ['--no-opt', '--no-sparkplug', '--no-maglev', '--no-flus
 
 export const name = 'parked-runs';
 export const title = 'Memory per parked run';
-export const about = `Runs that wait a day, each in a conversation of its own: of an agent with a model whose only call of a tool somebody has to
-approve, and of a script with \`wait_ms\`. Heap in use after a forced collection, and resident memory at that moment, each after ten
-seconds of rest: of a gateway without any, after a start of it; after 100 that have ended and 100 that wait; after 1,000 more that have ended,
-which is what runs leave whether they waited or not; and after 1,000 more that wait. Then of the next process over the same store, when it has them
-all again. "Ended" and "wait" are what these thousands added, "wait after a restart" is what 1,100 that wait add to a start. V8 compiles nothing
-here (\`${withoutCompiler.join(' ')}\`): what it compiles on the way would be counted with the runs. Of resident memory the
-store's thread has pages of its file, up to 32 MB, and V8 its young generation. What remains of a parked run is in the store: no place, no attempt, no actor.`;
+export const about = `Runs that wait for a day, each in a separate conversation: an agent with a model whose only tool call needs an
+approval, and a script with \`wait_ms\`. Heap in use after a forced collection, and resident memory at that
+moment, after ten seconds of rest:
+
+1. a new gateway without runs;
+2. after 100 runs that ended and 100 that wait;
+3. after 1,000 more that ended ("ended");
+4. after 1,000 more that wait ("wait");
+5. the next process on the same store, minus a start without runs ("wait after a restart", 1,100 runs).
+
+V8 compiles nothing here (\`${withoutCompiler.join(' ')}\`), because compiled code would be counted too.
+Resident memory includes up to 32 MB of file pages of the store's thread and V8's young generation. A parked
+run is only in the store: no slot, attempt or actor.`;
 export const goals = rows.flatMap((row) =>
   ['heap, wait', 'heap, wait after a restart'].map((column) => ({
     ...{ row, column, limit: 1, unit: 'MB', sense: 'at most' },
@@ -26,12 +32,12 @@ export const goals = rows.flatMap((row) =>
 );
 export const tables = ['heap', 'RSS'];
 
-const FIRST = 100;
-const MORE = 1_000;
+const FIRST_COUNT = 100;
+const FURTHER_COUNT = 1_000;
 const REST_MS = 10_000;
 const DAY_MS = 86_400_000;
-/** How many steps a run has is in its text: without one the model answers at once. */
-const ENDS = 'steps-0';
+/** Event text for a run that finishes immediately: the model requests no tool call. */
+const COMPLETING_TEXT = 'steps-0';
 
 const starts = {
   [agent]: startAgentGateway,
@@ -46,7 +52,7 @@ const starts = {
       {
         ...options,
         script: [
-          { match: { text: ENDS }, answer: 'Done.' },
+          { match: { text: COMPLETING_TEXT }, answer: 'Done.' },
           { answer: '', wait_ms: DAY_MS },
         ],
       },
@@ -54,25 +60,25 @@ const starts = {
 };
 
 export async function* run(bench) {
-  const [first, more] = bench.isSmoke ? [1, 2] : [FIRST, MORE];
+  const [first, more] = bench.isSmoke ? [1, 2] : [FIRST_COUNT, FURTHER_COUNT];
   const model = await startModel(bench);
   for (const row of rows) {
     const folder = bench.makeFolder();
     const start = () =>
       starts[row](bench, model, { ask: ['*'] }, { folder, hasProbe: true, nodeArgs: withoutCompiler });
     const before = await start();
-    const empty = await rested(bench, before);
+    const empty = await memoryAfterRest(bench, before);
     await end(bench, before, first);
     await park(bench, before, first);
-    const warm = await rested(bench, before);
+    const warm = await memoryAfterRest(bench, before);
     await end(bench, before, more);
-    const ended = await rested(bench, before);
+    const ended = await memoryAfterRest(bench, before);
     await park(bench, before, more);
-    const all = await rested(bench, before);
+    const all = await memoryAfterRest(bench, before);
     await before.stop();
     const next = await start();
     await waiting(next, first + more);
-    const again = await rested(bench, next);
+    const again = await memoryAfterRest(bench, next);
     await next.stop();
     for (const [column, value] of [
       ['at start', empty],
@@ -81,11 +87,11 @@ export async function* run(bench) {
       [', wait', less(all, ended)],
       [', wait after a restart', less(again, empty)],
     ])
-      for (const [what, bytes] of [
+      for (const [kind, bytes] of [
         ['heap', value.heapUsed],
         ['RSS', value.rss],
       ]) {
-        const place = column.startsWith(',') ? `${what}${column}` : `${what} ${column}`;
+        const place = column.startsWith(',') ? `${kind}${column}` : `${kind} ${column}`;
         yield { round: 1, row, column: place, value: bytes / 1e6, unit: 'MB' };
       }
   }
@@ -94,28 +100,28 @@ export async function* run(bench) {
 
 const less = (a, b) => ({ heapUsed: a.heapUsed - b.heapUsed, rss: a.rss - b.rss });
 
-async function rested(bench, gateway) {
+async function memoryAfterRest(bench, gateway) {
   await sleep(bench.isSmoke ? 100 : REST_MS);
   return gateway.memory();
 }
 
-/** So many more, until all of them have ended. */
+/** Starts `count` runs; resolves when they have finished. */
 async function end(bench, gateway, count) {
-  await post(bench, gateway, count, ENDS);
-  await gateway.settled(count);
+  await post(bench, gateway, count, COMPLETING_TEXT);
+  await gateway.whenHandled(count);
 }
 
-/** So many more, until all of them wait. */
+/** Starts `count` runs; resolves when they are parked. */
 async function park(bench, gateway, count) {
-  const wanted = (await waitingAt(gateway)) + count;
+  const expected = (await waitingAt(gateway)) + count;
   await post(bench, gateway, count, 'steps-1');
-  await waiting(gateway, wanted);
+  await waiting(gateway, expected);
 }
 
 let posted = 0;
 async function post(bench, gateway, count, steps) {
   for (let n = 0; n < count; n += 1) {
-    // What is only garbage shall not make tables grow.
+    // Collects garbage, so that it does not enlarge tables.
     if (n % 100 === 0) await gateway.memory();
     if (n % 100 === 0) bench.progress(`${n} runs, ${steps}`);
     posted += 1;

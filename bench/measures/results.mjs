@@ -1,4 +1,4 @@
-// What it costs to bring a large result.
+// Cost of large results.
 
 import { strictEqual } from 'node:assert';
 import { once } from 'node:events';
@@ -6,15 +6,15 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { answerTo } from '../ask.mjs';
 import { startGateway } from '../gateway.mjs';
 import { load } from '../load.mjs';
 import { openSession } from '../messages.mjs';
+import { postForText } from '../post.mjs';
 import { startProcess, until } from '../processes.mjs';
 import { textOf } from '../upstreams/sized-echo.mjs';
 
 const upstream = join(import.meta.dirname, '../upstreams/sized-echo.mjs');
-const bare = 'bare relay';
+const bareRelayRow = 'bare relay';
 const rpc = 'gateway /rpc';
 const session = 'gateway /mcp/:id';
 const sizes = { '1 KB': 1_000, '100 KB': 100_000, '5 MB': 5_000_000 };
@@ -22,19 +22,22 @@ const peak = 'peak of one 5 MB call';
 
 export const name = 'results';
 export const title = 'Large results';
-export const about = `Calls per second, at 1 and at 4 connections, of a tool whose result is 1 KB, 100 KB or 5 MB of text with a
-quotation and a line break in each line. The server answers over stdio from a text it has ready. The peak is what the
-process takes at most (VmHWM) during one call beyond what it had just before it; the process is a fresh one each time,
-after 50 small calls and a forced collection. The answer of 5 MB has 5.3 MB with its escapes; it comes in some eighty pieces,
-which are checked as they come and sent on as they are. Before the load every row's answers are compared with the text, four
-different calls at once.`;
+export const about = `Calls per second at 1 and at 4 connections, of a tool whose result is 1 KB, 100 KB or 5 MB of text, with a
+quotation mark and a line break in each line. The server returns a prepared text over stdio.
+
+- The peak is the maximum memory (VmHWM) during one call minus the memory before it, in a new process after 50
+  small calls and a forced collection.
+- With escapes, the result of 5 MB has 5.3 MB. It arrives in about 80 pieces; each is checked on arrival and
+  forwarded unchanged.
+- Before the load, four different calls run concurrently in each row, and their results are compared with the
+  text.`;
 export const tables = [...Object.keys(sizes), 'peak'];
 export const goals = [
   ...[rpc, session].flatMap((row) =>
     [1, 4].map((connections) => ({
       row,
       column: columnOf('5 MB', connections),
-      against: bare,
+      against: bareRelayRow,
       factor: 0.7,
       sense: 'at least',
     })),
@@ -42,7 +45,7 @@ export const goals = [
 ];
 
 export async function* run(bench) {
-  const starts = { [rpc]: startAtRpc, [session]: startAtSession, [bare]: startRelay };
+  const starts = { [rpc]: startAtRpc, [session]: startAtSession, [bareRelayRow]: startRelay };
   const rows = [];
   for (const [row, start] of Object.entries(starts)) rows.push([row, await start(bench)]);
   for (const [, target] of rows) {
@@ -59,9 +62,9 @@ export async function* run(bench) {
       }
     }
     for (const [row, start] of Object.entries(starts)) {
-      const fresh = await start(bench);
-      yield { round, row, column: peak, value: await peakOfCall(fresh), unit: 'MB' };
-      await fresh.stop();
+      const newGateway = await start(bench);
+      yield { round, row, column: peak, value: await peakOfCall(newGateway), unit: 'MB' };
+      await newGateway.stop();
     }
   }
   for (const [, target] of rows) await target.stop();
@@ -83,7 +86,7 @@ async function startAtSession(bench) {
   return { ...gateway, url, headers: await openSession(url) };
 }
 
-/** The bare relay, with the same probe as the gateway. */
+/** Starts the bare relay with the same probe as the gateway. */
 async function startRelay(bench) {
   const port = await freePort();
   const probe = pathToFileURL(join(import.meta.dirname, '../process-probe.mjs')).href;
@@ -92,9 +95,9 @@ async function startRelay(bench) {
   const started = startProcess(bench.makeFolder(), process.execPath, args, { hasChannel: true });
   await until(started, 'the bare relay did not start', () => started.log().includes('listening'));
   const memory = async () => {
-    const answered = once(started.child, 'message', { signal: AbortSignal.timeout(30_000) });
+    const response = once(started.child, 'message', { signal: AbortSignal.timeout(30_000) });
     started.child.send('memory');
-    const [{ memory }] = await answered;
+    const [{ memory }] = await response;
     return memory;
   };
   return { ...started, url: `http://127.0.0.1:${port}/`, headers: {}, memory };
@@ -122,11 +125,11 @@ function bodyOf(id, size) {
   return JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params });
 }
 
-/** Calls of different ids at once: each gets its own answer, whole. */
+/** Makes concurrent calls with different ids, and checks that all responses are correct and complete. */
 async function check({ url, headers }, size) {
   const expected = textOf(size);
   const ids = [101, 'b', 103, 'ü'];
-  const texts = await Promise.all(ids.map((id) => answerTo(url, headers, bodyOf(id, size))));
+  const texts = await Promise.all(ids.map((id) => postForText(url, headers, bodyOf(id, size))));
   for (const [at, text] of texts.entries()) {
     const { id, result } = JSON.parse(text);
     strictEqual(id, ids[at]);
@@ -142,16 +145,16 @@ async function rate({ url, headers }, size, connections, seconds) {
 }
 
 /**
- * Megabytes that the process takes at most beyond what it had just before, for one call. The process must be fresh: one
- * that has had large messages keeps some of their memory for the next.
+ * Returns the peak memory of a large call in megabytes, minus the memory before the call. Requires a new
+ * process, because a process may reuse the memory of earlier calls.
  */
 async function peakOfCall({ url, headers, memory, pid }) {
-  for (let call = 0; call < 50; call += 1) await answerTo(url, headers, bodyOf(call, sizes['1 KB']));
+  for (let call = 0; call < 50; call += 1) await postForText(url, headers, bodyOf(call, sizes['1 KB']));
   await memory();
-  // Sets the highest back to what is in use now (proc(5), clear_refs).
+  // Resets the peak to the current value (proc(5), clear_refs).
   writeFileSync(`/proc/${pid}/clear_refs`, '5');
   const before = highestKB(pid);
-  await answerTo(url, headers, bodyOf(1, sizes['5 MB']));
+  await postForText(url, headers, bodyOf(1, sizes['5 MB']));
   return ((highestKB(pid) - before) * 1024) / 1e6;
 }
 

@@ -1,17 +1,17 @@
-// What a server of the catalog costs that nobody has called yet.
+// Cost of a server that was never called.
 
 import { strictEqual } from 'node:assert';
 import { startGateway } from '../gateway.mjs';
 import { rawEcho } from '../targets.mjs';
-import { timedStart } from '../timed-start.mjs';
+import { timeStart } from '../timed-start.mjs';
 
 const none = 'no server';
 
 export const name = 'servers';
 export const title = 'Memory per stopped server';
-export const about = `A catalog of 1,000 stdio servers, none of which was ever started, against an empty one: heap in use after a forced
-collection once the gateway is healthy, and the time from the start of its process to the first 200 at \`/health\`. A stopped
-server has its actor under supervision already, an XState machine of 2 to 3 KB.`;
+export const about = `A catalog of 1,000 stdio servers that were never started, compared with an empty catalog: heap in use after a
+forced collection when the gateway is healthy, and the time from the start of the process to the first 200 at
+\`/health\`. A stopped server already has a supervised actor, an XState machine of 2 to 3 KB.`;
 
 export async function* run(bench) {
   const count = bench.isSmoke ? 20 : 1000;
@@ -33,7 +33,7 @@ export async function* run(bench) {
       heaps.set(row, heapUsed);
       yield sample('heap', heapUsed / 1e6, 'MB');
       yield sample('RSS', rss / 1e6, 'MB');
-      yield sample('start', await timedStart(bench, gateway.folder), 'ms');
+      yield sample('start', await timeStart(bench, gateway.folder), 'ms');
     }
     const value = (heaps.get(many) - heaps.get(none)) / 1000 / count;
     yield { round, row: many, column: 'heap per server', value, unit: 'KB' };

@@ -1,4 +1,4 @@
-// What a client costs that has opened a session and does nothing.
+// Memory of idle sessions.
 
 import { strictEqual } from 'node:assert';
 import { Agent, request } from 'node:http';
@@ -14,11 +14,12 @@ const addresses = [
 
 export const name = 'sessions';
 export const title = 'Memory per session';
-export const about = `10,000 sessions without an open stream, each opened with \`initialize\` and \`notifications/initialized\` by a client that
-sends its name, title, version and three capabilities; their connections are shared, since those are no part of a session.
-Heap in use after a forced collection, less that of the same process before, divided by their number; again after each session
-has made one call; and once more after each was ended with DELETE. A thousand other sessions came and went before, so that
-code and caches are not counted.`;
+export const about = `10,000 sessions without an open stream. A client opens each with \`initialize\` and \`notifications/initialized\`,
+and sends its name, title, version and three capabilities. Sessions share connections.
+
+The value is the heap in use after a forced collection, minus that before, per session: idle, after one call
+of each session, and after each was ended with DELETE. 1,000 other sessions run first, so that code and caches
+are not counted.`;
 export const goals = addresses.map(({ row }) => ({
   row,
   column: idle,
@@ -34,22 +35,22 @@ export async function* run(bench) {
       const config = { limits: { sessions: count + 1 } };
       const gateway = await startGateway(bench, { servers: { echo: rawEcho }, config, hasProbe: true });
       const sample = (column, bytes) => ({ round, row, column, value: bytes / count, unit: 'bytes' });
-      const crowd = new Crowd(`${gateway.url}${path}`, tool);
+      const clients = new Clients(`${gateway.url}${path}`, tool);
       try {
-        await crowd.come(Math.ceil(count / 10));
-        await crowd.call();
-        await crowd.leave();
+        await clients.connect(Math.ceil(count / 10));
+        await clients.call();
+        await clients.disconnect();
         const empty = (await gateway.memory()).heapUsed;
-        await crowd.come(count);
+        await clients.connect(count);
         yield sample(idle, (await gateway.memory()).heapUsed - empty);
-        await crowd.call();
+        await clients.call();
         yield sample('after one call', (await gateway.memory()).heapUsed - empty);
         strictEqual(await sessionsAt(gateway), count);
-        await crowd.leave();
+        await clients.disconnect();
         strictEqual(await sessionsAt(gateway), 0);
         yield sample('left after its end', (await gateway.memory()).heapUsed - empty);
       } finally {
-        crowd.close();
+        clients.close();
         await gateway.stop();
       }
     }
@@ -60,8 +61,8 @@ async function sessionsAt({ url }) {
   return (await (await fetch(`${url}/stats`)).json()).sessions;
 }
 
-/** Clients of one address. */
-class Crowd {
+/** Clients with sessions at an address of the gateway. */
+class Clients {
   #agent = new Agent({ keepAlive: true, maxSockets: 32 });
   #url;
   #tool;
@@ -72,15 +73,15 @@ class Crowd {
     this.#tool = tool;
   }
 
-  async come(count) {
+  async connect(count) {
     const clientInfo = { name: 'example-desktop-client', title: 'Example Desktop Client', version: '1.42.0' };
     const capabilities = { roots: { listChanged: true }, sampling: {}, elicitation: {} };
     const params = { protocolVersion: '2025-11-25', capabilities, clientInfo };
     const hello = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params });
     const ready = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' });
     this.#sessions = await each(Array.from({ length: count }), async () => {
-      const opened = await this.#send('POST', undefined, hello, 200);
-      const session = opened.headers['mcp-session-id'];
+      const response = await this.#send('POST', undefined, hello, 200);
+      const session = response.headers['mcp-session-id'];
       await this.#send('POST', session, ready, 202);
       return session;
     });
@@ -93,7 +94,7 @@ class Crowd {
     });
   }
 
-  async leave() {
+  async disconnect() {
     await each(this.#sessions, (session) => this.#send('DELETE', session, '', 204));
     this.#sessions = [];
   }
@@ -118,17 +119,17 @@ class Crowd {
         answer.once('error', reject);
         answer.once('end', () => {
           if (answer.statusCode === status) done({ headers: answer.headers, text });
-          else reject(new Error(`${method} ${this.#url} was answered ${answer.statusCode}: ${text}`));
+          else reject(new Error(`${method} ${this.#url} responded with ${answer.statusCode}: ${text}`));
         });
       });
-      sent.once('timeout', () => sent.destroy(new Error(`${method} ${this.#url} had no answer in 30 s`)));
+      sent.once('timeout', () => sent.destroy(new Error(`${method} ${this.#url} had no response in 30 s`)));
       sent.once('error', reject);
       sent.end(body);
     });
   }
 }
 
-/** What `work` gives for each item, 32 at a time. */
+/** Returns the results of `work` for all items, 32 at a time. */
 async function each(items, work) {
   const results = new Array(items.length);
   let next = 0;

@@ -1,4 +1,4 @@
-// How long the gateway's process takes to be of use.
+// Start time of the gateway process.
 
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -6,34 +6,37 @@ import { build } from 'esbuild';
 import { startGateway } from '../gateway.mjs';
 import { loadedCodeBytes } from '../loaded-code.mjs';
 import { rawEcho } from '../targets.mjs';
-import { timedListener, timedRun, timedStart } from '../timed-start.mjs';
+import { timeListener, timeRun, timeStart } from '../timed-start.mjs';
 
 const health = 'gateway, to /health';
 const nothing = 'node -e 0';
-const bare = 'bare bundle, to /health';
+const bareBundleRow = 'bare bundle, to /health';
 const time = 'time';
 const minRounds = 10;
 
 export const name = 'start';
 export const title = 'Start of the process';
-export const about = `Milliseconds from the start of the process, with one server in the catalog, to the first 200 at \`/health\`; the request is
-sent as soon as the gateway has written that it listens. Beside it, in the same round, \`node -e 0\` from its start to its
-end, and the least that has the same packages inside: a bundle that loads xstate, pino, yaml, typebox and uWebSockets.js and
-answers \`/health\`. At least ${minRounds} rounds, after one that is not counted. "Heap" is what is in use after a forced
-collection, once the gateway is healthy; "code" the files of its own that it reads for that, which are the same in each round.`;
+export const about = `Milliseconds from the start of the process, with one server in the catalog, to the first 200 at \`/health\`. The
+request is sent when the gateway reports its address.
+
+- \`node -e 0\` is measured from start to end in the same round.
+- The bare bundle loads the same packages (xstate, pino, yaml, typebox, uWebSockets.js) and answers \`/health\`.
+- At least ${minRounds} rounds, after an uncounted one.
+- "Heap" is the heap in use after a forced collection when the gateway is healthy.
+- "Code" is the size of the gateway's own files that were read; it is the same in each round.`;
 export const goals = [{ row: health, column: time, against: nothing, factor: 2.5, sense: 'at most' }];
 
 export async function* run(bench) {
   const rounds = bench.isSmoke ? 1 : Math.max(minRounds, bench.rounds);
-  // Makes the configuration and the state folder.
+  // Creates configuration and state folder.
   const { folder, stop } = await startGateway(bench, { servers: { echo: rawEcho } });
   await stop();
   const bareBundle = bench.isAlone ? undefined : await buildBareBundle(bench);
   const rows = [
-    [nothing, () => timedRun(bench, ['-e', '0'])],
-    [health, () => timedStart(bench, folder)],
-    ...(bareBundle === undefined ? [] : [[bare, () => timedListener(folder, [bareBundle])]]),
-    ['gateway --version', () => timedRun(bench, [join(bench.dist, 'main.js'), '--version'])],
+    [nothing, () => timeRun(bench, ['-e', '0'])],
+    [health, () => timeStart(bench, folder)],
+    ...(bareBundle === undefined ? [] : [[bareBundleRow, () => timeListener(folder, [bareBundle])]]),
+    ['gateway --version', () => timeRun(bench, [join(bench.dist, 'main.js'), '--version'])],
   ];
   for (let round = bench.isSmoke ? 1 : 0; round <= rounds; round += 1) {
     for (const [row, measure] of rows) {

@@ -1,4 +1,4 @@
-// A thousand event streams at once: what they hold, and how fast what is sent on them arrives.
+// Memory and latency of a thousand concurrent event streams.
 
 import { deepStrictEqual, strictEqual } from 'node:assert';
 import { once } from 'node:events';
@@ -14,13 +14,15 @@ const modern = 'gateway /mcp/:id, modern to legacy';
 
 export const name = 'streams';
 export const title = 'A thousand streams';
-export const about = `First a thousand sessions each open their stream (GET) and hear nothing on it; then each makes a call at the
-same server. It tells each call its first of ${steps} steps of progress at once, which opens the stream of its answer, waits until
-all thousand are there, tells them the other steps, one round of all calls after the other, and answers. The modern row
-makes the same calls without sessions. The heap is that of the gateway after forced collections, for one stream more. Events
-per second counts what all clients receive from the second step on, answers included, until the last has arrived; delivery
-is the time of one such event from just before the server writes it to its arrival at the client, which is one Node process
-for all thousand. Every stream must bring the steps of its own call in order, then its own answer, and nothing else.`;
+export const about = `1,000 sessions open their stream (GET) and receive nothing. Then each calls the same server. The server sends
+each call the first of ${steps} progress steps immediately, which opens its response stream. When all 1,000
+calls wait, it sends the other steps, round by round for all calls, and the results. The modern row makes the
+same calls without sessions.
+
+- Heap: heap of the gateway after forced collections, per stream.
+- Events per second: everything that clients receive from the second step on, until the last result.
+- Delivery: time from just before the server writes an event until it arrives. The client is one Node process.
+- Each stream must contain the steps of its own call in order, then its own result, and nothing else.`;
 export const tables = ['heap', 'events', 'delivery'];
 
 export async function* run(bench) {
@@ -33,13 +35,13 @@ export async function* run(bench) {
     const agent = new Agent({ keepAlive: true });
     try {
       const sample = (row, column, value, unit) => ({ round, row, column, value, unit });
-      const sessions = await inTurn(count, () => openSession(url));
-      // What the first of its kind allocates once is no cost of the others.
+      const sessions = await makeInBatches(count, () => openSession(url));
+      // A first batch of calls, so that code and caches are not counted.
       await callAll(gateway, agent, url, sessions.slice(0, 20), legacyCall);
-      const bare = (await gateway.memory()).heapUsed;
+      const beforeStreams = (await gateway.memory()).heapUsed;
       const listening = await Promise.all(sessions.map((headers) => openStream(agent, url, 'GET', headers)));
-      const quiet = (await gateway.memory()).heapUsed;
-      yield sample(legacy, 'heap per quiet stream', (quiet - bare) / count / 1e3, 'KB');
+      const withStreams = (await gateway.memory()).heapUsed;
+      yield sample(legacy, 'heap per quiet stream', (withStreams - beforeStreams) / count / 1e3, 'KB');
 
       const clients = {
         [legacy]: sessions.map((headers) => headers),
@@ -56,7 +58,7 @@ export async function* run(bench) {
         yield sample(row, 'delivery p99', seen.p99Ms, 'ms');
       }
       for (const stream of listening) {
-        deepStrictEqual(stream.messages, [], 'a stream that nothing was sent on has brought something');
+        deepStrictEqual(stream.messages, [], 'an idle stream received messages');
         stream.close();
       }
     } finally {
@@ -66,7 +68,10 @@ export async function* run(bench) {
   }
 }
 
-/** All calls at once, as the clients' own; the gateway's memory is read while all but one are there. */
+/**
+ * Makes a call per client, all concurrently, and checks the streams. The memory of the gateway is read while
+ * all calls except the last are open.
+ */
 async function callAll(gateway, agent, url, clients, callOf) {
   const together = clients.length;
   const before = (await gateway.memory()).heapUsed;
@@ -75,7 +80,7 @@ async function callAll(gateway, agent, url, clients, callOf) {
   const last = together - 1;
   const streams = await Promise.all(clients.slice(0, last).map((_, n) => send(n)));
   const heapPerCall = ((await gateway.memory()).heapUsed - before) / last;
-  // The one that is missing lets the server go on.
+  // With the last call the server continues (upstreams/progress.mjs).
   streams.push(await send(last));
   await Promise.all(streams.map(({ ended }) => ended));
 
@@ -84,18 +89,18 @@ async function callAll(gateway, agent, url, clients, callOf) {
   let lastReceivedAt = 0;
   for (const [n, { messages }] of streams.entries()) {
     const answer = messages.at(-1);
-    const told = messages.slice(0, -1);
-    strictEqual(answer.message.id, idOf(n), 'an answer went astray');
-    strictEqual(answer.message.result.content[0].text, tagOf(n), 'an answer went astray');
+    const progress = messages.slice(0, -1);
+    strictEqual(answer.message.id, idOf(n), 'a response belongs to another call');
+    strictEqual(answer.message.result.content[0].text, tagOf(n), 'a response belongs to another call');
     lastReceivedAt = Math.max(lastReceivedAt, answer.at);
     const expected = Array.from({ length: steps }, (_, at) => [tokenOf(n), at + 1, tagOf(n)]);
-    const found = told.map(({ message: { params } }) => [
+    const found = progress.map(({ message: { params } }) => [
       params.progressToken,
       params.progress,
       params.message.split(' ')[0],
     ]);
-    deepStrictEqual(found, expected, 'the progress of a call is not its own');
-    for (const { message, at } of told.slice(1)) {
+    deepStrictEqual(found, expected, 'a stream contains the progress of another call');
+    for (const { message, at } of progress.slice(1)) {
       const sentAt = Number(message.params.message.split(' ')[1]) / 1e6;
       firstSentAt = Math.min(firstSentAt, sentAt);
       delays.push(at - sentAt);
@@ -134,32 +139,32 @@ function callWith(n, together, meta) {
   return JSON.stringify({ jsonrpc: '2.0', id: idOf(n), method: 'tools/call', params });
 }
 
-async function inTurn(count, make) {
-  const made = [];
-  while (made.length < count)
-    made.push(...(await Promise.all(Array.from({ length: Math.min(10, count - made.length) }, make))));
-  return made;
+async function makeInBatches(count, make) {
+  const results = [];
+  while (results.length < count)
+    results.push(...(await Promise.all(Array.from({ length: Math.min(10, count - results.length) }, make))));
+  return results;
 }
 
-/** One request whose answer is an event stream; resolves with the answer's head. */
+/** Opens an event stream; resolves with the response headers. */
 async function openStream(agent, url, method, headers, body) {
-  const given =
+  const bodyHeaders =
     body === undefined
       ? {}
       : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) };
   const Accept = method === 'GET' ? 'text/event-stream' : headers.Accept;
-  const sent = request(url, { method, agent, headers: { ...headers, ...given, Accept } });
+  const sent = request(url, { method, agent, headers: { ...headers, ...bodyHeaders, Accept } });
   sent.end(body);
   const [answer] = await once(sent, 'response');
   const type = answer.headers['content-type'];
   if (answer.statusCode !== 200 || type !== 'text/event-stream')
     throw new Error(
-      `no stream but ${answer.statusCode} ${type}: ${(await answer.setEncoding('utf8').toArray()).join('')}`,
+      `expected an event stream, received ${answer.statusCode} ${type}: ${(await answer.setEncoding('utf8').toArray()).join('')}`,
     );
   const messages = [];
   let text = '';
   answer.setEncoding('utf8').on('data', (chunk) => {
-    // process.hrtime is the same clock in all processes of a machine.
+    // process.hrtime uses the same clock in all processes of a machine.
     const at = Number(process.hrtime.bigint()) / 1e6;
     const events = (text + chunk).split('\n\n');
     text = events.pop();

@@ -1,27 +1,31 @@
-// Calls per second and latency of every way to a raw stdio echo.
+// Calls per second and latency by path to a raw stdio echo.
 
 import { interleave } from '../interleave.mjs';
 import { crossingRows, direct, loggedRow, ownTargets, peerRows, rawEcho, rivals } from '../targets.mjs';
 
-const own = 'gateway /rpc';
+const rpcRow = 'gateway /rpc';
 
 export const name = 'throughput';
 export const title = 'Calls per second and latency';
-export const about = `A small \`tools/call\` to a raw stdio echo in one shared process, at 1, 16 and 64 connections. Ids and
-arguments differ from call to call; before the load 400 calls are made, 64 at a time, and each answer is compared with its
-request. The legacy rows of \`/mcp\` share one session. "Modern to legacy" and "legacy to modern" are crossings of the eras,
-the latter to an echo of the modern era. "Raw echo" is the upstream itself, called by a client that writes to its stdin.`;
+export const about = `A small \`tools/call\` to a raw stdio echo in one shared process, at 1, 16 and 64 connections. Ids and arguments
+differ in each call.
+
+- Before the load, 400 calls are made, 64 at a time, and each response is compared with its request.
+- The legacy rows of \`/mcp\` share one session.
+- "Modern to legacy" and "legacy to modern" are calls between two protocol eras; the latter uses a modern
+  echo.
+- "Raw echo" is the upstream itself, called by a client that writes to its stdin.`;
 export const tables = ['calls/s', 'p50', 'p99'];
 export const compared = { against: 'bare relay', columns: ['calls/s at 64', 'p50 at 1', 'p99 at 16'] };
 export const goals = [
-  { row: own, column: 'calls/s at 64', against: 'bare relay', factor: 0.5, sense: 'at least' },
-  { row: own, column: 'calls/s at 64', against: peerRows, factor: 10, sense: 'at least' },
-  { row: loggedRow, column: 'calls/s at 64', against: own, factor: 0.5, sense: 'at least' },
+  { row: rpcRow, column: 'calls/s at 64', against: 'bare relay', factor: 0.5, sense: 'at least' },
+  { row: rpcRow, column: 'calls/s at 64', against: peerRows, factor: 10, sense: 'at least' },
+  { row: loggedRow, column: 'calls/s at 64', against: rpcRow, factor: 0.5, sense: 'at least' },
   ...crossingRows.map((row) => {
-    return { row, column: 'calls/s at 64', against: own, factor: 0.55, sense: 'at least' };
+    return { row, column: 'calls/s at 64', against: rpcRow, factor: 0.55, sense: 'at least' };
   }),
-  { row: own, column: 'p50 at 1', against: 'bare relay', factor: 1.5, sense: 'at most' },
-  { row: own, column: 'p99 at 16', against: 'bare relay', factor: 2.5, sense: 'at most' },
+  { row: rpcRow, column: 'p50 at 1', against: 'bare relay', factor: 1.5, sense: 'at most' },
+  { row: rpcRow, column: 'p99 at 16', against: 'bare relay', factor: 2.5, sense: 'at most' },
 ];
 
 export async function* run(bench) {

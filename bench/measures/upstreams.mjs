@@ -1,14 +1,16 @@
-// The gateway before upstreams of other kinds, each beside the upstream itself.
+// Other kinds of upstreams, through the gateway and directly.
 
 import { interleave } from '../interleave.mjs';
 import { bareHttpRelay, direct, gatewayBefore, httpEcho, rawEcho, sdkEcho } from '../targets.mjs';
 
 export const name = 'upstreams';
 export const title = 'Other upstreams';
-export const about = `The same calls at 16 connections: to an echo built with the official SDK (1.x) over stdio, and to a remote
-echo that answers plain JSON over HTTP (uWebSockets.js), each through the gateway at \`/rpc\` and called directly. The direct
-calls over stdio come from a client that writes to the server's stdin with 16 calls in flight. The bare HTTP relay is a page of
-uWebSockets.js and undici's \`dispatch\` before the remote echo: the least that can stand there.`;
+export const about = `The same calls at 16 connections, through the gateway at \`/rpc\` and directly, to two upstreams: an echo of the
+official SDK (1.x) over stdio, and a remote echo that returns plain JSON over HTTP (uWebSockets.js).
+
+- Direct calls over stdio come from a client that writes to the server's stdin, with 16 calls in flight.
+- The bare HTTP relay is a small program of uWebSockets.js and undici's \`dispatch\` before the remote echo: the
+  minimum for such a relay.`;
 
 const relay = 'bare HTTP relay, HTTP echo';
 export const goals = [

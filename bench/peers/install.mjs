@@ -1,4 +1,4 @@
-// Installs the other gateways of this folder, once. Silent and quick when that is done already.
+// Installs the other gateways and Probot from npm, once. Returns immediately if they are installed.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -8,12 +8,12 @@ import { join } from 'node:path';
 const folder = import.meta.dirname;
 const stampFile = join(folder, 'node_modules', '.actor-gateway-setup');
 
-/** Throws, with what npm said, when they cannot be installed. */
+/** Throws with the error of npm if the installation fails. */
 export function installPeers() {
-  const wanted = createHash('sha256')
+  const expected = createHash('sha256')
     .update(readFileSync(join(folder, 'package-lock.json')))
     .digest('hex');
-  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wanted) return;
+  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === expected) return;
   const npm = process.env.npm_execpath ?? 'npm';
   const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
   const isScript = /\.c?js$/.test(npm);
@@ -24,5 +24,5 @@ export function installPeers() {
   );
   if (status !== 0)
     throw new Error(`npm ci in bench/peers failed: ${error?.message ?? `it ended with ${status ?? signal}`}`);
-  writeFileSync(stampFile, wanted);
+  writeFileSync(stampFile, expected);
 }

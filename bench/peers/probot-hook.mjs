@@ -1,4 +1,4 @@
-// Probot with an app that does nothing, for the measure of webhooks. Prints `listening at PORT`.
+// Probot with an app that does nothing, for the webhook measure. Prints `listening at PORT`.
 
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer } from 'node:http';

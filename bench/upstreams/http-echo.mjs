@@ -1,5 +1,5 @@
-// The echo of raw-echo.mjs as a remote server: Streamable HTTP without sessions, every answer plain JSON. Writes its port
-// once it listens.
+// Remote version of raw-echo.mjs: Streamable HTTP without sessions, with plain JSON responses. Prints the
+// port.
 //
 // node bench/upstreams/http-echo.mjs
 

@@ -1,6 +1,6 @@
-// Any number of MCP servers in one process, each at a path of its own and with ten tools, for a gateway to learn lists
-// from: a thousand processes would take minutes to start and add nothing to what is measured, since a list that is
-// known is answered without its server. Streamable HTTP, JSON answers only.
+// Many MCP servers in a single process, at different paths, with ten tools each. The gateway caches their
+// lists. A thousand processes would take minutes to start, and the result would be the same. Streamable HTTP,
+// JSON responses only.
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -9,11 +9,11 @@ export const toolsEach = 10;
 
 const fields = ['path', 'query', 'limit', 'encoding', 'recursive'];
 
-/** Tool number `at` of server number `server`, some 400 bytes with its schema, as servers of files and search have it. */
+/** Returns tool `at` of server `server`, about 400 bytes including the schema. */
 export function toolOf(server, at) {
   const names = fields.slice(0, 2 + (at % 3));
   const properties = Object.fromEntries(
-    names.map((name) => [name, { type: 'string', description: `The ${name} of what is wanted` }]),
+    names.map((name) => [name, { type: 'string', description: `The ${name} of the record page` }]),
   );
   return {
     name: `read_record_${at}`,
@@ -22,7 +22,7 @@ export function toolOf(server, at) {
   };
 }
 
-/** Starts them on 127.0.0.1; server number n is at `urlOf(n)`. */
+/** Starts the servers on 127.0.0.1; server n is at `urlOf(n)`. */
 export async function startListServers() {
   const http = createServer(async (request, response) => {
     if (request.method !== 'POST') {

@@ -1,5 +1,5 @@
-// The echo of raw-echo.mjs for the modern era (revision 2026-07-28) alone: no `initialize`, and results that say what
-// they are.
+// Version of raw-echo.mjs for the modern era only (revision 2026-07-28): no `initialize`, and results with a
+// type.
 
 const _meta = { 'io.modelcontextprotocol/serverInfo': { name: 'modern-echo', version: '1' } };
 const results = {

@@ -1,6 +1,6 @@
-// A server that reports progress. A call is told its first step at once; when as many calls are open as each of them
-// says, each is told the other steps, one round of all calls after the other, and answered. Every notification carries
-// when it was sent.
+// MCP server that reports progress. It sends the first step of a call immediately. When `together` calls are
+// open (an argument of each call), it sends the other steps, round by round for all calls, then the results.
+// Each notification contains the time at which it was sent.
 
 const info = { capabilities: { tools: {} }, serverInfo: { name: 'progress', version: '1' } };
 const tools = [{ name: 'work', inputSchema: { type: 'object' } }];
@@ -10,10 +10,10 @@ let open = [];
 process.stdin.setEncoding('utf8').on('data', (chunk) => {
   const lines = (partial + chunk).split('\n');
   partial = lines.pop() ?? '';
-  for (const line of lines) take(JSON.parse(line));
+  for (const line of lines) handle(JSON.parse(line));
 });
 
-function take({ id, method, params }) {
+function handle({ id, method, params }) {
   if (id === undefined) return;
   if (method !== 'tools/call') {
     write([{ id, result: resultOf(method, params) }]);
@@ -25,17 +25,17 @@ function take({ id, method, params }) {
   if (open.length < params.arguments.together) return;
   const calls = open;
   open = [];
-  tell(calls, 2);
+  sendStep(calls, 2);
 }
 
-/** One round; the next when this one has been taken. */
-function tell(calls, step) {
+/** Sends a step of all calls. When it is written, sends the next step. */
+function sendStep(calls, step) {
   if (step > calls[0].steps) {
     write(calls.map(({ id, tag }) => ({ id, result: { content: [{ type: 'text', text: tag }] } })));
     return;
   }
-  if (write(calls.map((call) => stepOf(call, step)))) setImmediate(tell, calls, step + 1);
-  else process.stdout.once('drain', () => tell(calls, step + 1));
+  if (write(calls.map((call) => stepOf(call, step)))) setImmediate(sendStep, calls, step + 1);
+  else process.stdout.once('drain', () => sendStep(calls, step + 1));
 }
 
 function stepOf({ token, tag, steps }, step) {

@@ -1,4 +1,4 @@
-// The cheapest MCP server there is: answers each line without an SDK, so that what is measured is the way to it.
+// Minimal MCP server without an SDK, so that measures show the cost of the path and not of the server.
 
 const tools = [{ name: 'echo', inputSchema: { type: 'object' } }];
 const info = { capabilities: { tools: {} }, serverInfo: { name: 'raw-echo', version: '1' } };

@@ -1,4 +1,4 @@
-// The echo of raw-echo.mjs, made with the official SDK (1.x): what a usual stdio server costs.
+// Version of raw-echo.mjs with the official SDK (1.x), as a typical stdio server.
 
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';

@@ -1,15 +1,15 @@
-// A server whose answers have a wanted size: `size` bytes of text behind the call's `tag`. The text is made once for
-// each size, so that a large answer costs this process little more than its writing.
+// MCP server with results of a requested size: `size` bytes of text after the `tag` of the call. Texts are
+// created once per size, so that large results cost little more than writing them.
 
 import { pathToFileURL } from 'node:url';
 
 const info = { capabilities: { tools: {} }, serverInfo: { name: 'sized-echo', version: '1' } };
 const tools = [{ name: 'text', inputSchema: { type: 'object' } }];
 
-/** As text is: lines, a quotation now and then, a letter beyond ASCII. */
+/** Typical text: lines, quotation marks, non-ASCII letters. */
 const line = 'The gateway reads what a "server" says, and sends it on as it came, byte for byte; voilà.\n';
 
-/** About `size` bytes of text. */
+/** Returns about `size` bytes of text. */
 export function textOf(size) {
   return line.repeat(Math.ceil(size / Buffer.byteLength(line)));
 }
@@ -44,7 +44,7 @@ function answer({ id, method, params }) {
   }
   const { size, tag } = params.arguments;
   const head = JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: tag }] } });
-  // Cut open behind the tag.
+  // Splits the response after the tag.
   const tail = '"}]}}';
   process.stdout.write(head.slice(0, -tail.length));
   process.stdout.write(rawTextOf(size));

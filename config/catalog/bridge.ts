@@ -1,8 +1,8 @@
-// A configuration made of one remote address, for a program that is given no file. It goes through the reader of
-// the catalog, so that `${VAR}`, the checks of address and headers, and what counts as a secret are the same there.
+// Builds a configuration for a single remote server, for programs that receive only a URL. The catalog reader
+// validates it, so `${VAR}`, URL checks, header checks and redaction work as in a catalog file.
 
 import { gatewaySchema } from '../gateway-file/gateway-schema.ts';
-import type { Loaded } from '../load-config.ts';
+import type { LoadedConfig } from '../load-config.ts';
 import { fillDefaults } from '../reader/fill-defaults.ts';
 import { hasError, isError, type Problem } from '../reader/problem.ts';
 import { SchemaReader } from '../reader/schema-reader.ts';
@@ -12,15 +12,17 @@ import type { Environment } from '../reader/substitute.ts';
 import { parseYamlTree } from '../reader/yaml-tree.ts';
 import { readCatalog } from './read-catalog.ts';
 
-/** The id of the only server. */
+/** Id of the single server. */
 export const BRIDGED = 'remote';
 
-/** Longer than any call: how long one may take is for the client and the far side to say. */
+/** Longer than any call: client and server decide about timeouts. */
 const DAY_SECONDS = 86_400;
 
-type Bridged = Pick<Loaded, 'config' | 'catalog' | 'secrets'> & { readonly warnings: readonly string[] };
+type Bridged = Pick<LoadedConfig, 'config' | 'catalog' | 'secrets'> & {
+  readonly warnings: readonly string[];
+};
 
-/** Gives the configuration, or in plain words what is wrong; no message holds a value. */
+/** Returns the configuration, or error messages that contain no values. */
 export function bridgeTo(
   url: string,
   headers: Readonly<Record<string, string>>,
@@ -34,9 +36,9 @@ export function bridgeTo(
     idle_timeout_seconds: 0,
     request_timeout_seconds: DAY_SECONDS,
     max_request_seconds: DAY_SECONDS,
-    // The one client is the one who chose the server.
+    // The only client has chosen this server itself.
     forward_roots: true,
-    // The client waits for its introduction, and is better told soon that nobody is there.
+    // The client waits for `initialize`; fail quickly if the server is unreachable.
     restart: { intensity: 1, park_seconds: 1 },
   };
   const source = new SourceFile('', JSON.stringify({ servers: { [BRIDGED]: entry } }));
@@ -45,9 +47,9 @@ export function bridgeTo(
   const { root, problems } = parseYamlTree(source);
   const catalog = root && readCatalog(reader, root, '');
   const all = [...problems, ...reader.problems];
-  const inWords = (some: readonly Problem[]) =>
+  const toMessages = (some: readonly Problem[]) =>
     some.map(({ message }) => message.replace(`servers.${BRIDGED}.`, ''));
-  if (catalog === undefined || hasError(all)) return { problems: inWords(all.filter(isError)) };
+  if (catalog === undefined || hasError(all)) return { problems: toMessages(all.filter(isError)) };
   const config = fillDefaults(gatewaySchema, { listen_addr: '', catalog_path: '', state_dir: '' });
-  return { config, catalog, secrets: secrets.list(), warnings: inWords(all) };
+  return { config, catalog, secrets: secrets.list(), warnings: toMessages(all) };
 }

@@ -1,6 +1,6 @@
-// The server catalog: what may be said about a server, in two readings. `StdioEntry` and `RemoteEntry` are what
-// the gateway works with, filled and discriminated by `runtime`; `writtenEntrySchema` is what an operator may
-// write, before it is known which of the two it is. The fields are declared once.
+// Schemas and types of the server catalog. `writtenEntrySchema` describes an entry in the file, where local
+// and remote servers have one schema. `StdioEntry` and `RemoteEntry` are validated entries with defaults,
+// distinguished by `runtime`. All share one declaration of the fields.
 
 import * as Type from 'typebox';
 import { seconds, secondsOrZero } from '../duration-schema.ts';
@@ -8,20 +8,20 @@ import { headersByName, name, text, variablesByName } from '../text-schema.ts';
 
 export const serverIdPattern = '^[A-Za-z0-9._-]{1,64}$';
 
-/** A pattern of names of tools. */
+/** Glob pattern for tool names. */
 export const toolPattern = Type.String({
   minLength: 1,
   maxLength: 1024,
-  // Taken literally, what other programs give a meaning would let tools through that a `deny` is to hold back.
+  // Rejects foreign glob syntax: matched literally, a `deny` pattern would have no effect.
   pattern: '^(?!.*\\[\\[:)(?!.*\\{[^{}]*\\.\\.)[^()]*$',
   patternErrorMessage: 'a pattern of * ? [a-z] [!a-z] {a,b}, without ( ), {1..3} and [[:alpha:]]',
 });
 
-/** Without a default one can tell whether it was written. */
+/** Without a default, an omitted list differs from an empty list. */
 const toolPatterns = (description: string, byDefault?: string[]) =>
   Type.Array(toolPattern, { description, ...(byDefault === undefined ? {} : { default: byDefault }) });
 
-// `Type.Partial` would bring TypeBox's type engine with it, 8 ms of each start.
+// `Type.Partial` would load TypeBox's type engine: 8 ms at each start.
 const partial = <P extends Type.TProperties>(properties: P) =>
   Type.Unsafe<Partial<Type.Static<Type.TObject<P>>>>({ type: 'object', properties });
 
@@ -32,55 +32,55 @@ const isolation = (description: string, byDefault: 'shared' | 'session') =>
 const sharedFields = {
   era: Type.Enum(['legacy', 'modern', 'auto'], {
     description:
-      'Protocol the server speaks: legacy (sessions, up to 2025-11-25), modern (2026-07-28), or auto: the server is asked.',
+      'Protocol era of the server: legacy (sessions, up to 2025-11-25), modern (2026-07-28), or auto (detected).',
     default: 'legacy',
   }),
-  enabled: Type.Boolean({ description: 'false keeps the server off.', default: true }),
+  enabled: Type.Boolean({ description: 'Enable the server.', default: true }),
   placement: Type.Enum(['node', 'cluster'], {
     description:
-      'Of gateways that share a database: node: each runs the server for itself; cluster: one of them runs it, and the others send their calls there.',
+      'Placement in a cluster: node (each gateway runs the server) or cluster (one gateway runs it, the others forward calls).',
     default: 'node',
   }),
-  idle_timeout_seconds: secondsOrZero('Stopped after this long without a call; 0 = never.', 300),
-  start_timeout_seconds: seconds('A start that takes longer has failed.', 30),
-  request_timeout_seconds: seconds('A request without answer or progress fails after this long.', 60),
-  max_request_seconds: seconds('A request fails after this long in any case, progress or not.', 600),
+  idle_timeout_seconds: secondsOrZero('Idle time before the server is stopped; 0 = never.', 300),
+  start_timeout_seconds: seconds('Start timeout.', 30),
+  request_timeout_seconds: seconds('Maximum time without a response or progress.', 60),
+  max_request_seconds: seconds('Maximum duration of a request, regardless of progress.', 600),
   forward_roots: Type.Boolean({
-    description: "Pass the client's roots on; some servers widen what they allow to them.",
+    description: "Forward the client's roots; some servers grant access to them.",
     default: false,
   }),
   pool: Type.Object(
     {
       max: Type.Integer({
         description:
-          'Most processes or remote sessions at once. Default 1; under isolation session 32 processes or 1000 remote sessions.',
+          'Maximum number of processes or remote sessions. Default: 1; with isolation session, 32 processes or 1000 remote sessions.',
         default: 1,
         minimum: 1,
         maximum: 100_000,
       }),
       in_flight: Type.Integer({
         description:
-          'Requests in flight at the server; of eight or more one session alone gets seven eighths. Under isolation session, for each session.',
+          'Maximum concurrent requests; per session with isolation session. From 8, a single session can use at most seven eighths.',
         default: 256,
         minimum: 1,
         maximum: 100_000,
       }),
       waiting: Type.Integer({
         description:
-          'Requests that may wait; one more is refused at once. Under isolation session, for each session.',
+          'Maximum queued requests; per session with isolation session. Further requests are refused.',
         default: 256,
         minimum: 1,
         maximum: 100_000,
       }),
     },
-    { description: 'Connections to the server and what they may carry.', default: {} },
+    { description: 'Connections to the server and their limits.', default: {} },
   ),
   health: Type.Object(
     {
-      interval_seconds: secondsOrZero('Time between two pings; 0 = no health checks.', 30),
-      timeout_seconds: seconds('A ping without answer for this long has failed.', 5),
+      interval_seconds: secondsOrZero('Interval between pings; 0 = no health checks.', 30),
+      timeout_seconds: seconds('Ping timeout.', 5),
       failures: Type.Integer({
-        description: 'So many failures in a row end the connection.',
+        description: 'Consecutive failed pings before another request decides if the connection is closed.',
         default: 3,
         minimum: 1,
         maximum: 1000,
@@ -91,29 +91,29 @@ const sharedFields = {
   restart: Type.Object(
     {
       intensity: Type.Integer({
-        description: 'More failures than this within the period park the server.',
+        description: 'Maximum failures within the period; one more parks the server.',
         default: 5,
         minimum: 0,
         maximum: 1000,
       }),
-      period_seconds: seconds('The period in which failures are counted.', 60),
+      period_seconds: seconds('Period for counting failures.', 60),
       min_backoff_ms: Type.Integer({
-        description: 'First pause before another start, in milliseconds; it doubles with each failure.',
+        description: 'Initial backoff, in milliseconds; doubled after each failure.',
         default: 250,
         minimum: 1,
         maximum: 2_147_483_647,
       }),
-      max_backoff_seconds: seconds('Longest pause before another start.', 30),
-      park_seconds: secondsOrZero('A parked server is tried again after this long.', 60),
+      max_backoff_seconds: seconds('Maximum backoff.', 30),
+      park_seconds: secondsOrZero('Time before a parked server is started again.', 60),
     },
-    { description: 'What happens after a failure.', default: {} },
+    { description: 'Restarts after failures.', default: {} },
   ),
   tools: Type.Object(
     {
-      allow: toolPatterns('Patterns of tool names that clients see.', ['*']),
-      deny: toolPatterns('Patterns of tool names that clients do not see; stronger than allow.', []),
+      allow: toolPatterns('Glob patterns for tools that clients can see.', ['*']),
+      deny: toolPatterns('Glob patterns for hidden tools; takes precedence over allow.', []),
     },
-    { description: "Which of the server's tools are offered.", default: {} },
+    { description: "Filter for the server's tools.", default: {} },
   ),
   tags: Type.Array(
     Type.String({
@@ -121,8 +121,7 @@ const sharedFields = {
       patternErrorMessage: '1 to 64 of A-Z a-z 0-9 . _ -',
     }),
     {
-      description:
-        'Words by which tool search can narrow its results, and by which profiles choose servers; a change needs no restart.',
+      description: 'Labels for tool search and profiles; a change needs no restart.',
       default: [],
       maxItems: 16,
     },
@@ -130,7 +129,7 @@ const sharedFields = {
 };
 
 const stdioFields = {
-  command: name('Program to run; not a shell line. With a slash it is a path relative to this file.'),
+  command: name('Program to run, without a shell. With a slash: a path relative to this file.'),
   args: Type.Array(
     Type.String({
       pattern: '^[^\\0]*$',
@@ -142,9 +141,9 @@ const stdioFields = {
       default: [],
     },
   ),
-  env: variablesByName("Environment of the program, beyond the few variables of the gateway's that all get."),
+  env: variablesByName('Environment variables of the program, in addition to the inherited ones.'),
   cwd: Type.String({
-    description: 'Working folder, relative to this file.',
+    description: 'Working directory, relative to this file.',
     default: '.',
     minLength: 1,
     pattern: '^[^\\0]*$',
@@ -156,19 +155,23 @@ const stdioFields = {
       Type.Boolean(),
       Type.Array(Type.String({ pattern: '^[^=\\0]+$', patternErrorMessage: 'the name of a variable' })),
     ],
-    { description: "Names passed on from the gateway's environment, or true for all.", default: [] },
+    {
+      description: "Additional variables inherited from the gateway's environment: names, or true for all.",
+      default: [],
+    },
   ),
 };
 
 const remoteFields = {
-  url: { ...text('Address of the remote server, http or https.'), shownAs: 'address', secretBy: 'name' },
+  url: { ...text('URL of the remote server, http or https.'), shownAs: 'address', secretBy: 'name' },
   headers: headersByName('HTTP headers sent with every request.'),
 };
 
 export const stdioKeys = Object.keys(stdioFields);
 export const remoteKeys = Object.keys(remoteFields);
 
-const isolationMeaning = 'shared: clients share the connections; session: each client session has its own.';
+const isolationMeaning =
+  'shared: clients share connections; session: separate connections per client session.';
 
 export const stdioEntrySchema = Type.Object({
   runtime: Type.Literal('stdio'),
@@ -186,7 +189,8 @@ export const remoteEntrySchema = Type.Object({
 
 const writtenFields = {
   runtime: Type.Enum(['stdio', 'http', 'sse'], {
-    description: 'Implied by command (stdio) or url (http); sse is the older transport of remote servers.',
+    description:
+      'Transport. Default: stdio with command, http with url. sse is the older transport of remote servers.',
   }),
   ...stdioFields,
   ...remoteFields,
@@ -196,42 +200,42 @@ const writtenFields = {
   ...sharedFields,
 };
 
-/** What may stand in an entry under `servers`; `command` and `url` exclude each other. */
+/** Entry under `servers`; `command` and `url` exclude each other. */
 export const writtenEntrySchema = partial(writtenFields);
 
-/** Words of clients for what our fields say. */
+/** Field aliases of client programs. */
 export const clientFields = {
   type: Type.Enum(['stdio', 'http', 'streamable-http', 'streamableHttp', 'sse'], {
-    description: "A desktop client's word for runtime.",
+    description: 'Alias of runtime in files of desktop clients.',
   }),
-  disabled: Type.Boolean({ description: "A desktop client's word for enabled: false." }),
-  // What other lists of theirs say, such as alwaysAllow, is when a person is asked: that stays the client's business.
-  disabledTools: toolPatterns("A desktop client's word for tools.deny, to which it is added."),
-  excludeTools: toolPatterns('The same, of another client.'),
-  enabledTools: toolPatterns("A desktop client's word for tools.allow."),
-  includeTools: toolPatterns('The same, of another client.'),
+  disabled: Type.Boolean({ description: 'Opposite of enabled, in files of desktop clients.' }),
+  // Other lists, such as alwaysAllow, control approval prompts of the client.
+  disabledTools: toolPatterns('Alias of tools.deny in files of desktop clients; both lists apply.'),
+  excludeTools: toolPatterns('Alias of disabledTools.'),
+  enabledTools: toolPatterns('Alias of tools.allow in files of desktop clients.'),
+  includeTools: toolPatterns('Alias of enabledTools.'),
 };
 
-/** Such words that are rewritten before a file is read along its schema; they are here for whoever looks them up. */
+/** Aliases that are rewritten before validation; listed here for the JSON Schema. */
 const rewrittenFields = {
-  serverUrl: text("Windsurf's word for url."),
-  httpUrl: text("Gemini's word for url; what it calls url is an address of runtime sse."),
+  serverUrl: text("Windsurf's alias of url."),
+  httpUrl: text("Gemini's alias of url; Gemini's own url field implies runtime sse."),
   timeout: Type.Number({
     exclusiveMinimum: 0,
     maximum: 2_147_483_647,
     description:
-      'Their word for request_timeout_seconds: in milliseconds of Gemini, in seconds of Cline, and else in seconds up to 3600, beyond that in milliseconds.',
+      'Alias of request_timeout_seconds: milliseconds for Gemini, seconds for Cline; for other clients seconds up to 3600, otherwise milliseconds.',
   }),
   envFile: Type.String({
-    description: 'A file of VS Code and Cursor with further variables (NAME=value) for env.',
+    description: 'File with variables (NAME=value) for env, from VS Code and Cursor.',
     shownAs: 'name',
   }),
 };
 
-/** What may stand in an entry of our own, and the words of clients. */
+/** Our fields and the aliases of client programs. */
 export const desktopFields = { ...writtenFields, ...clientFields };
 
-/** What may stand in an entry under `mcpServers`. */
+/** Entry under `mcpServers`. */
 export const desktopEntrySchema = partial({ ...desktopFields, ...rewrittenFields });
 
 interface WithCredentials {
@@ -239,12 +243,12 @@ interface WithCredentials {
   readonly credentials?: readonly string[];
 }
 
-/** A local server: `command` with a slash and `cwd` are absolute. */
+/** Local server. Paths in `command` and `cwd` are absolute. */
 export type StdioEntry = Omit<Type.Static<typeof stdioEntrySchema>, 'inherit_env'> &
   WithCredentials & { inherit_env: true | string[] };
-/** A remote server. */
+/** Remote server. */
 export type RemoteEntry = Type.Static<typeof remoteEntrySchema> & WithCredentials;
-/** One server of the catalog, everything filled; `runtime` tells the kinds apart. */
+/** Complete catalog entry; `runtime` discriminates the union. */
 export type ServerEntry = StdioEntry | RemoteEntry;
 
 /** Returns the entry with additional credentials. */
@@ -255,6 +259,6 @@ export function withCredentials(entry: ServerEntry, credentials: readonly string
 }
 
 export interface Catalog {
-  /** By id; the record has no prototype, so that any id is a plain key. */
+  /** By id; the record has no prototype, so every id is a plain key. */
   readonly servers: Readonly<Record<string, ServerEntry>>;
 }

@@ -1,23 +1,25 @@
-// Where things stand in the text of a catalog, and cutting it there. Positions are those of the tokens that the parser kept.
+// Finds positions in a catalog's text by the parser's source tokens, and replaces text there. An edit is a
+// list of replacements.
 
 import { type CST, isCollection, isPair, isScalar, type Node, type Pair } from 'yaml';
 
-/** `text` in the place of what stands between two positions. */
-export interface Cut {
+/** Replaces the text between two positions. */
+export interface TextReplacement {
   readonly start: number;
   readonly end: number;
   readonly text: string;
 }
 
-export interface Refusal {
+export interface EditRefusal {
   readonly refusal: string;
 }
 
-/** Cuts that do not overlap. */
-export function cutText(text: string, cuts: readonly Cut[]): string {
+/** Applies the replacements, which must not overlap. */
+export function applyReplacements(text: string, replacements: readonly TextReplacement[]): string {
   let result = text;
-  for (const cut of [...cuts].sort((a, b) => b.start - a.start || b.end - a.end))
-    result = result.slice(0, cut.start) + cut.text + result.slice(cut.end);
+  // From the end, so that earlier positions stay valid.
+  for (const { start, end, text } of [...replacements].sort((a, b) => b.start - a.start || b.end - a.end))
+    result = result.slice(0, start) + text + result.slice(end);
   return result;
 }
 
@@ -29,37 +31,37 @@ export const lineBreakOf = (text: string): string => (text.includes('\r\n') ? '\
 
 export const lineStart = (text: string, at: number): number => text.lastIndexOf('\n', at - 1) + 1;
 
-/** Where the next line begins. */
+/** Returns the start of the next line. */
 export function lineEnd(text: string, at: number): number {
   const end = text.indexOf('\n', at);
   return end === -1 ? text.length : end + 1;
 }
 
-/** The white space at the beginning of the line. */
+/** Returns the leading white space of the line. */
 export function indentAt(text: string, at: number): string {
   return /^[ \t]*/.exec(text.slice(lineStart(text, at)))?.[0] ?? '';
 }
 
 const gaps = ['space', 'comment', 'newline', 'comma'];
 
-/** The first character of the pair: of its key, or of what belongs to that. */
+/** Returns the start of the pair: its key, or the key's anchor or tag. */
 export function startOf(pair: Pair): number {
   const { start = [], key } = tokensOf(pair);
   return start.find(({ type }) => !gaps.includes(type))?.offset ?? key?.offset ?? 0;
 }
 
-/** Whether a comment stands between the pair and what is before it. */
+/** Returns true if a comment precedes the pair. */
 export function hasCommentBefore(pair: Pair): boolean {
   return tokensOf(pair).start?.some(({ type }) => type === 'comment') === true;
 }
 
-/** Behind the colon, and behind an anchor or a tag of the value. */
+/** Returns the position after the colon, and after an anchor or tag of the value. */
 export function colonEnd(pair: Pair): number {
   const last = tokensOf(pair).sep?.findLast(({ type }) => ['map-value-ind', 'anchor', 'tag'].includes(type));
   return last === undefined ? startOf(pair) : last.offset + last.source.length;
 }
 
-/** Behind the last character that belongs to the value; comments after it do not. */
+/** Returns the end of the value, without comments after it. */
 export function endOf(pair: Pair): number {
   return Math.max(colonEnd(pair), endOfNode(pair.value));
 }
@@ -74,7 +76,10 @@ function tokensOf(pair: Pair): Partial<CST.CollectionItem> {
   return (pair as Pair & { srcToken?: CST.CollectionItem }).srcToken ?? {};
 }
 
-/** From a line's beginning: past the comments that stand deeper than the column, and the empty lines before them. */
+/**
+ * Skips comments that are indented deeper than `column`, and the empty lines before them. `from` is the start
+ * of a line; returns the start of a later line.
+ */
 export function pastDeeperComments(text: string, from: number, column: number): number {
   let end = from;
   for (let at = from; at < text.length; at = lineEnd(text, at)) {

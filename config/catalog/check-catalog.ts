@@ -1,5 +1,5 @@
-// A catalog as a text, read as the gateway would read the file. Variables that are not set are warnings: whoever changes a catalog seldom
-// has those that the gateway is started with.
+// Validates a catalog's text as the gateway would read it. Unset variables cause warnings only, because the
+// check rarely runs in the gateway's environment.
 
 import type { Problem } from '../reader/problem.ts';
 import { SchemaReader } from '../reader/schema-reader.ts';
@@ -16,14 +16,14 @@ export interface CheckedCatalog {
   readonly secrets: readonly string[];
 }
 
-/** What the text says, and what is wrong with it. Never throws. */
+/** Returns the catalog and its problems. Never throws. */
 export function checkCatalog(source: SourceFile, env: Environment): CheckedCatalog {
   const secrets = new SecretValues();
   const reader = new SchemaReader(source, env, secrets);
   reader.unsetVariables = 'warning';
   const { root, problems, isBroken } = parseYamlTree(source);
   const catalog = root === undefined ? { servers: {} } : readCatalog(reader, root, source.path);
-  // What a broken syntax makes of the rest would only mislead.
+  // With broken syntax, further problems would be misleading.
   return {
     catalog,
     problems: isBroken ? problems : [...problems, ...reader.problems],

@@ -1,4 +1,4 @@
-// The text of a catalog that is written for people: a document of the `yaml` library, with a comment for each server.
+// Writes a catalog for people: a document of the `yaml` library, with comments above each server.
 
 import { Document, isMap, isScalar, isSeq, Scalar, visit } from 'yaml';
 import type { OwnEntry } from './importable-servers.ts';
@@ -6,13 +6,13 @@ import type { OwnEntry } from './importable-servers.ts';
 export interface CommentedServer {
   readonly id: string;
   readonly entry: OwnEntry;
-  /** Lines above it. */
+  /** Lines above the server. */
   readonly comments: readonly string[];
 }
 
 const LONGEST_ON_A_LINE = 80;
 
-/** `head` are the lines above all. */
+/** `head` contains the lines at the top of the file. */
 export function commentedCatalog(servers: readonly CommentedServer[], head: readonly string[]): string {
   const document = new Document({ servers: Object.fromEntries(servers.map(({ id, entry }) => [id, entry])) });
   document.commentBefore = asComment(head);
@@ -21,7 +21,7 @@ export function commentedCatalog(servers: readonly CommentedServer[], head: read
       node.flow = isShort(node.items);
     },
     Scalar: (_, node) => {
-      // In a list on one line a reference needs quotes, and beside such a one the others look odd without.
+      // References need quotes in a flow sequence. Quote them everywhere for consistency.
       if (typeof node.value === 'string' && /[{}[\],]/.test(node.value)) node.type = Scalar.QUOTE_DOUBLE;
     },
   });

@@ -1,40 +1,39 @@
-// Servers in a mapping of lines, as YAML files have it: each begins on a line of its own, and its lines stand deeper.
-//
-// Comments above a server stay when it goes: nobody knows what they are about. Those below its first line, and deeper, are its own.
+// Edits servers in block mappings (YAML lines). Comments above a server stay if the server is removed;
+// indented comments below its first line are removed with it.
 
 import { Document, isMap, isSeq, type Pair, visit, type YAMLMap } from 'yaml';
 import {
-  type Cut,
   colonEnd,
+  type EditRefusal,
   endOf,
   indentAt,
   lineBreakOf,
   lineEnd,
   lineStart,
   pastDeeperComments,
-  type Refusal,
   startOf,
+  type TextReplacement,
 } from './catalog-text.ts';
 
-/** The mapping of servers, which may be empty, and the pair whose value it is. */
+/** Mapping of servers, possibly empty, and the pair that contains it. */
 export interface BlockList {
   readonly items: readonly Pair[];
   readonly owner: Pair;
 }
 
-/** An entry as it is to be written: JSON values. */
+/** New entry with JSON values. */
 export type EntryToWrite = Readonly<Record<string, unknown>>;
 
 const DEFAULT_STEP = 2;
 
-/** A server below the others, or in the place of one of them. */
+/** Appends a server, or replaces an existing one. */
 export function addToBlock(
   text: string,
   list: BlockList,
   replaced: Pair | undefined,
   name: string,
   entry: EntryToWrite,
-): Cut[] {
+): TextReplacement[] {
   const { items, owner } = list;
   const eol = lineBreakOf(text);
   const ownerColumn = columnOf(text, owner);
@@ -42,9 +41,13 @@ export function addToBlock(
   const lines = linesOf(name, entry, ' '.repeat(column), stepOf(text, list, column), eol);
   if (replaced !== undefined) {
     const end = endOfLines(text, replaced, column);
-    const isOpen = end === text.length && !text.endsWith('\n');
+    const lacksFinalBreak = end === text.length && !text.endsWith('\n');
     return [
-      { start: lineStart(text, startOf(replaced)), end, text: isOpen ? lines.slice(0, -eol.length) : lines },
+      {
+        start: lineStart(text, startOf(replaced)),
+        end,
+        text: lacksFinalBreak ? lines.slice(0, -eol.length) : lines,
+      },
     ];
   }
   const last = items.at(-1);
@@ -52,40 +55,48 @@ export function addToBlock(
     last === undefined
       ? pastDeeperComments(text, lineEnd(text, endOf(owner)), ownerColumn)
       : endOfLines(text, last, column);
-  // A file without a line break at its end keeps to that.
-  const isOpen = at === text.length && !text.endsWith('\n');
-  return [{ start: at, end: at, text: isOpen ? eol + lines.slice(0, -eol.length) : lines }];
+  // Preserve a missing line break at the end of the file.
+  const lacksFinalBreak = at === text.length && !text.endsWith('\n');
+  return [{ start: at, end: at, text: lacksFinalBreak ? eol + lines.slice(0, -eol.length) : lines }];
 }
 
-export function removeFromBlock(text: string, { items, owner }: BlockList, pair: Pair): Cut[] | Refusal {
+export function removeFromBlock(
+  text: string,
+  { items, owner }: BlockList,
+  pair: Pair,
+): TextReplacement[] | EditRefusal {
   const at = startOf(pair);
   const start = lineStart(text, at);
   if (text.slice(start, at).trim() !== '') return { refusal: 'the server begins in the middle of a line' };
   let end = endOfLines(text, pair, columnOf(text, pair));
-  // Of the empty lines around it those on one side are enough.
+  // Keep the empty lines on one side only.
   const isAfterEmpty = start > 0 && text.slice(lineStart(text, start - 1), start).trim() === '';
   while (isAfterEmpty && end < text.length && text.slice(end, lineEnd(text, end)).trim() === '')
     end = lineEnd(text, end);
-  // A file without a line break at its end keeps to that.
-  const isOpen = end === text.length && !text.endsWith('\n');
-  const cut = { start: isOpen ? start - lineBreakOf(text).length : start, end, text: '' };
-  if (items.length > 1) return [cut];
+  // Preserve a missing line break at the end of the file.
+  const lacksFinalBreak = end === text.length && !text.endsWith('\n');
+  const replacement = { start: lacksFinalBreak ? start - lineBreakOf(text).length : start, end, text: '' };
+  if (items.length > 1) return [replacement];
   const empty = colonEnd(owner);
-  return [{ start: empty, end: empty, text: ' {}' }, cut];
+  return [{ start: empty, end: empty, text: ' {}' }, replacement];
 }
 
-/** Inserts `off`, such as `enabled: false`, as the first line of an entry without such a field. */
-export function switchOffInBlock(text: string, entry: YAMLMap, off: string): Cut[] | Refusal {
+/** Inserts `disablingLine`, such as `enabled: false`, as the first line. */
+export function switchOffInBlock(
+  text: string,
+  entry: YAMLMap,
+  disablingLine: string,
+): TextReplacement[] | EditRefusal {
   const first = entry.items[0];
   const at = first === undefined ? 0 : startOf(first as Pair);
   const start = lineStart(text, at);
   const indent = text.slice(start, at);
   if (first === undefined || indent.trim() !== '')
     return { refusal: 'the entry begins in the middle of a line' };
-  return [{ start, end: start, text: `${indent}${off}${lineBreakOf(text)}` }];
+  return [{ start, end: start, text: `${indent}${disablingLine}${lineBreakOf(text)}` }];
 }
 
-/** The lines of a new entry, with a line break at their end. */
+/** Returns a new entry's lines, with a final line break. */
 export function linesOf(
   name: string,
   entry: EntryToWrite,
@@ -96,8 +107,8 @@ export function linesOf(
   const document = new Document({ [name]: entry }, { aliasDuplicateObjects: false, schema: 'core' });
   visit(document, {
     Seq: (_, list) => {
-      // Short lists stand on one line, as people write arguments.
-      if (isSeq(list) && JSON.stringify(list.toJSON()).length < SHORT) list.flow = true;
+      // Short lists, such as arguments, stay on one line.
+      if (isSeq(list) && JSON.stringify(list.toJSON()).length < MAX_FLOW_LIST_CHARS) list.flow = true;
     },
   });
   const lines = document.toString({ indent: step, lineWidth: 0, flowCollectionPadding: false });
@@ -108,7 +119,7 @@ export function linesOf(
     .join('');
 }
 
-const SHORT = 90;
+const MAX_FLOW_LIST_CHARS = 90;
 
 function columnOf(text: string, pair: Pair): number {
   const at = startOf(pair);
@@ -117,12 +128,12 @@ function columnOf(text: string, pair: Pair): number {
 
 function endOfLines(text: string, pair: Pair, column: number): number {
   const end = endOf(pair);
-  // A text of several lines ends with its last line break.
+  // A multi-line text includes the final line break.
   const from = text[end - 1] === '\n' ? end : lineEnd(text, end);
   return pastDeeperComments(text, from, column);
 }
 
-/** How much deeper the fields of an entry stand than its name. */
+/** Returns the relative indent for an entry's fields. */
 function stepOf(text: string, { items, owner }: BlockList, column: number): number {
   for (const { value } of items) {
     const first = isMap(value) && value.flow !== true ? value.items[0] : undefined;

@@ -1,22 +1,27 @@
-// One change of a catalog's text: a server more or less, or one that is switched. What is not touched stays byte for byte, since the
-// text is cut at the positions of the parsed tree and never written anew.
+// Adds, removes, enables or disables one server in a catalog or a client's file. Only text at the parsed
+// positions is replaced; everything else stays byte for byte. A client's file keeps its own format.
 //
-// The file of a client is edited in its own words (config/catalog/dialects/entry-in-their-words.ts), comments and all.
-//
-// ED1  the edited text says what was meant: it is parsed again, and differs from the text before in that one server alone.
-//      Otherwise there is a refusal, and no text.
-// ED2  comments outside of that server stay.
+// The edited text is parsed again. If it differs from the old text in more than that server, or if a comment
+// outside the server would change, the edit is refused.
 
 import { isDeepStrictEqual } from 'node:util';
 import { type Document, isMap, type Pair, parseDocument, type YAMLMap } from 'yaml';
-import { type Span, withYamlComments } from '../reader/json-comments.ts';
+import { type CommentSpan, withYamlComments } from '../reader/json-comments.ts';
 import { hasError } from '../reader/problem.ts';
 import { SourceFile } from '../reader/source-file.ts';
 import { plainValue } from '../reader/yaml-members.ts';
 import { parseYamlTree } from '../reader/yaml-tree.ts';
-import { type Cut, cutText, endOf, keyOf, lineBreakOf, type Refusal, startOf } from './catalog-text.ts';
+import {
+  applyReplacements,
+  type EditRefusal,
+  endOf,
+  keyOf,
+  lineBreakOf,
+  startOf,
+  type TextReplacement,
+} from './catalog-text.ts';
 import { clientKeys } from './dialects/dialect.ts';
-import { type FilesWords, wordsOf } from './dialects/entry-in-their-words.ts';
+import { type FileFormat, formatOf } from './dialects/export-entry.ts';
 import { addToBlock, type EntryToWrite, linesOf, removeFromBlock, switchOffInBlock } from './edit-block.ts';
 import { addToFlow, removeFromFlow, switchOffInFlow } from './edit-flow.ts';
 
@@ -25,68 +30,81 @@ export type CatalogEdit =
       readonly do: 'add';
       readonly name: string;
       readonly entry: EntryToWrite;
-      /** Takes the place of one that is there. */
+      /** True if `add` may replace an existing server. */
       readonly isReplacing?: boolean;
     }
   | { readonly do: 'remove'; readonly name: string }
   | { readonly do: 'switch'; readonly name: string; readonly isEnabled: boolean };
 
-/** Keys under which servers stand, the strongest first. */
-const listKeys = ['servers', ...clientKeys];
+/** Top-level keys for servers, in order of precedence. */
+const serversKeys = ['servers', ...clientKeys];
 
-/** The edited text, which is the same where nothing is to be done. `path` tells whose file it is. */
-export function editCatalog(text: string, given: CatalogEdit, path = ''): string | Refusal {
+/** Returns the edited text, unchanged if no edit is needed. `path` determines the format. */
+export function editCatalog(text: string, requestedEdit: CatalogEdit, path = ''): string | EditRefusal {
   const source = new SourceFile(path, text);
   const before = plainOf(source);
-  if (before === undefined) return refused('its syntax is wrong; --check tells where');
-  const words = wordsOf(source);
-  const edit = given.do === 'add' ? { ...given, entry: words.entry(given.entry) } : given;
+  if (before === undefined) return refuse('the file has syntax errors; run --check for details');
+  const format = formatOf(source);
+  const edit =
+    requestedEdit.do === 'add'
+      ? { ...requestedEdit, entry: format.entry(requestedEdit.entry) }
+      : requestedEdit;
   const { text: yaml, comments } = withYamlComments(source);
-  const list = findList(yaml);
-  const known = list === undefined ? [] : list.map.items.map(keyOf);
-  if (edit.do === 'add' && known.includes(edit.name) && edit.isReplacing !== true)
-    return refused(`it has a server ${edit.name} already`);
-  if (edit.do !== 'add' && !known.includes(edit.name)) return refused(`it has no server ${edit.name}`);
-  const cuts = cutsFor(yaml, list, edit, words.off);
-  if (!Array.isArray(cuts)) return cuts as Refusal;
-  const after = cutText(text, cuts);
-  const own = list?.map.items.find((item) => keyOf(item) === edit.name);
+  const servers = findServers(yaml);
+  const names = servers === undefined ? [] : servers.map.items.map(keyOf);
+  if (edit.do === 'add' && names.includes(edit.name) && edit.isReplacing !== true)
+    return refuse(`it already has a server ${edit.name}`);
+  if (edit.do !== 'add' && !names.includes(edit.name)) return refuse(`it has no server ${edit.name}`);
+  const replacements = replacementsFor(yaml, servers, edit, format.disablingLine);
+  if (!Array.isArray(replacements)) return replacements as EditRefusal;
+  const after = applyReplacements(text, replacements);
+  const editedPair = servers?.map.items.find((item) => keyOf(item) === edit.name);
   if (
-    cuts.length > 0 &&
-    (!isAsMeant(before, plainOf(new SourceFile(path, after)), edit, words.off) ||
-      isCommentTouched(cuts, comments, own))
+    replacements.length > 0 &&
+    (!isExpectedResult(before, plainOf(new SourceFile(path, after)), edit, format.disablingLine) ||
+      isCommentTouched(replacements, comments, editedPair))
   )
-    return refused('it is written in a way that cannot be edited without other changes; edit it by hand');
+    return refuse('it cannot be edited without changes elsewhere; edit it by hand');
   return after;
 }
 
-/** The names of the servers as the text has them, in its order; empty for one that cannot be read. */
+/** Returns the names of the servers in file order; empty if the file cannot be parsed. */
 export function serverNames(text: string, path = ''): readonly string[] {
   const source = new SourceFile(path, text);
   if (plainOf(source) === undefined) return [];
-  return findList(withYamlComments(source).text)?.map.items.map(keyOf) ?? [];
+  return findServers(withYamlComments(source).text)?.map.items.map(keyOf) ?? [];
 }
 
-/** Of other servers, or of none (ED2). */
-function isCommentTouched(cuts: readonly Cut[], comments: readonly Span[], own: Pair | undefined): boolean {
-  const [from, to] = own === undefined ? [0, 0] : [startOf(own), endOf(own)];
-  const others = comments.filter(({ start, end }) => start < from || end > to);
-  return cuts.some((cut) =>
-    others.some(({ start, end }) => cut.start < end && (cut.end > start || cut.start > start)),
+/**
+ * Returns true if a replacement touches a comment outside the edited server: it overlaps the comment, or
+ * inserts text inside it.
+ */
+function isCommentTouched(
+  replacements: readonly TextReplacement[],
+  comments: readonly CommentSpan[],
+  editedPair: Pair | undefined,
+): boolean {
+  const [from, to] = editedPair === undefined ? [0, 0] : [startOf(editedPair), endOf(editedPair)];
+  const outsideComments = comments.filter(({ start, end }) => start < from || end > to);
+  return replacements.some((replacement) =>
+    outsideComments.some(
+      ({ start, end }) => replacement.start < end && (replacement.end > start || replacement.start > start),
+    ),
   );
 }
 
-interface ServerList {
+interface ServersMap {
   readonly map: YAMLMap;
-  /** The pair whose value it is. */
+  /** Pair that contains the mapping. */
   readonly owner: Pair;
+  /** True if the root is a flow mapping (`{ … }`), so its values cannot become block mappings. */
   readonly isRootFlow: boolean;
 }
 
-function findList(text: string): ServerList | undefined {
-  const { contents } = parsed(text);
+function findServers(text: string): ServersMap | undefined {
+  const { contents } = parseText(text);
   if (!isMap(contents)) return undefined;
-  for (const key of listKeys) {
+  for (const key of serversKeys) {
     const pair = contents.items.find((item) => keyOf(item) === key);
     if (pair !== undefined && isMap(pair.value))
       return { map: pair.value, owner: pair, isRootFlow: contents.flow === true };
@@ -94,56 +112,62 @@ function findList(text: string): ServerList | undefined {
   return undefined;
 }
 
-function cutsFor(
+function replacementsFor(
   text: string,
-  list: ServerList | undefined,
+  servers: ServersMap | undefined,
   edit: CatalogEdit,
-  off: FilesWords['off'],
-): Cut[] | Refusal {
-  if (list === undefined) return edit.do === 'add' ? addFirst(text, edit) : refused('it has no servers');
-  const { map, owner } = list;
+  disablingLine: FileFormat['disablingLine'],
+): TextReplacement[] | EditRefusal {
+  if (servers === undefined) return edit.do === 'add' ? addFirst(text, edit) : refuse('it has no servers');
+  const { map, owner } = servers;
   const block = { items: map.items, owner };
   const isFlow = map.flow === true;
   const pair = map.items.find((item) => keyOf(item) === edit.name);
   if (edit.do === 'add') {
     const { name, entry } = edit;
     if (!isFlow) return addToBlock(text, block, pair, name, entry);
-    const isOpened = map.items.length === 0 && !list.isRootFlow;
-    return isOpened ? openEmpty(text, list, edit) : addToFlow(text, map, pair, name, entry);
+    const canBecomeBlock = map.items.length === 0 && !servers.isRootFlow;
+    return canBecomeBlock
+      ? replaceEmptyByBlock(text, servers, edit)
+      : addToFlow(text, map, pair, name, entry);
   }
-  if (pair === undefined) return refused(`it has no server ${edit.name}`);
+  if (pair === undefined) return refuse(`it has no server ${edit.name}`);
   if (edit.do === 'remove')
     return isFlow ? removeFromFlow(text, map, pair) : removeFromBlock(text, block, pair);
-  if (!isMap(pair.value)) return refused(`${edit.name} is no mapping of its own there; edit it by hand`);
-  const said = switched(text, pair.value, edit.isEnabled);
-  if (said !== undefined) return said;
+  if (!isMap(pair.value)) return refuse(`${edit.name} is not a plain mapping; edit it by hand`);
+  const switchReplacements = switchExistingField(text, pair.value, edit.isEnabled);
+  if (switchReplacements !== undefined) return switchReplacements;
   if (edit.isEnabled) return [];
   return pair.value.flow === true
-    ? switchOffInFlow(text, pair.value, off)
-    : switchOffInBlock(text, pair.value, off);
+    ? switchOffInFlow(text, pair.value, disablingLine)
+    : switchOffInBlock(text, pair.value, disablingLine);
 }
 
-/** Where the entry says already whether it is on; undefined where it does not. */
-function switched(text: string, entry: YAMLMap, isEnabled: boolean): Cut[] | undefined {
-  const cuts: Cut[] = [];
-  let isSaid = false;
+/** Changes an existing `enabled` or `disabled` field; returns undefined if the entry has neither. */
+function switchExistingField(
+  text: string,
+  entry: YAMLMap,
+  isEnabled: boolean,
+): TextReplacement[] | undefined {
+  const replacements: TextReplacement[] = [];
+  let hasField = false;
   for (const pair of entry.items) {
     const key = keyOf(pair);
     if (key !== 'enabled' && key !== 'disabled') continue;
-    isSaid = true;
+    hasField = true;
     const [start, end] = (pair.value as { range?: [number, number, number] } | null)?.range ?? [0, 0];
-    const word = String(isEnabled === (key === 'enabled'));
-    if (text.slice(start, end) !== word) cuts.push({ start, end, text: word });
+    const value = String(isEnabled === (key === 'enabled'));
+    if (text.slice(start, end) !== value) replacements.push({ start, end, text: value });
   }
-  return isSaid ? cuts : undefined;
+  return hasField ? replacements : undefined;
 }
 
 type Addition = Extract<CatalogEdit, { do: 'add' }>;
 
-/** Into a file that has no servers yet: an empty one, one of comments, or one that says `servers:` and no more. */
-function addFirst(text: string, edit: Addition): Cut[] | Refusal {
-  const { contents } = parsed(text);
-  const pair = isMap(contents) ? contents.items.find((item) => listKeys.includes(keyOf(item))) : undefined;
+/** Adds to a file without servers: empty, only comments, or `servers:` with no value. */
+function addFirst(text: string, edit: Addition): TextReplacement[] | EditRefusal {
+  const { contents } = parseText(text);
+  const pair = isMap(contents) ? contents.items.find((item) => serversKeys.includes(keyOf(item))) : undefined;
   const value = pair?.value as { range?: [number, number, number]; value?: unknown } | null | undefined;
   if (contents === null || (isMap(contents) && contents.items.length === 0 && contents.flow !== true)) {
     const eol = lineBreakOf(text);
@@ -160,11 +184,15 @@ function addFirst(text: string, edit: Addition): Cut[] | Refusal {
     return addToFlow(text, contents, undefined, 'servers', { [edit.name]: edit.entry });
   if (isMap(contents) && contents.flow !== true && pair !== undefined && (value?.value ?? null) === null)
     return addToBlock(text, { items: [], owner: pair }, undefined, edit.name, edit.entry);
-  return refused('it has no mapping of servers to add one to');
+  return refuse('it has no mapping of servers');
 }
 
-/** `servers: {}` becomes a mapping of lines. */
-function openEmpty(text: string, { map, owner }: ServerList, { name, entry }: Addition): Cut[] {
+/** Replaces `servers: {}` with a block mapping. */
+function replaceEmptyByBlock(
+  text: string,
+  { map, owner }: ServersMap,
+  { name, entry }: Addition,
+): TextReplacement[] {
   const [start = 0, end = 0] = map.range ?? [];
   if (!/^\{\s*\}$/.test(text.slice(start, end))) return addToFlow(text, map, undefined, name, entry);
   const space = /[ \t]*$/.exec(text.slice(0, start))?.[0].length ?? 0;
@@ -174,7 +202,7 @@ function openEmpty(text: string, { map, owner }: ServerList, { name, entry }: Ad
   ];
 }
 
-function parsed(text: string): Document {
+function parseText(text: string): Document {
   return parseDocument(text, {
     keepSourceTokens: true,
     prettyErrors: false,
@@ -186,32 +214,37 @@ function parsed(text: string): Document {
   }) as unknown as Document;
 }
 
-/** What JSON would have in its place; undefined where the syntax is wrong. */
+/** Parses a text to its JSON value; undefined for invalid syntax. */
 function plainOf(source: SourceFile): unknown {
   const { root, problems, isBroken } = parseYamlTree(source);
   if (isBroken || hasError(problems)) return undefined;
   return root === undefined ? null : plainValue(root);
 }
 
-function isAsMeant(before: unknown, after: unknown, edit: CatalogEdit, off: FilesWords['off']): boolean {
+function isExpectedResult(
+  before: unknown,
+  after: unknown,
+  edit: CatalogEdit,
+  disablingLine: FileFormat['disablingLine'],
+): boolean {
   const root = isRecord(before) ? { ...before } : {};
   const key =
-    listKeys.find((each) => isRecord(root[each])) ?? listKeys.find((each) => each in root) ?? 'servers';
+    serversKeys.find((each) => isRecord(root[each])) ?? serversKeys.find((each) => each in root) ?? 'servers';
   const servers: Record<string, unknown> = { ...(isRecord(root[key]) ? root[key] : {}) };
   if (edit.do === 'add') servers[edit.name] = edit.entry;
   else if (edit.do === 'remove') delete servers[edit.name];
   else
     servers[edit.name] = {
       ...(servers[edit.name] as object),
-      ...switchOf(servers[edit.name], edit.isEnabled, off),
+      ...switchOf(servers[edit.name], edit.isEnabled, disablingLine),
     };
   return isDeepStrictEqual(after, { ...root, [key]: servers });
 }
 
-function switchOf(entry: unknown, isEnabled: boolean, off: FilesWords['off']): object {
+function switchOf(entry: unknown, isEnabled: boolean, disablingLine: FileFormat['disablingLine']): object {
   const has = (key: string) => isRecord(entry) && Object.hasOwn(entry, key);
   if (!has('disabled') && !has('enabled'))
-    return off.startsWith('d') ? { disabled: !isEnabled } : { enabled: isEnabled };
+    return disablingLine === 'disabled: true' ? { disabled: !isEnabled } : { enabled: isEnabled };
   return {
     ...(has('disabled') ? { disabled: !isEnabled } : {}),
     ...(has('enabled') ? { enabled: isEnabled } : {}),
@@ -221,4 +254,4 @@ function switchOf(entry: unknown, isEnabled: boolean, off: FilesWords['off']): o
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const refused = (refusal: string): Refusal => ({ refusal });
+const refuse = (refusal: string): EditRefusal => ({ refusal });

@@ -1,32 +1,33 @@
-// Servers between braces, as JSON has it and YAML may. What is added is JSON, on lines of its own where the others are.
+// Edits servers in flow mappings (`{ … }`), such as JSON. New members are written as JSON, on separate lines
+// if existing members are.
 
 import type { CST, Pair, YAMLMap } from 'yaml';
 import {
-  type Cut,
+  type EditRefusal,
   endOf,
   hasCommentBefore,
   indentAt,
   lineBreakOf,
   lineEnd,
   lineStart,
-  type Refusal,
   startOf,
+  type TextReplacement,
 } from './catalog-text.ts';
-import type { FilesWords } from './dialects/entry-in-their-words.ts';
+import type { FileFormat } from './dialects/export-entry.ts';
 
-/** A member behind the others, or in the place of one of them. */
+/** Appends a member, or replaces an existing one. */
 export function addToFlow(
   text: string,
   map: YAMLMap,
   replaced: Pair | undefined,
   name: string,
   value: unknown,
-): Cut[] {
+): TextReplacement[] {
   const [open = 0, close = 0] = map.range ?? [];
   const eol = lineBreakOf(text);
-  const { isLines, indent, unit } = layoutOf(text, map);
+  const { isMultiline, indent, unit } = layoutOf(text, map);
   const json = (between: string) =>
-    JSON.stringify(value, undefined, isLines ? unit : undefined).replaceAll('\n', eol + between);
+    JSON.stringify(value, undefined, isMultiline ? unit : undefined).replaceAll('\n', eol + between);
   if (replaced !== undefined) {
     const [start = 0, end = 0] = (replaced.value as { range?: [number, number] } | null)?.range ?? [];
     return [{ start, end, text: json(indentAt(text, startOf(replaced))) }];
@@ -36,20 +37,20 @@ export function addToFlow(
   if (last === undefined) {
     const inner = text.slice(open + 1, close - 1);
     if (inner.trim() !== '')
-      return [{ start: close - 1, end: close - 1, text: `${member}${isLines ? eol : ''}` }];
-    const around = isLines ? [eol + indent, eol + indentAt(text, open)] : ['', ''];
+      return [{ start: close - 1, end: close - 1, text: `${member}${isMultiline ? eol : ''}` }];
+    const around = isMultiline ? [eol + indent, eol + indentAt(text, open)] : ['', ''];
     return [{ start: open + 1, end: close - 1, text: around.join(member) }];
   }
   const end = endOf(last);
-  const comma = commaBehind(map, map.items.length - 1);
-  if (!isLines) {
+  const comma = commaAfter(map, map.items.length - 1);
+  if (!isMultiline) {
     if (comma !== undefined) return [{ start: comma + 1, end: comma + 1, text: ` ${member},` }];
     return [{ start: end, end, text: `, ${member}` }];
   }
-  const behind = (comma ?? end - 1) + 1;
-  const rest = text.slice(behind, lineEnd(text, behind));
-  // A comment behind the last one stays with it.
-  const at = /^[ \t]*(?:#.*)?\r?\n$/.test(rest) ? behind + rest.trimEnd().length : behind;
+  const afterComma = (comma ?? end - 1) + 1;
+  const rest = text.slice(afterComma, lineEnd(text, afterComma));
+  // A comment after the last member stays with it.
+  const at = /^[ \t]*(?:#.*)?\r?\n$/.test(rest) ? afterComma + rest.trimEnd().length : afterComma;
   const line = `${eol}${indent}${member}${comma === undefined ? '' : ','}`;
   if (comma !== undefined) return [{ start: at, end: at, text: line }];
   if (at === end) return [{ start: end, end, text: `,${line}` }];
@@ -59,52 +60,59 @@ export function addToFlow(
   ];
 }
 
-export function removeFromFlow(text: string, map: YAMLMap, pair: Pair): Cut[] {
+export function removeFromFlow(text: string, map: YAMLMap, pair: Pair): TextReplacement[] {
   const [open = 0, close = 0] = map.range ?? [];
   const index = map.items.indexOf(pair as (typeof map.items)[number]);
   const start = startOf(pair);
   const end = endOf(pair);
-  const comma = commaBehind(map, index);
-  const behind = (comma ?? end - 1) + 1;
+  const comma = commaAfter(map, index);
+  const afterComma = (comma ?? end - 1) + 1;
   if (map.items.length === 1) {
-    const isAlone = (text.slice(open + 1, start) + text.slice(behind, close - 1)).trim() === '';
-    return [isAlone ? { start: open + 1, end: close - 1, text: '' } : { start, end: behind, text: '' }];
+    const isAlone = (text.slice(open + 1, start) + text.slice(afterComma, close - 1)).trim() === '';
+    return [isAlone ? { start: open + 1, end: close - 1, text: '' } : { start, end: afterComma, text: '' }];
   }
   if (index < map.items.length - 1) {
-    const space = /^\s*/.exec(text.slice(behind))?.[0].length ?? 0;
-    return [{ start, end: behind + space, text: '' }];
+    const space = /^\s*/.exec(text.slice(afterComma))?.[0].length ?? 0;
+    return [{ start, end: afterComma + space, text: '' }];
   }
   const space = /\s*$/.exec(text.slice(open + 1, start))?.[0].length ?? 0;
-  const before = commaBehind(map, index - 1);
-  const cuts =
+  const before = commaAfter(map, index - 1);
+  const replacements =
     comma === undefined && before !== undefined ? [{ start: before, end: before + 1, text: '' }] : [];
   if (hasCommentBefore(pair)) {
     // The comment needs its line break.
     const from = Math.max(lineStart(text, start), start - space);
-    const rest = text.slice(behind, lineEnd(text, behind));
-    return [...cuts, { start: from, end: rest.trim() === '' ? behind + rest.length : behind, text: '' }];
+    const rest = text.slice(afterComma, lineEnd(text, afterComma));
+    return [
+      ...replacements,
+      { start: from, end: rest.trim() === '' ? afterComma + rest.length : afterComma, text: '' },
+    ];
   }
   const from = Math.max(start - space, (before ?? open) + 1);
-  if (cuts.length > 0 && from === (before ?? 0) + 1)
-    return [{ start: before ?? from, end: behind, text: '' }];
-  return [...cuts, { start: from, end: behind, text: '' }];
+  if (replacements.length > 0 && from === (before ?? 0) + 1)
+    return [{ start: before ?? from, end: afterComma, text: '' }];
+  return [...replacements, { start: from, end: afterComma, text: '' }];
 }
 
-/** `enabled: false`, or as the file says that, before the other fields of an entry. */
-export function switchOffInFlow(text: string, entry: YAMLMap, off: FilesWords['off']): Cut[] | Refusal {
+/** Inserts `enabled: false`, or the file's equivalent, as the entry's first field. */
+export function switchOffInFlow(
+  text: string,
+  entry: YAMLMap,
+  disablingLine: FileFormat['disablingLine'],
+): TextReplacement[] | EditRefusal {
   const [open = 0] = entry.range ?? [];
   const first = entry.items[0] as Pair | undefined;
   if (first === undefined) return { refusal: 'the entry is empty' };
   const at = startOf(first);
   const gap = text.slice(open + 1, at);
-  const word = text[at] === '"' ? off.replace(/\w+/, '"$&"') : off;
+  const field = text[at] === '"' ? disablingLine.replace(/\w+/, '"$&"') : disablingLine;
   const space = gap.trim() !== '' ? ' ' : gap === '' ? ' ' : gap;
-  return [{ start: at, end: at, text: `${word},${space}` }];
+  return [{ start: at, end: at, text: `${field},${space}` }];
 }
 
 interface Layout {
-  readonly isLines: boolean;
-  /** Of a member. */
+  readonly isMultiline: boolean;
+  /** Indent of the members. */
   readonly indent: string;
   readonly unit: string;
 }
@@ -115,17 +123,17 @@ function layoutOf(text: string, map: YAMLMap): Layout {
   const first = map.items[0] as Pair | undefined;
   if (first === undefined) {
     const unit = /\n([ \t]+)\S/.exec(text)?.[1] ?? '  ';
-    return { isLines: text.trimEnd().includes('\n') || outer !== '', indent: outer + unit, unit };
+    return { isMultiline: text.trimEnd().includes('\n') || outer !== '', indent: outer + unit, unit };
   }
   const at = startOf(first);
-  if (!text.slice(open, at).includes('\n')) return { isLines: false, indent: outer, unit: '  ' };
+  if (!text.slice(open, at).includes('\n')) return { isMultiline: false, indent: outer, unit: '  ' };
   const indent = indentAt(text, at);
   const unit = indent.startsWith(outer) && indent !== outer ? indent.slice(outer.length) : '  ';
-  return { isLines: true, indent, unit };
+  return { isMultiline: true, indent, unit };
 }
 
-/** Where the comma behind a member stands. */
-function commaBehind(map: YAMLMap, index: number): number | undefined {
+/** Returns the position of the comma after a member. */
+function commaAfter(map: YAMLMap, index: number): number | undefined {
   const tokens = (map as YAMLMap & { srcToken?: CST.FlowCollection }).srcToken?.items[index + 1]?.start;
   return tokens?.find(({ type }) => type === 'comma')?.offset;
 }

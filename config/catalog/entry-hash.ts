@@ -1,11 +1,12 @@
-// The name under which the lists of a catalog entry are cached; a reload compares it to find what has changed.
+// Hash of a catalog entry. It identifies the entry's cached lists, and a reload compares it to detect
+// changes.
 
 import { contentHash } from '../content-hash.ts';
 import type { ServerEntry } from './catalog-schema.ts';
 
-/** 16 hexadecimal characters. Tags do not count, nor does the list of credentials, which is derived from other fields. */
+/** Returns 16 hexadecimal characters. Ignores tags, and credentials, which are derived from other fields. */
 export function entryHash(entry: ServerEntry): string {
   const { tags: _, credentials: __, placement, ...counting } = entry;
-  // One that says nothing of its place has the name that it had before there were any.
+  // Omits the default placement: hashes that were stored before this field existed stay valid.
   return contentHash(placement === 'node' ? counting : { ...counting, placement });
 }

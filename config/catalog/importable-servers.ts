@@ -1,5 +1,5 @@
-// The servers of one file, of a client or a catalog, as a catalog of ours would have them: references stay references, and
-// what is said in a client's words is said in ours. An entry that is wrong is left out, and told; the others are given.
+// Reads the servers of a client's file or a catalog for import, with our field names and with references kept
+// as references. Invalid entries are skipped and reported.
 
 import { dirname, resolve } from 'node:path';
 import type { Problem } from '../reader/problem.ts';
@@ -10,21 +10,21 @@ import { memberOf, plainValue, textOf } from '../reader/yaml-members.ts';
 import { parseYamlTree, type YamlTree } from '../reader/yaml-tree.ts';
 import { clientFields } from './catalog-schema.ts';
 import { clientKeys, dialectOf } from './dialects/dialect.ts';
-import { findServers, readServer, type ServerList } from './read-catalog.ts';
+import { type CatalogServerMap, findServers, readServer } from './read-catalog.ts';
 
-/** A server in our own fields, as far as they were written. */
+/** Server entry with our field names, without defaults. */
 export type OwnEntry = Readonly<Record<string, unknown>>;
 
 export interface ImportableServer {
   readonly id: string;
   readonly entry: OwnEntry;
-  /** Counted from 1. */
+  /** Line number, from 1. */
   readonly line: number;
-  /** Of Claude Code: the project that the file keeps it for. */
+  /** Project folder of the server in Claude Code's file. */
   readonly project: string | undefined;
 }
 
-/** `hasServers` is false for a file that is not about servers at all, which settings of an editor may be. */
+/** `hasServers` is false if the file contains no server list, such as editor settings. */
 export function importableServers(source: SourceFile): {
   readonly servers: readonly ImportableServer[];
   readonly problems: readonly Problem[];
@@ -33,10 +33,10 @@ export function importableServers(source: SourceFile): {
   const { root, problems, isBroken } = parseYamlTree(source);
   if (root === undefined || isBroken) return { servers: [], problems, hasServers: problems.length > 0 };
   const projects = projectLists(root, source.path);
-  const isAbout = ['servers', ...clientKeys].some((key) => memberOf(root, key) !== undefined);
-  if (!isAbout && projects.length === 0) return { servers: [], problems: [], hasServers: false };
+  const hasServerList = ['servers', ...clientKeys].some((key) => memberOf(root, key) !== undefined);
+  if (!hasServerList && projects.length === 0) return { servers: [], problems: [], hasServers: false };
   const readers = [
-    ...(isAbout
+    ...(hasServerList
       ? [{ project: undefined, find: (reader: SchemaReader) => findServers(reader, root, source.path) }]
       : []),
     ...projects.map(({ project, list }) => ({ project, find: () => list })),
@@ -46,7 +46,7 @@ export function importableServers(source: SourceFile): {
   for (const { project, find } of readers) {
     const reader = new SchemaReader(source, {}, new SecretValues());
     reader.unknownKeys = 'warning';
-    reader.isUnsetTold = false;
+    reader.isUnsetReported = false;
     const list = find(reader);
     if (list !== undefined) servers.push(...serversIn(reader, list, source, project));
     all.push(...reader.problems);
@@ -56,7 +56,7 @@ export function importableServers(source: SourceFile): {
 
 function serversIn(
   reader: SchemaReader,
-  list: ServerList,
+  list: CatalogServerMap,
   source: SourceFile,
   project: string | undefined,
 ): ImportableServer[] {
@@ -70,8 +70,8 @@ function serversIn(
   });
 }
 
-/** Claude Code keeps servers for each project in the one file of its user. */
-function projectLists(root: YamlTree, path: string): { project: string; list: ServerList }[] {
+/** Claude Code stores all projects' servers in a single file per user. */
+function projectLists(root: YamlTree, path: string): { project: string; list: CatalogServerMap }[] {
   const projects = memberOf(root, 'projects');
   return (projects?.kind === 'map' ? projects.pairs : []).flatMap(({ key: project, value }) => {
     const map = memberOf(value, 'mcpServers');
@@ -88,19 +88,19 @@ function projectLists(root: YamlTree, path: string): { project: string; list: Se
   });
 }
 
-/** What a client starts in its project has to be started there. */
+/** A client starts project servers in the project folder; the gateway must do the same. */
 function ownEntry(written: OwnEntry, folder: string, workspace: string | undefined): OwnEntry {
   const { type, runtime, disabled, enabled, tools, disabledTools, excludeTools, ...others } = written;
   const { enabledTools, includeTools, command, args, url, cwd, ...rest } = others;
   const isOff = enabled === false || disabled === true;
   const { allow = enabledTools ?? includeTools, deny = [] } = (tools ?? {}) as Record<string, unknown>;
   const denied = [deny, disabledTools ?? [], excludeTools ?? []].flat();
-  const chosen = {
+  const toolFilter = {
     ...(allow === undefined ? {} : { allow }),
     ...(denied.length === 0 ? {} : { deny: denied }),
   };
   const isLocal = command !== undefined;
-  const own: Record<string, unknown> = {
+  const gatewayEntry: Record<string, unknown> = {
     ...(isOff ? { enabled: false } : {}),
     ...(type === 'sse' || runtime === 'sse' ? { runtime: 'sse' } : {}),
     ...(isLocal ? { command: /[\\/]/.test(String(command)) ? absolute(folder, command) : command } : {}),
@@ -108,17 +108,17 @@ function ownEntry(written: OwnEntry, folder: string, workspace: string | undefin
     ...(url === undefined ? {} : { url }),
     ...(isLocal && (cwd ?? workspace) !== undefined ? { cwd: absolute(folder, cwd ?? workspace) } : {}),
     ...rest,
-    ...(Object.keys(chosen).length === 0 ? {} : { tools: chosen }),
+    ...(Object.keys(toolFilter).length === 0 ? {} : { tools: toolFilter }),
   };
   const stray = isLocal ? ['headers'] : ['args', 'env', 'inherit_env'];
   return Object.fromEntries(
-    Object.entries(own).filter(([key, value]) => {
+    Object.entries(gatewayEntry).filter(([key, value]) => {
       return !stray.includes(key) && !Object.hasOwn(clientFields, key) && !isEmpty(value);
     }),
   );
 }
 
-/** Where a path begins with a variable, that says where it begins. */
+/** Keeps a path that begins with a variable: the variable contains the base folder. */
 function absolute(folder: string, path: unknown): string {
   const text = String(path);
   return text.startsWith('${') ? text : resolve(folder, text);

@@ -1,5 +1,5 @@
-// One catalog entry from what was written to what the gateway works with: which of the two kinds it is, the
-// defaults that depend on it, paths made absolute, and the rules between fields.
+// Normalises a validated catalog entry: determines local or remote, applies the defaults for that kind,
+// resolves paths, and checks rules that concern several fields.
 
 import { resolve } from 'node:path';
 import type { Static } from 'typebox';
@@ -22,99 +22,108 @@ import { isOwnHeader } from './own-headers.ts';
 
 export type WrittenEntry = Written<Static<typeof desktopEntrySchema>>;
 
-/** `folder` is the catalog's. Gives undefined, with problems reported, for an entry of no kind. */
+/**
+ * `folder` is the catalog's folder. Returns undefined, with problems reported, if the entry has neither or
+ * both of command and url.
+ */
 export function normaliseEntry(
   reader: SchemaReader,
   written: WrittenEntry,
   path: string,
   folder: string,
 ): ServerEntry | undefined {
-  const at = (key: string) => joinPath(path, key);
-  const isLocal = reader.has(at('command'));
-  if (isLocal === reader.has(at('url'))) {
+  const pathTo = (key: string) => joinPath(path, key);
+  const isLocal = reader.has(pathTo('command'));
+  if (isLocal === reader.has(pathTo('url'))) {
     const message = isLocal
       ? 'has both command and url; a server is either local or remote'
-      : 'needs a command (a local server) or a url (a remote one)';
+      : 'needs a command (local server) or a url (remote server)';
     reader.reportKey(path, message);
     return undefined;
   }
-  refuseStrayKeys(reader, at, isLocal);
-  const runtime = chosenRuntime(reader, written, at, isLocal);
+  refuseStrayKeys(reader, pathTo, isLocal);
+  const runtime = selectRuntime(reader, written, pathTo, isLocal);
   const fields = Object.fromEntries(
     Object.entries(written).filter(([key]) => !Object.hasOwn(clientFields, key)),
   );
   const common = {
     ...fields,
-    enabled: isEnabled(reader, written, at),
-    tools: chosenTools(reader, written, at),
+    enabled: isEnabled(reader, written, pathTo),
+    tools: selectTools(reader, written, pathTo),
   };
   const entry = isLocal
-    ? localEntry(reader, common, at, folder)
-    : remoteEntry(reader, common, runtime === 'sse' ? 'sse' : 'http', at);
-  checkPairs(reader, entry, at);
+    ? localEntry(reader, common, pathTo, folder)
+    : remoteEntry(reader, common, runtime === 'sse' ? 'sse' : 'http', pathTo);
+  checkPairs(reader, entry, pathTo);
   return withCredentials(entry, reader.credentialsBelow(path));
 }
 
-type At = (key: string) => string;
+/** Returns the path of a field of the entry. */
+type PathTo = (key: string) => string;
 
-function refuseStrayKeys(reader: SchemaReader, at: At, isLocal: boolean): void {
+function refuseStrayKeys(reader: SchemaReader, pathTo: PathTo, isLocal: boolean): void {
   const [side, other] = isLocal ? ['command', 'remote servers (url)'] : ['url', 'local servers (command)'];
   for (const key of isLocal ? remoteKeys : stdioKeys) {
-    if (!reader.has(at(key))) continue;
-    // In a desktop client's file it is no harm: many write `args: []` and `env: {}` everywhere.
-    reader.reportKey(at(key), `is for ${other} only, and this one has a ${side}`, reader.unknownKeys);
+    if (!reader.has(pathTo(key))) continue;
+    // In a desktop client's file this is harmless: many write `args: []` and `env: {}` in every entry.
+    reader.reportKey(pathTo(key), `is for ${other} only; this server has a ${side}`, reader.unknownKeys);
   }
 }
 
-/** A desktop client's `type` says the same as `runtime`. */
-function chosenRuntime(reader: SchemaReader, { runtime, type }: WrittenEntry, at: At, isLocal: boolean) {
+/** Combines `runtime` with a desktop client's `type`. */
+function selectRuntime(
+  reader: SchemaReader,
+  { runtime, type }: WrittenEntry,
+  pathTo: PathTo,
+  isLocal: boolean,
+) {
   const fromType = type === undefined ? undefined : type === 'stdio' || type === 'sse' ? type : 'http';
-  for (const [key, said] of [
+  for (const [key, value] of [
     ['runtime', runtime],
     ['type', fromType],
   ] as const) {
-    if (said !== undefined && (said === 'stdio') !== isLocal) {
+    if (value !== undefined && (value === 'stdio') !== isLocal) {
       reader.report(
-        at(key),
+        pathTo(key),
         isLocal ? 'contradicts command, which means stdio' : 'contradicts url, which means http or sse',
       );
     }
   }
   if (runtime !== undefined && fromType !== undefined && runtime !== fromType) {
-    reader.report(at('type'), `contradicts runtime, which is ${runtime}`);
+    reader.report(pathTo('type'), `contradicts runtime, which is ${runtime}`);
   }
   return runtime ?? fromType;
 }
 
-function isEnabled(reader: SchemaReader, { enabled, disabled }: WrittenEntry, at: At): boolean {
+function isEnabled(reader: SchemaReader, { enabled, disabled }: WrittenEntry, pathTo: PathTo): boolean {
   if (enabled !== undefined && enabled === disabled) {
-    reader.report(at('disabled'), `contradicts enabled, which is ${enabled}`);
+    reader.report(pathTo('disabled'), `contradicts enabled, which is ${enabled}`);
   }
   return enabled ?? !disabled;
 }
 
-/** A tool that its user has switched off in the client is not to come back by the gateway. */
-function chosenTools(reader: SchemaReader, written: WrittenEntry, at: At): WrittenEntry['tools'] {
+/** Tools disabled in the client stay disabled in the gateway. */
+function selectTools(reader: SchemaReader, written: WrittenEntry, pathTo: PathTo): WrittenEntry['tools'] {
   const { tools = {}, disabledTools = [], excludeTools = [] } = written;
   let { allow } = tools;
   for (const key of ['enabledTools', 'includeTools'] as const) {
     const offered = written[key];
     if (offered === undefined) continue;
     if (allow !== undefined)
-      reader.reportKey(at(key), 'says once more which tools are allowed; leave one list');
+      reader.reportKey(pathTo(key), 'is a second list of allowed tools; keep only one list');
     allow ??= offered;
   }
   const deny = [...(tools.deny ?? []), ...disabledTools, ...excludeTools];
   return { ...tools, ...(allow === undefined ? {} : { allow }), ...(deny.length === 0 ? {} : { deny }) };
 }
 
-function localEntry(reader: SchemaReader, written: WrittenEntry, at: At, folder: string): StdioEntry {
+function localEntry(reader: SchemaReader, written: WrittenEntry, pathTo: PathTo, folder: string): StdioEntry {
   const { command = '' } = written;
-  // A path may hold spaces: only the name of a program is taken for the beginning of a line.
-  if (/\s/.test(command) && !/^\S*\//.test(command) && !reader.has(at('args'))) {
+  // A path may contain spaces; only a bare program name is checked for a shell line.
+  if (/\s/.test(command) && !/^\S*\//.test(command) && !reader.has(pathTo('args'))) {
     reader.report(
-      at('command'),
-      'is one program and not a shell line; put what follows it into args',
+      pathTo('command'),
+      'must be a program, not a shell line; put the arguments into args',
       'warning',
     );
   }
@@ -133,18 +142,18 @@ function remoteEntry(
   reader: SchemaReader,
   written: WrittenEntry,
   runtime: RemoteEntry['runtime'],
-  at: At,
+  pathTo: PathTo,
 ): RemoteEntry {
   const isShared = written.isolation === 'shared';
   if (runtime === 'sse' && written.era !== undefined && written.era !== 'legacy')
-    reader.report(at('era'), 'must be legacy: the sse transport is older than the modern era');
+    reader.report(pathTo('era'), 'must be legacy: the sse transport does not support the modern era');
   const pool = { ...written.pool, max: written.pool?.max ?? (isShared ? 1 : 1000) };
-  const url = checkedUrl(reader, written.url, at('url'));
-  checkHeaders(reader, written.headers ?? {}, at('headers'));
+  const url = checkedUrl(reader, written.url, pathTo('url'));
+  checkHeaders(reader, written.headers ?? {}, pathTo('headers'));
   return fillDefaults(remoteEntrySchema, { ...written, pool, url, runtime });
 }
 
-/** No message repeats the address: its query may hold a key. */
+/** Messages do not contain the address: its query may contain a key. */
 function checkedUrl(reader: SchemaReader, text: string | undefined, path: string): string {
   if (text === undefined) return '';
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -153,7 +162,7 @@ function checkedUrl(reader: SchemaReader, text: string | undefined, path: string
     return '';
   }
   if (url.username !== '' || url.password !== '') {
-    reader.report(path, 'holds a user name or password; send them in headers (Authorization) instead');
+    reader.report(path, 'contains a user name or password; send them in headers (Authorization) instead');
   }
   url.hash = '';
   return url.href;
@@ -174,17 +183,19 @@ function checkHeaders(
   }
 }
 
-function checkPairs(reader: SchemaReader, entry: ServerEntry, at: At): void {
+function checkPairs(reader: SchemaReader, entry: ServerEntry, pathTo: PathTo): void {
   const { request_timeout_seconds: request, max_request_seconds: most, restart } = entry;
   if (request > most) {
-    const key = reader.has(at('request_timeout_seconds')) ? 'request_timeout_seconds' : 'max_request_seconds';
+    const key = reader.has(pathTo('request_timeout_seconds'))
+      ? 'request_timeout_seconds'
+      : 'max_request_seconds';
     reader.report(
-      at(key),
+      pathTo(key),
       `request_timeout_seconds (${request}) must not exceed max_request_seconds (${most})`,
     );
   }
   if (restart.min_backoff_ms > restart.max_backoff_seconds * 1000) {
     const message = `min_backoff_ms (${restart.min_backoff_ms}) must not exceed max_backoff_seconds (${restart.max_backoff_seconds})`;
-    reader.report(at('restart'), message);
+    reader.report(pathTo('restart'), message);
   }
 }

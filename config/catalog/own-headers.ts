@@ -1,5 +1,5 @@
-// Headers that the gateway sets itself in its requests to remote servers. They frame the message or belong to the protocol; a
-// second value would break either.
+// Headers that the gateway sets itself in requests to remote servers. They frame the message or belong to the
+// protocol; a second value would break the request.
 
 const ownHeaders: ReadonlySet<string> = new Set([
   'accept',
@@ -20,7 +20,7 @@ const ownHeaders: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** Whether no catalog may set this header; case does not count. */
+/** Returns true for a header that the catalog must not set; case-insensitive. */
 export function isOwnHeader(name: string): boolean {
   return ownHeaders.has(name.toLowerCase());
 }

@@ -1,5 +1,5 @@
-// From the catalog file's tree to a Catalog. Two dialects: our own `servers`, where a slip is an error, and those of
-// clients (`mcpServers`, Zed's `context_servers`, VS Code's `servers`), whose files hold keys that are none of our business.
+// Reads a catalog from its tree. The native dialect (`servers`) is strict: unknown keys are errors. In the
+// files of clients (`mcpServers`, Zed's `context_servers`, VS Code's `servers`) they are warnings.
 
 import { dirname } from 'node:path';
 import { joinPath } from '../reader/field-path.ts';
@@ -14,13 +14,13 @@ import {
   writtenEntrySchema,
 } from './catalog-schema.ts';
 import { clientKeys, type Dialect, dialectOf, isVsCodeFile } from './dialects/dialect.ts';
-import { inOurFields } from './dialects/entry-in-our-fields.ts';
-import { entryHabits } from './entry-habits.ts';
+import { translateEntry } from './dialects/import-entry.ts';
+import { entryAdvice } from './entry-advice.ts';
 import { normaliseEntry, type WrittenEntry } from './normalise-entry.ts';
 
 const serverId = new RegExp(serverIdPattern);
 
-/** With problems reported the result is a best effort. */
+/** Reports problems to `reader`. The catalog then contains the entries that could be read. */
 export function readCatalog(
   reader: SchemaReader,
   root: YamlTree,
@@ -37,7 +37,7 @@ export function readCatalog(
     const { id, path, entry } = read;
     const earlier = id === undefined ? undefined : claimedBy.get(id);
     if (earlier !== undefined)
-      reader.reportKey(path, `becomes the id ${id}, which ${JSON.stringify(earlier)} has already`);
+      reader.reportKey(path, `becomes the id ${id}, which ${JSON.stringify(earlier)} already has`);
     if (id === undefined) continue;
     claimedBy.set(id, pair.key);
     if (entry !== undefined) servers[id] = entry;
@@ -46,29 +46,29 @@ export function readCatalog(
 }
 
 interface ReadServer {
-  /** Undefined for a name of which none can be made. */
+  /** Undefined if no id can be derived from the name. */
   readonly id: string | undefined;
-  /** Of the entry, for messages. */
+  /** Path of the entry, for messages. */
   readonly path: string;
-  /** As a catalog of ours would have it, before anything was replaced or filled. */
+  /** Entry with our field names, before substitution and defaults. */
   readonly tree: YamlTree;
   readonly entry: ServerEntry | undefined;
 }
 
-/** One server of a list; undefined for one that is left out. */
+/** Reads an entry; returns undefined if it is skipped. */
 export function readServer(
   reader: SchemaReader,
   pair: YamlPair,
-  { key, dialect }: ServerList,
+  { key, dialect }: CatalogServerMap,
   file: string,
   defaultIsolation?: ServerEntry['isolation'],
 ): ReadServer | undefined {
   const path = joinPath(key, pair.key);
-  reader.place(path, pair.keyOffset, pair.value.offset);
-  const tree = dialect === undefined ? pair.value : inOurFields(reader, pair, path, dialect);
+  reader.recordPosition(path, pair.keyOffset, pair.value.offset);
+  const tree = dialect === undefined ? pair.value : translateEntry(reader, pair, path, dialect);
   if (tree === undefined) return undefined;
   const id = dialect === undefined ? checkId(reader, pair, path) : slug(reader, pair, path);
-  reader.knowHabits(path, entryHabits(tree));
+  reader.registerAdvice(path, entryAdvice(tree));
   const schema = dialect === undefined ? writtenEntrySchema : desktopEntrySchema;
   const read = reader.read(schema, tree, path) as WrittenEntry | undefined;
   const written = read && { ...read, isolation: read.isolation ?? defaultIsolation };
@@ -77,47 +77,53 @@ export function readServer(
   return { id, path, tree, entry };
 }
 
-export interface ServerList {
+export interface CatalogServerMap {
   readonly key: string;
   readonly map: YamlMap;
-  /** Undefined in a catalog of our own. */
+  /** Undefined for the native dialect. */
   readonly dialect: Dialect | undefined;
 }
 
-/** Where the servers of a file stand, and in whose words. Undefined, with problems reported, where there are none. */
-export function findServers(reader: SchemaReader, root: YamlTree, file: string): ServerList | undefined {
-  reader.place('', root.offset, root.offset);
+/**
+ * Returns the file's servers and dialect; undefined, with problems reported, if the file contains no servers.
+ */
+export function findServers(
+  reader: SchemaReader,
+  root: YamlTree,
+  file: string,
+): CatalogServerMap | undefined {
+  reader.recordPosition('', root.offset, root.offset);
   if (root.kind !== 'map') {
     reader.report('', 'expected a mapping with the key servers (or mcpServers)');
     return undefined;
   }
   const keys = ['servers', ...clientKeys];
   const [pair, other] = keys.flatMap((key) => root.pairs.find((each) => each.key === key) ?? []);
-  const isOwn = pair?.key === 'servers' && !isVsCodeFile(root, pair.value, file);
-  reader.unknownKeys = isOwn || pair === undefined ? 'error' : 'warning';
+  const isNative = pair?.key === 'servers' && !isVsCodeFile(root, pair.value, file);
+  reader.unknownKeys = isNative || pair === undefined ? 'error' : 'warning';
   const isClaudeCode = pair === undefined && memberOf(root, 'projects') !== undefined;
-  if (isOwn || (pair === undefined && !isClaudeCode)) reader.checkKeys(root, keys, '');
+  if (isNative || (pair === undefined && !isClaudeCode)) reader.checkKeys(root, keys, '');
   if (pair === undefined) {
     const advice = isClaudeCode
-      ? 'this file has servers of its projects alone; the command "servers import" makes a catalog of them'
-      : 'a catalog without servers says servers: {}';
+      ? 'this file only has servers of projects; import them with the command "servers import"'
+      : 'write servers: {} for a catalog without servers';
     reader.report('servers', `required, but missing; ${advice}`);
     return undefined;
   }
-  reader.place(pair.key, pair.keyOffset, pair.value.offset);
+  reader.recordPosition(pair.key, pair.keyOffset, pair.value.offset);
   if (other !== undefined) {
-    reader.place(other.key, other.keyOffset, other.value.offset);
-    reader.reportKey(other.key, `a catalog has either ${pair.key} or ${other.key}, not both`);
+    reader.recordPosition(other.key, other.keyOffset, other.value.offset);
+    reader.reportKey(other.key, `use either ${pair.key} or ${other.key}, not both`);
   }
   if (pair.value.kind !== 'map') {
-    reader.report(pair.key, 'expected a mapping from id to server; without servers write {}');
+    reader.report(pair.key, 'expected a mapping from id to server; write {} for no servers');
     return undefined;
   }
   const { key, value: map } = pair;
-  return { key, map, dialect: isOwn ? undefined : dialectOf(root, map, key, file) };
+  return { key, map, dialect: isNative ? undefined : dialectOf(root, map, key, file) };
 }
 
-/** `.` and `..` would be eaten by every client that normalises the path of a URL. */
+/** Excludes `.` and `..`: clients that normalise URL paths would remove them. */
 function isId(text: string): boolean {
   return serverId.test(text) && text !== '.' && text !== '..';
 }
@@ -133,7 +139,7 @@ function checkId(reader: SchemaReader, { key }: YamlPair, path: string): string 
   return undefined;
 }
 
-/** A name as an id, as far as one can be made of it. */
+/** Converts a name to an id, as far as possible. */
 export function plainId(name: string): string {
   return name
     .normalize('NFKD')
@@ -148,9 +154,9 @@ function slug(reader: SchemaReader, { key }: YamlPair, path: string): string | u
   if (isId(key)) return key;
   const plain = plainId(key);
   if (!isId(plain)) {
-    reader.reportKey(path, 'no id can be made of this name; use some of A-Z a-z 0-9 . _ -');
+    reader.reportKey(path, 'cannot derive an id from this name; use characters of A-Z a-z 0-9 . _ -');
     return undefined;
   }
-  reader.reportKey(path, `this name is no id; the server is called ${plain}`, 'warning');
+  reader.reportKey(path, `not a valid id; the server is named ${plain}`, 'warning');
   return plain;
 }

@@ -1,26 +1,26 @@
-// The entry of a gateway in a client's file. It holds no key: where the gateway asks for one the entry refers to a
-// variable in the client's own way. A client that replaces no variables is given a program instead of an address, since
-// the program replaces them itself.
+// Creates the gateway's entry for a client's file. The entry contains no key: it refers to a variable in the
+// client's syntax. For a client without variable substitution, the entry starts a program that substitutes
+// the variable itself.
 
 import type { Client } from './client.ts';
 
 export interface ProgramToStart {
   readonly command: string;
   readonly args: readonly string[];
-  /** Variables the program cannot do without. */
+  /** Variables that the program requires. */
   readonly variables: readonly string[];
 }
 
-export type Connection =
+export type ClientConnection =
   | {
       readonly kind: 'http';
       readonly url: string;
-      /** The variable with the gateway's key; undefined where the gateway asks for none. */
+      /** Variable with the gateway's key; undefined without authentication. */
       readonly keyVariable?: string | undefined;
     }
   | ({ readonly kind: 'stdio' } & ProgramToStart);
 
-/** A question that VS Code asks when it starts the server. */
+/** Prompt that VS Code shows when it starts the server. */
 export interface ClientInput {
   readonly type: 'promptString';
   readonly id: string;
@@ -33,22 +33,22 @@ export type ClientEntry = Readonly<Record<string, EntryValue>>;
 
 export interface ClientEntries {
   readonly entry: ClientEntry;
-  /** What the entry refers to by `${input:…}`; empty for every client but VS Code. */
+  /** Prompts referenced by `${input:…}`; only for VS Code. */
   readonly inputs: readonly ClientInput[];
 }
 
-/** Whether the client's file can say so; otherwise only a program that passes everything on connects it. */
-export function canConnect(client: Client, connection: Connection): boolean {
+/** Returns true if the client's file supports the connection; otherwise the client needs a bridge program. */
+export function canConnect(client: Client, connection: ClientConnection): boolean {
   if (connection.kind === 'stdio') return true;
   return client.remote !== undefined && (connection.keyVariable === undefined || client.reference !== 'none');
 }
 
-/** Throws for a connection that `canConnect` rules out. */
-export function entryFor(client: Client, connection: Connection): ClientEntries {
+/** Throws for a connection that the client does not support. */
+export function entryFor(client: Client, connection: ClientConnection): ClientEntries {
   if (connection.kind === 'stdio') return programEntry(client, connection);
   const { remote } = client;
   if (remote === undefined || !canConnect(client, connection))
-    throw new Error(`${client.label} cannot be given this address`);
+    throw new Error(`${client.label} does not support this address`);
   const { url, keyVariable } = connection;
   const reference = keyVariable === undefined ? undefined : referenceTo(client, keyVariable);
   const entry = {
@@ -60,20 +60,20 @@ export function entryFor(client: Client, connection: Connection): ClientEntries 
 }
 
 function programEntry(client: Client, { command, args, variables }: ProgramToStart): ClientEntries {
-  // What the client passes on anyway needs no line, and one that it does not replace would hide the value.
+  // Variables that the client passes on need no line. Without substitution, a line would hide the value.
   const isNaming = !(client.reference === 'none' && client.isPassingEnvironment);
-  const named = isNaming ? variables : [];
-  const env = Object.fromEntries(named.map((name) => [name, referenceTo(client, name)]));
+  const variableNames = isNaming ? variables : [];
+  const env = Object.fromEntries(variableNames.map((name) => [name, referenceTo(client, name)]));
   const entry = {
     ...(client.programType === undefined ? {} : { type: client.programType }),
     command,
     args,
-    ...(named.length === 0 ? {} : { env }),
+    ...(variableNames.length === 0 ? {} : { env }),
   };
-  return { entry, inputs: inputsFor(client, named) };
+  return { entry, inputs: inputsFor(client, variableNames) };
 }
 
-/** Where a client replaces nothing, this marks the place at which a person writes the value. */
+/** For a client without substitution, the reference is a placeholder for the value. */
 function referenceTo({ reference }: Client, name: string): string {
   if (reference === 'input') return `\${input:${inputId(name)}}`;
   return reference === 'env' ? `\${env:${name}}` : `\${${name}}`;
@@ -84,32 +84,32 @@ function inputsFor({ reference }: Client, names: readonly string[]): ClientInput
   return names.map((name) => ({
     type: 'promptString',
     id: inputId(name),
-    description: `The value of ${name}`,
+    description: `Value of ${name}`,
     password: true,
   }));
 }
 
-/** `GATEWAY_API_KEY` is asked for as `gateway-api-key`. */
+/** Converts `GATEWAY_API_KEY` to `gateway-api-key`. */
 function inputId(name: string): string {
   return name.toLowerCase().replaceAll('_', '-');
 }
 
-/** The text of a file that has this entry and nothing else, as the client would read it. */
+/** Returns a file with only this entry, as the client expects it. */
 export function clientDocument(client: Client, name: string, { entry, inputs }: ClientEntries): object {
   return { ...(inputs.length === 0 ? {} : { inputs }), [client.root]: { [name]: entry } };
 }
 
-/** The line that has Claude Code add the entry itself. For a shell. */
-export function claudeCodeCommand(name: string, connection: Connection): string {
-  const words = ['claude', 'mcp', 'add', '--scope', 'user', '--transport'];
+/** Returns the shell command that adds the entry to Claude Code. */
+export function claudeCodeCommand(name: string, connection: ClientConnection): string {
+  const parts = ['claude', 'mcp', 'add', '--scope', 'user', '--transport'];
   if (connection.kind === 'http') {
     const { url, keyVariable } = connection;
     const header = keyVariable === undefined ? [] : ['--header', `X-API-Key: \${${keyVariable}}`];
-    return [...words, 'http', name, url, ...header].map(quoted).join(' ');
+    return [...parts, 'http', name, url, ...header].map(quoted).join(' ');
   }
   const { command, args, variables } = connection;
   const env = variables.flatMap((each) => ['--env', `${each}=\${${each}}`]);
-  return [...words, 'stdio', name, ...env, '--', command, ...args].map(quoted).join(' ');
+  return [...parts, 'stdio', name, ...env, '--', command, ...args].map(quoted).join(' ');
 }
 
 function quoted(word: string): string {

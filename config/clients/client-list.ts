@@ -1,18 +1,21 @@
-// The clients whose files are read and written here, each as its documents describe it:
+// Supported clients, with their documentation and limits. "Variables" are environment variables.
 //
-//   Claude Desktop  modelcontextprotocol.io/docs/develop/connect-local-servers; its file takes programs alone, addresses
-//                   are added in its settings ("connectors"). It replaces no variables and passes few on
-//   Claude Code     code.claude.com/docs/en/mcp; `${VAR}` in command, args, env, url and headers
-//   Cursor          cursor.com/docs/mcp; `${env:NAME}` in command, args, env, url and headers
-//   VS Code         code.visualstudio.com/docs/copilot/reference/mcp-configuration; `servers`, `inputs`, `${input:id}`
-//   Windsurf        docs.windsurf.com/windsurf/cascade/mcp; `serverUrl`, `${env:NAME}`
-//   Zed             zed.dev/docs/ai/mcp; `context_servers` in its settings. Values are taken as they stand
-//                   (zed-industries/zed#60459); a program it starts sees the variables of the login shell
-//   Gemini CLI      geminicli.com/docs/tools/mcp-server; `httpUrl` (`url` is the older SSE), `${VAR}` in every text
-//   Cline           docs.cline.bot/mcp; `type: streamableHttp` (without a type an address is SSE). Values are taken as
-//                   they stand, and its programs see a few variables only. Its file in VS Code's storage is the older one
+// - Claude Desktop: modelcontextprotocol.io/docs/develop/connect-local-servers. The file supports only
+//   programs; addresses are added in the settings ("connectors"). No variable substitution; passes on few
+//   variables.
+// - Claude Code: code.claude.com/docs/en/mcp. `${VAR}` in command, args, env, url and headers.
+// - Cursor: cursor.com/docs/mcp. `${env:NAME}` in command, args, env, url and headers.
+// - VS Code: code.visualstudio.com/docs/copilot/reference/mcp-configuration. `servers`, `inputs`,
+//   `${input:id}`.
+// - Windsurf: docs.windsurf.com/windsurf/cascade/mcp. `serverUrl`, `${env:NAME}`.
+// - Zed: zed.dev/docs/ai/mcp. `context_servers` in the settings. No variable substitution
+//   (zed-industries/zed#60459); programs inherit the variables of the login shell.
+// - Gemini CLI: geminicli.com/docs/tools/mcp-server. `httpUrl` (`url` is the older SSE), `${VAR}` in all
+//   texts.
+// - Cline: docs.cline.bot/mcp. `type: streamableHttp`; without a type, an address is SSE. No variable
+//   substitution; programs inherit few variables. The file in VS Code's storage is the older location.
 //
-// Codex keeps its servers in TOML (`~/.codex/config.toml`), which nothing here reads or writes.
+// Codex stores servers in TOML (`~/.codex/config.toml`), which is not supported.
 
 import type { Client, ClientId } from './client.ts';
 import { inApplications, inConfigHome, inHome, inProject } from './client-paths.ts';
@@ -25,7 +28,7 @@ export const clients: readonly Client[] = [
     remote: undefined,
     reference: 'none',
     isPassingEnvironment: false,
-    nextStep: 'quit Claude Desktop altogether and start it again',
+    nextStep: 'quit Claude Desktop completely and start it again',
     files: (machine) => [inApplications(machine, 'Claude', 'claude_desktop_config.json')],
   },
   {
@@ -46,7 +49,7 @@ export const clients: readonly Client[] = [
     remote: { urlKey: 'url' },
     reference: 'env',
     isPassingEnvironment: true,
-    nextStep: 'restart Cursor, and switch the server on in its settings under MCP',
+    nextStep: 'restart Cursor, and enable the server in its settings under MCP',
     files: (machine) => [inHome(machine, '.cursor', 'mcp.json'), inProject(machine, '.cursor', 'mcp.json')],
   },
   {
@@ -81,7 +84,7 @@ export const clients: readonly Client[] = [
     reference: 'none',
     isPassingEnvironment: true,
     nextStep:
-      'Zed reads its settings at once; the settings of its agent panel show the server with a green dot',
+      'Zed reads its settings immediately; the settings of its agent panel show the server with a green dot',
     files: (machine) => [
       machine.platform === 'win32'
         ? inApplications(machine, 'Zed', 'settings.json')
@@ -112,7 +115,7 @@ export const clients: readonly Client[] = [
     programType: 'stdio',
     reference: 'none',
     isPassingEnvironment: false,
-    nextStep: 'Cline reads its file at once; its MCP servers view shows the server',
+    nextStep: 'Cline reads its file immediately; its MCP servers view shows the server',
     files: (machine) => [
       inHome(machine, '.cline', 'data', 'settings', 'cline_mcp_settings.json'),
       inApplications(
@@ -128,7 +131,7 @@ export const clients: readonly Client[] = [
   },
 ];
 
-/** Undefined for a word that names no client. */
+/** Returns the client with this id, if any. */
 export function clientNamed(id: string): Client | undefined {
   return clients.find((client) => client.id === id);
 }

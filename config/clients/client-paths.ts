@@ -1,9 +1,9 @@
-// Where programs keep what belongs to a user, on each system. Written without node:path: the page has none, and a test
-// on one system looks at the paths of the others.
+// Locations of user files per operating system. Written without node:path: the inspector page does not have
+// it, and tests check paths on all systems.
 
 import type { ClientFile, ClientScope, Machine } from './client.ts';
 
-/** A folder below the user's home, in the same place on every system. */
+/** Returns a path below the user's home folder. */
 export function inHome(machine: Machine, ...parts: readonly string[]): ClientFile {
   return fileAt('user', machine, machine.home, parts);
 }
@@ -12,7 +12,9 @@ export function inProject(machine: Machine, ...parts: readonly string[]): Client
   return fileAt('project', machine, machine.cwd, parts);
 }
 
-/** The folder for applications: `~/Library/Application Support`, `%APPDATA%`, `~/.config`. */
+/**
+ * Returns a path in the folder for applications: `~/Library/Application Support`, `%APPDATA%`, `~/.config`.
+ */
 export function inApplications(machine: Machine, ...parts: readonly string[]): ClientFile {
   const { platform, home, appData } = machine;
   if (platform === 'darwin')
@@ -23,7 +25,7 @@ export function inApplications(machine: Machine, ...parts: readonly string[]): C
   return fileAt('user', machine, appData, parts);
 }
 
-/** `$XDG_CONFIG_HOME`, or `~/.config`. */
+/** Returns a path in `$XDG_CONFIG_HOME`, or in `~/.config`. */
 export function inConfigHome(machine: Machine, ...parts: readonly string[]): ClientFile {
   const { home, configHome = '' } = machine;
   if (configHome !== '') return fileAt('user', machine, configHome, parts);
@@ -37,6 +39,6 @@ function fileAt(
   parts: readonly string[],
 ): ClientFile {
   const separator = platform === 'win32' ? '\\' : '/';
-  const ends = platform === 'win32' ? /[\\/]+$/ : /\/+$/;
-  return { scope, path: [folder.replace(ends, ''), ...parts].join(separator) };
+  const trailingSlashes = platform === 'win32' ? /[\\/]+$/ : /\/+$/;
+  return { scope, path: [folder.replace(trailingSlashes, ''), ...parts].join(separator) };
 }

@@ -1,16 +1,16 @@
-// An MCP client as its own documents describe it: where its files are, under which key they name servers, and how an
-// entry looks. Data and pure functions without Node, since the page in the browser shows the same entries.
+// MCP client types: configuration files, their key for servers, and the entry format. Contains no Node code,
+// since the inspector page shows the same entries.
 
-/** What the places of a client's files depend on. */
+/** Machine properties that determine the file locations. */
 export interface Machine {
-  /** As Node says it: `darwin`, `win32`, or anything else for Linux and its kin. */
+  /** Node's platform name: `darwin`, `win32`, or another value for Linux and similar systems. */
   readonly platform: string;
   readonly home: string;
-  /** `%APPDATA%`; by default where Windows has it. */
+  /** `%APPDATA%`. Default: the usual Windows folder. */
   readonly appData?: string | undefined;
-  /** `$XDG_CONFIG_HOME`; by default `~/.config`. */
+  /** `$XDG_CONFIG_HOME`. Default: `~/.config`. */
   readonly configHome?: string | undefined;
-  /** The folder of the project. */
+  /** Project folder. */
   readonly cwd: string;
 }
 
@@ -21,7 +21,7 @@ export interface ClientFile {
   readonly path: string;
 }
 
-/** The keys under which clients name their servers. */
+/** Top-level keys for servers. */
 export type ServersKey = 'mcpServers' | 'servers' | 'context_servers';
 
 export type ClientId =
@@ -38,21 +38,24 @@ export interface Client {
   readonly id: ClientId;
   readonly label: string;
   readonly root: ServersKey;
-  /** How an entry names an address; undefined where entries can only start a program. */
+  /** Address fields; undefined if entries can only start programs. */
   readonly remote:
     | { readonly urlKey: 'url' | 'serverUrl' | 'httpUrl'; readonly type?: 'http' | 'streamableHttp' }
     | undefined;
-  /** The `type` of an entry that starts a program, where the client asks for one. */
+  /** `type` for entries that start a program, if required. */
   readonly programType?: 'stdio';
   /**
-   * How an entry refers to a variable: `${NAME}`, `${env:NAME}`, or a question of the client's own, `${input:name}`.
-   * `none` takes every value as it stands.
+   * Syntax for variables in entries: `${NAME}`, `${env:NAME}`, or a prompt of the client, `${input:name}`.
+   * `none` means no substitution.
    */
   readonly reference: 'plain' | 'env' | 'input' | 'none';
-  /** Whether a program that the client starts sees all of the client's own variables. */
+  /** True if programs inherit all variables of the client. */
   readonly isPassingEnvironment: boolean;
-  /** What to do for the client to read its file again. */
+  /** Instruction for making the client reload its file. */
   readonly nextStep: string;
-  /** The files it reads, the one to write to first. The first of the user's is where a new one belongs. */
+  /**
+   * Configuration files in order of preference for writing. New user files are created at the first user
+   * location.
+   */
   files(machine: Machine): readonly ClientFile[];
 }

@@ -1,6 +1,6 @@
-// Recognises credential names: environment variables, headers, query parameters, options and fields. The last part determines the
-// kind of value: API_TOKEN is a token, TOKEN_FILE a path, MAX_TOKENS a number. Redaction, `add`, `import` and configuration hashes
-// share this rule.
+// Recognises credential names: environment variables, headers, query parameters, options and fields. The last
+// part determines the kind of value: API_TOKEN is a token, TOKEN_FILE a path, MAX_TOKENS a number. Redaction,
+// `add`, `import` and configuration hashes share this rule.
 
 /** Endings of credential names, also without separator: PGPASSWORD, authtoken. */
 const credentialEnding =
@@ -19,7 +19,10 @@ const countOfTokens = /^(?:max|min|num|number|total|count|limit)$/;
 /** Prefixes of switches: ALLOW_EMPTY_PASSWORD, --no-auth. */
 const switchWord = /^(?:no|skip|disable|without|allow|enable|require|use|with)$/;
 
-/** Tests if a name denotes a credential. Expects the name without its path: words of a server id must not count. */
+/**
+ * Tests if a name denotes a credential. Expects the name without its path: words of a server id must not
+ * count.
+ */
 export function isCredentialName(name: string): boolean {
   const words = wordsOf(name);
   while (words.length > 1 && qualifier.test(words.at(-1) ?? '')) words.pop();
@@ -33,7 +36,10 @@ export function isCredentialName(name: string): boolean {
   return credentialEnding.test(last) || credentialWord.test(last) || joinedPass.test(last);
 }
 
-/** Splits a name into lower-case parts: `X-Api-Key`, `apiKey` and `API_KEY` yield `api` and `key`. Digits are separators. */
+/**
+ * Splits a name into lower-case parts: `X-Api-Key`, `apiKey` and `API_KEY` yield `api` and `key`. Digits are
+ * separators.
+ */
 function wordsOf(name: string): string[] {
   return name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')

@@ -1,5 +1,6 @@
-// Recognises values exempt from redaction. Words, numbers and paths are common in messages; redacting them would make errors
-// unreadable. Credential names have the strict rule, isPlainValue; other names have isOrdinaryText.
+// Recognises values exempt from redaction. Words, numbers and paths are common in messages; redacting them
+// would make errors unreadable. Credential names have the strict rule, isPlainValue; other names have
+// isOrdinaryText.
 
 /** Minimum length for redaction; shorter values match inside ordinary text. */
 export const MIN_CREDENTIAL_LENGTH = 8;
@@ -8,11 +9,17 @@ export const MIN_CREDENTIAL_LENGTH = 8;
 const MAX_WORD = 15;
 const MAX_NUMBER = 15;
 
-/** A lower-case or capitalised word of up to 12 letters. A word of hexadecimal digits such as `deadbeefcafe` is a token. */
+/**
+ * A lower-case or capitalised word of up to 12 letters. A word of hexadecimal digits such as `deadbeefcafe`
+ * is a token.
+ */
 const plainWord = /^(?![A-Fa-f]+$)[\p{Lu}\p{Ll}][\p{Ll}\p{M}]{0,11}$/u;
 const plainNumber = /^[-+]?\d+(?:[.,]\d+)?$/;
 
-/** Tests for a word, number or path: readable even under credential names. Hosts are not: tokens may contain dots. */
+/**
+ * Tests for a word, number or path: readable even under credential names. Hosts are not: tokens may contain
+ * dots.
+ */
 export function isPlainValue(value: string): boolean {
   if (value.length <= MAX_NUMBER && plainNumber.test(value)) return true;
   return plainWord.test(value) || pathSegments(value)?.every(isFileName) === true;
@@ -30,7 +37,9 @@ function isPhrase(value: string): boolean {
   return value.split(/[^\p{L}\p{M}\p{N}]+/u).every(isPlainPiece);
 }
 
-/** Accepts parts of identifiers: `v2`, `1a`, `myProject`. Generated tokens mix letters and digits irregularly. */
+/**
+ * Accepts parts of identifiers: `v2`, `1a`, `myProject`. Generated tokens mix letters and digits irregularly.
+ */
 function isPlainPiece(piece: string): boolean {
   return (
     piece === '' ||
@@ -41,7 +50,7 @@ function isPlainPiece(piece: string): boolean {
   );
 }
 
-/** Returns the segments of a path that starts with `/`, `./`, `../`, `~/` or `C:`; undefined for any other value. */
+/** Splits a path that starts with `/`, `./`, `../`, `~/` or `C:`; undefined for any other value. */
 function pathSegments(value: string): string[] | undefined {
   const path = /^(?:(?:~|\.{1,2})?\/|[A-Za-z]:[\\/])(.+?)[\\/]?$/s.exec(value)?.[1];
   const segments = path?.split(/[\\/]/);

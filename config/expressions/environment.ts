@@ -1,14 +1,16 @@
-// The language of conditions and templates: CEL, with what is known of its variables. It has no loops, no state and no way out: what an
-// expression can reach is what it is given.
+// Expression language of conditions and templates: CEL with typed variables, without loops, state or side
+// effects. An expression can only access the variables passed to it.
 //
-// CEL1  what is written is bounded, in nodes and depth, so that reading it takes a moment.
-// CEL2  working it out takes time in proportion to what it is given: no loop is within another, and patterns are those of RE2 (`find`).
+// Expressions are limited in nodes and depth, so parsing is fast.
+//
+// CEL2  evaluation time is proportional to the input: nested loops are refused, and patterns use RE2
+//       (`find`).
 
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
 import { RE2JS } from 're2js';
 import { registerTextFunctions } from './text-functions.ts';
 
-/** Types of CEL by the names of variables. */
+/** CEL types by variable name. */
 export type Variables = Readonly<Record<string, string>>;
 
 const MAX_PATTERN = 1_000;
@@ -23,7 +25,7 @@ const arithmetic = {
 
 let base: Environment | undefined;
 
-/** Numbers of JSON are doubles there, numbers that are written are whole ones: both are taken together. */
+/** JSON numbers are doubles and literals are integers in CEL: arithmetic accepts both together. */
 function baseEnvironment(): Environment {
   const environment = new Environment({
     homogeneousAggregateLiterals: false,
@@ -35,17 +37,17 @@ function baseEnvironment(): Environment {
       maxCallArguments: 16,
     },
   });
-  for (const [sign, calculated] of Object.entries(arithmetic)) {
-    environment.registerOperator(`double ${sign} int`, (a: number, b: bigint) => calculated(a, Number(b)));
-    environment.registerOperator(`int ${sign} double`, (a: bigint, b: number) => calculated(Number(a), b));
+  for (const [sign, calculate] of Object.entries(arithmetic)) {
+    environment.registerOperator(`double ${sign} int`, (a: number, b: bigint) => calculate(a, Number(b)));
+    environment.registerOperator(`int ${sign} double`, (a: bigint, b: number) => calculate(Number(a), b));
   }
-  environment.registerFunction('find(string, string): string', found);
+  environment.registerFunction('find(string, string): string', findMatch);
   registerTextFunctions(environment);
   return environment;
 }
 
-/** The first part of the text that matches; empty where nothing does. */
-function found(text: string, pattern: string): string {
+/** Returns the first match of the pattern, or an empty text. */
+function findMatch(text: string, pattern: string): string {
   if (pattern.length > MAX_PATTERN) throw new Error(`a pattern has at most ${MAX_PATTERN} characters`);
   const matcher = RE2JS.compile(pattern).matcher(text);
   return matcher.find() ? (matcher.group() ?? '') : '';
@@ -60,25 +62,25 @@ export function environmentFor(variables: Variables): Environment {
 
 const loops = new Set(['all', 'exists', 'exists_one', 'filter', 'map']);
 
-export interface Refusal {
+export interface ForbiddenConstruct {
   readonly message: string;
-  /** In the text, from 0. */
+  /** Position in the text, from 0. */
   readonly at: number;
 }
 
-/** What an expression may not use, and what is written instead. */
-export function refusedIn(node: ASTNode, isInLoop = false): Refusal | undefined {
+/** Returns the first construct that expressions must not use, with an alternative. */
+export function findForbidden(node: ASTNode, isInLoop = false): ForbiddenConstruct | undefined {
   const name = node.op === 'rcall' ? node.args[0] : undefined;
   if (name === 'matches')
-    return { message: "matches() could take very long; write find(text, 'pattern') != ''", at: node.start };
+    return { message: "matches() can take very long; write find(text, 'pattern') != ''", at: node.start };
   const isLoop = name !== undefined && loops.has(name);
   if (isLoop && isInLoop)
     return {
-      message: `${name}() within another one could take very long; do it in a node before`,
+      message: `nested ${name}() can take very long; compute the inner list in an earlier node`,
       at: node.start,
     };
   for (const child of childrenOf(node.args)) {
-    const refused = refusedIn(child, isInLoop || isLoop);
+    const refused = findForbidden(child, isInLoop || isLoop);
     if (refused !== undefined) return refused;
   }
   return undefined;

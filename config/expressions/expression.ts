@@ -1,28 +1,26 @@
-// One expression of a file: read, checked and ready to be worked out, with the names that it refers to.
-//
-// EXP1  what has been read fails only by the values that it is given: a key that is missing, a type that does not fit.
-// EXP2  what it gives is JSON.
+// Parses and type-checks an expression, and lists the names it refers to. After that, evaluation can only
+// fail because of the values: a missing key or an unsuitable type. Results are JSON.
 
 import type { ASTNode } from '@marcbachmann/cel-js';
-import { environmentFor, nodesOf, refusedIn, type Variables } from './environment.ts';
+import { environmentFor, findForbidden, nodesOf, type Variables } from './environment.ts';
 import { jsonOf } from './json-value.ts';
 
-/** `steps.check` in an expression: a member of a variable that has names of its own. */
+/** Reference to a variable's member, such as `steps.check`. */
 export interface Reference {
   readonly variable: string;
-  /** Undefined where the name is not written out, as in `steps[x]`, or there is none. */
+  /** Undefined for a computed name, as in `steps[x]`, and for the whole variable. */
   readonly member: string | undefined;
-  /** In the text, from 0. */
+  /** Position in the text, from 0. */
   readonly at: number;
 }
 
 export interface Expression {
   readonly text: string;
-  /** As CEL calls it: `bool`, `string`, `dyn` where only the values will show. */
+  /** CEL type: `bool`, `string`, or `dyn` if only known at runtime. */
   readonly type: string;
-  /** To members of those variables that were named to `readExpression`. */
+  /** References to members of the variables in `trackedNames`. */
   readonly references: readonly Reference[];
-  /** Names of the functions it calls. */
+  /** Names of the called functions. */
   readonly functions: ReadonlySet<string>;
   /** Throws ExpressionError. */
   evaluate(values: Readonly<Record<string, unknown>>): unknown;
@@ -30,11 +28,15 @@ export interface Expression {
 
 export interface ExpressionFault {
   readonly message: string;
-  /** In the text, from 0. */
+  /** Position in the text, from 0. */
   readonly at: number;
 }
 
-/** An expression could not be worked out; the message says why. */
+/**
+ * Evaluation of an expression in a flow failed; the message contains the reason.
+ *
+ * @remedy Correct the expression, or test for a missing member with `has()`. Then replay the event.
+ */
 export class ExpressionError extends Error {
   readonly code = 'ERR_EXPRESSION';
   override get name(): string {
@@ -44,25 +46,25 @@ export class ExpressionError extends Error {
 
 const MAX_LENGTH = 8_192;
 
-/** `named` are variables whose members are reported as references. */
+/** Parses an expression. `trackedNames` lists the variables whose members are reported as references. */
 export function readExpression(
   text: string,
   variables: Variables,
-  named: readonly string[] = [],
+  trackedNames: readonly string[] = [],
 ): Expression | ExpressionFault {
   if (text.length > MAX_LENGTH)
     return { message: `an expression has at most ${MAX_LENGTH} characters`, at: 0 };
   const environment = environmentFor(variables);
   try {
     const parsed = environment.parse(text);
-    const refused = refusedIn(parsed.ast);
+    const refused = findForbidden(parsed.ast);
     if (refused !== undefined) return refused;
     const { valid, type, error } = parsed.check();
-    if (!valid) return wordIn(text) ?? faultOf(error);
+    if (!valid) return findForeignOperator(text) ?? faultOf(error);
     return {
       text,
       type: String(type),
-      references: referencesIn(parsed.ast, new Set(named)),
+      references: referencesIn(parsed.ast, new Set(trackedNames)),
       functions: functionsIn(parsed.ast),
       evaluate: (values) => {
         try {
@@ -74,7 +76,7 @@ export function readExpression(
       },
     };
   } catch (thrown) {
-    return wordIn(text) ?? faultOf(thrown);
+    return findForeignOperator(text) ?? faultOf(thrown);
   }
 }
 
@@ -86,26 +88,26 @@ const operators: Readonly<Record<string, string>> = {
   '!==': '!=',
 };
 
-/** What other languages write as words, outside quotes. */
-function wordIn(text: string): ExpressionFault | undefined {
+/** Detects operators from foreign languages, outside quotes. */
+function findForeignOperator(text: string): ExpressionFault | undefined {
   for (const { 0: found, index } of text.matchAll(
     /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[=!]==|[A-Za-z_]\w*/g,
   )) {
     const sign = Object.hasOwn(operators, found) ? operators[found] : undefined;
-    if (sign !== undefined) return { message: `${found} is written ${sign} here`, at: index };
+    if (sign !== undefined) return { message: `use ${sign} instead of ${found}`, at: index };
   }
   return undefined;
 }
 
 export const isFault = (read: Expression | ExpressionFault): read is ExpressionFault => 'message' in read;
 
-function referencesIn(root: ASTNode, named: ReadonlySet<string>): readonly Reference[] {
+function referencesIn(root: ASTNode, trackedNames: ReadonlySet<string>): readonly Reference[] {
   const references: Reference[] = [];
   const owners = new Set<ASTNode>();
   for (const node of nodesOf(root)) {
     if (node.op === '.' || node.op === '[]') {
       const [of, member] = node.args as readonly [ASTNode, string | ASTNode];
-      if (of.op !== 'id' || !named.has(of.args)) continue;
+      if (of.op !== 'id' || !trackedNames.has(of.args)) continue;
       owners.add(of);
       const name = typeof member === 'string' ? member : member.op === 'value' ? member.args : undefined;
       references.push({
@@ -113,7 +115,7 @@ function referencesIn(root: ASTNode, named: ReadonlySet<string>): readonly Refer
         member: typeof name === 'string' ? name : undefined,
         at: of.start,
       });
-    } else if (node.op === 'id' && named.has(node.args) && !owners.has(node)) {
+    } else if (node.op === 'id' && trackedNames.has(node.args) && !owners.has(node)) {
       references.push({ variable: node.args, member: undefined, at: node.start });
     }
   }
@@ -124,20 +126,21 @@ function functionsIn(root: ASTNode): ReadonlySet<string> {
   return new Set([...nodesOf(root)].flatMap((node) => (node.op === 'call' ? [node.args[0]] : [])));
 }
 
-/** Of errors of the library only the first line says what is wrong; the others repeat the expression. */
+/** Uses only the first line from library errors; the other lines repeat the expression. */
 function faultOf(thrown: unknown): ExpressionFault {
   const { summary, message, range } = (thrown ?? {}) as {
     readonly summary?: unknown;
     readonly message?: unknown;
     readonly range?: { readonly start?: number } | undefined;
   };
-  const words = typeof summary === 'string' ? summary : String(message ?? thrown).split('\n')[0];
-  return { message: lowered(words ?? ''), at: range?.start ?? 0 };
+  const text = typeof summary === 'string' ? summary : String(message ?? thrown).split('\n')[0];
+  return { message: lowerFirst(text ?? ''), at: range?.start ?? 0 };
 }
 
-const lowered = (words: string) => words.charAt(0).toLowerCase() + words.slice(1);
+const lowerFirst = (words: string) => words.charAt(0).toLowerCase() + words.slice(1);
 
-const SHOWN = 120;
+const MAX_QUOTED = 120;
 
-/** Returns an expression as messages show it, shortened. */
-export const quoted = (text: string) => `\`${text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text}\``;
+/** Returns an expression for messages, shortened. */
+export const quoted = (text: string) =>
+  `\`${text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text}\``;

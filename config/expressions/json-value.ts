@@ -1,4 +1,5 @@
-// What an expression gives, as JSON: whole numbers of CEL are BigInts, times and spans are objects of the library.
+// Converts results of expressions to JSON: CEL integers are BigInts, timestamps and durations are library
+// objects.
 
 import { Duration, UnsignedInt } from '@marcbachmann/cel-js/evaluator';
 
@@ -10,11 +11,14 @@ export function jsonOf(value: unknown): unknown {
   return Object.fromEntries(Object.entries(json).map(([key, member]) => [key, jsonOf(member)]));
 }
 
-/** Serialises CEL values as JSON text. Throws RangeError like `jsonOf`, and as soon as the text exceeds `maxLength`. */
+/**
+ * Serialises CEL values as JSON text. Throws RangeError like `jsonOf`, and as soon as the text exceeds
+ * `maxLength`.
+ */
 export function jsonTextOf(value: unknown, maxLength: number): string {
   let length = 0;
   return JSON.stringify(value, function (this: Readonly<Record<string, unknown>>, key) {
-    // The second argument has passed through `toJSON` already.
+    // `JSON.stringify` has already applied `toJSON` to the second argument.
     const json = shallowJson(this[key]);
     length += key.length + (typeof json === 'string' ? json.length : 1);
     if (length > maxLength) throw new RangeError(`the JSON text is longer than ${maxLength} characters`);
@@ -34,7 +38,7 @@ function shallowJson(value: unknown): unknown {
   if (value instanceof Map)
     return Object.fromEntries([...value].map(([key, member]) => [String(jsonOf(key)), member]));
   if (typeof value === 'object') return value;
-  throw new RangeError(`a ${typeof value} is no JSON`);
+  throw new RangeError(`a ${typeof value} is not a JSON value`);
 }
 
 function numberOf(value: bigint): number {
@@ -45,5 +49,5 @@ function numberOf(value: bigint): number {
 
 function finite(value: number): number {
   if (Number.isFinite(value)) return value;
-  throw new RangeError(`${value} is no number of JSON`);
+  throw new RangeError(`${value} is not a JSON number`);
 }

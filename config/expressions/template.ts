@@ -1,7 +1,6 @@
-// Texts with expressions in `{{ }}`, and values of such texts.
-//
-// TPL1  a text that is one `{{ }}` and nothing else gives what the expression gives, of whatever type; any other gives text.
-// TPL2  what stands in quotes within an expression does not end it.
+// Templates: texts with expressions in `{{ }}`, and values that contain such texts. A text that consists of a
+// single `{{ }}` returns the expression's value with its type; any other template returns text. `}}` in
+// quotes does not close an expression.
 
 import type { Variables } from './environment.ts';
 import {
@@ -12,7 +11,7 @@ import {
   readExpression,
 } from './expression.ts';
 
-/** A configured value; any text in it may contain expressions. The result is JSON. */
+/** A configured value whose texts may contain expressions. The result is JSON. */
 export type ValueTemplate =
   | { readonly kind: 'plain'; readonly value: unknown }
   | { readonly kind: 'text'; readonly template: Template }
@@ -42,10 +41,10 @@ export function referencesOf(value: ValueTemplate): readonly Reference[] {
   return value.kind === 'map' ? Object.values(value.members).flatMap(referencesOf) : [];
 }
 
-/** A text of a file; without expressions it gives itself. */
+/** Parsed text; without expressions it renders to itself. */
 export interface Template {
   readonly references: readonly Reference[];
-  /** Undefined where it is a text in any case, else the type of its one expression. */
+  /** Type, if the text is a single expression; undefined if the result is always text. */
   readonly type: string | undefined;
   /** Throws ExpressionError. */
   render(values: Readonly<Record<string, unknown>>): unknown;
@@ -62,7 +61,7 @@ export interface TemplatePart {
 export function readParts(
   text: string,
   variables: Variables,
-  named: readonly string[] = [],
+  trackedNames: readonly string[] = [],
 ): readonly TemplatePart[] | ExpressionFault {
   const parts: TemplatePart[] = [];
   let from = 0;
@@ -70,10 +69,10 @@ export function readParts(
     const open = text.indexOf('{{', from);
     if (open === -1) break;
     const close = closingOf(text, open + 2);
-    if (close === -1) return { message: '{{ has no }}', at: open };
+    if (close === -1) return { message: '{{ without }}', at: open };
     const inside = text.slice(open + 2, close);
-    if (inside.trim() === '') return { message: 'there is nothing between {{ and }}', at: open };
-    const read = readExpression(inside, variables, named);
+    if (inside.trim() === '') return { message: 'the expression in {{ }} is empty', at: open };
+    const read = readExpression(inside, variables, trackedNames);
     if (isFault(read)) return { message: read.message, at: open + 2 + read.at };
     if (open > from) parts.push({ content: text.slice(from, open), at: from });
     parts.push({ content: read, at: open });
@@ -83,7 +82,7 @@ export function readParts(
   return parts;
 }
 
-/** Returns the references of all expressions, with positions in the template. */
+/** Returns all expressions' references, with positions in the template. */
 export function partReferences(parts: readonly TemplatePart[]): readonly Reference[] {
   return parts.flatMap(({ content, at }) =>
     typeof content === 'string' ? [] : content.references.map((each) => ({ ...each, at: at + 2 + each.at })),
@@ -93,9 +92,9 @@ export function partReferences(parts: readonly TemplatePart[]): readonly Referen
 export function readTemplate(
   text: string,
   variables: Variables,
-  named: readonly string[] = [],
+  trackedNames: readonly string[] = [],
 ): Template | ExpressionFault {
-  const parts = readParts(text, variables, named);
+  const parts = readParts(text, variables, trackedNames);
   if ('message' in parts) return parts;
   const references = partReferences(parts);
   const contents = parts.map(({ content }) => content);
@@ -110,13 +109,13 @@ export function readTemplate(
   };
 }
 
-/** As it stands within other text. */
+/** Converts a value to text within other text. */
 export function textOf(value: unknown): string {
   if (value === null || value === undefined) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Where the expression ends that begins there; -1: nowhere. */
+/** Returns the end of the expression, or -1 without `}}`. */
 function closingOf(text: string, from: number): number {
   let quote: string | undefined;
   let depth = 0;

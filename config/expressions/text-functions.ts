@@ -1,6 +1,6 @@
 // Expression functions for escaping: encode(), json(), base64().
 //
-// Results are bounded, so nested calls cannot grow without limit (CEL2).
+// Results are bounded, so nested calls cannot grow without limit (CEL2, environment.ts).
 
 import type { Environment } from '@marcbachmann/cel-js';
 import { jsonTextOf } from './json-value.ts';
@@ -18,7 +18,10 @@ export function registerTextFunctions(environment: Environment): void {
   );
 }
 
-/** Percent-encodes text as one path segment, query key or query value. Throws a RangeError for half a surrogate pair. */
+/**
+ * Percent-encodes text as one path segment, query key or query value. Throws a RangeError for half a
+ * surrogate pair.
+ */
 export function percentEncoded(text: string): string {
   return encodeURIComponent(wellFormed(text));
 }

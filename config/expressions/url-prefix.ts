@@ -1,20 +1,19 @@
-// Allowed url prefixes.
-//
-// The URL parser normalises both sides before the comparison, so an unusual spelling cannot evade it.
+// Checks URLs against allowed prefixes. The URL parser normalises both sides, so unusual notations cannot
+// bypass the check.
 
 const DOT_SEGMENT = /^(?:\.|%2e){1,2}(?:(?:;|%3b).*)?$/i;
 const ENCODED_SLASH = /%2f|%5c/gi;
 
-/** Returns the fault in scheme, host or user name, or undefined. */
+/** Returns the problem with scheme, host or user name, if any. Completes "FIELD …". */
 export function hostFault(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) return 'is not an address of http or https';
+  if (url === undefined || !/^https?:$/.test(url.protocol)) return 'is not an http or https address';
   return url.username === '' && url.password === ''
     ? undefined
     : 'contains a user name: send credentials in a header';
 }
 
-/** Parses a prefix; returns the fault of an invalid one as text. */
+/** Parses a prefix. Returns an error message if it is invalid. */
 export function readPrefix(text: string): URL | string {
   if (/[*{}]/.test(text)) return 'is compared literally: remove {{ }} and *';
   const fault = hostFault(text);
@@ -23,8 +22,8 @@ export function readPrefix(text: string): URL | string {
 }
 
 /**
- * Finds a segment that servers resolve as `.` or `..`, also after decoding and removal of path parameters. Some servers
- * and proxies decode `%2F` and `%5C` first.
+ * Returns a segment that servers resolve as `.` or `..`, also after decoding and removal of path parameters.
+ * Some servers and proxies decode `%2F` and `%5C` first.
  */
 export function findDotSegment(path: string): string | undefined {
   return path

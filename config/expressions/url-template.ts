@@ -1,16 +1,17 @@
-// Url templates, parsed when the file is loaded, before any value is known.
+// URL templates, parsed when the file is loaded.
 //
-// URL1  literal text alone decides the scheme, the host, the port, the number of path segments and the number of query parameters.
-//       Values are percent-encoded, and cannot break out of their segment, query key or query value.
-// URL2  a url from a single expression starts with an allowed prefix.
+// URL1  only literal text determines the scheme, host, port, number of path segments and number of query
+//       parameters. Values are percent-encoded and stay within their segment, query key or query value.
+//
+// A URL from a single expression must start with an allowed prefix.
 
 import { type Expression, ExpressionError, type ExpressionFault, quoted } from './expression.ts';
 import type { TemplatePart } from './template.ts';
-import { placesOf, placeText } from './url-places.ts';
+import { renderPart, splitUrl } from './url-parts.ts';
 import { hostFault, isAllowed } from './url-prefix.ts';
 
 export interface UrlTemplate {
-  /** False if one expression returns the whole url. */
+  /** False if a single expression returns the whole URL. */
   readonly hasLiteralHost: boolean;
   /** Throws ExpressionError. */
   render(values: Readonly<Record<string, unknown>>): URL;
@@ -20,7 +21,7 @@ const ORIGIN = /^https?:\/\/[^/?#\\\s]+/i;
 const LITERAL_HOST =
   'should begin with http:// or https:// and a host without {{ }}; or make the whole url one {{ }}, with url_allow';
 
-/** Parses a trimmed url; `allowed` limits single expressions. */
+/** Parses a trimmed URL. `allowed` lists prefixes for single expressions. */
 export function urlTemplate(
   parts: readonly TemplatePart[],
   allowed: readonly URL[] | undefined,
@@ -29,7 +30,7 @@ export function urlTemplate(
   const untyped = parts.find(({ content }) => typeof content === 'object' && !isScalar(content.type));
   if (untyped !== undefined)
     return {
-      message: `gives ${(untyped.content as Expression).type}; a url holds text, a number or a boolean`,
+      message: `returns ${(untyped.content as Expression).type}; a url contains text, a number or a boolean`,
       at: untyped.at,
     };
   if (parts.length === 1 && typeof first?.content === 'object') return wholeUrl(first.content, allowed);
@@ -39,16 +40,17 @@ export function urlTemplate(
     return { message: LITERAL_HOST, at: origin === '' ? 0 : (parts[1]?.at ?? 0) };
   const fault = hostFault(origin) ?? literalFault(parts);
   if (fault !== undefined) return typeof fault === 'string' ? { message: fault, at: 0 } : fault;
-  const places = placesOf(origin, parts);
-  if ('message' in places) return places;
+  const urlParts = splitUrl(origin, parts);
+  if ('message' in urlParts) return urlParts;
   return {
     hasLiteralHost: true,
-    render: (values) => new URL(places.map((place) => place.delimiter + placeText(place, values)).join('')),
+    render: (values) =>
+      new URL(urlParts.map((urlPart) => urlPart.delimiter + renderPart(urlPart, values)).join('')),
   };
 }
 
-/** Replaces a faulty url: rendering always throws. */
-export function refusingUrl(message: string): UrlTemplate {
+/** Replaces an invalid URL: rendering always throws. */
+export function failingUrl(message: string): UrlTemplate {
   return {
     hasLiteralHost: false,
     render: () => {
@@ -66,7 +68,7 @@ function wholeUrl(
   if (allowed === undefined)
     return {
       message:
-        'could lead to any host: list allowed prefixes, as url_allow: [https://api.example.com/], or write the host in the url',
+        'can lead to any host: list allowed prefixes, as url_allow: [https://api.example.com/], or write the host in the url',
       at: 0,
     };
   return {
@@ -85,7 +87,10 @@ function wholeUrl(
   };
 }
 
-/** Literal text that the URL parser rewrites, or whose meaning an adjacent value would change. */
+/**
+ * Detects literal text that the URL parser would change, or that an adjacent value would give another
+ * meaning.
+ */
 function literalFault(parts: readonly TemplatePart[]): ExpressionFault | undefined {
   for (const [index, { content, at }] of parts.entries()) {
     if (typeof content !== 'string') continue;
@@ -95,7 +100,7 @@ function literalFault(parts: readonly TemplatePart[]): ExpressionFault | undefin
       return { message: 'remove backslashes, tabs and line breaks from the url', at: at + rewritten };
     if (index + 1 < parts.length && /%[0-9a-f]?$/i.test(content))
       return {
-        message: '% in front of {{ }} would begin an escape: write %25',
+        message: '% before {{ }} starts an escape sequence: write %25',
         at: at + content.lastIndexOf('%'),
       };
   }

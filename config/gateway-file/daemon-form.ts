@@ -1,5 +1,5 @@
-// The form of a resource in which the daemon's configuration is often given, read as the gateway file has it: a port
-// without a host, and settings of platforms where either form has them.
+// Supports gateway files in resource form (`spec`, `platforms`, `http_port`): a port with a default host, and
+// platform settings at the top level or in `spec`.
 
 import { isIPv6 } from 'node:net';
 import type { Written } from '../reader/fill-defaults.ts';
@@ -9,47 +9,49 @@ import type { YamlTree } from '../reader/yaml-tree.ts';
 import type { GatewayConfig } from './gateway-schema.ts';
 import { parseListenAddr } from './listen-addr.ts';
 
-/** Keys that make a gateway file one of this form. */
+/** Keys that identify the resource form. */
 const daemonKeys = ['spec', 'platforms', 'http_port'];
 
 const DEFAULT_HOST = '127.0.0.1';
 const DEFAULT_PORT = 8080;
 
-/** Whether the file is of this form: then neither `listen_addr` nor `catalog_path` need be there. */
+/** Returns true for the resource form, where `listen_addr` and `catalog_path` are optional. */
 export function isDaemonForm(root: YamlTree): boolean {
   return daemonKeys.some((key) => memberOf(root, key) !== undefined);
 }
 
-/** The settings of platforms, which may stand in `spec` too. */
+/** Returns the platform settings, at the top level or in `spec`. */
 export function platformsIn(root: YamlTree): YamlTree | undefined {
   return memberOf(root, 'platforms') ?? memberOf(memberOf(root, 'spec'), 'platforms');
 }
 
-/** The tree without the settings of platforms, of which only `platformsIn` are read. */
+/** Returns the tree without the platform settings, which are validated separately. */
 export function withoutPlatforms(root: YamlTree): YamlTree {
   if (memberOf(root, 'platforms') !== undefined) return withoutMembers(root, ['platforms']);
   return withMember(root, 'spec', (spec) => withoutMembers(spec, ['platforms']));
 }
 
-/** What may stand in `spec` as well, beside `platforms`. */
-const anywhere = ['providers', 'prices'];
+/** Keys that are also allowed in `spec`, in addition to `platforms`. */
+const liftableKeys = ['providers', 'prices'];
 
-/** The tree with all of what may stand in `spec` as well where it is read. */
-export function withAllOnTop(reader: SchemaReader, root: YamlTree): YamlTree {
+/** Moves these keys from `spec` to the top level. */
+export function liftSpecKeys(reader: SchemaReader, root: YamlTree): YamlTree {
   const spec = memberOf(root, 'spec');
   if (root.kind !== 'map' || spec?.kind !== 'map') return root;
-  const moved = spec.pairs.filter(({ key }) => anywhere.includes(key));
-  for (const { key, keyOffset, value } of moved) {
+  const specPairs = spec.pairs.filter(({ key }) => liftableKeys.includes(key));
+  for (const { key, keyOffset, value } of specPairs) {
     if (memberOf(root, key) === undefined) continue;
-    reader.place(`spec.${key}`, keyOffset, value.offset);
-    reader.reportKey(`spec.${key}`, `is there twice: ${key} stands beside spec too`);
+    reader.recordPosition(`spec.${key}`, keyOffset, value.offset);
+    reader.reportKey(`spec.${key}`, `duplicates ${key} at the top level`);
   }
-  const own = moved.filter(({ key }) => memberOf(root, key) === undefined);
-  const rest = withMember(root, 'spec', () => withoutMembers(spec, anywhere));
-  return rest.kind === 'map' ? { ...rest, pairs: [...rest.pairs, ...own] } : rest;
+  const liftedPairs = specPairs.filter(({ key }) => memberOf(root, key) === undefined);
+  const rootWithoutKeys = withMember(root, 'spec', () => withoutMembers(spec, liftableKeys));
+  return rootWithoutKeys.kind === 'map'
+    ? { ...rootWithoutKeys, pairs: [...rootWithoutKeys.pairs, ...liftedPairs] }
+    : rootWithoutKeys;
 }
 
-/** Where a file of this form listens, as `listen_addr` says it; undefined when that was written badly. */
+/** Returns the listen address; undefined if it is invalid. */
 export function daemonListenAddr(reader: SchemaReader, config: Written<GatewayConfig>): string | undefined {
   const { listen_addr, http_port } = config;
   const { host, port } = config.spec?.server ?? {};
@@ -60,23 +62,27 @@ export function daemonListenAddr(reader: SchemaReader, config: Written<GatewayCo
     const written = host ?? DEFAULT_HOST;
     return `${isIPv6(written) ? `[${written}]` : written}:${port ?? http_port ?? DEFAULT_PORT}`;
   }
-  checkAgainst(reader, listen_addr, config);
+  checkContradictions(reader, listen_addr, config);
   return listen_addr;
 }
 
-/** Which setting says where to listen, for whoever has to change it. */
+/** Returns the setting that determines the listen address, for messages. */
 export function listenSetting({ http_port, spec }: GatewayConfig): string {
   const { host, port } = spec.server;
   if (host !== undefined || port !== undefined) return 'spec.server';
   return http_port === undefined ? 'listen_addr' : 'http_port';
 }
 
-function checkAgainst(reader: SchemaReader, text: string, { http_port, spec }: Written<GatewayConfig>): void {
+function checkContradictions(
+  reader: SchemaReader,
+  text: string,
+  { http_port, spec }: Written<GatewayConfig>,
+): void {
   let address: { readonly host: string; readonly port: number };
   try {
     address = parseListenAddr(text);
   } catch {
-    // That is reported where it stands.
+    // read-gateway.ts reports invalid addresses.
     return;
   }
   const { host, port } = spec?.server ?? {};

@@ -1,11 +1,11 @@
-// `host:port` as `listen_addr` has it: a name, an IPv4 address, or an IPv6 address in brackets.
+// Parses `host:port` of `listen_addr`: a name, an IPv4 address, or an IPv6 address in brackets.
 
 import { isIPv4, isIPv6 } from 'node:net';
 
-/** Rough form, for editors; `parseListenAddr` decides. */
+/** Approximate pattern for editors; `parseListenAddr` is exact. */
 export const listenAddrPattern = '^(\\[[0-9A-Fa-f:.]+(%[0-9A-Za-z_.-]+)?\\]|[A-Za-z0-9._-]+):[0-9]{1,5}$';
 
-/** Splits `host:port`; an IPv6 host comes without its brackets. Throws a TypeError that says what is wrong. */
+/** Splits `host:port`; returns an IPv6 host without brackets. Throws a TypeError with the reason. */
 export function parseListenAddr(text: string): { host: string; port: number } {
   const match = /^(?:\[([^\]]*)\]|([^:[\]]*)):([0-9]+)$/.exec(text);
   if (match === null) throw new TypeError('expected host:port, such as 127.0.0.1:8080 or [::1]:8080');
@@ -24,24 +24,24 @@ export function parseListenAddr(text: string): { host: string; port: number } {
   return { host: plain, port };
 }
 
-/** The inverse of `parseListenAddr`. */
+/** Inverse of `parseListenAddr`. */
 export function formatListenAddr({ host, port }: { host: string; port: number }): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** As a Host header names this machine to itself. */
+/** Loopback names in Host headers. */
 export const loopbackNames: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** Whether nobody but this machine can reach a listener at that host; brackets around an IPv6 address may be missing. */
+/** Returns true for a loopback host, with or without brackets around an IPv6 address. */
 export function isLoopback(host: string): boolean {
   const lower = host.toLowerCase();
   return loopbackNames.has(lower) || lower === '::1' || /^127(\.\d{1,3}){3}$/.test(lower);
 }
 
-/** How this machine reaches whoever listens on all addresses. */
+/** Local names for listeners on all addresses. */
 const LOCAL_NAMES: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': 'localhost' };
 
-/** What this machine asks to reach a listener. */
+/** Returns the listener's URL for clients on this machine. */
 export function urlOf({ host, port }: { host: string; port: number }): string {
   const name = LOCAL_NAMES[host] ?? (host.includes(':') ? `[${host}]` : host);
   return `http://${name}:${port}`;

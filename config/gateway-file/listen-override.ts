@@ -1,20 +1,20 @@
-// An address that was given beside the gateway file: the file is read as if it said that, so that its other rules (a key
-// beyond loopback, the inspector) are held against where the gateway really listens.
+// Replaces the gateway file's listen address with a command-line option before validation, so other rules
+// (keys for public addresses, the inspector) check the actual address.
 
 import { memberOf, scalarLike, withMember, withoutMembers } from '../reader/yaml-members.ts';
 import type { YamlTree } from '../reader/yaml-tree.ts';
 import { parseListenAddr } from './listen-addr.ts';
 
-/** The tree of a gateway file that listens at `listen`, which must be a good address. */
-export function listeningAt(root: YamlTree, listen: string): YamlTree {
+/** Returns the tree with the listen address `listen`, which must be valid. */
+export function withListenAddr(root: YamlTree, listen: string): YamlTree {
   const { port } = parseListenAddr(listen);
-  // `http_port` stays, since it alone makes a file one of the form that needs no catalog.
+  // `http_port` stays, because it may be the only key that marks the resource form.
   const others = withMember(withoutMembers(root, ['listen_addr']), 'http_port', (value) =>
     scalarLike(value, port),
   );
   const rest = withMember(others, 'spec', (spec) => withoutMembers(spec, ['server']));
   if (rest.kind !== 'map') return rest;
-  // What is told of the address is told where the file says another one.
+  // Problems with the address are reported at the position of the replaced address.
   const place = memberOf(root, 'listen_addr') ?? root;
   const pair = { key: 'listen_addr', keyOffset: place.offset, value: scalarLike(place, listen) };
   return { ...rest, pairs: [...rest.pairs, pair] };

@@ -1,4 +1,4 @@
-// What a schema cannot say of this gateway as a node: which settings need each other.
+// Checks dependencies between the cluster settings of this gateway.
 
 import { resolve } from 'node:path';
 import type { Written } from '../reader/fill-defaults.ts';
@@ -15,7 +15,7 @@ export function checkNode(reader: SchemaReader, { node, store }: Written<Gateway
   }
   const hasAddress = reader.has('node.address');
   if (hasAddress && !reader.has('node.secret'))
-    reader.report('node.address', 'needs node.secret: by it the gateways know each other');
+    reader.report('node.address', 'needs node.secret, which authenticates the gateways');
   for (const field of ['bind', 'tls'])
     if (!hasAddress && reader.has(`node.${field}`))
       reader.report(`node.${field}`, 'has no effect without node.address', 'warning');
@@ -23,7 +23,7 @@ export function checkNode(reader: SchemaReader, { node, store }: Written<Gateway
     reader.report('node.address', 'has no effect without store.postgres', 'warning');
 }
 
-/** Paths relative to the folder of the gateway file become absolute. */
+/** Resolves paths relative to the folder of the gateway file. */
 export function withAbsoluteFiles(node: WrittenNode, folder: string): WrittenNode {
   if (node?.tls === undefined) return node;
   const absolute = (path: string | undefined) => (path === undefined ? undefined : resolve(folder, path));
@@ -31,13 +31,13 @@ export function withAbsoluteFiles(node: WrittenNode, folder: string): WrittenNod
   return { ...node, tls: { cert: absolute(cert), key: absolute(key), ca: absolute(ca) } };
 }
 
-function addressFault(text: string | undefined, isTold: boolean): string | undefined {
+function addressFault(text: string | undefined, isAdvertised: boolean): string | undefined {
   if (text === undefined) return undefined;
   try {
     const { host, port } = parseListenAddr(text);
-    if (port === 0) return 'needs a port: the others have to know it';
-    if (isTold && (host === '0.0.0.0' || host === '::'))
-      return 'is no address that others can reach; write what they call this machine, and where to listen as node.bind';
+    if (port === 0) return 'needs a fixed port: other gateways connect to it';
+    if (isAdvertised && (host === '0.0.0.0' || host === '::'))
+      return 'is not reachable from other machines; write the address of this machine, and the listen address as node.bind';
     return undefined;
   } catch (error) {
     return (error as TypeError).message;

@@ -1,4 +1,5 @@
-// Whether the certificates between nodes can be read and fit together. Loaded only where there are some.
+// Checks that the certificates for connections between nodes are readable and consistent. Loaded only if
+// configured.
 
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
@@ -8,7 +9,7 @@ import type { GatewayConfig } from './gateway-schema.ts';
 
 const tlsFiles = ['cert', 'key', 'ca'] as const;
 
-/** A file that cannot be read, or none of certificates, is a slip in the gateway file. */
+/** Reports unreadable or invalid certificate files. */
 export async function checkNodeFiles(reader: SchemaReader, { node }: Written<GatewayConfig>): Promise<void> {
   const { tls } = node ?? {};
   if (tls === undefined || reader.isFaulty('node.tls')) return;
@@ -23,7 +24,7 @@ export async function checkNodeFiles(reader: SchemaReader, { node }: Written<Gat
   }
   if (reader.isFaulty('node.tls')) return;
   const { cert, key, ca } = found;
-  // One after the other: what is said of them together does not say which it is.
+  // Checked separately: a combined check would not show which file is invalid.
   for (const [field, context] of [
     ['cert', { cert }],
     ['ca', { ca }],

@@ -1,5 +1,5 @@
-// What is said of profiles in the gateway file is held against the catalog. A server that is not there is an error, as it is
-// for an agent; tags come and go with the servers that have them, so one that no server has is a warning.
+// Checks profiles against the catalog. An unknown server id is an error, as in agents. A tag that no server
+// has is only a warning, because a later server may have it.
 
 import type { Catalog } from '../catalog/catalog-schema.ts';
 import { joinPath } from '../reader/field-path.ts';
@@ -10,10 +10,10 @@ import { suggest } from '../reader/suggest.ts';
 import type { GatewayConfig } from './gateway-schema.ts';
 import { MAX_PROFILES } from './profile-schema.ts';
 
-/** Names in one message. */
-const MAX_NAMED = 10;
+/** Maximum number of names in a message. */
+const MAX_LISTED_NAMES = 10;
 
-/** What is wrong with the profiles. `catalog` is undefined where that is bad itself, and nothing is known of it. */
+/** Returns the problems of the profiles. `catalog` is undefined if it is invalid. */
 export function profileProblems(
   reader: SchemaReader,
   profiles: Written<GatewayConfig>['profiles'] = {},
@@ -23,17 +23,17 @@ export function profileProblems(
   const count = Object.keys(profiles).length;
   if (count > MAX_PROFILES)
     problems.push(
-      reader.problemAt('profiles', `at most ${MAX_PROFILES} are possible, and there are ${count}`),
+      reader.problemAt('profiles', `at most ${MAX_PROFILES} profiles are possible, found ${count}`),
     );
   if (catalog === undefined) return problems;
   const ids = Object.keys(catalog.servers);
   const tags = [...new Set(Object.values(catalog.servers).flatMap((entry) => entry.tags))].sort();
   for (const [name, profile] of Object.entries(profiles)) {
     const path = joinPath('profiles', name);
-    // What was written badly is not there, and was reported.
+    // Invalid items are undefined and already reported.
     for (const [index, id] of (profile?.servers ?? []).entries()) {
       if (id === undefined || ids.includes(id)) continue;
-      const message = `there is no server ${id} in the catalog${adviceFor(id, ids)}`;
+      const message = `the catalog has no server ${id}${adviceFor(id, ids)}`;
       problems.push(reader.problemAt(joinPath(`${path}.servers`, index), message));
     }
     for (const [index, tag] of (profile?.tags ?? []).entries()) {
@@ -45,10 +45,11 @@ export function profileProblems(
   return problems;
 }
 
-function adviceFor(written: string, known: readonly string[]): string {
-  const near = suggest(written, known);
+/** Completes a message with a similar name, or with the available names. */
+function adviceFor(written: string, names: readonly string[]): string {
+  const near = suggest(written, names);
   if (near !== undefined) return `; did you mean ${near}?`;
-  if (known.length === 0) return '; there are none';
-  const rest = known.length > MAX_NAMED ? ` and ${known.length - MAX_NAMED} more` : '';
-  return `; there are ${known.slice(0, MAX_NAMED).join(', ')}${rest}`;
+  if (names.length === 0) return '; none exist';
+  const rest = names.length > MAX_LISTED_NAMES ? ` and ${names.length - MAX_LISTED_NAMES} more` : '';
+  return `; available: ${names.slice(0, MAX_LISTED_NAMES).join(', ')}${rest}`;
 }

@@ -1,10 +1,11 @@
-// Profiles: subsets of the servers of the catalog, and of their tools, each with an address of its own. What is written here
-// is told apart from what is not: a list that is there and empty holds nothing, and one that is not there everything.
+// Schema of profiles: subsets of the catalog's servers and tools, each at a separate address. An empty list
+// selects nothing. Without `tools`, all tools of the servers are selected. Without `servers`, all servers are
+// selected, or only those with a matching tag if `tags` is set.
 
 import * as Type from 'typebox';
 import { serverIdPattern, toolPattern } from '../catalog/catalog-schema.ts';
 
-/** Each has lists and an index of its own. */
+/** Limits memory: each profile has its own tool lists and search index. */
 export const MAX_PROFILES = 100;
 
 const names = (description: string) =>
@@ -20,12 +21,12 @@ const names = (description: string) =>
   );
 
 const profileSchema = Type.Object({
-  servers: names('Ids of servers that belong to it. Without servers and tags all of the catalog do.'),
-  tags: names('Servers that have one of these tags in the catalog belong to it, too.'),
+  servers: names('Ids of servers in the profile. Default without tags: all servers of the catalog.'),
+  tags: names('Tags that select further servers of the catalog.'),
   tools: Type.Optional(
     Type.Array(toolPattern, {
       description:
-        "Patterns of the tools that it has; without them all of its servers' tools. A pattern with `__` is for names at /mcp, and after the id of a server (`files__read_*`) for its tools only; any other pattern is for the names that servers give (`read_*`).",
+        "Glob patterns for tools in the profile. Default: all tools of its servers. Patterns with `__` match names at /mcp, and with a server id (`files__read_*`) only tools of that server; other patterns match the servers' own names (`read_*`).",
     }),
   ),
 });
@@ -35,11 +36,10 @@ export const profilesSchema = Type.Unsafe<Readonly<Record<string, Type.Static<ty
   patternProperties: { [serverIdPattern]: profileSchema },
   additionalProperties: false,
   patternErrorMessage: '1 to 64 of A-Z a-z 0-9 . _ -',
-  description:
-    'Subsets of the servers and their tools, by name; clients find each at /mcp/@NAME. A reload takes changes over.',
+  description: 'Subsets of servers and tools by name, available at /mcp/@NAME. A reload applies changes.',
   default: {},
 });
 
-/** As written. */
+/** Profile before defaults. */
 export type ProfileEntry = Type.Static<typeof profileSchema>;
 export type ProfileEntries = Type.Static<typeof profilesSchema>;

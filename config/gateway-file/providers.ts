@@ -1,8 +1,7 @@
-// The providers of models, from the gateway file and from the environment. What is known needs no entry: its key comes from
-// the variable that its users have set anyway.
-//
-// PV1  a key of the usual variables is sent to the address of its own provider only: an entry with a base_url has a key of its own.
-// PV2  every key that was found is among the secrets, wherever it came from (A9).
+// Resolves model providers from the gateway file and the environment. A known provider needs no entry: its
+// key comes from the standard variable, such as OPENAI_API_KEY. This key is sent only to the provider's
+// default address: an entry with a `base_url` needs a separate `api_key`. All keys are redacted (A9,
+// ARCHITECTURE.md).
 
 import type { SecretValues } from '../reader/secret-values.ts';
 import type { Environment } from '../reader/substitute.ts';
@@ -10,37 +9,37 @@ import { suggest } from '../reader/suggest.ts';
 import {
   type ProviderType,
   providerTypes,
-  sendable,
+  sendableKeyPattern,
   type WrittenProvider,
   type WrittenProviders,
 } from './provider-schema.ts';
 
-/** Filled: nothing of it has to be looked up again. */
+/** Resolved provider. */
 export interface ResolvedProvider {
   readonly name: string;
   readonly type: ProviderType;
-  /** Undefined: it is asked without one. */
+  /** Undefined if no key is needed. */
   readonly api_key: string | undefined;
-  /** Without a slash at its end. */
+  /** Trailing slashes are removed. */
   readonly base_url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** How it is asked for an answer by a schema. */
+  /** Method for structured output. */
   readonly structured_output: 'json_schema' | 'json_object' | 'prompt';
-  /** Undefined: what is right for most. */
+  /** Undefined for the default. */
   readonly timeout_seconds?: number | undefined;
 }
 
-/** By name. */
+/** Providers by name. */
 export type Providers = ReadonlyMap<string, ResolvedProvider>;
 
 interface KnownType {
   readonly base_url: string | undefined;
-  /** Variables that may hold its key, the first that is set counts; none: it needs no key. */
+  /** Variables for the key, in order of precedence; empty if no key is needed. */
   readonly variables: readonly string[];
   readonly structured_output: ResolvedProvider['structured_output'];
 }
 
-const known: Readonly<Record<ProviderType, KnownType>> = {
+const knownTypes: Readonly<Record<ProviderType, KnownType>> = {
   openai: {
     base_url: 'https://api.openai.com/v1',
     variables: ['OPENAI_API_KEY'],
@@ -59,42 +58,46 @@ const known: Readonly<Record<ProviderType, KnownType>> = {
   groq: {
     base_url: 'https://api.groq.com/openai/v1',
     variables: ['GROQ_API_KEY'],
-    // Only some of its models take a schema.
+    // Only some models support a schema.
     structured_output: 'json_object',
   },
   ollama: { base_url: undefined, variables: [], structured_output: 'json_schema' },
   'openai-compatible': { base_url: undefined, variables: [], structured_output: 'prompt' },
 };
 
-const isType = (name: string): name is ProviderType => (providerTypes as readonly string[]).includes(name);
-/** The last one needs an address. */
-const namedTypes = providerTypes.filter((type) => type !== 'openai-compatible');
+const isProviderType = (name: string): name is ProviderType =>
+  (providerTypes as readonly string[]).includes(name);
+/** Providers that need no entry. `openai-compatible` needs one with an address. */
+const knownNames = providerTypes.filter((type) => type !== 'openai-compatible');
 
-/** The provider of that name, or why there is none that could be asked. */
+/** Returns the provider, or the reason why it cannot be used. */
 export function findProvider(
   name: string,
   written: WrittenProviders,
   env: Environment,
 ): ResolvedProvider | { readonly fault: string } {
   const entry = Object.hasOwn(written, name) ? (written[name] ?? {}) : undefined;
-  if (entry === undefined && !isType(name)) return { fault: unknownFault(name, Object.keys(written)) };
+  if (entry === undefined && !isProviderType(name))
+    return { fault: unknownFault(name, Object.keys(written)) };
   const { headers = {}, structured_output, timeout_seconds }: WrittenProvider = entry ?? {};
-  const type = entry?.type ?? (isType(name) ? name : 'openai-compatible');
-  const { variables, structured_output: byDefault } = known[type];
-  const base_url = entry?.base_url ?? usualAddress(type, env);
+  const type = entry?.type ?? (isProviderType(name) ? name : 'openai-compatible');
+  const { variables, structured_output: defaultStructuredOutput } = knownTypes[type];
+  const base_url = entry?.base_url ?? defaultAddress(type, env);
   if (base_url === undefined)
     return {
       fault: `provider ${name} has no address: give it a base_url under providers of the gateway file`,
     };
-  const isElsewhere = entry?.base_url !== undefined;
-  const usual = entry?.api_key || isElsewhere ? undefined : firstSetIn(variables, env);
-  const api_key = entry?.api_key || usual?.value;
-  if (usual !== undefined && !isSendable.test(usual.value))
+  const hasBaseUrl = entry?.base_url !== undefined;
+  // An empty `api_key` counts as none.
+  const standardKey = entry?.api_key || hasBaseUrl ? undefined : firstSetVariable(variables, env);
+  const api_key = entry?.api_key || standardKey?.value;
+  if (standardKey !== undefined && !sendableKey.test(standardKey.value))
     return {
-      fault: `provider ${name} has no key that can be sent: ${usual.name} holds a line break, or another sign that no header takes; set it to the key alone`,
+      fault: `provider ${name} has an invalid key: ${standardKey.name} contains a line break or another character not allowed in headers; set it to the key only`,
     };
-  const isBare = !isElsewhere && Object.keys(headers).length === 0;
-  if (api_key === undefined && variables.length > 0 && isBare)
+  // A provider at another address may need no key, and headers may contain one.
+  const needsKey = variables.length > 0 && !hasBaseUrl && Object.keys(headers).length === 0;
+  if (api_key === undefined && needsKey)
     return { fault: `provider ${name} has no key: set the environment variable ${variables.join(' or ')}` };
   return {
     name,
@@ -102,51 +105,53 @@ export function findProvider(
     api_key,
     base_url: base_url.replace(/\/+$/, ''),
     headers,
-    structured_output: structured_output ?? byDefault,
+    structured_output: structured_output ?? defaultStructuredOutput,
     timeout_seconds,
   };
 }
 
-/** All that can be asked; their keys are secrets. */
+/** Returns all usable providers; records their keys as secrets. */
 export function usableProviders(
   written: WrittenProviders,
   env: Environment,
   secrets: SecretValues,
 ): Providers {
-  const names = new Set([...namedTypes, ...Object.keys(written)]);
-  const found = [...names].map((name) => findProvider(name, written, env));
-  const usable = found.flatMap((each) => ('fault' in each ? [] : [each]));
-  // The reader of the gateway file has collected its keys and headers; only environment keys are new.
+  const names = new Set([...knownNames, ...Object.keys(written)]);
+  const results = [...names].map((name) => findProvider(name, written, env));
+  const usable = results.flatMap((each) => ('fault' in each ? [] : [each]));
+  // Reading the gateway file already recorded the keys and headers in it; only environment keys are new.
   for (const { api_key } of usable) if (api_key !== undefined) secrets.add(api_key);
   return new Map(usable.map((provider) => [provider.name, provider]));
 }
 
 function unknownFault(name: string, written: readonly string[]): string {
-  const near = suggest(name, [...namedTypes, ...written]);
+  const near = suggest(name, [...knownNames, ...written]);
   const advice = near === undefined ? '' : `; did you mean ${near}?`;
-  return `there is no provider ${name}${advice || `: known are ${namedTypes.join(', ')}; any other needs an entry under providers of the gateway file`}`;
+  return `unknown provider ${name}${advice || `; known are ${knownNames.join(', ')}; others need an entry under providers of the gateway file`}`;
 }
 
-/** A header can hold it as it is. */
-const isSendable = new RegExp(sendable);
+/** Keys that can be sent in a header. */
+const sendableKey = new RegExp(sendableKeyPattern);
 
-function firstSet(variables: readonly string[], env: Environment): string | undefined {
-  return firstSetIn(variables, env)?.value;
-}
-
-function firstSetIn(variables: readonly string[], env: Environment) {
+/** Returns name and value of the first variable that is set and not empty. */
+function firstSetVariable(variables: readonly string[], env: Environment) {
   return variables
     .map((name) => ({ name, value: Object.hasOwn(env, name) ? (env[name]?.trim() ?? '') : '' }))
     .find(({ value }) => value !== '');
 }
 
-function usualAddress(type: ProviderType, env: Environment): string | undefined {
-  return type === 'ollama' ? ollamaAddress(firstSet(['OLLAMA_HOST'], env)) : known[type].base_url;
+function defaultAddress(type: ProviderType, env: Environment): string | undefined {
+  return type === 'ollama'
+    ? ollamaAddress(firstSetVariable(['OLLAMA_HOST'], env)?.value)
+    : knownTypes[type].base_url;
 }
 
 const OLLAMA_PORT = 11434;
 
-/** OLLAMA_HOST is HOST, HOST:PORT or an address; a server has the address in it on which it listens, perhaps all of them. */
+/**
+ * Converts OLLAMA_HOST, which is HOST, HOST:PORT or a URL. On a machine that runs the Ollama server, it is
+ * the server's listen address: a wildcard becomes the loopback address.
+ */
 function ollamaAddress(host: string | undefined): string {
   const text = host === undefined ? '127.0.0.1' : host;
   const written = /^https?:\/\//i.test(text) ? text : `http://${text}`;

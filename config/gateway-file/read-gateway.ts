@@ -1,4 +1,4 @@
-// From the gateway file's tree to a GatewayConfig: the rules that a schema cannot say.
+// Reads the gateway file from its tree, and checks rules that the schema cannot express.
 
 import { dirname, resolve } from 'node:path';
 import { jwtFault } from '../jwt-schema.ts';
@@ -8,30 +8,33 @@ import type { SchemaReader } from '../reader/schema-reader.ts';
 import { shellForm } from '../reader/substitute.ts';
 import { memberOf, textOf, withoutMembers } from '../reader/yaml-members.ts';
 import type { YamlTree } from '../reader/yaml-tree.ts';
-import { daemonListenAddr, isDaemonForm, withAllOnTop, withoutPlatforms } from './daemon-form.ts';
-import { authHabits, gatewayHabits } from './gateway-habits.ts';
+import { daemonListenAddr, isDaemonForm, liftSpecKeys, withoutPlatforms } from './daemon-form.ts';
+import { authAdvice, gatewayAdvice } from './gateway-advice.ts';
 import { type GatewayConfig, gatewaySchema } from './gateway-schema.ts';
 import { isLoopback, parseListenAddr } from './listen-addr.ts';
 import { checkNode, withAbsoluteFiles } from './node-checks.ts';
 import { checkProviderAddresses } from './provider-checks.ts';
 
-/** Without `platforms`. Relative paths are relative to the folder of `file`. With problems reported the result is a best effort. */
+/**
+ * Reads everything except `platforms`. Paths are relative to the folder of `file`. Reports problems to
+ * `reader`; the result then contains the valid fields.
+ */
 export function readGateway(reader: SchemaReader, root: YamlTree, file: string): Written<GatewayConfig> {
-  if (isResource(reader, root)) return {};
+  if (reportIfResource(reader, root)) return {};
+  // The resource form (daemon-form.ts) has a default listen address and needs no catalog.
   const isDaemon = isDaemonForm(root);
-  // In the form of a resource there is a default for where to listen, and servers are not what it is about.
   const schema = isDaemon ? { ...gatewaySchema, required: [] } : gatewaySchema;
-  const own = withoutCatalog(reader, isDaemon ? withAllOnTop(reader, withoutPlatforms(root)) : root);
-  reader.knowHabits('', gatewayHabits(root));
-  reader.knowHabits('auth', authHabits);
-  const written = reader.read(schema, own, '') as Written<GatewayConfig> | undefined;
+  const settings = withoutCatalog(reader, isDaemon ? liftSpecKeys(reader, withoutPlatforms(root)) : root);
+  reader.registerAdvice('', gatewayAdvice(root));
+  reader.registerAdvice('auth', authAdvice);
+  const written = reader.read(schema, settings, '') as Written<GatewayConfig> | undefined;
   if (written === undefined) return {};
   const filled: Written<GatewayConfig> = fillDefaults(gatewaySchema, written);
   const listen_addr = isDaemon ? daemonListenAddr(reader, filled) : filled.listen_addr;
   const config = { ...filled, listen_addr };
   checkListenAddr(reader, listen_addr);
   checkInspector(reader, config);
-  checkShellKeys(reader, own);
+  checkShellKeys(reader, settings);
   checkProviderAddresses(reader, written.providers);
   checkAuth(reader, config);
   checkNode(reader, config);
@@ -43,22 +46,19 @@ export function readGateway(reader: SchemaReader, root: YamlTree, file: string):
     state_dir: config.state_dir && resolve(folder, config.state_dir),
     node: withAbsoluteFiles(config.node, folder),
     allowed_hosts: config.allowed_hosts?.map((host) => host?.toLowerCase()),
-    allowed_origins: config.allowed_origins?.map((origin) => origin && asBrowsersWriteIt(origin)),
+    allowed_origins: config.allowed_origins?.map((origin) => origin && normaliseOrigin(origin)),
     spec: withAbsoluteFolders(config.spec, folder),
   };
 }
 
 const catalogKeys = ['servers', 'mcpServers'];
 
-/** Servers are written into the wrong file easily, or the catalog is given for the gateway file. */
+/** Reports and omits servers in the gateway file, which belong in the catalog. */
 function withoutCatalog(reader: SchemaReader, root: YamlTree): YamlTree {
   const found = root.kind === 'map' ? root.pairs.find(({ key }) => catalogKeys.includes(key)) : undefined;
   if (found === undefined) return root;
-  reader.place(found.key, found.keyOffset, found.value.offset);
-  reader.reportKey(
-    found.key,
-    'belongs in the catalog, a file of its own that catalog_path of the gateway file names',
-  );
+  reader.recordPosition(found.key, found.keyOffset, found.value.offset);
+  reader.reportKey(found.key, 'belongs in the catalog, the file named by catalog_path of the gateway file');
   return withoutMembers(root, [found.key]);
 }
 
@@ -71,21 +71,24 @@ const folderOfKind = {
   AgentFlow: 'flows',
 } as const;
 
-/** Whether a trigger, an agent, a fleet or a flow was given for the gateway file, whose form is alike; that is reported. */
-function isResource(reader: SchemaReader, root: YamlTree): boolean {
+/**
+ * Returns true and reports a problem if the file is a trigger, agent, fleet or flow: these have a similar
+ * form.
+ */
+function reportIfResource(reader: SchemaReader, root: YamlTree): boolean {
   const kind = memberOf(root, 'kind');
   const written = textOf(kind) ?? '';
   if (kind === undefined || !Object.hasOwn(folderOfKind, written)) return false;
   const folder = folderOfKind[written as keyof typeof folderOfKind];
-  reader.place('kind', kind.offset, kind.offset);
+  reader.recordPosition('kind', kind.offset, kind.offset);
   reader.report(
     'kind',
-    `${written} files belong in the folder that spec.${folder}.directory of the gateway file names`,
+    `${written} files belong in the folder named by spec.${folder}.directory of the gateway file`,
   );
   return true;
 }
 
-/** '' for no catalog, undefined for one that was written badly. */
+/** Returns '' if no catalog is set, undefined if the path is invalid. */
 function catalogPath(
   reader: SchemaReader,
   { catalog_path }: Written<GatewayConfig>,
@@ -120,7 +123,7 @@ function checkListenAddr(reader: SchemaReader, text: string | undefined): void {
   }
 }
 
-/** Whoever can reach the listener can watch: what is asked for in so many words must not be half safe. */
+/** An explicit `enabled: true` must not expose the inspector to other machines unless a key is set. */
 function checkInspector(
   reader: SchemaReader,
   { inspector, listen_addr, api_key }: Written<GatewayConfig>,
@@ -136,24 +139,27 @@ function checkInspector(
   if (host === undefined || isLoopback(host)) return;
   reader.report(
     'inspector.enabled',
-    `needs an api_key while the gateway listens on ${listen_addr}; set one, or inspector.insecure: true if everybody there may watch`,
+    `needs an api_key while the gateway listens on ${listen_addr}; set one, or inspector.insecure: true to allow every client to watch`,
   );
 }
 
-/** Whoever has no token (the commands, the inspector, an operator whose identity provider is away) has the key. */
+/**
+ * Reports tokens without an api_key. Clients without a token need the key: commands, the inspector, and an
+ * operator during an outage of the identity provider.
+ */
 function checkAuth(reader: SchemaReader, { auth, api_key }: Written<GatewayConfig>): void {
   const { jwt } = auth ?? {};
   if (jwt === undefined) return;
   if (api_key === '' && !reader.isFaulty('api_key'))
-    reader.report('auth.jwt', 'needs an api_key: without one everybody may ask');
+    reader.report('auth.jwt', 'needs an api_key: without it, authentication is off');
   const fault = jwtFault(jwt);
   if (fault !== undefined) reader.report(`auth.jwt.${fault.field}`, fault.message);
 }
 
-/** In values that may be meant for a shell these are left alone; a key is for none. */
+/** Further shell syntax, reported in keys only: other values may contain it literally. */
 const otherShellForm = /^(?:\$(?:env:)?[A-Za-z_]\w*|%\w+%|\$\(.*\)|`.*`)$/;
 
-/** Nobody means these very characters to be the key; the warning that other fields get is not enough. */
+/** Reports shell syntax in keys as an error; in other values the reader reports at most a warning. */
 function checkShellKeys(reader: SchemaReader, root: YamlTree): void {
   const providers = memberOf(root, 'providers');
   const keys = [
@@ -167,7 +173,7 @@ function checkShellKeys(reader: SchemaReader, root: YamlTree): void {
   for (const { path, key } of keys) if (isShellKey(key)) reader.report(path, SHELL_KEY);
 }
 
-const SHELL_KEY = `would be these very characters, which are replaced in a shell and not here; write \${NAME} for a variable. A key that really is so has to come from one`;
+const SHELL_KEY = `is shell syntax, which is not expanded here; write \${NAME} for a variable. A key with these characters must come from a variable`;
 
 function isShellKey(key: YamlTree | undefined): boolean {
   if (key?.kind !== 'scalar') return false;
@@ -175,26 +181,29 @@ function isShellKey(key: YamlTree | undefined): boolean {
   return shellForm(text) !== undefined || otherShellForm.test(text);
 }
 
-/** Beyond loopback and without a key: what a start and --check tell alike. */
+/** Warns of public listeners without authentication, at startup and with --check. */
 export function warnOfExposure(reader: SchemaReader, config: Written<GatewayConfig>): void {
   if (reader.isFaulty('api_key')) return;
-  const place = ['listen_addr', 'spec.server.host'].find((path) => reader.has(path)) ?? 'listen_addr';
-  for (const message of exposures(config)) reader.report(place, message, 'warning');
+  const field = ['listen_addr', 'spec.server.host'].find((path) => reader.has(path)) ?? 'listen_addr';
+  for (const message of exposureMessages(config)) reader.report(field, message, 'warning');
 }
 
-/** What is to be said of an address that is open to others while there is no key. */
-export function exposures({ listen_addr, api_key, inspector }: Written<GatewayConfig>): string[] {
+/** Returns the warnings for exposed addresses when no key is set. */
+export function exposureMessages({ listen_addr, api_key, inspector }: Written<GatewayConfig>): string[] {
   const host = /^(.*):\d+$/.exec(listen_addr ?? '')?.[1];
   if (host === undefined || isLoopback(host) || api_key !== '') return [];
-  const open =
-    'LISTENING BEYOND LOOPBACK WITHOUT A KEY: whoever reaches this address can call every tool; set api_key';
-  if (inspector?.enabled !== undefined) return [open];
-  return [open, 'the inspector is off: this address is open to others and there is no api_key'];
+  const unauthenticated =
+    'LISTENING BEYOND LOOPBACK WITHOUT A KEY: every client of this address can call every tool; set api_key';
+  if (inspector?.enabled !== undefined) return [unauthenticated];
+  return [
+    unauthenticated,
+    'the inspector is off: other machines can reach this address, and api_key is not set',
+  ];
 }
 
 /**
- * A key that a variable should have given must not be lost with the variable. An empty default, as in `${NAME:-}`, says that
- * no key is fine; that is not proposed.
+ * An empty variable must not disable authentication by accident. `${NAME:-}` allows that explicitly, but is
+ * not suggested.
  */
 function checkEmptyKey(reader: SchemaReader, root: YamlTree): void {
   const key = memberOf(root, 'api_key');
@@ -203,13 +212,14 @@ function checkEmptyKey(reader: SchemaReader, root: YamlTree): void {
   if (written.includes('${'))
     reader.report(
       'api_key',
-      `is empty, because its variable is set to nothing; give that a value, or remove api_key if no key is meant`,
+      `is empty because its variable is empty; set the variable, or remove api_key to disable authentication`,
     );
-  else reader.report('api_key', 'is empty, so authentication is off; remove it if that is meant', 'warning');
+  else
+    reader.report('api_key', 'is empty, so authentication is off; remove it if this is intended', 'warning');
 }
 
-/** Lower case, and without the port that the scheme implies. */
-function asBrowsersWriteIt(origin: string): string {
+/** Normalises to lower case, without the default port of the scheme. */
+function normaliseOrigin(origin: string): string {
   if (!/^https?:/i.test(origin) || !URL.canParse(origin)) return origin.toLowerCase();
   return new URL(origin).origin;
 }

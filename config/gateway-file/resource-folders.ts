@@ -1,5 +1,5 @@
-// The folders of triggers, agents, fleets and flows that a gateway file names. With any of them the gateway has the second half of its
-// code: agents, fleets and flows can be asked over the API and from a terminal, without a trigger.
+// Folders of triggers, agents, fleets and flows in a gateway file. Any of them loads the automation part of
+// the gateway: agents, fleets and flows are available through the API and the CLI even without triggers.
 
 export const folderKinds = ['triggers', 'agents', 'fleets', 'flows'] as const;
 
@@ -7,7 +7,7 @@ type NamedFolders = {
   readonly [Kind in (typeof folderKinds)[number]]?: { readonly directory?: string | undefined } | undefined;
 };
 
-/** Absolute paths; none where there is to be nothing of that. */
+/** Returns the configured folders, as absolute paths. */
 export function resourceFolders(spec: NamedFolders = {}): readonly string[] {
   return folderKinds.flatMap((kind) => spec[kind]?.directory ?? []);
 }

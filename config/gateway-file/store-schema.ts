@@ -1,5 +1,5 @@
-// Where the gateway keeps accepted events and what belongs to them: in a file of its state folder, or in PostgreSQL, which several gateways
-// share.
+// Schemas of the storage for events (a file in the state folder, or PostgreSQL shared by several gateways)
+// and of the node settings.
 
 import * as Type from 'typebox';
 import { listenAddrPattern } from './listen-addr.ts';
@@ -8,27 +8,27 @@ const postgresSchema = Type.Object(
   {
     url: Type.String({
       description:
-        'The database: postgres://user:password@host:5432/name. Its user must be able to make a schema.',
+        'PostgreSQL URL: postgres://user:password@host:5432/name. The user needs permission to create a schema.',
       pattern: '^postgres(ql)?://[^\\s]+$',
       patternErrorMessage: 'an address that begins with postgres://',
       writeOnly: true,
       secretBy: 'value',
     }),
     connections: Type.Integer({
-      description: 'Connections to it at the same time, one for notifications besides.',
+      description: 'Maximum connections to the database, plus one for notifications.',
       default: 10,
       minimum: 2,
       maximum: 1_000,
     }),
   },
-  { description: 'A PostgreSQL of version 13 or newer.' },
+  { description: 'PostgreSQL database, version 13 or later.' },
 );
 
 export const storeSchema = Type.Object(
   { postgres: Type.Optional(postgresSchema) },
   {
     description:
-      'Where accepted events, conversations and runs are kept; without it in a file of state_dir. Taken over with a start alone.',
+      'Storage for accepted events, conversations and runs. Default: a file in state_dir. Changes need a restart.',
     default: {},
   },
 );
@@ -56,19 +56,18 @@ export const nodeSchema = Type.Object(
   {
     name: Type.Optional(
       Type.String({
-        description:
-          'What this gateway is called among those that share a database; without it the name of the machine. Two that run have two names.',
+        description: 'Unique name of this gateway in the cluster. Default: the host name of the machine.',
         pattern: '^[A-Za-z0-9._-]{1,63}$',
         patternErrorMessage: 'up to 63 letters, digits, dots, dashes or underscores',
       }),
     ),
     address: hostAndPort(
-      'Where the other gateways reach this one, host:port, and where it listens for them alone. Without it sessions stay with the gateway that began them.',
+      'Cluster address, host:port, for requests from other gateways only. Without it, sessions stay at the gateway that created them.',
     ),
-    bind: hostAndPort('Where to listen for the others, where that is not address itself.'),
+    bind: hostAndPort('Listen address for other gateways. Default: address.'),
     secret: Type.Optional(
       Type.String({
-        description: `The same at all gateways of a database: by it they know each other, and ids of sessions are sealed. Needed with address. Write it as a reference: \${CLUSTER_SECRET}.`,
+        description: `Cluster secret, the same on all gateways, for authentication and sealed session ids. Required with address. Use a reference: \${CLUSTER_SECRET}.`,
         pattern: '^\\S.{14,1022}\\S$',
         patternErrorMessage: 'at least 16 characters on one line, without spaces at either end',
         writeOnly: true,
@@ -77,16 +76,20 @@ export const nodeSchema = Type.Object(
     tls: Type.Optional(
       Type.Object(
         {
-          cert: file('Certificate of this gateway, PEM, for the host of its address; relative to this file.'),
-          key: file('Its private key, PEM.'),
-          ca: file('Who signs the certificates of the gateways, PEM.'),
+          cert: file('Certificate of this gateway (PEM) for the host in address; relative to this file.'),
+          key: file('Private key of the certificate (PEM).'),
+          ca: file('CA certificate that signs the gateway certificates (PEM).'),
         },
         {
           description:
-            'Certificates between the gateways, at both ends; without it they encrypt by a key made of the secret. At all of them or at none.',
+            'Mutual TLS between gateways; all gateways need it, or none. Default: encryption with a key derived from the secret.',
         },
       ),
     ),
   },
-  { description: 'This gateway as one of several on one PostgreSQL.', default: {} },
+  {
+    description:
+      'Cluster settings of this gateway. Gateways with the same PostgreSQL database form a cluster.',
+    default: {},
+  },
 );

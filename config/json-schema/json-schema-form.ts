@@ -1,11 +1,11 @@
-// From a schema of what is loaded to the JSON Schema of what may be written: fields with a default may be left out,
-// unknown ones are refused, and `${VAR}` may stand where a value is expected.
+// Converts a schema of loaded values to the JSON Schema of files: fields with a default are optional, unknown
+// fields are refused, and `${VAR}` is allowed for every value.
 
 import type { TSchema } from 'typebox';
-import type { SchemaNode } from '../reader/schema-words.ts';
+import type { SchemaNode } from '../reader/schema-descriptions.ts';
 
-/** The JSON Schema for editors. */
-export function writable(schema: TSchema): SchemaNode {
+/** Returns the JSON Schema for editors. */
+export function toFileSchema(schema: TSchema): SchemaNode {
   return withReferences(schema as SchemaNode);
 }
 
@@ -27,11 +27,11 @@ function withReferences(schema: SchemaNode): SchemaNode {
   return orReference(schema);
 }
 
-/** A reference is checked when its value is known, so an editor takes any text with one. */
+/** References are checked after substitution, so editors accept any text with a reference. */
 function orReference(schema: SchemaNode): SchemaNode {
   const { description, default: byDefault, writeOnly, shownAs: _, secretBy: __, anyOf, ...check } = schema;
   const options = anyOf?.map((option) =>
-    option.items || option.properties ? withReferences(option) : withoutOwnWords(option),
+    option.items || option.properties ? withReferences(option) : withoutInternalKeywords(option),
   ) ?? [check];
   return {
     ...(description === undefined ? {} : { description }),
@@ -41,12 +41,12 @@ function orReference(schema: SchemaNode): SchemaNode {
   };
 }
 
-/** What editors do not know. */
-function withoutOwnWords({ shownAs: _, secretBy: __, ...schema }: SchemaNode): SchemaNode {
+/** Removes keywords that editors do not support. */
+function withoutInternalKeywords({ shownAs: _, secretBy: __, ...schema }: SchemaNode): SchemaNode {
   return schema;
 }
 
-/** The same keys with what `change` makes of the schemas. */
+/** Applies `change` to each schema. */
 export function mapValues(
   record: Readonly<Record<string, SchemaNode>>,
   change: (schema: SchemaNode) => SchemaNode,

@@ -1,6 +1,5 @@
-// JSON Schemas of the files, for editors: what an operator may write. They differ from the TypeBox schemas in
-// that a field with a default may be left out, and that `${VAR}` may stand where a value is expected.
-// The build writes them to dist/schema/.
+// JSON Schemas of the files, for editors. Unlike the TypeBox schemas, fields with a default are optional, and
+// `${VAR}` is allowed for every value. The build writes them to dist/schema/.
 
 import {
   desktopEntrySchema,
@@ -15,12 +14,12 @@ import { fleetFile } from '../resources/fleets/fleet-json-schema.ts';
 import { flowFile } from '../resources/flows/flow-json-schema.ts';
 import { platformsSchema } from '../resources/platform-schema.ts';
 import { triggerFile } from '../resources/triggers/trigger-json-schema.ts';
-import { mapValues, writable } from './json-schema-form.ts';
+import { mapValues, toFileSchema } from './json-schema-form.ts';
 
 const dialect = 'https://json-schema.org/draft/2020-12/schema';
 
-const entry = { ...writable(writtenEntrySchema), oneOf: kinds(true) };
-const desktopEntry = { ...writable(desktopEntrySchema), oneOf: kinds(false), additionalProperties: true };
+const entry = { ...toFileSchema(writtenEntrySchema), oneOf: kinds(true) };
+const desktopEntry = { ...toFileSchema(desktopEntrySchema), oneOf: kinds(false), additionalProperties: true };
 
 export const jsonSchemas: Record<'gateway' | 'catalog' | 'trigger' | 'agent' | 'fleet' | 'flow', object> = {
   gateway: { $schema: dialect, title: 'Gateway configuration', ...gatewayFile() },
@@ -47,40 +46,42 @@ export const jsonSchemas: Record<'gateway' | 'catalog' | 'trigger' | 'agent' | '
         additionalProperties: entry,
       },
       mcpServers: {
-        description: "A desktop client's servers by name; unknown keys are ignored with a warning.",
+        description: 'Servers of a desktop client by name; unknown keys are ignored with a warning.',
         type: 'object',
         additionalProperties: desktopEntry,
       },
       context_servers: {
-        description: "Servers as Zed's settings have them, by name.",
+        description: "Servers from Zed's settings, by name.",
         type: 'object',
         additionalProperties: { type: 'object' },
       },
     },
   },
   trigger: { $schema: dialect, title: 'Trigger', ...triggerFile() },
-  agent: { $schema: dialect, title: 'Agent', ...writable(agentSchema) },
+  agent: { $schema: dialect, title: 'Agent', ...toFileSchema(agentSchema) },
   fleet: { $schema: dialect, title: 'Fleet', ...fleetFile() },
   flow: { $schema: dialect, title: 'Flow', ...flowFile() },
 };
 
-/** A file in the form of a resource has a default for where to listen, and may be without a catalog. */
+/** The resource form has a default listen address, and the catalog is optional. */
 function gatewayFile(): object {
-  const { required, properties, ...rest } = writable(gatewaySchema);
-  const isDaemonForm = { anyOf: ['spec', 'platforms', 'http_port'].map((key) => ({ required: [key] })) };
-  // Further spellings are many; whoever uses one does without the editor's help.
+  const { required, properties, ...rest } = toFileSchema(gatewaySchema);
+  const resourceFormSchema = {
+    anyOf: ['spec', 'platforms', 'http_port'].map((key) => ({ required: [key] })),
+  };
+  // Aliases are too many to list; editors do not check their content.
   const platforms = {
     ...properties?.platforms,
-    properties: mapValues(writable(platformsSchema).properties ?? {}, (platform) => ({
+    properties: mapValues(toFileSchema(platformsSchema).properties ?? {}, (platform) => ({
       ...platform,
       patternProperties: { _env$: { type: 'string' } },
     })),
     additionalProperties: { type: 'object' },
   };
-  return { ...rest, properties: { ...properties, platforms }, if: isDaemonForm, else: { required } };
+  return { ...rest, properties: { ...properties, platforms }, if: resourceFormSchema, else: { required } };
 }
 
-/** Local or remote; in our own dialect the other kind's fields are refused. */
+/** Local and remote variants; the native dialect refuses the fields of the other kind. */
 function kinds(isStrict: boolean): object[] {
   const without = (keys: readonly string[]) => Object.fromEntries(keys.map((key) => [key, false]));
   const addresses = isStrict ? ['url'] : ['url', 'httpUrl', 'serverUrl'];

@@ -1,14 +1,14 @@
-// The published schemas as a tree of fields, as people name them: `gateway.limits.body_bytes`, `trigger.spec.config.path`.
-// Lists and mappings from a name to something are passed through (`catalog.servers.command`), and what a schema says only of
-// some files, such as the settings of one type of triggers, carries for which it holds.
+// Presents the published schemas as a tree of fields with readable paths: `gateway.limits.body_bytes`,
+// `trigger.spec.config.path`. Lists and maps do not add a level (`catalog.servers.command`). Conditional
+// parts, such as trigger type settings, have the condition attached.
 
 import { jsonSchemas } from './json-schemas.ts';
 
-export type Kind = keyof typeof jsonSchemas;
+export type SchemaKind = keyof typeof jsonSchemas;
 
-export const kinds = Object.keys(jsonSchemas) as readonly Kind[];
+export const kinds = Object.keys(jsonSchemas) as readonly SchemaKind[];
 
-/** A part of a published schema. */
+/** Published schema or a part of it. */
 export interface PublishedSchema {
   readonly type?: string;
   readonly title?: string;
@@ -37,45 +37,45 @@ export interface PublishedSchema {
   readonly $defs?: Readonly<Record<string, PublishedSchema>>;
 }
 
-/** One way in which a schema tells of a field. */
-interface Telling {
+/** Field definition in a schema. */
+interface FieldDefinition {
   readonly schema: PublishedSchema;
-  /** For which files it holds: the word of a type; undefined for all. */
+  /** Type for which it applies; undefined for all. */
   readonly when: string | undefined;
 }
 
-export interface Field {
-  readonly kind: Kind;
-  /** From the kind on; empty for the kind itself. */
+export interface SchemaField {
+  readonly kind: SchemaKind;
+  /** Path below the kind; empty for the kind itself. */
   readonly path: readonly string[];
   readonly isRequired: boolean;
-  /** At least one, the general one first. */
-  readonly tellings: readonly Telling[];
+  /** At least one definition; the general definition is first. */
+  readonly definitions: readonly FieldDefinition[];
 }
 
-export function rootField(kind: Kind): Field {
+export function rootField(kind: SchemaKind): SchemaField {
   return {
     kind,
     path: [],
     isRequired: false,
-    tellings: [{ schema: jsonSchemas[kind] as PublishedSchema, when: undefined }],
+    definitions: [{ schema: jsonSchemas[kind] as PublishedSchema, when: undefined }],
   };
 }
 
-/** `gateway.limits.body_bytes`. */
-export const dottedPath = ({ kind, path }: Field): string => [kind, ...path].join('.');
+/** Returns a path such as `gateway.limits.body_bytes`. */
+export const dottedPath = ({ kind, path }: SchemaField): string => [kind, ...path].join('.');
 
-/** The fields right below one, by name, in the order of the schema. */
-export function membersOf(field: Field): ReadonlyMap<string, Field> {
-  const members = new Map<string, Field>();
-  for (const { schema, when } of field.tellings)
-    collect(resolved(schema, field.kind), when, (name, isRequired, telling) => {
+/** Returns the field's direct members by name, in schema order. */
+export function membersOf(field: SchemaField): ReadonlyMap<string, SchemaField> {
+  const members = new Map<string, SchemaField>();
+  for (const { schema, when } of field.definitions)
+    collect(resolveDefinition(schema, field.kind), when, (name, isRequired, definition) => {
       const known = members.get(name);
       members.set(name, {
         kind: field.kind,
         path: [...field.path, name],
         isRequired: isRequired || known?.isRequired === true,
-        tellings: [...(known?.tellings ?? []), telling],
+        definitions: [...(known?.definitions ?? []), definition],
       });
     });
   return members;
@@ -83,10 +83,10 @@ export function membersOf(field: Field): ReadonlyMap<string, Field> {
   function collect(
     schema: PublishedSchema,
     when: string | undefined,
-    add: (name: string, isRequired: boolean, telling: Telling) => void,
+    add: (name: string, isRequired: boolean, definition: FieldDefinition) => void,
   ): void {
     const inner = (part: PublishedSchema | boolean | undefined, whenThere = when): void => {
-      if (typeof part === 'object') collect(resolved(part, field.kind), whenThere, add);
+      if (typeof part === 'object') collect(resolveDefinition(part, field.kind), whenThere, add);
     };
     const required = [...(schema.required ?? []), ...(schema.else?.required ?? [])];
     for (const [name, member] of Object.entries(schema.properties ?? {}))
@@ -100,63 +100,70 @@ export function membersOf(field: Field): ReadonlyMap<string, Field> {
   }
 }
 
-/** The words of types that the tellings of a field, or of those below it, hold for. */
-export function typesOf(field: Field): readonly string[] {
-  const all = [...membersOf(field).values()].flatMap(({ tellings }) => tellings);
-  return [...new Set([...field.tellings, ...all].flatMap(({ when }) => (when === undefined ? [] : [when])))];
+/** Returns the types for which the field or a member is defined. */
+export function typesOf(field: SchemaField): readonly string[] {
+  const all = [...membersOf(field).values()].flatMap(({ definitions }) => definitions);
+  return [
+    ...new Set([...field.definitions, ...all].flatMap(({ when }) => (when === undefined ? [] : [when]))),
+  ];
 }
 
-/** The field as it is for one type. */
-export function ofType(field: Field, type: string): Field {
-  const tellings = field.tellings.filter(({ when }) => when === type);
-  return tellings.length === 0 ? field : { ...field, tellings };
+/** Returns the field with the definitions for a type. */
+export function fieldForType(field: SchemaField, type: string): SchemaField {
+  const definitions = field.definitions.filter(({ when }) => when === type);
+  return definitions.length === 0 ? field : { ...field, definitions };
 }
 
-/** The field at a path below another; undefined where there is none. An id or an index may stand where there are many. */
-export function findField(from: Field, path: readonly string[]): Field | undefined {
+/**
+ * Returns the field at `path`, relative to `from`; undefined if missing. The path may contain ids and
+ * indexes.
+ */
+export function findField(from: SchemaField, path: readonly string[]): SchemaField | undefined {
   const [name, ...rest] = path;
   if (name === undefined) return from;
   const member = membersOf(from).get(name);
   if (member !== undefined) return findField(member, rest);
   const type = typesOf(from).find((each) => each === name);
-  if (type !== undefined) return findField(ofType(from, type), rest);
-  // `servers.files.command`: only where what follows is known, since a slip looks like an id as well.
-  return rest.length > 0 && isMany(from) ? findField(from, rest) : undefined;
+  if (type !== undefined) return findField(fieldForType(from, type), rest);
+  // `servers.files.command`: an id is only skipped if the rest is known, since typos look like ids.
+  return rest.length > 0 && isCollection(from) ? findField(from, rest) : undefined;
 }
 
-function isMany({ tellings, kind }: Field): boolean {
-  return tellings.some(({ schema }) => {
-    const { items, patternProperties, additionalProperties } = resolved(schema, kind);
+function isCollection({ definitions, kind }: SchemaField): boolean {
+  return definitions.some(({ schema }) => {
+    const { items, patternProperties, additionalProperties } = resolveDefinition(schema, kind);
     return items !== undefined || patternProperties !== undefined || typeof additionalProperties === 'object';
   });
 }
 
-/** Every field below one. What contains itself, as the steps of a loop, is told once. */
-export function* fieldsBelow(field: Field, within: readonly string[] = []): Generator<Field> {
+/** Yields all fields below `field`. Recursive definitions, such as loop steps, are yielded once. */
+export function* fieldsBelow(field: SchemaField, within: readonly string[] = []): Generator<SchemaField> {
   for (const member of membersOf(field).values()) {
     yield member;
-    const references = member.tellings.flatMap(({ schema: { $ref } }) => ($ref === undefined ? [] : [$ref]));
+    const references = member.definitions.flatMap(({ schema: { $ref } }) =>
+      $ref === undefined ? [] : [$ref],
+    );
     if (!references.some((each) => within.includes(each)))
       yield* fieldsBelow(member, [...within, ...references]);
   }
 }
 
-/** The schema that a reference within its file stands for. */
-export function resolved(schema: PublishedSchema, kind: Kind): PublishedSchema {
+/** Resolves a `$ref` within its schema. */
+export function resolveDefinition(schema: PublishedSchema, kind: SchemaKind): PublishedSchema {
   const name = /^#\/\$defs\/(\w+)$/.exec(schema.$ref ?? '')?.[1];
   if (name === undefined) return schema;
   return { ...(jsonSchemas[kind] as PublishedSchema).$defs?.[name], ...schema };
 }
 
-/** The part of the schema that tells of a field, with the definitions that it refers to: it stands for itself. */
-export function schemaOf({ tellings, kind }: Field): PublishedSchema {
-  const [only, ...others] = tellings.map(({ schema }) => schema);
+/** Returns the field's definition as a self-contained schema, including referenced definitions. */
+export function schemaOf({ definitions, kind }: SchemaField): PublishedSchema {
+  const [only, ...others] = definitions.map(({ schema }) => schema);
   const part =
-    only !== undefined && others.length === 0 ? only : { anyOf: tellings.map((each) => each.schema) };
+    only !== undefined && others.length === 0 ? only : { anyOf: definitions.map((each) => each.schema) };
   if (part.$defs !== undefined) return part;
   const { $defs: all = {} } = jsonSchemas[kind] as PublishedSchema;
   const needed: Record<string, PublishedSchema> = {};
-  // Grows while it is walked through: a definition may refer to others.
+  // The list grows during the iteration: definitions may contain further references.
   const parts = [part];
   for (const each of parts)
     for (const [, name = ''] of JSON.stringify(each).matchAll(/"#\/\$defs\/(\w+)"/g)) {
@@ -168,7 +175,7 @@ export function schemaOf({ tellings, kind }: Field): PublishedSchema {
   return Object.keys(needed).length === 0 ? part : { ...part, $defs: needed };
 }
 
-/** A condition as the word that it asks for. */
+/** Returns the condition's first accepted value. */
 function conditionOf(condition: PublishedSchema | undefined): string | undefined {
   for (const part of Object.values(condition?.properties ?? {})) {
     if (typeof part !== 'object') continue;

@@ -1,32 +1,31 @@
-// A line of a file as it is shown below a complaint about it, with a mark at the place. Values are covered sign by sign, since
-// each may be a secret: what makes the syntax (indentation, keys, quotes, brackets, colons) stays to be seen.
-//
-// EX1 (A9)  of a value no letter and no digit is shown; names of variables in references are.
+// Shows a source line below an error message, with a marker at the position. Values may be secrets, so their
+// letters and digits are masked (A9, ARCHITECTURE.md). Indentation, keys, quotes, brackets, colons and
+// variable names in references stay visible.
 
-/** The line with its number, and a mark under the column (both counted from 1). */
+/** Returns the numbered line, and a marker below the column (line and column from 1). */
 export function excerpt(text: string, line: number, column: number): readonly string[] {
   const written = text.split('\n', line)[line - 1] ?? '';
-  const from = Math.max(0, Math.min(column - 1 - BEFORE, written.length));
-  const shown = covered(written).slice(from, from + WIDTH);
+  const from = Math.max(0, Math.min(column - 1 - MAX_CHARS_BEFORE, written.length));
+  const shown = maskValues(written).slice(from, from + MAX_CHARS);
   const number = String(line).padStart(5);
-  const mark = ' '.repeat(Math.min(column - 1 - from, WIDTH));
+  const mark = ' '.repeat(Math.min(column - 1 - from, MAX_CHARS));
   return [
     `${number} | ${from > 0 ? '…' : ''}${shown}`,
     `${' '.repeat(number.length)} | ${from > 0 ? ' ' : ''}${mark}^`,
   ];
 }
 
-const WIDTH = 100;
-const BEFORE = 80;
+const MAX_CHARS = 100;
+const MAX_CHARS_BEFORE = 80;
 
-/** The same length, so that a column stays where it is. */
-function covered(line: string): string {
+/** Masks values and keeps the length, so that columns stay valid. */
+function maskValues(line: string): string {
   const start =
     /^[\s-]*(?:(?:"[\w.@/ -]{1,64}"|'[\w.@/ -]{1,64}'|[\w.@/-]{1,64})\s*[:=])?/.exec(line)?.[0] ?? '';
   const rest = line
     .slice(start.length)
     .split(reference)
-    // What the pattern captures is at the odd places.
+    // Odd indexes are the captured references.
     .map((part, at) =>
       at % 2 === 1 ? part : part.replace(/[\p{L}\p{N}\p{M}\p{So}_]/gu, (each) => '•'.repeat(each.length)),
     )

@@ -2,10 +2,10 @@
 // config/credentials.
 
 import { isCredentialName } from '../credentials/credential-names.ts';
-import { credentialsIn, type Origin } from '../credentials/credential-values.ts';
+import { type CredentialOrigin, credentialsIn } from '../credentials/credential-values.ts';
 import { MIN_CREDENTIAL_LENGTH } from '../credentials/plain-values.ts';
 import { fieldName, pathsAround } from './field-path.ts';
-import type { SchemaNode } from './schema-words.ts';
+import type { SchemaNode } from './schema-descriptions.ts';
 import type { SecretValues } from './secret-values.ts';
 
 export class FieldCredentials {
@@ -22,28 +22,31 @@ export class FieldCredentials {
     return [...new Set(this.#byPath.get(path))];
   }
 
-  add(path: string, value: string, origin: Origin): void {
+  add(path: string, value: string, origin: CredentialOrigin): void {
     for (const credential of this.#secrets.add(value, origin))
       for (const each of [path, ...pathsAround(path)]) {
-        const known = this.#byPath.get(each);
-        if (known === undefined) this.#byPath.set(each, [credential]);
-        else known.push(credential);
+        const pathCredentials = this.#byPath.get(each);
+        if (pathCredentials === undefined) this.#byPath.set(each, [credential]);
+        else pathCredentials.push(credential);
       }
   }
 }
 
 /** Returns the origin of literal text in a field; undefined if only variables can contribute credentials. */
-export function originOf({ writeOnly, secretBy }: SchemaNode, path: string): Origin | undefined {
+export function originOf({ writeOnly, secretBy }: SchemaNode, path: string): CredentialOrigin | undefined {
   if (secretBy === undefined) return writeOnly === true ? 'named' : undefined;
   if (isCredentialName(fieldName(path))) return 'named';
   return secretBy === 'name' ? 'literal' : 'supplied';
 }
 
-/** Returns a warning for a secret that cannot be redacted. A scheme such as `Bearer` is no part of the secret. */
+/**
+ * Returns a warning for a secret that cannot be redacted; completes "FIELD …". A scheme such as `Bearer` is
+ * not part of the secret.
+ */
 export function redactionFault(value: string): string | undefined {
   const secret = value.trim().replace(/^(?:Bearer|Basic|Token)\s+/i, '');
   if (secret === '' || credentialsIn(secret, 'named').length > 0) return undefined;
-  return `is ${formOf(secret)}: it is not struck out of logs and errors`;
+  return `is ${formOf(secret)} and cannot be redacted in logs and errors`;
 }
 
 function formOf(secret: string): string {

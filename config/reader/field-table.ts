@@ -1,10 +1,10 @@
-// Translates the fields of other programs into ours by a table: their field → our field, and a converter for its value. Each
-// format of the config folder has such tables, so that a new alias is one line. A translated value keeps the offset of the
-// written one, so problems are reported at the place in the file.
+// Translates foreign fields by a table: alias → our field, and a converter for the value. Each format in the
+// config folder has such tables, so an alias is a single line. Translated values keep their offsets, so
+// problems have positions in the file.
 
 import { joinPath } from './field-path.ts';
 import type { SchemaReader } from './schema-reader.ts';
-import { renamed } from './yaml-members.ts';
+import { renameKeys } from './yaml-members.ts';
 import type { YamlPair, YamlTree } from './yaml-tree.ts';
 
 export interface FieldRule {
@@ -12,37 +12,42 @@ export interface FieldRule {
   readonly to?: string;
   /** Converts the value at `path`, after its `fields`. */
   readonly value?: (value: YamlTree, reader: SchemaReader, path: string) => YamlTree;
-  /** Rules for the fields of the value, or of each of its items. */
+  /** Rules for the fields of the value or its items. */
   readonly fields?: FieldTable;
-  /** Reason why the field is refused, with the remedy. */
+  /** Reason for refusing the field, with the remedy. */
   readonly refused?: string;
 }
 
-/** Rules by the written field. A text is the name of our field. */
+/** Rules by alias. A text is the name of our field. */
 export type FieldTable = Readonly<Record<string, string | FieldRule>>;
 
-/** Returns the rules that refuse fields, from the reasons by field. */
+/** Returns rules that refuse fields, from reasons by field. */
 export function refusing(reasons: Readonly<Record<string, string>>): FieldTable {
   return Object.fromEntries(Object.entries(reasons).map(([key, refused]) => [key, { refused }]));
 }
 
-/** Returns the rule of a field. */
+/** Returns the field's rule. */
 export function ruleOf(table: FieldTable, key: string): FieldRule | undefined {
   const rule = Object.hasOwn(table, key) ? table[key] : undefined;
   return typeof rule === 'string' ? { to: rule } : rule;
 }
 
-/** Translates a mapping. Reports refused fields, and fields that are given under two names, and omits them. */
-export function translated<T extends YamlTree>(
+/** Translates a mapping. Reports and omits refused fields and duplicates under two names. */
+export function translateFields<T extends YamlTree>(
   reader: SchemaReader,
   tree: T,
   path: string,
   table: FieldTable,
 ): T;
-export function translated(reader: SchemaReader, tree: YamlTree, path: string, table: FieldTable): YamlTree {
+export function translateFields(
+  reader: SchemaReader,
+  tree: YamlTree,
+  path: string,
+  table: FieldTable,
+): YamlTree {
   if (tree.kind !== 'map') return tree;
   const aliases = Object.keys(table).filter((key) => ruleOf(table, key)?.to !== undefined);
-  if (aliases.length > 0) reader.alsoKnown(path, aliases);
+  if (aliases.length > 0) reader.registerAliases(path, aliases);
   const accepted = tree.pairs.filter((pair) => {
     const reason = ruleOf(table, pair.key)?.refused;
     if (reason !== undefined) refuse(reader, path, pair, reason);
@@ -51,21 +56,24 @@ export function translated(reader: SchemaReader, tree: YamlTree, path: string, t
   const isAlias = (key: string) => ruleOf(table, key)?.to !== undefined;
   const converted = (pair: YamlPair): YamlPair => {
     const { value, fields } = ruleOf(table, pair.key) ?? {};
-    const at = joinPath(path, pair.key);
-    const inner = fields === undefined ? pair.value : withFields(reader, pair.value, at, fields);
-    return { ...pair, value: value === undefined ? inner : value(inner, reader, at) };
+    const fieldPath = joinPath(path, pair.key);
+    const inner = fields === undefined ? pair.value : withFields(reader, pair.value, fieldPath, fields);
+    return { ...pair, value: value === undefined ? inner : value(inner, reader, fieldPath) };
   };
   const pairs = accepted.map((pair) => (isAlias(pair.key) ? converted(pair) : pair));
-  const named = renamed(reader, { ...tree, pairs }, path, (key) => ruleOf(table, key)?.to);
-  return { ...named, pairs: named.pairs.map((pair) => (isAlias(pair.key) ? pair : converted(pair))) };
+  const renamedTree = renameKeys(reader, { ...tree, pairs }, path, (key) => ruleOf(table, key)?.to);
+  return {
+    ...renamedTree,
+    pairs: renamedTree.pairs.map((pair) => (isAlias(pair.key) ? pair : converted(pair))),
+  };
 }
 
 function withFields(reader: SchemaReader, tree: YamlTree, path: string, table: FieldTable): YamlTree {
-  if (tree.kind !== 'list') return translated(reader, tree, path, table);
+  if (tree.kind !== 'list') return translateFields(reader, tree, path, table);
   const items = tree.items.map((item, index) => {
-    const at = joinPath(path, index);
-    if (item.kind === 'map') reader.place(at, item.offset, item.offset);
-    return translated(reader, item, at, table);
+    const fieldPath = joinPath(path, index);
+    if (item.kind === 'map') reader.recordPosition(fieldPath, item.offset, item.offset);
+    return translateFields(reader, item, fieldPath, table);
   });
   return { ...tree, items };
 }
@@ -77,7 +85,7 @@ export function refuse(
   { key, keyOffset, value }: YamlPair,
   reason: string,
 ): void {
-  const at = joinPath(path, key);
-  reader.place(at, keyOffset, value.offset);
-  reader.reportKey(at, reason);
+  const fieldPath = joinPath(path, key);
+  reader.recordPosition(fieldPath, keyOffset, value.offset);
+  reader.reportKey(fieldPath, reason);
 }

@@ -1,16 +1,16 @@
-// Fills what was not written with the defaults of the schema.
+// Adds the schema's defaults to a validated value.
 
 import type { Static, TSchema } from 'typebox';
-import type { SchemaNode } from './schema-words.ts';
+import type { SchemaNode } from './schema-descriptions.ts';
 
-/** What an operator wrote: any field may be absent, at any depth. */
+/** Value from a file: every field may be absent, at any depth. */
 export type Written<T> = T extends readonly unknown[]
   ? T
   : T extends object
     ? { [K in keyof T]?: Written<T[K]> | undefined }
     : T;
 
-/** A fresh value of the schema's type; `written` must have been checked against the same schema. */
+/** Returns a new value with defaults; `written` must be validated against the same schema. */
 export function fillDefaults<S extends TSchema>(schema: S, written: Written<Static<S>>): Static<S> {
   return fill(schema as SchemaNode, written) as Static<S>;
 }

@@ -1,52 +1,54 @@
-// JSON as editors keep their settings in it: with // and /* */ comments. They are blanked, so that what is left stands where
-// it stood and is read as YAML, to which trailing commas are nothing new.
+// Handles JSON with // and /* */ comments, used for editor settings. Comments are replaced with spaces of the
+// same length, so offsets stay valid. The YAML parser accepts the rest, including trailing commas.
 
 import type { SourceFile } from './source-file.ts';
 
 export interface Uncommented {
-  /** As long as the text that was given, with the same lines. */
+  /** Same length and lines as the input. */
   readonly text: string;
-  /** Where a comment begins that has no end. */
+  /** Start of the unclosed comment, if any. */
   readonly openAt: number | undefined;
 }
 
 /** A string, or a comment. */
 const piece = /"(?:[^"\\\n]|\\.)*"?|\/\/[^\r\n]*|\/\*[\s\S]*?(?:\*\/|$)/g;
 
-/** The text of a JSON file without its comments; of any other file as it is. */
+/** Blanks comments in JSON files; returns other files unchanged. */
 export function withoutComments(source: SourceFile): Uncommented {
   const { comments, openAt } = commentsIn(source);
-  return { text: replaced(source.text, comments, blank), openAt };
+  return { text: replaceComments(source.text, comments, blank), openAt };
 }
 
 /**
- * The text with those comments written as YAML writes them, so far as that can be said without moving anything; the others are blanked.
- * `comments` are where they stand.
+ * Converts comments to YAML comments where that keeps all offsets, and blanks the rest. `comments` contains
+ * their positions.
  */
-export function withYamlComments(source: SourceFile): Uncommented & { readonly comments: readonly Span[] } {
+export function withYamlComments(
+  source: SourceFile,
+): Uncommented & { readonly comments: readonly CommentSpan[] } {
   const { text } = source;
   const { comments, openAt } = commentsIn(source);
-  const inYaml = (comment: string, { start, end }: Span) => {
+  const inYaml = (comment: string, { start, end }: CommentSpan) => {
     const isApart = start === 0 || /\s/.test(text[start - 1] ?? '');
     const isLast = /^[ \t]*(?:\r?\n|$)/.test(text.slice(end));
     if (!isApart || !isLast) return blank(comment);
     return comment.replace(/^([ \t]*)(\S\S?)/gm, (_, indent, signs) => indent + '#'.repeat(signs.length));
   };
-  return { text: replaced(text, comments, inYaml), openAt, comments };
+  return { text: replaceComments(text, comments, inYaml), openAt, comments };
 }
 
-export interface Span {
+export interface CommentSpan {
   readonly start: number;
   readonly end: number;
 }
 
-function commentsIn({ path, text }: SourceFile): { comments: Span[]; openAt: number | undefined } {
-  const comments: Span[] = [];
+function commentsIn({ path, text }: SourceFile): { comments: CommentSpan[]; openAt: number | undefined } {
+  const comments: CommentSpan[] = [];
   let openAt: number | undefined;
-  // Neither sign begins a YAML file that means something.
+  // A valid YAML file never begins with `//` or `/*`.
   if (!isJsonPath(path) && !/^\s*\/[/*]/.test(text)) return { comments, openAt };
   for (const { 0: found, index: start } of text.matchAll(piece)) {
-    // An address without quotes, as YAML would have it, begins no comment.
+    // `//` in an unquoted URL does not start a comment.
     const isAddress = found.startsWith('//') && text[start - 1] === ':' && text[start - 2] !== '"';
     if (found.startsWith('"') || isAddress) continue;
     if (found.startsWith('/*') && !/^\/\*[\s\S]*\*\/$/.test(found)) openAt = start;
@@ -55,11 +57,11 @@ function commentsIn({ path, text }: SourceFile): { comments: Span[]; openAt: num
   return { comments, openAt };
 }
 
-/** As long as it was, each comment by what stands for it. */
-function replaced(
+/** Replaces each comment with text of the same length. */
+function replaceComments(
   text: string,
-  comments: readonly Span[],
-  change: (comment: string, at: Span) => string,
+  comments: readonly CommentSpan[],
+  change: (comment: string, at: CommentSpan) => string,
 ): string {
   let result = '';
   let done = 0;
@@ -72,7 +74,7 @@ function replaced(
 
 const blank = (comment: string): string => comment.replace(/[^\r\n]/g, ' ');
 
-/** Whether a file is JSON by its name. */
+/** Returns true for JSON file names. */
 export function isJsonPath(path: string): boolean {
   return /\.jsonc?$/i.test(path);
 }

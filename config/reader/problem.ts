@@ -1,19 +1,18 @@
-// What is wrong with a configuration, and where. Every problem carries a position, so that an operator (and an
-// editor that understands `file:line:column: message`) can go straight to it; all of them are reported at once.
-// A message never repeats a value that is, or may hold, a secret (A9).
+// Configuration problems. Each has a position, so that operators and editors that support `file:line:column:
+// message` can jump to it; all are reported together. Messages do not contain secrets (A9, ARCHITECTURE.md).
 
 import { isAbsolute, relative } from 'node:path';
 
 export interface Problem {
   /** Absolute path of the file. */
   readonly file: string;
-  /** Counted from 1. */
+  /** From 1. */
   readonly line: number;
-  /** Counted from 1, in UTF-16 units as editors do. */
+  /** From 1, in UTF-16 units like in editors. */
   readonly column: number;
   readonly message: string;
   readonly severity: 'error' | 'warning';
-  /** The line and a mark below it, where the syntax is wrong; no value of it can be read. */
+  /** For syntax errors: the line with masked values, and a marker below it. */
   readonly excerpt?: readonly string[];
 }
 
@@ -25,11 +24,16 @@ export function hasError(problems: readonly Problem[]): boolean {
   return problems.some(isError);
 }
 
-/** Thrown when at least one problem is an error. `problems` holds the warnings too, in the order of the files. */
+/**
+ * The configuration has errors, and nothing was started or changed. `POST /reload` responds with 422.
+ *
+ * @remedy Correct each line in the message. `--check` validates the files.
+ */
 export class ConfigError extends Error {
   readonly code = 'ERR_CONFIG';
+  /** Errors and warnings, in file order. */
   readonly problems: readonly Problem[];
-  /** The errors alone, each as one line. */
+  /** Errors only, as text lines. */
   readonly lines: readonly string[];
   constructor(problems: readonly Problem[]) {
     const lines = problems.filter(isError).map(formatProblem);
@@ -42,7 +46,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** One line, `file:line:column: message`; the file is shown relative to the working directory when it is inside it. */
+/** Returns `file:line:column: message`. Files in the working directory have a relative path. */
 export function formatProblem({ file, line, column, message }: Problem): string {
   const fromHere = relative(process.cwd(), file);
   const isInside = fromHere !== '' && fromHere.split(/[\\/]/)[0] !== '..' && !isAbsolute(fromHere);

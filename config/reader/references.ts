@@ -1,20 +1,20 @@
-// The variables of the environment that a configuration file cannot do without.
+// Lists the environment variables that configuration files require.
 
 import { parse } from 'yaml';
 
 const reference = /(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
-/** The variables a text refers to, in order; those with a default are left out. */
+/** Returns the referenced variables in order, except variables with a default. */
 export function referencesIn(text: string): string[] {
   return [...text.matchAll(reference)].map(([, name = '']) => name);
 }
 
-/** As `referencesIn`, for the text of a YAML or JSON file: what stands in a comment does not count. */
+/** Like `referencesIn`, for a YAML or JSON file; ignores comments. */
 export function referencesInFile(text: string): string[] {
   return referencesIn(JSON.stringify(parse(text)) ?? '');
 }
 
-/** Whether nothing but a reference, and what `isFrame` allows around it, stands in the text. */
+/** Returns true if the text consists of references and text that matches `isFrame`. */
 export function isReference(text: string, isFrame: RegExp): boolean {
   return referencesIn(text).length > 0 && isFrame.test(text.replace(reference, ''));
 }

@@ -1,28 +1,28 @@
-// Collects configured credentials (A9) for redaction in logs, errors and records.
+// Collects configured credentials (A9, ARCHITECTURE.md) for redaction in logs, errors and records.
 
-import { credentialsIn, type Origin } from '../credentials/credential-values.ts';
+import { type CredentialOrigin, credentialsIn } from '../credentials/credential-values.ts';
 
 export class SecretValues {
   readonly #values = new Set<string>();
-  /** By the scalars of parsed files. */
-  readonly #places = new WeakMap<object, boolean>();
+  /** By scalar: true if a schema marks it as secret. */
+  readonly #secrecy = new WeakMap<object, boolean>();
 
   /** Adds a value's credentials and returns them. */
-  add(value: string, origin: Origin = 'named'): readonly string[] {
+  add(value: string, origin: CredentialOrigin = 'named'): readonly string[] {
     const credentials = credentialsIn(value, origin);
     for (const each of credentials) this.#values.add(each);
     return credentials;
   }
 
-  /** What the schema says of a scalar of a parsed file, whatever its value is. */
-  addPlace(scalar: object, isSecret: boolean): void {
-    this.#places.set(scalar, isSecret || this.#places.get(scalar) === true);
+  /** Records whether the schema marks the scalar as secret, regardless of the value. */
+  recordSecrecy(scalar: object, isSecret: boolean): void {
+    this.#secrecy.set(scalar, isSecret || this.#secrecy.get(scalar) === true);
   }
 
-  /** Undefined where no schema has been asked. */
-  readonly isPlace = (scalar: object): boolean | undefined => this.#places.get(scalar);
+  /** Returns true for secret scalars; undefined if no schema covers the scalar. */
+  readonly isSecretScalar = (scalar: object): boolean | undefined => this.#secrecy.get(scalar);
 
-  /** Each value once, the longest first, so that a value which holds another one is struck as a whole. */
+  /** Returns distinct values, longest first: a value that contains another value is redacted completely. */
   list(): string[] {
     return [...this.#values].sort((a, b) => b.length - a.length || (a < b ? -1 : 1));
   }

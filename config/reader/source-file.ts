@@ -1,6 +1,6 @@
-// The text of one configuration file, with offsets turned into line and column. Reading is bounded: a regular
-// file of at most 4 MiB, in UTF-8. A file that cannot be used is a value with a reason, not an exception,
-// because the caller knows best at which position to report it.
+// Configuration file text, with conversion of offsets to line and column. Only regular UTF-8 files of at most
+// 4 MiB are read. An unusable file is returned as a reason, not thrown: the caller knows the position to
+// report.
 
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -20,7 +20,7 @@ export class SourceFile {
       this.#lineStarts.push(at + 1);
   }
 
-  /** A problem at an offset of the text; offsets beyond the end mean the end. */
+  /** Creates a problem at an offset; larger offsets than the file refer to the end. */
   problem(offset: number, message: string, severity: Problem['severity'] = 'error'): Problem {
     const at = Math.max(0, Math.min(offset, this.text.length));
     let low = 0;
@@ -44,16 +44,15 @@ const reasons: Record<string, string> = {
   ELOOP: 'too many symbolic links',
 };
 
-/** Reads a configuration file; `reason` says in plain words why it cannot be used. Never rejects. */
+/** Reads a configuration file; `reason` is an error message. Never rejects. */
 export async function readSourceFile(path: string): Promise<SourceFile | { readonly reason: string }> {
   let handle: FileHandle | undefined;
   try {
-    // Without O_NONBLOCK the opening of a named pipe would wait for a writer, perhaps for ever.
-
+    // Without O_NONBLOCK, opening a named pipe would block until a writer connects.
     handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const stat = await handle.stat();
     if (stat.isDirectory()) return { reason: 'this is a folder, not a file' };
-    if (!stat.isFile()) return { reason: 'this is not a regular file' };
+    if (!stat.isFile()) return { reason: 'not a regular file' };
     const bytes = await readAtMost(handle, maxFileBytes + 1);
     if (bytes.length > maxFileBytes) return { reason: 'the file is larger than 4 MiB' };
     return decode(path, bytes);
@@ -65,7 +64,7 @@ export async function readSourceFile(path: string): Promise<SourceFile | { reado
   }
 }
 
-/** A file may grow while it is read, so the size in its stat is no bound. */
+/** The file may grow during the read, so the size from `stat` is not a limit. */
 async function readAtMost(handle: FileHandle, limit: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let total = 0;
@@ -81,7 +80,7 @@ async function readAtMost(handle: FileHandle, limit: number): Promise<Buffer> {
 
 function decode(path: string, bytes: Buffer): SourceFile | { readonly reason: string } {
   try {
-    // The decoder also takes a byte order mark away.
+    // The decoder also removes a byte order mark.
     return new SourceFile(path, new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
     const text = new TextDecoder('utf-8').decode(bytes);

@@ -1,40 +1,40 @@
-// `${VAR}` in a string that has already been parsed, so that a value can never inject YAML.
-//   ${VAR}           the variable; a fault when it is not set (never silently empty: an empty api_key would
-//                    switch authentication off)
-//   ${VAR:-default}  the default when the variable is not set or empty, as in a shell; the default is plain text
+// Substitutes `${VAR}` after parsing, in strings: a value cannot inject YAML.
+//   ${VAR}           the variable. Unset is an error, never an empty text: an empty api_key would disable
+//                    authentication
+//   ${VAR:-default}  the default if the variable is unset or empty, as in a shell; the default is plain text
 //   $${              a literal ${
-// Any other text after `${` is a fault too, since it is more likely a slip than meant.
+// Any other text after `${` is an error, since it is probably a mistake.
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Substitution {
   readonly text: string;
-  /** The variables whose value went into the text; defaults are not among them. */
+  /** Variables whose values were inserted, without defaults. */
   readonly used: readonly { readonly name: string; readonly value: string }[];
-  /** Names of all variables referred to, with a default or without. */
+  /** Names of all referenced variables, including those with a default. */
   readonly names: readonly string[];
-  readonly faults: readonly Fault[];
+  readonly faults: readonly SubstitutionFault[];
 }
 
-interface Fault {
-  /** Counts the `${` of the input from 0, escaped ones included. */
+interface SubstitutionFault {
+  /** Index of the `${` in the input, from 0; escapes count too. */
   readonly reference: number;
-  /** Of the variable; '' where it has none. */
+  /** Name of the variable; '' if the reference is invalid. */
   readonly name: string;
   readonly message: string;
-  /** How to do without the variable; not to be told of a key, which no file should have. */
+  /** Remedy without the variable; omitted for keys, which should not be in a file. */
   readonly otherwise: string;
-  /** The reference is a good one; only this environment does not have the variable. */
+  /** The reference is valid, but the variable is not set. */
   readonly isUnset: boolean;
 }
 
 const reference = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-((?:(?!\$\{)[^}])*))?\}/y;
 
-/** Replaces every reference in `input` from `env`. */
+/** Replaces all references in `input` with values from `env`. */
 export function substitute(input: string, env: Environment): Substitution {
   const used: { name: string; value: string }[] = [];
   const names: string[] = [];
-  const faults: Fault[] = [];
+  const faults: SubstitutionFault[] = [];
   let text = '';
   let done = 0;
   let count = 0;
@@ -50,7 +50,7 @@ export function substitute(input: string, env: Environment): Substitution {
     if (match === null) {
       faults.push({
         reference: count,
-        message: `"\${" begins no reference of the form \${NAME} or \${NAME:-default}; write $\${ for a literal \${`,
+        message: `"\${" does not begin a reference \${NAME} or \${NAME:-default}; write $\${ for a literal \${`,
         name: '',
         otherwise: '',
         isUnset: false,
@@ -82,8 +82,8 @@ export function substitute(input: string, env: Environment): Substitution {
 }
 
 /**
- * What a shell would replace in a text, and nobody does here: its beginning, and how it is written instead. A `$` further in
- * is left alone, as it may be meant for a shell that is started.
+ * Detects shell syntax at the start, and returns its replacement. Ignores a later `$`, which may be intended
+ * for a shell that the program starts.
  */
 export function shellForm(input: string): { readonly found: string; readonly instead: string } | undefined {
   const variable = /^(?:(?:Bearer|Basic|Token) |[\w-]+=)?\$([A-Z_][A-Z0-9_]*)(?=$|[/:.])/.exec(input)?.[1];
@@ -91,7 +91,7 @@ export function shellForm(input: string): { readonly found: string; readonly ins
   return /^(?:[\w-]+=)?~(?:\/|$)/.test(input) ? { found: '~', instead: `\${HOME}` } : undefined;
 }
 
-/** The offset of the n-th `${` in `input`, or 0 where the text as written hides it behind an escape. */
+/** Returns the offset of the n-th `${` in `input`, or 0 if an escape hides it. */
 export function referenceOffset(input: string, reference: number): number {
   let at = -1;
   for (let count = 0; count <= reference; count += 1) {

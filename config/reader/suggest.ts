@@ -1,28 +1,29 @@
-// The key that was probably meant. Case, `_` and `-` do not count, so `idleTimeoutSeconds` finds its field; a
-// beginning (`idle_timeout`) finds it too.
+// Suggests the key that was probably meant. Ignores case, `_` and `-`, so `idleTimeoutSeconds` matches. A
+// prefix (`idle_timeout`) matches too.
 
-/** The closest of `known`, or undefined when none is close. */
+/** Returns the closest of `known`, or undefined if none is close. */
 export function suggest(written: string, known: readonly string[]): string | undefined {
   const plain = flatten(written);
   if (plain === '' || plain.length > 64) return undefined;
+  // At least one character must match.
+  const most = Math.min(plain.length - 1, Math.max(1, Math.floor(plain.length / 3)));
   let best: string | undefined;
-  let bestDistance = Number.POSITIVE_INFINITY;
+  let bestDistance = most + 1;
   for (const candidate of known) {
     const target = flatten(candidate);
     const isBeginning = plain.length >= 4 && target.startsWith(plain);
+    if (!isBeginning && Math.abs(target.length - plain.length) >= bestDistance) continue;
     const distance = isBeginning ? 1 : editDistance(plain, target);
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
-  // Of a word in which every sign is a slip nothing is left to go by.
-  const most = Math.min(plain.length - 1, Math.max(1, Math.floor(plain.length / 3)));
-  return bestDistance <= most ? best : undefined;
+  return best;
 }
 
 function flatten(key: string): string {
   return key.toLowerCase().replace(/[_-]/g, '');
 }
 
-/** How many slips lie between two words: a sign too many, too few or wrong, or two neighbours in the wrong order. */
+/** Returns the edit distance: insertions, deletions, replacements, and swaps of neighbours. */
 export function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   let before: readonly number[] = [];

@@ -1,40 +1,40 @@
-// What a configuration file says, as a text in which neither the order of keys nor a secret makes a difference: of it a hash is made that
-// others may see. It is made of the file as it is written: a reference stands for itself, whatever its variable has for a value.
+// Prints a configuration file as text for a public hash, independent of key order and secrets. References
+// stay as they are, without their values.
 //
-// TPR1  no text of the print depends on a secret: what a schema calls one (where none knows the field, what stands under the name of one),
-//       what stands below `env` and `headers`, in an address beyond its host, after a word such as `--token`, and whatever looks like a key
-//       has a mark in its place.
+// Secrets are replaced by a mark: values that the schema (or, without one, the name) declares secret; values
+// below `env` and `headers`; addresses beyond the host; values after options such as `--token`; and texts
+// that look like keys.
 
 import { isCredentialName } from '../credentials/credential-names.ts';
 import { withoutKeyForms } from './key-forms.ts';
-import { isBareAddress } from './shown-values.ts';
+import { isBareAddress } from './visible-values.ts';
 import type { YamlTree } from './yaml-tree.ts';
 
 const MARK = '***';
 
-/** Whatever is below them may be a secret. */
+/** All values below them may be secrets. */
 const secretMaps: ReadonlySet<string> = new Set(['env', 'environment', 'headers', 'http_headers']);
 
-/** Whether the schema of a scalar calls it a secret; undefined where none was asked. */
+/** Returns true if the schema marks the scalar as secret; undefined if no schema covers it. */
 export type IsSecret = (scalar: object) => boolean | undefined;
 
-/** `key` is that under which the tree stands. */
+/** Prints a tree; `key` is the key that contains it. */
 export function treePrint(tree: YamlTree, isSecret: IsSecret, key = ''): string {
   if (tree.kind === 'scalar') return scalarPrint(tree.value, isSecret(tree) ?? isCredentialName(key));
-  if (secretMaps.has(key.toLowerCase())) return marked(tree);
+  if (secretMaps.has(key.toLowerCase())) return maskTree(tree);
   if (tree.kind === 'list') {
     const items = tree.items.map((item, at) =>
-      isValueOfKeyWord(tree.items[at - 1]) ? marked(item) : treePrint(item, isSecret, key),
+      followsCredentialOption(tree.items[at - 1]) ? maskTree(item) : treePrint(item, isSecret, key),
     );
     return `[${items.join(',')}]`;
   }
   return mapPrint(tree.pairs, (pair) => treePrint(pair.value, isSecret, pair.key));
 }
 
-/** A secret is a text: numbers and switches are shown. */
+/** Only texts can be secrets: numbers and booleans are printed. */
 function scalarPrint(value: unknown, isSecret: boolean): string {
   if (typeof value !== 'string') return JSON.stringify(value) ?? 'null';
-  return isSecret ? mark(value) : JSON.stringify(shownText(value));
+  return isSecret ? maskValue(value) : JSON.stringify(printText(value));
 }
 
 function mapPrint<Pair extends { readonly key: string }>(
@@ -45,38 +45,38 @@ function mapPrint<Pair extends { readonly key: string }>(
   return `{${sorted.map((pair) => `${JSON.stringify(pair.key)}:${print(pair)}`).join(',')}}`;
 }
 
-function marked(tree: YamlTree): string {
-  if (tree.kind === 'list') return `[${tree.items.map(marked).join(',')}]`;
-  if (tree.kind === 'map') return mapPrint(tree.pairs, ({ value }) => marked(value));
-  return mark(tree.value);
+function maskTree(tree: YamlTree): string {
+  if (tree.kind === 'list') return `[${tree.items.map(maskTree).join(',')}]`;
+  if (tree.kind === 'map') return mapPrint(tree.pairs, ({ value }) => maskTree(value));
+  return maskValue(tree.value);
 }
 
-/** Of an option such as `--token` the value is the next argument. */
-function isValueOfKeyWord(before: YamlTree | undefined): boolean {
+/** For options such as `--token`, the value is the next argument. */
+function followsCredentialOption(before: YamlTree | undefined): boolean {
   const word = before?.kind === 'scalar' && typeof before.value === 'string' ? before.value : '';
   return /^-{1,2}[\w-]+$/.test(word) && (isCredentialName(word) || /^(?:-H|--headers?)$/.test(word));
 }
 
 const reference = /(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-[^}]*)?\}/g;
 
-/** What is left of a secret: the names of the variables in it. */
-function mark(value: unknown): string {
+/** Replaces a secret with the names of the variables in it. */
+function maskValue(value: unknown): string {
   const names = [...String(value).matchAll(reference)].map(([, name = '']) => name);
   return `(${[MARK, ...names].join(' ')})`;
 }
 
 const address = /\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s"'<>]+/gi;
-/** `--token=…`, `Authorization: …`, up to the end of the line. */
+/** Matches `--token=…`, `Authorization: …`, up to the end of the line. */
 const underName = /((?:key|token|secret|pass|credential|auth|_pat)[\w-]{0,40}["']?[ \t]*[=:][ \t]*)(\S.*)/gi;
 const withScheme = /\b(Bearer|Basic|Token)[ \t]+(\S+)/gi;
 
-/** A text that is no secret as a whole. */
-function shownText(text: string): string {
+/** Prints a text that is not secret as a whole. */
+function printText(text: string): string {
   const shown = text
     .replace(reference, (whole, name: string) => (isCredentialName(name) ? `\${${name}}` : whole))
-    .replace(address, (found) => (isBareAddress(found) ? found : `${originOf(found)}/${mark(found)}`))
-    .replace(underName, (_, start: string, value: string) => start + mark(value))
-    .replace(withScheme, (_, scheme: string, value: string) => `${scheme} ${mark(value)}`);
+    .replace(address, (found) => (isBareAddress(found) ? found : `${originOf(found)}/${maskValue(found)}`))
+    .replace(underName, (_, start: string, value: string) => start + maskValue(value))
+    .replace(withScheme, (_, scheme: string, value: string) => `${scheme} ${maskValue(value)}`);
   return withoutKeyForms(shown, MARK);
 }
 

@@ -1,35 +1,35 @@
-// Looking into a tree before its schema is known, and writing what was spelled otherwise as it is meant. Offsets stay
-// those of what was written, so that problems are reported there.
+// Accesses and rewrites a tree before validation. Rewritten values keep their offsets, so problems have
+// positions in the file.
 
 import { joinPath } from './field-path.ts';
 import type { SchemaReader } from './schema-reader.ts';
 import type { YamlMap, YamlScalar, YamlTree } from './yaml-tree.ts';
 
-/** The value of a member, if `tree` is a mapping that has it. */
+/** Returns a member's value; undefined if the tree is not a mapping or does not have it. */
 export function memberOf(tree: YamlTree | undefined, key: string): YamlTree | undefined {
   if (tree?.kind !== 'map') return undefined;
   return tree.pairs.find((pair) => pair.key === key)?.value;
 }
 
-/** The text of a scalar. */
+/** Returns a string scalar's text. */
 export function textOf(tree: YamlTree | undefined): string | undefined {
   return tree?.kind === 'scalar' && typeof tree.value === 'string' ? tree.value : undefined;
 }
 
-/** What JSON would have in the place of the tree. */
+/** Converts the tree to a JSON value. */
 export function plainValue(tree: YamlTree): unknown {
   if (tree.kind === 'scalar') return tree.value;
   if (tree.kind === 'list') return tree.items.map(plainValue);
   return Object.fromEntries(tree.pairs.map(({ key, value }) => [key, plainValue(value)]));
 }
 
-/** A value in the place of another one, at which its problems are reported. */
+/** Creates a scalar with the position of another value. */
 export function scalarLike(tree: YamlTree, value: string | number): YamlScalar {
   const { offset } = tree;
   return { kind: 'scalar', offset, end: tree.kind === 'scalar' ? tree.end : offset, value };
 }
 
-/** The tree with one member changed; itself when it has none of that key. */
+/** Returns the tree with a changed member; unchanged if the key is missing. */
 export function withMember<T extends YamlTree>(
   tree: T,
   key: string,
@@ -48,7 +48,10 @@ export function withoutMembers(tree: YamlTree, keys: readonly string[]): YamlTre
   return { ...tree, pairs: tree.pairs.filter(({ key }) => !keys.includes(key)) };
 }
 
-/** Appends items to the list at a path of keys, and creates it if necessary; returns a tree of another form unchanged. */
+/**
+ * Appends items to the list under the given keys, and creates the list if necessary. Returns trees with
+ * another structure unchanged.
+ */
 export function withItems(
   tree: YamlTree,
   [key = '', ...inner]: readonly string[],
@@ -66,29 +69,26 @@ export function withItems(
   return { ...tree, pairs: [...tree.pairs, { key, keyOffset: offset, value: append(empty) }] };
 }
 
-/**
- * The mapping under the names that are meant; `meant` gives undefined, or the same, for a key that stays. Reports what is
- * named twice.
- */
-export function renamed(
+/** Renames keys; `newName` returns undefined, or the same key, for keys that stay. Reports duplicates. */
+export function renameKeys(
   reader: SchemaReader,
   map: YamlMap,
   path: string,
-  meant: (key: string) => string | undefined,
+  newName: (key: string) => string | undefined,
 ): YamlMap {
-  const isOther = (key: string) => (meant(key) ?? key) !== key;
+  const isOther = (key: string) => (newName(key) ?? key) !== key;
   const writtenAs = new Map(map.pairs.filter(({ key }) => !isOther(key)).map(({ key }) => [key, key]));
   const pairs = map.pairs.flatMap((pair) => {
     if (!isOther(pair.key)) return [pair];
-    const key = meant(pair.key) ?? pair.key;
+    const key = newName(pair.key) ?? pair.key;
     const earlier = writtenAs.get(key);
     if (earlier === undefined) {
       writtenAs.set(key, pair.key);
       return [{ ...pair, key }];
     }
     const at = joinPath(path, pair.key);
-    reader.place(at, pair.keyOffset, pair.value.offset);
-    const twin = earlier === key ? 'is there too' : `${earlier} means as well`;
+    reader.recordPosition(at, pair.keyOffset, pair.value.offset);
+    const twin = earlier === key ? 'is also present' : `is also set by ${earlier}`;
     reader.reportKey(at, `means ${key}, which ${twin}`);
     return [];
   });

@@ -1,17 +1,16 @@
-// The one place that knows the `yaml` package. It gives a plain tree with offsets: aliases resolved by sharing
-// (never by copying), duplicate keys found, and everything that is hostile or merely too clever refused:
-// alias bombs, circular aliases, custom tags, nesting without end; and several documents, where one is expected.
-// JSON is read by the same parser, since every JSON text is YAML; so it has positions too, and may have comments.
+// The only user of the `yaml` package. Returns a plain tree with offsets. Aliases are shared, never copied.
+// Reports duplicate keys, and refuses alias bombs, circular aliases, custom tags, unlimited nesting, and
+// several documents if one is expected. JSON is parsed as YAML, so it has positions and may contain comments.
 //
-// Y1  the work is linear in the file's size: the size of what aliases stand for is counted, never expanded.
-// Y2  no message repeats text of the file, which may hold a secret (A9); keys and tag names excepted.
+// The work is linear in the file's size: aliased values are counted, never expanded. Messages do not contain
+// text of the file (A9, ARCHITECTURE.md), except keys and tag names.
 
 import { Composer, type CST, isAlias, isMap, isScalar, isSeq, type Node, Parser, type YAMLError } from 'yaml';
 import { excerpt } from './excerpt.ts';
 import { withoutComments } from './json-comments.ts';
 import type { Problem } from './problem.ts';
 import type { SourceFile } from './source-file.ts';
-import { plainComplaint } from './yaml-complaints.ts';
+import { syntaxMessage } from './yaml-errors.ts';
 
 export interface YamlScalar {
   readonly kind: 'scalar';
@@ -36,10 +35,10 @@ export interface YamlMap {
 }
 export type YamlTree = YamlScalar | YamlList | YamlMap;
 
-/** How many values all aliases of a file may stand for, together. */
+/** Maximum number of aliased values in a file. */
 const maxAliasedValues = 10_000;
 const maxDepth = 64;
-/** One slip often gives a trail of complaints; the first ones matter. */
+/** A mistake often causes further errors; only the first few matter. */
 const maxSyntaxProblems = 20;
 const quotesHint = 'put the value in quotes, if it is text';
 
@@ -47,11 +46,11 @@ export interface ParsedYaml {
   /** Undefined for a file without content. */
   readonly root: YamlTree | undefined;
   readonly problems: Problem[];
-  /** The syntax is wrong, and `root` a guess. */
+  /** The syntax is invalid, and `root` is a best guess. */
   readonly isBroken: boolean;
 }
 
-/** One of several documents in a file. */
+/** Document in a multi-document file. */
 interface YamlDocument {
   /** Undefined for a document without content. */
   readonly root: YamlTree | undefined;
@@ -64,14 +63,14 @@ export function parseYamlTree(source: SourceFile): ParsedYaml {
   return { root: documents[0]?.root, problems, isBroken: documents[0]?.isBroken ?? problems.length > 0 };
 }
 
-/** As `parseYamlTree`, for a file of up to `max` documents with `---` between them. */
+/** Like `parseYamlTree`, for a file of up to `max` documents separated by `---`. */
 export function parseYamlDocuments(
   source: SourceFile,
   max: number,
 ): { readonly documents: readonly YamlDocument[]; readonly problems: Problem[] } {
   const { text, openAt } = withoutComments(source);
   if (openAt !== undefined)
-    return { documents: [], problems: [source.problem(openAt, 'the comment that begins here has no end')] };
+    return { documents: [], problems: [source.problem(openAt, 'this comment is not closed')] };
   const tokens = [...new Parser().parse(text)];
   const { tooDeep, quotes, brackets } = survey(tokens);
   if (tooDeep !== undefined) {
@@ -80,7 +79,7 @@ export function parseYamlDocuments(
   const composer = new Composer({
     prettyErrors: false,
     stringKeys: true,
-    // The package compares each key with each other one; see `#map` for ours.
+    // The package compares every pair of keys; `#map` has a faster check.
     uniqueKeys: false,
     logLevel: 'silent',
     schema: 'core',
@@ -94,7 +93,7 @@ export function parseYamlDocuments(
       const message =
         max === 1
           ? 'only one YAML document is expected; remove what follows "---"'
-          : `a file has at most ${max} documents; put what follows into another`;
+          : `a file has at most ${max} documents; move the others to another file`;
       problems.push(source.problem(range[0], message));
       break;
     }
@@ -110,18 +109,18 @@ export function parseYamlDocuments(
 
 /** Offsets, in ascending order. */
 interface Survey {
-  /** Of texts in quotes. */
+  /** Offsets of quoted texts. */
   readonly quotes: readonly number[];
-  /** Of `[` and `{` that are not closed. */
+  /** Offsets of unclosed `[` and `{`. */
   readonly brackets: readonly number[];
 }
 
 const ascending = (a: number, b: number): number => a - b;
 
 /**
- * What the tokens say before they are put together: the offset of a value that is nested too deeply, and what Survey has. The package parses without recursion but composes
- * with it, and near the end of the stack V8 may abort the whole process (in its compiler of regular expressions), which no
- * `catch` sees. So the depth is bounded before.
+ * Surveys the tokens before composition: the offset where nesting is too deep, quotes and brackets. The
+ * package composes recursively, and near the end of the stack V8 may abort the process (in its regular
+ * expression compiler), which cannot be caught. The depth is therefore limited before composition.
  */
 function survey(tokens: readonly CST.Token[]): Survey & { readonly tooDeep?: number } {
   const quotes: number[] = [];
@@ -147,13 +146,13 @@ function survey(tokens: readonly CST.Token[]): Survey & { readonly tooDeep?: num
   return { quotes: quotes.sort(ascending), brackets: brackets.sort(ascending) };
 }
 
-/** With the line that it is about. */
-function shown(source: SourceFile, problem: Problem): Problem {
+/** Adds the excerpt to a problem. */
+function withExcerpt(source: SourceFile, problem: Problem): Problem {
   return { ...problem, excerpt: excerpt(source.text, problem.line, problem.column) };
 }
 
-/** Of a text that is not closed the package says where the file ends; its beginning is what has to be seen. */
-function placeOf({ code, message, pos }: YAMLError, quotes: readonly number[]): number {
+/** The package reports unclosed texts at the end of the file; returns their beginning instead. */
+function errorOffset({ code, message, pos }: YAMLError, quotes: readonly number[]): number {
   const isUnclosed = code === 'MISSING_CHAR' && message.includes('quote');
   return (isUnclosed ? quotes.findLast((offset) => offset <= pos[0]) : undefined) ?? pos[0];
 }
@@ -166,17 +165,17 @@ function syntaxProblems(
   return errors.slice(0, maxSyntaxProblems).map((error) => {
     const bracket = brackets.findLast((offset) => offset < error.pos[0]);
     const openedOn = bracket === undefined ? undefined : source.problem(bracket, '').line;
-    const said = plainComplaint(source.text, error, openedOn);
-    return shown(source, source.problem(placeOf(error, quotes), said));
+    const message = syntaxMessage(source.text, error, openedOn);
+    return withExcerpt(source, source.problem(errorOffset(error, quotes), message));
   });
 }
 
-/** Where the syntax is wrong, what follows on the line is misread as well. */
+/** After a syntax error, the rest of the line is misread too. */
 function firstOfEachLine(problems: readonly Problem[]): Problem[] {
   const first = new Map<number, Problem>();
   for (const problem of problems) {
-    const known = first.get(problem.line);
-    if (known === undefined || problem.column < known.column) first.set(problem.line, problem);
+    const earlier = first.get(problem.line);
+    if (earlier === undefined || problem.column < earlier.column) first.set(problem.line, problem);
   }
   return [...first.values()];
 }
@@ -192,22 +191,25 @@ class TreeBuilder {
     this.#problems = problems;
   }
 
-  /** An anchor holds for its document; the bound on what aliases stand for is the file's. */
+  /** Anchors are per document; the limit for aliased values is per file. */
   build(node: Node): YamlTree {
     this.#anchors.clear();
     return this.#node(node).tree;
   }
 
-  /** `size` is the number of values after all aliases would have been copied. */
+  /** `size` is the number of values after alias expansion. */
   #node(node: Node): { tree: YamlTree; size: number } {
     const offset = node.range?.[0] ?? 0;
     if (isAlias(node)) return this.#alias(node.source, offset);
     const { anchor } = node as { anchor?: string };
     if (anchor !== undefined) this.#anchors.set(anchor, 'open');
     const built = this.#plainNode(node, offset);
-    // `password: &abc`: nobody means a name for nothing.
+    // `password: &abc`: an anchor with no value is a mistake.
     if (anchor !== undefined && isScalar(node) && node.value === null && !node.source)
-      this.#add(offset, `what begins with & is an anchor in YAML, and nothing follows it; ${quotesHint}`);
+      this.#add(
+        offset,
+        `a value that begins with & is an anchor in YAML, and its value is missing; ${quotesHint}`,
+      );
     if (anchor !== undefined) this.#anchors.set(anchor, built);
     return built;
   }
@@ -258,16 +260,16 @@ class TreeBuilder {
     const target = this.#anchors.get(name);
     if (target === undefined)
       return this.#refuse(offset, `alias *${name} has no anchor &${name} before it; ${quotesHint}`);
-    if (target === 'open') return this.#refuse(offset, `alias *${name} stands inside its own anchor`);
+    if (target === 'open') return this.#refuse(offset, `alias *${name} is inside its own anchor`);
     this.#aliased += target.size;
     if (this.#aliased > maxAliasedValues) {
-      return this.#refuse(offset, `the aliases of this file stand for more than ${maxAliasedValues} values`);
+      return this.#refuse(offset, `the aliases of this file expand to more than ${maxAliasedValues} values`);
     }
     return target;
   }
 
   #add(offset: number, message: string): void {
-    this.#problems.push(shown(this.#source, this.#source.problem(offset, message)));
+    this.#problems.push(withExcerpt(this.#source, this.#source.problem(offset, message)));
   }
 
   #refuse(offset: number, message: string): { tree: YamlTree; size: number } {

@@ -1,5 +1,5 @@
-// Spellings found in the wild, on one page: words of vendors and of older files for the ones that are used here. Only
-// what is certain; anything else is an unknown key with a suggestion.
+// Aliases of types, fields and kinds: vendor names and names from older files. Contains only unambiguous
+// aliases; other names are unknown keys with a suggestion.
 
 import { type TypeName, typeNames } from './triggers/trigger-types.ts';
 
@@ -20,25 +20,25 @@ const typeAliases: Readonly<Record<string, TypeName>> = {
   Cron: 'Schedule',
 };
 
-/** As an editor may offer them. */
-export const typeSpellings: readonly string[] = [...typeNames, ...Object.keys(typeAliases)];
+/** Names and aliases for editors. */
+export const allTypeNames: readonly string[] = [...typeNames, ...Object.keys(typeAliases)];
 
-const typeByWord: ReadonlyMap<string, TypeName> = new Map([
+const typeByName: ReadonlyMap<string, TypeName> = new Map([
   ...typeNames.map((name) => [name.toLowerCase(), name] as const),
   ...Object.entries(typeAliases).map(([word, name]) => [word.toLowerCase(), name] as const),
 ]);
 
-/** The type that a word means, in whatever case; also of a platform, whose word is its type in lower case. */
-export function typeMeant(word: string): TypeName | undefined {
-  return typeByWord.get(word.toLowerCase().replace(/[_-]/g, ''));
+/** Returns the type for a name or alias, regardless of case. Platform names are type names in lower case. */
+export function resolveType(word: string): TypeName | undefined {
+  return typeByName.get(word.toLowerCase().replace(/[_-]/g, ''));
 }
 
-/** Fields of `spec.config` by type: what is written, what is meant. */
+/** Aliases of fields in `spec.config`, by type. */
 export const fieldAliases: Readonly<Partial<Record<TypeName, Readonly<Record<string, string>>>>> = {
   RepoHost: { github_events: 'repo_events' },
   RepoHostB: { gitlab_events: 'repo_events' },
   RepoHostC: { bitbucket_events: 'repo_events' },
-  // The word of the daemon's configuration.
+  // Alias from the gateway file.
   BusinessMessenger: { access_token: 'bot_token' },
 };
 
@@ -48,8 +48,8 @@ export type ResourceKind = (typeof resourceKinds)[number];
 
 const kindAliases: Readonly<Record<string, ResourceKind>> = { AgentFleet: 'Fleet', AgentFlow: 'Flow' };
 
-/** The kind that a word means; undefined for any other word. */
-export function kindMeant(word: string): ResourceKind | undefined {
+/** Returns the kind for a name or alias, if known. */
+export function resolveKind(word: string): ResourceKind | undefined {
   return (
     resourceKinds.find((kind) => kind === word) ??
     (Object.hasOwn(kindAliases, word) ? kindAliases[word] : undefined)

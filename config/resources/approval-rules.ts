@@ -1,44 +1,48 @@
-// Who may decide about what has to be approved, where they are asked, and for how long: of a command, or of the tools of an agent.
+// Rules for approvals of commands and of agents' tool calls: approvers, channel and timeout.
 
 import * as Type from 'typebox';
 import { maxTimerSeconds } from '../duration-schema.ts';
 import { name } from '../text-schema.ts';
 
 export interface ApprovalRules {
-  /** Users, as their platform calls them; none: whoever may by the trigger, else whoever is in the channel. */
+  /**
+   * User names or ids on the platform. Default: the approvers of the trigger, otherwise the members of the
+   * channel.
+   */
   readonly approvers: readonly string[];
   readonly approval_channel: string | undefined;
-  /** 0: it never expires. */
+  /** 0 disables the timeout. */
   readonly approval_timeout_seconds: number;
-  /** Whether whoever asked may decide. */
+  /** Allows requesters to decide about their own requests. */
   readonly self_approval: boolean;
 }
 
 const users = (description: string) =>
-  Type.Array(name('A user.'), { description, default: [], maxItems: 1000 });
+  Type.Array(name('User.'), { description, default: [], maxItems: 1000 });
 
-/** What may stand beside `requires_approval` of a command, or in the policy of an agent. */
+/** Fields next to `requires_approval`, or in an agent's policy. */
 export const approvalFields = {
-  approvers: users('Users who may decide, as their platform calls them.'),
+  approvers: users('Users who may decide, by their name or id on the platform.'),
   approval_channel: Type.Optional(
-    name('Channel in which is asked. Where no users are named, whoever is in it may decide.'),
+    name('Channel for approval requests. Without approvers, all members may decide.'),
   ),
   approval_timeout_seconds: Type.Number({
-    description: 'What is not decided after so long is not approved; 0 = it waits for ever.',
+    description: 'Time before an undecided request expires; 0 = never.',
     default: 86_400,
     minimum: 0,
     maximum: maxTimerSeconds,
   }),
-  self_approval: Type.Boolean({ description: 'Whether whoever asked may decide.', default: false }),
+  self_approval: Type.Boolean({
+    description: 'Allow requesters to decide about their own requests.',
+    default: false,
+  }),
 };
 
-/** Of a trigger of a chat. */
-export const approval_allowed_users = users(
-  'Users who may approve, where neither a command nor the policy of an agent names any.',
-);
+/** Approvers in chat triggers. */
+export const approval_allowed_users = users('Default approvers, for commands and agents without approvers.');
 
-/** Whom a trigger with this `spec.config` lets approve. */
+/** Returns the approvers in a trigger's `spec.config`. */
 export function approversOf(config: object | undefined): readonly string[] {
-  const given: { readonly approval_allowed_users?: readonly string[] } = { ...config };
-  return given.approval_allowed_users ?? [];
+  const settings: { readonly approval_allowed_users?: readonly string[] } = { ...config };
+  return settings.approval_allowed_users ?? [];
 }

@@ -1,5 +1,5 @@
-// Checks the approvers of agents and flow steps. The gateway's operator may always decide, at the terminal and by
-// HTTP: a rule with no further approver is a warning. (A command with required approval names its approvers itself: BA1.)
+// Warns of approvals with no approver, for agents and flow steps: only the operator could decide, with the
+// API key. Commands are checked in triggers/binding-approval.ts.
 
 import { joinPath } from '../reader/field-path.ts';
 import { type ApprovalRules, approversOf } from './approval-rules.ts';
@@ -8,14 +8,14 @@ import { targetsOfFleet, targetsOfFlow } from './named-targets.ts';
 import type { ReadResource } from './resource-context.ts';
 import { isSameTarget, type Target } from './triggers/target.ts';
 
-/** Reports to the readers of the agents and flows. */
+/** Reports problems to the readers of the agents and flows. */
 export function checkApprovers(resources: readonly ReadResource[]): void {
   for (const { reader, agent, flow } of resources) {
     const target =
       agent === undefined ? flow && flowTarget(flow) : ({ kind: 'agent', name: agent.name } as const);
     const paths = [
-      ...(agent === undefined ? [] : askedByAgent(agent)),
-      ...(flow === undefined ? [] : askedIn(flow, 'spec')),
+      ...(agent === undefined ? [] : approvalPathsOfAgent(agent)),
+      ...(flow === undefined ? [] : approvalPathsIn(flow, 'spec')),
     ];
     if (target === undefined || paths.length === 0) continue;
     const without = resources.find(
@@ -26,7 +26,7 @@ export function checkApprovers(resources: readonly ReadResource[]): void {
     for (const path of paths)
       reader.report(
         path,
-        `of what comes from trigger ${without.trigger.name} only whoever has the API key may decide, and nobody is told: name approvers or an approval_channel${under}`,
+        `events of trigger ${without.trigger.name} have no approver: only clients with the API key can decide, and no notification is sent; set approvers or an approval_channel${under}`,
         'warning',
       );
   }
@@ -34,27 +34,27 @@ export function checkApprovers(resources: readonly ReadResource[]): void {
 
 const flowTarget = ({ name }: Flow): Target => ({ kind: 'flow', name });
 
-const namesNobody = ({
+const lacksApprover = ({
   approvers,
   approval_channel,
 }: Pick<ApprovalRules, 'approvers' | 'approval_channel'>) =>
   approvers.length === 0 && approval_channel === undefined;
 
-function askedByAgent({ runtime }: NonNullable<ReadResource['agent']>): readonly string[] {
-  if (runtime.kind !== 'model' || !namesNobody(runtime.policy)) return [];
+function approvalPathsOfAgent({ runtime }: NonNullable<ReadResource['agent']>): readonly string[] {
+  if (runtime.kind !== 'model' || !lacksApprover(runtime.policy)) return [];
   if (runtime.policy.ask.length > 0) return ['spec.policy.ask'];
   return runtime.interrupted_calls === 'ask' ? ['spec.interrupted_calls'] : [];
 }
 
-function askedIn({ nodes }: FlowBody, path: string): readonly string[] {
+function approvalPathsIn({ nodes }: FlowBody, path: string): readonly string[] {
   return nodes.flatMap(({ work }, index) => {
     const at = joinPath(joinPath(joinPath(path, 'nodes'), index), 'config');
-    if (work.type === 'Loop') return askedIn(work.body, at);
-    return work.type === 'Approval' && namesNobody(work.rules) ? [at] : [];
+    if (work.type === 'Loop') return approvalPathsIn(work.body, at);
+    return work.type === 'Approval' && lacksApprover(work.rules) ? [at] : [];
   });
 }
 
-/** A trigger that leads to it, itself or by a fleet or a flow. */
+/** Returns true if the trigger leads to the target, directly or through a fleet or flow. */
 export function leadsTo(
   { trigger, references = [] }: ReadResource,
   wanted: Target,

@@ -1,5 +1,5 @@
-// Collects the rules that guard calls: approvals and denials. If a gateway has one, anonymous senders may not call
-// its tools, since the call would bypass the rule.
+// Detects rules that guard calls: approvals and denials. If a gateway has such a rule, anonymous clients may
+// not call tools, because they would bypass it.
 
 import type { Agent } from './agents/agent.ts';
 import type { Fleet } from './fleets/fleet.ts';
@@ -7,7 +7,7 @@ import type { Flow, FlowBody, FlowNode } from './flows/flow.ts';
 import type { Target } from './triggers/target.ts';
 import type { Trigger } from './triggers/trigger.ts';
 
-/** A resource after parsing. */
+/** Resource after validation. */
 export interface GuardingResource {
   readonly trigger?: Trigger | undefined;
   readonly agent?: Agent | undefined;
@@ -25,9 +25,9 @@ interface GuardingResources {
 export interface CallGuard {
   readonly kind: 'trigger' | Target['kind'];
   readonly name: string;
-  /** The rule as written in the file. */
+  /** Rule in the file's notation. */
   readonly rule: string;
-  /** Field of the rule, or its parent. */
+  /** Field of the rule, or the parent field. */
   readonly path: string;
 }
 
@@ -41,7 +41,7 @@ export function findCallGuard({ triggers, agents, fleets, flows }: GuardingResou
   );
 }
 
-/** Returns the guard in a resource and its inline agents. */
+/** Returns the guard in a resource, including inline agents. */
 export function guardOf({ trigger, agent, fleet, flow }: GuardingResource): CallGuard | undefined {
   if (trigger?.commands.some(({ approval }) => approval !== undefined))
     return { kind: 'trigger', name: trigger.name, rule: 'requires_approval', path: 'spec.commands' };
@@ -59,7 +59,7 @@ function ruleOfAgent({ runtime }: Agent): string | undefined {
   return runtime.interrupted_calls === 'ask' ? 'interrupted_calls: ask' : undefined;
 }
 
-/** Agents and fleets from other files are separate resources. */
+/** Named agents are checked as separate resources. */
 const ruleOfWritten = (agent: string | Agent) => (typeof agent === 'string' ? undefined : ruleOfAgent(agent));
 
 const ruleOfFleet = ({ members }: Fleet) => firstOf(members, ({ agent }) => ruleOfWritten(agent));

@@ -1,5 +1,5 @@
-// What is right by itself may be wrong beside others: names that are there twice, names that are not there, paths that two types
-// want, and triggers between which only their names decide.
+// Checks resources against each other: duplicate names, unknown names, paths shared by different types, and
+// triggers that accept the same events.
 
 import { checkFleet } from './fleets/fleet-checks.ts';
 import { checkFlow } from './flows/flow-checks.ts';
@@ -7,21 +7,21 @@ import { KnownTargets } from './known-targets.ts';
 import type { ReadResource } from './resource-context.ts';
 import { agentTarget, isSameTarget } from './triggers/target.ts';
 import type { Trigger } from './triggers/trigger.ts';
-import type { ReadOfType } from './triggers/trigger-type.ts';
+import type { TriggerWithReader } from './triggers/trigger-type.ts';
 import { triggerTypes } from './triggers/trigger-types.ts';
 
-export interface Beside {
+export interface CrossCheckContext {
   readonly defaultAgent: string | undefined;
-  /** What is named may be in files that were not given. */
+  /** True if referenced resources may be in files that were not loaded. */
   readonly isPartial: boolean;
-  /** Ids of the servers of the catalog; undefined where they are not known. */
+  /** Ids of the catalog's servers; undefined if unknown. */
   readonly servers: readonly string[] | undefined;
 }
 
-/** Reports to the readers of the resources. */
-export function crossCheck(resources: readonly ReadResource[], beside: Beside): void {
+/** Reports problems to the readers of the resources. */
+export function crossCheck(resources: readonly ReadResource[], context: CrossCheckContext): void {
   checkNames(resources);
-  checkTargets(resources, beside);
+  checkTargets(resources, context);
   checkTypes(resources);
   checkPaths(resources);
 }
@@ -36,44 +36,44 @@ function checkNames(resources: readonly ReadResource[]): void {
     if (earlier === undefined) first.set(key, resource);
     else {
       const { file, line } = earlier.reader.problemAt('metadata.name', '');
-      reader.report('metadata.name', `there is a ${kind} ${name} already, in ${file}:${line}`);
+      reader.report('metadata.name', `duplicate ${kind} ${name}, already defined in ${file}:${line}`);
     }
   }
 }
 
 function checkTargets(
   resources: readonly ReadResource[],
-  { defaultAgent, isPartial, servers }: Beside,
+  { defaultAgent, isPartial, servers }: CrossCheckContext,
 ): void {
-  const known = new KnownTargets(resources, isPartial);
+  const knownTargets = new KnownTargets(resources, isPartial);
   for (const { reader, references = [], fleet, flow } of resources) {
-    for (const { target, path } of references) known.check(reader, path, target);
-    if (fleet !== undefined) checkFleet(reader, fleet, known.agents, known.severityOf('agent'));
+    for (const { target, path } of references) knownTargets.check(reader, path, target);
+    if (fleet !== undefined) checkFleet(reader, fleet, knownTargets.agents, knownTargets.severityOf('agent'));
     if (flow !== undefined)
       checkFlow(
         reader,
         flow,
-        { agents: known.agents, fleets: known.namesOf('fleet'), servers },
-        known.severityOf('agent'),
+        { agents: knownTargets.agents, fleets: knownTargets.namesOf('fleet'), servers },
+        knownTargets.severityOf('agent'),
       );
   }
   if (defaultAgent === undefined) return;
   const target = agentTarget(defaultAgent);
   const relying = resources.find(({ trigger }) => isSameTarget(trigger?.default_target, target));
-  const fault = known.faultOf(target);
+  const fault = knownTargets.faultOf(target);
   if (fault === undefined || relying === undefined || relying.reader.has('spec.default_agent')) return;
   relying.reader.report(
     'spec',
-    `${fault}, and it is the default_agent of the daemon's configuration`,
-    known.severityOf('agent'),
+    `${fault}, the default_agent of the gateway file`,
+    knownTargets.severityOf('agent'),
   );
 }
 
-/** What each type has to say of its triggers together. */
+/** Runs each type's checks across all triggers of the type. */
 function checkTypes(resources: readonly ReadResource[]): void {
-  const ofType = new Map<Trigger['type'], ReadOfType<object>[]>();
+  const ofType = new Map<Trigger['type'], TriggerWithReader<object>[]>();
   for (const { reader, trigger } of resources) {
-    // What is not known here is neither the same as another trigger's nor different from it.
+    // With unset variables, two triggers cannot be compared.
     if (trigger === undefined || reader.isUnset('spec.config')) continue;
     const all = ofType.get(trigger.type) ?? [];
     ofType.set(trigger.type, all);
@@ -91,22 +91,22 @@ function checkPaths(resources: readonly ReadResource[]): void {
     const owner = firstOf(ownerOf, place, trigger);
     if (owner.type !== trigger.type) {
       const path = reader.has('spec.config.path') ? 'spec.config.path' : 'spec.config';
-      reader.report(path, `trigger ${owner.name} has this path already, and is of type ${owner.type}`);
+      reader.report(path, `trigger ${owner.name} of type ${owner.type} already has this path`);
       continue;
     }
     const earlier = earlierAt.get(place) ?? [];
-    // Two of one name are an error already.
+    // Duplicate names have already been reported.
     const twin = earlier.find((other) => other.name !== trigger.name && isAmbiguous(other, trigger));
     earlierAt.set(place, earlier);
     earlier.push(trigger);
     if (twin === undefined) continue;
     const [winner] = [trigger.name, twin.name].sort();
-    const message = `trigger ${twin.name} takes the same events; decided by name, ${winner} gets them`;
+    const message = `trigger ${twin.name} accepts the same events; ${winner} receives them, by order of names`;
     reader.report('metadata.name', message, 'warning');
   }
 }
 
-/** Who was there first; the newcomer where nobody was. */
+/** Returns the first trigger for the key, and records a new one. */
 function firstOf(map: Map<string, Trigger>, key: string, newcomer: Trigger): Trigger {
   const first = map.get(key) ?? newcomer;
   map.set(key, first);
@@ -117,7 +117,7 @@ function isAmbiguous(a: Trigger, b: Trigger): boolean {
   return triggerTypes[a.type].isAmbiguous?.(a, b) ?? false;
 }
 
-/** Where a webhook is; undefined for a trigger without one. */
+/** Returns the location of the webhook; undefined for a trigger without one. */
 function placeOf({ type, config }: Trigger): string | undefined {
   const { webhook } = triggerTypes[type];
   const path = 'path' in config ? config.path : undefined;

@@ -1,5 +1,5 @@
-// Reads the definitions of runs of fleets and flows back, whatever their files say by now: the same readers, over the text that the run
-// began with, with the variables as they are today.
+// Reads the stored definitions of fleet and flow runs, with the current variables, independent of their
+// current files.
 
 import { ConfigError, hasError } from '../reader/problem.ts';
 import { SchemaReader } from '../reader/schema-reader.ts';
@@ -17,10 +17,10 @@ import type { ReadResource } from './resource-context.ts';
 
 export interface DefinitionContext {
   readonly name: string;
-  /** Absolute; paths in the definition are relative to it. */
+  /** Absolute path; paths in the definition are relative to its folder. */
   readonly file: string;
   readonly env: Environment;
-  /** Takes what came from variables. */
+  /** Collects values of variables. */
   readonly secrets: SecretValues;
 }
 
@@ -29,32 +29,32 @@ interface Read<T> {
   readonly inline: readonly ReadResource[];
 }
 
-/** Of a `Flow.definition`. Rejects with ConfigError where a variable is not set any longer, and for a text that is none. */
+/** Reads a `Flow.definition`. Rejects with ConfigError if a variable is unset or the text is invalid. */
 export function flowDefinition(text: string, context: DefinitionContext): Promise<Flow> {
-  return readBack(text, context, async (reader, spec) => {
+  return readStored(text, context, async (reader, spec) => {
     const { name, file } = context;
     const { flow, inline } = await readFlow(reader, inlineRoot('Flow', spec), file, name);
     return { found: flow, inline };
   });
 }
 
-/** Of a `Fleet.definition`. Rejects as `flowDefinition` does. */
+/** Reads a `Fleet.definition`. Rejects like `flowDefinition`. */
 export function fleetDefinition(text: string, context: DefinitionContext): Promise<Fleet> {
-  return readBack(text, context, async (reader, spec) => {
+  return readStored(text, context, async (reader, spec) => {
     const { name, file } = context;
     const { fleet, inline } = await readFleet(reader, inlineRoot('Fleet', spec), file, name);
     return { found: fleet, inline };
   });
 }
 
-async function readBack<T>(
+async function readStored<T>(
   text: string,
   { file, env, secrets }: DefinitionContext,
   read: (reader: SchemaReader, spec: YamlTree) => Promise<Read<T>>,
 ): Promise<T> {
   const source = new SourceFile(file, '');
   const reader = new SchemaReader(source, env, secrets);
-  // Only the node that sends fails.
+  // With a warning, only the node that sends fails.
   reader.unsafeUrls = 'warning';
   const spec = treeIn(text);
   const { found, inline } = spec === undefined ? { found: undefined, inline: [] } : await read(reader, spec);

@@ -1,8 +1,8 @@
 // Checks that approvals can be enforced.
 //
-// - an unverified event decides nothing: a trigger without verification is an error if approvers would decide through
-//   it, because any program on this machine could send the decision.
-// - if the gateway has no API key, guards require the operator token from MCP clients too; the start logs a warning.
+// - Decisions need verification. A trigger without it is an error if approvers would decide through it,
+//   because any program on this machine could send the decision.
+// - Without an API key, guards require the operator token from MCP clients; a warning is logged at startup.
 
 import { type ApprovalRules, approversOf } from './approval-rules.ts';
 import { leadsTo } from './approver-checks.ts';
@@ -13,9 +13,9 @@ import type { Target } from './triggers/target.ts';
 import type { Trigger } from './triggers/trigger.ts';
 import { platformOf, triggerTypes } from './triggers/trigger-types.ts';
 
-const UNVERIFIED = 'spec.config.insecure_allow_unverified';
+const UNVERIFIED_FIELD = 'spec.config.insecure_allow_unverified';
 
-/** Reports to the readers of the unverified triggers. */
+/** Reports problems to the readers of the unverified triggers. */
 export function checkEnforceable(resources: readonly ReadResource[]): void {
   for (const { trigger, reader, isUnverified } of resources) {
     if (trigger === undefined || isUnverified !== true) continue;
@@ -25,13 +25,13 @@ export function checkEnforceable(resources: readonly ReadResource[]): void {
     const decided = isChat === true ? decidedThrough(trigger, resources) : undefined;
     if (command !== undefined)
       reader.report(
-        UNVERIFIED,
-        `approvals cannot be enforced: command ${command.command} requires approval, and any program on this machine could ask in the name of any sender; ${remedy}`,
+        UNVERIFIED_FIELD,
+        `approvals cannot be enforced: command ${command.command} requires approval, but any program on this machine could send it in the name of any user; ${remedy}`,
       );
     else if (decided !== undefined)
       reader.report(
-        UNVERIFIED,
-        `approvals cannot be enforced: ${decided.kind} ${decided.name} has to ask, and any program on this machine could send the decision of an approver; ${remedy}`,
+        UNVERIFIED_FIELD,
+        `approvals cannot be enforced: ${decided.kind} ${decided.name} requires approval, but any program on this machine could send the decision of an approver; ${remedy}`,
       );
   }
 }
@@ -43,7 +43,7 @@ export function warnOfAnonymousClients(resources: readonly ReadResource[]): void
     if (guard === undefined) continue;
     each.reader.report(
       guard.path,
-      `there is no api_key, so approvals and policies (here ${guard.rule}) depend on the operator token: /mcp and /rpc refuse clients without it; set api_key to give clients a key`,
+      `api_key is not set, so approvals and policies (here ${guard.rule}) depend on the operator token: /mcp and /rpc refuse clients without it; set api_key to give clients a key`,
       'warning',
     );
     return;

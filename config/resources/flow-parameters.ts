@@ -1,5 +1,5 @@
-// What commands that run a flow take: the parameters that they name themselves, else those of the flow, so that menus of platforms and
-// help know them.
+// Parameters of commands that run a flow: from the command, by default from the flow. Platform menus and help
+// texts show them.
 
 import { contentHash } from '../content-hash.ts';
 import { joinPath } from '../reader/field-path.ts';
@@ -9,7 +9,9 @@ import type { ReadResource } from './resource-context.ts';
 import type { Binding } from './triggers/binding.ts';
 import type { Trigger } from './triggers/trigger.ts';
 
-/** The trigger with the parameters of the flows that it leads to. Reports what a flow needs and a command does not take. */
+/**
+ * Returns the trigger with the flows' parameters. Reports required parameters that are missing in a command.
+ */
 export function withFlowParameters(
   { trigger, reader }: ReadResource,
   flows: ReadonlyMap<string, Flow>,
@@ -34,10 +36,9 @@ function checkBinding(reader: SchemaReader, { command, parameters }: Binding, fl
     .map((key) => joinPath(joinPath('spec.commands', key), 'parameters'))
     .find((each) => reader.has(each));
   if (path === undefined) return;
-  if (missing !== undefined)
-    reader.report(path, `flow ${flow.name} needs ${missing.name}, which is not among them`);
-  const own = flow.parameters.map(({ name }) => name);
-  const unknown = names.find((name) => !own.includes(name));
+  if (missing !== undefined) reader.report(path, `flow ${flow.name} requires ${missing.name}; add it`);
+  const declaredNames = flow.parameters.map(({ name }) => name);
+  const unknown = names.find((name) => !declaredNames.includes(name));
   if (unknown !== undefined)
-    reader.report(path, `flow ${flow.name} has no parameter ${unknown}, and never sees it`, 'warning');
+    reader.report(path, `flow ${flow.name} has no parameter ${unknown}; it is ignored`, 'warning');
 }

@@ -1,4 +1,4 @@
-// The triggers, agents, fleets and flows of a gateway. Its file says where they are, and what holds for all of them.
+// Loads triggers, agents, fleets and flows from the folders in the gateway file.
 
 import type { GatewayConfig } from '../gateway-file/gateway-schema.ts';
 import { parseListenAddr } from '../gateway-file/listen-addr.ts';
@@ -7,15 +7,16 @@ import type { SecretValues } from '../reader/secret-values.ts';
 import type { Environment } from '../reader/substitute.ts';
 import { type LoadedResources, loadResources } from './load-resources.ts';
 
-/** `listen_addr` is undefined where it is not known; then nothing is said of loopback. */
+/** `listen_addr` is undefined if unknown; loopback is not checked then. */
 export type ResourceSettings = Pick<GatewayConfig, 'spec' | 'platforms' | 'providers' | 'prices'> & {
   readonly listen_addr: string | undefined;
 };
 
 /**
- * Never rejects for what is in the files. `servers` are the ids of the catalog, undefined where it is not known. Keys of providers
- * are among the `secrets` then, including the usual variables. `hasKey` is given for a gateway that will listen: there an unsafe url of
- * a flow is a warning, since its node sends nothing and fails.
+ * Loads all resources. Never rejects because of file contents. `servers` are the ids of the catalog,
+ * undefined if unknown. Adds the keys of providers to `secrets`, including the usual variables. `hasKey` is
+ * set if the gateway will listen: an unsafe URL in a flow is then a warning only, because its node fails
+ * without sending.
  */
 export function loadGatewayResources(
   { spec, platforms, listen_addr, providers, prices }: ResourceSettings,

@@ -1,4 +1,4 @@
-// The agents that are written in fleets and flows, all of them.
+// Collects the inline agents of fleets and flows.
 
 import type { Agent } from './agents/agent.ts';
 import type { Fleet } from './fleets/fleet.ts';

@@ -1,9 +1,9 @@
-// The document that a resource would be which is written where it is used: it has a `spec` and nothing else of its own.
+// Wraps an inline resource's `spec` in a document.
 
 import { scalarLike } from '../reader/yaml-members.ts';
 import type { YamlMap, YamlPair, YamlTree } from '../reader/yaml-tree.ts';
 
-/** All of it stands where `spec` does. */
+/** Every added node has the offset of `spec`. */
 export function inlineRoot(kind: string, spec: YamlTree): YamlMap {
   const pair = (key: string, value: YamlTree): YamlPair => ({ key, keyOffset: spec.offset, value });
   const map = (...pairs: readonly YamlPair[]): YamlMap => ({ kind: 'map', offset: spec.offset, pairs });

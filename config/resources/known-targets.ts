@@ -1,4 +1,5 @@
-// Who may be named to answer: the agents, fleets and flows that were found, those with an error too.
+// Names of agents, fleets and flows that triggers and other resources can refer to, including those with
+// errors.
 
 import type { Problem } from '../reader/problem.ts';
 import type { SchemaReader } from '../reader/schema-reader.ts';
@@ -10,7 +11,7 @@ import { type Target, type TargetKind, targetText } from './triggers/target.ts';
 const kinds: Readonly<Record<string, TargetKind>> = { Agent: 'agent', Fleet: 'fleet', Flow: 'flow' };
 
 export class KnownTargets {
-  /** Undefined for one with an error. */
+  /** Undefined if the agent has errors. */
   readonly agents = new Map<string, Agent | undefined>();
   readonly #names: Readonly<Record<TargetKind, Set<string>>> = {
     agent: new Set(),
@@ -19,7 +20,7 @@ export class KnownTargets {
   };
   readonly #isPartial: boolean;
 
-  /** `isPartial`: there may be more of them, in files that were not given. */
+  /** `isPartial` means that further targets may be in files that were not loaded. */
   constructor(resources: readonly ReadResource[], isPartial: boolean) {
     this.#isPartial = isPartial;
     for (const { kind = '', name, agent } of resources) {
@@ -34,12 +35,12 @@ export class KnownTargets {
     return this.#names[kind];
   }
 
-  /** Of a name that is not there. */
+  /** Severity for unknown names. */
   severityOf(kind: TargetKind): Problem['severity'] {
     return this.#isPartial && this.#names[kind].size === 0 ? 'warning' : 'error';
   }
 
-  /** Undefined for one that is there. */
+  /** Returns the error message if the target is unknown. */
   faultOf(target: Target): string | undefined {
     const names = this.#names[target.kind];
     if (names.has(target.name)) return undefined;
@@ -48,7 +49,7 @@ export class KnownTargets {
     return near === undefined ? fault : `${fault}; did you mean ${near}?`;
   }
 
-  /** Reports a name that is not there. */
+  /** Reports an unknown name. */
   check(reader: SchemaReader, path: string, target: Target): void {
     const fault = this.faultOf(target);
     if (fault !== undefined) reader.report(path, fault, this.severityOf(target.kind));

@@ -1,8 +1,7 @@
-// Loads triggers, agents, fleets and flows from their files: read, parse, substitute, check, fill, and check against each other. What is
-// wrong comes back as problems with positions, all of them at once; content never makes it throw.
-//
-// LR1  a resource with an error is not in the result; whether the others are used is the caller's decision.
-// LR2  the same files and variables give the same result: the order is that of the files' names.
+// Loads triggers, agents, fleets and flows: parse, substitute, validate, apply defaults, and check against
+// each other. Problems are returned with positions; file contents never cause an exception. Resources with
+// errors are omitted; the caller decides whether to use the valid resources. The result is deterministic:
+// resources are sorted by file name.
 
 import { treeDigest } from '../config-hash.ts';
 import { hasError, type Problem } from '../reader/problem.ts';
@@ -14,9 +13,9 @@ import { suggest } from '../reader/suggest.ts';
 import { memberOf, textOf } from '../reader/yaml-members.ts';
 import { parseYamlDocuments, type YamlTree } from '../reader/yaml-tree.ts';
 import type { Agent } from './agents/agent.ts';
-import { checkModels, type GivenToAgents } from './agents/model-checks.ts';
+import { type AgentContext, checkModels } from './agents/model-checks.ts';
 import { readAgent } from './agents/read-agent.ts';
-import { kindMeant, resourceKinds } from './aliases.ts';
+import { resolveKind, resourceKinds } from './aliases.ts';
 import { checkApprovers } from './approver-checks.ts';
 import { crossCheck } from './cross-checks.ts';
 import { checkEnforceable, warnOfAnonymousClients } from './enforceable-approvals.ts';
@@ -32,43 +31,46 @@ import type { Trigger } from './triggers/trigger.ts';
 import type { ListenAddress } from './triggers/trigger-type.ts';
 
 export interface LoadResourcesOptions {
-  /** Folder of trigger files. */
+  /** Folder with trigger files. */
   readonly triggers?: string | undefined;
-  /** Folder of agent files. */
+  /** Folder with agent files. */
   readonly agents?: string | undefined;
-  /** Folders of files of fleets and of flows. */
+  /** Folders with fleet and flow files. */
   readonly fleets?: string | undefined;
   readonly flows?: string | undefined;
-  /** Further files and folders. Any kind of resource may be in any of them. */
+  /** Further files and folders. Each may contain all kinds of resources. */
   readonly files?: readonly string[] | undefined;
   readonly env: Environment;
-  /** Collects what must never be shown (A9). */
+  /** Collects values that must never be shown (A9, ARCHITECTURE.md). */
   readonly secrets: SecretValues;
-  /** Files are judged here and used elsewhere: variables that are not set, and agents, fleets and flows of which none was given, are warnings. */
+  /**
+   * The files will be used on a different machine: unset variables, and unknown targets of a kind that was
+   * not loaded, are warnings.
+   */
   readonly isLenient?: boolean | undefined;
   /** See `SchemaReader.unsafeUrls`. @default 'error' */
   readonly unsafeUrls?: Problem['severity'] | undefined;
   readonly defaultAgent?: string | undefined;
   readonly platforms?: Platforms | undefined;
-  /** What the gateway has for agents with models; as far as it is not known, nothing is said of it. */
-  readonly given?: GivenToAgents | undefined;
-  /** True if the gateway has an API key; undefined if the files are only validated. */
+  /** Providers, prices and servers for agents with models; unknown parts are not checked. */
+  readonly given?: AgentContext | undefined;
+  /** True if the gateway has an API key; undefined during validation only. */
   readonly hasKey?: boolean | undefined;
-  /** Where the gateway listens; without it nothing is said of loopback. */
+  /** Listen address of the gateway; without it, loopback is not checked. */
   readonly listen?: ListenAddress | undefined;
 }
 
 export interface LoadedResources {
-  /** In the order of their files. */
+  /** In file order. */
   readonly triggers: readonly Trigger[];
   readonly agents: readonly Agent[];
   readonly fleets: readonly Fleet[];
   readonly flows: readonly Flow[];
-  /** Errors and warnings, file by file. */
+  /** Errors and warnings, in file order. */
   readonly problems: readonly Problem[];
   /** Credentials to redact in all output once the resources are in use (A9). */
   readonly secrets: readonly string[];
-  /** By file, of each of its documents, as config-hash.ts has them. */
+  /** Digests of the documents, by file; see config-hash.ts. */
   readonly prints?: ReadonlyMap<string, readonly string[]> | undefined;
 }
 
@@ -77,7 +79,7 @@ const MAX_RESOURCES = 5000;
 const NAMESPACE = 'metadata.namespace';
 const anyKind = 'a Trigger, an Agent, a Fleet or a Flow';
 
-/** Never rejects for what is in the files. */
+/** Never rejects because of file contents. */
 export async function loadResources(options: LoadResourcesOptions): Promise<LoadedResources> {
   const { triggers, agents, fleets, flows, files = [], defaultAgent, isLenient = false } = options;
   const context: ResourceContext = {
@@ -112,15 +114,15 @@ export async function loadResources(options: LoadResourcesOptions): Promise<Load
   if (options.hasKey === false) warnOfAnonymousClients(resources);
   checkModels(all, { ...options.given, env: options.env, isLenient });
   problems.push(...all.flatMap(({ reader }) => reader.problems));
-  const good = resources.filter(({ reader, inline = [] }) =>
+  const validResources = resources.filter(({ reader, inline = [] }) =>
     [reader, ...inline.map((each) => each.reader)].every((each) => !hasError(each.problems)),
   );
   return {
-    triggers: good.flatMap((each) => triggersRead.get(each) ?? []),
-    agents: good.flatMap(({ agent }) => agent ?? []),
-    fleets: good.flatMap(({ fleet }) => fleet ?? []),
-    flows: good.flatMap(({ flow }) => flow ?? []),
-    problems: inOrder(withoutValues(problems, options.secrets)),
+    triggers: validResources.flatMap((each) => triggersRead.get(each) ?? []),
+    agents: validResources.flatMap(({ agent }) => agent ?? []),
+    fleets: validResources.flatMap(({ fleet }) => fleet ?? []),
+    flows: validResources.flatMap(({ flow }) => flow ?? []),
+    problems: sortByPosition(redactValues(problems, options.secrets)),
     secrets: options.secrets.list(),
     prints,
   };
@@ -142,17 +144,17 @@ async function readFile(
   const resources: ReadResource[] = [];
   const digests: string[] = [];
   for (const { root, isBroken } of documents) {
-    // What a broken syntax makes of the rest would only mislead.
+    // With broken syntax, further problems would be misleading.
     if (root === undefined || isEmpty(root) || isBroken) continue;
     const reader = new SchemaReader(source, options.env, options.secrets);
     if (options.isLenient === true) reader.unsetVariables = 'warning';
     reader.unsafeUrls = options.unsafeUrls ?? 'error';
     resources.push(await readResource(reader, root, file, context));
-    digests.push(treeDigest(root, options.secrets.isPlace));
+    digests.push(treeDigest(root, options.secrets.isSecretScalar));
     if (reader.has(NAMESPACE))
-      reader.reportKey(NAMESPACE, 'has no effect: a gateway has one for all its resources', 'warning');
+      reader.reportKey(NAMESPACE, 'has no effect: a gateway has a single namespace', 'warning');
   }
-  // A key that is there twice, say, belongs to no field, and yet what was read is not what was meant.
+  // A syntax problem such as a duplicate key belongs to no field, but invalidates the whole file.
   const isWhole = !hasError(problems);
   if (problems.length === 0 && resources.length === 0)
     problems.push(source.problem(0, `the file is empty; expected ${anyKind}`, 'warning'));
@@ -162,7 +164,7 @@ async function readFile(
   return { resources: asFound, problems, digests };
 }
 
-/** Between two `---` nothing may stand. */
+/** Documents between two `---` may be empty. */
 function isEmpty(root: YamlTree): boolean {
   return root.kind === 'scalar' && root.value === null;
 }
@@ -175,7 +177,7 @@ async function readResource(
 ): Promise<ReadResource> {
   const kindTree = memberOf(root, 'kind');
   const kind = textOf(kindTree);
-  switch (kindMeant(kind ?? '')) {
+  switch (resolveKind(kind ?? '')) {
     case 'Trigger':
       return readTrigger(reader, root, file, context);
     case 'Agent':
@@ -187,7 +189,7 @@ async function readResource(
     default:
   }
   const offset = kindTree?.offset ?? root.offset;
-  reader.place('kind', offset, offset);
+  reader.recordPosition('kind', offset, offset);
   reader.report('kind', kindFault(root, kind));
   return { kind: undefined, name: undefined, reader };
 }
@@ -198,25 +200,25 @@ function kindFault(root: YamlTree, kind: string | undefined): string {
   if (root.kind !== 'map') return 'expected a resource: a mapping with apiVersion, kind, metadata and spec';
   if (kind === undefined) return `required, but missing; ${missingKindAdvice(root)}`;
   if (kind === 'Daemon')
-    return `is a gateway's own file, which --config FILE --check checks; expected ${resourceKinds.join(', ')}`;
+    return `is a gateway file, checked with --config FILE --check; expected ${resourceKinds.join(', ')}`;
   const near = suggest(kind, resourceKinds);
   return near === undefined
-    ? `there is no kind of that name; expected ${resourceKinds.join(', ')}`
-    : `there is no kind of that name; did you mean ${near}?`;
+    ? `unknown kind; expected ${resourceKinds.join(', ')}`
+    : `unknown kind; did you mean ${near}?`;
 }
 
-/** Others write an agent without a head, or several in one mapping. */
+/** Other programs omit the header, or several in one mapping. */
 function missingKindAdvice(root: YamlTree): string {
   const head = 'apiVersion: example.com/v1, kind: Agent, metadata: { name: NAME }, and under spec';
   if (memberOf(root, 'spec') !== undefined) return `expected ${resourceKinds.join(', ')}`;
-  if (memberOf(root, 'model') !== undefined) return `an agent is written as ${head} what stands here`;
+  if (memberOf(root, 'model') !== undefined) return `write an agent as ${head} the content of this document`;
   if (memberOf(root, 'agents') !== undefined)
-    return `agents are documents of their own, each written as ${head} what stands here under its name`;
+    return `write each agent as a separate document: ${head} the content below its name`;
   return `expected ${resourceKinds.join(', ')}`;
 }
 
-/** A message names events, agents and the like as they were written; one of them may have come from a variable (A9). */
-function withoutValues(problems: readonly Problem[], secrets: SecretValues): readonly Problem[] {
+/** Redacts messages: names in them may be values of variables (A9). */
+function redactValues(problems: readonly Problem[], secrets: SecretValues): readonly Problem[] {
   const values = secrets.list();
   return problems.map((problem) => {
     const message = values.reduce((text, value) => text.replaceAll(value, '***'), problem.message);
@@ -224,7 +226,7 @@ function withoutValues(problems: readonly Problem[], secrets: SecretValues): rea
   });
 }
 
-function inOrder(problems: readonly Problem[]): Problem[] {
+function sortByPosition(problems: readonly Problem[]): Problem[] {
   const files = [...new Set(problems.map(({ file }) => file))];
   const place = new Map(files.map((file, index) => [file, index]));
   return [...problems].sort(

@@ -1,4 +1,4 @@
-// Whom a resource names to answer, in its place or within it.
+// Collects the agents, fleets and flows that resources refer to.
 
 import type { Fleet } from './fleets/fleet.ts';
 import type { Flow, FlowBody } from './flows/flow.ts';

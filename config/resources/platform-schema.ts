@@ -1,19 +1,19 @@
-// What the daemon's configuration may say of a platform: whether it is used, the path of its webhook, and any field of
-// `spec.config` of its type, as a default for its triggers.
+// Schema of platform settings in the gateway file: enabled, webhook path, and defaults for fields of
+// `spec.config`.
 
 import * as Type from 'typebox';
 import type { Platforms } from './resource-context.ts';
 import { platformOf, type TypeName, triggerTypes, typeNames } from './triggers/trigger-types.ts';
 import { webhookPath } from './triggers/webhook-path.ts';
 
-/** Each trigger says these itself. */
+/** Fields that are set per trigger only. */
 const ownFields = ['path', 'insecure_allow_unverified'];
 
 const platformSchema = (type: TypeName) => ({
   type: 'object' as const,
   description: `Defaults for triggers of type ${type}.`,
   properties: {
-    enabled: Type.Boolean({ description: 'false switches all triggers of the platform off.' }),
+    enabled: Type.Boolean({ description: 'false disables all triggers of the platform.' }),
     ...(triggerTypes[type].webhook === undefined
       ? {}
       : { webhook_path: withoutDefault(webhookPath('Path of the webhook.', '/')) }),
@@ -25,7 +25,7 @@ const platformSchema = (type: TypeName) => ({
   },
 });
 
-/** A default would say what nobody wrote, and hide the one of the trigger. */
+/** A default would override the default of the trigger. */
 function withoutDefault(schema: Type.TSchema): Type.TSchema {
   const { default: _, ...rest } = schema as Type.TSchema & { readonly default?: unknown };
   return rest;

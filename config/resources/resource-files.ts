@@ -1,4 +1,4 @@
-// The files of resources: those of folders (not hidden, not of folders within), and those named one by one.
+// Lists resource files: files in folders, except hidden files and subfolders, and explicitly named files.
 
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -6,10 +6,10 @@ import type { Problem } from '../reader/problem.ts';
 import { SourceFile } from '../reader/source-file.ts';
 
 const extensions = ['.yaml', '.yml', '.json'];
-/** A folder beyond this is not one of resources. */
+/** Larger folders are probably a mistake. */
 const MAX_FILES = 5000;
 
-/** Absolute paths, each once, folder by folder, in the order of their names. Never rejects. */
+/** Returns distinct absolute paths, folder by folder, in the order of names. Never rejects. */
 export async function resourceFiles(
   places: readonly string[],
 ): Promise<{ readonly files: readonly string[]; readonly problems: readonly Problem[] }> {
@@ -23,13 +23,13 @@ export async function resourceFiles(
   }
   if (files.size <= MAX_FILES) return { files: [...files], problems };
   const [first = ''] = places;
-  const message = `${files.size} files are more than ${MAX_FILES}; the others are left out`;
+  const message = `found ${files.size} files; only the first ${MAX_FILES} are loaded`;
   problems.push(new SourceFile(resolve(first), '').problem(0, message));
   return { files: [...files].slice(0, MAX_FILES), problems };
 }
 
-/** Why there are no files to be had there; undefined where there may be some. Never rejects. */
-export async function placeFault(place: string): Promise<string | undefined> {
+/** Returns the reason why a file or folder cannot be read; undefined if it can. Never rejects. */
+export async function pathFault(place: string): Promise<string | undefined> {
   const found = await filesAt(resolve(place));
   return 'reason' in found ? found.reason : undefined;
 }
@@ -41,7 +41,7 @@ async function filesAt(path: string): Promise<{ readonly files: string[] } | { r
     return { files: names.map((name) => join(path, name)) };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return { reason: 'there is no such file or folder' };
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { reason: 'no such file or folder' };
     if (code === 'EACCES' || code === 'EPERM') return { reason: 'no permission to read it' };
     return { reason: `it cannot be read (${code ?? 'unknown error'})` };
   }

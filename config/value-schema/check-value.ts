@@ -1,32 +1,34 @@
-// Checks a value against a JSON Schema of unknown origin: arguments of a tool, answers to a form, answers of a model. It is an
-// interpreter, because a validator that compiles or runs expressions would run code and patterns of strangers.
+// Validates a value against a JSON Schema of unknown origin: tool arguments, form answers, model output. It
+// is an interpreter, because compiling validators and pattern engines would execute untrusted code.
 //
-// SCK1  each finding is an error by the schema; an error that is not found is one by a keyword listed as unchecked.
-// SCK2 (A8)  MAX_STEPS and MAX_DEPTH bound each check; a check with patterns has neither, because its schemas
-// are bounded and were checked when they were loaded.
+// Each finding is an error according to the schema. Errors can only be missed for keywords listed as
+// unchecked.
+//
+// MAX_STEPS and MAX_DEPTH limit each check (A8, ARCHITECTURE.md). A check with patterns has no limits: its
+// schemas were checked when they were loaded.
 
-import { canonical, isObject, isSame, type JsonSchema, own, referenced } from './schema-parts.ts';
+import { canonical, isObject, isSame, type JsonSchema, ownMember, resolveReference } from './schema-parts.ts';
 
 const MAX_STEPS = 20_000;
 const MAX_DEPTH = 64;
 const MAX_LISTED = 20;
 
 export interface Finding {
-  /** Names and positions from the outermost in. */
+  /** Names and positions, outermost first. */
   readonly path: readonly string[];
   readonly text: string;
 }
 
 export interface Checked {
   readonly findings: readonly Finding[];
-  /** Keywords, sorted. */
+  /** Sorted keywords. */
   readonly unchecked: readonly string[];
 }
 
-/** Returns true if the text contains a match of the pattern, in bounded time. */
+/** Tests if the text contains a match of the pattern, in bounded time. */
 export type FindPattern = (pattern: string, text: string) => boolean;
 
-/** Checks patterns only with `finds`. */
+/** Validates a value. Patterns are only checked with `finds`. */
 export function checkValue(schema: unknown, value: unknown, finds?: FindPattern): Checked {
   const check = new Check(schema, finds);
   const findings = check.value(schema, value, [], 0);
@@ -39,7 +41,7 @@ const annotations: ReadonlySet<string> = new Set([
   ...['contentEncoding', 'contentMediaType', 'contentSchema'],
 ]);
 
-type Path = readonly string[];
+type ValuePath = readonly string[];
 
 class Check {
   readonly unchecked = new Set<string>();
@@ -52,62 +54,62 @@ class Check {
     this.#finds = finds;
   }
 
-  value(schema: unknown, value: unknown, path: Path, depth: number): Finding[] {
-    // A long text costs each keyword that looks at it.
+  value(schema: unknown, value: unknown, path: ValuePath, depth: number): Finding[] {
+    // A long text's cost is proportional to its length.
     this.#steps += 1 + (typeof value === 'string' ? value.length >> 10 : 0);
     const isTooMuch = this.#steps > MAX_STEPS || depth > MAX_DEPTH;
-    if (isTooMuch && this.#finds === undefined) return this.#leave('what is nested');
-    if (schema === false) return [{ path, text: 'must be left out' }];
-    if (!isObject(schema)) return schema === true ? [] : this.#leave('a schema that is none');
-    if (typeof schema.$id === 'string' && schema !== this.#root) return this.#leave('$id');
+    if (isTooMuch && this.#finds === undefined) return this.#markUnchecked('deep nesting');
+    if (schema === false) return [{ path, text: 'must be omitted' }];
+    if (!isObject(schema)) return schema === true ? [] : this.#markUnchecked('invalid schema');
+    if (typeof schema.$id === 'string' && schema !== this.#root) return this.#markUnchecked('$id');
     const found: Finding[] = [];
     for (const [keyword, wanted] of Object.entries(schema)) {
       const rule = rules.get(keyword);
       if (rule !== undefined) {
-        const more = rule({ check: this, schema, wanted, value, path, depth });
-        if (more === undefined) this.unchecked.add(keyword);
-        else found.push(...more);
+        const findings = rule({ check: this, schema, wanted, value, path, depth });
+        if (findings === undefined) this.unchecked.add(keyword);
+        else found.push(...findings);
       } else if (!annotations.has(keyword) && keyword !== '$id' && !keyword.startsWith('x-'))
         this.unchecked.add(keyword);
     }
     return found;
   }
 
-  reference(ref: unknown, value: unknown, path: Path, depth: number): Finding[] | undefined {
-    const schema = referenced(this.#root, ref);
+  reference(ref: unknown, value: unknown, path: ValuePath, depth: number): Finding[] | undefined {
+    const schema = resolveReference(this.#root, ref);
     return schema === undefined ? undefined : this.value(schema, value, path, depth + 1);
   }
 
-  /** Undefined without a way to search for patterns. */
+  /** Returns undefined if no pattern engine is available. */
   isFound(pattern: string, text: string): boolean | undefined {
     return this.#finds?.(pattern, text);
   }
 
-  /** True if a value without findings is certain to fit the schema. */
+  /** True if a value without findings is certainly valid. */
   get isComplete(): boolean {
     return this.#finds !== undefined;
   }
 
-  #leave(what: string): Finding[] {
+  #markUnchecked(what: string): Finding[] {
     this.unchecked.add(what);
     return [];
   }
 }
 
-interface Case {
+interface RuleInput {
   readonly check: Check;
   readonly schema: JsonSchema;
   /** Value of the keyword. */
   readonly wanted: unknown;
   readonly value: unknown;
-  readonly path: Path;
+  readonly path: ValuePath;
   readonly depth: number;
 }
 
-/** Returns the errors by one keyword; undefined if it cannot check the keyword. */
-type Rule = (each: Case) => Finding[] | undefined;
+/** Returns the errors for a keyword; undefined if it cannot be checked. */
+type Rule = (each: RuleInput) => Finding[] | undefined;
 
-const names: Readonly<Record<string, string>> = {
+const typeDescriptions: Readonly<Record<string, string>> = {
   string: 'a text',
   number: 'a number',
   integer: 'a whole number',
@@ -124,11 +126,11 @@ function isOfType(value: unknown, type: unknown): boolean {
   return type === 'integer' ? Number.isInteger(value) : typeOf(value) === type;
 }
 
-/** A bound for the size of values of one type. */
-function bound(
+/** Creates a rule that bounds a value of a type, or its size. */
+function boundRule(
   type: string,
   sizeOf: (value: never) => number,
-  isWithin: (size: number, bound: number) => boolean,
+  isWithin: (value: number, bound: number) => boolean,
   text: (bound: number) => string,
 ): Rule {
   return ({ wanted, value, path }) => {
@@ -142,12 +144,12 @@ const itself = (value: number) => value;
 const characters = (value: string) => [...value].length;
 const items = (value: readonly unknown[]) => value.length;
 const members = (value: object) => Object.keys(value).length;
-const least = (size: number, bound: number) => size >= bound;
-const most = (size: number, bound: number) => size <= bound;
-const more = (size: number, bound: number) => size > bound;
-const less = (size: number, bound: number) => size < bound;
+const isAtLeast = (value: number, bound: number) => value >= bound;
+const isAtMost = (value: number, bound: number) => value <= bound;
+const isGreater = (value: number, bound: number) => value > bound;
+const isLess = (value: number, bound: number) => value < bound;
 
-/** 0.3 is a multiple of 0.1, in spite of binary fractions. */
+/** Tolerates rounding errors: 0.3 is a multiple of 0.1. */
 function isMultiple(value: number, of: number): boolean {
   const times = value / of;
   return Math.abs(times - Math.round(times)) <= 1e-9 * Math.max(1, Math.abs(times));
@@ -157,9 +159,10 @@ const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>(
   Object.entries({
     type: ({ wanted, value, path }) => {
       const types = Array.isArray(wanted) ? wanted : [wanted];
-      if (!types.every((type) => typeof type === 'string' && Object.hasOwn(names, type))) return undefined;
+      if (!types.every((type) => typeof type === 'string' && Object.hasOwn(typeDescriptions, type)))
+        return undefined;
       if (types.some((type) => isOfType(value, type))) return [];
-      return [{ path, text: `must be ${types.map((type) => names[type]).join(' or ')}` }];
+      return [{ path, text: `must be ${types.map((type) => typeDescriptions[type]).join(' or ')}` }];
     },
     enum: ({ wanted, value, path }) => {
       if (!Array.isArray(wanted)) return undefined;
@@ -169,17 +172,17 @@ const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>(
     },
     const: ({ wanted, value, path }) =>
       isSame(wanted, value) ? [] : [{ path, text: `must be ${JSON.stringify(wanted).slice(0, 100)}` }],
-    minimum: bound('number', itself, least, (n) => `must be at least ${n}`),
-    maximum: bound('number', itself, most, (n) => `must be at most ${n}`),
-    exclusiveMinimum: bound('number', itself, more, (n) => `must be more than ${n}`),
-    exclusiveMaximum: bound('number', itself, less, (n) => `must be less than ${n}`),
-    multipleOf: bound('number', itself, isMultiple, (n) => `must be a multiple of ${n}`),
-    minLength: bound('string', characters, least, (n) => `must have at least ${n} characters`),
-    maxLength: bound('string', characters, most, (n) => `must have at most ${n} characters`),
-    minItems: bound('array', items, least, (n) => `must have at least ${n} items`),
-    maxItems: bound('array', items, most, (n) => `must have at most ${n} items`),
-    minProperties: bound('object', members, least, (n) => `must have at least ${n} members`),
-    maxProperties: bound('object', members, most, (n) => `must have at most ${n} members`),
+    minimum: boundRule('number', itself, isAtLeast, (n) => `must be at least ${n}`),
+    maximum: boundRule('number', itself, isAtMost, (n) => `must be at most ${n}`),
+    exclusiveMinimum: boundRule('number', itself, isGreater, (n) => `must be more than ${n}`),
+    exclusiveMaximum: boundRule('number', itself, isLess, (n) => `must be less than ${n}`),
+    multipleOf: boundRule('number', itself, isMultiple, (n) => `must be a multiple of ${n}`),
+    minLength: boundRule('string', characters, isAtLeast, (n) => `must have at least ${n} characters`),
+    maxLength: boundRule('string', characters, isAtMost, (n) => `must have at most ${n} characters`),
+    minItems: boundRule('array', items, isAtLeast, (n) => `must have at least ${n} items`),
+    maxItems: boundRule('array', items, isAtMost, (n) => `must have at most ${n} items`),
+    minProperties: boundRule('object', members, isAtLeast, (n) => `must have at least ${n} members`),
+    maxProperties: boundRule('object', members, isAtMost, (n) => `must have at most ${n} members`),
     pattern: ({ check, wanted, value, path }) => {
       if (typeof value !== 'string') return [];
       const isFound = typeof wanted === 'string' ? check.isFound(wanted, value) : undefined;
@@ -200,7 +203,7 @@ const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>(
     },
     items: ({ check, schema, wanted, value, path, depth }) => {
       if (!Array.isArray(value)) return [];
-      // A list of schemas is of drafts before 2020.
+      // A list of schemas is from drafts before 2020.
       if (Array.isArray(wanted)) return undefined;
       const first = Array.isArray(schema.prefixItems) ? schema.prefixItems.length : 0;
       return value
@@ -211,7 +214,9 @@ const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>(
       if (!isObject(wanted)) return undefined;
       if (!isObject(value)) return [];
       return Object.entries(wanted).flatMap(([name, schema]) =>
-        Object.hasOwn(value, name) ? check.value(schema, own(value, name), [...path, name], depth + 1) : [],
+        Object.hasOwn(value, name)
+          ? check.value(schema, ownMember(value, name), [...path, name], depth + 1)
+          : [],
       );
     },
     required: ({ wanted, value, path }) => {
@@ -236,27 +241,27 @@ const rules: ReadonlyMap<string, Rule> = new Map<string, Rule>(
       Array.isArray(wanted)
         ? wanted.flatMap((schema) => check.value(schema, value, path, depth + 1))
         : undefined,
-    anyOf: (each) => (Array.isArray(each.wanted) ? ofAny(each, each.wanted) : undefined),
+    anyOf: (each) => (Array.isArray(each.wanted) ? checkAlternatives(each, each.wanted) : undefined),
     oneOf: (each) => {
       const { check, wanted, value, path, depth } = each;
       if (!Array.isArray(wanted)) return undefined;
       const fitting = wanted.filter((schema) => check.value(schema, value, path, depth + 1).length === 0);
-      if (fitting.length < 2) return ofAny(each, wanted);
-      return check.isComplete ? [{ path, text: 'has more than one of the forms of oneOf' }] : undefined;
+      if (fitting.length < 2) return checkAlternatives(each, wanted);
+      return check.isComplete ? [{ path, text: 'matches more than one alternative of oneOf' }] : undefined;
     },
     not: ({ check, wanted, value, path, depth }) => {
       if (check.value(wanted, value, path, depth + 1).length > 0) return [];
-      return check.isComplete ? [{ path, text: 'has a form that the schema excludes' }] : undefined;
+      return check.isComplete ? [{ path, text: 'matches a schema excluded by not' }] : undefined;
     },
   } satisfies Record<string, Rule>),
 );
 
-function ofAny({ check, value, path, depth }: Case, schemas: readonly unknown[]): Finding[] {
+function checkAlternatives({ check, value, path, depth }: RuleInput, schemas: readonly unknown[]): Finding[] {
   const all = schemas.map((schema) => check.value(schema, value, path, depth + 1));
   if (all.some((found) => found.length === 0)) return [];
-  // The errors of the only schema for such a value tell more than that no schema fits.
+  // If only one alternative accepts this kind of value, its errors are more specific.
   const like = all.filter((found) => !found.some((each) => each.path.length === path.length));
   return like.length === 1 && like[0] !== undefined
     ? like[0]
-    : [{ path, text: 'has none of the forms that the schema allows' }];
+    : [{ path, text: 'matches no alternative of the schema' }];
 }

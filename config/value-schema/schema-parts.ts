@@ -1,39 +1,42 @@
-// Parts of a JSON Schema by references and combinations, for schemas of unknown origin: tools, forms and answers. Nothing is fetched
-// or run. The inspector's page imports it too, so it needs nothing of Node.
+// Resolves references and combinations in a JSON Schema of unknown origin: tools, forms and answers. Does not
+// fetch or execute anything. The inspector page imports it too, so it uses no Node modules.
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** References may form a circle. */
+/** References may be circular. */
 const MAX_HOPS = 20;
 
 export function isObject(value: unknown): value is JsonSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns the value of an own member: `constructor` is a name like any other. */
-export function own(members: JsonSchema, name: string): unknown {
+/** Returns an own member: names such as `constructor` are safe. */
+export function ownMember(members: JsonSchema, name: string): unknown {
   return Object.hasOwn(members, name) ? members[name] : undefined;
 }
 
-/** Returns the target of a `$ref` within `root`; undefined for any other. */
-export function referenced(root: unknown, ref: unknown): unknown {
+/** Resolves a `$ref` within `root`; returns undefined if it refers elsewhere. */
+export function resolveReference(root: unknown, ref: unknown): unknown {
   if (typeof ref !== 'string' || !/^#(\/|$)/.test(ref)) return undefined;
   let found: unknown = root;
   for (const part of ref.split('/').slice(1)) {
     const name = decoded(part).replaceAll('~1', '/').replaceAll('~0', '~');
     if (Array.isArray(found)) found = found[Number(name)];
-    else found = isObject(found) ? own(found, name) : undefined;
+    else found = isObject(found) ? ownMember(found, name) : undefined;
   }
   return found;
 }
 
-/** Replaces `$ref`, and an `allOf` of one schema; members beside them have priority. Undefined for a reference to nothing. */
-export function resolved(root: unknown, schema: unknown): JsonSchema | undefined {
+/**
+ * Resolves `$ref`, and `allOf` with only one schema; other members take precedence. Returns undefined if a
+ * reference is invalid.
+ */
+export function resolveSchema(root: unknown, schema: unknown): JsonSchema | undefined {
   let current = schema;
   for (let hop = 0; hop < MAX_HOPS; hop += 1) {
     if (!isObject(current)) return undefined;
     const { $ref, allOf, ...beside } = current;
-    if ($ref !== undefined) current = merged(referenced(root, $ref), beside);
+    if ($ref !== undefined) current = merged(resolveReference(root, $ref), beside);
     else if (Array.isArray(allOf) && allOf.length === 1) current = merged(allOf[0], beside);
     else return current;
   }
@@ -42,13 +45,13 @@ export function resolved(root: unknown, schema: unknown): JsonSchema | undefined
 
 export interface PlainSchema {
   readonly schema: JsonSchema;
-  /** True if the schema accepts `null` as well. */
+  /** True if the schema also accepts `null`. */
   readonly isNullable: boolean;
 }
 
-/** Resolves a schema, and takes `null` out of it as generators write it: a union of two, or a list of types. */
-export function plainSchema(root: unknown, given: unknown): PlainSchema | undefined {
-  let schema = resolved(root, given);
+/** Resolves a schema and separates `null`, which generators write as a union of two or a list of types. */
+export function plainSchema(root: unknown, input: unknown): PlainSchema | undefined {
+  let schema = resolveSchema(root, input);
   let isNullable = false;
   for (let hop = 0; hop < MAX_HOPS && schema !== undefined; hop += 1) {
     const { anyOf, oneOf, ...beside } = schema;
@@ -58,12 +61,12 @@ export function plainSchema(root: unknown, given: unknown): PlainSchema | undefi
     const [inner, ...more] = choices.filter((each) => !isNullSchema(each));
     if (inner === undefined || more.length > 0) return { schema, isNullable };
     isNullable = true;
-    schema = resolved(root, merged(inner, beside));
+    schema = resolveSchema(root, merged(inner, beside));
   }
   return undefined;
 }
 
-/** Returns JSON text that is equal for equal values. Members are sorted; undefined ones are left out. */
+/** Returns canonical JSON: equal text for equal values. Members are sorted, undefined members omitted. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (!isObject(value)) return JSON.stringify(value) ?? '';
@@ -73,7 +76,7 @@ export function canonical(value: unknown): string {
   return `{${names.map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`).join(',')}}`;
 }
 
-/** Returns true if two values are the same JSON. */
+/** Returns true if both values are the same JSON. */
 export const isSame = (one: unknown, other: unknown): boolean =>
   typeof one === typeof other && canonical(one) === canonical(other);
 
@@ -82,7 +85,9 @@ function merged(inner: unknown, beside: JsonSchema): JsonSchema | undefined {
 }
 
 function isNullSchema(schema: unknown): boolean {
-  return isObject(schema) && (schema.type === 'null' || (own(schema, 'const') === null && 'const' in schema));
+  return (
+    isObject(schema) && (schema.type === 'null' || (ownMember(schema, 'const') === null && 'const' in schema))
+  );
 }
 
 function withoutNull(schema: JsonSchema, wasNullable: boolean): PlainSchema {

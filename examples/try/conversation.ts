@@ -1,5 +1,5 @@
-// The person at the terminal and the chat: what they type happens there, and what people there see is drawn here, as soon as it
-// changes. Typed input that comes from a file or a pipe waits for the answer before the next line.
+// Terminal client of a local chat: sends typed input to the chat, and prints new and changed messages. Piped
+// input waits for the answer before the next line.
 
 import { createInterface, type Interface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -7,10 +7,10 @@ import { columnsOf, type Paint, paintFor } from '../../src/terminal/paint.ts';
 import type { LocalChat } from '../../test/fixtures/chats/local-chat.ts';
 import { drawn } from './drawing.ts';
 import type { Gateway } from './gateway.ts';
-import { type Typed, typed } from './typed.ts';
+import { type ParsedLine, parseLine } from './typed.ts';
 
-const LOOK_MS = 60;
-/** For an answer to what comes by a pipe. */
+const POLL_MS = 60;
+/** Maximum wait for an answer to piped input. */
 const ANSWER_MS = 15_000;
 const FIRST_PLACE = 'Ada';
 
@@ -21,7 +21,7 @@ export class Conversation {
   readonly #paint: Paint = paintFor(process.stdout, process.env);
   readonly #isTyped = process.stdin.isTTY === true;
   readonly #input: Interface;
-  /** What was drawn of each message, by place and id. */
+  /** Last printed state of each message, by place and id. */
   readonly #drawn = new Map<string, string>();
   readonly #places = new Set([FIRST_PLACE]);
   #place = FIRST_PLACE;
@@ -38,13 +38,13 @@ export class Conversation {
     });
   }
 
-  /** Until the person has had enough, the input ends, or it is told to; gives the exit code. */
+  /** Runs until the user quits, the input ends, or the signal is aborted. Returns the exit code. */
   async run(): Promise<number> {
     const ended = new AbortController();
     const end = () => ended.abort();
     this.#signal.addEventListener('abort', end);
     if (this.#signal.aborted) end();
-    // In a terminal readline takes the key.
+    // In a terminal, readline handles Ctrl-C.
     this.#input.on('SIGINT', end);
     this.#welcome();
     const watching = this.#watch(ended.signal);
@@ -65,10 +65,10 @@ export class Conversation {
       [`/${name}`, ...parameters.map((each) => each.name.toUpperCase())].join(' '),
     );
     this.#write(
-      this.#paint('strong', `${this.#chat.trigger('desk').type}, on this machine alone`),
+      this.#paint('strong', `${this.#chat.trigger('desk').type}, on this machine only`),
       `The trigger is ${this.#chat.example}, its agent examples/agents/desk.yaml.`,
       `See the actors at work: ${url}/inspector`,
-      `Say hello, or ${command.join(', ')}. /help has the rest.`,
+      `Say hello, or ${command.join(', ')}. /help lists the rest.`,
       '',
     );
     this.#prompt();
@@ -84,27 +84,27 @@ export class Conversation {
       const next = await Promise.race([lines.next(), aborted]);
       if (next === undefined || next.done) return;
       if (!this.#isTyped) this.#write(`${this.#name()}> ${next.value}`);
-      const what = typed(next.value, {
+      const what = parseLine(next.value, {
         commands: this.#gateway.commands,
         choices: this.#choices(),
         hasGroups: this.#chat.hasGroups,
       });
       if (what.do === 'quit') return;
-      await this.#happens(what, signal);
+      await this.#handle(what, signal);
       this.#prompt();
     }
   }
 
-  async #happens(what: Typed, signal: AbortSignal): Promise<void> {
-    if (what.do === 'who') return this.#who();
+  async #handle(what: ParsedLine, signal: AbortSignal): Promise<void> {
+    if (what.do === 'who') return this.#showPlace();
     if (what.do === 'help') return this.#help();
     if (what.do === 'complain') return this.#write(this.#paint('faint', what.why));
     if (what.do === 'place') {
       this.#place = what.name;
       this.#places.add(what.name);
-      return this.#who();
+      return this.#showPlace();
     }
-    const before = this.#isTyped ? 0 : await this.#gateway.taken();
+    const before = this.#isTyped ? 0 : await this.#gateway.countAccepted();
     try {
       if (what.do === 'say') await this.#chat.say(this.#place, what.text);
       if (what.do === 'press') await this.#chat.press(this.#place, what.title);
@@ -112,47 +112,47 @@ export class Conversation {
     } catch (error) {
       return this.#write(this.#paint('bad', error instanceof Error ? error.message : String(error)));
     }
-    if (!this.#isTyped && what.do !== 'nothing') await this.#answered(before, signal);
+    if (!this.#isTyped && what.do !== 'nothing') await this.#waitForAnswer(before, signal);
   }
 
-  /** Until what was just said is taken and nothing is left to do. */
-  async #answered(before: number, signal: AbortSignal): Promise<void> {
+  /** Waits until the last input is accepted and no event is pending. */
+  async #waitForAnswer(before: number, signal: AbortSignal): Promise<void> {
     const deadline = performance.now() + ANSWER_MS;
     while (!signal.aborted && performance.now() < deadline) {
-      if ((await this.#gateway.taken()) > before && (await this.#gateway.isAtRest())) break;
-      await pause(LOOK_MS);
+      if ((await this.#gateway.countAccepted()) > before && (await this.#gateway.isIdle())) break;
+      await pause(POLL_MS);
     }
-    this.#look();
+    this.#draw();
   }
 
   async #watch(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      this.#look();
-      await pause(LOOK_MS, undefined, { signal }).catch(() => {});
+      this.#draw();
+      await pause(POLL_MS, undefined, { signal }).catch(() => {});
     }
   }
 
-  /** Draws what is new, or has changed. */
-  #look(): void {
+  /** Prints new and changed messages. */
+  #draw(): void {
     for (const place of this.#places) {
       for (const message of this.#chat.seen(place)) {
         const name = JSON.stringify([place, message.id]);
         const now = JSON.stringify(message);
         if (this.#drawn.get(name) === now) continue;
         this.#drawn.set(name, now);
-        const elsewhere = place === this.#place ? undefined : place;
+        const otherPlace = place === this.#place ? undefined : place;
         const columns = columnsOf(process.stdout);
-        this.#write(...drawn(message, { paint: this.#paint, columns, place: elsewhere }));
+        this.#write(...drawn(message, { paint: this.#paint, columns, place: otherPlace }));
       }
     }
   }
 
-  /** Of the newest message that has any. */
+  /** Buttons of the newest message that has any. */
   #choices(): readonly string[] {
     return this.#chat.seen(this.#place).findLast(({ choices }) => choices.length > 0)?.choices ?? [];
   }
 
-  #who(): void {
+  #showPlace(): void {
     const others = [...this.#places].filter((place) => place !== this.#place);
     this.#write(
       `You are ${this.#name()}, ${this.#place.startsWith('#') ? `in ${this.#place}` : 'alone with the bot'}.`,
@@ -169,15 +169,15 @@ export class Conversation {
     const rows = [
       ...commands,
       ['#2, or its title', 'press a button'],
-      ['/who', 'who you are, and where'],
+      ['/who', 'show your name and place'],
       [
         '/place NAME',
         this.#chat.hasGroups === false
-          ? 'be somebody else'
-          : 'be somebody else, or somewhere: /place #team is a group',
+          ? 'switch to another person'
+          : 'switch to another person or group: /place #team is a group',
       ],
       ['/quit', 'or Ctrl-C'],
-      ['anything else', 'is said'],
+      ['anything else', 'send as a message'],
     ];
     const width = Math.max(...rows.map(([typing = '']) => typing.length));
     this.#write(...rows.map(([typing = '', meaning]) => `  ${typing.padEnd(width)}  ${meaning}`));
@@ -202,7 +202,7 @@ export class Conversation {
     this.#input.prompt(true);
   }
 
-  /** Above the line that is being typed, in a terminal. */
+  /** Prints above the input line. */
   #write(...lines: readonly string[]): void {
     const text = `${lines.join('\n')}\n`;
     if (!this.#isTyped) return void process.stdout.write(text);

@@ -1,4 +1,4 @@
-// What people see, drawn for a terminal: plain words as a line of a play, cards in a frame with their buttons below.
+// Renders chat messages for a terminal: plain messages as a line, cards in a frame with their buttons below.
 
 import { type Paint, plain } from '../../src/terminal/paint.ts';
 import { printable, printableLines } from '../../src/terminal/terminal-text.ts';
@@ -6,13 +6,13 @@ import type { Seen } from '../../test/fixtures/chats/local-chat.ts';
 
 export interface Drawing {
   readonly paint?: Paint;
-  /** Characters in a line of the terminal. */
+  /** Width of the terminal, in characters. */
   readonly columns?: number;
-  /** Where it is not the place that the person is in. */
+  /** Place of the message, if not the current one. */
   readonly place?: string | undefined;
 }
 
-/** The lines of a message. */
+/** Returns the lines of a message. */
 export function drawn(message: Seen, { paint = plain, columns = 80, place }: Drawing = {}): string[] {
   const { who, mark, title, text, fields, choices, isEdited } = message;
   const head = [
@@ -23,7 +23,7 @@ export function drawn(message: Seen, { paint = plain, columns = 80, place }: Dra
   const width = Math.max(20, columns - 4);
   const body = [
     ...(title === undefined ? [] : [paint('strong', printable(title))]),
-    ...words([mark, text].filter((part) => part !== undefined).join(' '), width, paint),
+    ...renderText([mark, text].filter((part) => part !== undefined).join(' '), width, paint),
     ...table(fields, paint),
     ...(choices.length === 0 ? [] : [buttons(choices, paint)]),
   ];
@@ -38,8 +38,8 @@ export function drawn(message: Seen, { paint = plain, columns = 80, place }: Dra
   ];
 }
 
-/** Wrapped at blanks, but for code, which is shown as it is. */
-function words(text: string, width: number, paint: Paint): string[] {
+/** Wraps lines at blanks, except code. */
+function renderText(text: string, width: number, paint: Paint): string[] {
   let isCode = false;
   return printableLines(text)
     .split('\n')
@@ -69,7 +69,7 @@ function table(fields: Seen['fields'], paint: Paint): string[] {
   );
 }
 
-/** With the number that presses it. */
+/** Shows buttons with their numbers. */
 function buttons(choices: readonly string[], paint: Paint): string {
   return choices
     .map((choice, index) => `[${paint('faint', `#${index + 1}`)} ${paint('strong', printable(choice))}]`)

@@ -1,5 +1,6 @@
-// The folders of the chats in the terminal, and what is left of one whose program was killed: the folder, and perhaps its gateway.
-// Each folder says whose it is, by pids and start times; what is not known to be left is left alone.
+// Temporary folders of terminal chats, and cleanup after killed programs: the folder, and possibly its
+// gateway. Each folder contains the pids and start times of its owners; folders without a dead owner are not
+// touched.
 
 import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +10,7 @@ import { identityOf, isAlive, type ProcessIdentity } from '../../actors/state/pr
 
 const PREFIX = 'actor-gateway-try-';
 const OWNERS = 'owners.json';
-/** Longer than a gateway takes to end by itself. */
+/** Exceeds the shutdown time of a gateway. */
 const END_MS = 10_000;
 
 interface Owners {
@@ -31,7 +32,7 @@ function noteOwners(folder: string, owners: Owners): void {
   writeFileSync(join(folder, OWNERS), JSON.stringify(owners));
 }
 
-/** Ends the gateways of programs that were killed, and removes their folders. */
+/** Stops gateways of killed programs, and removes their folders. */
 export async function removeLeft(): Promise<void> {
   const folders = readdirSync(tmpdir()).filter((name) => name.startsWith(PREFIX));
   await Promise.all(folders.map((name) => removeIfLeft(join(tmpdir(), name))));
@@ -44,7 +45,7 @@ async function removeIfLeft(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }
 
-/** A pid alone may have become somebody else's. */
+/** The start time is compared too, since the pid may have been reused. */
 async function isEnded(left: ProcessIdentity): Promise<boolean> {
   const deadline = performance.now() + END_MS;
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
@@ -60,11 +61,11 @@ function end({ pid }: ProcessIdentity, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // It has ended meanwhile.
+    // Already ended.
   }
 }
 
-/** Undefined for a folder of another user, and one that does not say whose it is. */
+/** Returns undefined for a folder of another user, or without valid owners. */
 function ownersOf(folder: string): Owners | undefined {
   try {
     const { uid } = lstatSync(folder);

@@ -1,4 +1,4 @@
-// The built gateway in a folder of its own, with the example trigger of one chat and the agents of the examples.
+// Runs the built gateway in a temporary folder, with the example trigger of a chat and the example agents.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,12 +10,12 @@ import { builtInCommand } from '../../actors/events/built-in-commands.ts';
 import type { LocalChat } from '../../test/fixtures/chats/local-chat.ts';
 import { newFolder, noteGateway } from './folders.ts';
 
-/** Longer than the gateway takes to end by itself. */
+/** Exceeds the shutdown time of the gateway. */
 const END_MS = 10_000;
 const LAST_LINES = 20;
 
-/** What the trigger says of a command. */
-export interface Binding {
+/** Command in the trigger's file. */
+export interface CommandBinding {
   readonly agent?: string;
   readonly description?: string;
   readonly parameters?: readonly { readonly name: string; readonly required?: boolean }[];
@@ -23,17 +23,17 @@ export interface Binding {
 
 export interface Gateway {
   readonly url: string;
-  /** Those that the agent of all examples answers, by their names, without slashes. */
-  readonly commands: ReadonlyMap<string, Binding>;
-  /** Those that the chat's menu has besides. */
-  readonly builtIn: ReadonlyMap<string, Binding>;
-  /** Rejects with what it said last when it ends without being told. */
+  /** Commands for the example agent, by name without slash. */
+  readonly commands: ReadonlyMap<string, CommandBinding>;
+  /** Built-in commands in the chat's menu. */
+  readonly builtIn: ReadonlyMap<string, CommandBinding>;
+  /** Rejects with the last output if the gateway ends unexpectedly. */
   readonly failed: Promise<never>;
-  /** Until no event is waited for any more. */
-  isAtRest(): Promise<boolean>;
-  /** How many events it has taken. */
-  taken(): Promise<number>;
-  /** Ends it and removes its folder. */
+  /** Returns true if no event is pending. */
+  isIdle(): Promise<boolean>;
+  /** Returns the number of accepted events. */
+  countAccepted(): Promise<number>;
+  /** Stops the gateway and removes its folder. */
   end(): Promise<void>;
 }
 
@@ -54,7 +54,7 @@ export async function startGateway(chat: LocalChat, root: string, signal: AbortS
     }),
   );
   const main = join(resolve(root, process.env.ACTOR_GATEWAY_DIST ?? 'dist'), 'main.js');
-  // In a group of its own: a Ctrl-C is for us, who then end it.
+  // A separate process group: Ctrl-C reaches only this program, which then stops the gateway.
   const child = spawn(process.execPath, [main, '--config', join(folder, 'gateway.yaml')], {
     cwd: folder,
     env: { ...process.env, ...chat.variables, NO_COLOR: '1' },
@@ -78,8 +78,8 @@ export async function startGateway(chat: LocalChat, root: string, signal: AbortS
       commands: commandsIn(example),
       builtIn: await builtInOf(url),
       failed,
-      isAtRest: async () => (await deliveries('state=queued,running,retrying')).length === 0,
-      taken: async () =>
+      isIdle: async () => (await deliveries('state=queued,running,retrying')).length === 0,
+      countAccepted: async () =>
         (await deliveries(`source=${basename(chat.trigger('desk').type).toLowerCase()}`)).length,
       end,
     };
@@ -96,7 +96,7 @@ function ready(child: ChildProcess, signal: AbortSignal): Promise<{ port: number
     const failed = new Promise<never>((_, fail) => {
       child.once('error', fail);
       child.once('close', (code, by) =>
-        fail(new Error(`the gateway has ended with ${by ?? code}:\n${last.join('\n')}`)),
+        fail(new Error(`the gateway ended with ${by ?? code}:\n${last.join('\n')}`)),
       );
     });
     failed.catch(reject);
@@ -122,8 +122,8 @@ async function ended(child: ChildProcess): Promise<void> {
   clearTimeout(timer);
 }
 
-/** The gateway has one trigger. */
-async function builtInOf(url: string): Promise<ReadonlyMap<string, Binding>> {
+/** The gateway has a single trigger. */
+async function builtInOf(url: string): Promise<ReadonlyMap<string, CommandBinding>> {
   const read = async <T>(path: string) => (await (await fetch(`${url}/${path}`)).json()) as T;
   const { triggers } = await read<{ readonly triggers: readonly { readonly name: string }[] }>('triggers');
   const { menu } = await read<{ readonly menu?: readonly { readonly command: string }[] | null }>(
@@ -133,9 +133,9 @@ async function builtInOf(url: string): Promise<ReadonlyMap<string, Binding>> {
   return new Map(all.map(({ name, description, options }) => [name, { description, parameters: options }]));
 }
 
-function commandsIn(example: string): ReadonlyMap<string, Binding> {
+function commandsIn(example: string): ReadonlyMap<string, CommandBinding> {
   const { spec } = parse(readFileSync(example, 'utf8')) as {
-    readonly spec: { readonly commands?: Readonly<Record<string, Binding>> };
+    readonly spec: { readonly commands?: Readonly<Record<string, CommandBinding>> };
   };
   const all = Object.entries(spec.commands ?? {});
   const answered = all.filter(([name, { agent }]) => agent === 'desk' && /^\/?[\w-]+$/.test(name));

@@ -1,10 +1,9 @@
-// A chat in this terminal: a local platform, a gateway with the example trigger of that chat, and an agent that answers by rules. Or a
-// stand-in for a model.
-// However it ends (`/quit`, the end of the input, Ctrl-C, a closed terminal or pipe, a gateway that fails), nothing of it is left
-// behind; what a kill -9 leaves the next one removes.
+// A chat in this terminal: a local platform, a gateway with the example trigger, and an agent with scripted
+// answers. Or a stand-in for a model. Cleans up on every exit (`/quit`, end of input, Ctrl-C, closed terminal
+// or pipe, failed gateway); after kill -9, the next start does.
 
 import { parseArgs } from 'node:util';
-import { typeMeant } from '../../config/resources/aliases.ts';
+import { resolveType } from '../../config/resources/aliases.ts';
 import { platformOf } from '../../config/resources/triggers/trigger-types.ts';
 import { localChats } from '../../test/fixtures/chats/local-chats.ts';
 import { Conversation } from './conversation.ts';
@@ -13,27 +12,27 @@ import { startGateway } from './gateway.ts';
 import { serveModel } from './model.ts';
 
 const names = Object.keys(localChats);
-/** The one that the examples of agents with a model ask at. */
+/** Default port in the examples of agents with a model. */
 const MODEL_PORT = '8791';
 
 const help = `Usage: npm run try -- NAME
 
 A chat in this terminal, without an account: a local platform, a gateway with the example trigger of that chat,
-and an agent that answers by rules.
+and an agent with scripted answers.
 
 NAME is one of
 ${names.map((name) => `  ${name}`).join('\n')}
 
-Spellings that a trigger's type may have are understood as well.
-What you type is said; /NAME … is a command, #2 or its title presses a button. /help lists the rest.
+Aliases of trigger types are supported as well.
+Typed text is sent as a message; /NAME … is a command, #2 or its title presses a button. /help lists the rest.
 
 Or: npm run try -- model [--port ${MODEL_PORT}]
 
-A stand-in for a model, that speaks the OpenAI protocol on this machine and follows rules, for the agents of
+A stand-in for a model with the OpenAI protocol on this machine, which follows rules; for the agents in
 examples/assistant-automation.yaml.
 `;
 
-/** Gives the exit code. `root` is the folder of the project. */
+/** Returns the exit code. `root` is the project folder. */
 export async function main(args: readonly string[], root: string): Promise<number> {
   const complain = (fault: string) => {
     process.stderr.write(`${fault}\n\n${help}`);
@@ -50,21 +49,21 @@ export async function main(args: readonly string[], root: string): Promise<numbe
     return 0;
   }
   const [name, ...more] = parsed.positionals;
-  if (name === undefined) return complain('which chat?');
+  if (name === undefined) return complain('the name of a chat is missing');
   if (name === 'model' && more.length === 0) {
     const port = parsed.values.port ?? MODEL_PORT;
     if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
-      return complain(`${JSON.stringify(port)} is no port`);
+      return complain(`${JSON.stringify(port)} is not a port`);
     return tryModel(Number(port));
   }
-  if (parsed.values.port !== undefined) return complain('only model has a port');
-  const type = typeMeant(name);
+  if (parsed.values.port !== undefined) return complain('--port is only valid for model');
+  const type = resolveType(name);
   const known = Object.hasOwn(localChats, name) || type === undefined ? name : platformOf(type);
   const make = Object.hasOwn(localChats, known) ? localChats[known] : undefined;
-  if (make === undefined) return complain(`there is no chat ${JSON.stringify(name)}`);
-  if (more.length > 0) return complain('one chat at a time');
+  if (make === undefined) return complain(`unknown chat ${JSON.stringify(name)}`);
+  if (more.length > 0) return complain('only one chat is possible');
 
-  const { signal, release } = untilTold();
+  const { signal, release } = exitSignal();
   await removeLeft();
   const chat = await make().start();
   try {
@@ -86,7 +85,7 @@ export async function main(args: readonly string[], root: string): Promise<numbe
 }
 
 async function tryModel(port: number): Promise<number> {
-  const { signal, release } = untilTold();
+  const { signal, release } = exitSignal();
   try {
     return await serveModel(port, signal);
   } catch (error) {
@@ -105,15 +104,16 @@ const parse = (args: readonly string[]) =>
   });
 
 /**
- * Aborted by a signal, when nobody reads what is drawn any more, and when the shell that npm started this through is gone: that dies
- * of a signal without passing it on.
+ * Aborts on a signal, on a closed output, and when the parent shell has ended: npm starts this through a
+ * shell, which
+ * ends on a signal without passing it on.
  */
-function untilTold(): { readonly signal: AbortSignal; release(): void } {
+function exitSignal(): { readonly signal: AbortSignal; release(): void } {
   const ending = new AbortController();
   const end = () => ending.abort();
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const each of signals) process.on(each, end);
-  // For good: what is written after that fails as well.
+  // Not removed later: further writes fail as well.
   process.stdout.on('error', end);
   const parent = process.ppid;
   const watch = setInterval(() => {

@@ -1,13 +1,11 @@
-// What the stand-in of a model answers: rules over the newest words, and over what tools have told it. Whoever reads its answers
-// shall never take it for a model.
-//
-// TRY1  it calls no tool that it was not offered.
+// Answers of the model stand-in: rules for the newest message and for tool results. The answers say
+// explicitly that it is not a model. It only calls offered tools.
 
 import type { ScriptedAnswer, ScriptedCall, Wire } from '../../test/fixtures/models/reply.ts';
 
-/** Of a question in the protocol of chat completions. */
-export interface Question {
-  readonly messages?: readonly Message[];
+/** Request of the chat completions protocol. */
+export interface CompletionRequest {
+  readonly messages?: readonly CompletionMessage[];
   readonly tools?: readonly { readonly function?: { readonly name?: string } }[];
 }
 
@@ -15,13 +13,13 @@ interface StandInAnswer extends ScriptedAnswer, Wire {
   readonly text?: readonly string[];
 }
 
-interface Message {
+interface CompletionMessage {
   readonly role?: string;
   readonly content?: unknown;
 }
 
 const SLOWLY_MS = 10_000;
-/** Between two words of an answer. */
+/** Pause between words of an answer. */
 const WORD_MS = 30;
 const SHOWN_CHARACTERS = 1000;
 
@@ -44,47 +42,47 @@ const RULES: readonly {
 ];
 
 const HELP =
-  'I am no model, but a program that follows three rules: name a file (what does hello.txt say?), ask for the folder ' +
+  'I am not a model, but a program that follows three rules: name a file (what does hello.txt say?), ask for the folder ' +
   '(which files are there?), or tell me to write "something" to notes.txt. With "slowly" I take ten seconds to answer.';
 
-export function standIn({ messages = [], tools = [] }: Question): StandInAnswer {
-  const asked = messages.findLastIndex(({ role }) => role === 'user');
-  const words = textOf(messages[asked]);
-  const isSlow = /\bslowly\b/i.test(words);
-  const told = messages.slice(asked + 1).filter(({ role }) => role === 'tool');
-  if (told.length > 0) {
-    const text = told.map((message) => textOf(message).trim()).join('\n');
-    const answer = said(`By my rules, what the tool told me:\n\n${text.slice(0, SHOWN_CHARACTERS)}`);
+export function standIn({ messages = [], tools = [] }: CompletionRequest): StandInAnswer {
+  const lastUserIndex = messages.findLastIndex(({ role }) => role === 'user');
+  const userText = textOf(messages[lastUserIndex]);
+  const isSlow = /\bslowly\b/i.test(userText);
+  const toolMessages = messages.slice(lastUserIndex + 1).filter(({ role }) => role === 'tool');
+  if (toolMessages.length > 0) {
+    const text = toolMessages.map((message) => textOf(message).trim()).join('\n');
+    const answer = textAnswer(`By my rules, the result of the tool:\n\n${text.slice(0, SHOWN_CHARACTERS)}`);
     return isSlow ? { ...answer, delayMs: SLOWLY_MS } : answer;
   }
   for (const { pattern, call } of RULES) {
-    const found = pattern.exec(words);
+    const found = pattern.exec(userText);
     if (found === null) continue;
     const { name, input } = call(found);
     const isOffered = tools.some((tool) => tool.function?.name === name);
     return isOffered
       ? { calls: [{ name, input }] }
-      : said(`By my rules I would call ${name}, which I have not.`);
+      : textAnswer(`By my rules I would call ${name}, which is not offered.`);
   }
-  return said(HELP);
+  return textAnswer(HELP);
 }
 
-/** For the person who watches: what is answered, in a line. */
-export function inALine({ calls = [], text }: StandInAnswer): string {
+/** Returns an answer as a line for the log. */
+export function describeAnswer({ calls = [], text }: StandInAnswer): string {
   if (calls.length > 0)
     return calls.map(({ name, input }) => `calls ${name} ${JSON.stringify(input)}`).join(', ');
   return `says ${JSON.stringify(text?.join(''))}`;
 }
 
-/** Word by word, as models do. */
-const said = (text: string) => ({ text: text.match(/\s*\S+/g) ?? [], pauseMs: WORD_MS });
+/** Splits the text into words, as models stream it. */
+const textAnswer = (text: string) => ({ text: text.match(/\s*\S+/g) ?? [], pauseMs: WORD_MS });
 
-function textOf(message: Message | undefined): string {
+function textOf(message: CompletionMessage | undefined): string {
   const content = message?.content;
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
   return content.map((part: { readonly text?: string }) => part.text ?? '').join('\n');
 }
 
-/** The newest words of people, or of a tool. */
-export const newestWords = ({ messages = [] }: Question): string => textOf(messages.at(-1)).trim();
+/** Returns the text of the newest message. */
+export const newestText = ({ messages = [] }: CompletionRequest): string => textOf(messages.at(-1)).trim();

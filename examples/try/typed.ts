@@ -1,9 +1,9 @@
-// What a typed line means: words, a command, a pressed button, or something for this program.
+// Parses a typed line: a message, a command, a pressed button, or a command of this program.
 
 import { builtInCommand } from '../../actors/events/built-in-commands.ts';
-import type { Binding } from './gateway.ts';
+import type { CommandBinding } from './gateway.ts';
 
-export type Typed =
+export type ParsedLine =
   | { readonly do: 'nothing' | 'who' | 'help' | 'quit' }
   | { readonly do: 'place'; readonly name: string }
   | { readonly do: 'press'; readonly title: string }
@@ -11,15 +11,15 @@ export type Typed =
   | { readonly do: 'say'; readonly text: string }
   | { readonly do: 'complain'; readonly why: string };
 
-export interface Circumstances {
-  readonly commands: ReadonlyMap<string, Binding>;
-  /** Those that can be pressed now. */
+export interface ParseContext {
+  readonly commands: ReadonlyMap<string, CommandBinding>;
+  /** Titles of the current buttons. */
   readonly choices: readonly string[];
   /** @default true */
   readonly hasGroups?: boolean | undefined;
 }
 
-export function typed(line: string, { commands, choices, hasGroups = true }: Circumstances): Typed {
+export function parseLine(line: string, { commands, choices, hasGroups = true }: ParseContext): ParsedLine {
   const text = line.trim();
   if (text === '') return { do: 'nothing' };
   const [, number] = /^#(\d+)$/.exec(text) ?? [];
@@ -44,7 +44,7 @@ export function typed(line: string, { commands, choices, hasGroups = true }: Cir
 
 const isSame = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
 
-/** By their names, as `env: prod version: 2`, or in the order of the binding, whose last one has all the rest. */
+/** Parses parameters by name, as `env: prod version: 2`, or by position; the last one takes the rest. */
 function parametersOf(
   rest: string,
   known: readonly { readonly name: string }[],
@@ -58,7 +58,7 @@ function parametersOf(
         rest.slice((named[index]?.index ?? 0) + whole.length, named[index + 1]?.index).trim(),
       ]),
     );
-    // Where commands are words they are told apart by their order.
+    // Platforms with text commands distinguish parameters by order.
     return Object.fromEntries([...values].sort(([a], [b]) => names.indexOf(a) - names.indexOf(b)));
   }
   const given: Record<string, string> = {};

@@ -1,15 +1,15 @@
-// Globs made ready to be matched, by RE2: see glob-expression.ts for what they may say.
+// Compiles globs for matching with RE2; glob-expression.ts describes the syntax.
 
 import { RE2JS } from 're2js';
 import { type GlobKind, globExpression } from './glob-expression.ts';
 
 export interface GlobOptions {
   readonly kind: GlobKind;
-  /** Upper and lower case are the same. */
+  /** Ignores upper and lower case. */
   readonly isCaseless?: boolean;
 }
 
-/** Whether a text, as a whole, is one that any of the globs stands for. */
+/** Returns a function that tests if a whole text matches any of the globs. */
 export function compileGlobs(
   patterns: readonly string[],
   { kind, isCaseless = false }: GlobOptions,

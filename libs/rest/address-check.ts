@@ -1,17 +1,18 @@
-// Checks addresses of destinations from outside, such as links in pages and urls in responses. Names are useless for a check, since
-// they can resolve to a different machine a second later.
+// Checks destination addresses from untrusted sources, such as links in pages and URLs in responses. Names
+// cannot be checked, since they can resolve to another machine a second later.
 //
-// 1. Public unicast addresses are allowed, and unknown ranges are not.
-// 2. A mapped or NAT64 address is checked as the IPv4 address in it. Obsolete forms are refused (6to4, Teredo, compatible).
+// 1. Only public unicast addresses are allowed.
+// 2. A mapped or NAT64 address is checked as the IPv4 address in it. Obsolete forms are refused (6to4,
+// Teredo, compatible).
 
 import { networkInterfaces } from 'node:os';
 import ipaddr from 'ipaddr.js';
 
-/** Services that cloud machines reach at a public address, with secrets for whoever asks. */
-const METADATA = new Set(['168.63.129.16']);
+/** Metadata services of cloud platforms at public addresses; they return secrets to any client. */
+const METADATA_ADDRESSES = new Set(['168.63.129.16']);
 const GLOBAL_UNICAST: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3];
 
-const WORDS: Readonly<Record<string, string>> = {
+const RANGE_NAMES: Readonly<Record<string, string>> = {
   loopback: 'a loopback address',
   private: 'a private address',
   linkLocal: 'a link-local address',
@@ -37,15 +38,15 @@ export function refusalOf(address: string): string | undefined {
 
 function rangeRefusal(address: ipaddr.IPv4 | ipaddr.IPv6): string | undefined {
   if (address instanceof ipaddr.IPv4) {
-    if (METADATA.has(address.toString())) return 'a metadata service';
+    if (METADATA_ADDRESSES.has(address.toString())) return 'a metadata service';
     const range = address.range();
-    return range === 'unicast' ? undefined : (WORDS[range] ?? 'a reserved address');
+    return range === 'unicast' ? undefined : (RANGE_NAMES[range] ?? 'a reserved address');
   }
   if (address.isIPv4MappedAddress()) return rangeRefusal(address.toIPv4Address());
   const range = address.range();
-  // NAT64 (RFC 6052): how a machine without IPv4 reaches any IPv4 address.
+  // NAT64 (RFC 6052): IPv4 addresses for machines without IPv4.
   if (range === 'rfc6052') return rangeRefusal(ipaddr.fromByteArray(address.toByteArray().slice(12)));
-  if (range !== 'unicast') return WORDS[range] ?? 'a reserved address';
+  if (range !== 'unicast') return RANGE_NAMES[range] ?? 'a reserved address';
   return address.match(GLOBAL_UNICAST) ? undefined : 'a reserved address';
 }
 

@@ -1,15 +1,19 @@
-// A `fetch` for urls from outside: it connects to checked addresses only.
-//
-// FET1  a request resolves the host name once, checks every address, and connects to a checked address, so DNS rebinding has no
-//       effect.
-// FET2  connections are not reused, and redirects are not followed.
+// `fetch` for untrusted URLs: connects to checked addresses only. The host name is resolved once, every
+// address is checked, and the connection uses a checked address, which prevents DNS rebinding. Connections
+// are never reused, and redirects never followed.
 
 import { type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { Readable } from 'node:stream';
-import { destinationOf, type Refusal, RefusedError, type Resolve, resolveBySystem } from './destination.ts';
+import {
+  type AddressCheck,
+  destinationOf,
+  RefusedError,
+  type Resolve,
+  resolveBySystem,
+} from './destination.ts';
+import { abortOverdueWork } from './process-suspension.ts';
 import { RequestFault } from './request-fault.ts';
-import { endWhatIsOver } from './standstill.ts';
 
 /** The part of `fetch` that `HttpApi` uses. */
 export type Fetch = (url: URL, request: FetchRequest) => Promise<Response>;
@@ -23,16 +27,14 @@ export interface FetchRequest {
 }
 
 /** Returns a `fetch` that rejects forbidden destinations with a RequestFault of kind `forbidden`. */
-export function checkedFetch(refusal: Refusal, resolve: Resolve = resolveBySystem): Fetch {
+export function checkedFetch(refusal: AddressCheck, resolve: Resolve = resolveBySystem): Fetch {
   return async (url, request) => {
-    const { hostname, protocol, port } = url;
-    const usedPort = port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
     try {
       const { lookup } = await unlessAborted(
-        destinationOf(hostname, usedPort, refusal, resolve),
+        destinationOf(url.hostname, portOf(url), refusal, resolve),
         request.signal,
       );
-      endWhatIsOver();
+      abortOverdueWork();
       request.signal.throwIfAborted();
       return await exchange(url, request, lookup);
     } catch (error) {
@@ -45,22 +47,30 @@ export function checkedFetch(refusal: Refusal, resolve: Resolve = resolveBySyste
   };
 }
 
-type Lookup = Awaited<ReturnType<typeof destinationOf>>['lookup'];
+function portOf({ protocol, port }: URL): number {
+  if (port !== '') return Number(port);
+  return protocol === 'https:' ? 443 : 80;
+}
+
+type CheckedLookup = Awaited<ReturnType<typeof destinationOf>>['lookup'];
 
 function exchange(
   url: URL,
   { method, headers, body, signal }: FetchRequest,
-  lookup: Lookup,
+  lookup: CheckedLookup,
 ): Promise<Response> {
   const start = url.protocol === 'https:' ? requestHttps : requestHttp;
   return new Promise((resolve, reject) => {
     const request = start(url, {
-      ...{ method, signal, lookup, agent: false },
+      method,
+      signal,
+      lookup,
+      agent: false,
       headers: { 'accept-encoding': 'identity', ...Object.fromEntries(headers) },
     });
-    // The request is written once the connection stands, which can be late.
+    // The connection may have taken long; check again before the request is written.
     request.on('socket', (socket) =>
-      socket.once('connect', endWhatIsOver).once('secureConnect', endWhatIsOver),
+      socket.once('connect', abortOverdueWork).once('secureConnect', abortOverdueWork),
     );
     request.on('response', (message) => resolve(responseOf(message)));
     request.on('error', reject);

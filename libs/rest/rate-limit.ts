@@ -1,31 +1,34 @@
-// What a platform says about its limits: how much is left, by the headers of any answer, and for how long it takes nothing more,
-// by one that refuses. Times of day are those of its own clock (retry-after.ts).
+// Reads a platform's rate limits: the remaining requests from the headers of any response, and the pause from
+// a refusal. Dates are relative to the platform's clock (retry-after.ts).
 
-import type { ApiAnswer } from './http-api.ts';
+import type { ApiResponse } from './http-api.ts';
 import { type HeaderValues, hostTime, pauseOf, retryAfterMs } from './retry-after.ts';
 
 export interface RateLimit {
-  /** Requests that are left; undefined where the answer does not say. */
+  /** Remaining requests; undefined if the response does not contain it. */
   readonly remaining: number | undefined;
-  /** Until there are more of them. */
+  /** Delay before the limit is reset, in milliseconds. */
   readonly resetMs: number | undefined;
 }
 
 export interface Limit {
-  /** `primary`: used up until a fixed time. `secondary`: too much in a short time; concerns every request. */
+  /**
+   * `primary`: quota used up until its reset. `secondary`: too many requests in quick succession; applies to
+   * all requests.
+   */
   readonly kind: 'primary' | 'secondary';
   readonly waitMs: number;
 }
 
-/** Platforms ask for this pause where their refusal names none. */
+/** Pause after a refusal without an announced pause, as platforms recommend. */
 const UNNAMED_WAIT_MS = 60_000;
 const MIN_WAIT_MS = 1_000;
-/** No limit is longer; what says more is a mistake. */
+/** Maximum pause; longer ones are a mistake of the platform. */
 const MAX_WAIT_MS = 3_600_000 + 60_000;
-/** A year. More seconds than these are a time of day. */
+/** One year. Larger values are epoch seconds. */
 const EPOCH_SECONDS = 31_536_000;
 
-/** What `X-RateLimit-*` says, or `RateLimit-*`. A reset is told as a time of day, in seconds from now, or as a date. */
+/** Reads `X-RateLimit-*` or `RateLimit-*`. A reset is an epoch time, a number of seconds, or a date. */
 export function rateLimitOf(headers: HeaderValues): RateLimit {
   const header = (name: string) => headers.get(`x-ratelimit-${name}`) ?? headers.get(`ratelimit-${name}`);
   const remaining = countOf(header('remaining'));
@@ -37,29 +40,29 @@ export function rateLimitOf(headers: HeaderValues): RateLimit {
   return { remaining, resetMs: pauseOf(date, hostTime(headers)) };
 }
 
-/** How long nothing is left, by the headers of any answer; undefined while something is. */
+/** Returns the delay before requests are available again; undefined if some remain. */
 export function usedUpMs(headers: HeaderValues): number | undefined {
   const { remaining, resetMs } = rateLimitOf(headers);
   return remaining === 0 && resetMs !== undefined ? inBounds(resetMs) : undefined;
 }
 
-/** Whether a refusal was for too many requests, and how long to wait then; undefined when it was for something else. */
+/** Returns the limit and the pause if a response is a rate-limit refusal; otherwise undefined. */
 export function limitOf({
   status,
   headers,
   json,
-}: Pick<ApiAnswer, 'status' | 'headers' | 'json'>): Limit | undefined {
+}: Pick<ApiResponse, 'status' | 'headers' | 'json'>): Limit | undefined {
   if (status !== 403 && status !== 429) return undefined;
   const { message } = (json ?? {}) as { readonly message?: unknown };
-  const said = typeof message === 'string' ? message : '';
-  const named = retryAfterMs(headers);
+  const text = typeof message === 'string' ? message : '';
+  const announcedMs = retryAfterMs(headers);
   const untilResetMs = usedUpMs(headers);
-  if (named !== undefined) {
-    // What is used up may name its wait this way too; that is no pause for the rest.
-    const isUsedUp = untilResetMs !== undefined && !/secondary|abuse/i.test(said);
-    return { kind: isUsedUp ? 'primary' : 'secondary', waitMs: inBounds(named) };
+  if (announcedMs !== undefined) {
+    // A primary limit may use Retry-After too; other requests need not wait then.
+    const isUsedUp = untilResetMs !== undefined && !/secondary|abuse/i.test(text);
+    return { kind: isUsedUp ? 'primary' : 'secondary', waitMs: inBounds(announcedMs) };
   }
-  const isAboutLimits = status === 429 || /rate limit|abuse detection/i.test(said);
+  const isAboutLimits = status === 429 || /rate limit|abuse detection/i.test(text);
   if (!isAboutLimits) return undefined;
   return untilResetMs === undefined
     ? { kind: 'secondary', waitMs: UNNAMED_WAIT_MS }

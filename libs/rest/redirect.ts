@@ -1,16 +1,17 @@
-// Where an answer sends a request on to, and whether it may be followed there: within the origin only, since what the headers
-// carry is for that one, and with what writes only where method and body stay.
+// Decides if the client follows a redirect: only within the origin, because the headers may contain a
+// credential. A write is followed only if the redirect keeps its method and body.
 
 import { RequestFault } from './request-fault.ts';
+import type { HeaderValues } from './retry-after.ts';
 
 const MAX_REDIRECTS = 3;
 
 /**
- * The next address after `count` redirects; undefined for an answer that names none.
- * @throws RequestFault where it must not be followed
+ * Returns the next address after `count` redirects; undefined without a redirect.
+ * @throws RequestFault if the redirect is forbidden
  */
 export function nextAddress(
-  { status, headers }: Response,
+  { status, headers }: { readonly status: number; readonly headers: HeaderValues },
   { from, isWrite, count }: { readonly from: URL; readonly isWrite: boolean; readonly count: number },
 ): URL | undefined {
   const location = headers.get('location');
@@ -18,16 +19,18 @@ export function nextAddress(
     return undefined;
   const target = new URL(location, from);
   const refused = (code: string, where: string) =>
-    new RequestFault(`${from.host} sent the request ${where}, which was not followed`, {
+    new RequestFault(`${from.host} redirected the request ${where}, which was not followed`, {
       kind: 'redirected',
       code,
-      // What is to be looked at elsewhere (303) was carried out.
+      // 303: the request was carried out; the result is at another address.
       mayHaveArrived: isWrite && status === 303,
       status,
     });
-  if (target.origin !== from.origin || target.username !== '' || target.password !== '')
-    throw refused('elsewhere', 'on to another host');
-  if (isWrite && status !== 307 && status !== 308) throw refused('moved', 'on to where it could only read');
-  if (count === MAX_REDIRECTS) throw refused('circle', `on ${MAX_REDIRECTS + 1} times`);
+  const hasOtherCredentials =
+    `${target.username}${target.password}` !== '' &&
+    (target.username !== from.username || target.password !== from.password);
+  if (target.origin !== from.origin || hasOtherCredentials) throw refused('elsewhere', 'to another host');
+  if (isWrite && status !== 307 && status !== 308) throw refused('moved', 'with another method');
+  if (count === MAX_REDIRECTS) throw refused('circle', `${MAX_REDIRECTS + 1} times`);
   return target;
 }

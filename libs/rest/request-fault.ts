@@ -1,23 +1,22 @@
-// Why a request has no answer that can be used, and whether it may have been carried out all the same.
-//
-// RF1  the message names the host and a word of the system's, never an address, a header or what anybody wrote: a token may be a
-//      part of any of them. For the same reason no error of fetch's is kept as the cause.
-// RF2  `mayHaveArrived` is false only where it is known that the platform has not carried the request out.
+// Error of a request without a usable response. `mayHaveArrived` is false only if the platform certainly has
+// not processed the request. The message contains the host and a system error code, but no address, header or
+// foreign text, because these may contain a token. For the same reason, fetch errors are not attached as the
+// cause.
 
 export type FaultKind =
-  /** No connection came about. */
+  /** The connection could not be established. */
   | 'unreachable'
-  /** The connection is not secure: a certificate, say. Trying again does not mend it. */
+  /** The connection is not secure, for example due to an invalid certificate. A retry does not help. */
   | 'insecure'
-  /** The connection was lost before the whole answer was here. */
+  /** The connection was lost before the response was complete. */
   | 'broken'
-  /** The time was over. */
+  /** The deadline has passed. */
   | 'timeout'
   /** The caller's signal was aborted. */
   | 'aborted'
-  /** The answer is larger than what is read. */
+  /** The response exceeds the maximum size. */
   | 'too-large'
-  /** The host sent the request on to where it must not go. `code` says why. */
+  /** The response is a forbidden redirect. `code` contains the reason. */
   | 'redirected'
   /** Connections to the address are forbidden. */
   | 'forbidden';
@@ -31,10 +30,10 @@ export interface FaultDetails {
 
 export class RequestFault extends Error {
   readonly kind: FaultKind;
-  /** A word such as `ECONNREFUSED`; empty where there is none. */
+  /** Error code such as `ECONNREFUSED`; empty if there is none. */
   readonly code: string;
   readonly mayHaveArrived: boolean;
-  /** Of the answer, where one had begun. */
+  /** Status of the response, if started. */
   readonly status: number | undefined;
 
   constructor(message: string, { kind, code = '', mayHaveArrived, status }: FaultDetails) {
@@ -47,13 +46,13 @@ export class RequestFault extends Error {
   }
 }
 
-/** Errors of a certificate or of its exchange, before anything was sent. */
+/** Certificate and TLS errors, before the request is sent. */
 const TLS_CODE = /^(CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_)/;
 const UNSENT_CODE = /^(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
 
-/** What `fetch`, or the reading of its body, was rejected with; `status` is that of the answer, where one had begun. */
+/** Converts an error of `fetch` or of reading its body. `status` is the response's, if it had started. */
 export function connectionFault(error: unknown, host: string, status: number | undefined): RequestFault {
-  const { code, wasSent } = whatWentWrong(error);
+  const { code, wasSent } = rootCause(error);
   if (TLS_CODE.test(code) && status === undefined)
     return new RequestFault(`the connection to ${host} is not secure: ${code}`, {
       kind: 'insecure',
@@ -75,14 +74,14 @@ export function connectionFault(error: unknown, host: string, status: number | u
   });
 }
 
-/** The first word of the system's among the causes; never a text. */
-function whatWentWrong(error: unknown): { readonly code: string; readonly wasSent: boolean } {
+/** Returns the first system error code among the causes. */
+function rootCause(error: unknown): { readonly code: string; readonly wasSent: boolean } {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code, syscall } = cause as { readonly code?: unknown; readonly syscall?: unknown };
-    // What fetch says of ports that no browser would ask.
+    // fetch reports blocked ports with this message.
     if (cause.message === 'bad port') return { code: 'bad port', wasSent: false };
     if (typeof code !== 'string') continue;
-    // Several at once are attempts to connect, one for each address of the host.
+    // An AggregateError contains the connection attempts to all addresses of the host.
     const isConnecting = syscall === 'connect' || cause instanceof AggregateError || UNSENT_CODE.test(code);
     return { code, wasSent: !isConnecting };
   }

@@ -1,32 +1,30 @@
-// For how long a platform asks us to stay away: Retry-After (RFC 9110, section 10.2.3) in both its forms.
-//
-// RW1  times of day are compared with the platform's own `Date`, so that a clock set wrong here does not matter: what comes out
-//      is a pause from now on, in ms, for whoever counts by performance.now().
-// RW2  beyond a day it is no request but a mistake, and a day it is.
+// Parses Retry-After (RFC 9110, section 10.2.3) in both formats. Dates are compared with the platform's
+// `Date` header, so a wrong local clock is harmless: the result is a pause from now, in milliseconds. Pauses
+// are limited to a day.
 
 const LONGEST_MS = 86_400_000;
 
-/** As headers write it, or ISO 8601; the parser takes nearly everything with a number in it for a date. */
+/** HTTP dates and ISO 8601 only; `Date.parse` accepts nearly any text with a number. */
 const DATE = /^([A-Za-z]{3,9},? |\d{4}-\d\d-\d\dT)/;
 
-/** What is read of headers: the `Headers` of fetch, or the like. */
+/** Headers of fetch, or an equivalent. */
 export interface HeaderValues {
   get(name: string): string | null;
 }
 
-/** The pause that an answer asks for; undefined where it names none. */
+/** Returns the pause that a response asks for; undefined without one. */
 export function retryAfterMs(headers: HeaderValues): number | undefined {
   return pauseOf(headers.get('retry-after'), hostTime(headers));
 }
 
-/** In ms from `nowMs` (epoch): seconds with or without a fraction, or a date; undefined for what says nothing. */
+/** Parses seconds or a date, relative to `nowMs` (epoch). Returns milliseconds; undefined for other texts. */
 export function pauseOf(header: string | null | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? '';
   if (/^\d{1,9}(\.\d+)?$/.test(text)) return inBounds(Number(text) * 1000);
   return DATE.test(text) ? inBounds(Date.parse(text) - nowMs) : undefined;
 }
 
-/** When the platform answered, by its own clock where it says so. Epoch ms. */
+/** Returns the `Date` of the response in epoch milliseconds, or the local clock. */
 export function hostTime(headers: HeaderValues): number {
   const time = Date.parse(headers.get('date') ?? '');
   return Number.isNaN(time) ? Date.now() : time;

@@ -1,18 +1,19 @@
-// Takes secrets out of texts that come from elsewhere: a platform, or a proxy before it, may repeat what it was sent, and some
-// platforms have the token in every address. Done where a text comes in, before anybody could cut a secret in half.
+// Removes secrets from inbound texts: a platform or a proxy may quote the request, and some platforms have
+// the token in every address. Texts are cleaned on receipt, because a truncated secret would not be found.
+// Finds secrets in plain, JSON and URL notation.
 //
-// WS1  a secret is found as it is, and as JSON and addresses write it.
-// - secrets below `MIN_LENGTH` are ignored: they match inside ordinary text, and redaction would corrupt the response.
+// Secrets below `MIN_LENGTH` are ignored: they match inside ordinary text, and redaction would corrupt the
+// response.
 
-const INSTEAD = '[token removed]';
+const REPLACEMENT = '[token removed]';
 /** Equals MIN_CREDENTIAL_LENGTH of config/credentials, which this folder must not import. */
 const MIN_LENGTH = 8;
 
-/** Gives a text without the secrets. */
+/** Returns a text without the secrets. */
 export type Clean = (text: string) => string;
 
-/** What takes `secrets` out, and other forms of them as they are; without any, every text stays as it is. */
-export function without(secrets: readonly string[], otherForms: readonly string[] = []): Clean {
+/** Returns a function that removes `secrets` in all notations, and `otherForms` literally. */
+export function secretRemover(secrets: readonly string[], otherForms: readonly string[] = []): Clean {
   const forms = new Set([
     ...secrets.filter(({ length }) => length >= MIN_LENGTH).flatMap(formsOf),
     ...otherForms,
@@ -20,12 +21,12 @@ export function without(secrets: readonly string[], otherForms: readonly string[
   if (forms.size === 0) return (text) => text;
   return (text) => {
     let cleaned = text;
-    for (const form of forms) cleaned = cleaned.replaceAll(form, INSTEAD);
+    for (const form of forms) cleaned = cleaned.replaceAll(form, REPLACEMENT);
     return cleaned;
   };
 }
 
-/** `text`, JSON, with no more escapes than it needs: in another spelling a secret would not be found. */
+/** Removes unnecessary escapes from JSON text: secrets would not be found in another notation. */
 export function plainJson(text: string): string {
   if (!text.includes('\\')) return text;
   return text.replace(/\\(?:u00([2-7][0-9a-fA-F])|.)/g, (whole, hex: string | undefined) => {

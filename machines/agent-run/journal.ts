@@ -1,35 +1,36 @@
-// The journal of a run: what it has done, as rows of JSON in the order in which they became durable. A run that goes on after a
-// crash reads them back and repeats nothing. Rows stand in files on disk: what is released keeps its meaning, and is only added to.
+// The run journal: JSON rows in the order in which they became durable. A run that continues after a crash
+// reads them and repeats nothing. Rows are stored permanently: released fields keep their meaning, and
+// changes only add fields.
 
-/** Tokens of one answer, as its provider counted them; undefined where it does not say. */
+/** Model response tokens as counted by the provider; undefined if not reported. */
 export interface Usage {
   readonly input: number | undefined;
   readonly output: number | undefined;
-  /** Of `input`, those that were read from a cache of the provider. */
+  /** Input tokens read from the provider's cache; included in `input`. */
   readonly cached: number | undefined;
 }
 
-/** A call of a tool that a model asks for. */
+/** A tool call requested by a model. */
 export interface ToolCall {
   /** Unique in the run. */
   readonly id: string;
-  /** As the model knows the tool. */
+  /** Tool name towards the model. */
   readonly name: string;
-  /** JSON text as the model wrote it; perhaps none. */
+  /** Arguments as JSON text of the model; may be invalid. */
   readonly input: string;
 }
 
-/** One tool as the run knows it from its beginning to its end: a server that is restarted cannot rename it. */
+/** A tool as fixed at the start of the run: a restarted server cannot rename it. */
 export interface JournaledTool {
-  /** Towards the model. */
+  /** Name towards the model. */
   readonly name: string;
   readonly server: string;
   readonly tool: string;
   readonly description: string;
   readonly inputSchema: Readonly<Record<string, unknown>>;
-  /** What the server says of its effects. */
+  /** Effects declared by the server. */
   readonly hints: ToolHints;
-  /** By the policy of the agent, at the beginning of the run. */
+  /** Policy decision at the start of the run. */
   readonly verdict: 'allow' | 'ask';
 }
 
@@ -37,34 +38,34 @@ export interface ToolHints {
   readonly isReadOnly: boolean;
   readonly isDestructive: boolean;
   readonly isIdempotent: boolean;
-  /** It keeps what it has done and goes on from there: a call of it that was interrupted is no other call. */
+  /** The tool stores progress and continues an interrupted call, which is not a second call. */
   readonly goesOn?: boolean | undefined;
 }
 
-/** What an answer of a model was. */
+/** A model response. */
 export interface ModelAnswerRow {
   readonly kind: 'answer';
-  /** Calls of the model so far, this one included. */
+  /** Number of model calls so far, including this one. */
   readonly iteration: number;
-  /** PROVIDER:MODEL that gave it. */
+  /** Responding model as PROVIDER:MODEL. */
   readonly model: string;
   readonly text: string;
   readonly calls: readonly ToolCall[];
-  /** As the provider's client wants it back: parts that only it understands. */
+  /** Provider-specific form of the response, sent back unchanged. */
   readonly raw: unknown;
   readonly finish: 'stop' | 'calls' | 'length' | 'filtered' | 'other';
   readonly usage: Usage;
-  /** In the unit of `prices`; undefined where no price is known. */
+  /** Cost in the unit of `prices`; undefined if the price is unknown. */
   readonly cost: number | undefined;
   readonly tookMs: number;
 }
 
 export type JournalRow =
-  /** Of an agent's run, first. */
+  /** First row for agent runs. */
   | {
       readonly kind: 'begun';
       readonly agent: string;
-      /** By chance: the keys of its calls are no other run's, of the same event neither. */
+      /** Random, so that call keys are unique, also across runs of the same event. */
       readonly nonce: string;
       /** `ModelRuntime.definition`. */
       readonly definition: string;
@@ -72,20 +73,20 @@ export type JournalRow =
       readonly tools: readonly JournaledTool[];
     }
   | ModelAnswerRow
-  /** The answer of the iteration does not fit `output_schema`, and the model is told so. */
+  /** The response of the iteration does not match `output_schema`; the model is informed. */
   | { readonly kind: 'unfit'; readonly iteration: number; readonly reason: string }
-  /** A call is about to be made: from here on it may have happened. */
+  /** The call starts after this row and may be executed from now on. */
   | { readonly kind: 'called'; readonly id: string; readonly isRepeated?: boolean | undefined }
   | {
       readonly kind: 'result';
       readonly id: string;
       readonly text: string;
       readonly isError: boolean;
-      /** `interrupted`: it may have happened; `refused`: it was not made. */
+      /** `interrupted`: may have been executed. `refused`: was not executed. */
       readonly how: 'called' | 'interrupted' | 'refused';
       readonly tookMs: number;
     }
-  /** Of any run: somebody was asked, about a call or the command itself. */
+  /** In every kind of run: approval was requested for a call, or for the whole command. */
   | { readonly kind: 'asked'; readonly approval: string; readonly call?: string | undefined }
   | {
       readonly kind: 'decided';
@@ -94,23 +95,23 @@ export type JournalRow =
       readonly by: string | undefined;
       readonly comment: string | undefined;
     }
-  /** Of any run, last. */
+  /** Last row of every run. */
   | {
       readonly kind: 'ended';
       readonly text: string;
-      /** An answer by `output_schema`. */
+      /** Response according to `output_schema`. */
       readonly data?: unknown;
     };
 
-/** What lists show of a run: it is written over with each of its steps. */
+/** Usage for lists of runs, updated with each step. */
 export interface RunFigures {
-  /** PROVIDER:MODEL that answered last. */
+  /** Last responding model as PROVIDER:MODEL. */
   readonly model?: string | undefined;
   readonly iterations: number;
   readonly tool_calls: number;
   readonly input_tokens: number;
   readonly output_tokens: number;
   readonly cost?: number | undefined;
-  /** Of work, in milliseconds. */
+  /** Work time in milliseconds. */
   readonly worked_ms: number;
 }

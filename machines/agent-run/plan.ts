@@ -1,47 +1,45 @@
-// What the run of an agent does next, from its journal alone: whoever carries it out (actors/agents/model-agent/) writes a row for whatever has
-// happened and asks again. A run that goes on after a crash reads its rows and comes to the same.
-//
-// PN1  the same rows give the same next thing; nothing that has a row is done again.
-// PN2  a call whose result is there is never made again. One that was begun and has none may have happened: it is made again, under
-//      its key, only where its server says that this does no harm, or `interrupted_calls` does; and so often at most.
-// PN3  a call that has to be approved is made after that only, and once for each time it was.
-// PN4  a run ends: there are so many answers, calls of one answer and repetitions of a call, and no more.
-// PN5  in the last answer that it may have, the model has no tools that it could call.
+// Plans the next step of an agent run from the journal. The executor (actors/agents/model-agent/) writes a
+// row for each event and requests the next step. After a crash the same rows yield the same step; recorded
+// steps and completed calls are not repeated. A started but incomplete call may have been executed. It is
+// repeated, with the same key and a limited number of times, only if the server declares this harmless or
+// `interrupted_calls` allows it. A call that needs approval is made once per approval. Every run completes:
+// iterations, calls per response and repetitions are limited. In the last iteration the model gets no tools.
 
 import type { ModelRuntime } from '../../config/resources/agents/model-runtime.ts';
-import { type CallJudgement, callsSoFar, judgeCall } from './call-judgement.ts';
-import { figuresOf, uncounted, usedUp } from './figures.ts';
+import { type CallDecision, callStates, judgeCall } from './call-decision.ts';
 import type { JournalRow, ModelAnswerRow } from './journal.ts';
+import { exhaustedLimit, figuresOf, unenforceableLimit } from './usage.ts';
 
 export type RunSettings = Pick<
   ModelRuntime,
   'max_iterations' | 'max_tokens' | 'budget' | 'interrupted_calls' | 'output_schema'
 >;
 
-/** A call that is to be made, or asked about. */
-export type PlannedCall = Extract<CallJudgement, { readonly do: 'make' | 'ask' }>;
+/** A call to be made or to be approved. */
+export type PlannedCall = Extract<CallDecision, { readonly do: 'make' | 'ask' }>;
 
 export type NextStep =
-  /** There is no journal yet. */
+  /** The journal is empty. */
   | { readonly do: 'begin' }
+  /** Request a response of the model. */
   | { readonly do: 'ask'; readonly iteration: number; readonly hasTools: boolean }
-  /** Rows that follow from those that are there. */
+  /** Append rows that are derived from existing rows. */
   | { readonly do: 'note'; readonly rows: readonly JournalRow[] }
   | { readonly do: 'call'; readonly calls: readonly PlannedCall[] }
-  /** People are to be asked about these. */
+  /** Request approval for these calls. */
   | { readonly do: 'people'; readonly calls: readonly PlannedCall[] }
-  /** Nothing goes on before one of these approvals is decided. */
+  /** The run continues when any of these approvals is decided. */
   | { readonly do: 'wait'; readonly approvals: readonly string[] }
   | { readonly do: 'end'; readonly text: string; readonly data?: unknown }
-  /** Trying again cannot help. */
+  /** A retry cannot help. */
   | { readonly do: 'fail'; readonly reason: string };
 
-/** An answer by `output_schema` as a value, or what is wrong with it. */
+/** Parses a response by `output_schema`, or describes the mismatch. */
 export type ReadAnswer = (text: string) => { readonly data: unknown } | { readonly misfit: string };
 
-type Row<K extends JournalRow['kind']> = Extract<JournalRow, { readonly kind: K }>;
+type RowOf<K extends JournalRow['kind']> = Extract<JournalRow, { readonly kind: K }>;
 
-/** Answers that do not fit and are asked for again. */
+/** Maximum number of mismatching responses that are retried. */
 const MAX_UNFIT = 2;
 
 export function nextStep(
@@ -49,80 +47,81 @@ export function nextStep(
   settings: RunSettings,
   readAnswer: ReadAnswer,
 ): NextStep {
-  const begun = rows.find((row): row is Row<'begun'> => row.kind === 'begun');
-  if (begun === undefined) return { do: 'begin' };
-  const ended = rows.find((row): row is Row<'ended'> => row.kind === 'ended');
-  if (ended !== undefined) return { do: 'end', text: ended.text, data: ended.data };
+  const beginRow = rows.find((row): row is RowOf<'begun'> => row.kind === 'begun');
+  if (beginRow === undefined) return { do: 'begin' };
+  const endRow = rows.find((row): row is RowOf<'ended'> => row.kind === 'ended');
+  if (endRow !== undefined) return { do: 'end', text: endRow.text, data: endRow.data };
   const answer = rows.findLast((row): row is ModelAnswerRow => row.kind === 'answer');
-  if (answer === undefined) return asking(rows, 1, settings);
-  if (answer.calls.length === 0) return afterWords(rows, answer, settings, readAnswer);
+  if (answer === undefined) return askModel(rows, 1, settings);
+  if (answer.calls.length === 0) return afterText(rows, answer, settings, readAnswer);
   const results = new Set(rows.map((row) => (row.kind === 'result' ? row.id : undefined)));
   const isOpen = answer.calls.some(({ id }) => !results.has(id));
-  if (!isOpen) return asking(rows, answer.iteration + 1, settings);
-  if (answer.iteration >= settings.max_iterations) return tooMany(settings, 'its model wants to call tools');
-  const of = callsSoFar(rows);
+  if (!isOpen) return askModel(rows, answer.iteration + 1, settings);
+  if (answer.iteration >= settings.max_iterations)
+    return tooMany(settings, 'the model requests more tool calls');
+  const of = callStates(rows);
   const judgements = answer.calls.flatMap((call, index) =>
     results.has(call.id)
       ? []
-      : [judgeCall({ call, index, tools: begun.tools, soFar: of(call.id), settings })],
+      : [judgeCall({ call, index, tools: beginRow.tools, state: of(call.id), settings })],
   );
-  return calling(rows, judgements, settings);
+  return planCalls(rows, judgements, settings);
 }
 
-function asking(rows: readonly JournalRow[], iteration: number, settings: RunSettings): NextStep {
+function askModel(rows: readonly JournalRow[], iteration: number, settings: RunSettings): NextStep {
   const { max_iterations, budget } = settings;
-  if (iteration > max_iterations) return tooMany(settings, 'it has no answer yet');
-  const over = usedUp(budget, figuresOf(rows, 0), 0) ?? uncounted(budget, rows);
+  if (iteration > max_iterations) return tooMany(settings, 'the run has no answer yet');
+  const over = exhaustedLimit(budget, figuresOf(rows, 0), 0) ?? unenforceableLimit(budget, rows);
   if (over !== undefined) return { do: 'fail', reason: over };
   return { do: 'ask', iteration, hasTools: iteration < max_iterations };
 }
 
-/** Those that need nobody come first: what is known does not wait for people. */
-function calling(
+/** Plans open calls. Calls that need no approval are made first, so that approvers do not delay them. */
+function planCalls(
   rows: readonly JournalRow[],
-  judgements: readonly CallJudgement[],
+  judgements: readonly CallDecision[],
   { budget }: RunSettings,
 ): NextStep {
   const fatal = judgements.find((each) => each.do === 'fail');
   if (fatal !== undefined) return fatal;
-  const noted = judgements.flatMap((each) => (each.do === 'settle' ? [each.row] : []));
-  if (noted.length > 0) return { do: 'note', rows: noted };
+  const settledRows = judgements.flatMap((each) => (each.do === 'settle' ? [each.row] : []));
+  if (settledRows.length > 0) return { do: 'note', rows: settledRows };
   const planned = judgements.filter((each): each is PlannedCall => each.do === 'make' || each.do === 'ask');
   const isNew = ({ isRepeated }: PlannedCall) => !isRepeated;
   const moreCalls = planned.filter(isNew).length;
-  const over = usedUp(budget, figuresOf(rows, 0), moreCalls) ?? uncounted(budget, rows);
+  const over = exhaustedLimit(budget, figuresOf(rows, 0), moreCalls) ?? unenforceableLimit(budget, rows);
   if (over !== undefined && planned.length > 0) return { do: 'fail', reason: over };
-  const made = planned.filter((each) => each.do === 'make');
-  if (made.length > 0) return { do: 'call', calls: made };
+  const callable = planned.filter((each) => each.do === 'make');
+  if (callable.length > 0) return { do: 'call', calls: callable };
   if (planned.length > 0) return { do: 'people', calls: planned };
   return { do: 'wait', approvals: judgements.flatMap((each) => (each.do === 'wait' ? [each.approval] : [])) };
 }
 
-function afterWords(
+function afterText(
   rows: readonly JournalRow[],
   { iteration, text, finish, model }: ModelAnswerRow,
   settings: RunSettings,
   readAnswer: ReadAnswer,
 ): NextStep {
-  const unfit = rows.filter((row): row is Row<'unfit'> => row.kind === 'unfit');
-  if (unfit.at(-1)?.iteration === iteration) return asking(rows, iteration + 1, settings);
+  const unfit = rows.filter((row): row is RowOf<'unfit'> => row.kind === 'unfit');
+  if (unfit.at(-1)?.iteration === iteration) return askModel(rows, iteration + 1, settings);
   if (text.trim() === '' && finish === 'filtered')
-    return { do: 'fail', reason: `the provider of ${model} has withheld its answer` };
+    return { do: 'fail', reason: `the provider of ${model} filtered the response` };
   if (text.trim() === '' && finish === 'length')
     return {
       do: 'fail',
-      reason: `${model} has come to the end of max_tokens (${settings.max_tokens ?? 'its own'}) before it had answered`,
+      reason: `${model} reached max_tokens (${settings.max_tokens ?? 'model default'}) before it answered`,
     };
   if (settings.output_schema === undefined) return { do: 'end', text };
-  const given = readAnswer(text);
-  if ('data' in given) return { do: 'end', text: JSON.stringify(given.data), data: given.data };
-  const reason = `its answer does not fit output_schema: ${given.misfit}`;
+  const parsed = readAnswer(text);
+  if ('data' in parsed) return { do: 'end', text: JSON.stringify(parsed.data), data: parsed.data };
+  const reason = `the answer does not match output_schema: ${parsed.misfit}`;
   if (unfit.length >= MAX_UNFIT) return { do: 'fail', reason };
   if (iteration >= settings.max_iterations) return tooMany(settings, reason);
-  return { do: 'note', rows: [{ kind: 'unfit', iteration, reason: given.misfit }] };
+  return { do: 'note', rows: [{ kind: 'unfit', iteration, reason: parsed.misfit }] };
 }
 
 const tooMany = ({ max_iterations }: RunSettings, why: string): NextStep => ({
   do: 'fail',
-  reason: `max_iterations (${max_iterations}) are over, and ${why}`,
+  reason: `max_iterations (${max_iterations}) is used up, and ${why}`,
 });

@@ -1,5 +1,4 @@
-// What a member of a fleet is told: what the fleet was asked, and what others have answered. Answers stand as data, under the names of
-// those who gave them.
+// Builds the input for a fleet member: the fleet's input, followed by named answers of other members.
 
 export interface Answer {
   readonly name: string;
@@ -7,11 +6,11 @@ export interface Answer {
   readonly data?: unknown;
 }
 
-/** Of one answer, and of all of them together, in UTF-16 units. */
+/** Maximum length per answer, and in total, in UTF-16 units. */
 const MAX_ANSWER = 65_536;
 const MAX_ANSWERS = 262_144;
 
-/** The first input stands above the answer that came last. */
+/** Appends the last answer to the input of the fleet. */
 export const afterAnswer = (input: string, answer: Answer): string => withAnswers(input, [answer]);
 
 export function withAnswers(input: string, answers: readonly Answer[]): string {
@@ -20,7 +19,7 @@ export function withAnswers(input: string, answers: readonly Answer[]): string {
   return [input, ...parts].filter((part) => part !== '').join('\n\n');
 }
 
-const CUT = ' […]';
+const TRUNCATION_MARK = ' […]';
 
 const cut = (text: string, most: number) =>
-  text.length <= most ? text : text.slice(0, most - CUT.length).toWellFormed() + CUT;
+  text.length <= most ? text : text.slice(0, most - TRUNCATION_MARK.length).toWellFormed() + TRUNCATION_MARK;

@@ -1,11 +1,9 @@
-// How far a flow has come, folded from its journal row by row. Everything the next step needs (ready and working nodes,
-// failures, outputs) is kept up to date by `apply`, so a row costs the same after 10 rows and after 1,000.
-//
-// FLW1  the same rows give the same state and the same next things; nothing that has an end is begun again.
-// FLW2  a node that fails leads to its `onError`; without one the flow has failed, or the loop it stands in.
-// FLW3  a turn of a loop begins when the one before is over. The loop ends when whoever carries it out says so, or a node in it fails.
-// FLW4  a flow ends: with its `End`, with a failure, or when nothing is left to do. After that nothing begins.
-// FLW5  so many nodes and turns are begun in one run, and no more.
+// Flow run state, computed from the journal row by row: the same rows yield the same state and next step.
+// `apply` updates the ready and working nodes, failures and outputs, so each row has constant cost. A
+// finished node never restarts. A failed node leads to its `onError` node; without one it fails the
+// surrounding loop, and outside loops the flow. Loop iterations ("turns") run in sequence; the executor
+// (actors/agents/flows/run.ts) decides how many. A flow finishes by an `End`, a failure, or the last node. In
+// one run up to MAX_STEPS nodes and iterations start.
 
 import { type FlowGraph, type GraphNode, nodePath, pathInTurn } from './graph.ts';
 import { GraphState, type NodeState } from './graph-state.ts';
@@ -14,37 +12,37 @@ import type { FlowRow } from './rows.ts';
 export const MAX_STEPS = 1_000;
 
 export type FlowEnd =
-  /** `at` is the `End` that was reached; undefined: all nodes have come to their end. */
+  /** `at` is the reached `End`; undefined if all nodes have finished. */
   | { readonly how: 'done'; readonly at: string | undefined }
   | { readonly how: 'failed'; readonly at: string | undefined; readonly reason: string };
 
 export interface FlowNext {
-  /** Paths of nodes whose work is to begin. */
+  /** Paths of nodes to start. */
   readonly starts: readonly string[];
-  /** Loops that are to say whether there is a turn of that number, and what it is about. */
+  /** Loops with their next iteration `n`, which the executor may start. */
   readonly turns: readonly { readonly path: string; readonly n: number }[];
-  /** What follows from what is there; to be kept before anything else. */
+  /** Rows derived from existing rows; to be stored first. */
   readonly rows: readonly FlowRow[];
-  /** Nothing more is begun. */
+  /** Set if the flow has finished. */
   readonly end: FlowEnd | undefined;
 }
 
 interface Scope {
   readonly state: GraphState;
-  /** What stands before the ids of its nodes. */
+  /** Path prefix of the node ids. */
   readonly prefix: string;
-  /** By the ids of its nodes. They end with the turn: the result of a loop is the output of the loop. */
+  /** Outputs by node id. Outputs inside a loop are dropped with the iteration; the loop node has its own. */
   readonly outputs: Map<string, unknown>;
 }
 
-interface Turn extends Scope {
+interface Iteration extends Scope {
   readonly n: number;
 }
 
 export class FlowState {
   readonly #root: Scope;
-  /** The turns that run, or ran last, by the paths of their loops. */
-  readonly #turns = new Map<string, Turn>();
+  /** Current or last iterations, by path of the loop. */
+  readonly #turns = new Map<string, Iteration>();
   #steps = 0;
   #end: FlowEnd | undefined;
 
@@ -52,34 +50,34 @@ export class FlowState {
     this.#root = { state: new GraphState(graph), prefix: '', outputs: new Map() };
   }
 
-  /** Output of a node; undefined for one that has not ended well, or whose turn is over. */
+  /** Returns a node's output; undefined before success and outside the iteration. */
   outputOf(path: string): unknown {
-    const found = this.#find(path);
-    return found?.scope.outputs.get(found.id);
+    const location = this.#find(path);
+    return location?.scope.outputs.get(location.id);
   }
 
-  /** Undefined for a node of a turn that is over, or has not begun. */
+  /** Returns undefined for a node outside the current iteration. */
   stateOf(path: string): { readonly state: NodeState; readonly why: string | undefined } | undefined {
-    const found = this.#find(path);
-    if (found === undefined) return undefined;
-    const { value, context } = found.scope.state.of(found.id);
+    const location = this.#find(path);
+    if (location === undefined) return undefined;
+    const { value, context } = location.scope.state.snapshotOf(location.id);
     return { state: value, why: context.why };
   }
 
-  /** When a node that waits goes on, in epoch ms, and how often it was begun. */
+  /** Returns how often a node was started, and until when it waits (epoch milliseconds). */
   progressOf(path: string): { readonly until: number | undefined; readonly attempts: number } | undefined {
-    const found = this.#find(path);
-    if (found === undefined) return undefined;
-    const { until, attempts } = found.scope.state.of(found.id).context;
+    const location = this.#find(path);
+    if (location === undefined) return undefined;
+    const { until, attempts } = location.scope.state.snapshotOf(location.id).context;
     return { until, attempts };
   }
 
-  /** Paths of nodes that have begun and not ended. */
+  /** Paths of nodes that have started and not finished. */
   get working(): readonly string[] {
     return this.#scopes().flatMap(({ state, prefix }) => state.working.map(({ id }) => prefix + id));
   }
 
-  /** The turn of that loop that runs, or ran last, with the nodes that nothing follows. */
+  /** Returns the current or last loop iteration, with the leaf nodes. */
   lastTurn(
     loop: string,
   ):
@@ -92,56 +90,61 @@ export class FlowState {
     return { n, end, leaves: state.nodes.filter(({ id }) => state.isLeaf(id)).map(({ id }) => prefix + id) };
   }
 
-  /** Rows of anything else are passed over. */
+  /** Applies a row. Rows of unknown nodes are ignored. */
   apply(row: FlowRow): void {
-    const found = this.#find(row.in);
-    if (found === undefined) return;
-    const { scope, id } = found;
+    const location = this.#find(row.in);
+    if (location === undefined) return;
+    const { scope, id } = location;
     const { state } = scope;
     switch (row.kind) {
       case 'entered':
         this.#steps += 1;
-        state.tell(id, { type: 'entered' });
+        state.apply(id, { type: 'entered' });
         break;
       case 'waits':
-        state.tell(id, { type: 'waits', until: row.until });
+        state.apply(id, { type: 'waits', until: row.until });
         break;
       case 'again':
-        state.tell(id, { type: 'again', until: row.until, reason: row.reason });
+        state.apply(id, { type: 'again', until: row.until, reason: row.reason });
         break;
       case 'turn':
         this.#steps += 1;
-        state.tell(id, { type: 'turn', n: row.n });
+        state.apply(id, { type: 'turn', n: row.n });
         this.#beginTurn(row, state.nodeOf(id));
         break;
       case 'retried':
-        state.tell(id, { type: 'retried' });
+        state.apply(id, { type: 'retried' });
         break;
       case 'left':
         scope.outputs.set(id, row.output);
-        state.tell(id, { type: 'left' }, row.taken);
+        state.apply(id, { type: 'left' }, row.taken);
         if (state.nodeOf(id).inside !== undefined) this.#forgetTurns(row.in);
         if (row.isEnd === true) this.#endWith(scope, id, row.in);
         break;
       case 'failed':
-        state.tell(id, { type: 'failed', reason: row.reason });
+        state.apply(id, { type: 'failed', reason: row.reason });
         if (state.nodeOf(id).inside !== undefined) this.#forgetTurns(row.in);
         if (scope === this.#root && state.nodeOf(id).onError === undefined)
           this.#end ??= { how: 'failed', at: row.in, reason: row.reason };
     }
   }
 
+  /** Returns the next step: the result, or rows to store, or nodes and iterations to start. */
   next(): FlowNext {
     const end = this.#end ?? (this.#root.state.isOver ? { how: 'done' as const, at: undefined } : undefined);
-    if (end !== undefined) return { ...NOTHING, end };
-    const failed = [...this.#failedLoops()];
-    if (failed.length > 0) return { ...NOTHING, rows: failed };
+    if (end !== undefined) return { ...NO_STEPS, end };
+    const failedRows = [...this.#failedLoops()];
+    if (failedRows.length > 0) return { ...NO_STEPS, rows: failedRows };
     if (this.#steps >= MAX_STEPS && this.#hasMore())
       return {
-        ...NOTHING,
-        end: { how: 'failed', at: undefined, reason: `it has begun ${MAX_STEPS} steps and has not ended` },
+        ...NO_STEPS,
+        end: {
+          how: 'failed',
+          at: undefined,
+          reason: `the flow has started ${MAX_STEPS} steps, the limit, without an end`,
+        },
       };
-    return { ...NOTHING, starts: this.#starts(), turns: this.#nextTurns() };
+    return { ...NO_STEPS, starts: this.#starts(), turns: this.#nextTurns() };
   }
 
   #hasMore(): boolean {
@@ -152,7 +155,7 @@ export class FlowState {
     return this.#scopes().flatMap(({ state, prefix }) => state.ready.map(({ id }) => prefix + id));
   }
 
-  /** Of loops that work: the turn after the one that is over. */
+  /** Returns the next iterations of loops with a finished iteration. */
   #nextTurns(): FlowNext['turns'] {
     return this.#scopes().flatMap(({ state, prefix }) =>
       state.working.flatMap(({ id, inside }) => {
@@ -165,12 +168,12 @@ export class FlowState {
     );
   }
 
-  /** Loops in whose turns a node has failed, and nothing goes on after that. */
+  /** Yields failure rows of loops with a failed node and no `onError`. */
   *#failedLoops(): Iterable<FlowRow> {
     for (const [loop, { state, prefix }] of this.#turns) {
       if (state.fatal === undefined) continue;
       const { id } = state.fatal;
-      const { why = 'it has failed' } = state.of(id).context;
+      const { why = 'failed' } = state.snapshotOf(id).context;
       yield { kind: 'failed', in: loop, reason: `${prefix}${id}: ${why}` };
     }
   }
@@ -189,7 +192,7 @@ export class FlowState {
     if (scope === this.#root) this.#end ??= { how: 'done', at: path };
   }
 
-  /** The turn of that loop, and of loops within it. */
+  /** Removes the iterations of the loop and nested loops. */
   #forgetTurns(loop: string): void {
     for (const path of [...this.#turns.keys()])
       if (path === loop || path.startsWith(`${loop}#`)) this.#turns.delete(path);
@@ -213,4 +216,4 @@ export class FlowState {
   }
 }
 
-const NOTHING: FlowNext = { starts: [], turns: [], rows: [], end: undefined };
+const NO_STEPS: FlowNext = { starts: [], turns: [], rows: [], end: undefined };

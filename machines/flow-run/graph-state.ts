@@ -1,9 +1,8 @@
-// How far the nodes of one graph have come: those of a flow, or of one turn of a loop. It is told what the journal says, row by row, and
-// knows from then on which nodes may start.
-//
-// GS1  a node starts when all that leads to it is decided and something of it is taken; a join may start earlier (`any`, `majority`).
-// GS2  a node to which nothing leads any more is skipped, and so nothing leads on from it: nobody waits for ever.
-// GS3  an arrow is decided once. A node that has started or ended does not start again.
+// States of the nodes in a graph (a flow, or a loop iteration), and the nodes that may start. An arrow is a
+// connection, or the link to an `onError` node. When a node finishes, each outgoing arrow is decided, once:
+// it is taken or not. By default, a node starts when all incoming arrows are decided and at least one is
+// taken; with the join `any` or `majority` it starts as soon as enough arrows are taken. A node that can no
+// longer start is skipped. A node starts once.
 
 import { initialTransition, type SnapshotFrom, transition } from 'xstate';
 import { type FlowNodeEvent, flowNodeMachine } from '../flow-node.ts';
@@ -18,36 +17,36 @@ export type NodeState = NodeSnapshot['value'];
 export class GraphState {
   readonly #wiring: Wiring;
   readonly #snapshots: NodeSnapshot[];
-  /** Undefined: not decided. */
-  readonly #isTaken: (boolean | undefined)[];
+  /** Per arrow: true if taken; undefined if not decided yet. */
+  readonly #arrowDecisions: (boolean | undefined)[];
   readonly #ready = new Set<number>();
   readonly #working = new Set<number>();
-  #open: number;
-  #fatal: number | undefined;
-  #end: number | undefined;
+  #unfinishedCount: number;
+  #fatalIndex: number | undefined;
+  #endIndex: number | undefined;
 
   constructor(graph: FlowGraph) {
     this.#wiring = wiringOf(graph);
     const { nodes, arrows, into } = this.#wiring;
     this.#snapshots = nodes.map(() => IDLE);
-    this.#isTaken = arrows.map(() => undefined);
-    this.#open = nodes.length;
+    this.#arrowDecisions = arrows.map(() => undefined);
+    this.#unfinishedCount = nodes.length;
     for (const index of nodes.keys()) if (into[index]?.length === 0) this.#ready.add(index);
   }
 
-  /** Nodes that may start now, in the order of the file. */
+  /** Nodes that may start now, in file order. */
   get ready(): readonly GraphNode[] {
     return this.#inOrder(this.#ready);
   }
 
-  /** Nothing is left to do: all nodes have come to an end, or an `End` has. */
+  /** True if all nodes have finished, or an `End` was reached. */
   get isOver(): boolean {
-    return this.#open === 0 || this.#end !== undefined;
+    return this.#unfinishedCount === 0 || this.#endIndex !== undefined;
   }
 
   /** The `End` that was reached. */
   get end(): GraphNode | undefined {
-    return this.#end === undefined ? undefined : this.#node(this.#end);
+    return this.#endIndex === undefined ? undefined : this.#node(this.#endIndex);
   }
 
   get nodes(): readonly GraphNode[] {
@@ -58,97 +57,107 @@ export class GraphState {
     return this.#wiring.indexOf.has(id);
   }
 
-  /** Throws RangeError for a node that is not there, as `of` does. */
+  /** Throws RangeError for unknown nodes, like all methods with an id except `has`. */
   nodeOf(id: string): GraphNode {
-    return this.#node(this.#at(id));
+    return this.#node(this.#indexOf(id));
   }
 
-  of(id: string): NodeSnapshot {
-    return this.#snapshots[this.#at(id)] as NodeSnapshot;
+  snapshotOf(id: string): NodeSnapshot {
+    return this.#snapshots[this.#indexOf(id)] as NodeSnapshot;
   }
 
-  /** Nodes that have begun and not ended. */
+  /** Nodes that have started and not finished. */
   get working(): readonly GraphNode[] {
     return this.#inOrder(this.#working);
   }
 
-  /** The first node of the file that has failed without an `onError`. */
+  /** First failed node in file order that has no `onError`. */
   get fatal(): GraphNode | undefined {
-    return this.#fatal === undefined ? undefined : this.#node(this.#fatal);
+    return this.#fatalIndex === undefined ? undefined : this.#node(this.#fatalIndex);
   }
 
-  /** Nothing leads on from it. */
+  /** Returns true if no connection leads from the node. */
   isLeaf(id: string): boolean {
     return (
-      this.#wiring.outOf[this.#at(id)]?.every((arrow) => this.#wiring.arrows[arrow]?.place === undefined) ??
-      true
+      this.#wiring.outOf[this.#indexOf(id)]?.every(
+        (arrow) => this.#wiring.arrows[arrow]?.connectionIndex === undefined,
+      ) ?? true
     );
   }
 
-  /** `taken` are the places of its connections, with `left`. */
-  tell(id: string, event: FlowNodeEvent, taken: readonly number[] = []): void {
-    const index = this.#at(id);
+  /**
+   * Applies an event to a node. `takenConnections` are the indexes of its taken connections, for `left` (the
+   * node has succeeded).
+   */
+  apply(id: string, event: FlowNodeEvent, takenConnections: readonly number[] = []): void {
+    const index = this.#indexOf(id);
     const before = this.#snapshots[index] as NodeSnapshot;
     if (before.status !== 'active') return;
-    this.#step(index, event);
-    if (this.#snapshots[index]?.status !== 'active') this.#decide(index, event.type, new Set(taken));
+    this.#applyToNode(index, event);
+    if (this.#snapshots[index]?.status !== 'active')
+      this.#decideArrows(index, event.type, new Set(takenConnections));
   }
 
-  /** The graph ends with this node: what has not come to an end is dropped. */
+  /** Finishes the graph with this `End` node, and drops unfinished nodes. */
   endWith(id: string): void {
-    this.#end = this.#at(id);
+    this.#endIndex = this.#indexOf(id);
     this.#ready.clear();
-    for (const index of this.nodes.keys()) this.#step(index, { type: 'dropped' });
+    for (const index of this.nodes.keys()) this.#applyToNode(index, { type: 'dropped' });
   }
 
-  #step(index: number, event: FlowNodeEvent): void {
+  /** Applies an event to one node, without effects on other nodes. */
+  #applyToNode(index: number, event: FlowNodeEvent): void {
     const before = this.#snapshots[index] as NodeSnapshot;
     const [after] = transition(flowNodeMachine, before, event);
     this.#snapshots[index] = after;
     this.#ready.delete(index);
     if (after.value === 'working' || after.value === 'waiting') this.#working.add(index);
     else this.#working.delete(index);
-    if (before.status === 'active' && after.status !== 'active') this.#open -= 1;
+    if (before.status === 'active' && after.status !== 'active') this.#unfinishedCount -= 1;
     if (after.value === 'failed' && this.#node(index).onError === undefined)
-      this.#fatal = Math.min(index, this.#fatal ?? index);
+      this.#fatalIndex = Math.min(index, this.#fatalIndex ?? index);
   }
 
-  /** What leads on from a node that has ended, and what follows from that. */
-  #decide(index: number, how: FlowNodeEvent['type'], taken: ReadonlySet<number>): void {
+  /** Decides the outgoing arrows of a finished node and updates their target nodes. */
+  #decideArrows(index: number, how: FlowNodeEvent['type'], taken: ReadonlySet<number>): void {
     const { arrows, outOf } = this.#wiring;
-    const touched = new Set<number>();
-    for (const at of outOf[index] ?? []) {
-      const arrow = arrows[at];
-      if (arrow === undefined || this.#isTaken[at] !== undefined) continue;
-      this.#isTaken[at] =
-        arrow.place === undefined ? how === 'failed' : how === 'left' && taken.has(arrow.place);
-      touched.add(arrow.to);
+    const targets = new Set<number>();
+    for (const arrowIndex of outOf[index] ?? []) {
+      const arrow = arrows[arrowIndex];
+      if (arrow === undefined || this.#arrowDecisions[arrowIndex] !== undefined) continue;
+      this.#arrowDecisions[arrowIndex] =
+        arrow.connectionIndex === undefined
+          ? how === 'failed'
+          : how === 'left' && taken.has(arrow.connectionIndex);
+      targets.add(arrow.to);
     }
-    for (const to of touched) this.#look(to);
+    for (const to of targets) this.#startOrSkip(to);
   }
 
-  #look(index: number): void {
+  /** Makes an idle node ready if its join condition is met; skips it if it can no longer be met. */
+  #startOrSkip(index: number): void {
     if (!this.#is(index, 'idle')) return;
     const arrows = this.#wiring.into[index] ?? [];
-    const taken = arrows.filter((at) => this.#isTaken[at] === true).length;
-    const undecided = arrows.filter((at) => this.#isTaken[at] === undefined).length;
+    const takenCount = arrows.filter((arrow) => this.#arrowDecisions[arrow] === true).length;
+    const undecidedCount = arrows.filter((arrow) => this.#arrowDecisions[arrow] === undefined).length;
     const { join } = this.#node(index);
-    const needed = join === 'majority' ? Math.floor(arrows.length / 2) + 1 : 1;
-    const mayStart = join === 'all' ? undecided === 0 && taken > 0 : taken >= needed;
+    const requiredCount = join === 'majority' ? Math.floor(arrows.length / 2) + 1 : 1;
+    const mayStart = join === 'all' ? undecidedCount === 0 && takenCount > 0 : takenCount >= requiredCount;
     if (mayStart) this.#ready.add(index);
-    else if (taken + undecided < needed) this.#skip(index, arrows.length);
+    else if (takenCount + undecidedCount < requiredCount) this.#skip(index, arrows.length);
   }
 
   #skip(index: number, count: number): void {
-    this.#step(index, { type: 'skipped', why: this.#whySkipped(index, count) });
-    this.#decide(index, 'skipped', new Set());
+    this.#applyToNode(index, { type: 'skipped', why: this.#whySkipped(index, count) });
+    this.#decideArrows(index, 'skipped', new Set());
   }
 
   #whySkipped(index: number, count: number): string {
-    const taken = (this.#wiring.into[index] ?? []).filter((at) => this.#isTaken[at] === true).length;
-    return taken === 0
-      ? 'nothing led to it'
-      : `only ${taken} of ${count} connections were taken, and a majority is needed`;
+    const arrows = this.#wiring.into[index] ?? [];
+    const takenCount = arrows.filter((arrow) => this.#arrowDecisions[arrow] === true).length;
+    return takenCount === 0
+      ? 'no connection to it was taken'
+      : `only ${takenCount} of ${count} connections were taken, a majority is required`;
   }
 
   #is(index: number, state: NodeState): boolean {
@@ -163,9 +172,9 @@ export class GraphState {
     return this.#wiring.nodes[index] as GraphNode;
   }
 
-  #at(id: string): number {
+  #indexOf(id: string): number {
     const index = this.#wiring.indexOf.get(id);
-    if (index === undefined) throw new RangeError(`there is no node ${id}`);
+    if (index === undefined) throw new RangeError(`unknown node ${id}`);
     return index;
   }
 }

@@ -1,43 +1,46 @@
-// The nodes of a flow and what leads from one to the other, as far as the plan has to know them. A loop has a graph of its own inside.
+// Nodes and connections of a flow. A loop node contains a nested graph; a turn is one iteration of a loop.
 
-/** Loop and turn number in a path. */
+/** One iteration: the id of the loop, and the number of the iteration. */
 export interface TurnOfLoop {
   readonly loop: string;
   readonly turn: number;
 }
 
-/** Node path: `poll#3/check` in the third turn of the loop `poll`. Parts inside a node, such as fleet members, have longer paths. */
+/**
+ * Parsed path of a node: `poll#3/check` is the node `check` in the third iteration of the loop `poll`. Work
+ * inside a node, such as a fleet member, has the node's path and further segments.
+ */
 export interface NodePath {
   /** Loops from outermost to innermost. */
   readonly turns: readonly TurnOfLoop[];
   readonly id: string;
 }
 
-/** Returns undefined for parts inside a node. */
+/** Parses the path of a node; undefined for the path of work inside a node. */
 export function nodePath(path: string): NodePath | undefined {
   const names = path.split('/');
   const id = names.pop() ?? '';
   const turns: TurnOfLoop[] = [];
   for (const name of names) {
-    const at = name.indexOf('#');
-    if (at === -1) return undefined;
-    turns.push({ loop: name.slice(0, at), turn: Number(name.slice(at + 1)) });
+    const hash = name.indexOf('#');
+    if (hash === -1) return undefined;
+    turns.push({ loop: name.slice(0, hash), turn: Number(name.slice(hash + 1)) });
   }
   return { turns, id };
 }
 
-/** Returns the path of a node in a turn of the loop at path `loop`. */
+/** Returns a node path in an iteration of the loop at path `loop`. */
 export const pathInTurn = (loop: string, turn: number, id: string): string => `${loop}#${turn}/${id}`;
 
 export type JoinStrategy = 'all' | 'any' | 'majority';
 
 export interface GraphNode {
   readonly id: string;
-  /** When it may start, where several connections lead to it. */
+  /** Start condition for several incoming connections. */
   readonly join: JoinStrategy;
-  /** The node that goes on where this one fails. */
+  /** Node that handles a failure. */
   readonly onError?: string | undefined;
-  /** Of a loop: its nodes. */
+  /** Graph inside a loop. */
   readonly inside?: FlowGraph | undefined;
 }
 
@@ -46,18 +49,18 @@ export interface FlowGraph {
   readonly connections: readonly { readonly from: string; readonly to: string }[];
 }
 
-/** One arrow: a connection, or what leads to `onError`. */
+/** A connection, or the link to `onError`. */
 export interface Arrow {
   readonly from: number;
   readonly to: number;
-  /** Among the connections of its node, from 0; undefined where it is taken by a failure. */
-  readonly place: number | undefined;
+  /** Index in the node's connections, from 0; undefined for the link to `onError`. */
+  readonly connectionIndex: number | undefined;
 }
 
 export interface Wiring {
   readonly nodes: readonly GraphNode[];
   readonly arrows: readonly Arrow[];
-  /** Arrows by the node to which they lead, and from which. */
+  /** Arrow indexes by target node and by source node. */
   readonly into: readonly (readonly number[])[];
   readonly outOf: readonly (readonly number[])[];
   readonly indexOf: ReadonlyMap<string, number>;
@@ -65,26 +68,26 @@ export interface Wiring {
 
 const wirings = new WeakMap<FlowGraph, Wiring>();
 
-/** Worked out once for each graph. Throws RangeError for a connection between nodes that are not there. */
+/** Returns the cached wiring of a graph. Throws RangeError for a connection with an unknown node. */
 export function wiringOf(graph: FlowGraph): Wiring {
-  const known = wirings.get(graph);
-  if (known !== undefined) return known;
+  const cached = wirings.get(graph);
+  if (cached !== undefined) return cached;
   const { nodes, connections } = graph;
   const indexOf = new Map(nodes.map(({ id }, index) => [id, index]));
-  const at = (id: string): number => {
+  const requireIndex = (id: string): number => {
     const index = indexOf.get(id);
-    if (index === undefined) throw new RangeError(`there is no node ${id}`);
+    if (index === undefined) throw new RangeError(`unknown node ${id}`);
     return index;
   };
-  const places = nodes.map(() => 0);
+  const counts = nodes.map(() => 0);
   const arrows: Arrow[] = connections.map(({ from, to }) => {
-    const index = at(from);
-    const place = places[index] ?? 0;
-    places[index] = place + 1;
-    return { from: index, to: at(to), place };
+    const index = requireIndex(from);
+    const connectionIndex = counts[index] ?? 0;
+    counts[index] = connectionIndex + 1;
+    return { from: index, to: requireIndex(to), connectionIndex };
   });
   for (const [from, { onError }] of nodes.entries())
-    if (onError !== undefined) arrows.push({ from, to: at(onError), place: undefined });
+    if (onError !== undefined) arrows.push({ from, to: requireIndex(onError), connectionIndex: undefined });
   const into: number[][] = nodes.map(() => []);
   const outOf: number[][] = nodes.map(() => []);
   for (const [index, { from, to }] of arrows.entries()) {

@@ -1,29 +1,30 @@
-// What the journal of a flow says of its nodes. A node is named by its path: its id, and within a loop before it the loop with the number
-// of its turn: `ship`, `poll#3/check`. Rows stand in files on disk: what is released keeps its meaning, and is only added to.
+// Flow journal rows about nodes. A node is named by its path: the id, with loop and iteration number before
+// it inside a loop: `ship`, `poll#3/check`. Rows are stored permanently: released fields keep their meaning,
+// and changes only add fields.
 
 export type FlowRow =
-  /** The work of the node begins, or begins again after `again`: from here on it may have happened. */
+  /** The node starts, or restarts after `again`; effects are possible from now on. */
   | {
       readonly kind: 'entered';
       readonly in: string;
-      /** Of a loop over a list: what each turn is about. */
+      /** Items of the iterations, for a loop over a list. */
       readonly items?: readonly unknown[] | undefined;
     }
-  /** It has failed, and is tried again at that time, in epoch ms. */
+  /** The node has failed and is retried at `until`, in epoch milliseconds. */
   | { readonly kind: 'again'; readonly in: string; readonly reason: string; readonly until: number }
-  /** It has nothing to do before that time, in epoch ms. */
+  /** End of the node's wait, in epoch milliseconds. */
   | { readonly kind: 'waits'; readonly in: string; readonly until: number }
-  /** A turn of the loop begins, counted from 1. */
+  /** A loop iteration starts, counted from 1. */
   | { readonly kind: 'turn'; readonly in: string; readonly n: number }
-  /** It has come to its end, and of its connections these are taken, counted from 0 in the order of the file. */
+  /** The node has finished. `taken` are the indexes of the taken connections, from 0 in file order. */
   | {
       readonly kind: 'left';
       readonly in: string;
       readonly output: unknown;
       readonly taken: readonly number[];
-      /** Of an `End`: the flow, or the turn of its loop, ends with it. */
+      /** Set for an `End`: finishes the flow or the loop iteration. */
       readonly isEnd?: boolean | undefined;
     }
   | { readonly kind: 'failed'; readonly in: string; readonly reason: string }
-  /** The run had failed by this and goes on all the same: the node works on, as if it had not, and its attempts count from 1. */
+  /** The failed run is retried: the node resumes, and its attempts count from 1. */
   | { readonly kind: 'retried'; readonly in: string };

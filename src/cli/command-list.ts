@@ -1,5 +1,5 @@
-// First words of a command line, in the groups and with the descriptions of the help. Separate from the commands, so that
-// `--help` and the start of the gateway load none of them.
+// Names and descriptions of all commands, in the groups of the help. Separate from the code of the commands,
+// which `--help` and the start of the gateway do not need.
 
 export const commandGroups = {
   'Tool servers:': {
@@ -37,8 +37,8 @@ export const commandGroups = {
   },
 } as const;
 
-type Group = (typeof commandGroups)[keyof typeof commandGroups];
+type CommandGroup = (typeof commandGroups)[keyof typeof commandGroups];
 
 type NamesIn<Each> = Each extends unknown ? keyof Each : never;
 
-export type CommandName = NamesIn<Group>;
+export type CommandName = NamesIn<CommandGroup>;

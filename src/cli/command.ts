@@ -1,26 +1,27 @@
-// Base of every command line: one style of help and errors, and exit codes. Commander reads the words; each command
-// declares its own arguments and options (CommandModule).
+// Base of all command lines: a common style for help and errors, and the exit codes. The library commander
+// parses the arguments; each command declares its own arguments and options (CommandModule).
 //
-// No error repeats a value of the command line, which may be a secret (A9).
+// No error message repeats a value from the command line, because the value may be a secret (A9,
+// ARCHITECTURE.md).
 
 import { Command, CommanderError } from 'commander';
-import { asInvoked } from './program-name.ts';
+import { withProgramName } from './program-name.ts';
 
 const USAGE_ERROR = 2;
 
-export type Parsed<Options> =
+export type ParsedCommandLine<Options> =
   | { readonly do: 'run'; readonly options: Options }
   | { readonly do: 'exit'; readonly code: number };
 
-/** A command whose code is loaded when it runs. */
+/** A command's code, imported when the command runs. */
 export interface CommandModule {
   /** Declares arguments, options and help. */
   declare(command: Command): void;
-  /** Returns the exit code. Rejects with UsageError and ApiProblem. */
+  /** Returns the exit code. Rejects with CommandLineError and ApiProblem. */
   run(command: Command): Promise<number>;
 }
 
-/** Returns an empty program; its subcommands inherit these settings. Texts name it `actor-gateway`. */
+/** Returns a program without commands. Commands added to it inherit these settings. */
 export function newProgram(name = 'actor-gateway'): Command {
   return new Command(name)
     .allowExcessArguments(false)
@@ -29,40 +30,40 @@ export function newProgram(name = 'actor-gateway'): Command {
     .helpCommand(false)
     .showHelpAfterError('(--help explains the options)')
     .configureOutput({
-      writeOut: (text) => process.stdout.write(asInvoked(text)),
-      writeErr: (text) => process.stderr.write(asInvoked(text)),
+      writeOut: (text) => process.stdout.write(withProgramName(text)),
+      writeErr: (text) => process.stderr.write(withProgramName(text)),
       outputError: (text, write) => write(withoutValue(text)),
     })
     .exitOverride();
 }
 
-/** Parses `words` and reads the options. After `exit`, help, version or the usage error has been printed. */
+/** Parses `args` and reads the options. For `exit`, the help, version or usage error is already printed. */
 export function parse<Options>(
   program: Command,
-  words: readonly string[],
-  read: (program: Command) => Options,
-): Parsed<Options> {
+  args: readonly string[],
+  readOptions: (program: Command) => Options,
+): ParsedCommandLine<Options> {
   try {
-    program.parse([...words], { from: 'user' });
-    return { do: 'run', options: read(program) };
+    program.parse([...args], { from: 'user' });
+    return { do: 'run', options: readOptions(program) };
   } catch (error) {
     return { do: 'exit', code: exitCodeOf(error) };
   }
 }
 
-/** Returns the exit code of an error that commander has printed. Throws any other. */
+/** Returns the exit code for an error that commander has printed. Throws other errors. */
 export function exitCodeOf(error: unknown): number {
   if (!(error instanceof CommanderError)) throw error;
   return error.exitCode === 0 ? 0 : USAGE_ERROR;
 }
 
-/** Commander repeats unknown words, values that are invalid, and an unknown option with its value. */
+/** Removes the values that commander repeats: unknown words, invalid values, values of unknown options. */
 function withoutValue(text: string): string {
   const cut = text
     .replace(/(unknown option) '(--[\w-]+|-\w).*'/s, "$1 '$2'")
     .replace(/(unknown command) '.*'(?=\n|$)/s, '$1')
     .replace(/ argument '.*' is invalid\./s, ':')
     .replace(/command-argument value '.*' is invalid for argument ('[\w-]+')\./s, 'argument $1:');
-  // Commander suggests the option itself if a flag has a value.
+  // For a flag with a value (`--json=1`), commander reports an unknown option and suggests the same flag.
   return cut.replace(/unknown option '(--[\w-]+)'\n\(Did you mean \1\?\)/, "option '$1' takes no value");
 }

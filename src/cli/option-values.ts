@@ -1,15 +1,16 @@
-// Parsers of option values. Each throws InvalidArgumentError, whose message commander prints behind the option.
+// Parsers for option values. They throw InvalidArgumentError, whose message commander prints after the
+// option.
 
 import { InvalidArgumentError } from 'commander';
 
-/** Collects the values of a repeatable option. */
-export const collected = (text: string, before: readonly string[] = []): readonly string[] => [
+/** Collects values from repeated options. */
+export const collectValues = (text: string, before: readonly string[] = []): readonly string[] => [
   ...before,
   text,
 ];
 
-/** Collects `key=value` pairs of a repeatable option. */
-export function keyValue(
+/** Collects `key=value` pairs from repeated options. */
+export function collectKeyValue(
   text: string,
   before: Readonly<Record<string, string>> = {},
 ): Readonly<Record<string, string>> {
@@ -18,8 +19,8 @@ export function keyValue(
   return { ...before, [text.slice(0, at)]: text.slice(at + 1) };
 }
 
-/** Returns a parser of seconds between two bounds. */
-export function seconds(least: number, most: number): (text: string) => number {
+/** Returns a parser for a number of seconds within two bounds. */
+export function secondsParser(least: number, most: number): (text: string) => number {
   return (text) => {
     const value = text.trim() === '' ? Number.NaN : Number(text);
     if (value >= least && value <= most) return value;
@@ -27,19 +28,19 @@ export function seconds(least: number, most: number): (text: string) => number {
   };
 }
 
-/** Returns a parser of names and ids: `meaning` describes the values that match. */
-export function matching(pattern: RegExp, meaning: string): (text: string) => string {
+/** Returns a parser for names and ids. `meaning` describes the valid values. */
+export function patternParser(pattern: RegExp, meaning: string): (text: string) => string {
   return (text) => {
     if (pattern.test(text)) return text;
     throw new InvalidArgumentError(`Expected ${meaning}.`);
   };
 }
 
-/** Parses the name of an environment variable. */
-export const variableName = matching(/^[A-Za-z_][A-Za-z0-9_]*$/, 'the name of a variable');
+/** Parses the name for an environment variable. */
+export const parseVariableName = patternParser(/^[A-Za-z_][A-Za-z0-9_]*$/, 'the name of a variable');
 
-/** Parses a whole number from 1 to `most`. */
-export function countUpTo(most: number): (text: string) => number {
+/** Returns a parser for a whole number from 1 to `most`. */
+export function countParser(most: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
     if (Number.isInteger(value) && value >= 1 && value <= most) return value;

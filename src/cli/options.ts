@@ -1,29 +1,29 @@
-// The command line of gateway-http.
+// Options of the gateway itself (`actor-gateway --config …`, also installed as gateway-http).
 
 import { existsSync } from 'node:fs';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseListenAddr } from '../../config/gateway-file/listen-addr.ts';
 import { DEFAULT_LISTEN, type LoadTarget } from '../../config/load-config.ts';
 import { version } from '../version.ts';
-import { newProgram, type Parsed, parse } from './command.ts';
+import { newProgram, type ParsedCommandLine, parse } from './command.ts';
 import { commandGroups } from './command-list.ts';
 
 export interface CliOptions {
   readonly target: LoadTarget;
-  /** Where to listen, whatever the gateway file says. */
+  /** Listen address that overrides the gateway file. */
   readonly listen: string | undefined;
-  readonly isCheck: boolean;
+  readonly isCheckOnly: boolean;
   readonly isJson: boolean;
 }
 
-interface Written {
+interface RawOptions {
   readonly config?: string;
   readonly catalog?: string;
   readonly listen?: string;
 }
 
-/** What is taken where no file is named. */
-export const USUAL_CONFIG = 'gateway.yaml';
+/** Gateway file used without `--config`. */
+export const DEFAULT_CONFIG = 'gateway.yaml';
 
 const after = `
 Each command has its own --help.
@@ -35,28 +35,30 @@ Examples:
   actor-gateway top --url http://127.0.0.1:8080
 
 Signals:
-  SIGHUP            reads the catalog and the triggers again; what did not change keeps running
-  SIGTERM, SIGINT   stops: calls in flight may end within shutdown_seconds; a second one stops at once
+  SIGHUP            reloads the catalog and the triggers; unchanged parts keep running
+  SIGTERM, SIGINT   stops: calls in flight have shutdown_seconds to complete; a second signal stops immediately
 
-Exit codes: 0 stopped as asked, 1 failure while running, 2 bad configuration or usage`;
+Exit codes: 0 stopped by a signal, 1 runtime failure, 2 invalid configuration or usage`;
 
-/** Returns the program with the name and the description of each command, and nothing else of them. */
+/**
+ * Returns the program with the names and descriptions of all commands. Their options are declared later
+ * (run-command.ts).
+ */
 export function rootProgram(): Command {
   const program = newProgram()
     .description('Serves the MCP servers of a catalog behind one HTTP address.')
-    .option('-c, --config <file>', `gateway configuration (YAML) (default: ./${USUAL_CONFIG})`)
+    .option('-c, --config <file>', `gateway configuration (YAML) (default: ./${DEFAULT_CONFIG})`)
     .addOption(
-      new Option(
-        '--catalog <file>',
-        "run this catalog, or a client's file, with defaults for the rest",
-      ).conflicts('config'),
+      new Option('--catalog <file>', "run this catalog, or a client's file, with default settings").conflicts(
+        'config',
+      ),
     )
     .option(
       '--listen <host:port>',
-      `listen here (default: as configured, else ${DEFAULT_LISTEN})`,
+      `listen address (default: listen_addr of the gateway file, else ${DEFAULT_LISTEN})`,
       listenAddr,
     )
-    .option('--check', 'check configuration and catalog, start nothing')
+    .option('--check', 'check configuration and catalog, then exit')
     .option('--json', 'with --check: print the result as JSON')
     .version(version, '-V, --version', 'print the version')
     .addHelpText('after', after);
@@ -68,38 +70,38 @@ export function rootProgram(): Command {
   return program;
 }
 
-/** Reads the arguments of the gateway itself, which begin with an option. After `exit`, the outcome has been printed. */
-export function parseOptions(words: readonly string[]): Parsed<CliOptions> {
+/** Parses the options. For `exit`, the output is already printed. */
+export function parseOptions(args: readonly string[]): ParsedCommandLine<CliOptions> {
   const program = rootProgram()
     .action(() => {})
     .hook('preSubcommand', refuseOptionsBefore);
-  return parse(program, words, () => {
-    const { check, json, ...written } = program.opts<Written & { check?: boolean; json?: boolean }>();
+  return parse(program, args, () => {
+    const { check, json, ...raw } = program.opts<RawOptions & { check?: boolean; json?: boolean }>();
     return {
-      target: readTarget(program, written),
-      listen: written.listen,
-      isCheck: check === true,
+      target: readTarget(program, raw),
+      listen: raw.listen,
+      isCheckOnly: check === true,
       isJson: json === true,
     };
   });
 }
 
-/** The options of a command follow it: commander would ignore those before it. */
+/** Rejects options before a command, which commander would ignore. */
 export function refuseOptionsBefore(parent: Command, command: Command): void {
   const path = parent.parent === null ? command.name() : `${parent.name()} ${command.name()}`;
-  parent.error(`error: the options of a command follow it:\n  actor-gateway ${path} [options]`);
+  parent.error(`error: put the options after the command:\n  actor-gateway ${path} [options]`);
 }
 
-function readTarget(command: Command, { config, catalog }: Written): LoadTarget {
+function readTarget(command: Command, { config, catalog }: RawOptions): LoadTarget {
   if (catalog !== undefined) return { catalog };
-  if (config === undefined && !existsSync(USUAL_CONFIG)) return command.error(NOTHING_TO_RUN);
-  return { config: config ?? USUAL_CONFIG };
+  if (config === undefined && !existsSync(DEFAULT_CONFIG)) return command.error(NOTHING_TO_RUN);
+  return { config: config ?? DEFAULT_CONFIG };
 }
 
-const NOTHING_TO_RUN = `error: there is no ${USUAL_CONFIG} in this folder, and no --config <file>
+const NOTHING_TO_RUN = `error: no ${DEFAULT_CONFIG} in this folder and no --config <file>
   init              writes one, with a catalog
-  servers import    writes a catalog of the servers that the clients on this machine have
-  --catalog <file>  runs a catalog, or the file of a client as it is`;
+  servers import    writes a catalog with the servers of the clients on this machine
+  --catalog <file>  runs a catalog, or the unchanged file of a client`;
 
 function listenAddr(text: string): string {
   try {

@@ -1,32 +1,30 @@
-// What whoever reads a help has to type: the program is called by the name by which it was started, `actor-gateway`,
-// `gateway-http` or `gateway-stdio` (with npx where it was npx that found it); else as it was typed, `node dist/main.js`.
-//
-// Texts of help say `actor-gateway`. This is the one place that says otherwise.
+// Name of the program in help texts, as the user has to type it: `actor-gateway`, `npx gateway-stdio`, `node
+// dist/main.js`. The texts in the code contain `actor-gateway`; `withProgramName` replaces it on output.
 
 import { basename, isAbsolute, relative, sep } from 'node:path';
 
 const NAMES = ['actor-gateway', 'gateway-http', 'gateway-stdio'];
 
-/** `actor-gateway`, or however else this process was started. */
+/** Returns the command that started this process. */
 export function programName(): string {
   const [, script = ''] = process.argv;
   const name = basename(script);
-  // Where npm links programs no shell looks, but npx does.
+  // In npm's link folder, npx finds the program, but the shell does not.
   if (NAMES.includes(name))
     return script.includes(`${sep}node_modules${sep}.bin${sep}`) ? `npx ${name}` : name;
   if (name === 'start.mjs' && process.env.npm_lifecycle_event === 'start') return 'npm start --';
-  const fromHere = relative(process.cwd(), script);
-  const isInside = fromHere !== '' && !fromHere.startsWith('..') && !isAbsolute(fromHere);
-  return `node ${isInside ? fromHere : script}`;
+  const relativePath = relative(process.cwd(), script);
+  const isInside = relativePath !== '' && !relativePath.startsWith('..') && !isAbsolute(relativePath);
+  return `node ${isInside ? relativePath : script}`;
 }
 
-/** Whether this process runs gateway-stdio by itself, and not as a command of the whole program. */
+/** True if this process is the separate program gateway-stdio. */
 export function isStdioProgram(): boolean {
   return /^(gateway-stdio|stdio\.js)$/.test(basename(process.argv[1] ?? ''));
 }
 
-/** A text of help with the program named as it was invoked: where a line, or what follows a pipe, begins with it. */
-export function asInvoked(text: string): string {
+/** Replaces the program name at line starts, behind a pipe and behind "Usage:". */
+export function withProgramName(text: string): string {
   return text.replace(
     /(^[ \t]*|\| |Usage: )(?:actor-gateway|gateway-http|node dist\/main\.js)(?= |$)/gm,
     (_, before) => {

@@ -1,29 +1,29 @@
-// The command line of gateway-stdio.
+// Options of gateway-stdio, which is also the command `actor-gateway stdio`.
 
 import { type Command, Option } from 'commander';
 import type { LoadTarget } from '../../config/load-config.ts';
 import { version } from '../version.ts';
-import { newProgram, type Parsed, parse } from './command.ts';
-import { collected, variableName } from './option-values.ts';
+import { newProgram, type ParsedCommandLine, parse } from './command.ts';
+import { collectValues, parseVariableName } from './option-values.ts';
 import { isStdioProgram, programName } from './program-name.ts';
 
 export type StdioTarget =
   | (LoadTarget & { readonly server: string | undefined; readonly profile: string | undefined })
-  /** Headers by name, as written: `${VAR}` is not replaced yet. */
+  /** Headers by name; variables (`${VAR}`) are not replaced yet. */
   | {
       readonly url: string;
       readonly headers: Readonly<Record<string, string>>;
-      /** Where the key of the gateway at that address is: in a file, or in a variable of the environment. */
+      /** File that contains the gateway's key, or name of the environment variable. */
       readonly keyFile?: string | undefined;
       readonly keyVariable?: string | undefined;
     };
 
 export interface StdioOptions {
   readonly target: StdioTarget;
-  readonly isPrintConfig: boolean;
+  readonly shouldPrintConfig: boolean;
 }
 
-interface Written {
+interface RawOptions {
   readonly config?: string;
   readonly catalog?: string;
   readonly server?: string;
@@ -46,16 +46,16 @@ Examples:
 
 stdout carries the protocol only; logs go to stderr.
 
-Ends:
-  end of stdin, SIGTERM, SIGINT   calls in flight may end within a second; a second signal stops at once
+Stops on:
+  end of stdin, SIGTERM, SIGINT   calls in flight have 0.7 seconds to complete; a second signal stops immediately
 
-Exit codes: 0 the client has left, 1 failure while running, 2 bad configuration or usage`;
+Exit codes: 0 client disconnected, 1 runtime failure, 2 invalid configuration or usage`;
 
-/** Declares the options of gateway-stdio, which `name` starts. */
+/** Declares the options. `name` is the command in the examples. */
 export function declareStdio(command: Command, name = 'actor-gateway stdio'): void {
   command
     .description('Serves the MCP servers of a catalog, or one MCP address, to a client on stdin and stdout.')
-    .option('-c, --config <file>', 'gateway configuration (YAML): run its servers in this process')
+    .option('-c, --config <file>', 'gateway configuration (YAML); runs its servers in this process')
     .addOption(
       new Option(
         '--catalog <file>',
@@ -65,22 +65,22 @@ export function declareStdio(command: Command, name = 'actor-gateway stdio'): vo
     .addOption(
       new Option(
         '--server <id>',
-        'with --config or --catalog: only this server, its names without prefix',
+        'with --config or --catalog: only this server, with its tool names unprefixed',
       ).conflicts(['profile', 'url']),
     )
     .option('--profile <name>', 'only the servers and tools of this profile of the gateway file')
     .addOption(
       new Option(
         '--url <address>',
-        'pass everything on to a running gateway, or another remote MCP server',
+        'forward all messages to a running gateway, or to another remote MCP server',
       ).conflicts(['config', 'catalog']),
     )
     .addOption(
       new Option(
         '--header <line>',
-        `with --url: send a header, 'Name: value'; \${VAR} is taken from the environment; repeatable`,
+        `with --url: send a header, 'Name: value'; \${VAR} is replaced from the environment; repeatable`,
       )
-        .argParser(collected)
+        .argParser(collectValues)
         .conflicts(['config', 'catalog']),
     )
     .addOption(
@@ -91,61 +91,61 @@ export function declareStdio(command: Command, name = 'actor-gateway stdio'): vo
       ]),
     )
     .addOption(
-      new Option('--api-key-variable <name>', 'with --url: send the key in this variable of the environment')
-        .argParser(variableName)
+      new Option('--api-key-variable <name>', 'with --url: send the key in this environment variable')
+        .argParser(parseVariableName)
         .conflicts(['config', 'catalog']),
     )
     .option('--print-config', "print the entry for a desktop client's configuration file")
     .addHelpText('after', after(name));
 }
 
-/** Reads the arguments after the program's name. After `exit`, the outcome has been printed. */
-export function parseStdioOptions(words: readonly string[]): Parsed<StdioOptions> {
+/** Parses the arguments after the program's name. For `exit`, the output is already printed. */
+export function parseStdioOptions(args: readonly string[]): ParsedCommandLine<StdioOptions> {
   const name = isStdioProgram() ? programName() : 'actor-gateway stdio';
   const program = newProgram(name).version(version, '-V, --version', 'print the version');
   declareStdio(program, name);
-  return parse(program, words, (command) => {
-    const written = command.opts<Written>();
-    return { target: readTarget(command, written), isPrintConfig: written.printConfig === true };
+  return parse(program, args, (command) => {
+    const raw = command.opts<RawOptions>();
+    return { target: readTarget(command, raw), shouldPrintConfig: raw.printConfig === true };
   });
 }
 
-function readTarget(command: Command, written: Written): StdioTarget {
-  const { config, catalog, server, profile, url, header = [] } = written;
-  const { apiKeyFile: keyFile, apiKeyVariable: keyVariable } = written;
+function readTarget(command: Command, raw: RawOptions): StdioTarget {
+  const { config, catalog, server, profile, url, header = [] } = raw;
+  const { apiKeyFile: keyFile, apiKeyVariable: keyVariable } = raw;
   if (config !== undefined) return { config, server, profile };
   if (catalog !== undefined) return { catalog, server, profile };
   if (url === undefined)
-    return command.error('error: give one of --config <file>, --catalog <file> and --url <address>');
-  const address = inProfile(command, url, profile);
+    return command.error('error: add one of --config <file>, --catalog <file> and --url <address>');
+  const address = addProfile(command, url, profile);
   return { url: address, headers: readHeaders(command, header), keyFile, keyVariable };
 }
 
-function inProfile(command: Command, address: string, profile: string | undefined): string {
-  const found = profile === undefined ? address : profileAddress(address, profile);
-  if (found !== undefined) return found;
+function addProfile(command: Command, address: string, profile: string | undefined): string {
+  const profileUrl = profile === undefined ? address : profileAddress(address, profile);
+  if (profileUrl !== undefined) return profileUrl;
   return command.error(
-    'error: --profile goes with the address of a gateway, as http://127.0.0.1:8080/mcp; the profile is put behind /mcp',
+    'error: --profile requires a gateway address, such as http://127.0.0.1:8080/mcp; the profile is appended to /mcp',
   );
 }
 
-/** Where a gateway at this address has the profile; undefined for an address of something within it, or of no gateway. */
+/** Returns the address of the profile; undefined if no gateway can have this address. */
 function profileAddress(address: string, profile: string): string | undefined {
-  // As it is written: a part of it may be a reference to a variable.
+  // Not parsed as a URL, because of references to variables.
   const [, base = '', rest = ''] = /^([^?#]*?)\/*([?#].*)?$/s.exec(address) ?? [];
   const name = `@${encodeURIComponent(profile)}`;
   if (base.endsWith('/mcp')) return `${base}/${name}${rest}`;
   return /^https?:\/\/[^/]+$/i.test(base) ? `${base}/mcp/${name}${rest}` : undefined;
 }
 
-/** No message repeats a header: it may be nothing but a key. */
+/** Parses `Name: value` lines. No message repeats a line, because the line can contain a key. */
 function readHeaders(command: Command, lines: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = Object.create(null);
   for (const line of lines) {
     const colon = line.indexOf(':');
     const name = line.slice(0, Math.max(0, colon)).trim();
     if (name === '') return command.error("error: --header expects 'Name: value'");
-    if (headers[name] !== undefined) return command.error(`error: --header ${name} is given twice`);
+    if (headers[name] !== undefined) return command.error(`error: --header ${name} occurs twice`);
     headers[name] = line.slice(colon + 1).trim();
   }
   return headers;

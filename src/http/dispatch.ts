@@ -1,8 +1,9 @@
-// Dispatches the requests of one listener to their routes: identifies the sender, and checks the method and access.
-// During the identification, bodies count in the budget for unproven senders (UB1).
+// Dispatches a listener's requests to their routes: identifies the sender, checks the method and the
+// access, and calls the action of the route. Until the sender is identified, request bodies count in the
+// memory budget for unverified senders.
 
-import type { Verdict } from '../../actors/identity/principal.ts';
-import { whenKnown } from './body/unproven-body.ts';
+import { isRefusal, type VerificationResult } from '../../actors/identity/principal.ts';
+import { deferUntilVerified } from './body/unverified-body.ts';
 import type { HttpServices } from './http-services.ts';
 import { accessOf, refusalOf, refuse } from './identification.ts';
 import type { BodyHandler } from './listener/seam.ts';
@@ -11,31 +12,38 @@ import type { RouteContext } from './route-context.ts';
 import type { Route } from './routes.ts';
 
 export class Dispatch {
-  readonly #http: Pick<HttpServices, 'identification' | 'unproven' | 'callGuard'>;
+  readonly #http: Pick<HttpServices, 'identification' | 'unverifiedBodies' | 'callGuard'>;
   readonly #routes: RouteContext;
 
-  constructor(http: Pick<HttpServices, 'identification' | 'unproven' | 'callGuard'>, routes: RouteContext) {
+  constructor(
+    http: Pick<HttpServices, 'identification' | 'unverifiedBodies' | 'callGuard'>,
+    routes: RouteContext,
+  ) {
     this.#http = http;
     this.#routes = routes;
   }
 
-  /** Calls the action of the route once the sender is identified. */
+  /** Identifies the sender, then calls the action of the route. */
   identify(route: Route, context: ExchangeContext): BodyHandler | undefined {
     const { request, reply } = context;
-    const { identification, unproven } = this.#http;
+    const { identification, unverifiedBodies } = this.#http;
     const verdict = identification.of(request.headers);
-    if (!(verdict instanceof Promise)) return this.identified(verdict, route, context);
-    reply.limitBody(unproven);
-    return whenKnown(
+    if (!(verdict instanceof Promise)) return this.dispatchIdentified(verdict, route, context);
+    reply.limitBody(unverifiedBodies);
+    return deferUntilVerified(
       request,
-      unproven,
-      verdict.then((known) => this.identified(known, route, context)),
+      unverifiedBodies,
+      verdict.then((result) => this.dispatchIdentified(result, route, context)),
     );
   }
 
-  /** Calls the action of the route for an identified sender, or refuses the sender. */
-  identified(verdict: Verdict, route: Route, context: ExchangeContext): BodyHandler | undefined {
-    if ('refused' in verdict) {
+  /** Calls the action of the route, or refuses the sender, depending on the result of the identification. */
+  dispatchIdentified(
+    verdict: VerificationResult,
+    route: Route,
+    context: ExchangeContext,
+  ): BodyHandler | undefined {
+    if (isRefusal(verdict)) {
       refuse(context, verdict);
       return undefined;
     }
@@ -50,23 +58,23 @@ export class Dispatch {
     const action = typeof methods === 'function' ? methods : methods.get(method);
     if (action === undefined) {
       const allow = typeof methods === 'function' ? '' : [...methods.keys()].join(', ');
-      context.error(405, `${method} is not possible here; try ${allow}`, [['allow', allow]]);
+      context.error(405, `${method} is not allowed here; allowed: ${allow}`, [['allow', allow]]);
       return undefined;
     }
     if (gate === undefined && this.#isRefused(context, method, access)) return undefined;
     const handle = action(this.#routes, context, id);
     const mayBeGuarded = this.#http.callGuard !== undefined && access === 'client';
-    return mayBeGuarded ? handle && this.#checkAgain(context, access, handle) : handle;
+    return mayBeGuarded ? handle && this.#checkAfterBody(context, access, handle) : handle;
   }
 
-  /** A reload may bring a guard while the body arrives. */
-  #checkAgain(context: ExchangeContext, access: Route['access'], handle: BodyHandler): BodyHandler {
+  /** Repeats the access check when the body is complete, because a reload can add a guard of tool calls. */
+  #checkAfterBody(context: ExchangeContext, access: Route['access'], handle: BodyHandler): BodyHandler {
     return (request, body, reply) => {
       if (!this.#isRefused(context, request.method, access)) handle(request, body, reply);
     };
   }
 
-  /** Returns true if the request was refused because its sender lacks the access. */
+  /** If the sender lacks the access, refuses the request and returns true. */
   #isRefused(context: ExchangeContext, method: string, declared: Route['access']): boolean {
     const access = accessOf(method, declared);
     const refusal = refusalOf(context.principal, access, this.#http.callGuard?.());

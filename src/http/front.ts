@@ -1,9 +1,9 @@
-// The HTTP front: a listener, the gate every request passes, and the routes behind it. A part of the gateway: started last,
-// drained first.
+// HTTP front, the client side of the gateway: the listener, the checks for each request, and the routes.
+// Started last and drained first.
 //
-// FR1  the row of the route table decides which checks a request passes (Gate): Host and Origin, sender, method, access, in this
-//     order, before the action runs. Webhooks and the inspector verify their senders themselves (dispatch.ts).
-// FR2  while draining, /health says so, work in flight ends, and new work is refused with 503.
+// - The route decides which checks a request must pass (Gate), in this order: Host and Origin, sender,
+//   method, access. Webhooks and the inspector verify their senders themselves.
+// - While draining, /health reports it, open requests may complete, and new work is refused with 503.
 
 import { StoppedError } from '../../actors/base/errors/errors.ts';
 import type { Part } from '../../actors/base/supervision/part.ts';
@@ -20,7 +20,7 @@ import { listen } from './listener/listen.ts';
 import { Readers } from './listener/readers.ts';
 import type { Listener, RequestHandler } from './listener/seam.ts';
 import { ExchangeContext } from './mcp/exchange-context.ts';
-import type { Elsewhere } from './nodes/elsewhere.ts';
+import type { RequestForwarder } from './nodes/request-forwarder.ts';
 import { proofHeaders } from './operator-proof.ts';
 import { OriginGuard } from './origin-guard.ts';
 import type { RouteContext } from './route-context.ts';
@@ -30,36 +30,36 @@ import type { TriggersFront } from './triggers-front.ts';
 
 export interface FrontOptions {
   readonly http: HttpServices;
-  /** Undefined without automation. */
+  /** Undefined if the gateway has no automation. */
   readonly triggers?: TriggersFront | undefined;
-  /** Undefined without node.address. */
-  readonly nodes?: Elsewhere | undefined;
-  /** What has the address in place of the gateway file, for whoever has to change it. */
+  /** Undefined if node.address is not set. */
+  readonly forwarder?: RequestForwarder | undefined;
+  /** Setting that overrides `listen_addr` of the gateway file, for error messages. */
   readonly addressSetting?: string | undefined;
-  /** Reads the configuration again and applies it, and gives what has changed; throws ConfigError. */
+  /** Reloads the configuration and returns the changes. Rejects with ConfigError. */
   reload(): Promise<object>;
 }
 
-/** The page for browsers, if there is one. */
-interface Page {
+/** The enabled inspector. */
+interface InspectorPage {
   readonly access: InspectorAccess;
   readonly inspector: Inspector;
   readonly links: EntryLinks;
-  /** False without an operator token or API key. */
+  /** False if there is neither an operator token nor an API key. */
   readonly hasOperator: boolean;
 }
 
 const DRAIN_POLL_MS = 20;
-/** For the answers to calls that were given up to leave; a client that takes none must not hold up the end. */
-const LAST_WORDS_MS = 250;
+/** Time to send the error responses of failed calls. Slow clients must not delay the shutdown. */
+const FLUSH_MS = 250;
 
 export class Front implements Part {
   readonly #http: HttpServices;
   readonly #triggers: TriggersFront | undefined;
-  readonly #page: Page | undefined;
+  readonly #page: InspectorPage | undefined;
   readonly #listener: Listener;
 
-  /** Rejects as `listen` does. */
+  /** Opens the listener. Rejects like `listen`. */
   static async open(options: FrontOptions): Promise<Front> {
     const { http, addressSetting } = options;
     const { config, log } = http.gateway;
@@ -76,24 +76,26 @@ export class Front implements Part {
     });
     const { fallbackReason: reason } = listener;
     if (reason !== undefined)
-      log.warn({ reason }, 'node:http serves; see "Another Node version" in the README');
+      log.warn({ reason }, 'could not load uWebSockets.js; using node:http, at half the speed');
     return new Front(options, page, listener);
   }
 
-  private constructor({ http, triggers }: FrontOptions, page: Page | undefined, listener: Listener) {
+  private constructor({ http, triggers }: FrontOptions, page: InspectorPage | undefined, listener: Listener) {
     this.#http = http;
     this.#triggers = triggers;
     this.#page = page;
     this.#listener = listener;
   }
 
-  /** Whether there is a page for browsers. */
   get hasInspector(): boolean {
     return this.#page !== undefined;
   }
 
-  /** Creates a one-time link to the inspector and returns its path; undefined if there is no inspector or operator. */
-  openLink(): string | undefined {
+  /**
+   * Creates a one-time link to the inspector and returns its path. Returns undefined if there is no
+   * inspector, or no client can authenticate as the operator.
+   */
+  createEntryLink(): string | undefined {
     return this.#page?.hasOperator ? this.#page.links.create() : undefined;
   }
 
@@ -109,35 +111,39 @@ export class Front implements Part {
     const listener = this.#listener;
     const { mcp } = this.#http.gateway;
     const deadline = performance.now() + graceMs;
-    // Streams that only listen would never end by themselves; their clients come back to the next gateway.
+    // Streams that clients listen to never close on their own. The clients reconnect to the next gateway.
     mcp.clients.sessions.closeStreams();
     mcp.lines.endWatches();
     this.#triggers?.closeStreams();
     this.#page?.inspector.close();
-    const settled = async (until: number) => {
+    const waitUntilIdle = async (until: number) => {
       while (listener.open > 0 && performance.now() < until)
         await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));
     };
-    await settled(deadline);
+    await waitUntilIdle(deadline);
     if (listener.open > 0) {
-      // Told, not cut off: a client must know that its call has not been answered, a sender that its event is kept.
+      // Open requests get a response: a client learns that its call failed, a sender that its event is
+      // stored.
       this.#triggers?.automation.endWaits();
       mcp.failCalls(new StoppedError('the gateway was stopped before the call was answered'));
-      await settled(deadline + LAST_WORDS_MS);
+      await waitUntilIdle(deadline + FLUSH_MS);
     }
     listener.stopListening();
     listener.close();
   }
 }
 
-/** Without an API key, the page is served on loopback addresses only, unless the configuration allows others. */
-function pageOf({ http, triggers }: FrontOptions, host: string): Page | undefined {
+/**
+ * Returns the inspector; undefined if disabled. Without an API key it is served on loopback addresses only,
+ * unless the configuration allows others.
+ */
+function pageOf({ http, triggers }: FrontOptions, host: string): InspectorPage | undefined {
   const { gateway, operatorToken } = http;
   const { api_key, inspector: settings } = gateway.config;
   const { enabled, insecure } = settings;
   if (enabled === false) return undefined;
   const isOpen = api_key === '';
-  // It was warned of when the file was read.
+  // A warning was already logged when the configuration was read.
   if (isOpen && !isLoopback(host) && !(enabled === true && insecure)) return undefined;
   const secret = isOpen ? operatorToken : api_key;
   const access = new InspectorAccess({ secret, isOpen });
@@ -152,13 +158,13 @@ function pageOf({ http, triggers }: FrontOptions, host: string): Page | undefine
   return { access, inspector, links, hasOperator: secret !== '' };
 }
 
-/** Returns the handler of the listener (FR1). */
-function handlerOf(options: FrontOptions, host: string, page: Page | undefined): RequestHandler {
-  const { http, triggers, nodes, reload } = options;
-  const { gateway, heartbeat, operatorToken, unproven } = http;
+/** Returns the function that handles each request of the listener. */
+function handlerOf(options: FrontOptions, host: string, page: InspectorPage | undefined): RequestHandler {
+  const { http, triggers, forwarder, reload } = options;
+  const { gateway, heartbeat, operatorToken, unverifiedBodies } = http;
   const { config, log, redactor, version, life, mcp, node } = gateway;
   const routes: RouteContext = {
-    ...{ config, log, redactor, version, life, mcp, node, heartbeat, triggers, nodes, reload },
+    ...{ config, log, redactor, version, life, mcp, node, heartbeat, triggers, forwarder, reload },
     proofFor: (request) =>
       proofHeaders(request, operatorToken, { host, port: request.localPort }, config.state_dir),
   };
@@ -166,7 +172,7 @@ function handlerOf(options: FrontOptions, host: string, page: Page | undefined):
   const inspect: Action | undefined =
     page &&
     ((_, context) => {
-      context.reply.limitBody(unproven);
+      context.reply.limitBody(unverifiedBodies);
       return page.inspector.handle(routes, context);
     });
   const table = new RouteTable({ inspector: inspect, triggers });

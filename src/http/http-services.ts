@@ -1,5 +1,5 @@
-// Services shared by the listeners for clients and nodes: the operator token, the identification of senders, and body budgets. A part
-// of the gateway, drained after both listeners.
+// Services shared by the listener for clients and the listener for other nodes: operator token,
+// identification of senders, heartbeat, memory budget for bodies. Drained after both listeners.
 
 import type { Part } from '../../actors/base/supervision/part.ts';
 import type { CallGuard } from '../../config/resources/call-guards.ts';
@@ -8,27 +8,27 @@ import { ApiKey, Identification } from './identification.ts';
 import { Heartbeat } from './mcp/heartbeat.ts';
 import { operatorTokenOf } from './operator-token.ts';
 import type { ServedGateway } from './route-context.ts';
-import { faultReporter } from './routes.ts';
+import { internalErrorReporter } from './routes.ts';
 
 export interface HttpServicesOptions {
   readonly gateway: ServedGateway;
-  /** Returns the first guard in the files in use, if any; undefined without automation. */
+  /** Returns the first guard of tool calls in the active files, if any. Undefined without automation. */
   readonly callGuard?: (() => CallGuard | undefined) | undefined;
 }
 
 export class HttpServices implements Part {
   readonly gateway: ServedGateway;
   readonly callGuard: HttpServicesOptions['callGuard'];
-  /** '' with an API key, or if the disk is full. */
+  /** Empty if an API key is set or the disk is full. */
   readonly operatorToken: string;
   readonly identification: Identification;
   /** Keeps streams alive. */
   readonly heartbeat = new Heartbeat();
-  /** Budget for bodies of senders that are not identified yet. */
-  readonly unproven: BodyBudget;
+  /** Memory budget for bodies of unverified senders. */
+  readonly unverifiedBodies: BodyBudget;
   readonly reportFault: (error: unknown) => void;
 
-  /** Reads the operator token. The code that verifies tokens is loaded only where some are accepted. Throws StateFolderError. */
+  /** Reads the operator token. Imports JWT verification only if configured. Rejects with StateFolderError. */
   static async open(options: HttpServicesOptions): Promise<HttpServices> {
     const { api_key, auth } = options.gateway.config;
     const operatorToken = operatorTokenOf(options.gateway);
@@ -52,8 +52,8 @@ export class HttpServices implements Part {
     this.callGuard = callGuard;
     this.operatorToken = operatorToken;
     this.identification = identification;
-    this.unproven = BodyBudget.for(gateway.config.limits.body_bytes);
-    this.reportFault = faultReporter(gateway.log);
+    this.unverifiedBodies = BodyBudget.for(gateway.config.limits.body_bytes);
+    this.reportFault = internalErrorReporter(gateway.log);
   }
 
   async drain(): Promise<void> {

@@ -1,6 +1,6 @@
-// Identifies the sender of a request to the gateway's own routes: by the API key, in one of two headers and never in a query
-// string (contract, "Authentication"), or by a bearer JSON Web Token, where the configuration names an issuer. Without a key
-// the operator token identifies the operator, and the remaining senders are anonymous.
+// Identifies who sends a request to the gateway's own routes: by the API key in one of two headers, never
+// in the query string (contract, "Authentication"), or by a JSON Web Token, if an issuer is configured. If no
+// API key is configured, the operator token identifies the operator, and all other senders are anonymous.
 
 import { hash, timingSafeEqual } from 'node:crypto';
 import { bearerToken } from '../../actors/identity/jwt/bearer-token.ts';
@@ -10,7 +10,7 @@ import {
   operator,
   type Principal,
   type Refusal,
-  type Verdict,
+  type VerificationResult,
 } from '../../actors/identity/principal.ts';
 import type { CallGuard } from '../../config/resources/call-guards.ts';
 import type { HeaderList } from './listener/seam.ts';
@@ -22,7 +22,7 @@ const digest = (text: string) => hash('sha256', text, 'buffer');
 export class ApiKey {
   readonly #digest: Buffer | undefined;
 
-  /** An empty key switches authentication off. */
+  /** An empty key disables authentication. */
   constructor(key: string) {
     this.#digest = key === '' ? undefined : digest(key);
   }
@@ -34,12 +34,12 @@ export class ApiKey {
   /** Returns true if these headers contain the key. */
   isIn(headers: Readonly<Record<string, string>>): boolean {
     if (headers.authorization === undefined && headers['x-api-key'] === undefined) return false;
-    return credentialsIn(headers).some((key) => this.isRight(key));
+    return credentialsIn(headers).some((key) => this.isEqual(key));
   }
 
-  /** Digests have one length, so that the time taken tells nothing about the key. */
-  isRight(given: string): boolean {
-    return this.#digest !== undefined && timingSafeEqual(digest(given), this.#digest);
+  /** Compares digests of equal length, so that the duration does not reveal the key. */
+  isEqual(key: string): boolean {
+    return this.#digest !== undefined && timingSafeEqual(digest(key), this.#digest);
   }
 }
 
@@ -55,70 +55,82 @@ export function credentialsIn({
 /** `read`: state of the gateway; `client`: servers, as an MCP client; `operator`: everything else. */
 export type RouteAccess = 'read' | 'client' | 'operator';
 
-/** Both ways to authenticate as the operator. */
+/** Text for error messages: both ways to authenticate as the operator. */
 export const OPERATOR_PROOF =
   'send the operator token (the file operator-token in state_dir) as Authorization: Bearer TOKEN, or set api_key in the gateway file';
 
-/** Returns the access required by a method; `declared` is the route table entry. */
+/** Returns the access that a request needs: `declared` by the route, else depending on the method. */
 export function accessOf(method: string, declared?: RouteAccess): RouteAccess {
   return declared ?? (method === 'GET' || method === 'HEAD' ? 'read' : 'operator');
 }
 
-/** Returns why a sender is refused, or undefined if it is admitted. `guard` is the one in the loaded files. */
+/**
+ * Returns undefined if the sender has the access, else the refusal. `guard` is the first guard of tool calls,
+ * if any: it makes anonymous calls impossible.
+ */
 export function refusalOf(
   { kind }: Principal,
   access: RouteAccess,
   guard: CallGuard | undefined,
 ): Refusal | undefined {
   if (kind !== 'anonymous' || access === 'read') return undefined;
-  if (access === 'operator') return missing('this needs the operator');
+  if (access === 'operator') return operatorRequired('operator access required');
   return (
-    guard && missing(`${guard.kind} ${guard.name} guards calls (${guard.rule}), so clients must authenticate`)
+    guard &&
+    operatorRequired(`${guard.kind} ${guard.name} guards calls (${guard.rule}), so clients must authenticate`)
   );
 }
 
-const missing = (what: string): Refusal => ({ refused: 'missing', why: `${what}: ${OPERATOR_PROOF}` });
+const operatorRequired = (reason: string): Refusal => ({
+  kind: 'missing',
+  reason: `${reason}: ${OPERATOR_PROOF}`,
+});
 
+/** A sender with the API key. */
 export const holderOfKey: Principal = { kind: 'key', name: 'api_key' };
 
-const NO_KEY: Refusal = { refused: 'missing', why: 'API key required' };
-const WRONG_KEY: Refusal = { refused: 'forbidden', why: 'Invalid API key' };
+const NO_KEY: Refusal = { kind: 'missing', reason: 'API key required' };
+const WRONG_KEY: Refusal = { kind: 'forbidden', reason: 'Invalid API key' };
 
 export class Identification {
   readonly #key: ApiKey;
   readonly #tokens: JwtVerifier | undefined;
   readonly #operatorToken: ApiKey;
 
-  /** `operatorToken` is used only if there is no API key. */
+  /** `operatorToken` is ignored if an API key is set. */
   constructor(key: ApiKey, tokens: JwtVerifier | undefined, operatorToken = new ApiKey('')) {
     this.#key = key;
     this.#tokens = tokens;
     this.#operatorToken = operatorToken;
   }
 
-  /** A promise only for a token that has to be looked at. */
-  of(headers: Readonly<Record<string, string>>): Verdict | Promise<Verdict> {
+  /** Identifies the sender. Returns a promise only if a JSON Web Token must be verified. */
+  of(headers: Readonly<Record<string, string>>): VerificationResult | Promise<VerificationResult> {
     if (!this.#key.isNeeded) return this.#operatorToken.isIn(headers) ? operator : anonymous;
-    const given = credentialsIn(headers);
-    if (given.some((key) => this.#key.isRight(key))) return holderOfKey;
+    const credentials = credentialsIn(headers);
+    if (credentials.some((key) => this.#key.isEqual(key))) return holderOfKey;
     const token = this.#tokens && bearerToken(headers);
-    if (this.#tokens === undefined || token === undefined) return given.length === 0 ? NO_KEY : WRONG_KEY;
+    if (this.#tokens === undefined || token === undefined)
+      return credentials.length === 0 ? NO_KEY : WRONG_KEY;
     return this.#tokens.principalOf(token);
   }
 }
 
-/** Refuses a sender: a JSON-RPC error on MCP routes, otherwise the body of the contract ("Authentication"). */
+/**
+ * Responds to a refused sender: with a JSON-RPC error on MCP routes, otherwise with `{error, message}`
+ * (contract, "Authentication").
+ */
 export function refuse(context: ExchangeContext, refusal: Refusal): void {
-  const { refused, why: message, retryAfterSeconds = 1 } = refusal;
-  const status = statusOfRefusal(refused);
-  const headers = headersOf(refused, retryAfterSeconds);
+  const { kind, reason: message, retryAfterSeconds = 1 } = refusal;
+  const status = statusOfRefusal(kind);
+  const headers = headersOf(kind, retryAfterSeconds);
   if (context.isMcp) context.error(status, message, headers);
   else context.json(status, { error: reasonPhrase(status), message }, headers);
 }
 
-function headersOf(refused: Refusal['refused'], retryAfterSeconds: number): HeaderList {
-  if (refused === 'missing') return [['www-authenticate', 'Bearer']];
-  // RFC 6750, section 3: a client that hears this asks for another token.
-  if (refused === 'wrong') return [['www-authenticate', 'Bearer error="invalid_token"']];
-  return refused === 'unavailable' ? [['retry-after', String(retryAfterSeconds)]] : [];
+function headersOf(kind: Refusal['kind'], retryAfterSeconds: number): HeaderList {
+  if (kind === 'missing') return [['www-authenticate', 'Bearer']];
+  // RFC 6750, section 3: the client should request another token.
+  if (kind === 'wrong') return [['www-authenticate', 'Bearer error="invalid_token"']];
+  return kind === 'unavailable' ? [['retry-after', String(retryAfterSeconds)]] : [];
 }

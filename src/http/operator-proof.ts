@@ -1,9 +1,11 @@
-// Lets a command check that the gateway of a state folder answers at an address before it sends the operator token there.
+// Proves to a command that the listener at an address is the gateway with a certain state folder, before the
+// command sends the operator token of that folder (cli/api/operator-key.ts).
 //
-// - the command sends a nonce to /health, and the gateway returns an HMAC of the nonce and its address. A foreign listener
-//   lacks the token. It could relay the nonce to the gateway, but the HMAC then names another address.
-// - proofs are for loopback addresses. A relay on another machine gets none.
-// - a proof comes with the state folder, so a command finds the token of a gateway that runs elsewhere.
+// - The command sends a nonce to /health. The gateway returns an HMAC of the nonce and its own address, with
+//   the token as key. A foreign listener lacks the token. If it relays the nonce to the gateway, the HMAC is
+//   for another address.
+// - Only loopback addresses get proofs, so a relay on another machine gets none.
+// - The response also contains the path of the state folder, where the command finds the token.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isIP, isIPv6 } from 'node:net';
@@ -12,7 +14,7 @@ import type { HeaderList, HttpRequest } from './listener/seam.ts';
 
 export const NONCE_HEADER = 'x-operator-nonce';
 export const PROOF_HEADER = 'x-operator-proof';
-/** The state folder, percent-encoded. */
+/** Header with the path of the state folder, percent-encoded. */
 export const FOLDER_HEADER = 'x-operator-folder';
 
 interface Address {
@@ -20,7 +22,7 @@ interface Address {
   readonly port: number;
 }
 
-/** Returns the headers of a proof; none without a token, a valid nonce or a loopback address. */
+/** Returns the headers with the proof. Returns none if token, valid nonce or loopback address are missing. */
 export function proofHeaders(
   { headers, remoteAddress }: Pick<HttpRequest, 'headers' | 'remoteAddress'>,
   token: string,
@@ -37,20 +39,23 @@ export function proofHeaders(
   ];
 }
 
-/** Returns true if `proof` was made with the token for this nonce, by the gateway that listens at `address`. */
+/** Returns true if `proof` was created with the token, for this nonce and this address. */
 export function isProof(proof: string, token: string, nonce: string, address: Address): boolean {
   const expected = Buffer.from(proofOf(token, nonce, { ...address, host: canonical(address.host) }));
   const received = Buffer.from(proof);
   return received.length === expected.length && timingSafeEqual(received, expected);
 }
 
-/** The first words separate proofs from the inspector's cookies, which use the same key. */
+/** The prefix separates proofs from the inspector's cookies, which are signed with the same key. */
 function proofOf(token: string, nonce: string, address: Address): string {
   const text = `operator proof\n${nonce}\n${formatListenAddr(address)}`;
   return createHmac('sha256', token).update(text).digest('base64url');
 }
 
-/** IPv4 and IPv6 loopback may be different listeners; local connections keep the family in the source address. */
+/**
+ * Loopback addresses by the address of the peer. 127.0.0.1 and ::1 may have different listeners; a local
+ * connection has the same address family at both ends.
+ */
 const loopbackPeers: Readonly<Record<string, string>> = {
   '127.0.0.1': '127.0.0.1',
   '::ffff:7f00:1': '127.0.0.1',
@@ -58,8 +63,8 @@ const loopbackPeers: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the loopback address that the peer has connected to, if any. Wildcards and `localhost` do not contain it. Other
- * names are refused: the gateway does not know their addresses.
+ * Returns the loopback address that the peer has connected to; undefined for other addresses. For a
+ * listener on all addresses and for `localhost`, it follows from the address of the peer.
  */
 function contactedHost(listenHost: string, remoteAddress: string): string | undefined {
   const host = canonical(listenHost);
@@ -68,7 +73,7 @@ function contactedHost(listenHost: string, remoteAddress: string): string | unde
   return isWildcard || isIP(host) === 0 ? loopbackPeers[canonical(remoteAddress)] : host;
 }
 
-/** uWebSockets.js returns IPv6 addresses in full length. */
+/** Returns an IPv6 address in its short form; uWebSockets.js returns the long form. */
 function canonical(host: string): string {
   const url = `http://[${host}]`;
   return isIPv6(host) && URL.canParse(url) ? new URL(url).hostname.slice(1, -1) : host;

@@ -1,15 +1,15 @@
-// Opens the operator token for a listening gateway. The gateway already holds the lock of the state folder.
+// Reads or creates the operator token. The caller already holds the lock of the state folder.
 
-import type { Gateway } from '../../actors/gateway/gateway.ts';
+import type { GatewayRuntime } from '../../actors/gateway/gateway.ts';
+import { StateFolderError } from '../../actors/state/folder-access.ts';
 import { openOperatorToken } from '../../actors/state/operator-token.ts';
-import { StateFolderError } from '../../actors/state/state-folder-access.ts';
 
-/** Returns the token; '' with an API key, or if the disk is full and operator requests are refused. Throws StateFolderError. */
+/** Returns the token; '' if an API key is set or the disk is full. Throws StateFolderError. */
 export function operatorTokenOf({
   config,
   log,
   redactor,
-}: Pick<Gateway, 'config' | 'log' | 'redactor'>): string {
+}: Pick<GatewayRuntime, 'config' | 'log' | 'redactor'>): string {
   if (config.api_key !== '') return '';
   try {
     const { token, replaced } = openOperatorToken(config.state_dir);
@@ -17,7 +17,7 @@ export function operatorTokenOf({
     if (replaced !== undefined)
       log.warn(
         { reason: replaced },
-        'replaced the file of the operator token; programs with the previous token are refused',
+        'replaced the operator token file; programs with the previous token are refused',
       );
     return token;
   } catch (error) {
@@ -25,7 +25,7 @@ export function operatorTokenOf({
     const { message: reason } = error;
     log.warn(
       { reason },
-      'there is no operator token, so operator requests are refused; free some space and restart, or set api_key',
+      'no operator token: operator requests are refused; free disk space and restart, or set api_key',
     );
     return '';
   }

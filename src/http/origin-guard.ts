@@ -1,8 +1,10 @@
-// Keeps web pages out. A page on any site can make a browser send requests to a loopback address, by DNS rebinding
-// even read the answers; it can forge neither `Origin` nor `Host` (MCP transports, "Security Warning").
+// Protects against requests from foreign web pages. Each page can make the browser send requests to a
+// loopback address, and with DNS rebinding also read the responses. But it cannot forge the headers `Origin`
+// and `Host` (MCP transports, "Security Warning").
 //
-// OG1  where `Host` is not checked, an `Origin` equal to the address of the request proves nothing, since DNS rebinding gives
-//      every site such an origin. The request passes only when `vouchesFor` finds a proof that such a page cannot have.
+// On a public address without allowed_hosts, `Host` is not checked. There, an `Origin` equal to the address
+// of the request proves nothing: with DNS rebinding, any site can have such an origin. The request passes
+// only if `vouchesFor` finds a proof that a foreign page cannot have, such as a cookie.
 
 import { isLoopback, loopbackNames } from '../../config/gateway-file/listen-addr.ts';
 import type { HeaderList } from './listener/seam.ts';
@@ -12,9 +14,7 @@ export interface OriginGuardOptions {
   readonly host: string;
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
-  /**
-   * Tests if a same-origin request comes from a page of the gateway. Called after the check of Host. @default returns false
-   */
+  /** Returns true if a same-origin request certainly comes from a page of the gateway. */
   readonly vouchesFor?: ((context: ExchangeContext) => boolean) | undefined;
 }
 
@@ -28,8 +28,8 @@ export class OriginGuard {
   readonly #ownHost: string;
   readonly #checksHost: boolean;
   readonly #vouchesFor: (context: ExchangeContext) => boolean;
-  /** Nearly all requests name the same. */
-  #lastKnownHost: string | undefined;
+  /** Cache: nearly all requests have the same Host. */
+  #lastAllowedHost: string | undefined;
 
   constructor({ host, allowedHosts, allowedOrigins, vouchesFor }: OriginGuardOptions) {
     this.#ownHost = host.includes(':') ? `[${host}]` : host.toLowerCase();
@@ -39,7 +39,10 @@ export class OriginGuard {
     this.#vouchesFor = vouchesFor ?? (() => false);
   }
 
-  /** True when the request may go on; otherwise it has been refused with 403. Allowed origins get CORS headers. */
+  /**
+   * Returns true if the request is allowed; otherwise responds with 403. Adds CORS headers for allowed
+   * origins.
+   */
   admits(context: ExchangeContext, isHostExempt: boolean): boolean {
     const { headers, localPort } = context.request;
     const { host = '', origin } = headers;
@@ -63,20 +66,20 @@ export class OriginGuard {
     return true;
   }
 
-  /** Answers a browser's question whether it may send a request. */
+  /** Responds to a CORS preflight. */
   preflight(context: ExchangeContext): void {
-    const { 'access-control-request-headers': asked = '' } = context.request.headers;
+    const { 'access-control-request-headers': requestedHeaders = '' } = context.request.headers;
     context.empty(204, [
       ['access-control-allow-methods', 'GET, POST, DELETE, OPTIONS'],
-      ['access-control-allow-headers', [allowedHeaders, ...paramHeadersIn(asked)].join(', ')],
+      ['access-control-allow-headers', [allowedHeaders, ...paramHeadersIn(requestedHeaders)].join(', ')],
       ['access-control-max-age', '600'],
     ]);
   }
 
   #isKnownHost(host: string): boolean {
-    if (host === this.#lastKnownHost) return true;
+    if (host === this.#lastAllowedHost) return true;
     const isKnown = this.#isAllowedHost(host);
-    if (isKnown) this.#lastKnownHost = host;
+    if (isKnown) this.#lastAllowedHost = host;
     return isKnown;
   }
 
@@ -91,7 +94,7 @@ export class OriginGuard {
     );
   }
 
-  /** Own pages are those of this very listener: another port of the same machine is another program's. */
+  /** Allows configured origins, and pages of this listener. Other ports belong to other programs. */
   #isKnownOrigin(origin: string, ownPort: number): boolean {
     const lower = origin.toLowerCase();
     if (this.#allowedOrigins.has(lower)) return true;
@@ -106,20 +109,24 @@ export class OriginGuard {
 }
 
 /**
- * Whether the page has the origin that its request was sent to. The scheme is known as far as the browser tells: a gateway
- * behind TLS hears plain HTTP, and browsers name the relation to https and loopback addresses only (Fetch Metadata).
+ * Returns true if the origin of the page is the address of the request. Does not compare the scheme, because
+ * a gateway behind a TLS proxy receives plain HTTP. The browser compares it for Sec-Fetch-Site, which it
+ * sends to https and loopback addresses (Fetch Metadata).
  */
 function isSameOrigin(origin: string, headers: Readonly<Record<string, string>>): boolean {
   const { host = '', 'sec-fetch-site': site = 'same-origin' } = headers;
   const [, scheme, authority] = /^(https?):\/\/([^/]+)$/.exec(origin.toLowerCase()) ?? [];
-  // Browsers leave the scheme's own port out of both; a proxy may put it into Host.
+  // Browsers omit the default port in both headers; a proxy may add it to Host.
   const target = host.toLowerCase().replace(scheme === 'https' ? /:443$/ : /:80$/, '');
   return authority !== undefined && authority === target && site === 'same-origin';
 }
 
-/** A tool's arguments come in headers of the tool's own choice (2026-07-28, "Custom Headers from Tool Parameters"). */
-function paramHeadersIn(asked: string): string[] {
-  const names = asked.split(',').map((name) => name.trim().toLowerCase());
+/**
+ * Returns the requested headers that carry tool arguments (2026-07-28, "Custom Headers from Tool
+ * Parameters").
+ */
+function paramHeadersIn(requestedHeaders: string): string[] {
+  const names = requestedHeaders.split(',').map((name) => name.trim().toLowerCase());
   return names.filter((name) => /^mcp-param-[!#$%&'*+\-.^_`|~0-9a-z]+$/.test(name));
 }
 

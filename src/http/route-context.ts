@@ -1,33 +1,33 @@
-// What the routes need of the front, the same for all requests. What belongs to a single request is its ExchangeContext.
+// Services that the routes use for all requests. Data about a single request is in ExchangeContext.
 
-import type { Gateway } from '../../actors/gateway/gateway.ts';
+import type { GatewayRuntime } from '../../actors/gateway/gateway.ts';
 import type { AutomationFigures } from './api/automation-figures.ts';
 import type { HeaderList, HttpRequest } from './listener/seam.ts';
 import type { Heartbeat } from './mcp/heartbeat.ts';
-import type { Elsewhere } from './nodes/elsewhere.ts';
+import type { RequestForwarder } from './nodes/request-forwarder.ts';
 
-/** State of the automation in GET /health and GET /stats. */
-interface TriggersState {
+/** State of the automation, for `GET /health` and `GET /stats`. */
+interface AutomationState {
   readonly figures: AutomationFigures;
   /** True if the store's disk is full: tools work, triggers do not. */
-  readonly hasNoRoom: boolean;
+  readonly isDiskFull: boolean;
 }
 
 /** Parts of the gateway that are served over HTTP. */
 export type ServedGateway = Pick<
-  Gateway,
+  GatewayRuntime,
   'config' | 'log' | 'redactor' | 'version' | 'life' | 'mcp' | 'node'
 >;
 
 export interface RouteContext extends ServedGateway {
   /** Keeps streams alive. */
   readonly heartbeat: Heartbeat;
-  /** State of the automation; undefined without triggers. */
-  readonly triggers: TriggersState | undefined;
-  /** Where other nodes can be reached, which may have what is asked for. */
-  readonly nodes: Elsewhere | undefined;
+  /** Undefined if the gateway has no triggers. */
+  readonly triggers: AutomationState | undefined;
+  /** Forwards requests to other nodes; undefined if the gateway is not in a cluster. */
+  readonly forwarder: RequestForwarder | undefined;
   /** Returns the headers that prove knowledge of the operator token (operator-proof.ts). */
   proofFor(request: HttpRequest): HeaderList;
-  /** Reads the configuration again and applies it, and gives what has changed; throws ConfigError. */
+  /** Reloads the configuration and returns the changes. Rejects with ConfigError. */
   reload(): Promise<object>;
 }

@@ -1,50 +1,56 @@
-// The route table of the front: one row per request. Rows of webhooks come first and are exact paths; then
-// the fixed routes, the inspector and the front door, and the routes of triggers. Other paths get a row that answers 404.
-//
-// FRD1  the front door asks for no key. Its answer reveals only whether the inspector is on.
+// Route table of the front: returns the route for a request. Webhooks come first, by exact path; then the API
+// routes, the inspector, the front door (`/` in a browser), and the routes of the automation. All other paths
+// get a 404. The front door needs no key; its response reveals only whether the inspector is enabled.
 
 import type { HeaderList, HttpRequest } from './listener/seam.ts';
 import type { ExchangeContext } from './mcp/exchange-context.ts';
 import { type Action, byMethod, type Route, routeOf } from './routes.ts';
 import type { TriggersFront } from './triggers-front.ts';
 
-/** Parts of the front that have rows. */
+/** Parts of the front that have routes of their own. */
 export interface RouteSources {
-  /** Serves a request to the inspector; undefined if it is off. */
+  /** Serves requests to the inspector; undefined if disabled. */
   readonly inspector?: Action | undefined;
-  /** Undefined without triggers. */
+  /** Undefined if the gateway has no triggers. */
   readonly triggers?: TriggersFront | undefined;
 }
 
 const INSPECTOR = '/inspector';
 
-const byAccept: HeaderList = [
+const varyByAccept: HeaderList = [
   ['vary', 'Accept'],
   ['cache-control', 'no-store'],
 ];
 
 const WITHOUT_INSPECTOR = `This is a gateway for MCP clients, which use /mcp.
 
-Its page for browsers, the inspector, is off here. It is on where inspector.enabled of gateway.yaml is not false, and an
-api_key is set or nobody but this machine can connect.
+Its page for browsers, the inspector, is off. To turn it on, remove "inspector.enabled: false" from gateway.yaml, and set
+an api_key or listen on a loopback address.
 `;
 
-/** Paths of the automation, which exist only if there are triggers. */
-const OF_TRIGGERS = /^\/(?:triggers|agents|fleets|flows|deliveries|runs|approvals)(?:\/|$)/;
+/**
+ * Paths where MCP clients look for OAuth (RFC 8414, RFC 9728, and the default endpoints of MCP 2025-03-26).
+ * With 401 instead of 404, clients wait for a sign-in.
+ */
+const OAUTH_PATH = /\/\.well-known\/(?:oauth-|openid-configuration)|^\/(?:authorize|register|token)$/;
+
+/** Paths that require triggers, agents, fleets or flows. */
+const AUTOMATION_PATH = /^\/(?:triggers|agents|fleets|flows|deliveries|runs|approvals)(?:\/|$)/;
 
 export class RouteTable {
   readonly #sources: RouteSources;
   readonly #frontDoor: Route;
-  readonly #nothing: Route;
+  readonly #notFound: Route;
+  readonly #noOAuth: Route = { gate: 'page', methods: (_, context) => refuseOAuth(context) };
 
   constructor(sources: RouteSources) {
     this.#sources = sources;
-    const openDoor: Action = (_, context) => answerBrowser(context, sources.inspector !== undefined);
-    this.#frontDoor = { gate: 'page', methods: byMethod({ GET: openDoor, HEAD: openDoor }) };
-    this.#nothing = { access: 'read', methods: (_, context) => this.#refuse(context) };
+    const redirect: Action = (_, context) => respondToBrowser(context, sources.inspector !== undefined);
+    this.#frontDoor = { gate: 'page', methods: byMethod({ GET: redirect, HEAD: redirect }) };
+    this.#notFound = { access: 'read', methods: (_, context) => this.#refuse(context) };
   }
 
-  /** Returns the row of a request. */
+  /** Returns the route for a request. */
   of(request: HttpRequest): Route {
     const { path } = request;
     const { triggers } = this.#sources;
@@ -54,19 +60,20 @@ export class RouteTable {
     return routeOf(path) ?? this.#pageOf(request) ?? this.#ofAutomation(path);
   }
 
-  /** Returns the row of an API path, without webhooks and pages. */
+  /** Returns the route for an API path. Ignores webhooks and pages. */
   ofApi(path: string): Route {
     return routeOf(path) ?? this.#ofAutomation(path);
   }
 
   #ofAutomation(path: string): Route {
-    return this.#sources.triggers?.routeAt(path) ?? this.#nothing;
+    return this.#sources.triggers?.routeAt(path) ?? this.#notFound;
   }
 
   #pageOf({ method, path, headers }: HttpRequest): Route | undefined {
     const { inspector } = this.#sources;
     if (inspector !== undefined && (path === INSPECTOR || path.startsWith(`${INSPECTOR}/`)))
       return { gate: 'page', methods: inspector };
+    if (OAUTH_PATH.test(path)) return this.#noOAuth;
     const isBrowser =
       path === '/' && (method === 'GET' || method === 'HEAD') && /\btext\/html\b/i.test(headers.accept ?? '');
     return isBrowser ? this.#frontDoor : undefined;
@@ -75,22 +82,22 @@ export class RouteTable {
   #refuse(context: ExchangeContext): undefined {
     const { path } = context.request;
     const hasTriggers = this.#sources.triggers !== undefined;
-    if (!hasTriggers && OF_TRIGGERS.test(path))
+    if (!hasTriggers && AUTOMATION_PATH.test(path))
       context.error(
         404,
-        'this gateway has no triggers, agents, fleets or flows; spec.triggers.directory, and directory under spec.agents, spec.fleets and spec.flows, name their folders',
+        'this gateway has no triggers, agents, fleets or flows; set spec.triggers.directory, or directory under spec.agents, spec.fleets or spec.flows',
       );
     else
       context.error(
         404,
-        `nothing is at ${JSON.stringify(path.slice(0, 200))}; ${this.#hint(path, hasTriggers)}`,
+        `no route for ${JSON.stringify(path.slice(0, 200))}; ${this.#hint(path, hasTriggers)}`,
       );
     return undefined;
   }
 
   #hint(path: string, hasTriggers: boolean): string {
     if (hasTriggers && /^\/deliveries\/[^/]/.test(path))
-      return 'percent-encode the id of a delivery: it is one segment of the path, with %2F for a slash';
+      return 'percent-encode the delivery id as one path segment (%2F for a slash)';
     const browsers = this.#sources.inspector === undefined ? '' : 'browsers /inspector, ';
     const lists = hasTriggers
       ? 'GET /servers lists the servers, and GET /triggers the triggers'
@@ -99,12 +106,20 @@ export class RouteTable {
   }
 }
 
-function answerBrowser(context: ExchangeContext, hasInspector: boolean): undefined {
-  if (hasInspector) context.empty(303, [...byAccept, ['location', INSPECTOR]]);
+function refuseOAuth(context: ExchangeContext): undefined {
+  context.error(
+    404,
+    'this gateway has no OAuth server; clients send the API key or a token as Authorization: Bearer KEY',
+  );
+  return undefined;
+}
+
+function respondToBrowser(context: ExchangeContext, hasInspector: boolean): undefined {
+  if (hasInspector) context.empty(303, [...varyByAccept, ['location', INSPECTOR]]);
   else
     context.reply.send(
       404,
-      context.headers([...byAccept, ['content-type', 'text/plain; charset=utf-8']]),
+      context.headers([...varyByAccept, ['content-type', 'text/plain; charset=utf-8']]),
       WITHOUT_INSPECTOR,
     );
   return undefined;

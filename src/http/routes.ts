@@ -1,15 +1,16 @@
-// The routes of the gateway: which path and method leads where. A path is matched as it came, segment by segment; a
-// server id in it is percent-decoded once, strictly, and never interpreted otherwise.
+// API routes of the gateway, by path and method; the routes of the automation are in
+// api/automation-routes.ts. Paths are matched as sent, segment by segment. Only the server id in a path is
+// percent-decoded, once.
 
 import { GatewayError } from '../../actors/base/errors/errors.ts';
 import type { Log } from '../../actors/base/errors/log.ts';
-import type { Gateway } from '../../actors/gateway/gateway.ts';
+import type { GatewayRuntime } from '../../actors/gateway/gateway.ts';
 import { allServers, type Endpoint } from '../../actors/mcp/clients/profiles/profile.ts';
 import type { ManagedServer } from '../../actors/mcp/servers/managed-server.ts';
 import { ConfigError } from '../../config/reader/problem.ts';
-import { answerLogs } from './api/log-stream.ts';
+import { handleLogs } from './api/log-stream.ts';
 import { nodesAnswer } from './api/nodes-answer.ts';
-import { profileFigures } from './api/profile-figures.ts';
+import { profileStats } from './api/profile-stats.ts';
 import { viewIn } from './api/record-view.ts';
 import { serverDetails, serverRecord, serverStats } from './api/server-records.ts';
 import type { ServerList } from './api/server-shapes.ts';
@@ -17,7 +18,7 @@ import type { Stats } from './api/stats-shapes.ts';
 import type { RouteAccess } from './identification.ts';
 import type { BodyHandler } from './listener/seam.ts';
 import type { ExchangeContext } from './mcp/exchange-context.ts';
-import { admitPost, get, post, remove } from './mcp/mcp-endpoint.ts';
+import { admitPost, deleteSession, openStream, postMessage } from './mcp/mcp-endpoint.ts';
 import { admitRpc, rpc } from './mcp/rpc-endpoint.ts';
 import type { RouteContext } from './route-context.ts';
 
@@ -28,37 +29,37 @@ export type Action = (
 ) => BodyHandler | undefined;
 
 /**
- * Checks of the front before the route. `webhook`: none, the webhook verifies its senders. `health`: Origin. `page`: Host and
- * Origin. Default: both, and the sender is identified.
+ * Checks of the front before the route is called. `webhook`: none, the webhook verifies the sender. `health`:
+ * Origin. `page`: Host and Origin. Undefined: Host, Origin, sender and access.
  */
 export type Gate = 'webhook' | 'health' | 'page';
 
 export interface Route {
-  /** By method, or for all methods. */
+  /** Actions by method, or one action for all methods. */
   readonly methods: ReadonlyMap<string, Action> | Action;
   readonly gate?: Gate | undefined;
-  /** Access for all methods. Default: `read` for GET and HEAD, `operator` otherwise. */
+  /** Access that all methods require. Default: `read` for GET and HEAD, `operator` for others. */
   readonly access?: RouteAccess | undefined;
-  /** MCP address: errors are JSON-RPC messages (EXC1). */
+  /** True for MCP addresses, where errors are JSON-RPC messages (EXC1). */
   readonly isMcp?: boolean | undefined;
-  /** The server id of the path, or the name of a profile with its @. */
+  /** Name in the path: a server id, or a profile as `@name`. */
   readonly id?: string | undefined;
 }
 
-/** Returns a Map: a path or a method is any token, `constructor` too. */
+/** Returns a Map, not a record: a request may have a method such as `constructor`. */
 export function byMethod(actions: Readonly<Record<string, Action>>): ReadonlyMap<string, Action> {
   return new Map(Object.entries(actions));
 }
 
-const plain = (act: (routes: RouteContext, context: ExchangeContext) => void): Action => {
+const immediate = (act: (routes: RouteContext, context: ExchangeContext) => void): Action => {
   return (routes, context) => {
     act(routes, context);
     return undefined;
   };
 };
 
-/** Wraps an action that may throw. */
-const trying = (act: (routes: RouteContext, context: ExchangeContext) => void): Action => {
+/** Wraps an action that may throw; the error becomes the response. */
+const catching = (act: (routes: RouteContext, context: ExchangeContext) => void): Action => {
   return (routes, context) => () => {
     try {
       act(routes, context);
@@ -68,16 +69,16 @@ const trying = (act: (routes: RouteContext, context: ExchangeContext) => void): 
   };
 };
 
-/** What can be read: HEAD is GET without its body. */
-const read = (action: Action) => byMethod({ GET: action, HEAD: action });
+/** Serves HEAD like GET. The listener drops the body of the response. */
+const readOnly = (action: Action) => byMethod({ GET: action, HEAD: action });
 
-/** For one server, 404 when it is unknown; the body, if any, is waited for and ignored. */
+/** Wraps an action on a server. Responds with 404 for unknown servers. The request body is ignored. */
 const onServer = (
   act: (routes: RouteContext, context: ExchangeContext, server: ManagedServer) => Promise<void>,
 ): Action => {
   return (routes, context, id) => {
     if (id === undefined) return undefined;
-    const server = found(routes, context, failPlain, () => routes.mcp.servers.require(id));
+    const server = findOrRefuse(routes, context, refuseWithError, () => routes.mcp.servers.require(id));
     if (server === null) return undefined;
     return () => {
       act(routes, context, server).catch((error: unknown) => fail(routes, context, error));
@@ -85,48 +86,47 @@ const onServer = (
   };
 };
 
-/** Answers what was thrown; what is nobody's fault but ours goes to the log. */
+/** Responds with an error. Logs internal errors. */
 export function fail(
-  { log, redactor }: Pick<Gateway, 'log' | 'redactor'>,
+  { log, redactor }: Pick<GatewayRuntime, 'log' | 'redactor'>,
   context: ExchangeContext,
   error: unknown,
 ): void {
   if (!(error instanceof GatewayError)) {
     const reason = String((error as Error)?.stack ?? error);
-    log.error({ request_id: context.requestId, reason }, 'a request failed by a fault');
+    log.error({ request_id: context.requestId, reason }, 'internal error in a request');
   }
   context.fail(error, (text) => redactor.redact(text));
 }
 
 /** Returns a function that logs an internal error outside of any request. */
-export function faultReporter(log: Log): (error: unknown) => void {
+export function internalErrorReporter(log: Log): (error: unknown) => void {
   return (error) =>
-    log.error({ reason: String((error as Error)?.stack ?? error) }, 'a request failed by a fault');
+    log.error({ reason: String((error as Error)?.stack ?? error) }, 'internal error in a request');
 }
 
-const failPlain = (routes: RouteContext, context: ExchangeContext, error: GatewayError) =>
+const refuseWithError = (routes: RouteContext, context: ExchangeContext, error: GatewayError) =>
   fail(routes, context, error);
 
-/** On a JSON-RPC route. */
-function failRpc(_: RouteContext, context: ExchangeContext, error: GatewayError): void {
+function refuseWithRpcError(_: RouteContext, context: ExchangeContext, error: GatewayError): void {
   context.rpcError(error, undefined);
 }
 
 const mcp = byMethod({
   POST: (routes, context, id) => {
-    const endpoint = endpointOf(routes, context, id);
+    const endpoint = requireEndpoint(routes, context, id);
     if (endpoint === null || !admitPost(context)) return undefined;
-    return (_, body) => post(routes, context, endpoint, body);
+    return (_, body) => postMessage(routes, context, endpoint, body);
   },
   GET: (routes, context, id) => {
-    const endpoint = endpointOf(routes, context, id);
+    const endpoint = requireEndpoint(routes, context, id);
     if (endpoint === null) return undefined;
-    return () => get(routes, context, endpoint);
+    return () => openStream(routes, context, endpoint);
   },
   DELETE: (routes, context, id) => {
-    const endpoint = endpointOf(routes, context, id);
+    const endpoint = requireEndpoint(routes, context, id);
     if (endpoint === null) return undefined;
-    return () => remove(routes, context, endpoint);
+    return () => deleteSession(routes, context, endpoint);
   },
 });
 
@@ -134,32 +134,33 @@ const mcpRoute: Route = { access: 'client', isMcp: true, methods: mcp };
 
 export const fixedRoutes: ReadonlyMap<string, Route> = new Map(
   Object.entries<Route>({
-    '/health': { gate: 'health', access: 'read', methods: read(plain(health)) },
+    '/health': { gate: 'health', access: 'read', methods: readOnly(immediate(health)) },
     '/servers': {
-      methods: read(
-        trying((routes, context) => {
+      methods: readOnly(
+        catching((routes, context) => {
           const text = textIn(routes, context);
           const servers = routes.mcp.servers.all().map((server) => serverRecord(server, text));
           context.json(200, { servers } satisfies ServerList);
         }),
       ),
     },
-    '/nodes': { methods: read(plain((routes, context) => context.json(200, nodesAnswer(routes.node)))) },
-    '/stats': { methods: read(plain(stats)) },
-    '/logs': { methods: read(trying(answerLogs)) },
+    '/nodes': {
+      methods: readOnly(immediate((routes, context) => context.json(200, nodesAnswer(routes.node)))),
+    },
+    '/stats': { methods: readOnly(immediate(stats)) },
+    '/logs': { methods: readOnly(catching(handleLogs)) },
     '/mcp': mcpRoute,
     '/rpc': {
       access: 'client',
       methods: byMethod({
-        POST: (routes, context) =>
-          admitRpc(routes, context) ? (_, body) => rpc(routes, context, body) : undefined,
+        POST: (routes, context) => (admitRpc(context) ? (_, body) => rpc(routes, context, body) : undefined),
       }),
     },
     '/admin/reload': { methods: byMethod({ POST: (routes, context) => () => void reload(routes, context) }) },
   }),
 );
 
-const serverMethods = read(
+const serverMethods = readOnly(
   onServer(async (routes, context, server) =>
     context.json(200, serverDetails(server, textIn(routes, context))),
   ),
@@ -183,7 +184,10 @@ const stopMethods = byMethod({
   }),
 });
 
-/** By path shape; `*` is a name. Clients start servers by calling them, so start and stop require `client` access. */
+/**
+ * Routes by the shape of the path, where `*` is a name. Start and stop require only `client` access, because
+ * clients can start servers by calling them.
+ */
 export const namedRoutes: ReadonlyMap<string, Route> = new Map(
   Object.entries<Route>({
     '/mcp/*': mcpRoute,
@@ -193,10 +197,11 @@ export const namedRoutes: ReadonlyMap<string, Route> = new Map(
   }),
 );
 
-/** The route of a raw path; undefined when there is none. */
-export function routeOf(path: string): Route | undefined {
-  const known = fixedRoutes.get(path);
-  if (known !== undefined) return known;
+/** Returns the route for a raw path. MCP addresses may have a slash at the end, as some clients add one. */
+export function routeOf(rawPath: string): Route | undefined {
+  const path = rawPath.startsWith('/mcp/') && rawPath.endsWith('/') ? rawPath.slice(0, -1) : rawPath;
+  const fixedRoute = fixedRoutes.get(path);
+  if (fixedRoute !== undefined) return fixedRoute;
   const [empty, head, segment, verb, ...rest] = path.split('/');
   if (empty !== '' || segment === undefined || segment === '' || rest.length > 0) return undefined;
   const route = namedRoutes.get(verb === undefined ? `/${head}/*` : `/${head}/*/${verb}`);
@@ -214,19 +219,23 @@ function decodeSegment(segment: string): string | undefined {
   }
 }
 
-/** Returns the endpoint for a path below /mcp; null if the name is unknown and the request was refused. */
-function endpointOf(routes: RouteContext, context: ExchangeContext, id: string | undefined): Endpoint | null {
+/** Returns the endpoint for a path below /mcp. For unknown names, refuses the request and returns null. */
+function requireEndpoint(
+  routes: RouteContext,
+  context: ExchangeContext,
+  id: string | undefined,
+): Endpoint | null {
   if (id === undefined) return allServers;
   const { clients, servers } = routes.mcp;
-  // No id of a server begins like that.
+  // Server ids never start with @.
   const isProfile = id.startsWith('@');
-  return found(routes, context, failRpc, () =>
+  return findOrRefuse(routes, context, refuseWithRpcError, () =>
     isProfile ? { profile: clients.profiles.get(id.slice(1)) } : { server: servers.require(id) },
   );
 }
 
-/** What `find` gives; null when it throws, and `refuse` has answered. */
-function found<T>(
+/** Returns the result of `find`. If it throws a GatewayError, calls `refuse` and returns null. */
+function findOrRefuse<T>(
   routes: RouteContext,
   context: ExchangeContext,
   refuse: (routes: RouteContext, context: ExchangeContext, error: GatewayError) => void,
@@ -241,10 +250,10 @@ function found<T>(
   }
 }
 
-/** Limit for errors and stderr lines in the brief view. */
+/** Maximum length of errors and stderr lines in the brief view (record-view.ts). */
 const MAX_TEXT = 2_000;
 
-/** Returns the text filter for the requested view. Throws InvalidQueryError for an unknown view. */
+/** Returns a function that redacts text, and cuts it in the brief view. Throws InvalidQueryError. */
 function textIn(
   { redactor }: RouteContext,
   { request, isFromInspector }: ExchangeContext,
@@ -260,30 +269,30 @@ function health({ life, version, triggers, proofFor }: RouteContext, context: Ex
     status,
     version,
     uptime_seconds,
-    ...(triggers?.hasNoRoom === true ? { triggers: 'the store has no room on its disk' } : {}),
+    ...(triggers?.isDiskFull === true ? { triggers: 'the store has no disk space' } : {}),
   };
   context.json(life.isEnding ? 503 : 200, body, proofFor(context.request));
 }
 
-/** How long GET /stats waits for the store of the triggers. */
-const STORE_MS = 1_000;
+/** Time that GET /stats gives the store to count deliveries. */
+const STATS_TIMEOUT_MS = 1_000;
 
 function stats(routes: RouteContext, context: ExchangeContext): void {
   const { mcp, life, node, triggers } = routes;
   const { router, sessions } = mcp.clients;
-  const own: Stats = {
+  const ownStats: Stats = {
     ...(node.cluster === undefined ? {} : { node: node.name }),
     uptime_seconds: life.startTime.ageSeconds,
     requests: { ...router.counts },
     sessions: sessions.size,
     listens: sessions.listens,
     servers: Object.fromEntries(mcp.servers.all().map((server) => [server.id, serverStats(server)])),
-    ...profileFigures(mcp.clients),
+    ...profileStats(mcp.clients),
   };
-  if (triggers === undefined) context.json(200, own);
+  if (triggers === undefined) context.json(200, ownStats);
   else
-    triggers.figures.stats(STORE_MS).then(
-      (more) => context.json(200, { ...own, ...more }),
+    triggers.figures.stats(STATS_TIMEOUT_MS).then(
+      (more) => context.json(200, { ...ownStats, ...more }),
       (error: unknown) => fail(routes, context, error),
     );
 }

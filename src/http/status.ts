@@ -1,4 +1,4 @@
-// Maps errors to HTTP statuses; nothing else does.
+// HTTP statuses of errors and refusals, for all routes.
 
 import { STATUS_CODES } from 'node:http';
 import type { GatewayError } from '../../actors/base/errors/errors.ts';
@@ -25,37 +25,39 @@ const byCode: Record<string, number> = {
   ERR_INVALID_QUERY: 400,
   ERR_CONFLICT: 409,
   ERR_STORE_UNAVAILABLE: 503,
+  ERR_INTERNAL: 500,
+  ERR_EDIT_CONFLICT: 500,
 };
 
-/** HTTP status of an error of the gateway's own. */
+/** Returns the HTTP status for a gateway error. */
 export function statusOf(error: GatewayError): number {
   return byCode[error.code] ?? 500;
 }
 
-const byRefusal: Readonly<Record<Refusal['refused'], number>> = {
+const byRefusal: Readonly<Record<Refusal['kind'], number>> = {
   missing: 401,
   wrong: 401,
   forbidden: 403,
   unavailable: 503,
 };
 
-/** HTTP status for whoever is not let in. */
-export function statusOfRefusal(refused: Refusal['refused']): number {
-  return byRefusal[refused];
+/** Returns the HTTP status for a refused sender. */
+export function statusOfRefusal(kind: Refusal['kind']): number {
+  return byRefusal[kind];
 }
 
-/** HTTP status of a message that could not be taken: what a server would refuse itself is a 200 with an error in it. */
+/** Returns the HTTP status for invalid messages: 200 for errors that also an MCP server could return. */
 export function statusOfFault(fault: RpcFault): number {
   const isRefusal = fault.code === rpcCodes.methodNotFound || fault.code === rpcCodes.resourceNotFound;
   return isRefusal ? 200 : 400;
 }
 
-/** JSON-RPC code for refusals with this status, sent before the message is read. */
+/** Returns the JSON-RPC code for a request that is refused before its message is read. */
 export function refusalCode(status: number): number {
   return status < 500 ? rpcCodes.invalidRequest : rpcCodes.serverError;
 }
 
-/** HTTP status of the answer to a modern request that failed with this code (2026-07-28, Streamable HTTP). */
+/** Returns the HTTP status for a failed modern request (2026-07-28, Streamable HTTP). */
 export function statusOfCode(rpcCode: number): number {
   if (rpcCode === rpcCodes.methodNotFound) return 404;
   return badRequests.has(rpcCode) ? 400 : 200;

@@ -1,50 +1,50 @@
-// Serves requests at the path of a webhook. They are not requests to the API: key, Host and Origin are not checked, since proxies
-// rewrite them. The webhook itself verifies the signature over the raw bytes.
+// Serves requests at webhook paths. Key, Host and Origin are not checked as for API requests: senders
+// have no key, and proxies change Host. The webhook itself verifies the signature of the raw bytes.
 
 import type { Webhook, WebhookReply, WebhookRequest } from '../../actors/platforms/webhooks/webhook.ts';
 import type { BodyBudget } from './body/body-budget.ts';
-import { holdUnproven } from './body/unproven-body.ts';
-import { announcedBytes } from './listener/framing.ts';
+import { reserveUnverified } from './body/unverified-body.ts';
+import { bodyLengthOf } from './listener/framing.ts';
 import type { BodyHandler, HeaderList } from './listener/seam.ts';
 import type { ExchangeContext } from './mcp/exchange-context.ts';
 
-/** The second step of a request to `hook`; undefined when it has been answered. `fail` answers what was thrown. */
-export function webhook(
+/** Handles a request to `hook`. Returns undefined after responding. `fail` responds with an error. */
+export function handleWebhook(
   context: ExchangeContext,
   hook: Webhook,
-  unproven: BodyBudget,
+  unverifiedBodies: BodyBudget,
   fail: (context: ExchangeContext, error: unknown) => void,
 ): BodyHandler | undefined {
   const { method, headers } = context.request;
   if (!hook.methods.has(method)) {
     const allow = [...hook.methods].join(', ');
-    context.error(405, `${method} is not possible here; try ${allow}`, [['allow', allow]]);
+    context.error(405, `${method} is not allowed here; allowed: ${allow}`, [['allow', allow]]);
     return undefined;
   }
-  const announced = announcedBytes(headers);
-  if (announced !== Number.POSITIVE_INFINITY && announced > hook.maxBodyBytes) {
+  const bodyBytes = bodyLengthOf(headers);
+  if (bodyBytes !== Number.POSITIVE_INFINITY && bodyBytes > hook.maxBodyBytes) {
     context.refuseBody('too_large', hook.maxBodyBytes);
     return undefined;
   }
-  const request = new HookRequest(context, unproven);
+  const request = new HookRequest(context, unverifiedBodies);
   const refusal = hook.admit(request);
   if (refusal !== undefined) {
-    answer(context, refusal);
+    respond(context, refusal);
     return undefined;
   }
-  context.reply.limitBody(unproven);
+  context.reply.limitBody(unverifiedBodies);
   return (_, body) => {
     if (typeof body === 'string') context.refuseBody(body, hook.maxBodyBytes);
     else if (body.length > hook.maxBodyBytes) context.refuseBody('too_large', hook.maxBodyBytes);
     else
       hook.receive(request, body).then(
-        (reply) => answer(context, reply),
+        (reply) => respond(context, reply),
         (error: unknown) => fail(context, error),
       );
   };
 }
 
-/** Address and trace are looked up when they are asked for. */
+/** Request as the webhook sees it. Address and trace are determined on demand. */
 class HookRequest implements WebhookRequest {
   readonly method: string;
   readonly path: string;
@@ -53,9 +53,9 @@ class HookRequest implements WebhookRequest {
   readonly isBodyExact: boolean;
   readonly requestId: string;
   readonly #context: ExchangeContext;
-  readonly #unproven: BodyBudget;
+  readonly #unverifiedBodies: BodyBudget;
 
-  constructor(context: ExchangeContext, unproven: BodyBudget) {
+  constructor(context: ExchangeContext, unverifiedBodies: BodyBudget) {
     const { method, path, query, headers, isBodyExact } = context.request;
     this.method = method;
     this.path = path;
@@ -64,7 +64,7 @@ class HookRequest implements WebhookRequest {
     this.isBodyExact = isBodyExact;
     this.requestId = context.requestId;
     this.#context = context;
-    this.#unproven = unproven;
+    this.#unverifiedBodies = unverifiedBodies;
   }
 
   get remoteAddress(): string {
@@ -75,12 +75,12 @@ class HookRequest implements WebhookRequest {
     return this.#context.traceparent;
   }
 
-  holdBody(bytes: number): (() => void) | undefined {
-    return holdUnproven(this.#unproven, this.#context.request, bytes);
+  reserveBody(bytes: number): (() => void) | undefined {
+    return reserveUnverified(this.#unverifiedBodies, this.#context.request, bytes);
   }
 }
 
-function answer(context: ExchangeContext, { status, headers = [], body }: WebhookReply): void {
+function respond(context: ExchangeContext, { status, headers = [], body }: WebhookReply): void {
   const more: HeaderList = headers;
   if (body === undefined) context.empty(status, more);
   else if (typeof body === 'string' && status >= 400) context.error(status, body, more);

@@ -1,32 +1,32 @@
-// Serves the requests of webhooks, at the address of the gateway and at addresses of their own. Loaded with the automation only,
-// so that a gateway without triggers does not have this code in memory.
+// Serves webhook requests, at the gateway's address and at separate addresses of triggers. Imported only if
+// the gateway has automation, to save memory in other gateways.
 
-import type { Address, OpenListener } from '../../actors/automation/triggers/webhook-listeners.ts';
-import type { Gateway } from '../../actors/gateway/gateway.ts';
+import type { ListenerAddress, OpenListener } from '../../actors/automation/triggers/webhook-listeners.ts';
+import type { GatewayRuntime } from '../../actors/gateway/gateway.ts';
 import type { Webhook } from '../../actors/platforms/webhooks/webhook.ts';
 import type { BodyBudget } from './body/body-budget.ts';
-import { closing } from './closing.ts';
+import { gracefulCloser } from './graceful-close.ts';
 import { listen } from './listener/listen.ts';
 import type { BodyHandler, ListenerOptions } from './listener/seam.ts';
 import { ExchangeContext } from './mcp/exchange-context.ts';
 import { RefusedEvents } from './refused-events.ts';
-import { fail, faultReporter } from './routes.ts';
-import { webhook } from './webhook-endpoint.ts';
+import { fail, internalErrorReporter } from './routes.ts';
+import { handleWebhook } from './webhook-endpoint.ts';
 
 export class Webhooks {
-  readonly #gateway: Pick<Gateway, 'config' | 'log' | 'redactor'>;
-  readonly #unproven: BodyBudget;
+  readonly #gateway: Pick<GatewayRuntime, 'config' | 'log' | 'redactor'>;
+  readonly #unverifiedBodies: BodyBudget;
   readonly #refused: RefusedEvents;
 
-  /** `unproven` is the budget for bodies of senders that are not identified yet. */
-  constructor(gateway: Pick<Gateway, 'config' | 'log' | 'redactor'>, unproven: BodyBudget) {
+  /** `unverifiedBodies` limits the memory for request bodies of unverified senders. */
+  constructor(gateway: Pick<GatewayRuntime, 'config' | 'log' | 'redactor'>, unverifiedBodies: BodyBudget) {
     this.#gateway = gateway;
-    this.#unproven = unproven;
+    this.#unverifiedBodies = unverifiedBodies;
     this.#refused = new RefusedEvents(gateway.log);
   }
 
-  /** Opens a listener for webhooks alone. */
-  readonly open: OpenListener = async ({ host, port }: Address, at) => {
+  /** Opens a separate listener, which serves only webhooks. Returns its close function. */
+  readonly open: OpenListener = async ({ host, port }: ListenerAddress, at) => {
     const { config, log } = this.#gateway;
     const handler: ListenerOptions['handler'] = (request, reply) => {
       const context = new ExchangeContext(request, reply);
@@ -37,17 +37,17 @@ export class Webhooks {
     };
     const listener = await listen({
       ...{ host, port, handler, maxBodyBytes: config.limits.body_bytes, setting: 'port' },
-      onFault: faultReporter(log),
+      onFault: internalErrorReporter(log),
     });
-    return closing(listener);
+    return gracefulCloser(listener);
   };
 
-  /** Handles a request to a webhook; undefined when it has been answered. */
+  /** Handles a webhook request. Returns undefined after responding. */
   receive(context: ExchangeContext, hook: Webhook): BodyHandler | undefined {
-    return webhook(context, hook, this.#unproven, this.#fail);
+    return handleWebhook(context, hook, this.#unverifiedBodies, this.#fail);
   }
 
   readonly #fail = (context: ExchangeContext, error: unknown): void => {
-    if (!this.#refused.answer(context, error)) fail(this.#gateway, context, error);
+    if (!this.#refused.respond(context, error)) fail(this.#gateway, context, error);
   };
 }

@@ -1,33 +1,33 @@
-// Access to the inspector. The operator authenticates with the API key, or the operator token if no key is configured: in a header,
-// or by a cookie from the key form or a link. If there is no key, other senders may watch.
+// Decides who may use the inspector. The operator authenticates with the API key (or the operator token, if
+// no key is configured), in a header or by a cookie. The key form and one-time links set the cookie. Without
+// a configured key, any sender may watch: read, but not run commands.
 //
-// IA1  the cookie is no key: it is good for the inspector alone, until its time is up or the key is another. It is made of
-//      both, so that it outlives a restart and nothing has to be kept.
-// IA2  only pages of this listener can use it: it is HttpOnly and SameSite=Strict, and what changes anything is a POST, whose
-//      Origin has been checked before (origin-guard.ts).
-// IA3  a page is taken for one of ours when it was served from the address it posts to and shows the cookie, which a browser
-//      gives to no other host name: a page that DNS rebinding has brought here has none. The form has none yet; it shows the key.
-// IA4  watching is read-only; other requests require the operator.
+// IA1  The cookie is not the key: it is valid for the inspector only, and expires after 12 hours or when the
+//      key changes. It is derived from both, so that it survives a restart and nothing is stored.
+//
+// Only pages of this listener can use the cookie: it is HttpOnly and SameSite=Strict, and all changes are
+// POST requests with a checked Origin (origin-guard.ts). After DNS rebinding a browser does not send the
+// cookie, because it belongs to another host name.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { ApiKey } from '../http/identification.ts';
 import type { ExchangeContext } from '../http/mcp/exchange-context.ts';
 
-const NAME = 'actor_gateway_inspector';
-const SECONDS = 12 * 3600;
+const COOKIE_NAME = 'actor_gateway_inspector';
+const MAX_AGE_SECONDS = 12 * 3600;
 const PATH = '/inspector';
-/** Where the form posts the key to. */
+/** Target of the key form. */
 export const FORM_PATH = `${PATH}/session`;
 
-/** Whether a path is the inspector's. */
+/** Returns true for a path of the inspector. */
 export function isInspector(path: string): boolean {
   return path === PATH || path.startsWith(`${PATH}/`);
 }
 
 export interface InspectorAccessOptions {
-  /** The API key or the operator token; '' if both are missing. */
+  /** API key or operator token; '' if both are missing. */
   readonly secret: string;
-  /** True if every sender may watch. */
+  /** True if any sender may read. */
   readonly isOpen: boolean;
   /** Returns epoch milliseconds. */
   readonly now?: () => number;
@@ -46,48 +46,53 @@ export class InspectorAccess {
     this.#now = now;
   }
 
-  /** Returns true if the request may watch. */
+  /** Returns true if the sender of the request may read. */
   isAdmitted(context: ExchangeContext): boolean {
     return this.#isOpen || this.isOperator(context);
   }
 
   /** Returns true if the operator sent the request. */
   isOperator({ request: { headers } }: ExchangeContext): boolean {
-    return this.#key.isIn(headers) || this.#isValid(cookieIn(headers.cookie));
+    return this.#key.isIn(headers) || this.#isValid(readCookie(headers.cookie));
   }
 
-  /** Whether a request of a page with the same origin as its target comes from a page of the inspector (IA3). */
+  /**
+   * Returns true if the request comes from a page of the inspector, which its cookie proves. The key form has
+   * no cookie yet, so its request is accepted without one.
+   */
   knowsPageOf({ request }: ExchangeContext): boolean {
     const { method, path, headers } = request;
     if (this.#secret === '' || !isInspector(path)) return false;
-    return (method === 'POST' && path === FORM_PATH) || this.#isValid(cookieIn(headers.cookie));
+    return (method === 'POST' && path === FORM_PATH) || this.#isValid(readCookie(headers.cookie));
   }
 
-  /** The Set-Cookie value for the right key; undefined for a wrong one. */
+  /** Returns the Set-Cookie value for the correct key, otherwise undefined. */
   cookieFor(key: string): string | undefined {
-    return this.#key.isRight(key) ? this.operatorCookie() : undefined;
+    return this.#key.isEqual(key) ? this.operatorCookie() : undefined;
   }
 
-  /** The Set-Cookie value for the operator. */
+  /** Returns the Set-Cookie value for the operator. */
   operatorCookie(): string {
-    const until = Math.floor(this.#now() / 1000) + SECONDS;
-    return `${NAME}=${until}.${this.#sealOf(until)}; ${attributes(SECONDS)}`;
+    const expiresAt = Math.floor(this.#now() / 1000) + MAX_AGE_SECONDS;
+    return `${COOKIE_NAME}=${expiresAt}.${this.#sign(expiresAt)}; ${attributes(MAX_AGE_SECONDS)}`;
   }
 
-  /** The Set-Cookie value that takes the cookie away. */
+  /** Set-Cookie value that deletes the cookie. */
   get noCookie(): string {
-    return `${NAME}=; ${attributes(0)}`;
+    return `${COOKIE_NAME}=; ${attributes(0)}`;
   }
 
   #isValid(cookie: string | undefined): boolean {
     const [, digits, seal] = /^(\d{1,12})\.([\w-]{43})$/.exec(cookie ?? '') ?? [];
     if (digits === undefined || seal === undefined || this.#secret === '') return false;
-    const until = Number(digits);
-    return until * 1000 > this.#now() && timingSafeEqual(Buffer.from(seal), Buffer.from(this.#sealOf(until)));
+    const expiresAt = Number(digits);
+    return (
+      expiresAt * 1000 > this.#now() && timingSafeEqual(Buffer.from(seal), Buffer.from(this.#sign(expiresAt)))
+    );
   }
 
-  #sealOf(until: number): string {
-    return createHmac('sha256', this.#secret).update(`inspector until ${until}`).digest('base64url');
+  #sign(expiresAt: number): string {
+    return createHmac('sha256', this.#secret).update(`inspector until ${expiresAt}`).digest('base64url');
   }
 }
 
@@ -95,10 +100,10 @@ function attributes(maxAgeSeconds: number): string {
   return `Path=${PATH}; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
 }
 
-function cookieIn(header: string | undefined): string | undefined {
+function readCookie(header: string | undefined): string | undefined {
   for (const pair of header?.split(';') ?? []) {
     const [name, value] = pair.trim().split('=', 2);
-    if (name === NAME) return value;
+    if (name === COOKIE_NAME) return value;
   }
   return undefined;
 }

@@ -1,11 +1,11 @@
-// One-time links to the inspector: opening a link sets the operator's cookie. The CLI and the start banner print them, so
-// users never type a token into a page.
+// One-time links to the inspector: opening a link sets the operator's cookie. The CLI and the start banner
+// print links, so users never type a token into a page.
 //
-// - a link works once and expires after ENTRY_SECONDS, so it is useless to later readers of terminals and histories.
-// - the number of open links is bounded; the oldest is dropped.
+// - A link works once and expires after ENTRY_SECONDS. A reader of an old terminal or history cannot use it.
+// - The number of open links is bounded; the oldest is deleted.
 
 import { hash, randomBytes } from 'node:crypto';
-import { forgetOldest } from '../../actors/base/bounds/forget-oldest.ts';
+import { deleteOldest } from '../../actors/base/bounds/delete-oldest.ts';
 
 export const ENTRY_SECONDS = 300;
 const CODE_BYTES = 24;
@@ -20,7 +20,7 @@ export interface EntryLink {
 
 export class EntryLinks {
   readonly #now: () => number;
-  /** Expiry by the digest of the code. */
+  /** Expiry times of unused links, by the digest of the code. */
   readonly #open = new Map<string, number>();
 
   /** `now` returns epoch milliseconds. */
@@ -32,21 +32,20 @@ export class EntryLinks {
   create(): string {
     const code = randomBytes(CODE_BYTES).toString('base64url');
     this.#open.set(digest(code), this.#now() + ENTRY_SECONDS * 1000);
-    forgetOldest(this.#open, MAX_OPEN);
+    deleteOldest(this.#open, MAX_OPEN);
     return `${PATH}${code}`;
   }
 
-  /** Tests if the path is a link path. */
-  static isAt(path: string): boolean {
+  static isLinkPath(path: string): boolean {
     return path.startsWith(PATH);
   }
 
-  /** Consumes the link at a path; true if it was open. */
+  /** Consumes the link at a path. Returns true if the link was unused and not expired. */
   use(path: string): boolean {
     const key = digest(path.slice(PATH.length));
-    const until = this.#open.get(key);
+    const expiresAt = this.#open.get(key);
     this.#open.delete(key);
-    return until !== undefined && until > this.#now();
+    return expiresAt !== undefined && expiresAt > this.#now();
   }
 }
 

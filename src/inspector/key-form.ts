@@ -1,11 +1,11 @@
-// The form that asks for the key: takes what was entered, and leads to the view that was wanted, after a wrong key too.
+// Handles the key form: sets the cookie and redirects to the view that the user requested. After a wrong key
+// it sends the form again and keeps that view.
 
 import type { ExchangeContext } from '../http/mcp/exchange-context.ts';
 import type { InspectorAccess } from './access.ts';
-import { securityHeaders } from './answer-headers.ts';
 import type { PageFiles } from './page-files.ts';
+import { securityHeaders } from './response-headers.ts';
 
-/** A key is a line of text. */
 const MAX_FORM_BYTES = 16_384;
 
 export class KeyForm {
@@ -17,45 +17,46 @@ export class KeyForm {
     this.#files = files;
   }
 
-  /** The form as it was sent; undefined where it was too large. */
+  /** Handles the form. `body` is undefined if it was too large. */
   enter(context: ExchangeContext, body: Buffer | undefined): void {
     const text = body === undefined || body.length > MAX_FORM_BYTES ? undefined : body.toString('utf8');
     const form = new URLSearchParams(text);
     const cookie = this.#access.cookieFor(form.get('key') ?? '');
-    const view = viewOf(form.get('view') ?? '') ?? viewIn(context.request.headers.referer);
+    const view = validView(form.get('view') ?? '') ?? viewFromReferer(context.request.headers.referer);
     if (cookie === undefined) void this.#wrongKey(context, view);
-    else lead(context, cookie, view ?? '/inspector');
+    else redirect(context, cookie, view ?? '/inspector');
   }
 
-  /** Takes the cookie away. */
+  /** Deletes the cookie. */
   leave(context: ExchangeContext): void {
-    lead(context, this.#access.noCookie, '/inspector');
+    redirect(context, this.#access.noCookie, '/inspector');
   }
 
-  /** The form once more. It comes from another address than the first one did, so that it must know itself which view was wanted. */
+  /** Sends the form again, with the view in a hidden field, because the referrer is now the form itself. */
   async #wrongKey(context: ExchangeContext, view: string | undefined): Promise<void> {
-    const field = view === undefined ? '' : `<input type="hidden" name="view" value="${escaped(view)}">`;
+    const field =
+      view === undefined ? '' : `<input type="hidden" name="view" value="${escapeAttribute(view)}">`;
     await this.#files.send(context, 403, 'key-wrong.html', (html) =>
       html.replace('<!-- view -->', () => field),
     );
   }
 }
 
-function lead(context: ExchangeContext, cookie: string, location: string): void {
+function redirect(context: ExchangeContext, cookie: string, location: string): void {
   context.reply.send(303, [...securityHeaders, ['set-cookie', cookie], ['location', location]]);
 }
 
-/** The view that the key was asked for: whoever follows a link to it gets there. */
-function viewIn(referer = ''): string | undefined {
-  return viewOf(/^https?:\/\/[^/]+(\/.*)$/.exec(referer)?.[1] ?? '');
+/** Returns the view at whose address the form was displayed. */
+function viewFromReferer(referer = ''): string | undefined {
+  return validView(/^https?:\/\/[^/]+(\/.*)$/.exec(referer)?.[1] ?? '');
 }
 
-/** A path that is one of a view. */
-function viewOf(path: string): string | undefined {
+/** Returns undefined for paths that are not views. */
+function validView(path: string): string | undefined {
   return /^\/inspector\/view\/[\w%.~!*'()/-]{1,500}(\?[\w%.~!*'()+=&-]{0,500})?$/.test(path)
     ? path
     : undefined;
 }
 
-/** Such a path as the value of an attribute: of what means something in HTML it has only this. */
-const escaped = (path: string) => path.replaceAll('&', '&amp;');
+/** Escapes view paths for attributes; `&` is the only special character in them. */
+const escapeAttribute = (path: string) => path.replaceAll('&', '&amp;');

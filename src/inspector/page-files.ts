@@ -1,9 +1,9 @@
-// The files of the page, as `npm run build` has left them beside the program. Read once, when first asked for.
+// Files of the page, built by `npm run build`. Each file is read once, on first use.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ExchangeContext } from '../http/mcp/exchange-context.ts';
-import { securityHeaders } from './answer-headers.ts';
+import { securityHeaders } from './response-headers.ts';
 
 const types: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
@@ -17,8 +17,8 @@ interface PageFile {
   readonly bytes: Buffer;
 }
 
-/** Names that a build makes; nothing else is ever looked for on the disk. */
-const isName = /^[a-z][a-z-]*\.(html|js|css|svg)$/;
+/** File names of the build; no other name is looked up on disk. */
+const NAME = /^[a-z][a-z-]*\.(html|js|css|svg)$/;
 
 export class PageFiles {
   readonly #folder: string;
@@ -28,9 +28,8 @@ export class PageFiles {
     this.#folder = folder;
   }
 
-  /** Undefined when there is no such file. */
   #read(name: string): Promise<PageFile | undefined> {
-    const type = isName.test(name) ? types[name.slice(name.lastIndexOf('.') + 1)] : undefined;
+    const type = NAME.test(name) ? types[name.slice(name.lastIndexOf('.') + 1)] : undefined;
     if (type === undefined) return Promise.resolve(undefined);
     let file = this.#files.get(name);
     if (file === undefined) {
@@ -38,15 +37,15 @@ export class PageFiles {
         (bytes) => ({ type, bytes }),
         () => undefined,
       );
-      // Only what is there is kept: names that are asked for in vain must not fill the memory.
-      void file.then((found) => {
-        if (found !== undefined) this.#files.set(name, Promise.resolve(found));
+      // Caches existing files only: requests for unknown names must not fill the memory.
+      void file.then((content) => {
+        if (content !== undefined) this.#files.set(name, Promise.resolve(content));
       });
     }
     return file;
   }
 
-  /** Answers with that file, its text changed by `change`. */
+  /** Sends a file. `change` modifies its text. */
   async send(
     context: ExchangeContext,
     status: number,
@@ -54,7 +53,11 @@ export class PageFiles {
     change?: (text: string) => string,
   ): Promise<void> {
     const file = await this.#read(name);
-    if (file === undefined) context.error(404, 'this build of the gateway has no inspector page');
+    if (file === undefined)
+      context.error(
+        404,
+        'this installation has no inspector page; reinstall it, or run npm run build in a source tree',
+      );
     else
       context.reply.send(
         status,

@@ -1,5 +1,5 @@
 /** Decodes a path segment; returns '' for malformed encoding. */
-export function decodedSegment(segment = ''): string {
+export function decodeSegment(segment = ''): string {
   try {
     return decodeURIComponent(segment);
   } catch {

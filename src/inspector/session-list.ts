@@ -1,31 +1,32 @@
-// The sessions of clients as the inspector shows them: a piece at a time, the oldest first, so that a new one moves no other.
+// Lists client sessions for the inspector in pages. The oldest is first, so that a new session does not shift
+// earlier ones.
 //
-// SI1 (A9)  a session's id is its client's key, and no part of it leaves; a session has a number. What a client calls
-//           itself is cut and redacted.
-// SI2 (A8)  an answer has at most MAX_COUNT sessions. What is left out is counted and passed over, and nothing made of it.
-// SI3 (A6)  calls go on while many are looked through: after each SLICE they have their turn. Who comes or goes meanwhile
-//           may be in the answer or not.
+// - The session id is a credential and is never sent (A9, ARCHITECTURE.md); sessions have numbers instead.
+//   Names of clients are truncated and redacted.
+// - A response has up to MAX_COUNT sessions (A8), and the total number.
+// - Long lists are searched in batches, so that calls are not delayed (A6). Sessions that start or end during
+//   the search may be missing.
 
-import { setImmediate as othersTurn } from 'node:timers/promises';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Redactor } from '../../actors/base/errors/redact.ts';
-import { MAX_NAME_CHARS } from '../../actors/mcp/clients/client-description.ts';
+import { MAX_NAME_CHARS } from '../../actors/mcp/clients/description.ts';
 import type { ListenStream } from '../../actors/mcp/clients/sessions/listen-stream.ts';
 import type { ClientSession } from '../../actors/mcp/clients/sessions/session.ts';
 import type { Sessions } from '../../actors/mcp/clients/sessions/sessions.ts';
 import { modernVersion } from '../../actors/mcp/jsonrpc/modern-meta.ts';
-import type { SessionList, SessionPlace, SessionRow } from './wire/feed-wire.ts';
+import type { SessionList, SessionPosition, SessionRow } from './wire/feed.ts';
 
 export const MAX_COUNT = 200;
 const DEFAULT_COUNT = 50;
-/** Characters of a name or a version; the same number of a filter. */
+/** Maximum length of names, versions and filters, in characters. */
 const MAX_TEXT = 80;
-/** Sessions, in a millisecond or two. */
-const SLICE = 4_096;
-/** Words in a filter. */
-const MAX_WORDS = 8;
+/** Sessions per batch; a batch takes one or two milliseconds. */
+const BATCH = 4_096;
+/** Maximum number of terms in a filter. */
+const MAX_TERMS = 8;
 
-type Client = ClientSession | ListenStream;
-type Listed = Pick<Sessions, 'inOrder' | 'size' | 'listens'>;
+type ListedClient = ClientSession | ListenStream;
+type SessionSource = Pick<Sessions, 'inOrder' | 'size' | 'listens'>;
 
 export interface SessionQuery {
   readonly from: number;
@@ -33,8 +34,8 @@ export interface SessionQuery {
   readonly filter: string;
 }
 
-/** What `?from=…&count=…&filter=…` asks for; undefined when a number is none, or too large. */
-export function readQuery(query: string): SessionQuery | undefined {
+/** Parses `?from=…&count=…&filter=…`. Returns undefined for invalid or too large numbers. */
+export function parseSessionQuery(query: string): SessionQuery | undefined {
   const fields = new URLSearchParams(query);
   const from = wholeNumber(fields.get('from') ?? '0');
   const count = wholeNumber(fields.get('count') ?? String(DEFAULT_COUNT));
@@ -43,111 +44,117 @@ export function readQuery(query: string): SessionQuery | undefined {
 }
 
 /**
- * The sessions asked for. The words of the filter are looked for in number, name, version, endpoint, era and state, and in
+ * Returns a page of sessions. The terms of the filter match number, name, version, endpoint, era, state, and
  * the word `sessions`.
  */
 export async function sessionList(
-  sessions: Listed,
+  sessions: SessionSource,
   query: SessionQuery,
   redactor: Redactor,
 ): Promise<SessionList> {
   const { from, count, filter } = query;
-  const words = wordsIn(filter);
-  const found: Client[] = [];
+  const terms = termsIn(filter);
+  const results: ListedClient[] = [];
   let matching = 0;
-  let seen = 0;
+  let visited = 0;
   for (const client of sessions.inOrder()) {
-    if (++seen % SLICE === 0) await othersTurn();
-    if (words.length === 0 && matching >= from + count) break;
-    if (!matches(client, words)) continue;
-    if (matching >= from && found.length < count) found.push(client);
+    if (++visited % BATCH === 0) await yieldToOthers();
+    if (terms.length === 0 && matching >= from + count) break;
+    if (!matches(client, terms)) continue;
+    if (matching >= from && results.length < count) results.push(client);
     matching += 1;
   }
   const total = sessions.size + sessions.listens;
   return {
     at: Date.now(),
     total,
-    matching: words.length === 0 ? total : matching,
+    matching: terms.length === 0 ? total : matching,
     from,
-    sessions: found.map((client) => rowOf(client, redactor)),
+    sessions: results.map((client) => rowOf(client, redactor)),
   };
 }
 
-/** One session, and which one of those that match it is; undefined when there is none of that number. */
-export async function sessionPlace(
-  sessions: Listed,
+/** Returns the session and its index among the matches; undefined for unknown numbers. */
+export async function findSession(
+  sessions: SessionSource,
   number: number,
   filter: string,
   redactor: Redactor,
-): Promise<SessionPlace | undefined> {
-  const words = wordsIn(filter);
-  let before = 0;
-  let seen = 0;
+): Promise<SessionPosition | undefined> {
+  const terms = termsIn(filter);
+  let matchesBefore = 0;
+  let visited = 0;
   for (const client of sessions.inOrder()) {
-    if (++seen % SLICE === 0) await othersTurn();
+    if (++visited % BATCH === 0) await yieldToOthers();
     if (client.number > number) return undefined;
-    const isMatch = matches(client, words);
+    const isMatch = matches(client, terms);
     if (client.number === number)
-      return { at: Date.now(), index: isMatch ? before : null, session: rowOf(client, redactor) };
-    if (isMatch) before += 1;
+      return { at: Date.now(), index: isMatch ? matchesBefore : null, session: rowOf(client, redactor) };
+    if (isMatch) matchesBefore += 1;
   }
   return undefined;
 }
 
-function rowOf(client: Client, redactor: Redactor): SessionRow {
+function rowOf(client: ListedClient, redactor: Redactor): SessionRow {
   const { number, era, openedAt } = client;
   const { name, version } = client.description;
   return {
     number,
-    client: shown(name, redactor),
-    version: shown(version, redactor),
+    client: excerptOf(name, redactor),
+    version: excerptOf(version, redactor),
     endpoint: endpointOf(client),
     era,
-    // What a client that listens has as its version is what servers of the other era are told.
+    // Listening clients declare the version that legacy servers receive.
     protocol_version: client.isListener ? modernVersion : client.protocolVersion,
     state: stateOf(client),
     opened_at: epochMs(openedAt),
-    // A client that listens has said nothing since.
+    // A listening client sends no further messages.
     last_seen_at: epochMs(client.isListener ? openedAt : client.lastSeenAt),
     streams: client.hasOpenStream ? 1 : 0,
     in_flight: client.isListener ? 0 : client.inFlight,
   };
 }
 
-function shown(text: string, redactor: Redactor): string {
+function excerptOf(text: string, redactor: Redactor): string {
   return redactor.excerpt(text, MAX_TEXT, text.length === MAX_NAME_CHARS);
 }
 
-function stateOf(client: Client): SessionRow['state'] {
+function stateOf(client: ListedClient): SessionRow['state'] {
   if (!client.isListener && client.inFlight > 0) return 'calling';
   return client.hasOpenStream ? 'listening' : 'idle';
 }
 
-function endpointOf({ target, profile }: Client): string {
+function endpointOf({ target, profile }: ListedClient): string {
   if (profile !== undefined) return `/mcp/@${profile.name}`;
   return target === undefined ? '/mcp' : `/mcp/${target}`;
 }
 
-/** Looks at what the client said, unredacted: to redact ten thousand names would hold up every call. None is shown here. */
-function matches(client: Client, words: readonly string[]): boolean {
-  if (words.length === 0) return true;
+/**
+ * Returns true if the session matches all terms. Compares the unredacted text, which is never sent: redaction
+ * of ten thousand names would delay all calls.
+ */
+function matches(client: ListedClient, terms: readonly string[]): boolean {
+  if (terms.length === 0) return true;
   const { name, version } = client.description;
-  const said = `${name.slice(0, MAX_TEXT)} ${version.slice(0, MAX_TEXT)}`;
+  const clientText = `${name.slice(0, MAX_TEXT)} ${version.slice(0, MAX_TEXT)}`;
   const text =
-    `sessions ${client.number} ${said} ${endpointOf(client)} ${client.era} ${stateOf(client)}`.toLowerCase();
-  return words.every((word) => text.includes(word));
+    `sessions ${client.number} ${clientText} ${endpointOf(client)} ${client.era} ${stateOf(client)}`.toLowerCase();
+  return terms.every((term) => text.includes(term));
 }
 
-function wordsIn(filter: string): readonly string[] {
-  return filter.toLowerCase().split(/\s+/).filter(Boolean).slice(0, MAX_WORDS);
+function termsIn(filter: string): readonly string[] {
+  return filter.toLowerCase().split(/\s+/).filter(Boolean).slice(0, MAX_TERMS);
 }
 
-/** Undefined for anything but up to nine digits. */
+/** Returns undefined unless the text has one to nine digits. */
 export function wholeNumber(text: string): number | undefined {
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
-/** Of a moment that performance.now() has told. By an origin that does not move, so that two moments keep their order. */
+/**
+ * Converts a value of performance.now() to epoch milliseconds. Times stay in order, even if the wall clock is
+ * set back.
+ */
 function epochMs(moment: number): number {
   return Math.round(performance.timeOrigin + moment);
 }

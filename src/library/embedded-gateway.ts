@@ -1,6 +1,6 @@
-// The gateway behind the interface of the library. GatewayTransport alone looks behind that interface.
+// Implements the public interface `Gateway`. GatewayTransport gets the internal gateway by `coreOf`.
 
-import type { Gateway as Core } from '../../actors/gateway/gateway.ts';
+import type { GatewayRuntime as Core } from '../../actors/gateway/gateway.ts';
 import type { Tool, ToolRequestOptions, ToolResult } from '../../actors/mcp/clients/tool-request.ts';
 import type { Gateway } from './gateway.ts';
 
@@ -25,7 +25,7 @@ export class EmbeddedGateway implements Gateway {
   }
 
   whenFailed(listener: (error: unknown) => void): void {
-    this.core.life.whenFailed(listener);
+    this.core.life.onFailed(listener);
   }
 
   stop(): Promise<void> {
@@ -33,8 +33,8 @@ export class EmbeddedGateway implements Gateway {
   }
 }
 
-/** Returns the gateway behind the interface. Throws TypeError for an object that `openGateway` did not return. */
+/** Returns the internal gateway. Throws TypeError for an object not returned by `openGateway`. */
 export function coreOf(gateway: Gateway): Core {
   if (gateway instanceof EmbeddedGateway) return gateway.core;
-  throw new TypeError('GatewayTransport takes a gateway that openGateway has returned');
+  throw new TypeError('GatewayTransport needs a gateway returned by openGateway');
 }

@@ -1,12 +1,13 @@
-// A client of the public MCP SDKs in the same process: the gateway at the other end of its transport, without a socket. One
-// transport is one client; it speaks whichever era its client speaks.
+// Transport for a client of the public MCP SDKs in the same process, without a socket. Each transport is one
+// client and supports both protocol eras, with and without sessions.
 //
-// LT1  messages reach the client in the order in which the gateway gave them, and never while it is still in `send`.
-// LT2  after `close` nothing reaches the client, its session has ended, and what it had asked is cancelled.
+// Requests of the modern era (protocol revision 2026-07-28) have no session. Messages reach the client in the
+// gateway's order, and never during `send`. `close` closes the session and cancels open requests; afterwards
+// no message reaches the client.
 
 import { GatewayError, StoppedError } from '../../actors/base/errors/errors.ts';
-import type { Gateway as Core } from '../../actors/gateway/gateway.ts';
-import type { Origin } from '../../actors/mcp/clients/message-router.ts';
+import type { GatewayRuntime as Core } from '../../actors/gateway/gateway.ts';
+import type { MessageOrigin } from '../../actors/mcp/clients/message-router.ts';
 import type { Outlet } from '../../actors/mcp/clients/outlet.ts';
 import type { Endpoint } from '../../actors/mcp/clients/profiles/profile.ts';
 import type { ClientSession } from '../../actors/mcp/clients/sessions/session.ts';
@@ -14,24 +15,24 @@ import { errorMessage, resultMessage } from '../../actors/mcp/jsonrpc/compose.ts
 import type { Envelope } from '../../actors/mcp/jsonrpc/envelope.ts';
 import { readClientMessage } from '../../actors/mcp/jsonrpc/read-message.ts';
 import { RpcFault, rpcCodes } from '../../actors/mcp/jsonrpc/rpc-fault.ts';
-import { rawOf, whole } from '../../actors/mcp/jsonrpc/span.ts';
+import { rawOf, toBuffer } from '../../actors/mcp/jsonrpc/span.ts';
 import { coreOf } from './embedded-gateway.ts';
 import type { Gateway } from './gateway.ts';
 
 export interface GatewayTransportOptions {
-  /** The id of the one server to talk to, its names without prefix; without it all of them, as at /mcp. */
+  /** Id of a single server, whose tool names have no prefix. @default all servers, as at /mcp */
   readonly server?: string;
 }
 
-/** A request of the modern era that is under way. */
+/** Open request of the modern era. */
 interface Running {
   cancel?: (reason?: string) => void;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: the type of the SDK's messages is the SDK's, which the library does not import.
+// biome-ignore lint/suspicious/noExplicitAny: the library does not import the SDK and its message types.
 type JsonRpcMessage = any;
 
-/** What the SDKs call a Transport: `await client.connect(new GatewayTransport(gateway))`. */
+/** Implements the SDKs' Transport: `await client.connect(new GatewayTransport(gateway))`. */
 export class GatewayTransport {
   onmessage?: ((message: JsonRpcMessage) => void) | undefined;
   onclose?: (() => void) | undefined;
@@ -49,20 +50,20 @@ export class GatewayTransport {
     this.#server = server;
   }
 
-  /** Throws UnknownServerError for a server that the catalog does not have. */
+  /** Rejects with UnknownServerError if the catalog lacks the server. */
   async start(): Promise<void> {
     this.#target();
   }
 
-  /** What is wrong with a request is its answer. Rejects with StoppedError after `close`. */
+  /** Invalid requests get an error response. Rejects with StoppedError after `close`. */
   async send(message: JsonRpcMessage): Promise<void> {
-    if (this.#isClosed) throw new StoppedError('the transport has been closed');
+    if (this.#isClosed) throw new StoppedError('the transport is closed');
     let envelope: Envelope | undefined;
     try {
       envelope = readClientMessage(Buffer.from(JSON.stringify(message)));
-      this.#take(envelope);
+      this.#handle(envelope);
     } catch (error) {
-      this.#deliver(this.#refusal(error, envelope?.rawId));
+      this.#deliver(this.#errorResponse(error, envelope?.rawId));
     }
   }
 
@@ -70,14 +71,14 @@ export class GatewayTransport {
     if (this.#isClosed) return;
     this.#isClosed = true;
     for (const running of [...this.#running.values()]) running.cancel?.('the client has left');
-    if (this.#session?.isEnded === false) this.#gateway.mcp.clients.router.end(this.#session);
+    if (this.#session?.isEnded === false) this.#gateway.mcp.clients.router.endSession(this.#session);
     this.onclose?.();
   }
 
-  #take(envelope: Envelope): void {
+  #handle(envelope: Envelope): void {
     const { router } = this.#gateway.mcp.clients;
-    if (envelope.kind === 'request' && envelope.isModern) this.#takeStateless(envelope);
-    else if (envelope.kind !== 'request') this.#note(envelope);
+    if (envelope.kind === 'request' && envelope.isModern) this.#handleStateless(envelope);
+    else if (envelope.kind !== 'request') this.#handleNotification(envelope);
     else if (envelope.method === 'initialize' && this.#session === undefined) {
       router.open(envelope, this.#target(), this.#outlet(), this.#origin(), (session) =>
         this.#begin(session),
@@ -94,15 +95,15 @@ export class GatewayTransport {
     session.stream = { isConnected: true, send, end: () => void this.close() };
   }
 
-  #note(envelope: Envelope): void {
+  #handleNotification(envelope: Envelope): void {
     const requestId = envelope.method === 'notifications/cancelled' ? envelope.param('requestId') : undefined;
     const running = requestId && this.#running.get(rawOf(envelope.bytes, requestId));
-    if (running !== undefined) running.cancel?.('the client has cancelled it');
-    else if (this.#session !== undefined) this.#gateway.mcp.clients.router.note(this.#session, envelope);
+    if (running !== undefined) running.cancel?.('cancelled by the client');
+    else if (this.#session !== undefined) this.#gateway.mcp.clients.router.receive(this.#session, envelope);
   }
 
-  /** A request of the modern era stands for itself. */
-  #takeStateless(envelope: Envelope): void {
+  /** Handles a request of the modern era, which has no session. */
+  #handleStateless(envelope: Envelope): void {
     const { rawId } = envelope;
     const running: Running = {};
     this.#running.set(rawId, running);
@@ -110,31 +111,31 @@ export class GatewayTransport {
       if (this.#running.get(rawId) === running) this.#running.delete(rawId);
     });
     try {
-      const begun = this.#gateway.mcp.clients.router.stateless(
+      const call = this.#gateway.mcp.clients.router.modernRequest(
         envelope,
         this.#target(),
         outlet,
         this.#origin(),
       );
-      if (begun !== undefined) running.cancel = (reason) => begun.cancel(reason);
+      if (call !== undefined) running.cancel = (reason) => call.cancel(reason);
     } catch (error) {
       outlet.drop();
       throw error;
     }
   }
 
-  #outlet(onDone: () => void = () => {}): Outlet {
+  #outlet(onEnd: () => void = () => {}): Outlet {
     return {
-      send: (message) => this.#deliver(whole(message)),
+      send: (message) => this.#deliver(toBuffer(message)),
       finish: (message) => {
-        onDone();
+        onEnd();
         this.#deliver(message);
       },
-      drop: onDone,
+      drop: onEnd,
     };
   }
 
-  /** LT1: a client learns of an answer once its own `send` is over, as it would over a socket. */
+  /** Delivers asynchronously, as over a socket: clients expect no response during `send`. */
   #deliver(message: Buffer): void {
     const text = message.toString('utf8');
     queueMicrotask(() => {
@@ -147,7 +148,7 @@ export class GatewayTransport {
     });
   }
 
-  #refusal(error: unknown, rawId: string | undefined): Buffer {
+  #errorResponse(error: unknown, rawId: string | undefined): Buffer {
     if (error instanceof RpcFault)
       return errorMessage(error.rawId ?? rawId, error.code, error.message, error.data);
     if (error instanceof GatewayError)
@@ -161,7 +162,7 @@ export class GatewayTransport {
     };
   }
 
-  #origin(): Origin {
+  #origin(): MessageOrigin {
     this.#requests += 1;
     return { requestId: `library-${this.#requests}` };
   }

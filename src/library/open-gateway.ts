@@ -1,10 +1,10 @@
-// Starts the gateway of a file for a program that embeds it.
+// Starts a gateway inside another program, without HTTP.
 
 import { type Log, silentLog } from '../../actors/base/errors/log.ts';
-import { Gateway as Core } from '../../actors/gateway/gateway.ts';
+import { GatewayRuntime as Core } from '../../actors/gateway/gateway.ts';
 import { Life } from '../../actors/gateway/life.ts';
 import { loadConfig } from '../../config/load-config.ts';
-import { addOwnPrograms } from '../own-programs.ts';
+import { addBundledPrograms } from '../bundled-programs.ts';
 import { version } from '../version.ts';
 import { EmbeddedGateway } from './embedded-gateway.ts';
 import type { Gateway } from './gateway.ts';
@@ -15,20 +15,18 @@ export interface OpenGatewayOptions {
   /** @default no log */
   readonly log?: Log;
   /**
-   * The state folder: `own` takes it for this process alone, `shared` lives beside its owner and others like itself,
-   * `none` keeps nothing there, for a catalog that starts no process. @default 'shared'
+   * Use of the state folder: `own` locks it for this process, `shared` allows other processes, `none` does
+   * not use it (for catalogs that start no process). @default 'shared'
    */
   readonly state?: 'own' | 'shared' | 'none';
 }
 
-/**
- * Loads a gateway file with its catalog and starts the gateway, without HTTP. Rejects with ConfigError if the files have
- * errors.
- */
+/** Loads a gateway file with its catalog and starts the gateway, without HTTP. Rejects with ConfigError. */
 export async function openGateway(file: string, options: OpenGatewayOptions = {}): Promise<Gateway> {
-  // A copy: the variables of the program that embeds it stay as they are.
+  // Copied: the variables of the embedding program must not change.
   const environment = { ...(options.environment ?? process.env) };
-  addOwnPrograms(environment);
+  addBundledPrograms(environment);
+  // `prints` are fingerprints of the files.
   const { config, catalog, secrets, prints } = await loadConfig(file, environment);
   const life = new Life(config.shutdown_seconds * 1000);
   const core = await life.start(() =>

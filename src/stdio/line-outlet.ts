@@ -1,88 +1,91 @@
-// The way back for one request over stdio. Clients built on the public SDKs lose the progress that they read together
-// with the answer (both in one read of the pipe), so an answer waits until the client has read its last progress.
-// A client with a session is asked (read-receipts.ts). For the others there is only time, and no time is safe, since it
-// is the client that has to get its turn: measured on two cores, 2 ms lose every 25th burst and 20 ms none. On a busy
-// machine, which shows in our own timers being late, the time grows, up to MAX_TICKS, the bound for both.
+// Writes the messages of one request to stdout: progress notifications, then the response. Clients built on
+// the public SDKs lose progress that they read together with the response, in one read of the pipe. The
+// response is therefore delayed: the client must read the last progress first.
+//
+// For clients with a session, a ping confirms the read (read-receipts.ts). Otherwise the response is delayed
+// by TICKS timer ticks. A delay cannot be safe: on two cores, 2 ms lost every 25th burst and 20 ms none. On a
+// busy machine, late ticks are not counted. After MAX_TICKS the response is sent in any case.
 
 import type { Outlet } from '../../actors/mcp/clients/outlet.ts';
-import { holds, type Message, whole } from '../../actors/mcp/jsonrpc/span.ts';
+import { containsText, type Message, toBuffer } from '../../actors/mcp/jsonrpc/span.ts';
 import type { LineOutput } from './line-output.ts';
 import type { ReadReceipts } from './read-receipts.ts';
 
 const TICK_MS = 4;
 
-/** So many ticks that were on time lie between the last progress and the answer, or MAX_TICKS in any case. */
+/** Required number of punctual ticks between the last progress and the response. */
 const TICKS = 8;
 const MAX_TICKS = 64;
+/** A tick that fires this much later than planned is late. */
 const LATE_MS = 3;
 
 const PROGRESS = 'notifications/progress';
 
 export class LineOutlet implements Outlet {
-  /** What gives the request up, where it is not a session that knows. */
+  /** Running request from a client without session, to cancel it. */
   running: { cancel(reason?: string): void } | undefined;
   readonly #lines: LineOutput;
   readonly #receipts: ReadReceipts | undefined;
-  readonly #onDone: (outlet: LineOutlet) => void;
-  /** Where in the output the last progress ends, and when it was written. */
+  readonly #onEnd: (outlet: LineOutlet) => void;
+  /** Output position after the last progress, and the write time. */
   #progressEnd = 0;
   #progressAt = Number.NEGATIVE_INFINITY;
-  #held: Buffer | undefined;
+  #response: Buffer | undefined;
   #timer: NodeJS.Timeout | undefined;
   #endReceipt: (() => void) | undefined;
 
-  constructor(lines: LineOutput, receipts: ReadReceipts | undefined, onDone: (outlet: LineOutlet) => void) {
+  constructor(lines: LineOutput, receipts: ReadReceipts | undefined, onEnd: (outlet: LineOutlet) => void) {
     this.#lines = lines;
     this.#receipts = receipts;
-    this.#onDone = onDone;
+    this.#onEnd = onEnd;
   }
 
   send(message: Message): void {
-    this.#lines.write(whole(message));
-    // The words may stand elsewhere in a message; then the answer comes a moment later than it could.
-    if (!holds(message, PROGRESS)) return;
-    this.#progressEnd = this.#lines.accepted;
+    this.#lines.write(toBuffer(message));
+    // If the text occurs elsewhere in a message, the response is only delayed.
+    if (!containsText(message, PROGRESS)) return;
+    this.#progressEnd = this.#lines.acceptedBytes;
     this.#progressAt = performance.now();
   }
 
   finish(message: Buffer): void {
-    this.#held = message;
-    const isFar = performance.now() - this.#progressAt > MAX_TICKS * TICK_MS;
-    if (isFar && this.#hasProgressLeft) {
+    this.#response = message;
+    const isProgressOld = performance.now() - this.#progressAt > MAX_TICKS * TICK_MS;
+    if (isProgressOld && this.#isProgressSent) {
       this.release();
       return;
     }
-    this.#endReceipt = this.#receipts?.ask(() => this.release());
+    this.#endReceipt = this.#receipts?.request(() => this.release());
     this.#tick(this.#receipts === undefined ? TICKS : Number.POSITIVE_INFINITY, MAX_TICKS);
   }
 
   drop(): void {
-    this.#onDone(this);
+    this.#onEnd(this);
   }
 
-  /** Holds nothing back any longer. */
+  /** Writes a held-back response immediately. */
   release(): void {
     clearTimeout(this.#timer);
     this.#endReceipt?.();
-    if (this.#held === undefined) return;
-    this.#lines.write(this.#held);
-    this.#held = undefined;
-    this.#onDone(this);
+    if (this.#response === undefined) return;
+    this.#lines.write(this.#response);
+    this.#response = undefined;
+    this.#onEnd(this);
   }
 
-  /** Until then the client cannot even have begun to read it. */
-  get #hasProgressLeft(): boolean {
-    return this.#lines.left >= this.#progressEnd;
+  /** True if the last progress was written to the pipe. */
+  get #isProgressSent(): boolean {
+    return this.#lines.sentBytes >= this.#progressEnd;
   }
 
-  #tick(ticks: number, most: number): void {
+  #tick(ticks: number, maxTicks: number): void {
     const due = performance.now() + TICK_MS;
     this.#timer = setTimeout(() => {
-      const hasLeft = this.#hasProgressLeft;
-      const isOnTime = hasLeft && performance.now() - due < LATE_MS;
-      const left = isOnTime ? ticks - 1 : ticks;
-      if (hasLeft && (left === 0 || most === 1)) this.release();
-      else this.#tick(left, hasLeft ? most - 1 : most);
+      const isSent = this.#isProgressSent;
+      const isOnTime = isSent && performance.now() - due < LATE_MS;
+      const remaining = isOnTime ? ticks - 1 : ticks;
+      if (isSent && (remaining === 0 || maxTicks === 1)) this.release();
+      else this.#tick(remaining, isSent ? maxTicks - 1 : maxTicks);
     }, TICK_MS);
   }
 }

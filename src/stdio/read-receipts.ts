@@ -1,5 +1,6 @@
-// How we know that a client has read what was written to it: it is sent a ping after it, which any party of a session
-// may send at any time and must be answered promptly (2025-11-25, "Ping"). Modern clients take no requests.
+// Confirms that a client reads the messages, by a ping after them. In a session each party may send pings,
+// and the other must respond promptly (protocol 2025-11-25, "Ping"). Clients of the modern era, which have no
+// session, accept no requests.
 
 import { requestMessage } from '../../actors/mcp/jsonrpc/compose.ts';
 import type { Envelope } from '../../actors/mcp/jsonrpc/envelope.ts';
@@ -8,26 +9,29 @@ import type { LineOutput } from './line-output.ts';
 
 export class ReadReceipts {
   readonly #lines: LineOutput;
-  readonly #awaited = new Map<string, () => void>();
+  readonly #pending = new Map<string, () => void>();
   #count = 0;
 
   constructor(lines: LineOutput) {
     this.#lines = lines;
   }
 
-  /** Calls back when everything written so far was read. Gives what ends the waiting; it must be called. */
-  ask(onRead: () => void): () => void {
+  /**
+   * Sends a ping, and calls `onRead` when all previous messages were read. Returns a function that
+   * removes the request; the caller must call it.
+   */
+  request(onRead: () => void): () => void {
     this.#count += 1;
-    // Text, because the numbers are for what servers ask.
+    // A text, because requests of servers have numbers as ids.
     const rawId = rawJson(`gateway-ping-${this.#count}`);
-    this.#awaited.set(rawId, onRead);
+    this.#pending.set(rawId, onRead);
     this.#lines.write(requestMessage(rawId, 'ping', undefined));
-    return () => this.#awaited.delete(rawId);
+    return () => this.#pending.delete(rawId);
   }
 
-  /** Whether the answer is one to a ping of ours. */
-  take(answer: Envelope): boolean {
-    const onRead = this.#awaited.get(answer.rawId);
+  /** Handles the response to a ping. Returns false for other responses. */
+  accept(response: Envelope): boolean {
+    const onRead = this.#pending.get(response.rawId);
     onRead?.();
     return onRead !== undefined;
   }

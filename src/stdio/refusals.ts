@@ -1,11 +1,14 @@
-// Errors for lines that cannot be taken, as messages.
+// Creates JSON-RPC error responses to lines of stdin that cannot be handled.
 
 import { GatewayError } from '../../actors/base/errors/errors.ts';
 import { errorMessage } from '../../actors/mcp/jsonrpc/compose.ts';
 import { RpcFault, rpcCodes } from '../../actors/mcp/jsonrpc/rpc-fault.ts';
 
-/** The answer to a message that could not be taken; `rawId` is '' where it is not known. Throws what is a fault of ours. */
-export function refusal(error: unknown, rawId: string, redact: (text: string) => string): Buffer {
+/**
+ * Returns the response for an error that a message has caused. `rawId` is the JSON text of the message's id;
+ * '' if unknown. Rethrows internal errors.
+ */
+export function errorResponse(error: unknown, rawId: string, redact: (text: string) => string): Buffer {
   const id = rawId === '' ? undefined : rawId;
   if (error instanceof RpcFault)
     return errorMessage(error.rawId ?? id, error.code, error.message, error.data);
@@ -14,8 +17,11 @@ export function refusal(error: unknown, rawId: string, redact: (text: string) =>
   throw error;
 }
 
-/** The answer to a line of `size` bytes, more than `limit`. Its id was never checked, and is echoed only if it is JSON. */
-export function oversizedRefusal(size: number, limit: number, rawId: string | undefined): Buffer {
+/**
+ * Returns the error response to an oversized line, which is not parsed. `rawId` is the text found at the
+ * position of the id; the response contains it only if it is JSON.
+ */
+export function oversizedResponse(size: number, limit: number, rawId: string | undefined): Buffer {
   const message = `the message has ${size} bytes, more than limits.body_bytes (${limit})`;
   return errorMessage(
     rawId !== undefined && isJson(rawId) ? rawId : undefined,
@@ -24,6 +30,7 @@ export function oversizedRefusal(size: number, limit: number, rawId: string | un
   );
 }
 
+/** `raw` contains one byte per character. */
 export function isJson(raw: string): boolean {
   try {
     JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(raw, 'latin1')));

@@ -1,105 +1,118 @@
-// gateway-stdio, also as a command of the whole program: the gateway for one client, which talks to it on stdin and stdout. With
-// --config or --catalog it runs the servers of a catalog in this process, beside any other gateway on the same state
-// folder: it takes no lock and opens no listener. With --url it is the same program over a catalog of one remote server.
+// Runs gateway-stdio (also `actor-gateway stdio`): the gateway for one client on stdin and stdout. With
+// --config or --catalog this process starts the servers itself. The state folder is not locked, so other
+// gateways may use the same folder. With --url, the catalog consists of one remote server.
 //
-// It stops within STOP_SECONDS of the end of stdin, SIGTERM, SIGINT, SIGHUP or EPIPE on stdout, and exits with 0.
+// It stops within STOP_SECONDS and exits with 0 when stdin closes, on SIGTERM, SIGINT and SIGHUP, and on
+// EPIPE at stdout.
 
 import { Console } from 'node:console';
 import { Redactor } from '../../actors/base/errors/redact.ts';
-import { Gateway } from '../../actors/gateway/gateway.ts';
+import { GatewayRuntime } from '../../actors/gateway/gateway.ts';
 import { Life } from '../../actors/gateway/life.ts';
 import { BRIDGED, bridgeTo } from '../../config/catalog/bridge.ts';
-import { type Loaded, loadTarget } from '../../config/load-config.ts';
+import { type LoadedConfig, loadTarget } from '../../config/load-config.ts';
 import { ConfigError, formatProblem } from '../../config/reader/problem.ts';
 import type { Environment } from '../../config/reader/substitute.ts';
-import { KEY_VARIABLE, readKeyFile, UsageError } from '../cli/api/target-options.ts';
+import { CommandLineError, KEY_VARIABLE, readKeyFile } from '../cli/api/target-options.ts';
 import { hintFor } from '../cli/api/unknown-name.ts';
 import { desktopEntry } from '../cli/commands/print-config.ts';
 import { parseStdioOptions, type StdioOptions, type StdioTarget } from '../cli/stdio-options.ts';
-import { complain } from '../cli/views/output.ts';
+import { printMessage } from '../cli/views/output.ts';
 import { printProblems } from '../cli/views/problem-lines.ts';
 import { createLog } from '../log.ts';
 import { version } from '../version.ts';
 import { StdioFront } from './stdio-front.ts';
 
 /**
- * One second for calls in flight, and 2.5 for processes that do not end by themselves. Clients built on the public
- * SDK send SIGKILL four seconds after they have closed our stdin.
+ * Shutdown limit: 0.7 seconds for calls in flight, and 2.5 to terminate processes that do not exit on
+ * their own. Clients built on the public SDK send SIGKILL four seconds after closing stdin.
  */
-const STOP_SECONDS = 3.5;
+const STOP_SECONDS = 3.2;
 
-/** Whatever still hangs then is a fault. */
-const LAST_RESORT_MS = 400;
+/** Time beyond the deadline after which the process is killed. */
+const LAST_RESORT_MS = 700;
 
-/** Ctrl-C reaches a group of processes, and some parents pass it on as well. */
+/** Signals within this time count as one: Ctrl-C reaches the process group, and some parents forward it. */
 const SAME_SIGNAL_MS = 300;
 
-type RemoteTarget = Extract<StdioTarget, { readonly url: string }>;
+type RemoteStdioTarget = Extract<StdioTarget, { readonly url: string }>;
 
-interface Program {
-  readonly loaded: Pick<Loaded, 'config' | 'catalog' | 'secrets'>;
+interface StdioProgram {
+  readonly loaded: Pick<LoadedConfig, 'config' | 'catalog' | 'secrets'>;
   readonly warnings: readonly string[];
+  /**
+   * Use of the state folder: shared with other processes, or none for a catalog with only a remote server.
+   */
   readonly state: 'shared' | 'none';
+  /** Server whose tools are offered under their own names; undefined for all servers. */
   readonly server: string | undefined;
   readonly profile?: string | undefined;
 }
 
 /**
- * Runs until the client has left, and ends the process then; gives the exit code where there is nothing to run.
- * `script` is what starts this program again: the path of a file, and the words that belong to it.
+ * Starts the gateway, and returns undefined as soon as it is ready; the process exits when the client
+ * disconnects. Returns an exit code if the arguments or files are invalid, and for --print-config. `script`
+ * is the command that starts this program again (a path and the first arguments), for the printed
+ * configuration.
  */
 export async function runStdio(
   args: readonly string[],
   script: readonly string[],
 ): Promise<number | undefined> {
-  // stdout is the protocol's, whatever a package may want to print.
+  // Stdout is reserved for the protocol.
   globalThis.console = new Console(process.stderr, process.stderr);
   const parsed = parseStdioOptions(args);
   if (parsed.do === 'exit') return parsed.code;
   try {
-    return await prepared(parsed.options, script);
+    return await runOrPrint(parsed.options, script);
   } catch (error) {
-    if (error instanceof UsageError) complain(`gateway-stdio: ${error.message}`);
+    if (error instanceof CommandLineError) printMessage(`gateway-stdio: ${error.message}`);
     else if (error instanceof ConfigError) printProblems(error.problems);
     else throw error;
     return 2;
   }
 }
 
-async function prepared(
-  { target, isPrintConfig }: StdioOptions,
+/** With --print-config, prints the entry for a client's configuration file; otherwise starts the gateway. */
+async function runOrPrint(
+  { target, shouldPrintConfig }: StdioOptions,
   script: readonly string[],
 ): Promise<number | undefined> {
-  const { program, files } = await read(target);
+  const { program, files } = await loadProgram(target);
   if (program === undefined) return 2;
-  if (!isPrintConfig) return run(program);
-  for (const warning of program.warnings) complain(`gateway-stdio: warning: ${warning}`);
+  if (!shouldPrintConfig) return run(program);
+  for (const warning of program.warnings) printMessage(`gateway-stdio: warning: ${warning}`);
   process.stdout.write(desktopEntry(target, script, files));
   return 0;
 }
 
-/** What is wrong with the target has been printed when there is no program. Throws ConfigError. */
-async function read(target: StdioTarget): Promise<{ program?: Program; files: readonly string[] }> {
+/**
+ * Loads the configuration. If the arguments are invalid, prints the problems and returns no program. `files`
+ * are the paths of the loaded files. Throws ConfigError.
+ */
+async function loadProgram(
+  target: StdioTarget,
+): Promise<{ program?: StdioProgram; files: readonly string[] }> {
   if ('url' in target) {
     const loaded = bridgeTo(target.url, headersOf(target), environmentOf(target));
     if (!('problems' in loaded))
       return { program: { loaded, warnings: loaded.warnings, state: 'none', server: BRIDGED }, files: [] };
-    for (const problem of loaded.problems) complain(`gateway-stdio: ${problem}`);
+    for (const problem of loaded.problems) printMessage(`gateway-stdio: ${problem}`);
     return { files: [] };
   }
-  const loaded = await loadTarget(target, givenEnvironment(), { defaultIsolation: 'session' });
+  const loaded = await loadTarget(target, substitutedEnvironment(), { defaultIsolation: 'session' });
   const { server, profile } = target;
   const ids = Object.keys(loaded.catalog.servers);
   const profiles = Object.keys(loaded.config.profiles);
   if (server !== undefined && !ids.includes(server)) {
-    complain(
+    printMessage(
       `gateway-stdio: --server: there is no server ${JSON.stringify(server)}; ${hintFor(server, ids)}`,
     );
     return { files: [] };
   }
   if (profile !== undefined && !profiles.includes(profile)) {
     const advice = profiles.length === 0 ? 'the gateway file has no profiles' : hintFor(profile, profiles);
-    complain(`gateway-stdio: --profile: there is no profile ${JSON.stringify(profile)}; ${advice}`);
+    printMessage(`gateway-stdio: --profile: there is no profile ${JSON.stringify(profile)}; ${advice}`);
     return { files: [] };
   }
   const warnings = loaded.warnings.map(formatProblem);
@@ -109,47 +122,60 @@ async function read(target: StdioTarget): Promise<{ program?: Program; files: re
   };
 }
 
-/** The key goes the way of every other: as a variable, whose value is kept out of logs. */
-function headersOf({ headers, keyFile, keyVariable }: RemoteTarget): RemoteTarget['headers'] {
+/** Adds the key as a variable reference, so that logs redact the value. */
+function headersOf({ headers, keyFile, keyVariable }: RemoteStdioTarget): RemoteStdioTarget['headers'] {
   const variable = keyFile === undefined ? keyVariable : KEY_VARIABLE;
   return variable === undefined ? headers : { ...headers, 'X-API-Key': `\${${variable}}` };
 }
 
-function environmentOf({ keyFile }: RemoteTarget): Environment {
-  const given = givenEnvironment();
-  return keyFile === undefined ? given : { ...given, [KEY_VARIABLE]: readKeyFile(keyFile) };
+function environmentOf({ keyFile }: RemoteStdioTarget): Environment {
+  const variables = substitutedEnvironment();
+  return keyFile === undefined ? variables : { ...variables, [KEY_VARIABLE]: readKeyFile(keyFile) };
 }
 
-/** A reference that the client was to replace in its configuration file, and has passed on as it was, is no value. */
-function givenEnvironment(): Environment {
-  const given = Object.entries(process.env).filter(([name, value]) => value !== `\${${name}}`);
-  return Object.fromEntries(given);
+/** Omits variables with the value `${NAME}`: clients that do not expand variables pass it literally. */
+function substitutedEnvironment(): Environment {
+  const variables = Object.entries(process.env).filter(([name, value]) => value !== `\${${name}}`);
+  return Object.fromEntries(variables);
 }
 
-async function run({ loaded, warnings, state, server, profile }: Program): Promise<number | undefined> {
+/** Calls `onFirst` for the first signal, and `onSecond` for later ones, except immediate repetitions. */
+function watchSignals(onFirst: (signal: string) => void, onSecond: () => void): void {
+  let signalledAt: number | undefined;
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+    process.on(signal, () => {
+      const previousAt = signalledAt;
+      signalledAt = performance.now();
+      if (previousAt === undefined) onFirst(signal);
+      else if (signalledAt - previousAt > SAME_SIGNAL_MS) onSecond();
+    });
+}
+
+/** Starts the gateway and its stdio front. The handlers for signals and disconnects exit the process. */
+async function run({ loaded, warnings, state, server, profile }: StdioProgram): Promise<number | undefined> {
   const { catalog, secrets } = loaded;
   const { learn = 'at_start' } = loaded.config;
-  // The front knows the one client, in whose name it has servers started.
+  // StdioFront starts the servers, because it knows the client's session.
   const config = { ...loaded.config, shutdown_seconds: STOP_SECONDS, learn: 'on_demand' as const };
   const redactor = new Redactor([]);
   const log = await createLog({ level: config.log_level, fd: 2, redactor });
   const life = new Life(STOP_SECONDS * 1000);
   for (const warning of warnings) log.warn({}, warning);
 
-  process.on('uncaughtException', (error) => fault('uncaught exception', error));
-  process.on('unhandledRejection', (error) => fault('unhandled rejection', error));
-  function fault(what: string, error: unknown): void {
-    log.error({ reason: String((error as Error)?.stack ?? error) }, what);
-    atOnce();
+  process.on('uncaughtException', (error) => stopAfterFault('uncaught exception', error));
+  process.on('unhandledRejection', (error) => stopAfterFault('unhandled rejection', error));
+  function stopAfterFault(message: string, error: unknown): void {
+    log.error({ reason: String((error as Error)?.stack ?? error) }, message);
+    kill();
   }
 
-  function atOnce(): void {
+  function kill(): void {
     life.kill();
     process.exit(1);
   }
 
   const started = life.start(async () => {
-    const gateway = await Gateway.boot({
+    const gateway = await GatewayRuntime.boot({
       ...{ life, config, catalog, secrets, redactor, log, version, state },
       environment: process.env,
     });
@@ -162,11 +188,11 @@ async function run({ loaded, warnings, state, server, profile }: Program): Promi
           output: process.stdout,
           server,
           profile,
-          // A single server is learnt by its own requests.
+          // A single server is started by the client's requests.
           isLearning: server === undefined && learn === 'at_start',
           onEnd: (error) => {
             if (error !== undefined)
-              log.error({ reason: error.message }, 'the client does not read what it is sent');
+              log.error({ reason: error.message }, 'the client does not read its messages');
             end('the client has left', error === undefined ? 0 : 1);
           },
         }),
@@ -181,15 +207,15 @@ async function run({ loaded, warnings, state, server, profile }: Program): Promi
     log.info({ why, shutdown_seconds: STOP_SECONDS }, 'stopping');
     setTimeout(
       () => {
-        log.error({}, 'the drain did not end in time');
-        atOnce();
+        log.error({}, 'shutdown timed out');
+        kill();
       },
       STOP_SECONDS * 1000 + LAST_RESORT_MS,
     );
     void life
       .stop()
       .then(() => started)
-      // If the start failed, there is no output.
+      // After a failed start there is no output.
       .then(
         ({ front }) => front.flush(),
         () => {},
@@ -200,21 +226,15 @@ async function run({ loaded, warnings, state, server, profile }: Program): Promi
       });
   }
 
-  let signalledAt: number | undefined;
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
-    process.on(signal, () => {
-      const before = signalledAt;
-      signalledAt = performance.now();
-      // The first one after the end of stdin only means that the client grows impatient.
-      if (before === undefined && isStopping) started.then(({ front }) => front.cutShort()).catch(() => {});
-      else if (before === undefined) end(signal, 0);
-      else if (signalledAt - before > SAME_SIGNAL_MS) atOnce();
-    });
-  }
+  watchSignals((signal) => {
+    // After stdin is closed, the first signal only shortens the grace period.
+    if (isStopping) started.then(({ front }) => front.cutShort()).catch(() => {});
+    else end(signal, 0);
+  }, kill);
 
   const { gateway } = await started;
   log.info({ servers: gateway.mcp.servers.all().length, version }, 'gateway is ready');
-  life.whenFailed((error) => {
+  life.onFailed((error) => {
     log.error({ reason: (error as Error).message }, 'the gateway has failed');
     process.exit(1);
   });

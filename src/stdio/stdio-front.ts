@@ -1,19 +1,20 @@
-// The front for one client on stdin and stdout, one message per line. A part of the gateway, started last and drained first, like the
-// HTTP front.
+// Front (client side of the gateway) for one client on stdin and stdout, with one JSON-RPC message per line.
+// Started last and drained first, like the HTTP front.
 //
-// SX1  stdout carries JSON-RPC messages only, one per line.
-// SX2  a line that cannot be taken is answered with an error, with its id where that can be found; the next is read.
-// SX3  while the client does not read, nothing more is read from it; see line-output.ts for the bound on what waits.
-// SX4  the end of stdin is the end of the client. Calls in flight may still end within the grace of the drain.
-// SX5  a client cannot be told over stdio to initialise anew. When its session has ended with its server's process,
-//     its next request begins another one, introduced as the client has introduced itself.
+// - An invalid line gets an error response, with the id of the message if it is readable.
+// - If the client stops reading, the input is paused (line-output.ts bounds the output).
+// - When stdin closes, the client is gone. Calls in flight may complete in the grace period.
+// - Over stdio, the gateway cannot make a client initialize again. If the session was closed because its
+//   server process exited, the gateway repeats the client's `initialize` request before the next request.
+// - Requests of the modern era (protocol revision 2026-07-28) have no session; they are called stateless
+//   here.
 
 import type { Readable, Writable } from 'node:stream';
 import { StoppedError } from '../../actors/base/errors/errors.ts';
 import type { Part } from '../../actors/base/supervision/part.ts';
-import type { Gateway } from '../../actors/gateway/gateway.ts';
+import type { GatewayRuntime } from '../../actors/gateway/gateway.ts';
 import { type ModernCaller, readCaller } from '../../actors/mcp/clients/eras/modern-caller.ts';
-import type { Origin } from '../../actors/mcp/clients/message-router.ts';
+import type { MessageOrigin } from '../../actors/mcp/clients/message-router.ts';
 import type { Outlet } from '../../actors/mcp/clients/outlet.ts';
 import type { Endpoint } from '../../actors/mcp/clients/profiles/profile.ts';
 import type { ClientSession } from '../../actors/mcp/clients/sessions/session.ts';
@@ -26,51 +27,54 @@ import { LineSplitter } from '../../actors/mcp/links/stdio/line-splitter.ts';
 import { LineOutlet } from './line-outlet.ts';
 import { LineOutput } from './line-output.ts';
 import { ReadReceipts } from './read-receipts.ts';
-import { isJson, oversizedRefusal, refusal } from './refusals.ts';
+import { errorResponse, isJson, oversizedResponse } from './refusals.ts';
 
-type StdioGateway = Pick<Gateway, 'config' | 'redactor' | 'life' | 'mcp'>;
+type StdioGateway = Pick<GatewayRuntime, 'config' | 'redactor' | 'life' | 'mcp'>;
 
 export interface StdioFrontOptions {
   readonly gateway: StdioGateway;
   readonly input: Readable;
   readonly output: Writable;
-  /** The client talks to this server alone, its names untouched; without it, to all of them. */
+  /** Serve only this server, with unprefixed tool names; undefined for all servers. */
   readonly server: string | undefined;
-  /** Or to the servers of this profile. */
+  /** Profile, instead of a server. */
   readonly profile?: string | undefined;
-  /** Servers that nothing is known of are started without being asked for. */
+  /** True to request unknown tool lists before the client needs them, which starts these servers. */
   readonly isLearning: boolean;
-  /** The client has left; with an error when it is there and does not read. */
+  /** Called after a disconnect, and with an error for clients that stop reading. */
   onEnd(error: Error | undefined): void;
 }
 
-/** So much may wait for the client, or two of the largest messages. */
-const MIN_WAITING_BYTES = 64 * 1024 * 1024;
+/** Minimum capacity of the output queue. It is larger if two messages of maximum size need more. */
+const MIN_QUEUE_BYTES = 64 * 1024 * 1024;
 
-/** A client says at once whether it wants a session: servers are then started in its name, so that its calls find them. */
-const FIRST_WORD_MS = 1000;
+/**
+ * Delay before servers are started without a session. Servers started by `initialize` can also serve the
+ * calls of its session.
+ */
+const LEARN_AFTER_MS = 1000;
 
-/** For what was written last to leave. */
-const LAST_WORDS_MS = 250;
+/** Time to write the last messages. */
+const FLUSH_MS = 250;
 
-/** The client has had its answer. */
-const nowhere: Outlet = { send: () => {}, finish: () => {}, drop: () => {} };
+/** Drops the response to a repeated `initialize`, which is already known. */
+const discarded: Outlet = { send: () => {}, finish: () => {}, drop: () => {} };
 
 export class StdioFront implements Part {
   readonly #options: StdioFrontOptions;
   readonly #open = new Set<LineOutlet>();
-  /** Requests of the modern era that are under way, by their raw id. */
+  /** Open stateless requests, by raw id. */
   readonly #stateless = new Map<string, LineOutlet>();
   readonly #gateway: StdioGateway;
   readonly #lines: LineOutput;
   readonly #receipts: ReadReceipts;
   #session: ClientSession | undefined;
-  /** The client's `initialize`, once it was answered well. */
-  #introduction: Envelope | undefined;
-  #learning: NodeJS.Timeout | undefined;
+  /** The client's successful `initialize` request. */
+  #initializeRequest: Envelope | undefined;
+  #learnTimer: NodeJS.Timeout | undefined;
   #requests = 0;
-  #hasLeft = false;
-  #whenSettled: (() => void) | undefined;
+  #isCutShort = false;
+  #onSettled: (() => void) | undefined;
 
   constructor(options: StdioFrontOptions) {
     const { gateway, input, output, onEnd } = options;
@@ -78,9 +82,9 @@ export class StdioFront implements Part {
     this.#gateway = gateway;
     this.#lines = new LineOutput({
       output,
-      maxBytes: Math.max(MIN_WAITING_BYTES, 2 * gateway.config.limits.message_bytes),
-      onStuffed: (isStuffed) => {
-        if (isStuffed) input.pause();
+      maxBytes: Math.max(MIN_QUEUE_BYTES, 2 * gateway.config.limits.message_bytes),
+      onBackpressure: (isFull) => {
+        if (isFull) input.pause();
         else if (!gateway.life.isEnding) input.resume();
       },
       onLost: (error) => {
@@ -94,27 +98,27 @@ export class StdioFront implements Part {
       onOversized: (size, id, requestId) => this.#onOversized(size, id, requestId),
     });
     const onInputEnd = () => {
-      // A last message may lack its line end.
+      // The last line may lack a line break.
       this.#onLine(splitter.end());
       onEnd(undefined);
     };
-    if (options.isLearning) this.#learning = setTimeout(() => this.#learn(), FIRST_WORD_MS);
+    if (options.isLearning) this.#learnTimer = setTimeout(() => this.#learn(), LEARN_AFTER_MS);
     input.on('data', (chunk: Buffer) => splitter.push(chunk));
     input.once('end', onInputEnd);
     input.once('error', onInputEnd);
   }
 
-  /** Lets calls in flight end within `graceMs`, and fails the others. */
+  /** Waits up to `graceMs` for calls in flight, then fails them. */
   async drain(graceMs: number): Promise<void> {
     this.#options.input.pause();
-    clearTimeout(this.#learning);
-    // What only listens would never end by itself.
+    clearTimeout(this.#learnTimer);
+    // Streams that clients listen to never close on their own.
     this.#gateway.mcp.clients.sessions.closeStreams();
     if (this.#open.size === 0) return;
-    if (!this.#hasLeft) {
+    if (!this.#isCutShort) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, graceMs);
-        this.#whenSettled = () => {
+        this.#onSettled = () => {
           clearTimeout(timer);
           resolve();
         };
@@ -123,45 +127,45 @@ export class StdioFront implements Part {
     this.#gateway.mcp.failCalls(new StoppedError('the gateway was stopped before the call was answered'));
   }
 
-  /** Ends the grace of `drain` now. */
+  /** Cuts the grace period of `drain` short. */
   cutShort(): void {
-    this.#hasLeft = true;
-    this.#whenSettled?.();
+    this.#isCutShort = true;
+    this.#onSettled?.();
   }
 
-  /** Writes what is still held back, and waits a moment for the client to take it. The last thing to be done. */
+  /** Writes the held-back responses, and blocks briefly for the client to read them. Called last. */
   async flush(): Promise<void> {
     for (const outlet of [...this.#open]) outlet.release();
-    await this.#lines.flush(LAST_WORDS_MS);
+    await this.#lines.flush(FLUSH_MS);
   }
 
   #onLine(line: Buffer): void {
-    // Only line ends and spaces: some clients end a message with more than one line end.
+    // Some clients write blank lines between messages.
     if (line.every((byte) => byte <= 0x20)) return;
     let envelope: Envelope | undefined;
     try {
       envelope = readClientMessage(line);
-      this.#take(envelope);
+      this.#handle(envelope);
     } catch (error) {
       const gateway = this.#gateway;
       const lines = this.#lines;
-      lines.write(refusal(error, envelope?.rawId ?? '', (text) => gateway.redactor.redact(text)));
+      lines.write(errorResponse(error, envelope?.rawId ?? '', (text) => gateway.redactor.redact(text)));
     }
   }
 
-  /** The one place that decides between a session and a request that stands for itself. */
-  #take(envelope: Envelope): void {
+  /** Dispatches a message: to the session, or as a stateless request of the modern era. */
+  #handle(envelope: Envelope): void {
     const lines = this.#lines;
     const receipts = this.#receipts;
     const { router } = this.#gateway.mcp.clients;
     if (envelope.isModern && envelope.kind === 'request') {
-      this.#takeStateless(envelope);
+      this.#handleStateless(envelope);
       return;
     }
-    if (envelope.kind === 'answer' && receipts.take(envelope)) return;
+    if (envelope.kind === 'answer' && receipts.accept(envelope)) return;
     if (envelope.method === 'notifications/cancelled' && this.#cancelStateless(envelope)) return;
     if (envelope.kind !== 'request') {
-      if (this.#session !== undefined) router.note(this.#session, envelope);
+      if (this.#session !== undefined) router.receive(this.#session, envelope);
     } else if (envelope.method === 'initialize' && this.#session?.isEnded !== false) {
       this.#initialize(envelope);
     } else if (envelope.method === 'ping' && this.#session === undefined) {
@@ -171,22 +175,22 @@ export class StdioFront implements Part {
     }
   }
 
-  /** A request of the modern era stands for itself. */
-  #takeStateless(envelope: Envelope): void {
+  /** Handles a request of the modern era, which has no session. */
+  #handleStateless(envelope: Envelope): void {
     const { rawId } = envelope;
     const outlet = this.#outlet(undefined, () => {
       if (this.#stateless.get(rawId) === outlet) this.#stateless.delete(rawId);
     });
     this.#stateless.set(rawId, outlet);
     try {
-      outlet.running = this.#gateway.mcp.clients.router.stateless(
+      outlet.running = this.#gateway.mcp.clients.router.modernRequest(
         envelope,
         this.#endpoint,
         outlet,
         this.#origin(),
       );
-      // Some clients find out the era from a process of its own, which they end as soon as they know.
-      if (this.#learning !== undefined && envelope.method !== 'server/discover')
+      // Some clients start a separate process only to detect the era; it should not start servers.
+      if (this.#learnTimer !== undefined && envelope.method !== 'server/discover')
         this.#learn(readCaller(envelope));
     } catch (error) {
       outlet.drop();
@@ -194,7 +198,7 @@ export class StdioFront implements Part {
     }
   }
 
-  /** Whether a notification of the client has cancelled a request of the modern era. */
+  /** Cancels a stateless request. Returns false if the notification belongs to the session. */
   #cancelStateless(envelope: Envelope): boolean {
     const requestId = envelope.param('requestId');
     const outlet = requestId && this.#stateless.get(rawOf(envelope.bytes, requestId));
@@ -206,11 +210,11 @@ export class StdioFront implements Part {
 
   #initialize(envelope: Envelope): void {
     const outlet = this.#outlet();
-    const introduced: Outlet = {
+    const outletWithSession: Outlet = {
       send: (message) => outlet.send(message),
       finish: (message, error) => {
         if (error === undefined) {
-          this.#introduction = envelope;
+          this.#initializeRequest = envelope;
           this.#listen();
           this.#learn();
         }
@@ -222,7 +226,7 @@ export class StdioFront implements Part {
       this.#gateway.mcp.clients.router.open(
         envelope,
         this.#endpoint,
-        introduced,
+        outletWithSession,
         this.#origin(),
         (session) => {
           this.#session = session;
@@ -234,23 +238,23 @@ export class StdioFront implements Part {
     }
   }
 
-  /** Once, in the name of the client's session if it has one by then, or of who asks without. */
+  /** Requests the unknown tool lists, once: for the client's session or for a stateless caller. */
   #learn(caller?: ModernCaller): void {
-    if (this.#learning === undefined) return;
-    clearTimeout(this.#learning);
-    this.#learning = undefined;
+    if (this.#learnTimer === undefined) return;
+    clearTimeout(this.#learnTimer);
+    this.#learnTimer = undefined;
     const { view, eraBridge } = this.#gateway.mcp.clients;
     const { discovery } = this.#endpoint.profile ?? view;
     discovery.learn(eraBridge.listingClientOf({ session: this.#session, caller }));
   }
 
-  /** SX5 */
+  /** Returns the session. Opens it again if it was closed. */
   #liveSession(): ClientSession {
-    if (this.#session?.isEnded === true && this.#introduction !== undefined) {
+    if (this.#session?.isEnded === true && this.#initializeRequest !== undefined) {
       this.#gateway.mcp.clients.router.open(
-        this.#introduction,
+        this.#initializeRequest,
         this.#endpoint,
-        nowhere,
+        discarded,
         this.#origin(),
         (session) => {
           this.#session = session;
@@ -262,7 +266,7 @@ export class StdioFront implements Part {
     return this.#session;
   }
 
-  /** Over stdio a client always listens. */
+  /** Connects the session's stream to stdout: a stdio client always listens. */
   #listen(): void {
     if (this.#session === undefined) return;
     const lines = this.#lines;
@@ -274,23 +278,23 @@ export class StdioFront implements Part {
     const lines = this.#lines;
     const { router } = gateway.mcp.clients;
     const limit = gateway.config.limits.body_bytes;
-    if (id === undefined || !isJson(id)) lines.write(oversizedRefusal(size, limit, requestId));
-    // An answer: the server that waits for it hears that there will be none.
+    if (id === undefined || !isJson(id)) lines.write(oversizedResponse(size, limit, requestId));
+    // An oversized response to a server's request: the server receives an error instead.
     else if (this.#session !== undefined)
-      router.note(this.#session, readClientMessage(oversizedRefusal(size, limit, id)));
+      router.receive(this.#session, readClientMessage(oversizedResponse(size, limit, id)));
   }
 
-  #outlet(receipts?: ReadReceipts, onDone: () => void = () => {}): LineOutlet {
+  #outlet(receipts?: ReadReceipts, onEnd: () => void = () => {}): LineOutlet {
     const outlet = new LineOutlet(this.#lines, receipts, (done) => {
       this.#open.delete(done);
-      onDone();
-      if (this.#open.size === 0) this.#whenSettled?.();
+      onEnd();
+      if (this.#open.size === 0) this.#onSettled?.();
     });
     this.#open.add(outlet);
     return outlet;
   }
 
-  #origin(): Origin {
+  #origin(): MessageOrigin {
     this.#requests += 1;
     return { requestId: String(this.#requests) };
   }

@@ -1,34 +1,34 @@
-// Colours for a terminal, and none for anything else. NO_COLOR (no-color.org) switches them off.
+// Colours for terminals; plain text for other outputs and with NO_COLOR (no-color.org).
 
 import type { ServerState } from '../../machines/server.ts';
 
 export type Style = 'good' | 'busy' | 'bad' | 'faint' | 'strong';
 
-/** Gives the text in a style, or as it is. */
+/** Styles a text, or returns it unchanged. */
 export type Paint = (style: Style, text: string) => string;
 
 const codes: Readonly<Record<Style, string>> = {
   good: '32',
   busy: '33',
-  // White on red: a failed server has to be seen in a window full of others.
+  // White on red, to be visible among many servers.
   bad: '1;97;41',
   faint: '2',
   strong: '1',
 };
 
-/** Each of our own sequences; captured, so that a text can be split at them. */
+/** Matches the colours of this file. The capture group makes `split` return them as well. */
 export const ownColours = new RegExp(`(\u001b\\[(?:0|${Object.values(codes).join('|')})m)`);
 
 export const plain: Paint = (_, text) => text;
 
 const coloured: Paint = (style, text) => (text === '' ? '' : `\u001b[${codes[style]}m${text}\u001b[0m`);
 
-/** Whether a stream is a terminal that understands more than text. */
+/** Returns true for a terminal that supports escape sequences. */
 export function isTerminal(stream: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean {
   return stream.isTTY === true && env.TERM !== 'dumb';
 }
 
-/** Characters in a line of a terminal. One that does not know says 0. */
+/** Returns the width in characters; some terminals report 0. */
 export function columnsOf(stream: { readonly columns?: number }): number {
   return stream.columns || 80;
 }

@@ -1,41 +1,40 @@
-// Text from outside, as a terminal may have it: answers of agents, errors and stderr of servers, names and bodies of events. A
-// terminal obeys control characters (its title, the clipboard, the cursor), and bidi controls show another order than is there.
+// Makes foreign text safe for terminals: answers of agents, error messages, stderr of servers, names and
+// event bodies. Terminals execute control sequences (title, clipboard, cursor), and bidirectional controls
+// change the displayed order. All functions run in linear time.
 //
-// Whatever the text, the time taken grows with its length only.
-//
-// TT1  whatever is printed for people goes through `forTerminal` last of all (output.ts, screen.ts, log.ts): of control
-//      characters only line breaks, tabs and our own colours leave it.
-// TT2  JSON stays the same JSON: what a terminal would obey is written as JSON escapes it.
+// TT1  All text printed for people passes `forTerminal` as the last step (output.ts, screen.ts, log.ts). It
+//      keeps only line breaks, tabs and the gateway's own colours. In JSON output, control characters become
+//      JSON escapes, so that the value stays the same.
 
-import { withoutSequences } from '../../actors/base/errors/control-sequences.ts';
+import { removeControlSequences } from '../../actors/base/errors/control-sequences.ts';
 import { ownColours } from './paint.ts';
 
-/** Joiners are in many scripts and emoji, and do no harm. */
-const obeyed = /[^\P{Cc}\n\t]|(?![\u200c\u200d])\p{Cf}/gu;
-const obeyedInJson = /[^\P{Cc}\n]|\p{Cf}/gu;
+/** Control characters; not the joiners, which are harmless and needed for many scripts and emoji. */
+const controls = /[^\P{Cc}\n\t]|(?![\u200c\u200d])\p{Cf}/gu;
+const controlsInJson = /[^\P{Cc}\n]|\p{Cf}/gu;
 
-/** One line of foreign text. */
+/** Returns foreign text on one line, without control characters. */
 export function printable(text: string): string {
-  return withoutSequences(text).replace(/\s+/g, ' ').replace(obeyed, '?');
+  return removeControlSequences(text).replace(/\s+/g, ' ').replace(controls, '?');
 }
 
-/** Foreign text of several lines. */
+/** Returns foreign text without control characters, except line breaks and tabs. */
 export function printableLines(text: string): string {
-  return withoutSequences(text.replaceAll('\r\n', '\n')).replace(obeyed, '');
+  return removeControlSequences(text.replaceAll('\r\n', '\n')).replace(controls, '');
 }
 
-/** Text that may have our own colours in it, and nothing else that a terminal would obey. */
+/** Removes control characters except for the gateway's own colours. */
 export function forTerminal(text: string): string {
-  // What stands between two of our own is at the even places.
+  // `split` returns texts at even indexes and colours at odd ones.
   return text
     .split(ownColours)
     .map((part, at) => (at % 2 === 0 ? printableLines(part) : part))
     .join('');
 }
 
-/** The same JSON, of which a terminal obeys nothing. */
+/** Returns equal JSON, with control characters as escapes. */
 export function jsonForTerminal(json: string): string {
-  return json.replace(obeyedInJson, (character) =>
+  return json.replace(controlsInJson, (character) =>
     Array.from({ length: character.length }, (_, at) => character.charCodeAt(at))
       .map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`)
       .join(''),

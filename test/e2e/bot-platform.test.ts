@@ -1,5 +1,5 @@
-// The fake of the bot platform, driven by a real client of the platform (grammY), which is not written by us: by long polls
-// and by webhook. What that client accepts and reports the gateway is then tested against.
+// The fake bot platform with a real third-party client (grammY), by polling and by webhook. Gateway tests
+// rely on this fake.
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,14 +12,14 @@ import { BotPlatform } from '../fixtures/bot-platform/bot-platform.ts';
 import { buttonsOf } from '../fixtures/bot-platform/methods-message.ts';
 
 let platform: BotPlatform;
-const ends: (() => Promise<unknown>)[] = [];
+const cleanups: (() => Promise<unknown>)[] = [];
 
 beforeEach(async () => {
   platform = await new BotPlatform().start();
 });
 
 afterEach(async () => {
-  for (const end of ends.splice(0)) await end();
+  for (const end of cleanups.splice(0)) await end();
   await platform.stop();
 });
 
@@ -28,15 +28,14 @@ const clientOf = (bot: Bot) => new Client(bot.token, { client: { apiRoot: platfo
 /** Resolves when the client polls. */
 async function polling(bot: Bot, client: Client): Promise<void> {
   const run = client.start();
-  ends.push(async () => {
+  cleanups.push(async () => {
     await client.stop();
     await run;
   });
   await eventually(() => expect(bot.updates.isPolled).toBe(true));
 }
 
-/** The words of the refusal. */
-async function refused(call: Promise<unknown>): Promise<string> {
+async function refusalOf(call: Promise<unknown>): Promise<string> {
   const error = await call.then(
     () => undefined,
     (reason: unknown) => reason,
@@ -46,7 +45,7 @@ async function refused(call: Promise<unknown>): Promise<string> {
   return `${error_code} ${description}`;
 }
 
-test('a client that polls hears messages, commands and pressed buttons, and answers them', async () => {
+test('a polling client receives messages, commands and pressed buttons, and answers them', async () => {
   const bot = platform.addBot('echo_bot');
   const ann = platform.person('Ann', 'ann');
   const chat = platform.privateChat(ann, bot);
@@ -80,13 +79,13 @@ test('a client that polls hears messages, commands and pressed buttons, and answ
   await eventually(() => expect(bot.updates.pending).toHaveLength(0));
 });
 
-test('a client behind a webhook hears each update once, in order, also when an answer was not 2xx (UP1)', async () => {
+test('a webhook client receives updates once, in order, also after a response other than 2xx', async () => {
   const bot = platform.addBot('hook_bot');
   const ann = platform.person('Ann');
   const chat = platform.privateChat(ann, bot);
   const client = clientOf(bot);
-  const heard: string[] = [];
-  client.on('message:text', (context) => void heard.push(context.message.text));
+  const messages: string[] = [];
+  client.on('message:text', (context) => void messages.push(context.message.text));
   await client.init();
   const handle = webhookCallback(client, 'http', { secretToken: 'the_secret-1' });
   let failures = 1;
@@ -95,7 +94,7 @@ test('a client behind a webhook hears each update once, in order, also when an a
     else void handle(request, response);
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  ends.push(async () => server.close());
+  cleanups.push(async () => server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
 
   await client.api.setWebhook(url, { secret_token: 'another' });
@@ -103,16 +102,16 @@ test('a client behind a webhook hears each update once, in order, also when an a
   await eventually(async () =>
     expect((await client.api.getWebhookInfo()).last_error_message).toContain('401'),
   );
-  expect(heard).toEqual([]);
-  expect(await refused(client.api.getUpdates())).toContain("409 Conflict: can't use getUpdates");
+  expect(messages).toEqual([]);
+  expect(await refusalOf(client.api.getUpdates())).toContain("409 Conflict: can't use getUpdates");
   await client.api.setWebhook(url, { secret_token: 'the_secret-1' });
   platform.say(chat, ann, 'two');
-  await eventually(() => expect(heard).toEqual(['one', 'two']));
+  await eventually(() => expect(messages).toEqual(['one', 'two']));
   await client.api.deleteWebhook();
   expect((await client.api.getWebhookInfo()).url).toBe('');
 });
 
-test('topics, replies, limits and refusals are those of the platform', async () => {
+test('topics, replies, limits and refusals behave like those of the platform', async () => {
   const bot = platform.addBot('strict_bot');
   const ann = platform.person('Ann');
   const chat = platform.privateChat(ann, bot);
@@ -127,32 +126,34 @@ test('topics, replies, limits and refusals are those of the platform', async () 
     is_topic_message: true,
     message_thread_id: topic,
   });
-  expect(await refused(send('x', { message_thread_id: 4 }))).toBe(
+  expect(await refusalOf(send('x', { message_thread_id: 4 }))).toBe(
     '400 Bad Request: message thread not found',
   );
-  expect(await refused(send(''))).toBe('400 Bad Request: message text is empty');
-  expect(await refused(send('x'.repeat(4097)))).toBe('400 Bad Request: message is too long');
+  expect(await refusalOf(send(''))).toBe('400 Bad Request: message text is empty');
+  expect(await refusalOf(send('x'.repeat(4097)))).toBe('400 Bad Request: message is too long');
   const button = { text: 'b', callback_data: 'é'.repeat(33) };
-  expect(await refused(send('x', { reply_markup: { inline_keyboard: [[button]] } }))).toContain(
+  expect(await refusalOf(send('x', { reply_markup: { inline_keyboard: [[button]] } }))).toContain(
     'DATA_INVALID',
   );
-  expect(await refused(send('x', { reply_parameters: { message_id: 99 } }))).toContain('replied not found');
+  expect(await refusalOf(send('x', { reply_parameters: { message_id: 99 } }))).toContain('replied not found');
   await send('x', { reply_parameters: { message_id: 99, allow_sending_without_reply: true } });
-  const sent = await send('first');
-  expect(await refused(api.editMessageText(group.id, sent.message_id, 'first'))).toContain('not modified');
-  await api.editMessageText(group.id, sent.message_id, 'second');
-  expect(await refused(api.editMessageText(group.id, 77, 'second'))).toContain('message to edit not found');
+  const message = await send('first');
+  expect(await refusalOf(api.editMessageText(group.id, message.message_id, 'first'))).toContain(
+    'not modified',
+  );
+  await api.editMessageText(group.id, message.message_id, 'second');
+  expect(await refusalOf(api.editMessageText(group.id, 77, 'second'))).toContain('message to edit not found');
   await api.sendChatAction(chat.id, 'typing');
-  await api.setMessageReaction(group.id, sent.message_id, [{ type: 'emoji', emoji: '👀' }]);
-  expect(await refused(api.answerCallbackQuery('42'))).toContain('query ID is invalid');
-  expect(await refused(api.sendMessage(4711, 'x'))).toBe('400 Bad Request: chat not found');
+  await api.setMessageReaction(group.id, message.message_id, [{ type: 'emoji', emoji: '👀' }]);
+  expect(await refusalOf(api.answerCallbackQuery('42'))).toContain('query ID is invalid');
+  expect(await refusalOf(api.sendMessage(4711, 'x'))).toBe('400 Bad Request: chat not found');
   await api.setMyCommands([{ command: 'start', description: 'Begin' }]);
   expect(await api.getMyCommands()).toEqual([{ command: 'start', description: 'Begin' }]);
-  expect(await refused(api.setMyCommands([{ command: 'Start', description: 'x' }]))).toContain(
+  expect(await refusalOf(api.setMyCommands([{ command: 'Start', description: 'x' }]))).toContain(
     'COMMAND_INVALID',
   );
   const many = Array.from({ length: 101 }, (_, index) => ({ command: `c${index}`, description: 'x' }));
-  expect(await refused(api.setMyCommands(many))).toContain('BOT_COMMANDS_TOO_MUCH');
+  expect(await refusalOf(api.setMyCommands(many))).toContain('BOT_COMMANDS_TOO_MUCH');
   expect(bot.menu).toHaveLength(1);
 
   const small = platform.group('Small', bot);
@@ -160,17 +161,17 @@ test('topics, replies, limits and refusals are those of the platform', async () 
   const moved = await api.sendMessage(small.id, 'x').catch((error: GrammyError) => error);
   expect((moved as GrammyError).parameters).toEqual({ migrate_to_chat_id: large.id });
   chat.blocked.add(bot.id);
-  expect(await refused(api.sendMessage(chat.id, 'x'))).toBe('403 Forbidden: bot was blocked by the user');
+  expect(await refusalOf(api.sendMessage(chat.id, 'x'))).toBe('403 Forbidden: bot was blocked by the user');
   bot.isRevoked = true;
-  expect(await refused(api.getMe())).toBe('401 Unauthorized');
+  expect(await refusalOf(api.getMe())).toBe('401 Unauthorized');
 });
 
-test('two polls of one bot end the earlier one, and an offset confirms what is below it (UP2, UP3)', async () => {
+test('a second poll of a bot aborts the first, and an offset confirms lower updates', async () => {
   const bot = platform.addBot('poll_bot');
   const ann = platform.person('Ann');
   const chat = platform.privateChat(ann, bot);
   const { api } = clientOf(bot);
-  const first = refused(api.getUpdates({ timeout: 30 }));
+  const first = refusalOf(api.getUpdates({ timeout: 30 }));
   await eventually(() => expect(bot.updates.isPolled).toBe(true));
   const second = api.getUpdates({ timeout: 30 });
   expect(await first).toContain('409 Conflict: terminated by other getUpdates request');
@@ -182,14 +183,15 @@ test('two polls of one bot end the earlier one, and an offset confirms what is b
   expect(ids).toEqual([update!.update_id, update!.update_id + 1]);
   expect(await api.getUpdates({ offset: update!.update_id + 1 })).toHaveLength(1);
   expect(await api.getUpdates({ offset: update!.update_id + 2 })).toHaveLength(0);
-  // After a week of silence the numbers begin anew, also lower: the old offset does not hide what has the new ones.
+  // The ids restart, possibly at a lower number, when a week has passed without updates. The old offset must
+  // not hide them.
   bot.updates.renumber(12);
   platform.say(chat, ann, 'three');
   expect((await api.getUpdates({ offset: update!.update_id + 2 }))[0]?.update_id).toBe(12);
   expect(await api.getUpdates({ offset: 13 })).toHaveLength(0);
 });
 
-test('limits and faults come when they are asked for', async () => {
+test('limits and faults occur as planned', async () => {
   const bot = platform.addBot('fault_bot');
   const ann = platform.person('Ann');
   const chat = platform.privateChat(ann, bot);
@@ -200,7 +202,7 @@ test('limits and faults come when they are asked for', async () => {
   expect((error as GrammyError).parameters).toEqual({ retry_after: 1 });
   platform.meter.limits = {};
   platform.faults.plan('sendMessage', { kind: 'error', error: tooManyRequests(7) });
-  expect(await refused(api.sendMessage(chat.id, 'x'))).toBe('429 Too Many Requests: retry after 7');
+  expect(await refusalOf(api.sendMessage(chat.id, 'x'))).toBe('429 Too Many Requests: retry after 7');
   platform.faults.plan('sendMessage', { kind: 'cut after' });
   await expect(api.sendMessage(chat.id, 'cut')).rejects.toBeInstanceOf(HttpError);
   expect(platform.saidBy(bot, chat).map(({ text }) => text)).toEqual(['one', 'cut']);
@@ -209,7 +211,7 @@ test('limits and faults come when they are asked for', async () => {
   platform.faults.plan('sendMessage', { kind: 'page', status: 502 });
   await expect(api.sendMessage(chat.id, 'x')).rejects.toBeInstanceOf(HttpError);
   platform.faults.plan('sendMessage', { kind: 'error', error: new BotError(500, 'Internal Server Error') });
-  expect(await refused(api.sendMessage(chat.id, 'x'))).toContain('500');
+  expect(await refusalOf(api.sendMessage(chat.id, 'x'))).toContain('500');
   platform.faults.plan('sendMessage', { kind: 'hang' });
   const hung = AbortSignal.timeout(300) as never;
   await expect(api.sendMessage(chat.id, 'x', {}, hung)).rejects.toThrow();

@@ -1,5 +1,4 @@
-// The web API of the fake workspace, driven by the platform's own client, which is not written by us. What that client accepts and
-// reports the gateway is then tested against.
+// The web API of the fake workspace with the client of the platform vendor. Gateway tests rely on this fake.
 
 import { ErrorCode, LogLevel, WebClient } from '@slack/web-api';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -33,14 +32,13 @@ const silent = {
 const clientOf = (token: string, more: object = {}) =>
   new WebClient(token, { slackApiUrl: `${platform.apiRoot}/`, logger: silent, ...more });
 
-/** The words of the refusal. */
-const refused = (call: Promise<unknown>): Promise<unknown> =>
+const errorOf = (call: Promise<unknown>): Promise<unknown> =>
   call.then(
     () => Promise.reject(new Error('it was not refused')),
     (error: { readonly data?: unknown }) => error.data,
   );
 
-test('a client learns who it is, writes, changes what it wrote and reads it again', async () => {
+test('a client gets its identity, and writes, edits and reads messages', async () => {
   const client = clientOf(app.botToken);
   expect(await client.auth.test()).toMatchObject({ user_id: app.user, bot_id: app.bot, team_id: app.team });
   const blocks = [
@@ -54,28 +52,32 @@ test('a client learns who it is, writes, changes what it wrote and reads it agai
   const { ts = '' } = await client.chat.postMessage({ channel: channel.id, text: 'hello', blocks, metadata });
   await client.chat.postMessage({ channel: channel.id, text: 'below', thread_ts: ts });
   await client.chat.update({ channel: channel.id, ts, text: 'changed', blocks: [] });
-  const read = await client.conversations.replies({ channel: channel.id, ts, include_all_metadata: true });
-  expect(read.messages?.map(({ text }) => text)).toEqual(['below', 'changed']);
-  expect(read.messages?.[1]).toMatchObject({ metadata, blocks: [] });
+  const messages = await client.conversations.replies({
+    channel: channel.id,
+    ts,
+    include_all_metadata: true,
+  });
+  expect(messages.messages?.map(({ text }) => text)).toEqual(['below', 'changed']);
+  expect(messages.messages?.[1]).toMatchObject({ metadata, blocks: [] });
   const history = await client.conversations.history({ channel: channel.id });
   expect(history.messages?.map(({ text }) => text)).toEqual(['changed']);
 });
 
-test('channels come in pages, and one by one', async () => {
+test('channels are listed in pages, and can be read one by one', async () => {
   const names = Array.from({ length: 25 }, (_, n) => `channel-${n}`);
   for (const name of names) platform.addChannel(name, []);
   platform.addChannel('hidden', [], { isPrivate: true });
-  const found: (string | undefined)[] = [];
+  const texts: (string | undefined)[] = [];
   for await (const page of clientOf(app.botToken).paginate('conversations.list', { limit: 10 }))
-    found.push(...((page as { channels?: { name?: string }[] }).channels ?? []).map(({ name }) => name));
-  expect(found).toEqual(['ops', ...names]);
+    texts.push(...((page as { channels?: { name?: string }[] }).channels ?? []).map(({ name }) => name));
+  expect(texts).toEqual(['ops', ...names]);
   const { channel: said } = await clientOf(app.botToken).conversations.info({ channel: channel.id });
   expect(said).toMatchObject({ id: channel.id, name: 'ops' });
 });
 
-test('a client is refused in the words of the platform', async () => {
+test('a client gets the error codes of the real platform', async () => {
   const post = (more: object = {}, token = app.botToken) =>
-    refused(
+    errorOf(
       clientOf(token, { retryConfig: { retries: 0 } }).chat.postMessage({
         channel: channel.id,
         text: 'x',
@@ -98,11 +100,11 @@ test('a client is refused in the words of the platform', async () => {
   expect(await post()).toMatchObject({ error: 'not_in_channel' });
 });
 
-test('a client waits as long as it is told to, and sends once', async () => {
+test('a rate-limited client retries after the requested time and sends once', async () => {
   void platform.fail('chat.postMessage', { kind: 'refuse', error: tooMany(1) });
-  const begun = performance.now();
+  const startedAt = performance.now();
   await clientOf(app.botToken).chat.postMessage({ channel: channel.id, text: 'x' });
-  expect(performance.now() - begun).toBeGreaterThan(900);
+  expect(performance.now() - startedAt).toBeGreaterThan(900);
   expect(platform.saidBy(app, channel)).toHaveLength(1);
   void platform.fail('chat.postMessage', { kind: 'refuse', error: tooMany(5) });
   const impatient = clientOf(app.botToken, { rejectRateLimitedCalls: true });

@@ -1,5 +1,4 @@
-// The fake of the sockets of a workspace chat, driven by the vendor's own client: what that client takes for the platform, the
-// gateway's connection is then tested against.
+// The fake workspace chat sockets with the client of the platform vendor. Gateway tests rely on this fake.
 
 import { LogLevel, SocketModeClient } from '@slack/socket-mode';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -11,20 +10,20 @@ import { WorkspacePlatform } from '../fixtures/workspace-platform/workspace-plat
 let platform: WorkspacePlatform;
 let installed: App;
 let app: AppSockets;
-const ends: (() => Promise<unknown>)[] = [];
+const cleanups: (() => Promise<unknown>)[] = [];
 
-// A client that is told to disconnect while it connects again rejects a promise that nobody can catch, with undefined
-// (slackapi/node-slack-sdk#2656). Any other rejection is told as ever.
-const told = process.listeners('unhandledRejection');
+// A client that is disconnected during a reconnect rejects a promise that has no handler, with undefined
+// (slackapi/node-slack-sdk#2656). Other rejections are reported as usual.
+const listeners = process.listeners('unhandledRejection');
 const pass: NodeJS.UnhandledRejectionListener = (reason, promise) => {
-  if (reason !== undefined) for (const tell of told) tell(reason, promise);
+  if (reason !== undefined) for (const tell of listeners) tell(reason, promise);
 };
 beforeAll(() => {
   process.removeAllListeners('unhandledRejection').on('unhandledRejection', pass);
 });
 afterAll(() => {
   process.removeListener('unhandledRejection', pass);
-  for (const tell of told) process.on('unhandledRejection', tell);
+  for (const tell of listeners) process.on('unhandledRejection', tell);
 });
 
 beforeEach(async () => {
@@ -34,7 +33,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  for (const end of ends.splice(0)) await end();
+  for (const end of cleanups.splice(0)) await end();
   await platform.stop();
 });
 
@@ -48,7 +47,7 @@ const silent = {
   getLevel: () => LogLevel.ERROR,
 };
 
-interface Given {
+interface ReceivedEvent {
   ack(response?: object): Promise<void>;
   readonly body: unknown;
   readonly retry_num?: number;
@@ -62,15 +61,15 @@ function clientOf(more: { appToken?: string; autoReconnectEnabled?: boolean } = 
     logger: silent,
     ...more,
   });
-  ends.push(() => client.disconnect());
+  cleanups.push(() => client.disconnect());
   return client;
 }
 
 test('a client connects once per address, and acknowledges events, commands and presses', async () => {
   const client = clientOf();
-  const given: Given[] = [];
-  client.on('slack_event', async (event: Given) => {
-    given.push(event);
+  const handovers: ReceivedEvent[] = [];
+  client.on('slack_event', async (event: ReceivedEvent) => {
+    handovers.push(event);
     await event.ack({ text: 'on it' });
   });
   await client.start();
@@ -81,58 +80,58 @@ test('a client connects once per address, and acknowledges events, commands and 
     app.deliver('interactive', { type: 'block_actions' }),
   ];
   await eventually(() => expect(all.every(({ ackedAt }) => ackedAt !== undefined)).toBe(true));
-  expect(given.map(({ body }) => body)).toEqual(all.map((each) => each.payload));
+  expect(handovers.map(({ body }) => body)).toEqual(all.map((each) => each.payload));
   expect(all[1]?.response).toEqual({ text: 'on it' });
   expect(app).toMatchObject({ opened: 1, strange: [] });
   await eventually(() => expect([app.open[0]?.pings, app.open[0]?.pongs]).not.toContain(0));
 });
 
-test('what a client does not acknowledge comes again, under another id and with its number', async () => {
+test('an unacknowledged event is sent again, with a new envelope id and the retry number', async () => {
   const client = clientOf();
   const numbers: unknown[] = [];
-  client.on('app_mention', async ({ ack, retry_num }: Given) => {
+  client.on('app_mention', async ({ ack, retry_num }: ReceivedEvent) => {
     numbers.push(retry_num);
     if (numbers.length === 3) await ack();
   });
   await client.start();
-  const one = app.deliver('events_api', { event: { type: 'app_mention' } });
-  await eventually(() => expect(one.ackedAt).toBeDefined());
+  const envelope = app.deliver('events_api', { event: { type: 'app_mention' } });
+  await eventually(() => expect(envelope.ackedAt).toBeDefined());
   expect(numbers).toEqual([0, 1, 2]);
-  expect(new Set(one.ids).size).toBe(3);
+  expect(new Set(envelope.ids).size).toBe(3);
 });
 
-test('what a client had when it went without a word comes again to the next one, however late that is there', async () => {
-  const gone = clientOf({ autoReconnectEnabled: false });
-  const had = new Promise<void>((resolve) => gone.on('slack_event', () => resolve()));
-  await gone.start();
+test('unacknowledged events of a disconnected client are sent to the next client, however late', async () => {
+  const lostClient = clientOf({ autoReconnectEnabled: false });
+  const had = new Promise<void>((resolve) => lostClient.on('slack_event', () => resolve()));
+  await lostClient.start();
   const event = app.deliver('events_api', { event: { type: 'message' } });
   await had;
   app.isAway = true;
   app.isAway = false;
-  // Longer than the platform waits for an acknowledgement.
+  // Exceeds the acknowledgement timeout of the platform.
   await new Promise((done) => setTimeout(done, 300));
   expect(event.ackedAt).toBeUndefined();
   const client = clientOf();
-  client.on('slack_event', ({ ack }: Given) => ack());
+  client.on('slack_event', ({ ack }: ReceivedEvent) => ack());
   await client.start();
   await event.acked;
   expect(event.ids).toHaveLength(2);
 });
 
-test('a client that is told of the end of its socket closes it and opens another; what came meanwhile is there then', async () => {
+test('a client replaces a socket that is about to close; later events arrive on the new socket', async () => {
   const client = clientOf();
-  client.on('slack_event', ({ ack }: Given) => ack());
+  client.on('slack_event', ({ ack }: ReceivedEvent) => ack());
   await client.start();
   app.announceEnd('refresh_requested');
   await eventually(() => expect(app.open).toHaveLength(0));
-  const one = app.deliver('events_api', { event: { type: 'message' } });
-  await eventually(() => expect(one.ackedAt).toBeDefined());
-  // What it waits for before it asks for another address, in which time it has none.
+  const envelope = app.deliver('events_api', { event: { type: 'message' } });
+  await eventually(() => expect(envelope.ackedAt).toBeDefined());
+  // Delay of the client before it requests a new address. It has no socket meanwhile.
   expect(app.aloneMs).toBeGreaterThan(150);
   expect(platform.called('apps.connections.open')).toHaveLength(2);
 });
 
-test('a client gives up a platform that has fallen silent', async () => {
+test('a client closes a silent socket', async () => {
   const client = clientOf();
   await client.start();
   await eventually(() => expect(app.open[0]?.pings).toBeGreaterThan(1));
@@ -140,7 +139,7 @@ test('a client gives up a platform that has fallen silent', async () => {
   await eventually(() => expect(app.opened).toBe(2));
 });
 
-test('a token that is none, or of another kind, is refused in words that a client knows', async () => {
+test('an invalid token is rejected with a known error code', async () => {
   await expect(clientOf({ appToken: 'xapp-nobody' }).start()).rejects.toThrow('invalid_auth');
   const client = clientOf({ appToken: installed.botToken, autoReconnectEnabled: false });
   await expect(client.start()).rejects.toThrow('not_allowed_token_type');

@@ -1,5 +1,5 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
-// Whatever stands in the files, loading ends in a configuration or in a ConfigError whose problems lie inside them.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
+// Loading any file returns a configuration, or throws a ConfigError with problems inside the files.
 
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
@@ -26,7 +26,7 @@ function expectInside({ file, line, column, message }: Problem): void {
   expect(column).toBeLessThanOrEqual((lines[line - 1] ?? '').length + 1);
 }
 
-/** Pieces that make YAML of a sort, and often of the wrong sort. */
+/** Pieces of valid and invalid YAML. */
 const piece = fc.constantFrom(
   ...[
     'servers:',
@@ -151,8 +151,8 @@ const entryKeys = [
 ];
 const entry = fc.dictionary(fc.constantFrom(...entryKeys), loose, { maxKeys: 4 });
 
-describe('loading', () => {
-  test('never throws anything but a ConfigError, and each problem lies inside its file', async () => {
+describe('loading a configuration', () => {
+  test('only throws a ConfigError, and each problem is inside its file', async () => {
     await fc.assert(
       fc.asyncProperty(garbage, garbage, async (gateway, catalog) => {
         folder.write('catalog.yaml', catalog);
@@ -165,7 +165,7 @@ describe('loading', () => {
     );
   });
 
-  test('survives bytes that are no text', async () => {
+  test('survives binary files', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 60 }), async (bytes) => {
         folder.write('gateway.yaml', bytes);
@@ -176,7 +176,7 @@ describe('loading', () => {
     );
   });
 
-  test('gives a catalog or at least one error, for entries of any shape in both dialects', async () => {
+  test('returns a catalog or at least one error, for entries of any shape in both formats', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom('servers', 'mcpServers'),
@@ -196,7 +196,7 @@ describe('loading', () => {
     );
   });
 
-  test('judges single fields as the JSON Schema does', async () => {
+  test('accepts single fields like the JSON Schema', async () => {
     const safe = entryKeys.filter((key) => key !== 'zebra');
     await fc.assert(
       fc.asyncProperty(
@@ -205,7 +205,7 @@ describe('loading', () => {
         loose,
         async (base, key, value) => {
           const catalog = { servers: { a: { ...base, [key]: value } } };
-          // That an address is one goes beyond what the schema says.
+          // The schema does not check the form of URLs.
           fc.pre(!(key === 'url' && typeof value === 'string' && value !== '' && !value.includes('://')));
           const { lines } = await folder.loadCatalog(JSON.stringify(catalog));
           expect(lines.length === 0, lines.join('\n')).toBe(Check(jsonSchemas.catalog, catalog));
@@ -215,7 +215,7 @@ describe('loading', () => {
     );
   });
 
-  test('judges the gateway file as the JSON Schema does', async () => {
+  test('accepts the gateway file like the JSON Schema', async () => {
     const keys = [
       'api_key',
       'log_level',
@@ -256,7 +256,7 @@ describe('loading', () => {
 describe('substitution', () => {
   const variable = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,5}$/);
 
-  test('leaves text without references alone, and gives escaped text back', () => {
+  test('keeps text without references, and restores escaped text', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom('$', '{', '}', 'A', ':', '-', ' ') }), (text) => {
         const escaped = text.replaceAll('${', () => '$${');
@@ -268,7 +268,7 @@ describe('substitution', () => {
     );
   });
 
-  test('puts each value in its place, whatever it holds', () => {
+  test('inserts each value at its place, whatever it contains', () => {
     const plain = fc.string().map((text) => text.replaceAll('$', ''));
     fc.assert(
       fc.property(fc.array(fc.tuple(plain, variable)), plain, fc.string(), (parts, tail, value) => {
@@ -280,15 +280,15 @@ describe('substitution', () => {
     );
   });
 
-  test('through a file gives the value back, byte for byte', async () => {
+  test('in a file inserts the value byte for byte', async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: 'grapheme' }), async (value) => {
         const { loaded } = await folder.loadCatalog('servers:\n  a: { command: x, args: ["<${V}>"] }\n', {
           V: value,
         });
-        const found = loaded?.catalog.servers.a;
-        if (value.includes('\0')) expect(found).toBeUndefined();
-        else expect(found).toMatchObject({ args: [`<${value}>`] });
+        const server = loaded?.catalog.servers.a;
+        if (value.includes('\0')) expect(server).toBeUndefined();
+        else expect(server).toMatchObject({ args: [`<${value}>`] });
         if (loaded)
           expect(loaded.secrets).toEqual(expect.arrayContaining([...credentialsIn(value, 'supplied')]));
       }),
@@ -297,7 +297,7 @@ describe('substitution', () => {
 });
 
 describe('entryHash', () => {
-  test('does not depend on the order of keys, in the file or in the entry', async () => {
+  test('does not depend on the order of keys in the file or in the entry', async () => {
     const fields = {
       command: 'x',
       args: ['b', 'a'],
@@ -319,10 +319,12 @@ describe('entryHash', () => {
         const { loaded } = await folder.loadCatalog(
           JSON.stringify({ servers: { a: Object.fromEntries(members) } }),
         );
-        const found = loaded?.catalog.servers.a;
-        if (found === undefined) throw new Error('the entry is good');
-        hashes.add(entryHash(found));
-        hashes.add(entryHash(Object.fromEntries(Object.entries(found).reverse()) as unknown as typeof found));
+        const server = loaded?.catalog.servers.a;
+        if (server === undefined) throw new Error('the entry is good');
+        hashes.add(entryHash(server));
+        hashes.add(
+          entryHash(Object.fromEntries(Object.entries(server).reverse()) as unknown as typeof server),
+        );
         expect(hashes.size).toBe(1);
       }),
       { numRuns: runs(50) },

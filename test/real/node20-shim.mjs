@@ -1,5 +1,5 @@
-// Lets the conformance tool start on Node 20. It imports `globSync` of node:fs, which came with Node 22, for a command
-// that is not used here. Loaded with --import; newer Node versions need none of it.
+// Preloaded (--import) into the conformance tool on Node 20. The tool imports `globSync` from node:fs, which
+// exists since Node 22, for a command that the tests do not use.
 
 import { register } from 'node:module';
 

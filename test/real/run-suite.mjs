@@ -1,4 +1,5 @@
-// Runs one public conformance suite against one address, and reads its summary and the checks it has written.
+// Runs a public conformance suite with the server at an address, and parses the results (summary and check
+// files).
 
 import { spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -9,7 +10,7 @@ const shim = join(import.meta.dirname, 'node20-shim.mjs');
 const needsShim = Number(process.versions.node.split('.')[0]) < 22;
 const deadlineMs = 240_000;
 
-/** `total` is how many scenarios a complete run reports; a revision's unscored extensions are not among them. */
+/** `total` is the number of scenarios in a complete run, without the unscored extensions of a revision. */
 export const suites = {
   '0.1.16': {
     tool: '@modelcontextprotocol/conformance',
@@ -32,9 +33,9 @@ export const suites = {
 };
 
 /**
- * Resolves to `{ passed, total, checks, failed, unscored, seconds, trouble }`: scenarios passed and reported, checks
- * passed and failed in them, the scenarios that failed with what they said, the unscored ones that failed, and why
- * the tool itself did not come to an end, if it did not.
+ * Runs a suite. Resolves with the number of passed and all scenarios (`passed`, `total`), the number of
+ * passed and failed `checks`, `failed` scenarios with messages, failed `unscored` scenarios, the duration in
+ * `seconds`, and `trouble`: the error of the tool, if it did not complete.
  */
 export async function runSuite(suite, url, output) {
   const { tool, args, counts } = suites[suite];
@@ -73,7 +74,9 @@ export async function runSuite(suite, url, output) {
   };
 }
 
-/** Its exit code tells only what the summary does. */
+/**
+ * Runs the tool and returns the output. The exit code is ignored, because the summary contains the result.
+ */
 function run(args) {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -102,7 +105,7 @@ function run(args) {
   });
 }
 
-/** The first words of each failed check of a scenario. */
+/** Returns the name and message of each failed check in a scenario. */
 function messagesOf(output, scenario) {
   const folder = readdirSync(output).find((name) => new RegExp(`^server-${scenario}-\\d{4}-`).test(name));
   if (folder === undefined) return [];

@@ -1,5 +1,5 @@
-// Installs the packages of suites/, once: real clients, servers and conformance suites, too heavy for `npm test`.
-// Returns at once when they are installed; waits for a concurrent installation.
+// Installs the packages in suites/ once: real clients, servers and conformance suites, which are too large
+// for `npm test`. Returns immediately if they are installed; waits for a concurrent installation.
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -13,7 +13,7 @@ const stampFile = join(folder, 'node_modules', '.actor-gateway-setup');
 const lockFile = join(folder, '.installing.lock');
 const waitMs = 300_000;
 
-/** Resolves when the packages are there; throws, with what npm said, when they cannot be installed. */
+/** Installs the packages, if necessary. Rejects if npm fails. */
 export async function installReal() {
   const wanted = createHash('sha256')
     .update(readFileSync(join(folder, 'package-lock.json')))
@@ -43,10 +43,13 @@ async function lock() {
     if (isAbandoned()) rmSync(lockFile, { force: true });
     else await pause(200);
   }
-  throw new Error(`somebody else has been installing for ${waitMs / 1000} s; remove ${lockFile} if not`);
+  throw new Error(`another process has been installing for ${waitMs / 1000} s; remove ${lockFile} if not`);
 }
 
-/** The owner may be between creating the file and writing its pid, which is no reason to take it away. */
+/**
+ * Returns true if the process in the lock file has exited. An empty file belongs to a process that is
+ * starting.
+ */
 function isAbandoned() {
   try {
     const pid = Number(readFileSync(lockFile, 'utf8'));

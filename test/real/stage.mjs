@@ -1,5 +1,5 @@
-// What a conformance run stands on: fixture servers bundled once, run as processes where they speak HTTP, and one
-// gateway in front of all of them. `close` ends everything and removes the folder.
+// Environment of a conformance run: bundled fixture servers (with HTTP as processes), and a gateway. `close`
+// stops all processes and removes the folder.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,7 +19,7 @@ export class Stage {
   #scripts = new Map();
   #outputs = 0;
 
-  /** A new folder for the results of one run. */
+  /** Creates a folder for the results of one run. */
   outputFolder() {
     this.#outputs += 1;
     const folder = join(this.#folder, `results-${this.#outputs}`);
@@ -27,18 +27,18 @@ export class Stage {
     return folder;
   }
 
-  /** Catalog entry of a fixture (`everything` or `both-eras`) over stdio. */
+  /** Returns the catalog entry of a fixture (`everything` or `both-eras`) over stdio. */
   overStdio(fixture, options) {
     return { command: process.execPath, args: [this.#script(`${fixture}/stdio`), JSON.stringify(options)] };
   }
 
-  /** Starts a fixture over HTTP; gives its address. */
+  /** Starts a fixture over HTTP. Returns its address. */
   async overHttp(fixture, options) {
     const args = [this.#script(`${fixture}/http`), JSON.stringify(options)];
     return this.#start(args, 'pipe', (text) => /^http:\S+$/m.exec(text)?.[0]);
   }
 
-  /** Starts the gateway before these catalog entries; gives its address. */
+  /** Starts the gateway with these catalog entries. Returns its address. */
   async gateway(servers) {
     const folder = join(this.#folder, 'gateway');
     mkdirSync(folder);
@@ -52,7 +52,7 @@ export class Stage {
     });
   }
 
-  /** Ends what was started, the last first, so that no upstream vanishes under a gateway that is at work. */
+  /** Stops all processes in reverse order: the gateway before the servers. */
   async close() {
     for (const child of this.#children.reverse()) {
       if (child.exitCode !== null || child.signalCode !== null) continue;
@@ -82,7 +82,7 @@ export class Stage {
     return outfile;
   }
 
-  /** Starts a process and resolves to what `ready` finds in its output. */
+  /** Starts a process. Resolves with the result of `ready(output)`, when it is defined. */
   #start(args, stdin, ready) {
     const child = spawn(process.execPath, args, { cwd: this.#folder, stdio: [stdin, 'pipe', 'pipe'] });
     this.#children.push(child);

@@ -1,28 +1,31 @@
-// The programs behind the agents: one that answers, one that often fails, one that never answers until the faults are over.
-// They write down what they are asked.
+// HTTP agents of the soak: `steady` always answers, `shaky` often fails, `stuck` never answers. When the
+// faults have ended, all answer.
 //
-// Seen here: two attempts at one conversation at the same time, first attempts out of order, and an event that is handed over
-// again although its answer had arrived and nothing had happened to the gateway.
+// Detects these violations: concurrent attempts in a conversation, first attempts out of order, and repeated
+// delivery of an answered event without a disturbance of the gateway.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LoopbackServer } from './loopback-server.mjs';
 
-/** A connection that the gateway has let go of is noticed here within this. */
-const LETTING_GO_MS = 3_000;
+/** Maximum delay until this server detects a disconnect by the gateway. */
+const ABORT_NOTICE_MS = 3_000;
 
 export class Agents extends LoopbackServer {
   isHealed = false;
-  /** By conversation: the numbers of its events in the order of their first attempts. */
+  /** Event numbers per conversation, in the order of first attempts. */
   order = new Map();
-  /** By the key of the event: when it was answered, in performance.now() milliseconds. */
+  /** Time of the response per event key, in performance.now() milliseconds. */
   answered = new Map();
-  /** performance.now() of when an instant of the schedule last came; and which it was, by the gateway's clock. */
+  /**
+   * performance.now() of the last schedule event. `lastInstant` is the scheduled time, by the gateway's
+   * clock.
+   */
   lastPulseAt = performance.now();
   lastInstant = 0;
   #journal;
   #chance;
   #life;
-  /** By conversation: the requests that are open. */
+  /** Open requests per conversation. */
   #open = new Map();
   #seen = new Set();
   #replayed = new Set();
@@ -34,13 +37,13 @@ export class Agents extends LoopbackServer {
     this.#life = life;
   }
 
-  /** From now on everybody answers. */
+  /** Makes all agents answer. */
   heal() {
     this.isHealed = true;
     for (const requests of this.#open.values()) for (const { response } of requests) response.destroy();
   }
 
-  /** It may be handed over once more. */
+  /** Permits another delivery of this event. */
   expectAgain(id) {
     this.#replayed.add(id);
   }
@@ -48,28 +51,29 @@ export class Agents extends LoopbackServer {
   async #onRequest(request, response) {
     const job = JSON.parse(await textOf(request));
     const key = String(request.headers['idempotency-key']);
-    const asked = { key, response, life: this.#life(), at: performance.now() };
-    this.#note(job, asked);
-    response.once('close', () => this.#forget(job.conversation, asked));
+    const attempt = { key, response, life: this.#life(), at: performance.now() };
+    this.#note(job, attempt);
+    response.once('close', () => this.#forget(job.conversation, attempt));
     const text = await this.#answer(request.url, job, response);
     if (text === undefined || response.destroyed) return;
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ text }), () => this.answered.set(key, performance.now()));
   }
 
-  #note({ conversation, event }, asked) {
-    const { key } = asked;
+  #note({ conversation, event }, attempt) {
+    const { key } = attempt;
     this.#journal.count('attempts');
     const others = this.#open.get(conversation) ?? [];
-    this.#open.set(conversation, [...others, asked]);
-    for (const other of others) if (other.life === asked.life) void this.#watch(conversation, other, asked);
+    this.#open.set(conversation, [...others, attempt]);
+    for (const other of others)
+      if (other.life === attempt.life) void this.#watch(conversation, other, attempt);
     if (key.startsWith('schedule:')) {
       this.lastPulseAt = performance.now();
       this.lastInstant = Date.parse(event.payload.at);
     }
     const answeredAt = this.answered.get(key);
     if (answeredAt !== undefined && !this.#replayed.delete(key) && this.#journal.wasCalm(answeredAt))
-      this.#journal.violate('what was answered is not asked again without a reason', key);
+      this.#journal.violate('an answered event is not delivered again without a reason', key);
     if (this.#seen.has(key)) return;
     this.#seen.add(key);
     const { n } = event.payload ?? {};
@@ -77,13 +81,13 @@ export class Agents extends LoopbackServer {
     const order = this.order.get(conversation) ?? [];
     this.order.set(conversation, order);
     if (n <= (order.at(-1) ?? 0))
-      this.#journal.violate('events of a conversation come in order', `${key} after ${order.at(-1)}`);
+      this.#journal.violate('events of a conversation arrive in order', `${key} after ${order.at(-1)}`);
     order.push(n);
   }
 
-  /** A4, as far as it can be seen from here: the gateway has let go of the one before. */
+  /** Reports a violation if two attempts are still open after ABORT_NOTICE_MS. */
   async #watch(conversation, before, after) {
-    await sleep(LETTING_GO_MS);
+    await sleep(ABORT_NOTICE_MS);
     const open = this.#open.get(conversation) ?? [];
     if (open.includes(before) && open.includes(after) && this.#journal.wasCalm(before.at))
       this.#journal.violate(
@@ -92,16 +96,16 @@ export class Agents extends LoopbackServer {
       );
   }
 
-  #forget(conversation, asked) {
-    const left = (this.#open.get(conversation) ?? []).filter((each) => each !== asked);
-    if (left.length === 0) this.#open.delete(conversation);
-    else this.#open.set(conversation, left);
+  #forget(conversation, attempt) {
+    const remaining = (this.#open.get(conversation) ?? []).filter((each) => each !== attempt);
+    if (remaining.length === 0) this.#open.delete(conversation);
+    else this.#open.set(conversation, remaining);
   }
 
-  /** The text of the answer; undefined where there is none, or the request was refused here. */
+  /** Returns the answer; undefined if the agent does not answer, or has responded with an error. */
   async #answer(path, { event }, response) {
-    const said = `heard ${event.id}`;
-    if (this.isHealed || path === '/steady') return said;
+    const text = `heard ${event.id}`;
+    if (this.isHealed || path === '/steady') return text;
     if (path === '/stuck') return undefined;
     const how = this.#chance.weighted([
       [60, 'answer'],
@@ -114,7 +118,7 @@ export class Agents extends LoopbackServer {
     if (how === 'cut') response.destroy();
     if (how === 'refuse') response.writeHead(500).end('no');
     if (how === 'nonsense') response.writeHead(502, { 'content-type': 'text/html' }).end('<html>');
-    return how === 'answer' || how === 'slow' ? said : undefined;
+    return how === 'answer' || how === 'slow' ? text : undefined;
   }
 }
 

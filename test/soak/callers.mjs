@@ -1,19 +1,22 @@
-// Clients of the tool servers: with sessions and without, some that leave in the middle of a call, and some that listen and
-// never read.
+// MCP clients of the soak: with and without sessions; some disconnect during a call, some listen without
+// reading.
 //
-// Seen here: an answer that belongs to another call, and a good server that does not answer although nothing was done to the
-// gateway.
+// Detects these violations: a response to another call, and a missing response of a healthy server without a
+// disturbance of the gateway.
 
 import { connect } from 'node:net';
 import { GatewayUser } from './gateway-user.mjs';
 
-/** What a good request may be answered with: a session may have ended, and a server may be unknown, busy or gone. */
+/**
+ * Allowed statuses of responses to valid requests: the session may be closed; the server may be unknown, busy
+ * or stopped.
+ */
 const ALLOWED_STATUSES = new Set([200, 202, 404, 429, 502, 503, 504]);
 
 export class Callers extends GatewayUser {
   #count = 0;
 
-  /** Everybody calls, until the signal. */
+  /** Runs all clients until `signal` is aborted. */
   run() {
     const bad = ['crashing', 'hanging', 'flooding', 'deep', 'changing', 'extra'];
     return Promise.all([
@@ -26,12 +29,12 @@ export class Callers extends GatewayUser {
     ]);
   }
 
-  /** A client with a session over all servers; it begins anew when its session is gone. */
+  /** Runs a client with a session for all servers. If the session is lost, it opens a new session. */
   async #session(name) {
     const chance = this.chanceOf(name);
     while (!this.isOver) {
       const session = await this.#open();
-      for (let left = chance.between(5, 200); session !== undefined && left > 0; left -= 1) {
+      for (let remaining = chance.between(5, 200); session !== undefined && remaining > 0; remaining -= 1) {
         if (this.isOver) return;
         const headers = { 'mcp-session-id': session, 'mcp-protocol-version': '2025-06-18' };
         if (chance.is(0.1)) await this.#request('/mcp', this.#message('tools/list'), headers);
@@ -51,7 +54,7 @@ export class Callers extends GatewayUser {
     }
   }
 
-  /** Calls a server and is gone before it answers. */
+  /** Calls a server and disconnects before the response. */
   async #leave() {
     const chance = this.chanceOf('leaver');
     while (!this.isOver) {
@@ -64,7 +67,7 @@ export class Callers extends GatewayUser {
     }
   }
 
-  /** Asks for a session's stream and for all log messages, and reads nothing of it. */
+  /** Opens the stream of a session, requests all log messages, and does not read. */
   async #listenAndNeverRead() {
     const chance = this.chanceOf('deaf');
     while (!this.isOver) {
@@ -128,22 +131,22 @@ export class Callers extends GatewayUser {
     await this.ask('/mcp', { method: 'DELETE', headers: { 'mcp-session-id': session } });
   }
 
-  /** Calls the echo; false when the session is no more. */
+  /** Calls the echo tool and checks the response. Returns false if the session is lost. */
   async #call(path, tool, headers, server) {
-    const said = `said-${++this.#count}`;
-    const message = this.#message('tools/call', { name: tool, arguments: { said } });
+    const text = `said-${++this.#count}`;
+    const message = this.#message('tools/call', { name: tool, arguments: { text } });
     const from = performance.now();
     const answer = await this.#request(path, message, headers);
     this.journal.count('calls');
     if (answer === undefined) return true;
     const result = answer.values.find(({ id }) => id === message.id)?.result;
-    const echoed = result?.content?.[0]?.text;
-    if (echoed !== undefined && echoed !== JSON.stringify({ said }) && result.isError !== true)
-      this.journal.violate('an answer belongs to its call', `${said} was answered ${echoed.slice(0, 200)}`);
-    if (echoed !== undefined) this.journal.count('calls answered');
+    const echo = result?.content?.[0]?.text;
+    if (echo !== undefined && echo !== JSON.stringify({ text }) && result.isError !== true)
+      this.journal.violate('an answer belongs to its call', `${text} returned ${echo.slice(0, 200)}`);
+    if (echo !== undefined) this.journal.count('calls answered');
     else if (server === 'steady' && answer.status !== 404 && this.journal.wasCalm(from))
       this.journal.violate(
-        'a good server answers, whatever others do',
+        'a healthy server answers, independent of others',
         `${answer.status} ${answer.text.slice(0, 300)}`,
       );
     return answer.status !== 404;
@@ -160,7 +163,7 @@ export class Callers extends GatewayUser {
       },
     });
     if (answer !== undefined && !ALLOWED_STATUSES.has(answer.status))
-      this.journal.violate('a good request is answered', `${answer.status} ${answer.text.slice(0, 300)}`);
+      this.journal.violate('a valid request is answered', `${answer.status} ${answer.text.slice(0, 300)}`);
     return answer;
   }
 }

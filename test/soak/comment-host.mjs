@@ -1,5 +1,5 @@
-// A repository host as far as comments go: it lists and takes them, and fails when it is told to. It knows whether a comment
-// was written twice, since the answers name the events they are about.
+// Simulated repository host: lists and creates comments, and fails on request. An answer contains the id of
+// the event, so a duplicate comment is detected.
 
 import { LoopbackServer } from './loopback-server.mjs';
 import { TOKEN } from './world.mjs';
@@ -8,9 +8,12 @@ const PAGE = 100;
 
 export class CommentHost extends LoopbackServer {
   isHealed = false;
-  /** By event: how many comments are about it. */
+  /** Number of comments by event id. */
   written = new Map();
-  /** What becomes of requests that write: 'refuse' them, 'cut' the connection after the comment was written, or 'none'. */
+  /**
+   * Failure mode of write requests: 'refuse', 'cut' (the comment is written, but the connection breaks),
+   * 'none'.
+   */
   failure = 'none';
   #journal;
   #comments = new Map();
@@ -21,7 +24,7 @@ export class CommentHost extends LoopbackServer {
     this.#journal = journal;
   }
 
-  /** For so long every request that writes is answered 403 with Retry-After, as by a secondary limit. */
+  /** Responds to write requests with 403 and Retry-After for some seconds, like a secondary rate limit. */
   slowDown(seconds) {
     this.#paceUntil = performance.now() + seconds * 1000;
   }
@@ -61,7 +64,7 @@ export class CommentHost extends LoopbackServer {
   #write(place, all, { body }, response, answer) {
     const left = this.#paceUntil - performance.now();
     if (left > 0 && !this.isHealed) {
-      this.#journal.count('comments refused for pace');
+      this.#journal.count('comments rate limited');
       return answer(
         403,
         { message: 'You have exceeded a secondary rate limit.' },
@@ -78,7 +81,7 @@ export class CommentHost extends LoopbackServer {
       id: all.length + 1,
       body,
       user: { login: 'the-bot' },
-      // The real clock: that of the gateway is set forward and back.
+      // The real time; only the gateway's clock is changed.
       created_at: new Date().toISOString(),
     };
     all.push(comment);

@@ -1,5 +1,5 @@
-// What is done to the gateway: kills, stops, stalls, steps of its clock, full disks, reloads, killed servers, a repository host
-// that fails. One after the other, by chance, with pauses between, in which everything must work.
+// Disturbs the gateway: kills, stops, stalls, clock steps, full disks, reloads, killed servers, a failing
+// repository host. The faults are random, one at a time, with pauses.
 
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,7 +16,7 @@ export class Faults {
   #signal;
   #without;
 
-  /** `without`: names of faults that are left out. */
+  /** `without` contains the names of omitted faults. */
   constructor({ gateway, world, host, operator, journal, chance, signal, without }) {
     this.#without = without;
     this.#gateway = gateway;
@@ -62,7 +62,7 @@ export class Faults {
     await this.#gateway.start();
   }
 
-  /** Kills that leave no time for anything, as where a supervisor restarts at once. */
+  /** Kills the gateway several times during the start, like restarts by a supervisor. */
   async #killSeveralTimes() {
     await this.#gateway.kill();
     for (let left = this.#chance.between(2, 6); left > 0; left -= 1) {
@@ -86,7 +86,6 @@ export class Faults {
   async #step() {
     const ms = this.#chance.one([5_000, 60_000, 2 * HOUR_MS]) * this.#chance.one([-1, 1]);
     this.#world.stepClock(ms);
-    // Some of them while it is away.
     if (this.#chance.is(0.3)) await this.#kill();
     else await sleep(300);
   }
@@ -106,17 +105,17 @@ export class Faults {
     this.#world.change();
     const reloaded = await this.#operator.post('/admin/reload');
     if (reloaded === undefined)
-      this.#journal.violate('a good configuration is reloaded', 'it was refused, or not answered');
+      this.#journal.violate('a valid configuration is reloaded', 'rejected, or no response');
   }
 
-  /** Ends one of its children, as the kernel does that has no memory left. */
+  /** Kills a child process of the gateway, like the kernel if memory is exhausted. */
   async #killServer() {
     const children = childrenOf(this.#gateway.pid);
     if (children.length > 0) {
       try {
         process.kill(this.#chance.one(children), 'SIGKILL');
       } catch {
-        // It has just ended.
+        // The process has exited.
       }
     }
   }

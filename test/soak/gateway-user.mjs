@@ -1,14 +1,14 @@
-// Whoever uses the gateway over HTTP, until the signal.
+// Base class of all HTTP clients of the soak. They run until `signal` is aborted.
 //
-// Seen here: a request that is not answered although nothing was done to the gateway, an answer that cannot be read, and one
-// that tells of a fault of the gateway.
+// Detects these violations: a missing response without a disturbance of the gateway, an unreadable response,
+// and an internal error.
 
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Beyond the longest that anything asked here may take: a server's own time, a start, and a loaded machine. */
+/** Timeout, longer than the slowest response: a server timeout, a server start, and a loaded machine. */
 const ANSWER_MS = 60_000;
-/** In an answer of JSON-RPC what the status 500 is in one of HTTP; no server of the soak says it. */
+/** JSON-RPC code for internal errors. No server of the soak returns it. */
 const INTERNAL_ERROR = -32603;
 
 export class GatewayUser {
@@ -31,7 +31,10 @@ export class GatewayUser {
     return this.signal.aborted;
   }
 
-  /** The answer, its text, and the JSON in it: one value, or each message of a stream. Undefined when there was none. */
+  /**
+   * Sends a request. Returns status, headers, text and parsed JSON (`values`: one value, or all messages of a
+   * stream); undefined if there is no response.
+   */
   async ask(path, init = {}) {
     const from = performance.now();
     const request = `${init.method ?? 'GET'} ${path}`;
@@ -47,21 +50,21 @@ export class GatewayUser {
     try {
       values = valuesIn(answer);
     } catch (error) {
-      this.journal.violate('an answer can be read', `${request}: ${error.message}: ${beginning}`);
+      this.journal.violate('a response is readable', `${request}: ${error.message}: ${beginning}`);
     }
     if (status === 500 || values.some((value) => value?.error?.code === INTERNAL_ERROR))
-      this.journal.violate('no answer tells of a fault of the gateway', `${request}: ${status} ${beginning}`);
+      this.journal.violate('no response reports an internal error', `${request}: ${status} ${beginning}`);
     return { ...answer, values };
   }
 
-  /** The answer to the operator, as `ask` returns it. A restart can change the token. */
+  /** Same with the operator token, read for each request because a restart can change it. */
   async askAsOperator(path, init = {}) {
     const token = await readFile(this.#tokenFile, 'utf8').catch(() => '');
     const headers = { ...init.headers, authorization: `Bearer ${token.trim()}` };
     return this.ask(path, { ...init, method: 'POST', headers });
   }
 
-  /** Waits, or until the signal. */
+  /** Resolves after this time, or when `signal` is aborted. */
   pause(ms) {
     return sleep(ms, undefined, { signal: this.signal }).catch(() => {});
   }

@@ -1,7 +1,7 @@
-// The gateway under test: the built program, started, stopped, killed and stalled. It is at the same address in every life.
+// Starts, stops, kills and stalls the gateway under test (the built program), at a fixed address.
 //
-// Seen here: a start that fails, an end that nobody asked for, a stop that is late or says so by its exit code, and lines of
-// the log that only a bug can write.
+// Detects these violations: a failed start, an unexpected exit, a slow stop or a stop with an error code, and
+// log lines that report a bug or contain a secret.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,15 +12,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 
 const START_MS = 60_000;
-/** shutdown_seconds, and what a loaded machine may add. */
+/** shutdown_seconds, plus the delay of a loaded machine. */
 const STOP_MS = 20_000;
 const HEAP_MB = 384;
-/** A gateway that holds more than its heap and this beside it has lost count of something. */
+/** Heap limit plus normal memory outside the heap. More indicates a leak. */
 const MAX_RSS_MB = 900;
-const KEPT_LINES = 400;
+const STORED_LINES = 400;
 
 export class GatewayLife {
-  /** Counts up with each start. */
+  /** Number of starts. */
   number = 0;
   isUp = false;
   #world;
@@ -50,17 +50,17 @@ export class GatewayLife {
     return this.#child?.pid;
   }
 
-  /** Starts it; resolves when it is ready. Rejects when it does not come to that. */
+  /** Starts the gateway. Resolves when it is ready, rejects if it does not become ready. */
   async start() {
     this.launch();
     const isReady = await this.ready();
     if (!isReady) {
-      this.#journal.violate('a gateway starts', this.#lines.slice(-5).join('\n') || 'it has written nothing');
+      this.#journal.violate('a gateway starts', this.#lines.slice(-5).join('\n') || 'no output');
       throw new Error('the gateway does not start');
     }
   }
 
-  /** Starts it, whatever becomes of it. */
+  /** Starts the process and returns immediately. */
   launch() {
     this.number += 1;
     this.#isEndExpected = false;
@@ -89,11 +89,11 @@ export class GatewayLife {
       this.#whenReady(false);
       if (this.#isEndExpected) return;
       const last = this.#lines.slice(-8).join('\n');
-      this.#journal.violate('the gateway ends only when it is told to', `${code ?? signal}:\n${last}`);
+      this.#journal.violate('the gateway exits only on request', `${code ?? signal}:\n${last}`);
     });
   }
 
-  /** Whether the life that has begun comes to be ready. */
+  /** Resolves with true when the gateway is ready, with false if the process exits first or times out. */
   ready() {
     if (this.isUp) return Promise.resolve(true);
     return new Promise((done) => {
@@ -130,36 +130,39 @@ export class GatewayLife {
     await this.#ended;
   }
 
-  /** As a machine that is suspended. */
+  /** Suspends the process for this time. */
   async stall(ms) {
     this.#child.kill('SIGSTOP');
     await sleep(ms);
     this.#child.kill('SIGCONT');
   }
 
-  /** Notes how much memory it holds, and whether that is too much. */
+  /** Records the memory in use. Reports a violation above MAX_RSS_MB. */
   weigh() {
     try {
-      // Of one that has just ended there is no such line.
+      // The line is missing for a process that is exiting.
       const kilobytes = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${this.pid}/status`, 'utf8'))?.[1] ?? 0;
       const megabytes = Math.round(Number(kilobytes) / 1024);
       this.#journal.most('most memory held, MB', megabytes);
       if (megabytes > MAX_RSS_MB) this.#journal.violate('memory is bounded', `${megabytes} MB`);
     } catch {
-      // It is not there just now.
+      // The gateway is not running.
     }
   }
 
   #onLine(line) {
     this.#log.write(`${line}\n`);
     this.#lines.push(line.slice(0, 2_000));
-    if (this.#lines.length > KEPT_LINES) this.#lines.splice(0, KEPT_LINES / 2);
+    if (this.#lines.length > STORED_LINES) this.#lines.splice(0, STORED_LINES / 2);
     if (line.includes('"msg":"gateway is ready"')) {
       this.isUp = true;
       this.#whenReady(true);
     }
-    if (/"level":"fatal"|fault of the gateway|Unhandled|uncaught/i.test(line) && !this.#isEndExpected)
-      this.#journal.violate('the log tells of no bug', line.slice(0, 500));
+    if (
+      /"level":"fatal"|internal error of the gateway|Unhandled|uncaught/i.test(line) &&
+      !this.#isEndExpected
+    )
+      this.#journal.violate('the log contains no bug', line.slice(0, 500));
     if (this.#secrets.some((secret) => line.includes(secret)))
       this.#journal.violate('no secret is logged', line.slice(0, 200));
   }

@@ -1,8 +1,8 @@
-// What was seen: how often what happened, what broke an invariant, and when the gateway was being disturbed. Whoever finds
-// something that should not be asks here whether it had a right to be so.
+// Record of the soak: counts, violations, and disturbances of the gateway. An unexpected result is a
+// violation only if no disturbance explains it (`wasCalm`).
 
-/** The same thing is told so often, and counted after that. */
-const MAX_TOLD = 5;
+/** Maximum number of printed violations per invariant. Further violations are counted. */
+const MAX_PRINTED = 5;
 
 export class Journal {
   #counts = new Map();
@@ -10,7 +10,7 @@ export class Journal {
   #disturbances = [];
   #faults = [];
   #startedAt = performance.now();
-  /** Called with a line for each violation as it is found. */
+  /** Called with a line for each new violation. */
   onViolation = () => {};
 
   get seconds() {
@@ -21,7 +21,7 @@ export class Journal {
     this.#counts.set(what, (this.#counts.get(what) ?? 0) + times);
   }
 
-  /** Keeps the greatest that was seen. */
+  /** Records a maximum. */
   most(what, value) {
     this.#counts.set(what, Math.max(this.#counts.get(what) ?? 0, value));
   }
@@ -30,7 +30,7 @@ export class Journal {
     const seen = this.#violations.get(invariant) ?? { times: 0, first: [] };
     this.#violations.set(invariant, seen);
     seen.times += 1;
-    if (seen.first.length === MAX_TOLD) return;
+    if (seen.first.length === MAX_PRINTED) return;
     seen.first.push(detail);
     this.onViolation(`${this.seconds} s: ${invariant}: ${detail}`);
   }
@@ -39,7 +39,7 @@ export class Journal {
     return this.#violations.size === 0;
   }
 
-  /** Runs `disturb`, and for so long, and `afterMs` more, the gateway may be slow, refuse and drop what it is at. */
+  /** Runs `disturb`. Until `afterMs` later the gateway may be slow, refuse requests and drop work. */
   async disturbing(name, disturb, afterMs = 15_000) {
     const from = performance.now();
     const disturbance = { from, until: Number.POSITIVE_INFINITY };
@@ -54,7 +54,7 @@ export class Journal {
     }
   }
 
-  /** Whether nothing was done to the gateway in that time, in performance.now() milliseconds. */
+  /** Returns true if the gateway was not disturbed in this interval, in performance.now() milliseconds. */
   wasCalm(from, until = performance.now()) {
     return this.#disturbances.every((each) => each.until < from || each.from > until);
   }
@@ -64,7 +64,7 @@ export class Journal {
       seconds: this.seconds,
       counts: Object.fromEntries([...this.#counts].sort(([a], [b]) => a.localeCompare(b))),
       violations: Object.fromEntries(this.#violations),
-      /** In their order, in seconds. */
+      /** In order; times in seconds. */
       faults: this.#faults,
     };
   }

@@ -1,4 +1,4 @@
-// A program that the gateway talks to over HTTP: on this machine, at a port of its own, and gone at once when it is stopped.
+// Base class of HTTP servers that the gateway calls, on a free loopback port.
 
 import { createServer } from 'node:http';
 
@@ -6,7 +6,7 @@ export class LoopbackServer {
   url = '';
   #server;
 
-  /** `answer` gives a promise; where that is rejected the connection is cut. */
+  /** `answer` handles a request. If it rejects, the connection is closed. */
   constructor(answer) {
     this.#server = createServer((request, response) => {
       answer(request, response).catch(() => response.destroy());

@@ -1,5 +1,5 @@
-// Somebody who operates the gateway: pauses triggers and lets them go on, replays and discards deliveries, looks at lists.
-// What was discarded or replayed is written down, since it explains what is seen elsewhere.
+// Operator of the soak: pauses and resumes triggers, replays and discards deliveries, reads lists. Replays
+// and discards are recorded for the final checks.
 
 import { GatewayUser } from './gateway-user.mjs';
 
@@ -33,12 +33,12 @@ export class Operator extends GatewayUser {
 
   async #pauseTrigger() {
     const name = this.#chance.one(['orders', 'shaky', 'repository', 'hand']);
-    // Written down before: it may be carried out although its answer is lost.
+    // Recorded first, because the response may be lost.
     this.#paused.add(name);
     if ((await this.post(`/triggers/${name}/pause`)) !== undefined) this.journal.count('pauses');
   }
 
-  /** Resolves with whether none is paused any more. */
+  /** Resumes all paused triggers. Resolves with true if all were resumed. */
   async resumeAll() {
     for (const name of [...this.#paused])
       if ((await this.post(`/triggers/${name}/resume`)) !== undefined) this.#paused.delete(name);
@@ -56,7 +56,7 @@ export class Operator extends GatewayUser {
   async #discard() {
     const delivery = await this.#someDelivery('queued,retrying,held,dead');
     if (delivery === undefined) return;
-    // Before, like a pause.
+    // Recorded first, because the response may be lost.
     this.discarded.add(delivery.id);
     if ((await this.post(`/deliveries/${encodeURIComponent(delivery.id)}/discard`)) !== undefined)
       this.journal.count('discards');
@@ -65,12 +65,12 @@ export class Operator extends GatewayUser {
   async #someDelivery(states) {
     const page = await this.get(`/deliveries?limit=50&state=${states}`);
     const { deliveries = [] } = page ?? {};
-    // Comments are not made twice or left out on purpose.
+    // Events of the repository are excluded, because a replay would write a second comment.
     const of = deliveries.filter(({ conversation }) => conversation.startsWith('conversation/http/'));
     return of.length === 0 ? undefined : this.#chance.one(of);
   }
 
-  /** What the gateway answers with 200, parsed; undefined for anything else. */
+  /** Returns the parsed body of a response with status 200, otherwise undefined. */
   async get(path) {
     return this.#valueOf(await this.ask(path));
   }

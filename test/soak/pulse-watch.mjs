@@ -1,18 +1,21 @@
-// The schedule of every second, which must be seen whatever else is under way. While the gateway is disturbed it may be late,
-// but it is never silent for long.
+// Checks the trigger `pulse`, a schedule with an event per second. Disturbances may delay events, but not for
+// long.
 
-/** The longest silence while nothing is done to the gateway. */
+/** Maximum time without an event if the gateway is not disturbed. */
 const CALM_SILENCE_MS = 20_000;
-/** However often it is killed and its clock is set. */
+/** Maximum time without an event, with any number of kills and clock steps. */
 const LONGEST_SILENCE_MS = 150_000;
-/** A clock that is set back by less repeats no instant; a larger step is noticed within half a minute. */
+/**
+ * The gateway repeats no instant after a smaller backward step, and detects a larger step within half a
+ * minute.
+ */
 const CLOCK_STEP_MS = 1_000;
 
 export class PulseWatch {
   #agents;
   #world;
   #journal;
-  /** Since when nothing stands in the way of the schedule, in performance.now() milliseconds. */
+  /** End of the last disturbance, in performance.now() milliseconds. */
   #calmSince = 0;
 
   constructor({ agents, world, journal }) {
@@ -21,8 +24,8 @@ export class PulseWatch {
     this.#journal = journal;
   }
 
-  /** To be called every second. */
-  look() {
+  /** Reports a violation if events are missing. Must be called every second. */
+  check() {
     const now = performance.now();
     const { lastInstant, lastPulseAt } = this.#agents;
     if (!this.#journal.wasCalm(now) || this.#world.now <= lastInstant + CLOCK_STEP_MS) this.#calmSince = now;
@@ -31,10 +34,10 @@ export class PulseWatch {
     if (calmMs <= CALM_SILENCE_MS && silenceMs < LONGEST_SILENCE_MS) return;
     const seconds = Math.round(silenceMs / 1000);
     this.#journal.violate(
-      'a schedule of every second comes, whatever else is under way',
-      `not for ${seconds} s`,
+      'a schedule of every second fires despite faults and load',
+      `silent for ${seconds} s`,
     );
-    // Told once for each silence.
+    // Prevents a second report.
     this.#agents.lastPulseAt = now;
   }
 }

@@ -1,5 +1,5 @@
-// Chance that can be repeated. Every part of the soak has a generator of its own, made of the seed and its name: so what one
-// part draws does not depend on how quick another one was.
+// Reproducible random numbers. Each part of the soak has a generator, derived from the seed and the name of
+// the part. The sequence therefore does not depend on the speed of other parts.
 
 import { createHash } from 'node:crypto';
 
@@ -10,7 +10,7 @@ export class Chance {
     this.#state = createHash('sha256').update(`${seed}/${name}`).digest().readUInt32LE(0);
   }
 
-  /** In 0…1, without 1 (mulberry32). */
+  /** Returns a number from 0 to 1, excluding 1 (mulberry32). */
   next() {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -18,7 +18,7 @@ export class Chance {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   }
 
-  /** A whole number, both ends included. */
+  /** Returns an integer from `least` to `most`, inclusive. */
   between(least, most) {
     return least + Math.floor(this.next() * (most - least + 1));
   }
@@ -31,7 +31,7 @@ export class Chance {
     return list[Math.floor(this.next() * list.length)];
   }
 
-  /** One of `[weight, value]`. */
+  /** Selects a value from `[weight, value]` pairs. */
   weighted(choices) {
     let left = this.next() * choices.reduce((sum, [weight]) => sum + weight, 0);
     for (const [weight, value] of choices) {

@@ -1,4 +1,4 @@
-// `npm run soak`: the gateway under everything at once, for minutes or hours. `--help` tells the rest.
+// `npm run soak`: mixed load with faults, for minutes or hours. See `--help`.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
@@ -12,27 +12,27 @@ import { soak } from './soak.mjs';
 const root = resolve(import.meta.dirname, '..', '..');
 const HELP = `usage: npm run soak -- [options]
 
-Runs the built gateway with all kinds of triggers and tool servers, good and bad ones, and with everybody who uses it, while
-it is killed, stopped, stalled and reloaded, its clock is set forward and back, and its disk is full. Then the faults end, and
-what must hold is checked: nothing acknowledged is lost, out of order, or done twice without a reason; no answer goes to
-another call; nobody stalls others; memory is bounded; nothing is left behind.
+Runs the built gateway with all kinds of triggers, tool servers (healthy and faulty) and clients. Meanwhile it
+is killed, stopped, stalled and reloaded, its clock is changed, and its disk is filled. Then the faults end, and
+the invariants are checked: no acknowledged event is lost, reordered or handled twice without a reason; no answer
+reaches another call; no client blocks others; memory is bounded; nothing is left behind.
 
-  --minutes N   how long faults go on (default 3); what is under way gets up to seven minutes more
-  --seed S      what chance is made of (default: a new one, which is printed). The same seed brings the same faults, not the
-                same timing
-  --without F   leaves out a fault; may be given more than once. There are:
+  --minutes N   duration of the faults (default 3), plus up to seven minutes for pending work
+  --seed S      seed of the random numbers (default: a new one, which is printed). The same seed repeats the
+                faults, but not their timing
+  --without F   omits a fault; can be repeated. Faults:
                 ${Faults.names.join(', ')}
-  --json FILE   what was counted, and when each fault was
+  --json FILE   writes counts and fault times to a file
   --dist DIR    folder of the built gateway (default: dist)
-  --help        this text
+  --help        prints this text
 
-Ends with 0 where everything held, with 1 where something did not; the folder of the gateway is kept then. Full disks need
-Linux and unshare(1): elsewhere they are left out, which is said.`;
+Exit code: 0 if all invariants held, otherwise 1; then the folder of the gateway is kept. Full disks require
+Linux and unshare(1); otherwise they are omitted, which is printed.`;
 
-const asked = readArguments();
-if (asked.help) console.log(HELP);
-else if (!existsSync(join(asked.dist, 'main.js'))) {
-  console.error(`there is no gateway in ${asked.dist}; npm run build makes it`);
+const options = readArguments();
+if (options.help) console.log(HELP);
+else if (!existsSync(join(options.dist, 'main.js'))) {
+  console.error(`no gateway in ${options.dist}; run npm run build`);
   process.exitCode = 2;
 } else if (process.env.SOAK_CAN_MOUNT === undefined && hasUnshare()) await runWithMounts();
 else await run();
@@ -51,10 +51,10 @@ function readArguments() {
     });
     const minutes = Number(values.minutes);
     if (!(minutes > 0 && minutes <= 10_000))
-      throw new Error(`--minutes wants a number, not ${values.minutes}`);
+      throw new Error(`--minutes requires a number, not ${values.minutes}`);
     const unknown = values.without.find((name) => !Faults.names.includes(name));
     if (unknown !== undefined)
-      throw new Error(`--without wants one of ${Faults.names.join(', ')}, not ${unknown}`);
+      throw new Error(`--without requires one of ${Faults.names.join(', ')}, not ${unknown}`);
     return {
       ...values,
       minutes,
@@ -62,7 +62,7 @@ function readArguments() {
       dist: resolve(values.dist),
     };
   } catch (error) {
-    console.error(`${error.message}; --help tells more`);
+    console.error(`${error.message}; see --help`);
     process.exit(2);
   }
 }
@@ -71,15 +71,15 @@ function hasUnshare() {
   return spawnSync('unshare', ['--map-root-user', '--mount', 'true'], { stdio: 'ignore' }).status === 0;
 }
 
-/** The same once more where a small disk can be mounted that is gone with it. */
+/** Runs this program in a mount namespace, in which it can mount a small disk. */
 async function runWithMounts() {
-  const args = [import.meta.filename, ...process.argv.slice(2), '--seed', asked.seed];
+  const args = [import.meta.filename, ...process.argv.slice(2), '--seed', options.seed];
   const child = spawn('unshare', ['--map-root-user', '--mount', process.execPath, ...args], {
     stdio: 'inherit',
     env: { ...process.env, SOAK_CAN_MOUNT: '1' },
   });
   process.on('SIGTERM', () => child.kill('SIGTERM'));
-  // A terminal sends this one to both.
+  // A terminal sends the signal to both processes.
   process.on('SIGINT', () => {});
   const [code] = await once(child, 'exit');
   process.exitCode = code ?? 1;
@@ -87,15 +87,15 @@ async function runWithMounts() {
 
 async function run() {
   const canMount = process.env.SOAK_CAN_MOUNT === '1';
-  const stopped = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stopped.abort());
-  console.log(`seed ${asked.seed}, ${asked.minutes} minutes${canMount ? '' : ', without full disks'}`);
+  const abort = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => abort.abort());
+  console.log(`seed ${options.seed}, ${options.minutes} minutes${canMount ? '' : ', without full disks'}`);
   const isTerminal = process.stderr.isTTY;
   const clear = isTerminal ? '\r\u001b[K' : '';
-  const seen = await soak({
-    ...asked,
+  const results = await soak({
+    ...options,
     canMount,
-    signal: stopped.signal,
+    signal: abort.signal,
     onViolation: (line) => console.log(`${clear}VIOLATED ${line}`),
     onProgress: (journal) => {
       if (isTerminal) process.stderr.write(`${clear}${progressOf(journal)}`);
@@ -103,15 +103,15 @@ async function run() {
     },
   });
   if (isTerminal) process.stderr.write(clear);
-  if (asked.json !== undefined) writeFileSync(asked.json, `${JSON.stringify(seen, null, 1)}\n`);
-  for (const [what, times] of Object.entries(seen.counts))
-    console.log(`${String(times).padStart(9)}  ${what}`);
-  const broken = Object.entries(seen.violations);
+  if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(results, null, 1)}\n`);
+  for (const [name, times] of Object.entries(results.counts))
+    console.log(`${String(times).padStart(9)}  ${name}`);
+  const broken = Object.entries(results.violations);
   for (const [invariant, { times }] of broken) console.log(`VIOLATED ${times} times: ${invariant}`);
-  if (broken.length === 0) console.log(`everything held, for ${seen.seconds} s`);
+  if (broken.length === 0) console.log(`all invariants held, for ${results.seconds} s`);
   else
     console.log(
-      `the gateway's folder is ${seen.folder}; again: npm run soak -- --minutes ${asked.minutes} --seed ${asked.seed}`,
+      `the gateway's folder is ${results.folder}; again: npm run soak -- --minutes ${options.minutes} --seed ${options.seed}`,
     );
   process.exit(broken.length === 0 ? 0 : 1);
 }
@@ -119,7 +119,7 @@ async function run() {
 function progressOf(journal) {
   const { counts, violations } = journal.figures();
   const faults = Object.entries(counts)
-    .filter(([what]) => what.startsWith('fault: '))
+    .filter(([name]) => name.startsWith('fault: '))
     .reduce((sum, [, times]) => sum + times, 0);
   const { 'calls answered': calls = 0, attempts = 0 } = counts;
   return `${journal.seconds} s: ${faults} faults, ${attempts} attempts at events, ${calls} calls, ${Object.keys(violations).length} violations`;

@@ -1,6 +1,6 @@
-// Those who send events: signed webhooks in the order of their conversations, each until it is acknowledged, some of them
-// twice; a repository host; somebody who runs a trigger by hand; forgers, and some who never end what they send. What was
-// acknowledged is written down for the end.
+// Event senders of the soak: signed webhooks (in order per conversation, with retries, some duplicated), a
+// repository host, manual runs, forged and incomplete requests. Acknowledged events are recorded for the
+// final checks.
 
 import { createHmac } from 'node:crypto';
 import { connect } from 'node:net';
@@ -8,15 +8,15 @@ import { GatewayUser } from './gateway-user.mjs';
 import { REPOSITORIES, SECRET } from './world.mjs';
 
 const CONVERSATIONS = 12;
-/** What a gateway may say that cannot take an event now. */
+/** Statuses that temporarily refuse an event. */
 const REFUSED_FOR_NOW = new Set([408, 429, 503]);
 
 export class Senders extends GatewayUser {
-  /** Ids of deliveries that were acknowledged, and what sort they are of. */
+  /** Kind of sender by id of the acknowledged delivery. */
   acknowledged = new Map();
   #count = 0;
 
-  /** Everybody sends, until the signal. */
+  /** Runs all senders; returns after `signal` is aborted. */
   run() {
     const each = (name) =>
       Array.from({ length: CONVERSATIONS }, (_, at) => this.#converse(name, `${name}-${at}`));
@@ -31,7 +31,9 @@ export class Senders extends GatewayUser {
     ]);
   }
 
-  /** One conversation: its events in order, each acknowledged before the next is sent. */
+  /**
+   * Sends the events of a conversation in order. The next event is sent when the previous is acknowledged.
+   */
   async #converse(name, c) {
     const chance = this.chanceOf(`sender ${c}`);
     for (let n = 1; !this.isOver; n += 1) {
@@ -41,7 +43,7 @@ export class Senders extends GatewayUser {
     }
   }
 
-  /** Most events are small, and few large. */
+  /** Returns the size of an event: usually small, sometimes large. */
   #size(chance) {
     return chance.weighted([
       [1_000, chance.between(0, 500)],
@@ -50,7 +52,7 @@ export class Senders extends GatewayUser {
     ]);
   }
 
-  /** At times hundreds of conversations at once for an agent that does not answer. */
+  /** Sends hundreds of conversations to the agent that does not answer, with pauses. */
   async #crowd() {
     const chance = this.chanceOf('crowd');
     for (let crowd = 1; !this.isOver; crowd += 1) {
@@ -90,7 +92,7 @@ export class Senders extends GatewayUser {
     }
   }
 
-  /** Somebody without the secret. */
+  /** Sends requests without the secret. */
   async #forge() {
     const chance = this.chanceOf('forger');
     while (!this.isOver) {
@@ -102,11 +104,11 @@ export class Senders extends GatewayUser {
       };
       const answer = await this.ask('/hooks/orders', { method: 'POST', body, headers });
       if (answer !== undefined && answer.status < 400)
-        this.journal.violate('what is not signed is refused', String(answer.status));
+        this.journal.violate('an unsigned event is rejected', String(answer.status));
     }
   }
 
-  /** Begins a large event, and leaves before its end. */
+  /** Sends part of a large event, and disconnects. */
   async #sendHalf(name) {
     const chance = this.chanceOf(name);
     const { hostname, port } = new URL(this.url);
@@ -131,7 +133,7 @@ export class Senders extends GatewayUser {
     return this.#post(`/hooks/${name}`, payload, { 'idempotency-key': key }, name);
   }
 
-  /** Posts until it is acknowledged. */
+  /** Posts an event until it is acknowledged. */
   async #post(path, payload, headers, sort) {
     const body = JSON.stringify(payload);
     const signature = `sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}`;
@@ -145,7 +147,7 @@ export class Senders extends GatewayUser {
       }
       if (answer !== undefined && !REFUSED_FOR_NOW.has(answer.status)) {
         this.journal.violate(
-          'a good event is taken, or refused for now',
+          'a valid event is accepted, or temporarily refused',
           `${path}: ${answer.status} ${answer.text}`,
         );
         return;

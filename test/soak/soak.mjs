@@ -1,5 +1,5 @@
-// One soak: a gateway with everything it can have, people and programs that use it, and faults that come by chance, for some
-// minutes. Then the faults end, everybody answers again, what is under way comes to its end, and the invariants are checked.
+// A soak run: for some minutes a gateway receives events and calls, and is disturbed by random faults. Then
+// the faults end, all agents answer, pending work completes, and the invariants are checked.
 
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,8 +17,9 @@ import { Senders } from './senders.mjs';
 import { SECRET, TOKEN, World } from './world.mjs';
 
 /**
- * Runs a soak. `onProgress` is called every second with the journal, `onViolation` with a line for each violation.
- * @returns {Promise<object>} what was counted, and what did not hold
+ * Runs a soak. `onProgress` is called every second with the journal, `onViolation` with a line for each
+ * violation.
+ * @returns {Promise<object>} counts and violations
  */
 export async function soak({ minutes, seed, dist, canMount, without, onProgress, onViolation, signal }) {
   const journal = new Journal();
@@ -35,7 +36,7 @@ export async function soak({ minutes, seed, dist, canMount, without, onProgress,
   const over = ending.signal;
   const timer = setTimeout(() => ending.abort(), minutes * 60_000);
   signal.addEventListener('abort', () => ending.abort(), { once: true });
-  // Everybody who waits listens to it.
+  // All parts of the soak listen to this signal.
   setMaxListeners(0, over);
   const user = { url: gateway.url, tokenFile: world.tokenFile, journal, chanceOf, signal: over };
   const senders = new Senders(user);
@@ -46,7 +47,7 @@ export async function soak({ minutes, seed, dist, canMount, without, onProgress,
   const pulse = new PulseWatch({ agents, world, journal });
   const watch = setInterval(() => {
     gateway.weigh();
-    pulse.look();
+    pulse.check();
     onProgress(journal);
   }, 1_000);
   try {
@@ -64,7 +65,7 @@ export async function soak({ minutes, seed, dist, canMount, without, onProgress,
     checkStore({ world, journal });
     await checkProcesses({ world, journal });
   } catch (error) {
-    journal.violate('the soak comes to its end', error.stack ?? String(error));
+    journal.violate('the soak completes', error.stack ?? String(error));
     await gateway.kill().catch(() => {});
   } finally {
     clearTimeout(timer);

@@ -1,17 +1,18 @@
-// The disk on which the gateway keeps its state: a small one of its own where that can be mounted, so that it can be filled.
+// State folder of the gateway: a small separate disk, if it can be mounted. Only a separate disk can be
+// filled.
 
 import { execFileSync } from 'node:child_process';
 import { closeSync, cpSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** At the beginning, and for what a minute leaves behind, since records are kept for days. */
+/** Disk size for the start. Each minute needs BYTES_A_MINUTE, because records are stored for days. */
 const DISK_BYTES = 192 * 1024 * 1024;
 const BYTES_A_MINUTE = 12 * 1024 * 1024;
 const PIECE = Buffer.alloc(1024 * 1024);
 
 export class StateDisk {
   folder;
-  /** A disk of its own, which alone can be filled. */
+  /** True for a separate disk, the only kind that can be filled. */
   canFill;
 
   constructor({ folder, canMount, minutes }) {
@@ -23,7 +24,7 @@ export class StateDisk {
     execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]);
   }
 
-  /** Not one byte is left. */
+  /** Fills the disk to the last byte. */
   fill() {
     const file = openSync(this.#ballast, 'a');
     try {
@@ -44,14 +45,14 @@ export class StateDisk {
     rmSync(this.#ballast, { force: true });
   }
 
-  /** What was mounted is gone with this process: here it is kept. */
+  /** Copies the content of the disk, which is lost when this process exits. */
   copyTo(folder) {
     if (!this.canFill) return;
     this.free();
     cpSync(this.folder, folder, { recursive: true });
   }
 
-  /** The folder can be removed. */
+  /** Unmounts the disk, so that the folder can be removed. */
   release() {
     if (this.canFill) execFileSync('umount', ['--lazy', this.folder]);
   }

@@ -1,6 +1,6 @@
-// Loaded into the gateway before its program, and into its worker threads: the wall clock is off by what stands in a file, so
-// that the soak can set it forward and back while the gateway runs. performance.now() and timers go on as they are, as on
-// a machine whose clock is set.
+// Preloaded into the gateway and its worker threads: shifts the wall clock by the offset in a file, which the
+// soak changes during operation. performance.now() and timers are not affected, as on a machine with a
+// changed clock.
 
 import { readFileSync } from 'node:fs';
 
@@ -9,22 +9,22 @@ const RealDate = Date;
 const realNow = Date.now;
 let offsetMs = 0;
 
-function look() {
+function readOffset() {
   try {
     const read = Number(readFileSync(file, 'utf8'));
     if (Number.isFinite(read)) offsetMs = read;
   } catch {
-    // It is being written.
+    // The file is being replaced.
   }
 }
 
-look();
-setInterval(look, 100).unref();
+readOffset();
+setInterval(readOffset, 100).unref();
 
 globalThis.Date = class extends RealDate {
-  constructor(...given) {
-    if (given.length === 0) super(RealDate.now());
-    else super(...given);
+  constructor(...args) {
+    if (args.length === 0) super(RealDate.now());
+    else super(...args);
   }
 };
 RealDate.now = () => realNow() + offsetMs;

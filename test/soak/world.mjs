@@ -1,5 +1,4 @@
-// The folder in which the gateway lives: its configuration, the disk with its state, and its clock. What a reload changes is
-// written here.
+// Folder of the gateway: configuration files, state disk and clock. Changes the files before a reload.
 
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
@@ -17,7 +16,7 @@ const quickRetry = { attempts: 8, min_backoff_seconds: 0.2, factor: 2, max_backo
 
 export class World {
   folder = mkdtempSync(join(tmpdir(), 'actor-gateway-soak-'));
-  /** In the environment of every server: what is left of them is found by it. */
+  /** Environment variable of all servers, to find processes that are still running at the end. */
   mark = randomBytes(12).toString('hex');
   disk;
   port = 0;
@@ -58,7 +57,7 @@ export class World {
     this.writeResources();
   }
 
-  /** Leaves nothing; or else what is needed to see what has happened. */
+  /** Removes the folder, or keeps it for analysis. */
   close(isClean) {
     if (isClean) {
       this.disk.release();
@@ -66,14 +65,14 @@ export class World {
     } else this.disk.copyTo(join(this.folder, 'state-at-the-end'));
   }
 
-  /** The next reload finds a server and a trigger that come and go, and a server that has changed. */
+  /** Changes the files for a reload: adds or removes a server and a trigger, and changes a server. */
   change() {
     this.#hasExtras = !this.#hasExtras;
     this.#generation += 1;
     this.writeResources();
   }
 
-  /** As at the beginning. */
+  /** Restores the initial files. */
   restore() {
     this.#hasExtras = false;
     this.writeResources();
@@ -146,7 +145,7 @@ export class World {
     if (specs.extra === undefined && existsSync(extra)) unlinkSync(extra);
   }
 
-  /** JSON is YAML. Moved into place, so that nobody reads half of it. */
+  /** Writes a file atomically. The content is JSON, which is valid YAML. */
   #write(name, content) {
     const path = join(this.folder, name);
     writeFileSync(`${path}.new`, JSON.stringify(content));
@@ -159,7 +158,7 @@ export class World {
     renameSync(`${this.clockFile}.new`, this.clockFile);
   }
 
-  /** The time as the gateway has it, in epoch ms. */
+  /** Time by the gateway's clock, in epoch milliseconds. */
   get now() {
     return Date.now() + this.#clockOffsetMs;
   }

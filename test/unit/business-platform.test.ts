@@ -1,5 +1,5 @@
-// The fake of the business messenger, as a client of the platform sees it that others have written: it sends to the fake,
-// and takes the notifications of the fake.
+// Checks the fake business messenger with an independent client, which sends messages and receives
+// notifications.
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -45,7 +45,7 @@ async function platform(): Promise<BusinessPlatform> {
   return started;
 }
 
-/** The client has the vendor's address built in; only that is another here. */
+/** Creates the client; replaces the built-in URL of the vendor. */
 function client({ url }: BusinessPlatform, token = 'token'): WhatsAppAPI {
   const toFake = (input: string | URL | Request, init?: RequestInit) =>
     fetch(String(input).replace('https://graph.facebook.com', url), init);
@@ -54,30 +54,30 @@ function client({ url }: BusinessPlatform, token = 'token'): WhatsAppAPI {
 
 const codeOf = (response: unknown) => (response as { error?: { code: number } }).error?.code;
 
-describe('a client that others have written sends to the fake (BF2)', () => {
-  it('sends text, buttons, a list and a reaction, and is told their ids', async () => {
+describe('an independent client of the business messenger (BF2)', () => {
+  it('sends text, buttons, a list and a reaction, and receives their ids', async () => {
     const fake = await platform();
     const api = client(fake);
     const buttons = new ActionButtons(new Button('yes', 'Yes'), new Button('no', 'No'));
     const rows = [new Row('a', 'Apples', 'red ones'), new Row('b', 'Pears')] as const;
     const list = new ActionList('Fruit', new ListSection(undefined, ...rows));
-    const sent = [
+    const requests = [
       await api.sendMessage(PHONE, ada.number, new Text('hello 🦋')),
       await api.sendMessage(PHONE, ada.number, new Interactive(buttons, new Body('well?'))),
       await api.sendMessage(PHONE, ada.number, new Interactive(list, new Body('which?'), new Header('Shop'))),
       await api.sendMessage(PHONE, ada.number, new Reaction('wamid.1', '👍')),
     ];
-    expect(sent.map(codeOf)).toEqual([undefined, undefined, undefined, undefined]);
-    const ids = sent.map((each) => 'messages' in each && each.messages[0].id);
+    expect(requests.map(codeOf)).toEqual([undefined, undefined, undefined, undefined]);
+    const ids = requests.map((each) => 'messages' in each && each.messages[0].id);
     expect(fake.sent.map(({ id }) => id)).toEqual(ids);
     expect(fake.textsTo(ada.number)).toEqual(['hello 🦋', 'well?', 'which?', '']);
   });
 
-  it('reaches a user without a number by recipient; by to it is answered and lost', async () => {
+  it('reaches a user without a number by recipient; by `to` the message is accepted and lost', async () => {
     const fake = await platform();
     const api = client(fake);
     await api.sendMessage(PHONE, { bsuid: pablo.userId }, new Text('found'));
-    const lost = await fetch(`${fake.url}/v24.0/${PHONE}/messages`, {
+    const response = await fetch(`${fake.url}/v24.0/${PHONE}/messages`, {
       method: 'POST',
       headers: { authorization: 'Bearer token' },
       body: JSON.stringify({
@@ -87,12 +87,12 @@ describe('a client that others have written sends to the fake (BF2)', () => {
         text: { body: 'lost' },
       }),
     });
-    expect(lost.status).toBe(200);
+    expect(response.status).toBe(200);
     expect(fake.textsTo(pablo.userId)).toEqual(['found']);
     expect(fake.lost).toHaveLength(1);
   });
 
-  it('marks a message as read, with and without somebody writing', async () => {
+  it('marks a message as read, with and without typing', async () => {
     const fake = await platform();
     const api = client(fake);
     expect(await api.markAsRead(PHONE, 'wamid.1')).toEqual({ success: true });
@@ -101,7 +101,7 @@ describe('a client that others have written sends to the fake (BF2)', () => {
     expect(fake.typing).toEqual(['wamid.2']);
   });
 
-  it('is refused with the codes of the vendor', async () => {
+  it("receives the vendor's error codes", async () => {
     const fake = await platform();
     const api = client(fake);
     const text = new Text('hello');
@@ -119,7 +119,7 @@ describe('a client that others have written sends to the fake (BF2)', () => {
   });
 });
 
-describe('the fake refuses what the vendor refuses (BF1)', () => {
+describe('the fake business messenger refuses what the vendor refuses (BF1)', () => {
   const button = (id: string, title: string) => ({ type: 'reply', reply: { id, title } });
   const row = (index: number) => ({ id: `r${index}`, title: `Row ${index}` });
   const rows = (count: number) => Array.from({ length: count }, (_, index) => row(index));
@@ -137,14 +137,18 @@ describe('the fake refuses what the vendor refuses (BF1)', () => {
   const interactive: readonly (readonly [string, object, number | undefined])[] = [
     ['three buttons', buttons(button('a', 'A'), button('b', 'B'), button('c', 'C')), undefined],
     ['four buttons', buttons(...['a', 'b', 'c', 'd'].map((id) => button(id, id))), 131009],
-    ['a title of 21 signs', buttons(button('a', 'x'.repeat(21))), 131009],
+    ['a title of 21 characters', buttons(button('a', 'x'.repeat(21))), 131009],
     ['an empty title', buttons(button('a', '')), 131009],
     ['two equal titles', buttons(button('a', 'A'), button('b', 'A')), 131009],
     ['two equal ids', buttons(button('a', 'A'), button('a', 'B')), 131009],
-    ['an id with a blank at its end', buttons(button('a ', 'A')), 131009],
-    ['an id of 257 signs', buttons(button('x'.repeat(257), 'A')), 131009],
-    ['a member that nobody knows', { ...buttons(button('a', 'A')), colour: 'red' }, 100],
-    ['a text of 1,025 signs', { ...buttons(button('a', 'A')), body: { text: 'x'.repeat(1025) } }, 131009],
+    ['an id with a trailing space', buttons(button('a ', 'A')), 131009],
+    ['an id of 257 characters', buttons(button('x'.repeat(257), 'A')), 131009],
+    ['an unknown member', { ...buttons(button('a', 'A')), colour: 'red' }, 100],
+    [
+      'a text of 1,025 characters',
+      { ...buttons(button('a', 'A')), body: { text: 'x'.repeat(1025) } },
+      131009,
+    ],
     ['no text', { type: 'button', action: { buttons: [button('a', 'A')] } }, 131008],
     ['ten rows', list({ rows: rows(10) }), undefined],
     [
@@ -162,8 +166,8 @@ describe('the fake refuses what the vendor refuses (BF1)', () => {
       list({ title: 'A', rows: rows(6) }, { title: 'B', rows: rows(11).slice(6) }),
       131009,
     ],
-    ['a row with 25 signs for a title', list({ rows: [{ id: 'a', title: 'x'.repeat(25) }] }), 131009],
-    ['a description of 73 signs', list({ rows: [{ ...row(1), description: 'x'.repeat(73) }] }), 131009],
+    ['a row with a title of 25 characters', list({ rows: [{ id: 'a', title: 'x'.repeat(25) }] }), 131009],
+    ['a description of 73 characters', list({ rows: [{ ...row(1), description: 'x'.repeat(73) }] }), 131009],
   ];
 
   it.each(interactive)('with %s', async (_, content, code) => {
@@ -172,7 +176,7 @@ describe('the fake refuses what the vendor refuses (BF1)', () => {
     expect(answer.error?.code).toBe(code);
   });
 
-  it('a text of 4,097 signs, and one with half a sign of two units', async () => {
+  it('for a text of 4,097 characters, and a lone surrogate', async () => {
     const fake = await platform();
     expect((await post(fake, { text: { body: 'x'.repeat(4097) } })).error?.code).toBe(100);
     expect((await post(fake, { text: { body: 'x'.repeat(4096) } })).error).toBe(undefined);
@@ -190,9 +194,9 @@ describe('the fake refuses what the vendor refuses (BF1)', () => {
   }
 });
 
-describe('a client that others have written takes the notifications of the fake', () => {
-  it('answers the handshake, and hears of messages, replies and statuses', async () => {
-    const heard: unknown[] = [];
+describe("an independent client of the business messenger's webhooks", () => {
+  it('answers the handshake and receives messages, replies and statuses', async () => {
+    const webhooks: unknown[] = [];
     const receiver = new Receiver({
       token: 'token',
       appSecret: 'app secret',
@@ -200,10 +204,10 @@ describe('a client that others have written takes the notifications of the fake'
       v: 'v24.0',
     });
     receiver.on.message = ({ message, recipient, name }) => {
-      heard.push({ message, recipient, name });
+      webhooks.push({ message, recipient, name });
     };
     receiver.on.status = ({ id, status, error }) => {
-      heard.push({ id, status, code: error?.code });
+      webhooks.push({ id, status, code: error?.code });
     };
     const server = createServer(async (request, response) => {
       if (request.method === 'GET')
@@ -214,22 +218,22 @@ describe('a client that others have written takes the notifications of the fake'
         }
       else response.writeHead(await receiver.handle_post(request)).end();
     });
-    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-    closing.push(() => new Promise((done) => server.close(done)));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    closing.push(() => new Promise((resolve) => server.close(resolve)));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhook`;
     const sender = new WebhookSender({ url, appSecret: 'app secret', verifyToken: 'prove it' });
     await sender.subscribe();
-    const said = textMessage(ada, 'Grüße 🦋');
-    await sender.deliver(messagesOf(business, [[ada, said]]));
+    const sentMessage = textMessage(ada, 'Grüße 🦋');
+    await sender.deliver(messagesOf(business, [[ada, sentMessage]]));
     await sender.deliver(messagesOf(business, [[pablo, textMessage(pablo, 'no number')]]));
     await sender.deliver(messagesOf(business, [[ada, buttonReply(ada, 'yes', 'Yes')]]));
     await sender.deliver(messagesOf(business, [[ada, listReply(ada, 'a', 'Apples')]]));
     const failed = { id: 'wamid.9', status: 'failed', timestamp: '1', recipient_id: ada.number };
     const errors = [{ code: 131047, title: 'Re-engagement message' }];
     await sender.deliver(notification(business, { statuses: [{ ...failed, errors }] }));
-    expect(heard).toMatchObject([
+    expect(webhooks).toMatchObject([
       {
-        message: { id: said.id, text: { body: 'Grüße 🦋' } },
+        message: { id: sentMessage.id, text: { body: 'Grüße 🦋' } },
         recipient: { phone: ada.number },
         name: ada.name,
       },
@@ -239,20 +243,20 @@ describe('a client that others have written takes the notifications of the fake'
       { id: 'wamid.9', status: 'failed', code: 131047 },
     ]);
     const forged = { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` };
-    expect(await sender.send(messagesOf(business, [[ada, said]]) as Members, forged)).toBe(401);
+    expect(await sender.send(messagesOf(business, [[ada, sentMessage]]) as Members, forged)).toBe(401);
     const stranger = new WebhookSender({ url, appSecret: 'x', verifyToken: 'something else' });
     await expect(stranger.subscribe()).rejects.toThrow('403');
   });
 
-  it('sends a notification again until it is answered with 200', async () => {
+  it('receives a notification again until it responds with 200', async () => {
     let count = 0;
     const server = createServer((request, response) => {
       request.resume();
       count += 1;
       response.writeHead(count < 4 ? 503 : 200).end();
     });
-    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-    closing.push(() => new Promise((done) => server.close(done)));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    closing.push(() => new Promise((resolve) => server.close(resolve)));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
     const sender = new WebhookSender({ url, appSecret: 's', verifyToken: 'v', retryMs: 5 });
     await sender.deliver(messagesOf(business, [[ada, textMessage(ada, 'hello')]]));

@@ -1,5 +1,4 @@
-// The fake of the community chat, as clients of the platform see it that others have written: one sends to its API, and one checks
-// what it signs.
+// Checks the fake community chat with independent clients: one for the API, one for the signatures.
 
 import { DiscordAPIError, HTTPError, RateLimitError, REST } from '@discordjs/rest';
 import type {
@@ -24,11 +23,11 @@ afterEach(() => platform.stop());
 
 const refused = (call: Promise<unknown>): Promise<unknown> =>
   call.then(
-    () => Promise.reject(new Error('it was not refused')),
+    () => Promise.reject(new Error('expected a refusal')),
     (error: unknown) => error,
   );
 
-test('a client posts, edits and registers, and what is refused has the code and the tree of errors that it reads', async () => {
+test("a client posts, edits and registers, and errors have the vendor's code and error tree", async () => {
   const body: RESTPostAPIChannelMessageJSONBody = {
     content: 'hello',
     embeds: [{ title: 'A title', fields: [{ name: 'n', value: 'v' }] }],
@@ -74,7 +73,7 @@ test('a client posts, edits and registers, and what is refused has the code and 
   });
 });
 
-test('an interaction is answered by its token: not before it is acknowledged, in the place of what was announced, and for 15 minutes', async () => {
+test('an interaction is answered by its token: after its acknowledgement, replacing the placeholder, for 15 minutes', async () => {
   const { applicationId } = platform.world;
   const token = 'a-token';
   platform.world.begin(token, platform.ops.id);
@@ -96,13 +95,13 @@ test('an interaction is answered by its token: not before it is acknowledged, in
   expect(await refused(client.patch(original, say('late')))).toMatchObject({ code: 50027 });
 });
 
-test('what is left is said in headers that a client keeps to, and a refusal in one that it waits for', async () => {
+test('rate limit headers throttle a client, and a 429 delays it', async () => {
   platform.limits.limits.set('POST /channels/messages', { most: 2, ms: 300 });
   const post = (content: string) =>
     client.post(Routes.channelMessages(platform.ops.id), { body: { content } });
   for (const text of ['1', '2', '3', '4', '5']) await post(text);
   expect(platform.textsIn()).toEqual(['1', '2', '3', '4', '5']);
-  // It does not know the limit before the first answer.
+  // The client learns the limit from the first response.
   expect(platform.calls.filter(({ status }) => status === 429)).toEqual([]);
   platform.fail({ kind: 'too many', seconds: 0.2, scope: 'shared' });
   await post('6');
@@ -122,7 +121,7 @@ test('what is left is said in headers that a client keeps to, and a refusal in o
   expect(await refused(post('8'))).toBeInstanceOf(HTTPError);
 });
 
-test('what it signs is what the library of the vendor takes, and nothing else', async () => {
+test("the vendor's library accepts the signature, and refuses changed data", async () => {
   const body = JSON.stringify(command('deploy', { env: 'prod' }));
   const headers = platform.signed(body);
   const { 'x-signature-ed25519': signature = '', 'x-signature-timestamp': time = '' } = headers;

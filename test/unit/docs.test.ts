@@ -1,8 +1,17 @@
-// What the documents say is held against the program: tables of fields, diagrams, error codes, log messages, links and
-// the example configurations. A page that lies is worse than none.
+// The documents must agree with the program: tables of fields, diagrams, error codes, log messages, links and
+// example configurations.
 
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
@@ -16,18 +25,20 @@ import { newFolder } from '../fixtures/new-folder.ts';
 const root = resolve(import.meta.dirname, '../..');
 const scratch = newFolder('docs-');
 
-const read = (path: string) => readFileSync(join(root, path), 'utf8');
+const readText = (path: string) => readFileSync(join(root, path), 'utf8');
 
 function runScript(args: readonly string[]) {
-  const done = spawnSync(process.execPath, [join(root, 'scripts/docs.mjs'), ...args], { encoding: 'utf8' });
-  return { code: done.status, stderr: done.stderr };
+  const result = spawnSync(process.execPath, [join(root, 'scripts/docs.mjs'), ...args], { encoding: 'utf8' });
+  return { code: result.status, stderr: result.stderr };
 }
 
 const diagrams = Object.fromEntries(
   Object.entries(machineList).map(([name, machine]) => [name, mermaid(machine)]),
 );
 
-/** What the documents are made from, as the source has it and not the last build; gives the options that name it. */
+/**
+ * Writes the input of scripts/docs.mjs from the current code, not from the last build. Returns the options.
+ */
 function writeSources(schemas: Readonly<Record<string, object>>, texts = diagrams): string[] {
   const folder = mkdtempSync(join(scratch, 'sources-'));
   for (const [name, schema] of Object.entries(schemas))
@@ -36,16 +47,16 @@ function writeSources(schemas: Readonly<Record<string, object>>, texts = diagram
   return ['--schemas', folder, '--diagrams', folder];
 }
 
-/** Copies of the pages; gives the options that name them. */
+/** Copies the pages. Returns the options for the copies. */
 function copyPages(): { configuration: string; charts: string; options: string[] } {
   const folder = mkdtempSync(join(scratch, 'pages-'));
   const configuration = join(folder, 'configuration.md');
   const triggers = join(folder, 'triggers.md');
-  const [agents, fleets, flows] = ['agents', 'fleets', 'flows'].map((name) => {
+  const [catalog, agents, fleets, flows] = ['catalog', 'agents', 'fleets', 'flows'].map((name) => {
     const page = join(folder, `${name}.md`);
     cpSync(join(root, `docs/${name}.md`), page);
     return page;
-  }) as [string, string, string];
+  }) as [string, string, string, string];
   const charts = join(folder, 'state-charts.md');
   const sources = join(folder, 'sources');
   cpSync(join(root, 'docs/triggers.md'), triggers);
@@ -58,6 +69,8 @@ function copyPages(): { configuration: string; charts: string; options: string[]
     options: [
       '--configuration',
       configuration,
+      '--catalog',
+      catalog,
       '--triggers',
       triggers,
       '--agents',
@@ -74,53 +87,110 @@ function copyPages(): { configuration: string; charts: string; options: string[]
   };
 }
 
-describe('the tables in docs/configuration.md and docs/triggers.md, and the diagrams in docs/state-charts.md', () => {
-  test('are what schemas and machines say', () => {
+describe('the generated tables and diagrams of the documents', () => {
+  test('match schemas, machines and log calls', () => {
     expect(runScript(['--check', ...writeSources(jsonSchemas)])).toEqual({ code: 0, stderr: '' });
   });
 
-  test('are out of date when a field changes, and are rewritten', () => {
+  test('contain the log calls and the error codes of the whole source', () => {
+    const rowsOf = (page: string) =>
+      readFileSync(join(root, 'docs', page), 'utf8').match(/^\| [^|-]/gm) ?? [];
+    expect(rowsOf('log-lines.md').length).toBeGreaterThan(100);
+    expect(rowsOf('errors.md').length).toBeGreaterThan(30);
+  });
+
+  test('are out of date after a field changes, and can be rewritten', () => {
     const { configuration, options } = copyPages();
     const changed = JSON.stringify(jsonSchemas.gateway).replace('"default":"info"', '"default":"warn"');
-    const where = [...writeSources({ ...jsonSchemas, gateway: JSON.parse(changed) }), ...options];
-    expect(runScript(['--check', ...where])).toMatchObject({
+    const links = [...writeSources({ ...jsonSchemas, gateway: JSON.parse(changed) }), ...options];
+    expect(runScript(['--check', ...links])).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/configuration\.md is out of date/),
     });
-    expect(runScript(where).code).toBe(0);
+    expect(runScript(links).code).toBe(0);
     expect(readFileSync(configuration, 'utf8')).toMatch(/^\| `log_level` \|.*\| `"warn"` \|/m);
-    expect(runScript(['--check', ...where]).code).toBe(0);
+    expect(runScript(['--check', ...links]).code).toBe(0);
   });
 
-  test('are out of date when a machine changes, and are redrawn', () => {
+  test('are out of date after a machine changes, and can be redrawn', () => {
     const { charts, options } = copyPages();
     const changed = `${diagrams.server}  stopped --> failed: misfortune\n`;
-    const where = [...writeSources(jsonSchemas, { ...diagrams, server: changed }), ...options];
-    expect(runScript(['--check', ...where])).toMatchObject({
+    const links = [...writeSources(jsonSchemas, { ...diagrams, server: changed }), ...options];
+    expect(runScript(['--check', ...links])).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/state-charts\.md is out of date/),
     });
-    expect(runScript(where).code).toBe(0);
+    expect(runScript(links).code).toBe(0);
     expect(readFileSync(charts, 'utf8')).toContain(`\`\`\`mermaid\n${changed}\`\`\``);
-    expect(runScript(['--check', ...where]).code).toBe(0);
+    expect(runScript(['--check', ...links]).code).toBe(0);
   });
 });
 
-test('every error code of the gateway is explained in docs/http-api.md', () => {
-  const page = read('docs/http-api.md');
-  const codes = sources('actors').flatMap((text) =>
-    [...text.matchAll(/code = '(ERR_\w+)'/g)].map(([, code]) => code),
-  );
-  expect(codes.length).toBeGreaterThan(10);
-  expect(codes.filter((code) => !page.includes(`\`${code}\``))).toEqual([]);
+test('require a row in docs/log-lines.md for each log message', () => {
+  const log = join(newFolder('log-'), 'log-lines.md');
+  const isNotReady = (line: string) => !line.includes('`gateway is ready`');
+  writeFileSync(log, readText('docs/log-lines.md').split('\n').filter(isNotReady).join('\n'));
+  const { code, stderr } = runScript(['--check', ...writeSources(jsonSchemas), '--log', log]);
+  expect(code).toBe(1);
+  expect(stderr).toContain('add a row with the meaning: | x | `gateway is ready` | x | MEANING |');
 });
 
-test('every fixed log message is explained in docs/operating.md', () => {
-  const page = read('docs/operating.md');
-  const messages = [...sources('actors'), ...sources('src')].flatMap(logMessages);
-  expect(messages).toContain('gateway is ready');
-  expect(messages).toContain('server parked after too many failures');
-  expect(messages.filter((message) => !page.includes(message))).toEqual([]);
+describe('docs/errors.md', () => {
+  /** Checks a copy of the page, after an edit. */
+  function checkErrors(edit: (page: string) => string, ...options: readonly string[]) {
+    const errors = join(mkdtempSync(join(scratch, 'errors-')), 'errors.md');
+    writeFileSync(errors, edit(readText('docs/errors.md')));
+    return runScript(['--check', ...writeSources(jsonSchemas), '--errors', errors, ...options]);
+  }
+
+  /** Returns a folder with the gateway's source and a further file. */
+  function addSource(text: string): string {
+    const folder = mkdtempSync(join(scratch, 'planted-'));
+    for (const sourceFolder of ['actors', 'config', 'machines', 'src'])
+      symlinkSync(join(root, sourceFolder), join(folder, sourceFolder), 'junction');
+    mkdirSync(join(folder, 'libs'));
+    writeFileSync(join(folder, 'libs', 'planted.ts'), text);
+    return folder;
+  }
+
+  const plantedClass = "export class PlantedError extends Error {\n  readonly code = 'ERR_PLANTED';\n}\n";
+
+  test.each(['', '/** Nothing works. */\n', '/** @remedy Plant a tree. */\n'])(
+    'requires a meaning and a remedy for a new code: %j',
+    (comment) => {
+      const { code, stderr } = checkErrors((page) => page, '--source', addSource(comment + plantedClass));
+      expect(code).toBe(1);
+      expect(stderr).toContain(
+        'libs/planted.ts: describe ERR_PLANTED in the doc comment of its class: MEANING @remedy REMEDY',
+      );
+    },
+  );
+
+  test('requires a row for a new code', () => {
+    const source = addSource(`/**\n * Nothing works.\n *\n * @remedy Plant a tree.\n */\n${plantedClass}`);
+    const { code, stderr } = checkErrors((page) => page, '--source', source);
+    expect(code).toBe(1);
+    expect(stderr).toContain('docs/errors.md: add a row to a table: | `ERR_PLANTED` |');
+  });
+
+  test('has no row for a removed code', () => {
+    const { code, stderr } = checkErrors((page) => page.replace(/^\| `ERR_/m, '| `ERR_PLANTED` |\n$&'));
+    expect(code).toBe(1);
+    expect(stderr).toContain('docs/errors.md: remove this row of ERR_PLANTED');
+  });
+
+  test('is out of date if a meaning or a remedy changes', () => {
+    const { code, stderr } = checkErrors((page) => page.replace('raise `pool.max`', 'raise `pool.min`'));
+    expect(code).toBe(1);
+    expect(stderr).toContain('errors.md is out of date');
+  });
+
+  test('has a class for each status', () => {
+    const source = addSource('export const byCode = { ERR_PLANTED: 503 };\n');
+    const { code, stderr } = checkErrors((page) => page, '--source', source);
+    expect(code).toBe(1);
+    expect(stderr).toContain('libs/planted.ts: no error class has the code ERR_PLANTED');
+  });
 });
 
 const pages = ['.', 'docs', 'docs/sources', 'docs/tool-servers'].flatMap((folder) =>
@@ -135,20 +205,20 @@ test('every type of trigger has a page', () => {
   );
 });
 
-test('deliveries can be asked for by every source, as the page and the help of the command say', () => {
+test("deliveries can be filtered by every source, as the page and the command's help list them", () => {
   const sources = [...typeNames, 'outbox'];
-  const row = read('docs/http-api.md').match(/^\| `source` \|.*$/m)?.[0];
+  const row = readText('docs/http-api-triggers.md').match(/^\| `source` \|.*$/m)?.[0];
   const command = new Command();
   declareFilter(command);
   const help = command.helpInformation();
-  for (const word of sources.map((name) => name.toLowerCase())) {
-    expect(row).toContain(`\`${word}\``);
-    expect(help).toContain(word);
+  for (const sourceName of sources.map((name) => name.toLowerCase())) {
+    expect(row).toContain(`\`${sourceName}\``);
+    expect(help).toContain(sourceName);
   }
 });
 
-test.each(pages)('%s links only to files and sections that are there', (page) => {
-  for (const [, target = '', anchor] of read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)) {
+test.each(pages)('%s links only to existing files and sections', (page) => {
+  for (const [, target = '', anchor] of readText(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)) {
     const path = target === '' ? join(root, page) : resolve(root, dirname(page), target);
     expect(existsSync(path), `${page} links to ${target}`).toBe(true);
     if (anchor === undefined) continue;
@@ -163,7 +233,7 @@ const examples = readdirSync(join(root, 'examples')).filter((name) =>
   /(gateway|automation)\.yaml$/.test(name),
 );
 
-test('there are examples for remote servers, for the file of a desktop client, for triggers, for agents with a model, and for fleets and flows', () => {
+test("there are examples for remote servers, a desktop client's file, triggers, model agents, fleets and flows", () => {
   expect(examples).toEqual(
     expect.arrayContaining([
       'desktop-gateway.yaml',
@@ -215,66 +285,38 @@ function checked(name: string, more: Readonly<Record<string, string>> = {}) {
   return { status, ...(JSON.parse(stdout) as { readonly triggers?: readonly string[] }) };
 }
 
-test.each(['gateway.yaml', ...examples.map((name) => `examples/${name}`)])(
-  '--check finds %s good',
-  (name) => {
-    expect(checked(name)).toMatchObject({ status: 0, ok: true, problems: [] });
-  },
-);
+test.each(['gateway.yaml', ...examples.map((name) => `examples/${name}`)])('--check accepts %s', (name) => {
+  expect(checked(name)).toMatchObject({ status: 0, ok: true, problems: [] });
+});
 
-test('the example of the chats has a folder for each of them, as its comment names them', () => {
+test('the chat example has a folder for each chat, as its comment lists them', () => {
   const name = 'examples/chat-automation.yaml';
-  const named = [...readFileSync(join(root, name), 'utf8').matchAll(/([a-z-]+) \((\w+)\)/g)];
+  const matches = [...readFileSync(join(root, name), 'utf8').matchAll(/([a-z-]+) \((\w+)\)/g)];
   const types = typeNames.filter((type) => triggerTypes[type].isChat);
-  expect(['BotMessenger', ...named.map(([, , type]) => type)].sort()).toEqual([...types].sort());
-  for (const [, folder = ''] of named) {
+  expect(['BotMessenger', ...matches.map(([, , type]) => type)].sort()).toEqual([...types].sort());
+  for (const [, folder = ''] of matches) {
     expect(
       readFileSync(
         join(root, 'examples', folder, readdirSync(join(root, 'examples', folder))[0] ?? ''),
         'utf8',
       ),
     ).toContain(`CHAT=${folder} `);
-    const found = checked(name, { CHAT: folder });
-    expect(found).toMatchObject({ status: 0, problems: [] });
-    expect(found.triggers).toHaveLength(1);
+    const problems = checked(name, { CHAT: folder });
+    expect(problems).toMatchObject({ status: 0, problems: [] });
+    expect(problems.triggers).toHaveLength(1);
   }
 });
 
 test.each(['ARCHITECTURE.md', 'docs/internals.md'])('each source path in %s exists', (page) => {
-  const rooms = ['', ...readdirSync(join(root, 'actors')).map((room) => `actors/${room}/`)];
-  const paths = [...read(page).matchAll(/(?<![\w./])[a-z][\w-]*\/[\w./-]*\.ts\b/g)].map(([path]) => path);
+  const folders = ['', ...readdirSync(join(root, 'actors')).map((sourceFolder) => `actors/${sourceFolder}/`)];
+  const paths = [...readText(page).matchAll(/(?<![\w./])[a-z][\w-]*\/[\w./-]*\.ts\b/g)].map(([path]) => path);
   expect(paths.length).toBeGreaterThan(20);
-  expect(paths.filter((path) => !rooms.some((room) => existsSync(join(root, room, path))))).toEqual([]);
+  expect(
+    paths.filter((path) => !folders.some((sourceFolder) => existsSync(join(root, sourceFolder, path)))),
+  ).toEqual([]);
 });
 
-function sources(room: string): string[] {
-  return readdirSync(join(root, room), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
-    .map((name) => read(join(room, name)));
-}
-
-/** The last argument of each call of a log method, where it is a text that is always the same. */
-function logMessages(text: string): string[] {
-  return [...text.matchAll(/\blog\.(?:fatal|error|warn|info|debug|trace)\(/g)].flatMap(
-    ({ index, 0: start }) => {
-      const call = text.slice(index + start.length, endOfCall(text, index + start.length)).trim();
-      const match = /(?:'([^'\n]*)'|"([^"\n]*)"),?$/.exec(call);
-      return match?.[1] ?? match?.[2] ?? [];
-    },
-  );
-}
-
-function endOfCall(text: string, from: number): number {
-  let depth = 1;
-  let at = from;
-  for (; at < text.length && depth > 0; at += 1) {
-    if (text[at] === '(') depth += 1;
-    else if (text[at] === ')') depth -= 1;
-  }
-  return at - 1;
-}
-
-/** How a heading becomes an anchor on the usual code hosts. */
+/** Converts a heading to an anchor, like code hosts. */
 function slug(heading: string): string {
   return heading
     .toLowerCase()

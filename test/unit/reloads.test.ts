@@ -1,25 +1,25 @@
-// Reloads with halves that do what a test says: their order, and what becomes of faults. test/e2e/automation/reload-turns.test.ts has
-// the real ones.
+// Order and faults of reloads, with simulated parts. test/e2e/automation/reload-turns.test.ts tests the real
+// parts.
 
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { DeadlineError, InternalError, StoppedError } from '../../actors/base/errors/errors.ts';
 import { type Log, silentLog } from '../../actors/base/errors/log.ts';
-import type { Loaded } from '../../config/load-config.ts';
+import type { LoadedConfig } from '../../config/load-config.ts';
 import { ConfigError, type Problem } from '../../config/reader/problem.ts';
 import { Reloads, type ReloadsOptions } from '../../src/reloads.ts';
 
 const problem = (file: string): Problem => ({ file, line: 1, column: 1, message: 'bad', severity: 'error' });
-const textOf = ({ catalog }: Pick<Loaded, 'catalog'>) => String(catalog);
-const nothing = { added: [], changed: [], removed: [], unchanged: [] };
+const textOf = ({ catalog }: Pick<LoadedConfig, 'catalog'>) => String(catalog);
+const noChanges = { added: [], changed: [], removed: [], unchanged: [] };
 
-/** What is on the disk, what is in use, and what was done to the latter. */
+/** Records the files on disk, the resources in use, and the applied changes. */
 class World {
   onDisk = { catalog: 'one', triggers: 'one' };
   inUse = { catalog: 'zero', triggers: 'zero' };
   applied: string[] = [];
   lines: { msg: string; fields: object }[] = [];
   isStopping = false;
-  /** Readings of the catalog that wait until they are let go. */
+  /** Blocked reads of the catalog. */
   held: (() => void)[] | undefined;
 
   readonly log: Log = {
@@ -44,23 +44,23 @@ class World {
     });
   }
 
-  async readCatalog(): Promise<Loaded> {
+  async readCatalog(): Promise<LoadedConfig> {
     const { catalog } = this.onDisk;
     await new Promise<void>((resolve) => {
       if (this.held === undefined) resolve();
       else this.held.push(resolve);
     });
     if (catalog === 'bad') throw new ConfigError([problem('catalog.yaml')]);
-    return { catalog } as unknown as Loaded;
+    return { catalog } as unknown as LoadedConfig;
   }
 
-  async applyCatalog(next: Loaded) {
+  async applyCatalog(next: LoadedConfig) {
     const text = textOf(next);
     this.applied.push(`catalog ${text}`);
     if (text === 'faulty') throw new TypeError('a fault');
     const isSame = this.inUse.catalog === text;
     this.inUse.catalog = text;
-    return { ...nothing, [isSame ? 'unchanged' : 'changed']: [text] };
+    return { ...noChanges, [isSame ? 'unchanged' : 'changed']: [text] };
   }
 
   problems(): readonly Problem[] {
@@ -73,7 +73,7 @@ class World {
     if (triggers === 'faulty') throw new TypeError('a fault');
     this.applied.push(`triggers ${triggers}`);
     this.inUse.triggers = triggers;
-    return { ...nothing, changed: [triggers] };
+    return { ...noChanges, changed: [triggers] };
   }
 }
 
@@ -84,22 +84,25 @@ beforeEach(() => {
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('a reload', () => {
-  test('says of each half what it has changed', async () => {
-    const answer = await world.reloads().ask();
-    expect(answer).toEqual({ ...nothing, changed: ['one'], triggers: { ...nothing, changed: ['one'] } });
+  test('returns the changes of each part', async () => {
+    const answer = await world.reloads().request();
+    expect(answer).toEqual({ ...noChanges, changed: ['one'], triggers: { ...noChanges, changed: ['one'] } });
     expect(world.applied).toEqual(['triggers one', 'catalog one', 'commit one']);
-    expect(await world.reloads({ triggers: undefined }).ask()).toEqual({ ...nothing, unchanged: ['one'] });
+    expect(await world.reloads({ triggers: undefined }).request()).toEqual({
+      ...noChanges,
+      unchanged: ['one'],
+    });
   });
 
   test.each([
     ['catalog', { catalog: 'bad', triggers: 'one' }, ['catalog.yaml:1:1: bad']],
     ['triggers', { catalog: 'one', triggers: 'bad' }, ['triggers.yaml:1:1: bad']],
     ['both', { catalog: 'bad', triggers: 'bad' }, ['catalog.yaml:1:1: bad', 'triggers.yaml:1:1: bad']],
-  ])('with errors in %s changes neither half, and tells all of them (RL2)', async (_, onDisk, problems) => {
+  ])('with errors in %s changes neither part, and reports all errors', async (_, onDisk, problems) => {
     world.onDisk = onDisk;
     const error = await world
       .reloads()
-      .ask()
+      .request()
       .catch((error: unknown) => error);
     expect(error).toBeInstanceOf(ConfigError);
     expect((error as ConfigError).lines).toEqual(problems);
@@ -107,9 +110,9 @@ describe('a reload', () => {
     expect(world.lines).toEqual([{ msg: 'reload failed; nothing was changed', fields: { problems } }]);
   });
 
-  test('of a gateway that is stopping changes nothing', async () => {
+  test('of a stopping gateway changes nothing', async () => {
     world.held = [];
-    const answer = world.reloads().ask();
+    const answer = world.reloads().request();
     await settle();
     world.isStopping = true;
     world.held[0]?.();
@@ -121,35 +124,35 @@ describe('a reload', () => {
     [
       'catalog',
       { catalog: 'faulty', triggers: 'one' },
-      /triggers were reloaded, the catalog perhaps in part/,
+      /triggers were reloaded, the catalog possibly in part/,
     ],
-    ['triggers', { catalog: 'one', triggers: 'faulty' }, /the catalog is as it was/],
-  ])('that a fault in the %s breaks off says what it left behind', async (_, onDisk, said) => {
+    ['triggers', { catalog: 'one', triggers: 'faulty' }, /the catalog is unchanged/],
+  ])('interrupted by a fault in the %s reports what was changed', async (_, onDisk, report) => {
     world.onDisk = onDisk;
     const error = await world
       .reloads()
-      .ask()
+      .request()
       .catch((error: unknown) => error);
     expect(error).toBeInstanceOf(InternalError);
-    expect((error as Error).message).toMatch(said);
+    expect((error as Error).message).toMatch(report);
     expect(world.lines).toMatchObject([
-      { msg: 'a reload broke off by a fault', fields: { reason: expect.stringContaining('TypeError') } },
+      { msg: 'internal error in a reload', fields: { reason: expect.stringContaining('TypeError') } },
     ]);
     expect(world.applied).not.toContainEqual(expect.stringContaining('commit'));
     world.onDisk = { catalog: 'two', triggers: 'two' };
-    await world.reloads().ask();
+    await world.reloads().request();
     expect(world.inUse).toEqual({ catalog: 'two', triggers: 'two' });
   });
 });
 
-describe('reloads that overlap', () => {
-  test('follow each other: the last that was on the disk is in use, and each answer is of what its caller had seen (RL1, RL3, TU2)', async () => {
+describe('overlapping reloads', () => {
+  test("run one after another: the last files on disk are in use, and each caller's files are included (TU2)", async () => {
     world.held = [];
     const reloads = world.reloads();
-    const first = reloads.ask();
+    const first = reloads.request();
     await settle();
     world.onDisk = { catalog: 'two', triggers: 'two' };
-    const later = [reloads.ask(), reloads.ask(), reloads.ask()];
+    const later = [reloads.request(), reloads.request(), reloads.request()];
     await settle();
     expect(world.held).toHaveLength(1);
     world.held[0]?.();
@@ -163,17 +166,15 @@ describe('reloads that overlap', () => {
     expect(world.held).toHaveLength(2);
   });
 
-  test('do not wait for ever for a disk that hangs, and what hangs is not overtaken', async () => {
+  test('do not wait forever for a hanging disk, and do not overtake each other', async () => {
     world.held = [];
-    const reloads = world.reloads({ patienceMs: 20 });
-    const first = reloads.ask();
+    const reloads = world.reloads({ timeoutMs: 20 });
+    const first = reloads.request();
     await expect(first).rejects.toBeInstanceOf(DeadlineError);
     world.onDisk = { catalog: 'two', triggers: 'two' };
-    await expect(reloads.ask()).rejects.toThrow(/has not ended after 0.02 s; it goes on/);
+    await expect(reloads.request()).rejects.toThrow(/did not end within 0.02 s; it continues/);
     expect(world.held).toHaveLength(1);
-    expect(world.lines.map(({ msg }) => msg)).toEqual(
-      Array(2).fill('a reload has not ended in time; it goes on'),
-    );
+    expect(world.lines.map(({ msg }) => msg)).toEqual(Array(2).fill('a reload timed out; it continues'));
     const { held } = world;
     world.held = undefined;
     held[0]?.();

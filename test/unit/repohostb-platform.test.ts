@@ -1,5 +1,5 @@
-// The repository host of type RepoHostB of the tests, seen by a client that others have written: what that takes for a note, a page
-// and a refusal; and by what others know of Markdown, what it takes for a quick action.
+// Checks the fake repository host RepoHostB with an independent client. Quick actions are compared with
+// independent knowledge of Markdown.
 
 import { Gitlab } from '@gitbeaker/rest';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -15,8 +15,8 @@ beforeEach(async () => {
 });
 afterEach(() => host.stop());
 
-describe('a host', () => {
-  test('says whose token it is, in either header', async () => {
+describe('the fake repository host', () => {
+  test("returns the token's user, with either header", async () => {
     expect(await client.Users.showCurrentUser()).toMatchObject({ username: 'the-bot' });
     const other = new Gitlab({ host: host.url, oauthToken: 'the-token' });
     expect(await other.Users.showCurrentUser()).toMatchObject({ username: 'the-bot' });
@@ -24,24 +24,24 @@ describe('a host', () => {
     expect(none.status).toBe(401);
   });
 
-  test('keeps notes of merge requests and of issues apart, and changes them', async () => {
-    const made = await client.MergeRequestNotes.create(PROJECT, 5, 'one');
+  test('keeps notes of merge requests and issues separate, and edits them', async () => {
+    const note = await client.MergeRequestNotes.create(PROJECT, 5, 'one');
     await client.IssueNotes.create(PROJECT, 5, 'two');
-    expect(made).toMatchObject({ body: 'one', author: { username: 'the-bot' }, system: false });
-    await client.MergeRequestNotes.edit(PROJECT, 5, made.id, { body: 'three' });
-    expect(await client.MergeRequestNotes.all(PROJECT, 5)).toMatchObject([{ id: made.id, body: 'three' }]);
+    expect(note).toMatchObject({ body: 'one', author: { username: 'the-bot' }, system: false });
+    await client.MergeRequestNotes.edit(PROJECT, 5, note.id, { body: 'three' });
+    expect(await client.MergeRequestNotes.all(PROJECT, 5)).toMatchObject([{ id: note.id, body: 'three' }]);
     expect(await client.IssueNotes.all(PROJECT, 5)).toMatchObject([{ body: 'two' }]);
     expect(host.asked.every(({ path }) => !path.includes('acme/team'))).toBe(true);
   });
 
-  test('gives pages, the newest first', async () => {
+  test('returns pages, newest first', async () => {
     for (let n = 1; n <= 5; n += 1) await client.IssueNotes.create(PROJECT, 1, `note ${n}`);
     host.pageSize = 2;
     const all = await client.IssueNotes.all(PROJECT, 1, { sort: 'desc', perPage: 2, maxPages: 9 });
     expect(all.map(({ body }) => body)).toEqual(['note 5', 'note 4', 'note 3', 'note 2', 'note 1']);
   });
 
-  test('refuses in words that the client knows', async () => {
+  test('refuses with errors that the client understands', async () => {
     await expect(client.IssueNotes.edit(PROJECT, 1, 99, { body: 'x' })).rejects.toMatchObject({
       cause: { response: { status: 404 } },
     });
@@ -52,17 +52,17 @@ describe('a host', () => {
     });
   });
 
-  test('knows members with their levels, and those who are none', async () => {
+  test('returns members with their levels, and 404 for other users', async () => {
     host.levels.set('ann', 30);
     const id = host.idOf('ann');
-    const asked = { includeInherited: true };
-    expect(await client.ProjectMembers.show(PROJECT, id, asked)).toMatchObject({ id, access_level: 30 });
-    await expect(client.ProjectMembers.show(PROJECT, host.idOf('eve'), asked)).rejects.toMatchObject({
+    const options = { includeInherited: true };
+    expect(await client.ProjectMembers.show(PROJECT, id, options)).toMatchObject({ id, access_level: 30 });
+    await expect(client.ProjectMembers.show(PROJECT, host.idOf('eve'), options)).rejects.toMatchObject({
       cause: { response: { status: 404 } },
     });
   });
 
-  test('takes an approval once', async () => {
+  test('accepts an approval once', async () => {
     await client.MergeRequestApprovals.approve(PROJECT, 5);
     expect(
       await client.MergeRequestApprovals.showConfiguration(PROJECT, { mergerequestIId: 5 }),
@@ -78,7 +78,7 @@ describe('a host', () => {
     expect(await client.ProjectHooks.show(PROJECT, 3)).toMatchObject({ id: 3 });
   });
 
-  test('carries out what a note commands, and keeps the rest', async () => {
+  test('runs the quick actions of a note, and keeps the rest', async () => {
     await client.MergeRequestNotes.create(PROJECT, 5, 'Done.\n/close\n/merge now');
     expect(host.carriedOut).toEqual([
       { place: `${PROJECT}!5`, action: 'close' },
@@ -102,10 +102,10 @@ test.each([
   ['\\/close', []],
   ['> /close', []],
   ['```\n/close\n```', []],
-  // Newer versions alone know these, or older ones.
+  // Not supported by all versions of the host.
   ['~~~\n/close\n~~~', ['close']],
   ['<div>\n\n/close\n\n</div>', ['close']],
   ['>>>\n```\n>>>\n/close\n```', ['close']],
-])('a quick action is what some version of the host takes for one: %j', (text, actions) => {
+])('a quick action is recognized like in any version of the host: %j', (text, actions) => {
   expect(quickActionsIn(text).actions).toEqual(actions);
 });

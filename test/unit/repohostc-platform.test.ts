@@ -1,5 +1,4 @@
-// The repository host of type RepoHostC of the tests, seen by a client that others have written: what that takes for an answer, a
-// page and a refusal.
+// Checks the fake repository host RepoHostC with an independent client.
 
 import { createRequire } from 'node:module';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -9,7 +8,7 @@ interface Page {
   readonly values?: readonly Members[];
 }
 interface Members extends Page {
-  // biome-ignore lint/suspicious/noExplicitAny: shapes of the host are what is looked at.
+  // biome-ignore lint/suspicious/noExplicitAny: the tests inspect the host's shapes.
   readonly [name: string]: any;
 }
 type Call = (parameters: object) => Promise<{ readonly status: number; readonly data: Members }>;
@@ -32,7 +31,7 @@ interface Client {
   readonly getNextPage: Call;
 }
 
-// Its types are sources that do not compile under our rules.
+// Loaded with require, because the types of the client do not compile with our options.
 const require = createRequire(import.meta.url);
 const { Bitbucket } = require('bitbucket') as {
   readonly Bitbucket: new (options: object) => Client;
@@ -57,28 +56,30 @@ function clientWith(
 
 const comment = (raw: string) => ({ type: 'pullrequest_comment', content: { raw } });
 
-describe('a host', () => {
-  test('takes a comment, shows it, changes it, and keeps it when it is deleted', async () => {
+describe('the fake repository host', () => {
+  test('creates, returns, updates and deletes a comment, which it keeps marked as deleted', async () => {
     const { data, status } = await client.pullrequests.createComment({
       ...request,
       _body: comment('Hello.'),
     });
     expect(status).toBe(201);
     expect(data).toMatchObject({ content: { raw: 'Hello.' }, user: { nickname: 'the-bot' }, deleted: false });
-    const one = { ...request, comment_id: data.id ?? 0 };
-    await client.pullrequests.updateComment({ ...one, _body: comment('Bye.') });
-    expect((await client.pullrequests.getComment(one)).data).toMatchObject({ content: { raw: 'Bye.' } });
-    expect((await client.pullrequests.deleteComment(one)).status).toBe(204);
-    expect((await client.pullrequests.getComment(one)).data).toMatchObject({
+    const commentRequest = { ...request, comment_id: data.id ?? 0 };
+    await client.pullrequests.updateComment({ ...commentRequest, _body: comment('Bye.') });
+    expect((await client.pullrequests.getComment(commentRequest)).data).toMatchObject({
+      content: { raw: 'Bye.' },
+    });
+    expect((await client.pullrequests.deleteComment(commentRequest)).status).toBe(204);
+    expect((await client.pullrequests.getComment(commentRequest)).data).toMatchObject({
       deleted: true,
       content: { raw: '' },
     });
     await expect(
-      client.pullrequests.updateComment({ ...one, _body: comment('Again.') }),
+      client.pullrequests.updateComment({ ...commentRequest, _body: comment('Again.') }),
     ).rejects.toMatchObject({ status: 404 });
   });
 
-  test('gives comments in pages that name the next one, in the order that is asked for', async () => {
+  test('returns comments in pages with a link to the next page, in the requested order', async () => {
     host.elsewhere = host.url;
     for (const raw of ['one', 'two', 'three'])
       await client.pullrequests.createComment({ ...request, _body: comment(raw) });
@@ -91,7 +92,7 @@ describe('a host', () => {
     expect(client.hasNextPage(last)).toBe(false);
   });
 
-  test('says whose token it is, but for an access token', async () => {
+  test("returns the token's user, except for an access token", async () => {
     const user = clientWith({ username: 'ann@example.com', password: 'an-api-token' });
     expect((await user.user.get({})).data).toMatchObject({ nickname: 'the-bot', uuid: '{user-the-bot}' });
     expect(host.asked.at(-1)?.authorization).toMatch(/^Basic /);
@@ -102,7 +103,7 @@ describe('a host', () => {
     });
   });
 
-  test('takes what is said of a request, once, and shows it there', async () => {
+  test('accepts an approval once and shows it in the request', async () => {
     const { data } = await client.pullrequests.createApproval(request);
     expect(data).toMatchObject({ approved: true, user: { uuid: '{user-the-bot}' } });
     await expect(client.pullrequests.createApproval(request)).rejects.toMatchObject({ status: 409 });
@@ -111,7 +112,7 @@ describe('a host', () => {
     );
   });
 
-  test('tells administrators who may write', async () => {
+  test('returns write permissions to administrators', async () => {
     host.writers.add('ann');
     host.rights.set('bob', 'read');
     const { data } = await client.workspaces.listPermissionsForRepository(at);
@@ -123,11 +124,11 @@ describe('a host', () => {
     await expect(client.workspaces.listPermissionsForRepository(at)).rejects.toMatchObject({ status: 403 });
   });
 
-  test('refuses what has no words, and whoever has no token', async () => {
+  test('refuses blank comments, and requests without a token', async () => {
     await expect(
       client.pullrequests.createComment({ ...request, _body: comment('  ') }),
     ).rejects.toMatchObject({ status: 400 });
-    const nobody = new Bitbucket({ baseUrl: `${host.url}/2.0`, notice: false });
-    await expect(nobody.user.get({})).rejects.toMatchObject({ status: 401 });
+    const anonymousClient = new Bitbucket({ baseUrl: `${host.url}/2.0`, notice: false });
+    await expect(anonymousClient.user.get({})).rejects.toMatchObject({ status: 401 });
   });
 });

@@ -1,5 +1,4 @@
-// The fake of the team chat, proven by the vendor's own client: what that sends is taken as what we send is, and refused in the words
-// that it understands.
+// Checks the fake team chat with the vendor's client: requests and errors must follow the vendor's protocol.
 
 import { ConnectorClient, MicrosoftAppCredentials } from 'botframework-connector';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -11,7 +10,7 @@ let client: ConnectorClient;
 beforeAll(async () => {
   platform = await new TeamPlatform().start();
   const credentials = new MicrosoftAppCredentials(APP_ID, APP_PASSWORD);
-  // Its own way to a token leads to the vendor's servers alone.
+  // The client can request tokens only from the vendor's servers, so the test provides a token.
   credentials.getToken = async () => {
     const form = {
       grant_type: 'client_credentials',
@@ -26,29 +25,39 @@ beforeAll(async () => {
 });
 afterAll(() => platform.stop());
 
-const place = 'a:1/x y;messageid=7';
+const conversationId = 'a:1/x y;messageid=7';
 
-test('a message, a reply and an edit of the vendor arrive (TCF1)', async () => {
-  const sent = await client.conversations.sendToConversation(place, { type: 'message', text: 'one' });
-  await client.conversations.replyToActivity(place, '1767', { type: 'message', text: 'two' });
-  await client.conversations.updateActivity(place, sent.id, { type: 'message', text: 'one, changed' });
-  await client.conversations.sendToConversation(place, { type: 'typing' });
-  expect(platform.sentTo(place)).toMatchObject([
-    { id: sent.id, repliesTo: undefined, isEdited: true, body: { text: 'one, changed' } },
+test("the vendor's client can send, reply, edit and type (TCF1)", async () => {
+  const response = await client.conversations.sendToConversation(conversationId, {
+    type: 'message',
+    text: 'one',
+  });
+  await client.conversations.replyToActivity(conversationId, '1767', { type: 'message', text: 'two' });
+  await client.conversations.updateActivity(conversationId, response.id, {
+    type: 'message',
+    text: 'one, changed',
+  });
+  await client.conversations.sendToConversation(conversationId, { type: 'typing' });
+  expect(platform.sentTo(conversationId)).toMatchObject([
+    { id: response.id, repliesTo: undefined, isEdited: true, body: { text: 'one, changed' } },
     { repliesTo: '1767', isEdited: false, body: { text: 'two' } },
   ]);
-  expect(platform.typing).toEqual([place]);
+  expect(platform.typing).toEqual([conversationId]);
 });
 
 test.each<readonly [string, () => void, object]>([
   [
-    'a conversation that is gone',
+    'a removed conversation',
     () => platform.gone.add('gone'),
     { statusCode: 404, code: 'ConversationNotFound' },
   ],
-  ['too much', () => platform.refuse(429, 'TooManyRequests'), { statusCode: 429, code: 'TooManyRequests' }],
-  ['a token that holds no more', () => platform.revokeTokens(), { statusCode: 401 }],
-])('%s is refused as the vendor does it', async (_, plan, error) => {
+  [
+    'a request above the rate limit',
+    () => platform.refuse(429, 'TooManyRequests'),
+    { statusCode: 429, code: 'TooManyRequests' },
+  ],
+  ['a revoked token', () => platform.revokeTokens(), { statusCode: 401 }],
+])('%s is refused like by the vendor', async (_, plan, error) => {
   plan();
   const { getToken } = client.credentials as MicrosoftAppCredentials;
   const [before] = platform.tokens;

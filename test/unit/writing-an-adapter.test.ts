@@ -1,5 +1,4 @@
-// The guide to new adapters names files and takes things from them: that they are there, and have those names; and that what it
-// has written compiles where it says that it belongs.
+// The guide to new adapters: files exist, imports are exported, and the code compiles.
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -8,18 +7,20 @@ import { expect, test } from 'vitest';
 import { newFolder } from '../fixtures/new-folder.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-const guide = readFileSync(join(root, 'docs/writing-an-adapter.md'), 'utf8');
-/** What the reader is told to write. */
+const guide = ['writing-an-adapter', 'adapter-sending', 'adapter-reference']
+  .map((name) => readFileSync(join(root, `docs/${name}.md`), 'utf8'))
+  .join('\n');
+/** Returns true for files that the reader of the guide creates. */
 const isOwn = (path: string) => /teamboard|board-|-NAME/i.test(path);
 
-test('each file that the guide to adapters names is there', () => {
-  const named = [...guide.matchAll(/`((?:actors|config|machines|libs|test|docs|src)\/[\w./-]+)`/g)];
-  const paths = named.map(([, path = '']) => path).filter((path) => !isOwn(path));
+test('each existing file named in the guide exists', () => {
+  const mentionedFiles = [...guide.matchAll(/`((?:actors|config|machines|libs|test|docs|src)\/[\w./-]+)`/g)];
+  const paths = mentionedFiles.map(([, path = '']) => path).filter((path) => !isOwn(path));
   expect(paths.length).toBeGreaterThan(10);
   expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
-test('what its examples import is exported where they say', () => {
+test('the imports of its examples are exported', () => {
   const blocks = [...guide.matchAll(/```ts\n(.*?)```/gs)].map(([, code = '']) => code);
   const folders = [
     'config/resources/platforms',
@@ -31,10 +32,10 @@ test('what its examples import is exported where they say', () => {
         const file = join(root, folders[at] ?? '', from);
         if (from.startsWith('./')) return [];
         const text = existsSync(file) ? readFileSync(file, 'utf8') : '';
-        const wanted = names.split(',').map((name) => name.trim().replace(/^type /, ''));
+        const exportNames = names.split(',').map((name) => name.trim().replace(/^type /, ''));
         return (
-          wanted
-            // The trigger's type is what the reader adds to trigger.ts.
+          exportNames
+            // The reader adds this type to trigger.ts.
             .filter((name) => name !== '' && name !== 'TeamBoardTrigger')
             .filter(
               (name) =>
@@ -51,7 +52,7 @@ test('what its examples import is exported where they say', () => {
   expect(missing).toEqual([]);
 });
 
-/** The members of an exported interface, by its source. */
+/** Returns the members of an exported interface, from the source. */
 function membersOf(file: string, name: string): readonly string[] {
   const text = readFileSync(join(root, file), 'utf8');
   const [, body = ''] =
@@ -62,19 +63,19 @@ function membersOf(file: string, name: string): readonly string[] {
 test.each([
   ['actors/platforms/adapter.ts', 'Adapter'],
   ['actors/events/inbound-event.ts', 'InboundEvent'],
-  ['actors/platforms/adapter.ts', 'SourceHost'],
-  ['actors/platforms/webhooks/webhook-table.ts', 'PathUse'],
+  ['actors/platforms/adapter.ts', 'TriggerHost'],
+  ['actors/platforms/webhooks/webhook-table.ts', 'PathHandler'],
   ['actors/platforms/connections/connector.ts', 'Connector'],
   ['actors/platforms/connections/connector.ts', 'OpenConnection'],
   ['actors/events/outbox/outbound.ts', 'Outbound'],
   ['actors/events/outbox/outbound.ts', 'SendContext'],
-  ['actors/events/outbox/outbound-message.ts', 'OutboundTarget'],
-  ['actors/events/outbox/outbound-message.ts', 'OutboundMessage'],
-  ['actors/events/outbox/outbound-message.ts', 'Card'],
-  ['actors/events/outbox/outbound-message.ts', 'CardAction'],
+  ['actors/events/outbox/message.ts', 'OutboundTarget'],
+  ['actors/events/outbox/message.ts', 'OutboundMessage'],
+  ['actors/events/outbox/message.ts', 'MessageCard'],
+  ['actors/events/outbox/message.ts', 'CardAction'],
   ['actors/events/outbox/delivery-error.ts', 'DeliveryErrorOptions'],
   ['config/resources/triggers/trigger-type.ts', 'TriggerType'],
-])('of %s every member of %s is in the guide', (file, name) => {
+])('the guide contains, from %s, every member of %s', (file, name) => {
   const members = membersOf(file, name);
   expect(members.length).toBeGreaterThan(1);
   expect(members.filter((member) => !new RegExp(`\\b${member}\\b`).test(guide))).toEqual([]);
@@ -82,17 +83,17 @@ test.each([
 
 const scratch = newFolder('guide-');
 
-/** The files that the reader writes, by the path that was named last before each. */
+/** Returns the files that the reader creates; the path is the last one mentioned before the code. */
 function filesOfReader(): ReadonlyMap<string, string> {
   const paths = [...guide.matchAll(/`((?:config|actors)\/[\w./-]*teamboard[\w/-]*\.ts)`/g)];
   const files = [...guide.matchAll(/```ts\n(.*?)```/gs)].flatMap(({ 1: code = '', index }) => {
-    const path = paths.findLast((named) => named.index < index)?.[1];
+    const path = paths.findLast((mentionedFiles) => mentionedFiles.index < index)?.[1];
     return path === undefined || !/^(?:\/\/|import) /.test(code) ? [] : [[path, code] as const];
   });
   return new Map(files);
 }
 
-/** Before the line that begins so. */
+/** Inserts a line before the line that begins with `before`. */
 function insert(file: string, before: string, line: string): void {
   const path = join(scratch, file);
   const text = readFileSync(path, 'utf8');
@@ -100,9 +101,9 @@ function insert(file: string, before: string, line: string): void {
   writeFileSync(path, text.replace(`\n${before}`, `\n${line}\n${before}`));
 }
 
-test('its adapter compiles, with the lines that it has the reader add', () => {
-  for (const room of ['config', 'machines', 'actors', 'libs'])
-    cpSync(join(root, room), join(scratch, room), { recursive: true });
+test('the adapter of the guide compiles with the lines added by the reader', () => {
+  for (const folder of ['config', 'machines', 'actors', 'libs'])
+    cpSync(join(root, folder), join(scratch, folder), { recursive: true });
   for (const file of ['tsconfig.json', 'package.json']) cpSync(join(root, file), join(scratch, file));
   symlinkSync(join(root, 'node_modules'), join(scratch, 'node_modules'));
   const files = filesOfReader();

@@ -1,4 +1,4 @@
-// V8's young generation stops growing, unless the operator sets its size.
+// The young generation of V8 does not grow, unless the operator sets the size.
 
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -31,10 +31,10 @@ function youngGenerationMb(...options: string[]): number {
   return Number(execFileSync(process.execPath, args, { encoding: 'utf8', input: program }));
 }
 
-test('the young generation keeps the size that it has after the start', () => {
+test('the young generation keeps its size after the start', () => {
   expect(youngGenerationMb()).toBeLessThanOrEqual(8);
 });
 
-test('the size in the options of Node has priority', () => {
+test("the size in Node's options takes precedence", () => {
   expect(youngGenerationMb('--max-semi-space-size=16')).toBe(32);
 });

@@ -1,43 +1,57 @@
-// What the command line of the browser server may say, read once and given to its parts. Every limit has a default that
-// suits ordinary pages, and a unit in its name.
+// Command-line options of the browser server. The default limits are suitable for ordinary pages.
 
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { isProgram } from './chromium/find-browser.ts';
 
 export interface BrowserOptions {
-  /** The browser to start; undefined: look for one. */
+  /** Browser executable; undefined = search the usual places. */
   readonly browserPath: string | undefined;
   readonly isHeadless: boolean;
   readonly isSandboxed: boolean;
-  /** Whether pages may reach private, loopback and link-local addresses. */
+  /** True if pages may access private, loopback and link-local addresses. */
   readonly isPrivateAllowed: boolean;
-  /** How long one tool call may take. */
-  readonly stepMs: number;
-  /** Memory of all processes of the browser together. */
+  /** Time limit per tool call. */
+  readonly callTimeoutMs: number;
+  /** Memory limit for all browser processes together. */
   readonly maxMemoryMb: number;
-  /** Of one processor core, on average over `maxCpuSeconds`; 0: not watched. */
+  /** Limit for the average processor use, in percent of one core; 0 = unlimited. */
   readonly maxCpuPercent: number;
+  /** Period of the average. */
   readonly maxCpuSeconds: number;
 }
 
-/** The program's name and options. */
 export function browserCommand(): Command {
   return new Command('browser')
     .description('MCP server on stdio: a headless Chromium or Chrome for one client.')
-    .option('--browser-path <file>', 'the Chromium or Chrome to start (default: found on PATH)', existing)
+    .option('--browser-path <file>', 'the Chromium or Chrome to start (default: found on PATH)', programPath)
     .option('--headed', 'show the browser window', false)
-    .option('--allow-private', 'let pages reach private, loopback and link-local addresses', false)
-    .option('--no-sandbox', 'run the browser without its sandbox; only for pages you trust')
-    .option('--timeout-seconds <seconds>', 'how long one tool call may take', between(1, 600), 30)
-    .option('--max-memory-mb <megabytes>', 'memory of the browser', between(256, 1_048_576), 2048)
-    .option('--max-cpu-percent <percent>', 'of one core, on average; 0 turns it off', between(0, 100_000), 90)
-    .option('--max-cpu-seconds <seconds>', 'the time that average is taken over', between(1, 3600), 60);
+    .option('--allow-private', 'allow private, loopback and link-local addresses', false)
+    .option('--no-sandbox', 'run the browser without its sandbox; for trusted pages only')
+    .option('--timeout-seconds <seconds>', 'time limit of a tool call', integerBetween(1, 600), 30)
+    .option(
+      '--max-memory-mb <megabytes>',
+      'memory limit of the browser',
+      integerBetween(256, 1_048_576),
+      2048,
+    )
+    .option(
+      '--max-cpu-percent <percent>',
+      'limit for the average processor use, in percent of one core; 0 = unlimited',
+      integerBetween(0, 100_000),
+      90,
+    )
+    .option(
+      '--max-cpu-seconds <seconds>',
+      'period of the average for --max-cpu-percent',
+      integerBetween(1, 3600),
+      60,
+    );
 }
 
-/** What the parsed command line says. */
+/** Returns the options of the parsed command line. */
 export function optionsOf(command: Command): BrowserOptions {
-  const given = command.opts<{
+  const values = command.opts<{
     browserPath?: string;
     headed: boolean;
     allowPrivate: boolean;
@@ -48,28 +62,28 @@ export function optionsOf(command: Command): BrowserOptions {
     maxCpuSeconds: number;
   }>();
   return {
-    browserPath: given.browserPath,
-    isHeadless: !given.headed,
-    isSandboxed: given.sandbox,
-    isPrivateAllowed: given.allowPrivate,
-    stepMs: given.timeoutSeconds * 1000,
-    maxMemoryMb: given.maxMemoryMb,
-    maxCpuPercent: given.maxCpuPercent,
-    maxCpuSeconds: given.maxCpuSeconds,
+    browserPath: values.browserPath,
+    isHeadless: !values.headed,
+    isSandboxed: values.sandbox,
+    isPrivateAllowed: values.allowPrivate,
+    callTimeoutMs: values.timeoutSeconds * 1000,
+    maxMemoryMb: values.maxMemoryMb,
+    maxCpuPercent: values.maxCpuPercent,
+    maxCpuSeconds: values.maxCpuSeconds,
   };
 }
 
-function between(least: number, most: number): (text: string) => number {
+function integerBetween(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
-    if (!/^\d+$/.test(text) || value < least || value > most)
-      throw new InvalidArgumentError(`It is a whole number from ${least} to ${most}.`);
+    if (!/^\d+$/.test(text) || value < min || value > max)
+      throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`);
     return value;
   };
 }
 
-function existing(file: string): string {
+function programPath(file: string): string {
   const path = resolve(file);
-  if (!isProgram(path)) throw new InvalidArgumentError('There is no such program.');
+  if (!isProgram(path)) throw new InvalidArgumentError('Not an executable file.');
   return path;
 }

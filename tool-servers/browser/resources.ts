@@ -1,5 +1,5 @@
-// The session as MCP resources: the console as text, each screenshot as a picture. Clients that subscribed hear of changes;
-// nobody else does, and a page that floods the console makes a notice now and then, not one a line.
+// MCP resources of the session: the console as text, and each screenshot as an image. Subscribers receive
+// change notifications; for the console at most every NOTICE_MS, because a page may write many lines.
 
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import {
@@ -27,17 +27,17 @@ export const resourceCapabilities = { resources: { subscribe: true, listChanged:
 export class SessionResources {
   readonly #consoleLog: ConsoleLog;
   readonly #screenshots: Screenshots;
-  readonly #subscribed = new Set<string>();
+  readonly #subscribedUris = new Set<string>();
   #server: McpServer | undefined;
-  #notice: NodeJS.Timeout | undefined;
+  #consoleTimer: NodeJS.Timeout | undefined;
 
   constructor(consoleLog: ConsoleLog, screenshots: Screenshots) {
     this.#consoleLog = consoleLog;
     this.#screenshots = screenshots;
   }
 
-  /** Answers the requests about resources. */
-  offer(server: McpServer): void {
+  /** Registers the resource request handlers. */
+  register(server: McpServer): void {
     this.#server = server;
     const { server: requests } = server;
     requests.setRequestHandler(ListResourcesRequestSchema, () => ({ resources: this.#list() }));
@@ -47,50 +47,53 @@ export class SessionResources {
           uriTemplate: `${SCREENSHOT_SCHEME}{name}`,
           name: 'screenshot',
           title: 'Screenshot',
-          description: 'A screenshot of this session, by the name given to browser_screenshot',
+          description: 'A screenshot of this session, by its name in browser_screenshot',
         },
       ],
     }));
     requests.setRequestHandler(ReadResourceRequestSchema, ({ params }) => this.#read(params.uri));
     requests.setRequestHandler(SubscribeRequestSchema, ({ params }) => {
       this.#read(params.uri);
-      if (this.#subscribed.size >= MAX_SUBSCRIPTIONS)
-        throw new McpError(INVALID_PARAMS, `At most ${MAX_SUBSCRIPTIONS} resources can be subscribed to.`);
-      this.#subscribed.add(params.uri);
+      if (this.#subscribedUris.size >= MAX_SUBSCRIPTIONS)
+        throw new McpError(
+          INVALID_PARAMS,
+          `The limit of ${MAX_SUBSCRIPTIONS} subscriptions is reached. Unsubscribe from another resource first.`,
+        );
+      this.#subscribedUris.add(params.uri);
       return {};
     });
     requests.setRequestHandler(UnsubscribeRequestSchema, ({ params }) => {
-      this.#subscribed.delete(params.uri);
+      this.#subscribedUris.delete(params.uri);
       return {};
     });
   }
 
-  /** Keeps a screenshot, and tells the client. Gives the names that had to go for it. */
-  keep(shot: Screenshot): string[] {
+  /** Stores a screenshot and notifies the client. Returns the names of removed screenshots. */
+  add(shot: Screenshot): string[] {
     const isNew = !this.#screenshots.has(shot.name);
-    const dropped = this.#screenshots.add(shot);
-    for (const name of dropped) this.#subscribed.delete(screenshotUri(name));
-    if (isNew || dropped.length > 0) this.#server?.sendResourceListChanged();
-    else this.#updated(screenshotUri(shot.name));
-    return dropped;
+    const removedNames = this.#screenshots.add(shot);
+    for (const name of removedNames) this.#subscribedUris.delete(screenshotUri(name));
+    if (isNew || removedNames.length > 0) this.#server?.sendResourceListChanged();
+    else this.#notifyUpdated(screenshotUri(shot.name));
+    return removedNames;
   }
 
-  consoleChanged(): void {
-    if (this.#notice !== undefined || !this.#subscribed.has(CONSOLE_URI)) return;
-    this.#notice = setTimeout(() => {
-      this.#notice = undefined;
-      this.#updated(CONSOLE_URI);
+  notifyConsole(): void {
+    if (this.#consoleTimer !== undefined || !this.#subscribedUris.has(CONSOLE_URI)) return;
+    this.#consoleTimer = setTimeout(() => {
+      this.#consoleTimer = undefined;
+      this.#notifyUpdated(CONSOLE_URI);
     }, NOTICE_MS);
   }
 
   close(): void {
-    clearTimeout(this.#notice);
+    clearTimeout(this.#consoleTimer);
     this.#server = undefined;
   }
 
-  #updated(uri: string): void {
-    if (!this.#subscribed.has(uri)) return;
-    // A client that is gone has no use for it.
+  #notifyUpdated(uri: string): void {
+    if (!this.#subscribedUris.has(uri)) return;
+    // The client may have disconnected.
     this.#server?.server.sendResourceUpdated({ uri }).catch(() => {});
   }
 
@@ -100,7 +103,7 @@ export class SessionResources {
         uri: CONSOLE_URI,
         name: 'logs',
         title: 'Console',
-        description: 'What the pages of this session wrote to the console, the newest 1000 entries',
+        description: 'Console messages of the pages of this session, the newest 1000 entries',
         mimeType: 'text/plain',
       },
       ...this.#screenshots.list().map(({ name, mimeType, data, pageUrl, width, height, at }) => ({
@@ -119,25 +122,25 @@ export class SessionResources {
     if (uri === CONSOLE_URI)
       return { contents: [{ uri, mimeType: 'text/plain', text: this.#consoleLog.text() }] };
     const shot = uri.startsWith(SCREENSHOT_SCHEME)
-      ? this.#shotOf(uri.slice(SCREENSHOT_SCHEME.length))
+      ? this.#findScreenshot(uri.slice(SCREENSHOT_SCHEME.length))
       : undefined;
     if (shot === undefined)
       throw new McpError(
         RESOURCE_NOT_FOUND,
-        `There is no ${uri.slice(0, 300)}. There are ${CONSOLE_URI} and the screenshots of this session.`,
+        `Unknown resource ${uri.slice(0, 300)}. Available: ${CONSOLE_URI} and the screenshots of this session.`,
         { uri },
       );
     return { contents: [{ uri, mimeType: shot.mimeType, blob: shot.data.toString('base64') }] };
   }
 
-  /** By the name as it stands in the address, encoded or not. */
-  #shotOf(written: string): Screenshot | undefined {
-    let decoded = written;
+  /** Returns the screenshot for the name in a URI, percent-encoded or not. */
+  #findScreenshot(encodedName: string): Screenshot | undefined {
+    let decodedName = encodedName;
     try {
-      decoded = decodeURIComponent(written);
+      decodedName = decodeURIComponent(encodedName);
     } catch {
-      // A percent sign of the name itself.
+      // The name contains a percent sign.
     }
-    return this.#screenshots.get(decoded) ?? this.#screenshots.get(written);
+    return this.#screenshots.get(decodedName) ?? this.#screenshots.get(encodedName);
   }
 }

@@ -1,66 +1,69 @@
-// The one session of this program: a browser that starts with the first call, its pages, and the steps that tools make on
-// them. Whatever breaks, the next call finds a working page, and is told what became of the one before.
+// Browser session of the server. The first call starts the browser. Each tool call runs one step on the
+// current page. If the page is lost (a crash, a limit, closed by a script), a later step starts with a new
+// page.
 //
-//   no browser ── first step ──► page open ── crash, too much memory or time, closed ──► lost ── next step ──► page open
+//   no browser ── first step ──► page open ── crash, limit exceeded, closed ──► lost ── next step ─► open
 //
-// 1. A step ends within its time limit: what the page computes is stopped, then the page is closed, then the browser.
-// 2. A loss is told exactly once: to the step that it hits, or else to the next one. Only a navigation goes on after it.
-// 3. Nothing of a page that is gone reaches a later step.
+// 1. At its time limit, a step is stopped: first the script, then the page, then the browser, until one of
+//    these succeeds.
+// 2. Each loss is reported once: to the running step, otherwise to the next step, which fails unless it
+//    navigates.
+// 3. Later steps receive no events from a lost page.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import type { CDPSession, Page } from 'playwright-core';
-import type { ToolCall } from '../tool.ts';
+import type { ServerToolCall } from '../tool.ts';
 import { ToolError } from '../tool-error.ts';
 import { type Excess, watchResources } from './chromium/resource-watch.ts';
 import { type RunningBrowser, startBrowser } from './chromium/running-browser.ts';
 import type { BrowserOptions } from './options.ts';
 import { ActivityLog } from './pages/activity-log.ts';
 import type { ConsoleLog } from './pages/console-log.ts';
-import { PageStack } from './pages/page-stack.ts';
-import { failureOf } from './pages/playwright-failure.ts';
+import { toToolError } from './pages/playwright-failure.ts';
 import { BOUNDED_TEXT } from './pages/result-text.ts';
-import { settle } from './pages/settle.ts';
+import { waitForEffects } from './pages/settle.ts';
+import { PageStack } from './pages/stack.ts';
 
-/** How long a page has to show that it is still there, at each of the attempts to get it back. */
-const SIGN_OF_LIFE_MS = 1_000;
-/** How long after its effects a loss may be heard of. */
-const LOSS_MS = 500;
+/** Maximum response time of a page, per recovery attempt. */
+const RESPONSE_MS = 1_000;
+/** A step may fail this long before the loss that caused the failure is reported. */
+const LOSS_REPORT_MS = 500;
 const MAX_TITLE_CHARS = 200;
 
-/** What a tool has in its hands while it works. */
-export interface Step {
+/** Page and connection for a tool call. */
+export interface BrowserStep {
   readonly page: Page;
   readonly control: CDPSession;
-  /** Aborted at the time limit, when the caller cancels, and when the page is lost. */
+  /** Aborted at the time limit, on cancellation, and when the page is lost. */
   readonly signal: AbortSignal;
-  readonly stepMs: number;
+  readonly callTimeoutMs: number;
 }
 
 export interface StepKind {
-  /** It can begin with an empty page, as a navigation does. */
-  readonly isFresh?: boolean;
-  /** It sets nothing off that would have to be waited for. */
-  readonly isLook?: boolean;
+  /** True if the step can start on an empty page, like a navigation. */
+  readonly canStartFresh?: boolean;
+  /** True if the step causes no page activity to wait for. */
+  readonly isReadOnly?: boolean;
 }
 
-interface Open {
+interface OpenBrowser {
   readonly browser: RunningBrowser;
   readonly pages: PageStack;
-  readonly stopped: AbortController;
+  readonly watchStop: AbortController;
 }
 
 export class Session {
   readonly activity = new ActivityLog();
   readonly consoleLog: ConsoleLog;
   readonly #options: BrowserOptions;
-  #open: Open | undefined;
+  #openBrowser: OpenBrowser | undefined;
   #isClosed = false;
-  /** What became of the page, for whoever has not heard of it. */
+  /** Sentence about a lost page that no step has reported yet. */
   #loss: string | undefined;
-  #losing: AbortController | undefined;
-  /** Pages or a browser that are being taken down: nothing begins before that is done. */
-  #ending: Promise<void> = Promise.resolve();
-  #starting: Promise<Open> | undefined;
+  #lossSignal: AbortController | undefined;
+  /** Pending close of pages or browser; the next step awaits it. */
+  #closing: Promise<void> = Promise.resolve();
+  #starting: Promise<OpenBrowser> | undefined;
 
   constructor(options: BrowserOptions, consoleLog: ConsoleLog) {
     this.#options = options;
@@ -68,157 +71,164 @@ export class Session {
   }
 
   get current(): Page | undefined {
-    return this.#open?.pages.current;
+    return this.#openBrowser?.pages.current;
   }
 
   statusOf(page: Page): number | undefined {
-    return this.#open?.pages.statusOf(page);
+    return this.#openBrowser?.pages.statusOf(page);
   }
 
-  /** The title of a page, bounded; empty when the page does not answer. */
+  /** Returns the page's title, truncated; empty if the page does not respond. */
   async titleOf(page: Page): Promise<string> {
     try {
-      const control = await this.#open?.pages.controlOf(page);
+      const control = await this.#openBrowser?.pages.controlOf(page);
       const expression = `${BOUNDED_TEXT}(document.title, ${MAX_TITLE_CHARS})`;
-      const answer = await control?.send('Runtime.evaluate', { expression }, { timeout: SIGN_OF_LIFE_MS });
-      return typeof answer?.result.value === 'string' ? answer.result.value : '';
+      const response = await control?.send('Runtime.evaluate', { expression }, { timeout: RESPONSE_MS });
+      return typeof response?.result.value === 'string' ? response.result.value : '';
     } catch {
       return '';
     }
   }
 
   /**
-   * Does `work` on the current page.
-   * @throws ToolError when it failed, with what to do; the reason of the call's signal when that was cancelled
+   * Runs `work` on the current page.
+   * @throws ToolError on failure, with the remedy; the reason of the call's signal on cancellation
    */
-  async step<T>(call: ToolCall, work: (step: Step) => Promise<T>, kind: StepKind = {}): Promise<T> {
-    this.#tellLoss(kind.isFresh ?? false);
-    const { pages, page, control } = await this.#ready(call.signal);
-    const { stepMs } = this.#options;
-    const losing = new AbortController();
-    this.#losing = losing;
-    const late = AbortSignal.timeout(stepMs);
-    const signal = AbortSignal.any([call.signal, late, losing.signal]);
-    const working = work({ page, control, signal, stepMs }).then(async (value) => {
-      if (!kind.isLook) await settle(pages, signal);
+  async step<T>(
+    call: ServerToolCall,
+    work: (step: BrowserStep) => Promise<T>,
+    kind: StepKind = {},
+  ): Promise<T> {
+    this.#reportLoss(kind.canStartFresh ?? false);
+    const { pages, page, control } = await this.#preparePage(call.signal);
+    const { callTimeoutMs } = this.#options;
+    const lost = new AbortController();
+    this.#lossSignal = lost;
+    const timeout = AbortSignal.timeout(callTimeoutMs);
+    const signal = AbortSignal.any([call.signal, timeout, lost.signal]);
+    const result = work({ page, control, signal, callTimeoutMs }).then(async (value) => {
+      if (!kind.isReadOnly) await waitForEffects(pages, signal);
       return value;
     });
     try {
-      return await Promise.race([working, whenAborted(signal)]);
+      return await Promise.race([result, whenAborted(signal)]);
     } catch (error) {
-      working.catch(() => {});
-      // The loss may be known a moment after what it broke.
+      result.catch(() => {});
+      // The report of a loss may follow its effect.
       if (!signal.aborted && page.isClosed())
-        await Promise.race([whenAborted(signal), delay(LOSS_MS)]).catch(() => {});
-      if (losing.signal.aborted)
-        throw new ToolError(`${this.#takeLoss() ?? 'The page is gone.'} ${AFTER_LOSS}`);
-      const wasStuck = await this.#unstick(pages, page, control, signal.aborted);
+        await Promise.race([whenAborted(signal), delay(LOSS_REPORT_MS)]).catch(() => {});
+      if (lost.signal.aborted)
+        throw new ToolError(`${this.#takeLoss() ?? 'The page was lost.'} ${AFTER_LOSS}`);
+      const wasStuck = await this.#stopPage(pages, page, control, signal.aborted);
       call.signal.throwIfAborted();
-      throw this.#failure(error, late.aborted, wasStuck);
+      throw this.#failureOf(error, timeout.aborted, wasStuck);
     } finally {
-      this.#losing = undefined;
+      this.#lossSignal = undefined;
     }
   }
 
-  /** Ends the browser for good. */
+  /** Closes the browser permanently. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#starting?.catch(() => {});
-    await this.#ending;
-    await this.#endBrowser();
+    await this.#closing;
+    await this.#closeBrowser();
   }
 
-  #tellLoss(isFresh: boolean): void {
+  #reportLoss(canStartFresh: boolean): void {
     const loss = this.#takeLoss();
     if (loss === undefined) return;
-    if (!isFresh) throw new ToolError(`Nothing was done. Since the last call: ${loss} ${AFTER_LOSS}`);
-    this.activity.page(`Since the last call: ${loss}`);
+    if (!canStartFresh)
+      throw new ToolError(`The call was not executed. Since the last call: ${loss} ${AFTER_LOSS}`);
+    this.activity.addNote(`Since the last call: ${loss}`);
   }
 
-  async #ready(signal: AbortSignal): Promise<{ pages: PageStack; page: Page; control: CDPSession }> {
-    await this.#ending;
+  async #preparePage(signal: AbortSignal): Promise<{ pages: PageStack; page: Page; control: CDPSession }> {
+    await this.#closing;
     signal.throwIfAborted();
-    if (this.#isClosed) throw new ToolError('The server ends.');
-    this.#starting = this.#open === undefined ? this.#start() : Promise.resolve(this.#open);
+    if (this.#isClosed) throw new ToolError('The server is stopping.');
+    this.#starting = this.#openBrowser === undefined ? this.#start() : Promise.resolve(this.#openBrowser);
     const { pages } = await this.#starting;
     const page = pages.current ?? (await pages.open());
     return { pages, page, control: await pages.controlOf(page) };
   }
 
-  async #start(): Promise<Open> {
-    const browser = await startBrowser(this.#options, (trouble) => this.activity.trouble(trouble));
-    const stopped = new AbortController();
+  async #start(): Promise<OpenBrowser> {
+    const browser = await startBrowser(this.#options, (failure) => this.activity.addFailure(failure));
+    const watchStop = new AbortController();
     const pages = new PageStack(browser.context, {
       activity: this.activity,
       consoleLog: this.consoleLog,
-      onLost: (reason) => this.#lose(reason),
-      onExcess: (reason) => void this.#curb(open, { reason, isHanging: false }),
+      onLost: (reason) => this.#recordLoss(reason),
+      onExcess: (reason) => void this.#enforceLimit(openBrowser, { reason, isHanging: false }),
     });
-    const open = { browser, pages, stopped };
-    this.#open = open;
-    browser.gone.then(() => {
-      if (this.#open === open) this.#endWith('The browser ended unexpectedly.');
+    const openBrowser = { browser, pages, watchStop };
+    this.#openBrowser = openBrowser;
+    browser.whenClosed.then(() => {
+      if (this.#openBrowser === openBrowser) this.#recordLossAndClose('The browser exited unexpectedly.');
     });
     void watchResources(
       () => browser.processes(),
       this.#options,
-      stopped.signal,
-      (excess) => this.#curb(open, excess),
+      watchStop.signal,
+      (excess) => this.#enforceLimit(openBrowser, excess),
     );
-    return open;
+    return openBrowser;
   }
 
-  #lose(reason: string): void {
+  #recordLoss(reason: string): void {
     this.#loss ??= reason;
-    this.#losing?.abort();
+    this.#lossSignal?.abort();
   }
 
-  async #curb(open: Open, { reason, isHanging }: Excess): Promise<void> {
-    if (this.#open !== open) return;
-    const pages = open.pages.all;
-    // Without a page it is the browser itself that takes too much.
-    if (isHanging || pages.length === 0) this.#endWith(`The browser was ended: ${reason}.`);
+  async #enforceLimit(openBrowser: OpenBrowser, { reason, isHanging }: Excess): Promise<void> {
+    if (this.#openBrowser !== openBrowser) return;
+    const pages = openBrowser.pages.all;
+    // If no page is open, the browser itself exceeds the limit.
+    if (isHanging || pages.length === 0) this.#recordLossAndClose(`The browser was closed: ${reason}.`);
     else {
-      this.#lose(`${pages.length === 1 ? 'The page was' : 'All pages were'} closed: ${reason}.`);
-      this.#ending = this.#closePages(open, pages);
+      this.#recordLoss(`${pages.length === 1 ? 'The page was' : 'All pages were'} closed: ${reason}.`);
+      this.#closing = this.#closePages(openBrowser, pages);
     }
-    await this.#ending;
+    await this.#closing;
   }
 
   /**
-   * Stops what the page is busy with; closes it when that is not to be stopped.
-   * @param isBusy whether it is known to be busy
-   * @returns whether there was anything to stop
+   * Stops the running script of the page; closes the page if that fails.
+   * @param isBusy true if the page is known to be busy
+   * @returns true if something was stopped
    */
-  async #unstick(pages: PageStack, page: Page, control: CDPSession, isBusy: boolean): Promise<boolean> {
-    const open = this.#open;
-    if (open === undefined || page.isClosed()) return false;
-    const isAlive = () => inTime(control.send('Runtime.evaluate', { expression: '1' }));
+  async #stopPage(pages: PageStack, page: Page, control: CDPSession, isBusy: boolean): Promise<boolean> {
+    const openBrowser = this.#openBrowser;
+    if (openBrowser === undefined || page.isClosed()) return false;
+    const isAlive = () => succeedsInTime(control.send('Runtime.evaluate', { expression: '1' }));
     if (!isBusy && (await isAlive())) return false;
-    await inTime(
+    await succeedsInTime(
       Promise.allSettled([control.send('Runtime.terminateExecution'), control.send('Page.stopLoading')]),
     );
-    // Where nothing was to be stopped, the order to stop hits the first of these.
+    // If no script was running, the stop request terminates the first of these evaluations.
     if ((await isAlive()) || (await isAlive())) return true;
-    pages.drop(page);
-    this.#loss = 'The page did not answer any more and was closed.';
-    this.#ending = this.#closePages(open, [page]);
-    await this.#ending;
+    pages.remove(page);
+    this.#loss = 'The page stopped responding and was closed.';
+    this.#closing = this.#closePages(openBrowser, [page]);
+    await this.#closing;
     return true;
   }
 
-  #failure(error: unknown, isLate: boolean, wasStuck: boolean): unknown {
+  #failureOf(error: unknown, isLate: boolean, wasStuck: boolean): unknown {
     const loss = this.#takeLoss();
-    const state = wasStuck
-      ? 'What its scripts were doing was stopped; the page is still open.'
+    const pageState = wasStuck
+      ? 'Its scripts were stopped; the page is still open.'
       : 'The page is still open.';
-    const after = loss === undefined ? state : `${loss} ${AFTER_LOSS}`;
+    const consequence = loss === undefined ? pageState : `${loss} ${AFTER_LOSS}`;
     if (isLate)
       return new ToolError(
-        `This took longer than ${this.#options.stepMs / 1000} s (--timeout-seconds) and was stopped. ${after}`,
+        `The call exceeded the time limit of ${this.#options.callTimeoutMs / 1000} s (--timeout-seconds) and was stopped. ${consequence}`,
       );
-    const failure = failureOf(error);
-    return wasStuck && failure instanceof ToolError ? new ToolError(`${failure.message} ${after}`) : failure;
+    const failure = toToolError(error);
+    return wasStuck && failure instanceof ToolError
+      ? new ToolError(`${failure.message} ${consequence}`)
+      : failure;
   }
 
   #takeLoss(): string | undefined {
@@ -227,33 +237,33 @@ export class Session {
     return loss;
   }
 
-  async #closePages(open: Open, pages: readonly Page[]): Promise<void> {
-    const closed = pages.map(async (page) => {
-      const control = open.pages.controlOf(page).catch(() => undefined);
-      open.pages.drop(page);
-      // Ends its process even in the midst of a computation; a page that is only closed may take its time.
+  async #closePages(openBrowser: OpenBrowser, pages: readonly Page[]): Promise<void> {
+    const closings = pages.map(async (page) => {
+      const control = openBrowser.pages.controlOf(page).catch(() => undefined);
+      openBrowser.pages.remove(page);
+      // Terminates the page process even during a computation; closing alone may take longer.
       void control.then((each) => each?.send('Page.crash').catch(() => {}));
       await page.close();
     });
-    if (await inTime(Promise.all(closed), 2 * SIGN_OF_LIFE_MS)) return;
-    this.activity.page('The browser had to be ended with it: cookies and storage are gone.');
-    await this.#endBrowser();
+    if (await succeedsInTime(Promise.all(closings), 2 * RESPONSE_MS)) return;
+    this.activity.addNote('The browser had to be closed too: cookies and storage are lost.');
+    await this.#closeBrowser();
   }
 
-  #endWith(reason: string): void {
-    this.#lose(`${reason} Cookies and storage are gone with it.`);
-    this.#ending = this.#endBrowser();
+  #recordLossAndClose(reason: string): void {
+    this.#recordLoss(`${reason} Cookies and storage are lost.`);
+    this.#closing = this.#closeBrowser();
   }
 
-  async #endBrowser(): Promise<void> {
-    const open = this.#open;
-    this.#open = undefined;
-    open?.stopped.abort();
-    await open?.browser.close();
+  async #closeBrowser(): Promise<void> {
+    const openBrowser = this.#openBrowser;
+    this.#openBrowser = undefined;
+    openBrowser?.watchStop.abort();
+    await openBrowser?.browser.close();
   }
 }
 
-const AFTER_LOSS = 'The next call gets an empty page: call browser_navigate first.';
+const AFTER_LOSS = 'The next call starts with an empty page: call browser_navigate first.';
 
 function whenAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
@@ -262,8 +272,8 @@ function whenAborted(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Whether `work` succeeded within a time. */
-async function inTime(work: Promise<unknown>, ms = SIGN_OF_LIFE_MS): Promise<boolean> {
+/** Returns true if `work` succeeds within `ms`. */
+async function succeedsInTime(work: Promise<unknown>, ms = RESPONSE_MS): Promise<boolean> {
   return await Promise.race([
     work.then(
       () => true,

@@ -1,55 +1,59 @@
-// The time limit of every call. A disk may hang (a network file system, a provider that fetches a file when it is
-// touched), and what hangs there cannot be taken back; but the caller is answered, and its place in the line is free.
+// Deadline for calls of the filesystem server. A disk may hang (network file systems, cloud files downloaded
+// on access), and a hanging operation cannot be aborted. At the deadline the caller receives an error, and
+// the call releases its slot in the CallGate.
 //
-// 1. Only the time limit gives a place back before the work has ended: a call that is cancelled tells its work so, and
-//    keeps its place until that listens. 2. Time spent in the line is not the disk's, and is not counted.
+// 1. Only the deadline releases a slot while the work still runs. Cancellation aborts the signal of the work;
+//    the call uses its slot until the work stops.
+// 2. The time starts when the call gets its slot, not while it is queued.
 
 import type { CallGate } from '../call-gate.ts';
-import type { Tool, ToolCall } from '../tool.ts';
+import type { ServerTool, ServerToolCall } from '../tool.ts';
 import { ToolError } from '../tool-error.ts';
 import { CALL_SECONDS } from './limits.ts';
 
-/** `tool` with calls that wait in `line` for their turn and then end after `limitMs`, whatever their work does. */
-export function inLine(tool: Tool, line: CallGate, limitMs = CALL_SECONDS * 1_000): Tool {
-  const run: Tool['run'] = (input, { signal, report }) =>
-    line.run(signal, () =>
-      inTime({ signal }, limitMs, tool.hints.readOnlyHint, (signal) => tool.run(input, { signal, report })),
+/** Returns `tool` with calls that queue at `gate`, and fail after `limitMs`. */
+export function withDeadline(tool: ServerTool, gate: CallGate, limitMs = CALL_SECONDS * 1_000): ServerTool {
+  const run: ServerTool['run'] = (input, { signal, report }) =>
+    gate.run(signal, () =>
+      runWithDeadline({ signal }, limitMs, tool.hints.readOnlyHint, (signal) =>
+        tool.run(input, { signal, report }),
+      ),
     );
   return { ...tool, run };
 }
 
 /**
- * Runs `work` for `limitMs` at most; its signal is aborted then, and when the call is cancelled.
- * @throws ToolError when the time is over; the reason of the signal when the call is cancelled before it begins
+ * Runs `work` with a deadline. Its signal is aborted at the deadline or when the call is canceled.
+ * @throws ToolError at the deadline; the reason of the signal if the call was canceled before the start
  */
-export async function inTime<Result>(
-  { signal }: Pick<ToolCall, 'signal'>,
+export async function runWithDeadline<Result>(
+  { signal }: Pick<ServerToolCall, 'signal'>,
   limitMs: number,
   isReading: boolean,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
   signal.throwIfAborted();
-  const late = new AbortController();
-  const { promise: end, reject } = ending();
-  const doubt = isReading ? '' : ' Whether it took effect is not known: look before you try again.';
+  const deadline = new AbortController();
+  const { promise: expiry, reject } = rejectable();
+  const advice = isReading ? '' : ' The outcome is unknown: check the state before you retry.';
   const timer = setTimeout(() => {
     const reason = new ToolError(
-      `The disk did not answer within ${limitMs / 1_000} seconds; the call was given up.${doubt}`,
+      `The disk did not respond within ${limitMs / 1_000} seconds; the call was aborted.${advice}`,
     );
-    late.abort(reason);
+    deadline.abort(reason);
     reject(reason);
   }, limitMs);
   try {
-    return await Promise.race([work(AbortSignal.any([signal, late.signal])), end]);
+    return await Promise.race([work(AbortSignal.any([signal, deadline.signal])), expiry]);
   } finally {
     clearTimeout(timer);
   }
 }
 
-function ending(): { promise: Promise<never>; reject: (reason: unknown) => void } {
+function rejectable(): { promise: Promise<never>; reject: (reason: unknown) => void } {
   let reject: (reason: unknown) => void = () => {};
-  const promise = new Promise<never>((_, no) => {
-    reject = no;
+  const promise = new Promise<never>((_, rejectPromise) => {
+    reject = rejectPromise;
   });
   return { promise, reject };
 }

@@ -1,42 +1,43 @@
-// Tells when something on disk is no longer as it was seen last. The system's own notices make it quick, and a slow sweep
-// makes it true: notices are missing on network file systems, after a folder was replaced, and when the system has no
-// more to give.
+// Watches files and folders for changes. File system events report most changes quickly. A slow sweep over
+// all items finds the rest: events are missing on network file systems, after a folder was replaced, and
+// when the system is out of watchers.
 //
-// 1. A change is told when a look at the thing gives another answer, never because of a notice alone.
-// 2. Several changes within COALESCE_MS are told once. 3. A notice about anything else costs no look.
-// 4. A watch that missed a change is replaced. 5. After `remove` and `close` nothing is told.
-// 6. A look that took long is not repeated before REST_FACTOR times that time; one thing is looked at once at a time.
+// 1. An item changes when its fingerprint differs. An event only starts a check.
+// 2. Several changes within COALESCE_MS are reported once. Events for unwatched names are ignored.
+// 3. A watcher that missed a change is replaced. `remove` and `close` stop all reports.
+// 4. After each check, the item pauses for REST_FACTOR times the duration. Checks per item do not overlap.
 
 import { type FSWatcher, watch } from 'node:fs';
 import { COALESCE_MS, REST_FACTOR, SWEEP_MS } from './limits.ts';
 
-export interface Watched {
-  /** Whose notices are about it. */
+export interface WatchedItem {
+  /** Folder whose events concern the item. */
   readonly folder: string;
-  /** Its name in the folder; undefined when it is the folder's names. */
+  /** Name in the folder; undefined to watch the list of names. */
   readonly name: string | undefined;
-  /** What it is like now, in a form that can be compared; never rejects. */
-  look(): Promise<string>;
-  changed(): void;
+  /** Returns a comparable description of the current state; never rejects. */
+  fingerprint(): Promise<string>;
+  onChange(): void;
 }
 
-interface Item extends Watched {
+interface ItemState extends WatchedItem {
   readonly key: string;
-  seen: string | undefined;
-  isLooking: boolean;
-  /** When it may be looked at again, by `performance.now()`. */
-  restsUntil: number;
+  lastFingerprint: string | undefined;
+  isChecking: boolean;
+  /** Earliest time of the next check, by `performance.now()`. */
+  nextCheckAt: number;
 }
 
 interface Folder {
   watcher: FSWatcher | undefined;
-  /** Runs between a notice and the looks it causes. */
+  /** Delay between an event and the check. */
   timer: NodeJS.Timeout | undefined;
-  readonly due: Set<Item>;
+  /** Items to check when the timer fires. */
+  readonly due: Set<ItemState>;
 }
 
 export class ChangeWatch {
-  readonly #items = new Map<string, Item>();
+  readonly #items = new Map<string, ItemState>();
   readonly #folders = new Map<string, Folder>();
   readonly #sweepMs: number;
   #sweep: NodeJS.Timeout | undefined;
@@ -53,25 +54,25 @@ export class ChangeWatch {
     return this.#items.has(key);
   }
 
-  /** Watches from now on; resolves when it has seen what it is like. The same key again changes nothing. */
-  async add(key: string, watched: Watched): Promise<void> {
+  /** Watches an item; resolves after the first check. Does nothing if `key` is already watched. */
+  async add(key: string, options: WatchedItem): Promise<void> {
     if (this.#items.has(key)) return;
-    const { folder, name } = watched;
-    const item: Item = {
+    const { folder, name } = options;
+    const item: ItemState = {
       key,
       folder,
       name,
-      look: () => watched.look(),
-      changed: () => watched.changed(),
-      seen: undefined,
-      isLooking: false,
-      restsUntil: 0,
+      fingerprint: () => options.fingerprint(),
+      onChange: () => options.onChange(),
+      lastFingerprint: undefined,
+      isChecking: false,
+      nextCheckAt: 0,
     };
     this.#items.set(key, item);
     if (!this.#folders.has(folder))
-      this.#folders.set(folder, { watcher: this.#open(folder), timer: undefined, due: new Set() });
+      this.#folders.set(folder, { watcher: this.#openWatcher(folder), timer: undefined, due: new Set() });
     this.#sweep ??= setInterval(() => this.#sweepAll(), this.#sweepMs).unref();
-    await this.#look(item);
+    await this.#check(item);
   }
 
   remove(key: string): void {
@@ -81,7 +82,7 @@ export class ChangeWatch {
     const folder = this.#folders.get(item.folder);
     folder?.due.delete(item);
     if ([...this.#items.values()].some((other) => other.folder === item.folder)) return;
-    this.#drop(item.folder);
+    this.#removeFolder(item.folder);
     if (this.#items.size > 0) return;
     clearInterval(this.#sweep);
     this.#sweep = undefined;
@@ -91,82 +92,84 @@ export class ChangeWatch {
     for (const key of [...this.#items.keys()]) this.remove(key);
   }
 
-  #open(path: string): FSWatcher | undefined {
+  #openWatcher(path: string): FSWatcher | undefined {
     try {
-      const watcher = watch(path, { persistent: false }, (event, name) => this.#noticed(path, event, name));
-      watcher.on('error', () => this.#forget(path));
+      const watcher = watch(path, { persistent: false }, (event, name) =>
+        this.#handleEvent(path, event, name),
+      );
+      watcher.on('error', () => this.#closeWatcher(path));
       return watcher;
     } catch {
-      // Without it the sweep finds the changes, and tries again.
+      // The sweep detects changes instead, and opens the watcher later.
       return undefined;
     }
   }
 
-  #forget(path: string): void {
+  #closeWatcher(path: string): void {
     const folder = this.#folders.get(path);
     folder?.watcher?.close();
     if (folder) folder.watcher = undefined;
   }
 
-  #drop(path: string): void {
-    this.#forget(path);
+  #removeFolder(path: string): void {
+    this.#closeWatcher(path);
     clearTimeout(this.#folders.get(path)?.timer);
     this.#folders.delete(path);
   }
 
-  #noticed(path: string, event: string, name: string | null): void {
+  #handleEvent(path: string, event: string, name: string | null): void {
     const folder = this.#folders.get(path);
     if (folder === undefined) return;
     for (const item of this.#items.values()) {
       if (item.folder !== path) continue;
-      // The other event is about content: it changes no name.
-      const isAbout = item.name === undefined ? event === 'rename' : name === null || item.name === name;
-      if (isAbout) folder.due.add(item);
+      // A 'change' event concerns content, not names.
+      const concernsItem = item.name === undefined ? event === 'rename' : name === null || item.name === name;
+      if (concernsItem) folder.due.add(item);
     }
-    this.#lookSoon(folder);
+    this.#scheduleCheck(folder);
   }
 
-  #lookSoon(folder: Folder): void {
+  #scheduleCheck(folder: Folder): void {
     if (folder.due.size === 0 || folder.timer !== undefined) return;
     let waitMs = COALESCE_MS;
-    for (const { restsUntil } of folder.due) waitMs = Math.max(waitMs, restsUntil - performance.now());
+    for (const { nextCheckAt } of folder.due) waitMs = Math.max(waitMs, nextCheckAt - performance.now());
     folder.timer = setTimeout(() => {
       folder.timer = undefined;
-      // The others wait for the end of the look that is under way.
-      const due = [...folder.due].filter(({ isLooking }) => !isLooking);
+      // #check schedules the items again that it is checking now.
+      const due = [...folder.due].filter(({ isChecking }) => !isChecking);
       for (const item of due) {
         folder.due.delete(item);
-        this.#look(item);
+        this.#check(item);
       }
     }, waitMs).unref();
   }
 
   async #sweepAll(): Promise<void> {
     for (const item of [...this.#items.values()]) {
-      if (performance.now() < item.restsUntil) continue;
-      const isChanged = await this.#look(item);
+      if (performance.now() < item.nextCheckAt) continue;
+      const isChanged = await this.#check(item);
       const folder = this.#folders.get(item.folder);
       if (folder === undefined) continue;
-      if (isChanged) this.#forget(item.folder);
-      folder.watcher ??= this.#open(item.folder);
+      if (isChanged) this.#closeWatcher(item.folder);
+      folder.watcher ??= this.#openWatcher(item.folder);
     }
   }
 
-  /** Whether it changed; not when it is being looked at already. */
-  async #look(item: Item): Promise<boolean> {
-    if (item.isLooking) return false;
-    item.isLooking = true;
+  /** Returns true if the item has changed; false during another check. */
+  async #check(item: ItemState): Promise<boolean> {
+    if (item.isChecking) return false;
+    item.isChecking = true;
     const start = performance.now();
-    const now = await item.look();
+    const fingerprint = await item.fingerprint();
     const end = performance.now();
-    item.restsUntil = end + (end - start) * REST_FACTOR;
-    item.isLooking = false;
-    const isChanged = item.seen !== undefined && item.seen !== now;
-    item.seen = now;
+    item.nextCheckAt = end + (end - start) * REST_FACTOR;
+    item.isChecking = false;
+    const isChanged = item.lastFingerprint !== undefined && item.lastFingerprint !== fingerprint;
+    item.lastFingerprint = fingerprint;
     if (this.#items.get(item.key) !== item) return false;
-    if (isChanged) item.changed();
+    if (isChanged) item.onChange();
     const folder = this.#folders.get(item.folder);
-    if (folder?.due.has(item)) this.#lookSoon(folder);
+    if (folder?.due.has(item)) this.#scheduleCheck(folder);
     return isChanged;
   }
 }

@@ -1,10 +1,11 @@
-// The filesystem server: `filesystem <allowed folder>…`. All it does on disk goes through the confinement.
+// Filesystem server: `filesystem <allowed folder>…`. Tools and resources access the disk through the
+// confinement only.
 
 import { homedir } from 'node:os';
 import { Command } from 'commander';
 import { CallGate } from '../call-gate.ts';
 import { runProgram, type ToolService } from '../program.ts';
-import { inLine } from './call-deadline.ts';
+import { withDeadline } from './call-deadline.ts';
 import { openConfinement } from './confinement/open-confinement.ts';
 import { CONCURRENT_CALLS, OPEN_CALLS } from './limits.ts';
 import { editTool } from './tools/edit-tool.ts';
@@ -16,32 +17,35 @@ import { treeTool } from './tools/tree-tool.ts';
 import { writeTools } from './tools/write-tools.ts';
 
 const command = new Command('filesystem')
-  .description('Serves the files of some folders over MCP on stdin and stdout, and nothing outside of them.')
-  .argument('<folder...>', 'folders that may be used, with everything below them')
-  .option('--read-only', 'offer no tool that changes anything', false);
+  .description('MCP server on stdio for the files of some folders. It cannot access anything outside them.')
+  .argument('<folder...>', 'allowed folders, including their subfolders')
+  .option('--read-only', 'offer read-only tools only', false);
 
 async function start(command: Command): Promise<ToolService> {
   const { readOnly } = command.opts<{ readOnly: boolean }>();
-  // Configuration files have no shell that would do it.
-  const given = command.args.map((folder) => folder.replace(/^~(?=\/|$)/, () => homedir()));
-  const confinement = await openConfinement(given);
+  // In configuration files, no shell expands `~`.
+  const folders = command.args.map((folder) => folder.replace(/^~(?=\/|$)/, () => homedir()));
+  const confinement = await openConfinement(folders);
   const readers = new CallGate(CONCURRENT_CALLS);
-  // In the order of their calls: a model that sends several at once means that order.
+  // Writes run in call order, because a model that sends several calls expects this order.
   const writers = new CallGate(1);
-  const reading = [
+  const readOnlyTools = [
     ...readTools(confinement),
     ...listTools(confinement, readOnly),
     treeTool(confinement),
     searchTool(confinement),
   ];
-  const writing = readOnly ? [] : [...writeTools(confinement), editTool(confinement)];
+  const writingTools = readOnly ? [] : [...writeTools(confinement), editTool(confinement)];
   const resources = new FileResources(confinement, readers);
   return {
     instructions: instructionsOf(confinement.folders, readOnly),
-    tools: [...reading.map((tool) => inLine(tool, readers)), ...writing.map((tool) => inLine(tool, writers))],
-    concurrency: OPEN_CALLS,
+    tools: [
+      ...readOnlyTools.map((tool) => withDeadline(tool, readers)),
+      ...writingTools.map((tool) => withDeadline(tool, writers)),
+    ],
+    maxOpenCalls: OPEN_CALLS,
     capabilities: resourceCapabilities,
-    offer: (server) => resources.offer(server),
+    register: (server) => resources.register(server),
     close: async () => {
       resources.close();
       await confinement.close();
@@ -50,8 +54,8 @@ async function start(command: Command): Promise<ToolService> {
 }
 
 function instructionsOf(folders: readonly string[], isReadOnly: boolean): string {
-  const what = isReadOnly ? 'Reads files' : 'Reads and writes files';
-  return `${what} in these directories and below them, and nowhere else: ${folders.join(', ')}. Relative paths begin in the first one. Look before you read: directory_tree and search_files leave out what excludePatterns name, and read_file takes head, tail or a range of bytes of a large file.${isReadOnly ? '' : ' To change part of a file use edit_file; write_file replaces the whole of it.'}`;
+  const summary = isReadOnly ? 'Reads files' : 'Reads and writes files';
+  return `${summary} in these directories and their subdirectories only: ${folders.join(', ')}. Relative paths start at the first one. Explore before you read: directory_tree and search_files skip excludePatterns, and read_file accepts head, tail or a byte range for large files.${isReadOnly ? '' : ' Use edit_file to change part of a file; write_file replaces the whole file.'}`;
 }
 
 await runProgram({ title: 'Filesystem', command, start });

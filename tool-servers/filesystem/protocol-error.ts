@@ -1,14 +1,14 @@
-// What goes wrong with a resource, as the protocol says it: resources have no results with `isError` as tools have.
-// Only messages that are meant for the caller leave the process.
+// Protocol errors for resource requests: unlike tool calls, they cannot return a result with `isError`. Only
+// messages meant for the caller are sent.
 
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
-import { complain } from '../complaint.ts';
+import { logError } from '../stderr-log.ts';
 import { ToolError } from '../tool-error.ts';
 
-/** MCP: the code of a resource that is not there. */
-const NOT_FOUND = -32002;
+/** MCP error code for unknown resources. */
+const RESOURCE_NOT_FOUND = -32002;
 
-/** An answer in the protocol's own form; the SDK's class would put its code into the text a second time. */
+/** Error response. The error class of the SDK would add the code to the message. */
 export class ProtocolError extends Error {
   override readonly name = 'ProtocolError';
   readonly code: number;
@@ -21,15 +21,19 @@ export class ProtocolError extends Error {
   }
 }
 
-/** Expected failures by their own words; of others the text stays here. */
-export function protocolErrorOf(error: unknown, uri: string | undefined): unknown {
+/** Returns the error for the client. Unexpected errors are logged and replaced by a general message. */
+export function toProtocolError(error: unknown, uri: string | undefined): unknown {
   if (error instanceof ProtocolError) return error;
   if (error instanceof ToolError)
-    return new ProtocolError(uri === undefined ? ErrorCode.InternalError : NOT_FOUND, error.message, uri);
-  complain('resources failed:', error);
+    return new ProtocolError(
+      uri === undefined ? ErrorCode.InternalError : RESOURCE_NOT_FOUND,
+      error.message,
+      uri,
+    );
+  logError('resource request failed:', error);
   return new ProtocolError(
     ErrorCode.InternalError,
-    'The server failed. Its log on stderr says why.',
+    'Internal error. See the log of the server (stderr).',
     undefined,
   );
 }

@@ -1,14 +1,13 @@
-// What the system says when it refuses, in words for the caller. Every code gets a sentence; none of Node's own texts
-// goes out, since they hold paths as this server says them to the system.
+// Messages for system errors. Node's own texts are never sent, because they contain internal paths.
 
 import { ToolError } from '../tool-error.ts';
-import { quoted } from './paths/path-text.ts';
+import { quote } from './paths/path-text.ts';
 
 export interface SystemError extends Error {
   readonly code: string;
 }
 
-/** Whether `error` is an answer of the system, and no mistake in this program. */
+/** Returns true for errors of the operating system, false for errors of this program. */
 export function isSystemError(error: unknown): error is SystemError {
   return (
     error instanceof Error &&
@@ -18,40 +17,40 @@ export function isSystemError(error: unknown): error is SystemError {
   );
 }
 
-const tellings: Record<string, (path: string) => string> = {
-  ENOENT: (path) => `There is no ${path}. list_directory shows what is there.`,
-  ENOTDIR: (path) => `${path} is not a folder, or one of the names on the way is not.`,
-  EISDIR: (path) => `${path} is a folder. Say the path of a file.`,
-  EEXIST: (path) => `There is already something at ${path}. Nothing was changed; choose another name.`,
-  ENOTEMPTY: (path) => `There is already something at ${path}. Nothing was changed; choose another name.`,
-  EACCES: (path) => `The system does not let this server do that with ${path} (no permission).`,
-  EPERM: (path) => `The system does not let this server do that with ${path} (not permitted).`,
-  EROFS: (path) => `${path} is on a file system that can only be read. Choose another folder.`,
+const messages: Record<string, (path: string) => string> = {
+  ENOENT: (path) => `${path} does not exist. Use list_directory to see the existing names.`,
+  ENOTDIR: (path) => `${path} or one of its parents is not a folder.`,
+  EISDIR: (path) => `${path} is a folder. Pass the path of a file.`,
+  EEXIST: (path) => `${path} already exists. Nothing was changed; choose another name.`,
+  ENOTEMPTY: (path) => `${path} already exists. Nothing was changed; choose another name.`,
+  EACCES: (path) => `No permission for this operation on ${path}.`,
+  EPERM: (path) => `The system does not permit this operation on ${path}.`,
+  EROFS: (path) => `${path} is on a read-only file system. Choose another folder.`,
   ENOSPC: (path) => `There is no space left on the file system of ${path}. Nothing was changed.`,
-  EDQUOT: (path) => `The disk quota for ${path} is used up. Nothing was changed.`,
+  EDQUOT: (path) => `The disk quota for ${path} is exceeded. Nothing was changed.`,
   EFBIG: (path) => `${path} would be larger than the system allows. Nothing was changed.`,
   ENAMETOOLONG: (path) =>
-    `${path} is too long, or one of its names is (255 bytes at most). Say a shorter one.`,
-  ELOOP: (path) => `${path} leads through links in a circle, or through too many.`,
+    `${path} is too long, or one of its names is longer than 255 bytes. Pass a shorter path.`,
+  ELOOP: (path) => `${path} contains a cycle of symbolic links, or too many of them.`,
   EXDEV: (path) =>
-    `${path} is on another file system, and nothing moves across in one step. Write the file anew there instead.`,
-  EBUSY: (path) => `${path} is in use by the system. Try again later.`,
-  ETXTBSY: (path) => `${path} is a program that runs. Try again when it has ended.`,
-  EAGAIN: (path) => `${path} is held by another program. Try again later.`,
-  ESTALE: (path) => `${path} was moved or replaced during the call. Nothing was changed; try again.`,
-  EMFILE: () => 'This server has too many files open. Try again with fewer calls at once.',
-  ENFILE: () => 'The system has too many files open. Try again later.',
+    `${path} is on another file system; moves between file systems are not supported. Write a new file there instead.`,
+  EBUSY: (path) => `${path} is in use by the system. Retry later.`,
+  ETXTBSY: (path) => `${path} is a running program. Retry when it has exited.`,
+  EAGAIN: (path) => `${path} is locked by another program. Retry later.`,
+  ESTALE: (path) => `${path} was moved or replaced during the call. Nothing was changed; retry.`,
+  EMFILE: () => 'This server has too many open files. Retry with fewer concurrent calls.',
+  ENFILE: () => 'The system has too many open files. Retry later.',
   EINVAL: (path) =>
-    `The system cannot do that with ${path}. A name may have characters that its file system lacks.`,
-  EILSEQ: (path) => `${path} has characters that its file system does not take. Choose another name.`,
+    `The system rejects this operation on ${path}. A name may contain characters that its file system does not support.`,
+  EILSEQ: (path) => `${path} contains characters that its file system does not support. Choose another name.`,
 };
 
-/** The sentence for what the system answered about `path`, with that as its cause; any other error as it is. */
-export function told(error: unknown, path: string): unknown {
+/** Returns a ToolError for a system error, with the original as its cause; other errors unchanged. */
+export function toToolError(error: unknown, path: string): unknown {
   if (!isSystemError(error)) return error;
-  const telling = tellings[error.code];
+  const message = messages[error.code];
   return new ToolError(
-    telling ? telling(quoted(path)) : `The system failed to do that with ${quoted(path)} (${error.code}).`,
+    message ? message(quote(path)) : `The operation on ${quote(path)} failed (${error.code}).`,
     { cause: error },
   );
 }

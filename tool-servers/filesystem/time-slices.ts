@@ -1,26 +1,25 @@
-// Long work in the one thread of the program, in slices: between them the others get their turn, and a call that is
-// cancelled or late ends.
+// Splits long work into time slices. Between slices the event loop runs, and canceled or late calls stop.
 
 import { setImmediate } from 'node:timers/promises';
 import { SLICE_MS } from './limits.ts';
 
 export class TimeSlices {
   readonly #signal: AbortSignal;
-  #since = performance.now();
+  #startedAt = performance.now();
 
   constructor(signal: AbortSignal) {
     this.#signal = signal;
   }
 
-  /** Whether the slice is over; cheap enough to be asked at every step. */
+  /** True if the slice has expired. Cheap enough to check per entry. */
   get isDue(): boolean {
-    return performance.now() - this.#since > SLICE_MS;
+    return performance.now() - this.#startedAt > SLICE_MS;
   }
 
-  /** Lets the others run. @throws the reason of the signal */
-  async next(): Promise<void> {
+  /** Yields to the event loop. Throws the reason of the signal. */
+  async pause(): Promise<void> {
     await setImmediate();
     this.#signal.throwIfAborted();
-    this.#since = performance.now();
+    this.#startedAt = performance.now();
   }
 }

@@ -1,25 +1,25 @@
-// Where the host is and who asks: the API's address and the token, both from the environment, checked before anything starts.
+// API address and token of the repository host, read from the environment and validated before the start.
 //
-// 1. The token is sent to the address given here and to no other.
-// 2. It travels encrypted, or stays on this machine, unless the operator says otherwise. 3. No message tells it.
+// 1. The token is sent to this address only.
+// 2. It is sent over TLS or loopback, unless the operator permits plain http. Messages never contain it.
 
-import { UsageError } from '../tool-error.ts';
+import { StartupError } from '../tool-error.ts';
 
 const PUBLIC_API = 'https://api.github.com';
-/** The second name is the one that public servers of this kind read. */
+/** Similar public servers use the second name. */
 const TOKEN_VARIABLES = ['REPOHOST_PERSONAL_ACCESS_TOKEN', 'GITHUB_PERSONAL_ACCESS_TOKEN'] as const;
-/** Shorter ones would be cut out of every text in which they happen to occur. */
+/** Minimum length: redaction would remove a shorter token from unrelated texts. */
 const MIN_TOKEN_CHARS = 8;
 
 export interface Access {
-  /** Without a slash at its end. */
+  /** No trailing slash. */
   readonly apiUrl: string;
   readonly token: string | undefined;
 }
 
 /**
- * Reads the address and the token from `env`.
- * @throws UsageError when one of them cannot be used
+ * Reads address and token from `env`.
+ * @throws StartupError for an invalid value
  */
 export function accessFrom(env: NodeJS.ProcessEnv, { allowsHttp }: { readonly allowsHttp: boolean }): Access {
   const apiUrl = apiUrlOf(env.REPOHOST_API_URL?.trim() || PUBLIC_API, allowsHttp);
@@ -27,12 +27,10 @@ export function accessFrom(env: NodeJS.ProcessEnv, { allowsHttp }: { readonly al
   if (variable === undefined) return { apiUrl, token: undefined };
   const token = env[variable]?.trim() ?? '';
   if (/^\$\{?\w+\}?$/.test(token))
-    throw new UsageError(
-      `${variable} is the name of a variable that nobody filled in; give the token itself.`,
-    );
+    throw new StartupError(`${variable} contains an unexpanded variable name; set it to the token itself.`);
   if (!/^[\x21-\x7e]+$/.test(token) || token.length < MIN_TOKEN_CHARS)
-    throw new UsageError(
-      `${variable} is no token: it takes at least ${MIN_TOKEN_CHARS} printable characters without spaces.`,
+    throw new StartupError(
+      `${variable} is not a valid token: it needs at least ${MIN_TOKEN_CHARS} printable characters without spaces.`,
     );
   return { apiUrl, token };
 }
@@ -40,16 +38,18 @@ export function accessFrom(env: NodeJS.ProcessEnv, { allowsHttp }: { readonly al
 function apiUrlOf(text: string, allowsHttp: boolean): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== 'https:' && url.protocol !== 'http:'))
-    throw new UsageError('REPOHOST_API_URL is no address: write it like https://host.example/api/v3.');
+    throw new StartupError(
+      'REPOHOST_API_URL is not a valid address: use the form https://host.example/api/v3.',
+    );
   if (url.username !== '' || url.password !== '')
-    throw new UsageError(
-      'REPOHOST_API_URL holds a user name or password: take it out, a token goes into REPOHOST_PERSONAL_ACCESS_TOKEN.',
+    throw new StartupError(
+      'REPOHOST_API_URL contains a user name or password: remove it, and set the token in REPOHOST_PERSONAL_ACCESS_TOKEN.',
     );
   if (url.search !== '' || url.hash !== '')
-    throw new UsageError('REPOHOST_API_URL has a query or a fragment: give the address of the API alone.');
+    throw new StartupError('REPOHOST_API_URL has a query or a fragment: remove it.');
   if (url.protocol === 'http:' && !allowsHttp && !isLoopback(url.hostname))
-    throw new UsageError(
-      'REPOHOST_API_URL is plain http, so the token could be read on its way: use https, or --allow-http where the network is trusted.',
+    throw new StartupError(
+      'REPOHOST_API_URL is plain http, so the token could be intercepted: use https, or --allow-http in a trusted network.',
     );
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }

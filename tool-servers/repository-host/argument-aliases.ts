@@ -1,15 +1,15 @@
-// Other spellings of arguments that servers of this kind accept, changed into the published ones before anybody checks them.
-// Pure. Where both spellings are given, nothing is changed, and the schema refuses the unknown one.
+// Converts argument names of similar servers (aliases) to the published names, before validation. If a call
+// has both names, neither changes, and the schema rejects the alias.
 
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 
-const EVERYWHERE: Readonly<Record<string, string>> = {
+const COMMON_ALIASES: Readonly<Record<string, string>> = {
   perPage: 'per_page',
   pullNumber: 'pull_number',
   issueNumber: 'issue_number',
 };
 
-const BY_TOOL: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+const TOOL_ALIASES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   search_repositories: { q: 'query' },
   search_code: { q: 'query' },
   search_issues: { q: 'query' },
@@ -19,50 +19,50 @@ const BY_TOOL: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   update_pull_request_branch: { expectedHeadSha: 'expected_head_sha' },
 };
 
-/** Parameters that hold a number; a model may well send its digits as text. */
+/** Numeric parameters; models may send digits as text. */
 const NUMBERS = ['issue_number', 'pull_number', 'milestone', 'page', 'per_page', 'offset'];
 
-/** Whether a tool that takes labels takes them as an array or as one text with commas. */
-const LABELS: Readonly<Record<string, 'array' | 'text'>> = {
+/** Format of `labels` per tool: an array, or a comma-separated text. */
+const LABEL_FORMATS: Readonly<Record<string, 'array' | 'text'>> = {
   create_issue: 'array',
   update_issue: 'array',
   list_issues: 'text',
 };
 
-/** `message`, with the arguments of a tool call under their published names and in their published form. */
-export function withPublishedArguments(message: JSONRPCMessage): JSONRPCMessage {
+/** Converts the arguments of tool calls to the published names and formats. Other messages stay unchanged. */
+export function normalizeArguments(message: JSONRPCMessage): JSONRPCMessage {
   if (!('method' in message) || message.method !== 'tools/call') return message;
-  const { name: tool, arguments: given } = message.params ?? {};
-  if (typeof tool !== 'string' || typeof given !== 'object' || given === null || Array.isArray(given))
+  const { name: tool, arguments: input } = message.params ?? {};
+  if (typeof tool !== 'string' || typeof input !== 'object' || input === null || Array.isArray(input))
     return message;
-  return { ...message, params: { ...message.params, arguments: published(tool, given) } };
+  return { ...message, params: { ...message.params, arguments: normalize(tool, input) } };
 }
 
-function published(tool: string, given: object): Record<string, unknown> {
-  const own = Object.hasOwn(BY_TOOL, tool) ? BY_TOOL[tool] : undefined;
-  const names = { ...EVERYWHERE, ...own };
-  const entries = Object.entries(given).map(([name, value]): [string, unknown] => {
-    const to = Object.hasOwn(names, name) ? names[name] : undefined;
-    const publishedName = to === undefined || Object.hasOwn(given, to) ? name : to;
-    return [publishedName, inForm(tool, publishedName, value)];
+function normalize(tool: string, input: object): Record<string, unknown> {
+  const toolAliases = Object.hasOwn(TOOL_ALIASES, tool) ? TOOL_ALIASES[tool] : undefined;
+  const names = { ...COMMON_ALIASES, ...toolAliases };
+  const entries = Object.entries(input).map(([name, value]): [string, unknown] => {
+    const alias = Object.hasOwn(names, name) ? names[name] : undefined;
+    const publishedName = alias === undefined || Object.hasOwn(input, alias) ? name : alias;
+    return [publishedName, convertValue(tool, publishedName, value)];
   });
-  // `fromEntries` defines members, so that one named `__proto__` stays an unknown argument.
+  // `fromEntries` defines own members, so `__proto__` stays an unknown argument.
   return Object.fromEntries(entries);
 }
 
-function inForm(tool: string, name: string, value: unknown): unknown {
+function convertValue(tool: string, name: string, value: unknown): unknown {
   if (NUMBERS.includes(name) && typeof value === 'string' && /^\d{1,15}$/.test(value)) return Number(value);
   if (name !== 'labels') return value;
-  const form = Object.hasOwn(LABELS, tool) ? LABELS[tool] : undefined;
-  if (form === 'array' && typeof value === 'string') {
+  const format = Object.hasOwn(LABEL_FORMATS, tool) ? LABEL_FORMATS[tool] : undefined;
+  if (format === 'array' && typeof value === 'string') {
     const labels = value
       .split(',')
       .map((label) => label.trim())
       .filter((label) => label !== '');
-    // No labels in a text are a mistake, an empty array takes them all away: the schema has to refuse it.
+    // An empty array removes all labels, but an empty text is a mistake; the schema rejects it.
     return labels.length === 0 ? value : labels;
   }
-  if (form === 'text' && Array.isArray(value) && value.every((label) => typeof label === 'string'))
+  if (format === 'text' && Array.isArray(value) && value.every((label) => typeof label === 'string'))
     return value.join(',');
   return value;
 }

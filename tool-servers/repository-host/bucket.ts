@@ -1,13 +1,14 @@
-// What counts together in the host's limits.
+// Rate limit buckets: groups of requests that the host counts together.
 
 /**
- * `code_search` is a part of search with a limit of its own, and `write` counts as core at the host, which advises a pace for it.
+ * `code_search` has its own limit within search. The host counts `write` as core and recommends a lower rate
+ * for it.
  */
 export type Bucket = 'core' | 'write' | 'search' | 'code_search';
 
-/** The bucket an endpoint such as `GET /search/code` counts in. */
-export function bucketOf(endpoint: string): Bucket {
-  if (!endpoint.startsWith('GET ')) return 'write';
-  if (endpoint.startsWith('GET /search/code')) return 'code_search';
-  return endpoint.startsWith('GET /search/') ? 'search' : 'core';
+/** Returns the bucket for a route such as `GET /search/code`. */
+export function bucketOf(route: string): Bucket {
+  if (!route.startsWith('GET ')) return 'write';
+  if (route.startsWith('GET /search/code')) return 'code_search';
+  return route.startsWith('GET /search/') ? 'search' : 'core';
 }

@@ -1,111 +1,125 @@
-// What stands at a path, read the way its kind needs: the contents endpoint gives files up to 1 MB, larger ones come as
-// blobs. Text is text when all of it is UTF-8 and holds no NUL; anything else is binary.
+// Reads the content at a path. The contents endpoint returns files up to 1 MB; larger files are read as
+// blobs. Valid UTF-8 without NUL is text; other content is binary.
 
 import type { ContentBlock } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import type { ToolAnswer } from '../tool.ts';
+import type { ServerToolOutput } from '../tool.ts';
 import { ToolError } from '../tool-error.ts';
-import type { Asking } from './asking.ts';
-import { HostRefusal } from './host-fault.ts';
-import { type contentShape, type Entry, listed, readContent } from './shapes/content.ts';
+import type { CallRequests } from './call-requests.ts';
+import { HostRefusal } from './host-error.ts';
+import { contentResponse, type contentShape, type RepositoryEntry, toListedEntry } from './shapes/content.ts';
 import { textPage } from './text-page.ts';
 
-/** What fits into the largest answer that is read, base64 and its line breaks counted. */
+/** As base64 with line breaks, this size fits into the largest accepted response. */
 const MAX_FILE_BYTES = 16 * 1024 * 1024;
 const MAX_BINARY_BYTES = 1024 * 1024;
-/** The host lists no more of a folder. */
+/** Maximum number of entries that the host lists per folder. */
 const MAX_LISTED_ENTRIES = 1000;
 
-interface ContentPlace {
+interface ContentLocation {
   readonly owner: string;
   readonly repo: string;
-  /** Empty for the top. */
+  /** Empty for the root. */
   readonly path: string;
   readonly ref: string | undefined;
 }
 
 type Content = z.input<typeof contentShape>;
 
-/** What the host says of a path. */
-export async function readContentAt(asking: Asking, place: ContentPlace): Promise<Entry | Entry[]> {
+/** Returns the entry at the path; for a folder, its entries. */
+export async function readContentAt(
+  requests: CallRequests,
+  location: ContentLocation,
+): Promise<RepositoryEntry | RepositoryEntry[]> {
   try {
-    const { data } = await asking.ask('GET /repos/{owner}/{repo}/contents/{path}', { ...place }, readContent);
+    const { data } = await requests.request(
+      'GET /repos/{owner}/{repo}/contents/{path}',
+      { ...location },
+      contentResponse,
+    );
     return data;
   } catch (error) {
     if (!(error instanceof HostRefusal)) throw error;
     if (error.status === 403 && /too.large/i.test(error.reason))
       throw new ToolError(
-        `${place.path} is larger than the host gives this way (${error.reason}). Clone the repository to read it.`,
+        `${location.path} is too large for this API (${error.reason}). Clone the repository to read it.`,
       );
     if (error.status !== 404) throw error;
     if (/is empty/i.test(error.reason))
-      throw new ToolError(`${place.owner}/${place.repo} is empty: it has no files yet.`);
-    const at = place.ref === undefined ? 'the default branch' : place.ref;
+      throw new ToolError(`${location.owner}/${location.repo} is empty: it has no files yet.`);
+    const branch = location.ref === undefined ? 'the default branch' : location.ref;
     throw new ToolError(
-      `${error.message} There may be no "${place.path}" on ${at}; list the folder above it to see what is there.`,
+      `${error.message} "${location.path}" may not exist on ${branch}; list its parent folder to check.`,
     );
   }
 }
 
-/** `found` as a tool answers it, a text from `offset` on. */
-export async function contentAnswer(
-  asking: Asking,
-  place: ContentPlace,
-  found: Entry | Entry[],
+/** Converts the entry to tool output. Text starts at `offset`. */
+export async function toContentOutput(
+  requests: CallRequests,
+  location: ContentLocation,
+  content: RepositoryEntry | RepositoryEntry[],
   offset: number,
-): Promise<ToolAnswer<Content>> {
-  if (Array.isArray(found)) return told(folderOf(found, place.path));
-  const { type, path, sha, size, html_url: url, target, submodule_git_url: repository } = found;
+): Promise<ServerToolOutput<Content>> {
+  if (Array.isArray(content)) return contentOutput(folderOf(content, location.path));
+  const { type, path, sha, size, html_url: url, target, submodule_git_url: repository } = content;
   if (type === 'symlink')
-    return told({ type, path, sha, target, url, notice: 'A link; read the path it leads to.' });
+    return contentOutput({ type, path, sha, target, url, notice: 'Symbolic link; read its target path.' });
   if (type === 'submodule')
-    return told({
+    return contentOutput({
       type,
       path,
       sha,
       repository,
       url,
-      notice: 'A commit of another repository; read it there.',
+      notice: 'Commit of another repository; read it there.',
     });
-  if (type !== 'file') return told({ type, path, sha, url });
-  const bytes = await bytesOf(asking, place, found);
+  if (type !== 'file') return contentOutput({ type, path, sha, url });
+  const bytes = await readBlob(requests, location, content);
   const base = { type, path, sha, size: size ?? bytes.byteLength, url };
   const text = textOf(bytes);
-  if (text === undefined) return binaryAnswer(base, bytes);
-  const part = textPage(asking.clean(text), offset);
+  if (text === undefined) return binaryOutput(base, bytes);
+  const part = textPage(requests.clean(text), offset);
   const notice =
     offset > part.totalChars
-      ? `The text has ${part.totalChars} characters only; nothing is left.`
+      ? `The offset is after the end; the text has ${part.totalChars} characters.`
       : lfsNotice(text);
-  return told({ ...base, content: part.text, next_offset: part.nextOffset, notice });
+  return contentOutput({ ...base, content: part.text, next_offset: part.nextOffset, notice });
 }
 
 function lfsNotice(text: string): string | undefined {
   return text.startsWith('version https://git-lfs.github.com/spec/v1\n')
-    ? 'A pointer of Git LFS: the file itself is stored elsewhere, and this server cannot read it.'
+    ? 'Git LFS pointer: the file is stored separately, and this server cannot read it.'
     : undefined;
 }
 
-function told(structured: Content, content: readonly ContentBlock[] = []): ToolAnswer<Content> {
+function contentOutput(
+  structured: Content,
+  content: readonly ContentBlock[] = [],
+): ServerToolOutput<Content> {
   return { text: JSON.stringify(structured), structured, content };
 }
 
-function folderOf(entries: readonly Entry[], path: string): Content {
+function folderOf(entries: readonly RepositoryEntry[], path: string): Content {
   const notice =
     entries.length >= MAX_LISTED_ENTRIES
-      ? `The host lists ${MAX_LISTED_ENTRIES} entries of a folder at most; there may be more.`
+      ? `The host lists up to ${MAX_LISTED_ENTRIES} entries of a folder; there may be more.`
       : undefined;
-  return { type: 'dir', path, entries: entries.map(listed), notice };
+  return { type: 'dir', path, entries: entries.map(toListedEntry), notice };
 }
 
-async function bytesOf(asking: Asking, { owner, repo }: ContentPlace, file: Entry): Promise<Buffer> {
+async function readBlob(
+  requests: CallRequests,
+  { owner, repo }: ContentLocation,
+  file: RepositoryEntry,
+): Promise<Buffer> {
   if (file.encoding === 'base64' && typeof file.content === 'string')
     return Buffer.from(file.content, 'base64');
   if ((file.size ?? 0) > MAX_FILE_BYTES)
     throw new ToolError(
-      `${file.path} has ${file.size} bytes; this server reads files up to ${MAX_FILE_BYTES / 1024 / 1024} MiB.`,
+      `${file.path} has ${file.size} bytes; the limit of this server is ${MAX_FILE_BYTES / 1024 / 1024} MiB.`,
     );
-  const { data } = await asking.ask(
+  const { data } = await requests.request(
     'GET /repos/{owner}/{repo}/git/blobs/{file_sha}',
     { owner, repo, file_sha: file.sha },
     z.object({ content: z.string(), encoding: z.string() }),
@@ -124,25 +138,25 @@ function textOf(bytes: Buffer): string | undefined {
   }
 }
 
-function binaryAnswer(base: Content, bytes: Buffer): ToolAnswer<Content> {
+function binaryOutput(base: Content, bytes: Buffer): ServerToolOutput<Content> {
   if (bytes.byteLength > MAX_BINARY_BYTES)
-    return told({
+    return contentOutput({
       ...base,
-      notice: `A binary file, larger than the ${MAX_BINARY_BYTES / 1024 / 1024} MiB that are given; its content was left out.`,
+      notice: `Binary file above the limit of ${MAX_BINARY_BYTES / 1024 / 1024} MiB; its content is omitted.`,
     });
   const data = bytes.toString('base64');
   const image = imageTypeOf(bytes);
   if (image !== undefined)
-    return told({ ...base, notice: `An image (${image}), beside this text.` }, [
+    return contentOutput({ ...base, notice: `Image (${image}), returned as image content.` }, [
       { type: 'image', data, mimeType: image },
     ]);
   const uri = base.url ?? `file:///${base.path}`;
-  return told({ ...base, notice: 'A binary file, as a blob beside this text.' }, [
+  return contentOutput({ ...base, notice: 'Binary file, returned as a blob.' }, [
     { type: 'resource', resource: { uri, mimeType: 'application/octet-stream', blob: data } },
   ]);
 }
 
-/** By its first bytes; a name can say anything. */
+/** Detects images by the first bytes, because names are unreliable. */
 function imageTypeOf(bytes: Buffer): string | undefined {
   const start = bytes.toString('latin1', 0, 12);
   if (start.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';

@@ -1,18 +1,22 @@
-// A branch that may not be written to as it is done here. The host has no code for it, only words, and other refusals of the
-// same status mean a race: whoever took this for one would call again and again.
+// Detects writes that the host refused because the branch is protected. The host sends only texts, without an
+// error code. Other refusals with the same status mean a concurrent change; models would retry endlessly if
+// protection was reported as such a change.
 
 import { ToolError } from '../tool-error.ts';
-import type { HostRefusal } from './host-fault.ts';
+import type { HostRefusal } from './host-error.ts';
 
-/** These repeat names, which may hold any word. */
-const OTHERS = /does not match|wasn't supplied|fast.?forward|does not exist|is at .* but expected/i;
-const WORDS = /status check|protected|rule violation|pull request|review|update failed/i;
+/**
+ * Other refusals. Checked first, because their texts contain names that may include a word of
+ * PROTECTION_WORDS.
+ */
+const OTHER_CAUSES = /does not match|wasn't supplied|fast.?forward|does not exist|is at .* but expected/i;
+const PROTECTION_WORDS = /status check|protected|rule violation|pull request|review|update failed/i;
 
-/** What the caller is told where the words of a refusal are about protection; undefined where they are not. */
-export function protectedBranch(refusal: HostRefusal): ToolError | undefined {
+/** Returns an error if the refusal concerns branch protection; otherwise undefined. */
+export function protectedBranchError(refusal: HostRefusal): ToolError | undefined {
   const { status, reason } = refusal;
   if (status !== 409 && status !== 422) return undefined;
-  if (OTHERS.test(reason) || !WORDS.test(reason)) return undefined;
+  if (OTHER_CAUSES.test(reason) || !PROTECTION_WORDS.test(reason)) return undefined;
   return new ToolError(
     `Nothing was written: the branch is protected (${reason}). Write to another branch and use create_pull_request.`,
   );

@@ -1,55 +1,56 @@
-// What the checks say about a pull request. The host has two kinds, and a repository may use both: statuses set from
-// outside, and check runs. Looking at one alone would call a pull request fine that is not.
+// Check results for pull requests. The host has two kinds, commit statuses and check runs. A repository may
+// use both.
 //
-// 1. A failure that was seen is a failure. 2. Nothing is called good, or unchecked, unless everything was read.
+// 1. Any failed check means failure.
+// 2. The states `success` and `none` require that all checks were read.
 
 import { z } from 'zod';
-import type { Asking } from './asking.ts';
-import { HostRefusal } from './host-fault.ts';
+import type { CallRequests } from './call-requests.ts';
+import { HostRefusal } from './host-error.ts';
 import { nextPageOf } from './next-page.ts';
-import { excerpt, readList, readText } from './shapes/reading.ts';
+import { excerpt, listOf, optionalText } from './shapes/fields.ts';
 
 const PER_PAGE = 100;
-/** Of check runs; the host keeps 1,000 of a commit. */
+/** Maximum pages of check runs; the host stores 1,000 per commit. */
 const MAX_PAGES = 10;
 const MAX_LISTED = 100;
 const MAX_TEXT_CHARS = 300;
 
 const checkShape = z.object({
   name: z.string(),
-  state: z.string().describe('success, failure, pending, unknown, or what else the host says.'),
+  state: z.string().describe('success, failure, pending, unknown, or another state of the host.'),
   description: z.string().optional(),
   url: z.string().optional(),
 });
 
 export const statusShape = z.object({
-  sha: z.string().describe('The commit that was checked.'),
+  sha: z.string().describe('SHA of the checked commit.'),
   state: z
     .enum(['success', 'failure', 'pending', 'unknown', 'none'])
-    .describe('All together; unknown where not everything could be read, none where nothing checks.'),
+    .describe('Combined state; unknown if not all checks could be read, none without checks.'),
   total_count: z.number(),
-  checks: z.array(checkShape).describe(`At most ${MAX_LISTED} of each kind, those that are not good first.`),
-  notice: z.string().optional().describe('What to know about this answer.'),
+  checks: z.array(checkShape).describe(`Up to ${MAX_LISTED} of each kind, unsuccessful ones first.`),
+  notice: z.string().optional().describe('Note about the result.'),
 });
 
 type Check = z.input<typeof checkShape>;
 
-/** All checks of one kind. */
-interface Reading {
+/** Either the commit statuses or the check runs. */
+interface CheckList {
   readonly total: number;
-  /** Those that were read. */
+  /** Checks that were read. */
   readonly checks: readonly Check[];
-  /** What the host says of all of them together. */
+  /** Combined state, if the host reports one. */
   readonly combined: string | undefined;
   readonly notice?: string;
 }
 
-const readStatuses = z.object({
-  state: readText,
+const statusesResponse = z.object({
+  state: optionalText,
   total_count: z.number(),
-  statuses: readList(
+  statuses: listOf(
     z
-      .object({ context: z.string(), state: z.string(), description: readText, target_url: readText })
+      .object({ context: z.string(), state: z.string(), description: optionalText, target_url: optionalText })
       .transform(
         ({ context, state, description, target_url }): Check => ({
           name: context,
@@ -61,68 +62,70 @@ const readStatuses = z.object({
   ),
 });
 
-const readRuns = z.object({
+const checkRunsResponse = z.object({
   total_count: z.number(),
-  check_runs: readList(
-    z.object({ name: z.string(), status: z.string(), conclusion: readText, html_url: readText }).transform(
-      ({ name, status, conclusion, html_url }): Check => ({
-        name,
-        state: status === 'completed' ? (conclusion ?? 'unknown') : 'pending',
-        url: html_url,
-      }),
-    ),
+  check_runs: listOf(
+    z
+      .object({ name: z.string(), status: z.string(), conclusion: optionalText, html_url: optionalText })
+      .transform(
+        ({ name, status, conclusion, html_url }): Check => ({
+          name,
+          state: status === 'completed' ? (conclusion ?? 'unknown') : 'pending',
+          url: html_url,
+        }),
+      ),
   ),
 });
 
-interface CommitPlace {
+interface CommitName {
   readonly owner: string;
   readonly repo: string;
   readonly ref: string;
 }
 
-/** The checks of the newest commit of a pull request. */
-export async function pullRequestStatus(
-  asking: Asking,
+/** Reads the checks for the newest commit in the pull request. */
+export async function readPullRequestStatus(
+  requests: CallRequests,
   input: { readonly owner: string; readonly repo: string; readonly pull_number: number },
 ): Promise<z.input<typeof statusShape>> {
   const { owner, repo } = input;
-  const { data: pull } = await asking.ask(
+  const { data: pull } = await requests.request(
     'GET /repos/{owner}/{repo}/pulls/{pull_number}',
     input,
     z.object({ head: z.object({ sha: z.string() }) }),
   );
   const { sha } = pull.head;
-  const place = { owner, repo, ref: sha };
-  const readings = [await statuses(asking, place), await checkRuns(asking, place)];
+  const commit = { owner, repo, ref: sha };
+  const lists = [await readStatuses(requests, commit), await readCheckRuns(requests, commit)];
   return {
     sha,
-    state: together(readings),
-    total_count: readings.reduce((sum, { total }) => sum + total, 0),
-    checks: readings.flatMap(({ checks }) => badFirst(checks).slice(0, MAX_LISTED)),
-    notice: noticeOf(readings),
+    state: combinedState(lists),
+    total_count: lists.reduce((sum, { total }) => sum + total, 0),
+    checks: lists.flatMap(({ checks }) => unsuccessfulFirst(checks).slice(0, MAX_LISTED)),
+    notice: noticeOf(lists),
   };
 }
 
-async function statuses(asking: Asking, place: CommitPlace): Promise<Reading> {
-  const { data } = await asking.ask(
+async function readStatuses(requests: CallRequests, commit: CommitName): Promise<CheckList> {
+  const { data } = await requests.request(
     'GET /repos/{owner}/{repo}/commits/{ref}/status',
-    { ...place, per_page: PER_PAGE },
-    readStatuses,
+    { ...commit, per_page: PER_PAGE },
+    statusesResponse,
   );
-  // Of no statuses the host says that they are pending.
+  // Without statuses the host reports pending.
   const combined = data.total_count > 0 ? data.state : undefined;
   return { total: data.total_count, checks: data.statuses, combined };
 }
 
-async function checkRuns(asking: Asking, place: CommitPlace): Promise<Reading> {
+async function readCheckRuns(requests: CallRequests, commit: CommitName): Promise<CheckList> {
   const checks: Check[] = [];
   let total = 0;
   try {
     for (let page: number | undefined = 1; page !== undefined && page <= MAX_PAGES; ) {
-      const { data, link } = await asking.ask(
+      const { data, link } = await requests.request(
         'GET /repos/{owner}/{repo}/commits/{ref}/check-runs',
-        { ...place, per_page: PER_PAGE, page },
-        readRuns,
+        { ...commit, per_page: PER_PAGE, page },
+        checkRunsResponse,
       );
       checks.push(...data.check_runs);
       total = data.total_count;
@@ -130,44 +133,45 @@ async function checkRuns(asking: Asking, place: CommitPlace): Promise<Reading> {
     }
     return { total, checks, combined: undefined };
   } catch (error) {
-    // Hosts without check runs, and tokens that may not see them.
+    // The host does not support check runs, or the token cannot read them.
     if (!(error instanceof HostRefusal) || (error.status !== 403 && error.status !== 404)) throw error;
-    const notice = `Check runs could not be read (the host answered ${error.status}), so only statuses are here.`;
+    const notice = `Check runs could not be read (status ${error.status}); only commit statuses are included.`;
     return { total, checks, combined: undefined, notice };
   }
 }
 
-const GOOD = ['success', 'neutral', 'skipped'];
-const OPEN = ['pending', 'unknown'];
+const SUCCESSFUL_STATES = ['success', 'neutral', 'skipped'];
+const PENDING_STATES = ['pending', 'unknown'];
 
-function badFirst(checks: readonly Check[]): readonly Check[] {
-  const isGood = ({ state }: Check) => GOOD.includes(state);
+function unsuccessfulFirst(checks: readonly Check[]): readonly Check[] {
+  const isGood = ({ state }: Check) => SUCCESSFUL_STATES.includes(state);
   return [...checks.filter((check) => !isGood(check)), ...checks.filter(isGood)];
 }
 
-function isWhole({ total, checks, combined, notice }: Reading): boolean {
+function isComplete({ total, checks, combined, notice }: CheckList): boolean {
   return notice === undefined && (combined !== undefined || checks.length >= total);
 }
 
-function together(readings: readonly Reading[]): z.input<typeof statusShape>['state'] {
-  const states = readings.flatMap(({ checks, combined }) => [
+function combinedState(lists: readonly CheckList[]): z.input<typeof statusShape>['state'] {
+  const states = lists.flatMap(({ checks, combined }) => [
     ...checks.map(({ state }) => state),
     ...(combined === undefined ? [] : [combined]),
   ]);
-  if (states.some((state) => !OPEN.includes(state) && !GOOD.includes(state))) return 'failure';
-  if (states.includes('unknown') || !readings.every(isWhole)) return 'unknown';
+  if (states.some((state) => !PENDING_STATES.includes(state) && !SUCCESSFUL_STATES.includes(state)))
+    return 'failure';
+  if (states.includes('unknown') || !lists.every(isComplete)) return 'unknown';
   if (states.includes('pending')) return 'pending';
   return states.length === 0 ? 'none' : 'success';
 }
 
-function noticeOf(readings: readonly Reading[]): string | undefined {
-  const notices = readings.flatMap(({ notice, total, checks }) => {
+function noticeOf(lists: readonly CheckList[]): string | undefined {
+  const notices = lists.flatMap(({ notice, total, checks }) => {
     if (notice !== undefined) return [notice];
     if (checks.length < total)
       return [`${total - checks.length} of ${total} checks of one kind were not read.`];
-    return checks.length > MAX_LISTED ? [`Of ${total} checks of one kind ${MAX_LISTED} are listed.`] : [];
+    return checks.length > MAX_LISTED ? [`${MAX_LISTED} of ${total} checks of one kind are listed.`] : [];
   });
-  if (readings.some(({ checks }) => checks.some(({ state }) => state === 'unknown')))
-    notices.push('Of some checks the host does not say how they ended.');
+  if (lists.some(({ checks }) => checks.some(({ state }) => state === 'unknown')))
+    notices.push('Some checks have no conclusion.');
   return notices.length === 0 ? undefined : notices.join(' ');
 }

@@ -1,42 +1,42 @@
-// Keeps this process within the host's limits, before the host has to refuse: searches are counted over the last minute,
-// writes leave a second between them, and a bucket of which the host says that nothing is left stays closed until it opens.
+// Client-side rate limits. They delay requests that the host would refuse: too many searches per minute, more
+// than one write per second, and requests in buckets that the host reports as exhausted.
 //
-// 1. Never more than `most` requests of a paced bucket begin within its window.
-// 2. After a refusal for too much at once, nothing begins until the pause is over, whichever call was refused.
-// 3. Only what begins is counted.
+// 1. Per search bucket, at most `most` requests start in each window.
+// 2. A secondary rate limit (too many requests in a short time) pauses all buckets.
+// 3. Only started requests are counted.
 
-import { Pace } from '../../libs/rest/pace.ts';
 import { type Limit, usedUpMs } from '../../libs/rest/rate-limit.ts';
-import { freeAt, type SpanLimit, withOneMore } from '../../libs/rest/span-limit.ts';
+import { RateLimiter } from '../../libs/rest/rate-limiter.ts';
+import { addTimestamp, nextAllowedAt, type WindowLimit } from '../../libs/rest/sliding-window.ts';
 import type { Bucket } from './bucket.ts';
 
-/** A minute here is a little longer than one at the host, for the time a request takes on its way. */
+/** Slightly longer than a minute, because requests take time to reach the host. */
 const MINUTE_MS = 60_000 + 1_000;
 const SECOND_MS = 1_000;
 
-export interface Closed {
+export interface RateBlock {
   readonly waitMs: number;
   readonly why: 'pace' | Limit['kind'];
 }
 
 type Search = 'search' | 'code_search';
-/** As the host counts: what writes is a part of the rest. */
+/** Buckets that the host counts; writes belong to core. */
 type HostBucket = Exclude<Bucket, 'write'>;
 
 export class RateMeter {
-  /** For what the host refuses because it came too fast, whichever bucket it was of. */
-  readonly #all = new Pace(0);
-  /** Held while nothing is left. */
-  readonly #buckets: Readonly<Record<HostBucket, Pace>> = {
-    core: new Pace(0),
-    search: new Pace(0),
-    code_search: new Pace(0),
+  /** Secondary rate limits, which apply to all buckets. */
+  readonly #all = new RateLimiter(0);
+  /** Primary limits: each bucket pauses while it is exhausted. */
+  readonly #buckets: Readonly<Record<HostBucket, RateLimiter>> = {
+    core: new RateLimiter(0),
+    search: new RateLimiter(0),
+    code_search: new RateLimiter(0),
   };
-  readonly #writes = new Pace(SECOND_MS);
-  /** The rest of the API has a limit by the hour, which the host tells. */
-  readonly #limits: Readonly<Record<Search, SpanLimit>>;
-  /** When the latest searches began, oldest first. */
-  readonly #begun: Record<Search, readonly number[]> = { search: [], code_search: [] };
+  readonly #writes = new RateLimiter(SECOND_MS);
+  /** Search limits. The other limits are hourly and reported by the host. */
+  readonly #limits: Readonly<Record<Search, WindowLimit>>;
+  /** Start times of recent searches, oldest first. */
+  readonly #startTimes: Record<Search, readonly number[]> = { search: [], code_search: [] };
 
   constructor({ hasToken }: { readonly hasToken: boolean }) {
     this.#limits = {
@@ -45,48 +45,52 @@ export class RateMeter {
     };
   }
 
-  /** Why and how long a request of `bucket` has to wait; undefined when it may begin. */
-  closed(bucket: Bucket): Closed | undefined {
+  /** Returns the reason and duration of the pause; undefined if a request may start. */
+  blockOf(bucket: Bucket): RateBlock | undefined {
     const pauses = [
       { why: 'secondary', waitMs: this.#all.waitMs },
-      { why: 'primary', waitMs: this.#buckets[atHost(bucket)].waitMs },
+      { why: 'primary', waitMs: this.#buckets[hostBucketOf(bucket)].waitMs },
       { why: 'pace', waitMs: this.#paceMs(bucket) },
     ] as const;
     return pauses.find(({ waitMs }) => waitMs > 0);
   }
 
-  /** The same, asked just before a request is sent: one that may begin is counted. */
-  begin(bucket: Bucket): Closed | undefined {
-    const closed = this.closed(bucket);
-    if (closed !== undefined) return closed;
-    if (bucket === 'write') this.#writes.takeTurn();
+  /** Counts a request that starts now, or returns the reason to wait. */
+  tryBegin(bucket: Bucket): RateBlock | undefined {
+    const block = this.blockOf(bucket);
+    if (block !== undefined) return block;
+    if (bucket === 'write') this.#writes.reserveSlot();
     else if (isSearch(bucket))
-      this.#begun[bucket] = withOneMore(this.#begun[bucket], performance.now(), this.#limits[bucket]);
+      this.#startTimes[bucket] = addTimestamp(
+        this.#startTimes[bucket],
+        performance.now(),
+        this.#limits[bucket],
+      );
     return undefined;
   }
 
-  /** Notes what the headers of a response say is left. */
-  learn(bucket: Bucket, headers: Headers): void {
+  /** Records the remaining quota from response headers. */
+  updateFrom(bucket: Bucket, headers: Headers): void {
     const waitMs = usedUpMs(headers);
-    if (waitMs !== undefined) this.#buckets[atHost(bucket)].hold(waitMs);
+    if (waitMs !== undefined) this.#buckets[hostBucketOf(bucket)].hold(waitMs);
   }
 
-  /** Notes a refusal. */
-  refused(bucket: Bucket, { kind, waitMs }: Limit): void {
-    const pace = kind === 'primary' ? this.#buckets[atHost(bucket)] : this.#all;
-    pace.hold(waitMs);
+  /** Records a rate limit response. */
+  recordRefusal(bucket: Bucket, { kind, waitMs }: Limit): void {
+    const limiter = kind === 'primary' ? this.#buckets[hostBucketOf(bucket)] : this.#all;
+    limiter.hold(waitMs);
   }
 
   #paceMs(bucket: Bucket): number {
     if (bucket === 'write') return this.#writes.waitMs;
     if (!isSearch(bucket)) return 0;
-    return freeAt(this.#begun[bucket], this.#limits[bucket]) - performance.now();
+    return nextAllowedAt(this.#startTimes[bucket], this.#limits[bucket]) - performance.now();
   }
 }
 
 const isSearch = (bucket: Bucket): bucket is Search => bucket === 'search' || bucket === 'code_search';
 
-/** The bucket in which the host counts it. */
-function atHost(bucket: Bucket): HostBucket {
+/** Returns the bucket in which the host counts. */
+function hostBucketOf(bucket: Bucket): HostBucket {
   return bucket === 'write' ? 'core' : bucket;
 }

@@ -1,63 +1,63 @@
-// Takes the token out of everything, in case the host repeats it. It is done where an answer comes in, before anybody cuts
-// it in the middle of the token, and again where a tool's answer goes out: results, errors, the log.
+// Removes the token from all texts, in case the host returns it. Responses are redacted on arrival, before
+// they are truncated, and tool output is redacted again: results, errors and logs.
 //
-// As it is, and as JSON and addresses write it; in texts that go out, in base64 too. What comes in has files in base64, which
-// would not be the same files afterwards: there it is not searched, nor in images and other binary files.
+// The token is detected in plain, JSON and URL encoding; in output also in base64. Responses are not searched
+// for base64: a match inside a base64 file would corrupt it. Images and other binary files are not searched.
 
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
-import { type Clean, without } from '../../libs/rest/without-secrets.ts';
-import type { Tool, ToolAnswer } from '../tool.ts';
+import { type Clean, secretRemover } from '../../libs/rest/without-secrets.ts';
+import type { ServerTool, ServerToolOutput } from '../tool.ts';
 import { ToolError } from '../tool-error.ts';
 
-/** Far deeper than any parameter; names below are never repeated. */
+/** Maximum depth of redacted names; error messages never repeat deeper names. */
 const MAX_NAMES_DEPTH = 16;
 
-/** What takes `secret` out of texts that go out: in base64 too, whatever stands before and behind it. */
-export function thoroughCleanerOf(secret: string | undefined): Clean {
-  if (secret === undefined) return without([]);
-  const inBase64 = [0, 1, 2].map((before) => base64Within(secret, before));
-  const inAddresses = inBase64.map((form) => form.replaceAll('+', '-').replaceAll('/', '_'));
-  return without([secret], [...inBase64, ...inAddresses]);
+/** Returns the redaction for output, which also removes base64 forms of `secret` at all alignments. */
+export function outboundCleanerOf(secret: string | undefined): Clean {
+  if (secret === undefined) return secretRemover([]);
+  const inBase64 = [0, 1, 2].map((before) => base64FormOf(secret, before));
+  const inBase64Url = inBase64.map((form) => form.replaceAll('+', '-').replaceAll('/', '_'));
+  return secretRemover([secret], [...inBase64, ...inBase64Url]);
 }
 
-/** The characters of base64 that hold nothing but `secret`, with `before` bytes of something else before it. */
-function base64Within(secret: string, before: number): string {
+/** Returns the base64 characters that encode only `secret`, if `before` other bytes precede it. */
+function base64FormOf(secret: string, before: number): string {
   const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(secret)]);
   return bytes.toString('base64').slice(Math.ceil((before * 8) / 6), Math.floor((bytes.byteLength * 8) / 6));
 }
 
-/** `tool`, with its answers and errors cleaned. */
-export function redacted(tool: Tool, clean: Clean): Tool {
+/** Returns `tool` with redacted results and errors. */
+export function withRedaction(tool: ServerTool, clean: Clean): ServerTool {
   return {
     ...tool,
     async run(input, call) {
       try {
-        return cleanAnswer(await tool.run(input, call), clean);
+        return cleanOutput(await tool.run(input, call), clean);
       } catch (error) {
         if (error instanceof ToolError) throw new ToolError(clean(error.message));
-        // Of anything else the stack goes to the log; members of the error, such as the request, do not.
+        // The stack of unexpected errors is logged; members such as the request are not.
         throw new Error(clean(error instanceof Error ? (error.stack ?? error.message) : String(error)));
       }
     },
   };
 }
 
-/** `message`, with the names in it cleaned that are repeated when they are refused: of the tool and of its arguments. */
-export function withCleanNames(message: JSONRPCMessage, clean: Clean): JSONRPCMessage {
+/** Redacts the tool name and argument names, because error messages repeat them. */
+export function cleanRequestNames(message: JSONRPCMessage, clean: Clean): JSONRPCMessage {
   if (!('method' in message) || message.method !== 'tools/call') return message;
-  const { name, arguments: given } = message.params ?? {};
+  const { name, arguments: input } = message.params ?? {};
   const params = {
     ...message.params,
     ...(typeof name === 'string' && { name: clean(name) }),
-    ...(typeof given === 'object' && given !== null && { arguments: cleanNames(given, clean) }),
+    ...(typeof input === 'object' && input !== null && { arguments: cleanNames(input, clean) }),
   };
   return { ...message, params };
 }
 
-function cleanAnswer(
-  { text, structured, content }: ToolAnswer<Record<string, unknown>>,
+function cleanOutput(
+  { text, structured, content }: ServerToolOutput<Record<string, unknown>>,
   clean: Clean,
-): ToolAnswer<Record<string, unknown>> {
+): ServerToolOutput<Record<string, unknown>> {
   return {
     text: clean(text),
     ...(structured && { structured: cleanValue(structured, clean) as Record<string, unknown> }),
@@ -67,7 +67,7 @@ function cleanAnswer(
 
 function cleanValue(value: unknown, clean: Clean): unknown {
   if (typeof value === 'string') return clean(value);
-  return mapped(
+  return mapEntries(
     value,
     (each) => cleanValue(each, clean),
     (name) => name,
@@ -76,10 +76,10 @@ function cleanValue(value: unknown, clean: Clean): unknown {
 
 function cleanNames(value: unknown, clean: Clean, depth = 0): unknown {
   if (depth === MAX_NAMES_DEPTH) return value;
-  return mapped(value, (each) => cleanNames(each, clean, depth + 1), clean);
+  return mapEntries(value, (each) => cleanNames(each, clean, depth + 1), clean);
 }
 
-function mapped(value: unknown, change: (each: unknown) => unknown, rename: Clean): unknown {
+function mapEntries(value: unknown, change: (each: unknown) => unknown, rename: Clean): unknown {
   if (Array.isArray(value)) return value.map(change);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [rename(name), change(each)]));

@@ -1,13 +1,13 @@
-// How parameters get into a request. Templates write `{path}` and `{ref}` as one segment; here each part of them becomes a
-// segment of its own, encoded by itself, so that the slashes stay and nothing else gets through. What the template does not
-// name goes into the query of what reads, and into the body of what writes.
+// Expands a route template to a request. Each segment is encoded; only the slashes in `{path}` and `{ref}`
+// stay, because these may contain several segments. Other parameters become the query of GET requests, or the
+// body of writing requests.
 
 import type { ApiRequest } from '../../libs/rest/http-api.ts';
 import { segment } from '../../libs/rest/path.ts';
 
-/** @throws RangeError for a value that cannot be a part of an address */
-export function placedInRequest(endpoint: string, parameters: object): ApiRequest {
-  const [method = '', template = ''] = endpoint.split(' ');
+/** Throws a RangeError if a value is invalid in URLs. */
+export function toApiRequest(route: string, parameters: object): ApiRequest {
+  const [method = '', template = ''] = route.split(' ');
   const rest: Record<string, unknown> = { ...parameters };
   const path = template.replace(/\/\{(\w+)\}/g, (_, name: string) => {
     const value = String(rest[name] ?? '');

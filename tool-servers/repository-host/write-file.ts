@@ -1,14 +1,14 @@
-// One file as a commit of its own. The host refuses to replace a file unless it is told which version is replaced; that
-// refusal is turned into what the caller needs next, the version that is there now.
+// Writes a file as a commit. To replace a file, the host requires the SHA of its current version. After such
+// a refusal, the error contains that SHA.
 
 import { z } from 'zod';
 import { ToolError } from '../tool-error.ts';
-import type { Asking } from './asking.ts';
-import { HostRefusal } from './host-fault.ts';
-import { protectedBranch } from './protected-branch.ts';
-import { readList, readText } from './shapes/reading.ts';
+import type { CallRequests } from './call-requests.ts';
+import { HostRefusal } from './host-error.ts';
+import { protectedBranchError } from './protected-branch.ts';
+import { listOf, optionalText } from './shapes/fields.ts';
 
-/** Far below a message's largest size, with every character escaped. */
+/** Fits into the maximum message size, even if all characters are escaped. */
 export const MAX_WRITE_CHARS = 4 * 1024 * 1024;
 
 interface FileWrite {
@@ -21,88 +21,92 @@ interface FileWrite {
   readonly sha?: string | undefined;
 }
 
-/** The published description leaves nearly all of it open. */
-const readWritten = z.object({
-  content: z.object({ path: readText, sha: readText }).nullish(),
-  commit: z.object({ sha: readText, message: readText, html_url: readText }),
+/** Nearly all fields are optional in the published API description. */
+const writeResponse = z.object({
+  content: z.object({ path: optionalText, sha: optionalText }).nullish(),
+  commit: z.object({ sha: optionalText, message: optionalText, html_url: optionalText }),
 });
 
 /**
  * Writes the file.
- * @throws ToolError when the file is not the one the caller knows; nothing was written then
+ * @throws ToolError without writing, if `sha` is not the current version
  */
-export async function writeFile(asking: Asking, write: FileWrite) {
+export async function writeFile(requests: CallRequests, write: FileWrite) {
   const { owner, repo, path, content, message, branch, sha } = write;
   try {
-    const { data } = await asking.ask(
+    const { data } = await requests.request(
       'PUT /repos/{owner}/{repo}/contents/{path}',
       { owner, repo, path, message, branch, sha, content: Buffer.from(content).toString('base64') },
-      readWritten,
+      writeResponse,
     );
-    const { sha: commitSha, message: committed, html_url: url } = data.commit;
+    const { sha: commitSha, message: commitMessage, html_url: url } = data.commit;
     return {
       path: data.content?.path ?? path,
       sha: data.content?.sha,
       branch,
-      commit: { sha: commitSha, message: committed ?? message, url },
+      commit: { sha: commitSha, message: commitMessage ?? message, url },
     };
   } catch (error) {
     if (!(error instanceof HostRefusal)) throw error;
-    const protection = protectedBranch(error);
+    const protection = protectedBranchError(error);
     if (protection !== undefined) throw protection;
     const isAboutSha = error.status === 409 || (error.status === 422 && /\bsha\b/i.test(error.reason));
-    if (isAboutSha) throw await staleSha(asking, write, error);
+    if (isAboutSha) throw await toStaleShaError(requests, write, error);
     if (error.status === 404)
       throw new ToolError(
-        `${error.message} Check the branch "${branch}" too: create_branch makes a new one. The token needs the right to write.`,
+        `${error.message} Check the branch "${branch}" too; use create_branch for a new one. The token needs write permission.`,
       );
     throw error;
   }
 }
 
-async function staleSha(asking: Asking, write: FileWrite, refusal: HostRefusal): Promise<ToolError> {
+async function toStaleShaError(
+  requests: CallRequests,
+  write: FileWrite,
+  refusal: HostRefusal,
+): Promise<ToolError> {
   const { path, branch, sha } = write;
   let current: string | undefined;
   try {
-    current = await currentSha(asking, write);
+    current = await readCurrentSha(requests, write);
   } catch (error) {
     if (!(error instanceof ToolError)) throw error;
     return new ToolError(
-      `Nothing was written: ${refusal.message} What is at ${path} on ${branch} now could not be read: ${error.message}`,
+      `Nothing was written: ${refusal.message} The current version of ${path} on ${branch} could not be read: ${error.message}`,
     );
   }
   if (current === undefined)
     return new ToolError(
       sha === undefined
         ? `Nothing was written: ${refusal.message}`
-        : `Nothing was written: there is no file ${path} on ${branch} that could be replaced (${refusal.reason}). To create it, call again without sha.`,
+        : `Nothing was written: ${path} does not exist on ${branch} (${refusal.reason}). To create it, call again without sha.`,
     );
-  const read =
-    'Read it with get_file_contents, put your change into what is there now, and call again with that sha.';
+  const readAdvice =
+    'Read it with get_file_contents, apply your change to the current content, and call again with that sha.';
   if (sha === undefined)
     return new ToolError(
-      `Nothing was written: ${path} exists already on ${branch}, with the sha ${current}. ${read}`,
+      `Nothing was written: ${path} already exists on ${branch}, with the sha ${current}. ${readAdvice}`,
     );
-  // The file is the one the caller knows: something else moved the branch at the same time.
+  // The file has the expected version; another change moved the branch concurrently.
   if (sha === current)
     return new ToolError(
-      `Nothing was written: the branch ${branch} was changed at the same time (${refusal.reason}). ${path} itself is as you know it: call again.`,
+      `Nothing was written: the branch ${branch} was changed concurrently (${refusal.reason}). ${path} itself is unchanged: retry.`,
     );
   return new ToolError(
-    `Nothing was written: ${path} on ${branch} was changed since you read it; its sha is ${current} now, not ${sha}. ${read}`,
+    `Nothing was written: ${path} on ${branch} has changed since you read it; its sha is now ${current}, not ${sha}. ${readAdvice}`,
   );
 }
 
-/** The version that is there now; undefined where there is no file. */
-async function currentSha(
-  asking: Asking,
+/** Returns the current SHA; undefined if the file does not exist. */
+async function readCurrentSha(
+  requests: CallRequests,
   { owner, repo, path, branch }: FileWrite,
 ): Promise<string | undefined> {
   try {
-    const { data } = await asking.ask(
+    const { data } = await requests.request(
       'GET /repos/{owner}/{repo}/contents/{path}',
       { owner, repo, path, ref: branch },
-      z.union([z.object({ sha: z.string() }), readList(z.unknown())]),
+      z.union([z.object({ sha: z.string() }), listOf(z.unknown())]),
     );
     return Array.isArray(data) ? undefined : data.sha;
   } catch (error) {

@@ -1,25 +1,24 @@
-// Approvals as they stand in the store, and how they are decided: by people in a chat, by an operator, or by their time being over. All
-// ways end in one commit, which the first decision has, with the event that wakes the run and the change of the message.
-//
-// APV1  each approval has one outcome; whoever comes later is told that one.
-// APV2  what is over its time is decided by nobody any more, whoever looks at it first.
+// Decides stored approvals: by people in a chat, by an operator, or at the timeout. One commit contains the
+// decision, the event that wakes the run, and the new text of the request message. The first decision counts;
+// later callers get that outcome. An approval past its timeout expires at the next access and cannot be
+// decided.
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Log } from '../../base/errors/log.ts';
-import { redactedJson } from '../../base/errors/redacted-json.ts';
+import { redactJson } from '../../base/errors/redacted-json.ts';
 import { UnrenderableError } from '../../events/outbox/delivery-error.ts';
 import { type Adapter, accountOf } from '../../platforms/adapter.ts';
 import type { DecidedApproval, StoredApproval } from '../../store/approval.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import { stepsOf } from '../../store/run.ts';
 import type { Store } from '../../store/store.ts';
-import type { ShownOutcome } from './approval-message.ts';
-import { type ApprovalBody, bodyOf, type DecisionBody, decisionOf } from './approval-record.ts';
-import { type AskedAt, outcomeRows } from './approval-rows.ts';
+import type { DecisionOutcome } from './message.ts';
+import { type MessagePlace, outcomeRows } from './outbox-rows.ts';
+import { type ApprovalBody, bodyOf, type DecisionBody, decisionOf } from './record.ts';
 import { approvalWake } from './run-approvals.ts';
 
-/** What it needs to know of triggers: those that are loaded and enabled. */
-export interface ApprovalPlaces {
+/** Loaded and enabled triggers, and their adapters. */
+export interface ApprovalTriggers {
   adapterOf(platform: string): Adapter | undefined;
   trigger(name: string): Trigger | undefined;
   triggers(): readonly Trigger[];
@@ -27,19 +26,19 @@ export interface ApprovalPlaces {
 
 export interface ApprovalsOptions {
   readonly store: Pick<Store, 'approval' | 'decide'>;
-  readonly places: ApprovalPlaces;
+  readonly triggerLookup: ApprovalTriggers;
   readonly log: Log;
-  /** Takes out of a text what may not be shown (A9). */
+  /** Redacts secrets in a text. */
   redact(text: string): string;
 }
 
-type PeopleDecide = 'approved' | 'denied';
+type PersonDecision = 'approved' | 'denied';
 
-/** A run has no more of them open at a time. */
-const MAX_TOLD = 100;
+/** Limit of open approvals per run. */
+const MAX_OPEN = 100;
 
-/** Of a row of a journal, of any kind. */
-interface TakenUp {
+/** A journal row of any kind. */
+interface ApprovalJournalRow {
   readonly kind: string;
   readonly approval?: string;
 }
@@ -51,102 +50,116 @@ export class Approvals {
     this.#options = options;
   }
 
-  /** The same as people may see it: what a tool is to be given may have any secret in it. */
-  shown<T extends object>(asked: T): T {
-    return redactedJson(asked, (text) => this.#options.redact(text));
+  /** Returns a redacted copy of a request: tool arguments may contain secrets. */
+  redactedCopy<T extends object>(request: T): T {
+    return redactJson(request, (text) => this.#options.redact(text));
   }
 
-  /** As it stands now. Undefined for one that is not known. Rejects as the store does. */
+  /** Returns the current state, undefined for unknown ids. Rejects with the store's error. */
   async find(id: string): Promise<StoredApproval | undefined> {
-    const found = await this.#options.store.approval(id);
-    return found === undefined ? undefined : this.inTime(found);
+    const approval = await this.#options.store.approval(id);
+    return approval === undefined ? undefined : this.expireIfDue(approval);
   }
 
-  /** The same of one that was found just now. */
-  async inTime(found: StoredApproval, wakesRun = true): Promise<StoredApproval> {
-    if (found.state !== 'pending' || leftMs(found) > 0) return found;
-    return (await this.#decide(found, 'expired', { via: 'timer' }, wakesRun)).approval;
+  /**
+   * Expires an overdue approval that was just read, and returns the current state. `wakesRun` is false if the
+   * run itself has read it.
+   */
+  async expireIfDue(approval: StoredApproval, wakesRun = true): Promise<StoredApproval> {
+    if (approval.state !== 'pending' || remainingMs(approval) > 0) return approval;
+    return (await this.#decide(approval, 'expired', { via: 'timer' }, wakesRun)).approval;
   }
 
-  /** `found` is one that is in time; whether they may is known. Rejects as the store does. */
-  decide(found: StoredApproval, state: PeopleDecide, decision: DecisionBody): Promise<DecidedApproval> {
-    return this.#decide(found, state, decision, true);
+  /**
+   * Decides an approval that has not expired; the caller has checked the permission. Rejects with the store's
+   * error.
+   */
+  decide(approval: StoredApproval, state: PersonDecision, decision: DecisionBody): Promise<DecidedApproval> {
+    return this.#decide(approval, state, decision, true);
   }
 
   async #decide(
-    found: StoredApproval,
-    state: PeopleDecide | 'expired',
-    said: DecisionBody,
+    approval: StoredApproval,
+    state: PersonDecision | 'expired',
+    input: DecisionBody,
     wakesRun: boolean,
   ): Promise<DecidedApproval> {
     const { store, log } = this.#options;
-    const decision = this.#withoutSecrets(said);
-    const { id, run } = found;
-    const body = bodyOf(found);
+    const decision = this.#withoutSecrets(input);
+    const { id, run } = approval;
+    const body = bodyOf(approval);
     const emit = [
-      ...(wakesRun ? [wakingEvent(found, body, state)] : []),
-      ...this.#outcomeRows(found, body, { state, decision, at: Date.now() }),
+      ...(wakesRun ? [wakingEvent(approval, body, state)] : []),
+      ...this.#outcomeRows(approval, body, { state, decision, at: Date.now() }),
     ];
     const decided = await store.decide(id, { state, decision: JSON.stringify(decision), emit });
-    if (decided === undefined) return { isFirst: false, approval: { ...found, state: 'cancelled' } };
+    if (decided === undefined) return { isFirst: false, approval: { ...approval, state: 'cancelled' } };
     const { by, via, operator } = decision;
-    if (decided.isFirst) log.info({ approval: id, run, by, via, operator, state }, 'an approval is decided');
+    if (decided.isFirst) log.info({ approval: id, run, by, via, operator, state }, 'approval decided');
     return decided;
   }
 
-  /** What is said in the place of questions that were approved, of a run that ends without having taken that up. Rejects as the store does. */
+  /**
+   * Returns messages about approvals that a finished run did not use; `undone` is the reason. Rejects with
+   * the store's error.
+   */
   async undoneRows(
     { id: run, steps = 0 }: Pick<StoredEvent, 'id' | 'steps'>,
     undone: string,
     store: Pick<Store, 'approvals' | 'steps'>,
   ): Promise<readonly NewEvent[]> {
-    const approved = await store.approvals({ run, states: ['approved'], limit: MAX_TOLD });
+    const approved = await store.approvals({ run, states: ['approved'], limit: MAX_OPEN });
     const rows = approved.length === 0 ? [] : await stepsOf(store, run, steps);
-    const takenUp = new Set(
+    const usedApprovals = new Set(
       rows
-        .map((text) => JSON.parse(text) as TakenUp)
-        .map(({ kind, approval }) => kind === 'decided' && approval),
+        .map((text) => JSON.parse(text) as ApprovalJournalRow)
+        .filter(({ kind }) => kind === 'decided')
+        .map(({ approval }) => approval),
     );
-    return approved.flatMap((found) => {
-      const decision = decisionOf(found);
-      if (takenUp.has(found.id) || decision === undefined) return [];
-      const outcome = { state: 'approved', decision, at: found.decidedAt, undone } as const;
-      return this.#outcomeRows(found, bodyOf(found), outcome);
+    return approved.flatMap((approval) => {
+      const decision = decisionOf(approval);
+      if (usedApprovals.has(approval.id) || decision === undefined) return [];
+      const outcome = { state: 'approved', decision, at: approval.decidedAt, undone } as const;
+      return this.#outcomeRows(approval, bodyOf(approval), outcome);
     });
   }
 
-  /** The comment is told in chats, to the run and in the record. */
-  #withoutSecrets(said: DecisionBody): DecisionBody {
-    const { comment } = said;
-    return comment === undefined ? said : { ...said, comment: this.#options.redact(comment) };
+  /** Redacts the comment, which is visible in chats, to the run and in the record. */
+  #withoutSecrets(decision: DecisionBody): DecisionBody {
+    const { comment } = decision;
+    return comment === undefined ? decision : { ...decision, comment: this.#options.redact(comment) };
   }
 
-  #outcomeRows({ id, run }: StoredApproval, body: ApprovalBody, outcome: ShownOutcome): readonly NewEvent[] {
+  #outcomeRows(
+    { id, run }: StoredApproval,
+    body: ApprovalBody,
+    outcome: DecisionOutcome,
+  ): readonly NewEvent[] {
     const { question } = body;
-    const at = askedAt(this.#options.places, body);
+    const at = messagePlace(this.#options.triggerLookup, body);
     if (question === undefined || at === undefined) return [];
     try {
-      return outcomeRows(at, { id, run }, this.shown(body), question, outcome);
+      return outcomeRows(at, { id, run }, this.redactedCopy(body), question, outcome);
     } catch (error) {
       if (!(error instanceof UnrenderableError)) throw error;
       const reason = error.message;
-      this.#options.log.warn({ approval: id, reason }, 'the outcome of an approval cannot be shown');
+      this.#options.log.warn({ approval: id, reason }, 'cannot show the outcome of an approval');
       return [];
     }
   }
 }
 
-/** Until it expires; below 0 afterwards. */
-export function leftMs({ expiresAt, askedAt }: StoredApproval): number {
+/** Returns the milliseconds before expiry; negative afterwards. */
+export function remainingMs({ expiresAt, askedAt }: StoredApproval): number {
   if (expiresAt === undefined) return Number.POSITIVE_INFINITY;
-  // The clock may have been set back while nothing ran.
+  // The clock can be set back while the gateway is stopped.
   return Math.min(expiresAt - Date.now(), expiresAt - askedAt);
 }
 
 function wakingEvent(
   { id, run, key }: StoredApproval,
   { trace }: ApprovalBody,
-  state: PeopleDecide | 'expired',
+  state: PersonDecision | 'expired',
 ): NewEvent {
   const meta = JSON.stringify({ approval: id, state });
   const wakes = approvalWake(run);
@@ -162,17 +175,20 @@ function wakingEvent(
   };
 }
 
-/** Where it was asked, by a trigger that can still speak there: the one of then, or any other of that account. */
-function askedAt(
-  { adapterOf, trigger, triggers }: ApprovalPlaces,
+/**
+ * Returns the place of the request message, with a trigger that can still send there: the original trigger,
+ * or another trigger of the same account.
+ */
+function messagePlace(
+  { adapterOf, trigger, triggers }: ApprovalTriggers,
   { rights: { home }, question }: ApprovalBody,
-): AskedAt | undefined {
+): MessagePlace | undefined {
   const adapter = home && adapterOf(home.platform);
   if (home === undefined || question === undefined || adapter === undefined) return undefined;
-  const named = trigger(question.trigger);
-  const candidates = named === undefined ? triggers() : [named, ...triggers()];
-  const speaker = candidates.find(
+  const originalTrigger = trigger(question.trigger);
+  const candidates = originalTrigger === undefined ? triggers() : [originalTrigger, ...triggers()];
+  const sender = candidates.find(
     (each) => each.type === adapter.type && accountOf(adapter, each).account === home.account,
   );
-  return speaker && { adapter, trigger: speaker, target: question.target };
+  return sender && { adapter, trigger: sender, target: question.target };
 }

@@ -1,20 +1,20 @@
-// Approvals for an operator: the API and the commands go through here. Whoever has the key may decide about any; in the name of
-// somebody else they have that one's rights.
+// Approvals for operators, used by the API and the CLI. An operator may decide any approval; in the name of
+// another person, that person's rights apply.
 
 import { ConflictError, ForbiddenError, NotFoundError } from '../../base/errors/errors.ts';
 import type { Redactor } from '../../base/errors/redact.ts';
-import { redactedJson } from '../../base/errors/redacted-json.ts';
-import type { Verdict } from '../../events/decision-action.ts';
+import { redactJson } from '../../base/errors/redacted-json.ts';
+import type { DecisionVerdict } from '../../events/decision-action.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
 import type { ApprovalFilter, ApprovalState, StoredApproval } from '../../store/approval.ts';
 import type { Store } from '../../store/store.ts';
-import type { AskedDecision } from './approval-query.ts';
-import { type ApprovalBody, bodyOf, type DecisionBody, decisionOf } from './approval-record.ts';
 import type { Approvals } from './approvals.ts';
-import { refusalOfNamed } from './who-may-decide.ts';
+import { refusalForName } from './decision-access.ts';
+import type { DecisionRequest } from './query.ts';
+import { type ApprovalBody, bodyOf, type DecisionBody, decisionOf } from './record.ts';
 
-/** As operators see it: without secrets. */
-export interface ShownApproval
+/** Redacted view for operators. */
+export interface ApprovalView
   extends Pick<StoredApproval, 'id' | 'run' | 'trigger' | 'askedAt' | 'expiresAt' | 'decidedAt'> {
   readonly state: ApprovalState;
   readonly body: ApprovalBody;
@@ -22,15 +22,15 @@ export interface ShownApproval
 }
 
 export interface ApprovalPage {
-  readonly approvals: readonly ShownApproval[];
-  /** Where to go on, as the `before` of the next one; undefined at the end. */
+  readonly approvals: readonly ApprovalView[];
+  /** `before` of the next page; undefined for the last page. */
   readonly before: ApprovalFilter['before'];
 }
 
-/** Why a decision was not taken, and how the approval stands. */
+/** Rejection reason and approval state. */
 export interface RefusedDecision {
   readonly error: ForbiddenError | ConflictError;
-  readonly approval: ShownApproval;
+  readonly approval: ApprovalView;
 }
 
 export interface OperatorApprovalsHost {
@@ -46,35 +46,41 @@ export class OperatorApprovals {
     this.#host = host;
   }
 
-  /** The newest first. What has expired since it was last looked at may stand in a list of those that are pending. */
+  /**
+   * Returns the newest approvals first. A list of pending approvals may contain some that expire during this
+   * call.
+   */
   async list(filter: ApprovalFilter): Promise<ApprovalPage> {
     const { store, approvals } = this.#host;
-    const found = await store.approvals(filter);
-    const shown = found.map(async (each) => this.#shown(await approvals.inTime(each)));
-    const last = found.length < filter.limit ? undefined : found.at(-1);
+    const stored = await store.approvals(filter);
+    const views = stored.map(async (each) => this.#viewOf(await approvals.expireIfDue(each)));
+    const last = stored.length < filter.limit ? undefined : stored.at(-1);
     const before = last && { askedAt: last.askedAt, id: last.id };
-    return { approvals: await Promise.all(shown), before };
+    return { approvals: await Promise.all(views), before };
   }
 
   /** Rejects with NotFoundError. */
-  async find(id: string): Promise<ShownApproval> {
-    return this.#shown(await this.#stored(id));
+  async find(id: string): Promise<ApprovalView> {
+    return this.#viewOf(await this.#stored(id));
   }
 
-  /** Rejects with NotFoundError. `via` is where the operator does it. */
+  /** Rejects with NotFoundError. `via` is the program of the operator. */
   async decide(
     id: string,
-    verdict: Verdict,
-    { by, comment }: AskedDecision,
+    verdict: DecisionVerdict,
+    { by, comment }: DecisionRequest,
     principal: Principal,
     via: 'api' | 'inspector' = 'api',
-  ): Promise<ShownApproval | RefusedDecision> {
+  ): Promise<ApprovalView | RefusedDecision> {
     const { approvals } = this.#host;
-    const found = await this.#stored(id);
-    if (found.state !== 'pending') return this.#tooLate(found);
-    const refusal = by === undefined ? undefined : refusalOfNamed(bodyOf(found), by);
+    const stored = await this.#stored(id);
+    if (stored.state !== 'pending') return this.#lateDecision(stored);
+    const refusal = by === undefined ? undefined : refusalForName(bodyOf(stored), by);
     if (refusal !== undefined)
-      return { error: new ForbiddenError(`${by} may not decide: ${refusal}`), approval: this.#shown(found) };
+      return {
+        error: new ForbiddenError(`${by} may not decide: ${refusal}`),
+        approval: this.#viewOf(stored),
+      };
     const operator = principalText(principal);
     const decision: DecisionBody = {
       by: by ?? (principal.kind === 'token' ? operator : 'an operator'),
@@ -82,31 +88,31 @@ export class OperatorApprovals {
       comment,
       operator,
     };
-    const decided = await approvals.decide(found, verdict === 'approve' ? 'approved' : 'denied', decision);
-    return decided.isFirst ? this.#shown(decided.approval) : this.#tooLate(decided.approval);
+    const decided = await approvals.decide(stored, verdict === 'approve' ? 'approved' : 'denied', decision);
+    return decided.isFirst ? this.#viewOf(decided.approval) : this.#lateDecision(decided.approval);
   }
 
-  #tooLate(found: StoredApproval): RefusedDecision {
-    const error = new ConflictError(`the approval is ${found.state}; the first decision counts`);
-    return { error, approval: this.#shown(found) };
+  #lateDecision(stored: StoredApproval): RefusedDecision {
+    const error = new ConflictError(`the approval is ${stored.state}; the first decision counts`);
+    return { error, approval: this.#viewOf(stored) };
   }
 
   async #stored(id: string): Promise<StoredApproval> {
-    const found = await this.#host.approvals.find(id);
-    if (found !== undefined) return found;
+    const approval = await this.#host.approvals.find(id);
+    if (approval !== undefined) return approval;
     throw new NotFoundError(
-      `there is no approval ${JSON.stringify(id.slice(0, 200))}; GET /approvals lists them, and their records end with those of their runs`,
+      `there is no approval ${JSON.stringify(id.slice(0, 200))}; GET /approvals lists the approvals of stored runs`,
     );
   }
 
-  /** What tools and people wrote may have any secret in it (A9). */
-  #shown(stored: StoredApproval): ShownApproval {
+  /** Redacts the texts of tools and people. */
+  #viewOf(stored: StoredApproval): ApprovalView {
     const { redactor } = this.#host.gateway;
-    const redacted = <T>(value: T) => redactedJson(value, (text) => redactor.redact(text));
+    const redacted = <T>(value: T) => redactJson(value, (text) => redactor.redact(text));
     const { id, run, trigger, state, askedAt, expiresAt, decidedAt } = stored;
     const body = redacted(bodyOf(stored));
-    const found = decisionOf(stored);
-    const decision = found && redacted(found);
+    const storedDecision = decisionOf(stored);
+    const decision = storedDecision && redacted(storedDecision);
     return { id, run, trigger, state, askedAt, expiresAt, decidedAt, body, decision };
   }
 }

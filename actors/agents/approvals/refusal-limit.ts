@@ -1,49 +1,47 @@
-// How often somebody is told why what they pressed, or marked, decides nothing: whoever presses again and again fills no chat, and
-// takes nothing of what its platform lets us say there.
-//
-// RFL1  the first time about a question each person is told, whatever others do.
-// RFL2  the same person is told again about the same question after a minute, and of all those who press again no more than so many
-//       in a minute.
-// RFL3  what is asked again for the same event has the same answer.
+// Limits the explanations to people whose button presses or reactions on an approval request are rejected:
+// repeated presses must not fill a chat or exhaust its rate limit. Each person gets a first explanation per
+// request, and repeated explanations at least a minute apart. All repeated explanations share a limit per
+// minute. A repeated call for the same event returns the same result.
 
-import { freeAt, type SpanLimit, withOneMore } from '../../../libs/rest/span-limit.ts';
-import { forgetOldest } from '../../base/bounds/forget-oldest.ts';
+import { addTimestamp, nextAllowedAt, type WindowLimit } from '../../../libs/rest/sliding-window.ts';
+import { deleteOldest } from '../../base/bounds/delete-oldest.ts';
 
-const AGAIN_MS = 60_000;
-const ALL: SpanLimit = { most: 30, ms: 60_000 };
-/** Of what is forgotten the worst is that somebody is told once more. */
-const MAX_KEPT = 10_000;
+const MIN_INTERVAL_MS = 60_000;
+/** Limit of repeated explanations for all persons. */
+const REPEAT_LIMIT: WindowLimit = { most: 30, ms: 60_000 };
+/** A removed entry causes one extra explanation, at worst. */
+const MAX_ENTRIES = 10_000;
 
-interface Told {
+interface Explanation {
   readonly event: string;
   readonly at: number;
 }
 
 export class RefusalLimit {
   readonly #now: () => number;
-  /** By person and question, whoever was told last at the end. */
-  readonly #told = new Map<string, Told>();
-  /** Of those who were told again. */
-  #again: readonly number[] = [];
+  /** By person and request, most recent last. */
+  readonly #explanations = new Map<string, Explanation>();
+  /** Times of repeated explanations. */
+  #repeats: readonly number[] = [];
 
-  /** `now` gives milliseconds that only grow. */
+  /** `now` returns monotonic milliseconds. */
   constructor(now = () => performance.now()) {
     this.#now = now;
   }
 
-  /** Whether they are told, by that event; then it counts. */
-  mayTell(person: string, question: string, event: string): boolean {
+  /** Returns true if the person gets an explanation for this event, and counts it. */
+  mayExplain(person: string, question: string, event: string): boolean {
     const name = JSON.stringify([person, question]);
-    const before = this.#told.get(name);
+    const before = this.#explanations.get(name);
     const now = this.#now();
     if (before?.event === event) return true;
     if (before !== undefined) {
-      if (now - before.at < AGAIN_MS || freeAt(this.#again, ALL) > now) return false;
-      this.#again = withOneMore(this.#again, now, ALL);
+      if (now - before.at < MIN_INTERVAL_MS || nextAllowedAt(this.#repeats, REPEAT_LIMIT) > now) return false;
+      this.#repeats = addTimestamp(this.#repeats, now, REPEAT_LIMIT);
     }
-    this.#told.delete(name);
-    this.#told.set(name, { event, at: now });
-    forgetOldest(this.#told, MAX_KEPT);
+    this.#explanations.delete(name);
+    this.#explanations.set(name, { event, at: now });
+    deleteOldest(this.#explanations, MAX_ENTRIES);
     return true;
   }
 }

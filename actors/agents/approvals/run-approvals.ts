@@ -1,8 +1,6 @@
-// How a run asks people: what it wants to do, exactly, and what came of it. Who may decide, where they are asked and how they answer is
-// the matter of the other files here.
-//
-// A run asks by parking under `approvalWake(event id)`, with the effects of all that it asks; each decision wakes it by that name, and
-// it looks up what was decided. It decides itself that one has expired, by the same way as people: the first decision counts.
+// Interface for runs that need approvals. A run requests approvals by parking (parked.ts) with the wake-up
+// name `approvalWake(event id)` and the effects of the requests. Each decision wakes the run, which reads the
+// outcomes. The run also expires overdue approvals; the first decision counts.
 
 import type { ToolPolicy } from '../../../config/resources/agents/model-runtime.ts';
 import type { Effects } from '../../events/inbox/work.ts';
@@ -10,54 +8,54 @@ import type { ApprovalState } from '../../store/approval.ts';
 
 export interface ApprovalRequest {
   readonly kind: 'command' | 'tool' | 'node';
-  /** Who wants it, where that is only a part of the run. */
+  /** Requesting agent, if it is a part of the run. */
   readonly agent?: string | undefined;
-  /** A line for people: `/deploy staging`, `files/write_file`. */
+  /** One-line title: `/deploy staging`, `files/write_file`. */
   readonly title: string;
-  /** What is approved is exactly this. `input` is all that was said with it. */
+  /** Command to approve. `input` is the complete text of the message. */
   readonly command?:
     | { readonly name: string; readonly parameters: Readonly<Record<string, string>>; readonly input: string }
     | undefined;
   readonly tool?: { readonly server: string; readonly tool: string; readonly arguments: unknown } | undefined;
-  /** Of a flow: its text is all that people are asked. */
+  /** For flows: the text shown to people. */
   readonly node?: { readonly flow: string; readonly id: string; readonly message: string } | undefined;
-  readonly who: Pick<
+  readonly rules: Pick<
     ToolPolicy,
     'approvers' | 'approval_channel' | 'approval_timeout_seconds' | 'self_approval'
   >;
 }
 
-export interface AskedApproval {
+export interface CreatedRequest {
   readonly id: string;
-  /** To be committed with the park: asked is only what is durable. */
+  /** Must be committed with the result that parks the run (parked.ts). */
   readonly effects: Pick<Effects, 'emit' | 'asks'>;
-  /** Undefined: it never expires. */
+  /** Undefined: no expiry. */
   readonly expiresInMs: number | undefined;
-  /** Who may decide, in words. */
-  readonly whom: string;
+  /** Description of the approvers. */
+  readonly approverText: string;
 }
 
 export interface ApprovalOutcome {
   readonly state: ApprovalState;
   readonly by: string | undefined;
   readonly comment: string | undefined;
-  /** Of a pending one, in milliseconds from now; undefined: it never expires. */
+  /** Milliseconds before a pending approval expires; undefined: no expiry. */
   readonly expiresInMs: number | undefined;
-  /** For whom it was asked. */
+  /** Requesting agent. */
   readonly agent: string;
-  /** Of what was asked: `isExactly` (approval-record.ts) compares it with what is done. */
+  /** Digest of the request, compared with the action by `isExactly` (record.ts). */
   readonly digest: string;
 }
 
 export interface RunApprovals {
   /**
-   * The same request gives another id each time. Rejects with a HandlerError where nobody can be asked, with UnrenderableError, and
-   * as the adapter does that knows the way to the channel.
+   * Creates a request with a new id. Rejects with a HandlerError if no approver is available, with
+   * UnrenderableError, and with errors of the adapter that resolves the channel.
    */
-  ask(request: ApprovalRequest): Promise<AskedApproval>;
-  /** How it stands; one whose time is over has expired from then on. Undefined for one that was never durable. */
+  ask(request: ApprovalRequest): Promise<CreatedRequest>;
+  /** Returns the current outcome, and expires an overdue approval. Undefined for uncommitted ids. */
   outcome(id: string): Promise<ApprovalOutcome | undefined>;
 }
 
-/** The name by which a run parks that waits for approvals. */
+/** Returns the wake-up name for approvals. */
 export const approvalWake = (eventId: string): string => `approval ${eventId}`;

@@ -1,5 +1,4 @@
-// A node that makes one HTTP request. Whatever repeats it does so under the same `Idempotency-Key`: after a crash, and where its answer says
-// that another try may help.
+// HTTP node: sends one HTTP request. Repetitions, also after crashes, use the same `Idempotency-Key`.
 
 import type { NodeWork } from '../../../config/resources/flows/flow.ts';
 import { refusalOf } from '../../../libs/rest/address-check.ts';
@@ -8,16 +7,16 @@ import { HttpApi } from '../../../libs/rest/http-api.ts';
 import { RequestFault } from '../../../libs/rest/request-fault.ts';
 import { retryAfterMs } from '../../../libs/rest/retry-after.ts';
 import { HandlerError } from '../handlers/handler.ts';
-import { guarded, type NodeHost, type NodeReply, textIn, valueIn } from './node-host.ts';
+import { evaluate, type NodeHost, type NodeResult, textIn, valueIn } from './node-host.ts';
 
 type Http = Extract<NodeWork, { readonly type: 'HTTP' }>;
 
 const MAX_ANSWER_BYTES = 262_144;
 
-/** Rejects with a HandlerError: final for a status of 400 to 499 but 408, 409 and 429. */
-export async function request(work: Http, { values, key, context, job }: NodeHost): Promise<NodeReply> {
+/** Rejects with a HandlerError, which is final for status 400 to 499 except 408, 409 and 429. */
+export async function requestUrl(work: Http, { values, key, context, job }: NodeHost): Promise<NodeResult> {
   const { method, body, timeout_seconds, allow_private } = work;
-  const url = guarded(() => work.url.render(values));
+  const url = evaluate(() => work.url.render(values));
   const headers = Object.fromEntries(
     Object.entries(work.headers).map(([name, text]) => [name, textIn(text, values)]),
   );
@@ -28,11 +27,12 @@ export async function request(work: Http, { values, key, context, job }: NodeHos
       ...(allow_private ? {} : { fetch: checkedFetch(refusalOf) }),
     });
     const answer = await api.request({
-      ...{ method, path: url.pathname + url.search },
+      method,
+      path: url.pathname + url.search,
       headers: { 'idempotency-key': key, traceparent: job.trace, ...headers },
       ...(body === undefined ? {} : { json: valueIn(body, values) }),
       signal: context.signal,
-      timeoutMs: Math.min(timeout_seconds * 1000, context.leftMs),
+      timeoutMs: Math.min(timeout_seconds * 1000, context.remainingMs),
     });
     if (answer.isOk) return { output: { status: answer.status, body: answer.json ?? answer.text } };
     const isFinal = answer.status < 500 && ![408, 409, 429].includes(answer.status);
@@ -46,7 +46,7 @@ export async function request(work: Http, { values, key, context, job }: NodeHos
         error.kind === 'forbidden' ? `${error.message}; allow_private: true permits it` : error.message,
         { isFinal: error.kind === 'too-large' || error.kind === 'forbidden' },
       );
-    // Of what could not become a request.
+    // The request is invalid, e.g. by a header value.
     if (error instanceof TypeError) throw new HandlerError(error.message, { isFinal: true });
     throw error;
   }

@@ -1,4 +1,4 @@
-// What a node of a flow is given when it works, and what it gives.
+// Types for the work of flow nodes (input, services, result), and evaluation of their templates.
 
 import { ExpressionError } from '../../../config/expressions/expression.ts';
 import {
@@ -7,44 +7,46 @@ import {
   textOf,
   type ValueTemplate,
 } from '../../../config/expressions/template.ts';
-import type { AskingWork, FlowNode } from '../../../config/resources/flows/flow.ts';
+import type { FlowNode, HandlerWork } from '../../../config/resources/flows/flow.ts';
 import type { Effects } from '../../events/inbox/work.ts';
 import { type Handler, HandlerError, type Job } from '../handlers/handler.ts';
 import type { HandlerContext } from '../handlers/handler-context.ts';
 
-/** What expressions may name. */
+/** Values for expressions, by name. */
 export type Values = Readonly<Record<string, unknown>>;
 
-export interface NodeReply {
+export interface NodeResult {
   readonly output: unknown;
-  /** The end of an agent's journal. */
+  /** Last journal rows, from an agent. */
   readonly effects?: Pick<Effects, 'steps' | 'emit'> | undefined;
 }
 
 export interface NodeHost {
-  /** Its name. */
+  /** Name of the flow. */
   readonly flow: string;
   readonly node: FlowNode;
-  /** The same for each attempt at this node, and no other's. */
+  /** Idempotency key, unique per node and constant across attempts. */
   readonly key: string;
   readonly job: Job;
   readonly context: HandlerContext;
   readonly values: Values;
   readonly hasWaited: boolean;
-  handlerOf(work: AskingWork): Handler | undefined;
-  /** Rows that send the text to that channel. Rejects with a HandlerError for one that cannot be reached. */
-  said(text: string, channel: string): Promise<Effects['emit']>;
+  handlerOf(work: HandlerWork): Handler | undefined;
+  /**
+   * Returns the rows that send the text to the channel. Rejects with a HandlerError for unreachable channels.
+   */
+  messageRows(text: string, channel: string): Promise<Effects['emit']>;
 }
 
-/** Of a template that is text in any case. */
+/** Renders a template as text. */
 export const textIn = (template: Template, values: Values): string =>
-  textOf(guarded(() => template.render(values)));
+  textOf(evaluate(() => template.render(values)));
 
 export const valueIn = (value: ValueTemplate, values: Values): unknown =>
-  guarded(() => renderedValue(value, values));
+  evaluate(() => renderedValue(value, values));
 
-/** What an expression fails with fails its node, and trying again does not help. */
-export function guarded<T>(work: () => T): T {
+/** Converts an ExpressionError into a final HandlerError, which fails the node. */
+export function evaluate<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {

@@ -1,37 +1,39 @@
-// What a node of a flow does, by its type: worked out from its templates, done, and given as its output. What comes of it in the flow is the
-// affair of flow-run.ts.
+// The work of each node type: renders the templates, does the work and returns the output.
 
-import type { AskingWork, NodeWork } from '../../../config/resources/flows/flow.ts';
+import type { HandlerWork, NodeWork } from '../../../config/resources/flows/flow.ts';
 import { HandlerError } from '../handlers/handler.ts';
 import { isParked, type Parked } from '../handlers/parked.ts';
-import { askPeople } from './approval-node.ts';
-import { request } from './http-node.ts';
-import { type NodeHost, type NodeReply, textIn, valueIn } from './node-host.ts';
+import { requestApproval } from './approval-node.ts';
+import { requestUrl } from './http-node.ts';
+import { type NodeHost, type NodeResult, textIn, valueIn } from './node-host.ts';
 import { callTool } from './tool-node.ts';
 
-type Work<T extends NodeWork['type']> = (
+type WorkRunner<T extends NodeWork['type']> = (
   work: Extract<NodeWork, { readonly type: T }>,
   host: NodeHost,
-) => Promise<NodeReply | Parked>;
+) => Promise<NodeResult | Parked>;
 
-const works: { readonly [T in Exclude<NodeWork['type'], 'Loop'>]: Work<T> } = {
-  Agent: asked,
-  Fleet: asked,
+const works: { readonly [T in Exclude<NodeWork['type'], 'Loop'>]: WorkRunner<T> } = {
+  Agent: askHandler,
+  Fleet: askHandler,
   Tool: callTool,
-  HTTP: request,
-  Approval: askPeople,
-  // Where it has no channel the run says it, or makes it the answer.
-  Response: async ({ text, channel }, { values, said }) => {
-    const words = textIn(text, values);
-    if (channel === undefined) return { output: { text: words } };
-    return { output: { text: words }, effects: { emit: await said(words, textIn(channel, values)) } };
+  HTTP: requestUrl,
+  Approval: requestApproval,
+  // Without a channel, the run sends the text or uses it as the answer (responses.ts).
+  Response: async ({ text, channel }, { values, messageRows }) => {
+    const message = textIn(text, values);
+    if (channel === undefined) return { output: { text: message } };
+    return {
+      output: { text: message },
+      effects: { emit: await messageRows(message, textIn(channel, values)) },
+    };
   },
   Conditional: async () => ({ output: {} }),
   Parallel: async () => ({ output: {} }),
   Join: async () => ({ output: {} }),
-  Wait: async ({ for: what, value }, { values, hasWaited }) => {
+  Wait: async ({ for: unit, value }, { values, hasWaited }) => {
     if (hasWaited) return { output: {} };
-    const wakeInMs = waitMs(what, valueIn(value, values));
+    const wakeInMs = waitMs(unit, valueIn(value, values));
     return wakeInMs === 0 ? { output: {} } : { parkedOn: 'a time', wakeInMs };
   },
   Transform: async ({ set }, { values }) => ({
@@ -40,44 +42,49 @@ const works: { readonly [T in Exclude<NodeWork['type'], 'Loop'>]: Work<T> } = {
   End: async ({ output }, { values }) => ({ output: output === undefined ? null : valueIn(output, values) }),
 };
 
-/** One attempt at what a node does. Rejects with a HandlerError, which is final where trying again cannot help. */
-export function workOf(host: NodeHost): Promise<NodeReply | Parked> {
+/** Runs one attempt of a node. Rejects with a HandlerError, which is final if a retry cannot succeed. */
+export function runNode(host: NodeHost): Promise<NodeResult | Parked> {
   const { work } = host.node;
-  if (work.type === 'Loop') return Promise.reject(new TypeError('a loop is carried out by its turns'));
-  return (works[work.type] as Work<typeof work.type>)(work as never, host);
+  if (work.type === 'Loop') return Promise.reject(new TypeError('a loop works through its turns'));
+  return (works[work.type] as WorkRunner<typeof work.type>)(work as never, host);
 }
 
-async function asked(
-  work: AskingWork,
+async function askHandler(
+  work: HandlerWork,
   { job, context, values, key, handlerOf }: NodeHost,
-): Promise<NodeReply | Parked> {
-  const asked = work.type === 'Agent' ? work.agent : work.fleet;
-  const name = typeof asked === 'string' ? asked : asked.name;
+): Promise<NodeResult | Parked> {
+  const target = work.type === 'Agent' ? work.agent : work.fleet;
+  const name = typeof target === 'string' ? target : target.name;
   const handler = handlerOf(work);
   if (handler === undefined)
     throw new HandlerError(`there is no ${work.type.toLowerCase()} ${name}`, { isFinal: true });
   const { input } = work;
   const text = textIn(input, values);
-  // What it is asked stands in its input, and not in what was said before.
-  const of = {
-    ...{ input: text, inputJson: undefined, command: undefined, agent: name, idempotencyKey: key },
+  // A node gets only its input, not the history of the conversation.
+  const nodeJob = {
+    ...job,
+    input: text,
+    inputJson: undefined,
+    command: undefined,
+    agent: name,
+    idempotencyKey: key,
     history: [],
   };
-  const reply = await handler.run({ ...job, ...of }, context);
+  const reply = await handler.run(nodeJob, context);
   if (isParked(reply)) return reply;
-  const { text: said, data, effects } = reply;
-  return { output: { text: said, data: data ?? null }, effects };
+  const { text: answer, data, effects } = reply;
+  return { output: { text: answer, data: data ?? null }, effects };
 }
 
 const LONGEST_WAIT_MS = 366 * 86_400_000;
 
-function waitMs(what: 'seconds' | 'until', value: unknown): number {
+function waitMs(unit: 'seconds' | 'until', value: unknown): number {
   const ms =
-    what === 'seconds'
+    unit === 'seconds'
       ? Number(value) * 1000
       : Date.parse(typeof value === 'string' ? value : '') - Date.now();
   if (!Number.isFinite(ms) || typeof value === 'boolean' || value === null)
-    throw new HandlerError(`it cannot wait ${what === 'until' ? 'until' : 'for'} ${JSON.stringify(value)}`, {
+    throw new HandlerError(`cannot wait ${unit === 'until' ? 'until' : 'for'} ${JSON.stringify(value)}`, {
       isFinal: true,
     });
   return Math.min(LONGEST_WAIT_MS, Math.max(0, ms));

@@ -1,31 +1,32 @@
-// A node that calls one tool of the catalog. A call that was begun and has no answer is made again, under the same key, only where the server
-// says that this does no harm, or the node does (`interrupted_calls`); else nobody knows, and the node has failed (R2).
+// Tool node: calls one tool of the catalog. An interrupted call is repeated with the same key only if the
+// server declares the tool safe to repeat, or the node allows it (`interrupted_calls`). Otherwise the outcome
+// is unknown, and the node fails.
 
 import type { NodeWork } from '../../../config/resources/flows/flow.ts';
 import { DeadlineError, GatewayError } from '../../base/errors/errors.ts';
 import { RpcFault } from '../../mcp/jsonrpc/rpc-fault.ts';
 import { HandlerError } from '../handlers/handler.ts';
-import { toolAnswer } from '../model-agent/tool-answer.ts';
-import { type NodeHost, type NodeReply, valueIn } from './node-host.ts';
+import { convertResult } from '../model-agent/tool-result.ts';
+import { type NodeHost, type NodeResult, valueIn } from './node-host.ts';
 
-type Tool = Extract<NodeWork, { readonly type: 'Tool' }>;
+type ToolWork = Extract<NodeWork, { readonly type: 'Tool' }>;
 
-/** Kept before the call: from here on it may have happened. */
-const CALLED = 'called';
+/** Node state that is stored before the call. A later attempt detects the interrupted call by it. */
+const STATE_CALLED = 'called';
 
-/** Rejects with a HandlerError; one that was certainly not made may be made again. */
-export async function callTool(work: Tool, { values, key, context, job }: NodeHost): Promise<NodeReply> {
+/** Rejects with a HandlerError, which is not final if the call was certainly not sent. */
+export async function callTool(work: ToolWork, { values, key, context, job }: NodeHost): Promise<NodeResult> {
   const { server, tool, timeout_seconds } = work;
   const args = valueIn(work.arguments, values) as Readonly<Record<string, unknown>>;
   const name = `${server}/${tool}`;
-  if (context.state === CALLED && !(await isRepeatable(work, context)))
+  if (context.state === STATE_CALLED && !(await isRepeatable(work, context)))
     throw new HandlerError(
-      `the call of ${name} was begun and has no answer: it may have happened, and interrupted_calls is fail`,
+      `the call of ${name} was interrupted: it may have happened, and interrupted_calls is fail`,
       { isFinal: true },
     );
-  if (context.state !== CALLED) await context.checkpoint(CALLED);
+  if (context.state !== STATE_CALLED) await context.checkpoint(STATE_CALLED);
   try {
-    const timeoutMs = Math.min(timeout_seconds * 1000, context.leftMs);
+    const timeoutMs = Math.min(timeout_seconds * 1000, context.remainingMs);
     const result = await context.tools.callTool(tool, args, {
       server,
       key,
@@ -33,7 +34,7 @@ export async function callTool(work: Tool, { values, key, context, job }: NodeHo
       signal: context.signal,
       trace: job.trace,
     });
-    const { text, isError } = toolAnswer(result);
+    const { text, isError } = convertResult(result);
     return { output: { text, data: result.structuredContent ?? null, is_error: isError } };
   } catch (error) {
     context.signal.throwIfAborted();
@@ -43,19 +44,19 @@ export async function callTool(work: Tool, { values, key, context, job }: NodeHo
       await context.checkpoint(null);
       throw new HandlerError(`${name}: ${error.message}`);
     }
-    const why = error instanceof DeadlineError ? 'there was no answer in time' : error.message;
+    const why = error instanceof DeadlineError ? 'no answer in time' : error.message;
     throw new HandlerError(`${name}: ${why}; the call may have happened`, { isFinal: true });
   }
 }
 
-/** By the node, or what the server says of the tool. */
+/** Returns true if the node or the server's tool annotations allow a repetition. */
 async function isRepeatable(
-  { server, tool, interrupted_calls }: Tool,
+  { server, tool, interrupted_calls }: ToolWork,
   { tools, signal }: NodeHost['context'],
 ): Promise<boolean> {
   if (interrupted_calls === 'repeat') return true;
-  const listed = await tools.listTools({ server, signal });
-  const { annotations } = (listed.find(({ name }) => name === tool) ?? {}) as {
+  const serverTools = await tools.listTools({ server, signal });
+  const { annotations } = (serverTools.find(({ name }) => name === tool) ?? {}) as {
     readonly annotations?: { readonly readOnlyHint?: unknown; readonly idempotentHint?: unknown };
   };
   return annotations?.readOnlyHint === true || annotations?.idempotentHint === true;

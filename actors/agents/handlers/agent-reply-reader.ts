@@ -1,7 +1,9 @@
-// Reads the reply of an agent as it comes: JSON with the text in `text`, `output` or `answer`, plain text, or a stream
-// of events whose texts are put together. `data: [DONE]` ends a stream before its connection does. Of a stream there is
-// something to show before it ends: the text so far, or what an event named `progress` says, which is no part of the answer.
+// Parses an agent's HTTP reply while it arrives: JSON with the text in `text`, `output` or `answer`; plain
+// text; or an SSE stream of texts, which are concatenated. `data: [DONE]` completes a stream before its
+// connection closes. An incomplete stream has a preview: the text so far, or the text of the latest
+// `progress` event, which is no part of the answer.
 
+import { parseJson } from '../../../config/reader/json-text.ts';
 import { SseParser } from '../../mcp/links/sse/sse-parser.ts';
 import type { AgentReply } from './handler.ts';
 
@@ -11,7 +13,7 @@ export class AgentReplyReader {
   readonly #kind: 'json' | 'text' | 'stream';
   readonly #chunks: Buffer[] = [];
   #text = '';
-  #shown: string | undefined;
+  #preview: string | undefined;
   readonly #parser: SseParser;
   #isDone = false;
   #hasFailed = false;
@@ -20,7 +22,7 @@ export class AgentReplyReader {
     const type = /^[^;]*/.exec(contentType)?.[0].trim().toLowerCase() ?? '';
     if (type === 'text/event-stream') this.#kind = 'stream';
     else this.#kind = type === 'text/plain' ? 'text' : 'json';
-    // What is read at all is bounded before it comes here.
+    // The caller limits the size of the reply.
     const cursor = { lastEventId: '', retryMs: undefined };
     this.#parser = new SseParser(Number.MAX_SAFE_INTEGER, cursor, {
       onEvent: (name, data) => this.#onEvent(name, data.toString('utf8')),
@@ -28,24 +30,24 @@ export class AgentReplyReader {
     });
   }
 
-  /** The agent said in its stream that it has failed. */
+  /** True after an `error` event in the stream. */
   get hasFailed(): boolean {
     return this.#hasFailed;
   }
 
-  /** What there is to show while the answer is not whole. */
-  get shown(): string | undefined {
-    return this.#shown;
+  /** Text to show while the answer is incomplete. */
+  get preview(): string | undefined {
+    return this.#preview;
   }
 
-  /** Takes the next bytes; true when nothing more is waited for. */
+  /** Adds the next bytes. Returns true when the stream is complete. */
   feed(chunk: Buffer): boolean {
     if (this.#kind === 'stream') this.#parser.feed(chunk);
     else this.#chunks.push(chunk);
     return this.#isDone;
   }
 
-  /** The whole answer. Throws for one that is none. */
+  /** Returns the complete answer. Throws if the body is not a valid answer. */
   end(): AgentReply {
     if (this.#kind === 'stream') return { text: this.#text };
     const text = Buffer.concat(this.#chunks).toString('utf8');
@@ -56,10 +58,10 @@ export class AgentReplyReader {
     if (this.#isDone) return;
     if (name === 'error') this.#hasFailed = true;
     if (name === 'error' || data === '[DONE]') this.#isDone = true;
-    else if (name === 'progress') this.#shown = textOfEvent(data);
+    else if (name === 'progress') this.#preview = textOfEvent(data);
     else {
       this.#text += textOfEvent(data);
-      this.#shown = this.#text;
+      this.#preview = this.#text;
     }
   }
 }
@@ -68,18 +70,20 @@ function answerOf(text: string): AgentReply {
   if (text.trim() === '') return { text: '' };
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch {
-    throw new Error('answered with a body that is no JSON');
+    throw new Error('answered with a body that is not JSON');
   }
   if (typeof value === 'string') return { text: value };
-  const found = textIn(value, TEXTS);
-  if (found === undefined) throw new Error(`answered JSON without a text in ${TEXTS.join(', ')}`);
-  const rest = Object.entries(value as object).filter(([name]) => name !== found.name);
-  return rest.length === 0 ? { text: found.text } : { text: found.text, data: Object.fromEntries(rest) };
+  const textMember = textIn(value, TEXTS);
+  if (textMember === undefined) throw new Error(`answered JSON without a text in ${TEXTS.join(', ')}`);
+  const rest = Object.entries(value as object).filter(([name]) => name !== textMember.name);
+  return rest.length === 0
+    ? { text: textMember.text }
+    : { text: textMember.text, data: Object.fromEntries(rest) };
 }
 
-/** A piece is text as it is, or JSON with the text in it. */
+/** Returns an event's text: its data, or a text member of JSON data. */
 function textOfEvent(data: string): string {
   if (!data.startsWith('{')) return data;
   try {

@@ -1,4 +1,4 @@
-// What a handler has beside its job: what was kept of the event, and what it may do while it runs.
+// Context of one handler attempt: stored state, deadline, tools, approvals and messages.
 
 import type { Log } from '../../base/errors/log.ts';
 import type { Effects } from '../../events/inbox/work.ts';
@@ -8,45 +8,56 @@ import type { RunApprovals } from '../approvals/run-approvals.ts';
 import type { RunTools } from '../model-agent/tool-box.ts';
 
 export interface HandlerContext {
-  /** Aborted at the deadline, when the gateway stops, and when the claim was lost. */
+  /** Aborted at the deadline, when the gateway stops, and when the claim is lost. */
   readonly signal: AbortSignal;
-  /** How long the attempt may take from now on, in milliseconds; never below 0. */
-  readonly leftMs: number;
+  /** The attempt's remaining milliseconds, at least 0. */
+  readonly remainingMs: number;
   readonly log: Log;
-  /** What the handler kept of this event last; the history of the conversation is another thing. */
+  /** Last state that the handler stored for this event. The history of the conversation is separate. */
   readonly state: string | undefined;
-  /** The rows of its journal, in order; none before it has written one. Rejects as the store does. */
+  /** Returns the run's journal rows in order. Rejects with the store's error. */
   steps(): Promise<readonly string[]>;
-  /** What woke the event last; the same for each attempt, until it is parked again. */
-  readonly woken: Waker | undefined;
-  /** The gateway's own servers, called in this process. */
+  /** Cause of the last wake-up of a parked event; constant until it parks again. */
+  readonly waker: Waker | undefined;
+  /** MCP client in this process, for the gateway's servers. */
   readonly tools: InProcessClient;
-  /** Of a run that offers some to this agent: the manager of a fleet has its members as tools. */
-  readonly runTools?: RunTools | undefined;
-  /** What of the budget of the run around it is used up, in words; `moreCalls` are to be made now. Undefined: nothing. */
-  usedUp?(moreCalls: number): string | undefined;
-  /** People who are asked before anything is done. Where no platform reaches them operators decide; undefined: not even they. */
-  readonly approvals?: RunApprovals | undefined;
-  /** Undefined where nothing can be said but the answer. */
-  readonly says?: Sayings | undefined;
   /**
-   * Keeps a state for the attempts after this one; the run goes on once that is durable. Rejects when it could not be kept, or
-   * the event is not handled here any more: the run is to end then.
+   * Tools that the surrounding run offers to this agent. Example: a fleet's manager calls members as tools.
+   */
+  readonly runTools?: RunTools | undefined;
+  /**
+   * Returns the exceeded limit of the surrounding run's budget as text, undefined within the budget.
+   * `moreCalls` is the number of pending calls.
+   */
+  exceededLimit?(moreCalls: number): string | undefined;
+  /**
+   * Requests approvals. Operators decide if no chat platform can reach an approver; undefined if approvals
+   * are impossible.
+   */
+  readonly approvals?: RunApprovals | undefined;
+  /** Sends messages besides the answer; undefined if the run has no channel for them. */
+  readonly messages?: RunMessages | undefined;
+  /**
+   * Stores a state for later attempts and resolves when it is durable. Rejects if it cannot be stored, or if
+   * this node no longer handles the event; the attempt must stop then.
    */
   checkpoint(state: string | null | undefined, effects?: Effects): Promise<void>;
-  /** Shows what there is of the answer, where the platform can; the newest text counts, and none of them may come. */
+  /**
+   * Shows the answer so far, if the platform supports it. A newer text replaces it; any text may be dropped.
+   */
   progress(text: string): void;
-  /** Tells whoever watches why the answer takes its time: what it needs has failed, and is asked again after so many milliseconds. */
-  retrying(reason: string, inMs: number): void;
+  /** Notifies watchers about a failed request, which is repeated in `inMs` milliseconds. */
+  reportRetry(reason: string, inMs: number): void;
 }
 
-/** What is said beside the answer, while the run goes on. */
-export interface Sayings {
-  /** Whether there is somewhere to say it where the event came from; else all that is said stands in the answer. */
-  readonly isHeard: boolean;
+/** Messages besides the answer. */
+export interface RunMessages {
+  /** False if the origin of the event cannot receive messages; all texts are then part of the answer. */
+  readonly canSend: boolean;
   /**
-   * Rows that say it, to be committed with the step of the run that `step` names: whatever attempt says it, it is said once. `channel`
-   * is elsewhere. Rejects with a HandlerError for a channel that cannot be reached, and with UnrenderableError.
+   * Returns a message's rows, to be committed with the step of the run that `step` names. The step name makes
+   * the message unique across attempts. `channel` selects another channel. Rejects with UnrenderableError;
+   * with a HandlerError for unreachable channels.
    */
   rows(text: string, step: string, channel?: string): Promise<readonly NewEvent[]>;
 }

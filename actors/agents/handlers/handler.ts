@@ -1,5 +1,5 @@
-// A handler answers events: this is the seam behind which agents (and later fleets and flows) are. A handler is called
-// once per attempt; all attempts carry the same key, so that it can tell a repetition (`Idempotency-Key`).
+// Interface of everything that answers events: agents, fleets and flows. A handler is called once per
+// attempt. All attempts have the same `idempotencyKey`, so that repetitions can be detected.
 
 import type { Effects } from '../../events/inbox/work.ts';
 import type { HandlerContext } from './handler-context.ts';
@@ -11,33 +11,33 @@ export interface HistoryMessage {
 }
 
 export interface Job {
-  /** What the person wrote, or the event in words where nobody wrote anything. */
+  /** Message text, or a textual form of the payload. */
   readonly input: string;
-  /** In its place where it is large: the same as JSON, in UTF-8. */
+  /** Replaces `input` if it is large: the same text as JSON, in UTF-8. */
   readonly inputJson?: Uint8Array | undefined;
   readonly command: string | undefined;
   readonly parameters: Readonly<Record<string, string>>;
   readonly event: {
     readonly id: string;
-    /** The type of its trigger: `RepoHost`. */
+    /** Type of the trigger, e.g. `RepoHost`. */
     readonly type: string;
-    /** `pull_request.opened`; a command; nothing for a plain message. */
+    /** `pull_request.opened`, a command, or undefined for a plain message. */
     readonly name: string | undefined;
     /** ISO 8601. */
     readonly received_at: string;
-    /** Names with dots as the contract has them: `repo.pr.number`. */
+    /** Values under their dotted names, e.g. `repo.pr.number`. */
     readonly context: Readonly<Record<string, unknown>>;
     readonly payload: unknown;
-    /** In its place where it is large: the same as JSON, in UTF-8. */
+    /** Replaces `payload` if it is large: the same value as JSON, in UTF-8. */
     readonly payloadJson?: Uint8Array | undefined;
   };
   readonly trigger: string;
-  /** Who sent it, as its platform calls them; undefined where nobody did, or nobody can say. */
+  /** Name of the sender on the platform; undefined if unknown. */
   readonly requester: string | undefined;
   readonly agent: string;
-  /** Key of the conversation, without the prefix of the mailbox. */
+  /** Key of the conversation without the mailbox prefix. */
   readonly conversation: string;
-  /** The oldest first. */
+  /** Oldest message first. */
   readonly history: readonly HistoryMessage[];
   readonly idempotencyKey: string;
   /** Counted from 1. */
@@ -46,33 +46,40 @@ export interface Job {
 }
 
 export interface AgentReply {
-  /** Empty: nothing is to be sent. */
+  /** Empty text: no message is sent. */
   readonly text: string;
-  /** What a runtime gave beside the text. */
+  /** Structured data that a runtime returned besides the text. */
   readonly data?: unknown;
-  /** The end of its journal: committed with the answer. */
+  /** Last rows of the journal, committed with the answer. */
   readonly effects?: Pick<Effects, 'steps' | 'run'> | undefined;
 }
 
-/** A handler could not answer; `message` may be shown and carries no secret. */
+/**
+ * An agent, fleet or flow failed.
+ *
+ * The message may be shown to users and contains no secret.
+ *
+ * @remedy Remove the cause in the note of the delivery, then replay the event, or retry the run to continue
+ * at its last step.
+ */
 export class HandlerError extends Error {
   readonly code = 'ERR_HANDLER';
-  /** Trying again cannot help. */
+  /** A retry cannot succeed. */
   readonly isFinal: boolean;
   readonly retryAfterMs: number | undefined;
-  /** Nothing was done, and nothing is wrong but the time: the other side takes no more for now. */
-  readonly isTooSoon: boolean;
+  /** Rate limited: the peer accepts no more requests now. Not counted as a failure. */
+  readonly isRateLimited: boolean;
   constructor(
     message: string,
     options: ErrorOptions & {
       readonly isFinal?: boolean;
-      readonly isTooSoon?: boolean;
+      readonly isRateLimited?: boolean;
       readonly retryAfterMs?: number | undefined;
     } = {},
   ) {
     super(message, options);
     this.isFinal = options.isFinal ?? false;
-    this.isTooSoon = options.isTooSoon ?? false;
+    this.isRateLimited = options.isRateLimited ?? false;
     this.retryAfterMs = options.retryAfterMs;
   }
   override get name(): string {
@@ -81,6 +88,6 @@ export class HandlerError extends Error {
 }
 
 export interface Handler {
-  /** Rejects with a HandlerError. Who parks the event is asked again when it is woken, with what was kept. */
+  /** Rejects with a HandlerError. A woken event is passed to `run` with the stored state. */
   run(job: Job, context: HandlerContext): Promise<AgentReply | Parked>;
 }

@@ -1,16 +1,16 @@
-// An agent behind a URL: a job is one POST, the answer JSON, plain text or a stream of events.
+// Handler of an agent behind a URL: each job is one POST, answered by JSON, plain text or an SSE stream.
+// Every attempt has a deadline; the size of the answer is limited. Redirects are not followed, so jobs and
+// headers reach only the configured address. Errors contain only host and status, because a server's text may
+// repeat secrets of the request.
 //
-// HA1  every attempt has a deadline and a signal, and its socket is gone with it; the answer is bounded.
-// HA2  no redirect is followed: the job, and the headers with it, go to the address the operator wrote and to no other.
-// HA3  an error names host and status only. What a server says may repeat what it was sent.
-// HA4  statuses that pass are tried again, others are final. 409 passes: an agent that knows the key says it while the first
-//      attempt is still under way (draft-ietf-httpapi-idempotency-key-header). A 429, and whatever passes and names a pause,
-//      says that it is too soon: that is no failed attempt.
+// Statuses 408, 409, 425, 429 and 5xx are retried, all remaining statuses are final. 409 means that the agent
+// still processes an earlier attempt with this key (draft-ietf-httpapi-idempotency-key-header). A 429, or a
+// retried status with `Retry-After`, does not count as a failed attempt.
 
 import { Agent as HttpPool, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsPool, request as requestHttps } from 'node:https';
+import { abortOverdueWork } from '../../../libs/rest/process-suspension.ts';
 import { pauseOf } from '../../../libs/rest/retry-after.ts';
-import { endWhatIsOver } from '../../../libs/rest/standstill.ts';
 import { AgentReplyReader } from './agent-reply-reader.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from './handler.ts';
 import type { HandlerContext } from './handler-context.ts';
@@ -19,12 +19,12 @@ import { jobJson } from './job-json.ts';
 export interface HttpAgentOptions {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Of one attempt, from the connection to the end of the answer. */
+  /** Limit per attempt, including connecting, in milliseconds. */
   readonly timeoutMs: number;
   readonly maxAnswerBytes?: number;
 }
 
-interface Asked {
+interface AgentRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: readonly Uint8Array[];
   readonly signal: AbortSignal;
@@ -32,9 +32,9 @@ interface Asked {
 }
 
 const MAX_ANSWER_BYTES = 4_194_304;
-const passing: ReadonlySet<number> = new Set([408, 409, 425, 429]);
+const transientStatuses: ReadonlySet<number> = new Set([408, 409, 425, 429]);
 
-// Sockets that rest keep no process alive; how many work at a time is bounded by who asks.
+// Idle sockets keep no process alive. Callers limit the number of concurrent requests.
 const pool = { keepAlive: true, maxFreeSockets: 64, timeout: 0 };
 const httpPool = new HttpPool(pool);
 const httpsPool = new HttpsPool(pool);
@@ -68,35 +68,37 @@ export class HttpAgent implements Handler {
       );
     } catch (error) {
       if (error instanceof HandlerError) throw error;
-      if (deadline.aborted) throw this.#failure(`gave no answer within ${this.#options.timeoutMs} ms`);
-      if (signal.aborted) throw this.#failure('was given up before its answer');
-      throw this.#failure(`could not be reached, or broke off: ${codeOf(error)}`);
+      if (deadline.aborted) throw this.#failure(`did not answer within ${this.#options.timeoutMs} ms`);
+      if (signal.aborted) throw this.#failure('was aborted before its answer');
+      throw this.#failure(`could not be reached, or closed the connection: ${codeOf(error)}`);
     }
   }
 
-  /** A payload can be parsed that is nested too deeply to be written again; that is so at each attempt. */
+  /** Rejects with a final error for a payload with excessive nesting. */
   async #bodyFor(job: Job): Promise<readonly Uint8Array[]> {
     try {
       return await jobJson(job);
     } catch (error) {
-      const cause = error instanceof RangeError ? 'it is nested too deeply' : 'it is no JSON';
-      throw this.#failure(`cannot be sent the event: ${cause}`, { isFinal: true });
+      const cause = error instanceof RangeError ? 'it is nested too deeply' : 'it is not JSON';
+      throw this.#failure(`cannot receive the event: ${cause}`, { isFinal: true });
     }
   }
 
-  /** Without an agent: over a connection of its own. */
-  #exchange(asked: Asked, agent: HttpPool | false): Promise<AgentReply> {
-    const { headers, body, signal, progress } = asked;
+  /** Sends the request and reads the answer. Without a pool, a new connection is used. */
+  #exchange(agentRequest: AgentRequest, connectionPool: HttpPool | false): Promise<AgentReply> {
+    const { headers, body, signal, progress } = agentRequest;
     const isHttps = this.#url.protocol === 'https:';
     const start = isHttps ? requestHttps : requestHttp;
     return new Promise((resolve, reject) => {
-      endWhatIsOver();
+      abortOverdueWork();
       signal.throwIfAborted();
-      const request = start(this.#url, { method: 'POST', headers, agent, signal });
-      // What is written waits for the connection, which may take long; with one that is there it leaves right after this.
+      const request = start(this.#url, { method: 'POST', headers, agent: connectionPool, signal });
+      // The request is written after connecting, which may take long; over an existing connection it is
+      // written immediately.
       request.on('socket', (socket) => {
-        if (socket.connecting) socket.once('connect', endWhatIsOver).once('secureConnect', endWhatIsOver);
-        else endWhatIsOver();
+        if (socket.connecting)
+          socket.once('connect', abortOverdueWork).once('secureConnect', abortOverdueWork);
+        else abortOverdueWork();
       });
       let hasAnswer = false;
       request.on('response', (response) => {
@@ -107,11 +109,11 @@ export class HttpAgent implements Handler {
         });
       });
       request.on('error', (error) => {
-        // A socket that had rested may have been closed by the other side just then: nothing was read of the request. The
-        // next one of the pool may be closed as well, so the repetition takes none of it.
+        // The server closed an idle socket just before the request, which was therefore not read. Other
+        // pooled sockets may also be closed, so the repetition uses a new connection.
         const wasStale =
           request.reusedSocket && !hasAnswer && ['ECONNRESET', 'EPIPE'].includes(codeOf(error));
-        if (wasStale && !signal.aborted) this.#exchange(asked, false).then(resolve, reject);
+        if (wasStale && !signal.aborted) this.#exchange(agentRequest, false).then(resolve, reject);
         else reject(error);
       });
       for (const piece of body.slice(0, -1)) request.write(piece);
@@ -119,7 +121,7 @@ export class HttpAgent implements Handler {
     });
   }
 
-  async #read(response: IncomingMessage, progress: Asked['progress']): Promise<AgentReply> {
+  async #read(response: IncomingMessage, progress: AgentRequest['progress']): Promise<AgentReply> {
     const status = response.statusCode ?? 0;
     if (status < 200 || status > 299) throw this.#refusal(status, response.headers['retry-after']);
     const limit = this.#options.maxAnswerBytes ?? MAX_ANSWER_BYTES;
@@ -129,28 +131,28 @@ export class HttpAgent implements Handler {
       size += chunk.length;
       if (size > limit) throw this.#failure(`answered more than ${limit} bytes`, { isFinal: true });
       const isWhole = answer.feed(chunk);
-      if (answer.shown !== undefined) progress(answer.shown);
+      if (answer.preview !== undefined) progress(answer.preview);
       if (isWhole) break;
     }
     if (answer.hasFailed) throw this.#failure('reported an error in its stream');
     try {
       return answer.end();
     } catch (error) {
-      throw this.#failure(error instanceof Error ? error.message : 'gave no answer', { isFinal: true });
+      throw this.#failure(error instanceof Error ? error.message : 'did not answer', { isFinal: true });
     }
   }
 
   #refusal(status: number, pause: string | undefined): HandlerError {
     if (status >= 300 && status <= 399)
       return this.#failure(`answered ${status}: redirects are not followed`, { isFinal: true });
-    const isFinal = status < 500 && !passing.has(status);
+    const isFinal = status < 500 && !transientStatuses.has(status);
     const retryAfterMs = pauseOf(pause, Date.now());
-    const isTooSoon = !isFinal && (status === 429 || retryAfterMs !== undefined);
-    return this.#failure(`answered ${status}`, { isFinal, isTooSoon, retryAfterMs });
+    const isRateLimited = !isFinal && (status === 429 || retryAfterMs !== undefined);
+    return this.#failure(`answered ${status}`, { isFinal, isRateLimited, retryAfterMs });
   }
 
-  #failure(what: string, options: ConstructorParameters<typeof HandlerError>[1] = {}): HandlerError {
-    return new HandlerError(`the agent at ${this.#url.host} ${what}`, options);
+  #failure(message: string, options: ConstructorParameters<typeof HandlerError>[1] = {}): HandlerError {
+    return new HandlerError(`the agent at ${this.#url.host} ${message}`, options);
   }
 }
 

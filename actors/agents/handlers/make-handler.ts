@@ -1,4 +1,4 @@
-// Makes the handler of an agent, by its runtime.
+// Creates the handler for an agent's runtime.
 
 import type { Agent } from '../../../config/resources/agents/agent.ts';
 import type { ModelRuntime } from '../../../config/resources/agents/model-runtime.ts';
@@ -6,10 +6,10 @@ import type { Handler } from './handler.ts';
 import { HttpAgent } from './http-agent.ts';
 import { ScriptedAgent } from './scripted-agent.ts';
 
-/** Of an agent with a model; `file` is its own, absolute. */
+/** Creates a model agent's handler. `file` is the agent's file, absolute. */
 export type MakeModelAgent = (runtime: ModelRuntime, file: string) => Handler;
 
-/** Undefined for an agent that has nobody to answer for it. */
+/** Returns undefined if the agent's runtime cannot answer. */
 export function makeHandler({ runtime, file }: Agent, modelAgent?: MakeModelAgent): Handler | undefined {
   if (runtime.kind === 'model') return modelAgent?.(runtime, file);
   if (runtime.kind === 'scripted') return new ScriptedAgent(runtime.script);

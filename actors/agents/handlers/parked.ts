@@ -1,21 +1,22 @@
-// Result of a handler that waits: the event releases its slot, and continues when it is woken or after a while.
+// Result of a handler that parks: the event releases its concurrency slot, waits in the store, and resumes
+// when it is woken or its timer fires.
 
 import type { Effects } from '../../events/inbox/work.ts';
 
 export interface Parked {
-  /** Name that wakes the event, unique among the waiting events of its conversation. */
+  /** Name that wakes the event, unique within the conversation. */
   readonly parkedOn: string;
   readonly wakeInMs?: number | undefined;
-  /** True if later events of the conversation wait too. */
+  /** True if later events of the conversation must wait. */
   readonly holdsConversation?: boolean | undefined;
-  /** State to keep, as with a checkpoint. */
+  /** State to store, as with a checkpoint. */
   readonly state?: string | null | undefined;
   readonly effects?: Pick<Effects, 'emit' | 'steps' | 'run' | 'asks'> | undefined;
-  /** Note for the record. */
+  /** Note for the delivery record. */
   readonly note?: string | undefined;
 }
 
-/** Returns true if a handler's result is a wait. */
+/** Returns true if the handler has parked instead of answering. */
 export function isParked<T extends object>(reply: T | Parked): reply is Parked {
   return 'parkedOn' in reply;
 }

@@ -1,29 +1,31 @@
-// An agent that is a list of rules in a file, for demonstrations and tests (`model: scripted:replies.yaml`):
+// An agent defined by a list of rules in a file, for demonstrations and tests (`model:
+// scripted:replies.yaml`):
 //
-//   - match: { text: '(?i)hello' }           a pattern (RE2) somewhere in the text
+//   - match: { text: '(?i)hello' }           an RE2 pattern that matches part of the text
 //     answer: 'Hello to you in {{conversation}}!'
 //   - match: { command: deploy }             the name of the command
 //     answer: 'Deploying {{parameters.env}}.'
-//     delay_ms: 200                          answers so much later
+//     delay_ms: 200                          delay of the answer
 //   - match: { command: remind }
 //     answer: 'It is time.'
-//     wait_ms: 3600000                       the same, but it waits without a place, over restarts too
-//   - match: { event: pull_request.opened }  the name of the event, or the part before its dot
+//     wait_ms: 3600000                       durable delay: releases the slot, continues after restarts
+//   - match: { event: pull_request.opened }  the name of the event, or its part before the dot
 //     answer: 'Thank you for #{{repo.pr.number}}.'
-//     fail: 2                                the first attempts fail
+//     fail: 2                                number of first attempts that fail
 //   - match: { text: 'ready' }
 //     answer: 'Ship it?'
-//     title: 'Release 7'                     as chats show it with the text; so do fields: [{ name, value }]
-//     actions: [{ id: ship, title: 'Ship' }] and what can be pressed or chosen, with style, description or url
+//     title: 'Release 7'                     title of the card; also fields: [{ name, value }]
+//     actions: [{ id: ship, title: 'Ship' }] buttons of the card, with style, description or url
 //   - match: { text: 'review' }
 //     answer: 'I would wait.'
-//     data: { verdict: wait }                what a fleet votes on, and conditions of a flow look at
-//   - answer: 'You said: {{input}}'          without match: everything
+//     data: { verdict: wait }                for the votes of fleets and the conditions of flows
+//   - answer: 'You said: {{input}}'          without match: any event
 //
-// The first rule whose conditions all hold answers; where none does nothing is answered. In an answer {{name}} stands for
-// input, command, agent, trigger, conversation, attempt, event.name, event.id, parameters.…, and every name of the context.
-// The file is read again when it has changed, which is looked for once a second at most. One that is half written, or gone
-// for a moment, ends no event: the rules before it stay, and where there are none yet the attempt is made again.
+// The first rule whose conditions all match answers; if none matches, nothing is sent. Names in {{…}} are
+// input, command, agent, trigger, conversation, attempt, event.name, event.id, parameters.… and the names of
+// the context.
+// The file is checked for changes once a second at most. While the file is invalid or missing, the previous
+// rules stay in use; without previous rules the attempt fails and is repeated.
 
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -34,14 +36,14 @@ import { type AgentReply, type Handler, HandlerError, type Job } from './handler
 import type { HandlerContext } from './handler-context.ts';
 import type { Parked } from './parked.ts';
 
-const LOOK_MS = 1_000;
+const CHECK_INTERVAL_MS = 1_000;
 
 export class ScriptedAgent implements Handler {
   readonly #file: string;
-  /** Undefined until the file was good once. */
+  /** Rules of the last valid file; undefined before the first one. */
   #rules: readonly ScriptRule[] | undefined;
   #version: string | undefined;
-  #lookAt = 0;
+  #nextCheckAt = 0;
 
   constructor(file: string) {
     this.#file = file;
@@ -49,38 +51,38 @@ export class ScriptedAgent implements Handler {
 
   async run(
     job: Job,
-    { signal, woken }: Pick<HandlerContext, 'signal' | 'woken'>,
+    { signal, waker }: Pick<HandlerContext, 'signal' | 'waker'>,
   ): Promise<AgentReply | Parked> {
     const rules = await this.#current();
     const rule = rules.find((each) => isFor(each, job));
     if (rule === undefined) return { text: '' };
-    if (rule.wait_ms > 0 && woken === undefined)
+    if (rule.wait_ms > 0 && waker === undefined)
       return { parkedOn: `the script: ${job.idempotencyKey}`, wakeInMs: rule.wait_ms };
     if (rule.delay_ms > 0) await pause(rule.delay_ms, signal);
     if (job.attempt <= rule.fail)
       throw new HandlerError(`the script fails attempt ${job.attempt} of ${rule.fail}`);
-    const text = filled(rule.answer, job);
-    const card = rule.card && filledCard(rule.card, job);
-    const data = rule.data && filledData(rule.data, job);
+    const text = fillTemplate(rule.answer, job);
+    const card = rule.card && fillCard(rule.card, job);
+    const data = rule.data && fillData(rule.data, job);
     return card === undefined && data === undefined
       ? { text }
       : { text, data: { ...(data as object), ...card } };
   }
 
   async #current(): Promise<readonly ScriptRule[]> {
-    if (this.#rules !== undefined && performance.now() < this.#lookAt) return this.#rules;
-    const fault = await this.#look();
+    if (this.#rules !== undefined && performance.now() < this.#nextCheckAt) return this.#rules;
+    const fault = await this.#reload();
     if (this.#rules === undefined)
-      // Without its folder: whoever sent the event may be told.
-      throw new HandlerError(`the script ${basename(this.#file)} cannot be used: ${fault}`);
-    this.#lookAt = performance.now() + LOOK_MS;
+      // The sender may see this error, so it does not contain the folder.
+      throw new HandlerError(`cannot use the script ${basename(this.#file)}: ${fault}`);
+    this.#nextCheckAt = performance.now() + CHECK_INTERVAL_MS;
     return this.#rules;
   }
 
-  /** Takes the rules of a file that has changed; gives what is wrong with it. */
-  async #look(): Promise<string | undefined> {
-    const found = await stat(this.#file).catch(() => undefined);
-    const version = found && `${found.mtimeMs} ${found.size}`;
+  /** Loads the rules if the file has changed. Returns the error if the file is invalid. */
+  async #reload(): Promise<string | undefined> {
+    const stats = await stat(this.#file).catch(() => undefined);
+    const version = stats && `${stats.mtimeMs} ${stats.size}`;
     if (version !== undefined && version === this.#version) return undefined;
     const source = await readSourceFile(this.#file);
     if (!(source instanceof SourceFile)) return source.reason;
@@ -96,44 +98,44 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(ms, undefined, { signal });
   } catch (error) {
-    throw new HandlerError('the script was given up before its answer', { cause: error });
+    throw new HandlerError('the script was aborted before its answer', { cause: error });
   }
 }
 
 function isFor({ text, command, event }: ScriptRule, job: Job): boolean {
   if (text !== undefined && !text(job.input)) return false;
-  // Those that people write keep their slash where others are names of events.
+  // Commands from people keep their slash in `job.command`; rules are written without it.
   if (command !== undefined && command !== job.command?.replace(/^\//, '')) return false;
   return event === undefined || event === job.event.name || event === job.event.name?.split('.')[0];
 }
 
-function filled(text: string, job: Job): string {
-  return text.replace(/\{\{\s*([\w.-]+)\s*\}\}/g, (_, name: string) => placeValue(job, name));
+function fillTemplate(text: string, job: Job): string {
+  return text.replace(/\{\{\s*([\w.-]+)\s*\}\}/g, (_, name: string) => templateValue(job, name));
 }
 
-/** Texts in it as an answer is. */
-function filledData(value: unknown, job: Job): unknown {
-  if (typeof value === 'string') return filled(value, job);
-  if (Array.isArray(value)) return value.map((each) => filledData(each, job));
+/** Fills the texts in the data as in an answer. */
+function fillData(value: unknown, job: Job): unknown {
+  if (typeof value === 'string') return fillTemplate(value, job);
+  if (Array.isArray(value)) return value.map((each) => fillData(each, job));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, filledData(each, job)]));
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, fillData(each, job)]));
 }
 
-function filledCard({ title, fields, actions }: ScriptCard, job: Job): ScriptCard {
-  const filledItems = (items: NonNullable<ScriptCard['fields']>) =>
+function fillCard({ title, fields, actions }: ScriptCard, job: Job): ScriptCard {
+  const fillItems = (items: NonNullable<ScriptCard['fields']>) =>
     items.map((item) =>
-      Object.fromEntries(Object.entries(item).map(([name, text]) => [name, filled(text, job)])),
+      Object.fromEntries(Object.entries(item).map(([name, text]) => [name, fillTemplate(text, job)])),
     );
   return {
-    ...(title !== undefined && { title: filled(title, job) }),
-    ...(fields !== undefined && { fields: filledItems(fields) }),
-    ...(actions !== undefined && { actions: filledItems(actions) }),
+    ...(title !== undefined && { title: fillTemplate(title, job) }),
+    ...(fields !== undefined && { fields: fillItems(fields) }),
+    ...(actions !== undefined && { actions: fillItems(actions) }),
   };
 }
 
-function placeValue(job: Job, name: string): string {
+function templateValue(job: Job, name: string): string {
   const { input, command, agent, trigger, conversation, attempt, event, parameters } = job;
-  const known: Readonly<Record<string, unknown>> = {
+  const jobValues: Readonly<Record<string, unknown>> = {
     input,
     command,
     agent,
@@ -145,7 +147,7 @@ function placeValue(job: Job, name: string): string {
   };
   const [first = '', ...rest] = name.split('.');
   if (first === 'parameters') return own(parameters, rest.join('.'));
-  return own(Object.hasOwn(known, name) ? known : event.context, name);
+  return own(Object.hasOwn(jobValues, name) ? jobValues : event.context, name);
 }
 
 function own(values: Readonly<Record<string, unknown>>, name: string): string {

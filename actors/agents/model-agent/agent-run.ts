@@ -1,5 +1,5 @@
-// One attempt at the run of an agent: does what its plan says next, until there is an answer, nothing left to do but wait, or a
-// failure.
+// One attempt of an agent run: executes the planned steps (machines/agent-run/plan.ts) until the run has an
+// answer, fails or parks (parked.ts). `timeout_seconds` of the agent limits the working time.
 
 import { setMaxListeners } from 'node:events';
 import type { ModelRuntime } from '../../../config/resources/agents/model-runtime.ts';
@@ -18,115 +18,118 @@ import { type AgentReply, HandlerError, type Job } from '../handlers/handler.ts'
 import type { HandlerContext } from '../handlers/handler-context.ts';
 import type { Parked } from '../handlers/parked.ts';
 import type { ModelAnswer, Models } from '../models/model.ts';
-import { parkAsking, parkUndecided } from './ask-people.ts';
-import { begunRow } from './begin-run.ts';
+import { createBegunRow } from './begun-row.ts';
 import { makeCalls } from './make-calls.ts';
-import { MAX_ROW, type RunJournal } from './run-journal.ts';
-import { ShownProgress } from './shown-progress.ts';
-import type { AllTools, FoundTool } from './tool-box.ts';
+import { parkForApprovals, parkUndecided } from './park-for-approvals.ts';
+import { ProgressText } from './progress-text.ts';
+import { MAX_ROW_LENGTH, type RunJournal } from './run-journal.ts';
+import type { AgentTool, AllTools } from './tool-box.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Returns the parser for schema answers. Validates them here, because providers do not guarantee the schema. */
+/** Returns a parser for answers that also validates the schema, because providers do not guarantee it. */
 export function answerReader(schema: Schema | undefined): ReadAnswer {
   const patterns = new Map<string, Pattern>();
-  const finds = (source: string, text: string) => {
-    const pattern = patterns.get(source) ?? compiled(source);
+  const matches = (source: string, text: string) => {
+    const pattern = patterns.get(source) ?? compileOrIgnore(source);
     patterns.set(source, pattern);
     return pattern(text);
   };
   return (text) => {
     let data: unknown;
     try {
-      data = JSON.parse(unfenced(text));
+      data = JSON.parse(stripFence(text));
     } catch (error) {
-      return { misfit: `it is no JSON: ${(error as Error).message}` };
+      return { misfit: `it is not JSON: ${(error as Error).message}` };
     }
     if (isNestedTooDeeply(data)) return { misfit: `it is nested more than ${MAX_LEVELS} levels deep` };
-    const [wrong] = schema === undefined ? [] : checkValue(schema, data, finds).findings;
-    if (wrong === undefined) return { data };
-    const at = wrong.path.join('.').slice(0, 200);
-    return { misfit: `${at === '' ? 'it' : at} ${wrong.text}` };
+    const [finding] = schema === undefined ? [] : checkValue(schema, data, matches).findings;
+    if (finding === undefined) return { data };
+    const at = finding.path.join('.').slice(0, 200);
+    return { misfit: `${at === '' ? 'it' : at} ${finding.text}` };
   };
 }
 
-/** Patterns that RE2 does not support are refused when the agent is loaded. */
-function compiled(source: string): Pattern {
+/** Compiles a pattern. Unsupported patterns match nothing; loading the agent has rejected them already. */
+function compileOrIgnore(source: string): Pattern {
   const pattern = compilePattern(source);
   return typeof pattern === 'function' ? pattern : () => false;
 }
 
 /** Models often enclose JSON in code fences. */
-function unfenced(text: string): string {
+function stripFence(text: string): string {
   const [, inner] = /^\s*```(?:json)?\s*\n([\s\S]*?)\n?```\s*$/.exec(text) ?? [];
   return inner ?? text;
 }
 
 export interface AgentRunOptions {
-  /** As the run began with it. */
+  /** As defined when the run started. */
   readonly runtime: ModelRuntime;
   readonly job: Job;
   readonly context: HandlerContext;
   readonly journal: RunJournal;
   readonly models: Models;
   readonly tools: AllTools;
-  /** Told what its servers offer, when the run begins. */
-  readonly onTools?: (found: readonly FoundTool[]) => void;
+  /** Called with the tools of the agent's servers when the run starts. */
+  readonly onTools?: (tools: readonly AgentTool[]) => void;
 }
 
-type Begun = Extract<JournalRow, { readonly kind: 'begun' }>;
+type BegunRow = Extract<JournalRow, { readonly kind: 'begun' }>;
 
-/** Of one answer: each has a result, and so a row. */
+/** Limit of calls per answer: each has a result row. */
 const MAX_CALLS = 1_024;
-/** What a run has left does not change while it waits for the disk. */
-const LOOKED_AT_AFTER_MS = 100;
+/** Minimum delay between two checks of the working time. */
+const MIN_CHECK_MS = 100;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export class AgentRun {
   readonly #options: AgentRunOptions;
-  readonly #shown: ShownProgress;
-  readonly #overtime = new AbortController();
+  readonly #progress: ProgressText;
+  readonly #timeout = new AbortController();
   #timer: NodeJS.Timeout | undefined;
-  /** Of the attempt, or of the time that the agent has. */
+  /** Aborted with the attempt, or by the agent's time limit. */
   readonly #signal: AbortSignal;
 
   constructor(options: AgentRunOptions) {
     this.#options = options;
     const { context } = options;
-    this.#shown = new ShownProgress((text) => context.progress(text));
-    this.#signal = AbortSignal.any([context.signal, this.#overtime.signal]);
-    // Each call that is under way listens, of which there are so many at a time.
+    this.#progress = new ProgressText((text) => context.progress(text));
+    this.#signal = AbortSignal.any([context.signal, this.#timeout.signal]);
+    // All concurrent calls listen to this signal.
     setMaxListeners(0, this.#signal);
   }
 
   async work(): Promise<AgentReply | Parked> {
     const { runtime, context, journal } = this.#options;
-    // Before it has begun it waits for its servers, which may come up at the next attempt: its own time is that of its work.
+    // The start of tool servers, before the first row, does not count as working time.
     if (this.#begun !== undefined) this.#watchTime();
     const readAnswer = answerReader(runtime.output_schema);
     try {
       for (;;) {
         this.#signal.throwIfAborted();
-        const end = await this.#carryOut(nextStep(this.#rows, runtime, readAnswer));
+        const end = await this.#execute(nextStep(this.#rows, runtime, readAnswer));
         if (end !== undefined) return end;
       }
     } catch (error) {
-      // It may be the last that is ever heard of this attempt; where it cannot be kept the next one begins before it.
+      // Keeps the rows for the next attempt. If the write fails, the next attempt repeats more steps.
       await journal.flush().catch(() => {});
-      // What ended it says more than what failed by that.
-      if (this.#overtime.signal.aborted && !context.signal.aborted) throw this.#overtime.signal.reason;
+      // The timeout is the cause of other errors.
+      if (this.#timeout.signal.aborted && !context.signal.aborted) throw this.#timeout.signal.reason;
       throw error;
     } finally {
       clearTimeout(this.#timer);
-      this.#shown.end();
+      this.#progress.end();
     }
   }
 
-  /** Ends what has worked for as long as it may, once that is really over: meanwhile it may have waited for the disk. */
+  /**
+   * Stops the attempt when the working time is used up. The time is checked repeatedly, because disk writes
+   * do not count as working time.
+   */
   #watchTime(): void {
-    const left = this.#ownLeftMs();
-    const inMs = Math.min(Math.max(left + 1, LOOKED_AT_AFTER_MS), LONGEST_TIMER_MS);
-    if (left === 0) this.#overtime.abort(this.#tooLong());
+    const remainingMs = this.#ownRemainingMs();
+    const inMs = Math.min(Math.max(remainingMs + 1, MIN_CHECK_MS), LONGEST_TIMER_MS);
+    if (remainingMs === 0) this.#timeout.abort(this.#timeoutError());
     else this.#timer = setTimeout(() => this.#watchTime(), inMs);
   }
 
@@ -134,50 +137,53 @@ export class AgentRun {
     return this.#options.journal.rows;
   }
 
-  get #begun(): Begun | undefined {
-    return this.#rows.find((row): row is Begun => row.kind === 'begun');
+  get #begun(): BegunRow | undefined {
+    return this.#rows.find((row): row is BegunRow => row.kind === 'begun');
   }
 
-  /** Undefined: the run goes on. */
-  async #carryOut(next: NextStep): Promise<AgentReply | Parked | undefined> {
+  /** Returns undefined if the run continues. */
+  async #execute(next: NextStep): Promise<AgentReply | Parked | undefined> {
     const { job, journal } = this.#options;
     switch (next.do) {
       case 'begin':
-        journal.add(await begunRow(this.#options, this.#signal, this.#leftMs()));
+        journal.add(await createBegunRow(this.#options, this.#signal, this.#remainingMs()));
         this.#watchTime();
         return undefined;
       case 'note':
         journal.add(...next.rows);
         return undefined;
       case 'ask':
-        journal.checkRoom();
-        this.#checkShared(0);
-        journal.add(this.#answerRow(next.iteration, await this.#askWhileKept(next.hasTools)));
+        journal.checkCapacity();
+        this.#checkSharedBudget(0);
+        journal.add(this.#answerRow(next.iteration, await this.#askWhileWriting(next.hasTools)));
         return undefined;
       case 'call':
-        this.#checkShared(next.calls.filter(({ isRepeated }) => !isRepeated).length);
+        this.#checkSharedBudget(next.calls.filter(({ isRepeated }) => !isRepeated).length);
         return this.#call(next.calls);
       case 'people':
-        return this.#askPeople(next.calls);
+        return this.#requestApprovals(next.calls);
       case 'wait':
-        return this.#lookOrPark(next.approvals);
+        return this.#checkOrPark(next.approvals);
       case 'end':
         await journal.flush();
         if (!this.#rows.some(({ kind }) => kind === 'ended')) journal.add(endedRow(next));
-        return { text: next.text, data: next.data, effects: journal.take() };
+        return { text: next.text, data: next.data, effects: journal.takeUnwritten() };
       case 'fail':
         await journal.flush();
         throw new HandlerError(`agent ${job.agent}: ${next.reason}`, { isFinal: true });
     }
   }
 
-  /** A question changes nothing in the world, so it need not wait for the disk; its answer is not taken before. */
-  async #askWhileKept(hasTools: boolean): Promise<ModelAnswer> {
-    const unkept = new AbortController();
-    const kept = this.#options.journal.flush();
-    kept.catch((error: unknown) => unkept.abort(error));
-    const answer = await this.#ask(hasTools, AbortSignal.any([this.#signal, unkept.signal]));
-    await kept;
+  /**
+   * Calls the model while rows are written. The request has no side effects, and its answer is used only when
+   * the rows are durable.
+   */
+  async #askWhileWriting(hasTools: boolean): Promise<ModelAnswer> {
+    const writeFailed = new AbortController();
+    const writing = this.#options.journal.flush();
+    writing.catch((error: unknown) => writeFailed.abort(error));
+    const answer = await this.#ask(hasTools, AbortSignal.any([this.#signal, writeFailed.signal]));
+    await writing;
     return answer;
   }
 
@@ -195,95 +201,110 @@ export class AgentRun {
         outputSchema: output_schema,
       },
       {
-        ...{ models: names, retries, leftMs: this.#leftMs(), signal },
-        onText: this.#shown.text,
-        onRetry: (reason, inMs) => context.retrying(reason, inMs),
+        models: names,
+        retries,
+        remainingMs: this.#remainingMs(),
+        signal,
+        onText: this.#progress.setText,
+        onRetry: (reason, inMs) => context.reportRetry(reason, inMs),
       },
     );
   }
 
-  /** Ids of calls are the run's own: providers repeat theirs, or leave them out. */
+  /** Returns the row of an answer, with new ids for its calls: providers repeat or omit ids. */
   #answerRow(iteration: number, answer: ModelAnswer): ModelAnswerRow {
     const { length } = answer.calls;
     if (length > MAX_CALLS)
       throw new HandlerError(
-        `agent ${this.#options.job.agent}: an answer of ${answer.model} calls ${length} tools, and at most ${MAX_CALLS} calls are read`,
+        `agent ${this.#options.job.agent}: an answer of ${answer.model} calls ${length} tools, at most ${MAX_CALLS} are allowed`,
         { isFinal: true },
       );
     const calls = answer.calls.map((call, n) => ({ ...call, id: `call_${iteration}_${n}` }));
     const row: ModelAnswerRow = { kind: 'answer', iteration, ...answer, calls };
-    // Its own provider likes to have it back, and does without.
+    // The raw answer is optional: without it the provider gets text and calls.
     return row.raw !== undefined && isTooLong(row) ? { ...row, raw: undefined } : row;
   }
 
-  /** Of the run that it is a part of. */
-  #checkShared(moreCalls: number): void {
-    const over = this.#options.context.usedUp?.(moreCalls);
-    if (over !== undefined) throw new HandlerError(over, { isFinal: true });
+  /** Throws a HandlerError if the budget of the surrounding run is exceeded. */
+  #checkSharedBudget(moreCalls: number): void {
+    const exceeded = this.#options.context.exceededLimit?.(moreCalls);
+    if (exceeded !== undefined) throw new HandlerError(exceeded, { isFinal: true });
   }
 
+  /**
+   * Makes the calls. If any call has parked, returns the result that parks the run until the first wake-up.
+   */
   async #call(calls: readonly PlannedCall[]): Promise<Parked | undefined> {
     const { journal, tools, job } = this.#options;
     const { nonce = '' } = this.#begun ?? {};
-    const parked = await makeCalls(calls, {
+    const parkedCalls = await makeCalls(calls, {
       journal,
       tools,
-      shown: this.#shown,
+      progress: this.#progress,
       signal: this.#signal,
       trace: job.trace,
-      leftMs: () => this.#leftMs(),
+      remainingMs: () => this.#remainingMs(),
       keyOf: (call) => `${job.event.id}/${nonce}/${call}`,
     });
-    const [first] = parked;
+    const [first] = parkedCalls;
     if (first === undefined) return undefined;
-    const dues = parked.flatMap(({ wakeInMs }) => wakeInMs ?? []);
+    const dues = parkedCalls.flatMap(({ wakeInMs }) => wakeInMs ?? []);
     const { parkedOn, note } = first;
     const wakeInMs = dues.length === 0 ? undefined : Math.min(...dues);
-    return { parkedOn, wakeInMs, note, state: journal.state, effects: journal.take() };
+    return { parkedOn, wakeInMs, note, state: journal.state, effects: journal.takeUnwritten() };
   }
 
-  async #askPeople(calls: readonly PlannedCall[]): Promise<Parked | undefined> {
+  /** Requests approvals and parks. If approvals are not available, the calls are refused. */
+  async #requestApprovals(calls: readonly PlannedCall[]): Promise<Parked | undefined> {
     const { context, runtime, journal, job } = this.#options;
     const { approvals } = context;
     if (approvals !== undefined)
-      return parkAsking(calls, approvals, runtime.policy, { agent: job.agent, event: job.event.id, journal });
-    const text = 'not called: it has to be approved, and nobody can be asked here';
+      return parkForApprovals(calls, approvals, runtime.policy, {
+        agent: job.agent,
+        event: job.event.id,
+        journal,
+      });
+    const text = 'not called: approval is required, and approvals are not available here';
     for (const { id } of calls)
       journal.add({ kind: 'result', id, text, isError: true, how: 'refused', tookMs: 0 });
     return undefined;
   }
 
-  async #lookOrPark(ids: readonly string[]): Promise<Parked | undefined> {
+  /** Adds the decided approvals to the journal. If all are pending, returns the result that parks the run. */
+  async #checkOrPark(ids: readonly string[]): Promise<Parked | undefined> {
     const { context, journal, job } = this.#options;
     if (context.approvals === undefined)
-      throw new HandlerError(`agent ${job.agent} waits for an approval, and nobody can be asked here`, {
-        isFinal: true,
-      });
+      throw new HandlerError(
+        `agent ${job.agent} waits for an approval, and approvals are not available here`,
+        {
+          isFinal: true,
+        },
+      );
     return parkUndecided(ids, context.approvals, { agent: job.agent, event: job.event.id, journal });
   }
 
-  #leftMs(): number {
-    return Math.max(0, Math.min(this.#options.context.leftMs, this.#ownLeftMs()));
+  #remainingMs(): number {
+    return Math.max(0, Math.min(this.#options.context.remainingMs, this.#ownRemainingMs()));
   }
 
-  #ownLeftMs(): number {
+  #ownRemainingMs(): number {
     const { runtime, journal } = this.#options;
     return Math.max(0, runtime.timeout_seconds * 1000 - journal.workedMs);
   }
 
-  #tooLong(): HandlerError {
+  #timeoutError(): HandlerError {
     const { job, runtime } = this.#options;
     const { timeout_seconds } = runtime;
     return new HandlerError(
-      `agent ${job.agent} has worked for timeout_seconds (${timeout_seconds}) and has no answer; give it more, and replay its event`,
+      `agent ${job.agent} has no answer after timeout_seconds (${timeout_seconds}); raise the limit and replay the event`,
       { isFinal: true },
     );
   }
 }
 
-const isTooLong = (row: JournalRow) => JSON.stringify(row).length > MAX_ROW;
+const isTooLong = (row: JournalRow) => JSON.stringify(row).length > MAX_ROW_LENGTH;
 
-/** Where there is no room for the same twice the text has it. */
+/** Returns the last row. Data is omitted from a long row, because the text contains the same data. */
 function endedRow({ text, data }: Extract<NextStep, { readonly do: 'end' }>): JournalRow {
   const row: JournalRow = { kind: 'ended', text, data };
   return data !== undefined && isTooLong(row) ? { kind: 'ended', text } : row;

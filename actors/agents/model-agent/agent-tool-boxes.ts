@@ -1,14 +1,9 @@
-// The tools of an agent's run, at the servers of its own and at those of the catalog, called in this process.
-//
-// TB1  an agent sees, and can call, what its servers offer, their `tools` let through, and its own `tools` name; nothing else,
-//      whatever a model or a server says.
-// TB2  while one of its servers cannot be asked, none of its tools are listed: a run with fewer tools would do something else
-//      than the same run a minute later. Its attempt fails, and is tried again.
-// BDT1 (A8)  too many tools fail the run: the gateway never drops some silently, because the agent's author selects them.
-//
-// Arguments are not checked against the schema of their tool here: a server has to do that anyway, and its complaint tells a
-// model more. A schema is what a stranger has written: its `pattern` could make a check take minutes of the thread that serves
-// everybody (A6).
+// Tools for agent runs, from the agent's servers and the catalog, called in this process. A tool is visible
+// if its server offers it, the server's `tools` allow it, and the agent's `tools` match it. If a server is
+// unavailable, listing fails and the attempt is repeated: with fewer tools the run would behave differently.
+// Too many tools fail the run, because the agent's author must select fewer (A8, ARCHITECTURE.md). Arguments
+// are not validated here: servers validate them with better errors, and an untrusted `pattern` could block
+// the thread (A6).
 
 import { setMaxListeners } from 'node:events';
 import type { AgentServer } from '../../../config/resources/agents/model-runtime.ts';
@@ -22,25 +17,25 @@ import { checkItem } from '../../mcp/servers/lists/item-check.ts';
 import { itemJson, readItem } from '../../mcp/servers/lists/lists.ts';
 import type { ManagedServer } from '../../mcp/servers/managed-server.ts';
 import { AgentServers, type AgentServersHost, type ServerLease } from './agent-servers.ts';
-import { toolAnswer } from './tool-answer.ts';
 import {
+  type AgentTool,
   type AllTools,
   type CallOptions,
-  type FoundTool,
-  OF_RUN,
+  RUN_SERVER,
   type RunTools,
-  type ToolAnswer,
   type ToolBox,
+  type ToolBoxAnswer,
   type ToolBoxes,
 } from './tool-box.ts';
 import { toolPatterns } from './tool-policy.ts';
+import { convertResult } from './tool-result.ts';
 
-type Members = Readonly<Record<string, unknown>>;
+type ToolMembers = Readonly<Record<string, unknown>>;
 
 /** Converts a listed tool; returns undefined if it cannot be called. Server text is untrusted. */
-export function foundTool(server: string, tool: Tool): FoundTool | undefined {
+export function convertTool(server: string, tool: Tool): AgentTool | undefined {
   const { name } = tool;
-  // The journal replaces halves of surrogate pairs, and the tool is unreachable under the changed name.
+  // The journal would change a name with half of a surrogate pair, and a call would not reach the tool.
   if (typeof name !== 'string' || name === '' || !name.isWellFormed()) return undefined;
   const { description, title, inputSchema, annotations } = validMembers(tool);
   const schema = isObject(inputSchema) ? inputSchema : {};
@@ -48,17 +43,20 @@ export function foundTool(server: string, tool: Tool): FoundTool | undefined {
     server,
     tool: name,
     description: [description, title].find((text) => typeof text === 'string') ?? '',
-    // The default is the same, and model providers require the member.
+    // `object` is the default of MCP, and model providers require the member.
     inputSchema: { ...schema, type: 'object' },
     hints: hintsIn(isObject(annotations) ? annotations : {}),
   };
 }
 
-/** Returns the tool as merged lists contain it, because providers are as strict as MCP clients. */
-function validMembers(tool: Tool): Members {
-  // A tool with an unusable schema takes any arguments.
+/**
+ * Returns the tool's members after the check that tools for MCP clients must pass, because model providers
+ * are as strict as clients.
+ */
+function validMembers(tool: Tool): ToolMembers {
+  // A tool with an invalid schema is offered without a schema.
   const json = validJson(tool) ?? validJson({ ...tool, inputSchema: null });
-  return json === undefined ? {} : (JSON.parse(json) as Members);
+  return json === undefined ? {} : (JSON.parse(json) as ToolMembers);
 }
 
 function validJson(tool: Tool): string | undefined {
@@ -68,7 +66,7 @@ function validJson(tool: Tool): string | undefined {
 }
 
 /** Returns the hints with the defaults of the protocol: destructive and not idempotent. */
-function hintsIn({ readOnlyHint, destructiveHint, idempotentHint }: Members): ToolHints {
+function hintsIn({ readOnlyHint, destructiveHint, idempotentHint }: ToolMembers): ToolHints {
   const isReadOnly = readOnlyHint === true;
   return {
     isReadOnly,
@@ -77,56 +75,59 @@ function hintsIn({ readOnlyHint, destructiveHint, idempotentHint }: Members): To
   };
 }
 
-function isObject(value: unknown): value is Members {
+function isObject(value: unknown): value is ToolMembers {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Adds the tools that a fleet offers to members. */
+/**
+ * Directs calls of RUN_SERVER to `tools`, the tools that a fleet offers to its manager, and all other
+ * calls to `box`. `list` returns only the tools of `box`; begun-row.ts adds the fleet's tools.
+ */
 export function withRunTools(box: ToolBox, tools: RunTools | undefined): AllTools {
   if (tools === undefined) return box;
   return {
     list: (signal, timeoutMs) => box.list(signal, timeoutMs),
     call: (tool, args, options) =>
-      tool.server === OF_RUN ? tools.call(tool.tool, args, options) : box.call(tool, args, options),
+      tool.server === RUN_SERVER ? tools.call(tool.tool, args, options) : box.call(tool, args, options),
   };
 }
 
 /** Limit of providers per request. */
 const MAX_TOOLS = 128;
-/** Size of names, descriptions and schemas. */
+/** Limit of names, descriptions and schemas together. */
 const MAX_BYTES = 262_144;
 const MAX_NAMED = 10;
 
-/** Returns the tools unchanged; each costs tokens in every model call. Throws TooManyToolsError. */
-export function boundedTools(agent: string, tools: readonly FoundTool[]): readonly FoundTool[] {
+/** Returns the tools, or throws TooManyToolsError: each tool costs tokens in every model call. */
+export function checkToolCount(agent: string, tools: readonly AgentTool[]): readonly AgentTool[] {
   const bytes = tools.reduce((sum, tool) => sum + sizeOf(tool), 0);
   if (tools.length <= MAX_TOOLS && bytes <= MAX_BYTES) return tools;
-  const [what, most] =
+  const [found, allowed] =
     tools.length > MAX_TOOLS
-      ? [`${tools.length} tools`, `${MAX_TOOLS} are the most`]
-      : [`tools with ${bytes} bytes of descriptions and schemas`, `${MAX_BYTES} are the most`];
+      ? [`${tools.length} tools`, `${MAX_TOOLS} are allowed`]
+      : [`tools with ${bytes} bytes of descriptions and schemas`, `${MAX_BYTES} are allowed`];
   throw new TooManyToolsError(
-    `agent ${agent} sees ${what} (${perServer(tools)}), and ${most}; narrow them by \`tools\`, such as ` +
+    `agent ${agent} sees ${found} (${perServer(tools)}), at most ${allowed}; restrict them by \`tools\`, e.g. ` +
       `tools: [${example(tools)}], or by tools.allow of a server`,
   );
 }
 
-function sizeOf({ tool, description, inputSchema }: FoundTool): number {
+function sizeOf({ tool, description, inputSchema }: AgentTool): number {
   return (
     Buffer.byteLength(tool) + Buffer.byteLength(description) + Buffer.byteLength(JSON.stringify(inputSchema))
   );
 }
 
-function perServer(tools: readonly FoundTool[]): string {
+function perServer(tools: readonly AgentTool[]): string {
   const counts = new Map<string, number>();
   for (const { server } of tools) counts.set(server, (counts.get(server) ?? 0) + 1);
-  const named = [...counts]
-    .sort(([, one], [, other]) => other - one)
+  const parts = [...counts]
+    .sort(([, each], [, other]) => other - each)
     .map(([server, count]) => `${server}: ${count}`);
-  return [...named.slice(0, MAX_NAMED), ...(named.length > MAX_NAMED ? ['…'] : [])].join(', ');
+  return [...parts.slice(0, MAX_NAMED), ...(parts.length > MAX_NAMED ? ['…'] : [])].join(', ');
 }
 
-function example(tools: readonly FoundTool[]): string {
+function example(tools: readonly AgentTool[]): string {
   return tools[0] === undefined
     ? '"read_*"'
     : `${JSON.stringify(`${tools[0].server}/${tools[0].tool}`.slice(0, 80))}, "read_*"`;
@@ -139,34 +140,34 @@ type Patterns = AgentServer['tools'];
 
 /** Loads the pattern matcher that scopes need. */
 export function loadToolScopes(servers: readonly AgentServer[], patterns: readonly string[]): Promise<void> {
-  return loadToolFilters([...servers.map(({ tools }) => tools), ...halves(servers, patterns)]);
+  return loadToolFilters([...servers.map(({ tools }) => tools), ...patternsByForm(servers, patterns)]);
 }
 
-/** Returns the scopes by server name. Without patterns an agent sees all tools that its servers allow. */
+/** Returns the scopes by server name. Without patterns an agent sees all tools allowed by the servers. */
 export function toolScopes(
   servers: readonly AgentServer[],
   patterns: readonly string[],
 ): ReadonlyMap<string, ToolScope> {
-  const [named, placed] = halves(servers, patterns).map(toolFilter);
+  const [bareFilter, serverFilter] = patternsByForm(servers, patterns).map(toolFilter);
   return new Map(
     servers.map(({ name, tools }) => {
-      const isLetThrough = toolFilter(tools);
+      const isAllowed = toolFilter(tools);
       const isNamed: ToolScope = (tool) =>
-        patterns.length === 0 || named?.(tool) === true || placed?.(`${name}/${tool}`) === true;
-      return [name, (tool: string) => isLetThrough(tool) && isNamed(tool)];
+        patterns.length === 0 || bareFilter?.(tool) === true || serverFilter?.(`${name}/${tool}`) === true;
+      return [name, (tool: string) => isAllowed(tool) && isNamed(tool)];
     }),
   );
 }
 
-/** Patterns by form. */
-function halves(servers: readonly AgentServer[], patterns: readonly string[]): Patterns[] {
-  const { bare, placed } = toolPatterns(
+/** Returns two filters: one for tool names, one for `SERVER/TOOL`. */
+function patternsByForm(servers: readonly AgentServer[], patterns: readonly string[]): Patterns[] {
+  const { bare, qualified } = toolPatterns(
     patterns,
     servers.map(({ name }) => name),
   );
   return [
     { allow: bare, deny: [] },
-    { allow: placed, deny: [] },
+    { allow: qualified, deny: [] },
   ];
 }
 
@@ -179,11 +180,11 @@ interface Services {
   readonly client: InProcessClient;
 }
 
-/** For a server that has to be started first. */
+/** Limit per list request, including the start of the server. */
 const LIST_MS = 120_000;
 
 export class AgentToolBoxes implements ToolBoxes {
-  /** Of agents' own. */
+  /** Servers of agent files. */
   readonly servers: AgentServers;
   readonly #client: InProcessClient;
 
@@ -219,26 +220,26 @@ class AgentToolBox implements ToolBox {
     this.#patterns = patterns;
   }
 
-  async list(signal: AbortSignal, timeoutMs: number): Promise<readonly FoundTool[]> {
-    const giveUp = new AbortController();
-    const either = AbortSignal.any([signal, giveUp.signal]);
-    // One request for each server.
+  async list(signal: AbortSignal, timeoutMs: number): Promise<readonly AgentTool[]> {
+    const failed = new AbortController();
+    const either = AbortSignal.any([signal, failed.signal]);
+    // One listener per server.
     setMaxListeners(0, either);
     try {
       const lists = await Promise.all(this.#servers.map((server) => this.#listOf(server, either, timeoutMs)));
-      return boundedTools(this.#agent, lists.flat());
+      return checkToolCount(this.#agent, lists.flat());
     } finally {
-      // One has failed: the others are not waited for.
-      giveUp.abort();
+      // Stops the remaining requests if one fails.
+      failed.abort();
     }
   }
 
   async call(
-    { server: name, tool }: Pick<FoundTool, 'server' | 'tool'>,
+    { server: name, tool }: Pick<AgentTool, 'server' | 'tool'>,
     args: Readonly<Record<string, unknown>>,
     { key, signal, timeoutMs, trace, onProgress }: CallOptions,
-  ): Promise<ToolAnswer> {
-    const from = this.#servers.find((one) => one.name === name);
+  ): Promise<ToolBoxAnswer> {
+    const from = this.#servers.find((each) => each.name === name);
     if (from === undefined || !(await this.#scopeOf(from))(tool))
       throw new UnsentError(
         new NotFoundError(
@@ -247,7 +248,7 @@ class AgentToolBox implements ToolBox {
       );
     const server = await this.#reach(from);
     const options = { server, key, signal, timeoutMs, trace, onProgress };
-    return toolAnswer(await this.#services.client.callTool(tool, args, options));
+    return convertResult(await this.#services.client.callTool(tool, args, options));
   }
 
   release(): void {
@@ -256,14 +257,14 @@ class AgentToolBox implements ToolBox {
     this.#leases.clear();
   }
 
-  async #listOf(from: AgentServer, signal: AbortSignal, leftMs: number): Promise<FoundTool[]> {
+  async #listOf(from: AgentServer, signal: AbortSignal, remainingMs: number): Promise<AgentTool[]> {
     const isInScope = await this.#scopeOf(from);
     const server = await this.#reach(from);
-    const timeoutMs = Math.min(LIST_MS, leftMs);
-    const listed = await this.#services.client.listTools({ server, signal, timeoutMs });
-    const tools = new Map<string, FoundTool>();
-    for (const item of listed) {
-      const tool = foundTool(from.name, item);
+    const timeoutMs = Math.min(LIST_MS, remainingMs);
+    const items = await this.#services.client.listTools({ server, signal, timeoutMs });
+    const tools = new Map<string, AgentTool>();
+    for (const item of items) {
+      const tool = convertTool(from.name, item);
       if (tool !== undefined && !tools.has(tool.tool) && isInScope(tool.tool)) tools.set(tool.tool, tool);
     }
     return [...tools.values()];
@@ -276,7 +277,7 @@ class AgentToolBox implements ToolBox {
     return (await this.#scopes).get(from.name) ?? (() => false);
   }
 
-  /** How the client finds it: one of the catalog by its id. */
+  /** Returns a catalog server's id, or the agent's leased server. */
   async #reach({ name, entry }: AgentServer): Promise<string | ManagedServer> {
     if (this.#isReleased)
       throw new UnsentError(new StoppedError(`the run of agent ${this.#agent} has ended`));

@@ -1,94 +1,94 @@
-// The calls of one answer, made side by side. Each result is in the journal as soon as it is there, and durable a moment later: what
-// is known is not lost by another call that hangs.
-//
-// MK1  a call was `called` in the journal, durably, before it is made (R3 of the run: under the same key whenever it is repeated), and not
-//      before it has its turn: what was never begun is made by the next attempt, whatever becomes of calls that may have happened.
-// MK2 (A2)  each call ends once: by its answer, its deadline, or the end of the attempt; only the last leaves it without a result.
+// Makes the tool calls of a model answer concurrently. Each result is journaled immediately and durable soon
+// after, so that a hanging call does not lose the other results. A durable row `called` precedes each call; a
+// repetition uses the same key. If the attempt stops, calls without that row are left to the next attempt.
+// Each call finishes once (A2, ARCHITECTURE.md): with an answer, at the deadline, or unfinished when the
+// attempt stops.
 
 import type { JournalRow } from '../../../machines/agent-run/journal.ts';
 import type { PlannedCall } from '../../../machines/agent-run/plan.ts';
 import { DeadlineError, GatewayError } from '../../base/errors/errors.ts';
 import { RpcFault } from '../../mcp/jsonrpc/rpc-fault.ts';
 import { isParked, type Parked } from '../handlers/parked.ts';
+import type { ProgressText } from './progress-text.ts';
 import type { RunJournal } from './run-journal.ts';
-import type { ShownProgress } from './shown-progress.ts';
-import { boundedText } from './tool-answer.ts';
 import type { AllTools } from './tool-box.ts';
+import { limitText } from './tool-result.ts';
 
 export interface CallsHost {
   readonly journal: RunJournal;
   readonly tools: AllTools;
-  readonly shown: ShownProgress;
-  /** Aborted when the attempt is over. */
+  readonly progress: ProgressText;
+  /** Aborted with the attempt. */
   readonly signal: AbortSignal;
   readonly trace: string;
-  /** Until the end of the attempt, in milliseconds. */
-  leftMs(): number;
+  /** Returns the attempt's remaining milliseconds. */
+  remainingMs(): number;
   keyOf(call: string): string;
 }
 
-type Result = Pick<Extract<JournalRow, { readonly kind: 'result' }>, 'text' | 'isError' | 'how'>;
+type CallResult = Pick<Extract<JournalRow, { readonly kind: 'result' }>, 'text' | 'isError' | 'how'>;
 
-/** Under way at a time. */
-const SIDE_BY_SIDE = 8;
-/** For so long a result is in memory only, while others are under way. */
+/** Limit of concurrent calls. */
+const MAX_CONCURRENT = 8;
+/** Maximum time that a result is only in memory, while other calls run. */
 const FLUSH_MS = 1_000;
-/** So much is left of an attempt for what is to be done when a call has taken all of its time: a part of it, and at most so much. */
-const REST_PART = 0.1;
-const MAX_REST_MS = 2_000;
+/** Time reserved for later steps: a share of the remaining time, up to MAX_RESERVED_MS. */
+const RESERVED_SHARE = 0.1;
+const MAX_RESERVED_MS = 2_000;
 
 /**
- * Gives those that wait, and have no result before they are made again. Rejects when the attempt is over, and where the journal cannot
- * be written; in both cases when no call is under way any more.
+ * Makes all calls and journals their results. Returns the parked calls, which have no result yet. When the
+ * attempt stops or the journal cannot be written, rejects after all calls have stopped.
  */
 export async function makeCalls(calls: readonly PlannedCall[], host: CallsHost): Promise<readonly Parked[]> {
   const { journal, signal } = host;
-  const waiting = calls.slice(SIDE_BY_SIDE);
-  const first = calls.slice(0, SIDE_BY_SIDE);
-  await begin(first, journal);
+  const waiting = calls.slice(MAX_CONCURRENT);
+  const first = calls.slice(0, MAX_CONCURRENT);
+  await writeCalledRows(first, journal);
   const flushing = new Flushing(journal);
-  const parked: Parked[] = [];
-  const work = async (one: PlannedCall) => {
-    for (let call: PlannedCall | undefined = one; call !== undefined && !signal.aborted; ) {
+  const waits: Parked[] = [];
+  const work = async (firstCall: PlannedCall) => {
+    for (let call: PlannedCall | undefined = firstCall; call !== undefined && !signal.aborted; ) {
       const row = await resultOf(call, host);
       if (row === undefined) return;
-      if ('parkedOn' in row) parked.push(row);
+      if ('parkedOn' in row) waits.push(row);
       else {
         journal.add(row);
         flushing.soon();
       }
       call = waiting.shift();
-      if (call !== undefined && !signal.aborted) await begin([call], journal);
+      if (call !== undefined && !signal.aborted) await writeCalledRows([call], journal);
     }
   };
   const ends = await Promise.allSettled(first.map(work));
   await flushing.end(signal.aborted);
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
   signal.throwIfAborted();
-  return parked;
+  return waits;
 }
 
-/** What waits for its turn is not begun: it has certainly not happened. */
-function begin(calls: readonly PlannedCall[], journal: RunJournal): Promise<void> {
+/** Writes the rows `called`. Calls without this row were certainly not sent. */
+function writeCalledRows(calls: readonly PlannedCall[], journal: RunJournal): Promise<void> {
   const row = ({ id, isRepeated }: PlannedCall): JournalRow =>
     isRepeated ? { kind: 'called', id, isRepeated } : { kind: 'called', id };
-  // What goes on where it was is begun once.
-  const begun = calls.filter(({ isRepeated, tool }) => !isRepeated || tool.hints.goesOn !== true);
-  journal.add(...begun.map(row));
+  // A resumed call has only one row.
+  const newCalls = calls.filter(({ isRepeated, tool }) => !isRepeated || tool.hints.goesOn !== true);
+  journal.add(...newCalls.map(row));
   return journal.flush();
 }
 
-/** Undefined: the attempt has ended meanwhile, and nobody knows. */
+/** Returns undefined if the attempt stopped and the outcome is unknown. */
 async function resultOf(call: PlannedCall, host: CallsHost): Promise<JournalRow | Parked | undefined> {
-  const { signal, shown, tools, trace } = host;
+  const { signal, progress, tools, trace } = host;
   const { id, tool, args } = call;
   const name = `${tool.server}/${tool.tool}`;
-  const left = host.leftMs();
-  const timeoutMs = Math.max(1, Math.floor(left - Math.min(left * REST_PART, MAX_REST_MS)));
+  const remaining = host.remainingMs();
+  const reservedMs = Math.min(remaining * RESERVED_SHARE, MAX_RESERVED_MS);
+  const timeoutMs = Math.max(1, Math.floor(remaining - reservedMs));
   const startedAt = performance.now();
-  shown.begun(id, name);
-  const onProgress = (says: string) => shown.says(id, name, says);
-  let result: Result | undefined;
+  progress.beginCall(id, name);
+  const onProgress = (message: string) => progress.reportCall(id, name, message);
+  let result: CallResult | undefined;
   try {
     const answer = await unlessAborted(
       tools.call(tool, args, { key: host.keyOf(id), signal, timeoutMs, trace, onProgress }),
@@ -97,44 +97,44 @@ async function resultOf(call: PlannedCall, host: CallsHost): Promise<JournalRow 
     if (isParked(answer)) return answer;
     result = { ...answer, how: 'called' };
   } catch (error) {
-    if (!signal.aborted) result = bounded(failed(error, timeoutMs));
+    if (!signal.aborted) result = boundResult(errorResult(error, timeoutMs));
   } finally {
-    shown.ended(id);
+    progress.endCall(id);
   }
   if (result === undefined) return undefined;
   const { text, isError, how } = result;
   return { kind: 'result', id, text, isError, how, tookMs: Math.round(performance.now() - startedAt) };
 }
 
-/** A program that does not hear of its end is not waited for. */
-function unlessAborted<T>(made: Promise<T>, signal: AbortSignal): Promise<T> {
+/** Rejects at the abort, because a server may ignore the cancellation. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason);
     if (signal.aborted) stop();
     signal.addEventListener('abort', stop, { once: true });
-    made.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
   });
 }
 
-/** What the model is told of a call without an answer. */
-function failed(error: unknown, timeoutMs: number): Result {
+/** Returns the result that the model gets for a call without an answer. */
+function errorResult(error: unknown, timeoutMs: number): CallResult {
   if (error instanceof RpcFault)
     return { text: `The call failed: ${error.message}`, isError: true, how: 'called' };
   if (error instanceof GatewayError && error.isUnsent)
     return { text: `Not called: ${error.message}`, isError: true, how: 'refused' };
-  const said = error instanceof Error ? error.message : String(error);
-  const why = error instanceof DeadlineError ? `there was no answer within ${timeoutMs} ms` : said;
+  const message = error instanceof Error ? error.message : String(error);
+  const why = error instanceof DeadlineError ? `no answer within ${timeoutMs} ms` : message;
   return {
-    text: `No result is known: ${why}. The call may have happened.`,
+    text: `Outcome unknown: ${why}. The call may have happened.`,
     isError: true,
     how: 'interrupted',
   };
 }
 
-/** The words may be those of a server. */
-const bounded = (result: Result): Result => ({ ...result, text: boundedText(result.text) });
+/** Limits the text, because servers can write it. */
+const boundResult = (result: CallResult): CallResult => ({ ...result, text: limitText(result.text) });
 
-/** Writes results that have waited long enough for others. */
+/** Flushes the journal with a short delay, so that one write contains several results. */
 class Flushing {
   readonly #journal: RunJournal;
   #timer: NodeJS.Timeout | undefined;
@@ -153,7 +153,10 @@ class Flushing {
     }, FLUSH_MS);
   }
 
-  /** Rejects where rows could not be written. `isNow`: the attempt ends, and nobody writes the last of them later. */
+  /**
+   * Rejects if rows could not be written. `isNow`: the attempt finishes, so the last rows are written
+   * immediately.
+   */
   async end(isNow: boolean): Promise<void> {
     clearTimeout(this.#timer);
     if (this.#failure !== undefined) throw this.#failure.error;

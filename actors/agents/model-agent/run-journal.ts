@@ -1,24 +1,25 @@
-// The journal of a run in the hands of the attempt that works it: rows are added here, and become durable before anything depends
-// on them.
-//
-// JL1  rows are written once, in the order in which they were added; after one that could not be written none is.
-// JL2  how long the run has worked is kept with its rows: what an attempt worked after its last row is forgotten with it. Waiting for
-//      the disk is no work, however long that is full. A failed attempt keeps nothing by itself: a checkpoint of another state would
-//      be progress, and begin the attempts anew. So it is those that bound how long an answer may be asked for in vain.
-// JL3 (A8)  a row has at most MAX_ROW characters, and nothing more is begun in a journal that might not take what comes of it. Both end
-//      a run for good: a later attempt would come to the same.
+// Journal for one attempt of an agent run. The store calls its rows steps. Rows are added here and become
+// durable before any operation that depends on them. Rows are written once, in order; a failed write stops
+// all later writes. The working time, which excludes disk writes, is stored with the rows; time after the
+// last row is lost with the attempt. A failed attempt stores no state, because a changed checkpoint counts as
+// progress and resets the number of failed attempts. Rows are limited to MAX_ROW_LENGTH, and an almost full
+// journal rejects new rows (A8, ARCHITECTURE.md). Both fail the run permanently, because a later attempt
+// would fail in the same way.
 
-import { FiguresSoFar } from '../../../machines/agent-run/figures.ts';
 import type { JournalRow, RunFigures } from '../../../machines/agent-run/journal.ts';
+import { UsageCounter } from '../../../machines/agent-run/usage.ts';
 import type { Effects } from '../../events/inbox/work.ts';
 import { HandlerError } from '../handlers/handler.ts';
 import type { HandlerContext } from '../handlers/handler-context.ts';
 
 type Context = Pick<HandlerContext, 'state' | 'steps' | 'checkpoint'>;
 
-/** Of a row, in UTF-16 units; the store takes a little more. */
-export const MAX_ROW = 1_000_000;
-/** Nothing is begun beyond these: the store has room for the results of one more answer, however large they are. */
+/** Maximum length of a row, in UTF-16 units; the store accepts slightly more. */
+export const MAX_ROW_LENGTH = 1_000_000;
+/**
+ * Limits of the journal, as a number of rows and in bytes. Above them no model is called. They are lower than
+ * the store's limits, so that the results of the last model answer still fit.
+ */
 const MAX_ROWS = 8_000;
 const MAX_SIZE = 32 * 1_048_576;
 
@@ -26,15 +27,15 @@ export class RunJournal {
   readonly #agent: string;
   readonly #context: Context;
   readonly #rows: JournalRow[];
-  readonly #figures = new FiguresSoFar();
+  readonly #figures = new UsageCounter();
   readonly #workedBefore: number;
   #startedAt = performance.now();
-  /** Rows that are not on their way yet. */
+  /** Unwritten rows, as JSON. */
   #unwritten: string[] = [];
-  /** Of all rows, in bytes. */
+  /** Total size, in bytes. */
   #size: number;
   #writing: Promise<void> = Promise.resolve();
-  /** When the write under way was begun, and what those before it have taken; in milliseconds. */
+  /** Start of the current write, and duration of the earlier ones; in milliseconds. */
   #writingSince: number | undefined;
   #writingMs = 0;
 
@@ -44,10 +45,10 @@ export class RunJournal {
     this.#rows = steps.map((text) => JSON.parse(text) as JournalRow);
     for (const row of this.#rows) this.#figures.add(row);
     this.#size = sizeOf(steps);
-    this.#workedBefore = workedIn(context.state);
+    this.#workedBefore = storedWorkedMs(context.state);
   }
 
-  /** Rejects as the store does. */
+  /** Rejects with the store's error. */
   static async open(agent: string, context: Context): Promise<RunJournal> {
     return new RunJournal(agent, context, await context.steps());
   }
@@ -56,7 +57,7 @@ export class RunJournal {
     return this.#rows;
   }
 
-  /** In all attempts, from the first row on, waiting for people and for the disk left out; in milliseconds. */
+  /** Total working time since the first row, without approvals and disk writes, in milliseconds. */
   get workedMs(): number {
     const now = performance.now();
     const waitedMs = this.#writingMs + now - (this.#writingSince ?? now);
@@ -71,7 +72,7 @@ export class RunJournal {
     return JSON.stringify({ worked_ms: Math.round(this.workedMs) });
   }
 
-  /** Throws a HandlerError for a row that is too long, and takes none of them then. */
+  /** Throws a HandlerError for long rows, and then adds nothing. */
   add(...rows: readonly JournalRow[]): void {
     const texts = rows.map((row) => this.#textOf(row));
     if (this.#rows.length === 0) this.#startedAt = performance.now();
@@ -81,16 +82,16 @@ export class RunJournal {
     this.#size += sizeOf(texts);
   }
 
-  /** Throws a HandlerError where nothing more is to be begun. */
-  checkRoom(): void {
+  /** Throws a HandlerError if the journal is almost full. */
+  checkCapacity(): void {
     if (this.#rows.length <= MAX_ROWS && this.#size <= MAX_SIZE) return;
     throw new HandlerError(
-      `agent ${this.#agent} has done too much in one run: its journal has ${this.#rows.length} rows of ${this.#size} bytes, and at most ${MAX_ROWS} of ${MAX_SIZE} are kept`,
+      `the journal of agent ${this.#agent} is full: ${this.#rows.length} rows of ${this.#size} bytes, at most ${MAX_ROWS} rows of ${MAX_SIZE} bytes`,
       { isFinal: true },
     );
   }
 
-  /** Resolves when all rows are durable. Rejects as a checkpoint does: the attempt is over then, and nothing more is written. */
+  /** Resolves when all rows are durable. Rejects like a checkpoint; the attempt must stop then. */
   flush(): Promise<void> {
     const writing = this.#writing.then(() => this.#write());
     writing.catch(() => {});
@@ -98,8 +99,8 @@ export class RunJournal {
     return writing;
   }
 
-  /** What is not durable yet, for the commit that the attempt ends with. */
-  take(): Pick<Effects, 'steps' | 'run'> {
+  /** Returns and clears the unwritten rows, for the final commit of the attempt. */
+  takeUnwritten(): Pick<Effects, 'steps' | 'run'> {
     const steps = this.#unwritten;
     this.#unwritten = [];
     return { steps, run: { kind: 'agent', name: this.#agent, figures: JSON.stringify(this.figures) } };
@@ -110,7 +111,7 @@ export class RunJournal {
     const since = performance.now();
     this.#writingSince = since;
     try {
-      await this.#context.checkpoint(this.state, this.take());
+      await this.#context.checkpoint(this.state, this.takeUnwritten());
     } finally {
       this.#writingSince = undefined;
       this.#writingMs += performance.now() - since;
@@ -119,9 +120,9 @@ export class RunJournal {
 
   #textOf(row: JournalRow): string {
     const text = JSON.stringify(row);
-    if (text.length <= MAX_ROW) return text;
+    if (text.length <= MAX_ROW_LENGTH) return text;
     throw new HandlerError(
-      `agent ${this.#agent}: ${whatIs(row)} is too large to be kept: it has ${text.length} characters, and may have ${MAX_ROW}`,
+      `agent ${this.#agent}: ${rowLabel(row)} is too large: ${text.length} characters, at most ${MAX_ROW_LENGTH}`,
       { isFinal: true },
     );
   }
@@ -129,13 +130,13 @@ export class RunJournal {
 
 const sizeOf = (texts: readonly string[]) => texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
 
-function whatIs(row: JournalRow): string {
-  if (row.kind === 'begun') return 'what a run begins with (what was said, tools, the agent itself)';
+function rowLabel(row: JournalRow): string {
+  if (row.kind === 'begun') return 'the first row of the run (conversation, tools, definition)';
   return row.kind === 'answer' ? `an answer of ${row.model}` : 'a step';
 }
 
-/** 0 where nothing is kept, or something else. */
-function workedIn(state: string | undefined): number {
+/** Returns 0 for invalid states. */
+function storedWorkedMs(state: string | undefined): number {
   if (state === undefined) return 0;
   try {
     const { worked_ms } = JSON.parse(state) as { readonly worked_ms?: unknown };

@@ -1,72 +1,79 @@
-// The tools of one agent: of servers of its own, hidden from everybody else, and of the catalog. What the model may see of them is
-// decided here; whether a call has to be approved, in machines/agent-run/.
+// Interface of an agent's tools: from the agent's own servers, which are hidden from clients, and from the
+// catalog. A tool box decides which tools the model sees; machines/agent-run/ decides which calls need an
+// approval.
 
 import type { AgentServer } from '../../../config/resources/agents/model-runtime.ts';
 import type { JournaledTool, ToolHints } from '../../../machines/agent-run/journal.ts';
 import type { Parked } from '../handlers/parked.ts';
 
-/** Where the tools of a run stand that are no server's: no server can be called so. */
-export const OF_RUN = 'fleet/members';
+/**
+ * Server name of the tools that a fleet run offers to its manager. No real server has it, because server
+ * names contain no slash.
+ */
+export const RUN_SERVER = 'fleet/members';
 
-/** What a run offers to one agent in it beside the tools of servers: these keep what they have done in the journal of the run. */
+/** Tools that a fleet run offers to its manager agent. Their state is in the journal of the fleet run. */
 export interface RunTools {
-  list(): readonly FoundTool[];
-  /** The same key goes on with the same call, and gives its answer again once it has one. Parked: it waits, and is to be called again then. */
+  list(): readonly AgentTool[];
+  /**
+   * Makes a call, or resumes the call with the same key; returns an existing answer. A parked call must be
+   * repeated when the run is woken (parked.ts).
+   */
   call(
     tool: string,
     args: Readonly<Record<string, unknown>>,
     options: CallOptions,
-  ): Promise<ToolAnswer | Parked>;
+  ): Promise<ToolBoxAnswer | Parked>;
 }
 
 /** A tool as its server offers it. */
-export interface FoundTool extends Pick<JournaledTool, 'server' | 'tool' | 'description' | 'inputSchema'> {
+export interface AgentTool extends Pick<JournaledTool, 'server' | 'tool' | 'description' | 'inputSchema'> {
   readonly hints: ToolHints;
 }
 
-export interface ToolAnswer {
-  /** Cut at the bound of a result. */
+export interface ToolBoxAnswer {
+  /** Truncated at the limit for results. */
   readonly text: string;
-  /** The tool says of itself that it has failed. */
+  /** True if the tool reported an error. */
   readonly isError: boolean;
 }
 
 export interface CallOptions {
-  /** The same for each repetition of one call; servers find it at `_meta["actor-gateway/key"]`. */
+  /** Idempotency key of the call; servers receive it in `_meta["actor-gateway/key"]`. */
   readonly key: string;
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   /** W3C traceparent. */
   readonly trace: string;
-  /** What the tool says of its progress while it works. */
+  /** Called with progress messages of the tool. */
   readonly onProgress?: ((message: string) => void) | undefined;
 }
 
 export interface ToolBox {
   /**
-   * What the servers offer and the agent may see, in a fixed order; each of them has so long to say it. Rejects with TooManyToolsError, which no other try
-   * mends, and with a GatewayError or an RpcFault while one of the servers cannot be asked.
+   * Returns the visible tools in a fixed order; `timeoutMs` applies to each server. Rejects with
+   * TooManyToolsError, which is permanent, or with a GatewayError or RpcFault if a server is unavailable.
    */
-  list(signal: AbortSignal, timeoutMs: number): Promise<readonly FoundTool[]>;
+  list(signal: AbortSignal, timeoutMs: number): Promise<readonly AgentTool[]>;
   /**
-   * Rejects with a GatewayError or an RpcFault for a call that was not answered. One whose error says `isUnsent` was certainly
-   * never made.
+   * Calls a tool. Rejects with a GatewayError or an RpcFault if the tool does not answer; a GatewayError with
+   * `isUnsent` means that the call was certainly not sent.
    */
   call(
-    tool: Pick<FoundTool, 'server' | 'tool'>,
+    tool: Pick<AgentTool, 'server' | 'tool'>,
     args: Readonly<Record<string, unknown>>,
     options: CallOptions,
-  ): Promise<ToolAnswer>;
-  /** The run needs its servers no longer, in this process at least. */
+  ): Promise<ToolBoxAnswer>;
+  /** Releases the servers used by the run in this process. */
   release(): void;
 }
 
-/** Both. */
+/** Tools of the servers, and of the surrounding run. */
 export interface AllTools extends Pick<ToolBox, 'list'> {
-  call(...args: Parameters<ToolBox['call']>): Promise<ToolAnswer | Parked>;
+  call(...args: Parameters<ToolBox['call']>): Promise<ToolBoxAnswer | Parked>;
 }
 
 export interface ToolBoxes {
-  /** For one run of that agent, by the definition that it began with. */
+  /** Returns the tools of a run. The servers start with the first use. */
   open(agent: string, servers: readonly AgentServer[], patterns: readonly string[]): ToolBox;
 }

@@ -1,9 +1,7 @@
-// Tool names for models: a unique tool has its own name, the others have their names at /mcp
-// (client/aggregate/tool-names.ts). Some providers want a letter or `_` first.
-//
-// ATN1  every tool has a unique name that all providers accept.
-// ATN2  `server__tool` is that tool's name or unused: a tool name that contains `__` always starts with the server id.
-// ATN3  the names do not depend on the order of the tools.
+// Names of tools for models. A tool name that is unique and valid is unchanged; other tools get the names of
+// the merged list at /mcp (clients/aggregate/tool-names.ts). The results are unique, accepted by all
+// providers (some require a letter or `_` first), and independent of the order of the tools. `server__tool`
+// never names a different tool.
 
 import { isReservedName, MergedNames } from '../../mcp/clients/aggregate/tool-names.ts';
 
@@ -12,9 +10,12 @@ interface NamedTool {
   readonly tool: string;
 }
 
-const accepted = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
+const validName = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/;
 
-/** Returns the names in the order of `tools`, which differ in server or tool. `servers` is the agent's full server list. */
+/**
+ * Returns the names in the order of `tools`, which differ in server or tool. `servers` is the agent's full
+ * server list.
+ */
 export function toolNames(tools: readonly NamedTool[], servers: Iterable<string>): readonly string[] {
   const byServer = new Map<string, string[]>();
   const counts = new Map<string, number>();
@@ -22,10 +23,10 @@ export function toolNames(tools: readonly NamedTool[], servers: Iterable<string>
     byServer.set(server, [...(byServer.get(server) ?? []), tool]);
     counts.set(tool, (counts.get(tool) ?? 0) + 1);
   }
-  const merged = new MergedNames([...servers, ...byServer.keys()], accepted);
-  const full = new Map([...byServer].map(([server, all]) => [server, merged.namesOf(server, all)]));
+  const mergedNames = new MergedNames([...servers, ...byServer.keys()], validName);
+  const full = new Map([...byServer].map(([server, all]) => [server, mergedNames.namesOf(server, all)]));
   return tools.map(({ server, tool }) => {
-    const isBare = counts.get(tool) === 1 && accepted.test(tool) && !isReservedName(tool);
+    const isBare = counts.get(tool) === 1 && validName.test(tool) && !isReservedName(tool);
     return isBare ? tool : (full.get(server)?.get(tool) ?? tool);
   });
 }

@@ -1,21 +1,24 @@
-// Names in the file of an agent that are those of no tool: a slip there takes a tool away, or lets one be called that somebody was to
-// approve. It shows only when the servers have said what they offer, at the beginning of a run.
+// Finds names in an agent file that match no tool: a typo there may hide a tool or bypass an approval. The
+// check needs the tools of the servers, so it is part of the start of a run.
 
 import type { ModelRuntime } from '../../../config/resources/agents/model-runtime.ts';
 import { compileGlobs } from '../../../libs/globs/glob.ts';
-import type { FoundTool } from './tool-box.ts';
+import type { AgentTool } from './tool-box.ts';
 import { toolPatterns } from './tool-policy.ts';
 
-/** As they are found in the file: `tools: read_fiel`. A pattern under `policy` may be meant for what is not there. */
+/**
+ * Returns the unmatched names with their field: `tools: read_fiel`. Policy patterns with wildcards are not
+ * checked, because they may match no tool on purpose.
+ */
 export function unmatchedNames(
   { tools, policy, servers }: Pick<ModelRuntime, 'tools' | 'policy' | 'servers'>,
-  found: readonly Pick<FoundTool, 'server' | 'tool'>[],
+  agentTools: readonly Pick<AgentTool, 'server' | 'tool'>[],
 ): readonly string[] {
   const ids = servers.map(({ name }) => name);
-  const isUnmatched = (written: string): boolean => {
-    const { bare, placed } = toolPatterns([written], ids);
-    const names = found.map(({ server, tool }) => (placed.length > 0 ? `${server}/${tool}` : tool));
-    const [pattern = written] = [...placed, ...bare];
+  const isUnmatched = (name: string): boolean => {
+    const { bare, qualified } = toolPatterns([name], ids);
+    const names = agentTools.map(({ server, tool }) => (qualified.length > 0 ? `${server}/${tool}` : tool));
+    const [pattern = name] = [...qualified, ...bare];
     if (isName(pattern)) return !names.includes(pattern);
     return !names.some(compileGlobs([pattern], { kind: 'text' }));
   };

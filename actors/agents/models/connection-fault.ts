@@ -1,26 +1,26 @@
-// A provider that could not be reached, or whose connection broke off: the code of the system, and what that mostly means.
+// Describes failed connections to model providers: the system's error code, with the usual cause.
 
 import type { ModelFault } from './model-errors.ts';
 
 const meanings: readonly (readonly [RegExp, string])[] = [
   [/^ECONNREFUSED$/, 'nothing listens at the base_url of its provider'],
-  [/^(?:ENOTFOUND|EAI_\w+)$/, 'the host in the base_url of its provider is not known here'],
-  [/^(?:EPROTO|ERR_SSL_\w+)$/, 'what listens at the base_url of its provider speaks no TLS: is it http://?'],
+  [/^(?:ENOTFOUND|EAI_\w+)$/, 'the host in the base_url of its provider is unknown'],
+  [/^(?:EPROTO|ERR_SSL_\w+)$/, 'the server at the base_url of its provider does not use TLS: is it http://?'],
   [
     /^(?:CERT_\w+|DEPTH_ZERO_\w+|SELF_SIGNED_\w+|UNABLE_TO_\w+|ERR_TLS_CERT_\w+)$/,
-    'its certificate is not trusted here: name the one it is signed with in NODE_EXTRA_CA_CERTS',
+    'its certificate is not trusted: add its issuer to NODE_EXTRA_CA_CERTS',
   ],
-  [/^HPE_\w+$/, 'what listens at the base_url of its provider speaks no HTTP: is it https://?'],
+  [/^HPE_\w+$/, 'the server at the base_url of its provider does not use HTTP: is it https://?'],
 ];
 
-/** Of what `fetch` rejected with, or a stream of it. */
+/** Converts an error of `fetch` or the response stream. */
 export function connectionFault(error: unknown): ModelFault {
   const cause = (error as { readonly cause?: unknown } | null)?.cause;
   if ((cause as { readonly message?: unknown } | undefined)?.message === 'bad port')
     return {
-      what: 'cannot be asked: the port in the base_url of its provider is never asked by fetch',
+      description: 'cannot be reached: fetch blocks the port in the base_url of its provider',
       isFinal: true,
-      canOtherAnswer: true,
+      mayFallbackAnswer: true,
     };
   const code = [error, cause]
     .map((each) => (each as { readonly code?: unknown } | null | undefined)?.code)
@@ -28,7 +28,7 @@ export function connectionFault(error: unknown): ModelFault {
   const meaning = meanings.find(([codes]) => codes.test(code ?? ''))?.[1];
   const why = code ?? 'the connection was closed';
   return {
-    what: `could not be reached, or broke off: ${why}${meaning === undefined ? '' : ` (${meaning})`}`,
+    description: `could not be reached, or closed the connection: ${why}${meaning === undefined ? '' : ` (${meaning})`}`,
     isFinal: false,
   };
 }

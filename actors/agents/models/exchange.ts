@@ -1,26 +1,29 @@
-// One request to a provider, as the client of its protocol makes it: what the client is given in place of `fetch`. It has limits
-// and deadlines that the client has not, and it knows why something failed.
+// One HTTP exchange with a model provider. The client library calls its `fetch`, which adds limits and
+// deadlines and records why the request failed.
 //
-// XC1 (A8)  an answer has a deadline for its first byte and for each further piece, a bound in bytes, and one for a line, since a
-//           line is parsed when it is whole.
-// XC2       no redirect is followed: the key goes to the address the operator wrote and to no other.
-// XC3       what is no event stream is not read as one: it would look like an answer that is empty.
-// XC4       with its end, however it ends, the socket is given back or gone.
-// XC5       what is sent is JSON that any reader takes, whatever anybody has written into it.
-// XC6       after each piece whatever else there is to do has its turn (A6): an answer that is there at once is not read at once.
+// XC1  deadlines for the first byte and each further piece; limits for the answer and for a line, which is
+//      parsed when complete.
+//
+// Redirects are not followed, so the key reaches only the configured address. A response that is not an event
+// stream is rejected, because it would look like an empty answer. `end` releases or closes the socket. Lone
+// surrogates in request bodies are replaced, because parsers reject them. Reading yields to the event loop
+// after each piece (A6, ARCHITECTURE.md).
 
 import { setImmediate } from 'node:timers/promises';
 import { wellFormedJson } from '../../../machines/agent-run/tool-arguments.ts';
 import { connectionFault } from './connection-fault.ts';
-import { readErrorAnswer } from './error-answer.ts';
-import { type ModelFault, ModelFaultError, refusal } from './model-errors.ts';
+import { readErrorAnswer } from './error-response.ts';
+import { faultOfStatus, type ModelFault, ModelFaultError } from './model-errors.ts';
 
 export interface ExchangeLimits {
-  /** Until the first byte: some load the model first. @default 120000 */
+  /** Time before the first byte: some providers load the model first. @default 120000 */
   readonly firstByteMs?: number;
-  /** Between two pieces. @default 60000 */
+  /** Time between two pieces. @default 60000 */
   readonly idleMs?: number;
-  /** Of the answer on the wire, where each piece of text has some hundred bytes around it. @default 64 MiB */
+  /**
+   * Size of the answer on the wire, where each piece of text has some hundred bytes of overhead. @default 64
+   * MiB
+   */
   readonly maxBytes?: number;
   /** @default 8 MiB */
   readonly maxLineBytes?: number;
@@ -30,43 +33,42 @@ const FIRST_BYTE_MS = 120_000;
 const IDLE_MS = 60_000;
 const MAX_BYTES = 64 * 1_048_576;
 const MAX_LINE_BYTES = 8 * 1_048_576;
-/** Of a refusal; the rest of it is not read. */
+/** Maximum bytes read from error responses. */
 const MAX_ERROR_BYTES = 65_536;
 const LINE_FEED = 10;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-export class Exchange {
+export class ModelExchange {
   readonly #limits: ExchangeLimits;
-  readonly #isBare: boolean;
+  readonly #hasNoKey: boolean;
   readonly #send: typeof fetch;
   readonly #abort = new AbortController();
   #idle: NodeJS.Timeout | undefined;
   #fault: ModelFault | undefined;
   #hasAnswered = false;
 
-  /** `isBare`: the provider is asked without a key. */
-  constructor(limits: ExchangeLimits, isBare: boolean, send: typeof fetch = fetch) {
+  constructor(limits: ExchangeLimits, hasNoKey: boolean, send: typeof fetch = fetch) {
     this.#limits = limits;
-    this.#isBare = isBare;
+    this.#hasNoKey = hasNoKey;
     this.#send = send;
   }
 
-  /** Why it failed, where that is known here. */
+  /** Cause of the failure, if detected here. */
   get fault(): ModelFault | undefined {
     return this.#fault;
   }
 
-  /** An answer has begun; whatever fails from here on is its fault. */
+  /** True after the start of a valid response; later failures are caused by its content. */
   get hasAnswered(): boolean {
     return this.#hasAnswered;
   }
 
-  /** Ends when `end` is called. */
+  /** Aborted by `end`. */
   get signal(): AbortSignal {
     return this.#abort.signal;
   }
 
-  /** Nothing more is read. */
+  /** Stops reading and closes the connection. */
   end(fault?: ModelFault): void {
     clearTimeout(this.#idle);
     this.#fault ??= fault;
@@ -75,34 +77,34 @@ export class Exchange {
 
   readonly fetch = async (input: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
     const headers = new Headers(init.headers);
-    // The clients insist on a key, and send the empty one.
-    if (this.#isBare && headers.get('authorization')?.trim() === 'Bearer') headers.delete('authorization');
-    if (this.#isBare) for (const name of keyHeaders) if (headers.get(name) === '') headers.delete(name);
+    // The client libraries require a key, and send an empty key if the provider has no key.
+    if (this.#hasNoKey && headers.get('authorization')?.trim() === 'Bearer') headers.delete('authorization');
+    if (this.#hasNoKey) for (const name of keyHeaders) if (headers.get(name) === '') headers.delete(name);
     const body = typeof init.body === 'string' ? wellFormedJson(init.body) : init.body;
-    const sent: RequestInit = { ...init, headers, redirect: 'manual', signal: this.signal };
-    if (body !== undefined) sent.body = body;
-    this.#wait(this.#limits.firstByteMs ?? FIRST_BYTE_MS);
+    const options: RequestInit = { ...init, headers, redirect: 'manual', signal: this.signal };
+    if (body !== undefined) options.body = body;
+    this.#restartTimer(this.#limits.firstByteMs ?? FIRST_BYTE_MS);
     try {
-      const response = await this.#send(input, sent);
-      if (!response.ok) throw await this.#refused(response);
+      const response = await this.#send(input, options);
+      if (!response.ok) throw await this.#readRefusal(response);
       const type = response.headers.get('content-type') ?? '';
       if (!/^text\/event-stream\b/i.test(type)) throw notAStream(type);
       this.#hasAnswered = true;
-      return new Response(this.#bounded(response.body), { status: 200, headers: response.headers });
+      return new Response(this.#limitStream(response.body), { status: 200, headers: response.headers });
     } catch (error) {
-      throw this.#failed(error);
+      throw this.#endWith(error);
     }
   };
 
-  async #refused(response: Response): Promise<ModelFaultError> {
-    const body = await this.#startOf(response.body);
+  async #readRefusal(response: Response): Promise<ModelFaultError> {
+    const body = await this.#readStart(response.body);
     return new ModelFaultError(
-      refusal(response.status, { ...readErrorAnswer(response.headers, body), hasKey: !this.#isBare }),
+      faultOfStatus(response.status, { ...readErrorAnswer(response.headers, body), hasKey: !this.#hasNoKey }),
     );
   }
 
-  /** Rejects never: a refusal is one without its body too. */
-  async #startOf(body: Response['body']): Promise<string> {
+  /** Never rejects: an error response with an unreadable body is still an error response. */
+  async #readStart(body: Response['body']): Promise<string> {
     const pieces: Uint8Array[] = [];
     let size = 0;
     try {
@@ -115,7 +117,7 @@ export class Exchange {
     return Buffer.concat(pieces).toString('utf8');
   }
 
-  #bounded(body: Response['body']): ReadableStream<Uint8Array> {
+  #limitStream(body: Response['body']): ReadableStream<Uint8Array> {
     const { idleMs = IDLE_MS, maxBytes = MAX_BYTES, maxLineBytes = MAX_LINE_BYTES } = this.#limits;
     const reader = body?.getReader();
     let size = 0;
@@ -124,7 +126,7 @@ export class Exchange {
       {
         pull: async (controller) => {
           try {
-            this.#wait(size === 0 ? (this.#limits.firstByteMs ?? FIRST_BYTE_MS) : idleMs);
+            this.#restartTimer(size === 0 ? (this.#limits.firstByteMs ?? FIRST_BYTE_MS) : idleMs);
             const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
             clearTimeout(this.#idle);
             if (done || value === undefined) return controller.close();
@@ -136,7 +138,7 @@ export class Exchange {
             await setImmediate();
             controller.enqueue(value);
           } catch (error) {
-            controller.error(this.#failed(error));
+            controller.error(this.#endWith(error));
           }
         },
         cancel: () => this.end(),
@@ -145,14 +147,14 @@ export class Exchange {
     );
   }
 
-  #wait(ms: number): void {
+  #restartTimer(ms: number): void {
     clearTimeout(this.#idle);
-    const what = `was silent for ${ms} ms, and may be no longer by timeout_seconds of its provider`;
-    this.#idle = setTimeout(() => this.end({ what, isFinal: false }), Math.min(ms, LONGEST_TIMER_MS));
+    const description = `sent nothing for ${ms} ms (timeout_seconds of its provider)`;
+    this.#idle = setTimeout(() => this.end({ description, isFinal: false }), Math.min(ms, LONGEST_TIMER_MS));
   }
 
-  /** The error of this exchange: it has ended. */
-  #failed(error: unknown): unknown {
+  /** Stops the exchange and returns its error. */
+  #endWith(error: unknown): unknown {
     const isOurs = error instanceof ModelFaultError;
     this.end(isOurs ? error.fault : this.signal.aborted ? undefined : connectionFault(error));
     return isOurs || this.#fault === undefined ? error : new ModelFaultError(this.#fault);
@@ -162,16 +164,16 @@ export class Exchange {
 const keyHeaders = ['x-api-key', 'x-goog-api-key'];
 
 const tooLarge = (bytes: number) =>
-  new ModelFaultError({ what: `answered more than ${bytes} bytes`, isFinal: true });
+  new ModelFaultError({ description: `answered more than ${bytes} bytes`, isFinal: true });
 
 const notAStream = (type: string) =>
   new ModelFaultError({
-    what: `answered with ${mediaType(type)}, not with an event stream: is base_url the address of its API?`,
+    description: `answered with ${mediaType(type)} instead of an event stream: is base_url the address of its API?`,
     isFinal: true,
-    canOtherAnswer: true,
+    mayFallbackAnswer: true,
   });
 
-/** Of a header that anybody may have written, a name and no more. */
+/** Extracts the media type from an untrusted header. */
 function mediaType(type: string): string {
   const [name = ''] = /^[\w.+-]{1,40}\/[\w.+-]{1,40}/.exec(type) ?? [];
   return name === '' ? 'no media type' : name;

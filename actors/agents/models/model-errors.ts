@@ -1,24 +1,27 @@
-// What a provider of models refuses or breaks off, as the errors of a handler.
+// Failures of model providers as handler errors.
 //
-// ME1 (A9)  a message has the provider, the model, the status and a word of ours. Nothing that was sent, and nothing that the other
-//           side wrote: it may repeat keys and what people said. So an error of the client is no `cause` either.
-// ME2       408, 409, 425, 429 and 5xx pass, and so do the network and a stream that is cut; what else a provider says it will
-//           say again, and that is final. A quota that is used up (a 429 too) passes for the run, but not within it.
-// ME3       what is final is so of the model (a key, a name, an address, a window that is too small), and another one may answer; or
-//           of what it was sent, which is then sent to nobody else. Where neither is known it is the latter.
+// ME1  A message contains the provider, the model, the status and a text of the gateway, but no part of the
+//      request or response, which can repeat keys and conversations (A9, ARCHITECTURE.md). For the same
+//      reason, an error of the client library is never the `cause`.
+// ME3  A final fault concerns either the model (key, name, address, context window) or the request. If it
+//      concerns the model, the next model may answer; if it concerns the request, no model is tried. An
+//      unclear fault concerns the request.
+//
+// Statuses 408, 409, 425, 429 and 5xx, network errors and truncated streams are temporary; other errors are
+// final. An exhausted quota (also 429) is temporary for the run, but not within the attempt.
 
 import type { ModelName } from '../../../config/resources/agents/model-runtime.ts';
 import { HandlerError } from '../handlers/handler.ts';
 
 export const nameOf = ({ provider, model }: ModelName): string => `${provider}:${model}`;
 
-const passing: ReadonlySet<number> = new Set([408, 409, 425, 429]);
+const transientStatuses: ReadonlySet<number> = new Set([408, 409, 425, 429]);
 
-export const isPassing = (status: number): boolean => status >= 500 || passing.has(status);
+export const isTransient = (status: number): boolean => status >= 500 || transientStatuses.has(status);
 
-/** Its key, what that may do, what is paid for, its name. */
-const ofModel: ReadonlySet<number> = new Set([401, 402, 403, 404, 410]);
-/** Of readErrorAnswer, whatever the status: some say all of this with 400. */
+/** Statuses that concern the model: invalid key, missing permission, unpaid account, unknown model. */
+const statusesOfModel: ReadonlySet<number> = new Set([401, 402, 403, 404, 410]);
+/** Reasons (error-response.ts) that concern the model, with any status: some providers always use 400. */
 const reasonsOfModel: ReadonlySet<string> = new Set([
   'context_length_exceeded',
   'insufficient_quota',
@@ -27,7 +30,7 @@ const reasonsOfModel: ReadonlySet<string> = new Set([
   'not_found_error',
 ]);
 
-/** What to look at where a provider says no more than that. */
+/** Hints for statuses, used if no reason is known. */
 const meanings: ReadonlyMap<number, string> = new Map([
   [401, 'is the key of its provider right?'],
   [402, 'is the account of its provider paid for?'],
@@ -38,69 +41,69 @@ const meanings: ReadonlyMap<number, string> = new Map([
   ],
 ]);
 
-const WITHOUT_KEY =
-  'it was asked without a key; a provider that has a base_url of its own needs an api_key of its own';
+const WITHOUT_KEY = 'the request had no key; a provider with its own base_url needs its own api_key';
 
 interface RefusalDetails {
   readonly retryAfterMs?: number | undefined;
   readonly reason?: string | undefined;
-  /** Whether it was asked with one. */
+  /** True if the request had a key. */
   readonly hasKey?: boolean;
 }
 
-/** Why a request gave no answer. */
+/** Describes why a model request failed. */
 export interface ModelFault {
-  /** After the name of the model: "answered 429". */
-  readonly what: string;
+  /** Text after the name of the model: "answered 429". */
+  readonly description: string;
   readonly isFinal: boolean;
-  /** It is final for this model alone. */
-  readonly canOtherAnswer?: boolean;
-  /** The provider takes no more for now. */
-  readonly isTooSoon?: boolean;
+  /** True if a final fault concerns only this model (ME3), so that its fallback may answer. */
+  readonly mayFallbackAnswer?: boolean;
+  /** True if the provider accepts no more requests now. */
+  readonly isRateLimited?: boolean;
   readonly retryAfterMs?: number | undefined;
-  /** Asking this model again in the same step is of no use. */
-  readonly isUsedUp?: boolean;
+  /** True if a retry of this model within the attempt cannot succeed, because its quota is exhausted. */
+  readonly isExhausted?: boolean;
 }
 
-/** Of an answer, or of an error within a stream. */
-export function refusal(
+/** Converts a status, or an error within a stream. */
+export function faultOfStatus(
   status: number,
   { retryAfterMs, reason, hasKey = true }: RefusalDetails = {},
 ): ModelFault {
   if (status >= 300 && status <= 399)
     return {
-      what: `answered ${status}: redirects are not followed; is base_url the address of its API?`,
+      description: `answered ${status}: redirects are not followed; is base_url the address of its API?`,
       isFinal: true,
-      canOtherAnswer: true,
+      mayFallbackAnswer: true,
     };
-  const isFinal = !isPassing(status);
+  const isFinal = !isTransient(status);
   const meaning = status === 401 && !hasKey ? WITHOUT_KEY : meanings.get(status);
   const advice = reason === undefined ? meaning : undefined;
-  const said = reason === undefined ? `answered ${status}` : `answered ${status} (${reason})`;
+  const statusText = reason === undefined ? `answered ${status}` : `answered ${status} (${reason})`;
   return {
-    what: advice === undefined ? said : `${said}: ${advice}`,
+    description: advice === undefined ? statusText : `${statusText}: ${advice}`,
     isFinal,
-    canOtherAnswer: ofModel.has(status) || (reason !== undefined && reasonsOfModel.has(reason)),
-    isTooSoon: !isFinal && (status === 429 || retryAfterMs !== undefined),
+    mayFallbackAnswer: statusesOfModel.has(status) || (reason !== undefined && reasonsOfModel.has(reason)),
+    isRateLimited: !isFinal && (status === 429 || retryAfterMs !== undefined),
     retryAfterMs: isFinal ? undefined : retryAfterMs,
-    isUsedUp: reason === 'insufficient_quota',
+    isExhausted: reason === 'insufficient_quota',
   };
 }
 
-/** Rejects a request; never leaves actors/agents/models/. */
+/** Error with a fault; used only inside actors/agents/models/. */
 export class ModelFaultError extends Error {
   readonly fault: ModelFault;
   constructor(fault: ModelFault) {
-    super(fault.what);
+    super(fault.description);
     this.fault = fault;
   }
 }
 
 export function handlerError(
   model: ModelName,
-  { what, ...fault }: Omit<ModelFault, 'isUsedUp' | 'canOtherAnswer'>,
+  { description, ...fault }: Omit<ModelFault, 'isExhausted' | 'mayFallbackAnswer'>,
 ): HandlerError {
-  return new HandlerError(faultText(model, what), fault);
+  return new HandlerError(faultText(model, description), fault);
 }
 
-export const faultText = (model: ModelName, what: string): string => `the model ${nameOf(model)} ${what}`;
+export const faultText = (model: ModelName, description: string): string =>
+  `the model ${nameOf(model)} ${description}`;

@@ -1,5 +1,5 @@
-// A model, whoever serves it: it is asked once per step, with all that was said before, and gives one answer. Who asks again, calls
-// tools and keeps a journal is actors/agents/model-agent/. Providers are the fillings (providers.ts), loaded where an agent has a model.
+// Interface of models: one request per step, with the whole conversation, and one answer. Implemented by
+// provider-models.ts; actors/agents/model-agent/ has the tool calls, the journal and the retries of events.
 
 import type { ModelName } from '../../../config/resources/agents/model-runtime.ts';
 import type { ModelAnswerRow } from '../../../machines/agent-run/journal.ts';
@@ -17,24 +17,24 @@ export interface ModelRequest {
   readonly system: string;
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly OfferedTool[];
-  /** False: the model has to answer in words, whatever tools there are. */
+  /** False: the model must answer in text, even if there are tools. */
   readonly mayCall: boolean;
   readonly temperature: number | undefined;
   readonly maxTokens: number | undefined;
-  /** JSON Schema that the answer in words should fit; whoever asks checks it. */
+  /** JSON Schema for the text answer; the caller validates it. */
   readonly outputSchema: Readonly<Record<string, unknown>> | undefined;
 }
 
-export interface AskOptions {
-  /** The first is asked; the next where that cannot answer after `retries`. */
+export interface ModelRequestOptions {
+  /** The first model is used; the next one if it cannot answer after `retries`. */
   readonly models: readonly [ModelName, ...ModelName[]];
   readonly retries: number;
-  /** No pause goes beyond it. */
-  readonly leftMs: number;
+  /** Remaining time in milliseconds, which also limits pauses. */
+  readonly remainingMs: number;
   readonly signal: AbortSignal;
-  /** The whole text of the answer so far. One that is thrown away begins anew. */
+  /** Called with the whole text so far. If an answer is discarded, a new text follows. */
   readonly onText?: ((text: string) => void) | undefined;
-  /** A request gave no answer, and there is another one after a pause: why, in words as those of the error. */
+  /** Called before the pause that follows failed requests, with the error text. */
   readonly onRetry?: ((reason: string, inMs: number) => void) | undefined;
 }
 
@@ -42,8 +42,9 @@ export type ModelAnswer = Omit<ModelAnswerRow, 'kind' | 'iteration'>;
 
 export interface Models {
   /**
-   * Rejects with a HandlerError: final for what asking again cannot help, too soon where a provider says so; its message has
-   * provider, model and status, and nothing of what was sent or said (A9). Rejects with the reason of `signal` once that is aborted.
+   * Rejects with a HandlerError: final if a retry cannot help, `isRateLimited` for rate limits. The message
+   * contains provider, model and status, but no text of the conversation. Rejects with the reason of
+   * `signal` when it is aborted.
    */
-  ask(request: ModelRequest, options: AskOptions): Promise<ModelAnswer>;
+  ask(request: ModelRequest, options: ModelRequestOptions): Promise<ModelAnswer>;
 }

@@ -1,23 +1,25 @@
-// The models of all providers that the gateway knows: an answer of the first that gives one, with what it cost. The clients are
-// loaded at the first question, so that a gateway in which no model is asked never has them.
-//
-// PW1  an answer that is given up, for whatever reason, leaves no socket and no timer.
-// PW2  a model that refuses for good is told of in the log, though another one answers in its place: once, until it answers again.
+// Sends model requests to the configured providers. Tries the models of an agent in order (retries.ts), and
+// returns the first answer with its cost. Client libraries are loaded with the first request. An aborted
+// request leaves neither sockets nor timers. A permanent failure of a model is logged once per outage, even
+// if a fallback answers.
 
 import type { Prices } from '../../../config/gateway-file/provider-schema.ts';
 import type { Providers, ResolvedProvider } from '../../../config/gateway-file/providers.ts';
 import type { ModelName } from '../../../config/resources/agents/model-runtime.ts';
-import { endWhatIsOver } from '../../../libs/rest/standstill.ts';
+import { abortOverdueWork } from '../../../libs/rest/process-suspension.ts';
 import type { Usage } from '../../../machines/agent-run/journal.ts';
-import { forgetOldest } from '../../base/bounds/forget-oldest.ts';
+import { deleteOldest } from '../../base/bounds/delete-oldest.ts';
 import type { Log } from '../../base/errors/log.ts';
-import { Exchange, type ExchangeLimits } from './exchange.ts';
-import type { AskOptions, ModelAnswer, ModelRequest, Models } from './model.ts';
+import { type ExchangeLimits, ModelExchange } from './exchange.ts';
+import type { ModelAnswer, ModelRequest, ModelRequestOptions, Models } from './model.ts';
 import { ModelFaultError, nameOf } from './model-errors.ts';
-import { loaded } from './providers.ts';
-import { repeated } from './repeat.ts';
+import { loadClient } from './providers.ts';
+import { repeatRequest } from './retries.ts';
 
-/** Returns the cost in the unit of the prices, which operators configure; undefined without price or usage figures. */
+/**
+ * Returns the cost in the unit of the prices, which operators configure; undefined without price or usage
+ * figures.
+ */
 export function costOf(
   name: string,
   { input, output, cached = 0 }: Usage,
@@ -26,12 +28,12 @@ export function costOf(
   const price = Object.hasOwn(prices, name) ? prices[name] : undefined;
   if (price === undefined || input === undefined || output === undefined) return undefined;
   const fromCache = Math.min(cached, input);
-  const of = (input - fromCache) * price.input + fromCache * (price.cached_input ?? price.input);
-  return (of + output * price.output) / 1_000_000;
+  const inputCost = (input - fromCache) * price.input + fromCache * (price.cached_input ?? price.input);
+  return (inputCost + output * price.output) / 1_000_000;
 }
 
 /** Default of Node's fetch. */
-const PATIENCE_MS = 300_000;
+const NODE_TIMEOUT_MS = 300_000;
 const dispatcherKey = Symbol.for('undici.globalDispatcher.1');
 
 type MakeDispatcher = new (options: {
@@ -39,90 +41,100 @@ type MakeDispatcher = new (options: {
   readonly bodyTimeout: number;
 }) => object;
 
-let patient: typeof fetch | undefined;
+/** Cached fetch without a time limit. */
+let unlimitedFetch: typeof fetch | undefined;
 
-/** Fires overdue deadlines before the request, because the process may have been suspended (libs/rest/standstill.ts). */
-const lookedFetch: typeof fetch = (input, init) => {
-  endWhatIsOver();
+/** Aborts overdue work before the request is sent (libs/rest/process-suspension.ts). */
+const checkedFetch: typeof fetch = (input, init) => {
+  abortOverdueWork();
   return fetch(input, init);
 };
 
 /**
- * Returns a fetch that tolerates silences of at least `ms`, if this Node version allows it. Node's limit, five minutes, is too
- * short for models on small machines; callers set deadlines (XC1).
+ * Returns a fetch that allows a provider to send nothing for `ms`, if this Node version supports it. Node's
+ * default limit, five minutes, is too short for models on small machines; ModelExchange sets its own
+ * deadlines (XC1, exchange.ts).
  */
 export function fetchFor(ms: number): typeof fetch {
-  if (ms < PATIENCE_MS) return lookedFetch;
-  patient ??= fetchWith(0);
-  return patient;
+  if (ms < NODE_TIMEOUT_MS) return checkedFetch;
+  unlimitedFetch ??= fetchWith(0);
+  return unlimitedFetch;
 }
 
-/** `silenceMs` 0 means no limit. */
+/** Returns a fetch that fails if the provider sends nothing for `silenceMs`; 0 means no limit. */
 export function fetchWith(silenceMs: number): typeof fetch {
   // Node creates its dispatcher at the first use.
   void fetch('data:,').catch(() => {});
-  const used = (globalThis as Record<symbol, unknown>)[dispatcherKey] as object | undefined;
-  const Dispatcher = used?.constructor as MakeDispatcher | undefined;
-  if (Dispatcher === undefined) return lookedFetch;
+  const dispatcherInUse = (globalThis as Record<symbol, unknown>)[dispatcherKey] as object | undefined;
+  const Dispatcher = dispatcherInUse?.constructor as MakeDispatcher | undefined;
+  if (Dispatcher === undefined) return checkedFetch;
   const dispatcher = new Dispatcher({ headersTimeout: silenceMs, bodyTimeout: silenceMs });
-  return (input, init) => lookedFetch(input, { ...init, dispatcher } as RequestInit);
+  return (input, init) => checkedFetch(input, { ...init, dispatcher } as RequestInit);
 }
 
 export interface ProviderModelsOptions {
   readonly providers: Providers;
   readonly prices: Prices;
   readonly log: Log;
-  /** Before those of a provider. */
+  /** Take precedence over provider settings. */
   readonly limits?: ExchangeLimits & { readonly maxAnswerSize?: number };
-  /** Of the pauses between retries. @default 500 */
+  /** First pause between retries. @default 500 */
   readonly firstPauseMs?: number;
 }
 
 export class ProviderModels implements Models {
   readonly #options: ProviderModelsOptions;
-  /** What was told of those that refuse. */
+  /** Last logged permanent failure per model, so that it is logged once per outage. */
   readonly #refusals = new Map<string, string>();
 
   constructor(options: ProviderModelsOptions) {
     this.#options = options;
   }
 
-  async ask(request: ModelRequest, options: AskOptions): Promise<ModelAnswer> {
+  async ask(request: ModelRequest, options: ModelRequestOptions): Promise<ModelAnswer> {
     options.signal.throwIfAborted();
     const { firstPauseMs } = this.#options;
-    return await repeated(
+    return await repeatRequest(
       {
         ...options,
-        onRefusal: (...refusal) => this.#tellOf(...refusal),
+        onRefusal: (...refusal) => this.#logRefusal(...refusal),
         ...(firstPauseMs === undefined ? {} : { firstPauseMs }),
       },
-      (model, leftMs) => this.#answer(request, model, leftMs, options),
+      (model, remainingMs) => this.#answer(request, model, remainingMs, options),
     );
   }
 
   async #answer(
     request: ModelRequest,
     name: ModelName,
-    leftMs: number,
-    { signal, onText }: AskOptions,
+    remainingMs: number,
+    { signal, onText }: ModelRequestOptions,
   ): Promise<ModelAnswer> {
     const settings = this.#options.providers.get(name.provider);
     if (settings === undefined)
       throw new ModelFaultError({
-        what: 'is of a provider that is not known',
+        description: 'has an unknown provider',
         isFinal: true,
-        canOtherAnswer: true,
+        mayFallbackAnswer: true,
       });
-    const { askOnce } = await loaded('its client', () => import('./ask-once.ts'));
+    const { askOnce } = await loadClient('its client', () => import('./send-request.ts'));
     signal.throwIfAborted();
     const limits = { ...silenceOf(settings), ...this.#options.limits };
+    // Node's own time limit must not be shorter than the exchange's limits.
     const send = fetchFor(Math.max(limits.firstByteMs ?? 0, limits.idleMs ?? 0));
-    const exchange = new Exchange(limits, settings.api_key === undefined, send);
+    const hasNoKey = settings.api_key === undefined;
+    const exchange = new ModelExchange(limits, hasNoKey, send);
     const stop = () => exchange.end();
     signal.addEventListener('abort', stop, { once: true });
-    const gaveNone = { what: `gave no answer within ${Math.round(leftMs)} ms`, isFinal: false };
-    const timer = setTimeout(() => exchange.end(gaveNone), Math.min(Math.ceil(leftMs), LONGEST_TIMER_MS));
-    const began = performance.now();
+    const timeoutFault = {
+      description: `did not answer within ${Math.round(remainingMs)} ms`,
+      isFinal: false,
+    };
+    const timer = setTimeout(
+      () => exchange.end(timeoutFault),
+      Math.min(Math.ceil(remainingMs), LONGEST_TIMER_MS),
+    );
+    const startedAt = performance.now();
     try {
       const answer = await askOnce(request, {
         settings,
@@ -134,7 +146,7 @@ export class ProviderModels implements Models {
       const model = nameOf(name);
       this.#refusals.delete(model);
       const cost = costOf(model, answer.usage, this.#options.prices);
-      return { ...answer, model, cost, tookMs: Math.round(performance.now() - began) };
+      return { ...answer, model, cost, tookMs: Math.round(performance.now() - startedAt) };
     } catch (error) {
       throw faultOf(error, exchange);
     } finally {
@@ -144,19 +156,19 @@ export class ProviderModels implements Models {
     }
   }
 
-  #tellOf(name: ModelName, what: string, nextName: ModelName): void {
+  #logRefusal(name: ModelName, description: string, nextName: ModelName): void {
     const [model, next] = [nameOf(name), nameOf(nextName)];
-    if (this.#refusals.get(model) === what) return;
-    this.#refusals.set(model, what);
-    forgetOldest(this.#refusals, MAX_REFUSALS);
+    if (this.#refusals.get(model) === description) return;
+    this.#refusals.set(model, description);
+    deleteOldest(this.#refusals, MAX_REFUSALS);
     this.#options.log.error(
-      { model, next, reason: what },
-      'a model refuses; its fallback is asked until that is mended',
+      { model, next, reason: description },
+      'model fails permanently; using its fallback',
     );
   }
 }
 
-/** Models that are told of once. */
+/** Limit of models in `#refusals`. */
 const MAX_REFUSALS = 1_000;
 
 function silenceOf({ timeout_seconds }: ResolvedProvider): ExchangeLimits {
@@ -167,14 +179,20 @@ function silenceOf({ timeout_seconds }: ResolvedProvider): ExchangeLimits {
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** What the exchange knows comes first: the clients wrap it, or leave it out. Their own words repeat what was sent. */
-function faultOf(error: unknown, exchange: Exchange): ModelFaultError {
+/**
+ * Converts an error to a fault. A fault of the exchange has priority: client libraries wrap or omit it, and
+ * their messages repeat the request.
+ */
+function faultOf(error: unknown, exchange: ModelExchange): ModelFaultError {
   if (exchange.fault !== undefined) return new ModelFaultError(exchange.fault);
   if (error instanceof ModelFaultError) return error;
   const hasAnswered = exchange.hasAnswered;
   return new ModelFaultError(
     hasAnswered
-      ? { what: 'answered what is not its protocol, or reported an error in its stream', isFinal: false }
-      : { what: 'cannot be sent what was said: the client of its protocol refuses it', isFinal: true },
+      ? { description: 'violated its protocol, or reported an error in its stream', isFinal: false }
+      : {
+          description: 'cannot receive this conversation: the client of its protocol rejects it',
+          isFinal: true,
+        },
   );
 }

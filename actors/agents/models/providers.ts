@@ -1,43 +1,42 @@
-// The client of each provider's protocol, loaded when a model of it is asked for the first time.
-//
-// PQ1  all that a client could look up in the environment is given: key and address come from the settings, and where there is
-//      no key none is sent.
-// PQ2  an answer is not kept at the provider where that can be said, so a run can go on from its journal alone.
+// Creates the client for a provider's protocol; its library is loaded with the first request. Every value
+// that a client could read from the environment is passed explicitly: key and address come from the settings,
+// and a missing key is not sent. If the protocol supports it, requests disable the storage of answers at the
+// provider.
 
 import type { LanguageModelV3, SharedV3ProviderOptions } from '@ai-sdk/provider';
 import type { ResolvedProvider } from '../../../config/gateway-file/providers.ts';
-import { installationFault } from '../../base/errors/installation-fault.ts';
+import { describeLoadError } from '../../base/errors/load-error.ts';
 import { ModelFaultError } from './model-errors.ts';
 
-/** Returns the result of `load`. Rejects with a temporary ModelFaultError, because a repaired installation can load it. */
-export async function loaded<Loaded>(what: string, load: () => Promise<Loaded>): Promise<Loaded> {
+/** Loads a client library. Rejects with a temporary ModelFaultError: the installation can be repaired. */
+export async function loadClient<Client>(label: string, load: () => Promise<Client>): Promise<Client> {
   try {
     return await load();
   } catch (error) {
     const fault = {
-      what: `cannot be asked: ${what} ${installationFault(error)}`,
+      description: `cannot be used: ${label} ${describeLoadError(error)}`,
       isFinal: false,
-      isUsedUp: true,
+      isExhausted: true,
     };
     throw new ModelFaultError(fault);
   }
 }
 
-export async function modelClient(
+export async function createClient(
   settings: ResolvedProvider,
   model: string,
   fetch: typeof globalThis.fetch,
 ): Promise<LanguageModelV3> {
   const { base_url: baseURL, headers, api_key: apiKey = '' } = settings;
   const common = { baseURL, headers: { ...headers }, apiKey, fetch };
-  const what = `the client of ${settings.type}`;
+  const label = `the client of ${settings.type}`;
   if (settings.type === 'openai')
-    return (await loaded(what, () => import('@ai-sdk/openai'))).createOpenAI(common)(model);
+    return (await loadClient(label, () => import('@ai-sdk/openai'))).createOpenAI(common)(model);
   if (settings.type === 'anthropic')
-    return (await loaded(what, () => import('@ai-sdk/anthropic'))).createAnthropic(common)(model);
+    return (await loadClient(label, () => import('@ai-sdk/anthropic'))).createAnthropic(common)(model);
   if (settings.type === 'google')
-    return (await loaded(what, () => import('@ai-sdk/google'))).createGoogleGenerativeAI(common)(model);
-  const { createOpenAICompatible } = await loaded(what, () => import('@ai-sdk/openai-compatible'));
+    return (await loadClient(label, () => import('@ai-sdk/google'))).createGoogleGenerativeAI(common)(model);
+  const { createOpenAICompatible } = await loadClient(label, () => import('@ai-sdk/openai-compatible'));
   return createOpenAICompatible({
     ...common,
     name: COMPATIBLE,
@@ -46,10 +45,10 @@ export async function modelClient(
   })(model);
 }
 
-/** Under which the client finds its options. */
+/** Member of `providerOptions` for OpenAI-compatible providers. */
 const COMPATIBLE = 'compatible';
 
-/** Schemas are those of operators, seldom in the subset that a provider could promise to keep: whoever asks checks them. */
+/** Not strict: schemas rarely fit the subset that providers can guarantee. Callers validate the answers. */
 export const providerOptions: SharedV3ProviderOptions = {
   openai: { store: false, strictJsonSchema: false },
   [COMPATIBLE]: { strictJsonSchema: false },

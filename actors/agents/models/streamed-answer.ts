@@ -1,9 +1,7 @@
-// A model answer: requested in a form that the provider supports, and assembled from the received pieces.
-//
-// AK3  an answer is one only when the provider has said why it ended. What comes without that, or with an error among its pieces,
-//      is thrown away whole.
-// AK4 (A8)  texts, thoughts and calls of an answer are bounded together.
-// AQ1  every request includes the full schema: in the prompt if the provider does not accept schemas.
+// Selects a form of the answer that the provider supports, and assembles the answer from the received pieces.
+// An answer is valid only if the provider reports why it stopped, and no piece is an error; otherwise it is
+// discarded. Texts, thoughts and calls share a limit (A8, ARCHITECTURE.md). Every request includes the full
+// schema, in the prompt if the provider does not accept schemas.
 
 import {
   APICallError,
@@ -17,7 +15,7 @@ import type { ResolvedProvider } from '../../../config/gateway-file/providers.ts
 import type { ToolCall, Usage } from '../../../machines/agent-run/journal.ts';
 import { toolArguments } from '../../../machines/agent-run/tool-arguments.ts';
 import type { ModelAnswer, ModelRequest } from './model.ts';
-import { ModelFaultError, refusal } from './model-errors.ts';
+import { faultOfStatus, ModelFaultError } from './model-errors.ts';
 
 interface AnswerFormat {
   readonly system: string;
@@ -26,42 +24,46 @@ interface AnswerFormat {
     | undefined;
 }
 
-/** Returns the requested format: the schema, any JSON, or text. */
+/** Returns the answer format to request (schema, any JSON, or text), and the matching system prompt. */
 export function answerFormat(
   { system, outputSchema, tools }: Pick<ModelRequest, 'system' | 'outputSchema' | 'tools'>,
   { type, structured_output }: Pick<ResolvedProvider, 'type' | 'structured_output'>,
 ): AnswerFormat {
   if (outputSchema === undefined) return { system, responseFormat: undefined };
-  // Only OpenAI supports both: Google, Groq and llama.cpp refuse a format with tools, other providers call no tools then.
-  const isInWords = structured_output === 'prompt' || (tools.length > 0 && type !== 'openai');
-  if (structured_output === 'json_schema' && !isInWords)
+  // Only OpenAI supports a format together with tools: Google, Groq and llama.cpp reject it, and other
+  // providers then call no tools.
+  const isInPrompt = structured_output === 'prompt' || (tools.length > 0 && type !== 'openai');
+  if (structured_output === 'json_schema' && !isInPrompt)
     return { system, responseFormat: { type: 'json', schema: outputSchema } };
-  const asked = `Your final answer is one JSON value by this JSON Schema, and nothing around it:\n${JSON.stringify(outputSchema)}`;
+  const instruction = `Your final answer is one JSON value that conforms to this JSON Schema, without any text around it:\n${JSON.stringify(outputSchema)}`;
   return {
-    system: system === '' ? asked : `${system}\n\n${asked}`,
-    responseFormat: isInWords ? undefined : { type: 'json' },
+    system: system === '' ? instruction : `${system}\n\n${instruction}`,
+    responseFormat: isInPrompt ? undefined : { type: 'json' },
   };
 }
 
 export type AssistantPart = Extract<LanguageModelV3Message, { role: 'assistant' }>['content'][number];
 
-/** `ModelAnswer.raw` of an answer that text and calls do not fully describe. */
+/** `ModelAnswer.raw`, if text and calls are insufficient. */
 export interface RawAnswer {
   readonly provider: string;
   readonly parts: readonly AssistantPart[];
 }
 
-interface Growing {
+interface GrowingPart {
   readonly type: 'text' | 'reasoning';
   text: string;
   providerOptions?: SharedV3ProviderMetadata;
 }
 
-/** Collects provider-specific parts for the next request: signed thoughts, provider ids (PJ1). */
+/**
+ * Collects provider-specific parts for the next request: signed thoughts, provider ids (PJ1,
+ * send-request.ts).
+ */
 export class AnswerParts {
-  readonly #parts: (AssistantPart | Growing)[] = [];
+  readonly #parts: (AssistantPart | GrowingPart)[] = [];
   /** Unfinished texts and thoughts, by kind and id. */
-  readonly #open = new Map<string, Growing>();
+  readonly #open = new Map<string, GrowingPart>();
 
   add(part: LanguageModelV3StreamPart): void {
     switch (part.type) {
@@ -94,14 +96,14 @@ export class AnswerParts {
     return isPlain ? undefined : { provider, parts };
   }
 
-  #begin(type: Growing['type'], { id, providerMetadata }: Piece): void {
-    const growing: Growing = withOptions({ type, text: '' }, providerMetadata);
+  #begin(type: GrowingPart['type'], { id, providerMetadata }: Piece): void {
+    const growing: GrowingPart = withOptions({ type, text: '' }, providerMetadata);
     this.#open.set(`${type} ${id}`, growing);
     this.#parts.push(growing);
   }
 
-  /** Merges metadata; later parts win, because signatures arrive last. */
-  #grow(type: Growing['type'], { id, delta = '', providerMetadata }: Piece): void {
+  /** Adds text. Later metadata replaces earlier metadata, because signatures arrive last. */
+  #grow(type: GrowingPart['type'], { id, delta = '', providerMetadata }: Piece): void {
     const growing = this.#open.get(`${type} ${id}`);
     if (growing === undefined) return;
     growing.text += delta;
@@ -119,41 +121,53 @@ function withOptions<P extends object>(part: P, providerOptions: SharedV3Provide
   return providerOptions === undefined ? part : { ...part, providerOptions };
 }
 
-/** Returns arguments as an object, the only form that providers accept. Invalid arguments are reported in the result. */
+/**
+ * Returns arguments as an object, the only form that providers accept; empty for invalid arguments, which the
+ * result of the call reports.
+ */
 export function argumentsIn(text: string): Readonly<Record<string, unknown>> {
-  const given = toolArguments(text);
-  return typeof given === 'string' ? {} : given;
+  const parsed = toolArguments(text);
+  return typeof parsed === 'string' ? {} : parsed;
 }
 
 export type BareAnswer = Omit<ModelAnswer, 'model' | 'cost' | 'tookMs'>;
 
 export interface StreamedAnswerOptions {
-  /** The name of the provider, to which parts of its own go back. */
+  /** Name of the provider that gets its own parts back. */
   readonly provider: string;
-  /** Told of the whole text so far. */
+  /** Called with the whole text so far. */
   readonly onText: ((text: string) => void) | undefined;
-  /** In UTF-16 units, of all that is kept of an answer. @default 4 Mi */
+  /** An answer's limit, in UTF-16 units. @default 4 Mi */
   readonly maxAnswerSize?: number | undefined;
 }
 
 const MAX_ANSWER_SIZE = 4_194_304;
 
-type Stream = ReadableStream<LanguageModelV3StreamPart>;
-type Part<T extends LanguageModelV3StreamPart['type']> = Extract<LanguageModelV3StreamPart, { type: T }>;
+type ModelStream = ReadableStream<LanguageModelV3StreamPart>;
+type StreamPart<T extends LanguageModelV3StreamPart['type']> = Extract<
+  LanguageModelV3StreamPart,
+  { type: T }
+>;
 
-/** Rejects with a ModelFaultError, or as the stream does. */
-export async function streamedAnswer(stream: Stream, options: StreamedAnswerOptions): Promise<BareAnswer> {
+/** Rejects with a ModelFaultError, or with the stream's error. */
+export async function assembleAnswer(
+  stream: ModelStream,
+  options: StreamedAnswerOptions,
+): Promise<BareAnswer> {
   const { provider, onText, maxAnswerSize = MAX_ANSWER_SIZE } = options;
   let text = '';
   let size = 0;
-  let end: Part<'finish'> | undefined;
+  let end: StreamPart<'finish'> | undefined;
   const calls: ToolCall[] = [];
   const parts = new AnswerParts();
   for await (const part of stream) {
     if (part.type === 'error') throw faultOf(part.error);
     size += sizeOf(part);
     if (size > maxAnswerSize)
-      throw new ModelFaultError({ what: `answered more than ${maxAnswerSize} characters`, isFinal: true });
+      throw new ModelFaultError({
+        description: `answered more than ${maxAnswerSize} characters`,
+        isFinal: true,
+      });
     parts.add(part);
     if (part.type === 'finish') end = part;
     if (part.type === 'tool-call')
@@ -164,37 +178,37 @@ export async function streamedAnswer(stream: Stream, options: StreamedAnswerOpti
     }
   }
   if (end === undefined || hasNoEnd(end.finishReason))
-    throw new ModelFaultError({ what: 'broke off its answer', isFinal: false });
+    throw new ModelFaultError({ description: 'ended its answer without a reason', isFinal: false });
   const reason = end.finishReason.unified;
   return {
     text,
     calls,
     raw: parts.raw(provider),
-    finish: calls.length > 0 && reason !== 'length' ? 'calls' : finishes[reason],
+    finish: calls.length > 0 && reason !== 'length' ? 'calls' : finishReasons[reason],
     usage: usageOf(end.usage),
   };
 }
 
-/** In UTF-16 units. */
+/** Size in UTF-16 units. */
 function sizeOf(part: LanguageModelV3StreamPart): number {
   const isPiece =
     part.type === 'text-delta' || part.type === 'reasoning-delta' || part.type === 'tool-input-delta';
   return isPiece ? part.delta.length : 0;
 }
 
-/** The clients make up `other` where a stream ends and nobody has said why. */
+/** The clients report `other` if a stream stops unexpectedly. */
 function hasNoEnd({ unified, raw }: LanguageModelV3FinishReason): boolean {
   return unified === 'error' || (unified === 'other' && raw === undefined);
 }
 
-/** An error among the pieces: whoever reports one in a stream had no status left to say it with. */
+/** Converts an error among the pieces; a status within the stream is treated like an HTTP status. */
 function faultOf(error: unknown): unknown {
   const { statusCode: status } = APICallError.isInstance(error) ? error : {};
-  if (status !== undefined && status >= 400) return new ModelFaultError(refusal(status));
+  if (status !== undefined && status >= 400) return new ModelFaultError(faultOfStatus(status));
   return error;
 }
 
-const finishes = {
+const finishReasons = {
   stop: 'stop',
   length: 'length',
   'content-filter': 'filtered',

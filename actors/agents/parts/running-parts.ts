@@ -1,66 +1,67 @@
-// The parts of a run that are under way at a time. Whoever has them (a fleet, a flow) begins them by its plan and hears of each how it went;
-// here is what all of them have in common: how they wait, how they are dropped, and when the run as a whole has nothing to do but wait.
-//
-// RPT1  a part settles once for each time it was begun: by its answer, by an error, by waiting; or it is dropped, and nothing of it counts.
-//       One that has settled is not begun again before that was told.
-// RPT2  the run waits as a whole only when none of its parts is at work; then as long as the first of them.
-// RPT3  a part that waits for people is looked at again whenever the run goes on, and in between while others work; any part when its time
-//       is over, which is kept over restarts and does not grow with a clock that is wrong.
+// Running parts of a fleet or flow run: flow nodes or fleet members. The run starts planned parts and
+// receives their results. This class resumes parked parts (parked.ts), drops parts, and detects when the
+// whole run must park. A started part settles once: with an answer, an error or by parking; a dropped part
+// does not settle. A part is not restarted before its result was delivered. The run parks only when no part
+// works, and resumes with the first wake-up. Parts that need approvals are checked whenever the run resumes,
+// and periodically while parts work. Timers survive restarts; a wrong clock does not prolong them.
 
 import { isParked, type Parked } from '../handlers/parked.ts';
-import type { PartsJournal } from './parts-journal.ts';
+import type { PartsJournal } from './journal.ts';
 
-export type Settled<R> =
+export type PartResult<R> =
   | { readonly path: string; readonly how: 'answered'; readonly reply: R }
   | { readonly path: string; readonly how: 'failed'; readonly error: unknown };
 
-/** One attempt at a part; `hasWaited`: it waited before, and goes on. */
+/** One attempt of a part. `hasWaited` is true if the part resumes from a wait. */
 export type PartWork<R> = (signal: AbortSignal, hasWaited: boolean) => Promise<R | Parked>;
 
+/** Attempt of a part that works now. */
 interface Running<R> {
   readonly work: PartWork<R>;
   readonly stop: AbortController;
 }
 
+/** Parked part. */
 interface Waiting<R> {
   readonly work: PartWork<R>;
-  /** In performance.now() milliseconds; undefined: no time. */
+  /** In performance.now() milliseconds; undefined: no time limit. */
   readonly dueAt: number | undefined;
-  /** When it is looked at, while others work, of one that waits for people. */
-  readonly lookAt: number | undefined;
+  /** Next check of the approval while other parts work; undefined if the part needs no approval. */
+  readonly checkAt: number | undefined;
 }
 
-/** In the journal: the part waits. */
+/** Journal row: the part is waiting. */
 export interface ParkedRow {
   readonly kind: 'parked';
   readonly in: string;
+  /** True if the part waits for an approval, false if it waits only for a time. */
   readonly isForPeople: boolean;
-  /** Epoch ms, and how long that was in milliseconds. */
+  /** End of the wait in epoch ms, and its duration in ms. */
   readonly until?: number | undefined;
   readonly ms?: number | undefined;
 }
 
 export interface RunningPartsOptions {
   readonly journal: PartsJournal;
-  /** Of the attempt. */
+  /** Signal of the attempt. */
   readonly signal: AbortSignal;
-  /** Under which whoever waits for people is parked. */
+  /** Wake-up name of parts that wait for people. */
   readonly wakeName: string;
 }
 
-/** While others work. */
-const LOOK_MS = 1_000;
+/** Interval of checks while other parts work. */
+const CHECK_INTERVAL_MS = 1_000;
 const SHORTEST_WAIT_MS = 250;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** `R` is what a part answers. */
+/** `R` is the answer type. */
 export class RunningParts<R extends object> {
   readonly #options: RunningPartsOptions;
   readonly #running = new Map<string, Running<R>>();
   readonly #waiting = new Map<string, Waiting<R>>();
-  /** Not told yet. */
-  #settled: Settled<R>[] = [];
-  #tell: () => void = () => {};
+  /** Results that have not been delivered. */
+  #results: PartResult<R>[] = [];
+  #notify: () => void = () => {};
 
   constructor(options: RunningPartsOptions) {
     this.#options = options;
@@ -74,17 +75,20 @@ export class RunningParts<R extends object> {
     return this.#options.signal;
   }
 
-  /** What has settled and was not told yet is among them: it is not to be begun again. */
+  /** Returns true for a running or waiting part, and for a part with an undelivered result. */
   has(path: string): boolean {
-    const isSettled = this.#settled.some((each) => each.path === path);
+    const isSettled = this.#results.some((each) => each.path === path);
     return isSettled || this.#running.has(path) || this.#waiting.has(path);
   }
 
   get paths(): readonly string[] {
-    return [...this.#running.keys(), ...this.#waiting.keys(), ...this.#settled.map(({ path }) => path)];
+    return [...this.#running.keys(), ...this.#waiting.keys(), ...this.#results.map(({ path }) => path)];
   }
 
-  /** Begins a part, or has one go on that was begun before: one that waits for its time waits on. */
+  /**
+   * Starts a part. If an earlier attempt of the run has parked it, a timed wait continues; a part that needs
+   * an approval works immediately and checks for the decision.
+   */
   begin(path: string, work: PartWork<R>): void {
     const parked = this.#parkedRow(path);
     if (parked === undefined || parked.isForPeople) {
@@ -92,21 +96,21 @@ export class RunningParts<R extends object> {
       return;
     }
     const { until = 0, ms = 0 } = parked;
-    const left = Math.min(ms, Math.max(0, until - Date.now()));
-    this.#waiting.set(path, { work, dueAt: performance.now() + left, lookAt: undefined });
+    const remaining = Math.min(ms, Math.max(0, until - Date.now()));
+    this.#waiting.set(path, { work, dueAt: performance.now() + remaining, checkAt: undefined });
   }
 
   #work(path: string, work: PartWork<R>, hasWaited: boolean): void {
     const stop = new AbortController();
-    const running = { work, stop };
-    this.#running.set(path, running);
-    const settle = (settled: Settled<R> | Parked) => {
-      // It was dropped, or begun anew.
-      if (this.#running.get(path) !== running) return;
+    const attempt = { work, stop };
+    this.#running.set(path, attempt);
+    const settle = (result: PartResult<R> | Parked) => {
+      // If the part was dropped or restarted meanwhile, the result is ignored.
+      if (this.#running.get(path) !== attempt) return;
       this.#running.delete(path);
-      if ('parkedOn' in settled) this.#wait(path, work, settled);
-      else this.#settled.push(settled);
-      this.#tell();
+      if ('parkedOn' in result) this.#park(path, work, result);
+      else this.#results.push(result);
+      this.#notify();
     };
     work(AbortSignal.any([this.#signal, stop.signal]), hasWaited).then(
       (reply) => settle(isParked(reply) ? reply : { path, how: 'answered', reply }),
@@ -114,10 +118,10 @@ export class RunningParts<R extends object> {
     );
   }
 
-  /** It is told to end, and nothing of it counts any more; neither does what is within it. */
+  /** Stops a part and the parts inside it, and ignores their results. */
   drop(path: string, why: Error): void {
     const isIn = (each: string) => each === path || each.startsWith(`${path}/`);
-    this.#settled = this.#settled.filter((each) => !isIn(each.path));
+    this.#results = this.#results.filter((each) => !isIn(each.path));
     for (const map of [this.#running, this.#waiting])
       for (const [each] of map)
         if (isIn(each)) {
@@ -131,49 +135,49 @@ export class RunningParts<R extends object> {
   }
 
   /**
-   * The next that settles; undefined when none is at work, and all that are there wait. Rejects with the reason of the attempt's
-   * signal, and as the store does where what a part waits for cannot be made durable.
+   * Returns the next result; undefined if all parts wait. Rejects with the abort reason of the attempt, or
+   * with the store's error if parking fails.
    */
-  async next(): Promise<Settled<R> | undefined> {
+  async next(): Promise<PartResult<R> | undefined> {
     for (;;) {
       this.#signal.throwIfAborted();
-      const settled = this.#settled.shift();
-      if (settled !== undefined) return settled;
+      const result = this.#results.shift();
+      if (result !== undefined) return result;
       if (this.#running.size === 0) {
         await this.#journal.flush();
         if (!this.#resumeDue()) return undefined;
       }
-      await this.#change();
+      await this.#waitForChange();
       if (this.#running.size > 0) this.#resumeDue(true);
     }
   }
 
-  /** Some of those that wait do so for people. */
+  /** True if any part needs an approval. */
   get waitsForPeople(): boolean {
-    return [...this.#waiting.values()].some(({ lookAt }) => lookAt !== undefined);
+    return [...this.#waiting.values()].some(({ checkAt }) => checkAt !== undefined);
   }
 
-  /** In milliseconds from now; undefined: nothing that is known ends the wait. */
+  /** Milliseconds before the first timer; undefined if no timer is pending. */
   get firstDueMs(): number | undefined {
     const dues = [...this.#waiting.values()].flatMap(({ dueAt }) => dueAt ?? []);
     return dues.length === 0 ? undefined : Math.max(SHORTEST_WAIT_MS, Math.min(...dues) - performance.now());
   }
 
-  #wait(path: string, work: PartWork<R>, { parkedOn, wakeInMs: ms, state, effects }: Parked): void {
+  #park(path: string, work: PartWork<R>, { parkedOn, wakeInMs: ms, state, effects }: Parked): void {
     const isForPeople = parkedOn === this.#options.wakeName;
     const before = this.#parkedRow(path);
     const { steps = [], emit = [], asks = [] } = effects ?? {};
-    // It is looked at again and again, and stands in the journal once.
-    const isAsBefore =
+    // A part that needs an approval is checked repeatedly, but its row is written once.
+    const isUnchanged =
       before?.isForPeople === true && isForPeople && steps.length + emit.length + asks.length === 0;
-    if (!isAsBefore) {
+    if (!isUnchanged) {
       this.#journal.addOfPart(path, state, effects ?? {});
       const until = ms === undefined ? undefined : Date.now() + ms;
       this.#journal.add({ kind: 'parked', in: path, isForPeople, until, ms } satisfies ParkedRow);
     }
     const now = performance.now();
     const dueAt = ms === undefined ? undefined : now + ms;
-    this.#waiting.set(path, { work, dueAt, lookAt: isForPeople ? now + LOOK_MS : undefined });
+    this.#waiting.set(path, { work, dueAt, checkAt: isForPeople ? now + CHECK_INTERVAL_MS : undefined });
   }
 
   #parkedRow(path: string): ParkedRow | undefined {
@@ -181,12 +185,15 @@ export class RunningParts<R extends object> {
     return this.#journal.rowsIn(path).findLast(isOf) as ParkedRow | undefined;
   }
 
-  /** Those whose time is over, and with `isLooking` those that may have been decided about meanwhile. */
-  #resumeDue(isLooking = false): boolean {
+  /**
+   * Resumes parts with a finished wait; with `isCheckingPeople` also parts with a due approval check. Returns
+   * true if a part was resumed.
+   */
+  #resumeDue(isCheckingPeople = false): boolean {
     const now = performance.now();
     const isOver = (at: number | undefined) => at !== undefined && at <= now;
     const due = [...this.#waiting].filter(
-      ([, { dueAt, lookAt }]) => isOver(dueAt) || (isLooking && isOver(lookAt)),
+      ([, { dueAt, checkAt }]) => isOver(dueAt) || (isCheckingPeople && isOver(checkAt)),
     );
     this.#resume(due.map(([path]) => path));
     return due.length > 0;
@@ -201,31 +208,31 @@ export class RunningParts<R extends object> {
     }
   }
 
-  /** Undefined where none of those that wait is to be looked at. */
-  #lookInMs(): number | undefined {
+  /** Returns the delay before the next timer or check; undefined if no part has any. */
+  #nextCheckMs(): number | undefined {
     const now = performance.now();
-    const times = [...this.#waiting.values()].flatMap(({ dueAt, lookAt }) =>
-      [dueAt ?? [], lookAt ?? []].flat(),
+    const times = [...this.#waiting.values()].flatMap(({ dueAt, checkAt }) =>
+      [dueAt ?? [], checkAt ?? []].flat(),
     );
     return times.length === 0
       ? undefined
       : Math.min(LONGEST_TIMER_MS, Math.max(0, Math.ceil(Math.min(...times) - now)));
   }
 
-  /** Resolves when something has settled, when it is time to look again, and when the attempt is over. */
-  #change(): Promise<void> {
+  /** Resolves when a part has settled, at the next check, and when the attempt stops. */
+  #waitForChange(): Promise<void> {
     return new Promise((resolve) => {
       const end = () => {
         clearTimeout(timer);
         this.#signal.removeEventListener('abort', end);
-        this.#tell = () => {};
+        this.#notify = () => {};
         resolve();
       };
-      const ms = this.#lookInMs();
+      const ms = this.#nextCheckMs();
       const timer = ms === undefined ? undefined : setTimeout(end, ms);
       this.#signal.addEventListener('abort', end, { once: true });
-      this.#tell = end;
-      if (this.#settled.length > 0 || this.#signal.aborted) end();
+      this.#notify = end;
+      if (this.#results.length > 0 || this.#signal.aborted) end();
     });
   }
 }

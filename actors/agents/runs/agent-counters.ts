@@ -1,95 +1,102 @@
-// What each agent, fleet and flow has done since the start, for the statistics; of a fleet and a flow all that was done within it. As
-// many entries as were asked: names of files, a bounded few.
+// Counters of each agent, fleet and flow since the start of the process, for statistics. Fleets and flows
+// include the work of their parts. There is one entry per target that has run, so the map is bounded by the
+// number of files.
 
 import { type Target, targetText } from '../../../config/resources/triggers/target.ts';
-import { rowOf } from './shown-step.ts';
+import { rowOf } from './step-view.ts';
 
 export interface AgentCounts {
-  /** That were answered. */
+  /** Answered runs. */
   readonly runs: number;
-  /** Attempts that failed; those that were cancelled, or ended by a stop, did not. */
+  /** Failed attempts, without cancelled and stopped attempts. */
   readonly failed: number;
-  /** Attempts under way. */
+  /** Attempts in progress. */
   readonly running: number;
   readonly iterations: number;
   readonly toolCalls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** In the unit of `prices`, of answers whose price is known. */
+  /** Cost in the unit of `prices`, of answers with a known price. */
   readonly cost: number;
 }
 
-type Kept = { -readonly [name in keyof AgentCounts]: AgentCounts[name] };
+type MutableCounts = { -readonly [name in keyof AgentCounts]: AgentCounts[name] };
 
-const NONE: AgentCounts = {
-  ...{ runs: 0, failed: 0, running: 0 },
-  ...{ iterations: 0, toolCalls: 0, inputTokens: 0, outputTokens: 0, cost: 0 },
+const ZERO: AgentCounts = {
+  runs: 0,
+  failed: 0,
+  running: 0,
+  iterations: 0,
+  toolCalls: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  cost: 0,
 };
 
-/** What is read of rows; the others say nothing that is counted. */
-const COUNTED = /^\{(?:"in":"[^"]*",)?"kind":"(?:answer|called)"/;
+/** Rows that are counted; only these are parsed. */
+const COUNTED_ROW = /^\{(?:"in":"[^"]*",)?"kind":"(?:answer|called)"/;
 
 export class AgentCounters {
-  readonly #counts = new Map<string, Kept>();
-  /** Grows with each change. */
+  readonly #counts = new Map<string, MutableCounts>();
+  /** Increases with each change. */
   revision = 0;
-  readonly #withOthers: (whom: string, own: AgentCounts) => AgentCounts;
+  readonly #addRemote: (targetName: string, own: AgentCounts) => AgentCounts;
 
-  /** `withOthers` adds the counts of remote nodes. */
-  constructor(withOthers: (whom: string, own: AgentCounts) => AgentCounts = (_, own) => own) {
-    this.#withOthers = withOthers;
+  /** `addRemote` adds the counts of the other nodes. */
+  constructor(addRemote: (targetName: string, own: AgentCounts) => AgentCounts = (_, own) => own) {
+    this.#addRemote = addRemote;
   }
 
-  /** Of one attempt; `end` is to be called once. */
+  /** Counts one attempt. `end` must be called once. */
   begin(target: Target) {
-    const counts = this.#kept(targetText(target));
-    const changing = (change: () => void) => {
+    const counts = this.#countsOf(targetText(target));
+    const update = (change: () => void) => {
       this.revision += 1;
       change();
     };
-    changing(() => {
+    update(() => {
       counts.running += 1;
     });
     return {
-      rows: (rows: readonly string[]) => changing(() => countRows(counts, rows)),
-      replied: () =>
-        changing(() => {
+      addRows: (rows: readonly string[]) => update(() => countRows(counts, rows)),
+      addReply: () =>
+        update(() => {
           counts.runs += 1;
         }),
-      failed: () =>
-        changing(() => {
+      addFailure: () =>
+        update(() => {
           counts.failed += 1;
         }),
       end: () =>
-        changing(() => {
+        update(() => {
           counts.running -= 1;
         }),
     };
   }
 
   of(target: Target): AgentCounts {
-    const whom = targetText(target);
-    return this.#withOthers(whom, this.#counts.get(whom) ?? NONE);
+    const targetName = targetText(target);
+    return this.#addRemote(targetName, this.#counts.get(targetName) ?? ZERO);
   }
 
-  /** Of this process alone, by `agent reviewer`. */
+  /** Counts of this process alone, by target text such as `agent reviewer`. */
   get own(): ReadonlyMap<string, AgentCounts> {
     return this.#counts;
   }
 
-  #kept(whom: string): Kept {
-    let counts = this.#counts.get(whom);
+  #countsOf(targetName: string): MutableCounts {
+    let counts = this.#counts.get(targetName);
     if (counts === undefined) {
-      counts = { ...NONE };
-      this.#counts.set(whom, counts);
+      counts = { ...ZERO };
+      this.#counts.set(targetName, counts);
     }
     return counts;
   }
 }
 
-function countRows(counts: Kept, rows: readonly string[]): void {
+function countRows(counts: MutableCounts, rows: readonly string[]): void {
   for (const text of rows) {
-    const row = COUNTED.test(text) ? rowOf({ text }) : undefined;
+    const row = COUNTED_ROW.test(text) ? rowOf({ text }) : undefined;
     if (row?.kind === 'called') counts.toolCalls += 1;
     if (row?.kind !== 'answer') continue;
     const { input = 0, output = 0 } = row.usage;

@@ -1,6 +1,5 @@
-// The runs for an operator, and agents, fleets and flows that are asked without a trigger of a file. The API and the commands go through here.
-//
-// A run is a delivery with a journal; what an agent was asked here is shown like one even where it has none.
+// Runs for operators, and manual requests to agents, fleets and flows; used by the API and the CLI. A run is
+// a delivery with a journal. Manual requests to agents that write no journal are also shown as runs.
 
 import { randomUUID } from 'node:crypto';
 import type { Flow } from '../../../config/resources/flows/flow.ts';
@@ -8,28 +7,28 @@ import { type Target, targetText } from '../../../config/resources/triggers/targ
 import type { ManualTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { ConflictError, InvalidQueryError, NotFoundError } from '../../base/errors/errors.ts';
 import type { Redactor } from '../../base/errors/redact.ts';
-import { redactedJson } from '../../base/errors/redacted-json.ts';
+import { redactJson } from '../../base/errors/redacted-json.ts';
 import type { DeliveryControl } from '../../events/inbox/delivery-control.ts';
 import type { Principal } from '../../identity/principal.ts';
 import { manualEvent } from '../../platforms/manual/event.ts';
 import { INBOUND, type NewEvent } from '../../store/event.ts';
 import type { RunFilter, Step } from '../../store/run.ts';
 import type { Store } from '../../store/store.ts';
-import { PartsOfRun, type RunParts } from './parts-of-run.ts';
-import { conversationOf } from './run-conversation.ts';
-import type { LiveReply, RunFeed, RunNews } from './run-feed.ts';
-import { checkParameters } from './run-parameters.ts';
-import type { RunRequest, StepsQuery } from './run-query.ts';
-import { hasEnded, waitsFor } from './run-state.ts';
-import { type RunReader, RunWatch } from './run-watch.ts';
-import { type RunAnswer, type ShownRun, shownRun, withoutJournal } from './shown-run.ts';
-import { rowOf, ShownSteps } from './shown-step.ts';
-import type { ShownStep } from './step-for-people.ts';
+import { checkParameters } from './check-parameters.ts';
+import { conversationOf } from './conversation-key.ts';
+import type { LiveReply, RunFeed, RunNews } from './feed.ts';
+import { PartsOfRun, type RunParts } from './part-progress.ts';
+import type { RunRequest, StepsQuery } from './query.ts';
+import { type RunAnswer, type RunView, runView, viewWithoutJournal } from './run-view.ts';
+import { hasEnded, waitsFor } from './state.ts';
+import type { StepView } from './step-shape.ts';
+import { rowOf, StepViews } from './step-view.ts';
+import { type RunReader, RunWatch } from './watch.ts';
 
-/** The targets in use. */
+/** Targets in use. */
 interface TargetLookup {
   readonly loaded: { readonly flows: readonly Flow[] };
-  /** Returns the trigger that every target has; undefined for an unknown target. */
+  /** Returns the built-in manual trigger of a target; undefined for unknown targets. */
   triggerOf(target: Target): ManualTrigger | undefined;
 }
 
@@ -42,12 +41,12 @@ export interface RunsHost {
 }
 
 export interface StepPage {
-  readonly steps: readonly (ShownStep | RawStep)[];
-  /** Where to go on; undefined at the end. */
+  readonly steps: readonly (StepView | RawStep)[];
+  /** Start of the next page; undefined for the last page. */
   readonly nextAfter: number | undefined;
 }
 
-/** A row as it is stored, without secrets. */
+/** Journal row as stored, redacted. */
 export interface RawStep {
   readonly n: number;
   readonly at: number;
@@ -57,14 +56,14 @@ export interface RawStep {
 export interface RunOrigin {
   readonly trace: string;
   readonly principal: Principal;
-  /** Who asks again under it is told of the same run. */
+  /** A repeated request with this key returns the same run. */
   readonly idempotencyKey?: string | undefined;
 }
 
 const MAX_STEPS = 500;
-/** Of rows as they are stored, in UTF-16 units; one may go beyond. */
-const MAX_RAW = 4 * 1024 * 1024;
-const CANCELLED = 'cancelled by an operator';
+/** Limit of a page of raw rows, in UTF-16 units; the last row may exceed it. */
+const MAX_RAW_CHARS = 4 * 1024 * 1024;
+const CANCEL_NOTE = 'cancelled by an operator';
 
 export class Runs {
   readonly #host: RunsHost;
@@ -75,24 +74,25 @@ export class Runs {
 
   async list(
     filter: RunFilter,
-  ): Promise<{ readonly runs: readonly ShownRun[]; readonly beforeSeq: number | undefined }> {
+  ): Promise<{ readonly runs: readonly RunView[]; readonly beforeSeq: number | undefined }> {
     const { runs, beforeSeq } = await this.#host.store.runs(filter);
-    return { runs: runs.map(shownRun), beforeSeq };
+    return { runs: runs.map(runView), beforeSeq };
   }
 
-  /** Rejects with NotFoundError for what is no run. */
-  async run(id: string): Promise<ShownRun> {
+  /** Rejects with NotFoundError for unknown ids. */
+  async run(id: string): Promise<RunView> {
     const { store } = this.#host;
     const run = await store.run(id);
-    if (run !== undefined) return shownRun(run);
+    if (run !== undefined) return runView(run);
     const delivery = await store.delivery(id);
-    const asked = delivery && conversationOf(delivery.key);
-    if (asked !== undefined && delivery?.kind === INBOUND) return withoutJournal(delivery, asked.target);
-    const shown = JSON.stringify(id.slice(0, 200));
+    const conversation = delivery && conversationOf(delivery.key);
+    if (conversation !== undefined && delivery?.kind === INBOUND)
+      return viewWithoutJournal(delivery, conversation.target);
+    const quotedId = JSON.stringify(id.slice(0, 200));
     throw new NotFoundError(
       delivery === undefined
-        ? `there is no run ${shown}; GET /runs lists them, and their records end with the retention time`
-        : `${shown} is a delivery without a journal, so no run; GET /deliveries has it`,
+        ? `there is no run ${quotedId}; GET /runs lists the runs within the retention time`
+        : `${quotedId} is a delivery without a journal, not a run; see GET /deliveries`,
     );
   }
 
@@ -102,69 +102,69 @@ export class Runs {
   }
 
   async answer(id: string): Promise<RunAnswer> {
-    return this.#answered(await this.run(id));
+    return this.#withAnswer(await this.run(id));
   }
 
   async steps(id: string, { isRaw, after }: StepsQuery): Promise<StepPage> {
     const { store, gateway } = this.#host;
-    const readable = new ShownSteps((text, most) => gateway.redactor.excerpt(text, most));
-    const steps: (ShownStep | RawStep)[] = [];
-    let room = MAX_RAW;
-    // What a call was stands in an earlier row.
-    let read = isRaw ? after : 0;
+    const readable = new StepViews((text, most) => gateway.redactor.excerpt(text, most));
+    const steps: (StepView | RawStep)[] = [];
+    let remainingChars = MAX_RAW_CHARS;
+    // Views need the call arguments of earlier rows, so they are computed from the first row.
+    let lastRead = isRaw ? after : 0;
     for (;;) {
-      const page = await store.steps(id, read);
+      const page = await store.steps(id, lastRead);
       if (page.length === 0) return { steps, nextAfter: undefined };
       for (const step of page) {
-        if (steps.length >= MAX_STEPS || room <= 0) return { steps, nextAfter: read };
-        read = step.n;
+        if (steps.length >= MAX_STEPS || remainingChars <= 0) return { steps, nextAfter: lastRead };
+        lastRead = step.n;
         const shown = isRaw ? rawStep(step, gateway.redactor) : readable.next(step);
         if (step.n <= after) continue;
         steps.push(shown);
-        if (isRaw) room -= step.text.length;
+        if (isRaw) remainingChars -= step.text.length;
       }
     }
   }
 
-  /** How far the nodes of a flow have come, or the members of a fleet; empty for any other run. */
-  async parts({ delivery: { id }, kind, state }: ShownRun): Promise<RunParts> {
+  /** Returns the progress of nodes or members; empty unless the run is a flow or fleet. */
+  async parts({ delivery: { id }, kind, state }: RunView): Promise<RunParts> {
     if (kind !== 'flow' && kind !== 'fleet') return {};
     const { store, gateway } = this.#host;
     const parts = new PartsOfRun((text, most) => gateway.redactor.excerpt(text, most));
-    for (let read = 0; ; ) {
-      const page = await store.steps(id, read);
+    for (let lastRead = 0; ; ) {
+      const page = await store.steps(id, lastRead);
       for (const step of page) parts.add(step);
       const last = page.at(-1);
       if (last === undefined) return parts.list(hasEnded(state));
-      read = last.n;
+      lastRead = last.n;
     }
   }
 
-  /** Rejects with ConflictError for one that has ended. */
-  async cancel(id: string): Promise<ShownRun> {
+  /** Rejects with ConflictError for a run that has finished. */
+  async cancel(id: string): Promise<RunView> {
     const { deliveries } = this.#host;
     const { state } = await this.run(id);
-    const isDone =
+    const isCancelled =
       !hasEnded(state) &&
-      ((await deliveries.cancel(id, CANCELLED)) || (await deliveries.discard(id, CANCELLED)));
-    if (!isDone)
-      throw new ConflictError(`the run is ${(await this.run(id)).state}; there is nothing to cancel`);
+      ((await deliveries.cancel(id, CANCEL_NOTE)) || (await deliveries.discard(id, CANCEL_NOTE)));
+    if (!isCancelled)
+      throw new ConflictError(`the run is ${(await this.run(id)).state}; it cannot be cancelled`);
     return this.run(id);
   }
 
-  /** Has one that failed, or was cancelled, go on where it was. Rejects with ConflictError for any other. */
-  async retry(id: string): Promise<ShownRun> {
+  /** Resumes a failed or cancelled run. Rejects with ConflictError for other states. */
+  async retry(id: string): Promise<RunView> {
     const { state } = await this.run(id);
-    const mayGoOn = state === 'failed' || state === 'cancelled';
-    if (!mayGoOn || !(await this.#host.deliveries.requeue(id, { keepsJournal: true })))
+    const canResume = state === 'failed' || state === 'cancelled';
+    if (!canResume || !(await this.#host.deliveries.requeue(id, { keepsJournal: true })))
       throw new ConflictError(
-        `the run is ${state}; one that failed or was cancelled goes on, and "deliveries replay" begins another`,
+        `the run is ${state}; only a failed or cancelled run can be resumed; "deliveries replay" starts a new one`,
       );
     return this.run(id);
   }
 
-  /** Has somebody answer, and tells how far it has come, at the latest after `waitSeconds`. */
-  async ask(target: Target, request: RunRequest, origin: RunOrigin): Promise<RunAnswer> {
+  /** Starts a run, and returns its result or, after `waitSeconds`, the answer so far. */
+  async start(target: Target, request: RunRequest, origin: RunOrigin): Promise<RunAnswer> {
     const event = this.#eventFor(target, request, origin);
     const { waitSeconds } = request;
     if (waitSeconds === 0) {
@@ -173,28 +173,29 @@ export class Runs {
     }
     const waiting = new AbortController();
     const endsAt = performance.now() + waitSeconds * 1000;
-    const leftMs = () => Math.max(0, endsAt - performance.now());
-    const next = () => this.#settled(event.id, targetText(target), leftMs(), waiting.signal);
-    let settled = next();
+    const remainingMs = () => Math.max(0, endsAt - performance.now());
+    const next = () => this.#waitForEnd(event.id, targetText(target), remainingMs(), waiting.signal);
+    let outcome = next();
     try {
       const isNew = await this.#accept(event);
-      for (let isAwaited = isNew; ; isAwaited = !isAwaited) {
-        const reply = isAwaited ? await settled : undefined;
+      // Each wait is registered before a check of the state, so that no change is missed. A repeated request
+      // starts with the check, because its run may have finished.
+      for (let isWaiting = isNew; ; isWaiting = !isWaiting) {
+        const reply = isWaiting ? await outcome : undefined;
         const now = await this.answer(event.id);
-        // The record has no more than the beginning of a long answer, and nothing that came beside it.
+        // The record contains only the beginning of long answers, and no data.
         if (now.state === 'done' && reply !== undefined)
           return { ...now, answer: reply.text, data: reply.data ?? now.data };
-        if (hasEnded(now.state) || leftMs() === 0 || !goesOnWithin(now, leftMs())) return now;
-        // It is looked at once more before that is waited for: it may have gone on meanwhile.
-        if (isAwaited) settled = next();
+        if (hasEnded(now.state) || remainingMs() === 0 || !mayFinishWithin(now, remainingMs())) return now;
+        if (isWaiting) outcome = next();
       }
     } finally {
       waiting.abort();
     }
   }
 
-  /** The same, told to `reader` as it happens. Whoever goes away leaves the run as it is. */
-  async askAndWatch(
+  /** Starts a run and streams the events to a reader. The run continues if the reader disconnects. */
+  async startAndWatch(
     target: Target,
     request: RunRequest,
     origin: RunOrigin,
@@ -212,7 +213,7 @@ export class Runs {
     }
   }
 
-  /** What there is of a run, and what happens in it from then on. */
+  /** Streams the past and future events of a run to a reader. */
   async watch(id: string, begin: () => RunReader): Promise<RunWatch> {
     const run = await this.run(id);
     const watch = new RunWatch(this.#watchHost(), id, `${run.kind} ${run.name}`);
@@ -225,7 +226,7 @@ export class Runs {
     }
   }
 
-  /** Throws NotFoundError for somebody who is not there, and InvalidQueryError for parameters that the flow does not take. */
+  /** Throws NotFoundError for unknown targets, and InvalidQueryError for invalid parameters. */
   #eventFor(target: Target, request: RunRequest, { trace, principal, idempotencyKey }: RunOrigin): NewEvent {
     const { targets } = this.#host;
     const trigger = targets.triggerOf(target);
@@ -242,53 +243,57 @@ export class Runs {
     const { input: text, parameters: input, user, session = randomUUID() } = request;
     const run = { command: '', input, text, isConfirmed: true, user };
     const event = manualEvent(trigger, run, { id, trace, principal, session });
-    // What has failed is told of as it is; "runs retry" has it go on.
+    // A repeated request does not restart a failed run; "runs retry" does.
     return { ...event, isOnce: true };
   }
 
-  /** False where it had been accepted before. Rejects with ConflictError where that was something else. */
+  /** Returns false for duplicates. Rejects with ConflictError if the contents differ. */
   async #accept(event: NewEvent): Promise<boolean> {
-    // It is empty for us afterwards where it is large.
+    // Accepting a large event transfers its buffer, so a copy is compared.
     const body = Buffer.from(event.body);
     const { outcome } = await this.#host.deliveries.accept(event);
     if (outcome !== 'duplicate') return true;
     const before = await this.#host.store.delivery(event.id);
     if (before !== undefined && !body.equals(before.body))
-      throw new ConflictError('something else was asked under this Idempotency-Key; give each its own');
+      throw new ConflictError('this Idempotency-Key was used for a different request; use a new key');
     return false;
   }
 
-  /** Resolves when that run has ended or parks, or after the time. Throws OverloadedError when too many wait. */
-  #settled(
+  /**
+   * Resolves when the run has finished or is parked, or after the timeout. Throws OverloadedError if there
+   * are too many watchers.
+   */
+  #waitForEnd(
     id: string,
-    whom: string,
+    target: string,
     timeoutMs: number,
-    givenUp: AbortSignal,
+    signal: AbortSignal,
   ): Promise<LiveReply | undefined> {
     let end: (reply?: LiveReply) => void = () => {};
-    const settled = new Promise<LiveReply | undefined>((resolve) => {
+    const outcome = new Promise<LiveReply | undefined>((resolve) => {
       end = resolve;
     });
-    const stop = this.#host.feed.watch(id, whom, (news: RunNews) => {
+    const stop = this.#host.feed.watch(id, target, (news: RunNews) => {
       if (news.kind === 'settled') end(news.reply);
       else if (news.kind === 'closed') end();
     });
     const timer = setTimeout(end, timeoutMs);
-    givenUp.addEventListener('abort', () => end(), { once: true });
-    return settled.finally(() => {
+    signal.addEventListener('abort', () => end(), { once: true });
+    return outcome.finally(() => {
       clearTimeout(timer);
       stop();
     });
   }
 
-  async #answered(run: ShownRun): Promise<RunAnswer> {
+  async #withAnswer(run: RunView): Promise<RunAnswer> {
     const { id, answer } = run.delivery;
-    const end = run.state === 'done' && run.stepCount > 0 ? await this.#end(id, run.stepCount) : undefined;
-    return { ...run, answer: end?.text ?? answer, data: end?.data };
+    const endRow =
+      run.state === 'done' && run.stepCount > 0 ? await this.#endRow(id, run.stepCount) : undefined;
+    return { ...run, answer: endRow?.text ?? answer, data: endRow?.data };
   }
 
-  /** The last row of a journal that has come to its end. */
-  async #end(id: string, count: number) {
+  /** Returns the last row of a finished journal. */
+  async #endRow(id: string, count: number) {
     const [step] = await this.#host.store.steps(id, count - 1);
     const row = step && rowOf(step);
     return row?.kind === 'ended' ? row : undefined;
@@ -300,15 +305,15 @@ export class Runs {
   }
 }
 
-/** What waits for people, or for longer, is told of at once. */
-function goesOnWithin({ state, delivery }: ShownRun, ms: number): boolean {
+/** Returns false for a run that needs an approval, or resumes only later than `ms`. */
+function mayFinishWithin({ state, delivery }: RunView, ms: number): boolean {
   if (state !== 'waiting') return true;
   return waitsFor(delivery) === 'timer' && (delivery.until ?? Number.POSITIVE_INFINITY) - Date.now() < ms;
 }
 
 function rawStep({ n, at, text }: Step, redactor: Redactor): RawStep {
   try {
-    return { n, at, row: redactedJson<unknown>(JSON.parse(text), (each) => redactor.redact(each)) };
+    return { n, at, row: redactJson<unknown>(JSON.parse(text), (each) => redactor.redact(each)) };
   } catch {
     return { n, at, row: redactor.redact(text) };
   }

@@ -1,41 +1,40 @@
-// Whether the handler of an event is asked, and what: the target of the binding, the rule or the trigger, the parameters of the command,
-// and the approval that it requires.
-//
-// ADM1  what lacks a parameter comes neither to a handler nor before people; nor does what has had all its attempts.
-// ADM2  a run that an agent, a fleet or a flow has begun is that one's, whatever the files say by now; where the agent is gone those who have approved what it
-//       wanted are told in the end.
+// Decides if a handler processes an event: resolves the target from binding, rule or trigger, parses the
+// parameters of the command, and requests the required approval (command-gate.ts). An event with a missing
+// parameter, or without remaining attempts, does not reach handlers and approvers. A run stays with the
+// agent, fleet or flow that started it, despite file changes; if that target is removed, approvers are
+// notified that the action was not done.
 
 import { agentTarget, type Target, targetText } from '../../../config/resources/triggers/target.ts';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Match } from '../../../machines/matching.ts';
-import type { ApprovalPlaces, Approvals } from '../../agents/approvals/approvals.ts';
-import { RunAsking } from '../../agents/approvals/run-asking.ts';
-import type { Assignment, Outcome } from '../../events/inbox/work.ts';
+import type { Approvals, ApprovalTriggers } from '../../agents/approvals/approvals.ts';
+import { ApprovalRequests } from '../../agents/approvals/run-requests.ts';
+import type { Assignment, WorkOutcome } from '../../events/inbox/work.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import type { StoredEvent } from '../../store/event.ts';
 import { stepsOf } from '../../store/run.ts';
 import type { Store } from '../../store/store.ts';
-import { askedInVain, givenUp } from '../works/attempts.ts';
+import { exhaustedOutcome, failedRequestOutcome } from '../works/attempts.ts';
 import { passGate } from './command-gate.ts';
-import { parametersOf } from './conversation-job.ts';
-import { type Asked, faultOf } from './handler-attempts.ts';
-import { said, type Taken } from './replies.ts';
+import { faultOf, type HandlerRequest } from './handler-attempts.ts';
+import { parametersOf } from './job.ts';
+import { messageOutcome, type RoutedEvent } from './messages.ts';
 import type { Routing } from './routing.ts';
 import type { AnswerTime } from './run-deadline.ts';
 
-/** A trigger that leads nowhere takes no event. */
-const NOBODY = agentTarget('');
+/** Target of a trigger that names no target; it has no handler. */
+const NO_TARGET = agentTarget('');
 
 export interface AdmissionOptions {
-  readonly routing: Pick<Routing, 'handlerOf'> & ApprovalPlaces;
+  readonly routing: Pick<Routing, 'handlerOf'> & ApprovalTriggers;
   readonly records: Pick<Store, 'run' | 'steps' | 'approval' | 'approvals'>;
   readonly approvals: Approvals;
 }
 
-/** The attempt may begin, with what the journal has now; or what becomes of the event instead. */
-export type Admitted =
-  | { readonly assignment: Assignment; readonly asked: Asked }
-  | { readonly outcome: Outcome };
+/** The admitted attempt, or the outcome if the handler does not run. */
+export type AdmissionResult =
+  | { readonly assignment: Assignment; readonly request: HandlerRequest }
+  | { readonly outcome: WorkOutcome };
 
 export class Admission {
   readonly #options: AdmissionOptions;
@@ -44,57 +43,76 @@ export class Admission {
     this.#options = options;
   }
 
-  /** Throws what the adapter throws that is asked how an answer is sent. */
+  /** Admits an event to its handler, or returns the outcome. Rejects with errors of the adapter. */
   async admit(
     assignment: Assignment,
-    taken: Taken,
+    routedEvent: RoutedEvent,
     match: Match,
     time: AnswerTime | undefined,
-  ): Promise<Admitted> {
-    const { routing, records, approvals: all } = this.#options;
-    const { trigger, event, inbound } = taken;
+  ): Promise<AdmissionResult> {
+    const { routing, records, approvals } = this.#options;
+    const { trigger, event, inbound } = routedEvent;
     const { binding, rule } = match;
-    const given = parametersOf(match, inbound);
-    if (given.isMissing) {
-      const told = said(taken, given.help, { status: 'warning' });
-      return { outcome: { ...told, kind: 'ignored', note: 'a parameter is missing, so nothing was run' } };
+    const parameters = parametersOf(match, inbound);
+    if (parameters.isMissing) {
+      const reply = messageOutcome(routedEvent, parameters.help, { status: 'warning' });
+      return { outcome: { ...reply, kind: 'ignored', note: 'missing parameter: nothing was run' } };
     }
-    const end = givenUp(trigger, event);
-    if (end !== undefined) return { outcome: end };
-    const named = binding?.target ?? rule?.target ?? trigger.default_target ?? NOBODY;
-    const target = await this.#ownerOf(event, named);
+    const exhausted = exhaustedOutcome(trigger, event);
+    if (exhausted !== undefined) return { outcome: exhausted };
+    const configuredTarget = binding?.target ?? rule?.target ?? trigger.default_target ?? NO_TARGET;
+    const target = await this.#ownerOf(event, configuredTarget);
     const handler = routing.handlerOf(target);
     const notAfter = time?.endsAt;
-    const mostMs = time?.leftMs;
+    const remainingMs = time?.remainingMs;
     const agent = target.name;
-    const approvals = new RunAsking(
-      { ...taken, agent, mostMs },
-      { approvals: all, places: routing, store: records },
+    const runApprovals = new ApprovalRequests(
+      { ...routedEvent, agent, deadlineMs: remainingMs },
+      { approvals, triggerLookup: routing, store: records },
     );
-    const asked = { taken, match, target, parameters: given.values, approvals, time };
+    const attempt = {
+      routedEvent,
+      match,
+      target,
+      time,
+      parameters: parameters.values,
+      approvals: runApprovals,
+    };
     const rules = binding?.approval;
-    let passed = assignment;
+    let admittedAssignment = assignment;
     if (rules !== undefined)
       try {
         const journal = await stepsOf(records, event.id, event.steps ?? 0);
-        const gate = { ...asked, assignment, agent, mayRun: handler !== undefined, rules, journal, mostMs };
+        const gate = {
+          ...attempt,
+          assignment,
+          agent,
+          mayRun: handler !== undefined,
+          rules,
+          journal,
+          remainingMs,
+        };
         const verdict = await passGate(gate);
         if ('outcome' in verdict) return verdict;
-        passed = verdict.assignment;
+        admittedAssignment = verdict.assignment;
       } catch (error) {
-        return { outcome: { ...notAsked(trigger, error), notAfter } };
+        return { outcome: { ...approvalFailure(trigger, error), notAfter } };
       }
-    if (handler !== undefined) return { assignment: passed, asked: { ...asked, handler } };
-    return { outcome: { ...(await this.#withoutHandler(assignment, trigger, target)), notAfter } };
+    if (handler !== undefined) return { assignment: admittedAssignment, request: { ...attempt, handler } };
+    return { outcome: { ...(await this.#outcomeWithoutHandler(assignment, trigger, target)), notAfter } };
   }
 
-  async #ownerOf({ id, steps = 0 }: StoredEvent, named: Target): Promise<Target> {
+  /** Returns the target that has started the run of the event; `configuredTarget` for a new event. */
+  async #ownerOf({ id, steps = 0 }: StoredEvent, configuredTarget: Target): Promise<Target> {
     const run = steps === 0 ? undefined : await this.#options.records.run(id);
     const { kind } = run ?? {};
-    return run === undefined || kind === undefined || kind === 'command' ? named : { kind, name: run.name };
+    return run === undefined || kind === undefined || kind === 'command'
+      ? configuredTarget
+      : { kind, name: run.name };
   }
 
-  async #withoutHandler({ event, checkpoint }: Assignment, { name, retry }: Trigger, target: Target) {
+  /** Returns the failure. The last attempt also notifies approvers that the approved action was not done. */
+  async #outcomeWithoutHandler({ event, checkpoint }: Assignment, { name, retry }: Trigger, target: Target) {
     const { approvals, records } = this.#options;
     const note = `there is no ${targetText(target)}`;
     const isLast = event.attempt - event.crashes >= retry.attempts;
@@ -104,9 +122,9 @@ export class Admission {
   }
 }
 
-/** Nobody could be asked whether it may run: it does not. */
-function notAsked(trigger: Trigger, error: unknown) {
-  if (error instanceof DeliveryError) return askedInVain(trigger, error);
+/** Returns the outcome of a failed approval request. */
+function approvalFailure(trigger: Trigger, error: unknown) {
+  if (error instanceof DeliveryError) return failedRequestOutcome(trigger, error);
   const { message: note, isFinal, retryAfterMs } = faultOf(error);
   const { name, retry } = trigger;
   return { kind: 'failed', trigger: name, note, isFinal, retryAfterMs, retry } as const;

@@ -1,8 +1,6 @@
-// How built-in commands are answered (handlers/built-in-commands.ts): by a text of the gateway's own, or by asking an agent, a
-// fleet or a flow.
-//
-// A call is answered in the name of a trigger that takes it. One of these is reached only where a trigger leads to it whose
-// filters let the call pass: what is for some people is not for all by another way.
+// Answers built-in commands (events/built-in-commands.ts) with a text, or by running an agent, fleet or flow.
+// A command reaches a target only through a trigger that accepts the event and refers to the target, so it
+// cannot bypass access restrictions.
 
 import type { Flow } from '../../../config/resources/flows/flow.ts';
 import { isSameTarget, type Target, type TargetKind } from '../../../config/resources/triggers/target.ts';
@@ -13,29 +11,32 @@ import { type BuiltInCommand, conversationKeyOf } from '../../events/built-in-co
 import type { Delivery, DeliveryState } from '../../store/delivery.ts';
 import type { Store } from '../../store/store.ts';
 import type { EventTriggers } from '../triggers/event-triggers.ts';
-import type { Answering } from './handlers.ts';
-import type { Taken } from './replies.ts';
+import type { LoadedTargets } from './handlers.ts';
+import type { RoutedEvent } from './messages.ts';
 
 export interface BuiltInHost {
-  /** All who answer. */
-  loaded(): Answering;
-  /** Ends an event that is being handled or waits, as ignored, with that note; whoever sent it is told. False for any other. */
+  /** Loaded targets. */
+  loaded(): LoadedTargets;
+  /**
+   * Stops a running or waiting event, which becomes `ignored` with the note, and notifies its sender. Returns
+   * false for other events.
+   */
   stop(id: string, note: string): Promise<boolean>;
 }
 
 export type BuiltInAnswer =
   | { readonly text: string }
-  /** Somebody is to be asked, in the name of that trigger. */
-  | { readonly taken: Taken; readonly match: Match };
+  /** The event, with the trigger and the match by which a target handles it. */
+  | { readonly routedEvent: RoutedEvent; readonly match: Match };
 
 const AT_WORK: readonly DeliveryState[] = ['running', 'retrying'];
 const WAITING: readonly DeliveryState[] = ['queued', 'held'];
-/** Of one conversation. */
-const MAX_LOOKED_AT = 1_000;
-/** Of what somebody has written, where it is repeated. */
-const MAX_REPEATED = 100;
+/** Limit per conversation. */
+const MAX_EVENTS = 1_000;
+/** Limit of quoted user text. */
+const MAX_QUOTED = 100;
 
-const STOPPED = 'stopped by a command in its conversation';
+const STOP_NOTE = 'stopped by a command in its conversation';
 
 export class BuiltInAnswers {
   readonly #triggers: EventTriggers;
@@ -48,113 +49,124 @@ export class BuiltInAnswers {
     this.#host = host;
   }
 
-  /** Rejects as the store does. */
-  async answer(taken: Taken, command: BuiltInCommand): Promise<BuiltInAnswer> {
-    const { action = '', workflow, agent_id, fleet } = taken.inbound.parameters;
+  /** Rejects with the store's error. */
+  async answer(routedEvent: RoutedEvent, command: BuiltInCommand): Promise<BuiltInAnswer> {
+    const { action = '', workflow, agent_id, fleet } = routedEvent.inbound.parameters;
     switch (command.name) {
       case 'agent':
-        if (action === 'run') return this.#run(taken, command, 'agent', agent_id);
-        if (action === 'status') return { text: await this.#statusOf(taken, 'agents') };
-        if (action === 'stop') return { text: await this.#stop(taken, agent_id) };
-        return { text: unknownAction(command, action) };
+        if (action === 'run') return this.#run(routedEvent, command, 'agent', agent_id);
+        if (action === 'status') return { text: await this.#statusOf(routedEvent, 'agents') };
+        if (action === 'stop') return { text: await this.#stop(routedEvent, agent_id) };
+        return { text: unknownActionText(command, action) };
       case 'task':
-        if (action === 'run') return this.#run(taken, command, 'agent', undefined);
-        if (action === 'status') return { text: await this.#status(taken) };
-        return { text: unknownAction(command, action) };
+        if (action === 'run') return this.#run(routedEvent, command, 'agent', undefined);
+        if (action === 'status') return { text: await this.#status(routedEvent) };
+        return { text: unknownActionText(command, action) };
       case 'fleet':
-        if (action === 'run') return this.#run(taken, command, 'fleet', fleet);
-        if (action === 'status' || action === '') return { text: await this.#statusOf(taken, 'fleets') };
-        return { text: unknownAction(command, action) };
+        if (action === 'run') return this.#run(routedEvent, command, 'fleet', fleet);
+        if (action === 'status' || action === '')
+          return { text: await this.#statusOf(routedEvent, 'fleets') };
+        return { text: unknownActionText(command, action) };
       default:
-        if (workflow === undefined) return { text: await this.#statusOf(taken, 'flows') };
-        if (action === 'show') return { text: shownFlow(this.#flow(workflow), workflow) };
-        return this.#run(taken, command, 'flow', workflow);
+        if (workflow === undefined) return { text: await this.#statusOf(routedEvent, 'flows') };
+        if (action === 'show') return { text: flowText(this.#flow(workflow), workflow) };
+        return this.#run(routedEvent, command, 'flow', workflow);
     }
   }
 
-  #run(taken: Taken, command: BuiltInCommand, kind: TargetKind, name: string | undefined): BuiltInAnswer {
-    const input = command.asks(taken.inbound.parameters);
+  #run(
+    routedEvent: RoutedEvent,
+    command: BuiltInCommand,
+    kind: TargetKind,
+    name: string | undefined,
+  ): BuiltInAnswer {
+    const input = command.requestOf(routedEvent.inbound.parameters);
     if (input === undefined)
-      return { text: missing(command, command.name === 'task' ? 'description' : 'input') };
-    const { adapter, trigger: first, inbound } = taken;
-    const others = this.#triggers.letting(adapter, inbound).filter(({ name }) => name !== first.name);
+      return { text: missingText(command, command.name === 'task' ? 'description' : 'input') };
+    const { adapter, trigger: first, inbound } = routedEvent;
+    const others = this.#triggers
+      .triggersAccepting(adapter, inbound)
+      .filter(({ name }) => name !== first.name);
     const triggers = [first, ...others];
-    const leads = (trigger: Trigger) =>
+    const hasTarget = (trigger: Trigger) =>
       name === undefined
         ? kind === 'agent' && trigger.default_target !== undefined
         : targetsOf(trigger).some((target) => isSameTarget(target, { kind, name }));
-    const trigger = triggers.find(leads);
+    const trigger = triggers.find(hasTarget);
     const target = name === undefined ? trigger?.default_target : { kind, name };
-    if (trigger === undefined || target === undefined) return { text: noSuch(kind, name, triggers) };
-    const given = this.#parametersFor(target, input);
-    if (given.isMissing) return { text: given.help };
-    const asked = { ...inbound, text: input, textJson: undefined, parameters: given.values };
-    // As a rule would have it.
+    if (trigger === undefined || target === undefined)
+      return { text: unknownTargetText(kind, name, triggers) };
+    const parsed = this.#parametersFor(target, input);
+    if (parsed.isMissing) return { text: parsed.help };
+    const callInbound = { ...inbound, text: input, textJson: undefined, parameters: parsed.values };
+    // Equivalent to a rule of the trigger.
     const rule = { contains: [], target };
     const match = { trigger, binding: undefined, rule, command: undefined, rest: input, score: 0 };
-    return { taken: { ...taken, trigger, inbound: asked }, match };
+    return { routedEvent: { ...routedEvent, trigger, inbound: callInbound }, match };
   }
 
   #flow(name: string): Flow | undefined {
     return this.#host.loaded().flows.find((flow) => flow.name === name);
   }
 
-  /** Of a flow, as they are written behind its name. */
+  /** Parses flow parameters from the text after the flow name. */
   #parametersFor({ kind, name }: Target, text: string): CommandParameters {
     const flow = kind === 'flow' ? this.#flow(name) : undefined;
     if (flow === undefined) return { isMissing: false, values: {} };
     return commandParameters(flow.parameters, text, {}, `/flow workflow:${name}`);
   }
 
-  async #statusOf(taken: Taken, kind: keyof Answering): Promise<string> {
+  async #statusOf(routedEvent: RoutedEvent, kind: keyof LoadedTargets): Promise<string> {
     const names = this.#host.loaded()[kind].map(({ name }) => name);
-    const word = `${kind[0]?.toUpperCase()}${kind.slice(1)}`;
-    const named = names.length === 0 ? `There are no ${kind}.` : `${word}: ${names.join(', ')}.`;
-    return `${named}\n${await this.#status(taken)}`;
+    const title = `${kind[0]?.toUpperCase()}${kind.slice(1)}`;
+    const named = names.length === 0 ? `There are no ${kind}.` : `${title}: ${names.join(', ')}.`;
+    return `${named}\n${await this.#status(routedEvent)}`;
   }
 
-  async #status(taken: Taken): Promise<string> {
-    const { atWork, waiting } = await this.#look(taken);
+  async #status(routedEvent: RoutedEvent): Promise<string> {
+    const { atWork, waiting } = await this.#unfinished(routedEvent);
     const oldest = Math.min(...atWork.map(({ startedAt, receivedAt }) => startedAt ?? receivedAt));
     const work =
       atWork.length === 0
-        ? 'Nothing is at work here.'
-        : `At work here: ${atWork.length}, for ${duration(Date.now() - oldest)}.`;
+        ? 'Nothing is running here.'
+        : `Running here: ${atWork.length}, for ${duration(Date.now() - oldest)}.`;
     return waiting.length === 0 ? work : `${work} Waiting: ${waiting.length}.`;
   }
 
-  /** What is at work for triggers that let the caller pass. */
-  async #stop(taken: Taken, agent: string | undefined): Promise<string> {
-    const { atWork, waiting } = await this.#look(taken);
-    const names = new Set(this.#triggers.letting(taken.adapter, taken.inbound).map(({ name }) => name));
-    let stopped = 0;
+  /** Stops running events of the conversation whose triggers accept the caller. */
+  async #stop(routedEvent: RoutedEvent, agent: string | undefined): Promise<string> {
+    const { atWork, waiting } = await this.#unfinished(routedEvent);
+    const names = new Set(
+      this.#triggers.triggersAccepting(routedEvent.adapter, routedEvent.inbound).map(({ name }) => name),
+    );
+    let stopCount = 0;
     for (const { id } of atWork) {
-      const by = await this.#takenBy(taken, id);
+      const by = await this.#ownerOf(routedEvent, id);
       if (by === undefined || !names.has(by.trigger) || (agent ?? by.agent) !== by.agent) continue;
-      if (await this.#host.stop(id, STOPPED)) stopped += 1;
+      if (await this.#host.stop(id, STOP_NOTE)) stopCount += 1;
     }
     const nothing =
-      agent === undefined ? 'Nothing is at work here.' : `Nothing is at work here by ${repeated(agent)}.`;
-    const text = stopped === 0 ? nothing : `Stopped: ${stopped}.`;
+      agent === undefined ? 'Nothing is running here.' : `Nothing of ${quote(agent)} is running here.`;
+    const text = stopCount === 0 ? nothing : `Stopped: ${stopCount}.`;
     return waiting.length === 0 ? text : `${text} Waiting: ${waiting.length}.`;
   }
 
-  /** What is unfinished in the conversation, but for the call itself. */
-  async #look({ event }: Taken) {
+  /** Returns the unfinished events of the conversation, without the command itself. */
+  async #unfinished({ event }: RoutedEvent) {
     const key = conversationKeyOf(event.key);
     const find = (states: readonly DeliveryState[]) =>
-      this.#records.deliveries({ keyPrefix: key, states, limit: MAX_LOOKED_AT });
+      this.#records.deliveries({ keyPrefix: key, states, limit: MAX_EVENTS });
     const [unfinished, parked] = await Promise.all([find([...AT_WORK, ...WAITING]), find(['waiting'])]);
-    const isOfIt = (each: Delivery) => each.key === key && each.id !== event.id;
+    const isInConversation = (each: Delivery) => each.key === key && each.id !== event.id;
     const isAtWork = ({ state }: Delivery) => AT_WORK.includes(state);
     return {
-      atWork: [...unfinished.filter(isAtWork), ...parked].filter(isOfIt),
-      waiting: unfinished.filter((each) => !isAtWork(each)).filter(isOfIt),
+      atWork: [...unfinished.filter(isAtWork), ...parked].filter(isInConversation),
+      waiting: unfinished.filter((each) => !isAtWork(each)).filter(isInConversation),
     };
   }
 
-  /** The trigger that an event of the conversation is for, and who answers it. */
-  async #takenBy({ adapter }: Taken, id: string) {
+  /** Returns trigger and target for an event in the conversation. */
+  async #ownerOf({ adapter }: RoutedEvent, id: string) {
     const record = await this.#records.delivery(id);
     if (record === undefined) return undefined;
     const { receivedAt: at, attempts: attempt } = record;
@@ -168,44 +180,46 @@ export class BuiltInAnswers {
       const agent = named ?? (binding?.target ?? rule?.target ?? trigger.default_target)?.name;
       return { trigger: trigger.name, agent };
     } catch {
-      // One that cannot be read is not known to be anybody's.
+      // An unreadable event belongs to no known trigger.
       return undefined;
     }
   }
 }
 
-/** Who is asked by a command that has to be approved is not asked by this way without. */
+/** Returns the targets of a trigger, except targets of commands that need an approval. */
 function targetsOf({ commands, rules = [], default_target }: Trigger): readonly Target[] {
-  const open = commands.filter(({ approval }) => approval === undefined);
-  const targets = [...open, ...rules].map(({ target }) => target);
+  const unrestricted = commands.filter(({ approval }) => approval === undefined);
+  const targets = [...unrestricted, ...rules].map(({ target }) => target);
   return default_target === undefined ? targets : [...targets, default_target];
 }
 
-function noSuch(kind: TargetKind, name: string | undefined, triggers: readonly Trigger[]): string {
+function unknownTargetText(kind: TargetKind, name: string | undefined, triggers: readonly Trigger[]): string {
   const ofKind = triggers.flatMap(targetsOf).filter((target) => target.kind === kind);
   const names = new Set(ofKind.map((target) => target.name));
-  const who =
-    name === undefined ? `No ${kind} takes that here` : `There is no ${kind} ${repeated(name)} here`;
-  const words = `${kind[0]?.toUpperCase()}${kind.slice(1)}s`;
-  return names.size === 0 ? `${who}.` : `${who}. ${words} that can be asked: ${[...names].join(', ')}.`;
+  const subject =
+    name === undefined ? `No ${kind} accepts that here` : `There is no ${kind} ${quote(name)} here`;
+  const kindTitle = `${kind[0]?.toUpperCase()}${kind.slice(1)}s`;
+  return names.size === 0
+    ? `${subject}.`
+    : `${subject}. Available ${kindTitle.toLowerCase()}: ${[...names].join(', ')}.`;
 }
 
-function shownFlow(flow: Flow | undefined, name: string): string {
-  if (flow === undefined) return `There is no flow ${repeated(name)}.`;
+function flowText(flow: Flow | undefined, name: string): string {
+  if (flow === undefined) return `There is no flow ${quote(name)}.`;
   const { description, parameters, nodes } = flow;
   const about = description === undefined ? '' : `: ${description}`;
-  const taken = parameters.map((each) => `${each.name}${each.required ? ' (required)' : ''}`);
-  const takes = taken.length === 0 ? 'It takes no parameters.' : `It takes ${taken.join(', ')}.`;
-  return `${name}${about}\n${takes}\nSteps: ${nodes.map(({ id }) => id).join(', ')}.`;
+  const names = parameters.map((each) => `${each.name}${each.required ? ' (required)' : ''}`);
+  const parameterText = names.length === 0 ? 'No parameters.' : `Parameters: ${names.join(', ')}.`;
+  return `${name}${about}\n${parameterText}\nSteps: ${nodes.map(({ id }) => id).join(', ')}.`;
 }
 
-function unknownAction(command: BuiltInCommand, action: string): string {
-  if (action === '') return missing(command, 'action');
+function unknownActionText(command: BuiltInCommand, action: string): string {
+  if (action === '') return missingText(command, 'action');
   const choices = command.options.find(({ name }) => name === 'action')?.choices ?? [];
-  return `/${command.name} does not know ${repeated(action)}, but ${choices.join(', ')}.`;
+  return `/${command.name} has no action ${quote(action)}; use ${choices.join(', ')}.`;
 }
 
-function missing({ name, options }: BuiltInCommand, option: string): string {
+function missingText({ name, options }: BuiltInCommand, option: string): string {
   const parameters = options.map((each) => ({
     ...each,
     required: each.required || each.name === option,
@@ -214,12 +228,12 @@ function missing({ name, options }: BuiltInCommand, option: string): string {
   const others = Object.fromEntries(
     options.filter((each) => each.name !== option).map((each) => [each.name, '']),
   );
-  const given = commandParameters(parameters, '', others, `/${name}`);
-  return given.isMissing ? given.help : '';
+  const parsed = commandParameters(parameters, '', others, `/${name}`);
+  return parsed.isMissing ? parsed.help : '';
 }
 
-const repeated = (text: string) =>
-  JSON.stringify(text.length > MAX_REPEATED ? `${text.slice(0, MAX_REPEATED)}…` : text);
+const quote = (text: string) =>
+  JSON.stringify(text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text);
 
 function duration(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));

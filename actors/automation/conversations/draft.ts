@@ -1,150 +1,147 @@
-// What there is of an answer while it is being made, as one message that changes. The first text is a row of the outbox, kept
-// with a checkpoint; later ones edit the message of that row from here, and are kept nowhere. In the end the answer stands in
-// its place (replies.ts).
-//
-// An answer that comes within a moment has no draft.
-//
-// DR1  of several texts the newest counts. Edits are as far apart as the platform has them, and further where it says so, one
-//      at a time. What one of them fails with is of no consequence for the run.
-// DR2  when `end` resolves nothing from here changes the message any more, or it says that something may.
-// DR3  an event that has had its answer, or was told of its end, shows nothing when it is run again: those rows are sent once.
-// DR4  a text costs nothing until it is shown, however large it is and in however small pieces it grows.
+// Draft: a message that shows an unfinished answer. The first text is an outbox row, committed with a
+// checkpoint; later texts edit that message directly and are not stored. Finally the answer replaces it
+// (messages.ts). Fast answers, and repetitions of answered events, get no draft. Only the newest text is
+// shown. Edits are sequential and respect the platform's interval and pauses; failed edits do not affect the
+// run. After `end` has returned false, no edit changes the message.
 
 import type { Assignment } from '../../events/inbox/work.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import type { Outbound } from '../../events/outbox/outbound.ts';
-import { renderedOf } from '../../events/outbox/outbox-rows.ts';
+import { renderedOf } from '../../events/outbox/rows.ts';
 import type { NewEvent } from '../../store/event.ts';
 import type { Store } from '../../store/store.ts';
 import { wasTried } from '../works/attempts.ts';
-import { draftEdit, draftRow, draftRowId, lastWordIds, type Taken } from './replies.ts';
+import { draftEdit, draftRow, draftRowId, finalRowIds, type RoutedEvent } from './messages.ts';
 
 export interface DraftOptions {
   readonly outbound: Outbound;
-  readonly taken: Taken;
+  readonly routedEvent: RoutedEvent;
   readonly checkpoint: Assignment['checkpoint'];
   readonly records: Pick<Store, 'delivery'>;
-  /** Aborted when the run is to end. */
+  /** Aborted when the run must stop. */
   readonly signal: AbortSignal;
-  /** Between the first text and its message. @default 1000 */
+  /** Delay before the first message. @default 1000 */
   readonly afterMs?: number | undefined;
 }
 
 const AFTER_MS = 1_000;
-/** Characters of a text that is looked into as often as it comes. */
-const MAX_LOOKED_AT = 1_000;
-/** Of one edit. */
+/** Texts up to this length are checked for blanks when they arrive. */
+const MAX_CHECKED = 1_000;
+/** Timeout per edit. */
 const EDIT_MS = 10_000;
-/** So long the answer waits for an edit that is under way; where its post would be overwritten too, until that edit has given up. */
-const PATIENCE_MS = 5_000;
+/** Maximum wait for the current edit; longer if the edit could overwrite the answer. */
+const MAX_WAIT_MS = 5_000;
 
 export class Draft {
   readonly #options: DraftOptions;
+  /** Text to show next; a failed update restores it unless a newer text has arrived. */
   #newest: string | undefined;
-  /** As JSON; undefined where it is not known. */
-  #shown: string | undefined;
-  #wasBegun = false;
+  /** Content of the message as JSON; undefined if unknown. */
+  #shownJson: string | undefined;
+  #hasMessage = false;
   #isOver = false;
   #receipt: string | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Nothing is shown before this, in performance.now() milliseconds. */
+  /** Time of the next update, in performance.now() milliseconds. */
   #nextAt: number | undefined;
-  /** A text on its way. */
-  #step: Promise<void> | undefined;
+  /** Current update. */
+  #updating: Promise<void> | undefined;
+  /** Aborts the current edit. */
   #edit: AbortController | undefined;
 
   constructor(options: DraftOptions) {
     this.#options = options;
   }
 
-  /** There is a message, or there may be one. */
-  get wasBegun(): boolean {
-    return this.#wasBegun;
+  /** True if a message exists or may exist. */
+  get hasMessage(): boolean {
+    return this.#hasMessage;
   }
 
+  /** Schedules an update with the newest text. */
   show(text: string): void {
     const { signal, afterMs = AFTER_MS } = this.#options;
     if (this.#isOver || signal.aborted || isBlank(text)) return;
     this.#newest = text;
     this.#nextAt ??= performance.now() + afterMs;
-    if (this.#timer === undefined && this.#step === undefined) this.#goOn(this.#nextAt);
+    if (this.#timer === undefined && this.#updating === undefined) this.#schedule(this.#nextAt);
   }
 
-  /** Shows nothing more. Gives whether an edit that does not end may still change the message. */
+  /** Stops all updates. Returns true if an edit in progress may still change the message. */
   async end(): Promise<boolean> {
     this.#isOver = true;
     clearTimeout(this.#timer);
-    const step = this.#step;
-    if (step === undefined) return false;
-    const patienceMs = this.#options.outbound.isPostInPlace === true ? EDIT_MS + PATIENCE_MS : PATIENCE_MS;
-    let patience: NodeJS.Timeout | undefined;
+    const updating = this.#updating;
+    if (updating === undefined) return false;
+    const waitMs = this.#options.outbound.replacesPreview === true ? EDIT_MS + MAX_WAIT_MS : MAX_WAIT_MS;
+    let timer: NodeJS.Timeout | undefined;
     const late = new Promise<boolean>((resolve) => {
-      patience = setTimeout(resolve, patienceMs, true);
+      timer = setTimeout(resolve, waitMs, true);
     });
-    const isInDoubt = await Promise.race([step.then(() => false), late]);
-    clearTimeout(patience);
+    const mayStillChange = await Promise.race([updating.then(() => false), late]);
+    clearTimeout(timer);
     this.#edit?.abort();
-    return isInDoubt;
+    return mayStillChange;
   }
 
   /** `at` in performance.now() milliseconds. */
-  #goOn(at: number): void {
-    const step = () => {
+  #schedule(at: number): void {
+    const update = () => {
       this.#timer = undefined;
-      this.#step = this.#next().then((pauseMs) => {
-        this.#step = undefined;
+      this.#updating = this.#update().then((pauseMs) => {
+        this.#updating = undefined;
         this.#nextAt = performance.now() + pauseMs;
-        if (this.#newest !== undefined && !this.#isOver) this.#goOn(this.#nextAt);
+        if (this.#newest !== undefined && !this.#isOver) this.#schedule(this.#nextAt);
       });
     };
-    this.#timer = setTimeout(step, Math.max(0, at - performance.now())).unref();
+    this.#timer = setTimeout(update, Math.max(0, at - performance.now())).unref();
   }
 
-  /** Gives the pause before the next. */
-  async #next(): Promise<number> {
-    const { outbound, taken, signal } = this.#options;
+  /** Returns the pause before the next update. */
+  async #update(): Promise<number> {
+    const { outbound, routedEvent, signal } = this.#options;
     const text = this.#newest;
     try {
-      const target = outbound.target(taken.trigger, taken.inbound);
+      const target = outbound.target(routedEvent.trigger, routedEvent.inbound);
       if (signal.aborted || text === undefined || target === undefined) {
         this.#isOver = true;
         return 0;
       }
-      const everyMs = outbound.editsEveryMs?.(target) ?? 0;
+      const everyMs = outbound.editIntervalMs?.(target) ?? 0;
       this.#newest = undefined;
       if (text.trim() === '') return everyMs;
-      if (this.#wasBegun) return Math.max(everyMs, await this.#change(text));
-      await this.#begin(text);
+      if (this.#hasMessage) return Math.max(everyMs, await this.#sendEdit(text));
+      await this.#post(text);
       return everyMs;
     } catch {
-      // The claim is lost, the store takes nothing, the text has no form there, or the adapter has a fault.
+      // Lost claim, store failure, unsupported text or adapter error.
       this.#isOver = true;
       return 0;
     }
   }
 
-  async #begin(text: string): Promise<void> {
-    const { taken, records, checkpoint } = this.#options;
-    const before = await Promise.all(lastWordIds(taken.event.id).map((id) => records.delivery(id)));
-    const row = before.every((each) => each === undefined) ? draftRow(taken, text) : undefined;
+  async #post(text: string): Promise<void> {
+    const { routedEvent, records, checkpoint } = this.#options;
+    const before = await Promise.all(finalRowIds(routedEvent.event.id).map((id) => records.delivery(id)));
+    const row = before.every((each) => each === undefined) ? draftRow(routedEvent, text) : undefined;
     if (row === undefined || this.#isOver) {
       this.#isOver = true;
       return;
     }
-    this.#wasBegun = true;
+    this.#hasMessage = true;
     await checkpoint(undefined, { emit: [row] });
-    // An attempt before this one may have had it say something else.
-    if (wasTried(taken.event)) this.#newest ??= text;
-    else this.#shown = jsonOf(draftEdit(taken, text));
+    // An earlier attempt may have sent the row with a different text.
+    if (wasTried(routedEvent.event)) this.#newest ??= text;
+    else this.#shownJson = jsonOf(draftEdit(routedEvent, text));
   }
 
-  /** Gives for how long the platform takes no more. */
-  async #change(text: string): Promise<number> {
-    const { outbound, taken, signal } = this.#options;
-    const edit = draftEdit(taken, text);
+  /** Returns the pause requested by the platform. */
+  async #sendEdit(text: string): Promise<number> {
+    const { outbound, routedEvent, signal } = this.#options;
+    const edit = draftEdit(routedEvent, text);
     const json = jsonOf(edit);
-    if (edit === undefined || json === this.#shown) return 0;
-    const id = await this.#sentAs();
+    if (edit === undefined || json === this.#shownJson) return 0;
+    const id = await this.#messageId();
     if (id === undefined) {
       this.#newest ??= text;
       return 0;
@@ -153,14 +150,14 @@ export class Draft {
     this.#edit = new AbortController();
     const signals = [signal, this.#edit.signal, AbortSignal.timeout(EDIT_MS)];
     try {
-      await outbound.send(taken.trigger, renderedOf(edit), {
+      await outbound.send(routedEvent.trigger, renderedOf(edit), {
         signal: AbortSignal.any(signals),
-        rowId: draftRowId(taken.event.id),
-        madeAt: Date.now(),
+        rowId: draftRowId(routedEvent.event.id),
+        createdAt: Date.now(),
         wasTried: true,
         receiptOf: async () => ({ id }),
       });
-      this.#shown = json;
+      this.#shownJson = json;
       return 0;
     } catch (error) {
       const { isFinal = false, retryAfterMs = 0 } = error instanceof DeliveryError ? error : {};
@@ -170,19 +167,20 @@ export class Draft {
     }
   }
 
-  /** The platform's id of the message; undefined while it has not left. */
-  async #sentAs(): Promise<string | undefined> {
+  /** Returns the platform's message id; undefined until it was sent. */
+  async #messageId(): Promise<string | undefined> {
     if (this.#receipt !== undefined) return this.#receipt;
-    const row = await this.#options.records.delivery(draftRowId(this.#options.taken.event.id));
+    const row = await this.#options.records.delivery(draftRowId(this.#options.routedEvent.event.id));
     this.#receipt = row?.receipt;
-    if (this.#receipt === undefined && (row === undefined || ENDED.has(row.state))) this.#isOver = true;
+    if (this.#receipt === undefined && (row === undefined || FINAL_STATES.has(row.state)))
+      this.#isOver = true;
     return this.#receipt;
   }
 }
 
-/** Of a long text it is found out when that is shown: to look into one that has grown by a piece costs a copy of the whole. */
-const isBlank = (text: string) => text.length <= MAX_LOOKED_AT && text.trim() === '';
+/** Returns true for a blank text. Long texts are checked when shown, because each check copies the text. */
+const isBlank = (text: string) => text.length <= MAX_CHECKED && text.trim() === '';
 
 const jsonOf = (row: NewEvent | undefined) => row && Buffer.from(row.body).toString('utf8');
 
-const ENDED: ReadonlySet<string> = new Set(['done', 'dead', 'ignored']);
+const FINAL_STATES: ReadonlySet<string> = new Set(['done', 'dead', 'ignored']);

@@ -1,104 +1,114 @@
-// Attempts of a handler at an event, each with all that belongs to it: its place, its deadline, what is shown meanwhile, and what came
-// of it. Which handler is asked what, and whether it may be, is known before (admission.ts).
-//
-// CW3  nothing runs without a place (inbox/work-places.ts), which is given back when the handler has really ended.
+// Runs one attempt of a handler with slot, deadline, typing indicator and draft, and returns the outcome.
+// admission.ts selects the handler. Each attempt needs a slot (inbox/work-slots.ts), which is released when
+// the handler has really finished.
 
 import { type Target, targetText } from '../../../config/resources/triggers/target.ts';
 import type { Match } from '../../../machines/matching.ts';
-import type { ApprovalPlaces } from '../../agents/approvals/approvals.ts';
-import { channelPlace } from '../../agents/approvals/channel-place.ts';
+import type { ApprovalTriggers } from '../../agents/approvals/approvals.ts';
+import { resolveChannel } from '../../agents/approvals/resolve-channel.ts';
 import type { RunApprovals } from '../../agents/approvals/run-approvals.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../../agents/handlers/handler.ts';
-import type { Sayings } from '../../agents/handlers/handler-context.ts';
+import type { RunMessages } from '../../agents/handlers/handler-context.ts';
 import { isParked } from '../../agents/handlers/parked.ts';
-import type { LiveAttempt } from '../../agents/runs/run-feed.ts';
+import type { LiveAttempt } from '../../agents/runs/feed.ts';
 import { DeadlineError } from '../../base/errors/errors.ts';
-import type { Assignment, Outcome } from '../../events/inbox/work.ts';
-import type { WorkPlaces } from '../../events/inbox/work-places.ts';
+import type { Assignment, WorkOutcome } from '../../events/inbox/work.ts';
+import type { WorkSlots } from '../../events/inbox/work-slots.ts';
 import { UnrenderableError } from '../../events/outbox/delivery-error.ts';
-import { outboxRows } from '../../events/outbox/outbox-rows.ts';
+import type { OutboundMessage } from '../../events/outbox/message.ts';
+import { outboxRows } from '../../events/outbox/rows.ts';
 import { TypingIndicators } from '../../events/outbox/typing-indicators.ts';
 import { accountOf } from '../../platforms/adapter.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import type { Store } from '../../store/store.ts';
-import { TOO_SOON_MS, withoutPlace } from '../works/attempts.ts';
+import { queuedOutcome, RATE_LIMIT_PAUSE_MS } from '../works/attempts.ts';
 import { endedRow } from './command-gate.ts';
-import { historyOf, jobOf, snapshotAfter } from './conversation-job.ts';
 import { Draft } from './draft.ts';
-import { answerRows, mayHaveDraft, type Taken } from './replies.ts';
+import { historyOf, jobOf, snapshotAfter } from './job.ts';
+import { answerRows, mayHaveDraft, type RoutedEvent } from './messages.ts';
 import type { Routing } from './routing.ts';
 import { parkedOutcome, RunContext, type RunLimits } from './run-context.ts';
 import { type AnswerTime, attemptLimit, RunDeadline } from './run-deadline.ts';
 
-/** Sends messages besides the answer: to the event's place, or to a channel. */
-export class Saying implements Sayings {
-  readonly #taken: Taken;
-  readonly #places: ApprovalPlaces;
+/**
+ * Creates the messages that a run sends besides its answer: to the conversation of the event, or to a
+ * channel.
+ */
+export class EventMessages implements RunMessages {
+  readonly #routedEvent: RoutedEvent;
+  readonly #triggerLookup: ApprovalTriggers;
 
-  constructor(taken: Taken, places: ApprovalPlaces) {
-    this.#taken = taken;
-    this.#places = places;
+  constructor(routedEvent: RoutedEvent, triggerLookup: ApprovalTriggers) {
+    this.#routedEvent = routedEvent;
+    this.#triggerLookup = triggerLookup;
   }
 
-  get isHeard(): boolean {
+  get canSend(): boolean {
     return this.#here() !== undefined;
   }
 
   async rows(text: string, step: string, channel?: string): Promise<readonly NewEvent[]> {
-    const { trigger, event, inbound } = this.#taken;
-    const at = channel === undefined ? this.#here() : await channelPlace(this.#taken, channel, this.#places);
+    const { trigger, event, inbound } = this.#routedEvent;
+    const at =
+      channel === undefined
+        ? this.#here()
+        : await resolveChannel(this.#routedEvent, channel, this.#triggerLookup);
     if (at?.adapter.outbound === undefined || text.trim() === '') return [];
     const expiresAt = channel === undefined ? inbound.answerBy : undefined;
-    const message = {
-      ...{ text, target: at.target, mentions: trigger.mentions, expiresAt },
-      ...({ status: 'success', action: { do: 'post' } } as const),
+    const message: OutboundMessage = {
+      text,
+      target: at.target,
+      mentions: trigger.mentions,
+      expiresAt,
+      status: 'success',
+      action: { do: 'post' },
     };
     const origin = { eventId: event.id, trace: event.trace, about: `said/${step}` };
     return outboxRows(at.adapter.outbound, accountOf(at.adapter, at.trigger), at.trigger, message, origin);
   }
 
   #here() {
-    const { adapter, trigger, inbound } = this.#taken;
+    const { adapter, trigger, inbound } = this.#routedEvent;
     const target = adapter.outbound?.target(trigger, inbound);
     return target && { adapter, trigger, target };
   }
 }
 
-/** Interval of typing indicators if the platform declares none. */
+/** Default interval of typing indicators. */
 const TYPING_LASTS_MS = 5_000;
 
 /** Marks the event as seen and shows a typing indicator, best effort. */
-export class ShownWhileAnswering {
+export class TypingNotice {
   readonly #indicators = new TypingIndicators();
 
-  /** Shows a typing indicator until the returned function is called. Returns undefined if the platform has none. */
-  begin({ adapter: { outbound }, trigger, event, inbound }: Taken): (() => void) | undefined {
-    if (outbound?.typing === undefined && outbound?.seen === undefined) return undefined;
-    const address = outbound.sendsTo(trigger);
+  /** Shows a typing indicator until the returned function is called. Returns undefined if unsupported. */
+  begin({ adapter: { outbound }, trigger, event, inbound }: RoutedEvent): (() => void) | undefined {
+    if (outbound?.showTyping === undefined && outbound?.markSeen === undefined) return undefined;
+    const address = outbound.addressOf(trigger);
     if (event.attempt === 1 && event.woken === undefined)
-      this.#indicators.once(address, async (signal) => outbound.seen?.(trigger, inbound, signal));
-    const target = outbound.typing === undefined ? undefined : outbound.target(trigger, inbound);
+      this.#indicators.once(address, async (signal) => outbound.markSeen?.(trigger, inbound, signal));
+    const target = outbound.showTyping === undefined ? undefined : outbound.target(trigger, inbound);
     if (target === undefined) return undefined;
-    const show = async (signal: AbortSignal) => outbound.typing?.(trigger, target, signal);
-    const { typingLastsMs = TYPING_LASTS_MS, typingAfterMs } = outbound;
-    return this.#indicators.begin(address, typingLastsMs, show, typingAfterMs);
+    const show = async (signal: AbortSignal) => outbound.showTyping?.(trigger, target, signal);
+    const { typingDurationMs = TYPING_LASTS_MS, typingDelayMs } = outbound;
+    return this.#indicators.begin(address, typingDurationMs, show, typingDelayMs);
   }
 }
 
 export interface HandlerAttemptsOptions {
   readonly routing: Pick<Routing, 'services' | 'longestTimeoutMs' | 'feed' | 'attemptSecondsOf'> &
-    ApprovalPlaces;
-  readonly places: WorkPlaces;
+    ApprovalTriggers;
+  readonly slots: WorkSlots;
   readonly records: Pick<Store, 'delivery' | 'steps'>;
-  /** As in draft.ts. */
+  /** Delay before a draft is shown (draft.ts). */
   readonly draftAfterMs: number | undefined;
-  /** What is sent to whoever waits for an answer that comes too late, by the trigger of that name. */
-  late(event: StoredEvent, taker: string): readonly NewEvent[];
+  /** Returns the notices about the late answer, sent by the named trigger. */
+  lateNotices(event: StoredEvent, triggerName: string): readonly NewEvent[];
 }
 
-/** A handler, and what it is to be asked. */
-export interface Asked {
-  readonly taken: Taken;
+/** A handler and its input. */
+export interface HandlerRequest {
+  readonly routedEvent: RoutedEvent;
   readonly match: Match;
   readonly target: Target;
   readonly parameters: Readonly<Record<string, string>>;
@@ -109,124 +119,139 @@ export interface Asked {
 
 export class HandlerAttempts {
   readonly #options: HandlerAttemptsOptions;
-  readonly #shown = new ShownWhileAnswering();
+  readonly #typing = new TypingNotice();
 
   constructor(options: HandlerAttemptsOptions) {
     this.#options = options;
   }
 
-  /** Throws what the adapter throws that is asked how an answer is sent. */
-  async attempt(assignment: Assignment, asked: Asked): Promise<Outcome> {
-    const { routing, places, records } = this.#options;
+  /** Runs the attempt. Rejects with errors of the adapter. */
+  async attempt(assignment: Assignment, request: HandlerRequest): Promise<WorkOutcome> {
+    const { routing, slots, records } = this.#options;
     const { snapshot, signal } = assignment;
-    const { taken, match, target, parameters, handler, approvals, time } = asked;
-    const { trigger, event, inbound } = taken;
+    const { routedEvent, match, target, parameters, handler, approvals, time } = request;
+    const { trigger, event, inbound } = routedEvent;
     const { command, binding } = match;
     const { retry } = trigger;
     const notAfter = time?.endsAt;
-    const whom = targetText(target);
-    const place = places.take(whom, trigger.name, event);
-    if (typeof place === 'string') return withoutPlace(place, trigger, `the ${whom}`, notAfter);
+    const targetName = targetText(target);
+    const slot = slots.take(targetName, trigger.name, event);
+    if (typeof slot === 'string') return queuedOutcome(slot, trigger, `the ${targetName}`, notAfter);
     const limit = attemptLimit(trigger, target, routing.attemptSecondsOf(target));
     const deadline = new RunDeadline({
-      ...{ signal, limit, longestMs: routing.longestTimeoutMs, answerTime: time },
-      onLate: () => this.#tellLate(assignment, trigger.name),
+      signal,
+      limit,
+      longestMs: routing.longestTimeoutMs,
+      answerTime: time,
+      onLate: () => this.#notifyLate(assignment, trigger.name),
     });
-    let endShown: (() => void) | undefined;
+    let endTyping: (() => void) | undefined;
     let draft: Draft | undefined;
     const live = routing.feed?.begin(event.id, target);
     try {
-      endShown = this.#shown.begin(taken);
+      endTyping = this.#typing.begin(routedEvent);
       const history = historyOf(snapshot);
       const job = jobOf(event, inbound, { command, parameters, trigger, target, history });
-      draft = this.#draftOf(taken, assignment, deadline.signal);
-      const limits = { signal: deadline.signal, limitMs: deadline.limitMs, ...telling(live, draft) };
-      const people = { approvals, says: new Saying(taken, routing) };
+      draft = this.#draftOf(routedEvent, assignment, deadline.signal);
+      const limits = { signal: deadline.signal, limitMs: deadline.limitMs, ...progressSinks(live, draft) };
+      const people = { approvals, messages: new EventMessages(routedEvent, routing) };
       const context = new RunContext(assignment, routing.services, limits, records, people);
       const answer = await handler.run(job, context);
-      const isInDoubt = await draft?.end();
+      // True if an edit in progress may still change the draft message.
+      const mayDraftChange = await draft?.end();
       if (isParked(answer)) {
-        live?.parked(answer.effects);
-        return parkedOutcome(event, trigger, answer, time?.leftMs);
+        live?.reportPark(answer.effects);
+        return parkedOutcome(event, trigger, answer, time?.remainingMs);
       }
-      const replacesDraft = isInDoubt !== true && (draft?.wasBegun === true || mayHaveDraft(taken));
+      // The answer replaces the draft message, also one of an earlier attempt. If a late edit could overwrite
+      // the answer, it is a new message instead.
+      const hasDraft = draft?.hasMessage === true || mayHaveDraft(routedEvent);
+      const replacesDraft = mayDraftChange !== true && hasDraft;
+      // A command that needed an approval has a journal, even if its agent writes none.
       const steps = answer.effects?.steps ?? (binding?.approval && [endedRow(answer.text)]);
-      const told = answered(taken, answer, job, replacesDraft);
-      const outcome = { kind: 'done', ...told, by: whom, steps } as const;
-      // What has no form on its platform is no answer.
-      live?.replied(answer);
+      const effects = answerEffects(routedEvent, answer, job, replacesDraft);
+      const outcome = { kind: 'done', ...effects, by: targetName, steps } as const;
+      // Counted after rendering, because an answer that the platform cannot show is a failure.
+      live?.reportReply(answer);
       return outcome;
     } catch (error) {
-      if (!wasToldToEnd(signal)) live?.failed();
+      if (!wasStopped(signal)) live?.reportFailure();
+      // Defined if the reply deadline of the platform has stopped the run.
       const { lateNote } = deadline;
       const { name } = trigger;
       if (lateNote !== undefined)
         return { kind: 'failed', trigger: name, note: lateNote, isFinal: true, notice: 'late', retry };
-      const { message, isFinal, isTooSoon, retryAfterMs } = faultOf(error);
-      const note = deadline.overNote ?? message;
-      if (!isTooSoon) return { kind: 'failed', trigger: name, note, isFinal, retryAfterMs, retry, notAfter };
-      const inMs = retryAfterMs ?? Math.min(TOO_SOON_MS, retry.max_backoff_seconds * 1000);
+      const { message, isFinal, isRateLimited, retryAfterMs } = faultOf(error);
+      const note = deadline.timeoutNote ?? message;
+      if (!isRateLimited)
+        return { kind: 'failed', trigger: name, note, isFinal, retryAfterMs, retry, notAfter };
+      const inMs = retryAfterMs ?? Math.min(RATE_LIMIT_PAUSE_MS, retry.max_backoff_seconds * 1000);
       return { kind: 'deferred', trigger: name, note, inMs, retry, notAfter };
     } finally {
       deadline.end();
-      endShown?.();
+      endTyping?.();
       await draft?.end();
       live?.end();
-      place.end();
+      slot.end();
     }
   }
 
-  /** Best effort: the run may end yet, and says it then. */
-  #tellLate({ event, checkpoint }: Assignment, taker: string): void {
+  /** Sends the late notice, best effort: the outcome of the run contains it too. */
+  #notifyLate({ event, checkpoint }: Assignment, triggerName: string): void {
     try {
-      const emit = this.#options.late(event, taker);
+      const emit = this.#options.lateNotices(event, triggerName);
       if (emit.length > 0) checkpoint(undefined, { emit }).catch(() => {});
     } catch {
-      // Of what has no form there the commit of its end tells the log.
+      // A rendering error is logged with the final commit.
     }
   }
 
-  /** Undefined where an answer under way is not shown. */
-  #draftOf(taken: Taken, { checkpoint }: Assignment, signal: AbortSignal): Draft | undefined {
-    const { outbound } = taken.adapter;
-    if (outbound?.editsEveryMs === undefined) return undefined;
+  /** Returns undefined if the platform cannot show drafts. */
+  #draftOf(routedEvent: RoutedEvent, { checkpoint }: Assignment, signal: AbortSignal): Draft | undefined {
+    const { outbound } = routedEvent.adapter;
+    if (outbound?.editIntervalMs === undefined) return undefined;
     const { records, draftAfterMs: afterMs } = this.#options;
-    return new Draft({ outbound, taken, checkpoint, records, signal, afterMs });
+    return new Draft({ outbound, routedEvent, checkpoint, records, signal, afterMs });
   }
 }
 
-/** It was cancelled, or the gateway stops: that is no failure. That its time is over is one. */
-const wasToldToEnd = ({ aborted, reason }: AbortSignal) => aborted && !(reason instanceof DeadlineError);
+/** Returns true for a cancellation or shutdown, which does not count as a failure; false for a timeout. */
+const wasStopped = ({ aborted, reason }: AbortSignal) => aborted && !(reason instanceof DeadlineError);
 
-/** What is to be kept and sent of an answer. */
-function answered(taken: Taken, answer: AgentReply, job: Job, replacesDraft: boolean) {
+/** Returns the history and messages of an answer. */
+function answerEffects(routedEvent: RoutedEvent, answer: AgentReply, job: Job, replacesDraft: boolean) {
   return {
     ...answer.effects,
-    trigger: taken.trigger.name,
+    trigger: routedEvent.trigger.name,
     answer: answer.text,
-    emit: answerRows(taken, answer, { replacesDraft }),
-    snapshot: snapshotAfter(taken.inbound, job, answer),
+    emit: answerRows(routedEvent, answer, { replacesDraft }),
+    snapshot: snapshotAfter(routedEvent.inbound, job, answer),
   };
 }
 
-/** Who is told of an answer under way. */
-function telling(
+/** Forwards progress to watchers and draft. */
+function progressSinks(
   live: LiveAttempt | undefined,
   draft: Draft | undefined,
 ): Pick<RunLimits, 'show' | 'onRows' | 'onRetry'> {
   const show = (text: string) => {
-    live?.text(text);
+    live?.reportText(text);
     draft?.show(text);
   };
-  return { show, onRows: live?.rows, onRetry: live?.retrying };
+  return { show, onRows: live?.reportRows, onRetry: live?.reportRetry };
 }
 
-/** What a handler, or whoever is asked before it, says of a failure. */
+/** Normalises an error of the handler or an earlier step. */
 export function faultOf(
   error: unknown,
-): Pick<HandlerError, 'message' | 'isFinal' | 'isTooSoon' | 'retryAfterMs'> {
+): Pick<HandlerError, 'message' | 'isFinal' | 'isRateLimited' | 'retryAfterMs'> {
   if (error instanceof HandlerError) return error;
   const message = error instanceof Error ? error.message : String(error);
-  // An answer that has no form on its platform has none at the next attempt either.
-  return { message, isFinal: error instanceof UnrenderableError, isTooSoon: false, retryAfterMs: undefined };
+  // Rendering errors are permanent.
+  return {
+    message,
+    isFinal: error instanceof UnrenderableError,
+    isRateLimited: false,
+    retryAfterMs: undefined,
+  };
 }

@@ -1,37 +1,37 @@
-// The handlers by target. A handler lives as long as its agent, fleet or flow is unchanged, so that a reload breaks no connection of
-// others.
+// Handlers by target. A handler is reused while its agent, fleet or flow is unchanged, so reloads do not
+// break the connections of unchanged targets.
 
 import type { LoadedResources } from '../../../config/resources/load-resources.ts';
 import { type Target, type TargetKind, targetKinds } from '../../../config/resources/triggers/target.ts';
 import type { Handler } from '../../agents/handlers/handler.ts';
 
-/** Those who answer, as they were loaded. */
-export type Answering = Pick<LoadedResources, 'agents' | 'fleets' | 'flows'>;
+/** Loaded targets. */
+export type LoadedTargets = Pick<LoadedResources, 'agents' | 'fleets' | 'flows'>;
 
 interface ByKind {
-  readonly agent: Answering['agents'][number];
-  readonly fleet: Answering['fleets'][number];
-  readonly flow: Answering['flows'][number];
+  readonly agent: LoadedTargets['agents'][number];
+  readonly fleet: LoadedTargets['fleets'][number];
+  readonly flow: LoadedTargets['flows'][number];
 }
 
-/** Undefined for one that has nobody to answer for it. */
+/** Returns undefined if the target has no handler. */
 export type MakeHandlers = {
   readonly [Kind in TargetKind]: (resource: ByKind[Kind]) => Handler | undefined;
 };
 
-interface Kept {
+interface HandlerEntry {
   readonly hash: string;
   readonly handler: Handler | undefined;
 }
 
-type KeptByKind = Readonly<Record<TargetKind, ReadonlyMap<string, Kept>>>;
+type EntriesByKind = Readonly<Record<TargetKind, ReadonlyMap<string, HandlerEntry>>>;
 
-const NOBODY: Answering = { agents: [], fleets: [], flows: [] };
+const NO_TARGETS: LoadedTargets = { agents: [], fleets: [], flows: [] };
 
 export class Handlers {
   readonly #make: MakeHandlers;
-  #loaded = NOBODY;
-  #kept: KeptByKind = {
+  #loaded = NO_TARGETS;
+  #entries: EntriesByKind = {
     agent: new Map(),
     fleet: new Map(),
     flow: new Map(),
@@ -41,31 +41,34 @@ export class Handlers {
     this.#make = make;
   }
 
-  /** All that were loaded, each kind in the order of its files. */
-  get loaded(): Answering {
+  /** Loaded targets, each kind in the order of its files. */
+  get loaded(): LoadedTargets {
     return this.#loaded;
   }
 
-  /** Undefined for one that is not there, or has nobody to answer for it. */
+  /** Returns undefined if the target is unknown or has no handler. */
   of({ kind, name }: Target): Handler | undefined {
-    return this.#kept[kind].get(name)?.handler;
+    return this.#entries[kind].get(name)?.handler;
   }
 
-  use(loaded: Answering): void {
+  use(loaded: LoadedTargets): void {
     this.#loaded = loaded;
     const { agents: agent, fleets: fleet, flows: flow } = loaded;
     const resources = { agent, fleet, flow };
-    const kept = targetKinds.map((kind) => [kind, this.#keep(kind, resources[kind])] as const);
-    this.#kept = Object.fromEntries(kept) as unknown as KeptByKind;
+    const entries = targetKinds.map((kind) => [kind, this.#update(kind, resources[kind])] as const);
+    this.#entries = Object.fromEntries(entries) as unknown as EntriesByKind;
   }
 
-  #keep<Kind extends TargetKind>(kind: Kind, resources: readonly ByKind[Kind][]): ReadonlyMap<string, Kept> {
-    const before = this.#kept[kind];
+  #update<Kind extends TargetKind>(
+    kind: Kind,
+    resources: readonly ByKind[Kind][],
+  ): ReadonlyMap<string, HandlerEntry> {
+    const before = this.#entries[kind];
     return new Map(
       resources.map((resource) => {
         const { name, hash } = resource;
-        const kept = before.get(name);
-        return [name, kept?.hash === hash ? kept : { hash, handler: this.#make[kind](resource) }];
+        const entry = before.get(name);
+        return [name, entry?.hash === hash ? entry : { hash, handler: this.#make[kind](resource) }];
       }),
     );
   }

@@ -1,9 +1,10 @@
-// What the work on conversations needs to know of triggers and agents, and may have done. It changes with a reload, between two events.
+// Interface of the automation for conversation work (work.ts): triggers, targets and operations. A reload
+// changes them between two events.
 
 import type { Target } from '../../../config/resources/triggers/target.ts';
 import type { Handler } from '../../agents/handlers/handler.ts';
-import type { RunFeed } from '../../agents/runs/run-feed.ts';
-import type { Outcome } from '../../events/inbox/work.ts';
+import type { RunFeed } from '../../agents/runs/feed.ts';
+import type { WorkOutcome } from '../../events/inbox/work.ts';
 import type { Adapter } from '../../platforms/adapter.ts';
 import type { TriggerLookup } from '../triggers/event-triggers.ts';
 import type { BuiltInHost } from './built-in-answers.ts';
@@ -12,18 +13,18 @@ import type { HandlerServices } from './run-context.ts';
 export interface Routing extends TriggerLookup, BuiltInHost {
   adapterOf(platform: string): Adapter | undefined;
   isPaused(name: string): boolean;
-  /** Ends an event that waits, as ignored, with that note; false for any other. */
+  /** Discards an event that is not running, with a note; returns false for other events. */
   discard(id: string, note: string): Promise<boolean>;
-  /** An event is held by that trigger now. */
+  /** Called when an event is held because its trigger is paused. */
   onHeld(trigger: string): void;
   handlerOf(target: Target): Handler | undefined;
-  /** Of one attempt at most; undefined for one that is not there. */
+  /** Maximum duration per attempt; undefined for unknown targets. */
   attemptSecondsOf(target: Target): number | undefined;
   readonly services: HandlerServices;
-  /** Undefined where nobody can look. */
+  /** Undefined without watchers. */
   readonly feed?: RunFeed | undefined;
-  /** An attempt of this trigger has ended so. */
-  count(trigger: string, kind: Outcome['kind']): void;
-  /** The longest of all triggers, in milliseconds. */
+  /** Counts a finished attempt. */
+  count(trigger: string, kind: WorkOutcome['kind']): void;
+  /** Longest trigger timeout, in milliseconds. */
   readonly longestTimeoutMs: number;
 }

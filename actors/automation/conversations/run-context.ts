@@ -1,21 +1,21 @@
-// What a handler is given for one attempt, and what becomes of an event that it parks.
+// Handler context of one attempt, and outcomes of handlers that park (parked.ts).
 
 import { randomUUID } from 'node:crypto';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { RunApprovals } from '../../agents/approvals/run-approvals.ts';
-import type { HandlerContext, Sayings } from '../../agents/handlers/handler-context.ts';
+import type { HandlerContext, RunMessages } from '../../agents/handlers/handler-context.ts';
 import type { Parked } from '../../agents/handlers/parked.ts';
 import type { Log } from '../../base/errors/log.ts';
-import type { Assignment, Effects, Outcome } from '../../events/inbox/work.ts';
+import type { Assignment, Effects, WorkOutcome } from '../../events/inbox/work.ts';
 import type { InProcessClient } from '../../mcp/clients/in-process-client.ts';
 import type { NewEvent, StoredEvent, Waker } from '../../store/event.ts';
 import { stepsOf } from '../../store/run.ts';
 import type { Store } from '../../store/store.ts';
 
-/** The same for all handlers. */
+/** Shared by all handlers. */
 export interface HandlerServices {
   readonly log: Log;
-  /** Takes out of a text what may not be shown (A9). */
+  /** Redacts secrets in a text. */
   redact(text: string): string;
   readonly tools: InProcessClient;
 }
@@ -23,7 +23,7 @@ export interface HandlerServices {
 export class RunContext implements HandlerContext {
   readonly signal: AbortSignal;
   readonly approvals: RunApprovals;
-  readonly says: Sayings;
+  readonly messages: RunMessages;
   readonly #assignment: Assignment;
   readonly #services: HandlerServices;
   readonly #endsAt: number;
@@ -31,7 +31,7 @@ export class RunContext implements HandlerContext {
   readonly #onRows: RunLimits['onRows'];
   readonly #onRetry: RunLimits['onRetry'];
   readonly #records: Pick<Store, 'steps'>;
-  /** Of this attempt. */
+  /** Rows of this attempt. */
   readonly #steps: string[] = [];
 
   constructor(
@@ -39,11 +39,11 @@ export class RunContext implements HandlerContext {
     services: HandlerServices,
     { signal, limitMs, show, onRows, onRetry }: RunLimits,
     records: Pick<Store, 'steps'>,
-    { approvals, says }: RunPeople,
+    { approvals, messages }: RunPeople,
   ) {
     this.signal = signal;
     this.approvals = approvals;
-    this.says = says;
+    this.messages = messages;
     this.#assignment = assignment;
     this.#records = records;
     this.#services = services;
@@ -53,7 +53,7 @@ export class RunContext implements HandlerContext {
     this.#onRetry = onRetry;
   }
 
-  get leftMs(): number {
+  get remainingMs(): number {
     return Math.max(0, this.#endsAt - performance.now());
   }
 
@@ -69,7 +69,7 @@ export class RunContext implements HandlerContext {
     return this.#assignment.event.state;
   }
 
-  get woken(): Waker | undefined {
+  get waker(): Waker | undefined {
     return this.#assignment.event.woken;
   }
 
@@ -92,46 +92,48 @@ export class RunContext implements HandlerContext {
     this.#show?.(text);
   }
 
-  retrying(reason: string, inMs: number): void {
+  reportRetry(reason: string, inMs: number): void {
     this.#onRetry?.(this.#services.redact(reason), inMs);
   }
 }
 
-/** The ways to people. */
+/** Services for communication with people. */
 export interface RunPeople {
   readonly approvals: RunApprovals;
-  readonly says: Sayings;
+  readonly messages: RunMessages;
 }
 
 export interface RunLimits {
   readonly signal: AbortSignal;
   readonly limitMs: number;
-  /** Undefined where nobody could see it. */
+  /** Shows the answer so far; undefined if no watcher or draft shows it. */
   readonly show?: ((text: string) => void) | undefined;
-  /** Told of rows of the journal once they are durable, the first of which has that number. */
+  /** Called with durable journal rows; `first` is the number of the first one. */
   readonly onRows?: ((first: number, rows: readonly string[]) => void) | undefined;
   readonly onRetry?: ((reason: string, inMs: number) => void) | undefined;
 }
 
-/** The outcome of an attempt whose handler has parked the event, for `mostMs` at most. */
+/** Returns the outcome for a parked event; `mostMs` limits its wait. */
 export function parkedOutcome(
   event: StoredEvent,
   { name }: Trigger,
   parked: Parked,
   mostMs = Number.POSITIVE_INFINITY,
-): Outcome {
+): WorkOutcome {
   const { parkedOn, holdsConversation: holdsKey, state, effects, note } = parked;
   const inMs = Math.min(parked.wakeInMs ?? mostMs, mostMs);
   const wakeInMs = Number.isFinite(inMs) ? inMs : undefined;
   const timers =
-    wakeInMs === undefined ? [] : [{ id: timerOf(event), inMs: wakeInMs, event: alarm(event, parkedOn) }];
+    wakeInMs === undefined
+      ? []
+      : [{ id: timerOf(event), inMs: wakeInMs, event: timerEvent(event, parkedOn) }];
   return { ...effects, kind: 'parked', trigger: name, parkedOn, holdsKey, state, note, timers };
 }
 
-/** An event is parked once at a time. */
+/** Returns the timer id: an event waits for one name at a time. */
 const timerOf = ({ id }: StoredEvent) => `wake ${id}`;
 
-function alarm({ key, trace }: StoredEvent, wakes: string): NewEvent {
-  // A later park of the same event needs another id, though it may be for the same name.
+function timerEvent({ key, trace }: StoredEvent, wakes: string): NewEvent {
+  // A later park of the same event needs a new id, even for the same name.
   return { id: `timer:${randomUUID()}`, key, kind: 'timer', wakes, meta: '', body: new Uint8Array(), trace };
 }

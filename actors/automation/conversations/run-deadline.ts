@@ -1,6 +1,6 @@
-// When a run is to end: by the time limit of its trigger, or before the platform takes no answer any more; and what is said of
-// it then. A clock step after the event never adds time. The attempt as a whole has the patience of the most patient trigger
-// (inbox/attempt.ts).
+// Deadline of a run: the timeout of the trigger or the reply deadline of the platform, with a note for the
+// delivery record. Clock changes never add time. A run is part of an attempt, which has its own limit: the
+// longest timeout of all triggers (events/inbox/attempt.ts).
 
 import type { Target } from '../../../config/resources/triggers/target.ts';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
@@ -9,7 +9,7 @@ import { DeadlineError } from '../../base/errors/errors.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import type { StoredEvent } from '../../store/event.ts';
 
-/** Time limit for one attempt. */
+/** Time limit per attempt. */
 export interface TimeLimit {
   readonly seconds: number;
   /** Configuration field of the limit. */
@@ -18,31 +18,36 @@ export interface TimeLimit {
 
 /** Returns the trigger's limit; manual runs have a separate field. */
 export function timeLimit(trigger: Trigger): TimeLimit {
-  const byHand = triggerTypes[trigger.type].byHand?.timeLimit(trigger.config);
-  return byHand ?? { seconds: trigger.timeout_seconds, field: 'timeout_seconds' };
+  const manualLimit = triggerTypes[trigger.type].byHand?.timeLimit(trigger.config);
+  return manualLimit ?? { seconds: trigger.timeout_seconds, field: 'timeout_seconds' };
 }
 
-/** Returns the limit for one attempt. Fleets and flows use `ownSeconds`: an earlier end could interrupt calls. */
+/**
+ * Returns the limit per attempt. For fleets and flows it is at least `ownSeconds`, the timeout of the fleet
+ * or flow itself. With a lower limit, the attempt could interrupt calls that the fleet or flow still allows.
+ */
 export function attemptLimit(trigger: Trigger, { kind }: Target, ownSeconds: number | undefined): TimeLimit {
   const limit = timeLimit(trigger);
   if (kind === 'agent' || ownSeconds === undefined || ownSeconds <= limit.seconds) return limit;
   return { seconds: ownSeconds, field: `timeout_seconds of the ${kind}` };
 }
 
-/** Time until the platform refuses answers (`InboundEvent.answerBy`), minus a reserve for the failure message. */
+/**
+ * Time until the platform rejects answers (`InboundEvent.answerBy`), minus a reserve for the failure message.
+ */
 export interface AnswerTime {
   /** Deadline, epoch milliseconds. */
   readonly endsAt: number;
   /** Milliseconds to the deadline, at least 0. */
-  readonly leftMs: number;
-  /** Description of the limit of the platform. */
-  readonly inWords: string;
+  readonly remainingMs: number;
+  /** Description of the platform's limit. */
+  readonly limitText: string;
 }
 
-/** Reserve for the message about the end. */
+/** Reserve for the failure message. */
 const MARGIN_MS = 30_000;
-/** Maximum part of the time that is reserved. */
-const LARGEST_PART = 4;
+/** The reserve is at most this fraction of the time: 1/4. */
+const MARGIN_DIVISOR = 4;
 
 /** Returns undefined if the platform sets no limit. `now` is epoch milliseconds. */
 export function answerTime(
@@ -51,38 +56,39 @@ export function answerTime(
   now: number,
 ): AnswerTime | undefined {
   if (answerBy === undefined) return undefined;
-  const wholeMs = Math.max(0, answerBy - at);
-  const marginMs = Math.min(MARGIN_MS, wholeMs / LARGEST_PART);
+  const totalMs = Math.max(0, answerBy - at);
+  const marginMs = Math.min(MARGIN_MS, totalMs / MARGIN_DIVISOR);
   const endsAt = answerBy - marginMs;
-  const leftMs = Math.max(0, Math.min(endsAt - now, wholeMs - marginMs));
-  return { endsAt, leftMs, inWords: inWords(wholeMs) };
+  const remainingMs = Math.max(0, Math.min(endsAt - now, totalMs - marginMs));
+  return { endsAt, remainingMs, limitText: durationText(totalMs) };
 }
 
-function inWords(ms: number): string {
+function durationText(ms: number): string {
   const seconds = Math.round(ms / 1000);
   return seconds < 120 ? `${seconds} seconds` : `${Math.round(seconds / 60)} minutes`;
 }
 
 export interface RunDeadlineOptions {
-  /** Of the attempt. */
+  /** Signal of the attempt. */
   readonly signal: AbortSignal;
   readonly limit: TimeLimit;
-  /** Of the most patient trigger. */
+  /** Longest timeout of all triggers, which limits the attempt. */
   readonly longestMs: number;
   readonly answerTime: AnswerTime | undefined;
-  /** The run was told to end since the platform soon takes no answer, and has not ended yet. */
+  /** Called if the run is still running some seconds after its abort at the reply deadline. */
   onLate(): void;
 }
 
-/** A run that is told to end does so within a moment; for one that does not, nobody waits with what is to be said of it. */
-const PATIENCE_MS = 5_000;
+/** Grace period for an aborted run. A run that lasts longer does not delay the notice to the sender. */
+const GRACE_MS = 5_000;
 
 export class RunDeadline {
-  /** Aborted when the run is to end, for whatever reason. */
+  /** Aborted when the run must stop for any reason. */
   readonly signal: AbortSignal;
   readonly limitMs: number;
   readonly #options: RunDeadlineOptions;
-  readonly #own: AbortSignal | undefined;
+  /** Aborted at the time limit; undefined if the attempt has the same limit. */
+  readonly #timeout: AbortSignal | undefined;
   readonly #late = new AbortController();
   #timer: NodeJS.Timeout | undefined;
 
@@ -90,40 +96,43 @@ export class RunDeadline {
     const { signal, limit, longestMs, answerTime } = options;
     this.#options = options;
     const ms = limit.seconds * 1000;
-    this.#own = ms < longestMs ? AbortSignal.timeout(Math.ceil(ms)) : undefined;
-    this.limitMs = Math.min(ms, answerTime?.leftMs ?? ms);
-    const signals = [signal, ...(this.#own === undefined ? [] : [this.#own])];
-    if (answerTime !== undefined && answerTime.leftMs < ms) {
-      this.#timer = setTimeout(() => this.#cut(tooLateNote(answerTime)), answerTime.leftMs).unref();
+    this.#timeout = ms < longestMs ? AbortSignal.timeout(Math.ceil(ms)) : undefined;
+    this.limitMs = Math.min(ms, answerTime?.remainingMs ?? ms);
+    const signals = this.#timeout === undefined ? [signal] : [signal, this.#timeout];
+    if (answerTime !== undefined && answerTime.remainingMs < ms) {
+      this.#timer = setTimeout(
+        () => this.#abortLate(tooLateNote(answerTime)),
+        answerTime.remainingMs,
+      ).unref();
       signals.push(this.#late.signal);
     }
     this.signal = signals.length === 1 ? signal : AbortSignal.any(signals);
   }
 
-  /** The platform soon takes no answer any more: why it was ended, for the record. */
+  /** Reason for the record if the reply deadline has stopped the run. */
   get lateNote(): string | undefined {
     const { aborted, reason } = this.#late.signal;
     return aborted ? (reason as Error).message : undefined;
   }
 
-  /** Its time was over: why it was ended, for the record. */
-  get overNote(): string | undefined {
+  /** Reason for the record if the time limit has stopped the run. */
+  get timeoutNote(): string | undefined {
     const { signal, limit } = this.#options;
-    const isOver = this.#own?.aborted === true || signal.reason instanceof DeadlineError;
-    return isOver ? `no answer within ${limit.field} (${limit.seconds})` : undefined;
+    const hasTimedOut = this.#timeout?.aborted === true || signal.reason instanceof DeadlineError;
+    return hasTimedOut ? `no answer within ${limit.field} (${limit.seconds})` : undefined;
   }
 
-  /** The run is over. */
+  /** Clears the timers. */
   end(): void {
     clearTimeout(this.#timer);
   }
 
-  #cut(note: string): void {
+  #abortLate(note: string): void {
     this.#late.abort(new DeadlineError(note));
-    this.#timer = setTimeout(() => this.#options.onLate(), PATIENCE_MS).unref();
+    this.#timer = setTimeout(() => this.#options.onLate(), GRACE_MS).unref();
   }
 }
 
-/** Of an event that was being answered. */
-const tooLateNote = ({ inWords }: AnswerTime) =>
-  `no answer within the ${inWords} that the platform takes one`;
+/** Returns the note for a run that was stopped at the reply deadline. */
+const tooLateNote = ({ limitText }: AnswerTime) =>
+  `no answer within the reply time of the platform (${limitText})`;

@@ -1,31 +1,31 @@
-// What a bot says when it is brought into a conversation (`InboundEvent.isArrival`): the `welcome` of the trigger, or where the
-// type greets by itself what can be asked there.
+// Greeting for a conversation that a bot joins (`InboundEvent.isArrival`): the trigger's `welcome`, or for
+// trigger types that always greet, a list of the available commands.
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { triggerTypes } from '../../../config/resources/triggers/trigger-types.ts';
 
-/** Commands that are listed; a greeting is read by people. */
+/** Limit of listed commands. */
 const MAX_LISTED = 40;
 
-/** An empty one says nothing. Undefined where the trigger has nothing to do with who comes. */
+/** Returns the greeting, possibly empty; undefined if the trigger does not handle arrivals. */
 export function welcomeOf(trigger: Trigger): string | undefined {
   if (trigger.welcome !== undefined) return trigger.welcome;
   return triggerTypes[trigger.type].welcome === 'always' ? greeting(trigger) : undefined;
 }
 
 export function greeting({ commands, default_target }: Pick<Trigger, 'commands' | 'default_target'>): string {
-  const asks = default_target === undefined ? [] : ['Write what you need, and you will get an answer.'];
-  if (commands.length === 0) return ['Hello!', ...asks].join(' ');
-  const listed = commands
+  const hints = default_target === undefined ? [] : ['Write a message to get an answer.'];
+  if (commands.length === 0) return ['Hello!', ...hints].join(' ');
+  const commandLines = commands
     .slice(0, MAX_LISTED)
     .map(({ command, description }) =>
       description === undefined ? `- /${command}` : `- /${command}: ${description}`,
     );
-  const more = commands.length - listed.length;
+  const more = commands.length - commandLines.length;
   return [
-    'Hello! These commands are answered here:',
-    ...listed,
+    'Hello! Available commands:',
+    ...commandLines,
     ...(more > 0 ? [`- and ${more} more`] : []),
-    ...asks,
+    ...hints,
   ].join('\n');
 }

@@ -1,8 +1,6 @@
-// Cancelling what another node is handling: it is written down in the store, where every node looks for what is its own, and whoever
-// asked waits until that has been done. Only where there are other nodes.
-//
-// CAN1  who asks is told that it was done by the node that has told the run to end, that there was nothing to cancel, or that
-//       nobody has done it in time; in the last case nothing is left of the wish.
+// Cancels work on remote nodes: the request is written to the store, every node polls for requests that
+// concern local work and deletes them when the attempt is aborted, and the caller polls for the deletion.
+// Used only with several nodes.
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import { UnavailableError } from '../../base/errors/errors.ts';
@@ -12,28 +10,28 @@ import type { Store } from '../../store/store.ts';
 export interface CancelsOptions {
   readonly store: Pick<Store, 'put' | 'get' | 'delete' | 'keys' | 'delivery'>;
   readonly log: Log;
-  /** Tells the attempt at that event here to end; false where there is none. */
+  /** Aborts the local attempt at an event; returns false if no attempt is running. */
   cancel(id: string, note: string): boolean;
 }
 
 const SPACE = 'cancel';
-const LOOK_MS = 250;
-const ASKED_EVERY_MS = 100;
-const PATIENCE_MS = 2_000;
-/** Of a wish whose node is gone. */
+const POLL_MS = 250;
+const CHECK_MS = 100;
+const TIMEOUT_MS = 2_000;
+/** Lifetime of requests to lost nodes. */
 const TTL_MS = 10_000;
 
 export class Cancels {
   readonly #options: CancelsOptions;
   #timer: NodeJS.Timeout | undefined;
-  #isLooking = false;
+  #isPolling = false;
 
   constructor(options: CancelsOptions) {
     this.#options = options;
   }
 
   begin(): void {
-    this.#timer ??= setInterval(() => void this.look(), LOOK_MS).unref();
+    this.#timer ??= setInterval(() => void this.poll(), POLL_MS).unref();
   }
 
   close(): void {
@@ -41,26 +39,32 @@ export class Cancels {
     this.#timer = undefined;
   }
 
-  /** False where it is not being handled any more. Rejects with UnavailableError where its node does not answer. */
-  async ask(id: string, note: string): Promise<boolean> {
+  /**
+   * Requests a cancel. Returns true if a node has aborted the attempt, false if the event was not running.
+   * Rejects with UnavailableError if the node does not respond in time.
+   */
+  async request(id: string, note: string): Promise<boolean> {
     const { store } = this.#options;
     await store.put(SPACE, id, note, { ttlMs: TTL_MS });
-    const endsAt = performance.now() + PATIENCE_MS;
+    const endsAt = performance.now() + TIMEOUT_MS;
     while (performance.now() < endsAt) {
-      await elapse(ASKED_EVERY_MS);
+      await elapse(CHECK_MS);
       if ((await store.get(SPACE, id)) === undefined) return true;
       if ((await store.delivery(id))?.state === 'running') continue;
       await store.delete(SPACE, id);
       return false;
     }
     await store.delete(SPACE, id);
-    throw new UnavailableError('the node that handles it does not answer; try again', PATIENCE_MS / 1000);
+    throw new UnavailableError(
+      'the node that handles the event does not respond; try again',
+      TIMEOUT_MS / 1000,
+    );
   }
 
-  /** Does what was asked for of what runs here. Never rejects. */
-  async look(): Promise<void> {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
+  /** Executes the requests for local work. Never rejects. */
+  async poll(): Promise<void> {
+    if (this.#isPolling) return;
+    this.#isPolling = true;
     const { store, log, cancel } = this.#options;
     try {
       for (const id of await store.keys(SPACE)) {
@@ -68,9 +72,9 @@ export class Cancels {
         if (note !== undefined && cancel(id, note)) await store.delete(SPACE, id);
       }
     } catch (error) {
-      log.debug({ reason: (error as Error).message }, 'what is to be cancelled cannot be looked for');
+      log.debug({ reason: (error as Error).message }, 'could not read cancel requests');
     } finally {
-      this.#isLooking = false;
+      this.#isPolling = false;
     }
   }
 }

@@ -1,8 +1,8 @@
-// Parses a query for deliveries into a filter of the store. Every bound is checked here, so that a mistake gets an
-// answer and every page has an end.
+// Parses a query for deliveries into a store filter. All limits are checked here, so that errors are reported
+// and pages are bounded.
 
 import { platformOf, typeNames } from '../../../config/resources/triggers/trigger-types.ts';
-import { instant, oneOf, queryValues, wholeNumber } from '../../base/errors/query-values.ts';
+import { parseChoice, parseQuery, parseTime, parseWholeNumber } from '../../base/errors/query-values.ts';
 import type { DeliveryFilter, DeliveryState } from '../../store/delivery.ts';
 
 const STATES: readonly DeliveryState[] = [
@@ -15,42 +15,55 @@ const STATES: readonly DeliveryState[] = [
   'dead',
   'ignored',
 ];
-/** Those that events can come from, and the rows of what goes out. */
+/** Sources of events, and `outbox` for outbound messages. */
 const SOURCES = [...typeNames.map(platformOf), 'outbox'];
 const MAX_LIMIT = 1_000;
 const DEFAULT_LIMIT = 50;
 
-/** `state` (several by commas), `trigger`, `source`, `conversation`, `since` (ISO time, or `15m` ago), `before`, `limit`. */
+/**
+ * Parses `state` (comma-separated), `trigger`, `source`, `conversation`, `since` (ISO time, or `15m` ago),
+ * `before`, `limit`.
+ */
 export function deliveryFilter(query: string, now: number): DeliveryFilter {
-  const asked = queryValues(query, known);
-  const trigger = asked.get('trigger');
-  const source = asked.get('source');
-  const conversation = asked.get('conversation');
-  const states = asked.get('state');
-  const since = asked.get('since');
-  const before = asked.get('before');
+  const params = parseQuery(query, fieldNames);
+  const trigger = params.get('trigger');
+  const source = params.get('source');
+  const conversation = params.get('conversation');
+  const states = params.get('state');
+  const since = params.get('since');
+  const before = params.get('before');
   return {
-    limit: wholeNumber('limit', asked.get('limit') ?? String(DEFAULT_LIMIT), MAX_LIMIT),
+    limit: parseWholeNumber('limit', params.get('limit') ?? String(DEFAULT_LIMIT), MAX_LIMIT),
     ...(states === undefined
       ? {}
-      : { states: states.split(',').map((state) => oneOf('state', STATES, state)) }),
+      : { states: states.split(',').map((state) => parseChoice('state', STATES, state)) }),
     ...(trigger === undefined ? {} : { trigger }),
-    ...(source === undefined ? {} : { idPrefix: `${oneOf('source', SOURCES, source.toLowerCase())}:` }),
+    ...(source === undefined ? {} : { idPrefix: `${parseChoice('source', SOURCES, source.toLowerCase())}:` }),
     ...(conversation === undefined ? {} : { keyPrefix: mailboxPrefix(conversation) }),
-    ...(since === undefined ? {} : { since: instant(since, now) }),
-    ...(before === undefined ? {} : { beforeSeq: wholeNumber('before', before, Number.MAX_SAFE_INTEGER) }),
+    ...(since === undefined ? {} : { since: parseTime(since, now) }),
+    ...(before === undefined
+      ? {}
+      : { beforeSeq: parseWholeNumber('before', before, Number.MAX_SAFE_INTEGER) }),
   };
 }
 
-const known: readonly string[] = ['state', 'trigger', 'source', 'conversation', 'since', 'before', 'limit'];
+const fieldNames: readonly string[] = [
+  'state',
+  'trigger',
+  'source',
+  'conversation',
+  'since',
+  'before',
+  'limit',
+];
 
 /**
- * The agents' word for a conversation, which begins with that of its platform, or a mailbox's key as the records show it: that
- * begins with another word, whatever kinds of work there are.
+ * Accepts a conversation name as agents receive it, which starts with a platform, or a mailbox key from a
+ * record, which starts differently.
  */
 function mailboxPrefix(conversation: string): string {
-  const [word = '', ...rest] = conversation.split('/');
-  return rest.length > 0 && !platforms.has(word) ? conversation : `conversation/${conversation}`;
+  const [prefix = '', ...rest] = conversation.split('/');
+  return rest.length > 0 && !platforms.has(prefix) ? conversation : `conversation/${conversation}`;
 }
 
 const platforms: ReadonlySet<string> = new Set(typeNames.map(platformOf));

@@ -1,16 +1,16 @@
-// Parses the body of POST /triggers/:name/run, member by member, since it comes from outside.
+// Parses the body of POST /triggers/:name/run.
 
-import { membersOf, waitSecondsIn } from '../../base/errors/body-members.ts';
+import { parseMembers, parseWaitSeconds } from '../../base/errors/body-members.ts';
 import { InvalidQueryError } from '../../base/errors/errors.ts';
 
 export interface ManualRun {
-  /** Without a leading slash; '' for none. */
+  /** Command name, excluding the slash; may be empty. */
   readonly command: string;
   readonly input: Readonly<Record<string, string>>;
   readonly text: string;
-  /** The caller has been asked and wants it. */
+  /** The caller has confirmed the run. */
   readonly isConfirmed: boolean;
-  /** Answer when the run has ended, or after this long; 0: at once. */
+  /** Maximum wait for the result, in seconds; 0: respond immediately. */
   readonly waitSeconds: number;
 }
 
@@ -19,8 +19,8 @@ const MEMBERS = ['command', 'input', 'text', 'confirmed', 'wait_seconds'];
 /** Throws InvalidQueryError. */
 export function manualRun(body: unknown): ManualRun {
   if (body === undefined) return { command: '', input: {}, text: '', isConfirmed: false, waitSeconds: 0 };
-  const given = membersOf(body, 'the body', MEMBERS);
-  const { command = '', input = {}, text = '', confirmed = false } = given;
+  const members = parseMembers(body, 'the body', MEMBERS);
+  const { command = '', input = {}, text = '', confirmed = false } = members;
   if (typeof command !== 'string') throw new InvalidQueryError('command should be text');
   if (typeof text !== 'string') throw new InvalidQueryError('text should be text');
   if (typeof confirmed !== 'boolean') throw new InvalidQueryError('confirmed should be true or false');
@@ -29,7 +29,7 @@ export function manualRun(body: unknown): ManualRun {
     input: texts(input),
     text,
     isConfirmed: confirmed,
-    waitSeconds: waitSecondsIn(given),
+    waitSeconds: parseWaitSeconds(members),
   };
 }
 

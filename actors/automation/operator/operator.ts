@@ -1,12 +1,12 @@
-// The operations on triggers and deliveries for an operator. The API and the commands go through here, so that both get
-// the same errors.
+// Operations on triggers and deliveries for operators. The API and the CLI use them, so both report the same
+// errors.
 
 import { randomUUID } from 'node:crypto';
 import type { Flow } from '../../../config/resources/flows/flow.ts';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
-import type { WayIn } from '../../../config/resources/triggers/trigger-type.ts';
+import { describeTriggerSource } from '../../../config/resources/triggers/trigger-source.ts';
+import type { TriggerSource } from '../../../config/resources/triggers/trigger-type.ts';
 import { triggerTypes } from '../../../config/resources/triggers/trigger-types.ts';
-import { wayInTo } from '../../../config/resources/triggers/way-in.ts';
 import { ConflictError, NotFoundError } from '../../base/errors/errors.ts';
 import type { Redactor } from '../../base/errors/redact.ts';
 import type { DeliveryControl } from '../../events/inbox/delivery-control.ts';
@@ -21,12 +21,12 @@ import type {
   DeliveryState,
 } from '../../store/delivery.ts';
 import type { Store } from '../../store/store.ts';
-import type { Answering } from '../conversations/handlers.ts';
+import type { LoadedTargets } from '../conversations/handlers.ts';
 import { timeLimit } from '../conversations/run-deadline.ts';
 import type { TargetRegistry } from '../target-registry.ts';
+import type { TriggerCounters, TriggerCounts } from '../triggers/counters.ts';
 import type { Pauses } from '../triggers/pauses.ts';
-import type { TriggerCounters, TriggerCounts } from '../triggers/trigger-counters.ts';
-import type { TriggerLife, TriggerRegistry } from '../triggers/trigger-registry.ts';
+import type { TriggerLife, TriggerRegistry } from '../triggers/registry.ts';
 import type { ManualRun } from './manual-run.ts';
 import type { ProactiveMessage } from './proactive-message.ts';
 import { type ProactiveOrigin, sendProactively } from './proactive-send.ts';
@@ -35,23 +35,23 @@ import { type TriggerDetails, triggerDetails } from './trigger-details.ts';
 export interface TriggerStatus extends TriggerLife {
   readonly trigger: Trigger;
   readonly isPaused: boolean;
-  /** Of sending its answers; undefined while nothing is wrong. */
+  /** Circuit breaker for messages; undefined if closed. */
   readonly circuit: CircuitStatus | undefined;
   readonly counts: TriggerCounts;
-  /** Whoever runs it by hand has to confirm that. */
+  /** Manual runs need a confirmation. */
   readonly requiresConfirmation: boolean;
-  /** For one attempt. */
+  /** Limit per attempt. */
   readonly timeoutSeconds: number;
 }
 
-/** A trigger for whoever looks at the terminal after the start. */
-export interface ShownTrigger {
+/** A trigger in the list that the CLI prints when the gateway has started. */
+export interface TriggerEntry {
   readonly trigger: Trigger;
-  /** `url` is that of the gateway. */
-  wayIn(url: string): WayIn;
+  /** Describes how events reach the trigger; `url` is the gateway's address. */
+  wayIn(url: string): TriggerSource;
 }
 
-/** How a run has ended, or that it has parked; `accepted` where it has done neither yet. */
+/** Result of a finished or parked run; `accepted` if it is still running. */
 export interface RunResult {
   readonly id: string;
   readonly state: DeliveryState | 'accepted';
@@ -61,7 +61,7 @@ export interface RunResult {
   readonly until: number | undefined;
 }
 
-/** The running automation, as far as the operator needs it. */
+/** Parts of the running automation that the operator uses. */
 export interface OperatorHost {
   readonly gateway: { readonly redactor: Redactor };
   readonly store: Store;
@@ -70,10 +70,10 @@ export interface OperatorHost {
   readonly deliveries: DeliveryControl;
   readonly pauses: Pauses;
   readonly counters: Pick<TriggerCounters, 'of'>;
-  /** Retention time of ended deliveries. */
+  /** Retention of finished deliveries, in milliseconds. */
   readonly keepMs: number;
   adapterOf(trigger: Trigger): Adapter;
-  /** Returns the circuit of the account that sends the trigger's answers, while it is open. */
+  /** Returns the circuit breaker of the sending account; undefined if closed. */
   circuitOf(trigger: Trigger): CircuitStatus | undefined;
 }
 
@@ -88,32 +88,34 @@ export class Operator {
     return this.#automation.triggers.all().map((trigger) => this.#statusOf(trigger));
   }
 
-  shownTriggers(): readonly ShownTrigger[] {
+  listTriggers(): readonly TriggerEntry[] {
     const { triggers } = this.#automation;
-    return triggers.all().map((trigger) => ({ trigger, wayIn: (url) => wayInTo(trigger, url) }));
+    return triggers
+      .all()
+      .map((trigger) => ({ trigger, wayIn: (url) => describeTriggerSource(trigger, url) }));
   }
 
   trigger(name: string): TriggerStatus {
-    return this.#statusOf(this.#named(name));
+    return this.#statusOf(this.#find(name));
   }
 
-  /** Never rejects for a store that does not answer. */
+  /** Returns the details of a trigger, also if the store is unavailable. */
   async details(name: string): Promise<TriggerStatus & TriggerDetails> {
-    const trigger = this.#named(name);
+    const trigger = this.#find(name);
     const { triggers, store } = this.#automation;
     const adapter = this.#automation.adapterOf(trigger);
     const details = await triggerDetails(trigger, triggers.all(), adapter, store);
-    const remarks = details.remarks.map(({ at, text }) => ({ at, text: this.#shown(text) ?? '' }));
+    const remarks = details.remarks.map(({ at, text }) => ({ at, text: this.#redact(text) ?? '' }));
     return { ...this.#statusOf(trigger), ...details, remarks };
   }
 
-  get answering(): Answering {
+  get loadedTargets(): LoadedTargets {
     return this.#automation.targets.loaded;
   }
 
   /** Throws NotFoundError. */
   flow(name: string): Flow {
-    const { flows } = this.answering;
+    const { flows } = this.loadedTargets;
     const flow = flows.find((each) => each.name === name);
     if (flow !== undefined) return flow;
     throw new NotFoundError(`there is no flow ${JSON.stringify(name.slice(0, 64))}; GET /flows lists them`);
@@ -121,53 +123,56 @@ export class Operator {
 
   async pause(name: string): Promise<TriggerStatus> {
     const { pauses, store, triggers } = this.#automation;
-    this.#named(name);
+    this.#find(name);
     await pauses.pause(store, name);
     triggers.mark(name, true);
     return this.trigger(name);
   }
 
-  /** One that was paused and is gone can be resumed too: what it holds would hold up its conversations. Undefined then. */
+  /**
+   * Resumes a trigger. Returns undefined for a removed trigger, which can be resumed too, because its blocked
+   * conversations must continue.
+   */
   async resume(name: string): Promise<TriggerStatus | undefined> {
     const { pauses, store, triggers } = this.#automation;
-    if (!pauses.has(name)) this.#named(name);
+    if (!pauses.has(name)) this.#find(name);
     await pauses.resume(store, name);
     triggers.mark(name, false);
     return triggers.get(name) === undefined ? undefined : this.trigger(name);
   }
 
-  /** Runs a trigger of type Manual; with `waitSeconds` it tells how that ended, if it did. */
+  /** Runs a trigger of type Manual. With `waitSeconds` the result contains the outcome, if available. */
   async run(name: string, run: ManualRun, trace: string, principal = anonymous): Promise<RunResult> {
     const { deliveries } = this.#automation;
-    const trigger = this.#named(name);
+    const trigger = this.#find(name);
     const adapter = this.#automation.adapterOf(trigger);
-    if (adapter.runByHand === undefined)
+    if (adapter.manualEvent === undefined)
       throw new ConflictError(
-        `${name} is of type ${trigger.type}; only triggers of type Manual are run by hand`,
+        `${name} is of type ${trigger.type}; only triggers of type Manual can be run manually`,
       );
-    if (!trigger.enabled) throw new ConflictError(`${name} is switched off (spec.enabled)`);
-    const event = adapter.runByHand(trigger, run, { id: randomUUID(), trace, principal });
+    if (!trigger.enabled) throw new ConflictError(`${name} is disabled (spec.enabled)`);
+    const event = adapter.manualEvent(trigger, run, { id: randomUUID(), trace, principal });
     const waiting = new AbortController();
-    const settled =
+    const result =
       run.waitSeconds > 0
-        ? deliveries.settled(name, event.id, run.waitSeconds * 1000, waiting.signal)
+        ? deliveries.waitUntilSettled(name, event.id, run.waitSeconds * 1000, waiting.signal)
         : undefined;
-    // Where too many wait already this must be known before anything is accepted: the caller will try again.
-    await Promise.race([settled, undefined]);
+    // Rejects with an overload before the event is accepted; otherwise a retry would run it twice.
+    await Promise.race([result, undefined]);
     try {
       await deliveries.accept(event);
-      const ended = await settled;
-      const { state = 'accepted', answer = null, note = null, waitingFor, until } = ended ?? {};
+      const delivery = await result;
+      const { state = 'accepted', answer = null, note = null, waitingFor, until } = delivery ?? {};
       return { id: event.id, state, answer, note, waitingFor, until };
     } finally {
-      // Of what was refused no end comes: the place of the wait is for others.
+      // A rejected event never finishes; the abort releases its waiter.
       waiting.abort();
     }
   }
 
-  /** Has a message sent that answers nothing; gives the ids of its deliveries. */
+  /** Sends a message that is not a reply; returns the ids of the deliveries. */
   send(name: string, message: ProactiveMessage, origin: ProactiveOrigin): Promise<readonly string[]> {
-    const trigger = this.#named(name);
+    const trigger = this.#find(name);
     const { store, deliveries, keepMs } = this.#automation;
     const host = { store, keepMs, post: deliveries.post };
     return sendProactively(host, this.#automation.adapterOf(trigger), trigger, message, origin);
@@ -177,7 +182,7 @@ export class Operator {
     return this.#automation.store.deliveries(filter);
   }
 
-  /** What is found among a bounded number of records, and where to go on. */
+  /** Returns matches among a bounded number of records, and the start of the next page. */
   deliveryPage(filter: DeliveryFilter): Promise<DeliveryPage> {
     return this.#automation.store.deliveryPage(filter);
   }
@@ -190,7 +195,7 @@ export class Operator {
     const delivery = await this.#automation.store.delivery(id);
     if (delivery !== undefined) return delivery;
     throw new NotFoundError(
-      `there is no delivery ${JSON.stringify(id.slice(0, 200))}; GET /deliveries lists them, and their records end with the retention time`,
+      `there is no delivery ${JSON.stringify(id.slice(0, 200))}; GET /deliveries lists the deliveries within the retention time`,
     );
   }
 
@@ -198,7 +203,7 @@ export class Operator {
     const { state } = await this.delivery(id);
     if (!(await this.#automation.deliveries.requeue(id)))
       throw new ConflictError(
-        `the delivery is ${state}; only one that is done, dead, ignored or waiting can run again`,
+        `the delivery is ${state}; only done, dead, ignored or waiting deliveries can be replayed`,
       );
     return this.delivery(id);
   }
@@ -208,12 +213,12 @@ export class Operator {
     const note = 'discarded by an operator';
     if (!(await this.#automation.deliveries.discard(id, note)))
       throw new ConflictError(
-        `the delivery is ${state}; only one that waits, is held or dead can be discarded`,
+        `the delivery is ${state}; running, done and ignored deliveries cannot be discarded`,
       );
     return this.delivery(id);
   }
 
-  #named(name: string): Trigger {
+  #find(name: string): Trigger {
     const trigger = this.#automation.triggers.get(name);
     if (trigger !== undefined) return trigger;
     throw new NotFoundError(
@@ -229,23 +234,23 @@ export class Operator {
     const { byHand } = triggerTypes[trigger.type];
     return {
       ...life,
-      lastError: this.#shown(lastError),
-      connection: connection && { ...connection, lastError: this.#shown(connection.lastError) },
-      circuit: circuit && { ...circuit, lastError: this.#shown(circuit.lastError) ?? '' },
+      lastError: this.#redact(lastError),
+      connection: connection && { ...connection, lastError: this.#redact(connection.lastError) },
+      circuit: circuit && { ...circuit, lastError: this.#redact(circuit.lastError) ?? '' },
       trigger,
       isPaused: pauses.has(name),
-      counts: this.#shownCounts(counters.of(name)),
+      counts: this.#redactCounts(counters.of(name)),
       requiresConfirmation: byHand?.requiresConfirmation(trigger.config) ?? false,
       timeoutSeconds: timeLimit(trigger).seconds,
     };
   }
 
-  #shownCounts({ refused, ...counts }: TriggerCounts): TriggerCounts {
-    return { ...counts, refused: refused && { ...refused, text: this.#shown(refused.text) ?? '' } };
+  #redactCounts({ refused, ...counts }: TriggerCounts): TriggerCounts {
+    return { ...counts, refused: refused && { ...refused, text: this.#redact(refused.text) ?? '' } };
   }
 
-  /** What a platform says of a failure may repeat what it was sent (A9). */
-  #shown(error: string | undefined): string | undefined {
+  /** Redacts an error text: a platform may repeat parts of the request. */
+  #redact(error: string | undefined): string | undefined {
     return error === undefined ? undefined : this.#automation.gateway.redactor.redact(error);
   }
 }

@@ -1,18 +1,16 @@
-// Has a message sent that answers nothing, because somebody has asked for it: rows of the outbox like those of an answer, and
-// so in order with them, tried again, kept when dead.
-//
-// PRO1  what was told to be accepted leaves also after the process was killed: its rows are durable, all or none.
-// PRO2  who asks again under one key is told the same, and nothing is sent a second time; another message under it is refused.
-// PRO3  who was killed before anything was durable has told nobody: the next one under the key sends all parts that its message has
-//       then, also when a reload between has made them others.
+// Sends a message that is not a reply. Like replies, its outbox rows are sent in order and retried, and
+// remain in the store when dead. All rows of a message are durable together, so an accepted message survives
+// a crash. A repeated request with the same key returns the same deliveries and sends nothing; a different
+// message with that key is rejected. If the process was killed before the rows were durable, the next request
+// with the key sends the message.
 
 import { createHash, randomUUID } from 'node:crypto';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { ConflictError, InvalidQueryError, NotFoundError } from '../../base/errors/errors.ts';
 import { UnrenderableError } from '../../events/outbox/delivery-error.ts';
+import type { OutboundMessage, OutboundTarget } from '../../events/outbox/message.ts';
 import type { Outbound } from '../../events/outbox/outbound.ts';
-import type { OutboundMessage, OutboundTarget } from '../../events/outbox/outbound-message.ts';
-import { outboxRows } from '../../events/outbox/outbox-rows.ts';
+import { outboxRows } from '../../events/outbox/rows.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
 import { type Adapter, accountOf } from '../../platforms/adapter.ts';
 import type { NewEvent } from '../../store/event.ts';
@@ -22,28 +20,31 @@ import type { ProactiveMessage } from './proactive-message.ts';
 export interface ProactiveOrigin {
   readonly trace: string;
   readonly principal: Principal;
-  /** Tells a repetition; undefined: there is none. */
+  /** Identifies repetitions; undefined: no deduplication. */
   readonly idempotencyKey?: string | undefined;
 }
 
 export interface ProactiveHost {
   readonly store: Pick<Store, 'put' | 'get' | 'delivery'>;
-  /** How long a key is known. */
+  /** A key's lifetime, in milliseconds. */
   readonly keepMs: number;
-  /** Makes messages durable, all or none. */
+  /** Stores messages, all or none. */
   post(rows: readonly NewEvent[]): Promise<unknown>;
 }
 
-/** Under a key of the sender's. */
+/** Stored under the sender's key. */
 interface Sent {
-  /** Digest of what was asked for. */
+  /** Digest of the message. */
   readonly asked: string;
   readonly deliveries: readonly string[];
 }
 
 const SPACE = 'proactive-sends';
 
-/** Gives the ids of its deliveries. Throws ConflictError, NotFoundError, InvalidQueryError; rejects as the store does. */
+/**
+ * Returns the ids of the deliveries. Throws ConflictError, NotFoundError, InvalidQueryError; rejects with the
+ * store's error.
+ */
 export async function sendProactively(
   host: ProactiveHost,
   adapter: Adapter,
@@ -55,26 +56,26 @@ export async function sendProactively(
   const { outbound } = adapter;
   if (outbound?.destination === undefined)
     throw new ConflictError(`${name} is of type ${trigger.type}, which sends no messages of its own`);
-  if (!trigger.enabled) throw new ConflictError(`${name} is switched off (spec.enabled)`);
+  if (!trigger.enabled) throw new ConflictError(`${name} is disabled (spec.enabled)`);
   const keys =
-    idempotencyKey === undefined ? undefined : new SentUnderKey(host, name, idempotencyKey, message);
-  const before = await keys?.known();
-  if (before !== undefined) return before;
+    idempotencyKey === undefined ? undefined : new KeyedDeliveries(host, name, idempotencyKey, message);
+  const earlierDeliveries = await keys?.earlier();
+  if (earlierDeliveries !== undefined) return earlierDeliveries;
   const target = await outbound.destination(trigger, message.conversation);
   if (target === undefined)
     throw new NotFoundError(
-      `${name} knows no way to the conversation ${JSON.stringify(message.conversation.slice(0, 200))}; it is written as agents are told it, and of the same account as the trigger; some platforms can be reached only where something was said before`,
+      `${name} cannot reach the conversation ${JSON.stringify(message.conversation.slice(0, 200))}; use the conversation name that agents receive, from the trigger's account; some platforms allow messages only in conversations with earlier messages`,
     );
   const rows = rowsOf(outbound, adapter, trigger, message, target, {
     eventId: `send:${name}/${idempotencyKey ?? randomUUID()}`,
     trace,
     principal: principalText(principal),
   });
-  if (rows.length === 0) throw new InvalidQueryError('nothing of it can be shown there');
+  if (rows.length === 0) throw new InvalidQueryError('the platform cannot show any part of the message');
   const deliveries = rows.map(({ id }) => id);
-  const told = (await keys?.keep(deliveries)) ?? deliveries;
-  await host.post(rows.filter(({ id }) => told.includes(id)));
-  return told;
+  const accepted = (await keys?.storeOnce(deliveries)) ?? deliveries;
+  await host.post(rows.filter(({ id }) => accepted.includes(id)));
+  return accepted;
 }
 
 function rowsOf(
@@ -100,11 +101,11 @@ function rowsOf(
   }
 }
 
-/** What was sent under one key of a trigger. */
-class SentUnderKey {
+/** Deliveries sent under one key. */
+class KeyedDeliveries {
   readonly #host: ProactiveHost;
   readonly #key: string;
-  readonly #asked: string;
+  readonly #digest: string;
 
   constructor(host: ProactiveHost, trigger: string, key: string, message: ProactiveMessage) {
     if (!/^[\x20-\x7e]{1,255}$/.test(key))
@@ -112,31 +113,31 @@ class SentUnderKey {
     this.#host = host;
     this.#key = `${trigger}/${key}`;
     const { conversation, text, card } = message;
-    this.#asked = createHash('sha256')
+    this.#digest = createHash('sha256')
       .update(JSON.stringify([conversation, text, card]))
       .digest('hex');
   }
 
-  /** The deliveries of a request before this one; undefined where there was none, or it has kept nothing. */
-  async known(): Promise<readonly string[] | undefined> {
+  /** Returns the deliveries of an earlier request with the key, if any. */
+  async earlier(): Promise<readonly string[] | undefined> {
     const deliveries = await this.#read();
-    return deliveries !== undefined && (await this.#areThere(deliveries)) ? deliveries : undefined;
+    return deliveries !== undefined && (await this.#exist(deliveries)) ? deliveries : undefined;
   }
 
-  /** Gives those that another has kept meanwhile. */
-  async keep(deliveries: readonly string[]): Promise<readonly string[] | undefined> {
+  /** Stores the deliveries. If a concurrent request has stored its deliveries first, returns these. */
+  async storeOnce(deliveries: readonly string[]): Promise<readonly string[] | undefined> {
     const { store, keepMs } = this.#host;
-    const sent: Sent = { asked: this.#asked, deliveries };
+    const sent: Sent = { asked: this.#digest, deliveries };
     const value = JSON.stringify(sent);
     if (await store.put(SPACE, this.#key, value, { ttlMs: keepMs, ifAbsent: true })) return undefined;
     const others = await this.#read();
-    if (others === undefined || (await this.#areThere(others))) return others;
+    if (others === undefined || (await this.#exist(others))) return others;
     await store.put(SPACE, this.#key, value, { ttlMs: keepMs });
     return undefined;
   }
 
-  /** They came together. */
-  async #areThere([first = '']: readonly string[]): Promise<boolean> {
+  /** The deliveries were stored together, so the first one is sufficient. */
+  async #exist([first = '']: readonly string[]): Promise<boolean> {
     return (await this.#host.store.delivery(first)) !== undefined;
   }
 
@@ -144,7 +145,7 @@ class SentUnderKey {
     const value = (await this.#host.store.get(SPACE, this.#key))?.value;
     if (value === undefined) return undefined;
     const { asked, deliveries } = JSON.parse(value) as Sent;
-    if (asked === this.#asked) return deliveries;
-    throw new ConflictError('another message was sent under this Idempotency-Key; give each its own');
+    if (asked === this.#digest) return deliveries;
+    throw new ConflictError('this Idempotency-Key was used for a different message; use a new key');
   }
 }

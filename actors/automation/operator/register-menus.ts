@@ -1,38 +1,35 @@
-// Puts the commands of triggers into the menus of their platforms, account by account, without a gateway: nothing is opened but the
-// connection to the platform.
-//
-// RGM1  a menu is asked for as a whole: the triggers of an account are registered together, or not at all.
-// RGM2  what one platform refuses holds up no other.
-// RGM3  a platform that takes no more for now is waited for once, and not for long.
+// Registers the commands of triggers in the menus of their platforms, per account; used by the CLI, also
+// while the gateway is stopped. An account's triggers are registered together or not at all. A failure on one
+// platform does not affect others. A rate-limited registration is repeated once, after a short pause.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { triggerTypes } from '../../../config/resources/triggers/trigger-types.ts';
 import type { ConnectedAccount } from '../../events/outbox/connected-account.ts';
-import { type Adapter, accountOf, type MenuByHand, type RegisterOptions } from '../../platforms/adapter.ts';
+import { type Adapter, accountOf, type ManualMenu, type RegisterOptions } from '../../platforms/adapter.ts';
 
-/** Those of one account. */
+/** An account's triggers. */
 interface AccountMenu extends ConnectedAccount {
-  /** Names. */
+  /** Trigger names. */
   readonly triggers: readonly string[];
 }
 
 export type MenuResult =
-  /** With the names of the commands, as the menu has them. */
+  /** Names of the registered commands. */
   | (AccountMenu & { readonly done: 'registered'; readonly commands: readonly string[] })
-  /** No API sets it. */
-  | (AccountMenu & { readonly done: 'by hand' } & MenuByHand)
+  /** The platform has no API for menus; the operator enters the commands in a form. */
+  | (AccountMenu & { readonly done: 'by hand' } & ManualMenu)
   | (AccountMenu & { readonly done: 'refused'; readonly error: string });
 
 export interface MenuAccounts {
-  readonly accounts: readonly OfAccount[];
-  /** Names of those whose platform has no menu, or with a guild none for guilds. */
+  readonly accounts: readonly AccountTriggers[];
+  /** Triggers whose platforms have no menus, or for a selected guild no menus per guild. */
   readonly without: readonly string[];
-  /** Names of those whose files keep their commands out of the menu, or out of that of the guild. */
+  /** Triggers excluded from the menu by their files. */
   readonly keptOut: readonly string[];
 }
 
-interface OfAccount extends ConnectedAccount {
+interface AccountTriggers extends ConnectedAccount {
   readonly adapter: Adapter;
   readonly triggers: readonly Trigger[];
 }
@@ -41,8 +38,8 @@ const CALL_MS = 30_000;
 const LONGEST_PAUSE_MS = 60_000;
 
 /**
- * The accounts of the triggers that are switched on; with `names` those of these alone, each with all its triggers. With
- * `guild` those whose platform has guilds, and that are for this one.
+ * Returns the accounts of the enabled triggers. `names` selects the accounts of these triggers, each with all
+ * triggers. `guild` selects platforms with guilds and triggers for this guild.
  */
 export function menuAccounts(
   triggers: readonly Trigger[],
@@ -50,17 +47,17 @@ export function menuAccounts(
   guild: string | undefined,
   adapterOf: (type: Trigger['type']) => Adapter,
 ): MenuAccounts {
-  const accounts = new Map<string, OfAccount & { readonly triggers: Trigger[] }>();
+  const accounts = new Map<string, AccountTriggers & { readonly triggers: Trigger[] }>();
   const without: string[] = [];
   const keptOut: string[] = [];
-  const wanted = new Set<string>();
+  const selectedKeys = new Set<string>();
   for (const trigger of triggers.filter(({ enabled }) => enabled)) {
     const adapter = adapterOf(trigger.type);
     const isNamed = names.length === 0 || names.includes(trigger.name);
     const hasMenu =
       guild !== undefined
         ? triggerTypes[trigger.type].menu?.hasGuilds === true
-        : (adapter.register ?? adapter.menuByHand) !== undefined;
+        : (adapter.register ?? adapter.manualMenu) !== undefined;
     if (!hasMenu) {
       if (isNamed) without.push(trigger.name);
       continue;
@@ -71,18 +68,18 @@ export function menuAccounts(
     }
     const account = accountOf(adapter, trigger);
     const key = `${account.platform}/${account.account}`;
-    const known = accounts.get(key);
-    if (known === undefined) accounts.set(key, { ...account, adapter, triggers: [trigger] });
-    else known.triggers.push(trigger);
-    if (isNamed) wanted.add(key);
+    const existing = accounts.get(key);
+    if (existing === undefined) accounts.set(key, { ...account, adapter, triggers: [trigger] });
+    else existing.triggers.push(trigger);
+    if (isNamed) selectedKeys.add(key);
   }
-  const named = [...accounts].flatMap(([key, each]) => (wanted.has(key) ? [each] : []));
-  return { accounts: named, without, keptOut };
+  const selected = [...accounts].flatMap(([key, each]) => (selectedKeys.has(key) ? [each] : []));
+  return { accounts: selected, without, keptOut };
 }
 
-/** Never rejects. */
+/** Registers the menu of an account, or returns the text for manual entry. Never rejects. */
 export async function registerMenu(
-  { adapter, triggers, platform, account }: OfAccount,
+  { adapter, triggers, platform, account }: AccountTriggers,
   guild: string | undefined,
   onPause: (ms: number) => void,
 ): Promise<MenuResult> {
@@ -90,24 +87,24 @@ export async function registerMenu(
   const { register } = adapter;
   try {
     if (register === undefined) {
-      const { where = '', text = '' } = adapter.menuByHand?.(triggers) ?? {};
-      return { ...menu, done: 'by hand', where, text };
+      const { formName = '', text = '' } = adapter.manualMenu?.(triggers) ?? {};
+      return { ...menu, done: 'by hand', formName, text };
     }
-    const ask = () => asked((options) => register.call(adapter, triggers, options), guild);
-    const commands = await ask().catch(async (error: unknown) => {
+    const attempt = () => callRegister((options) => register.call(adapter, triggers, options), guild);
+    const commands = await attempt().catch(async (error: unknown) => {
       const pauseMs = pauseOf(error);
       if (pauseMs === undefined || pauseMs > LONGEST_PAUSE_MS) throw error;
       onPause(pauseMs);
       await pause(pauseMs);
-      return ask();
+      return attempt();
     });
     return { ...menu, done: 'registered', commands };
   } catch (error) {
-    return { ...menu, done: 'refused', error: told(error) };
+    return { ...menu, done: 'refused', error: errorText(error) };
   }
 }
 
-async function asked(
+async function callRegister(
   register: (options: RegisterOptions) => Promise<readonly string[]>,
   guild: string | undefined,
 ): Promise<readonly string[]> {
@@ -115,19 +112,19 @@ async function asked(
   try {
     return await register({ guild, signal });
   } catch (error) {
-    if (signal.aborted) throw new Error(`the platform has not answered within ${CALL_MS / 1000} s`);
+    if (signal.aborted) throw new Error(`the platform did not respond within ${CALL_MS / 1000} s`);
     throw error;
   }
 }
 
-/** As the errors of sending and connecting have it. */
+/** Returns the pause requested by an error of the platform. */
 function pauseOf(error: unknown): number | undefined {
   const { retryAfterMs } = (error ?? {}) as { readonly retryAfterMs?: unknown };
   return typeof retryAfterMs === 'number' && retryAfterMs >= 0 ? retryAfterMs : undefined;
 }
 
-/** With the time that was asked for: whoever tries again should know it. */
-function told(error: unknown): string {
+/** Includes the requested pause, for the next attempt. */
+function errorText(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const pauseMs = pauseOf(error);
   return pauseMs === undefined ? message : `${message}; try again in ${Math.ceil(pauseMs / 1000)} s`;

@@ -1,41 +1,40 @@
-// One trigger as an operator looks at it who wants to know how it does: beside its state what came last, what its platform has
-// refused last, its menu and its limits.
+// Trigger details for operators: state, last event, last rejected message, diagnostics, menu and limits.
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
-import { wayInTo } from '../../../config/resources/triggers/way-in.ts';
+import { describeTriggerSource } from '../../../config/resources/triggers/trigger-source.ts';
 import type { OutboundLimits } from '../../events/outbox/limits.ts';
 import { type Adapter, accountOf, type MenuCommand } from '../../platforms/adapter.ts';
-import type { Remark } from '../../platforms/remarks.ts';
+import type { Diagnostic } from '../../platforms/diagnostics.ts';
 import type { Delivery, DeliveryFilter } from '../../store/delivery.ts';
 import type { Store } from '../../store/store.ts';
-import { CONVERSATION } from '../conversations/conversation-job.ts';
+import { CONVERSATION } from '../conversations/job.ts';
 
 export interface TriggerDetails {
-  /** How events come to it. */
+  /** Description of how events reach the trigger. */
   readonly wayIn: string;
-  /** Of its account, so with the commands of others; undefined where its platform has none. */
+  /** Menu of the account, with commands of every trigger; undefined if unsupported. */
   readonly menu: readonly MenuCommand[] | undefined;
   readonly limits: OutboundLimits | undefined;
-  /** The newest first. */
-  readonly remarks: readonly Remark[];
-  /** Undefined where nobody knows, since the store does not answer. */
+  /** Newest first. */
+  readonly remarks: readonly Diagnostic[];
+  /** Undefined if the store does not respond. */
   readonly records: LastRecords | undefined;
 }
 
 export interface LastRecords {
-  /** The event that it took last. */
+  /** Last accepted event. */
   readonly event: Delivery | undefined;
-  /** The message that it sent last of those that the platform has not taken; one that was only put off is none. */
+  /** Last message that the platform rejected; postponed messages do not count. */
   readonly refused: Delivery | undefined;
 }
 
-/** A store that hangs must not hide all the rest. */
+/** Limit for store queries, so that a slow store hides only these records. */
 const STORE_MS = 1_000;
 const OUTBOX = 'outbox/';
-/** Messages that are to be sent yet, in which one is looked for that was refused. */
-const MAX_LOOKED_AT = 100;
+/** Maximum number of pending messages that are searched for a rejection. */
+const MAX_SEARCHED = 100;
 
-/** `all` are the triggers that are loaded. Never rejects. */
+/** Returns the details of a trigger; `all` are the loaded triggers. Never rejects. */
 export async function triggerDetails(
   trigger: Trigger,
   all: readonly Trigger[],
@@ -43,15 +42,15 @@ export async function triggerDetails(
   store: Pick<Store, 'deliveryPage'>,
 ): Promise<TriggerDetails> {
   return {
-    wayIn: wayInTo(trigger, '').text,
+    wayIn: describeTriggerSource(trigger, '').text,
     menu: adapter.menu?.(ofAccount(trigger, all, adapter)),
     limits: adapter.outbound?.limits?.(trigger),
-    remarks: adapter.remarks?.(trigger) ?? [],
+    remarks: adapter.diagnostics?.(trigger) ?? [],
     records: await lastRecords(trigger.name, store),
   };
 }
 
-/** Those that are switched on, and the trigger itself. */
+/** Returns the trigger itself and the enabled triggers of its account. */
 function ofAccount(trigger: Trigger, all: readonly Trigger[], adapter: Adapter): readonly Trigger[] {
   const { account } = accountOf(adapter, trigger);
   return all.filter(
@@ -71,15 +70,15 @@ async function lastRecords(
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), STORE_MS);
   });
-  const found = Promise.all([
+  const queries = Promise.all([
     newest({ keyPrefix: CONVERSATION }, 1),
     newest({ keyPrefix: OUTBOX, states: ['dead'] }, 1),
-    newest({ keyPrefix: OUTBOX, states: ['retrying'] }, MAX_LOOKED_AT),
+    newest({ keyPrefix: OUTBOX, states: ['retrying'] }, MAX_SEARCHED),
   ]).then(
     ([[event], [dead], retrying]) => ({ event, refused: newer(dead, retrying.find(wasRefused)) }),
     () => undefined,
   );
-  const records = await Promise.race([found, late]);
+  const records = await Promise.race([queries, late]);
   clearTimeout(timer);
   return records;
 }

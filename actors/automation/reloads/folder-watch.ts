@@ -1,77 +1,78 @@
-// Watches a folder for changes: a file written, renamed, or exchanged as a whole by a link. It gives hints only,
-// debounced: an editor saves in several steps, and a copy of ten files is one change.
-//
-// A folder that is away for a while, or exchanged by another of the same name, as during a checkout, is found again: the
-// watch of the system stays with the one that was removed, and says nothing.
+// Watches a folder for changes: written or renamed files, or a replaced link. Notifications are debounced: an
+// editor saves in several steps, and copying ten files is one change. Polling detects that the folder was
+// removed or replaced, e.g. by a checkout, because the system continues to watch the removed folder.
 
 import { type FSWatcher, statSync, watch } from 'node:fs';
 
-const GATHER_MS = 250;
-/** Who writes on and on is not waited for longer. */
-const LONGEST_GATHER_MS = 2_000;
-const LOOK_MS = 2_000;
+const DEBOUNCE_MS = 250;
+/** Maximum delay during continuous writes. */
+const MAX_DEBOUNCE_MS = 2_000;
+const POLL_MS = 2_000;
 
 export class FolderWatch {
   readonly #folder: string;
   readonly #onChange: () => void;
-  readonly #looking: NodeJS.Timeout;
+  readonly #pollTimer: NodeJS.Timeout;
   #watcher: FSWatcher | undefined;
-  /** Which folder is watched; undefined while there is none. */
-  #watched: string | undefined;
-  /** Which folder was there when it was looked for last. */
-  #seen: string | undefined;
-  #gathering: NodeJS.Timeout | undefined;
-  #gatheringSince: number | undefined;
+  /** Identity of the watched folder; undefined if missing. */
+  #watchedIdentity: string | undefined;
+  /** Identity of the folder at the last poll. */
+  #lastIdentity: string | undefined;
+  #debounceTimer: NodeJS.Timeout | undefined;
+  #debounceSince: number | undefined;
 
   constructor(folder: string, onChange: () => void) {
     this.#folder = folder;
     this.#onChange = onChange;
-    this.#look();
-    clearTimeout(this.#gathering);
-    this.#gatheringSince = undefined;
-    this.#looking = setInterval(() => this.#look(), LOOK_MS).unref();
+    this.#poll();
+    clearTimeout(this.#debounceTimer);
+    this.#debounceSince = undefined;
+    this.#pollTimer = setInterval(() => this.#poll(), POLL_MS).unref();
   }
 
   close(): void {
-    clearInterval(this.#looking);
-    clearTimeout(this.#gathering);
+    clearInterval(this.#pollTimer);
+    clearTimeout(this.#debounceTimer);
     this.#watcher?.close();
   }
 
-  #look(): void {
+  #poll(): void {
     const identity = identityOf(this.#folder);
-    if (identity !== this.#watched) {
+    if (identity !== this.#watchedIdentity) {
       this.#watcher?.close();
-      this.#watched = undefined;
+      this.#watchedIdentity = undefined;
       if (identity !== undefined) this.#open(identity);
     }
-    // What happened while nobody watched is unknown; that nobody can watch is no change.
-    if (identity !== this.#seen) this.#tell();
-    this.#seen = identity;
+    // A replaced folder counts as a change; a failed watch alone does not.
+    if (identity !== this.#lastIdentity) this.#notify();
+    this.#lastIdentity = identity;
   }
 
   #open(identity: string): void {
     try {
-      const watcher = watch(this.#folder, { persistent: false }, () => this.#tell());
+      const watcher = watch(this.#folder, { persistent: false }, () => this.#notify());
       watcher.on('error', () => {
-        this.#watched = undefined;
-        this.#seen = undefined;
+        this.#watchedIdentity = undefined;
+        this.#lastIdentity = undefined;
       });
       this.#watcher = watcher;
-      this.#watched = identity;
+      this.#watchedIdentity = identity;
     } catch {
-      // It has gone in between, or the system has no more watches to give: looked for again.
+      // The folder has disappeared, or no watch is available; retried at the next poll.
     }
   }
 
-  /** Quiet is waited for: in the middle of a change a file may be empty or away, and its trigger must not be gone for that. */
-  #tell(): void {
+  /**
+   * Calls `onChange` after a quiet period: during a change a file may be empty or missing, and its trigger
+   * must not disappear.
+   */
+  #notify(): void {
     const now = performance.now();
-    this.#gatheringSince ??= now;
-    clearTimeout(this.#gathering);
-    const inMs = Math.min(GATHER_MS, this.#gatheringSince + LONGEST_GATHER_MS - now);
-    this.#gathering = setTimeout(() => {
-      this.#gatheringSince = undefined;
+    this.#debounceSince ??= now;
+    clearTimeout(this.#debounceTimer);
+    const inMs = Math.min(DEBOUNCE_MS, this.#debounceSince + MAX_DEBOUNCE_MS - now);
+    this.#debounceTimer = setTimeout(() => {
+      this.#debounceSince = undefined;
       this.#onChange();
     }, inMs).unref();
   }

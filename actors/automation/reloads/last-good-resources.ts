@@ -1,6 +1,5 @@
-// Chooses the resources to be used after files have changed and some of them are bad: of a bad file the last good
-// resources, of the others those that are there now. An error in one file must neither stop a trigger nor hold up the
-// others.
+// Merges resources when some changed files are invalid: the new resources of valid files, and the previous
+// resources of invalid files. Errors in one file do not stop triggers or delay changes in other files.
 
 import { sep } from 'node:path';
 import { isError } from '../../../config/reader/problem.ts';
@@ -10,52 +9,68 @@ import { isSameTarget, type Target, type TargetKind } from '../../../config/reso
 
 interface Resource {
   readonly name: string;
-  /** Absolute. */
+  /** Absolute path. */
   readonly file: string;
 }
 
-/** `before` is what is in use. The problems are those of `next`. */
+/** Returns the merged resources with the problems of `next`. `before` are the resources in use. */
 export function lastGoodResources(next: LoadedResources, before: LoadedResources): LoadedResources {
-  const bad = new Set(next.problems.filter(isError).map(({ file }) => file));
-  // A folder that cannot be read is a bad file with everything in it.
-  const isBad = ({ file }: Pick<Resource, 'file'>) =>
-    bad.has(file) || [...bad].some((each) => file.startsWith(`${each}${sep}`));
-  const triggers = merged(next.triggers, before.triggers, isBad);
-  // What is gone and named by what is kept is kept too, from what names most to what is only named.
-  const named: Target[] = triggers.flatMap(targetsOfTrigger);
-  const flows = withNamed('flow', merged(next.flows, before.flows, isBad), before.flows, named);
-  named.push(...flows.flatMap(targetsOfFlow));
-  const fleets = withNamed('fleet', merged(next.fleets, before.fleets, isBad), before.fleets, named);
-  named.push(...fleets.flatMap(targetsOfFleet));
-  const agents = withNamed('agent', merged(next.agents, before.agents, isBad), before.agents, named);
-  const printsOf = (prints: LoadedResources['prints'], isUsed: (file: string) => boolean) =>
-    [...(prints ?? [])].filter(([file]) => isUsed(file));
-  const prints = new Map([
-    ...printsOf(next.prints, (file) => !isBad({ file })),
-    ...printsOf(before.prints, (file) => isBad({ file })),
+  const invalidFiles = new Set(next.problems.filter(isError).map(({ file }) => file));
+  // An unreadable folder makes all of its files invalid.
+  const isInvalid = ({ file }: Pick<Resource, 'file'>) =>
+    invalidFiles.has(file) || [...invalidFiles].some((each) => file.startsWith(`${each}${sep}`));
+  const triggers = mergeResources(next.triggers, before.triggers, isInvalid);
+  // A removed resource stays while another resource refers to it; references go from triggers to agents.
+  const referenced: Target[] = triggers.flatMap(targetsOfTrigger);
+  const flows = withReferenced(
+    'flow',
+    mergeResources(next.flows, before.flows, isInvalid),
+    before.flows,
+    referenced,
+  );
+  referenced.push(...flows.flatMap(targetsOfFlow));
+  const fleets = withReferenced(
+    'fleet',
+    mergeResources(next.fleets, before.fleets, isInvalid),
+    before.fleets,
+    referenced,
+  );
+  referenced.push(...fleets.flatMap(targetsOfFleet));
+  const agents = withReferenced(
+    'agent',
+    mergeResources(next.agents, before.agents, isInvalid),
+    before.agents,
+    referenced,
+  );
+  // Fingerprints (digests) of the resources, by file.
+  const fingerprintsOf = (all: LoadedResources['prints'], isUsed: (file: string) => boolean) =>
+    [...(all ?? [])].filter(([file]) => isUsed(file));
+  const fingerprints = new Map([
+    ...fingerprintsOf(next.prints, (file) => !isInvalid({ file })),
+    ...fingerprintsOf(before.prints, (file) => isInvalid({ file })),
   ]);
   const { problems, secrets } = next;
-  return { triggers, agents, fleets, flows, problems, secrets, prints };
+  return { triggers, agents, fleets, flows, problems, secrets, prints: fingerprints };
 }
 
-function merged<T extends Resource>(
+function mergeResources<T extends Resource>(
   next: readonly T[],
   before: readonly T[],
-  isBad: (resource: T) => boolean,
+  isInvalid: (resource: T) => boolean,
 ): readonly T[] {
-  const good = next.filter((resource) => !isBad(resource));
-  const names = new Set(good.map(({ name }) => name));
-  return [...good, ...before.filter((resource) => isBad(resource) && !names.has(resource.name))];
+  const valid = next.filter((resource) => !isInvalid(resource));
+  const names = new Set(valid.map(({ name }) => name));
+  return [...valid, ...before.filter((resource) => isInvalid(resource) && !names.has(resource.name))];
 }
 
-function withNamed<T extends Resource>(
+function withReferenced<T extends Resource>(
   kind: TargetKind,
-  used: readonly T[],
+  resources: readonly T[],
   before: readonly T[],
-  named: readonly Target[],
+  referenced: readonly Target[],
 ): readonly T[] {
-  const names = new Set(used.map(({ name }) => name));
+  const names = new Set(resources.map(({ name }) => name));
   const isMissing = ({ name }: T) =>
-    !names.has(name) && named.some((target) => isSameTarget(target, { kind, name }));
-  return [...used, ...before.filter(isMissing)];
+    !names.has(name) && referenced.some((target) => isSameTarget(target, { kind, name }));
+  return [...resources, ...before.filter(isMissing)];
 }

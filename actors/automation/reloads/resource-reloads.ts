@@ -1,16 +1,16 @@
-// Reads the files of triggers and agents again, one time after the other: the later has read the later files. What somebody
-// asked for is applied whole or not at all; after a change that was only noticed, what is good is applied, and of what is bad
-// what was there before stays.
+// Reloads the files of triggers and agents, one reload at a time. A requested reload is applied completely or
+// not at all. When a file has changed, valid files are applied, and invalid files keep their previous
+// resources.
 
 import { ConfigError, hasError } from '../../../config/reader/problem.ts';
 import type { LoadedResources } from '../../../config/resources/load-resources.ts';
 import type { Log } from '../../base/errors/log.ts';
-import type { TriggerDifference } from '../triggers/trigger-registry.ts';
+import type { TriggerDifference } from '../triggers/registry.ts';
 import { lastGoodResources } from './last-good-resources.ts';
 
 export interface ResourceReloadsOptions {
   readonly log: Log;
-  /** Reads the files after a folder has changed; errors are in the problems. */
+  /** Reads the files after folder changes; errors are in the problems. */
   load(): Promise<LoadedResources>;
   current(): LoadedResources;
   apply(resources: LoadedResources): TriggerDifference;
@@ -25,39 +25,39 @@ export class ResourceReloads {
   }
 
   /**
-   * Applies the files that `load` reads, and returns the result of `applyRest`; folder changes are read after that. Throws
-   * ConfigError, and then nothing has changed.
+   * Applies the files that `load` reads, and returns the result of `applyRest`. Folder changes are processed
+   * afterwards. If `reload` rejects with ConfigError, nothing has changed.
    */
   reload<T>(
     load: () => Promise<LoadedResources>,
     applyRest: (difference: TriggerDifference) => Promise<T>,
   ): Promise<T> {
-    return this.#inTurn(async () => {
+    return this.#enqueue(async () => {
       const resources = await load();
       if (hasError(resources.problems)) throw new ConfigError(resources.problems);
       return applyRest(this.#options.apply(resources));
     });
   }
 
-  /** Somebody has changed a file. Never rejects. */
+  /** Handles a changed file. Never rejects. */
   async onChanged(): Promise<void> {
     const { load, current, apply, log } = this.#options;
     try {
-      await this.#inTurn(async () => {
+      await this.#enqueue(async () => {
         const resources = await load();
         if (!hasError(resources.problems)) return apply(resources);
         const { lines } = new ConfigError(resources.problems);
-        log.error({ problems: lines }, 'the changed triggers have errors; those before them stay');
+        log.error({ problems: lines }, 'changed files have errors; keeping the previous versions');
         return apply(lastGoodResources(resources, current()));
       });
     } catch (error) {
-      log.error({ problems: [String(error)] }, 'the changed triggers have errors; those before them stay');
+      log.error({ problems: [String(error)] }, 'changed files have errors; keeping the previous versions');
     }
   }
 
-  #inTurn<T>(act: () => Promise<T>): Promise<T> {
-    const turn = this.#last.catch(() => {}).then(act);
-    this.#last = turn;
-    return turn;
+  #enqueue<T>(act: () => Promise<T>): Promise<T> {
+    const result = this.#last.catch(() => {}).then(act);
+    this.#last = result;
+    return result;
   }
 }

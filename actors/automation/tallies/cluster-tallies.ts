@@ -1,48 +1,45 @@
-// The tallies of all nodes of a cluster together, as whoever is asked knows them: each node tells its own with its membership, and what one
-// that has ended had counted is kept in the store.
-//
-// CTY1  a process counts once: by what it tells while it is a member, else by what was kept of it; one that was given up and comes back
-//       by what it tells again.
-// CTY2  what was kept of several nodes at the same moment is all there: a row that another has changed meanwhile is read again.
-// CTY3  what is kept is bounded: of the last processes apart, of those before them the sum.
+// Cluster-wide counters ("tallies"): each node publishes its counters with its membership, and the store has
+// the counters of stopped processes. Each process is counted once: a member by its published values, a
+// stopped process by the stored values. Conflicting store updates are retried. Storage is bounded: the last
+// processes are stored separately, earlier processes as a sum.
 
 import type { AgentCounts } from '../../agents/runs/agent-counters.ts';
 import type { ClusterMembership, Member } from '../../store/membership.ts';
 import type { Store } from '../../store/store.ts';
-import type { TriggerCounts } from '../triggers/trigger-counters.ts';
+import type { TriggerCounts } from '../triggers/counters.ts';
 import {
   noTallies,
+  type PublishedTallies,
+  publishTallies,
   readTallies,
   sumOf,
   sumOfTarget,
   sumOfTrigger,
   type Tallies,
-  type ToldTallies,
-  toldTallies,
 } from './tallies.ts';
 
 export interface ClusterTalliesOptions {
-  readonly membership: Pick<ClusterMembership, 'watch' | 'tell' | 'tellNow'>;
+  readonly membership: Pick<ClusterMembership, 'watch' | 'publish' | 'publishNow'>;
   readonly store: Pick<Store, 'get' | 'put'>;
-  /** Of this process. */
+  /** Instance id of this process. */
   readonly instance: string;
   own(): Tallies;
-  /** Grows with each change of them. */
+  /** Increases with each change of the counters. */
   revision(): number;
   redact(text: string): string;
 }
 
-/** Of one process; what has the greater revision is newer. */
-interface OfProcess {
+/** A process's counters; the greater revision is newer. */
+interface ProcessTallies {
   readonly revision: number;
-  readonly tallies: ToldTallies;
+  readonly tallies: PublishedTallies;
 }
 
-interface Kept {
-  /** Of processes that ended long ago. */
-  readonly sum: ToldTallies;
-  /** The last that have ended, the oldest first. */
-  readonly processes: readonly (readonly [instance: string, counted: OfProcess])[];
+interface StoredTallies {
+  /** Sum of processes that stopped long ago. */
+  readonly sum: PublishedTallies;
+  /** Last stopped processes, oldest first. */
+  readonly processes: readonly (readonly [instance: string, counted: ProcessTallies])[];
 }
 
 const SPACE = 'tallies';
@@ -50,98 +47,101 @@ const KEY = 'ended';
 const MAX_PROCESSES = 8;
 const MAX_TRIES = 8;
 const END_MS = 1_000;
-const NONE: Kept = { sum: { triggers: {}, targets: {} }, processes: [] };
+const NONE: StoredTallies = { sum: { triggers: {}, targets: {} }, processes: [] };
 
 export class ClusterTallies {
   readonly #options: ClusterTalliesOptions;
   readonly #unwatch: () => void;
-  #told = -1;
-  #live: ReadonlyMap<string, OfProcess> = new Map();
-  #kept: Kept = NONE;
-  /** Of processes that are not members any more; the store may not have it yet. */
-  readonly #ended = new Map<string, OfProcess>();
-  #keeping: Promise<void> | undefined;
+  #publishedRevision = -1;
+  #liveProcesses: ReadonlyMap<string, ProcessTallies> = new Map();
+  #stored: StoredTallies = NONE;
+  /** Processes that are no longer members and may not be stored yet. */
+  readonly #stoppedProcesses = new Map<string, ProcessTallies>();
+  #storing: Promise<void> | undefined;
   #others: Tallies = noTallies;
 
   constructor(options: ClusterTalliesOptions) {
     this.#options = options;
     this.#unwatch = options.membership.watch({ onMembers: (members) => this.#onMembers(members) });
-    this.#keep();
+    this.#store();
   }
 
-  /** Returns the count of all processes. */
+  /** Returns the cluster-wide count. */
   sumOfTrigger(name: string, own: TriggerCounts): TriggerCounts {
     return sumOfTrigger(this.#others.triggers.get(name), own);
   }
 
-  /** Returns the count of all processes. */
-  sumOfTarget(whom: string, own: AgentCounts): AgentCounts {
-    return sumOfTarget(this.#others.targets.get(whom), own);
+  /** Returns the cluster-wide count. */
+  sumOfTarget(target: string, own: AgentCounts): AgentCounts {
+    return sumOfTarget(this.#others.targets.get(target), own);
   }
 
-  /** What this process has counted is kept; to be called when it counts no more. Does not reject, and takes a second at most. */
+  /**
+   * Stores the final counters of this process; must be called last. Never rejects, and takes up to one
+   * second.
+   */
   async end(): Promise<void> {
-    this.#tell();
+    this.#publish();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, END_MS);
     });
-    await Promise.race([this.#keepOwn(), late]);
+    await Promise.race([this.#storeOwn(), late]);
     clearTimeout(timer);
     this.#unwatch();
   }
 
-  async #keepOwn(): Promise<void> {
-    await this.#keeping;
-    this.#ended.set(this.#options.instance, endedProcess(this.#own()));
-    this.#keep();
-    await this.#keeping;
+  async #storeOwn(): Promise<void> {
+    await this.#storing;
+    this.#stoppedProcesses.set(this.#options.instance, stoppedProcess(this.#own()));
+    this.#store();
+    await this.#storing;
   }
 
-  #own(): OfProcess {
+  #own(): ProcessTallies {
     const { own, revision, redact } = this.#options;
-    return { revision: revision(), tallies: toldTallies(own(), redact) };
+    return { revision: revision(), tallies: publishTallies(own(), redact) };
   }
 
-  #tell(): void {
+  #publish(): void {
     const { membership, revision } = this.#options;
-    if (revision() === this.#told) return;
-    this.#told = revision();
-    membership.tell('tallies', this.#own());
+    if (revision() === this.#publishedRevision) return;
+    this.#publishedRevision = revision();
+    membership.publish('tallies', this.#own());
   }
 
   #onMembers(members: readonly Member[]): void {
-    this.#tell();
-    const live = new Map<string, OfProcess>();
+    this.#publish();
+    const live = new Map<string, ProcessTallies>();
     for (const { about } of members) {
       const { instance, tallies } = about;
       if (typeof instance !== 'string' || instance === this.#options.instance) continue;
       live.set(instance, readProcess(tallies));
     }
-    for (const [instance, counted] of this.#live)
-      if (!live.has(instance)) this.#ended.set(instance, endedProcess(counted));
-    this.#live = live;
-    // Read even where there is nothing to write: another node may have seen the end of one that was over before this one began.
-    this.#keep();
-    this.#add();
+    for (const [instance, entry] of this.#liveProcesses)
+      if (!live.has(instance)) this.#stoppedProcesses.set(instance, stoppedProcess(entry));
+    this.#liveProcesses = live;
+    // Reads even if unchanged: the store contains processes that stopped before this one started.
+    this.#store();
+    this.#recompute();
   }
 
-  #add(): void {
-    const counted = new Map(this.#kept.processes);
-    for (const [instance, newer] of this.#ended)
-      if (isNewer(newer, counted.get(instance))) counted.set(instance, newer);
-    for (const [instance, told] of this.#live) counted.set(instance, told);
-    counted.delete(this.#options.instance);
-    const all = [...counted.values()].map(({ tallies }) => tallies);
-    this.#others = sumOf([this.#kept.sum, ...all].map(readTallies));
+  #recompute(): void {
+    const byInstance = new Map(this.#stored.processes);
+    for (const [instance, newer] of this.#stoppedProcesses)
+      if (isNewer(newer, byInstance.get(instance))) byInstance.set(instance, newer);
+    for (const [instance, entry] of this.#liveProcesses) byInstance.set(instance, entry);
+    byInstance.delete(this.#options.instance);
+    const all = [...byInstance.values()].map(({ tallies }) => tallies);
+    this.#others = sumOf([this.#stored.sum, ...all].map(readTallies));
   }
 
-  /** What has failed is tried again with the next reading of the members. */
-  #keep(): void {
-    this.#keeping ??= this.#write()
+  /** Starts to write the stopped processes. A failed write is repeated with the next member list. */
+  #store(): void {
+    this.#storing ??= this.#write()
       .catch(() => {})
       .finally(() => {
-        this.#keeping = undefined;
+        this.#storing = undefined;
       });
   }
 
@@ -149,11 +149,11 @@ export class ClusterTallies {
     const { store } = this.#options;
     for (let attempt = 0; attempt < MAX_TRIES; attempt += 1) {
       const row = await store.get(SPACE, KEY);
-      const known = row === undefined ? NONE : (JSON.parse(row.value) as Kept);
-      const ended = new Map(this.#ended);
-      const next = withEnded(known, ended, (instance) => this.#live.has(instance));
+      const stored = row === undefined ? NONE : (JSON.parse(row.value) as StoredTallies);
+      const stoppedEntries = new Map(this.#stoppedProcesses);
+      const next = withStopped(stored, stoppedEntries, (instance) => this.#liveProcesses.has(instance));
       const isWritten =
-        next === known ||
+        next === stored ||
         (await store.put(
           SPACE,
           KEY,
@@ -161,50 +161,50 @@ export class ClusterTallies {
           row === undefined ? { ifAbsent: true } : { ifVersion: row.version },
         ));
       if (!isWritten) continue;
-      this.#kept = next;
-      for (const [instance, counted] of ended)
-        if (this.#ended.get(instance) === counted) this.#ended.delete(instance);
-      this.#add();
+      this.#stored = next;
+      for (const [instance, entry] of stoppedEntries)
+        if (this.#stoppedProcesses.get(instance) === entry) this.#stoppedProcesses.delete(instance);
+      this.#recompute();
       return;
     }
   }
 }
 
-/** The same where there is nothing new. */
-function withEnded(
-  kept: Kept,
-  ended: ReadonlyMap<string, OfProcess>,
+/** Adds stopped processes. Returns `previous` itself if no value is new. */
+function withStopped(
+  previous: StoredTallies,
+  stoppedEntries: ReadonlyMap<string, ProcessTallies>,
   isLive: (instance: string) => boolean,
-): Kept {
-  const known = new Map(kept.processes);
-  const fresh = [...ended].filter(([instance, counted]) => isNewer(counted, known.get(instance)));
-  if (fresh.length === 0) return kept;
-  const left = kept.processes.filter(([instance]) => !fresh.some(([each]) => each === instance));
-  const processes = [...left, ...fresh];
-  // One that has come back counts by what it tells, and not in the sum.
+): StoredTallies {
+  const stored = new Map(previous.processes);
+  const fresh = [...stoppedEntries].filter(([instance, entry]) => isNewer(entry, stored.get(instance)));
+  if (fresh.length === 0) return previous;
+  const remaining = previous.processes.filter(([instance]) => !fresh.some(([each]) => each === instance));
+  const processes = [...remaining, ...fresh];
+  // A process that is a member again is counted by its published values, so it is not added to the sum.
   const old = processes
     .filter(([instance]) => !isLive(instance))
     .slice(0, Math.max(0, processes.length - MAX_PROCESSES));
-  const sums = [kept.sum, ...old.map(([, { tallies }]) => tallies)].map(readTallies);
+  const sums = [previous.sum, ...old.map(([, { tallies }]) => tallies)].map(readTallies);
   return {
-    sum: old.length === 0 ? kept.sum : toldTallies(sumOf(sums), (text) => text),
+    sum: old.length === 0 ? previous.sum : publishTallies(sumOf(sums), (text) => text),
     processes: processes.filter((each) => !old.includes(each)),
   };
 }
 
-function isNewer(one: OfProcess, other: OfProcess | undefined): boolean {
+function isNewer(one: ProcessTallies, other: ProcessTallies | undefined): boolean {
   return other === undefined || one.revision > other.revision;
 }
 
-/** Nothing runs in it any more. */
-function endedProcess({ revision, tallies }: OfProcess): OfProcess {
+/** Returns the counters of a stopped process, which has no running attempts. */
+function stoppedProcess({ revision, tallies }: ProcessTallies): ProcessTallies {
   const { triggers, targets } = readTallies(tallies);
-  const ended = new Map([...targets].map(([name, counts]) => [name, { ...counts, running: 0 }]));
-  return { revision, tallies: toldTallies({ triggers, targets: ended }, (text) => text) };
+  const stoppedEntries = new Map([...targets].map(([name, counts]) => [name, { ...counts, running: 0 }]));
+  return { revision, tallies: publishTallies({ triggers, targets: stoppedEntries }, (text) => text) };
 }
 
-function readProcess(told: unknown): OfProcess {
-  const { revision, tallies } = (told ?? {}) as Partial<OfProcess>;
+function readProcess(value: unknown): ProcessTallies {
+  const { revision, tallies } = (value ?? {}) as Partial<ProcessTallies>;
   return {
     revision: typeof revision === 'number' ? revision : 0,
     tallies: typeof tallies === 'object' && tallies !== null ? tallies : NONE.sum,

@@ -1,23 +1,22 @@
-// What a node has counted of its triggers, agents, fleets and flows since its start, in a form that others can add to theirs.
-//
-// TLY1  what is told is bounded in bytes: of very many, those that were busy last.
-// TLY2  whatever another version has told is read as far as it is understood.
+// Converts a node's counters for triggers, agents, fleets and flows into the form that it publishes to other
+// nodes, and adds the counters of several nodes. The published size is bounded: recently active triggers take
+// precedence. Values of other versions are read as far as possible.
 
 import type { AgentCounts } from '../../agents/runs/agent-counters.ts';
 import type { ProofFault } from '../../platforms/webhooks/refused-proofs.ts';
-import type { TriggerCounts } from '../triggers/trigger-counters.ts';
+import type { TriggerCounts } from '../triggers/counters.ts';
 
 export interface Tallies {
   /** By name. */
   readonly triggers: ReadonlyMap<string, TriggerCounts>;
-  /** By `agent reviewer`. */
+  /** By target, e.g. `agent reviewer`. */
   readonly targets: ReadonlyMap<string, AgentCounts>;
 }
 
 export const noTallies: Tallies = { triggers: new Map(), targets: new Map() };
 
-/** As JSON. */
-export interface ToldTallies {
+/** JSON form. */
+export interface PublishedTallies {
   readonly triggers: Readonly<Record<string, readonly unknown[]>>;
   readonly targets: Readonly<Record<string, readonly unknown[]>>;
 }
@@ -25,10 +24,17 @@ export interface ToldTallies {
 const MAX_TRIGGER_BYTES = 24_576;
 const MAX_TARGET_BYTES = 8_192;
 
-/** Their order is that of what is told. */
-const figures = [
-  ...['runs', 'failed', 'running', 'iterations', 'toolCalls', 'inputTokens', 'outputTokens', 'cost'],
-] as readonly (keyof AgentCounts)[];
+/** The order is part of the published format. */
+const figures: readonly (keyof AgentCounts)[] = [
+  'runs',
+  'failed',
+  'running',
+  'iterations',
+  'toolCalls',
+  'inputTokens',
+  'outputTokens',
+  'cost',
+];
 
 const faults: readonly string[] = ['missing', 'wrong', 'forbidden', 'unavailable'] satisfies ProofFault[];
 
@@ -67,19 +73,22 @@ function sumOfRefused(
   return { ...(one.at > other.at ? one : other), count: one.count + other.count };
 }
 
-/** `redact` takes out of the words of a refusal what may not be shown (A9). */
-export function toldTallies({ triggers, targets }: Tallies, redact: (text: string) => string): ToldTallies {
-  const busyLast = [...triggers].sort(([, a], [, b]) => lastOf(b) - lastOf(a));
+/** Returns the counters for publication. `redact` removes secrets from refusal texts. */
+export function publishTallies(
+  { triggers, targets }: Tallies,
+  redact: (text: string) => string,
+): PublishedTallies {
+  const recentFirst = [...triggers].sort(([, a], [, b]) => lastOf(b) - lastOf(a));
   return {
-    triggers: bounded(
-      busyLast.map(([name, { handled, failed, lastAt = 0, refused }]) => {
+    triggers: limitRows(
+      recentFirst.map(([name, { handled, failed, lastAt = 0, refused }]) => {
         const { count, at, reason, text } = refused ?? {};
         const row = [handled, failed, lastAt];
         return [name, refused === undefined ? row : [...row, count, at, reason, redact(text ?? '')]];
       }),
       MAX_TRIGGER_BYTES,
     ),
-    targets: bounded(
+    targets: limitRows(
       [...targets].map(([name, counts]) => [name, figures.map((figure) => counts[figure])]),
       MAX_TARGET_BYTES,
     ),
@@ -88,7 +97,7 @@ export function toldTallies({ triggers, targets }: Tallies, redact: (text: strin
 
 const lastOf = ({ lastAt = 0, refused }: TriggerCounts) => Math.max(lastAt, refused?.at ?? 0);
 
-function bounded(
+function limitRows(
   rows: readonly (readonly [string, readonly unknown[]])[],
   maxBytes: number,
 ): Record<string, readonly unknown[]> {
@@ -100,15 +109,15 @@ function bounded(
   return Object.fromEntries(fitting);
 }
 
-export function readTallies(told: unknown): Tallies {
-  const { triggers, targets } = (told ?? {}) as Partial<ToldTallies>;
+export function readTallies(value: unknown): Tallies {
+  const { triggers, targets } = (value ?? {}) as Partial<PublishedTallies>;
   return { triggers: readRows(triggers, readTrigger), targets: readRows(targets, readTarget) };
 }
 
-function readRows<Counts>(rows: unknown, read: (row: readonly unknown[]) => Counts): Map<string, Counts> {
+function readRows<Counts>(rows: unknown, parse: (row: readonly unknown[]) => Counts): Map<string, Counts> {
   if (typeof rows !== 'object' || rows === null) return new Map();
   return new Map(
-    Object.entries(rows).flatMap(([name, row]) => (Array.isArray(row) ? [[name, read(row)] as const] : [])),
+    Object.entries(rows).flatMap(([name, row]) => (Array.isArray(row) ? [[name, parse(row)] as const] : [])),
   );
 }
 

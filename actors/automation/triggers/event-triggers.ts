@@ -1,5 +1,5 @@
-// Which trigger takes an event, by the files as they are now: what its adapter filters by itself, the filters of chats, and the
-// commands. And which one speaks for the gateway where none of them does.
+// Selects the trigger for an event from the loaded triggers, by adapter filters, chat filters and commands.
+// If no trigger matches, the sender may get a notice; noticeSender selects the trigger that sends it.
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import {
@@ -7,7 +7,7 @@ import {
   type Filters,
   type Match,
   type Matchable,
-  matched,
+  matchTrigger,
   scoreOf,
 } from '../../../machines/matching.ts';
 import { type BuiltInCommand, builtInCommand } from '../../events/built-in-commands.ts';
@@ -16,58 +16,64 @@ import type { Notice } from '../../events/inbox/work.ts';
 import type { Adapter } from '../../platforms/adapter.ts';
 import { welcomeOf } from '../conversations/welcome.ts';
 
-/** Triggers that are loaded and enabled. */
+/** Loaded and enabled triggers. */
 export interface TriggerLookup {
   trigger(name: string): Trigger | undefined;
   triggers(): readonly Trigger[];
 }
 
-/** A trigger takes it, or a built-in command does in its name. */
-export interface Taking extends Match {
+/** The matching trigger, with the built-in command, if any. */
+export interface TriggerMatch extends Match {
   readonly builtIn?: BuiltInCommand | undefined;
 }
 
 const NO_CHANNELS: ReadonlySet<string> = new Set();
 
-/** Nobody takes it. */
-export interface Untaken {
-  /** Why, for the record. */
+/** No trigger matches. */
+export interface NoMatch {
+  /** Reason for the record. */
   readonly note: string;
-  /** The same, for whoever sent it. */
+  /** Reason for the sender. */
   readonly notice: Notice;
 }
 
 export class EventTriggers {
   readonly #lookup: TriggerLookup;
-  /** A trigger that a reload has changed is another one. */
+  /** Compiled filters. A reload creates new trigger objects, so no entry is outdated. */
   readonly #filters = new WeakMap<Trigger, Filters>();
 
   constructor(lookup: TriggerLookup) {
     this.#lookup = lookup;
   }
 
-  /** The trigger and what it does, or why there is none. */
-  match(adapter: Adapter, inbound: InboundEvent): Taking | Untaken {
-    const known = this.#known(adapter, inbound);
-    if (known.length === 0) return untaken('the triggers it came for are gone or switched off');
-    const own = known.filter((trigger) => isOfAccount(adapter, trigger, inbound));
-    if (own.length === 0) return untaken('the triggers it came for use another account now');
-    const verdicts = own.map((trigger) => adapter.takes?.(trigger, inbound) ?? true);
-    const taking = own.filter((_, index) => verdicts[index] === true);
-    if (taking.length === 0)
+  /** Returns the trigger and action, or the reason for rejection. */
+  match(adapter: Adapter, inbound: InboundEvent): TriggerMatch | NoMatch {
+    const candidates = this.#candidates(adapter, inbound);
+    if (candidates.length === 0) return noMatch('its triggers were removed or disabled');
+    const sameAccount = candidates.filter((trigger) => isOfAccount(adapter, trigger, inbound));
+    if (sameAccount.length === 0) return noMatch('its triggers use another account now');
+    // A verdict is true or false, or a text with the reason why the trigger does not accept the event.
+    const verdicts = sameAccount.map((trigger) => adapter.accepts?.(trigger, inbound) ?? true);
+    const accepting = sameAccount.filter((_, index) => verdicts[index] === true);
+    if (accepting.length === 0)
       return { note: verdicts.find((verdict) => typeof verdict === 'string') ?? FILTERED, notice: 'refused' };
-    if (inbound.unsupported !== undefined) return untaken(inbound.unsupported);
-    if (inbound.isArrival === true) return this.#greeter(adapter, inbound, taking);
-    // What an agent has made to be pressed or filled in means no built-in command, however it is called.
+    if (inbound.unsupported !== undefined) return noMatch(inbound.unsupported);
+    if (inbound.isArrival === true) return this.#greeter(adapter, inbound, accepting);
+    // A choice is a press of a button or form that an agent created: never a built-in command.
     const mayBeBuiltIn = adapter.hasBuiltIns === true && inbound.isChoice !== true;
     const builtIn = mayBeBuiltIn ? builtInCommand(inbound.names[0] ?? '') : undefined;
-    if (builtIn === undefined) return this.#best(adapter, taking, inbound);
-    const match = this.#best(adapter, taking, { ...inbound, needsNoCommand: true });
+    if (builtIn === undefined) return this.#best(adapter, accepting, inbound);
+    // Each trigger answers built-in commands, even a trigger that accepts only its own commands. But a
+    // command of a trigger (a binding) has precedence over the built-in command of the same name.
+    const match = this.#best(adapter, accepting, { ...inbound, needsNoCommand: true });
     return 'trigger' in match && match.binding === undefined ? { ...match, builtIn } : match;
   }
 
-  /** The trigger of that name, which has taken the event; undefined where it is gone, or for another account now. */
-  taker(
+  /**
+   * Returns the trigger with this name, if it still exists and still uses the event's account. Does not apply
+   * its filters.
+   */
+  triggerOfAccount(
     adapter: Adapter,
     inbound: InboundEvent,
     name: string | undefined,
@@ -77,67 +83,68 @@ export class EventTriggers {
     return { trigger };
   }
 
-  /** Triggers whose filters let it pass, whatever they do with it. */
-  letting(adapter: Adapter, inbound: InboundEvent): readonly Trigger[] {
-    return this.#known(adapter, inbound).filter(
+  /** Returns the triggers with matching filters. */
+  triggersAccepting(adapter: Adapter, inbound: InboundEvent): readonly Trigger[] {
+    return this.#candidates(adapter, inbound).filter(
       (trigger) =>
         isOfAccount(adapter, trigger, inbound) &&
-        (adapter.takes?.(trigger, inbound) ?? true) === true &&
+        (adapter.accepts?.(trigger, inbound) ?? true) === true &&
         scoreOf(this.#filtersOf(adapter, trigger), inbound) !== undefined,
     );
   }
 
-  /** Of triggers that have nothing to say to who comes none is asked: another one may have. */
-  #greeter(adapter: Adapter, inbound: InboundEvent, taking: readonly Trigger[]): Match | Untaken {
-    const greeting = taking.filter((trigger) => welcomeOf(trigger) !== undefined);
-    if (greeting.length === 0) return untaken('no trigger has a welcome');
-    // Nobody has written anything.
+  /** Selects a trigger that greets arrivals. */
+  #greeter(adapter: Adapter, inbound: InboundEvent, accepting: readonly Trigger[]): Match | NoMatch {
+    const greeting = accepting.filter((trigger) => welcomeOf(trigger) !== undefined);
+    if (greeting.length === 0) return noMatch('no trigger has a welcome');
+    // Arrivals contain no text.
     const arrival = { ...inbound, names: [], text: undefined, isChoice: true, needsNoCommand: true };
     return this.#best(adapter, greeting, arrival);
   }
 
-  #best(adapter: Adapter, triggers: readonly Trigger[], event: Matchable): Match | Untaken {
-    const match = matched(triggers, event, (trigger) => this.#filtersOf(adapter, trigger));
+  #best(adapter: Adapter, triggers: readonly Trigger[], event: Matchable): Match | NoMatch {
+    const match = matchTrigger(triggers, event, (trigger) => this.#filtersOf(adapter, trigger));
     if (typeof match !== 'string') return match;
-    return match === FILTERED ? { note: match, notice: 'refused' } : untaken(match);
+    return match === FILTERED ? { note: match, notice: 'refused' } : noMatch(match);
   }
 
   /**
-   * What is to be asked of the platform before it can be matched, and the trigger in whose name that is; undefined for most events.
+   * Returns the event completed with data from the platform, and the trigger used for the request; undefined
+   * for most events.
    */
-  completing(
+  completion(
     adapter: Adapter,
     inbound: InboundEvent,
   ): { readonly trigger: Trigger; readonly event: Promise<InboundEvent> } | undefined {
-    if (adapter.complete === undefined) return undefined;
-    const own = this.#known(adapter, inbound).filter(
-      (trigger) => isOfAccount(adapter, trigger, inbound) && this.#maySay(adapter, trigger, inbound),
+    if (adapter.addLookups === undefined) return undefined;
+    const triggers = this.#candidates(adapter, inbound).filter(
+      (trigger) => isOfAccount(adapter, trigger, inbound) && this.#mayAccept(adapter, trigger, inbound),
     );
-    if (own.length === 0) return undefined;
-    const event = adapter.complete(inbound, own);
-    const [trigger] = own;
+    if (triggers.length === 0) return undefined;
+    const event = adapter.addLookups(inbound, triggers);
+    const [trigger] = triggers;
     return event === undefined || trigger === undefined ? undefined : { trigger, event };
   }
 
-  /** Whether it may take the event, if its filter of channels lets it pass. */
-  #maySay(adapter: Adapter, trigger: Trigger, inbound: InboundEvent): boolean {
+  /** Returns true if the trigger may accept the event, ignoring channel filters. */
+  #mayAccept(adapter: Adapter, trigger: Trigger, inbound: InboundEvent): boolean {
     const filters = this.#filtersOf(adapter, trigger);
     if (inbound.isArrival === true) return welcomeOf(trigger) !== undefined;
     const needsNoCommand = adapter.hasBuiltIns === true;
-    const open = filters && { ...filters, channels: NO_CHANNELS };
-    return typeof matched([trigger], { ...inbound, needsNoCommand }, () => open) !== 'string';
+    const withoutChannels = filters && { ...filters, channels: NO_CHANNELS };
+    return typeof matchTrigger([trigger], { ...inbound, needsNoCommand }, () => withoutChannels) !== 'string';
   }
 
-  /** The trigger in whose name is said that no trigger takes it. Undefined where nothing can be said. */
-  spokesman(adapter: Adapter, inbound: InboundEvent): Trigger | undefined {
-    const known = this.#known(adapter, inbound);
+  /** Returns a trigger that can send a notice about the event, if any. */
+  noticeSender(adapter: Adapter, inbound: InboundEvent): Trigger | undefined {
+    const candidates = this.#candidates(adapter, inbound);
     const others = inbound.account === undefined ? [] : this.#lookup.triggers();
-    return [...known, ...others].find(
+    return [...candidates, ...others].find(
       (trigger) => trigger.type === adapter.type && isOfAccount(adapter, trigger, inbound),
     );
   }
 
-  #known(adapter: Adapter, { triggers }: InboundEvent): readonly Trigger[] {
+  #candidates(adapter: Adapter, { triggers }: InboundEvent): readonly Trigger[] {
     return triggers.flatMap((name) => {
       const trigger = this.#lookup.trigger(name);
       return trigger?.type === adapter.type ? [trigger] : [];
@@ -155,9 +162,15 @@ export class EventTriggers {
   }
 }
 
-const untaken = (note: string): Untaken => ({ note, notice: 'untaken' });
+/**
+ * No trigger accepts the event (`untaken`). If its place or sender is not allowed, the notice is `refused`.
+ */
+const noMatch = (note: string): NoMatch => ({ note, notice: 'untaken' });
 
-/** A reload may have given the trigger of that name to another account: what it would answer there nobody has asked. */
+/**
+ * Returns false if the event belongs to another account than the trigger uses now, after a reload. The
+ * trigger must not answer then. An event without an account belongs to each trigger.
+ */
 function isOfAccount(adapter: Adapter, trigger: Trigger, { account }: InboundEvent): boolean {
   return account === undefined || adapter.account?.(trigger) === account;
 }

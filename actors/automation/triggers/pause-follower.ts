@@ -1,7 +1,6 @@
-// Follows what other nodes of a cluster pause and resume: the store is asked whenever the members were read, several times within the
-// length of a membership, and nobody has to be told anything.
-//
-// PFW1  one question at a time; one that fails is asked again with the next reading.
+// Applies pauses and resumes from other nodes. Reads them from the store after each update of the member
+// list, several times per membership lease. Reads are sequential; a failed read is repeated with the next
+// update.
 
 import type { Log } from '../../base/errors/log.ts';
 import type { ClusterMembership } from '../../store/membership.ts';
@@ -12,42 +11,42 @@ export interface PauseFollowerOptions {
   readonly store: Store;
   readonly pauses: Pauses;
   readonly log: Log;
-  /** Tells the trigger, if there is one of that name here. */
+  /** Updates the local trigger with that name, if any. */
   mark(name: string, isPaused: boolean): void;
 }
 
 export class PauseFollower {
   readonly #options: PauseFollowerOptions;
   readonly #unwatch: () => void;
-  #isAsking = false;
+  #isReading = false;
 
   constructor(membership: Pick<ClusterMembership, 'watch'>, options: PauseFollowerOptions) {
     this.#options = options;
-    this.#unwatch = membership.watch({ onMembers: () => void this.#ask() });
+    this.#unwatch = membership.watch({ onMembers: () => void this.#read() });
   }
 
   end(): void {
     this.#unwatch();
   }
 
-  async #ask(): Promise<void> {
-    if (this.#isAsking) return;
-    this.#isAsking = true;
+  async #read(): Promise<void> {
+    if (this.#isReading) return;
+    this.#isReading = true;
     const { store, pauses, mark, log } = this.#options;
     try {
       const { paused, resumed } = await pauses.follow(store);
       for (const trigger of paused) {
         mark(trigger, true);
-        log.info({ trigger }, 'a trigger was paused at another node');
+        log.info({ trigger }, 'trigger paused on another node');
       }
       for (const trigger of resumed) {
         mark(trigger, false);
-        log.info({ trigger }, 'a trigger was resumed at another node');
+        log.info({ trigger }, 'trigger resumed on another node');
       }
     } catch {
-      // The database is away; it says so by itself.
+      // The store reports that the database is unavailable.
     } finally {
-      this.#isAsking = false;
+      this.#isReading = false;
     }
   }
 }

@@ -1,18 +1,14 @@
-// The paused triggers. They are kept in the store, since a pause must outlive a restart, and in memory, since every
-// event asks for them.
-//
-// PZ1  one change at a time, in the order in which they were asked for: memory and store never come to differ for good.
-// PZ2  what is held by a trigger that is not paused is let go, whatever came first: its resumption, the end of the process
-//      in the middle of it, or the commit of what was still judged before it. The latter two may meet: so it is looked
-//      for at the start as well.
-// PZ3  where the store is shared it decides: what another node has paused or resumed holds here once it was read, and what was held here
-//      after the resumption is let go.
+// The paused triggers: in the store, so that pauses survive restarts, and in memory, because every event
+// checks them. Changes are applied sequentially, so memory and store stay consistent. Events of a paused
+// trigger are held. A resume releases them; the start and `onHeld` release held events whose trigger is not
+// paused, for example if the process crashed during a resume. In a shared store the stored state counts:
+// remote changes apply with the next read, which also releases the events of resumed triggers.
 
 import type { Store } from '../../store/store.ts';
 
 const SPACE = 'paused';
 
-/** Names, of what another node has changed. */
+/** Trigger names changed by remote nodes. */
 export interface PauseChanges {
   readonly paused: readonly string[];
   readonly resumed: readonly string[];
@@ -22,18 +18,21 @@ export class Pauses {
   readonly #names = new Set<string>();
   #last: Promise<unknown> = Promise.resolve();
 
-  /** To be called once, at the start. */
+  /** Reads the pauses; must be called once, at the start. */
   async load(store: Store): Promise<void> {
     for (const name of await store.keys(SPACE)) this.#names.add(name);
     for (const name of await store.holders()) await this.onHeld(store, name);
   }
 
-  /** As the store has them now. Rejects where that does not answer, and then what it had not yet told is told by the next. */
+  /**
+   * Reads the store and returns the changes of other nodes. Rejects if the store is unavailable; the next
+   * call returns the remaining changes.
+   */
   follow(store: Store): Promise<PauseChanges> {
-    return this.#inTurn(async () => {
-      const kept = new Set(await store.keys(SPACE));
-      const paused = [...kept].filter((name) => !this.#names.has(name));
-      const resumed = [...this.#names].filter((name) => !kept.has(name));
+    return this.#enqueue(async () => {
+      const storedNames = new Set(await store.keys(SPACE));
+      const paused = [...storedNames].filter((name) => !this.#names.has(name));
+      const resumed = [...this.#names].filter((name) => !storedNames.has(name));
       for (const name of paused) this.#names.add(name);
       for (const name of resumed) {
         this.#names.delete(name);
@@ -53,23 +52,23 @@ export class Pauses {
   }
 
   /**
-   * It holds, over restarts too, once it is resolved. Rejected, the trigger goes on as before; where the store was too late
-   * to say that it had written it, it is paused from the next start on, or from when that is read (PZ3).
+   * Resolves when the pause is durable. If it rejects, nothing has changed; if the store committed too late
+   * to respond, the pause applies after the next read or start.
    */
   pause(store: Store, name: string): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#enqueue(async () => {
       await store.put(SPACE, name, new Date().toISOString());
       this.#names.add(name);
     });
   }
 
-  /** What was held goes on when it is resolved; rejected, the trigger is paused as before. */
+  /** Resolves when all deliveries are released. If it rejects, nothing has changed. */
   resume(store: Store, name: string): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#enqueue(async () => {
       const wasPaused = this.#names.delete(name);
       try {
         await store.release(name);
-        // Last: whoever ends in between is paused still, and nothing is held for ever by a pause that is gone.
+        // Deleted last: after crashes the trigger is still paused.
         await store.delete(SPACE, name);
       } catch (error) {
         if (wasPaused) this.#names.add(name);
@@ -78,14 +77,14 @@ export class Pauses {
     });
   }
 
-  /** An event is held by that name now; it was judged a while ago. */
+  /** Releases held events of the trigger unless it is paused. */
   async onHeld(store: Store, name: string): Promise<void> {
     if (!this.#names.has(name)) await store.release(name);
   }
 
-  #inTurn<T>(change: () => Promise<T>): Promise<T> {
-    const changed = this.#last.then(change);
-    this.#last = changed.catch(() => {});
-    return changed;
+  #enqueue<T>(change: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(change);
+    this.#last = result.catch(() => {});
+    return result;
   }
 }

@@ -1,47 +1,46 @@
-// The webhooks by path and listener: the gateway's own listener, or one that a trigger asked for. A listener of its own
-// is opened with the first webhook on its address and closed with the last.
-//
-// WL1  a path of a listener has one webhook; a second one is refused, not put in its place, unless nobody is behind the
-//      first any more.
-// WL2  requests under way on a listener of its own are answered; until then others on open connections hear from the
-//      webhook that was taken away, which asks them to come again: 404 would be final for a sender. With the last webhook
-//      the address is free at once, and with others there the path stays for a while.
+// Webhooks by listener and path: the listener of the gateway, or a separate listener at an address from the
+// trigger, which opens with the first webhook of this address and closes with the last one. A path has one
+// webhook; a second webhook is rejected unless the first one releases the path. Running requests of a removed
+// webhook may finish. Later requests get a temporary error from the removed webhook, because senders treat
+// 404 as final: the path is kept for a while, and a closing listener serves its open connections.
 
 import type { Webhook } from '../../platforms/webhooks/webhook.ts';
 import { LINGER_MS } from '../../platforms/webhooks/webhook-table.ts';
 
-export interface Address {
+export interface ListenerAddress {
   readonly host: string;
   readonly port: number;
 }
 
 /**
- * Stops listening before it returns; resolves when nothing is under way any more, or has been cut off after `graceMs`; never
- * rejects. To be called again by whoever has less time.
+ * Stops listening immediately; resolves when all requests have finished or were aborted after `graceMs`.
+ * Never rejects. Can be called again with a shorter grace period.
  */
 export type CloseListener = (graceMs?: number) => Promise<void>;
 
-/** Opens a listener whose requests go to the webhook that `at` finds; gives the way to close it. */
+/** Opens a listener that dispatches requests to the webhook returned by `at`; returns the close function. */
 export type OpenListener = (
-  address: Address,
+  address: ListenerAddress,
   at: (path: string) => Webhook | undefined,
 ) => Promise<CloseListener>;
 
-interface OwnListener {
+interface SeparateListener {
   readonly paths: Map<string, Webhook>;
   readonly opened: Promise<CloseListener>;
-  /** Webhooks that were not taken away. */
+  /** Number of active webhooks. */
   users: number;
 }
 
-/** For the last answers to leave when the gateway stops; a client that takes none must not hold up the end. */
-const LAST_WORDS_MS = 250;
+/** Time for the last responses at shutdown; a slow client must not delay it. */
+const SHUTDOWN_GRACE_MS = 250;
 
 export class WebhookListeners {
   readonly #openListener: OpenListener;
+  /** Webhooks at the listener of the gateway, by path. */
   readonly #main = new Map<string, Webhook>();
-  readonly #own = new Map<string, OwnListener>();
-  /** Of those that no longer listen, and have requests under way. */
+  /** Separate listeners, by `HOST:PORT`. */
+  readonly #separate = new Map<string, SeparateListener>();
+  /** Stopped listeners with running requests. */
   readonly #closing = new Set<CloseListener>();
   readonly #lingerMs: number;
 
@@ -50,38 +49,38 @@ export class WebhookListeners {
     this.#lingerMs = lingerMs;
   }
 
-  /** The webhook at a path of the gateway's own listener. */
+  /** Returns a webhook at the listener of the gateway, by path. */
   at(path: string): Webhook | undefined {
     return this.#main.get(path);
   }
 
-  /** Rejects when the path is taken or the address cannot be listened on. Gives the way to take the webhook away. */
-  async listen(webhook: Webhook, address?: Address): Promise<() => Promise<void>> {
-    if (address === undefined) return claimed(this.#main, webhook);
+  /** Rejects for used paths and unavailable addresses. Returns a function that removes the webhook. */
+  async listen(webhook: Webhook, address?: ListenerAddress): Promise<() => Promise<void>> {
+    if (address === undefined) return claimPath(this.#main, webhook);
     const name = `${address.host}:${address.port}`;
-    const own = this.#own.get(name) ?? this.#open(name, address);
-    const release = claimed(own.paths, webhook);
-    own.users += 1;
+    const listener = this.#separate.get(name) ?? this.#open(name, address);
+    const release = claimPath(listener.paths, webhook);
+    listener.users += 1;
     try {
-      const close = await own.opened;
+      const close = await listener.opened;
       return async () => {
-        own.users -= 1;
-        if (own.users > 0) {
+        listener.users -= 1;
+        if (listener.users > 0) {
           setTimeout(release, this.#lingerMs).unref();
           return;
         }
-        this.#own.delete(name);
+        this.#separate.delete(name);
         void this.#close(close);
       };
     } catch (error) {
-      if (this.#own.get(name) === own) this.#own.delete(name);
+      if (this.#separate.get(name) === listener) this.#separate.delete(name);
       throw error;
     }
   }
 
-  /** The gateway stops: what is still under way on listeners of their own has a moment to end. */
+  /** Stops the listeners, with a short grace period for running requests. */
   async end(): Promise<void> {
-    await Promise.all([...this.#closing].map((close) => close(LAST_WORDS_MS)));
+    await Promise.all([...this.#closing].map((close) => close(SHUTDOWN_GRACE_MS)));
   }
 
   async #close(close: CloseListener): Promise<void> {
@@ -90,20 +89,20 @@ export class WebhookListeners {
     this.#closing.delete(close);
   }
 
-  #open(name: string, address: Address): OwnListener {
+  #open(name: string, address: ListenerAddress): SeparateListener {
     const paths = new Map<string, Webhook>();
-    const own = { paths, opened: this.#openListener(address, (path) => paths.get(path)), users: 0 };
-    // Everybody who asked for it waits for it; nobody else has to hear of its failure.
-    own.opened.catch(() => {});
-    this.#own.set(name, own);
-    return own;
+    const listener = { paths, opened: this.#openListener(address, (path) => paths.get(path)), users: 0 };
+    // All callers await it; this prevents an unhandled rejection.
+    listener.opened.catch(() => {});
+    this.#separate.set(name, listener);
+    return listener;
   }
 }
 
-function claimed(paths: Map<string, Webhook>, webhook: Webhook): () => Promise<void> {
+function claimPath(paths: Map<string, Webhook>, webhook: Webhook): () => Promise<void> {
   const before = paths.get(webhook.path);
-  if (before !== undefined && before.yieldPath?.() !== true)
-    throw new Error(`another trigger type has the path ${webhook.path} already`);
+  if (before !== undefined && before.releasePath?.() !== true)
+    throw new Error(`path ${webhook.path} is already used by another trigger type`);
   paths.set(webhook.path, webhook);
   return async () => {
     if (paths.get(webhook.path) === webhook) paths.delete(webhook.path);

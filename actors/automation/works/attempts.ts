@@ -1,55 +1,73 @@
-// What holds for attempts of any work: when there is to be no further one, how an event waits that has no place, and what becomes of
-// one for which a platform was asked in vain.
+// Outcomes of attempts that all kinds of work share: exhausted attempts, no free slot, failed requests to a
+// platform.
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { CRASH_LIMIT } from '../../../machines/crashes.ts';
-import type { Outcome } from '../../events/inbox/work.ts';
+import type { WorkOutcome } from '../../events/inbox/work.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import type { StoredEvent } from '../../store/event.ts';
 import type { AnswerTime } from '../conversations/run-deadline.ts';
 
-/** Where a platform or an agent that takes no more does not say for how long. */
-export const TOO_SOON_MS = 60_000;
+/** Default pause for rate limits. */
+export const RATE_LIMIT_PAUSE_MS = 60_000;
 
 /**
- * An attempt counts from its claim on. One whose claim ran out has failed, though nobody could say so; one that ended with the
- * process is the event's own affair.
+ * Returns the final outcome if all attempts are used, or if the process crashed CRASH_LIMIT times while it
+ * handled the event. An attempt is counted when the event is claimed, so an expired claim counts as a failed
+ * attempt. Attempts that ended with a crash of the process do not count as failed.
  */
-export function givenUp({ name, retry }: Trigger, event: StoredEvent): Outcome | undefined {
+export function exhaustedOutcome({ name, retry }: Trigger, event: StoredEvent): WorkOutcome | undefined {
   const { attempt, crashes } = event;
   const final = { kind: 'failed', isFinal: true, trigger: name, retry } as const;
   if (crashes >= CRASH_LIMIT)
     return { ...final, note: `the gateway ended ${crashes} times while it was handled` };
   if (attempt - crashes <= retry.attempts) return undefined;
-  return { ...final, note: `its ${retry.attempts} attempts are used up; the claim of the last one ran out` };
+  return { ...final, note: `all ${retry.attempts} attempts are used; the last claim expired` };
 }
 
-/** The platform takes no answer any more, or not for long enough. */
-export function tooLate({ name, retry }: Trigger, { inWords }: AnswerTime): Outcome {
-  const note = `nobody was asked: the ${inWords} within which the platform takes an answer are over, or nearly so`;
+/** Returns the outcome if the reply deadline has passed or is too close. */
+export function lateOutcome({ name, retry }: Trigger, { limitText }: AnswerTime): WorkOutcome {
+  const note = `not started: the reply time of the platform (${limitText}) is over or almost over`;
   return { kind: 'failed', trigger: name, note, isFinal: true, notice: 'late', retry };
 }
 
-/** An attempt was begun before this one, and what it did nobody may know. */
+/** Returns true if an earlier attempt started; its effects may be unknown. */
 export const wasTried = ({ attempt, wasClaimed }: StoredEvent): boolean => attempt > 1 || wasClaimed === true;
 
-/** It waits under the name that was given instead of a place. */
-export function withoutPlace(heldBy: string, { name }: Trigger, whom: string, notAfter?: number): Outcome {
-  const note = `it waits for a place: ${whom}, or this trigger, has as many events at work as it may have now`;
+/**
+ * Returns the outcome if no slot is free. `heldBy` is the group of waiting events (work-slots.ts),
+ * `targetName` the name of the agent or address in the note. `notAfter` is the latest useful time of the
+ * result, in epoch ms.
+ */
+export function queuedOutcome(
+  heldBy: string,
+  { name }: Trigger,
+  targetName: string,
+  notAfter?: number,
+): WorkOutcome {
+  const note = `waiting for a slot: ${targetName} or this trigger has reached the limit of running events`;
   return { kind: 'queued', heldBy, trigger: name, note, notAfter };
 }
 
-/** `error` is what the platform, or the way there, said. */
-export function askedInVain(
+/** Returns the outcome of a failed request to the platform. */
+export function failedRequestOutcome(
   { name: trigger, retry }: Trigger,
   error: unknown,
-): Extract<Outcome, { kind: 'deferred' | 'failed' }> {
+): Extract<WorkOutcome, { kind: 'deferred' | 'failed' }> {
   const note = error instanceof Error ? error.message : String(error);
   if (!(error instanceof DeliveryError)) return { kind: 'failed', trigger, note, retry };
-  const { isFinal, isTooSoon, isUnasked, isOutcomeUnknown, retryAfterMs } = error;
-  const told = isOutcomeUnknown ? `${note}; it may have arrived` : note;
-  const inMs = retryAfterMs ?? TOO_SOON_MS;
-  if (isTooSoon)
-    return { kind: 'deferred', trigger, note: told, inMs, isUnasked, mayBeDone: isOutcomeUnknown, retry };
-  return { kind: 'failed', trigger, note: told, isFinal, retryAfterMs, retry };
+  const { isFinal, isRateLimited, isUncontacted, isOutcomeUnknown, retryAfterMs } = error;
+  const fullNote = isOutcomeUnknown ? `${note}; it may have arrived` : note;
+  const inMs = retryAfterMs ?? RATE_LIMIT_PAUSE_MS;
+  if (isRateLimited)
+    return {
+      kind: 'deferred',
+      trigger,
+      note: fullNote,
+      inMs,
+      isUncontacted,
+      mayHaveSucceeded: isOutcomeUnknown,
+      retry,
+    };
+  return { kind: 'failed', trigger, note: fullNote, isFinal, retryAfterMs, retry };
 }

@@ -1,59 +1,59 @@
-// The kinds of keys that events come to: how each is worked through, and how many of it at a time. A further kind, beside
-// conversations and the outbox, is an entry here; queues, places, claims, figures and the inspector follow from it. The first
-// word of its keys is none of a platform.
+// Kinds of work (conversations, outbox per platform): implementation and concurrency. A new kind is one entry
+// here; queues, slots, claims, metrics and the inspector follow from it. The mailbox keys of a kind have a
+// common prefix, which must not be a platform name.
 
 import type { Work } from '../../events/inbox/work.ts';
 import type { MakeGate } from '../../events/inbox/work-gate.ts';
-import type { WorkPlaces } from '../../events/inbox/work-places.ts';
+import type { WorkSlots } from '../../events/inbox/work-slots.ts';
 import type { Circuits } from '../../events/outbox/circuits.ts';
-import { type ConversationRecords, ConversationWork } from '../conversations/conversation-work.ts';
 import type { Routing } from '../conversations/routing.ts';
+import { type ConversationRecords, ConversationWork } from '../conversations/work.ts';
 import { type OutboxRouting, OutboxWork } from './outbox-work.ts';
 
 export interface WorkKind {
-  /** Of its queue: `conversations`, `outbox/repohost`. */
+  /** Queue name: `conversations`, `outbox/repohost`. */
   readonly name: string;
-  /** The actor under which its mailboxes stand; several kinds may have one. @default its name */
+  /** Parent actor of the mailboxes, shared by several kinds. @default its name */
   readonly parent?: string;
-  /** Events at work at the same time. */
-  readonly places: number;
+  /** Limit of concurrent events. */
+  readonly slots: number;
   readonly makeGate?: MakeGate | undefined;
-  make(places: WorkPlaces): Work;
+  make(slots: WorkSlots): Work;
 }
 
 export interface WorkKindsOptions {
   readonly store: ConversationRecords;
-  /** Words of those that messages are sent to. */
+  /** Platforms that receive messages. */
   readonly platforms: readonly string[];
   readonly routing: Routing & OutboxRouting;
-  /** Of the accounts that messages are sent under. */
+  /** Circuit breakers of the sending accounts. */
   readonly circuits: Circuits;
-  /** Conversations that are worked at the same time. */
+  /** Limit of concurrent conversations. */
   readonly concurrency: number;
-  /** Of a cluster: which node sends to that platform. */
+  /** In a cluster: selects the node that sends to the platform. */
   gateOf?(platform: string): MakeGate;
 }
 
-/** Of the actor under which all destinations stand. */
+/** Parent actor of all outbox mailboxes. */
 const OUTBOX = 'outbox';
-/** Of each platform. */
-const OUTBOX_PLACES = 64;
+/** Per platform. */
+const OUTBOX_SLOTS = 64;
 
-/** Conversations, and for each platform a kind of its own: one that hangs takes no place from another. */
+/** Returns the kinds: conversations, and one per platform, because platforms must not share slots. */
 export function workKinds(options: WorkKindsOptions): readonly WorkKind[] {
   const { store, platforms, routing, circuits, concurrency } = options;
   const conversations: WorkKind = {
     name: 'conversations',
-    places: concurrency,
-    make: (places) => new ConversationWork(routing, places, store),
+    slots: concurrency,
+    make: (slots) => new ConversationWork(routing, slots, store),
   };
   const outbox = platforms.map(
     (platform): WorkKind => ({
       name: `${OUTBOX}/${platform}`,
       parent: OUTBOX,
-      places: OUTBOX_PLACES,
+      slots: OUTBOX_SLOTS,
       makeGate: options.gateOf?.(platform),
-      make: (places) => new OutboxWork({ platform, routing, places, store, circuits }),
+      make: (slots) => new OutboxWork({ platform, routing, slots, store, circuits }),
     }),
   );
   return [conversations, ...outbox];

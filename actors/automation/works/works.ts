@@ -1,46 +1,52 @@
-// The works of the dispatcher, with the places of each: what hangs among agents holds up no answer on its way out, nor a
-// platform that hangs an agent or another platform.
+// Kinds of work with separate slots: slow agents do not delay messages, and a slow platform does not delay
+// agents and other platforms.
 
-import { WorkPlaces } from '../../events/inbox/work-places.ts';
 import type { QueueOptions } from '../../events/inbox/work-queue.ts';
+import { WorkSlots } from '../../events/inbox/work-slots.ts';
 import type { Store } from '../../store/store.ts';
 import type { WorkKind } from './work-kinds.ts';
 
 export interface WorksOptions {
   readonly store: Pick<Store, 'release'>;
   readonly kinds: readonly WorkKind[];
-  /** Of one event. */
+  /** Maximum body size of an event. */
   readonly maxBodyBytes: number;
 }
 
-/** Events that are read to find out whether there is a place for them, beyond those that have one. */
-const JUDGED_AT_ONCE = 64;
-/** Bodies of events at work, in memory; several of the largest fit in any case. */
+/**
+ * Number of claimed events beyond the slots. An event can return to the queue without a slot, if its agent or
+ * trigger is at its limit.
+ */
+const SPARE_CLAIMS = 64;
+/** Memory for bodies of running events; MIN_LARGE_BODIES of maximum size always fit. */
 const BODIES_BYTES = 64 * 1024 * 1024;
-const LARGEST_AT_WORK = 4;
+const MIN_LARGE_BODIES = 4;
 
 export class Works {
   readonly queues: readonly QueueOptions[];
-  readonly #places: readonly WorkPlaces[];
+  readonly #slots: readonly WorkSlots[];
 
   constructor({ store, kinds, maxBodyBytes }: WorksOptions) {
-    const bytes = Math.max(BODIES_BYTES, LARGEST_AT_WORK * maxBodyBytes);
+    const bytes = Math.max(BODIES_BYTES, MIN_LARGE_BODIES * maxBodyBytes);
     const release = (name: string, max?: number) => store.release(name, max);
-    const made = kinds.map(({ name, parent = name, places: count, makeGate, make }) => {
-      const places = new WorkPlaces({ places: count, bytes, release });
-      const queue = { name, parent, work: make(places), places: count, makeGate, spare: JUDGED_AT_ONCE };
-      return { places, queue };
+    const kindsWithSlots = kinds.map(({ name, parent = name, slots: count, makeGate, make }) => {
+      const slots = new WorkSlots({ slots: count, bytes, release });
+      const queue = { name, parent, work: make(slots), slots: count, makeGate, spare: SPARE_CLAIMS };
+      return { slots, queue };
     });
-    this.#places = made.map(({ places }) => places);
-    this.queues = made.map(({ queue }) => queue);
+    this.#slots = kindsWithSlots.map(({ slots }) => slots);
+    this.queues = kindsWithSlots.map(({ queue }) => queue);
   }
 
-  /** Agents and triggers may be others now. */
-  judgeAnew(): void {
-    for (const places of this.#places) places.judgeAnew();
+  /**
+   * Returns all events that are queued for a slot to the store's queue, to be claimed again. Call it if a
+   * trigger or target has changed, because its limit can be higher now.
+   */
+  recheckQueued(): void {
+    for (const slots of this.#slots) slots.releaseAll();
   }
 
   close(): void {
-    for (const places of this.#places) places.close();
+    for (const slots of this.#slots) slots.close();
   }
 }

@@ -1,19 +1,13 @@
-// A budget that many spend from: places, or bytes. It bounds all of them together, and sees to it that none of them can
-// use it up: whoever holds much gets more only while as much again is free. A greedy holder alone ends at half of the
-// total; of k that give back and take again each comes to 1/(k+1), and so does what stays free for whoever is new or holds
-// little; k that give nothing back leave 1/2^k. No share has to be configured, and none lies idle (dynamic thresholds;
-// Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", 1998).
-//
-// Taking and giving back cost a few comparisons and allocate nothing: a call can afford them.
-//
-// BU1 (A8)  what is taken is never more than `total`.
-// BU2 (A6)  beyond the common part a holder gets more only where what it would then hold is no more than what was free.
-// BU3       whoever holds nothing is given what it asks for, as long as that is free. So single amounts must be small beside
-//           the total: one as large as the total does use it up.
+// Shared budget of slots or bytes (A6, ARCHITECTURE.md). A holder may use at most as much as is still free.
+// So a single greedy holder gets half of the budget; with k active holders each gets 1/(k+1), and the same
+// amount stays free for new holders. No shares have to be configured (Choudhury and Hahne, "Dynamic queue
+// length thresholds for shared-memory packet switches", 1998). Usage never exceeds `total`. A holder without
+// usage gets any amount that is free, so single amounts must be small compared with the total. Operations
+// allocate nothing, and are cheap enough for each call.
 
-/** What one holder has of a budget: a server, a session, a sender. Only the budget writes it, and HeldBytes. */
+/** Usage of one holder: a server, session or sender. Written only by Budget and BufferedBytes. */
 export class Share {
-  held = 0;
+  used = 0;
 }
 
 export class Budget {
@@ -22,15 +16,15 @@ export class Budget {
   #taken = 0;
 
   /**
-   * `total` in whatever unit is counted: places, bytes. The first `common` of it goes to whoever asks, and only what is
-   * left then by the rule: for those who are alone as a rule, and want it all.
+   * `total` is a number of slots or bytes. The first `common` of them can be acquired by any holder, for
+   * budgets whose holder is usually alone.
    */
   constructor(total: number, common = 0) {
     this.total = total;
     this.#common = common;
   }
 
-  get taken(): number {
+  get used(): number {
     return this.#taken;
   }
 
@@ -38,27 +32,29 @@ export class Budget {
     return this.total - this.#taken;
   }
 
-  /** Whether `amount` more is there for this holder. */
-  hasRoom(amount: number, share: Share): boolean {
-    return this.#taken + amount <= this.#common || share.held + amount <= this.total - this.#taken;
+  /** Returns true if `amount` more is available for the holder. */
+  hasCapacity(amount: number, share: Share): boolean {
+    return this.#taken + amount <= this.#common || share.used + amount <= this.total - this.#taken;
   }
 
   /**
-   * Takes `amount` for a holder, or for two of different kinds at once (a call is its server's and its session's), where it
-   * is counted for each but taken once. False when there is not enough for one of them: then nothing was taken.
+   * Acquires `amount` for a holder, or for two holders of different kinds: a call belongs to a server and a
+   * session. It counts for both but is deducted once. Returns false, without a change, if either lacks
+   * capacity.
    */
-  take(amount: number, share: Share, other?: Share): boolean {
-    if (!this.hasRoom(amount, share) || (other !== undefined && !this.hasRoom(amount, other))) return false;
+  acquire(amount: number, share: Share, other?: Share): boolean {
+    if (!this.hasCapacity(amount, share) || (other !== undefined && !this.hasCapacity(amount, other)))
+      return false;
     this.#taken += amount;
-    share.held += amount;
-    if (other !== undefined) other.held += amount;
+    share.used += amount;
+    if (other !== undefined) other.used += amount;
     return true;
   }
 
-  /** Gives back what was taken for the same holders. */
-  give(amount: number, share: Share, other?: Share): void {
+  /** Releases an amount that was acquired for the same holders. */
+  release(amount: number, share: Share, other?: Share): void {
     this.#taken -= amount;
-    share.held -= amount;
-    if (other !== undefined) other.held -= amount;
+    share.used -= amount;
+    if (other !== undefined) other.used -= amount;
   }
 }

@@ -1,14 +1,14 @@
-// A loop with limited concurrency, so that nobody else waits behind all of its work.
+// Loop with limited concurrency.
 
-/** Handles all of them, `count` at a time, in order of their beginning. Rejects with the first rejection. */
+/** Handles all items in order, `count` at a time. Rejects with the first rejection. */
 export async function forEachLimited<T>(
   count: number,
   all: readonly T[],
-  handle: (one: T) => Promise<void>,
+  handle: (item: T) => Promise<void>,
 ): Promise<void> {
   const queue = all[Symbol.iterator]();
   const worker = async () => {
-    for (const one of queue) await handle(one);
+    for (const item of queue) await handle(item);
   };
   await Promise.all(Array.from({ length: Math.min(count, all.length) }, worker));
 }

@@ -1,16 +1,14 @@
-// A doubly linked list in order of insertion, from which each member can be removed at any time. The links are in the
-// members themselves: nothing is allocated, and nothing is left behind that would keep a removed member alive, as the
-// old tables of a Set do (see actors/mcp/servers/calls/in-flight.ts).
-//
-// LL1  a member is in at most one list at a time.
+// Doubly linked list in insertion order, from which any member can be removed. The links are in the members,
+// so the list allocates nothing and references no removed member, as a Set's internal tables would
+// (actors/mcp/servers/calls/in-flight.ts). A member can be in a single list.
 
-export interface Linked<T> {
-  /** Neighbours in the list; undefined at its ends, and outside. Only the list writes them. */
+export interface ListMember<T> {
+  /** Neighbours in the list, written by the list only; undefined at the ends, and for an unlisted member. */
   previous: T | undefined;
   next: T | undefined;
 }
 
-export class LinkedList<T extends Linked<T>> {
+export class LinkedList<T extends ListMember<T>> {
   #first: T | undefined;
   #last: T | undefined;
   #size = 0;
@@ -19,12 +17,12 @@ export class LinkedList<T extends Linked<T>> {
     return this.#size;
   }
 
-  /** The oldest. */
+  /** Oldest member. */
   get first(): T | undefined {
     return this.#first;
   }
 
-  /** The member must not be in a list. */
+  /** Appends a member that is not listed yet. */
   add(member: T): void {
     member.previous = this.#last;
     if (this.#last === undefined) this.#first = member;
@@ -33,7 +31,7 @@ export class LinkedList<T extends Linked<T>> {
     this.#size += 1;
   }
 
-  /** Does nothing for one that is in no list. */
+  /** Removes a member. Ignores an unlisted member. */
   delete(member: T): void {
     const { previous, next } = member;
     if (previous === undefined && this.#first !== member) return;
@@ -46,7 +44,7 @@ export class LinkedList<T extends Linked<T>> {
     this.#size -= 1;
   }
 
-  /** Oldest first. The member that was given last may leave meanwhile. */
+  /** Yields members, oldest first. The last yielded member may be removed during the iteration. */
   *[Symbol.iterator](): Generator<T> {
     for (let member = this.#first; member !== undefined; ) {
       const { next } = member;

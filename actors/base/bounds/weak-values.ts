@@ -1,11 +1,11 @@
-// Values that several share by a name, kept as long as somebody else keeps them: nothing has to be given back, and there are
-// never more of them than there are users.
+// Shared values by name, referenced weakly: a value exists as long as a user references it, and must not be
+// released explicitly.
 
 export class WeakValues<Value extends object> {
   readonly #values = new Map<string, WeakRef<Value>>();
 
-  /** The value of that name, made where nobody has it any more. */
-  of(name: string, make: () => Value): Value {
+  /** Returns the value of the name; creates it if no user references one. */
+  getOrCreate(name: string, make: () => Value): Value {
     const before = this.#values.get(name)?.deref();
     if (before !== undefined) return before;
     for (const [each, ref] of this.#values) if (ref.deref() === undefined) this.#values.delete(each);

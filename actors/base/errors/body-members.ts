@@ -1,24 +1,30 @@
-// Reads the members of a body of JSON, which comes from outside, so that a mistake gets an answer.
+// Validates JSON bodies of API requests: members and `wait_seconds`.
 
 import { InvalidQueryError } from './errors.ts';
 
 export type Members = Readonly<Record<string, unknown>>;
 
-/** Seconds that a request may wait for the end of what it begins. */
+/**
+ * Maximum of `wait_seconds`. The response is sent when the started operation is complete, but no later than
+ * `wait_seconds`.
+ */
 const MAX_WAIT_SECONDS = 600;
 
-/** `at` is what it is called: `the body`. Throws InvalidQueryError for what is no object, or has other members. */
-export function membersOf(value: unknown, at: string, known: readonly string[]): Members {
+/**
+ * Returns the object with its members. `at` is the name of the object in errors, such as `the body`. Throws
+ * InvalidQueryError if `value` is not an object, or has a member that is not in `allowed`.
+ */
+export function parseMembers(value: unknown, at: string, allowed: readonly string[]): Members {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new InvalidQueryError(`${at} should be an object with ${known.join(', ')}`);
-  const unknown = Object.keys(value).find((name) => !known.includes(name));
+    throw new InvalidQueryError(`${at} should be an object with ${allowed.join(', ')}`);
+  const unknown = Object.keys(value).find((name) => !allowed.includes(name));
   if (unknown === undefined) return value as Members;
   const name = JSON.stringify(unknown.slice(0, 40));
-  throw new InvalidQueryError(`${at} has a member ${name}, which is none of ${known.join(', ')}`);
+  throw new InvalidQueryError(`${at} has an unknown member ${name}; valid members: ${allowed.join(', ')}`);
 }
 
-/** Of `wait_seconds`, 0 where it is left out. Throws InvalidQueryError. */
-export function waitSecondsIn({ wait_seconds = 0 }: Members): number {
+/** Returns `wait_seconds`, 0 if missing. Throws InvalidQueryError. */
+export function parseWaitSeconds({ wait_seconds = 0 }: Members): number {
   if (typeof wait_seconds === 'number' && wait_seconds >= 0 && wait_seconds <= MAX_WAIT_SECONDS)
     return wait_seconds;
   throw new InvalidQueryError(`wait_seconds should be a number from 0 to ${MAX_WAIT_SECONDS}`);

@@ -1,6 +1,6 @@
-// Removes control sequences of terminals and command strings (ECMA-48, sections 5.4 and 5.6), and what else follows an
-// ESC. No part can begin within another, so no character is looked at often; Node's stripVTControlCharacters takes time
-// with the square of a sequence's length.
+// Removes terminal control sequences and command strings (ECMA-48, sections 5.4 and 5.6), and other sequences
+// that start with ESC. The parts of the pattern cannot overlap, so the time is linear; Node's
+// stripVTControlCharacters needs quadratic time for long sequences.
 
 const ESC = '\u001b';
 const SEQUENCE = new RegExp(
@@ -10,7 +10,7 @@ const SEQUENCE = new RegExp(
   'g',
 );
 
-/** The text without what a terminal would obey as a whole; single control characters may be left in it. */
-export function withoutSequences(text: string): string {
+/** Single control characters may remain in the text. */
+export function removeControlSequences(text: string): string {
   return text.replace(SEQUENCE, '');
 }

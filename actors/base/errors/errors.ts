@@ -1,22 +1,30 @@
-// Every way in which the gateway itself can fail a request, as classes with a stable `code`.
-// `rpcCode` is the JSON-RPC error code a client sees; the HTTP status is mapped in src/http/status.ts only.
-// A message says what happened, where, and what to do about it; it never carries a secret.
+// Errors of the gateway, one class per stable `code`. `rpcCode` is the JSON-RPC error code for clients;
+// src/http/status.ts maps errors to HTTP statuses. A message contains the failure, its location and the
+// remedy, and never a secret. docs/errors.md is generated from the doc comments: the first paragraph is the
+// meaning of a code, and `@remedy` an action of the operator or the client.
+
+import type { PauseRequest } from '../../../machines/requested-pause.ts';
 
 export abstract class GatewayError extends Error {
   abstract readonly code: string;
-  /** JSON-RPC error code; the gateway's own conditions use -32000…-32019, which the specification leaves free. */
+  /**
+   * JSON-RPC error code. The gateway uses -32000…-32019, which the specification leaves to implementations.
+   */
   readonly rpcCode: number = -32000;
-  /** When to try again, in whole seconds; becomes the `Retry-After` header. */
+  /** Seconds until a retry can succeed; sent as the `Retry-After` header. */
   readonly retryAfterSeconds: number | undefined = undefined;
-  /** The server has certainly not been asked: to ask again repeats nothing. False where nobody knows. */
+  /** True if the request certainly did not reach the server, so a retry is safe. False if unknown. */
   readonly isUnsent: boolean = false;
-  /** The message quotes a server and is redacted with the server's own credentials. */
+  /** True if the message quotes a server. The server's credentials are already redacted in it. */
   readonly isQuote: boolean = false;
-  /** Members for the `data` of a JSON-RPC error. */
+  /** Members of the JSON-RPC error's `data`. */
   get data(): Record<string, unknown> {
     return { reason: this.code };
   }
-  /** Returns the message for a client. Redacting a quote again would let clients guess other credentials (redacted-error.ts, XE4). */
+  /**
+   * Returns the message for a client. A quote is not redacted with the credentials of all servers, because
+   * that would reveal which text in it is a credential of another server (redacted-error.ts, XE4).
+   */
   messageFor(redact: (text: string) => string): string {
     return this.isQuote ? this.message : redact(this.message);
   }
@@ -25,13 +33,27 @@ export abstract class GatewayError extends Error {
   }
 }
 
-/** Work in flight and work waiting are both at their bound (A8). */
+/**
+ * A limit of the gateway or a server is reached: requests in flight, waiting requests, sessions, large bodies
+ * or waiting events, for example. The message names the limit.
+ *
+ * @remedy Retry the request after a second. If the error persists, raise the setting of that limit:
+ * `limits.in_flight`, `limits.sessions`, `limits.body_bytes`, `pool.in_flight`, `pool.waiting` or
+ * `deliveries.max_waiting`.
+ */
 export class OverloadedError extends GatewayError {
   readonly code = 'ERR_OVERLOADED';
   override readonly retryAfterSeconds = 1;
 }
 
-/** The server is parked after too many failures, switched off, or has no room; `retryAt` in epoch milliseconds. */
+/**
+ * The server is disabled, or parked after too many failures, or other sessions use all its connections. In a
+ * cluster also: the node with the server, session or event does not respond.
+ *
+ * @remedy Parked: repair the cause in the message, then `POST /servers/:id/start`. Disabled: set `enabled:
+ * true`. All connections in use: raise `pool.max`. Otherwise follow the message, or retry the request after
+ * `Retry-After`.
+ */
 export class UnavailableError extends GatewayError {
   readonly code = 'ERR_UNAVAILABLE';
   override readonly retryAfterSeconds: number;
@@ -41,18 +63,33 @@ export class UnavailableError extends GatewayError {
   }
 }
 
-/** The store of events cannot be read or written now; nothing that was refused with this was acknowledged. */
+/**
+ * The event store cannot be read or written: disk full, file damaged or not writable, or database
+ * unreachable, for example.
+ *
+ * The rejected call has stored nothing.
+ *
+ * @remedy Follow the message: free disk space, restore the file, or start the database. Then resend the
+ * event. A full disk needs no restart.
+ */
 export class StoreUnavailableError extends GatewayError {
   readonly code = 'ERR_STORE_UNAVAILABLE';
   override readonly retryAfterSeconds = 5;
 }
 
-/** The same for want of room on its disk: it may be opened as soon as there is some. */
+/** The disk of the event store is full. The store accepts calls as soon as there is space. */
 export class StoreFullError extends StoreUnavailableError {}
 
-/** The server could not be started; `stderrTail` holds its last lines, already redacted. */
+/**
+ * The server failed to start. The message contains the cause; `POST /servers/:id/start` also returns the last
+ * lines of its stderr.
+ *
+ * @remedy Correct `command`, `args`, `cwd`, `env`, `url` or `headers` of the server. `logs --server ID` shows
+ * its stderr.
+ */
 export class StartFailedError extends GatewayError {
   readonly code = 'ERR_START_FAILED';
+  /** Last lines of stderr, redacted. */
   readonly stderrTail: readonly string[];
   constructor(message: string, stderrTail: readonly string[] = [], options?: ErrorOptions) {
     super(message, options);
@@ -60,12 +97,17 @@ export class StartFailedError extends GatewayError {
   }
 }
 
-/** The server did not finish starting within `start_timeout_seconds`. */
+/**
+ * The server did not start within `start_timeout_seconds`.
+ *
+ * @remedy Remove the cause in the message, such as a slow installation or a program that is not an MCP
+ * server. If the server needs longer, raise `start_timeout_seconds`.
+ */
 export class StartTimeoutError extends GatewayError {
   readonly code = 'ERR_START_TIMEOUT';
 }
 
-/** Says of `cause` that the request was certainly not sent; in everything else it is what that is. */
+/** Copy of an error with `isUnsent`: the request was certainly not sent. */
 export class UnsentError extends GatewayError {
   readonly code: string;
   override readonly rpcCode: number;
@@ -81,46 +123,93 @@ export class UnsentError extends GatewayError {
   }
 }
 
-/** A request ran past its deadline. */
+/**
+ * A request exceeded its deadline. The server may have handled it. `POST /reload` has a deadline of one
+ * minute, after which the reload continues.
+ *
+ * @remedy Raise `request_timeout_seconds` (time without progress) or `max_request_seconds` of the server.
+ * Retry the request only if a repetition is harmless. For a reload, read its result in the log.
+ */
 export class DeadlineError extends GatewayError {
   readonly code = 'ERR_DEADLINE';
   override readonly rpcCode = -32001;
 }
 
-/** The connection that carried a request ended before its answer came. The request may have been carried out. */
+/**
+ * The connection could not be opened or was lost before the response, or the process ended. The server may
+ * have handled the request.
+ *
+ * @remedy Read the cause in the message and in `logs --server ID`; for a remote server check `url` and
+ * whether it runs. Retry the request only if a repetition is harmless.
+ */
 export class ConnectionLostError extends GatewayError {
   readonly code = 'ERR_CONNECTION_LOST';
 }
 
-/** A remote server no longer knows our session (HTTP 404): the request was certainly not carried out. */
+/**
+ * The remote server lost the session of the gateway during a request, also when the request was repeated in a
+ * new session. The server may have handled the request.
+ *
+ * @remedy Retry the request only if a repetition is harmless. If the error persists, let the server keep its
+ * sessions longer.
+ */
 export class SessionExpiredError extends GatewayError {
   readonly code = 'ERR_UPSTREAM_SESSION_EXPIRED';
 }
 
-/** The server answered something that is not the protocol, or refused us (HTTP status other than 2xx). */
-export class UpstreamProtocolError extends GatewayError {
+interface UpstreamProtocolOptions extends ErrorOptions {
+  readonly status?: number | undefined;
+  readonly requestedPauseMs?: number | undefined;
+}
+
+/**
+ * The server violated the protocol, returned an error to a request of the gateway, or responded with an HTTP
+ * error status.
+ *
+ * @remedy Follow the message: correct `headers`, `url`, `runtime` or `era` of the server. Report other
+ * violations to the author of the server.
+ */
+export class UpstreamProtocolError extends GatewayError implements PauseRequest {
   readonly code = 'ERR_UPSTREAM_PROTOCOL';
   override readonly isQuote = true;
-  /** The HTTP status it refused with, where that is what was wrong. */
+  /** HTTP error status, if that was the failure. */
   readonly status: number | undefined;
-  constructor(message: string, options?: ErrorOptions & { readonly status?: number }) {
+  /** Pause that the server requests before the next request (`Retry-After`). */
+  readonly requestedPauseMs: number | undefined;
+  override readonly retryAfterSeconds: number | undefined;
+  constructor(message: string, options: UpstreamProtocolOptions = {}) {
     super(message, options);
-    this.status = options?.status;
+    const { status, requestedPauseMs } = options;
+    this.status = status;
+    this.requestedPauseMs = requestedPauseMs;
+    this.retryAfterSeconds = requestedPauseMs === undefined ? undefined : Math.ceil(requestedPauseMs / 1000);
   }
 }
 
-/** One message is larger than `limits.message_bytes`. */
+/**
+ * The response of the server exceeds `limits.message_bytes`.
+ *
+ * @remedy Request less data, or raise `limits.message_bytes`.
+ */
 export class MessageTooLargeError extends GatewayError {
   readonly code = 'ERR_MESSAGE_TOO_LARGE';
 }
 
-/** No server of that name is in the catalog. */
+/**
+ * The catalog has no server with this id.
+ *
+ * @remedy Use an id that `GET /servers` lists, or add the server to the catalog and reload.
+ */
 export class UnknownServerError extends GatewayError {
   readonly code = 'ERR_UNKNOWN_SERVER';
   override readonly isUnsent = true;
 }
 
-/** The task does not exist, or another client created it. */
+/**
+ * The process with the task ended while the request waited. The request was not sent.
+ *
+ * @remedy Repeat the tool call, which creates a new task.
+ */
 export class UnknownTaskError extends GatewayError {
   readonly code = 'ERR_UNKNOWN_TASK';
   override readonly rpcCode = -32602;
@@ -130,41 +219,70 @@ export class UnknownTaskError extends GatewayError {
   }
 }
 
-/** No profile of that name is in the gateway file. */
+/**
+ * The gateway file has no profile with this name.
+ *
+ * @remedy Use a name in the message, or add the profile to `profiles` and reload.
+ */
 export class UnknownProfileError extends GatewayError {
   readonly code = 'ERR_UNKNOWN_PROFILE';
   override readonly isUnsent = true;
 }
 
-/** The client session has ended; its client should initialise again. */
-export class SessionGoneError extends GatewayError {
+/**
+ * The client session was closed while the request was in flight. The server may have handled the request.
+ *
+ * @remedy Send `initialize` for a new session. Retry the request only if a repetition is harmless.
+ */
+export class SessionClosedError extends GatewayError {
   readonly code = 'ERR_SESSION_GONE';
   override readonly rpcCode = -32001;
 }
 
-/** The request was stopped because the server, or the gateway, is being stopped. */
+/**
+ * The server or the gateway stops, or the request was cancelled. A server may have handled the request.
+ *
+ * @remedy Retry the request if repetition is harmless; a stopped server starts on the next call. If the
+ * message is that the tool requires input, use a client that provides input.
+ */
 export class StoppedError extends GatewayError {
   readonly code = 'ERR_STOPPED';
   override readonly retryAfterSeconds = 1;
 }
 
-/** The state folder, or the address, belongs to another running gateway. */
-export class AlreadyHeldError extends GatewayError {
+/**
+ * Another running process uses the state folder or the address.
+ *
+ * @remedy Stop that process, or set another `state_dir` or address. The message names the setting.
+ */
+export class AlreadyInUseError extends GatewayError {
   readonly code = 'ERR_ALREADY_HELD';
 }
 
-/** Another node of the cluster does not take the proof of this one. */
+/**
+ * Another node of the cluster rejected the proof that this node knows `node.secret`.
+ *
+ * @remedy Set the same `node.secret` on all nodes, and `node.tls` on all or none.
+ */
 export class NodeRefusedError extends GatewayError {
   readonly code = 'ERR_NODE_REFUSED';
 }
 
-/** A mistake of the gateway's own; the log has the details. */
+/**
+ * Bug of the gateway.
+ *
+ * @remedy Report it, with the message and the lines of the log at that time.
+ */
 export class InternalError extends GatewayError {
   readonly code = 'ERR_INTERNAL';
   override readonly rpcCode = -32603;
 }
 
-/** Overlapping edits in one message, an internal fault. The message was not sent. */
+/**
+ * Overlapping edits in one message, which is a bug of the gateway. The message was not sent.
+ *
+ * @remedy Report it, with the message of the error.
+ */
 export class EditConflictError extends GatewayError {
   readonly code = 'ERR_EDIT_CONFLICT';
   override readonly rpcCode = -32603;
@@ -173,29 +291,52 @@ export class EditConflictError extends GatewayError {
   }
 }
 
-/** What was asked in a query or a body is not understood; the message says what is. */
+/**
+ * Invalid query, header or body; the message contains the reason.
+ *
+ * @remedy Correct the value that the message describes.
+ */
 export class InvalidQueryError extends GatewayError {
   readonly code = 'ERR_INVALID_QUERY';
   override readonly rpcCode = -32602;
 }
 
-/** No trigger, agent or delivery of that name. */
+/**
+ * No trigger, agent, fleet, flow, run, delivery, approval, conversation or tool of that name.
+ *
+ * @remedy Use a name from the list that the message names, such as `GET /triggers`. Runs and deliveries are
+ * deleted after their retention time.
+ */
 export class NotFoundError extends GatewayError {
   readonly code = 'ERR_NOT_FOUND';
 }
 
-/** The servers of an agent offer more tools than a model can be told of; the message says how to narrow them. */
+/**
+ * The tools of an agent exceed the limits of a request to a model; the message contains number and limit.
+ *
+ * @remedy Restrict them with `tools` of the agent or `tools.allow` of a server, then replay the event.
+ */
 export class TooManyToolsError extends GatewayError {
   readonly code = 'ERR_TOO_MANY_TOOLS';
   override readonly isUnsent = true;
 }
 
-/** Whoever was named may not do that; an operator by their own name may. */
+/**
+ * The person in `by` is not permitted to decide on the approval.
+ *
+ * @remedy Let a permitted person decide, or omit `by`: an operator may decide under their own name.
+ */
 export class ForbiddenError extends GatewayError {
   readonly code = 'ERR_FORBIDDEN';
 }
 
-/** It is there, but its state does not allow what was asked. */
+/**
+ * The object exists, but its state, type or settings do not allow the operation; or an `Idempotency-Key` was
+ * used for a different request.
+ *
+ * @remedy Choose an operation that the state in the message allows. Disabled trigger: set `spec.enabled:
+ * true`. Missing confirmation of a manual run: send `confirmed: true`. Used key: send a new key.
+ */
 export class ConflictError extends GatewayError {
   readonly code = 'ERR_CONFLICT';
 }

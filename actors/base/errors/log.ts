@@ -1,4 +1,4 @@
-// The logger as the actors need it. The front end provides pino; tests provide what they look at.
+// Logger interface of the actors. The front end provides pino.
 
 export interface Log {
   debug(fields: object, message: string): void;

@@ -1,7 +1,8 @@
-// Redacts credentials in text (A9). Gateway messages are redacted with every configured credential, server errors only
-// with the server's credentials: redaction must not confirm a client's guess about other servers.
-// Credentials match in plain, JSON and URL spelling. config/credentials selects them. Overlapping matches are merged, so no
-// part of the second match remains visible.
+// Redacts credentials in text (A9, ARCHITECTURE.md). Messages of the gateway are redacted with all configured
+// credentials. Server errors are redacted only with the credentials of that server; otherwise a client could
+// find out the credentials of other servers by guessing. config/credentials collects the credentials, which
+// are also found in JSON and URL encoding. Overlapping matches are merged, so that no part of a match remains
+// visible.
 
 import { MIN_CREDENTIAL_LENGTH } from '../../../config/credentials/plain-values.ts';
 
@@ -20,15 +21,17 @@ export class Redactor {
     this.add(...secrets);
   }
 
-  /** Length of the longest text looked for, in characters; 0 when there is nothing to hide. */
+  /** Length of the longest pattern, in characters; 0 without credentials. */
   get longest(): number {
     return this.#longest;
   }
 
-  /** Adds credentials. Values below the minimum length are ignored: they match inside ordinary text. */
+  /**
+   * Adds credentials. Values below the minimum length are ignored, because they match inside ordinary text.
+   */
   add(...secrets: readonly string[]): void {
     for (const secret of secrets)
-      for (const needle of spellings(secret)) {
+      for (const needle of encodings(secret)) {
         if (needle.length < MIN_CREDENTIAL_LENGTH) continue;
         this.#needles.add(needle);
         this.#longest = Math.max(this.#longest, needle.length);
@@ -37,30 +40,30 @@ export class Redactor {
 
   redact(text: string): string {
     const hits = this.find(text);
-    return hits.length === 0 ? text : struck(text, hits, text.length);
+    return hits.length === 0 ? text : replaceHits(text, hits, text.length);
   }
 
   /**
-   * The beginning of a text, redacted, about `maxChars` long. A secret at the cut is never shown in part; this
-   * holds also for a text that was cut before, if the caller says so by `isCut`.
+   * Returns the redacted start of a text, about `maxChars` long. Never shows part of a secret at the end. Set
+   * `isCut` if the text is already truncated.
    */
   excerpt(text: string, maxChars: number, isCut = false): string {
     const margin = Math.max(0, this.#longest - 1);
     const end = Math.min(maxChars, isCut ? Math.max(0, text.length - margin) : text.length);
     if (end === text.length) return this.redact(text);
-    return `${struck(text, this.find(text.slice(0, end + margin)), end)}…`;
+    return `${replaceHits(text, this.find(text.slice(0, end + margin)), end)}…`;
   }
 
   /** Returns the matches in a text, in order and merged. */
   find(text: string): readonly Readonly<Hit>[] {
-    const found: Hit[] = [];
+    const hits: Hit[] = [];
     for (const needle of this.#needles)
       for (let at = text.indexOf(needle); at !== -1; at = text.indexOf(needle, at + 1))
-        found.push({ start: at, end: at + needle.length });
-    if (found.length < 2) return found;
-    found.sort((a, b) => a.start - b.start);
+        hits.push({ start: at, end: at + needle.length });
+    if (hits.length < 2) return hits;
+    hits.sort((a, b) => a.start - b.start);
     const merged: Hit[] = [];
-    for (const hit of found) {
+    for (const hit of hits) {
       const last = merged.at(-1);
       if (last !== undefined && hit.start <= last.end) last.end = Math.max(last.end, hit.end);
       else merged.push(hit);
@@ -69,36 +72,36 @@ export class Redactor {
   }
 }
 
-/** The text up to `end` with every hit that begins before it struck. */
-function struck(text: string, hits: readonly Readonly<Hit>[], end: number): string {
-  let shown = '';
+/** Returns the text up to `end`, with each match that starts before `end` redacted. */
+function replaceHits(text: string, hits: readonly Readonly<Hit>[], end: number): string {
+  let output = '';
   let from = 0;
   for (const hit of hits) {
     if (hit.start >= end) break;
-    shown += text.slice(from, hit.start) + REDACTION_MARK;
+    output += text.slice(from, hit.start) + REDACTION_MARK;
     from = hit.end;
   }
-  return (shown + text.slice(from, Math.max(from, end))).replace(/[\uD800-\uDBFF]$/, '');
+  return (output + text.slice(from, Math.max(from, end))).replace(/[\uD800-\uDBFF]$/, '');
 }
 
-function spellings(secret: string): Set<string> {
+function encodings(secret: string): Set<string> {
   const all = new Set<string>();
   for (const text of [secret, secret.replace(/[^\P{Cc}\t]/gu, '')]) {
     const json = JSON.stringify(text).slice(1, -1);
-    // Python's json module writes ASCII only, PHP's escapes the slash.
+    // Python's json module escapes non-ASCII characters, PHP escapes slashes.
     const ascii = json.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
-    for (const each of [text, json, ascii, ascii.replaceAll('/', '\\/'), ...urlSpellings(text)])
+    for (const each of [text, json, ascii, ascii.replaceAll('/', '\\/'), ...urlEncodings(text)])
       all.add(each);
   }
   return all;
 }
 
-function urlSpellings(text: string): string[] {
+function urlEncodings(text: string): string[] {
   let encoded: string;
   try {
     encoded = encodeURIComponent(text);
   } catch {
-    return []; // half a surrogate pair: no URL can hold it
+    return []; // lone surrogate: not encodable in a URL
   }
   const form = new URLSearchParams([['', text]]).toString().slice(1);
   const strict = encoded.replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
@@ -106,12 +109,12 @@ function urlSpellings(text: string): string[] {
   return [...upper, ...upper.map((each) => each.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase()))];
 }
 
-/** A URL as it may stand in a log: without query, fragment, user name and password. */
+/** Returns a URL for logs, without query, fragment, user name and password. */
 export function urlWithoutQuery(url: string): string {
   if (URL.canParse(url)) {
     const { protocol, host, pathname } = new URL(url);
     return `${protocol}//${host}${pathname}`;
   }
-  // A request target such as /mcp?key=…, or something that only resembles a URL.
+  // A request target such as /mcp?key=…, or an invalid URL.
   return url.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//');
 }

@@ -1,29 +1,29 @@
-// Dead letters: events sent to an actor that had already ended. The production build of XState drops them silently;
-// here they are counted and the last ones are kept for the inspector, with type and target only, never a payload
-// (A9), and in a bounded ring (A8). One collection per actor system, so that two gateways in one process stay apart.
+// Dead letters: events sent to stopped actors. XState's production build drops them silently. Here they are
+// counted, and the last MAX_RECENT are stored for the inspector, without payload (A9, ARCHITECTURE.md). Each
+// actor system has its own collection, because a process can run several gateways.
 
 import type { AnyActorRef, AnyEventObject } from 'xstate';
 
 export interface DeadLetter {
-  /** The event's type. */
+  /** Type of the event. */
   readonly type: string;
-  /** The id of the actor that had ended, such as `files#3`. */
+  /** Id of the stopped actor, such as `files#3`. */
   readonly target: string;
 }
 
-/** How many are kept. */
-const kept = 100;
+/** Number of letters kept. */
+const MAX_RECENT = 100;
 
 export class DeadLetters {
   #count = 0;
   readonly #recent: DeadLetter[] = [];
 
-  /** All since the start. */
+  /** Number of dead letters since the start. */
   get count(): number {
     return this.#count;
   }
 
-  /** The last 100, oldest first. */
+  /** The last letters, oldest first. */
   get recent(): readonly DeadLetter[] {
     return [...this.#recent];
   }
@@ -31,7 +31,7 @@ export class DeadLetters {
   add(letter: DeadLetter): void {
     this.#count += 1;
     this.#recent.push({ type: letter.type, target: letter.target });
-    if (this.#recent.length > kept) this.#recent.shift();
+    if (this.#recent.length > MAX_RECENT) this.#recent.shift();
   }
 }
 
@@ -39,7 +39,7 @@ type AnySystem = AnyActorRef['system'];
 
 const bySystem = new WeakMap<AnySystem, DeadLetters>();
 
-/** The dead letters of an actor system. */
+/** Returns the dead letters of an actor system. */
 export function deadLettersOf(system: AnySystem): DeadLetters {
   let letters = bySystem.get(system);
   if (!letters) {
@@ -49,13 +49,13 @@ export function deadLettersOf(system: AnySystem): DeadLetters {
   return letters;
 }
 
-/** Whether the actor has ended: done, failed or stopped. */
+/** Returns true if the actor is done, failed or stopped. */
 export function hasEnded(ref: AnyActorRef): boolean {
   return ref.getSnapshot().status !== 'active';
 }
 
-/** Sends, or counts the event as a dead letter when the target has ended. True when it was sent. */
-export function tell(ref: AnyActorRef, event: AnyEventObject): boolean {
+/** Sends the event, or counts a dead letter if the target has stopped. Returns true if it was sent. */
+export function sendOrCount(ref: AnyActorRef, event: AnyEventObject): boolean {
   if (hasEnded(ref)) {
     deadLettersOf(ref.system).add({ type: event.type, target: ref.id });
     return false;

@@ -1,5 +1,6 @@
-// A running part of the program, such as the store or a listener. Parts start in order and are drained in reverse
-// (gateway/life.ts). The constructor of a part receives all its services.
+// A part of the gateway: a component with a start and a drain, for example the store or a listener. Parts
+// start in order and drain in reverse order (gateway/life.ts). A part receives the earlier parts that it
+// uses.
 
 import type { ActorRefFrom } from 'xstate';
 import type { gatewayMachine } from '../../../machines/gateway.ts';
@@ -8,12 +9,12 @@ import type { gatewayMachine } from '../../../machines/gateway.ts';
 export type RootRef = ActorRefFrom<typeof gatewayMachine>;
 
 export interface Part {
-  /** Called when every part runs. */
+  /** Called when all parts run. */
   onServing?(): void;
   /** Called when a shutdown is requested, before the drain. */
   onStopping?(): void;
-  /** Ends the part within `graceMs`. */
+  /** Stops the part within `graceMs`. */
   drain(graceMs: number): Promise<void>;
-  /** Ends the part at once, without a grace period. */
+  /** Stops the part immediately. */
   kill?(): void;
 }

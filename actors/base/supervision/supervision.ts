@@ -1,12 +1,12 @@
-// How the children of a supervisor (machines/supervisor.ts) are kept, where servers, triggers and connections agree.
+// Common settings and helpers for supervisors (machines/supervisor.ts) of servers, triggers and connections.
 
 import type { AnyActorRef } from 'xstate';
-import type { Change, Child } from '../../../machines/child.ts';
+import type { Child, ChildChange } from '../../../machines/child.ts';
 import type { RestartPolicy } from '../../../machines/policy.ts';
 import type { SupervisorContext, SupervisorInput } from '../../../machines/supervisor-setup.ts';
-import { steadyNow } from '../time/steady-clock.ts';
+import { monotonicNow } from '../time/monotonic-clock.ts';
 
-/** For a child that is worth another try for as long as the gateway runs, however often it has failed. */
+/** Restart policy for a child that is retried as long as the gateway runs. */
 export const persistentPolicy: RestartPolicy = {
   restart: 'transient',
   intensity: Number.MAX_SAFE_INTEGER,
@@ -16,18 +16,21 @@ export const persistentPolicy: RestartPolicy = {
   backoff: { minMs: 500, maxMs: 30_000, jitter: 0.2 },
 };
 
-/** Of a supervisor whose children end all at once, and that tells what it does with them. */
-export function supervisorInput(path: string, onChange: (change: Change) => void): SupervisorInput {
-  return { path, now: steadyNow, random: Math.random, drain: 'together', onChange };
+/** Input for supervisors that drain all children in parallel and report changes. */
+export function supervisorInput(path: string, onChange: (change: ChildChange) => void): SupervisorInput {
+  return { path, now: monotonicNow, random: Math.random, drain: 'together', onChange };
 }
 
-/** What the supervisor knows of the child; undefined for one that it does not have. */
+/** Returns the supervisor's record of the child; undefined if unknown. */
 export function childOf(supervisor: AnyActorRef | undefined, key: string): Child | undefined {
   const context: SupervisorContext | undefined = supervisor?.getSnapshot().context;
   return context?.children.get(key);
 }
 
-/** Ends a supervisor and all its children. Resolves when it has ended, also where it had before, or was never there. */
+/**
+ * Shuts down a supervisor and its children. Resolves once it has stopped; immediately if it is missing or not
+ * active.
+ */
 export function drainSupervisor(supervisor: AnyActorRef | undefined): Promise<void> {
   if (supervisor === undefined || supervisor.getSnapshot().status !== 'active') return Promise.resolve();
   return new Promise((resolve) => {

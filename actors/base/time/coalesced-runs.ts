@@ -1,8 +1,9 @@
-// Coalesces runs of the same thing: one run at a time, and one run serves everybody who asked for it before it began.
+// Coalesces concurrent calls of an operation: callers share the next run of the operation (A8,
+// ARCHITECTURE.md).
 //
-// TU1  a turn begins when the one before it has ended, however that ended.
-// TU2  whoever asks gets what came of a turn that began after they had asked.
-// TU3  at most one turn runs and one waits, however many ask (A8).
+// TU1  A run starts when the previous run has completed, with or without an error.
+// TU2  A caller receives the result of a run that started later than the call.
+// TU3  At most one run is active and one is waiting.
 
 export class CoalescedRuns<T> {
   readonly #act: () => Promise<T>;
@@ -13,7 +14,7 @@ export class CoalescedRuns<T> {
     this.#act = act;
   }
 
-  /** What comes of the next turn; rejects as it does. */
+  /** Returns the result of the next run, or rejects with its error. */
   run(): Promise<T> {
     this.#next ??= this.#begin();
     return this.#next;

@@ -1,12 +1,12 @@
-// The start time of something that goes on: as a time of day, and as an age. The age goes by the steady clock, so that
-// it is never negative after the machine's clock was set back.
+// Start time and age of running objects. The age uses the monotonic clock, so it is never negative, even if
+// the system clock moves backwards.
 
 export class StartTime {
-  /** By the machine's clock as it was then, in epoch milliseconds. */
+  /** Epoch milliseconds by the system clock. */
   readonly at = Date.now();
   readonly #steadyAt = performance.now();
 
-  /** How long ago it was, in whole seconds. */
+  /** Age in whole seconds. */
   get ageSeconds(): number {
     return Math.floor((performance.now() - this.#steadyAt) / 1000);
   }

@@ -1,62 +1,60 @@
-// One attempt at an event: it calls the work, aborts it at the deadline, and judges what the work answered.
-//
-// AT1  an attempt that ran past its deadline has failed, whatever it answers then; what it says of its failure counts.
-// AT2  one that was cut short because the gateway stops, and did not come to an end all the same, is none at all.
-// AT3  one that was cancelled, and did not come to an end all the same, leaves its event `ignored`: it is not wanted.
+// One attempt at an event: calls the handler (`Work.perform`), aborts it, and evaluates the outcome. An
+// attempt past its deadline has failed; if the handler returned a failure itself, that failure is kept. A
+// failed attempt that was interrupted by the gateway's shutdown does not count. A cancelled attempt without a
+// final outcome settles the event as `ignored`.
 
 import { defaultRetry } from '../../../machines/redelivery.ts';
 import { DeadlineError, StoppedError } from '../../base/errors/errors.ts';
 import type { Turn } from '../../store/store.ts';
 import type { Checkpoint } from './checkpoint.ts';
-import type { MailboxLife } from './mailbox-life.ts';
-import type { Effects, Outcome, Work } from './work.ts';
+import type { AbortReason, MailboxLife } from './mailbox-life.ts';
+import type { Effects, Work, WorkOutcome } from './work.ts';
 
-/** What an attempt needs of its mailbox. */
+/** Part of the mailbox that attempts need. */
 export interface AttemptHost {
-  /** Gives the text of an error as it may be shown. */
+  /** Returns the redacted error text. */
   noteOf(error: unknown): string;
-  /** Has a checkpoint committed. */
-  keep(attempt: Attempt, state: string | null | undefined, effects: Effects): Promise<void>;
+  /** Commits a checkpoint. */
+  commitCheckpoint(attempt: Attempt, state: string | null | undefined, effects: Effects): Promise<void>;
   /** Receives `ended` once, asynchronously. */
   apply(event: { readonly type: 'ended' }): void;
 }
 
-/** Outcome of a failure without a trigger. */
-export const failure = (note: string): Outcome => ({ kind: 'failed', note, retry: defaultRetry });
+/** Returns a failed outcome with the default retry policy, without trigger. */
+export const failedOutcome = (note: string): WorkOutcome => ({ kind: 'failed', note, retry: defaultRetry });
 
 export class Attempt {
-  /** The last checkpoint. */
   checkpoint: Checkpoint | undefined;
   readonly #startedAt = performance.now();
   readonly #controller = new AbortController();
   #endedAt = this.#startedAt;
   #dueAt = Number.POSITIVE_INFINITY;
   #patienceUntil = Number.POSITIVE_INFINITY;
-  #outcome: Outcome | undefined;
-  /** The last checkpoint, until it is kept or refused. */
-  #keeping: Promise<void> | undefined;
+  #outcome: WorkOutcome | undefined;
+  /** Resolves after the last pending checkpoint. */
+  #pendingCheckpoint: Promise<void> | undefined;
 
-  /** How long the attempt took, in milliseconds. */
+  /** Duration of the completed attempt, in milliseconds. */
   get tookMs(): number {
     return this.#endedAt - this.#startedAt;
   }
 
-  /** How long the attempt has been running; `now` in performance.now() milliseconds. */
+  /** Returns the current run time; `now` in performance.now() milliseconds. */
   ageMs(now: number): number {
     return now - this.#startedAt;
   }
 
-  /** Calls the work. */
+  /** Calls the handler. The host receives `ended` when the handler and all checkpoints have finished. */
   start(work: Work, { event, snapshot }: Turn, host: AttemptHost): void {
-    const end = (outcome: Outcome) => {
+    const end = (outcome: WorkOutcome) => {
       this.#endedAt = performance.now();
       this.#outcome = outcome;
-      if (this.#keeping === undefined) host.apply({ type: 'ended' });
-      else void this.#keeping.finally(() => host.apply({ type: 'ended' }));
+      if (this.#pendingCheckpoint === undefined) host.apply({ type: 'ended' });
+      else void this.#pendingCheckpoint.finally(() => host.apply({ type: 'ended' }));
     };
-    const fail = (error: unknown) => end(failure(host.noteOf(error)));
+    const fail = (error: unknown) => end(failedOutcome(host.noteOf(error)));
     const checkpoint = (state: string | null | undefined, effects: Effects = {}) =>
-      this.#keep(host, state, effects);
+      this.#commitCheckpoint(host, state, effects);
     try {
       this.#dueAt = this.#startedAt + work.timeoutMs(event);
       work.perform({ event, snapshot, signal: this.#controller.signal, checkpoint }).then(end, fail);
@@ -65,50 +63,57 @@ export class Attempt {
     }
   }
 
-  /** Checkpoints are committed one after the other. */
-  #keep(host: AttemptHost, state: string | null | undefined, effects: Effects): Promise<void> {
-    const keep = () => host.keep(this, state, effects);
-    const kept = this.#keeping === undefined ? keep() : this.#keeping.then(keep);
-    const keeping = kept
+  /** Commits checkpoints one by one. */
+  #commitCheckpoint(host: AttemptHost, state: string | null | undefined, effects: Effects): Promise<void> {
+    const commitCheckpoint = () => host.commitCheckpoint(this, state, effects);
+    const stored =
+      this.#pendingCheckpoint === undefined
+        ? commitCheckpoint()
+        : this.#pendingCheckpoint.then(commitCheckpoint);
+    const pending = stored
       .catch(() => {})
       .then(() => {
-        if (this.#keeping === keeping) this.#keeping = undefined;
+        if (this.#pendingCheckpoint === pending) this.#pendingCheckpoint = undefined;
       });
-    this.#keeping = keeping;
-    return kept;
+    this.#pendingCheckpoint = pending;
+    return stored;
   }
 
-  /** Aborts the signal of the work, and starts the patience. */
-  abort(cut: MailboxLife['cut'], patienceMs: number): void {
+  /** Aborts the handler's signal; the handler should stop within `patienceMs`. */
+  abort(reason: AbortReason | undefined, patienceMs: number): void {
     this.#patienceUntil = performance.now() + patienceMs;
     this.#controller.abort(
-      cut === 'deadline'
-        ? new DeadlineError('the attempt has taken as long as it may')
-        : new StoppedError('the event is no longer handled here'),
+      reason === 'deadline'
+        ? new DeadlineError('the attempt reached its deadline')
+        : new StoppedError('the run was aborted'),
     );
   }
 
-  /** True after the deadline; `now` in performance.now() milliseconds, as below. */
+  /** Returns true after the deadline; `now` in performance.now() milliseconds, as below. */
   isOverdue(now: number): boolean {
     return now >= this.#dueAt;
   }
 
-  /** True when an aborted work still runs after the patience. */
-  isStubborn(now: number): boolean {
+  /** Returns true if the aborted handler is still running after `patienceMs`. */
+  isPatienceOver(now: number): boolean {
     return now >= this.#patienceUntil;
   }
 
-  /** Returns the outcome of the attempt; 'none' for an attempt that does not count. */
-  judge({ cut, note }: MailboxLife): Outcome | 'none' | undefined {
+  /** Returns the outcome; 'none' if the attempt does not count. */
+  evaluate({ abortReason, note }: MailboxLife): WorkOutcome | 'none' | undefined {
     const outcome = this.#outcome;
-    if (cut === 'stopped' && (outcome === undefined || outcome.kind === 'failed')) return 'none';
-    if (cut === 'cancelled' && (outcome === undefined || outcome.kind === 'parked' || mayComeAgain(outcome)))
+    // The gateway stopped the run: the event is handled again, without counting this attempt.
+    if (abortReason === 'stopped' && (outcome === undefined || outcome.kind === 'failed')) return 'none';
+    // A run that completed in spite of the cancellation keeps its outcome.
+    const hasCompleted = outcome !== undefined && outcome.kind !== 'parked' && !isFailureOrDeferral(outcome);
+    if (abortReason === 'cancelled' && !hasCompleted)
       return { kind: 'ignored', trigger: outcome?.trigger, note, notice: 'stopped' };
-    if (cut !== 'deadline' || (outcome !== undefined && mayComeAgain(outcome))) return outcome;
-    return failure(`it had not ended after ${Math.round(this.#dueAt - this.#startedAt)} ms`);
+    // After the deadline only a failure or deferral counts; every other outcome came too late.
+    if (abortReason !== 'deadline' || (outcome !== undefined && isFailureOrDeferral(outcome))) return outcome;
+    return failedOutcome(`the attempt did not end within ${Math.round(this.#dueAt - this.#startedAt)} ms`);
   }
 }
 
-function mayComeAgain({ kind }: Outcome): boolean {
+function isFailureOrDeferral({ kind }: WorkOutcome): boolean {
   return kind === 'failed' || kind === 'deferred';
 }

@@ -1,35 +1,33 @@
-// A checkpoint on its way to the store, in the middle of a turn and under the turn's claim.
-//
-// CP1  it is over once: kept, or rejected; rejected, nothing of it was taken, or its claim is lost and nobody can tell.
+// Checkpoint commit: state and effects that a run stores before its outcome, under the current claim. The
+// caller's promise resolves when the checkpoint is stored. If the store refuses the checkpoint, nothing is
+// stored, and the promise rejects; if the claim is lost, it rejects, and the checkpoint may be stored.
 
 import { StoppedError } from '../../base/errors/errors.ts';
 import type { Committed, Turn, TurnResult } from '../../store/store.ts';
 import type { Commit } from './committer.ts';
 import type { Effects } from './work.ts';
 
-/** In UTF-16 units: every checkpoint writes all of it. */
+/** Maximum state length in UTF-16 units. Each checkpoint writes the whole state. */
 const MAX_STATE = 1_048_576;
 
-/** Throws TypeError for a state that is not to be kept. */
+/** Throws TypeError if the state exceeds the limit. */
 export function checkState(state: string | null | undefined): void {
   if (state === undefined || state === null || state.length <= MAX_STATE) return;
-  throw new TypeError(
-    `the state of an event may have ${MAX_STATE} characters, and this one has ${state.length}`,
-  );
+  throw new TypeError(`the state of the event has ${state.length} characters; the limit is ${MAX_STATE}`);
 }
 
-/** Nothing but the effects of what a work gives. Throws TypeError for a row of a journal that is too long. */
-export function effectsOf(of: Effects): Effects {
-  const { snapshot, emit, timers, cancelTimers, steps, run, asks } = of;
+/** Returns the effects of an outcome. Throws TypeError if a journal step exceeds the limit. */
+export function effectsOf(outcome: Effects): Effects {
+  const { snapshot, emit, timers, cancelTimers, steps, run, asks } = outcome;
   for (const text of steps ?? [])
     if (text.length > MAX_STATE)
-      throw new TypeError(`a step may have ${MAX_STATE} characters, and this one has ${text.length}`);
+      throw new TypeError(`the step has ${text.length} characters; the limit is ${MAX_STATE}`);
   return { snapshot, emit, timers, cancelTimers, steps, run, asks };
 }
 
 export interface CheckpointHost {
   hasLostClaim(): boolean;
-  onKept(committed: Committed): void;
+  onStored(committed: Committed): void;
   reject(error: unknown): void;
 }
 
@@ -58,11 +56,14 @@ export class Checkpoint implements Commit {
 
   onCommitted(committed: Committed): void {
     if (this.#refusal !== undefined) this.#host.reject(this.#refusal);
-    else if (committed.isCurrent) this.#host.onKept(committed);
+    else if (committed.isCurrent) this.#host.onStored(committed);
     else this.onGivenUp();
   }
 
-  /** What is left of it keeps nothing. */
+  /**
+   * Replaces the refused result by an empty checkpoint, whose commit only checks the claim. Returns false if
+   * the empty checkpoint was refused too.
+   */
   onRefused(error: unknown): boolean {
     if (this.#refusal !== undefined) return false;
     this.#refusal = error;
@@ -72,8 +73,8 @@ export class Checkpoint implements Commit {
   }
 
   onGivenUp(): void {
-    this.#host.reject(claimLost());
+    this.#host.reject(claimLostError());
   }
 }
 
-export const claimLost = () => new StoppedError('the claim on the event is lost: it is handled again');
+export const claimLostError = () => new StoppedError('lost the claim on the event; it will be handled again');

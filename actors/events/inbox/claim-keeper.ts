@@ -1,10 +1,9 @@
-// Renews the claims of long turns well before they expire, and tells the mailboxes whose claim the store no longer
-// knows. A claim that ran out while this process stood still is renewed too: the store gave it to nobody else meanwhile,
-// so the work under it may go on.
+// Renews the claims of long runs before they expire, and notifies mailboxes about lost claims. Claims that
+// expired during process suspension are renewed too: the run may continue unless another node has taken over.
 //
-// CK1  one call at a time; one that failed is repeated soon, since there is room for several within a lease.
-// CK2  a claim is lost by what the store says, or when the store could not be asked about one that had run out by then. A
-//      standstill that begins while a renewal is under way is not outlasted: events come again, as after a crash.
+// Renewal calls do not overlap; a failed call is retried after RETRY_MS. A claim is lost if the store no
+// longer has it, or if it expired and the store was unreachable. A process suspension during the call can
+// lose claims; the store then redelivers their events, as after a crash.
 
 import type { Log } from '../../base/errors/log.ts';
 import type { Store } from '../../store/store.ts';
@@ -15,7 +14,7 @@ export interface ClaimTimes {
   readonly renewMs: number;
 }
 
-const AGAIN_MS = 1_000;
+const RETRY_MS = 1_000;
 
 export class ClaimKeeper {
   readonly #store: Pick<Store, 'renew'>;
@@ -33,7 +32,7 @@ export class ClaimKeeper {
     this.#dueAt = now + times.renewMs;
   }
 
-  /** Renews the claims of these mailboxes, when it is time to; the call is made before this returns. */
+  /** Renews the claims of the mailboxes if due; the call starts synchronously. */
   tick(now: number, mailboxes: () => readonly Mailbox[]): void {
     if (now < this.#dueAt || this.#isRenewing) return;
     this.#dueAt = now + this.#times.renewMs;
@@ -41,30 +40,30 @@ export class ClaimKeeper {
   }
 
   async #renew(now: number, mailboxes: readonly Mailbox[]): Promise<void> {
-    const sent = mailboxes.flatMap((mailbox) => {
-      const claim = mailbox.claim();
+    const requests = mailboxes.flatMap((mailbox) => {
+      const claim = mailbox.claimToRenew();
       return claim === undefined ? [] : [{ mailbox, claim }];
     });
-    if (sent.length === 0) return;
+    if (requests.length === 0) return;
     this.#isRenewing = true;
     const { leaseMs } = this.#times;
     try {
-      const kept = await this.#store.renew(
-        sent.map(({ claim }) => claim),
+      const renewedClaims = await this.#store.renew(
+        requests.map(({ claim }) => claim),
         leaseMs,
       );
-      const fences = new Map(kept.map(({ key, fence }) => [key, fence]));
-      for (const { mailbox, claim } of sent) {
+      const fences = new Map(renewedClaims.map(({ key, fence }) => [key, fence]));
+      for (const { mailbox, claim } of requests) {
         if (fences.get(claim.key) === claim.fence) mailbox.onRenewed(claim.fence, now + leaseMs);
-        else mailbox.onMissed(claim.fence);
+        else mailbox.onClaimGone(claim.fence);
       }
       this.#isFailing = false;
     } catch (error) {
-      this.#dueAt = Math.min(this.#dueAt, now + AGAIN_MS);
-      for (const { mailbox } of sent) mailbox.onNotRenewed(now);
+      this.#dueAt = Math.min(this.#dueAt, now + RETRY_MS);
+      for (const { mailbox } of requests) mailbox.onNotRenewed(now);
       if (!this.#isFailing) {
         const reason = error instanceof Error ? error.message : String(error);
-        this.#log.warn({ reason }, 'claims on conversations cannot be renewed; it is tried again');
+        this.#log.warn({ reason }, 'could not renew claims on conversations; retrying');
       }
       this.#isFailing = true;
     } finally {

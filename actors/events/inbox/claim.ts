@@ -1,24 +1,25 @@
-// The claim of one mailbox: its turn, and until when the claim surely holds by our own clock. While a run under a lost
-// claim has not ended, a newer claim may already come; it waits here.
+// Claim of a mailbox. A claim is the lease of this process on a mailbox key; its fence is a number that grows
+// with each claim of the key. This class holds the current event and the expiry by the local clock.
 //
-// TE1  the newest claim is the one that is renewed, and given back.
-// TE2  one that waits is forgotten when its time is over, or when the store no longer knows it: its event comes again.
-// TE3  of a turn that is over nothing is kept.
+// If a run outlives its claim, a newer claim is queued here until the run finishes; the newest claim is the
+// one to renew and to release. A queued claim is dropped when it expires or the store no longer has it; the
+// store then redelivers the event.
 
 import type { StoredEvent } from '../../store/event.ts';
 import type { Turn } from '../../store/store.ts';
-import type { Tenure } from './tenure.ts';
+import type { ClaimEpoch } from './claim-epoch.ts';
 
+/** Event to handle, and its claim. */
 export interface ClaimedTurn {
   readonly turn: Turn;
-  /** Until when it surely holds, in performance.now() milliseconds. */
-  readonly heldUntil: number;
-  /** That of the node which claimed it. */
-  readonly tenure: Tenure;
+  /** Earliest possible expiry of the claim, in performance.now() milliseconds. */
+  readonly expiresAt: number;
+  /** Membership epoch of the claim (claim-epoch.ts). */
+  readonly epoch: ClaimEpoch;
 }
 
-/** Takes the place of the event that was handled, which may be large. */
-const NOTHING: StoredEvent = {
+/** Replaces the settled event, whose body may be large. */
+const NO_EVENT: StoredEvent = {
   seq: 0,
   id: '',
   key: '',
@@ -32,92 +33,98 @@ const NOTHING: StoredEvent = {
 
 export class Claim {
   #turn: Turn;
-  #heldUntil = 0;
-  #tenure: Tenure = { isOver: false };
+  #expiresAt = 0;
+  #epoch: ClaimEpoch = { isOver: false };
   #turnsInARow = 0;
-  #waiting: ClaimedTurn | undefined;
+  #queued: ClaimedTurn | undefined;
 
-  /** A mailbox begins without a claim. */
   constructor(key: string) {
-    this.#turn = { key, fence: 0, event: NOTHING, snapshot: undefined };
+    this.#turn = { key, fence: 0, event: NO_EVENT, snapshot: undefined };
   }
 
   get turn(): Turn {
     return this.#turn;
   }
 
-  /** How many turns there were under this claim, with the present one. */
+  /** Number of events under this claim, including the current one. */
   get turnsInARow(): number {
     return this.#turnsInARow;
   }
 
-  get newest(): Turn {
-    return this.#waiting?.turn ?? this.#turn;
+  get newestTurn(): Turn {
+    return this.#queued?.turn ?? this.#turn;
   }
 
-  /** The turn of the claim that waits for the end of this one. */
-  get waiting(): Turn | undefined {
-    return this.#waiting?.turn;
+  get queuedTurn(): Turn | undefined {
+    return this.#queued?.turn;
   }
 
-  begin({ turn, heldUntil, tenure }: ClaimedTurn): void {
+  begin({ turn, expiresAt, epoch }: ClaimedTurn): void {
     this.#turnsInARow = turn.fence === this.#turn.fence ? this.#turnsInARow + 1 : 1;
     this.#turn = turn;
-    this.#heldUntil = heldUntil;
-    this.#tenure = tenure;
-    this.#waiting = undefined;
+    this.#expiresAt = expiresAt;
+    this.#epoch = epoch;
+    this.#queued = undefined;
   }
 
-  /** The next event under the same claim. */
-  after(event: StoredEvent, snapshot: string | undefined): ClaimedTurn {
+  /** Returns the turn for the next event under the same claim. */
+  nextTurn(event: StoredEvent, snapshot: string | undefined): ClaimedTurn {
     const { key, fence } = this.#turn;
-    return { turn: { key, fence, event, snapshot }, heldUntil: this.#heldUntil, tenure: this.#tenure };
+    return { turn: { key, fence, event, snapshot }, expiresAt: this.#expiresAt, epoch: this.#epoch };
   }
 
-  /** The turn goes on after a checkpoint: as this attempt, from this state. What was begun before it counts as tried. */
-  goOn(attempt: number, state: string | undefined): void {
+  /**
+   * Records a stored checkpoint: the run continues with this attempt number and state. `wasClaimed` makes a
+   * later attempt check first which actions before the checkpoint were done.
+   */
+  advance(attempt: number, state: string | undefined): void {
     const { key, fence, event, snapshot } = this.#turn;
     this.#turn = { key, fence, event: { ...event, attempt, state, wasClaimed: true }, snapshot };
   }
 
-  /** Ends the turn; gives the claim that waited for this. */
-  end(): ClaimedTurn | undefined {
-    const waiting = this.#waiting;
-    this.#waiting = undefined;
+  /** Drops the settled event and returns the queued claim, if any. */
+  finish(): ClaimedTurn | undefined {
+    const queued = this.#queued;
+    this.#queued = undefined;
     const { key, fence } = this.#turn;
-    this.#turn = { key, fence, event: NOTHING, snapshot: undefined };
-    return waiting;
+    this.#turn = { key, fence, event: NO_EVENT, snapshot: undefined };
+    return queued;
   }
 
-  /** Keeps a newer claim that has come before the end of the run under this one. */
-  wait(claimed: ClaimedTurn): void {
-    this.#waiting = claimed;
+  /** Queues a newer claim until the run under the lost claim finishes. */
+  queue(claim: ClaimedTurn): void {
+    this.#queued = claim;
   }
 
-  /** Whether the claim of the turn may hold no longer. `now` in performance.now() milliseconds, as below. */
-  isOver(now: number): boolean {
-    return now >= this.#heldUntil;
+  /**
+   * Returns whether the current claim has possibly expired; `now` in performance.now() milliseconds, as
+   * below.
+   */
+  mayHaveExpired(now: number): boolean {
+    return now >= this.#expiresAt;
   }
 
-  /** The node has lost what it had claimed. Gives whether the turn is of that. */
-  dropEnded(): boolean {
-    if (this.#waiting?.tenure.isOver === true) this.#waiting = undefined;
-    return this.#tenure.isOver;
+  /**
+   * Drops the queued claim if its membership epoch has passed. Returns whether the current claim's epoch has.
+   */
+  onMembershipLost(): boolean {
+    if (this.#queued?.epoch.isOver === true) this.#queued = undefined;
+    return this.#epoch.isOver;
   }
 
-  dropOverdue(now: number): void {
-    if (this.#waiting !== undefined && now >= this.#waiting.heldUntil) this.#waiting = undefined;
+  dropExpiredQueued(now: number): void {
+    if (this.#queued !== undefined && now >= this.#queued.expiresAt) this.#queued = undefined;
   }
 
-  onRenewed(fence: number, heldUntil: number): void {
-    if (this.#waiting?.turn.fence === fence) this.#waiting = { ...this.#waiting, heldUntil };
-    else if (this.#turn.fence === fence) this.#heldUntil = heldUntil;
+  onRenewed(fence: number, expiresAt: number): void {
+    if (this.#queued?.turn.fence === fence) this.#queued = { ...this.#queued, expiresAt };
+    else if (this.#turn.fence === fence) this.#expiresAt = expiresAt;
   }
 
-  /** The store no longer knows the claim. Gives whether it is that of the turn. */
-  onMissed(fence: number): boolean {
-    if (this.#waiting?.turn.fence !== fence) return this.#turn.fence === fence;
-    this.#waiting = undefined;
+  /** Handles a claim that the store no longer has; drops a queued claim. Returns whether it is current. */
+  onClaimGone(fence: number): boolean {
+    if (this.#queued?.turn.fence !== fence) return this.#turn.fence === fence;
+    this.#queued = undefined;
     return false;
   }
 }

@@ -1,31 +1,29 @@
-// Feeds a work queue with claimed events: it claims what waits in the store, or gets a claim together with the
-// acceptance of an event. Both ways share the places of the queue.
+// Feeds a work queue with claimed events, in two ways: it claims waiting events of the store, and it accepts
+// new events, which are stored and claimed in the same call. Both use the slots of the queue.
 //
-// CA1  what the store may give to the calls that are under way, and what is held, is never more than there are places.
-// CA2  who has waited for a place goes first: while the store may have more than there was room for, what is accepted
-//      waits behind that; and one claim does not reserve all places, so that what is accepted meanwhile finds one.
-// CA3  a reservation ends with its call, however that ends, and whoever waits is then claimed for.
+// Each store call reserves the slots that its claims may need, until it returns; so claims never exceed the
+// slots. If the store has more waiting events, an accepted event is only stored, and queues behind them. A
+// claim call normally reserves half of the free slots; the rest are for events accepted in the meantime.
 
 import { InternalError } from '../../base/errors/errors.ts';
 import type { Log } from '../../base/errors/log.ts';
 import type { NewEvent } from '../../store/event.ts';
-import type { Appended, AppendOptions, Store } from '../../store/store.ts';
+import type { AppendOptions, AppendOutcome, Store } from '../../store/store.ts';
 import type { ClaimedTurn } from './claim.ts';
-import type { Tenure } from './tenure.ts';
+import type { ClaimEpoch } from './claim-epoch.ts';
 
-/** What the claimer needs of its queue. */
+/** Part of the queue that the claimer needs. */
 export interface ClaimerQueue {
   readonly name: string;
-  /** The keys of its work begin with this. */
+  /** Key prefix of the work. */
   readonly prefix: string;
-  /** Places that no mailbox has. */
-  readonly freePlaces: number;
-  /** The queue takes turns: it has started, and does not drain. */
+  readonly freeSlots: number;
+  /** True if the queue may claim events. */
   readonly isOpen: boolean;
-  /** Has a mailbox work on the turn. */
-  take(claimed: ClaimedTurn): void;
+  /** Passes the claim to the mailbox. */
+  offer(claim: ClaimedTurn): void;
   noteOf(error: unknown): string;
-  /** No call of the store is under way any more. */
+  /** Called when the last pending store call returns. */
   onIdle(): void;
 }
 
@@ -33,27 +31,31 @@ export interface ClaimerOptions {
   readonly store: Pick<Store, 'append' | 'claim'>;
   readonly log: Log;
   readonly leaseMs: number;
-  /** Renews what is held, where it is time to. Claims that ran out while the process stood still would be given out anew. */
-  readonly renewFirst: () => void;
-  /** Of what is claimed from now on. */
-  readonly tenure: () => Tenure;
+  /**
+   * Renews the existing claims if due. It is called before each claim: after a process suspension the own
+   * claims have possibly expired, and the store would return the same events.
+   */
+  readonly renewIfDue: () => void;
+  /** Returns the membership epoch for new claims (claim-epoch.ts). */
+  readonly epoch: () => ClaimEpoch;
 }
 
-/** The most that one call of the store claims. */
+/** Maximum number of claims per store call. */
 const MAX_CLAIM = 64;
-/** The pause after a call of the store that failed. */
+/** Pause after failed store calls. */
 const PAUSE_MS = 1_000;
 
 export class Claimer {
   readonly #queue: ClaimerQueue;
   readonly #options: ClaimerOptions;
-  /** Places that are kept for the results of calls that are under way. */
+  /** Slots reserved for pending store calls. */
   #reserved = 0;
-  /** Turns that came with the acceptance of their events in this tick. */
-  #given: ClaimedTurn[] = [];
+  /** Claims of events that were accepted in this tick. */
+  #acceptedClaims: ClaimedTurn[] = [];
   #isClaiming = false;
+  /** True if `pump` was called during the claim call: the loop then repeats it. */
   #isWoken = false;
-  /** The store may have had more than there was room for. */
+  /** True if the store possibly has more waiting events than the queue has free slots. */
   #mayHaveMore = false;
   #isScheduled = false;
   #isFailing = false;
@@ -64,37 +66,37 @@ export class Claimer {
     this.#options = options;
   }
 
-  /** No call of the store is under way. */
+  /** True if no store call is pending. */
   get isIdle(): boolean {
     return this.#reserved === 0 && !this.#isClaiming;
   }
 
   /**
-   * Makes the event durable. Where its conversation has nothing else to do, and there is a place, its turn comes with that,
-   * and begins after whoever sent it has been answered. Rejects as `append` does.
+   * Makes the event durable. If the key is idle and a slot is free, the event is claimed in the same call,
+   * and the run starts in the next tick, when the caller has responded to the sender. Rejects like `append`.
    */
-  async accept(event: NewEvent): Promise<Appended> {
+  async accept(event: NewEvent): Promise<AppendOutcome> {
     const { leaseMs } = this.#options;
-    if (!this.#queue.isOpen || this.#mayHaveMore || this.#room <= 0) return this.#append(event);
-    const [heldUntil, tenure] = [performance.now() + leaseMs, this.#options.tenure()];
+    if (!this.#queue.isOpen || this.#mayHaveMore || this.#freeSlots <= 0) return this.#append(event);
+    const [expiresAt, epoch] = [performance.now() + leaseMs, this.#options.epoch()];
     this.#reserved += 1;
     try {
       const appended = await this.#append(event, { claimMs: leaseMs });
-      if (appended.turn !== undefined) this.#takeSoon({ turn: appended.turn, heldUntil, tenure });
+      if (appended.turn !== undefined) this.#offerInNextTick({ turn: appended.turn, expiresAt, epoch });
       return appended;
     } finally {
-      this.#giveBack(1);
+      this.#releaseSlots(1);
     }
   }
 
-  /** Claims as much as there is room for, as long as the store has something. */
+  /** Claims events while there are free slots and the store has waiting events. */
   pump(): void {
     if (this.#isClaiming) this.#isWoken = true;
     else if (this.#queue.isOpen && performance.now() >= this.#notBefore) void this.#claim();
   }
 
-  /** A place has become free; all places that become free within this tick are claimed for together. */
-  goOn(): void {
+  /** Schedules a claim for the next tick, when a slot becomes free and events may be waiting. */
+  scheduleClaim(): void {
     if (!this.#mayHaveMore || this.#isScheduled) return;
     this.#isScheduled = true;
     setImmediate(() => {
@@ -103,14 +105,14 @@ export class Claimer {
     });
   }
 
-  async #append(event: NewEvent, options?: AppendOptions): Promise<Appended> {
+  async #append(event: NewEvent, options?: AppendOptions): Promise<AppendOutcome> {
     const [appended] = await this.#options.store.append([event], options);
-    if (appended === undefined) throw new InternalError('the store said nothing of an event');
+    if (appended === undefined) throw new InternalError('the store returned no result for an event');
     return appended;
   }
 
-  get #room(): number {
-    return this.#queue.freePlaces - this.#reserved;
+  get #freeSlots(): number {
+    return this.#queue.freeSlots - this.#reserved;
   }
 
   async #claim(): Promise<void> {
@@ -118,7 +120,7 @@ export class Claimer {
     try {
       do {
         this.#isWoken = false;
-        const max = Math.min(MAX_CLAIM, this.#mayHaveMore ? this.#room : Math.ceil(this.#room / 2));
+        const max = Math.min(MAX_CLAIM, this.#mayHaveMore ? this.#freeSlots : Math.ceil(this.#freeSlots / 2));
         if (max <= 0) {
           this.#mayHaveMore = true;
           break;
@@ -131,7 +133,7 @@ export class Claimer {
       if (!this.#isFailing)
         this.#options.log.warn(
           { work: this.#queue.name, reason: this.#queue.noteOf(error) },
-          'no events can be claimed; it is tried again',
+          'could not claim events; retrying',
         );
       this.#isFailing = true;
     } finally {
@@ -140,37 +142,37 @@ export class Claimer {
     }
   }
 
-  /** Gives whether the store may have more. */
+  /** Claims up to `max` events and passes them to the queue. Returns whether more may be waiting. */
   async #claimUpTo(max: number): Promise<boolean> {
-    const { store, leaseMs, renewFirst } = this.#options;
-    renewFirst();
-    const [heldUntil, tenure] = [performance.now() + leaseMs, this.#options.tenure()];
+    const { store, leaseMs, renewIfDue } = this.#options;
+    renewIfDue();
+    const [expiresAt, epoch] = [performance.now() + leaseMs, this.#options.epoch()];
     this.#reserved += max;
     try {
       const turns = await store.claim(max, leaseMs, this.#queue.prefix);
-      for (const turn of turns) this.#queue.take({ turn, heldUntil, tenure });
+      for (const turn of turns) this.#queue.offer({ turn, expiresAt, epoch });
       return turns.length >= max;
     } finally {
       this.#reserved -= max;
     }
   }
 
-  #takeSoon(given: ClaimedTurn): void {
+  #offerInNextTick(claim: ClaimedTurn): void {
     this.#reserved += 1;
-    this.#given.push(given);
-    if (this.#given.length === 1) setImmediate(this.#takeGiven);
+    this.#acceptedClaims.push(claim);
+    if (this.#acceptedClaims.length === 1) setImmediate(this.#offerAccepted);
   }
 
-  readonly #takeGiven = (): void => {
-    const given = this.#given;
-    this.#given = [];
-    for (const claimed of given) this.#queue.take(claimed);
-    this.#giveBack(given.length);
+  readonly #offerAccepted = (): void => {
+    const claims = this.#acceptedClaims;
+    this.#acceptedClaims = [];
+    for (const claim of claims) this.#queue.offer(claim);
+    this.#releaseSlots(claims.length);
   };
 
-  #giveBack(places: number): void {
-    this.#reserved -= places;
+  #releaseSlots(count: number): void {
+    this.#reserved -= count;
     if (this.isIdle) this.#queue.onIdle();
-    this.goOn();
+    this.scheduleClaim();
   }
 }

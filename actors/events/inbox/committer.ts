@@ -1,10 +1,10 @@
-// Commits the results of turns: those of one tick of the event loop in one call of the store. While the store takes
-// nothing they are offered again and again, each until its claim cannot hold any longer; the event then comes again.
+// Commits the results of runs, in one store call per tick of the event loop. If the store fails, results are
+// retried until their claims expire; then the store redelivers the events.
 //
-// CO1  each commit that is added hears exactly one of `onCommitted` and `onGivenUp`, unless the process ends before.
-// CO2  a result that the store cannot take holds up no other: what failed together is offered one by one, and what fails
-//      alone by a fault is replaced, once, by whatever `onRefused` gives.
-// CO3  as many wait here as there are mailboxes with a turn, which the dispatcher bounds (A8).
+// Each commit receives exactly one call of `onCommitted` or `onGivenUp`, unless the process exits first. A
+// result that the store refuses does not delay others: a failed batch is retried one by one, and a refused
+// result is replaced once (`onRefused`). The queue is limited by the number of active mailboxes (A8,
+// ARCHITECTURE.md).
 
 import { GatewayError, InternalError } from '../../base/errors/errors.ts';
 import type { Log } from '../../base/errors/log.ts';
@@ -12,25 +12,25 @@ import type { Committed, Store, TurnResult } from '../../store/store.ts';
 
 export interface Commit {
   readonly result: TurnResult;
-  /** Whether the claim is lost by our own clock; what the store answers counts. */
+  /** Returns whether the claim has expired by the local clock; then the commit is not retried. */
   hasLostClaim(): boolean;
-  onCommitted(answer: Committed): void;
-  /** The store takes other results, but refuses this one: makes `result` one that it can take. False if that was done before. */
+  onCommitted(response: Committed): void;
+  /** Replaces `result` by an acceptable result. Returns false if it was already replaced. */
   onRefused(error: unknown): boolean;
   onGivenUp(): void;
 }
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
-const UNKNOWN: Committed = { isCurrent: false, next: undefined };
+const MISSING_RESPONSE: Committed = { isCurrent: false, next: undefined };
 
 export class Committer {
   readonly #store: Pick<Store, 'commit'>;
   readonly #log: Log;
-  #waiting: Commit[] = [];
+  #queued: Commit[] = [];
   #isScheduled = false;
-  /** The commits that are offered again after the pause. */
-  #failed: Commit[] = [];
+  /** Commits to retry after the pause. */
+  #failedCommits: Commit[] = [];
   #pauseMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -40,56 +40,60 @@ export class Committer {
     this.#log = log;
   }
 
-  /** Takes `commit.result` to the store at the end of this tick. */
+  /** Commits `commit.result` at the end of this tick. */
   add(commit: Commit): void {
-    this.#waiting.push(commit);
+    this.#queued.push(commit);
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     setImmediate(this.#flush);
   }
 
-  /** Drops what has not been committed so far. */
+  /** Drops the uncommitted results. */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#failed = [];
+    this.#failedCommits = [];
   }
 
   readonly #flush = (): void => {
     this.#isScheduled = false;
-    const batch = this.#waiting;
-    this.#waiting = [];
-    void this.#offer(batch);
+    const batch = this.#queued;
+    this.#queued = [];
+    void this.#commit(batch);
   };
 
-  async #offer(batch: readonly Commit[]): Promise<void> {
-    let answers: readonly Committed[];
+  async #commit(batch: readonly Commit[]): Promise<void> {
+    let responses: readonly Committed[];
     try {
-      answers = await this.#store.commit(batch.map(({ result }) => result));
+      responses = await this.#store.commit(batch.map(({ result }) => result));
     } catch (error) {
       this.#onFailure(batch, error);
       return;
     }
     if (this.#pauseMs > 0) {
       this.#pauseMs = 0;
-      this.#log.info({}, 'the store takes outcomes of events again');
+      this.#log.info({}, 'the store accepts outcomes of events again');
     }
     for (const [i, commit] of batch.entries()) {
       try {
-        commit.onCommitted(answers[i] ?? UNKNOWN);
+        commit.onCommitted(responses[i] ?? MISSING_RESPONSE);
       } catch (fault) {
-        this.#log.error({ reason: reasonOf(fault) }, 'a fault after the outcome of an event was committed');
+        this.#log.error(
+          { reason: reasonOf(fault) },
+          'internal error after the outcome of an event was committed',
+        );
       }
     }
   }
 
   #onFailure(batch: readonly Commit[], error: unknown): void {
     if (this.#isClosed) return;
-    // An error of the store itself, which has a class of its own, concerns all commits alike.
+    // A GatewayError, such as an unreachable database, concerns all commits; other errors may concern one
+    // result.
     if (!(error instanceof GatewayError) || error instanceof InternalError) {
       if (batch.length > 1) {
-        for (const commit of batch) void this.#offer([commit]);
+        for (const commit of batch) void this.#commit([commit]);
         return;
       }
       const [commit] = batch;
@@ -99,22 +103,19 @@ export class Committer {
       }
     }
     if (this.#pauseMs === 0) {
-      this.#log.warn(
-        { reason: reasonOf(error) },
-        'the store does not take the outcome of events; it is tried again',
-      );
+      this.#log.warn({ reason: reasonOf(error) }, 'the store does not accept outcomes of events; retrying');
     }
-    this.#failed.push(...batch);
+    this.#failedCommits.push(...batch);
     if (this.#timer !== undefined) return;
     this.#pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, this.#pauseMs * 2));
-    this.#timer = setTimeout(this.#again, this.#pauseMs);
+    this.#timer = setTimeout(this.#retry, this.#pauseMs);
   }
 
-  readonly #again = (): void => {
+  readonly #retry = (): void => {
     this.#timer = undefined;
-    const failed = this.#failed;
-    this.#failed = [];
-    for (const commit of failed) {
+    const commits = this.#failedCommits;
+    this.#failedCommits = [];
+    for (const commit of commits) {
       if (commit.hasLostClaim()) commit.onGivenUp();
       else this.add(commit);
     }

@@ -1,43 +1,45 @@
-// Operations on deliveries, for callers that do not know which process has the store and runs the work.
-//
-// A resolved change survives a restart: an accepted event, a discarded delivery.
+// Operations on deliveries (events and their records) for the HTTP API and the platforms. Callers do not need
+// to know which process has the store and runs the work. A change is durable when its promise resolves.
 
 import type { Undelivered } from '../../store/delivery.ts';
 import type { NewEvent } from '../../store/event.ts';
-import type { Appended, Store } from '../../store/store.ts';
+import type { AppendOutcome, Store } from '../../store/store.ts';
+import type { DeliveryOutcome } from './delivery-outcome.ts';
 import type { Dispatcher } from './dispatcher.ts';
-import type { Settled } from './settled.ts';
 
 export interface DeliveryControl {
-  /** Makes the event durable; it runs as soon as possible. Rejects as the store's `append` does. */
-  accept(event: NewEvent): Promise<Appended>;
-  /** Makes rows of the outbox without an event durable, all or none. Rejects as the store's `append` does. */
+  /** Makes the event durable, and schedules its run. Rejects like the store's `append`. */
+  accept(event: NewEvent): Promise<AppendOutcome>;
+  /** Makes outbox rows durable, all or none, that belong to no event. Rejects like the store's `append`. */
   post(rows: readonly NewEvent[]): Promise<unknown>;
   /**
-   * Resolves when the event ends or parks, or with undefined after `timeoutMs` or when `givenUp` aborts. Call it before
-   * `accept`. Rejects with OverloadedError if too many callers wait.
+   * Resolves when the event is settled or parked, or with undefined after `timeoutMs` or when `signal`
+   * aborts. Call it before `accept`. Rejects with OverloadedError if too many calls are pending.
    */
-  settled(
+  waitUntilSettled(
     trigger: string,
     id: string,
     timeoutMs: number,
-    givenUp?: AbortSignal,
-  ): Promise<Settled | undefined>;
+    signal?: AbortSignal,
+  ): Promise<DeliveryOutcome | undefined>;
   /**
-   * Ends a running or parked delivery as `ignored`; returns false in any other state. Rejects with UnavailableError if the
-   * node that runs it does not answer.
+   * Settles a running or parked delivery as `ignored`; returns false in other states. Rejects with
+   * UnavailableError if the node that runs it does not respond.
    */
   cancel(id: string, note: string): Promise<boolean>;
-  /** Ends a waiting, held or dead delivery as `ignored` and notifies its sender; returns false in any other state. */
+  /**
+   * Settles a waiting, `held` or dead delivery as `ignored` and notifies the sender; returns false in other
+   * states.
+   */
   discard(id: string, note: string): Promise<boolean>;
   /**
-   * Runs an ended or parked delivery again; with `keepsJournal` it continues after its last step. Returns false in any other
-   * state.
+   * Reruns a settled or parked delivery; with `keepsJournal` it continues with the next step. Otherwise
+   * returns false.
    */
   requeue(id: string, options?: { readonly keepsJournal?: boolean }): Promise<boolean>;
   /**
-   * Marks messages as dead that their platform accepted but did not deliver, by receipt, in keys with this prefix. Returns
-   * their ids, undefined for an unknown receipt.
+   * Marks messages as dead that the platform first accepted and then reported as undelivered. Selects them by
+   * receipt, in keys with this prefix. Returns their ids, and undefined for unknown receipts.
    */
   undeliver(keyPrefix: string, messages: readonly Undelivered[]): Promise<readonly (string | undefined)[]>;
 }
@@ -47,11 +49,11 @@ export interface LocalDeliveries {
   readonly dispatcher: Dispatcher;
   /** Cancels a delivery that another node runs; undefined without other nodes. */
   readonly cancelRemote?: ((id: string, note: string) => Promise<boolean>) | undefined;
-  /** Removes secrets from a note (A9). */
+  /** Removes secrets from a note (A9, ARCHITECTURE.md). */
   redact(text: string): string;
 }
 
-/** Returns the operations of a process with the store and the work. Other nodes of a cluster have theirs. */
+/** Returns the operations for a process that has the store and runs the work. */
 export function localDeliveryControl({
   store,
   dispatcher,
@@ -62,13 +64,14 @@ export function localDeliveryControl({
   return {
     accept: (event) => dispatcher.accept(event),
     post: (rows) => store.append(rows),
-    settled: (trigger, id, timeoutMs, givenUp) => dispatcher.settled(trigger, id, timeoutMs, givenUp),
+    waitUntilSettled: (trigger, id, timeoutMs, signal) =>
+      dispatcher.waitUntilSettled(trigger, id, timeoutMs, signal),
     async cancel(id, note) {
       if (dispatcher.cancel(id, note)) return true;
       const state = (await store.delivery(id))?.state;
       if (state === 'running' && cancelRemote !== undefined) return cancelRemote(id, note);
       if (state !== 'waiting') return false;
-      // The delivery may have been woken in the meantime.
+      // If `discard` fails, the delivery was woken in the meantime, and runs.
       return (await discard(id, note)) || dispatcher.cancel(id, note);
     },
     discard,

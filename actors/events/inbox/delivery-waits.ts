@@ -1,81 +1,86 @@
-// Requests that wait for the end of a delivery, because they are answered when their event has been handled.
+// Pending calls that wait for the outcome of their deliveries. One listener also receives every delivery that
+// is settled (it has its outcome), parked (it waits for another event) or retried.
 //
-// It also tells one listener of every event that has ended, parks, or comes again, whether somebody waits for it or not.
-//
-// SE1  each wait ends once: with how the event ended in this process, when it parks, or with undefined at its deadline, at the
-//      end, and when its caller gives it up.
-// SE2  at most `max` wait at a time, and no trigger has all of these places (budget.ts); beyond that the caller is told at
-//      once (A8, A6).
+// Each call resolves once: with the outcome, or with undefined after its timeout, after `close`, or when its
+// signal aborts. The number of pending calls is limited, in total and per trigger; further calls are rejected
+// immediately (A6 and A8, ARCHITECTURE.md).
 
 import { Budget, Share } from '../../base/bounds/budget.ts';
 import { OverloadedError } from '../../base/errors/errors.ts';
-import type { Settled } from './settled.ts';
+import type { DeliveryOutcome } from './delivery-outcome.ts';
 
-interface Wait {
+interface DeliveryWait {
   readonly trigger: string;
-  readonly resolve: (settled: Settled | undefined) => void;
+  readonly resolve: (settled: DeliveryOutcome | undefined) => void;
   readonly timer: NodeJS.Timeout;
 }
 
 export interface DeliveryListener {
-  onSettled(id: string, settled: Settled): void;
-  /** An attempt is over, and the event comes again; its record says when, and why. */
-  onPutOff(id: string): void;
-  /** Those of whom anybody wants to know, and that have no attempt here. */
-  watched(): Iterable<string>;
-  /** An attempt has begun on another node. */
-  onBegunElsewhere(id: string): void;
-  /** The journal has so many rows now, by another node. */
-  onRowsElsewhere(id: string, count: number): void;
+  onSettled(id: string, settled: DeliveryOutcome): void;
+  /**
+   * The attempt failed or was deferred; the delivery record contains the time of the next one and the reason.
+   */
+  onDeferred(id: string): void;
+  /** Returns the ids of the deliveries that the listener watches and that do not run in this process. */
+  watchedIds(): Iterable<string>;
+  /** An attempt began on another node. */
+  onRemoteStart(id: string): void;
+  /** Another node extended the journal to `count` steps. */
+  onRemoteRows(id: string, count: number): void;
 }
 
 export class DeliveryWaits {
-  readonly #places: Budget;
-  /** The shares of triggers for whose deliveries somebody waits. */
+  readonly #slots: Budget;
+  /** Shares by trigger. */
   readonly #shares = new Map<string, Share>();
-  readonly #waits = new Map<string, Set<Wait>>();
+  readonly #waits = new Map<string, Set<DeliveryWait>>();
   readonly #listener: DeliveryListener | undefined;
-  readonly #onSettled: (id: string, settled: Settled) => void;
+  readonly #onSettled: (id: string, settled: DeliveryOutcome) => void;
   #isClosed = false;
 
   /** `onSettled` is called for each settled event, before the listener. */
   constructor(
     max: number,
     listener?: DeliveryListener,
-    onSettled: (id: string, settled: Settled) => void = () => {},
+    onSettled: (id: string, settled: DeliveryOutcome) => void = () => {},
   ) {
-    this.#places = new Budget(max);
+    this.#slots = new Budget(max);
     this.#listener = listener;
     this.#onSettled = onSettled;
   }
 
   get size(): number {
-    return this.#places.taken;
+    return this.#slots.used;
   }
 
-  /** Events for whose end anybody waits or looks. */
-  *awaited(): Iterable<string> {
+  /** Returns the ids with pending calls, and the ids that the listener watches. */
+  *awaitedIds(): Iterable<string> {
     yield* this.#waits.keys();
-    yield* this.#listener?.watched() ?? [];
+    yield* this.#listener?.watchedIds() ?? [];
   }
 
   /**
-   * Resolves when that event has ended or parks, or with undefined; `givenUp` gives its place back at once. Rejects with
-   * OverloadedError when too many wait already.
+   * Resolves when the delivery is settled or parked, or with undefined after `timeoutMs` or when `signal`
+   * aborts. Rejects with OverloadedError if too many calls are pending.
    */
-  wait(trigger: string, id: string, timeoutMs: number, givenUp?: AbortSignal): Promise<Settled | undefined> {
-    if (this.#isClosed || givenUp?.aborted === true) return Promise.resolve(undefined);
+  wait(
+    trigger: string,
+    id: string,
+    timeoutMs: number,
+    signal?: AbortSignal,
+  ): Promise<DeliveryOutcome | undefined> {
+    if (this.#isClosed || signal?.aborted === true) return Promise.resolve(undefined);
     const share = this.#shares.get(trigger) ?? new Share();
-    if (!this.#places.take(1, share)) {
-      const { taken, total } = this.#places;
-      const what = `${taken} of ${total} requests wait for their events, ${share.held} of them for those of ${trigger}`;
-      return Promise.reject(new OverloadedError(`${what}; try again`));
+    if (!this.#slots.acquire(1, share)) {
+      const { used, total } = this.#slots;
+      const counts = `${used} of ${total} requests wait for their events, ${share.used} of them for events of ${trigger}`;
+      return Promise.reject(new OverloadedError(`${counts}; try again`));
     }
     this.#shares.set(trigger, share);
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#end(id, wait, undefined), timeoutMs);
-      const wait: Wait = { trigger, resolve, timer };
-      givenUp?.addEventListener('abort', () => this.#end(id, wait, undefined), { once: true });
+      const wait: DeliveryWait = { trigger, resolve, timer };
+      signal?.addEventListener('abort', () => this.#end(id, wait, undefined), { once: true });
       let waits = this.#waits.get(id);
       if (waits === undefined) {
         waits = new Set();
@@ -85,38 +90,38 @@ export class DeliveryWaits {
     });
   }
 
-  /** Ends the waits for a delivery that has ended or parked so. */
-  settle(id: string, settled: Settled): void {
+  /** Resolves the pending calls for the delivery. */
+  settle(id: string, settled: DeliveryOutcome): void {
     this.#onSettled(id, settled);
     this.#listener?.onSettled(id, settled);
     if (this.size === 0) return;
     for (const wait of this.#waits.get(id) ?? []) this.#end(id, wait, settled);
   }
 
-  /** Whoever waits goes on waiting. */
-  putOff(id: string): void {
-    this.#listener?.onPutOff(id);
+  /** Reports a retry to the listener. Pending calls stay pending. */
+  notifyDeferred(id: string): void {
+    this.#listener?.onDeferred(id);
   }
 
-  /** Ends all waits, with undefined. */
+  /** Resolves all pending calls with undefined. */
   close(): void {
     this.#isClosed = true;
     for (const [id, waits] of this.#waits) for (const wait of waits) this.#end(id, wait, undefined);
   }
 
-  #end(id: string, wait: Wait, settled: Settled | undefined): void {
+  #end(id: string, wait: DeliveryWait, settled: DeliveryOutcome | undefined): void {
     const waits = this.#waits.get(id);
     if (waits?.delete(wait) !== true) return;
     if (waits.size === 0) this.#waits.delete(id);
-    this.#giveBack(wait.trigger);
+    this.#releaseSlot(wait.trigger);
     clearTimeout(wait.timer);
     wait.resolve(settled);
   }
 
-  #giveBack(trigger: string): void {
+  #releaseSlot(trigger: string): void {
     const share = this.#shares.get(trigger);
     if (share === undefined) return;
-    this.#places.give(1, share);
-    if (share.held === 0) this.#shares.delete(trigger);
+    this.#slots.release(1, share);
+    if (share.used === 0) this.#shares.delete(trigger);
   }
 }

@@ -1,27 +1,24 @@
-// Runs the work queues over the store: claims mailboxes, has their actors handle one event at a time, and commits the
-// results. It knows the store and the kinds of work, and nothing of what an event means.
+// Runs the work queues on the store, one queue per kind of work: claims mailboxes (all events of a key),
+// handles their events, and commits the results. It does not know the meaning of events.
 //
-// DI1  every claimed event ends exactly once: committed, or its claim was lost and it comes again.
-// DI2  two events of one key are never handled at the same time in this process (A4), and of one key in order.
-// DI3  one key holds up no other: not by a handler that hangs or fails, nor by a store that refuses its outcome (A6).
-// DI4  everything is bounded: places, overruns, resting actors, events per claim, who waits for an end (A8).
-// DI5  after `drain` nothing runs, no timer is set, and every claim has been given back that could be in time.
-// DI6  what is claimed under a membership ends with it, before another node may have it (tenure.ts, libs/rest/standstill.ts).
+// Each claimed event is committed once, or its claim is lost and the store redelivers the event. Events with
+// the same key are handled in order, never concurrently (A4, ARCHITECTURE.md). A key that hangs or fails does
+// not delay other keys (A6). After `drain` neither runs nor timers remain; unreleased claims expire.
 
 import { InternalError } from '../../base/errors/errors.ts';
 import type { Log } from '../../base/errors/log.ts';
 import type { Life } from '../../gateway/life.ts';
 import type { NewEvent } from '../../store/event.ts';
-import type { Appended, Store } from '../../store/store.ts';
+import type { AppendOutcome, Store } from '../../store/store.ts';
+import { currentClaimEpoch } from './claim-epoch.ts';
 import { ClaimKeeper } from './claim-keeper.ts';
 import { Committer } from './committer.ts';
+import type { DeliveryOutcome } from './delivery-outcome.ts';
 import { type DeliveryListener, DeliveryWaits } from './delivery-waits.ts';
-import { Elsewhere } from './elsewhere.ts';
 import { mailboxesLogic } from './mailboxes-actor.ts';
 import { discardEffects } from './notices.ts';
 import type { QueueStats } from './queue-stats.ts';
-import type { Settled } from './settled.ts';
-import { presentTenure } from './tenure.ts';
+import { RemoteDeliveries } from './remote-deliveries.ts';
 import type { Effects } from './work.ts';
 import { type QueueOptions, WorkQueue } from './work-queue.ts';
 
@@ -29,34 +26,34 @@ export interface DispatcherOptions {
   /** Spawns the parent actors of the mailboxes. */
   readonly life: Pick<Life, 'spawn'>;
   readonly store: Store;
-  /** One queue for each kind of work; no prefix may be the beginning of another. */
+  /** One queue per kind of work. No key prefix may be a prefix of another. */
   readonly queues: readonly QueueOptions[];
   readonly log: Log;
-  /** Redacts secrets in notes. */
+  /** Redacts secrets in a text. */
   readonly redact?: (text: string) => string;
-  /** A random number in 0…1, for the pauses before an event is tried again. */
+  /** Returns a number in 0…1, for the jitter of retries. */
   readonly random?: () => number;
-  /** How long a claim holds without being renewed. @default 30000 */
+  /** Lease duration of claims without renewal. @default 30000 */
   readonly leaseMs?: number;
-  /** @default 10000 */
+  /** Renewal interval of claims. @default 10000 */
   readonly renewMs?: number;
-  /** How often the store is asked although it did not wake the dispatcher. @default 1000 */
+  /** Interval of claims for waiting events, besides the notifications of the store. @default 1000 */
   readonly pollMs?: number;
-  /** How long an actor stays after its last turn. @default 5000 */
+  /** Time that an idle mailbox keeps its actor. @default 5000 */
   readonly lingerMs?: number;
-  /** How many actors of one kind of work may rest. @default 1024 */
+  /** Maximum number of idle mailboxes with an actor, per kind of work. @default 1024 */
   readonly maxResting?: number;
-  /** How long a run that was told to end keeps its place. @default 5000 */
+  /** Time that an aborted run keeps its slot if it does not stop. @default 5000 */
   readonly patienceMs?: number;
-  /** How many may wait for the end of an event. @default 1024 */
+  /** Maximum number of pending `waitUntilSettled` calls. @default 1024 */
   readonly maxWaiting?: number;
   readonly listener?: DeliveryListener;
-  /** How often deadlines are checked; they are kept with this precision. @default 100 */
+  /** Interval of deadline checks. @default 100 */
   readonly tickMs?: number;
 }
 
-const nothing = Promise.resolve([]);
-/** The part of the grace of a drain that is kept for aborted runs to end, and for the last commits. */
+const noStatuses = Promise.resolve([]);
+/** Last part of the drain time, reserved for aborting runs and committing their results. */
 const LAST_MS = 500;
 
 export class Dispatcher {
@@ -65,19 +62,19 @@ export class Dispatcher {
   readonly #committer: Committer;
   readonly #deliveryWaits: DeliveryWaits;
   readonly #keeper: ClaimKeeper;
-  /** Undefined where no other node handles events. */
-  readonly #elsewhere: Elsewhere | undefined;
+  /** Undefined unless other nodes handle events of this store. */
+  readonly #remoteDeliveries: RemoteDeliveries | undefined;
   readonly #pollMs: number;
   #pollAt = 0;
-  /** Names of the parent actors, with their queues. */
+  /** Queues by parent actor name. */
   readonly #byParent = new Map<string, WorkQueue[]>();
   readonly #timer: NodeJS.Timeout;
-  readonly #stopWaking: () => void;
-  readonly #stopWatching: (() => void) | undefined;
+  readonly #unsubscribeFromStore: () => void;
+  readonly #stopWatchingMembership: (() => void) | undefined;
   #drained: Promise<void> | undefined;
   #whenIdle: (() => void) | undefined;
 
-  /** Starts to handle events, in a later task. */
+  /** Starts to claim and handle events. */
   constructor(options: DispatcherOptions) {
     const { life, store, log, leaseMs = 30_000, renewMs = 10_000 } = options;
     this.#options = options;
@@ -85,9 +82,9 @@ export class Dispatcher {
     this.#committer = new Committer(store, log);
     const { listener } = options;
     this.#deliveryWaits = new DeliveryWaits(options.maxWaiting ?? 1_024, listener, (id, { state }) =>
-      this.#elsewhere?.told(id, state),
+      this.#remoteDeliveries?.markReported(id, state),
     );
-    this.#elsewhere = this.#elsewhereOf(store);
+    this.#remoteDeliveries = this.#watchRemote(store);
     this.#keeper = new ClaimKeeper(store, { leaseMs, renewMs }, log, performance.now());
     const host = {
       store,
@@ -97,8 +94,8 @@ export class Dispatcher {
       random: options.random ?? Math.random,
       redact: options.redact ?? ((text: string) => text),
       leaseMs,
-      renewFirst: () => this.#renew(performance.now()),
-      tenure: () => presentTenure(store.cluster?.membership),
+      renewIfDue: () => this.#renew(performance.now()),
+      epoch: () => currentClaimEpoch(store.cluster?.membership),
       lingerMs: options.lingerMs ?? 5_000,
       maxResting: options.maxResting ?? 1_024,
       patienceMs: options.patienceMs ?? 5_000,
@@ -106,115 +103,128 @@ export class Dispatcher {
     };
     this.#queues = options.queues.map((queue) => {
       const { parent = queue.name } = queue;
-      const made = new WorkQueue(queue, life.spawn(parent, mailboxesLogic), host);
-      this.#byParent.set(parent, [...(this.#byParent.get(parent) ?? []), made]);
-      return made;
+      const workQueue = new WorkQueue(queue, life.spawn(parent, mailboxesLogic), host);
+      this.#byParent.set(parent, [...(this.#byParent.get(parent) ?? []), workQueue]);
+      return workQueue;
     });
-    this.#stopWaking = store.wake(() => this.#pump());
-    this.#stopWatching = store.cluster?.membership.watch({
+    // The store calls this when it has new events.
+    this.#unsubscribeFromStore = store.wake(() => this.#pump());
+    this.#stopWatchingMembership = store.cluster?.membership.watch({
       onLost: () => {
-        for (const mailbox of this.#active()) mailbox.onTenureEnded();
+        for (const mailbox of this.#active()) mailbox.onMembershipLost();
       },
       onJoined: () => this.#pump(),
     });
-    this.#elsewhere?.begin();
+    this.#remoteDeliveries?.start();
     this.#timer = setInterval(this.#tick, options.tickMs ?? 100).unref();
     this.#pump();
   }
 
   /**
-   * Ends within `graceMs`: nothing new is claimed, and what runs may end. Shortly before the end the signals of what still
-   * runs are aborted, and claims are given back.
+   * Stops within `graceMs`: claims no further events, and lets runs finish. Shortly before `graceMs` it
+   * aborts the remaining runs and releases their claims.
    */
   drain(graceMs: number): Promise<void> {
     this.#drained ??= this.#drain(graceMs);
     return this.#drained;
   }
 
-  /** Makes the event durable; it is handled as soon as may be. Rejects as the store's `append` does. */
-  accept(event: NewEvent): Promise<Appended> {
+  /** Makes the event durable, and schedules its run. Rejects like the store's `append`. */
+  accept(event: NewEvent): Promise<AppendOutcome> {
     const queue = this.#queues.find(({ work }) => event.key.startsWith(work.prefix));
     if (queue === undefined)
-      return Promise.reject(new InternalError(`no work takes what comes to ${event.key}`));
+      return Promise.reject(new InternalError(`no work queue handles the key ${event.key}`));
     return event.wakes === undefined ? queue.accept(event) : this.#acceptWaker(queue, event);
   }
 
   /**
-   * Resolves when that event has ended in this process or parks, or with undefined after `timeoutMs`; ask before it is accepted.
-   * `givenUp` ends the wait: for whoever finds that there is nothing to wait for. Rejects with OverloadedError when too
-   * many wait.
+   * Resolves when the event is settled (`done`, `ignored` or `dead`) or parked until some event wakes it;
+   * with undefined after `timeoutMs` or when `signal` aborts. Call it before the event is accepted. Rejects
+   * with OverloadedError if too many calls are pending.
    */
-  settled(
+  waitUntilSettled(
     trigger: string,
     id: string,
     timeoutMs: number,
-    givenUp?: AbortSignal,
-  ): Promise<Settled | undefined> {
-    return this.#deliveryWaits.wait(trigger, id, timeoutMs, givenUp);
+    signal?: AbortSignal,
+  ): Promise<DeliveryOutcome | undefined> {
+    return this.#deliveryWaits.wait(trigger, id, timeoutMs, signal);
   }
 
-  /** Ends an event that waits, is held or dead, as ignored; whoever sent it or waits for it is told. False for any other. */
+  /**
+   * Settles a waiting, `held` or dead event as `ignored`, and notifies its sender and the waiting callers.
+   * Returns false in other states.
+   */
   async discard(id: string, note: string): Promise<boolean> {
     const { store } = this.#options;
-    const isDone = await store.discard(id, note, await this.#discardEffects(id));
-    if (isDone) this.#deliveryWaits.settle(id, { state: 'ignored', answer: undefined, note });
-    return isDone;
+    const isDiscarded = await store.discard(id, note, await this.#discardEffects(id));
+    if (isDiscarded) this.#deliveryWaits.settle(id, { state: 'ignored', answer: undefined, note });
+    return isDiscarded;
   }
 
-  /** Ends every wait with undefined, and from now on each new one at once. */
+  /** Resolves all pending and later `waitUntilSettled` calls with undefined. */
   endWaits(): void {
     this.#deliveryWaits.close();
   }
 
-  /** Cancels the attempt at that event, which is then `ignored`. False when the event is not being handled here. */
+  /**
+   * Cancels the running attempt; the event becomes `ignored`. Returns false if the event does not run in this
+   * process.
+   */
   cancel(id: string, note: string): boolean {
     return this.#active().some((mailbox) => mailbox.event.id === id && mailbox.cancel(note));
   }
 
-  /** Metrics by the name of the queue. */
+  /** Returns the metrics by queue name. */
   stats(): Readonly<Record<string, QueueStats>> {
     return Object.fromEntries(this.#queues.map((queue) => [queue.name, queue.stats()]));
   }
 
-  /** Of the queues whose mailboxes stand under the same actor, by its name. */
+  /** Returns the metrics by the name of the parent actor. */
   statsByParent(): Readonly<Record<string, readonly QueueStats[]>> {
     return Object.fromEntries(
       [...this.#byParent].map(([name, queues]) => [name, queues.map((queue) => queue.stats())]),
     );
   }
 
-  #elsewhereOf(store: Store): Elsewhere | undefined {
-    if (store.standings === undefined) return undefined;
+  #watchRemote(store: Store): RemoteDeliveries | undefined {
+    if (store.statuses === undefined) return undefined;
     const { log, listener } = this.#options;
     const waits = this.#deliveryWaits;
-    return new Elsewhere({
-      store: { delivery: (id) => store.delivery(id), standings: (ids) => store.standings?.(ids) ?? nothing },
+    return new RemoteDeliveries({
+      store: {
+        delivery: (id) => store.delivery(id),
+        statuses: (ids) => store.statuses?.(ids) ?? noStatuses,
+      },
       log,
-      awaited: () => waits.awaited(),
-      onSettled: (id, settled) => waits.settle(id, settled),
-      onPutOff: (id) => waits.putOff(id),
-      onBegun: (id) => listener?.onBegunElsewhere(id),
-      onRows: (id, count) => listener?.onRowsElsewhere(id, count),
+      awaitedIds: () => waits.awaitedIds(),
+      onSettled: (id, outcome) => waits.settle(id, outcome),
+      onDeferred: (id) => waits.notifyDeferred(id),
+      onStarted: (id) => listener?.onRemoteStart(id),
+      onRows: (id, count) => listener?.onRemoteRows(id, count),
     });
   }
 
   async #discardEffects(id: string): Promise<Pick<Effects, 'emit' | 'cancelTimers'>> {
     const { store, log, redact = String } = this.#options;
-    const found = await store.delivery(id);
-    const work = found && this.#queues.find((queue) => found.key.startsWith(queue.prefix))?.work;
-    if (found === undefined || work === undefined) return {};
+    const delivery = await store.delivery(id);
+    const work = delivery && this.#queues.find((queue) => delivery.key.startsWith(queue.prefix))?.work;
+    if (delivery === undefined || work === undefined) return {};
     try {
-      const { receivedAt: at, attempts: attempt } = found;
-      return discardEffects({ ...found, at, attempt, state: undefined }, work, found.trigger);
+      const { receivedAt: at, attempts: attempt } = delivery;
+      return discardEffects({ ...delivery, at, attempt, state: undefined }, work, delivery.trigger);
     } catch (error) {
       const reason = redact(error instanceof Error ? error.message : String(error));
-      log.error({ delivery: id, reason }, 'nobody could be told what becomes of an event');
+      log.error({ delivery: id, reason }, 'could not notify the sender of a discarded event');
       return {};
     }
   }
 
-  /** One that has woken another is over with its acceptance: no turn of it will tell. */
-  async #acceptWaker(queue: WorkQueue, event: NewEvent): Promise<Appended> {
+  /**
+   * Accepts an event that wakes a parked event. If it has no other purpose, it is done immediately and never
+   * runs, so its waiting callers are notified here.
+   */
+  async #acceptWaker(queue: WorkQueue, event: NewEvent): Promise<AppendOutcome> {
     const appended = await queue.accept(event);
     if (appended.outcome !== 'duplicate' && appended.state === 'done')
       this.#deliveryWaits.settle(event.id, { state: 'done', answer: undefined, note: undefined });
@@ -234,7 +244,7 @@ export class Dispatcher {
     for (const queue of this.#queues) queue.pump();
   }
 
-  /** Renews the claims that are held long, when it is time to. */
+  /** Renews the claims if due. */
   #renew(now: number): void {
     this.#keeper.tick(now, () => this.#active());
   }
@@ -245,32 +255,32 @@ export class Dispatcher {
 
   async #drain(graceMs: number): Promise<void> {
     const lastMs = Math.min(LAST_MS, graceMs / 2);
-    this.#stopWaking();
+    this.#unsubscribeFromStore();
     for (const queue of this.#queues) queue.isDraining = true;
-    await this.#idle(graceMs - lastMs);
+    await this.#untilIdle(graceMs - lastMs);
     for (const queue of this.#queues) queue.isStopping = true;
-    for (const mailbox of this.#active()) mailbox.apply({ type: 'cut', cut: 'stopped' });
-    await this.#idle(lastMs / 2);
+    for (const mailbox of this.#active()) mailbox.apply({ type: 'abort', reason: 'stopped' });
+    await this.#untilIdle(lastMs / 2);
     for (const mailbox of this.#active()) mailbox.apply({ type: 'surrender' });
-    await this.#idle(lastMs / 2);
+    await this.#untilIdle(lastMs / 2);
     clearInterval(this.#timer);
-    this.#stopWatching?.();
-    this.#elsewhere?.close();
+    this.#stopWatchingMembership?.();
+    this.#remoteDeliveries?.close();
     this.#committer.close();
     this.endWaits();
     for (const queue of this.#queues) queue.close();
   }
 
-  /** Resolves when nothing is under way, or when the time is up. */
-  #idle(timeoutMs: number): Promise<void> {
+  /** Resolves when all queues are idle, or after the timeout. */
+  #untilIdle(timeoutMs: number): Promise<void> {
     return new Promise((resolve) => {
-      const end = () => {
+      const finish = () => {
         clearTimeout(timer);
         this.#whenIdle = undefined;
         resolve();
       };
-      const timer = setTimeout(end, timeoutMs);
-      this.#whenIdle = end;
+      const timer = setTimeout(finish, timeoutMs);
+      this.#whenIdle = finish;
       this.#onIdle();
     });
   }

@@ -1,107 +1,143 @@
-// State machine of a mailbox, as a pure table: phase and event → next state and commands.
+// Mailbox state machine (mailbox.ts), as a pure table: phase and event → next state and commands. Each turn
+// handles an event: the handler runs, then the result is committed.
 //
 //   resting ─ turn → running ─ ended → committing ─ turn → running …, or ─ over → resting
 //   with an actor:       running ─ ended → ended ─ settle → committing
 //   at a drain timeout:  running, ended ─ surrender → surrendered ─ over → resting
 //
-// MBL1  a lost claim overrides any other cut, and its run commits nothing.
-// MBL2  a crash of the actor aborts the run but keeps the mailbox busy; the run then commits a fault.
-// MBL3  a surrender rejects a pending checkpoint, and is the last commit of the mailbox.
+// A lost claim replaces every other abort reason, and the run commits nothing. The actor
+// (machines/conversation.ts) follows only long and aborted runs. If it crashes, the mailbox stays busy until
+// the aborted run finishes, and then commits a fault. `surrender` rejects the pending checkpoint and commits
+// the release of the claim; the mailbox commits nothing after that.
 
 import type { ConversationEvent } from '../../../machines/conversation.ts';
 
 /** Reason for aborting a run. */
-export type Cut = 'deadline' | 'stopped' | 'cancelled' | 'fault' | 'lost';
+export type AbortReason = 'deadline' | 'stopped' | 'cancelled' | 'fault' | 'lost';
 type Phase = 'resting' | 'running' | 'ended' | 'committing' | 'surrendered';
 
 export interface MailboxLife {
   readonly phase: Phase;
-  /** First reason, or 'lost'. */
-  readonly cut?: Cut | undefined;
+  /** Undefined unless the run is aborted. The first reason, or 'lost' if the claim was lost later. */
+  readonly abortReason?: AbortReason | undefined;
   /** Cancellation note. */
   readonly note?: string | undefined;
-  /** Settles the finished run: the mailbox, the actor of a long run, or the crash of that actor. */
+  /**
+   * Decides when a finished run is committed: the mailbox itself, immediately; the actor, for a run that it
+   * follows; `crash` after a fault of the actor, where the mailbox commits the fault.
+   */
   readonly settler: 'mailbox' | 'actor' | 'crash';
 }
 
 export type MailboxEvent =
-  /** Starts a run; with a cut the work is not called. */
-  | { readonly type: 'turn'; readonly cut: Cut | undefined }
-  | { readonly type: 'cut'; readonly cut: Cut; readonly note?: string }
-  /** Timers: the run becomes an actor; an aborted run keeps running. */
-  | { readonly type: 'moment.over' | 'patience.over' }
-  /** The actor follows the run; the run finished; the actor received `run.ended`. */
-  | { readonly type: 'followed' | 'ended' | 'settle' }
-  /** The actor failed, or stopped before the run. */
-  | { readonly type: 'crash' | 'abandon' }
-  /** The drain timed out; the store returned no further turn. */
-  | { readonly type: 'surrender' | 'over' };
+  /** Starts a run. With an abort reason the run starts aborted, and the handler is not called. */
+  | { readonly type: 'turn'; readonly abortReason: AbortReason | undefined }
+  /** Aborts the run. */
+  | { readonly type: 'abort'; readonly reason: AbortReason; readonly note?: string }
+  /** The run is long enough for the actor to follow it. */
+  | { readonly type: 'moment.over' }
+  /** An aborted run is still executing after `patienceMs`. */
+  | { readonly type: 'patience.over' }
+  /** The actor follows the run. */
+  | { readonly type: 'followed' }
+  /** The run finished. */
+  | { readonly type: 'ended' }
+  /** The actor has received `run.ended`. */
+  | { readonly type: 'settle' }
+  /** The actor failed. */
+  | { readonly type: 'crash' }
+  /** The actor stopped while the run was still executing. */
+  | { readonly type: 'abandon' }
+  /** The drain timed out. */
+  | { readonly type: 'surrender' }
+  /** The result is committed, and the store returned no further event. */
+  | { readonly type: 'over' };
 
 export type MailboxCommand =
-  | { readonly do: 'start' | 'abort' | 'yieldPlace' | 'noteLoss' | 'rejectCheckpoint' | 'rest' | 'forget' }
+  | { readonly do: 'start' | 'abort' | 'rejectCheckpoint' }
+  /** Frees the slot of an aborted run that still executes; it becomes a zombie run. */
+  | { readonly do: 'yieldSlot' }
+  /** Counts the lost claim in the metrics. */
+  | { readonly do: 'noteLoss' }
+  /** Starts the run of a queued claim, if any; otherwise keeps the idle mailbox and its actor for reuse. */
+  | { readonly do: 'rest' }
+  /** Removes the mailbox from its queue, without stopping its actor. */
+  | { readonly do: 'forget' }
+  /** Sends an event to the actor. */
   | { readonly do: 'tell'; readonly type: ConversationEvent['type'] }
   | { readonly do: 'commit'; readonly end: TurnEnd };
 
-/** Commit of the outcome, of an actor fault, or of an unhandled event. */
+/** Content of the commit: the `outcome` of the run, a `fault` of the actor, or the `return` of the claim. */
 export type TurnEnd = 'outcome' | 'fault' | 'return';
 
-type Step = readonly [life: MailboxLife, ...commands: MailboxCommand[]];
+type LifeStep = readonly [life: MailboxLife, ...commands: MailboxCommand[]];
 
 type EventOf<Type> = Extract<MailboxEvent, { type: Type }>;
-type Rules = { readonly [T in MailboxEvent['type']]?: (life: MailboxLife, event: EventOf<T>) => Step };
+type Rules = { readonly [T in MailboxEvent['type']]?: (life: MailboxLife, event: EventOf<T>) => LifeStep };
 
 export const resting: MailboxLife = { phase: 'resting', settler: 'mailbox' };
 
-const begin = (_: MailboxLife, { cut }: EventOf<'turn'>): Step => [
-  { phase: 'running', cut, settler: 'mailbox' },
+const begin = (_: MailboxLife, { abortReason }: EventOf<'turn'>): LifeStep => [
+  { phase: 'running', abortReason, settler: 'mailbox' },
   { do: 'start' },
 ];
-const forget = (): Step => [resting, { do: 'forget' }];
+const forget = (): LifeStep => [resting, { do: 'forget' }];
 
 const table: Readonly<Record<Phase, Rules>> = {
   resting: { turn: begin, crash: forget },
   running: {
-    cut: cutShort,
+    abort,
     'moment.over': (life) => [life, ...tell(life)],
+    // The actor frees the slot, unless it has crashed.
     'patience.over': (life) =>
-      life.settler === 'crash' ? [life, { do: 'yieldPlace' }] : [life, ...tell(life, 'patience.over')],
+      life.settler === 'crash' ? [life, { do: 'yieldSlot' }] : [life, ...tell(life, 'patience.over')],
     followed: (life) => [{ ...life, settler: 'actor' }],
     ended: (life) =>
       life.settler === 'actor' ? [{ ...life, phase: 'ended' }, ...tell(life, 'run.ended')] : settle(life),
-    crash: (life) => [{ ...life, cut: life.cut ?? 'fault', settler: 'crash' }, { do: 'abort' }],
-    abandon: (life) => [{ ...life, cut: life.cut ?? 'fault' }, { do: 'abort' }],
+    crash: (life) => [
+      { ...life, abortReason: life.abortReason ?? 'fault', settler: 'crash' },
+      { do: 'abort' },
+    ],
+    abandon: (life) => [{ ...life, abortReason: life.abortReason ?? 'fault' }, { do: 'abort' }],
     surrender,
   },
   ended: { settle, crash: (life) => settle({ ...life, settler: 'crash' }), surrender },
   committing: { turn: begin, over: () => [resting, { do: 'rest' }] },
+  // The claim is released, so an event that the store returns with the commit is not handled either.
   surrendered: { turn: forget, over: forget },
 };
 
-/** Returns the next state, followed by the commands. An event without a rule changes nothing. */
-export function transition(life: MailboxLife, event: MailboxEvent): Step {
+/** Returns the next state, followed by the commands. An event that has no rule in the phase is ignored. */
+export function transition(life: MailboxLife, event: MailboxEvent): LifeStep {
   const rule = table[life.phase][event.type] as
-    | ((life: MailboxLife, event: MailboxEvent) => Step)
+    | ((life: MailboxLife, event: MailboxEvent) => LifeStep)
     | undefined;
   return rule === undefined ? [life] : rule(life, event);
 }
 
-function cutShort(life: MailboxLife, { cut, note }: EventOf<'cut'>): Step {
-  if (life.cut === 'lost' || (life.cut !== undefined && cut !== 'lost')) return [life];
-  const next = { ...life, cut, note };
-  if (cut !== 'lost') return [next, ...tell(life, cut === 'deadline' ? 'deadline' : 'stop')];
-  // The actor may process the event later; a lost claim aborts the run synchronously.
+function abort(life: MailboxLife, { reason, note }: EventOf<'abort'>): LifeStep {
+  const { abortReason } = life;
+  // The first reason counts; only a lost claim replaces it.
+  if (abortReason === 'lost' || (abortReason !== undefined && reason !== 'lost')) return [life];
+  const next = { ...life, abortReason: reason, note };
+  // The actor aborts the run, possibly later. A lost claim must abort the run synchronously.
+  if (reason !== 'lost') return [next, ...tell(life, reason === 'deadline' ? 'deadline' : 'stop')];
   return [next, { do: 'noteLoss' }, ...tell(life, 'claim.lost'), { do: 'abort' }];
 }
 
-/** Returns the events for the actor; `lasting` precedes them until the actor follows the run. */
+/**
+ * Returns the commands that send the events to the actor. If the actor does not follow the run yet, the first
+ * event is `lasting`, which makes it follow the run.
+ */
 function tell({ settler }: MailboxLife, ...types: ConversationEvent['type'][]): MailboxCommand[] {
+  // The mailbox has no actor after a crash.
   if (settler === 'crash') return [];
   const all = settler === 'mailbox' ? (['lasting', ...types] as const) : types;
   return all.map((type) => ({ do: 'tell', type }) as const);
 }
 
-function settle(life: MailboxLife): Step {
-  if (life.cut === 'lost') return [resting, { do: 'rest' }];
+function settle(life: MailboxLife): LifeStep {
+  if (life.abortReason === 'lost') return [resting, { do: 'rest' }];
   const end = life.settler === 'crash' ? 'fault' : 'outcome';
   return [
     { ...life, phase: 'committing' },
@@ -109,7 +145,7 @@ function settle(life: MailboxLife): Step {
   ];
 }
 
-function surrender(life: MailboxLife): Step {
+function surrender(life: MailboxLife): LifeStep {
   const next: MailboxLife = { ...life, phase: 'surrendered' };
   return [next, { do: 'rejectCheckpoint' }, { do: 'commit', end: 'return' }];
 }

@@ -1,62 +1,71 @@
-// One active mailbox: runs the work for an event, commits the result, and continues with the next event of the key.
-// Executes the commands of the state machine in mailbox-life.ts; the claim is in claim.ts.
+// Active mailbox: calls the handler for the first event of a key, commits the result, and continues with the
+// next event of the key. Executes the commands of the state machine in mailbox-life.ts. The claim (claim.ts)
+// is a lease from the store: no other node handles the key while it is valid.
 //
-// An actor (machines/conversation.ts) follows only long or aborted runs.
+// Each active mailbox has an actor (machines/conversation.ts), which receives events of long and aborted runs
+// only. A fault of the actor fails the current attempt; the next run starts a new actor.
 //
-// MB1  at most one run at a time, even under a new claim (A4). A handler that ignores an aborted signal keeps the claim
-//      and delays the conversation, but yields the place after the patience.
-// MB2  a resting mailbox keeps no handled event.
-// MB3  a fault in the actor fails only the attempt: the run is aborted and awaited, and the next turn opens a new actor.
+// Runs never overlap, even under a new claim (A4, ARCHITECTURE.md). A handler that ignores the abort signal
+// keeps the claim and blocks the conversation. After `patienceMs` it loses its slot and counts as a zombie
+// run.
 
 import type { AnyActorRef } from 'xstate';
 import type { ConversationEvent } from '../../../machines/conversation.ts';
-import type { Linked } from '../../base/bounds/linked-list.ts';
-import { tell } from '../../base/supervision/dead-letters.ts';
+import type { ListMember } from '../../base/bounds/linked-list.ts';
+import { sendOrCount } from '../../base/supervision/dead-letters.ts';
 import type { StoredEvent } from '../../store/event.ts';
 import type { Committed, TurnRef, TurnResult } from '../../store/store.ts';
 import { Attempt, type AttemptHost } from './attempt.ts';
-import { Checkpoint, checkState, claimLost } from './checkpoint.ts';
+import { Checkpoint, checkState, claimLostError } from './checkpoint.ts';
 import { Claim, type ClaimedTurn } from './claim.ts';
-import { type MailboxCommand, type MailboxEvent, resting, type TurnEnd, transition } from './mailbox-life.ts';
+import {
+  type AbortReason,
+  type MailboxCommand,
+  type MailboxEvent,
+  resting,
+  type TurnEnd,
+  transition,
+} from './mailbox-life.ts';
 import { type CommitQueue, faultOutcome, TurnCommit } from './turn-commit.ts';
-import type { Effects, Outcome } from './work.ts';
+import type { Effects, WorkOutcome } from './work.ts';
 
-/** Duration after which a run becomes an actor. */
+/** Duration before the actor follows the run. */
 const MOMENT_MS = 100;
 
-/** The queue that a mailbox belongs to. */
 interface MailboxQueue extends CommitQueue {
   readonly isStopping: boolean;
-  readonly hasRoomForOverruns: boolean;
+  /** False if the limit of zombie runs is reached: aborted runs that still execute, without a slot. */
+  readonly hasZombieCapacity: boolean;
+  /** Time that an aborted run keeps its slot. */
   readonly patienceMs: number;
   occupy(mailbox: Mailbox): void;
-  yieldPlace(mailbox: Mailbox): void;
+  yieldSlot(mailbox: Mailbox): void;
   rest(mailbox: Mailbox): void;
-  open(mailbox: Mailbox): void;
+  openActor(mailbox: Mailbox): void;
   forget(mailbox: Mailbox): void;
 }
 
-export class Mailbox implements Linked<Mailbox>, AttemptHost {
+export class Mailbox implements ListMember<Mailbox>, AttemptHost {
   readonly key: string;
   readonly queue: MailboxQueue;
-  /** The actor that runs the machine; none after a fault. */
+  /** Actor of the mailbox; undefined before the first run and after a fault of the actor. */
   ref: AnyActorRef | undefined;
   previous: Mailbox | undefined;
   next: Mailbox | undefined;
-  /** The mailbox takes one of the places of its queue. Written by the queue, as is the next. */
-  hasPlace = false;
-  isOverrun = false;
-  /** Since when the mailbox has nothing to do. */
+  /** True if the mailbox occupies a slot. The queue writes this field and `isZombie`. */
+  hasSlot = false;
+  isZombie = false;
+  /** Start of the idle time, in performance.now() milliseconds. */
   restingSince = 0;
 
   readonly #claim: Claim;
   #life = resting;
-  /** Attempt of the current turn. */
+  /** Attempt at the current event. */
   #attempt: Attempt | undefined;
-  /** Note of the last actor crash. */
-  #crash = '';
+  /** Redacted error text of the last actor fault. */
+  #crashNote = '';
 
-  /** A new mailbox rests until a turn is offered. */
+  /** A new mailbox rests until `offer` passes a claim to it. */
   constructor(queue: MailboxQueue, key: string) {
     this.queue = queue;
     this.key = key;
@@ -72,9 +81,9 @@ export class Mailbox implements Linked<Mailbox>, AttemptHost {
     return this.#attempt?.tookMs ?? 0;
   }
 
-  /** The newest claim that is not lost, for renewal. */
-  claim(): TurnRef | undefined {
-    return this.#life.cut === 'lost' ? this.#claim.waiting : this.#claim.newest;
+  /** Returns the claim to renew: the newest one, unless it is lost. */
+  claimToRenew(): TurnRef | undefined {
+    return this.#life.abortReason === 'lost' ? this.#claim.queuedTurn : this.#claim.newestTurn;
   }
 
   /** Processes an event of the state machine. */
@@ -84,85 +93,94 @@ export class Mailbox implements Linked<Mailbox>, AttemptHost {
     for (const command of commands) this.#do(command);
   }
 
-  /** Begins a claimed turn, or queues it behind the run of a lost claim. */
-  offer(claimed: ClaimedTurn): void {
+  /**
+   * Starts the run for the claimed event. A new claim, if a run exists, proves that the previous claim is
+   * lost: the run is aborted, and the new claim is queued until the run finishes.
+   */
+  offer(claim: ClaimedTurn): void {
     if (this.#life.phase === 'resting') {
-      this.#begin(claimed);
+      this.#begin(claim);
       return;
     }
-    this.#claim.wait(claimed);
-    this.apply({ type: 'cut', cut: 'lost' });
+    this.#claim.queue(claim);
+    this.apply({ type: 'abort', reason: 'lost' });
   }
 
-  /** Fires the timers; `now` in performance.now() milliseconds. */
+  /** Checks the time limits of the run; `now` in performance.now() milliseconds. */
   tick(now: number): void {
     const attempt = this.#attempt;
     if (attempt === undefined) return;
     if (attempt.ageMs(now) >= MOMENT_MS) this.apply({ type: 'moment.over' });
-    if (attempt.isOverdue(now)) this.apply({ type: 'cut', cut: 'deadline' });
-    if (this.hasPlace && attempt.isStubborn(now) && this.queue.hasRoomForOverruns)
+    if (attempt.isOverdue(now)) this.apply({ type: 'abort', reason: 'deadline' });
+    if (this.hasSlot && attempt.isPatienceOver(now) && this.queue.hasZombieCapacity)
       this.apply({ type: 'patience.over' });
   }
 
-  /** Cancels the run. Returns false without a run, or for an aborted one. */
+  /** Cancels the run. Returns false if no run exists or the run is already aborted. */
   cancel(note: string): boolean {
     const before = this.#life;
-    this.apply({ type: 'cut', cut: 'cancelled', note });
+    this.apply({ type: 'abort', reason: 'cancelled', note });
     return this.#life !== before;
   }
 
-  onRenewed(fence: number, heldUntil: number): void {
-    this.#claim.onRenewed(fence, heldUntil);
+  onRenewed(fence: number, expiresAt: number): void {
+    this.#claim.onRenewed(fence, expiresAt);
   }
 
-  /** The store could not be reached; `askedAt` in performance.now() milliseconds. */
-  onNotRenewed(askedAt: number): void {
-    this.#claim.dropOverdue(askedAt);
-    if (this.#claim.isOver(askedAt)) this.apply({ type: 'cut', cut: 'lost' });
+  /** Handles a failed renewal; `requestedAt` in performance.now() milliseconds. */
+  onNotRenewed(requestedAt: number): void {
+    this.#claim.dropExpiredQueued(requestedAt);
+    if (this.#claim.mayHaveExpired(requestedAt)) this.apply({ type: 'abort', reason: 'lost' });
   }
 
-  /** The store no longer knows the claim; a pending commit still receives its answer. */
-  onMissed(fence: number): void {
-    if (this.#claim.onMissed(fence)) this.apply({ type: 'cut', cut: 'lost' });
+  /**
+   * Handles a claim that the store no longer has: aborts the run. A pending commit continues: the store
+   * checks the claim.
+   */
+  onClaimGone(fence: number): void {
+    if (this.#claim.onClaimGone(fence)) this.apply({ type: 'abort', reason: 'lost' });
   }
 
-  /** The node lost all claims: aborts the run synchronously, since other nodes may claim the event. */
-  onTenureEnded(): void {
-    if (this.#claim.dropEnded()) this.apply({ type: 'cut', cut: 'lost' });
+  /**
+   * Handles the loss of the cluster membership: aborts the run synchronously, since other nodes may claim the
+   * event.
+   */
+  onMembershipLost(): void {
+    if (this.#claim.onMembershipLost()) this.apply({ type: 'abort', reason: 'lost' });
   }
 
-  // For the machine.
+  // Called by the actor and its parent.
 
   abort(): void {
-    this.#attempt?.abort(this.#life.cut, this.queue.patienceMs);
+    this.#attempt?.abort(this.#life.abortReason, this.queue.patienceMs);
   }
 
   /** Handles a failure of the actor. */
-  crashed(error: unknown): void {
+  onActorFailed(error: unknown): void {
     this.ref = undefined;
-    this.#crash = this.queue.noteOf(error);
-    this.queue.record.fault(this, this.#crash);
+    this.#crashNote = this.queue.noteOf(error);
+    this.queue.metrics.noteFault(this, this.#crashNote);
     this.apply({ type: 'crash' });
   }
 
-  // For the attempt.
+  // Called by the attempt.
 
   noteOf(error: unknown): string {
     return this.queue.noteOf(error);
   }
 
-  keep(attempt: Attempt, state: string | null | undefined, effects: Effects): Promise<void> {
+  commitCheckpoint(attempt: Attempt, state: string | null | undefined, effects: Effects): Promise<void> {
     const isCurrent = () =>
-      attempt === this.#attempt && this.#life.phase === 'running' && this.#life.cut !== 'lost';
+      attempt === this.#attempt && this.#life.phase === 'running' && this.#life.abortReason !== 'lost';
     return new Promise((resolve, reject) => {
       checkState(state);
-      if (!isCurrent()) throw claimLost();
+      if (!isCurrent()) throw claimLostError();
       const { turn } = this.#claim;
       attempt.checkpoint = new Checkpoint(turn, state, effects, {
-        hasLostClaim: () => !isCurrent() || this.#claim.isOver(performance.now()),
-        onKept: ({ attempt: goesOnAs = turn.event.attempt }) => {
+        hasLostClaim: () => !isCurrent() || this.#claim.mayHaveExpired(performance.now()),
+        onStored: ({ attempt: nextAttempt = turn.event.attempt }) => {
           if (isCurrent())
-            this.#claim.goOn(goesOnAs, state === undefined ? turn.event.state : (state ?? undefined));
+            this.#claim.advance(nextAttempt, state === undefined ? turn.event.state : (state ?? undefined));
           resolve();
         },
         reject,
@@ -171,25 +189,29 @@ export class Mailbox implements Linked<Mailbox>, AttemptHost {
     });
   }
 
-  // For the commit of the turn.
+  // Called by the commit.
 
   onCommitted({ isCurrent, next }: Committed, result: TurnResult): void {
-    const { record, work } = this.queue;
+    const { metrics, work } = this.queue;
     const { snapshot, heldBy } = result;
-    if (isCurrent) record.committed(this, result, next);
-    else record.lost(this);
-    if (isCurrent && heldBy !== undefined) work.onHeld?.(heldBy);
+    if (isCurrent) metrics.noteCommit(this, result, next);
+    else metrics.noteLoss(this);
+    if (isCurrent && heldBy !== undefined) work.onQueued?.(heldBy);
     if (isCurrent && next !== undefined) {
-      const left = snapshot === undefined ? this.#claim.turn.snapshot : (snapshot ?? undefined);
-      this.#begin(this.#claim.after(next, left));
+      const nextSnapshot = snapshot === undefined ? this.#claim.turn.snapshot : (snapshot ?? undefined);
+      this.#begin(this.#claim.nextTurn(next, nextSnapshot));
     } else this.apply({ type: 'over' });
   }
 
-  #begin(claimed: ClaimedTurn): void {
-    this.#claim.begin(claimed);
-    // The process may have been suspended since the claim, and the membership may be over.
-    const cut = this.queue.isStopping ? 'stopped' : claimed.tenure.isOver ? 'lost' : undefined;
-    this.apply({ type: 'turn', cut });
+  #begin(claim: ClaimedTurn): void {
+    this.#claim.begin(claim);
+    this.apply({ type: 'turn', abortReason: this.#initialAbortReason(claim) });
+  }
+
+  #initialAbortReason({ epoch }: ClaimedTurn): AbortReason | undefined {
+    if (this.queue.isStopping) return 'stopped';
+    // A process suspension since the claim can have cost the membership.
+    return epoch.isOver ? 'lost' : undefined;
   }
 
   #do(command: MailboxCommand): void {
@@ -197,8 +219,8 @@ export class Mailbox implements Linked<Mailbox>, AttemptHost {
     if (command.do === 'start') this.#start();
     else if (command.do === 'tell') this.#tell(command.type);
     else if (command.do === 'abort') this.abort();
-    else if (command.do === 'yieldPlace') queue.yieldPlace(this);
-    else if (command.do === 'noteLoss') queue.record.lost(this);
+    else if (command.do === 'yieldSlot') queue.yieldSlot(this);
+    else if (command.do === 'noteLoss') queue.metrics.noteLoss(this);
     else if (command.do === 'rejectCheckpoint') this.#attempt?.checkpoint?.onGivenUp();
     else if (command.do === 'commit')
       queue.committer.add(new TurnCommit(this, this.#claim, () => this.#outcomeOf(command.end)));
@@ -206,13 +228,13 @@ export class Mailbox implements Linked<Mailbox>, AttemptHost {
     else queue.forget(this);
   }
 
-  #outcomeOf(end: TurnEnd): Outcome | 'none' | undefined {
-    if (end === 'outcome') return this.#attempt?.judge(this.#life);
-    return end === 'fault' ? faultOutcome(this.#crash) : 'none';
+  #outcomeOf(end: TurnEnd): WorkOutcome | 'none' | undefined {
+    if (end === 'outcome') return this.#attempt?.evaluate(this.#life);
+    return end === 'fault' ? faultOutcome(this.#crashNote) : 'none';
   }
 
   #tell(type: ConversationEvent['type']): void {
-    if (this.ref !== undefined) tell(this.ref, { type, attempt: this.event.attempt });
+    if (this.ref !== undefined) sendOrCount(this.ref, { type, attempt: this.event.attempt });
   }
 
   #start(): void {
@@ -220,16 +242,16 @@ export class Mailbox implements Linked<Mailbox>, AttemptHost {
     const attempt = new Attempt();
     this.#attempt = attempt;
     queue.occupy(this);
-    if (this.ref === undefined) queue.open(this);
-    if (this.#life.cut === undefined) attempt.start(queue.work, this.#claim.turn, this);
+    if (this.ref === undefined) queue.openActor(this);
+    if (this.#life.abortReason === undefined) attempt.start(queue.work, this.#claim.turn, this);
     else queueMicrotask(() => this.apply({ type: 'ended' }));
   }
 
-  /** Rests, or begins the queued turn. */
+  /** Starts the queued claim, if any. Otherwise the mailbox rests: it has no event, but keeps its actor. */
   #rest(): void {
-    const waiting = this.#claim.end();
+    const queued = this.#claim.finish();
     this.#attempt = undefined;
-    if (waiting !== undefined) this.#begin(waiting);
+    if (queued !== undefined) this.#begin(queued);
     else if (this.ref === undefined) this.queue.forget(this);
     else this.queue.rest(this);
   }

@@ -1,13 +1,11 @@
-// The parent actor of the active mailboxes of one work queue. It has no states, only children that come and go. A
-// machine would copy the table of its children each time, which costs more than everything else about an event; so this
-// is actor logic of its own, and changes the table in place.
-//
-// MA1  a child that ends or fails is dropped at once, and its mailbox told of a failure: that is where it stays (A6).
-// MA2  at `shutdown` it ends, and its children with it.
+// Parent actor of the mailbox actors; several work queues can share it. It has no states, only children. A
+// machine would copy the child table on each change, which costs more than the rest of the event handling;
+// this actor logic updates the table in place. A child that stops or fails is removed immediately, and
+// affects only its own mailbox (A6, ARCHITECTURE.md).
 
 import { type ActorLogic, type AnyActorRef, createActor, fromCallback, type Snapshot } from 'xstate';
 import { type ConversationInput, conversationMachine } from '../../../machines/conversation.ts';
-import { guarded } from '../../base/supervision/guarded.ts';
+import { stopChildrenOnThrow } from '../../base/supervision/stop-children-on-throw.ts';
 import type { Mailbox } from './mailbox.ts';
 
 type MailboxesEvent =
@@ -18,12 +16,12 @@ type MailboxesEvent =
   | { type: `xstate.error.actor.${string}`; actorId: string; error: unknown };
 
 type MailboxesSnapshot = Snapshot<undefined> & {
-  /** By the id of the actor; the inspector finds them here as it does in machines. */
+  /** Children by actor id, in the shape of a machine's snapshot, for the inspector. */
   readonly children: Record<string, AnyActorRef>;
   readonly mailboxes: Map<string, Mailbox>;
 };
 
-const conversationLogic = guarded(
+const conversationLogic = stopChildrenOnThrow(
   conversationMachine.provide({
     actors: {
       run: fromCallback(({ input }) => {
@@ -34,17 +32,17 @@ const conversationLogic = guarded(
     },
     actions: {
       abort: ({ context }) => mailboxOf(context).abort(),
-      yieldPlace: ({ context }) => mailboxOf(context).queue.yieldPlace(mailboxOf(context)),
+      yieldSlot: ({ context }) => mailboxOf(context).queue.yieldSlot(mailboxOf(context)),
       settle: ({ context }) => mailboxOf(context).apply({ type: 'settle' }),
     },
   }),
 );
 
-function mailboxOf({ bearer }: ConversationInput): Mailbox {
-  return bearer as Mailbox;
+function mailboxOf({ actorContext }: ConversationInput): Mailbox {
+  return actorContext as Mailbox;
 }
 
-/** An id is never used again, so that late news of an actor is never taken for that of its successor. */
+/** Makes actor ids unique: an event for a stopped actor never reaches a later actor of the key. */
 let count = 0;
 
 export const mailboxesLogic: ActorLogic<MailboxesSnapshot, MailboxesEvent> = {
@@ -61,7 +59,7 @@ export const mailboxesLogic: ActorLogic<MailboxesSnapshot, MailboxesEvent> = {
     if (event.type === 'mailbox.open') {
       const { mailbox } = event;
       const id = `${mailbox.key}#${++count}`;
-      const input = { key: mailbox.key, bearer: mailbox };
+      const input = { key: mailbox.key, actorContext: mailbox };
       const ref = createActor(conversationLogic, { id, input, parent: scope.self });
       children[id] = ref;
       mailboxes.set(id, mailbox);
@@ -75,7 +73,7 @@ export const mailboxesLogic: ActorLogic<MailboxesSnapshot, MailboxesEvent> = {
       const mailbox = mailboxes.get(event.actorId);
       delete children[event.actorId];
       mailboxes.delete(event.actorId);
-      if ('error' in event) mailbox?.crashed(event.error);
+      if ('error' in event) mailbox?.onActorFailed(event.error);
     }
     return snapshot;
   },

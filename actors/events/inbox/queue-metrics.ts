@@ -1,19 +1,19 @@
-// Metrics and log of one work queue: what became of its turns, and how long they took. It also tells the requests that
-// wait for the end of a delivery. It never contains what was in an event (A9).
+// Metrics and log of a work queue: outcomes and durations of runs. It also notifies waiting callers
+// (`DeliveryWaits`). It never logs event content (A9, ARCHITECTURE.md).
 
 import type { Log } from '../../base/errors/log.ts';
 import { Latency } from '../../mcp/servers/calls/latency.ts';
 import { INBOUND, type NewEvent, type StoredEvent } from '../../store/event.ts';
 import type { TurnResult } from '../../store/store.ts';
+import type { DeliveryOutcome } from './delivery-outcome.ts';
 import type { DeliveryWaits } from './delivery-waits.ts';
 import type { QueueFigures } from './queue-stats.ts';
-import type { Settled } from './settled.ts';
 
-/** A mailbox with a turn. */
+/** Part of the mailbox that the metrics need. */
 export interface MeasuredMailbox {
   readonly key: string;
   readonly event: StoredEvent;
-  /** Duration of the turn's run. */
+  /** Duration of the run. */
   readonly tookMs: number;
 }
 
@@ -34,7 +34,7 @@ export class QueueMetrics {
     this.#deliveryWaits = deliveryWaits;
   }
 
-  figures(): QueueFigures {
+  readFigures(): QueueFigures {
     const { p50, p95 } = this.#latency.read();
     const failed = this.#retried + this.#dead;
     return {
@@ -51,88 +51,85 @@ export class QueueMetrics {
     };
   }
 
-  /** The store has taken the result of the mailbox's turn; `next` is the turn after it, under the same claim. */
-  committed(mailbox: MeasuredMailbox, result: TurnResult, next?: StoredEvent): void {
+  /** Records a committed result; `next` is the next event under the same claim. */
+  noteCommit(mailbox: MeasuredMailbox, result: TurnResult, next?: StoredEvent): void {
     const log = this.#log;
     this.#latency.note(mailbox.tookMs);
     switch (result.outcome) {
       case 'done':
         this.#done += 1;
-        this.#ended(mailbox, result);
+        this.#logEnd(mailbox, result);
         break;
       case 'ignored':
         this.#ignored += 1;
-        this.#ended(mailbox, result);
+        this.#logEnd(mailbox, result);
         break;
       case 'held':
         this.#held += 1;
         log.debug(fieldsOf(mailbox, result), 'delivery is held: its trigger is paused');
-        this.#putOff(mailbox);
+        this.#notifyDeferred(mailbox);
         return;
       case 'checkpoint':
         return;
       case 'parked':
         log.debug({ ...fieldsOf(mailbox, result), waiting_for: result.parkedOn }, 'delivery is parked');
-        // What had come before it has woken it at once.
-        if (next?.seq !== result.seq) this.#deliveryWaits.settle(mailbox.event.id, parkedAs(result));
+        // The waking event arrived first: the parked event continues immediately.
+        if (next?.seq !== result.seq) this.#deliveryWaits.settle(mailbox.event.id, parkedOutcome(result));
         return;
       case 'deferred':
         this.#deferred += 1;
-        log.debug(fieldsOf(mailbox, result), 'delivery waits: the other side takes no more for now');
-        this.#putOff(mailbox);
+        log.debug(fieldsOf(mailbox, result), 'delivery deferred: the receiver accepts no more for now');
+        this.#notifyDeferred(mailbox);
         return;
       case 'queued':
         if (result.heldBy === undefined)
-          log.info(fieldsOf(mailbox, result), 'delivery was given back: the gateway stops');
-        else log.debug(fieldsOf(mailbox, result), 'delivery waits for a place');
-        this.#putOff(mailbox);
+          log.info(fieldsOf(mailbox, result), 'delivery was returned to the queue: the gateway is stopping');
+        else log.debug(fieldsOf(mailbox, result), 'delivery deferred: no free slot');
+        this.#notifyDeferred(mailbox);
         return;
       case 'retrying':
         this.#retried += 1;
-        log.warn(fieldsOf(mailbox, result), 'delivery failed; it is tried again after a pause');
-        this.#putOff(mailbox);
+        log.warn(fieldsOf(mailbox, result), 'delivery failed; retrying');
+        this.#notifyDeferred(mailbox);
         return;
       case 'dead':
         this.#dead += 1;
-        log.error(fieldsOf(mailbox, result), 'delivery is dead: it is not tried again');
+        log.error(fieldsOf(mailbox, result), 'delivery is dead: no further attempts');
     }
     const { outcome: state, answer, note } = result;
     this.#deliveryWaits.settle(mailbox.event.id, { state, answer, note });
   }
 
-  /** Of what came from outside everybody wants to know; messages and timers are as many again. */
-  #ended(mailbox: MeasuredMailbox, result: TurnResult): void {
+  /** Logs inbound events at info level; messages and timers, which are as numerous, at debug level. */
+  #logEnd(mailbox: MeasuredMailbox, result: TurnResult): void {
     const fields = { ...fieldsOf(mailbox, result), answered_by: result.by };
     if (isFromOutside(mailbox.event)) this.#log.info(fields, 'delivery ended');
     else this.#log.debug(fields, 'delivery ended');
   }
 
-  #putOff({ event }: MeasuredMailbox): void {
-    this.#deliveryWaits.putOff(event.id);
+  #notifyDeferred({ event }: MeasuredMailbox): void {
+    this.#deliveryWaits.notifyDeferred(event.id);
   }
 
-  lost(mailbox: MeasuredMailbox): void {
+  noteLoss(mailbox: MeasuredMailbox): void {
     this.#lost += 1;
-    this.#log.warn(fieldsOf(mailbox), 'the claim on a conversation was lost; its event comes again');
+    this.#log.warn(fieldsOf(mailbox), 'lost the claim on a conversation; its event will be handled again');
   }
 
-  overrun(mailbox: MeasuredMailbox): void {
-    this.#log.error(
-      fieldsOf(mailbox),
-      'a handler goes on although it was told to end; its conversation waits for it',
-    );
+  noteZombie(mailbox: MeasuredMailbox): void {
+    this.#log.error(fieldsOf(mailbox), 'a handler ignores its abort signal; its conversation waits for it');
   }
 
-  unsaid(mailbox: MeasuredMailbox, reason: string): void {
-    this.#log.error({ ...fieldsOf(mailbox), reason }, 'nobody could be told what becomes of an event');
+  noteMissingNotice(mailbox: MeasuredMailbox, reason: string): void {
+    this.#log.error({ ...fieldsOf(mailbox), reason }, 'could not notify the sender of an event');
   }
 
-  fault(mailbox: MeasuredMailbox, reason: string): void {
-    this.#log.error({ ...fieldsOf(mailbox), reason }, 'a turn of a conversation failed by a fault');
+  noteFault(mailbox: MeasuredMailbox, reason: string): void {
+    this.#log.error({ ...fieldsOf(mailbox), reason }, 'internal error in a turn of a conversation');
   }
 }
 
-/** An event of a platform, a schedule or a person, as against what they make the gateway send or do later. */
+/** Returns true for events from platforms, schedules and persons; false for outbox messages and timers. */
 function isFromOutside({ key, kind = INBOUND }: Pick<NewEvent, 'key' | 'kind'>): boolean {
   return kind === INBOUND && key.startsWith('conversation/');
 }
@@ -153,8 +150,8 @@ function fieldsOf(mailbox: MeasuredMailbox, result?: TurnResult): object {
   };
 }
 
-function parkedAs({ parkedOn, note, timers = [] }: TurnResult): Settled {
-  const waits = timers.flatMap(({ inMs, event }) => (event.wakes === parkedOn ? [inMs] : []));
-  const until = waits.length === 0 ? undefined : Date.now() + Math.min(...waits);
+function parkedOutcome({ parkedOn, note, timers = [] }: TurnResult): DeliveryOutcome {
+  const delays = timers.flatMap(({ inMs, event }) => (event.wakes === parkedOn ? [inMs] : []));
+  const until = delays.length === 0 ? undefined : Date.now() + Math.min(...delays);
   return { state: 'waiting', answer: undefined, note, waitingFor: parkedOn, until };
 }

@@ -1,12 +1,13 @@
-// Statistics for operators about one work queue. Types only: the inspector's page imports them without Node types.
+// Statistics per work queue, for operators. This file has only types, because the inspector's page, which has
+// no Node types, imports it.
 
 export interface QueueFigures {
-  /** Turns whose outcome was committed. */
+  /** Committed outcomes. */
   readonly handled: number;
   readonly done: number;
   readonly ignored: number;
   readonly held: number;
-  /** Postponed because the receiver is busy; these are not attempts. */
+  /** Deferred because the receiver is rate limited; not counted as attempts. */
   readonly deferred: number;
   /** Failed attempts. */
   readonly failed: number;
@@ -18,12 +19,14 @@ export interface QueueFigures {
 }
 
 export interface QueueStats extends QueueFigures {
-  /** Mailboxes with a turn. */
+  /** Mailboxes that process an event. */
   readonly active: number;
+  /** Idle mailboxes that keep their actor for reuse. */
   readonly resting: number;
-  /** Runs that ignore the request to end. */
+  /** Zombie runs: aborted runs that still execute, without a slot. */
   readonly overruns: number;
+  /** Maximum number of concurrent runs. */
   readonly places: number;
-  /** Actor counts by machine state. */
+  /** Number of actors by machine state. */
   readonly states: Readonly<Record<string, number>>;
 }

@@ -1,25 +1,29 @@
-// Commits the result of one turn. A fault while judging the attempt, and a result that the store refuses, become a
-// failed attempt.
+// Commits the result of the run. An internal error in the evaluation, or a result that the store refuses, is
+// committed as a failed attempt.
 
 import type { Committed, TurnResult } from '../../store/store.ts';
-import { failure } from './attempt.ts';
+import { failedOutcome } from './attempt.ts';
 import type { Claim } from './claim.ts';
 import type { Commit, Committer } from './committer.ts';
-import { type ToBeTold, withNotice } from './notices.ts';
+import { type NoticeContext, withNotice } from './notices.ts';
 import type { MeasuredMailbox, QueueMetrics } from './queue-metrics.ts';
 import { stoppedResult, turnResult } from './turn-result.ts';
-import type { Outcome, Work } from './work.ts';
+import type { Work, WorkOutcome } from './work.ts';
 
-/** The most turns in a row under one claim while other mailboxes wait for a place. */
+/**
+ * Maximum number of consecutive events under the same claim if no slot is free; then the claim is released,
+ * for other mailboxes.
+ */
 const TURNS_IN_A_ROW = 32;
 
-/** Outcome of a fault of the gateway. */
-export const faultOutcome = (note: string): Outcome => failure(`a fault of the gateway: ${note}`);
+/** Returns the outcome for internal errors. */
+export const faultOutcome = (note: string): WorkOutcome =>
+  failedOutcome(`internal error of the gateway: ${note}`);
 
-/** The queue of a mailbox, as far as a commit needs it. */
+/** Part of the queue that a commit needs. */
 export interface CommitQueue {
   readonly work: Work;
-  readonly record: QueueMetrics;
+  readonly metrics: QueueMetrics;
   readonly committer: Committer;
   readonly isDraining: boolean;
   readonly isFull: boolean;
@@ -38,20 +42,24 @@ export class TurnCommit implements Commit {
   #result: TurnResult;
   #wasRefused = false;
 
-  /** `judge` returns the outcome of the turn; 'none' releases the newest claim. */
-  constructor(mailbox: CommittingMailbox, claim: Claim, judge: () => Outcome | 'none' | undefined) {
+  /**
+   * `evaluate` returns the outcome; with 'none' the event returns to the queue, and the claim is released.
+   */
+  constructor(mailbox: CommittingMailbox, claim: Claim, evaluate: () => WorkOutcome | 'none' | undefined) {
     this.#mailbox = mailbox;
     this.#claim = claim;
     try {
-      const outcome = judge();
-      const { newest } = claim;
+      const outcome = evaluate();
+      const { newestTurn } = claim;
       // `turnResult` rejects a missing outcome.
       this.#result =
-        outcome === 'none' ? stoppedResult(newest, newest.event) : this.#resultOf(outcome as Outcome);
-    } catch (fault) {
+        outcome === 'none'
+          ? stoppedResult(newestTurn, newestTurn.event)
+          : this.#resultOf(outcome as WorkOutcome);
+    } catch (error) {
       const { queue } = mailbox;
-      queue.record.fault(mailbox, queue.noteOf(fault));
-      this.#result = this.#resultOf(faultOutcome(queue.noteOf(fault)));
+      queue.metrics.noteFault(mailbox, queue.noteOf(error));
+      this.#result = this.#resultOf(faultOutcome(queue.noteOf(error)));
     }
   }
 
@@ -60,7 +68,7 @@ export class TurnCommit implements Commit {
   }
 
   hasLostClaim(): boolean {
-    return this.#claim.isOver(performance.now());
+    return this.#claim.mayHaveExpired(performance.now());
   }
 
   onCommitted(committed: Committed): void {
@@ -71,7 +79,7 @@ export class TurnCommit implements Commit {
     if (this.#wasRefused) return false;
     this.#wasRefused = true;
     this.#result = this.#resultOf(
-      failure(`the store refuses its outcome: ${this.#mailbox.queue.noteOf(error)}`),
+      failedOutcome(`the store refuses the outcome: ${this.#mailbox.queue.noteOf(error)}`),
     );
     return true;
   }
@@ -80,23 +88,24 @@ export class TurnCommit implements Commit {
     this.onCommitted({ isCurrent: false, next: undefined });
   }
 
-  #resultOf(outcome: Outcome): TurnResult {
+  #resultOf(outcome: WorkOutcome): TurnResult {
     const { queue } = this.#mailbox;
     const { turn, turnsInARow } = this.#claim;
+    // Other mailboxes get the slot after TURNS_IN_A_ROW events, if the queue is full.
     const isLast = queue.isDraining || (turnsInARow >= TURNS_IN_A_ROW && queue.isFull);
     const result = turnResult(turn, turn.event, outcome, queue.random(), isLast, queue.noteOf);
-    // The store may have refused the notices.
+    // The store possibly refused the result because of the notices.
     if (this.#wasRefused) return result;
     try {
-      return withNotice(result, turn.event, queue.work, Date.now(), toBeTold(outcome));
+      return withNotice(result, turn.event, queue.work, Date.now(), noticeContextOf(outcome));
     } catch (error) {
-      queue.record.unsaid(this.#mailbox, queue.noteOf(error));
+      queue.metrics.noteMissingNotice(this.#mailbox, queue.noteOf(error));
       return result;
     }
   }
 }
 
-function toBeTold(outcome: Outcome): ToBeTold {
+function noticeContextOf(outcome: WorkOutcome): NoticeContext {
   return {
     ending: 'notice' in outcome ? outcome.notice : undefined,
     notAfter: 'notAfter' in outcome ? outcome.notAfter : undefined,

@@ -1,25 +1,21 @@
-// Makes the result that is committed for a turn from the outcome of the work, by the policy of redelivery.
-//
-// TR1  an attempt that was cut short because the gateway stops is none: it counts for nothing, and the event waits again.
-// TR2  of a failed attempt nothing is taken but its note: no snapshot, no emitted event, no timer. What is told to whoever
-//      sent the event comes to it afterwards (notices.ts).
-// TR3  a note has passed `noteOf`: what others say of a failure may repeat what they were sent (A9).
-// TR4  what nobody wants after some time is not put off beyond it.
+// Converts a run's outcome into the result to commit, and applies the redelivery policy: retry, defer or
+// dead. A failed attempt commits only its note: no snapshot, event or timer. Notes are redacted, since error
+// texts can repeat the input (A9, ARCHITECTURE.md).
 
 import { deferral, redelivery } from '../../../machines/redelivery.ts';
 import type { StoredEvent } from '../../store/event.ts';
 import type { TurnRef, TurnResult } from '../../store/store.ts';
 import { checkState, effectsOf } from './checkpoint.ts';
-import type { Outcome } from './work.ts';
+import type { WorkOutcome } from './work.ts';
 
 /**
- * The result to be committed; `random` lies in 0…1. With `isLast` the claim is given back although more may wait.
- * `noteOf` makes of a text what may be shown. Throws TypeError for an outcome of no known kind.
+ * Returns the result to commit. `random` is in 0…1. With `isLast` the store releases the claim even if the
+ * key has more events. `noteOf` redacts a text. Throws TypeError for unknown kinds of outcomes.
  */
 export function turnResult(
   claim: TurnRef,
   event: StoredEvent,
-  outcome: Outcome,
+  outcome: WorkOutcome,
   random: number,
   isLast: boolean,
   noteOf: (text: string) => string,
@@ -47,9 +43,9 @@ export function turnResult(
     case 'parked': {
       const { parkedOn, holdsKey, state, trigger, note } = outcome;
       checkState(state);
-      const kept = { ...effectsOf(outcome), state };
-      const said = { trigger, note: note === undefined ? undefined : noteOf(note) };
-      return { key, fence, seq, outcome: 'parked', parkedOn, holdsKey, ...kept, ...said, isLast };
+      const stored = { ...effectsOf(outcome), state };
+      const labels = { trigger, note: note === undefined ? undefined : noteOf(note) };
+      return { key, fence, seq, outcome: 'parked', parkedOn, holdsKey, ...stored, ...labels, isLast };
     }
     case 'held':
       return { key, fence, seq, outcome: 'held', heldBy: outcome.trigger, trigger: outcome.trigger, isLast };
@@ -60,7 +56,7 @@ export function turnResult(
     case 'failed': {
       const { trigger, isFinal, retryAfterMs, notAfter } = outcome;
       const note = noteOf(outcome.note);
-      // That the process ended was no failure of the handler.
+      // A crash of the process is not a failure of the handler.
       const attempt = event.attempt - event.crashes;
       const next = redelivery(outcome.retry, { attempt, isFinal, retryAfterMs }, random);
       if (next.do === 'dead') return { key, fence, seq, outcome: 'dead', trigger, note, isLast };
@@ -69,12 +65,12 @@ export function turnResult(
       return { key, fence, seq, outcome: 'retrying', retryInMs: next.inMs, trigger, note, isLast };
     }
     case 'deferred': {
-      const { trigger, inMs, isUnasked, mayBeDone, notAfter } = outcome;
+      const { trigger, inMs, isUncontacted, mayHaveSucceeded, notAfter } = outcome;
       const note = noteOf(outcome.note);
-      const wasClaimed = mayBeDone === true || event.wasClaimed;
+      const wasClaimed = mayHaveSucceeded === true || event.wasClaimed;
       const attempt = event.attempt - event.crashes;
-      const tooSoon = { attempt, ageMs: Date.now() - event.at, inMs, isUnasked };
-      const next = deferral(outcome.retry, tooSoon, random);
+      const rateLimit = { attempt, ageMs: Date.now() - event.at, inMs, isUncontacted };
+      const next = deferral(outcome.retry, rateLimit, random);
       if (next.do === 'dead') return { key, fence, seq, outcome: 'dead', trigger, note, isLast };
       if (isTooLate(next.inMs, notAfter))
         return { key, fence, seq, outcome: 'dead', trigger, note: note + NO_LATER, isLast };
@@ -84,18 +80,20 @@ export function turnResult(
         : { ...wait, outcome: 'retrying' };
     }
     default:
-      throw new TypeError('the work gave an outcome of no known kind');
+      throw new TypeError('the work returned an outcome of unknown kind');
   }
 }
 
 const NO_LATER = '; a later attempt would be too late';
 
-/** `notAfter` is epoch ms. */
+/** Returns whether a retry in `inMs` would start after `notAfter` (epoch ms). */
 function isTooLate(inMs: number, notAfter: number | undefined): boolean {
   return notAfter !== undefined && Date.now() + inMs >= notAfter;
 }
 
-/** Gives the claim back at once, for whoever runs next. */
+/**
+ * Returns a result that returns the event to the queue and releases the claim, without counting an attempt.
+ */
 export function stoppedResult({ key, fence }: TurnRef, { seq }: StoredEvent): TurnResult {
   return {
     key,

@@ -1,10 +1,10 @@
-// Whether a node may take up work of a kind now. Of most kinds it always may; what keeps in memory how much has been done lately, such
-// as the pace of messages, is done by one node of a cluster at a time (automation/works/sole-node.ts).
+// Work queue gate: decides whether this node may start work of that kind. Most kinds have no gate. Work with
+// counters in memory, such as message rate limits, must run on one node of the cluster only.
 
 export interface WorkGate {
-  /** Costs nothing. */
+  /** Cheap to read. */
   readonly isOpen: boolean;
-  /** Nothing of it will be taken up here any more: another node may. May be called again. */
+  /** Stops new work on this node, so that another node may take over. Idempotent. */
   close(): void;
 }
 

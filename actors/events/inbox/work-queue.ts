@@ -1,17 +1,16 @@
-// A work queue: the active mailboxes of one kind of work, and the places in which their runs take turns. Each kind has a
-// queue of its own, so that one whose places are all taken holds up no other (A6). A claimer feeds it (claimer.ts).
+// Mailboxes and slots for one kind of work. Each kind of work has a separate queue, so that a full queue does
+// not delay other kinds (A6, ARCHITECTURE.md). The claimer (claimer.ts) feeds the queue with claimed events.
 //
-// WQ1  at most `places` mailboxes, and `spare` ones, are claimed and not yet given back, and at most as many again are
-//      overruns: runs that go on although they were told to end and waited for. Beyond that nothing more is claimed (A8). An
-//      overrun that has ended at last goes on with its claim; only by those may there be more.
-// WQ2  a mailbox is in `active` while it has a turn, in `resting` while it has none, and forgotten with its actor.
-// WQ3  at most `maxResting` actors rest, none of them much longer than `lingerMs`.
+// The queue has `slots` + `spare` slots, and claims one mailbox per slot (A8). The same number of zombie runs
+// is allowed: aborted runs that still execute after `patienceMs`, without a slot. When a zombie run finally
+// stops, its mailbox gets a slot even above the limit, since it already has a claim. Mailboxes are in
+// `active` while they process an event, and in `resting` while they are idle and keep their actor for reuse.
 
 import type { AnyActorRef } from 'xstate';
 import { LinkedList } from '../../base/bounds/linked-list.ts';
-import { hasEnded, tell } from '../../base/supervision/dead-letters.ts';
+import { hasEnded, sendOrCount } from '../../base/supervision/dead-letters.ts';
 import type { NewEvent } from '../../store/event.ts';
-import type { Appended } from '../../store/store.ts';
+import type { AppendOutcome } from '../../store/store.ts';
 import type { ClaimedTurn } from './claim.ts';
 import { Claimer, type ClaimerOptions, type ClaimerQueue } from './claimer.ts';
 import type { Committer } from './committer.ts';
@@ -23,20 +22,23 @@ import type { Work } from './work.ts';
 import type { MakeGate, WorkGate } from './work-gate.ts';
 
 export interface QueueOptions {
-  /** In figures and in the log: `conversations`, `outbox/repohost`. */
+  /** Name in metrics and in the log: `conversations`, `outbox/repohost`. */
   readonly name: string;
-  /** The name of the parent actor of the mailboxes; several queues may have one. @default its own name */
+  /** Name of the parent actor of the mailboxes; queues may share one. @default name of the queue */
   readonly parent?: string;
   readonly work: Work;
-  /** How many mailboxes work at the same time. @default 256 */
-  readonly places?: number;
+  /** Maximum number of concurrent runs. @default 256 */
+  readonly slots?: number;
   /** @default always open */
   readonly makeGate?: MakeGate | undefined;
-  /** Claims beyond them, where the work may find that there is no place for an event (work-places.ts). @default 0 */
+  /**
+   * Additional slots for events that cannot run yet: with separate limits per receiver (work-slots.ts), an
+   * event must be claimed before it can be requeued for its receiver. @default 0
+   */
   readonly spare?: number;
 }
 
-/** What the queues share. */
+/** Services and settings that all queues share. */
 export interface QueueHost extends ClaimerOptions {
   readonly committer: Committer;
   readonly deliveryWaits: DeliveryWaits;
@@ -45,24 +47,26 @@ export interface QueueHost extends ClaimerOptions {
   readonly lingerMs: number;
   readonly maxResting: number;
   readonly patienceMs: number;
-  /** Something has become idle. */
+  /** Called when a queue becomes idle. */
   onIdle(): void;
 }
 
-const DEFAULT_PLACES = 256;
+const DEFAULT_SLOTS = 256;
 const MAX_NOTE = 1_000;
 
 export class WorkQueue implements ClaimerQueue {
   readonly name: string;
   readonly work: Work;
-  readonly places: number;
-  readonly #claims: number;
+  readonly slots: number;
+  /** Slots, including `spare`. */
+  readonly #maxClaims: number;
+  /** Closed if another node of the cluster does this work. Undefined: always open. */
   readonly gate: WorkGate | undefined;
-  readonly record: QueueMetrics;
+  readonly metrics: QueueMetrics;
   readonly committer: Committer;
-  /** Nothing is claimed any more, and every claim is given back with its turn. */
+  /** The queue claims no more events, and releases each claim after the current event. */
   isDraining = false;
-  /** Runs are told to end. */
+  /** Runs are aborted before they start, because the gateway stops. */
   isStopping = false;
 
   readonly #host: QueueHost;
@@ -70,35 +74,34 @@ export class WorkQueue implements ClaimerQueue {
   readonly #mailboxes = new Map<string, Mailbox>();
   readonly #active = new LinkedList<Mailbox>();
   readonly #resting = new LinkedList<Mailbox>();
-  /** The actors' parent; several queues may have one. */
   readonly #parent: AnyActorRef;
   #isClosed = false;
-  #taken = 0;
-  #overruns = 0;
+  #usedSlots = 0;
+  #zombies = 0;
 
   constructor(options: QueueOptions, parent: AnyActorRef, host: QueueHost) {
     this.name = options.name;
     this.work = options.work;
-    this.places = options.places ?? DEFAULT_PLACES;
-    this.#claims = this.places + (options.spare ?? 0);
-    this.record = new QueueMetrics(host.log, host.deliveryWaits);
+    this.slots = options.slots ?? DEFAULT_SLOTS;
+    this.#maxClaims = this.slots + (options.spare ?? 0);
+    this.metrics = new QueueMetrics(host.log, host.deliveryWaits);
     this.committer = host.committer;
     this.#host = host;
     this.#claimer = new Claimer(this, host);
     this.#parent = parent;
-    // Last, because the gate may open at once.
+    // Last, because the gate may call `pump` immediately.
     this.gate = options.makeGate?.(() => this.pump());
   }
 
   get isFull(): boolean {
-    return this.#taken >= this.#claims;
+    return this.#usedSlots >= this.#maxClaims;
   }
 
-  get hasRoomForOverruns(): boolean {
-    return this.#overruns < this.#claims;
+  get hasZombieCapacity(): boolean {
+    return this.#zombies < this.#maxClaims;
   }
 
-  /** Nothing is under way, nor on its way from the store. */
+  /** True without active mailboxes and pending store calls. */
   get isIdle(): boolean {
     return this.#active.size === 0 && this.#claimer.isIdle;
   }
@@ -107,20 +110,21 @@ export class WorkQueue implements ClaimerQueue {
     return this.work.prefix;
   }
 
-  get freePlaces(): number {
-    return this.#claims - this.#taken;
+  get freeSlots(): number {
+    return this.#maxClaims - this.#usedSlots;
   }
 
+  /** True if the queue may claim events. */
   get isOpen(): boolean {
     if (this.#isClosed || this.isDraining || this.gate?.isOpen === false) return false;
-    return !this.#host.tenure().isOver;
+    return !this.#host.epoch().isOver;
   }
 
   get patienceMs(): number {
     return this.#host.patienceMs;
   }
 
-  /** Those with a turn. */
+  /** Returns the active mailboxes. */
   active(): readonly Mailbox[] {
     return [...this.#active];
   }
@@ -129,143 +133,143 @@ export class WorkQueue implements ClaimerQueue {
     return this.#host.random();
   }
 
-  /** An error as it may stand in a record. */
+  /** Returns the redacted and truncated error text, for records. */
   readonly noteOf = (error: unknown): string =>
     this.#host.redact(error instanceof Error ? error.message : String(error)).slice(0, MAX_NOTE);
 
-  /** Makes the event durable; see Claimer. */
-  accept(event: NewEvent): Promise<Appended> {
+  accept(event: NewEvent): Promise<AppendOutcome> {
     return this.#claimer.accept(event);
   }
 
-  /** Claims as much as there is room for, as long as the store has something. */
+  /** Claims events while there are free slots and the store has waiting events. */
   pump(): void {
     this.#claimer.pump();
   }
 
-  /** Checks the deadlines. `now` in performance.now() milliseconds. */
+  /** Checks deadlines; `now` in performance.now() milliseconds. */
   tick(now: number): void {
     for (const mailbox of this.#active) mailbox.tick(now);
-    // What waits is for another node.
+    // Without runs, another node may take over the work.
     if (this.isDraining && this.isIdle) this.gate?.close();
     const { lingerMs, maxResting } = this.#host;
     for (let first = this.#resting.first; first !== undefined; first = this.#resting.first) {
       if (this.#resting.size <= maxResting && first.restingSince + lingerMs > now) break;
-      this.#dismiss(first);
+      this.#removeIdle(first);
     }
   }
 
-  /** Ends the actors; what is still under way is dropped, and its claims expire. */
+  /** Stops the actors and drops the remaining runs, whose claims expire. */
   close(): void {
     this.gate?.close();
     for (const mailbox of [...this.#mailboxes.values()]) this.forget(mailbox);
-    // Another queue may have ended it.
-    if (!hasEnded(this.#parent)) tell(this.#parent, { type: 'shutdown' });
+    // Another queue with the same parent may have stopped it.
+    if (!hasEnded(this.#parent)) sendOrCount(this.#parent, { type: 'shutdown' });
     this.#isClosed = true;
   }
 
   stats(): QueueStats {
     const states: Record<string, number> = {};
     for (const { ref } of this.#mailboxes.values()) {
-      const state = stateWord(ref?.getSnapshot().value);
+      const state = stateName(ref?.getSnapshot().value);
       states[state] = (states[state] ?? 0) + 1;
     }
     return {
       active: this.#active.size,
       resting: this.#resting.size,
-      overruns: this.#overruns,
-      places: this.places,
+      overruns: this.#zombies,
+      places: this.slots,
       states,
-      ...this.record.figures(),
+      ...this.metrics.readFigures(),
     };
   }
 
-  // For the claimer.
+  // Called by the claimer.
 
-  take(claimed: ClaimedTurn): void {
-    const { turn, tenure } = claimed;
-    // Too late: everything has ended, and so will the claim. Or that is over, and others have it.
-    if (this.#isClosed || tenure.isOver) return;
+  offer(claim: ClaimedTurn): void {
+    const { turn, epoch } = claim;
+    // Not released: the claim expires.
+    if (this.#isClosed || epoch.isOver) return;
     let mailbox = this.#mailboxes.get(turn.key);
     if (mailbox === undefined) {
       mailbox = new Mailbox(this, turn.key);
       this.#mailboxes.set(turn.key, mailbox);
     }
-    mailbox.offer(claimed);
+    mailbox.offer(claim);
   }
 
   onIdle(): void {
     if (this.isIdle) this.#host.onIdle();
   }
 
-  // For the mailboxes.
+  // Called by the mailboxes.
 
-  /** The mailbox has a turn, and takes a place. */
+  /** Marks the mailbox as active, and assigns a slot to it. */
   occupy(mailbox: Mailbox): void {
-    if (mailbox.hasPlace) return;
-    if (mailbox.isOverrun) this.#overruns -= 1;
+    if (mailbox.hasSlot) return;
+    if (mailbox.isZombie) this.#zombies -= 1;
     else {
       this.#resting.delete(mailbox);
       this.#active.add(mailbox);
     }
-    // One that was an overrun may take a place that is not there: it has its claim already.
-    mailbox.isOverrun = false;
-    mailbox.hasPlace = true;
-    this.#taken += 1;
+    // May exceed the limit after a zombie run, since the mailbox already has a claim.
+    mailbox.isZombie = false;
+    mailbox.hasSlot = true;
+    this.#usedSlots += 1;
   }
 
-  /** The run of the mailbox does not end: the mailbox is an overrun, and its place is free for others. */
-  yieldPlace(mailbox: Mailbox): void {
-    if (!mailbox.hasPlace) return;
-    mailbox.hasPlace = false;
-    mailbox.isOverrun = true;
-    this.#taken -= 1;
-    this.#overruns += 1;
-    this.record.overrun(mailbox);
-    this.#claimer.goOn();
+  /** Marks the run as a zombie run, and frees its slot. */
+  yieldSlot(mailbox: Mailbox): void {
+    if (!mailbox.hasSlot) return;
+    mailbox.hasSlot = false;
+    mailbox.isZombie = true;
+    this.#usedSlots -= 1;
+    this.#zombies += 1;
+    this.metrics.noteZombie(mailbox);
+    this.#claimer.scheduleClaim();
   }
 
-  /** The mailbox has nothing to do, and its actor waits for the next turn. */
+  /** Marks the mailbox as idle, and keeps its actor for the next event. */
   rest(mailbox: Mailbox): void {
     this.#release(mailbox);
     mailbox.restingSince = performance.now();
     this.#resting.add(mailbox);
     const { first, size } = this.#resting;
-    if (first !== undefined && first !== mailbox && size > this.#host.maxResting) this.#dismiss(first);
+    if (first !== undefined && first !== mailbox && size > this.#host.maxResting) this.#removeIdle(first);
   }
 
-  /** Gives the mailbox an actor. */
-  open(mailbox: Mailbox): void {
-    if (!this.#isClosed) tell(this.#parent, { type: 'mailbox.open', mailbox });
+  /** Starts an actor for the mailbox. */
+  openActor(mailbox: Mailbox): void {
+    if (!this.#isClosed) sendOrCount(this.#parent, { type: 'mailbox.open', mailbox });
   }
 
-  /** Removes the mailbox from the queue. */
+  /** Removes the mailbox, without stopping its actor. */
   forget(mailbox: Mailbox): void {
     this.#release(mailbox);
     this.#resting.delete(mailbox);
     if (this.#mailboxes.get(mailbox.key) === mailbox) this.#mailboxes.delete(mailbox.key);
   }
 
-  /** Gives back the place of the mailbox, if it has one. */
+  /** Frees the slot of the mailbox, if any. */
   #release(mailbox: Mailbox): void {
-    if (mailbox.hasPlace) this.#taken -= 1;
-    else if (mailbox.isOverrun) this.#overruns -= 1;
+    if (mailbox.hasSlot) this.#usedSlots -= 1;
+    else if (mailbox.isZombie) this.#zombies -= 1;
     else return;
-    mailbox.hasPlace = false;
-    mailbox.isOverrun = false;
+    mailbox.hasSlot = false;
+    mailbox.isZombie = false;
     this.#active.delete(mailbox);
     this.onIdle();
-    this.#claimer.goOn();
+    this.#claimer.scheduleClaim();
   }
 
-  #dismiss(mailbox: Mailbox): void {
+  /** Removes an idle mailbox and stops its actor. */
+  #removeIdle(mailbox: Mailbox): void {
     this.forget(mailbox);
-    if (mailbox.ref !== undefined) tell(mailbox.ref, { type: 'quiet' });
+    if (mailbox.ref !== undefined) sendOrCount(mailbox.ref, { type: 'quiet' });
   }
 }
 
-/** The state of a mailbox as one word: of `busy` its inner state, and `none` where the actor has failed. */
-function stateWord(value: unknown): string {
+/** Returns the state name of an actor: for `busy` its inner state; `none` without an actor. */
+function stateName(value: unknown): string {
   if (typeof value === 'string') return value;
   return typeof value === 'object' && value !== null ? String(Object.values(value)[0]) : 'none';
 }

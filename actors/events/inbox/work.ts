@@ -1,64 +1,69 @@
-// A kind of work: what is done with one event. This is the seam between the dispatcher, which knows of claims, order and
-// attempts, and those who know what an event means. The key of a mailbox says which kind it is for.
+// Interface between the dispatcher, which manages claims, order and attempts, and the kinds of work, which
+// handle events. The prefix of an event's key selects the kind of work.
 
 import type { TriggerRetry } from '../../../config/resources/triggers/trigger-of.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import type { TurnResult } from '../../store/store.ts';
 
-/** What is to happen with a checkpoint, together with it. */
+/** Changes that are committed atomically with a checkpoint or an outcome. */
 export type Effects = Pick<
   TurnResult,
   'snapshot' | 'emit' | 'timers' | 'cancelTimers' | 'steps' | 'run' | 'asks'
 >;
 
+/** Input of an attempt. */
 export interface Assignment {
   readonly event: StoredEvent;
   readonly snapshot: string | undefined;
-  /** Aborted at the deadline, and when the claim was lost. */
+  /** Aborted at the deadline, on cancellation, and when the claim is lost. */
   readonly signal: AbortSignal;
   /**
-   * Keeps a state for the attempts after this one, which find it in `event.state`; undefined leaves it as it is, null removes
-   * it; `steps` are rows for its journal. The attempt goes on once that is durable. Rejects when the claim is lost, and when
-   * the store refuses it: then nothing of it was taken. What is not awaited is waited for before the outcome is committed.
+   * Stores a state that later attempts receive in `event.state`; undefined keeps the stored state, null
+   * removes it. `effects.steps` are journal steps. Resolves when the checkpoint is durable. Rejects if the
+   * claim is lost, or if the store refuses the checkpoint and stores nothing. The outcome is committed after
+   * all pending checkpoints.
    */
   checkpoint(state: string | null | undefined, effects?: Effects): Promise<void>;
 }
 
 /**
- * What whoever sent an event is told of it beside an answer: that it waits; or that there will be none, since nobody takes it,
- * it may not be asked there or by them, it was stopped, it took too long, or it failed.
+ * Kind of notice to the sender of an unanswered event. `waits`: the event is delayed. `untaken`: no trigger
+ * accepts it. `refused`: not allowed in this place or for this sender. `stopped`: cancelled. `late`: not
+ * handled before `notAfter`. `failed`: all attempts failed.
  */
 export type Notice = 'waits' | 'untaken' | 'refused' | 'stopped' | 'late' | 'failed';
 
-/** Of what is to be tried again, or has to wait. */
 interface NotAfter {
   /**
-   * Epoch ms. Nobody wants it after that: it is given up where the next attempt would come later, and whoever sent what still
-   * waits then is told that it took too long.
+   * Latest useful time of the result, epoch ms. A retry that would start later is not made: the event is
+   * dead. An event that is still waiting at this time expires, and the sender gets the notice `late`.
    */
   readonly notAfter?: number | undefined;
 }
 
-export type Outcome =
-  /** What is to be committed with it; see there. */
+export type WorkOutcome =
+  /** The event is handled; for the fields see TurnResult. */
   | ({
       readonly kind: 'done' | 'ignored';
-      /** Whoever sent it is told so. */
+      /** Notice to the sender. */
       readonly notice?: Notice | undefined;
     } & Pick<TurnResult, 'trigger' | 'note' | 'answer' | 'by' | 'receipt'> &
       Effects)
   /**
-   * It is to go on when an event of its key wakes that name, and gives its claim and its place back until then. The name is
-   * unique among what waits in its key; where a timer is to wake it, that is one of `timers`.
+   * The event is parked: it releases its claim and slot until another event of the key wakes the name
+   * `parkedOn`, which is unique among the parked events of the key. A timer in `timers` can also wake it.
    */
   | ({ readonly kind: 'parked'; readonly parkedOn: string } & Pick<
       TurnResult,
       'state' | 'holdsKey' | 'trigger' | 'note'
     > &
       Effects)
-  /** A paused trigger would take it: it stays first until that trigger is resumed. */
+  /** The trigger is paused: the event keeps its position in the queue until the trigger is resumed. */
   | ({ readonly kind: 'held'; readonly trigger: string } & NotAfter)
-  /** There is no place for it at present (work-places.ts): it was no attempt, and waits until that name is released. */
+  /**
+   * No slot is free (work-slots.ts): the event stays queued until the store releases the events with the name
+   * `heldBy`. Not counted as an attempt.
+   */
   | ({
       readonly kind: 'queued';
       readonly heldBy: string;
@@ -66,50 +71,50 @@ export type Outcome =
       readonly note: string;
     } & NotAfter)
   /**
-   * Not now: the other side takes no more before that time. It is no attempt, within bounds
-   * (machines/redelivery.ts, R4), and waits without a place.
+   * The receiver is rate limited for `inMs`. Not counted as an attempt, up to a limit
+   * (machines/redelivery.ts). The event needs no slot until the next try.
    */
   | ({
       readonly kind: 'deferred';
       readonly trigger?: string | undefined;
       readonly note: string;
       readonly inMs: number;
-      /** The other side was not even asked, and the event will have its turn: it waits for it as long as that takes. */
-      readonly isUnasked?: boolean | undefined;
-      /** It may have been done all the same: the next turn is told that one was begun before. */
-      readonly mayBeDone?: boolean | undefined;
+      /** True if the receiver was not contacted: such deferrals are unlimited. */
+      readonly isUncontacted?: boolean | undefined;
+      /** True if the action possibly succeeded: the next attempt has `event.wasClaimed`. */
+      readonly mayHaveSucceeded?: boolean | undefined;
       readonly retry: TriggerRetry;
     } & NotAfter)
   | ({
       readonly kind: 'failed';
-      /** What is told when it is given up by this. @default 'failed' */
+      /** Notice to the sender if no retry follows. @default 'failed' */
       readonly notice?: Notice | undefined;
       readonly trigger?: string | undefined;
       readonly note: string;
-      /** Trying again cannot help. */
+      /** Retrying cannot help. */
       readonly isFinal?: boolean | undefined;
-      /** Not before this, as the other side asked. */
+      /** Minimum delay before the retry, as requested by the receiver. */
       readonly retryAfterMs?: number | undefined;
       readonly retry: TriggerRetry;
     } & NotAfter);
 
 export interface Work {
-  /** Mailboxes whose keys begin with this are its own: `conversation/`, `outbox/`. */
+  /** Prefix of the mailbox keys of this work: `conversation/`, `outbox/`. */
   readonly prefix: string;
-  /** How long one attempt at this event may take. */
+  /** Returns the timeout for attempts at this event. */
   timeoutMs(event: StoredEvent): number;
-  /** What it throws counts as a failed attempt that may be repeated. */
-  perform(assignment: Assignment): Promise<Outcome>;
+  /** Handles the event. A rejection counts as a failed attempt that may be retried. */
+  perform(assignment: Assignment): Promise<WorkOutcome>;
   /**
-   * What is sent to say that an event ends without an answer, or has to wait for longer than a moment; for whatever reason, so
-   * that nobody waits for an answer that does not come. `trigger` has taken it, where one has. What it throws is told to the log.
+   * Returns outbox messages that notify the sender about an unanswered or delayed event. `trigger` is the
+   * trigger that accepted the event, if any. The caller logs errors.
    */
-  notice?(event: StoredEvent, notice: Notice, trigger?: string): readonly NewEvent[];
-  /** What ends an event that still waits when nobody wants it any more (`notAfter`). */
-  overdue?(event: StoredEvent): NewEvent;
+  noticeRows?(event: StoredEvent, notice: Notice, trigger?: string): readonly NewEvent[];
+  /** Returns a timer event that settles the waiting event at `notAfter`. */
+  expiryEvent?(event: StoredEvent): NewEvent;
   /**
-   * An event is held by that name from now on: that of a trigger, which may have been resumed since the event was judged, or
-   * what it waits for to have a place.
+   * Called when an event was queued under a name: a trigger, which was possibly resumed in the meantime, or a
+   * group without free slots (work-slots.ts).
    */
-  onHeld?(name: string): void;
+  onQueued?(name: string): void;
 }

@@ -1,16 +1,16 @@
-// Actions in words, for platforms whose messages are plain text with buttons below: what can be no button, and what a button has
-// no room for. Nothing that an agent has written is left out.
+// Renders card actions (message.ts) as text lines, for content that does not fit into buttons: actions that
+// cannot be buttons, and descriptions of buttons. No content of the agent is lost.
 
-import type { CardAction } from './outbound-message.ts';
+import type { CardAction } from './message.ts';
 
-/** Of an action that is no button. */
+/** Returns the text line of actions without button. */
 export function lineOfAction({ id, title, url, description }: CardAction): string {
   const more = url ?? description;
   return `- ${title.trim() || id}${more === undefined ? '' : `: ${more}`}`;
 }
 
-/** What is said of an action beside its button; undefined where that is nothing. */
+/** Returns the text line that describes a button; undefined without a description. */
 export function lineBesideButton({ id, title, description }: CardAction): string | undefined {
-  const words = description?.trim() ?? '';
-  return words === '' ? undefined : `- ${title.trim() || id}: ${words}`;
+  const text = description?.trim() ?? '';
+  return text === '' ? undefined : `- ${title.trim() || id}: ${text}`;
 }

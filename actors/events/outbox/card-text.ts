@@ -1,10 +1,10 @@
-// A card in Markdown, for platforms that show text only: the title above it, the fields below, and of the actions those that
-// lead to a page. A button would lead nowhere.
+// Renders a card as Markdown, for platforms without buttons: the title above the text, the fields and the
+// links below it. Other actions are omitted, since text cannot be clicked.
 
-import type { Card } from './outbound-message.ts';
+import type { MessageCard } from './message.ts';
 
-/** Without a card the text as it is. */
-export function withCardText(text: string, card: Card | undefined): string {
+/** Returns the text together with the optional card. */
+export function withCardText(text: string, card: MessageCard | undefined): string {
   if (card === undefined) return text;
   const { title, fields = [], actions = [] } = card;
   const rows = [

@@ -1,23 +1,24 @@
-// Blocks of code in Markdown, as far as cutting a text needs them: a line of backticks or tildes opens one, and a line of at
-// least as many closes it. Indentation does not matter: blocks stand in lists.
+// Recognises Markdown code blocks when a text is split (split-text.ts). A line that starts with at least
+// three backticks or tildes opens a block; a line of at least as many of the same character closes it.
+// Indentation is ignored, since lists can contain blocks.
 
 export interface CodeFence {
-  /** The line that opens it, as it is written; a cut block is opened again with it. */
+  /** Opening line as written. The next part repeats it if the block is split. */
   readonly opening: string;
-  /** A line that closes it. */
+  /** Line that closes the block. */
   readonly closing: string;
 }
 
 const OPENING = /^([ \t]*)(`{3,}(?=[^`]*$)|~{3,})/;
 
-/** What is open behind the line where `fence` is open before it. */
+/** Returns the open block after the line; `fence` is the open block before it. */
 export function fenceAfter(line: string, fence: CodeFence | undefined): CodeFence | undefined {
   if (fence !== undefined) return isClosing(line, fence) ? undefined : fence;
-  // Most lines have none; a pattern at each would be most of what a split costs.
+  // Fast path: most lines contain no fence, and the pattern dominates the cost of splitting.
   if (!line.includes('```') && !line.includes('~~~')) return undefined;
-  const found = OPENING.exec(line);
-  if (found === null) return undefined;
-  return { opening: line.trimEnd(), closing: `${found[1]}${found[2]}` };
+  const match = OPENING.exec(line);
+  if (match === null) return undefined;
+  return { opening: line.trimEnd(), closing: `${match[1]}${match[2]}` };
 }
 
 function isClosing(line: string, { closing }: CodeFence): boolean {

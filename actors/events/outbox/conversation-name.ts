@@ -1,10 +1,10 @@
-// The name of a conversation as handlers are told it, `botmessenger/4711/-100200300/5`: the word of its platform, the account, and
-// what tells the conversations of that account apart.
+// Conversation name that handlers receive, `botmessenger/4711/-100200300/5`: platform, account, and the ids
+// of the conversation in that account.
 
 import type { ConnectedAccount } from './connected-account.ts';
 
-/** What follows the account, part by part, as it stands there; undefined for a conversation of anybody else. */
-export function partsOfConversation(
+/** Returns the parts after the account; undefined for a conversation of another account. */
+export function conversationParts(
   { platform, account }: ConnectedAccount,
   conversation: string,
 ): readonly string[] | undefined {

@@ -1,51 +1,57 @@
-// Why something could not be sent. `message` stands in notes and logs and may be shown: it carries no secret.
+// Error of an attempt to send a message. Its text is shown in notes and logs, so it must contain no secret.
 
 export interface DeliveryErrorOptions extends ErrorOptions {
-  /** What the platform calls it: a number of its own, a word, or the HTTP status. */
+  /** Error code of the platform, or the HTTP status. */
   readonly platformCode?: number | string | undefined;
-  /** Trying again cannot help. */
+  /** A retry cannot help. */
   readonly isFinal?: boolean;
-  /** Nothing is wrong but the time: it is sent later, and no attempt is counted. */
-  readonly isTooSoon?: boolean;
-  /** Of what is too soon: the platform was not asked, since it takes no more than we send already. */
-  readonly isUnasked?: boolean;
-  /** Not before this, as the platform asked. */
+  /** Rate limited: the message is sent later, and no attempt is counted. */
+  readonly isRateLimited?: boolean;
+  /** Rate limited by the gateway itself; the platform was not contacted. */
+  readonly isUncontacted?: boolean;
+  /** Minimum delay before the next attempt, as requested by the platform. */
   readonly retryAfterMs?: number | undefined;
-  /** It may have arrived all the same: the answer was lost. */
+  /** The message possibly arrived: the response was lost. */
   readonly isOutcomeUnknown?: boolean;
-  /** It says nothing of the message: there was no connection, no answer, or a fault of the platform's own. */
+  /** No connection, no response, or an error of the platform itself, not caused by the message. */
   readonly isPlatformDown?: boolean;
-  /** The message that was to be edited is not there, or can be edited no more. */
-  readonly isTargetGone?: boolean;
+  /** The message to edit no longer exists, or can no longer be edited. */
+  readonly isTargetMissing?: boolean;
 }
 
-/** What `with` may change. */
 export type DeliveryErrorChanges = Omit<DeliveryErrorOptions, 'cause'>;
 
+/**
+ * A platform rejected a message or a request of the gateway, or did not respond. The gateway retries unless
+ * the failure is final.
+ *
+ * @remedy Remove the cause in the note of the delivery, such as a missing right of the token, then replay the
+ * delivery.
+ */
 export class DeliveryError extends Error {
   readonly code = 'ERR_DELIVERY';
   readonly platformCode: number | string | undefined;
   readonly isFinal: boolean;
-  readonly isTooSoon: boolean;
-  readonly isUnasked: boolean;
+  readonly isRateLimited: boolean;
+  readonly isUncontacted: boolean;
   readonly retryAfterMs: number | undefined;
   readonly isOutcomeUnknown: boolean;
   readonly isPlatformDown: boolean;
-  readonly isTargetGone: boolean;
+  readonly isTargetMissing: boolean;
 
   constructor(message: string, options: DeliveryErrorOptions = {}) {
     super(message, options);
     this.platformCode = options.platformCode;
     this.isFinal = options.isFinal ?? false;
-    this.isTooSoon = options.isTooSoon ?? false;
-    this.isUnasked = options.isUnasked ?? false;
+    this.isRateLimited = options.isRateLimited ?? false;
+    this.isUncontacted = options.isUncontacted ?? false;
     this.retryAfterMs = options.retryAfterMs;
     this.isOutcomeUnknown = options.isOutcomeUnknown ?? false;
     this.isPlatformDown = options.isPlatformDown ?? false;
-    this.isTargetGone = options.isTargetGone ?? false;
+    this.isTargetMissing = options.isTargetMissing ?? false;
   }
 
-  /** The same but for `changes`, caused by this one. */
+  /** Returns a copy with `changes`, and this error as its cause. */
   with(changes: DeliveryErrorChanges): DeliveryError {
     return new DeliveryError(this.message, { ...this, ...changes, cause: this });
   }
@@ -55,7 +61,10 @@ export class DeliveryError extends Error {
   }
 }
 
-/** A message has no form on that platform: it cannot be edited there, say. Final, and told at once. */
+/**
+ * The platform does not support the message: for example, it cannot edit messages. Final. It is thrown when
+ * the message is rendered, before any attempt.
+ */
 export class UnrenderableError extends DeliveryError {
   constructor(message: string) {
     super(message, { isFinal: true });

@@ -1,30 +1,34 @@
-// The limits within which messages leave, as an operator is shown them: those of the platform that the adapter keeps to, and what
-// may not leave just now.
+// Limits for outbound messages that operators see: the platform limits that the adapter enforces, and the
+// current pauses.
 
 import type { TextUnit } from './split-text.ts';
 
-export interface RateLimit {
-  /** Whom it is about: `account`, or a kind of destination, `group`. */
+export interface OutboundRateLimit {
+  /** Scope: `account`, or a kind of destination such as `group`. */
   readonly of: string;
+  /** Maximum number of messages per `perMs`. */
   readonly most: number;
   readonly perMs: number;
-  /** So many of them may leave together, after a rest. */
+  /** Burst that is allowed after idle time. */
   readonly atOnce?: number | undefined;
 }
 
-export interface HeldBack {
-  /** `account`, or the platform's id of the destination. */
+export interface SendPause {
+  /** Scope: `account`, or the platform's id of the destination. */
   readonly of: string;
   readonly forMs: number;
 }
 
 export interface OutboundLimits {
-  /** Of one message; what is longer becomes several. */
+  /** Maximum message size; a longer text is split. */
   readonly text: { readonly most: number; readonly unit: TextUnit };
-  /** Beside one message; undefined where the platform has none. What is beyond stands in the text, or in further messages. */
+  /**
+   * Maximum number of buttons per message; undefined if the platform has no buttons. Further actions become
+   * text or further messages.
+   */
   readonly buttons?: number | undefined;
-  /** `Pacing.inForce` gives these two. */
-  readonly rates: readonly RateLimit[];
-  /** What is to wait longest comes first; not all of it, where it is much. */
-  readonly held: readonly HeldBack[];
+  /** Adapters get `rates` and `held` from `Pacing.currentLimits`. */
+  readonly rates: readonly OutboundRateLimit[];
+  /** The longest pauses, longest first. */
+  readonly held: readonly SendPause[];
 }

@@ -1,62 +1,74 @@
-// What an agent writes is text: what a platform would read in it as a mention of somebody, or of everybody, notifies nobody,
-// unless the trigger says `mentions: allow`. Where a platform has a field that says so its adapter uses that; for others such
-// words are taken apart here, in whatever leaves, by a sign that nobody sees.
+// Neutralises mentions, so that an agent's text notifies no person unless the trigger has `mentions: allow`.
+// An invisible character is inserted into each mention. Platforms with a request field for this purpose do
+// not need this file.
 //
-// MEN1  in code nothing is changed, since people copy it, where it is certain that the platform reads it as code: strangers choose
-//       what agents repeat, and would like a name to look like code here and not there. In doubt it is text.
+// Code blocks are not changed, since people copy them, but only if the platform certainly treats them as
+// code. An attacker may control text that an agent repeats, and could write a mention that looks like code
+// here but not to the platform. Ambiguous cases are therefore treated as text.
 
-import type { Card, OutboundMessage } from './outbound-message.ts';
+import type { MessageCard, OutboundMessage } from './message.ts';
 
-/** What a platform reads as a mention. */
+/** Syntax of mentions on a platform. */
 export interface MentionRule {
-  /** Global. Behind the first character of each match the sign is put. */
+  /** Global pattern; the invisible character is inserted after the first character of each match. */
   readonly pattern: RegExp;
-  /** Code in Markdown is none there, or is read as well. */
+  /** True if the platform has no Markdown code, or reads mentions in code. */
   readonly isReadInCode?: boolean | undefined;
-  /** A block of code is none until it is closed, by the same marks, and has one plain word behind its opening at most. */
+  /**
+   * True if the platform accepts a code block only if it is closed with the same marks, and if the language
+   * on the opening line is a plain word.
+   */
   readonly isCodeClosed?: boolean | undefined;
 }
 
-/** Word joiner: no width, and no place for a line to break. */
-const UNSEEN = '\u2060';
-/** A block of code that no list, quotation or page can end, or be around. */
+/** Word joiner: zero width, no line break. */
+const INVISIBLE = '\u2060';
+/** Opening line of top-level code blocks. */
 const OPENING = /^(`{3,}(?=[^`]*$)|~{3,})/;
-/** With one plain word behind the marks at most. */
+/** Opening line with only a plain word, or nothing more. */
 const PLAIN_OPENING = /^[`~]{3,} *(?:[\w#.+-]+ *)?$/;
-/** What may make code of what follows, or text of it, in a way that only the whole of Markdown would tell. */
+/** After a line with this text, only a full Markdown parser can distinguish code from text. */
 const MAY_MISLEAD = /`{3}|~{3}|^[\s>]*</;
 
-/** Whatever people would see of it. */
-export function messageWithoutMentions(message: OutboundMessage, rule: MentionRule): OutboundMessage {
+/** Returns the message with all mentions neutralised, in text and card. */
+export function messageWithMentionsNeutralised(message: OutboundMessage, rule: MentionRule): OutboundMessage {
   const { text, card } = message;
-  return { ...message, text: withoutMentions(text, rule), card: card && cardWithout(card, rule) };
-}
-
-function cardWithout({ title, fields, actions, inputs }: Card, rule: MentionRule): Card {
-  const harmless = (words: string) => withoutMentions(words, rule);
-  const optional = (words: string | undefined) => (words === undefined ? undefined : harmless(words));
   return {
-    title: optional(title),
-    fields: fields?.map(({ name, value }) => ({ name: harmless(name), value: harmless(value) })),
-    actions: actions?.map((action) => ({
-      ...action,
-      title: harmless(action.title),
-      description: optional(action.description),
-    })),
-    inputs: inputs?.map((input) => ({ ...input, label: harmless(input.label) })),
+    ...message,
+    text: withMentionsNeutralised(text, rule),
+    card: card && cardWithMentionsNeutralised(card, rule),
   };
 }
 
-/** The text in which nothing is a mention any more. */
-export function withoutMentions(
+function cardWithMentionsNeutralised(
+  { title, fields, actions, inputs }: MessageCard,
+  rule: MentionRule,
+): MessageCard {
+  const neutralise = (value: string) => withMentionsNeutralised(value, rule);
+  const optional = (value: string | undefined) => (value === undefined ? undefined : neutralise(value));
+  return {
+    title: optional(title),
+    fields: fields?.map(({ name, value }) => ({ name: neutralise(name), value: neutralise(value) })),
+    actions: actions?.map((action) => ({
+      ...action,
+      title: neutralise(action.title),
+      description: optional(action.description),
+    })),
+    inputs: inputs?.map((input) => ({ ...input, label: neutralise(input.label) })),
+  };
+}
+
+/** Returns the text with all mentions neutralised. */
+export function withMentionsNeutralised(
   text: string,
   { pattern, isReadInCode = false, isCodeClosed = false }: MentionRule,
 ): string {
-  // Most texts have none.
+  // Fast path: most texts contain no mention.
   if (text.search(pattern) === -1) return text;
-  // A lone carriage return ends a line for some platforms, and so a block of code, and none for others.
-  if (isReadInCode || /\r(?!\n)/.test(text)) return takenApart(text, pattern);
+  // Some platforms treat a lone carriage return as a line break, which can close a code block.
+  if (isReadInCode || /\r(?!\n)/.test(text)) return splitMentions(text, pattern);
   let closing: string | undefined;
+  // False from the first line that could mislead the detection of code.
   let isCertain = true;
   let isPlainParagraph = true;
   const lines = text.split('\n').map((line, index, all) => {
@@ -65,15 +77,15 @@ export function withoutMentions(
       return line;
     }
     const [marks] = (isCertain ? OPENING.exec(line) : null) ?? [];
-    if (marks !== undefined && (!isCodeClosed || isClosedAlike(all, index, marks))) {
+    if (marks !== undefined && (!isCodeClosed || isStrictCodeBlock(all, index, marks))) {
       closing = marks;
-      // What stands behind the marks is a word for the language.
-      return takenApart(line, pattern);
+      // The text after the marks names the language.
+      return splitMentions(line, pattern);
     }
     isCertain &&= !MAY_MISLEAD.test(line);
     if (line.trim() === '') isPlainParagraph = isCertain;
     isPlainParagraph &&= isCertain && isPlain(line);
-    return isPlainParagraph ? besideCode(line, pattern) : takenApart(line, pattern);
+    return isPlainParagraph ? splitOutsideCode(line, pattern) : splitMentions(line, pattern);
   });
   return lines.join('\n');
 }
@@ -83,29 +95,29 @@ function isClosing(line: string, opening: string): boolean {
   return marks.startsWith(opening) && marks === opening.charAt(0).repeat(marks.length);
 }
 
-/** Whether a block of code that begins at the line is one in the strictest reading too. */
-function isClosedAlike(lines: readonly string[], index: number, marks: string): boolean {
+/** Returns whether even a strict parser accepts the code block that opens at the line. */
+function isStrictCodeBlock(lines: readonly string[], index: number, marks: string): boolean {
   if (!PLAIN_OPENING.test(lines[index] ?? '')) return false;
   let end = index + 1;
   while (end < lines.length && !isClosing(lines[end] ?? '', marks)) end += 1;
   return lines[end]?.trimEnd() === marks;
 }
 
-/** Single backticks in pairs, and nothing that goes before them: each second piece is code. */
+/** Returns true for a line that has single backticks in pairs only: every second piece is then code. */
 function isPlain(line: string): boolean {
   return !/``|\\`|[<|]/.test(line) && line.split('`').length % 2 === 1;
 }
 
-function besideCode(line: string, pattern: RegExp): string {
+function splitOutsideCode(line: string, pattern: RegExp): string {
   return line
     .split('`')
-    .map((piece, i) => (i % 2 === 1 ? piece : takenApart(piece, pattern)))
+    .map((piece, i) => (i % 2 === 1 ? piece : splitMentions(piece, pattern)))
     .join('`');
 }
 
-function takenApart(text: string, pattern: RegExp): string {
-  return text.replace(pattern, (found) => {
-    const [first = ''] = found;
-    return first + UNSEEN + found.slice(first.length);
+function splitMentions(text: string, pattern: RegExp): string {
+  return text.replace(pattern, (match) => {
+    const [first = ''] = match;
+    return first + INVISIBLE + match.slice(first.length);
   });
 }

@@ -1,91 +1,103 @@
-// How an adapter sends: the part of it that knows its platform's form, limits and API. Rows, order, attempts, receipts and
-// expiry are neutral (outbox-rows.ts, automation/works/outbox-work.ts) and the same for all.
+// Outbound part of adapters, which knows the platform's message format, limits and API. A message is stored
+// as outbox rows, one row per request to the platform (rows.ts). Order, retries, receipts and expiry of rows
+// do not depend on the platform (automation/works/outbox-work.ts).
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { InboundEvent } from '../inbound-event.ts';
 import type { OutboundLimits } from './limits.ts';
 import type { MentionRule } from './mentions.ts';
-import type { OutboundMessage, OutboundTarget } from './outbound-message.ts';
+import type { OutboundMessage, OutboundTarget } from './message.ts';
 
-/** What the platform said of a message that it took. */
-export interface Receipt {
-  /** Its id of the message; empty where it names none. */
+/** Response of the platform to an accepted message. */
+export interface SendReceipt {
+  /** Message id of the platform; empty if it returns none. */
   readonly id: string;
-  /** What its record is to say besides: that it may have arrived twice. */
+  /** Note for the delivery record, such as a possible duplicate. */
   readonly note?: string | undefined;
 }
 
 export interface SendContext {
   readonly signal: AbortSignal;
-  /** The same at each attempt. */
+  /** Id of the outbox row; stable across attempts. */
   readonly rowId: string;
-  /** When the row was made, epoch ms. */
-  readonly madeAt: number;
-  /** An attempt was begun before, and what it did nobody may know: where the platform can be asked, it is asked first. */
+  /** Creation time of the row, epoch ms. */
+  readonly createdAt: number;
+  /**
+   * True if an earlier attempt possibly sent the message. The adapter then first searches for the message on
+   * the platform, if the platform can search.
+   */
   readonly wasTried: boolean;
-  /** Of another row; undefined while it has none, or where it has ended without. */
-  receiptOf(rowId: string): Promise<Receipt | undefined>;
+  /** Returns the receipt of another row, if any. */
+  receiptOf(rowId: string): Promise<SendReceipt | undefined>;
 }
 
 /**
- * `Rendered` is one request to the platform: what its API takes, and what the adapter needs to send it. It becomes one row, as
- * JSON, and comes back to `send` from that: no class, no Date, nothing that JSON loses.
+ * `Rendered` is the content of a single request to the platform. It contains only JSON values, because it is
+ * stored in an outbox row and passed to `send` later.
  */
 export interface Outbound<T extends Trigger = Trigger, Rendered extends object = object> {
-  /** Where an answer to this goes; undefined: nowhere. Pure. */
+  /** Returns the target for answers to the event; undefined if it cannot be answered. Pure. */
   target(trigger: T, inbound: InboundEvent): OutboundTarget | undefined;
   /**
-   * Where a message goes that answers nothing: `conversation` is as handlers are told it, `teamboard/…`. Undefined where that is no
-   * conversation of the trigger's account, or nobody knows how to reach it. Rejects as the store does.
+   * Returns the target for a message that answers no event. `conversation` is the conversation name that
+   * handlers receive, such as `teamboard/…`. Undefined if the conversation belongs to another account or
+   * cannot be reached. Rejects with errors of the store.
    */
   destination?(trigger: T, conversation: string): Promise<OutboundTarget | undefined>;
   /**
-   * In the order in which they are sent. Pure. Throws UnrenderableError. Of an edit the first is the one that edits, and has all
-   * that it takes to be posted.
+   * Renders a message as requests, in send order. Pure. Throws UnrenderableError. For the action `edit`, the
+   * first request is the edit; it also contains the data to post the message instead.
    */
   render(trigger: T, message: OutboundMessage): readonly Rendered[];
   /**
-   * What its platform reads as a mention in a text: taken apart before `render`. `rendered`: the platform has a field for that,
-   * which `render` fills by `message.mentions`. Undefined where nothing in a text notifies anybody.
+   * Syntax of the platform's mentions, which are neutralised before `render` (mentions.ts). 'rendered': the
+   * platform has a request field that disables mentions, and `render` sets it from `message.mentions`.
+   * Undefined if a text never notifies a person.
    */
   readonly mentions?: MentionRule | 'rendered' | undefined;
   /**
-   * The platform's name of a press that decides about an approval, where it shows an answer to whoever pressed, alone and at once; that
-   * answer is the matter of `tell` then. Undefined for anything else. Pure.
+   * Returns the platform's id of a button press that decides an approval, for the action `tell`; undefined
+   * for other events. Only for platforms that can answer a press privately. Pure.
    */
   pressOf?(inbound: InboundEvent): string | undefined;
-  /** What is in force for messages of the trigger now, for an operator. Pure. */
+  /** Returns the current limits for the trigger's messages, for operators. Pure. */
   limits?(trigger: T): OutboundLimits;
-  /** The address that `send` goes to: what hangs there hangs for every trigger that sends there. */
-  sendsTo(trigger: T): string;
+  /** Returns the address that `send` contacts. Concurrent sends are limited per address. */
+  addressOf(trigger: T): string;
   /**
-   * A word for the credential that the trigger sends with, where triggers of one account may have several: a trigger sends what was
-   * made for another one only with the same. It stands in rows, and says nothing of the credential. Pure.
+   * Returns a name of the trigger's credential, if triggers with the same account can have different
+   * credentials. A row may be sent by another trigger of the account, but only with the same credential. The
+   * name is stored in rows, and must not reveal the credential. Pure.
    */
   senderOf?(trigger: T): string | undefined;
-  /** The host that a message goes to, where each place of an account has its own: one that is down says nothing of another. Pure. */
-  serviceOf?(rendered: Rendered): string | undefined;
   /**
-   * Rejects with a DeliveryError. An edit asks `receiptOf` for the message, and posts where that gives none; where the platform
-   * says that the message is gone it rejects with `isTargetGone`, and the core comes again without the receipt.
+   * Returns the host that receives the request, if an account's destinations have different hosts. Each host
+   * has a separate circuit breaker (circuits.ts). Pure.
    */
-  send(trigger: T, rendered: Rendered, context: SendContext): Promise<Receipt>;
+  hostOf?(rendered: Rendered): string | undefined;
   /**
-   * How far edits of one message there are to be apart, in ms, so that enough is left for what else is said. Where it is missing
-   * an answer under way is not shown.
+   * Sends the request. Rejects with a DeliveryError. For edits, `receiptOf` returns the id of the message to
+   * edit; without a receipt the adapter posts a new message. If the platform reports that the message does
+   * not exist, `send` rejects with `isTargetMissing`, and the next attempt receives no receipt.
    */
-  editsEveryMs?(target: OutboundTarget): number;
+  send(trigger: T, rendered: Rendered, context: SendContext): Promise<SendReceipt>;
   /**
-   * A first message that answers an event replaces what was shown for it, as an edit does: whatever edit is under way then may come
-   * after it, and is waited for.
+   * Returns the minimum interval between edits of growing answers, in ms. It must leave part of the rate
+   * limit to other messages. Without this method, growing answers are not shown.
    */
-  readonly isPostInPlace?: boolean | undefined;
-  /** For how long the platform shows what `typing` has said. */
-  readonly typingLastsMs?: number | undefined;
-  /** So long an answer may take before it is shown, where that counts as a message. @default a moment */
-  readonly typingAfterMs?: number | undefined;
-  /** Shows that an answer is being made: repeated while a run lasts. What it rejects with is of no consequence. */
-  typing?(trigger: T, target: OutboundTarget, signal: AbortSignal): Promise<void>;
-  /** Marks the message as seen, once it is known that somebody takes it. As above. */
-  seen?(trigger: T, inbound: InboundEvent, signal: AbortSignal): Promise<void>;
+  editIntervalMs?(target: OutboundTarget): number;
+  /**
+   * True if the platform shows a growing answer as a preview, and the first message with the answer replaces
+   * it. Before that message, the gateway awaits pending edits of the preview, which could otherwise arrive
+   * later.
+   */
+  readonly replacesPreview?: boolean | undefined;
+  /** Display time of typing indicators. */
+  readonly typingDurationMs?: number | undefined;
+  /** Delay before the first indicator, for platforms that count indicators towards a rate limit. */
+  readonly typingDelayMs?: number | undefined;
+  /** Shows a typing indicator; repeated while the run lasts. Errors are ignored. */
+  showTyping?(trigger: T, target: OutboundTarget, signal: AbortSignal): Promise<void>;
+  /** Marks an accepted message as seen by the bot. Errors are ignored. */
+  markSeen?(trigger: T, inbound: InboundEvent, signal: AbortSignal): Promise<void>;
 }

@@ -1,217 +1,241 @@
-// How fast messages leave: per credential, whose limit a platform counts over all its chats, and per destination, of which it
-// takes a few at once and then only so many. Where a platform says in its headers what is left, `hold` takes that over.
+// Rate limits for outbound messages: per credential, since platforms count its messages over all chats, and
+// per destination. Both allow a burst after idle time. The clock is monotonic.
 //
-// A message counts from its answer on: the platform has counted it by then, however slow the way there was. The clock is
-// one that nobody sets.
-//
-// PG1  nothing waits here: who may not go is told at once when to come again, and is deferred by so long.
-// PG2  of a destination at most `burst` leave together, in the long run one in `everyMs`, and no more than its window holds.
-//      What is refused to one destination holds up no other, and it has no burst then until it has rested for as long as one
-//      takes; what is refused to the credential holds up all of it (libs/rest/pace.ts).
-// PG3  what is remembered is bounded. Of what is forgotten the worst is one refusal by the platform.
+// Messages never queue here: a message above a limit is rejected immediately, and the error contains the
+// delay. A message counts from its response time, since the platform has then certainly counted it. If the
+// platform refuses a message for its destination, only that destination is paused, and it gets no further
+// burst until it was idle long enough. A refusal for the credential pauses all destinations
+// (libs/rest/rate-limiter.ts). Adapters whose platform reports the remaining quota in headers call `hold`.
+// The number of entries is limited; a forgotten entry costs one refusal at worst.
 
-import { Pace } from '../../../libs/rest/pace.ts';
-import { freeAt, type SpanLimit, withOneMore } from '../../../libs/rest/span-limit.ts';
-import { forgetOldest } from '../../base/bounds/forget-oldest.ts';
+import { RateLimiter } from '../../../libs/rest/rate-limiter.ts';
+import { addTimestamp, nextAllowedAt, type WindowLimit } from '../../../libs/rest/sliding-window.ts';
+import { deleteOldest } from '../../base/bounds/delete-oldest.ts';
 import { DeliveryError } from './delivery-error.ts';
 import type { OutboundLimits } from './limits.ts';
 
-export interface PlaceLimit {
+export interface DestinationLimit {
   readonly everyMs: number;
   /** @default 1 */
   readonly burst?: number | undefined;
-  /** Besides, so many in any span of that length. */
-  readonly window?: SpanLimit | undefined;
+  /** Additional sliding-window limit. */
+  readonly window?: WindowLimit | undefined;
 }
 
 export interface PacingOptions {
-  /** Between two messages of one credential. */
+  /** Minimum interval between messages per credential. */
   readonly accountEveryMs: number;
-  /** So many of them may leave together. @default 1 */
+  /** Burst per credential. @default 1 */
   readonly accountBurst?: number | undefined;
-  readonly place: PlaceLimit;
-  /** Milliseconds that only grow. */
+  readonly destination: DestinationLimit;
+  /** Monotonic milliseconds. */
   readonly now?: () => number;
   /** @default 10000 */
-  readonly maxPlaces?: number;
+  readonly maxDestinations?: number;
 }
 
-export interface PacedTurn {
-  /** The credential, under any name that is no secret and the same for all that share it. */
+export interface PacedSend {
+  /** Name of the credential, not the secret itself. */
   readonly account: string;
-  readonly place: string;
-  /** Of this destination, where it is another one than that of most. */
-  readonly limit?: PlaceLimit | undefined;
-  /** Whether a refusal for now is about the destination alone. @default the whole credential */
-  readonly isOfPlace?: ((error: DeliveryError) => boolean) | undefined;
+  readonly destination: string;
+  /** Limit of the destination. @default `PacingOptions.destination` */
+  readonly limit?: DestinationLimit | undefined;
+  /**
+   * Returns true if a rate-limit error concerns only the destination. @default false: the whole credential
+   */
+  readonly isOfDestination?: ((error: DeliveryError) => boolean) | undefined;
 }
 
-/** Where a platform that takes no more does not say for how long. */
-const TOO_SOON_MS = 60_000;
+/** Pause for rate limits without `Retry-After`. */
+const DEFAULT_PAUSE_MS = 60_000;
 const LONGEST_MS = 3_600_000;
 const MAX_ACCOUNTS = 1_000;
-const MAX_SHOWN = 20;
+const MAX_HOLDS = 20;
 const ACCOUNT = 'account';
 
-interface PlaceState {
-  /** When its burst is whole again. */
-  readonly wholeAt: number;
-  /** As the platform said. */
+interface DestinationState {
+  /** Time when the burst is restored. */
+  readonly burstRestoredAt: number;
+  /** End of the pause that the platform requested. */
   readonly heldUntil: number;
-  /** Since then not even what is left of the burst may leave together. */
+  /** True after a refusal: the destination gets no burst. */
   readonly wasRefused: boolean;
-  /** Of those that count in the window, the earliest first. */
+  /** Times of the messages in the window, earliest first. */
   readonly times: readonly number[];
-  /** When none of them counts any more. */
+  /** Time when the window is empty. */
   readonly emptyAt: number;
 }
 
-const FREE: PlaceState = { wholeAt: 0, heldUntil: 0, wasRefused: false, times: [], emptyAt: 0 };
+const FREE: DestinationState = { burstRestoredAt: 0, heldUntil: 0, wasRefused: false, times: [], emptyAt: 0 };
 
 export class Pacing {
   readonly #options: PacingOptions;
   readonly #now: () => number;
-  readonly #maxPlaces: number;
-  readonly #accounts = new Map<string, Pace>();
-  /** Those of which nothing more is to be known are not in it. */
-  readonly #places = new Map<string, PlaceState>();
+  readonly #maxDestinations: number;
+  readonly #accounts = new Map<string, RateLimiter>();
+  /** Destinations whose limit is in effect, most recent last. */
+  readonly #destinations = new Map<string, DestinationState>();
 
   constructor(options: PacingOptions) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
-    this.#maxPlaces = options.maxPlaces ?? 10_000;
+    this.#maxDestinations = options.maxDestinations ?? 10_000;
   }
 
-  /** Has a request leave, or rejects with a DeliveryError that is too soon: its own, or one that says when to come again. */
-  async run<T>(turn: PacedTurn, request: () => Promise<T>): Promise<T> {
-    const { account, place, isOfPlace = () => false } = turn;
+  /**
+   * Sends a request within the limits. Rejects with a DeliveryError (`isRateLimited`) if a limit is reached,
+   * here or at the platform.
+   */
+  async run<T>(turn: PacedSend, request: () => Promise<T>): Promise<T> {
+    const { account, destination, isOfDestination = () => false } = turn;
     const pace = this.#paceOf(account);
-    const name = nameOf(account, place);
-    const limit = turn.limit ?? this.#options.place;
-    const placeMs = this.#pauseOf(name, limit);
-    if (placeMs > 0) throw tooSoon(placeMs);
-    const pauseMs = pace.takeTurn();
-    if (pauseMs !== undefined) throw tooSoon(pauseMs);
-    const leftAt = this.#now();
+    const name = nameOf(account, destination);
+    const limit = turn.limit ?? this.#options.destination;
+    const destinationPauseMs = this.#pauseOf(name, limit);
+    if (destinationPauseMs > 0) throw rateLimitError(destinationPauseMs);
+    const accountPauseMs = pace.reserveSlot();
+    if (accountPauseMs !== undefined) throw rateLimitError(accountPauseMs);
+    const sentAt = this.#now();
     this.#count(name, limit);
     try {
       return await pace.run(request, (error) => {
-        if (!(error instanceof DeliveryError) || !error.isTooSoon) return undefined;
-        const forMs = error.retryAfterMs ?? TOO_SOON_MS;
-        this.#takeBack(name, limit);
-        if (!isOfPlace(error)) return forMs;
-        this.hold(account, place, forMs, limit);
+        if (!(error instanceof DeliveryError) || !error.isRateLimited) return undefined;
+        const forMs = error.retryAfterMs ?? DEFAULT_PAUSE_MS;
+        this.#uncount(name, limit);
+        if (!isOfDestination(error)) return forMs;
+        this.hold(account, destination, forMs, limit);
         return undefined;
       });
     } finally {
-      this.#prolong(name, this.#now() - leftAt);
+      this.#shiftLast(name, this.#now() - sentAt);
     }
   }
 
-  /** The platform has said that this destination takes nothing more for so long. */
-  hold(account: string, place: string, forMs: number, limit: PlaceLimit = this.#options.place): void {
-    const name = nameOf(account, place);
-    const state = this.#places.get(name) ?? FREE;
+  /** Pauses the destination for `forMs`, as the platform requested. */
+  hold(
+    account: string,
+    destination: string,
+    forMs: number,
+    limit: DestinationLimit = this.#options.destination,
+  ): void {
+    const name = nameOf(account, destination);
+    const state = this.#destinations.get(name) ?? FREE;
     const heldUntil = Math.max(state.heldUntil, this.#now() + Math.min(LONGEST_MS, Math.max(0, forMs)));
     const { everyMs, burst = 1 } = limit;
-    const wholeAt = Math.max(state.wholeAt, heldUntil + (burst - 1) * everyMs);
-    this.#remember(name, { ...state, wholeAt, heldUntil, wasRefused: true });
+    const burstRestoredAt = Math.max(state.burstRestoredAt, heldUntil + (burst - 1) * everyMs);
+    this.#remember(name, { ...state, burstRestoredAt, heldUntil, wasRefused: true });
   }
 
-  /** For an operator. `kinds` are the limits of destinations by what these are called; `limitOf` says whose is which. */
-  inForce(
+  /**
+   * Returns the limits and the current pauses, for operators. `kinds` contains the limit of each kind of
+   * destination; `limitOf` returns the limit of a destination.
+   */
+  currentLimits(
     account: string,
-    kinds: Readonly<Record<string, PlaceLimit>>,
-    limitOf: (place: string) => PlaceLimit = () => this.#options.place,
+    kinds: Readonly<Record<string, DestinationLimit>>,
+    limitOf: (destination: string) => DestinationLimit = () => this.#options.destination,
   ): Pick<OutboundLimits, 'rates' | 'held'> {
     const { accountEveryMs: perMs, accountBurst: atOnce } = this.#options;
-    const ofKinds = Object.entries(kinds).flatMap(([of, { everyMs, burst, window }]) => [
+    const kindRates = Object.entries(kinds).flatMap(([of, { everyMs, burst, window }]) => [
       { of, most: 1, perMs: everyMs, atOnce: burst },
       ...(window === undefined ? [] : [{ of, most: window.most, perMs: window.ms }]),
     ]);
-    const ofAccount = { of: ACCOUNT, forMs: this.#accounts.get(account)?.waitMs ?? 0 };
-    const before = nameOf(account, '');
-    const ofPlaces = [...this.#places.keys()].flatMap((name) => {
-      if (!name.startsWith(before)) return [];
-      const of = name.slice(before.length);
+    const accountHold = { of: ACCOUNT, forMs: this.#accounts.get(account)?.waitMs ?? 0 };
+    const prefix = nameOf(account, '');
+    const destinationHolds = [...this.#destinations.keys()].flatMap((name) => {
+      if (!name.startsWith(prefix)) return [];
+      const of = name.slice(prefix.length);
       return [{ of, forMs: this.#pauseOf(name, limitOf(of)) }];
     });
     return {
-      rates: [{ of: ACCOUNT, most: 1, perMs, atOnce }, ...ofKinds],
-      held: [ofAccount, ...ofPlaces]
+      rates: [{ of: ACCOUNT, most: 1, perMs, atOnce }, ...kindRates],
+      held: [accountHold, ...destinationHolds]
         .filter(({ forMs }) => forMs > 0)
         .sort((a, b) => b.forMs - a.forMs)
-        .slice(0, MAX_SHOWN),
+        .slice(0, MAX_HOLDS),
     };
   }
 
-  /** 0: it may go now. */
-  #pauseOf(name: string, { everyMs, burst = 1, window }: PlaceLimit): number {
-    const { wholeAt, heldUntil, times } = this.#places.get(name) ?? FREE;
-    const windowAt = window === undefined ? 0 : freeAt(times, window);
+  /** Returns the milliseconds until the destination may receive the next message. */
+  #pauseOf(name: string, { everyMs, burst = 1, window }: DestinationLimit): number {
+    const { burstRestoredAt, heldUntil, times } = this.#destinations.get(name) ?? FREE;
+    const windowAt = window === undefined ? 0 : nextAllowedAt(times, window);
     return Math.max(
       0,
-      Math.ceil(Math.max(wholeAt - (burst - 1) * everyMs, heldUntil, windowAt) - this.#now()),
+      Math.ceil(Math.max(burstRestoredAt - (burst - 1) * everyMs, heldUntil, windowAt) - this.#now()),
     );
   }
 
-  #count(name: string, { everyMs, burst = 1, window }: PlaceLimit): void {
-    const before = this.#places.get(name) ?? FREE;
+  #count(name: string, { everyMs, burst = 1, window }: DestinationLimit): void {
+    const before = this.#destinations.get(name) ?? FREE;
     const now = this.#now();
-    const wasRefused = before.wasRefused && before.wholeAt > now;
+    const wasRefused = before.wasRefused && before.burstRestoredAt > now;
     const from = wasRefused ? now + (burst - 1) * everyMs : now;
-    const state = { ...before, wasRefused, wholeAt: Math.max(from, before.wholeAt) + everyMs };
+    const state = {
+      ...before,
+      wasRefused,
+      burstRestoredAt: Math.max(from, before.burstRestoredAt) + everyMs,
+    };
     if (window === undefined) this.#remember(name, state);
     else {
-      const times = withOneMore(before.times, now, window);
+      const times = addTimestamp(before.times, now, window);
       this.#remember(name, { ...state, times, emptyAt: now + window.ms });
     }
   }
 
-  /** It was refused: the platform does not count it either. */
-  #takeBack(name: string, { everyMs }: PlaceLimit): void {
-    const state = this.#places.get(name);
+  /** Removes a refused message from the counts; the platform does not count it either. */
+  #uncount(name: string, { everyMs }: DestinationLimit): void {
+    const state = this.#destinations.get(name);
     if (state === undefined) return;
-    this.#places.set(name, { ...state, wholeAt: state.wholeAt - everyMs, times: state.times.slice(0, -1) });
+    this.#destinations.set(name, {
+      ...state,
+      burstRestoredAt: state.burstRestoredAt - everyMs,
+      times: state.times.slice(0, -1),
+    });
   }
 
-  /** The answer took so long. */
-  #prolong(name: string, ms: number): void {
-    const state = this.#places.get(name);
+  /** Moves the count of the last message to the response time. */
+  #shiftLast(name: string, ms: number): void {
+    const state = this.#destinations.get(name);
     if (state === undefined || ms <= 0) return;
-    const { wholeAt, times, emptyAt } = state;
+    const { burstRestoredAt, times, emptyAt } = state;
     const last = times.at(-1);
-    const kept = last === undefined ? times : [...times.slice(0, -1), last + ms];
-    this.#places.set(name, { ...state, wholeAt: wholeAt + ms, times: kept, emptyAt: emptyAt + ms });
+    const shiftedTimes = last === undefined ? times : [...times.slice(0, -1), last + ms];
+    this.#destinations.set(name, {
+      ...state,
+      burstRestoredAt: burstRestoredAt + ms,
+      times: shiftedTimes,
+      emptyAt: emptyAt + ms,
+    });
   }
 
-  #remember(name: string, state: PlaceState): void {
-    this.#places.delete(name);
-    this.#places.set(name, state);
+  #remember(name: string, state: DestinationState): void {
+    this.#destinations.delete(name);
+    this.#destinations.set(name, state);
     const now = this.#now();
-    for (const [oldest, { wholeAt, heldUntil, emptyAt }] of this.#places) {
-      const isOver = wholeAt <= now && heldUntil <= now && emptyAt <= now;
-      if (!isOver && this.#places.size <= this.#maxPlaces) break;
-      this.#places.delete(oldest);
+    for (const [oldest, { burstRestoredAt, heldUntil, emptyAt }] of this.#destinations) {
+      const isOver = burstRestoredAt <= now && heldUntil <= now && emptyAt <= now;
+      if (!isOver && this.#destinations.size <= this.#maxDestinations) break;
+      this.#destinations.delete(oldest);
     }
   }
 
-  #paceOf(account: string): Pace {
+  #paceOf(account: string): RateLimiter {
     let pace = this.#accounts.get(account);
     if (pace !== undefined) return pace;
-    pace = new Pace(this.#options.accountEveryMs, this.#now, this.#options.accountBurst);
+    pace = new RateLimiter(this.#options.accountEveryMs, this.#now, this.#options.accountBurst);
     this.#accounts.set(account, pace);
-    forgetOldest(this.#accounts, MAX_ACCOUNTS);
+    deleteOldest(this.#accounts, MAX_ACCOUNTS);
     return pace;
   }
 }
 
-const nameOf = (account: string, place: string) => `${account} ${place}`;
+const nameOf = (account: string, destination: string) => `${account} ${destination}`;
 
-function tooSoon(retryAfterMs: number): DeliveryError {
-  return new DeliveryError('it is not yet its turn: more at once is refused by the platform', {
-    isTooSoon: true,
-    isUnasked: true,
+function rateLimitError(retryAfterMs: number): DeliveryError {
+  return new DeliveryError('rate limited: waiting for a send slot', {
+    isRateLimited: true,
+    isUncontacted: true,
     retryAfterMs,
   });
 }

@@ -1,16 +1,19 @@
-// A mark that nobody reads in a message, by which a second attempt finds what a first one may have posted, and by which our own
-// messages are known, on platforms where messages can be looked through. Whoever sees the source does not learn what our
-// triggers are called.
+// Invisible marks in outbound messages, for platforms whose messages can be searched. A retry searches for
+// the mark, to find a message that an earlier attempt has posted. The gateway also recognises its own
+// messages by their marks. A mark contains only a hash, so that it does not reveal the trigger's name.
 
 import { createHash } from 'node:crypto';
 
-/** Marks in a form that one platform does not show. */
+/** Creates and recognises marks, in a syntax that the platform does not show. */
 export class ResendMarks {
   readonly #begin: string;
   readonly #end: string;
   readonly #harmless: string;
 
-  /** `begin` stands before every mark and in nothing else; `harmless` is written where a text has it, and makes none with what follows. */
+  /**
+   * `begin` is the start of every mark and occurs in no other text of the gateway. `harmless` replaces
+   * `begin` in texts of agents.
+   */
   constructor({
     begin,
     end,
@@ -25,23 +28,23 @@ export class ResendMarks {
     this.#harmless = harmless;
   }
 
-  /** Of one row of the outbox, the same at each attempt. */
-  of(rowId: string): string {
+  /** Returns the outbox row's mark, which is stable across attempts. */
+  markFor(rowId: string): string {
     return `${this.#begin}${createHash('sha256').update(rowId).digest('hex').slice(0, 32)}${this.#end}`;
   }
 
-  /** Whether a text was written by a gateway. */
-  areIn(text: string): boolean {
+  /** Returns whether a gateway wrote the text. */
+  isMarked(text: string): boolean {
     return text.includes(this.#begin);
   }
 
-  /** The text without anything that would pass for the mark of another row. */
-  takenOut(text: string): string {
+  /** Returns the text with all marks made harmless. */
+  withoutMarks(text: string): string {
     return text.replaceAll(this.#begin, this.#harmless);
   }
 }
 
-/** Where HTML in a text is read as such, and its comments are shown to nobody. */
+/** Marks as HTML comments, for platforms that hide them. */
 export const htmlMarks = new ResendMarks({
   begin: '<!-- actor-gateway:',
   end: ' -->',

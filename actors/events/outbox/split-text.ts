@@ -1,23 +1,23 @@
-// Measures texts in platform units, and splits texts that exceed one message. The number of messages is bounded: thousands would
-// fill a chat for an hour and exceed the account's daily limit. The last line names the omitted length.
+// Measures text in the units of platforms, and splits text that exceeds the message limit. An answer has at
+// most MAX_PARTS messages, since more would flood a chat and exceed daily limits; the rest is omitted, and
+// the last line states its length.
 //
-// ST1  no part is larger than the limit, in the unit in which the platform counts; the first leaves room for a mark.
-// ST2  each part closes the block of code that it leaves open, and the next opens it again with the same first line.
-// ST3  nothing is lost but blanks at a cut; in a block of code nothing but the line's end there. No pair of surrogates is cut.
-// ST4  parts are filled: a cut falls between paragraphs, lines or words only near the end of what fits, else where it must.
-// ST5  what fits into one part is given as it is.
+// No part exceeds the limit. A part that ends in a code block closes it, and the next part reopens it. Text
+// is split between paragraphs, lines or words if possible, but only near the end, so that parts are well
+// filled. Blanks around split points are dropped; in code blocks only the line break. Surrogate pairs stay
+// whole.
 
 import { type CodeFence, fenceAfter } from './code-fence.ts';
 import { UnrenderableError } from './delivery-error.ts';
-import type { OutboundMessage } from './outbound-message.ts';
+import type { OutboundMessage } from './message.ts';
 
 /**
- * UTF-16 code units; bytes of UTF-8; bytes of a JSON string, in which line ends and quotation
- * marks take two bytes and control characters up to six; or UTF-16 code units with `&`, `<` and `>` as entities.
+ * Unit of a platform's message limit. `utf16`: UTF-16 code units. `utf8`: UTF-8 bytes. `json`: bytes of the
+ * text as a JSON string, where a quotation mark takes two bytes and a control character up to six.
+ * `entities`: UTF-16 code units, with `&`, `<` and `>` written as entities.
  */
 export type TextUnit = 'utf16' | 'utf8' | 'json' | 'entities';
 
-/** Returns the text size in the platform's unit. */
 export function sizeOf(text: string, unit: TextUnit): number {
   if (unit === 'utf16') return text.length;
   if (unit === 'json') return Buffer.byteLength(JSON.stringify(text)) - 2;
@@ -31,62 +31,75 @@ function entitiesMore(text: string): number {
   return more;
 }
 
-/** Lengths of `&amp;`, `&lt;` and `&gt;`. */
+/** Returns the code unit's length; `&`, `<` and `>` count as `&amp;`, `&lt;` and `&gt;`. */
 function unitsAt(text: string, at: number): number {
   const code = text.charCodeAt(at);
   if (code === 0x26) return 5;
   return code === 0x3c || code === 0x3e ? 4 : 1;
 }
 
-/** Returns the end of the longest prefix of `text.slice(from, to)` within `room`; surrogate pairs stay whole. */
-export function fittingEnd(text: string, from: number, to: number, room: number, unit: TextUnit): number {
-  if (unit === 'utf16') return wholeBefore(text, from, Math.min(to, from + room));
-  if (unit === 'entities') return wholeBefore(text, from, entitiesEnd(text, from, to, room));
+/**
+ * Returns the end of the longest prefix of `text.slice(from, to)` within `capacity`. Surrogate pairs stay
+ * whole.
+ */
+export function fittingEnd(text: string, from: number, to: number, capacity: number, unit: TextUnit): number {
+  if (unit === 'utf16') return wholeBefore(text, from, Math.min(to, from + capacity));
+  if (unit === 'entities') return wholeBefore(text, from, entitiesEnd(text, from, to, capacity));
   let end = from;
-  for (let left = room; end < to; ) {
+  for (let remaining = capacity; end < to; ) {
     const point = text.codePointAt(end) ?? 0;
-    left -= unit === 'json' ? jsonBytes(point) : utf8Bytes(point);
-    if (left < 0) break;
+    remaining -= unit === 'json' ? jsonBytes(point) : utf8Bytes(point);
+    if (remaining < 0) break;
     end += point < 0x10000 ? 1 : 2;
   }
   return Math.min(end, to);
 }
 
-const utf8Bytes = (point: number) => (point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4);
+function utf8Bytes(point: number): number {
+  if (point < 0x80) return 1;
+  if (point < 0x800) return 2;
+  return point < 0x10000 ? 3 : 4;
+}
 
-/** Returns the size in JSON, where control characters without a short form and lone surrogates are `\uXXXX`. */
+/** Returns the code point's size in JSON. Some control characters and lone surrogates become `\uXXXX`. */
 function jsonBytes(point: number): number {
   if (point === 0x22 || point === 0x5c) return 2;
   if (point < 0x20) return (point >= 0x08 && point <= 0x0a) || point === 0x0c || point === 0x0d ? 2 : 6;
   return point >= 0xd800 && point <= 0xdfff ? 6 : utf8Bytes(point);
 }
 
-function entitiesEnd(text: string, from: number, to: number, room: number): number {
+function entitiesEnd(text: string, from: number, to: number, capacity: number): number {
   let end = from;
-  for (let left = room; end < to; end += 1) {
-    left -= unitsAt(text, end);
-    if (left < 0) break;
+  for (let remaining = capacity; end < to; end += 1) {
+    remaining -= unitsAt(text, end);
+    if (remaining < 0) break;
   }
   return end;
 }
 
 function wholeBefore(text: string, from: number, end: number): number {
-  const isCut = end > from && end < text.length && isHigh(text, end - 1) && isLow(text, end);
-  return isCut ? end - 1 : end;
+  const splitsPair = end > from && end < text.length && isHigh(text, end - 1) && isLow(text, end);
+  return splitsPair ? end - 1 : end;
 }
 
 const isHigh = (text: string, at: number) => (text.charCodeAt(at) & 0xfc00) === 0xd800;
 const isLow = (text: string, at: number) => (text.charCodeAt(at) & 0xfc00) === 0xdc00;
 
-/** Below the smallest daily limit of a platform (250 messages), and sendable before the reply deadline of all platforms. */
+/**
+ * Maximum number of messages per answer: below the smallest daily limit of a platform (250), and sendable
+ * before every reply deadline.
+ */
 export const MAX_PARTS = 100;
-/** Actions of a card that leave enough room for its text. */
+/** Maximum number of messages for the card without the text. */
 const MAX_PARTS_OF_CARD = MAX_PARTS / 2;
-/** Shortest prefix that is kept, in characters. */
-const LEAST_KEPT = 64;
-const CARD_LEFT_OUT = 'What belongs to this answer is too long to be shown here, and was left out.';
+/** Minimum length of truncated text, in UTF-16 units. */
+const MIN_PREFIX = 64;
+const CARD_LEFT_OUT = 'The fields and buttons of this answer are too long to send and were left out.';
 
-/** Renders the message, or the longest prefix within the limit. Throws UnrenderableError. */
+/**
+ * Renders the message; truncates the text if it would need more than MAX_PARTS messages. Throws
+ * UnrenderableError.
+ */
 export function boundedParts<Rendered>(
   message: OutboundMessage,
   render: (message: OutboundMessage) => readonly Rendered[],
@@ -95,16 +108,16 @@ export function boundedParts<Rendered>(
   if (whole.length <= MAX_PARTS) return whole;
   const { text } = message;
   const { card, note } = fittingCard(message, render);
-  for (let room = text.length; ; ) {
-    const parts = render({ ...message, card, text: joined(beginningOf(text, room), note) });
+  for (let capacity = text.length; ; ) {
+    const parts = render({ ...message, card, text: joinParagraphs(truncate(text, capacity), note) });
     if (parts.length <= MAX_PARTS) return parts;
-    room = Math.floor(room * Math.min(0.95, (MAX_PARTS - 1) / parts.length));
-    if (room < LEAST_KEPT) break;
+    capacity = Math.floor(capacity * Math.min(0.95, (MAX_PARTS - 1) / parts.length));
+    if (capacity < MIN_PREFIX) break;
   }
-  throw new UnrenderableError(`it would be ${whole.length} messages; at most ${MAX_PARTS} are sent`);
+  throw new UnrenderableError(`the answer would need ${whole.length} messages; the limit is ${MAX_PARTS}`);
 }
 
-/** Replaces a card that would take most of the room by a note. */
+/** Returns the card; or a note in its place, if the card alone would need most of the messages. */
 function fittingCard(
   message: OutboundMessage,
   render: (message: OutboundMessage) => readonly unknown[],
@@ -114,120 +127,129 @@ function fittingCard(
   return fits ? { card, note: '' } : { card: undefined, note: CARD_LEFT_OUT };
 }
 
-/** Appends a line with the number of missing characters and closes an open code block before it. */
-function beginningOf(text: string, room: number): string {
-  if (room >= text.length) return text;
-  const [kept = ''] = splitText(text.slice(0, 2 * room), { limit: room, unit: 'utf16' });
-  return joined(kept, leftOut(text.length - kept.length));
+/**
+ * Truncates the text and appends a line with the number of omitted characters; closes an open code block
+ * before it.
+ */
+function truncate(text: string, capacity: number): string {
+  if (capacity >= text.length) return text;
+  const [prefix = ''] = splitText(text.slice(0, 2 * capacity), { limit: capacity, unit: 'utf16' });
+  return joinParagraphs(prefix, omissionNote(text.length - prefix.length));
 }
 
-const leftOut = (count: number) =>
-  `This answer is too long to be sent here: about ${count.toLocaleString('en')} characters at its end were left out.`;
+const omissionNote = (count: number) =>
+  `This answer is too long to send: about ${count.toLocaleString('en')} characters at its end were left out.`;
 
-const joined = (...texts: readonly string[]) => texts.filter((text) => text !== '').join('\n\n');
+const joinParagraphs = (...texts: readonly string[]) => texts.filter((text) => text !== '').join('\n\n');
 
 export interface SplitOptions {
-  /** Of one part. */
+  /** Maximum part size. */
   readonly limit: number;
   readonly unit: TextUnit;
-  /** Kept free in the first part, for what is put before it. @default 0 */
-  readonly markRoom?: number;
+  /** Size of the mark that the caller adds to the first part. @default 0 */
+  readonly markSpace?: number;
 }
 
-/** Below this there is no room for a block of code. */
-const LEAST_LIMIT = 64;
-/** Between paragraphs it is cut in the last eighth of a part, between lines or words in the last quarter. */
+/** Minimum part size in which a code block can be split. */
+const MIN_LIMIT = 64;
+/**
+ * Text is split between paragraphs only in the last eighth of a part, between lines or words only in the last
+ * quarter.
+ */
 const PARAGRAPH_SHARE = 7 / 8;
 const LINE_SHARE = 3 / 4;
 
-/** Where a part begins. */
+/** Part start. */
 interface Begin {
   readonly at: number;
-  /** Open there. */
+  /** Code block that is open at the start. */
   readonly fence: CodeFence | undefined;
 }
 
-/** Throws RangeError for a limit that leaves no room for a block of code. */
-export function splitText(text: string, { limit, unit, markRoom = 0 }: SplitOptions): readonly string[] {
-  if (limit - markRoom < LEAST_LIMIT) throw new RangeError(`a part of ${limit} is too small for a text`);
-  if (sizeOf(text, unit) <= limit - markRoom) return [text];
+/** Splits the text into parts. Throws RangeError if the limit is too small for a code block. */
+export function splitText(text: string, { limit, unit, markSpace = 0 }: SplitOptions): readonly string[] {
+  if (limit - markSpace < MIN_LIMIT)
+    throw new RangeError(`the part size ${limit} is too small; the minimum is ${MIN_LIMIT}`);
+  if (sizeOf(text, unit) <= limit - markSpace) return [text];
   const parts: string[] = [];
-  let room = limit - markRoom;
+  let capacity = limit - markSpace;
   for (let begin: Begin | undefined = skipBlank(text, { at: 0, fence: undefined }); begin !== undefined; ) {
-    const cut = new Part(text, begin, room, unit).end();
+    const cut = new PartBuilder(text, begin, capacity, unit).end();
     parts.push(cut.part);
     begin = skipBlank(text, cut.next);
-    room = limit;
+    capacity = limit;
   }
   return parts;
 }
 
-/** Blank lines at the beginning of a part say nothing; undefined at the end of the text. */
+/** Skips blank lines at the part's start, outside code blocks; undefined if no text is left. */
 function skipBlank(text: string, begin: Begin): Begin | undefined {
   if (begin.fence !== undefined) return begin.at < text.length ? begin : undefined;
   const blank = /\s*/y;
   blank.lastIndex = begin.at;
-  const skipped = blank.exec(text)?.[0] ?? '';
-  const at = begin.at + skipped.length;
+  const blanks = blank.exec(text)?.[0] ?? '';
+  const at = begin.at + blanks.length;
   if (at === text.length) return undefined;
-  // The indentation of its first line stays.
-  const line = skipped.lastIndexOf('\n');
+  // Keeps the indentation of the first line.
+  const line = blanks.lastIndexOf('\n');
   if (line !== -1) return { ...begin, at: begin.at + line + 1 };
   const isLineBegin = begin.at === 0 || text.charAt(begin.at - 1) === '\n';
   return isLineBegin ? begin : { ...begin, at };
 }
 
-interface Cut {
+/** One part, and the start of the next part. */
+interface SplitPoint {
   readonly part: string;
   readonly next: Begin;
 }
 
-class Part {
+/** Builds a part. */
+class PartBuilder {
   readonly #text: string;
   readonly #begin: Begin;
-  readonly #room: number;
+  readonly #capacity: number;
   readonly #unit: TextUnit;
-  /** Opens again what was cut. */
+  /** Opening line of the code block that was split, for the start of this part. */
   readonly #head: string;
 
-  constructor(text: string, begin: Begin, room: number, unit: TextUnit) {
+  constructor(text: string, begin: Begin, capacity: number, unit: TextUnit) {
     this.#text = text;
     this.#begin = begin;
-    this.#room = room;
+    this.#capacity = capacity;
     this.#unit = unit;
     this.#head = begin.fence === undefined ? '' : `${begin.fence.opening}\n`;
   }
 
-  /** Takes as much as fits. */
-  end(): Cut {
+  /** Returns the longest part that fits. */
+  end(): SplitPoint {
     const text = this.#text;
     const { at: begin } = this.#begin;
     let { fence } = this.#begin;
     let size = this.#sizeOf(this.#head);
-    // The last ends of lines at which it may be cut.
+    // Best split points so far: after a line, and before a blank line.
     let line: Begin | undefined;
     let paragraph: Begin | undefined;
     for (let at = begin; ; ) {
-      // Of a line that is longer no more is looked at than shows that.
-      const found = text.slice(at, at + this.#room + 1).indexOf('\n');
-      const end = found === -1 ? Math.min(text.length, at + this.#room + 1) : at + found;
+      // Searches no further than a part can reach.
+      const newline = text.slice(at, at + this.#capacity + 1).indexOf('\n');
+      const end = newline === -1 ? Math.min(text.length, at + this.#capacity + 1) : at + newline;
       const before = fence;
       fence = this.#fenceAfter(text.slice(at, end), before);
       const lineSize = this.#sizeOf(text.slice(at, end));
-      if (size + lineSize + this.#closingSize(fence) > this.#room)
+      if (size + lineSize + this.#closingSize(fence) > this.#capacity)
         return this.#cutIn(at, end, size, before, line, paragraph);
       if (end === text.length) return this.#cutAt({ at: end, fence });
       size += lineSize + this.#sizeOf('\n');
       at = end + 1;
-      // A block that has only been opened is better opened in the next part.
+      // Never splits behind the opening line of a code block.
       const isNewBlock = before === undefined && fence !== undefined;
-      if (!isNewBlock && size >= this.#room * LINE_SHARE) line = { at, fence };
+      if (!isNewBlock && size >= this.#capacity * LINE_SHARE) line = { at, fence };
       const isBlankNext = fence === undefined && (text.charAt(at) === '\n' || text.startsWith('\r\n', at));
-      if (isBlankNext && size >= this.#room * PARAGRAPH_SHARE) paragraph = { at, fence };
+      if (isBlankNext && size >= this.#capacity * PARAGRAPH_SHARE) paragraph = { at, fence };
     }
   }
 
-  /** The line from `at` to `end` is the first that does not fit whole. */
+  /** Splits in or before the line from `at` to `end`, which is the first that does not fit. */
   #cutIn(
     at: number,
     end: number,
@@ -235,18 +257,18 @@ class Part {
     fence: CodeFence | undefined,
     line: Begin | undefined,
     paragraph: Begin | undefined,
-  ): Cut {
+  ): SplitPoint {
     const best = paragraph ?? line;
     if (best !== undefined) return this.#cutAt(best);
-    const left = this.#room - size - this.#closingSize(fence);
-    const fitting = fittingEnd(this.#text, at, end, Math.max(0, left), this.#unit);
+    const remaining = this.#capacity - size - this.#closingSize(fence);
+    const fitting = fittingEnd(this.#text, at, end, Math.max(0, remaining), this.#unit);
     const opens = fenceAfter(this.#text.slice(at, end), fence) !== fence;
-    // The line of a fence stands whole, or in the next part.
+    // A fence line is never split.
     if ((opens || fitting === at) && at > this.#begin.at) return this.#cutAt({ at, fence });
     return this.#cutAt({ at: this.#wordEnd(at, fitting), fence });
   }
 
-  /** Behind the last word that ends in the last quarter; else where the room ends. */
+  /** Returns the last word boundary in the last quarter of the part; `fitting` if it has none. */
   #wordEnd(at: number, fitting: number): number {
     const least = Math.max(at, this.#begin.at + Math.ceil((fitting - this.#begin.at) * LINE_SHARE));
     for (let end = fitting; end > least; end -= 1) {
@@ -256,14 +278,14 @@ class Part {
     return fitting;
   }
 
-  #cutAt({ at, fence }: Begin): Cut {
+  #cutAt({ at, fence }: Begin): SplitPoint {
     const text = this.#text.slice(this.#begin.at, at);
     const isWhole = at === this.#text.length;
     if (fence === undefined) {
       const part = this.#head + (isWhole ? text : text.trimEnd());
       return { part, next: { at, fence } };
     }
-    // The line's end before the cut is that before the closing line.
+    // The line break at the split point becomes the line break before the closing line.
     const body = text.endsWith('\n') ? text.slice(0, -1) : text;
     return { part: `${this.#head}${body}\n${fence.closing}`, next: { at, fence } };
   }
@@ -272,12 +294,15 @@ class Part {
     return fence === undefined ? 0 : this.#sizeOf(`\n${fence.closing}`);
   }
 
-  /** A first line that would take much of each part is written once only; one of nothing but marks that would opens nothing. */
+  /**
+   * Returns the open code block, if any, behind the line. A long opening line is reduced to its marks; if
+   * even these are too long, the line opens no block.
+   */
   #fenceAfter(line: string, before: CodeFence | undefined): CodeFence | undefined {
     const fence = fenceAfter(line, before);
     if (fence === undefined || fence === before) return fence;
     const { opening, closing } = fence;
-    const most = this.#room / 4;
+    const most = this.#capacity / 4;
     if (this.#sizeOf(opening) <= most) return fence;
     return this.#sizeOf(closing) <= most ? { opening: closing, closing } : undefined;
   }

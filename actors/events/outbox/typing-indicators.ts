@@ -1,17 +1,15 @@
-// Shows on a platform that an answer is being made, for as long as a run lasts, and that a message was seen.
-//
-// TY1  nothing waits for it: what such a call fails with, or that it does not end, is of no consequence for the run.
-// TY2  at most so many calls are under way, and no platform that hangs has all of them; each has a deadline, and a run has one
-//      at a time. What finds no room is left out.
-// TY3  there is one timer for all runs, and none while nothing is shown; a run that ends within a moment shows nothing.
+// Shows typing indicators while an answer is in progress, and marks messages as seen. Best effort: a failed
+// or hanging call never affects a run. The number of concurrent calls is limited, in total and per platform;
+// further calls are skipped. Each call has a timeout, and calls of the same run do not overlap. A short run
+// shows no indicator.
 
 import { Budget, Share } from '../../base/bounds/budget.ts';
 
-/** Best effort; rejects, or never ends, without effect. */
+/** Calls the platform. A rejection is ignored, and a hanging call is abandoned. */
 export type Show = (signal: AbortSignal) => Promise<void>;
 
 export interface TypingIndicatorsOptions {
-  /** Until the first is shown. @default 300 */
+  /** Delay before the first indicator. @default 300 */
   readonly afterMs?: number;
   /** @default 100 */
   readonly tickMs?: number;
@@ -19,14 +17,14 @@ export interface TypingIndicatorsOptions {
   readonly maxCalls?: number;
 }
 
-/** Of one call. */
+/** Timeout per call. */
 const CALL_MS = 10_000;
-/** A run that takes longer than this surprises nobody by saying nothing. */
+/** Maximum time that a run's indicator is repeated. */
 const LONGEST_MS = 900_000;
-/** It is shown again so much before it would go out. */
-const AHEAD = 0.8;
+/** Renewal interval as a fraction of the indicator's duration. */
+const RENEWAL = 0.8;
 
-interface Shown {
+interface Indicator {
   readonly platform: string;
   readonly show: Show;
   readonly everyMs: number;
@@ -39,9 +37,9 @@ export class TypingIndicators {
   readonly #afterMs: number;
   readonly #tickMs: number;
   readonly #calls: Budget;
-  /** Of each platform; only those with calls under way. */
+  /** Pending calls by platform. */
   readonly #shares = new Map<string, Share>();
-  readonly #shown = new Set<Shown>();
+  readonly #indicators = new Set<Indicator>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor({ afterMs = 300, tickMs = 100, maxCalls = 64 }: TypingIndicatorsOptions = {}) {
@@ -50,36 +48,39 @@ export class TypingIndicators {
     this.#calls = new Budget(maxCalls);
   }
 
-  /** Repeats `show`, whose effect lasts for so long, until the function it gives is called. */
+  /**
+   * Calls `show` repeatedly until the returned function is called. The platform shows each indicator for
+   * `lastsMs`.
+   */
   begin(platform: string, lastsMs: number, show: Show, afterMs = this.#afterMs): () => void {
     const now = performance.now();
-    const shown: Shown = {
+    const indicator: Indicator = {
       platform,
       show,
-      everyMs: lastsMs * AHEAD,
+      everyMs: lastsMs * RENEWAL,
       endsAt: now + LONGEST_MS,
       nextAt: now + afterMs,
       isCalling: false,
     };
-    this.#shown.add(shown);
+    this.#indicators.add(indicator);
     this.#timer ??= setInterval(this.#tick, this.#tickMs).unref();
-    return () => this.#end(shown);
+    return () => this.#end(indicator);
   }
 
-  /** Calls it now, once, if there is room. */
+  /** Calls `show` once, if a slot is free. */
   once(platform: string, show: Show): void {
     void this.#call(platform, show);
   }
 
   readonly #tick = (): void => {
     const now = performance.now();
-    for (const shown of this.#shown) {
-      if (now >= shown.endsAt) this.#end(shown);
-      else if (now >= shown.nextAt && !shown.isCalling) {
-        shown.nextAt = now + shown.everyMs;
-        shown.isCalling = true;
-        void this.#call(shown.platform, shown.show).finally(() => {
-          shown.isCalling = false;
+    for (const indicator of this.#indicators) {
+      if (now >= indicator.endsAt) this.#end(indicator);
+      else if (now >= indicator.nextAt && !indicator.isCalling) {
+        indicator.nextAt = now + indicator.everyMs;
+        indicator.isCalling = true;
+        void this.#call(indicator.platform, indicator.show).finally(() => {
+          indicator.isCalling = false;
         });
       }
     }
@@ -87,27 +88,27 @@ export class TypingIndicators {
 
   async #call(platform: string, show: Show): Promise<void> {
     const share = this.#shares.get(platform) ?? new Share();
-    if (!this.#calls.take(1, share)) return;
+    if (!this.#calls.acquire(1, share)) return;
     this.#shares.set(platform, share);
     try {
       await within(CALL_MS, show);
     } catch {
-      // TY1.
+      // Errors never affect the run.
     } finally {
-      this.#calls.give(1, share);
-      if (share.held === 0) this.#shares.delete(platform);
+      this.#calls.release(1, share);
+      if (share.used === 0) this.#shares.delete(platform);
     }
   }
 
-  #end(shown: Shown): void {
-    this.#shown.delete(shown);
-    if (this.#shown.size > 0) return;
+  #end(indicator: Indicator): void {
+    this.#indicators.delete(indicator);
+    if (this.#indicators.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
 }
 
-/** One that does not heed its signal is not waited for either. */
+/** Stops waiting after `ms`, even if the call ignores its signal. */
 async function within(ms: number, show: Show): Promise<void> {
   const deadline = new AbortController();
   let timer: NodeJS.Timeout | undefined;

@@ -1,28 +1,28 @@
-// Rows that were tried, and of which it is known all the same that nothing was sent.
-//
-// UR1  a row is in doubt where an attempt before may have sent it. A refusal, or that it was too soon, sends nothing, and takes
-//      away no doubt that was there before it; but for a platform that is asked first, which has said by then that there is nothing.
-// UR2  of one that is forgotten, or was tried by a process before this, nobody knows: it is in doubt.
+// Records the outbox rows that certainly were not sent by earlier attempts, so that the next attempt is not
+// treated as a possible duplicate. A refusal or a rate limit proves that this attempt sent nothing, but
+// proves nothing about earlier attempts; only a search on the platform does. For rows that are no longer
+// recorded, and after a restart, the outcome of earlier attempts is unknown.
 
-import { forgetOldest } from '../../base/bounds/forget-oldest.ts';
+import { deleteOldest } from '../../base/bounds/delete-oldest.ts';
 import { DeliveryError } from './delivery-error.ts';
-import type { Receipt, SendContext } from './outbound.ts';
+import type { SendContext, SendReceipt } from './outbound.ts';
 
 const MAX_ROWS = 1_000;
 
 export class UnsentRows {
-  readonly #isAskedFirst: boolean;
+  readonly #isQueriedFirst: boolean;
   readonly #rows = new Set<string>();
 
-  /** `isAskedFirst`: whoever is in doubt asks the platform for the message before it is sent again. */
-  constructor({ isAskedFirst }: { readonly isAskedFirst: boolean }) {
-    this.#isAskedFirst = isAskedFirst;
+  /** `isQueriedFirst`: the adapter searches for the message on the platform before it resends. */
+  constructor({ isQueriedFirst }: { readonly isQueriedFirst: boolean }) {
+    this.#isQueriedFirst = isQueriedFirst;
   }
 
-  async heed(
+  /** Calls `send`; `isInDoubt` is true if an earlier attempt possibly sent the row. */
+  async send(
     { rowId, wasTried }: Pick<SendContext, 'rowId' | 'wasTried'>,
-    send: (isInDoubt: boolean) => Promise<Receipt>,
-  ): Promise<Receipt> {
+    send: (isInDoubt: boolean) => Promise<SendReceipt>,
+  ): Promise<SendReceipt> {
     const isInDoubt = wasTried && !this.#rows.has(rowId);
     this.#rows.delete(rowId);
     try {
@@ -30,14 +30,15 @@ export class UnsentRows {
     } catch (error) {
       if (error instanceof DeliveryError && this.#isUnsent(error, isInDoubt)) {
         this.#rows.add(rowId);
-        forgetOldest(this.#rows, MAX_ROWS);
+        deleteOldest(this.#rows, MAX_ROWS);
       }
       throw error;
     }
   }
 
-  #isUnsent({ isOutcomeUnknown, isUnasked }: DeliveryError, wasInDoubt: boolean): boolean {
+  #isUnsent({ isOutcomeUnknown, isUncontacted }: DeliveryError, wasInDoubt: boolean): boolean {
     if (isOutcomeUnknown) return false;
-    return !wasInDoubt || (this.#isAskedFirst && !isUnasked);
+    // An earlier attempt may have sent the row: only the search before the resend can show that it did not.
+    return !wasInDoubt || (this.#isQueriedFirst && !isUncontacted);
   }
 }

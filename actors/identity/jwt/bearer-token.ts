@@ -1,10 +1,10 @@
-// A JSON Web Token in a request (RFC 6750, section 2.1): in the Authorization header, and never in a query string, which logs
-// and histories keep.
+// Reads a JSON Web Token from the Authorization header (RFC 6750, section 2.1). A token in a query string is
+// not accepted, because logs and histories store it.
 
-/** Three parts, of which the third may be missing; what is wrong with them the verifier says. */
+/** Three parts; the third may be empty. The verifier reports an invalid token. */
 const BEARER = /^Bearer +([\w-]+\.[\w-]+\.[\w-]*)$/i;
 
-/** Undefined where there is nothing that looks like one. */
+/** Returns undefined without a token. */
 export function bearerToken({
   authorization = '',
 }: Readonly<Record<string, string | undefined>>): string | undefined {

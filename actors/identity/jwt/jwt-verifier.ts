@@ -1,37 +1,35 @@
-// Who has sent this bearer token? A JWT (RFC 7519) of one provider, for one audience, signed with a key of that issuer (RFC 8725
-// for what must not be believed of it). What can be told without keys is told first, so that nonsense asks no provider.
+// Verifies bearer tokens: JWTs (RFC 7519) of a single identity provider, for a configured audience, signed
+// with a key of the issuer. Follows RFC 8725. Checks that need no keys run first, so most invalid tokens
+// cause no request to the provider.
 //
-// JV1  a token names its algorithm, and only those of `algorithms` are taken: asymmetric ones, never `none`, never HS*. Keys
-//      come from the issuer's set alone: `jwk`, `jku` and `x5u` of a token mean nothing.
-// JV2  issuer, audience, `exp` and the claims asked for must be there; `exp` and `nbf` are held against the clock of the machine,
-//      with a tolerance.
-// JV3  a token that was right is known for KNOWN_MS, unless it expires before, and decided at once. Its digest is kept, not the
-//      token, of MAX_KNOWN tokens at most.
-// JV4  what is said of a refused token repeats nothing of it.
-// JV5  what two claims say is never one name: an application whose `client_id` is a person's `sub` is not that person.
+// Only the algorithms of `algorithms` are accepted: asymmetric algorithms, never `none` or HS*. Keys come
+// from the issuer's set only; the token's `jwk`, `jku` and `x5u` are ignored. Issuer, audience, `exp` and
+// required claims must be present. A verified token is cached by its digest for CACHE_MS, or until it
+// expires. Refusals contain no data of the token. Names from different claims never collide: an application
+// whose `client_id` equals the `sub` of a person is a different principal.
 
 import { hash } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, errors, type JWK, type JWTPayload, jwtVerify } from 'jose';
-import { forgetOldest } from '../../base/bounds/forget-oldest.ts';
-import { isRefusal, type Principal, type Refusal, type Verdict } from '../principal.ts';
+import { deleteOldest } from '../../base/bounds/delete-oldest.ts';
+import { isRefusal, type Principal, type Refusal, type VerificationResult } from '../principal.ts';
 import { type KeySet, KeysUnavailableError } from './key-set.ts';
 
 export interface JwtVerifierOptions {
   readonly keys: KeySet;
-  /** One of them, where there are several: a provider may have a name for each form of its tokens. */
+  /** Accepted issuers. A provider may use a different issuer per token format. */
   readonly issuer: string | readonly string[];
-  /** One of them. */
+  /** Accepted audiences. */
   readonly audience: readonly string[];
-  /** @default those with a public key */
+  /** @default algorithms with a public key */
   readonly algorithms?: readonly string[];
   readonly toleranceSeconds: number;
-  /** Claims with the text they must be, or, for a list or the words of `scope`, must have among them. */
+  /** Required values by claim. If the claim is a list, or the words of `scope`, it must contain the value. */
   readonly claims?: Readonly<Record<string, string>>;
 }
 
 export interface VerifiedToken {
   readonly principal: Principal & { readonly claims: JWTPayload };
-  /** The key that signed it, with what its provider says of it. */
+  /** Key of the signature, with the provider's additional members. */
   readonly key: JWK;
 }
 
@@ -48,16 +46,16 @@ const ALGORITHMS = [
   'EdDSA',
   'Ed25519',
 ];
-/** Claims that may say who it is, the best first. */
+/** Claims that may contain the name, in order of preference. */
 const NAMES = ['sub', 'client_id', 'azp', 'appid', 'iss'];
 const MAX_NAME = 255;
 const MAX_TOKEN = 16_384;
-const KNOWN_MS = 60_000;
-const MAX_KNOWN = 1_000;
+const CACHE_MS = 60_000;
+const MAX_CACHED = 1_000;
 
-interface Known {
+interface CachedToken {
   readonly token: VerifiedToken;
-  /** In terms of performance.now. */
+  /** `performance.now()` milliseconds. */
   readonly until: number;
 }
 
@@ -65,7 +63,7 @@ export class JwtVerifier {
   readonly #options: JwtVerifierOptions;
   readonly #algorithms: readonly string[];
   readonly #issuers: readonly string[];
-  readonly #known = new Map<string, Known>();
+  readonly #cache = new Map<string, CachedToken>();
 
   constructor(options: JwtVerifierOptions) {
     this.#options = options;
@@ -73,8 +71,8 @@ export class JwtVerifier {
     this.#issuers = typeof options.issuer === 'string' ? [options.issuer] : options.issuer;
   }
 
-  /** Whether the token says that it is of an issuer of these; nothing of it is proven. */
-  isNamed(token: string): boolean {
+  /** Returns true if the token claims an accepted issuer. Verifies nothing. */
+  claimsIssuer(token: string): boolean {
     if (token.length > MAX_TOKEN) return false;
     try {
       return this.#isIssuer(decodeJwt(token).iss);
@@ -83,37 +81,37 @@ export class JwtVerifier {
     }
   }
 
-  /** A promise only where the keys, or the signature, have to be waited for. */
+  /** Returns a promise only if keys must be fetched or a signature must be verified. */
   verify(token: string): VerifiedToken | Refusal | Promise<VerifiedToken | Refusal> {
     if (token.length > MAX_TOKEN) return wrong('is larger than 16 KB');
     const digest = hash('sha256', token, 'base64url');
-    const known = this.#known.get(digest);
-    if (known !== undefined && performance.now() < known.until && this.#isInTime(known.token))
-      return known.token;
-    const refusal = this.#refusalAtSight(token);
+    const cached = this.#cache.get(digest);
+    if (cached !== undefined && performance.now() < cached.until && this.#isInTime(cached.token))
+      return cached.token;
+    const refusal = this.#refusalWithoutKeys(token);
     return refusal ?? this.#check(token, digest);
   }
 
-  /** Whose the token is. */
-  principalOf(token: string): Verdict | Promise<Verdict> {
+  /** Verifies a token and returns the principal. */
+  principalOf(token: string): VerificationResult | Promise<VerificationResult> {
     const verified = this.verify(token);
     return verified instanceof Promise ? verified.then(verdictOf) : verdictOf(verified);
   }
 
-  /** What the token itself shows to be wrong; nothing of it is proven. */
-  #refusalAtSight(token: string): Refusal | undefined {
+  /** Checks a token without its signature. */
+  #refusalWithoutKeys(token: string): Refusal | undefined {
     try {
       const { alg } = decodeProtectedHeader(token);
       if (typeof alg !== 'string' || !this.#algorithms.includes(alg))
-        return wrong('has an algorithm that is not taken');
+        return wrong('has an unsupported algorithm');
       const { iss, aud } = decodeJwt(token);
-      const given = typeof aud === 'string' ? [aud] : Array.isArray(aud) ? aud : [];
-      if (!this.#isIssuer(iss)) return wrong('is of another issuer');
-      if (!given.some((each) => this.#options.audience.includes(each)))
+      const audiences = typeof aud === 'string' ? [aud] : Array.isArray(aud) ? aud : [];
+      if (!this.#isIssuer(iss)) return wrong('is from another issuer');
+      if (!audiences.some((each) => this.#options.audience.includes(each)))
         return wrong('is for another audience');
       return undefined;
     } catch {
-      return wrong('is no JSON Web Token');
+      return wrong('is not a JSON Web Token');
     }
   }
 
@@ -142,24 +140,24 @@ export class JwtVerifier {
         },
       );
       const name = nameIn(payload);
-      if (name === undefined) return wrong('names nobody');
-      const lacking = this.#lackingIn(payload);
-      if (lacking !== undefined) return wrong(`has not the ${JSON.stringify(lacking)} that is asked for`);
+      if (name === undefined) return wrong('has no name');
+      const missing = this.#missingClaim(payload);
+      if (missing !== undefined) return wrong(`lacks the required claim ${JSON.stringify(missing)}`);
       const verified: VerifiedToken = {
         principal: { kind: 'token', name, claims: payload },
         key: jwk as JWK,
       };
-      this.#keep(digest, verified);
+      this.#store(digest, verified);
       return verified;
     } catch (error) {
       return refusalOf(error);
     }
   }
 
-  #lackingIn(payload: JWTPayload): string | undefined {
+  #missingClaim(payload: JWTPayload): string | undefined {
     return Object.entries(this.#options.claims ?? {}).find(([name, value]) => {
-      const given = Object.hasOwn(payload, name) ? payload[name] : undefined;
-      const all = Array.isArray(given) ? given : name === 'scope' ? String(given).split(' ') : [given];
+      const claim = Object.hasOwn(payload, name) ? payload[name] : undefined;
+      const all = Array.isArray(claim) ? claim : name === 'scope' ? String(claim).split(' ') : [claim];
       return !all.some((each) => each !== undefined && typeof each !== 'object' && String(each) === value);
     })?.[0];
   }
@@ -169,40 +167,40 @@ export class JwtVerifier {
     return Date.now() / 1000 < exp + this.#options.toleranceSeconds;
   }
 
-  #keep(digest: string, token: VerifiedToken): void {
-    this.#known.delete(digest);
-    this.#known.set(digest, { token, until: performance.now() + KNOWN_MS });
-    forgetOldest(this.#known, MAX_KNOWN);
+  #store(digest: string, token: VerifiedToken): void {
+    this.#cache.delete(digest);
+    this.#cache.set(digest, { token, until: performance.now() + CACHE_MS });
+    deleteOldest(this.#cache, MAX_CACHED);
   }
 }
 
-function verdictOf(verified: VerifiedToken | Refusal): Verdict {
+function verdictOf(verified: VerifiedToken | Refusal): VerificationResult {
   return isRefusal(verified) ? verified : verified.principal;
 }
 
-/** Undefined where the claim that says it cannot be shown: control characters would spoil what is printed. */
+/** Returns undefined if the claim is not printable, because control characters could corrupt logs. */
 function nameIn(payload: JWTPayload): string | undefined {
   const claim = NAMES.find((each) => typeof payload[each] === 'string' && payload[each] !== '');
   const value = String(payload[claim ?? ''] ?? '');
   if (claim === undefined || value.length > MAX_NAME || /\p{Cc}/u.test(value)) return undefined;
-  // A subject that reads like another claim is named by its own as well (JV5).
+  // A subject that looks like a prefixed name gets the prefix `sub=`.
   return claim === 'sub' && !NAMES.some((each) => value.startsWith(`${each}=`)) ? value : `${claim}=${value}`;
 }
 
-const wrong = (what: string): Refusal => ({ refused: 'wrong', why: `the token ${what}` });
+const wrong = (what: string): Refusal => ({ kind: 'wrong', reason: `the token ${what}` });
 
 function refusalOf(error: unknown): Refusal {
   if (error instanceof KeysUnavailableError)
     return {
-      refused: 'unavailable',
-      why: error.message,
+      kind: 'unavailable',
+      reason: error.message,
       retryAfterSeconds: Math.max(1, Math.ceil(error.retryAfterMs / 1000)),
     };
   if (error instanceof errors.JWTExpired) return wrong('has expired');
   if (error instanceof errors.JWTClaimValidationFailed)
-    return wrong(`does not pass the check of its claim ${JSON.stringify(error.claim)}`);
+    return wrong(`has an invalid claim ${JSON.stringify(error.claim)}`);
   if (error instanceof errors.JWKSNoMatchingKey)
-    return wrong('is signed with a key that its issuer does not have');
-  if (error instanceof errors.JWSSignatureVerificationFailed) return wrong('has a signature that is wrong');
+    return wrong('is signed with a key that its issuer does not publish');
+  if (error instanceof errors.JWSSignatureVerificationFailed) return wrong('has an invalid signature');
   return wrong('cannot be verified');
 }

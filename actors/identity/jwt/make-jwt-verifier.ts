@@ -1,5 +1,4 @@
-// The verifier of what a configuration file says about tokens. Loaded only where one says anything: without tokens a gateway
-// starts without the code for them.
+// Creates a verifier from the configuration. Loaded only if the configuration accepts tokens.
 
 import { type JwtConfig, jwtSource } from '../../../config/jwt-schema.ts';
 import { JwtVerifier } from './jwt-verifier.ts';

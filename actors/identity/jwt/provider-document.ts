@@ -1,5 +1,5 @@
-// A JSON document of an identity provider: its keys, or what it says of itself. Asked for over https alone, unless the provider
-// is on this machine: whoever could answer in its place would choose who is let in.
+// Fetches a JSON document of an identity provider: its keys or metadata. Requires https, except on a loopback
+// address: an attacker who can replace the response controls all access.
 
 import { isLoopback } from '../../../config/gateway-file/listen-addr.ts';
 import { HttpApi } from '../../../libs/rest/http-api.ts';
@@ -9,19 +9,18 @@ export interface DocumentBounds {
   readonly maxBytes: number;
 }
 
-/** Rejects with an error that names the host and what was wrong, and nothing of what it wrote. */
+/** Rejects with an error that contains the host and the failure, but no content of the response. */
 export async function providerDocument(
   url: URL,
   { timeoutMs, maxBytes }: DocumentBounds,
 ): Promise<Readonly<Record<string, unknown>>> {
   const { protocol, host, hostname, origin, pathname, searchParams } = url;
   if (protocol !== 'https:' && !(protocol === 'http:' && isLoopback(hostname)))
-    throw new Error(`${host} must be asked over https`);
+    throw new Error(`${host} requires https`);
   const api = new HttpApi({ baseUrl: origin, timeoutMs, maxAnswerBytes: maxBytes, redirects: 'same-origin' });
   const answer = await api.request({ path: pathname, query: Object.fromEntries(searchParams) });
   const { status, json } = answer;
-  if (!answer.isOk) throw new Error(`${host} answered ${status}`);
-  if (typeof json !== 'object' || json === null)
-    throw new Error(`${host} answered with something that is no JSON object`);
+  if (!answer.isOk) throw new Error(`${host} responded with ${status}`);
+  if (typeof json !== 'object' || json === null) throw new Error(`${host} did not return a JSON object`);
   return json as Readonly<Record<string, unknown>>;
 }

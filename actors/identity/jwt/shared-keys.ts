@@ -1,7 +1,5 @@
-// The keys of an identity provider, for all who take its tokens.
-//
-// MV1  whoever takes tokens of one provider, routes and triggers alike, has its keys in common: they are fetched once, and kept
-//      over a reload.
+// Key sets, one per identity provider, shared by all routes and triggers that use it: the keys are fetched
+// once, and stay cached when the configuration is reloaded.
 
 import { WeakValues } from '../../base/bounds/weak-values.ts';
 import { KeySet, type KeySetOptions } from './key-set.ts';
@@ -9,6 +7,6 @@ import { KeySet, type KeySetOptions } from './key-set.ts';
 const keySets = new WeakValues<KeySet>();
 
 export function sharedKeys(source: KeySetOptions['source']): KeySet {
-  // The address as it is asked: an issuer is a part of what is expected there.
-  return keySets.of(JSON.stringify(source), () => new KeySet({ source }));
+  // The source includes the expected issuer, so users with different expectations do not share a set.
+  return keySets.getOrCreate(JSON.stringify(source), () => new KeySet({ source }));
 }

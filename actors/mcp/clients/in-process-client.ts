@@ -1,12 +1,9 @@
-// An MCP client in this process. Calls and lists of one server are sent in the era of that server; those at the merged address
-// are requests of the modern era. Router, limits and log are those of all other clients.
-//
-// IPC1  each request ends once: by its answer, its signal or its deadline; in the latter two it is cancelled at its server.
-// IPC2  a tool that says of itself that it has failed is an answer; who could not be asked, or knows no such tool, is an error.
-// IPC3  an answer that is none fails its request, and nothing else: it is read on the way of all messages of its server.
-// IPC4  the error of a request that was certainly not sent says so (`isUnsent`); where that is not known, it does not.
+// An MCP client inside the gateway process (agents, flows, the library). It uses the same router, limits and
+// log as other clients. Requests to a single server use the server's protocol era; requests to all servers
+// are modern (2026-07-28). Each request completes once: by response, signal or deadline; the latter two
+// cancel it at the server. Errors have `isUnsent` if the request was certainly not sent.
 
-import { endWhatIsOver } from '../../../libs/rest/standstill.ts';
+import { abortOverdueWork } from '../../../libs/rest/process-suspension.ts';
 import {
   DeadlineError,
   type GatewayError,
@@ -18,65 +15,65 @@ import type { Envelope } from '../jsonrpc/envelope.ts';
 import { modernMeta, rawMetaOf } from '../jsonrpc/modern-meta.ts';
 import { readClientMessage, readServerMessage } from '../jsonrpc/read-message.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
-import { type Message, rawJson, whole } from '../jsonrpc/span.ts';
+import { type Message, rawJson, toBuffer } from '../jsonrpc/span.ts';
 import { toolCallEnvelope } from '../jsonrpc/tool-call-message.ts';
 import type { ManagedServer } from '../servers/managed-server.ts';
-import type { MessageRouter, Origin, Running } from './message-router.ts';
+import type { MessageOrigin, MessageRouter, RunningRequest } from './message-router.ts';
 import type { Outlet } from './outlet.ts';
 import { allServers } from './profiles/profile.ts';
 import type { OwnCaller } from './routing/modern-router.ts';
 import type { Tool, ToolRequestOptions, ToolResult } from './tool-request.ts';
 
-/** The gateway, as far as this client needs it. */
+/** Parts of the gateway that this client uses. */
 export interface InProcessHost {
-  readonly router: Pick<MessageRouter, 'stateless' | 'ownRequest'>;
+  readonly router: Pick<MessageRouter, 'modernRequest' | 'ownRequest'>;
   readonly serverInfo: { readonly name: string; readonly version: string };
   /** Throws UnknownServerError. */
   server(id: string): ManagedServer;
 }
 
 export interface InProcessOptions extends ToolRequestOptions {
-  /** By its id, or one that has none in the catalog. Without it all servers, whose names stand before those of their tools. */
+  /** Server id, or a server outside the catalog. Default: all servers, with prefixed tool names. */
   readonly server?: string | ManagedServer | undefined;
 }
 
 export interface InProcessCallOptions extends InProcessOptions {
-  /** Of the call, the same for each repetition: its server finds it at KEY_MEMBER of `_meta`. */
+  /** Idempotency key, equal for repeated attempts. Sent to the server in `_meta` under KEY_MEMBER. */
   readonly key?: string | undefined;
-  /** What the tool says of its progress. */
+  /** Called with the text in progress notifications. */
   readonly onProgress?: ((message: string) => void) | undefined;
-  /** Each report of its progress, with words or without. */
+  /** Called with each progress notification. */
   readonly onReport?: ((report: ProgressReport) => void) | undefined;
 }
 
-/** What a tool says of its progress; members that are none are left out. */
+/** A progress notification, without invalid members. */
 export interface ProgressReport {
   readonly progress?: number;
   readonly total?: number;
   readonly message?: string;
 }
 
-type Progress = Pick<InProcessCallOptions, 'onProgress' | 'onReport'>;
+type ProgressCallbacks = Pick<InProcessCallOptions, 'onProgress' | 'onReport'>;
 
-type Result = Readonly<Record<string, unknown>>;
+type ResultObject = Readonly<Record<string, unknown>>;
 
-/** Hands a request to the router. */
+/** Starts a request with this id. Returns undefined if already complete. */
 type Begin = (
   id: number,
   server: ManagedServer | undefined,
-  waiting: Waiting,
-  origin: Origin,
-) => Running | undefined;
+  response: PendingResponse,
+  origin: MessageOrigin,
+) => RunningRequest | undefined;
 
 const KEY_MEMBER = 'actor-gateway/key';
 
 const TIMEOUT_MS = 60_000;
-/** A list that has no end after these is none. */
+/** Maximum number of list pages. */
 const MAX_PAGES = 1_000;
 
 export class InProcessClient {
   readonly #host: InProcessHost;
-  #introduction: OwnCaller | undefined;
+  #cachedCaller: OwnCaller | undefined;
   #lastId = 0;
 
   constructor(host: InProcessHost) {
@@ -84,11 +81,11 @@ export class InProcessClient {
   }
 
   get #caller(): OwnCaller {
-    this.#introduction ??= callerOf(this.#host.serverInfo);
-    return this.#introduction;
+    this.#cachedCaller ??= callerOf(this.#host.serverInfo);
+    return this.#cachedCaller;
   }
 
-  /** All pages of the list, without elements that have no name. Rejects as `callTool` does. */
+  /** Returns the tools on all pages. Tools without a name are omitted. Rejects like `callTool`. */
   async listTools(options: InProcessOptions = {}): Promise<readonly Tool[]> {
     const tools: Tool[] = [];
     let cursor: unknown;
@@ -98,10 +95,15 @@ export class InProcessClient {
       cursor = result.nextCursor;
       if (cursor === undefined) return tools;
     }
-    throw new UpstreamProtocolError(`the list of tools of ${nameOf(options.server)} has no end`);
+    throw new UpstreamProtocolError(
+      `the list of tools of ${nameOf(options.server)} has more than ${MAX_PAGES} pages`,
+    );
   }
 
-  /** Rejects with a GatewayError, with an RpcFault where the server refused the request, or for what `signal` was aborted. */
+  /**
+   * Calls a tool. A tool result with `isError` resolves. Rejects with a GatewayError (also for an unreachable
+   * server), an RpcFault if the server refuses, or the reason of `signal`.
+   */
   async callTool(
     name: string,
     args: Readonly<Record<string, unknown>>,
@@ -115,12 +117,12 @@ export class InProcessClient {
         ? await this.#request('tools/call', { name, arguments: args }, options, progress, key)
         : await this.#inEraOfServer('tools/call', options, progress, envelopeOf);
     if (result.resultType === 'input_required')
-      throw new StoppedError(`the tool ${name} asks its caller something, and nobody is there to answer`);
+      throw new StoppedError(`the tool ${name} requires input, which this client cannot provide`);
     return result as ToolResult;
   }
 
-  /** Requests a page of tools, in the server's era if there is one server. */
-  #list(params: { readonly cursor?: unknown }, options: InProcessOptions): Promise<Result> {
+  /** Requests a page of tools, in the server's era for a single server. */
+  #list(params: { readonly cursor?: unknown }, options: InProcessOptions): Promise<ResultObject> {
     if (options.server === undefined) return this.#request('tools/list', params, options);
     return this.#inEraOfServer('tools/list', options, {}, (id) => {
       const request = { jsonrpc: '2.0', id, method: 'tools/list', params };
@@ -128,15 +130,15 @@ export class InProcessClient {
     });
   }
 
-  /** Sends a request to one server in that server's era. */
+  /** Sends a request to a single server in the server's era. */
   #inEraOfServer(
     method: string,
     options: InProcessOptions,
-    progress: Progress,
+    progress: ProgressCallbacks,
     envelopeOf: (id: number) => Envelope,
-  ): Promise<Result> {
-    return this.#answerOf(method, options, progress, (id, server, waiting, origin) =>
-      this.#host.router.ownRequest(envelopeOf(id), this.#caller, server as ManagedServer, waiting, origin),
+  ): Promise<ResultObject> {
+    return this.#sendAndAwait(method, options, progress, (id, server, response, origin) =>
+      this.#host.router.ownRequest(envelopeOf(id), this.#caller, server as ManagedServer, response, origin),
     );
   }
 
@@ -145,48 +147,50 @@ export class InProcessClient {
     method: string,
     params: Readonly<Record<string, unknown>>,
     options: InProcessOptions,
-    progress: Progress = {},
+    progress: ProgressCallbacks = {},
     key?: string,
-  ): Promise<Result> {
-    return this.#answerOf(method, options, progress, (id, _, waiting, origin) => {
+  ): Promise<ResultObject> {
+    return this.#sendAndAwait(method, options, progress, (id, _, response, origin) => {
       const own = { progressToken: id, ...(key === undefined ? {} : { [KEY_MEMBER]: key }) };
       const _meta = { ...own, ...modernMeta(this.#caller) };
       const request = { jsonrpc: '2.0', id, method, params: { ...params, _meta } };
       const envelope = readClientMessage(Buffer.from(JSON.stringify(request)));
-      return this.#host.router.stateless(envelope, allServers, waiting, origin);
+      return this.#host.router.modernRequest(envelope, allServers, response, origin);
     });
   }
 
-  /** Starts a request and waits for its answer, signal or deadline. */
-  async #answerOf(
+  /** Sends a request and awaits the response, the signal or the deadline. */
+  async #sendAndAwait(
     method: string,
     { server, signal, timeoutMs = TIMEOUT_MS, trace }: InProcessOptions,
-    progress: Progress,
+    progress: ProgressCallbacks,
     begin: Begin,
-  ): Promise<Result> {
-    endWhatIsOver();
+  ): Promise<ResultObject> {
+    abortOverdueWork();
     signal?.throwIfAborted();
     this.#lastId += 1;
     const id = this.#lastId;
     const target = typeof server === 'string' ? this.#host.server(server) : server;
-    const waiting = new Waiting(progress);
-    const running = begin(id, target, waiting, { requestId: `in-process-${id}`, traceparent: trace });
-    const giveUp = (error: unknown) => {
-      waiting.reject(error);
-      running?.cancel('the caller does not wait for it any more');
+    const response = new PendingResponse(progress);
+    const running = begin(id, target, response, { requestId: `in-process-${id}`, traceparent: trace });
+    const abandon = (error: unknown) => {
+      response.reject(error);
+      running?.cancel('the caller no longer waits for the response');
     };
-    const onAbort = () => giveUp(signal?.reason);
-    const onTime = () => {
+    const onAbort = () => abandon(signal?.reason);
+    const onDeadline = () => {
       const isUnsent = running?.isUnsent === true;
-      const where = target === undefined ? '' : ` at server ${target.id}`;
-      const why = isUnsent && target !== undefined ? whyUnsent(target) : '';
-      const late = new DeadlineError(`${method}${where} took more than ${Math.round(timeoutMs)} ms${why}`);
-      giveUp(isUnsent ? new UnsentError(late) : late);
+      const location = target === undefined ? '' : ` at server ${target.id}`;
+      const why = isUnsent && target !== undefined ? unsentReason(target) : '';
+      const deadlineError = new DeadlineError(
+        `${method}${location} took more than ${Math.round(timeoutMs)} ms${why}`,
+      );
+      abandon(isUnsent ? new UnsentError(deadlineError) : deadlineError);
     };
-    const timer = setTimeout(onTime, timeoutMs);
+    const timer = setTimeout(onDeadline, timeoutMs);
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
-      return await waiting.result;
+      return await response.result;
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', onAbort);
@@ -204,40 +208,43 @@ function isTool(item: unknown): item is Tool {
   return typeof (item as { readonly name?: unknown } | null)?.name === 'string';
 }
 
-function whyUnsent({ state, lastError }: ManagedServer): string {
-  return `: the server is ${state}${lastError === undefined ? '' : `, and failed last: ${lastError.message}`}`;
+function unsentReason({ state, lastError }: ManagedServer): string {
+  return `: the server is ${state}${lastError === undefined ? '' : `; last error: ${lastError.message}`}`;
 }
 
-/** The way back of one request. */
-class Waiting implements Outlet {
-  readonly result: Promise<Result>;
+/**
+ * Receives the messages of one request. An invalid response rejects only this request, although the
+ * connection that delivers it is shared.
+ */
+class PendingResponse implements Outlet {
+  readonly result: Promise<ResultObject>;
   reject: (error: unknown) => void = () => {};
-  #resolve: (result: Result) => void = () => {};
+  #resolve: (result: ResultObject) => void = () => {};
 
-  readonly #progress: Progress;
+  readonly #progress: ProgressCallbacks;
 
-  constructor(progress: Progress) {
+  constructor(progress: ProgressCallbacks) {
     this.#progress = progress;
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.reject = reject;
     });
-    // It may be given up before anybody waits for it.
+    // The promise may be rejected before a caller awaits it.
     this.result.catch(() => {});
   }
 
-  /** Of what comes before an answer only its progress is of use here. */
+  /** Reports progress. Other notifications are ignored. */
   send(message: Message): void {
     const { onProgress, onReport } = this.#progress;
     if (onProgress === undefined && onReport === undefined) return;
     try {
-      const told = readServerMessage(whole(message));
-      if (told.method !== 'notifications/progress') return;
-      const report = reportIn(told.parse(told.params));
+      const notification = readServerMessage(toBuffer(message));
+      if (notification.method !== 'notifications/progress') return;
+      const report = reportIn(notification.parse(notification.params));
       if (report.message !== undefined) onProgress?.(report.message);
       onReport?.(report);
     } catch {
-      // What a server says besides is no matter of the call.
+      // An invalid notification does not affect the call.
     }
   }
 
@@ -245,7 +252,7 @@ class Waiting implements Outlet {
     this.reject(isUnsent && !error.isUnsent ? new UnsentError(error) : error);
   }
 
-  /** Parses only the result, not the whole message. */
+  /** Accepts an unedited response. Parses only the result, not the whole message. */
   answer(answer: Envelope): void {
     const { error, result } = answer;
     this.#settle(() =>
@@ -260,9 +267,9 @@ class Waiting implements Outlet {
     this.#settle(() => resultIn(JSON.parse(message.toString('utf8'))));
   }
 
-  #settle(read: () => Result): void {
+  #settle(readResult: () => ResultObject): void {
     try {
-      this.#resolve(read());
+      this.#resolve(readResult());
     } catch (failure) {
       this.reject(failure);
     }
@@ -287,16 +294,16 @@ function nameOf(server: string | ManagedServer | undefined): string {
   return typeof server === 'string' ? server : server.id;
 }
 
-/** Throws an RpcFault for a refusal, and for an answer that no client could use. */
-function resultIn({ result, error }: Result): Result {
+/** Returns the result. Throws RpcFault for error responses, UpstreamProtocolError for invalid results. */
+function resultIn({ result, error }: ResultObject): ResultObject {
   if (error !== undefined) {
     const { code, message: why } = (error ?? {}) as Readonly<Record<string, unknown>>;
     throw new RpcFault(
       typeof code === 'number' ? code : rpcCodes.internalError,
-      typeof why === 'string' ? why : 'the server refuses the request and does not say why',
+      typeof why === 'string' ? why : 'the server refused the request without a reason',
     );
   }
   if (typeof result !== 'object' || result === null)
-    throw new UpstreamProtocolError('the server gave a result that is no object');
-  return result as Result;
+    throw new UpstreamProtocolError('the result of the server is not an object');
+  return result as ResultObject;
 }

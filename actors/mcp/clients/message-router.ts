@@ -1,4 +1,5 @@
-// Routes every message of every client, whatever front end brought it.
+// Routes the messages of clients from every front end (HTTP, stdio, in-process): starts sessions, creates an
+// exchange per request, and passes it to the router for one server or for all servers.
 
 import { GatewayError, InternalError } from '../../base/errors/errors.ts';
 import { anonymous, type Principal, principalText } from '../../identity/principal.ts';
@@ -7,8 +8,8 @@ import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import { rawOf } from '../jsonrpc/span.ts';
 import type { Trace } from '../links/link.ts';
 import type { ManagedServer } from '../servers/managed-server.ts';
-import { ClientExchange, type ExchangeEnd } from './client-exchange.ts';
 import { type ModernCaller, readCaller } from './eras/modern-caller.ts';
+import { ClientExchange, type ExchangeEnd } from './exchange.ts';
 import type { Outlet } from './outlet.ts';
 import type { Endpoint, Profile } from './profiles/profile.ts';
 import { type ClientRequest, routeTo } from './routed-request.ts';
@@ -20,27 +21,27 @@ import { gatewayInitializeResult, initializeAtServer, readInitialize } from './s
 import { listen } from './sessions/listen.ts';
 import type { ClientSession } from './sessions/session.ts';
 
-/** What is known of the request that carried a message; it stands in every log line about it. */
-export interface Origin extends Trace {
+/** Origin of a message, for log lines. */
+export interface MessageOrigin extends Trace {
   readonly requestId: string;
-  /** Who asks, where a front end knows it. */
+  /** Principal of the sender, if the front end identifies it. */
   readonly principal?: Principal;
 }
 
-/** A request on its way. `isUnsent`: its server has certainly not received it. */
-export interface Running {
+/** A request in progress. `isUnsent`: the server has certainly not received it. */
+export interface RunningRequest {
   readonly isUnsent?: boolean;
   cancel(reason?: string): void;
 }
 
-/** A call that takes longer than this is worth a line at `info`. */
+/** Duration from which a call is logged at `info`, in milliseconds. */
 const SLOW_MS = 5_000;
 
-/** A name in a log line is cut here: clients choose it, and its length. */
-const MAX_SHOWN = 200;
+/** Maximum length of names in log lines; clients choose them. */
+const MAX_LOGGED_LENGTH = 200;
 
 export class MessageRouter {
-  /** Requests of all clients, as GET /stats shows them. */
+  /** Request counters of all clients, for GET /stats. */
   readonly counts = { total: 0, failed: 0, in_flight: 0 };
   readonly #gateway: RouterHost;
   readonly #contexts: AggregateContexts;
@@ -51,15 +52,16 @@ export class MessageRouter {
   }
 
   /**
-   * Begins a session with the `initialize` request of a client, at one server, at those of a profile, or at all. `onSession`
-   * is called before the answer. An error ends the session before its client receives the error. Throws RpcFault for a
-   * malformed request, OverloadedError if there are too many sessions.
+   * Starts a session with a client's `initialize` request: at a server, a profile or all servers. Calls
+   * `onSession` before the response is sent. If the request fails, the session is closed before the client
+   * receives the error. Throws RpcFault for malformed requests, OverloadedError if the session limit is
+   * reached.
    */
   open(
     envelope: Envelope,
     { server, profile }: Endpoint,
     outlet: Outlet,
-    origin: Origin,
+    origin: MessageOrigin,
     onSession: (session: ClientSession) => void,
   ): void {
     const { principal = anonymous } = origin;
@@ -68,40 +70,47 @@ export class MessageRouter {
     const session = sessions.create({ target: server?.id, profile, principal, ...introduction });
     onSession(session);
     const request = this.#begin(envelope, outlet, origin, session, undefined, profile);
-    request.exchange.whenEnded = (end) => {
-      if (end === 'failed' || end === 'refused') sessions.end(session, 'its server could not be started');
+    request.exchange.whenEnded = (outcome) => {
+      if (outcome === 'failed' || outcome === 'refused')
+        sessions.end(session, 'the server could not be started');
     };
-    this.#dispatch(request, server, profile, (at) => {
-      if (at === undefined) request.exchange.result(gatewayInitializeResult(this.#gateway, session));
-      else initializeAtServer({ ...routeTo(request, at), session });
+    this.#dispatch(request, server, profile, (target) => {
+      if (target === undefined) request.exchange.result(gatewayInitializeResult(this.#gateway, session));
+      else initializeAtServer({ ...routeTo(request, target), session });
     });
   }
 
-  /** Routes a request of a session. */
-  request(session: ClientSession, envelope: Envelope, outlet: Outlet, origin: Origin): void {
+  /** Routes a session's request. */
+  request(session: ClientSession, envelope: Envelope, outlet: Outlet, origin: MessageOrigin): void {
     const { profile, target } = session;
     const request = this.#begin(envelope, outlet, origin, session, undefined, profile);
     this.#dispatch(request, target, profile);
   }
 
-  /** Routes a request of the session era without a session, to one server. */
-  single(server: ManagedServer, envelope: Envelope, outlet: Outlet, origin: Origin): void {
+  /** Routes a sessionless legacy request to a server. */
+  requestWithoutSession(
+    server: ManagedServer,
+    envelope: Envelope,
+    outlet: Outlet,
+    origin: MessageOrigin,
+  ): void {
     this.#dispatch(this.#begin(envelope, outlet, origin, undefined, undefined, undefined), server, undefined);
   }
 
   /**
-   * Routes a request of the modern era, to one server, to those of a profile, or to all. Returns its exchange, or undefined if
-   * the request has ended. Throws RpcFault for wrong metadata, OverloadedError if too many clients listen.
+   * Routes a modern client's request (2026-07-28, no session) to a server, a profile or all servers. Returns
+   * undefined if already complete. Throws RpcFault for invalid metadata, OverloadedError if the limit of
+   * listening clients is reached.
    */
-  stateless(
-    received: Envelope,
+  modernRequest(
+    original: Envelope,
     { server, profile }: Endpoint,
     outlet: Outlet,
-    origin: Origin,
-  ): Running | undefined {
+    origin: MessageOrigin,
+  ): RunningRequest | undefined {
     const { states } = this.#gateway;
-    const envelope = states?.plain(received) ?? received;
-    const caller = readCaller(envelope, shownPrincipal(origin));
+    const envelope = states?.unwrap(original) ?? original;
+    const caller = readCaller(envelope, principalName(origin));
     if (envelope.method === 'subscriptions/listen')
       return listen(this.#gateway, { envelope, caller, server, profile, outlet });
     const request = this.#begin(envelope, outlet, origin, undefined, caller, profile);
@@ -110,22 +119,25 @@ export class MessageRouter {
     return this.#dispatch(request, server, profile);
   }
 
-  /** Routes the gateway's own tool call or list to one server. Returns the exchange, or undefined if already ended. */
+  /**
+   * Routes a tool call or list request of the gateway itself to a server. Returns undefined if already
+   * complete.
+   */
   ownRequest(
     envelope: Envelope,
     caller: OwnCaller,
     server: ManagedServer,
     outlet: Outlet,
-    origin: Origin,
-  ): Running | undefined {
+    origin: MessageOrigin,
+  ): RunningRequest | undefined {
     const request = this.#begin(envelope, outlet, origin, undefined, caller, undefined);
     return this.#dispatch(request, server, undefined, () =>
       routeOwnRequest(routeTo(request, server), caller, this.#gateway),
     );
   }
 
-  /** A notification or an answer of a session; it gets no reply. */
-  note(session: ClientSession, envelope: Envelope): void {
+  /** Handles a notification or response from a session's client. */
+  receive(session: ClientSession, envelope: Envelope): void {
     session.lastSeenAt = performance.now();
     if (envelope.kind === 'answer') {
       session.onClientAnswer(envelope);
@@ -145,21 +157,24 @@ export class MessageRouter {
         session.onClientProgress(envelope);
         return;
       default:
-        this.#passOn(session, envelope);
+        this.#forwardNotification(session, envelope);
     }
   }
 
-  end(session: ClientSession): void {
+  endSession(session: ClientSession): void {
     this.#gateway.sessions.end(session, 'the client ended it');
   }
 
-  /** What the client says to a server goes to its own connection only: on a shared one it would speak for others. */
-  #passOn(session: ClientSession, envelope: Envelope): void {
+  /**
+   * Forwards a notification only on a connection that belongs to this session: on a shared connection the
+   * server would attribute it to other clients as well.
+   */
+  #forwardNotification(session: ClientSession, envelope: Envelope): void {
     const isRoots = envelope.method === 'notifications/roots/list_changed';
     for (const server of this.#serversOf(session)) {
       if (isRoots && !server.entry.forward_roots) continue;
       const member = server.pool.memberOf(session);
-      // The modern era has no such notifications.
+      // The modern era has no notifications from clients.
       if (member?.isOpen === true && member.era === 'legacy') member.connection.sendRaw(envelope.bytes);
     }
   }
@@ -171,28 +186,30 @@ export class MessageRouter {
   }
 
   /**
-   * Routes a request to its server, or to all servers if `target` is undefined. A routed request that waits has a place in
-   * flight or is refused (A8): it was sent to its server and has one, or it waits for an earlier step and gets one now.
+   * Routes a request to `target`, or to all servers if undefined. `handle` replaces the routing by method.
+   * Ensures that every unfinished request holds an in-flight slot or fails (A8, ARCHITECTURE.md): sent
+   * requests already hold one, waiting requests get one here.
    */
   #dispatch(
     request: ClientRequest,
     target: ManagedServer | string | undefined,
     profile: Profile | undefined,
-    act?: (server: ManagedServer | undefined) => void,
+    handle?: (server: ManagedServer | undefined) => void,
   ): ClientExchange | undefined {
     const { envelope, exchange, session } = request;
     let server: ManagedServer | undefined;
     try {
       server = typeof target === 'string' ? this.#gateway.server(target) : target;
-      if (act === undefined) this.#route(request, server, profile);
-      else act(server);
+      if (handle === undefined) this.#route(request, server, profile);
+      else handle(server);
     } catch (error) {
-      endBy(error, exchange);
+      completeWithError(error, exchange);
     }
     if (exchange.isDone || exchange.budget !== undefined) return exchange;
     const isIntroduction = envelope.method === 'initialize' || envelope.method === 'server/discover';
-    if (this.#gateway.forwarder.inFlight.wait(exchange, server, session, isIntroduction)) return exchange;
-    exchange.call?.cancel('the gateway has no place for the request');
+    if (this.#gateway.forwarder.inFlight.takeWhileWaiting(exchange, server, session, isIntroduction))
+      return exchange;
+    exchange.call?.cancel('the gateway has no free slot for the request');
     return undefined;
   }
 
@@ -201,63 +218,75 @@ export class MessageRouter {
     if (caller === undefined && envelope.method === 'initialize') {
       const why =
         session === undefined
-          ? 'there are no sessions here; initialize at /mcp or /mcp/:id'
-          : 'the session is initialised already';
+          ? 'this address has no sessions; initialize at /mcp or /mcp/:id'
+          : 'the session is already initialised';
       exchange.refuse(new RpcFault(rpcCodes.invalidRequest, why));
     } else if (server === undefined) routeToAny(request, this.#contexts.of(profile));
     else if (caller === undefined) routeToServer(routeTo(request, server), this.#gateway);
     else routeModern(routeTo(request, server), caller, this.#gateway);
   }
 
-  /** Counts a request and creates its exchange. */
+  /** Creates the exchange and counts the request. */
   #begin(
     envelope: Envelope,
     outlet: Outlet,
-    origin: Origin,
+    origin: MessageOrigin,
     session: ClientSession | undefined,
     caller: ModernCaller | undefined,
     profile: Profile | undefined,
   ): ClientRequest {
     const startedAt = performance.now();
-    begun(this.counts);
-    if (profile !== undefined) begun(profile.counts);
+    countStart(this.counts);
+    if (profile !== undefined) countStart(profile.counts);
     const exchange = new ClientExchange(envelope.rawId, outlet, {
       redact: (text) => this.#gateway.redactor.redact(text),
-      onEnd: (ended, end, error) => {
-        session?.finish(ended);
-        this.#gateway.forwarder.inFlight.give(ended);
-        over(this.counts, end);
-        if (profile !== undefined) over(profile.counts, end);
-        this.#log(ended, envelope, end, error, performance.now() - startedAt, origin, session, profile);
+      onEnd: (endedExchange, outcome, error) => {
+        session?.finish(endedExchange);
+        this.#gateway.forwarder.inFlight.release(endedExchange);
+        countEnd(this.counts, outcome);
+        if (profile !== undefined) countEnd(profile.counts, outcome);
+        this.#log(
+          endedExchange,
+          envelope,
+          outcome,
+          error,
+          performance.now() - startedAt,
+          origin,
+          session,
+          profile,
+        );
       },
     });
     exchange.bytes = envelope.bytes.length;
     session?.begin(exchange);
-    return { session, caller, envelope, exchange, trace: origin, principal: shownPrincipal(origin) };
+    return { session, caller, envelope, exchange, trace: origin, principal: principalName(origin) };
   }
 
   #log(
     exchange: ClientExchange,
     envelope: Envelope,
-    end: ExchangeEnd,
+    outcome: ExchangeEnd,
     error: GatewayError | undefined,
     ms: number,
-    origin: Origin,
+    origin: MessageOrigin,
     session: ClientSession | undefined,
     profile: Profile | undefined,
   ): void {
     const { log, config } = this.#gateway;
-    const isNoteworthy = end === 'failed' || ms >= SLOW_MS;
+    const isNoteworthy = outcome === 'failed' || ms >= SLOW_MS;
     if (!isNoteworthy && config.log_level !== 'debug' && config.log_level !== 'trace') return;
     const fields = {
       server: exchange.server,
-      method: envelope.method.slice(0, MAX_SHOWN),
-      tool: envelope.method === 'tools/call' ? envelope.paramText('name')?.slice(0, MAX_SHOWN) : undefined,
-      outcome: end,
+      method: envelope.method.slice(0, MAX_LOGGED_LENGTH),
+      tool:
+        envelope.method === 'tools/call'
+          ? envelope.paramText('name')?.slice(0, MAX_LOGGED_LENGTH)
+          : undefined,
+      outcome,
       duration_ms: Math.round(ms * 1000) / 1000,
       session: session?.label,
       profile: profile?.name,
-      principal: shownPrincipal(origin),
+      principal: principalName(origin),
       request_id: origin.requestId,
       traceparent: origin.traceparent,
       ...(error === undefined ? {} : { code: error.code, reason: error.message }),
@@ -267,23 +296,23 @@ export class MessageRouter {
   }
 }
 
-function begun(counts: MessageRouter['counts']): void {
+function countStart(counts: MessageRouter['counts']): void {
   counts.total += 1;
   counts.in_flight += 1;
 }
 
-function over(counts: MessageRouter['counts'], end: ExchangeEnd): void {
+function countEnd(counts: MessageRouter['counts'], end: ExchangeEnd): void {
   counts.in_flight -= 1;
   if (end === 'failed' || end === 'refused') counts.failed += 1;
 }
 
-/** Where nobody has to prove anything there is nothing to tell. */
-function shownPrincipal({ principal = anonymous }: Origin): string | undefined {
+/** Returns the principal for logs and responses; undefined without authentication. */
+function principalName({ principal = anonymous }: MessageOrigin): string | undefined {
   return principal.kind === 'anonymous' ? undefined : principalText(principal);
 }
 
-/** A2: whatever goes wrong on its way ends a request, and with it its place in flight. */
-function endBy(error: unknown, exchange: ClientExchange): void {
+/** Completes a request with any error, which also releases its slot (A2). */
+function completeWithError(error: unknown, exchange: ClientExchange): void {
   if (error instanceof RpcFault) exchange.refuse(error);
   else if (error instanceof GatewayError) exchange.fail(error);
   else exchange.fail(new InternalError('the request could not be routed', { cause: error }));

@@ -1,37 +1,41 @@
-// Where messages for a client are written, for one of its requests or for everything else. The HTTP front end has one
-// per POST and one per GET stream; a stdio front end has one for all. Sending never throws and never blocks.
+// Destinations of messages to a client: within a request (Outlet) or outside requests (Stream). The HTTP
+// front end creates an outlet per POST and a stream per GET; a stdio front end uses one object for both.
+// Sending neither throws nor blocks.
 
 import type { GatewayError } from '../../base/errors/errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import type { Message } from '../jsonrpc/span.ts';
 
-/** Where one request's messages go. */
+/** Destination of messages within a request. */
 export interface Outlet {
-  /** A message that comes before the answer; in pieces where others are sent the same. */
+  /** Sends a message that precedes the response. Several receivers may share its pieces. */
   send(message: Message): void;
   /**
-   * The answer; with `error` where the gateway made it up, and with the code of a JSON-RPC error that says something
-   * of the request itself, so that a transport can show either in its own way.
+   * Sends the response. `error` is set for gateway errors; `rpcCode` for JSON-RPC errors about the request
+   * itself. Transports may map both, for example to an HTTP status.
    */
   finish(message: Buffer, error?: GatewayError, rpcCode?: number): void;
-  /** Takes an unedited answer instead of `finish`, for a receiver in this process, which ignores the id. */
+  /**
+   * Replaces `finish` for receivers in this process: receives the unedited response, with the server's
+   * request id.
+   */
   answer?(answer: Envelope): void;
-  /** As `finish`, for a large answer that need not be put together; without this method it is. */
+  /** Same as `finish`, for a large response in pieces. If absent, the pieces are concatenated. */
   finishInPieces?(pieces: readonly Buffer[], rpcCode?: number): void;
   /**
-   * As `finish` with an error that the gateway made up, for whoever needs no message of it; without this method it is one.
-   * `isUnsent`: the server has certainly not been asked.
+   * Same as `finish` with a gateway error, for receivers in this process. If absent, an error message is
+   * sent. `isUnsent`: the request was certainly not sent to the server.
    */
   fail?(error: GatewayError, isUnsent: boolean): void;
-  /** There will be no answer: the client has cancelled. */
+  /** Closes the outlet without a response: the client cancelled. */
   drop(): void;
 }
 
-/** Where messages go that belong to no request. */
+/** Destination of messages outside requests. */
 export interface Stream {
-  /** The client listens right now; until it comes back, a stream keeps what it is sent. */
+  /** True if the client is connected. Otherwise the stream stores messages until the client reconnects. */
   readonly isConnected: boolean;
   send(message: Buffer): void;
-  /** The session is over. */
+  /** Closes the stream when the session closes. */
   end(): void;
 }

@@ -1,5 +1,5 @@
-// One request of a client with the server that it is for, and everything that routers and the era bridge have to know of
-// it.
+// A client request, before and after the target server is known, with the data for the routers and for the
+// conversion between protocol eras (eras/bridge.ts).
 
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import type { Era } from '../jsonrpc/modern-meta.ts';
@@ -7,45 +7,45 @@ import type { Edit } from '../jsonrpc/span.ts';
 import type { Trace } from '../links/link.ts';
 import type { ManagedServer } from '../servers/managed-server.ts';
 import type { PoolMember } from '../servers/pool/pool-member.ts';
-import type { Target } from './aggregate/resolution.ts';
-import type { ClientExchange } from './client-exchange.ts';
+import type { ResolvedTarget } from './aggregate/resolution.ts';
 import type { ModernCaller } from './eras/modern-caller.ts';
+import type { ClientExchange } from './exchange.ts';
 import type { ClientSession } from './sessions/session.ts';
 
-/** A request, before it is known which server it is for. */
+/** A request whose target server is not known yet. */
 export interface ClientRequest {
-  /** Undefined for requests without one: all of the modern era, and those at /rpc. */
+  /** Undefined for sessionless requests: modern requests, and requests at /rpc. */
   readonly session: ClientSession | undefined;
-  /** Who asks, as a modern request says itself; undefined for legacy ones. */
+  /** Client identity in a modern request; undefined for legacy requests. */
   readonly caller: ModernCaller | undefined;
   readonly envelope: Envelope;
   readonly exchange: ClientExchange;
   readonly trace: Trace | undefined;
-  /** The proven principal of a sessionless request. */
+  /** Authenticated principal in sessionless requests. */
   readonly principal?: string | undefined;
 }
 
 export interface RoutedRequest extends ClientRequest {
   readonly server: ManagedServer;
-  /** Replacements of values in the message. The sender adds the remaining changes. */
+  /** Edits of the message so far; the sender adds further edits. */
   readonly edits?: readonly Edit[] | undefined;
-  /** Target of the name or uri at a merged address, which does not support tasks. */
-  readonly merged?: Target | undefined;
-  /** Connection with the task of the request. */
+  /** Server and name or uri at that server. Set at merged addresses only, where tasks are not supported. */
+  readonly mergedTarget?: ResolvedTarget | undefined;
+  /** Connection to the process that runs the requested task. */
   readonly home?: PoolMember | undefined;
 }
 
-/** A request that is for that server. No spread: each would be laid out in memory anew (see `replacing`). */
+/** Returns the request for a server. Without object spread, which is slow in the runtime. */
 export function routeTo(
   { session, caller, envelope, exchange, trace, principal }: ClientRequest,
   server: ManagedServer,
   edits?: readonly Edit[],
-  merged?: Target,
+  mergedTarget?: ResolvedTarget,
 ): RoutedRequest {
-  return { session, caller, envelope, exchange, trace, principal, server, edits, merged };
+  return { session, caller, envelope, exchange, trace, principal, server, edits, mergedTarget };
 }
 
-/** The era of the client, in this request. */
+/** Returns the client's era in this request. */
 export function clientEra({ caller }: ClientRequest): Era {
   return caller === undefined ? 'legacy' : 'modern';
 }

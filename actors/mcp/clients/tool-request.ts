@@ -1,20 +1,20 @@
-// Requests for tools and their results, as library users see them.
+// Options and results of tool requests; part of the public library API.
 
 export interface ToolRequestOptions {
   readonly signal?: AbortSignal | undefined;
-  /** @default 60000 */
+  /** Deadline in milliseconds. @default 60000 */
   readonly timeoutMs?: number | undefined;
   /** W3C traceparent. */
   readonly trace?: string | undefined;
 }
 
-/** As the server gave it (`tools/list`). */
+/** A tool as received from the server (`tools/list`). */
 export interface Tool {
   readonly name: string;
   readonly [member: string]: unknown;
 }
 
-/** As the server gave it (`tools/call`). */
+/** A tool result as received from the server (`tools/call`). */
 export interface ToolResult {
   readonly content?: readonly unknown[];
   readonly structuredContent?: unknown;

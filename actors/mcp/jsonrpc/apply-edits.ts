@@ -1,55 +1,55 @@
-// Sorts, checks and applies message edits; no other module does. Several modules create edits (routing, era bridge,
-// connection), and overlapping edits would corrupt the message.
-//
-// - conflicting edits throw before the first byte is written.
-// - the result is independent of the order of the list.
+// Sorts, checks and applies edits. This is the only file that applies edits: several parts of the gateway
+// create them independently, and overlapping edits would corrupt the message. A conflict throws before the
+// first byte is written. The order of the list does not matter.
 
 import { EditConflictError } from '../../base/errors/errors.ts';
 import type { Envelope } from './envelope.ts';
 import {
-  between,
   type Edit,
   isInPieces,
   type Message,
   PIECES_FROM,
-  replacing,
+  replaceSpan,
   sizeOf,
-  whole,
+  sliceMessage,
+  toBuffer,
 } from './span.ts';
 
 /**
- * Returns the edited message. Large messages are returned in pieces and not copied. Throws EditConflictError for edits that
+ * Returns the edited message; a large one in pieces, without copying. Throws EditConflictError for edits that
  * overlap, start at the same byte, or exceed the message.
  */
 export function applyEdits(message: Message, edits: readonly Edit[]): Message {
-  const ordered = inOrder(edits);
+  const ordered = sortEdits(edits);
   checkEdits(ordered, sizeOf(message));
   if (!isInPieces(message) && message.length < PIECES_FROM) return splice(message, ordered);
   const pieces: Buffer[] = [];
-  let read = 0;
+  let readPos = 0;
   for (const { start, end, text } of ordered) {
-    pieces.push(...between(message, read, start), Buffer.from(text, 'latin1'));
-    read = end;
+    pieces.push(...sliceMessage(message, readPos, start), Buffer.from(text, 'latin1'));
+    readPos = end;
   }
-  pieces.push(...between(message, read, Number.POSITIVE_INFINITY));
-  return gathered(pieces);
+  pieces.push(...sliceMessage(message, readPos, Number.POSITIVE_INFINITY));
+  return joinSmallPieces(pieces);
 }
 
-/** Applies these edits and a new id, which is also the progress token. Throws EditConflictError. */
-export function renumbered(
-  { bytes, id, askedToken }: Envelope,
+/**
+ * Applies the edits and replaces the request id and the progress token by `rawId`. Throws EditConflictError.
+ */
+export function renumber(
+  { bytes, id, progressToken }: Envelope,
   rawId: string,
   edits?: readonly Edit[],
 ): Buffer {
-  // Most clients write the id before `params`: in this order the edits need no sorting.
-  const all = id === undefined ? [] : [replacing(id, rawId)];
+  // Most clients write the id before `params`, so the edits are already sorted in this order.
+  const all = id === undefined ? [] : [replaceSpan(id, rawId)];
   if (edits !== undefined) all.push(...edits);
-  if (askedToken !== undefined) all.push(replacing(askedToken, rawId));
-  return whole(applyEdits(bytes, all));
+  if (progressToken !== undefined) all.push(replaceSpan(progressToken, rawId));
+  return toBuffer(applyEdits(bytes, all));
 }
 
 /** Returns the edits sorted by position; a sorted list is returned unchanged. */
-function inOrder(edits: readonly Edit[]): readonly Edit[] {
+function sortEdits(edits: readonly Edit[]): readonly Edit[] {
   let before = 0;
   for (const { start } of edits) {
     if (start < before) return [...edits].sort((a, b) => a.start - b.start);
@@ -58,7 +58,10 @@ function inOrder(edits: readonly Edit[]): readonly Edit[] {
   return edits;
 }
 
-/** Adjacent edits are valid. Edits with the same start are not, because the result would depend on their order. */
+/**
+ * Throws EditConflictError for overlaps, and for equal starts, where the order would matter. Adjacent edits
+ * are valid.
+ */
 function checkEdits(ordered: readonly Edit[], size: number): void {
   let before: Edit | undefined;
   for (const edit of ordered) {
@@ -73,8 +76,8 @@ function checkEdits(ordered: readonly Edit[], size: number): void {
   }
 }
 
-/** The same pieces, with small neighbours put together. */
-function gathered(pieces: readonly Buffer[]): Buffer[] {
+/** Concatenates small adjacent pieces. */
+function joinSmallPieces(pieces: readonly Buffer[]): Buffer[] {
   const runs: Buffer[][] = [];
   let runBytes = PIECES_FROM;
   for (const piece of pieces) {
@@ -89,29 +92,30 @@ function gathered(pieces: readonly Buffer[]): Buffer[] {
   return runs.map((run) => (run.length === 1 && run[0] !== undefined ? run[0] : Buffer.concat(run)));
 }
 
-/** A copy of `bytes` with the edits applied; they are sorted and checked. */
+/** Returns an edited copy of `bytes`. The edits must be sorted and checked. */
 function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
   let size = bytes.length;
   for (const edit of edits) size += edit.text.length - (edit.end - edit.start);
   const out = Buffer.allocUnsafe(size);
-  let read = 0;
-  let written = 0;
+  let readPos = 0;
+  let writePos = 0;
   for (const { start, end, text } of edits) {
-    copyBytes(bytes, read, start, out, written);
-    written += start - read;
-    if (text.length > FEW_CHARS) written += out.write(text, written, 'latin1');
-    else for (let at = 0; at < text.length; at += 1) out[written++] = text.charCodeAt(at);
-    read = end;
+    copyBytes(bytes, readPos, start, out, writePos);
+    writePos += start - readPos;
+    if (text.length > FEW_CHARS) writePos += out.write(text, writePos, 'latin1');
+    else for (let at = 0; at < text.length; at += 1) out[writePos++] = text.charCodeAt(at);
+    readPos = end;
   }
-  copyBytes(bytes, read, bytes.length, out, written);
+  copyBytes(bytes, readPos, bytes.length, out, writePos);
   return out;
 }
 
-/** A loop over so few bytes costs less than a call into the runtime. */
+/** Maximum sizes that are copied in a loop. For larger ones a call into the runtime is faster. */
 const FEW_BYTES = 256;
 const FEW_CHARS = 64;
 
 function copyBytes(from: Buffer, start: number, end: number, to: Buffer, at: number): void {
   if (end - start > FEW_BYTES) from.copy(to, at, start, end);
-  else for (let read = start; read < end; read += 1) to[at + read - start] = from[read] as number;
+  else
+    for (let readPos = start; readPos < end; readPos += 1) to[at + readPos - start] = from[readPos] as number;
 }

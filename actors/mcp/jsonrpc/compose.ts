@@ -1,7 +1,7 @@
-// Messages the gateway writes itself. Ids are raw JSON in Latin-1, as rawOf() gives them.
+// Composes messages of the gateway itself. Ids are raw JSON in Latin-1, as `rawOf` (span.ts) returns them.
 
+import { replaceLoneSurrogates } from './lone-surrogates.ts';
 import { type Message, PIECES_FROM, rawJson } from './span.ts';
-import { withoutHalves } from './well-formed.ts';
 
 export function requestMessage(rawId: string, method: string, params: unknown): Buffer {
   const tail = params === undefined ? '' : `,"params":${rawJson(params)}`;
@@ -17,32 +17,32 @@ export function resultMessage(rawId: string, result: unknown): Buffer {
   return resultTextMessage(rawId, rawJson(result));
 }
 
-/** As resultMessage, with the result as raw JSON. */
+/** Like resultMessage, for raw JSON in Latin-1. */
 export function resultTextMessage(rawId: string, rawResult: string): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","id":${rawId},"result":${rawResult}}`, 'latin1');
 }
 
-/** A result that is sent again and again: made into bytes once and never copied. */
-export class KeptResult {
-  /** With the brace that ends the message. */
+/** A result for many requests, encoded once and never copied. */
+export class EncodedResult {
+  /** The result and the closing brace of the message. */
   readonly #tail: Buffer;
 
-  /** `rawResult` is the raw JSON of an object with members, in Latin-1. */
+  /** `rawResult` is a non-empty object as raw JSON in Latin-1. */
   constructor(rawResult: string) {
     this.#tail = Buffer.from(`${rawResult}}`, 'latin1');
   }
 
-  /** Bytes in memory. */
+  /** Size in memory, in bytes. */
   get size(): number {
     return this.#tail.length;
   }
 
-  /** The result itself, as raw JSON in UTF-8. */
+  /** The result as raw JSON in UTF-8. */
   get raw(): Buffer {
     return this.#tail.subarray(0, -1);
   }
 
-  /** The message; `members` are raw JSON of further members, which come first. */
+  /** Returns the response. `members` are further members as raw JSON, inserted at the start of the result. */
   message(rawId: string, members?: string): Message {
     const head = `{"jsonrpc":"2.0","id":${rawId},"result":`;
     const [first, rest] =
@@ -59,7 +59,7 @@ export function errorMessage(
   data?: unknown,
 ): Buffer {
   const error = data === undefined ? { code, message } : { code, message, data };
-  // The message may quote a name, cut inside a character.
-  const rawError = withoutHalves(rawJson(error));
+  // The text may contain a name that was cut inside a character.
+  const rawError = replaceLoneSurrogates(rawJson(error));
   return Buffer.from(`{"jsonrpc":"2.0","id":${rawId ?? 'null'},"error":${rawError}}`, 'latin1');
 }

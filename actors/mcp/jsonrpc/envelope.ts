@@ -1,109 +1,124 @@
-// The envelope of one JSON-RPC message: what a gateway must know to route it, and where the few members stand that
-// it may have to replace. Everything else is bytes that are nobody's business here. It is filled by read-message.ts.
+// The envelope of a JSON-RPC message: the members needed for routing, and the positions of members that the
+// gateway may replace. The rest of the message is not parsed. Filled by read-message.ts.
 
 import { textOf } from './json-scanner.ts';
 import { RpcFault, rpcCodes } from './rpc-fault.ts';
-import { between, isInPieces, type Message, rawOf, type Span, whole } from './span.ts';
+import { isInPieces, type Message, rawOf, type Span, sliceMessage, toBuffer } from './span.ts';
 
-export type Kind = 'request' | 'notification' | 'answer';
+export type MessageKind = 'request' | 'notification' | 'answer';
 
-/** The specification knows six. */
+/** Maximum number of reserved members in `_meta`. The specification defines six of them. */
 const MAX_RESERVED = 64;
 
 const QUOTE = 0x22;
 
-/** A watched member of `params`. */
-interface Member extends Span {
+/** A member of `params` or `_meta` that the gateway reads (`watchedParams` in read-message.ts). */
+interface WatchedMember extends Span {
   readonly name: string;
-  /** Its value, where that is a short string and was asked for: routing asks for a name again and again. */
+  /** Cached text, if short. Routing reads the same name several times. */
   text: string | undefined;
 }
 
+/** Maximum size of cached text, in bytes of raw JSON. */
 const SHORT_BYTES = 256;
 
-/** Key in `params._meta` of the protocol version of a modern request. */
+/** Key of the protocol version in `params._meta`, in modern requests. */
 export const PROTOCOL_VERSION = 'io.modelcontextprotocol/protocolVersion';
+
+/** Returns an id in raw JSON as a number, also from text (`"17"`); NaN for other ids. */
+export function idNumber(rawId: string): number {
+  if (!rawId.startsWith('"')) return rawId === '' ? Number.NaN : Number(rawId);
+  return /^"\d{1,16}"$/.test(rawId) ? Number(rawId.slice(1, -1)) : Number.NaN;
+}
 
 export class Envelope {
   #message: Message;
-  kind: Kind = 'notification';
+  kind: MessageKind = 'notification';
   method = '';
   id: Span | undefined;
   params: Span | undefined;
   result: Span | undefined;
   error: Span | undefined;
-  /** `params._meta.progressToken`: the token a request asks progress for. */
-  askedToken: Span | undefined;
-  /** `params._meta` holds members that the specification does not reserve, the token among them. */
+  /** Value of `params._meta.progressToken`, the token for progress notifications of this request. */
+  progressToken: Span | undefined;
+  /**
+   * True if `params._meta` has members that the specification does not reserve, for example the progress
+   * token.
+   */
   hasOwnMeta = false;
-  /** The message names its protocol version, and so belongs to the modern era, `initialize` too. */
+  /** True if the message contains a protocol version, as all messages of the modern era do. */
   isModern = false;
-  /** Few, and each once: looking through them costs less than a Map. */
-  #members: Member[] | undefined;
-  #meta: Member[] | undefined;
+  /** Short lists without duplicates; scanning them is faster than a Map. */
+  #members: WatchedMember[] | undefined;
+  #meta: WatchedMember[] | undefined;
 
   constructor(message: Message) {
     this.#message = message;
   }
 
-  /** The message as it came; only a large answer is in pieces. */
+  /** The received message. Only large responses are in pieces. */
   get message(): Message {
     return this.#message;
   }
 
-  /** The message in one buffer. What is in pieces is put together for that: whoever only forwards takes `message`. */
+  /** The message in one buffer, in which pieces are joined. To forward a message use `message` instead. */
   get bytes(): Buffer {
     const message = this.#message;
     if (!isInPieces(message)) return message;
-    const bytes = whole(message);
+    const bytes = toBuffer(message);
     this.#message = bytes;
     return bytes;
   }
 
-  /** The id as raw JSON (`1` and `"1"` differ); '' when there is none. */
+  /** The id as raw JSON (`1` and `"1"` differ); '' without an id. */
   get rawId(): string {
     const { id, message } = this;
     if (id === undefined) return '';
     if (!isInPieces(message)) return rawOf(message, id);
-    return whole(between(message, id.start, id.end)).toString('latin1');
+    return toBuffer(sliceMessage(message, id.start, id.end)).toString('latin1');
   }
 
-  /** The id as a number; NaN when it is none. */
+  /** Id of a request as raw JSON; undefined for other messages. */
+  get rawRequestId(): string | undefined {
+    return this.kind === 'request' ? this.rawId : undefined;
+  }
+
+  /** The id as a number, also if a server returned it as text; NaN for other types. */
   get numericId(): number {
     const { id, message } = this;
     if (id === undefined) return Number.NaN;
-    if (isInPieces(message)) return Number(this.rawId);
+    if (isInPieces(message)) return idNumber(this.rawId);
     let value = 0;
     for (let pos = id.start; pos < id.end; pos += 1) {
       const digit = (message[pos] ?? 0) - 0x30;
-      // `5.0` and `5e0` are numbers, too.
-      if (digit < 0 || digit > 9) return Number(this.rawId);
+      // `5.0` and `5e0` are also numbers.
+      if (digit < 0 || digit > 9) return idNumber(this.rawId);
       value = value * 10 + digit;
     }
     return value;
   }
 
-  /** Where a watched member of `params` stands. */
+  /** Returns the position of a `params` member that the gateway reads. */
   param(name: string): Span | undefined {
     return memberIn(this.#members, name);
   }
 
-  /** A watched member of `params` as text; undefined when it is missing or no string. */
+  /** Same as `param`, as text; undefined unless it is a string. */
   paramText(name: string): string | undefined {
     return this.#textOf(memberIn(this.#members, name));
   }
 
-  /** Where a reserved member of `params._meta` stands, by its whole key. */
+  /** Returns the position of a reserved `params._meta` member by the full key. */
   meta(key: string): Span | undefined {
     return memberIn(this.#meta, key);
   }
 
-  /** A reserved member of `params._meta` as text; undefined when it is missing or no string. */
+  /** Same as `meta`, as text; undefined unless it is a string. */
   metaText(key: string): string | undefined {
     return this.#textOf(memberIn(this.#meta, key));
   }
 
-  #textOf(member: Member | undefined): string | undefined {
+  #textOf(member: WatchedMember | undefined): string | undefined {
     if (member === undefined || member.text !== undefined) return member?.text;
     const { start, end } = member;
     if (this.bytes[start] !== QUOTE) return undefined;
@@ -112,30 +127,32 @@ export class Envelope {
     return text;
   }
 
-  /** Whether `params._meta` holds nothing but these keys, or some of them. */
+  /** Returns true if `params._meta` has no members except these keys. */
   hasMetaOnlyOf(keys: object): boolean {
     if (this.hasOwnMeta || this.#meta === undefined) return false;
     for (const { name } of this.#meta) if (!Object.hasOwn(keys, name)) return false;
     return true;
   }
 
-  /** A part of the message as a parsed value; for the few cold paths that need one. */
+  /** Parses a part of the message. Slow; not for every message. */
   parse(span: Span | undefined): unknown {
     return span === undefined ? undefined : JSON.parse(this.bytes.toString('utf8', span.start, span.end));
   }
 
-  note(name: string, span: Span): void {
+  /** Records a member of `params`. Throws RpcFault for duplicates. */
+  recordParam(name: string, span: Span): void {
     this.#members ??= [];
     if (this.param(name) !== undefined)
       throw new RpcFault(rpcCodes.invalidRequest, `"${name}" occurs twice in params`);
     this.#members.push({ name, start: span.start, end: span.end, text: undefined });
   }
 
-  noteMeta(key: string, span: Span): void {
+  /** Records a reserved member of `params._meta`. Throws RpcFault for duplicates. */
+  recordMeta(key: string, span: Span): void {
     this.#meta ??= [];
     if (this.meta(key) !== undefined)
       throw new RpcFault(rpcCodes.invalidRequest, `"${key.slice(0, 100)}" occurs twice in params._meta`);
-    // A client may send thousands, and each is looked for among those before it.
+    // A client may send thousands of members, and each lookup scans the list.
     if (this.#meta.length >= MAX_RESERVED)
       throw new RpcFault(
         rpcCodes.invalidRequest,
@@ -146,7 +163,7 @@ export class Envelope {
   }
 }
 
-function memberIn(members: readonly Member[] | undefined, name: string): Member | undefined {
+function memberIn(members: readonly WatchedMember[] | undefined, name: string): WatchedMember | undefined {
   if (members !== undefined) for (const member of members) if (member.name === name) return member;
   return undefined;
 }

@@ -1,41 +1,45 @@
-// Walks JSON text as bytes and tells where its parts stand, so that a message can be forwarded as received:
-// integers over 2^53, `1.0`, key order and unknown members survive, because nothing is parsed and written again.
-// It checks the whole grammar (RFC 8259), since a malformed message must never reach a shared server.
+// Scans JSON text as bytes and reports the positions of members and values. Messages are forwarded as
+// received, not parsed and serialised again: integers over 2^53, `1.0`, the order of keys and unknown members
+// are preserved. The full grammar (RFC 8259) is checked, because a malformed message must not reach a shared
+// server.
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** A string is taken for a long one from here on. */
+/** Strings of this length or more, in bytes, are scanned four bytes at a time. */
 export const LONG_STRING = 64;
 
-/** 1 for what may stand behind a backslash, beside u. */
+/** 1 for each byte that may follow a backslash, except `u`. */
 export const isEscape = Uint8Array.from({ length: 256 }, (_, byte) =>
   Number('"\\/bfnrt'.includes(String.fromCharCode(byte))),
 );
 
-/** Deeper nesting than this is refused: no real message needs it, and recursive parsers behind us may break. */
+/**
+ * Maximum nesting depth. Recursive parsers of servers may fail on deeper messages; real messages are not so
+ * deep.
+ */
 export const MAX_DEPTH = 256;
 
-/** The text is not JSON. `at` is a byte offset. */
+/** Invalid JSON. `at` is a byte offset. */
 export class NotJsonError extends Error {
   readonly at: number;
-  constructor(what: string, at: number) {
-    super(`${what} at byte ${at}`);
+  constructor(problem: string, at: number) {
+    super(`${problem} at byte ${at}`);
     this.at = at;
   }
 }
 
-/** The text is nested deeper than MAX_DEPTH. */
+/** Nesting deeper than MAX_DEPTH. */
 export class TooDeepError extends NotJsonError {}
 
 export class JsonScanner {
   readonly bytes: Buffer;
   pos: number;
-  /** A line break stood between tokens: such a text is no single line yet. */
+  /** True if there was a line break between tokens. */
   hasLineBreak = false;
-  /** The bytes from the first whole word of memory on, four by four. */
+  /** The bytes as 32-bit words, from the first aligned byte. */
   #words: Int32Array | undefined;
 
   constructor(bytes: Buffer, pos = 0) {
@@ -43,11 +47,11 @@ export class JsonScanner {
     this.pos = pos;
   }
 
-  fail(what: string): never {
-    throw new NotJsonError(what, this.pos);
+  fail(problem: string): never {
+    throw new NotJsonError(problem, this.pos);
   }
 
-  /** Skips white space and gives the next byte without taking it; -1 at the end. */
+  /** Skips white space and returns the next byte without consuming it; -1 at the end. */
   peek(): number {
     const { bytes } = this;
     for (;;) {
@@ -60,19 +64,19 @@ export class JsonScanner {
     }
   }
 
-  /** Takes `byte` if it is next. */
+  /** Consumes the next byte if it equals `byte`. */
   take(byte: number): boolean {
     if (this.peek() !== byte) return false;
     this.pos += 1;
     return true;
   }
 
-  /** Only white space may follow. */
+  /** Throws NotJsonError unless only white space follows. */
   end(): void {
     if (this.peek() !== -1) this.fail('unexpected text after the end');
   }
 
-  /** Walks over one string; `pos` must be at its opening quote. */
+  /** Scans a string; `pos` must be at its opening quote. */
   string(): void {
     const { bytes } = this;
     if (bytes[this.pos] !== QUOTE) this.fail('expected a string');
@@ -85,7 +89,7 @@ export class JsonScanner {
       else if (byte === undefined || byte < 0x20) this.#failInString(pos);
       else pos += 1;
       if (pos >= stop) {
-        pos = this.#endOfLong(pos);
+        pos = this.#endOfLongString(pos);
         break;
       }
     }
@@ -93,10 +97,10 @@ export class JsonScanner {
   }
 
   /**
-   * The closing quote of a string, from inside it. Goes over plain text four bytes at a time: a large message is
-   * little else.
+   * Returns the position of the closing quote; `from` is inside the string. Scans four bytes at a time,
+   * because large messages are mainly plain text.
    */
-  #endOfLong(from: number): number {
+  #endOfLongString(from: number): number {
     const { bytes } = this;
     const lead = -bytes.byteOffset & 3;
     this.#words ??= new Int32Array(bytes.buffer, bytes.byteOffset + lead, (bytes.length - lead) >> 2);
@@ -116,7 +120,7 @@ export class JsonScanner {
     }
   }
 
-  /** Behind the escape whose backslash is at `pos`. */
+  /** Returns the end position of the escape at `pos`. */
   #afterEscape(pos: number): number {
     const { bytes } = this;
     const escaped = bytes[pos + 1];
@@ -140,7 +144,7 @@ export class JsonScanner {
     this.fail(this.bytes[pos] === undefined ? 'unterminated string' : 'control character in a string');
   }
 
-  /** Walks over one value of any kind. */
+  /** Scans a value of any type. */
   value(depth: number): void {
     const byte = this.peek();
     if (byte === QUOTE) this.string();
@@ -153,9 +157,9 @@ export class JsonScanner {
   }
 
   /**
-   * Walks over an object; `pos` must be at its brace. With `onMember` the caller takes each value itself:
-   * it is called with `pos` at the value's first byte and must leave it behind the value; `keyStart` is where the
-   * member begins.
+   * Scans an object; `pos` must be at its brace. `onMember` scans the values instead: it is called with `pos`
+   * at the first byte of the value, and must move `pos` to the byte after the value. `keyStart` is the start
+   * of the member.
    */
   object(depth: number, onMember: ((key: string, keyStart: number) => void) | undefined): void {
     if (depth > MAX_DEPTH) this.#failAtDepth();
@@ -176,7 +180,7 @@ export class JsonScanner {
     if (!this.take(0x7d)) this.fail('expected a comma or a brace');
   }
 
-  /** Walks over an array; `pos` must be at its bracket. `onItem` works like `onMember`. */
+  /** Scans an array; `pos` must be at its bracket. `onItem` works like `onMember`. */
   array(depth: number, onItem: (() => void) | undefined): void {
     if (depth > MAX_DEPTH) this.#failAtDepth();
     this.pos += 1;
@@ -225,14 +229,15 @@ export class JsonScanner {
   }
 }
 
-/** Whether four bytes at once are plain text of a string: no quote, no backslash, no control character. */
+/** Returns true if four string bytes contain no quote, backslash or control character. */
 export function isPlain(word: number): boolean {
-  // In the first a byte below 0x21 is a control character or a quote, in the second one below 1 a backslash. A borrow
-  // comes only out of such a byte, so that it can add to what is found but hide nothing.
+  // In `quotes` control characters and quotes are bytes below 0x21, in `slashes` backslashes are zero bytes.
+  // Both are detected by the borrow of a subtraction. A borrow into the next byte can cause a false positive,
+  // but hides no match.
   const quotes = word ^ 0x02020202;
   const slashes = word ^ 0x5c5c5c5c;
-  const found = ((quotes - 0x21212121) & ~quotes) | ((slashes - 0x01010101) & ~slashes);
-  return (found & 0x80808080) === 0;
+  const matches = ((quotes - 0x21212121) & ~quotes) | ((slashes - 0x01010101) & ~slashes);
+  return (matches & 0x80808080) === 0;
 }
 
 export function isDigit(byte: number | undefined): boolean {
@@ -244,8 +249,8 @@ export function isHex(byte: number | undefined): boolean {
   return isDigit(byte) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66);
 }
 
-/** What stands in nearly every message, by length: known by its bytes, no text is made of it again and again. */
-const words = wordsByLength([
+/** Common strings in messages, by length. They are compared as bytes, so no new string is created. */
+const commonStrings = byLength([
   ...[
     'id',
     '2.0',
@@ -265,7 +270,7 @@ const words = wordsByLength([
   ...['content', 'resultType', 'io.modelcontextprotocol/serverInfo'],
 ]);
 
-function wordsByLength(all: readonly string[]): readonly (readonly string[])[] {
+function byLength(all: readonly string[]): readonly (readonly string[])[] {
   return Array.from({ length: 48 }, (_, length) => all.filter((word) => word.length === length));
 }
 
@@ -274,9 +279,9 @@ function isAt(bytes: Buffer, start: number, word: string): boolean {
   return true;
 }
 
-/** The text of a JSON string that stands at `start…end`, quotes included; escapes are resolved. */
+/** Returns the text of the JSON string at `start…end`, which includes the quotes. Escapes are resolved. */
 export function textOf(bytes: Buffer, start: number, end: number): string {
-  for (const word of words[end - start - 2] ?? []) if (isAt(bytes, start + 1, word)) return word;
+  for (const word of commonStrings[end - start - 2] ?? []) if (isAt(bytes, start + 1, word)) return word;
   const raw = bytes.toString('utf8', start + 1, end - 1);
   return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
 }

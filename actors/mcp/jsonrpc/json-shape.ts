@@ -1,12 +1,10 @@
-// Shapes of raw JSON values: each checks a value and adds the edits that repair it. Other bytes stay unchanged. A
-// table of shapes describes a schema (server/lists/item-schema.ts).
-//
-// - a repaired value matches its shape once the edits are applied; an accepted value requires no edits.
-// - a refused value adds no edits, so edits in a draft never overlap.
-// - the last of several members with the same key counts, like in JSON.parse; a removal removes all of them.
+// Shapes of raw JSON values. A shape checks a value, and adds the edits that repair it. Tables of shapes
+// describe schemas (servers/lists/item-schema.ts). A repaired value matches its shape; an accepted value
+// needs no edits; a rejected value adds none, so the edits in a draft never overlap. For duplicate keys the
+// last member counts, as in JSON.parse; a removal removes all of them.
 
-import { changeFound, elementsOf, type Member, membersOf, rawMembers } from './members.ts';
-import { type Edit, replacing, type Span } from './span.ts';
+import { changeParsedMembers, elementsOf, type JsonMember, membersOf, rawMembers } from './members.ts';
+import { type Edit, replaceSpan, type Span } from './span.ts';
 
 const QUOTE = 0x22;
 const BRACE = 0x7b;
@@ -16,11 +14,11 @@ const MAX_FAULTS = 5;
 const MAX_KEY_CHARS = 60;
 const MAX_SCALAR_CHARS = 100;
 
-/** Raw JSON text under repair. */
-export class Draft {
+/** Raw JSON text, the edits that repair it, and the faults found. */
+export class RepairDraft {
   readonly bytes: Buffer;
   readonly edits: Edit[] = [];
-  /** Descriptions of wrong parts, such as `inputSchema.type is null, not "object"`; the first few. */
+  /** The first faults, such as `inputSchema.type is null, not "object"`. */
   readonly faults: string[] = [];
   readonly #path: string[] = [];
 
@@ -28,34 +26,34 @@ export class Draft {
     this.bytes = bytes;
   }
 
-  /** Notes that the current value is wrong, and returns false. */
-  fault(what: string): false {
-    if (this.faults.length < MAX_FAULTS) this.faults.push(`${this.#path.join('.') || 'the item'} ${what}`);
+  /** Records a fault of the current value and returns false. */
+  fault(problem: string): false {
+    if (this.faults.length < MAX_FAULTS) this.faults.push(`${this.#path.join('.') || 'the item'} ${problem}`);
     return false;
   }
 
-  /** As `fault`, for the value at `span`. */
+  /** Like `fault`, for a value of the wrong type or content. */
   mismatch({ start, end }: Span, expected: string): false {
     return this.fault(`is ${kindOf(this.bytes, start, end)}, not ${expected}`);
   }
 
-  /** Checks a member or element value. */
+  /** Runs `check` for a member or element; its faults then contain the key. */
   within(key: string, check: () => boolean): boolean {
     this.#path.push(key.slice(0, MAX_KEY_CHARS));
-    const isSound = check();
+    const isAccepted = check();
     this.#path.pop();
-    return isSound;
+    return isAccepted;
   }
 }
 
 export interface Shape {
-  /** Returns true if a parsed value requires no repair; much faster than `repair`. */
+  /** Returns true if a parsed value requires no repair. Much faster than `repair`. */
   accepts(value: unknown): boolean;
-  /** Adds the edits that repair the value; returns false, and notes a fault, for a refused value. */
-  repair(draft: Draft, value: Span): boolean;
+  /** Adds the edits that repair the value. Records a fault and returns false for a rejected value. */
+  repair(draft: RepairDraft, value: Span): boolean;
 }
 
-/** Returns the raw JSON that replaces a missing or refused value; undefined refuses the object that holds it. */
+/** Returns raw JSON in place of a missing or rejected value; undefined to reject the containing object. */
 export type Substitute = (
   bytes: Buffer,
   value: Span | undefined,
@@ -67,12 +65,12 @@ export interface RequiredMember {
   readonly substitute: Substitute;
 }
 
-/** A required member; if it has no substitute, the object is refused. */
+/** A required member. If there is no substitute for it, the object is rejected. */
 export function required(shape: Shape, substitute: Substitute = () => undefined): RequiredMember {
   return { shape, substitute };
 }
 
-/** An object with the given members. A bare shape is an optional member, which is removed when refused. */
+/** An object with these members. A bare shape is an optional member, removed if rejected. */
 export function object(members: Readonly<Record<string, Shape | RequiredMember>>): Shape {
   const rules = Object.entries(members).map(([key, rule]) =>
     'shape' in rule ? { key, ...rule } : { key, shape: rule, substitute: undefined },
@@ -87,29 +85,30 @@ export function object(members: Readonly<Record<string, Shape | RequiredMember>>
     repair: (draft, value) => {
       if (draft.bytes[value.start] !== BRACE) return draft.mismatch(value, 'an object');
       if (rules.length === 0) return true;
-      const found = membersOf(draft.bytes, value);
-      const spans = new Map(found.map((member) => [member.key, member.value]));
-      const mark = draft.edits.length;
+      const ownMembers = membersOf(draft.bytes, value);
+      const spans = new Map(ownMembers.map((member) => [member.key, member.value]));
+      const editCount = draft.edits.length;
       const changes: Record<string, string | undefined> = {};
       for (const { key, shape, substitute } of rules) {
         const span = spans.get(key);
         if (span === undefined && substitute === undefined) continue;
-        const isKept = draft.within(key, () =>
+        const isAccepted = draft.within(key, () =>
           span === undefined ? draft.fault('is missing') : shape.repair(draft, span),
         );
-        if (isKept) continue;
+        if (isAccepted) continue;
         changes[key] = substitute?.(draft.bytes, span, spans);
         if (substitute === undefined || changes[key] !== undefined) continue;
-        draft.edits.length = mark;
+        // The object is rejected: its edits so far are undone.
+        draft.edits.length = editCount;
         return false;
       }
-      addChanges(draft, value, found, changes);
+      addChanges(draft, value, ownMembers, changes);
       return true;
     },
   };
 }
 
-/** An object whose values share a shape; `substitute` replaces a refused value. */
+/** An object with values of the same shape. `substitute` replaces a rejected value. */
 export function record(shape: Shape, substitute: (bytes: Buffer, value: Span) => string): Shape {
   return {
     accepts: (value) => isObject(value) && Object.values(value).every((member) => shape.accepts(member)),
@@ -118,13 +117,13 @@ export function record(shape: Shape, substitute: (bytes: Buffer, value: Span) =>
       if (bytes[value.start] !== BRACE) return draft.mismatch(value, 'an object');
       for (const { key, value: span } of membersOf(bytes, value))
         if (!draft.within(key, () => shape.repair(draft, span)))
-          draft.edits.push(replacing(span, substitute(bytes, span)));
+          draft.edits.push(replaceSpan(span, substitute(bytes, span)));
       return true;
     },
   };
 }
 
-/** An array whose elements share a shape; refused elements are removed. */
+/** An array with elements of the same shape. Rejected elements are removed. */
 export function array(shape: Shape): Shape {
   return {
     accepts: (value) => Array.isArray(value) && value.every((element) => shape.accepts(element)),
@@ -140,7 +139,7 @@ export function array(shape: Shape): Shape {
   };
 }
 
-/** A value without repairs: accepted or refused. */
+/** A value that is accepted or rejected as a whole, never repaired. */
 export function whole(expected: string, accepts: (value: unknown) => boolean): Shape {
   return {
     accepts,
@@ -150,7 +149,7 @@ export function whole(expected: string, accepts: (value: unknown) => boolean): S
   };
 }
 
-/** One of these strings. */
+/** One of these values. */
 export function oneOf(...values: readonly unknown[]): Shape {
   const expected = values.map((value) => JSON.stringify(value)).join(' or ');
   return whole(expected, (value) => values.includes(value));
@@ -167,16 +166,16 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 function addChanges(
-  draft: Draft,
+  draft: RepairDraft,
   value: Span,
-  found: readonly Member[],
+  ownMembers: readonly JsonMember[],
   changes: Readonly<Record<string, string | undefined>>,
 ): void {
   if (Object.keys(changes).length > 0)
-    draft.edits.push(...changeFound(value, found, changes, rawMembers(changes)));
+    draft.edits.push(...changeParsedMembers(value, ownMembers, changes, rawMembers(changes)));
 }
 
-/** The value as a message shows it. */
+/** Describes a value for a fault. */
 function kindOf(bytes: Buffer, start: number, end: number): string {
   if (bytes[start] === BRACE) return 'an object';
   if (bytes[start] === BRACKET) return 'an array';

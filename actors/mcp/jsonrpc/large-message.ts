@@ -1,48 +1,55 @@
-// A message so large that it is read while it arrives. Its pieces are kept as they came and never put together, so that
-// memory holds it once; or, beyond the limit, they are dropped, and only its size and id are known in the end.
-// The id is that of the outermost object: an `id` inside params or result is somebody else's.
+// A large message, scanned while it arrives. Its pieces are never joined, so memory holds the message once.
+// Above the size limit its pieces are dropped, and only size and id remain. The id is read from the outermost
+// object, never inside `params` or `result`.
 
+import { markLength } from '../../../config/reader/json-text.ts';
 import { Envelope } from './envelope.ts';
 import { MAX_TOKEN, PushScanner } from './push-scanner.ts';
 import { toOneLine } from './read-message.ts';
-import { type Span, whole } from './span.ts';
+import { type Span, toBuffer } from './span.ts';
 
 const CR = 0x0d;
 
 export class LargeMessage {
-  /** What arrived; set once all is there, unless it was dropped. */
+  /** The received pieces, set after the last one; undefined if they were dropped. */
   pieces: readonly Buffer[] | undefined;
-  readonly #scanner = new PushScanner((rawName, value, raw) => this.#note(rawName, value, raw));
+  readonly #scanner = new PushScanner((rawName, value, raw) => this.#recordMember(rawName, value, raw));
   #size = 0;
   #rawId: string | undefined;
   #hasMethod = false;
   #id: Span | undefined;
   #result: Span | undefined;
   #error: Span | undefined;
-  /** It has members that an answer has not, or one of them twice. */
-  #isOdd = false;
+  /** True for duplicate and null members, and for members invalid in a response. */
+  #isInvalid = false;
 
-  /** Bytes in all, without what `trimLineEnd` took. */
+  /** Total size in bytes. `trimLineEnd` reduces it. */
   get size(): number {
     return this.#size;
   }
 
-  /** The `id` of an answer as raw JSON in Latin-1 (`17`, `"a"`); none for other messages, or one over 255 bytes. */
+  /**
+   * Response id as raw JSON in Latin-1 (`17`, `"a"`); undefined for requests, notifications and ids over 255
+   * bytes.
+   */
   get id(): string | undefined {
     return this.#hasMethod ? undefined : this.#rawId;
   }
 
-  /** The `id` of a request, as `id` gives that of an answer. */
+  /** Request id in the same format. */
   get requestId(): string | undefined {
     return this.#hasMethod ? this.#rawId : undefined;
   }
 
   feed(piece: Buffer): void {
-    this.#scanner.feed(piece);
+    const mark = this.#size === 0 ? markLength(piece) : 0;
+    // Positions would be wrong; the message is read as a whole, without the mark.
+    if (mark > 0) this.#isInvalid = true;
+    this.#scanner.feed(mark === 0 ? piece : piece.subarray(mark));
     this.#size += piece.length;
   }
 
-  /** Takes the CR of a line end off the pieces. */
+  /** Removes the CR from the end. */
   trimLineEnd(): void {
     const last = this.pieces?.at(-1);
     if (this.pieces === undefined || last?.at(-1) !== CR) return;
@@ -50,14 +57,11 @@ export class LargeMessage {
     this.#size -= 1;
   }
 
-  /**
-   * The answer that it is, in pieces; undefined when it is anything else, right or wrong: what is no answer is for
-   * readServerMessage, which tells what it is.
-   */
+  /** Returns a valid response's envelope, in pieces; otherwise undefined. Then use readServerMessage. */
   answer(): Envelope | undefined {
-    const hasOne = (this.#result === undefined) !== (this.#error === undefined);
+    const hasOutcome = (this.#result === undefined) !== (this.#error === undefined);
     if (this.pieces === undefined || !this.#scanner.isComplete) return undefined;
-    if (this.#isOdd || this.#hasMethod || this.#rawId === undefined || !hasOne) return undefined;
+    if (this.#isInvalid || this.#hasMethod || this.#rawId === undefined || !hasOutcome) return undefined;
     if ((this.#scanner.firstLineBreak ?? this.#size) < this.#size) this.pieces.forEach(toOneLine);
     const envelope = new Envelope(this.pieces);
     envelope.kind = 'answer';
@@ -67,38 +71,39 @@ export class LargeMessage {
     return envelope;
   }
 
-  /** The message put together; empty when it was dropped. */
+  /** Returns the message in one buffer; empty if dropped. */
   whole(): Buffer {
-    return whole(this.pieces ?? []);
+    return toBuffer(this.pieces ?? []);
   }
 
-  #note(rawName: string, value: Span, raw: string): void {
+  #recordMember(rawName: string, value: Span, raw: string): void {
     switch (nameOf(rawName)) {
       case 'id':
-        this.#isOdd ||= this.#id !== undefined;
+        this.#isInvalid ||= this.#id !== undefined;
         this.#id ??= value;
-        // No object, array, literal or what was cut off.
+        // A string or number that was not cut.
         if (raw.length < MAX_TOKEN && /^["\d-]/.test(raw)) this.#rawId ??= raw;
         break;
       case 'result':
-        this.#isOdd ||= this.#result !== undefined;
+        this.#isInvalid ||= this.#result !== undefined;
         this.#result = value;
         break;
       case 'error':
-        this.#isOdd ||= this.#error !== undefined;
+        this.#isInvalid ||= this.#error !== undefined || raw === 'null';
         this.#error = value;
         break;
       case 'method':
-        this.#hasMethod = true;
+        if (raw === 'null') this.#isInvalid = true;
+        else this.#hasMethod = true;
         break;
       case 'params':
-        this.#isOdd = true;
+        this.#isInvalid = true;
     }
   }
 }
 
 function nameOf(rawName: string): string {
-  // It may have been cut off.
+  // The name may be cut.
   if (rawName.length >= MAX_TOKEN) return '';
   return rawName.includes('\\') ? (JSON.parse(rawName) as string) : rawName.slice(1, -1);
 }

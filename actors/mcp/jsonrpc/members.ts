@@ -1,12 +1,12 @@
-// The members of an object inside a message, and edits that add, replace or take out some of them. The others stay as
-// they were received, byte for byte.
+// Members of objects in a message, and edits that add, replace or remove members. The other members remain
+// unchanged, byte for byte.
 
 import { JsonScanner } from './json-scanner.ts';
 import type { Edit, Span } from './span.ts';
 
-export interface Member {
+export interface JsonMember {
   readonly key: string;
-  /** Where the member begins, with the quote of its key. */
+  /** Position of the opening quote of the key. */
   readonly start: number;
   readonly value: Span;
 }
@@ -15,10 +15,10 @@ const BRACE = 0x7b;
 const BRACKET = 0x5b;
 const END_BRACE = 0x7d;
 
-/** The members of the object at `span`, in order; none when no object stands there. */
-export function membersOf(bytes: Buffer, span: Span | undefined): Member[] {
+/** Returns the members of the object at `span`, in order; empty unless it is an object. */
+export function membersOf(bytes: Buffer, span: Span | undefined): JsonMember[] {
   if (span === undefined || bytes[span.start] !== BRACE) return [];
-  const members: Member[] = [];
+  const members: JsonMember[] = [];
   const scanner = new JsonScanner(bytes, span.start);
   scanner.object(1, (key, start) => {
     const valueStart = scanner.pos;
@@ -28,10 +28,12 @@ export function membersOf(bytes: Buffer, span: Span | undefined): Member[] {
   return members;
 }
 
-/** The elements of the array at `span`, each as a member whose key is its index; empty if the span has no array. */
-export function elementsOf(bytes: Buffer, span: Span | undefined): Member[] {
+/**
+ * Returns the elements of the array at `span` as members with the index as key; empty unless it is an array.
+ */
+export function elementsOf(bytes: Buffer, span: Span | undefined): JsonMember[] {
   if (span === undefined || bytes[span.start] !== BRACKET) return [];
-  const elements: Member[] = [];
+  const elements: JsonMember[] = [];
   const scanner = new JsonScanner(bytes, span.start);
   scanner.array(1, () => {
     const start = scanner.pos;
@@ -41,54 +43,59 @@ export function elementsOf(bytes: Buffer, span: Span | undefined): Member[] {
   return elements;
 }
 
-/** The value of one member of the object at `span`. */
+/** Returns the value of one member of the object at `span`. */
 export function memberOf(bytes: Buffer, span: Span | undefined, key: string): Span | undefined {
   return membersOf(bytes, span).find((member) => member.key === key)?.value;
 }
 
-/** Raw JSON by key; undefined takes the member out. */
+/** New raw JSON per key; undefined removes the member. */
 export type Changes = Readonly<Record<string, string | undefined>>;
 
 export const noChanges: Changes = {};
 
 /**
- * Edits that make the object at `span` hold `changes`. New members stand first, so that they are there
- * even for a reader that stops early.
+ * Returns the edits that apply `changes` to the object at `span`. New members come first, so that a reader
+ * that stops early sees them.
  */
 export function changeMembers(bytes: Buffer, span: Span, changes: Changes): Edit[] {
-  return changeFound(span, membersOf(bytes, span), changes, rawMembers(changes));
+  return changeParsedMembers(span, membersOf(bytes, span), changes, rawMembers(changes));
 }
 
-/** The members that changes add, as they are written; '' when there are none. */
+/** Returns the raw JSON of the members that `changes` sets; '' if it only removes members. */
 export function rawMembers(changes: Changes): string {
-  let added = '';
+  let addedText = '';
   for (const [key, raw] of Object.entries(changes))
-    if (raw !== undefined) added += `${added === '' ? '' : ','}${JSON.stringify(key)}:${raw}`;
-  return added;
+    if (raw !== undefined) addedText += `${addedText === '' ? '' : ','}${JSON.stringify(key)}:${raw}`;
+  return addedText;
 }
 
-/** The edit that puts members, of which there is at least one, before those of an object that has none of them. */
-export function addFirst(bytes: Buffer, { start }: Span, added: string): Edit {
+/** Returns the edit that inserts members at the start of the object. `addedText` must not be empty. */
+export function addFirst(bytes: Buffer, { start }: Span, addedText: string): Edit {
   const inside = start + 1;
   const isEmpty = new JsonScanner(bytes, inside).peek() === END_BRACE;
-  return { start: inside, end: inside, text: isEmpty ? added : `${added},` };
+  return { start: inside, end: inside, text: isEmpty ? addedText : `${addedText},` };
 }
 
-/** As `changeMembers`, with the object's members and what is added at hand. */
-export function changeFound(span: Span, members: readonly Member[], changes: Changes, added: string): Edit[] {
+/** Like `changeMembers`, if the members and the added text are already known. */
+export function changeParsedMembers(
+  span: Span,
+  members: readonly JsonMember[],
+  changes: Changes,
+  addedText: string,
+): Edit[] {
   const inside = span.start + 1;
   const first = members.findIndex(({ key }) => !Object.hasOwn(changes, key));
   let before = members[first];
   if (before === undefined) {
     const end = members.at(-1)?.value.end ?? inside;
-    return end === inside && added === '' ? [] : [{ start: inside, end, text: added }];
+    return end === inside && addedText === '' ? [] : [{ start: inside, end, text: addedText }];
   }
   const edits: Edit[] = [];
-  const head = added === '' ? '' : `${added},`;
+  const head = addedText === '' ? '' : `${addedText},`;
   if (head !== '' || first > 0)
     edits.push({ start: inside, end: first > 0 ? before.start : inside, text: head });
   for (let at = first + 1; at < members.length; at += 1) {
-    const member = members[at] as Member;
+    const member = members[at] as JsonMember;
     if (Object.hasOwn(changes, member.key))
       edits.push({ start: before.value.end, end: member.value.end, text: '' });
     before = member;

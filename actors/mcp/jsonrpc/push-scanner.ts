@@ -1,19 +1,17 @@
-// Checks JSON text that arrives piece by piece, and tells where the members of its outermost object stand. It accepts
-// exactly what JsonScanner accepts. That one is for a message that is there as a whole; this one is for large ones, which
-// then need not be put together, and are checked while they arrive. What is nested too deeply is not accepted either, but
-// passed over, so that the id of such a message is found wherever it stands.
-//
-// What it holds does not grow with the text: the nesting, and the first bytes of one outermost name or value.
+// Incremental JSON scanner: checks text that arrives in pieces, and reports the members of the outermost
+// object. Accepts the same texts as JsonScanner, without joining the pieces. Too deep nesting is invalid, but
+// the scan continues, to find the id at any position. Memory does not grow with the text: only the nesting
+// and the start of one outermost name or value are stored.
 
 import { isDigit, isEscape, isHex, isPlain, LONG_STRING, MAX_DEPTH } from './json-scanner.ts';
 import {
-  behind,
   FRACTION,
+  firstNumberState,
   isWholeNumber,
   MINUS,
   NO_NUMBER,
-  NUMBER_OVER,
-  numberFrom,
+  NUMBER_ENDS,
+  nextNumberState,
   WHOLE,
 } from './number-state.ts';
 import type { Span } from './span.ts';
@@ -26,53 +24,56 @@ const BRACKET = 0x5b;
 const END_OF_ARRAY = 0x5d;
 const NOTHING = -1;
 
-// What may come next. From STRING on it is inside a token, from MINUS on inside a number.
-const WRONG = NO_NUMBER;
+// States of the scanner. From STRING on the position is inside a token, from MINUS on inside a number.
+const INVALID = NO_NUMBER;
 const VALUE = 0;
 const FIRST_ITEM = 1;
 const FIRST_NAME = 2;
 const NAME = 3;
 const COLON = 4;
 const AFTER_VALUE = 5;
-/** Somewhere in what is nested too deeply: only brackets are counted there. */
+/** Nesting is too deep; only brackets are counted. */
 const TOO_DEEP = 6;
 const STRING = 7;
 const ESCAPE = 8;
 const HEX = 9;
-const WORD = 10;
+const LITERAL = 10;
 
-/** So much of an outermost name or value is told. */
+/** Maximum size of reported names and values, in bytes. */
 export const MAX_TOKEN = 256;
 
 /**
- * A member of the outermost object: its name as raw JSON, and where its value stands, counted from the beginning of the
- * text. `raw` is the value itself, or '' for an object or array. Both are Latin-1, and cut off at MAX_TOKEN bytes.
+ * Receives a member of the outermost object: its name as raw JSON, and the position of the value in the whole
+ * text. `raw` is the value, '' for objects and arrays. Both are Latin-1, cut at MAX_TOKEN bytes.
  */
 type OnMember = (rawName: string, value: Span, raw: string) => void;
 
 export class PushScanner {
-  /** Bytes seen so far. */
+  /** Number of bytes received. */
   size = 0;
-  /** Where the first line break between tokens stands. */
+  /** Position of the first line break between tokens. */
   firstLineBreak: number | undefined;
   readonly #onMember: OnMember;
   #state = VALUE;
-  /** What ends the innermost object or array, and those around it. */
+  /** Closing byte of the innermost object or array, and closing bytes of the outer ones. */
   #closing = NOTHING;
   readonly #outer: number[] = [];
   #isName = false;
-  /** Levels beyond MAX_DEPTH that are open. */
+  /** Number of open levels beyond MAX_DEPTH. */
   #excess = 0;
   #wasTooDeep = false;
-  /** Digits of a unicode escape still to come. */
-  #hexLeft = 0;
-  /** The literal at hand, and how much of it was there. */
-  #word = '';
-  #wordAt = 0;
-  /** The name of the outermost member at hand, and where its value begins. */
+  /** Number of digits of the unicode escape that are still missing. */
+  #remainingHex = 0;
+  /** The current literal and the number of bytes already read. */
+  #literal = '';
+  #literalAt = 0;
+  /** Name of the current outermost member, and the start of the value. */
   #name = '';
   #valueStart = 0;
-  /** An outermost name or value, as far as it was there; in the piece at hand it goes on at `#tokenFrom`, -1 for none. */
+  /**
+   * The outermost name or value, as far as it was stored. It continues in the current piece at `#tokenFrom`;
+   * -1 if no token is open.
+   */
   #token = '';
   #tokenFrom = -1;
 
@@ -80,31 +81,31 @@ export class PushScanner {
     this.#onMember = onMember;
   }
 
-  /** What was fed is one JSON text from beginning to end. */
+  /** True if the input is one complete, valid JSON text. */
   get isComplete(): boolean {
     if (this.#closing !== NOTHING || this.#wasTooDeep) return false;
     return this.#state === AFTER_VALUE || isWholeNumber(this.#state);
   }
 
   feed(piece: Buffer): void {
-    let pos = this.#inToken(piece, 0);
-    while (pos < piece.length && this.#state !== WRONG) {
+    let pos = this.#scanToken(piece, 0);
+    while (pos < piece.length && this.#state !== INVALID) {
       const byte = piece[pos] as number;
       pos += 1;
       if (byte > 0x20) {
         this.#state = this.#take(byte, pos - 1);
-        pos = this.#inToken(piece, pos);
+        pos = this.#scanToken(piece, pos);
       } else if (byte === 0x0a || byte === 0x0d) this.firstLineBreak ??= this.size + pos - 1;
-      else if (byte !== 0x20 && byte !== 0x09) this.#state = WRONG;
+      else if (byte !== 0x20 && byte !== 0x09) this.#state = INVALID;
     }
     if (this.#tokenFrom >= 0) {
-      this.#keep(piece, piece.length);
+      this.#storeToken(piece, piece.length);
       this.#tokenFrom = 0;
     }
     this.size += piece.length;
   }
 
-  /** What may come behind a byte that is no white space, between tokens. */
+  /** Returns the state after a byte between tokens that is not white space. */
   #take(byte: number, pos: number): number {
     switch (this.#state) {
       case FIRST_NAME:
@@ -112,15 +113,15 @@ export class PushScanner {
       case NAME:
         return this.#beginName(byte, pos);
       case COLON:
-        return byte === 0x3a ? VALUE : WRONG;
+        return byte === 0x3a ? VALUE : INVALID;
       case AFTER_VALUE:
         if (byte === this.#closing) return this.#close(pos);
-        if (byte !== 0x2c || this.#closing === NOTHING) return WRONG;
+        if (byte !== 0x2c || this.#closing === NOTHING) return INVALID;
         return this.#closing === END_OF_OBJECT ? NAME : VALUE;
       case FIRST_ITEM:
         return byte === this.#closing ? this.#close(pos) : this.#beginValue(byte, pos);
       case TOO_DEEP:
-        return this.#passOver(byte);
+        return this.#skipDeepByte(byte);
       default:
         return this.#beginValue(byte, pos);
     }
@@ -129,13 +130,13 @@ export class PushScanner {
   #beginName(byte: number, pos: number): number {
     this.#isName = true;
     if (this.#outer.length === 1) this.#tokenFrom = pos;
-    return byte === QUOTE ? STRING : WRONG;
+    return byte === QUOTE ? STRING : INVALID;
   }
 
   #beginValue(byte: number, pos: number): number {
     if (this.#outer.length === 1) this.#valueStart = this.size + pos;
     if (byte === BRACE || byte === BRACKET) {
-      if (this.#outer.length > MAX_DEPTH) return this.#passOver(byte);
+      if (this.#outer.length > MAX_DEPTH) return this.#skipDeepByte(byte);
       this.#outer.push(this.#closing);
       this.#closing = byte === BRACE ? END_OF_OBJECT : END_OF_ARRAY;
       return byte === BRACE ? FIRST_NAME : FIRST_ITEM;
@@ -143,14 +144,14 @@ export class PushScanner {
     this.#isName = false;
     if (this.#outer.length === 1) this.#tokenFrom = pos;
     if (byte === QUOTE) return STRING;
-    const word = wordFrom(byte);
-    if (word === undefined) return numberFrom(byte);
-    this.#word = word;
-    this.#wordAt = 1;
-    return WORD;
+    const literal = literalFrom(byte);
+    if (literal === undefined) return firstNumberState(byte);
+    this.#literal = literal;
+    this.#literalAt = 1;
+    return LITERAL;
   }
 
-  #passOver(byte: number): number {
+  #skipDeepByte(byte: number): number {
     this.#wasTooDeep = true;
     this.#isName = false;
     if (byte === QUOTE) return STRING;
@@ -159,7 +160,7 @@ export class PushScanner {
     return this.#excess > 0 ? TOO_DEEP : AFTER_VALUE;
   }
 
-  /** The object or array that was opened last ends at `pos`. */
+  /** Closes the innermost object or array at `pos`. */
   #close(pos: number): number {
     this.#closing = this.#outer.pop() ?? NOTHING;
     return this.#endValue(pos + 1);
@@ -173,20 +174,20 @@ export class PushScanner {
     return AFTER_VALUE;
   }
 
-  #keep(piece: Buffer, end: number): void {
+  #storeToken(piece: Buffer, end: number): void {
     const from = this.#tokenFrom;
-    const wanted = Math.min(end, from + MAX_TOKEN - this.#token.length);
-    if (wanted > from) this.#token += piece.toString('latin1', from, wanted);
+    const stop = Math.min(end, from + MAX_TOKEN - this.#token.length);
+    if (stop > from) this.#token += piece.toString('latin1', from, stop);
   }
 
-  /** A name, or a value that is no object or array, ends before `end`. */
+  /** Completes a name or scalar value that ends before `end`. */
   #endToken(piece: Buffer, end: number): void {
     if (this.#excess > 0) {
       this.#state = TOO_DEEP;
       return;
     }
     const isOutermost = this.#tokenFrom >= 0;
-    if (isOutermost) this.#keep(piece, end);
+    if (isOutermost) this.#storeToken(piece, end);
     this.#tokenFrom = -1;
     if (!this.#isName) {
       this.#state = this.#endValue(end);
@@ -199,19 +200,19 @@ export class PushScanner {
     this.#state = COLON;
   }
 
-  /** Over the token at hand, or what of it is in this piece; nowhere if there is none. */
-  #inToken(piece: Buffer, from: number): number {
+  /** Scans the current token. Returns the next position, or `from` if no token is open. */
+  #scanToken(piece: Buffer, from: number): number {
     let pos = from;
     while (this.#state >= STRING && pos < piece.length) {
-      if (this.#state === STRING) pos = this.#inString(piece, pos);
-      else if (this.#state >= MINUS) pos = this.#inNumber(piece, pos);
-      else if (this.#state === WORD) pos = this.#inWord(piece, pos);
-      else pos = this.#inEscape(piece, pos);
+      if (this.#state === STRING) pos = this.#scanString(piece, pos);
+      else if (this.#state >= MINUS) pos = this.#scanNumber(piece, pos);
+      else if (this.#state === LITERAL) pos = this.#scanLiteral(piece, pos);
+      else pos = this.#scanEscape(piece, pos);
     }
     return pos;
   }
 
-  #inString(piece: Buffer, from: number): number {
+  #scanString(piece: Buffer, from: number): number {
     const stop = Math.min(from + LONG_STRING, piece.length);
     let pos = from;
     while (pos < stop) {
@@ -221,15 +222,15 @@ export class PushScanner {
         return pos + 1;
       }
       if (byte === BACKSLASH || byte < 0x20) {
-        pos = this.#afterOdd(piece, pos);
+        pos = this.#afterSpecial(piece, pos);
         if (this.#state !== STRING) return pos;
       } else pos += 1;
     }
-    return pos < piece.length ? this.#inLongString(piece, pos) : pos;
+    return pos < piece.length ? this.#scanLongString(piece, pos) : pos;
   }
 
-  /** As `#inString`, four bytes at a time over plain text: a large message is little else. */
-  #inLongString(piece: Buffer, from: number): number {
+  /** Like `#scanString`, four bytes at a time, because large messages consist mainly of plain text. */
+  #scanLongString(piece: Buffer, from: number): number {
     const lead = -piece.byteOffset & 3;
     const quads = new Int32Array(piece.buffer, piece.byteOffset + lead, (piece.length - lead) >> 2);
     const count = quads.length;
@@ -241,7 +242,7 @@ export class PushScanner {
         return pos + 1;
       }
       if (byte === BACKSLASH || byte < 0x20) {
-        pos = this.#afterOdd(piece, pos);
+        pos = this.#afterSpecial(piece, pos);
         if (this.#state !== STRING) return pos;
       } else pos += 1;
       if (((pos - lead) & 3) !== 0) continue;
@@ -252,55 +253,55 @@ export class PushScanner {
     return pos;
   }
 
-  /** Behind a backslash and its escape if all of that is here; what is cut or wrong changes the state. */
-  #afterOdd(piece: Buffer, pos: number): number {
-    const escaped = piece[pos + 1] ?? 0;
-    if (piece[pos] !== BACKSLASH) this.#state = WRONG;
-    else if (isEscape[escaped] === 1) return pos + 2;
-    else if (escaped === 0x75 && isFourHex(piece, pos + 2)) return pos + 6;
+  /** Returns the position after a complete escape. For an incomplete or invalid one sets the state. */
+  #afterSpecial(piece: Buffer, pos: number): number {
+    const afterBackslash = piece[pos + 1] ?? 0;
+    if (piece[pos] !== BACKSLASH) this.#state = INVALID;
+    else if (isEscape[afterBackslash] === 1) return pos + 2;
+    else if (afterBackslash === 0x75 && isFourHex(piece, pos + 2)) return pos + 6;
     else this.#state = ESCAPE;
     return pos + 1;
   }
 
-  #inEscape(piece: Buffer, pos: number): number {
+  #scanEscape(piece: Buffer, pos: number): number {
     const byte = piece[pos] as number;
     if (this.#state === ESCAPE) {
-      this.#hexLeft = 4;
+      this.#remainingHex = 4;
       if (byte === 0x75) this.#state = HEX;
-      else this.#state = isEscape[byte] === 1 ? STRING : WRONG;
+      else this.#state = isEscape[byte] === 1 ? STRING : INVALID;
     } else {
-      this.#hexLeft -= 1;
-      if (!isHex(byte)) this.#state = WRONG;
-      else if (this.#hexLeft === 0) this.#state = STRING;
+      this.#remainingHex -= 1;
+      if (!isHex(byte)) this.#state = INVALID;
+      else if (this.#remainingHex === 0) this.#state = STRING;
     }
     return pos + 1;
   }
 
-  #inWord(piece: Buffer, from: number): number {
-    const word = this.#word;
-    let at = this.#wordAt;
+  #scanLiteral(piece: Buffer, from: number): number {
+    const literal = this.#literal;
+    let at = this.#literalAt;
     let pos = from;
-    while (pos < piece.length && at < word.length && piece[pos] === word.charCodeAt(at)) {
+    while (pos < piece.length && at < literal.length && piece[pos] === literal.charCodeAt(at)) {
       at += 1;
       pos += 1;
     }
-    this.#wordAt = at;
-    if (at === word.length) this.#endToken(piece, pos);
-    else if (pos < piece.length) this.#state = WRONG;
+    this.#literalAt = at;
+    if (at === literal.length) this.#endToken(piece, pos);
+    else if (pos < piece.length) this.#state = INVALID;
     return pos;
   }
 
-  #inNumber(piece: Buffer, from: number): number {
+  #scanNumber(piece: Buffer, from: number): number {
     let state = this.#state;
     for (let pos = from; pos < piece.length; pos += 1) {
-      const next = behind(state, piece[pos] as number);
-      if (next === NUMBER_OVER) {
+      const next = nextNumberState(state, piece[pos] as number);
+      if (next === NUMBER_ENDS) {
         this.#endToken(piece, pos);
         return pos;
       }
       state = next;
-      if (state === WRONG) break;
-      // Most of a number are digits that change nothing.
+      if (state === INVALID) break;
+      // Digits rarely change the state.
       if (state === WHOLE || state === FRACTION) while (isDigit(piece[pos + 1])) pos += 1;
     }
     this.#state = state;
@@ -312,8 +313,8 @@ function isFourHex(piece: Buffer, at: number): boolean {
   return isHex(piece[at]) && isHex(piece[at + 1]) && isHex(piece[at + 2]) && isHex(piece[at + 3]);
 }
 
-/** The literal that begins with this byte. */
-function wordFrom(byte: number): string | undefined {
+/** Returns the literal that starts with this byte. */
+function literalFrom(byte: number): string | undefined {
   if (byte === 0x74) return 'true';
   if (byte === 0x66) return 'false';
   return byte === 0x6e ? 'null' : undefined;

@@ -1,18 +1,19 @@
-// Reads one JSON-RPC message into its envelope. Two who read the same bytes must not understand two messages: what a client
-// sends is checked for that, since the servers behind us may be less strict.
-//
-// E1  the message in `Envelope.bytes` is valid JSON and stands on a single line.
-// E2  a member that decides about routing (id, method, name, uri, …) occurs once, whatever its spelling with
-//     escapes: a server behind us can never read another value than the one that was checked here. Servers in Go
-//     and .NET may take `ID` for `id`, so that a client's message must not hold such a twin either.
+// Reads a JSON-RPC message into its envelope. Gateway and server must understand the same bytes in the same
+// way, so messages of clients are checked strictly: valid JSON on a single line, and members that affect
+// routing (id, method, name, uri, …) occur once, in any spelling with escapes. Servers in Go and .NET may
+// read `ID` as `id`, so a "twin", a key that differs from such a member only in case, is invalid too.
 
 import { isUtf8 } from 'node:buffer';
+import { markLength } from '../../../config/reader/json-text.ts';
+import { applyEdits } from './apply-edits.ts';
 import { Envelope } from './envelope.ts';
 import { JsonScanner, NotJsonError, TooDeepError, textOf } from './json-scanner.ts';
+import { changeMembers } from './members.ts';
 import { RpcFault, rpcCodes, TooDeepFault } from './rpc-fault.ts';
+import { type Span, toBuffer } from './span.ts';
 
 /** Members of `params` that the gateway reads or replaces. */
-const watched = new Set([
+const watchedParams = new Set([
   'name',
   'arguments',
   'uri',
@@ -28,26 +29,31 @@ const watched = new Set([
   '_meta',
 ]);
 
-/** Members of `params._meta` that the specification reserves; they tell the era, and whose a notification is. */
+/** Prefix of the reserved members in `params._meta`. */
 const RESERVED_META = 'io.modelcontextprotocol/';
-const foldedVersionKey = folded(`${RESERVED_META}protocolVersion`);
+const foldedVersionKey = foldCase(`${RESERVED_META}protocolVersion`);
 
-/** Members of the message itself. */
+/** Members that some programs write with the value null instead of omitting them. */
+const nullable = new Set(['id', 'method', 'params', 'result', 'error']);
+
+/** Top-level members. */
 const topLevel = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'];
 
-const foldedTopLevel = new Set(topLevel.map(folded));
-const foldedWatched = new Set([...watched].map(folded));
-const foldedToken = folded('progressToken');
+const foldedTopLevel = new Set(topLevel.map(foldCase));
+const foldedWatched = new Set([...watchedParams].map(foldCase));
+const foldedToken = foldCase('progressToken');
 
 const LF = 0x0a;
 const CR = 0x0d;
 const QUOTE = 0x22;
 const BRACE = 0x7b;
 const BRACKET = 0x5b;
+/** First byte of `null`. */
+const NULL = 0x6e;
 
 /**
- * Reads a message a client sent. Throws RpcFault (-32700 for what is not JSON, -32600 for what is no JSON-RPC 2.0
- * message; batches are gone since revision 2025-06-18) with the id where it could be read.
+ * Reads a client's message. Throws RpcFault, with the id if readable: -32700 for invalid JSON, -32600 for
+ * invalid JSON-RPC 2.0. Batches are invalid since revision 2025-06-18.
  */
 export function readClientMessage(bytes: Buffer): Envelope {
   if (!isUtf8(bytes)) throw new RpcFault(rpcCodes.parseError, 'the message is not valid UTF-8');
@@ -55,18 +61,23 @@ export function readClientMessage(bytes: Buffer): Envelope {
 }
 
 /**
- * Reads a message a server sent, which need not carry `"jsonrpc"`. Throws RpcFault when it is no message at all, TooDeepFault
- * when it may be one.
+ * Reads a server's message; `"jsonrpc"` may be missing. Throws RpcFault for invalid messages, TooDeepFault
+ * for too deep nesting.
  */
 export function readServerMessage(bytes: Buffer): Envelope {
   return read(bytes, false);
 }
 
-function read(bytes: Buffer, isStrict: boolean): Envelope {
+function read(received: Buffer, isStrict: boolean): Envelope {
+  const mark = markLength(received);
+  // A new Buffer for each message would cost a fifth of the reading.
+  const bytes = mark === 0 ? received : received.subarray(mark);
   const envelope = new Envelope(bytes);
   const scanner = new JsonScanner(bytes);
   let version: string | undefined;
   let hasMethod = false;
+  /** Members with the value null. Few messages have any. */
+  let nulls: Map<string, Span> | undefined;
   try {
     const first = scanner.peek();
     if (first !== BRACE) {
@@ -76,7 +87,7 @@ function read(bytes: Buffer, isStrict: boolean): Envelope {
         rpcCodes.invalidRequest,
         first === BRACKET
           ? 'batches are not supported: send one message at a time'
-          : 'the message is no object',
+          : 'the message is not an object',
       );
     }
     scanner.object(0, (key) => {
@@ -87,12 +98,20 @@ function read(bytes: Buffer, isStrict: boolean): Envelope {
         scanner.value(1);
       }
       const span = { start, end: scanner.pos };
+      if (nulls?.has(key) === true) throw invalidMessage(`"${key}" occurs twice`);
+      if (bytes[start] === NULL && nullable.has(key)) {
+        if (key === 'method' ? hasMethod : envelope[key as 'id'] !== undefined)
+          throw invalidMessage(`"${key}" occurs twice`);
+        nulls ??= new Map();
+        nulls.set(key, span);
+        return;
+      }
       switch (key) {
         case 'jsonrpc':
           version = version === undefined && bytes[start] === QUOTE ? textOf(bytes, start, span.end) : '';
           break;
         case 'method':
-          if (hasMethod || bytes[start] !== QUOTE) throw notAMessage('"method" must be one string');
+          if (hasMethod || bytes[start] !== QUOTE) throw invalidMessage('"method" must be one string');
           hasMethod = true;
           envelope.method = textOf(bytes, start, span.end);
           break;
@@ -100,11 +119,11 @@ function read(bytes: Buffer, isStrict: boolean): Envelope {
         case 'params':
         case 'result':
         case 'error':
-          if (envelope[key] !== undefined) throw notAMessage(`"${key}" occurs twice`);
+          if (envelope[key] !== undefined) throw invalidMessage(`"${key}" occurs twice`);
           envelope[key] = span;
           break;
         default:
-          if (isStrict && foldedTopLevel.has(folded(key))) throw twin(key);
+          if (isStrict && foldedTopLevel.has(foldCase(key))) throw twinFault(key);
       }
     });
     scanner.end();
@@ -113,10 +132,37 @@ function read(bytes: Buffer, isStrict: boolean): Envelope {
     if (error instanceof NotJsonError) throw new RpcFault(rpcCodes.parseError, `not JSON: ${error.message}`);
     throw error;
   }
+  if (nulls !== undefined) {
+    keepNulls(envelope, nulls, hasMethod, isStrict);
+    if (nulls.size > 0) {
+      // Receivers that check a schema reject null members.
+      const removed = Object.fromEntries([...nulls.keys()].map((name) => [name, undefined]));
+      const edits = changeMembers(bytes, { start: bytes.indexOf(BRACE), end: bytes.length }, removed);
+      return read(toBuffer(applyEdits(bytes, edits)), isStrict);
+    }
+  }
   if (scanner.hasLineBreak) toOneLine(bytes);
-  if (isStrict && version !== '2.0') throw notAMessage('"jsonrpc" must be "2.0"', envelope);
+  if (isStrict && version !== '2.0') throw invalidMessage('"jsonrpc" must be "2.0"', envelope);
   classify(envelope, hasMethod);
   return envelope;
+}
+
+/**
+ * Moves the members whose null has a meaning to the envelope: a result, and the id of an error response. A
+ * client's `id` must not be null.
+ */
+function keepNulls(
+  envelope: Envelope,
+  nulls: Map<string, Span>,
+  hasMethod: boolean,
+  isStrict: boolean,
+): void {
+  const keep = (name: 'id' | 'result') => {
+    envelope[name] ??= nulls.get(name);
+    nulls.delete(name);
+  };
+  if (!hasMethod && envelope.error === undefined) keep('result');
+  if (!hasMethod || isStrict) keep('id');
 }
 
 function readParams(scanner: JsonScanner, envelope: Envelope, isStrict: boolean): void {
@@ -129,20 +175,20 @@ function readParams(scanner: JsonScanner, envelope: Envelope, isStrict: boolean)
         scanner.value(3);
         const span = { start: metaStart, end: scanner.pos };
         if (metaKey.startsWith(RESERVED_META)) {
-          envelope.noteMeta(metaKey, span);
+          envelope.recordMeta(metaKey, span);
           return;
         }
         envelope.hasOwnMeta = true;
         if (metaKey === 'progressToken') {
-          if (envelope.askedToken !== undefined) throw notAMessage('"progressToken" occurs twice');
-          envelope.askedToken = span;
-        } else if (isStrict && isTwinOfMeta(metaKey)) throw twin(metaKey);
+          if (envelope.progressToken !== undefined) throw invalidMessage('"progressToken" occurs twice');
+          envelope.progressToken = span;
+        } else if (isStrict && isTwinOfMeta(metaKey)) throw twinFault(metaKey);
       });
     } else {
       scanner.value(2);
     }
-    if (watched.has(key)) envelope.note(key, { start, end: scanner.pos });
-    else if (isStrict && foldedWatched.has(folded(key))) throw twin(key);
+    if (watchedParams.has(key)) envelope.recordParam(key, { start, end: scanner.pos });
+    else if (isStrict && foldedWatched.has(foldCase(key))) throw twinFault(key);
   });
 }
 
@@ -152,43 +198,49 @@ function classify(envelope: Envelope, hasMethod: boolean): void {
     const first = bytes[id.start];
     const isNull = first === 0x6e && error !== undefined;
     const isNumber = first === 0x2d || (first !== undefined && first >= 0x30 && first <= 0x39);
-    if (first !== QUOTE && !isNumber && !isNull) throw notAMessage('"id" must be a string or a number');
-    if (id.end - id.start > 1024) throw notAMessage('"id" is longer than 1024 bytes');
+    if (first !== QUOTE && !isNumber && !isNull) throw invalidMessage('"id" must be a string or a number');
+    if (id.end - id.start > 1024) throw invalidMessage('"id" is longer than 1024 bytes');
   }
   if (hasMethod) {
-    if (result !== undefined || error !== undefined) throw notAMessage('a request has no result', envelope);
+    if (result !== undefined || error !== undefined)
+      throw invalidMessage('a request must not have a result or an error', envelope);
     const first = params === undefined ? BRACE : bytes[params.start];
-    if (first !== BRACE && first !== BRACKET) throw notAMessage('"params" must be an object', envelope);
+    if (first !== BRACE && first !== BRACKET) throw invalidMessage('"params" must be an object', envelope);
     envelope.kind = id === undefined ? 'notification' : 'request';
     return;
   }
   if ((result === undefined) === (error === undefined) || id === undefined) {
-    throw notAMessage('the message is neither a request, a notification nor an answer', envelope);
+    throw invalidMessage('the message is not a request, notification or response', envelope);
   }
   envelope.kind = 'answer';
 }
 
-/** The same for all spellings that a reader without regard to case takes for one (the Kelvin sign for a k, too). */
-function folded(key: string): string {
+/**
+ * Returns the same text for keys that a case-insensitive reader takes as equal, such as `k` and the Kelvin
+ * sign.
+ */
+function foldCase(key: string): string {
   return key.toUpperCase().toLowerCase();
 }
 
 function isTwinOfMeta(key: string): boolean {
-  const plain = folded(key);
+  const plain = foldCase(key);
   return plain === foldedToken || plain === foldedVersionKey;
 }
 
-function twin(key: string): RpcFault {
-  return notAMessage(
-    `"${key.slice(0, 50)}" is not the name of a member, only alike: names are in exact case`,
+function twinFault(key: string): RpcFault {
+  return invalidMessage(`"${key.slice(0, 50)}" differs from a member name only in case; use the exact name`);
+}
+
+function invalidMessage(problem: string, envelope?: Envelope): RpcFault {
+  return new RpcFault(
+    rpcCodes.invalidRequest,
+    problem,
+    envelope?.id === undefined ? undefined : envelope.rawId,
   );
 }
 
-function notAMessage(what: string, envelope?: Envelope): RpcFault {
-  return new RpcFault(rpcCodes.invalidRequest, what, envelope?.id === undefined ? undefined : envelope.rawId);
-}
-
-/** A line break in JSON text can only stand between tokens, where a space means the same. */
+/** Replaces line breaks with spaces. In valid JSON they occur only between tokens. */
 export function toOneLine(bytes: Buffer): void {
   for (let pos = 0; pos < bytes.length; pos += 1) {
     const byte = bytes[pos];

@@ -1,7 +1,7 @@
-// An error in the words of JSON-RPC 2.0: what was wrong with a message, by code. Server errors never become one;
-// they are forwarded as received.
+// A JSON-RPC 2.0 error of the gateway about a client's message. Errors of servers are forwarded as received
+// and never become an RpcFault.
 
-/** Codes of JSON-RPC 2.0 section 5.1, and those MCP adds. */
+/** Codes of JSON-RPC 2.0, section 5.1, and of MCP. */
 export const rpcCodes = {
   parseError: -32700,
   invalidRequest: -32600,
@@ -18,7 +18,7 @@ export const rpcCodes = {
 
 export class RpcFault extends Error {
   readonly code: number;
-  /** Raw JSON of the id of the message in question, where it could be read. */
+  /** Id of the message as raw JSON; undefined if unreadable. */
   readonly rawId: string | undefined;
   readonly data: Record<string, unknown> | undefined;
   constructor(code: number, message: string, rawId?: string, data?: Record<string, unknown>) {
@@ -27,7 +27,12 @@ export class RpcFault extends Error {
     this.rawId = rawId;
     this.data = data;
   }
+
+  /** Returns the error with the id of its request, unless it has an id. */
+  withId(rawId: string | undefined): RpcFault {
+    return this.rawId === undefined ? new RpcFault(this.code, this.message, rawId, this.data) : this;
+  }
 }
 
-/** The message may be what it seems, but is nested deeper than anybody reads. */
+/** A message that may be valid, but exceeds the maximum nesting depth. */
 export class TooDeepFault extends RpcFault {}

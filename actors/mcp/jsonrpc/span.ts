@@ -1,5 +1,5 @@
-// A span is a stretch of bytes inside a message; an edit replaces one. Replacement text is Latin-1: one character
-// is one byte, so that raw JSON taken from one message goes into another byte for byte.
+// Positions in a message, and replacements. A span is a range of bytes; an edit replaces it. The text of an
+// edit is Latin-1, one character per byte, so raw JSON is copied between messages byte for byte.
 
 export interface Span {
   readonly start: number;
@@ -10,19 +10,19 @@ export interface Edit extends Span {
   readonly text: string;
 }
 
-/** Puts `text` in the place of a span. Not a spread: the runtime takes the slow way for those, each time anew. */
-export function replacing(span: Span, text: string): Edit {
+/** Returns the edit that replaces a span. Without object spread, which is slow in the runtime. */
+export function replaceSpan(span: Span, text: string): Edit {
   return { start: span.start, end: span.end, text };
 }
 
-/** The raw JSON of a span, for use as the text of an edit. */
+/** Returns the raw JSON of a span as edit text. */
 export function rawOf(bytes: Buffer, span: Span): string {
   return bytes.toString('latin1', span.start, span.end);
 }
 
 const BEYOND_ASCII = /[\u0080-\uffff]/;
 
-/** A value as raw JSON, for use as the text of an edit. */
+/** Serialises a value to raw JSON as edit text. */
 export function rawJson(value: unknown): string {
   const text = JSON.stringify(value);
   if (!BEYOND_ASCII.test(text)) return text;
@@ -30,15 +30,15 @@ export function rawJson(value: unknown): string {
 }
 
 /** Concatenates two lists of edits. */
-export function together(some: readonly Edit[] | undefined, others: readonly Edit[]): readonly Edit[] {
+export function concatEdits(some: readonly Edit[] | undefined, others: readonly Edit[]): readonly Edit[] {
   if (some === undefined || some.length === 0) return others;
   return others.length === 0 ? some : [...some, ...others];
 }
 
-/** A message on its way out; a large one may come in pieces that follow each other. */
+/** A message to send; large messages may be in pieces. */
 export type Message = Buffer | readonly Buffer[];
 
-/** From here on to put pieces together costs more than to send each for itself. */
+/** Size in bytes from which separate writes are cheaper than joining. */
 export const PIECES_FROM = 16_384;
 
 export function isInPieces(message: Message): message is readonly Buffer[] {
@@ -49,17 +49,17 @@ export function sizeOf(message: Message): number {
   return isInPieces(message) ? message.reduce((sum, { length }) => sum + length, 0) : message.length;
 }
 
-/** The message in one buffer. */
-export function whole(message: Message): Buffer {
+/** Returns the message in one buffer. */
+export function toBuffer(message: Message): Buffer {
   return isInPieces(message) ? Buffer.concat(message) : message;
 }
 
-/** Whether the bytes of `text`, which is ASCII, stand anywhere in the message. */
-export function holds(message: Message, text: string): boolean {
+/** Returns true if the message contains `text`, which must be ASCII. */
+export function containsText(message: Message, text: string): boolean {
   if (!isInPieces(message)) return message.includes(text);
   let before = '';
   for (const piece of message) {
-    // What is cut by the end of a piece stands in its last bytes and the first of the next.
+    // A match across two pieces is in the last bytes of the first and the first bytes of the second.
     const border = before + piece.toString('latin1', 0, text.length - 1);
     if (border.includes(text) || piece.includes(text)) return true;
     before = (before + piece.toString('latin1', Math.max(0, piece.length - text.length))).slice(
@@ -69,15 +69,15 @@ export function holds(message: Message, text: string): boolean {
   return false;
 }
 
-/** What stands at `start…end`, without a copy. */
-export function between(message: Message, start: number, end: number): Buffer[] {
-  const found: Buffer[] = [];
+/** Returns the bytes at `start…end` as views, not copies. */
+export function sliceMessage(message: Message, start: number, end: number): Buffer[] {
+  const slices: Buffer[] = [];
   let at = 0;
   for (const piece of isInPieces(message) ? message : [message]) {
     const from = Math.max(start - at, 0);
     const to = Math.min(end - at, piece.length);
-    if (from < to) found.push(piece.subarray(from, to));
+    if (from < to) slices.push(piece.subarray(from, to));
     at += piece.length;
   }
-  return found;
+  return slices;
 }

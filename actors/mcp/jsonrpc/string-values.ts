@@ -1,4 +1,4 @@
-// String values in a message part. Member names are skipped.
+// Finds the string values in message parts. Member names are skipped.
 
 import { JsonScanner } from './json-scanner.ts';
 import type { Span } from './span.ts';
@@ -7,9 +7,12 @@ const QUOTE = 0x22;
 const BRACE = 0x7b;
 const BRACKET = 0x5b;
 
-/** Returns the spans of all string values at `span`, quotes included, in order. The span must be valid JSON. */
+/**
+ * Returns the positions of the string values at `span`, with their quotes, in order. The span must be valid
+ * JSON.
+ */
 export function stringValuesIn(bytes: Buffer, span: Span): Span[] {
-  const found: Span[] = [];
+  const spans: Span[] = [];
   const scanner = new JsonScanner(bytes, span.start);
   const visit = (depth: number): void => {
     const first = scanner.peek();
@@ -17,8 +20,8 @@ export function stringValuesIn(bytes: Buffer, span: Span): Span[] {
     if (first === BRACE) scanner.object(depth, () => visit(depth + 1));
     else if (first === BRACKET) scanner.array(depth, () => visit(depth + 1));
     else scanner.value(depth);
-    if (first === QUOTE) found.push({ start, end: scanner.pos });
+    if (first === QUOTE) spans.push({ start, end: scanner.pos });
   };
   visit(0);
-  return found;
+  return spans;
 }

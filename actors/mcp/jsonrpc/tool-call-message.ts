@@ -1,7 +1,6 @@
-// A `tools/call` that the gateway writes itself. The positions of its parts are known from writing them, so the message is not
-// scanned, and its arguments are serialised once.
-//
-// TCM1  the envelope is the one that readClientMessage reads from the same bytes.
+// Writes a `tools/call` request of the gateway together with its envelope. The positions are recorded while
+// writing, so the message is not scanned, and the arguments are serialised once. The envelope is the same as
+// readClientMessage returns for these bytes.
 
 import { Envelope } from './envelope.ts';
 import { MAX_DEPTH } from './json-scanner.ts';
@@ -9,12 +8,12 @@ import { type Changes, rawMembers } from './members.ts';
 import { rpcCodes, TooDeepFault } from './rpc-fault.ts';
 import { rawJson, type Span } from './span.ts';
 
-/** Levels below the message itself, which is one; `params` is the first of MAX_DEPTH. */
+/** Maximum depth of the arguments. `params` is one level. */
 const MAX_ARGUMENT_DEPTH = MAX_DEPTH - 1;
 
 /**
- * Returns the request, with its id as the progress token. `meta` has further members of `_meta` as raw JSON. Throws TooDeepFault
- * for arguments that are nested deeper than any message may be.
+ * Returns the request, with its id as progress token. `meta` are further members of `_meta` as raw JSON.
+ * Throws TooDeepFault if the arguments are nested too deeply.
  */
 export function toolCallEnvelope(
   id: number,
@@ -28,23 +27,23 @@ export function toolCallEnvelope(
       `the arguments of ${name.slice(0, 200)} are nested too deeply: a message has at most ${MAX_DEPTH} levels`,
     );
   let head = '';
-  const put = (text: string): Span => {
+  const append = (text: string): Span => {
     const start = head.length;
     head += text;
     return { start, end: head.length };
   };
-  put('{"jsonrpc":"2.0","id":');
-  const idAt = put(`${id}`);
-  const { end: paramsStart } = put(',"method":"tools/call","params":');
-  put('{"name":');
-  const nameAt = put(rawJson(name));
-  const { end: metaStart } = put(',"_meta":');
-  put('{"progressToken":');
-  const tokenAt = put(`${id}`);
+  append('{"jsonrpc":"2.0","id":');
+  const idAt = append(`${id}`);
+  const { end: paramsStart } = append(',"method":"tools/call","params":');
+  append('{"name":');
+  const nameAt = append(rawJson(name));
+  const { end: metaStart } = append(',"_meta":');
+  append('{"progressToken":');
+  const tokenAt = append(`${id}`);
   const more = rawMembers(meta);
-  const { end: metaEnd } = put(more === '' ? '}' : `,${more}}`);
-  const { end: argsStart } = put(',"arguments":');
-  // Raw JSON has one character per byte; the arguments may be large, and are encoded once.
+  const { end: metaEnd } = append(more === '' ? '}' : `,${more}}`);
+  const { end: argsStart } = append(',"arguments":');
+  // Raw JSON has one character per byte. The arguments may be large, so they are encoded directly.
   const bytes = Buffer.concat([
     Buffer.from(head, 'latin1'),
     Buffer.from(`${JSON.stringify(args)}}}`, 'utf8'),
@@ -54,11 +53,11 @@ export function toolCallEnvelope(
   envelope.method = 'tools/call';
   envelope.id = idAt;
   envelope.params = { start: paramsStart, end: bytes.length - 1 };
-  envelope.askedToken = tokenAt;
+  envelope.progressToken = tokenAt;
   envelope.hasOwnMeta = true;
-  envelope.note('name', nameAt);
-  envelope.note('_meta', { start: metaStart, end: metaEnd });
-  envelope.note('arguments', { start: argsStart, end: bytes.length - 2 });
+  envelope.recordParam('name', nameAt);
+  envelope.recordParam('_meta', { start: metaStart, end: metaEnd });
+  envelope.recordParam('arguments', { start: argsStart, end: bytes.length - 2 });
   return envelope;
 }
 

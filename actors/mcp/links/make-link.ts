@@ -1,4 +1,5 @@
-// Chooses the link for a catalog entry by its runtime, and gives it what it needs of the gateway.
+// Creates the link for a catalog entry: stdio, SSE or Streamable HTTP, on this node or, in a cluster, on
+// another node.
 
 import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
 import type { Log } from '../../base/errors/log.ts';
@@ -17,25 +18,28 @@ import type { SchemaLookup } from './streamable-http/request-metadata.ts';
 export interface LinkContext {
   readonly server: string;
   readonly maxMessageBytes: number;
-  /** Redacts every configured credential in lines for operators. */
+  /** Redacts all configured credentials, in lines for operators. */
   readonly redactor: Redactor;
-  /** Redacts errors for clients with the credentials of this server. */
+  /** Redacts the credentials of this server, in errors for clients. */
   readonly ownRedactor: Redactor;
-  /** The gateway's own environment, of which a child gets little. */
+  /** Environment of the gateway. Child processes inherit only a few variables. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly records: ChildRecords | undefined;
-  /** A new mark for a process that is about to be started. */
+  /** Returns a mark for a new process: an environment variable value that identifies its descendants. */
   readonly newMark: (server: string) => string | undefined;
-  /** What is known of a tool's arguments: some of them become headers in the modern era. */
+  /** Looks up a tool's input schema. The modern era sends some arguments as headers. */
   readonly inputSchemaOf: SchemaLookup;
   readonly log: Log;
-  /** For a server of `placement: cluster`; undefined where there is no cluster. */
+  /** Creates links for servers with `placement: cluster`; undefined outside a cluster. */
   readonly makePlaced: MakePlacedLink | undefined;
-  /** Keeps a line that the process of this link wrote on stderr, for whoever asks. */
-  readonly keepLine: (line: string) => void;
+  /** Stores a stderr line of the process for later queries. */
+  readonly storeLine: (line: string) => void;
 }
 
-/** Makes the link to a server that runs once in the whole cluster; `makeOwn` makes that of this node's own. */
+/**
+ * Creates the link to a server that runs once in the cluster. `makeOwn` creates the link if it runs on this
+ * node.
+ */
 export type MakePlacedLink = (
   entry: ServerEntry,
   era: Era,
@@ -54,7 +58,7 @@ export function makeLink(entry: ServerEntry, era: Era, events: LinkEvents, conte
 
 function makeOwnLink(entry: ServerEntry, era: Era, events: LinkEvents, context: LinkContext): Link {
   const { server, maxMessageBytes, redactor, ownRedactor, environment } = context;
-  const { records, newMark, log, keepLine, inputSchemaOf } = context;
+  const { records, newMark, log, storeLine, inputSchemaOf } = context;
   if (entry.runtime === 'stdio') {
     return new StdioLink(
       {
@@ -66,10 +70,10 @@ function makeOwnLink(entry: ServerEntry, era: Era, events: LinkEvents, context: 
         maxMessageBytes,
         redactor,
         onStderr: (line) => {
-          keepLine(line);
+          storeLine(line);
           log.info({ server, stream: 'stderr' }, line);
         },
-        onNoise: (line) => log.warn({ server, stream: 'stdout' }, `no message: ${line}`),
+        onNoise: (line) => log.warn({ server, stream: 'stdout' }, `not an MCP message: ${line}`),
         onSpawn: (pid) => records?.add(pid, server),
         onReaped: (pid) => records?.remove(pid),
       },
@@ -88,11 +92,11 @@ function makeOwnLink(entry: ServerEntry, era: Era, events: LinkEvents, context: 
   return entry.runtime === 'sse' ? new SseLink(options) : new HttpLink(options);
 }
 
-/** Whether a message is the answer to our request of that id. */
+/** Returns true if the message is the response to the gateway's request with that id. */
 export function isAnswerTo(bytes: Buffer, call: CallId): boolean {
   try {
     const envelope = readServerMessage(bytes);
-    return envelope.kind === 'answer' && Number(envelope.rawId) === call;
+    return envelope.kind === 'answer' && envelope.numericId === call;
   } catch {
     return false;
   }

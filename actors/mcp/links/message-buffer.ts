@@ -1,41 +1,41 @@
-// Collects one message that arrives in pieces, up to a limit. Beyond it the bytes are dropped and only counted,
-// with the id looked for on the way, so that memory stays flat whatever the server sends (L3).
-// A message that came in one piece is handed on without a copy; of a few pieces one is made in the end. Of many none is
-// made for those who take them as they are: to put together what is large would need its memory twice.
-// Small pieces are put together before: a list of tiny ones would cost a hundred times their bytes.
+// Collects a message that arrives in pieces. Above the size limit the bytes are dropped and counted, and only
+// the id is extracted (L3, link.ts). A large message is not joined for consumers that accept pieces, because
+// that would need twice the memory. Small pieces are joined early: many tiny buffers need a hundred times
+// their size.
 
 import { LargeMessage } from '../jsonrpc/large-message.ts';
 
 const EMPTY = Buffer.alloc(0);
-/** A piece of this size is kept as it came; it may hold on to a network buffer that is a few times as large. */
+/** Minimum piece size for storage without a copy; it may retain a larger network buffer. */
 const LARGE_BYTES = 16_384;
 const BLOCK_BYTES = 65_536;
 
-/** From here on a message is left in pieces, for those who want that. */
+/** Minimum message size for delivery in pieces, to consumers that accept them. */
 export const LARGE_MESSAGE_BYTES = 262_144;
 
 export class MessageBuffer {
   readonly #maxBytes: number;
-  /** Beyond so many bytes the message is read while it arrives. */
-  readonly #maxUnreadBytes: number;
+  /** Size above which the message is parsed while it arrives. */
+  readonly #maxUnparsedBytes: number;
   #pieces: Buffer[] = [];
-  /** Bytes so far; only the buffer writes it. */
+  /** Number of bytes received so far; written only here. */
   length = 0;
-  /** Where small pieces are put together; `#filled` bytes of it follow what is in `#pieces`. */
+  /** Buffer for small pieces. Its first `#filled` bytes come after `#pieces`. */
   #block = EMPTY;
   #filled = 0;
+  /** Set if the message is parsed as it arrives. */
   #large: LargeMessage | undefined;
 
-  /** A message within `maxBytes`, but beyond `maxWholeBytes`, comes in pieces. */
+  /** Messages between `maxWholeBytes` and `maxBytes` are delivered in pieces. */
   constructor(maxBytes: number, maxWholeBytes = maxBytes) {
     this.#maxBytes = maxBytes;
-    this.#maxUnreadBytes = Math.min(maxBytes, maxWholeBytes);
+    this.#maxUnparsedBytes = Math.min(maxBytes, maxWholeBytes);
   }
 
   append(piece: Buffer): void {
     const isFirst = this.length === 0;
     this.length += piece.length;
-    if (this.#large === undefined && this.length > this.#maxUnreadBytes) this.#read();
+    if (this.#large === undefined && this.length > this.#maxUnparsedBytes) this.#startParsing();
     this.#large?.feed(piece);
     if (this.length > this.#maxBytes) this.#drop();
     else if (isFirst || piece.length >= LARGE_BYTES) {
@@ -44,20 +44,20 @@ export class MessageBuffer {
     } else this.#addSmall(piece);
   }
 
-  /** Gives what was collected, whole, in pieces, or as what is known of a message that was dropped; and starts afresh. */
+  /** Returns the message, whole or in pieces, or the summary of a dropped message. Resets the buffer. */
   take(): Buffer | LargeMessage {
     const large = this.#large;
     this.#closeBlock();
     if (large !== undefined && this.length <= this.#maxBytes) large.pieces = this.#pieces;
-    const taken = large ?? this.#whole();
+    const result = large ?? this.#whole();
     this.#large = undefined;
     this.length = 0;
     this.#drop();
-    return taken;
+    return result;
   }
 
-  /** Reads what is here, and then whatever comes. */
-  #read(): void {
+  /** Starts parsing the message while it arrives. */
+  #startParsing(): void {
     this.#large = new LargeMessage();
     this.#closeBlock();
     for (const piece of this.#pieces) this.#large.feed(piece);
@@ -82,7 +82,7 @@ export class MessageBuffer {
     this.#filled += piece.copy(this.#block, this.#filled);
   }
 
-  /** What is in the block becomes a piece; the rest of the block is for the next ones. */
+  /** Turns the content of the block into a piece. The rest of the block is used for later pieces. */
   #closeBlock(): void {
     if (this.#filled === 0) return;
     this.#pieces.push(this.#block.subarray(0, this.#filled));

@@ -1,7 +1,6 @@
-// Makes the servers in the registry those of the catalog, at the start and after each reload.
-//
-// SR1  every enabled server has exactly one supervised actor, asleep or not.
-// SR2  a changed server is a new one beside the old: the old takes no more calls, finishes those it has, and ends.
+// Applies the catalog to the registry at startup and after each reload. Every enabled server has exactly one
+// supervised actor. A changed server gets a new actor; the old actor accepts no calls, completes its running
+// calls, and stops.
 
 import type { Catalog } from '../../../config/catalog/catalog-schema.ts';
 import { entryHash } from '../../../config/catalog/entry-hash.ts';
@@ -9,7 +8,7 @@ import type { ManagedServer } from './managed-server.ts';
 import type { ServerRegistry } from './server-registry.ts';
 import type { SupervisedServer, SupervisedServers } from './supervised-servers.ts';
 
-/** Ids of servers by the outcome of a reload. */
+/** Server ids by reload outcome. */
 export interface CatalogDifference {
   readonly added: string[];
   readonly changed: string[];
@@ -20,41 +19,44 @@ export interface CatalogDifference {
 export interface CatalogServersOptions {
   readonly registry: ServerRegistry;
   readonly supervised: SupervisedServers;
-  /** Handles a server that has left the catalog. The returned function runs after its end, when a successor may have its id. */
-  onLeft(server: ManagedServer): () => void;
+  /**
+   * Called when a server is removed from the catalog. The returned function runs after the server has
+   * stopped. A new server may then have the same id.
+   */
+  onRemoved(server: ManagedServer): () => void;
 }
 
 export class CatalogServers {
   readonly #options: CatalogServersOptions;
-  readonly #placed = new Map<string, SupervisedServer>();
+  readonly #servers = new Map<string, SupervisedServer>();
 
   constructor(options: CatalogServersOptions) {
     this.#options = options;
   }
 
-  /** Applies the changes of the catalog; other servers stay untouched. */
+  /** Applies the changes of the catalog. Unchanged servers are not touched. */
   apply(catalog: Catalog): CatalogDifference {
-    const { registry, supervised, onLeft } = this.#options;
+    const { registry, supervised, onRemoved } = this.#options;
     const difference: CatalogDifference = { added: [], changed: [], removed: [], unchanged: [] };
-    for (const [id, placed] of [...this.#placed]) {
+    for (const [id, current] of [...this.#servers]) {
       if (catalog.servers[id] !== undefined) continue;
       difference.removed.push(id);
-      this.#placed.delete(id);
+      this.#servers.delete(id);
       registry.delete(id);
-      supervised.remove(placed, undefined, () => onLeft(placed.server));
+      supervised.remove(current, undefined, () => onRemoved(current.server));
     }
     for (const [id, entry] of Object.entries(catalog.servers)) {
       const hash = entryHash(entry);
-      const placed = this.#placed.get(id);
-      if (placed?.hash === hash) {
+      const current = this.#servers.get(id);
+      if (current?.hash === hash) {
         difference.unchanged.push(id);
         continue;
       }
-      difference[placed === undefined ? 'added' : 'changed'].push(id);
-      const successor = supervised.place(id, entry, hash, placed?.server);
-      this.#placed.set(id, successor);
+      difference[current === undefined ? 'added' : 'changed'].push(id);
+      const successor = supervised.add(id, entry, hash, current?.server);
+      this.#servers.set(id, successor);
       registry.set(id, successor.server);
-      if (placed !== undefined) supervised.remove(placed, successor.server);
+      if (current !== undefined) supervised.remove(current, successor.server);
     }
     registry.use(catalog);
     return difference;

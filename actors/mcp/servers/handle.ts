@@ -1,17 +1,14 @@
-// The traffic side of one managed server: takes calls, bounds them, sends them on a connection, counts them.
-// The machine (machines/server.ts) opens and closes its gate; a call on an open gate never touches the machine.
+// Accepts the calls to one server, limits them, sends them on connections, and counts them. The gate is open
+// while the server can accept calls; the state machine (machines/server.ts) opens and closes it. A call is
+// sent only while the gate is open (A1, ARCHITECTURE.md); with an open gate the machine is not involved.
+// Every accepted call completes exactly once (A2, call.ts). Calls in flight and queued calls are limited:
+// above a limit a call fails immediately, or displaces a call of another session (A8 and A6;
+// calls/in-flight.ts, calls/queue.ts).
 //
-// H1 (A1)  a call is sent only while the gate is open.
-// H2 (A2)  every accepted call ends exactly once (see call.ts); a waiting one ends by its deadline at the latest.
-// H3 (A8)  at most `pool.in_flight` calls are in flight and `pool.waiting` wait (call-queue.ts); one more is refused at
-//          once, or one of a session that has more of them waiting (A6). Under session isolation both hold for each
-//          session; else no session has all that are in flight (in-flight.ts).
-// H4       calls, and nothing else, count as use: pings and list fetches keep no server awake.
-// H5       a retry that carries a state goes to the process the state came from, which waits for it
-//          (request-state-affinity.ts).
+// H4  only calls of clients count as use: pings and list fetches do not keep a server running.
 
 import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
-import { endWhatIsOver } from '../../../libs/rest/standstill.ts';
+import { abortOverdueWork } from '../../../libs/rest/process-suspension.ts';
 import {
   ConnectionLostError,
   type GatewayError,
@@ -23,20 +20,20 @@ import {
 import { Deadlines } from '../../base/time/deadlines.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { Call, type CallMember, type CallOutcome, type CallRequest, type CallTerms } from './calls/call.ts';
-import { CallQueue } from './calls/call-queue.ts';
 import { InFlight } from './calls/in-flight.ts';
 import { Latency } from './calls/latency.ts';
+import { CallQueue } from './calls/queue.ts';
 import { RequestStateAffinity } from './calls/request-state-affinity.ts';
 import { CircuitBreaker } from './life/circuit-breaker.ts';
-import { canTake, type Pool } from './pool/pool.ts';
+import { canSend, type Pool } from './pool/pool.ts';
 import type { PoolMember } from './pool/pool-member.ts';
 
 export interface HandleHooks {
-  /** A call waits and the gate is shut: the machine is to open it. */
+  /** A call was queued at the closed gate: the machine should start the server. */
   onDemand(): void;
-  /** The first call since the machine has entered `idle`. */
+  /** The first call since the machine entered `idle` was sent. */
   onUsed(): void;
-  /** A call has come after the time of a parked server was over. */
+  /** A call arrived, and the park time of the server has passed. */
   onWake(): void;
 }
 
@@ -44,16 +41,16 @@ export class Handle {
   readonly id: string;
   readonly latency = new Latency();
   readonly deadlines: Deadlines<Call>;
-  /** Calls accepted since the gateway has started, or a reload has changed the entry. */
+  /** Number of calls accepted by this actor. */
   requests = 0;
-  /** Calls that ended with an error, the server's or the gateway's. */
+  /** Number of calls that failed with a server or gateway error. */
   failed = 0;
   /** performance.now() of the last call. */
   lastUsedAt = performance.now();
   /** Wall clock of the last call, in epoch milliseconds; 0 before the first. */
   lastUsedTime = 0;
   isOpen = false;
-  /** The machine is in `idle`: the next call has to tell it. */
+  /** The machine is in `idle` and must be notified of the next call. */
   isIdle = false;
   readonly breaker: CircuitBreaker;
 
@@ -61,14 +58,14 @@ export class Handle {
   readonly #pool: Pool;
   readonly #hooks: HandleHooks;
   readonly #terms: CallTerms;
-  readonly #room: CallQueue;
+  readonly #queue: CallQueue;
   readonly #inFlight: InFlight;
-  /** Only for local processes: a remote server finds its states itself. */
-  readonly #homes: RequestStateAffinity | undefined;
+  /** Set for local servers only; a remote server finds its own request states. */
+  readonly #affinity: RequestStateAffinity | undefined;
   #isDraining = false;
   #isRetired = false;
   #successor: Handle | undefined;
-  /** Why the server has failed, and when, until it is open again. */
+  /** Last failure of the server; undefined while it runs. */
   #failure: { readonly error: GatewayError; readonly at: number } | undefined;
 
   constructor(id: string, entry: ServerEntry, pool: Pool, hooks: HandleHooks) {
@@ -77,20 +74,20 @@ export class Handle {
     this.#pool = pool;
     this.#hooks = hooks;
     this.breaker = new CircuitBreaker(id, entry.enabled);
-    this.#room = new CallQueue(entry.pool.waiting, entry.isolation === 'shared');
+    this.#queue = new CallQueue(entry.pool.waiting, entry.isolation === 'shared');
     this.#inFlight = new InFlight(entry.pool.in_flight, entry.isolation === 'shared');
-    this.#homes = entry.runtime === 'stdio' ? new RequestStateAffinity() : undefined;
-    const patience = {
+    this.#affinity = entry.runtime === 'stdio' ? new RequestStateAffinity() : undefined;
+    const timeouts = {
       timeoutMs: entry.request_timeout_seconds * 1000,
       maxMs: Math.max(entry.max_request_seconds, entry.request_timeout_seconds) * 1000,
     };
-    this.deadlines = new Deadlines(patience.timeoutMs);
+    this.deadlines = new Deadlines(timeouts.timeoutMs);
     this.#terms = {
       server: id,
-      patience,
+      timeouts,
       deadlines: this.deadlines,
       onEnd: (call, outcome, answer) => this.#onEnd(call, outcome, answer),
-      whyShut: (since) => this.#whyShut(since),
+      failureSince: (since) => this.#failureSince(since),
     };
   }
 
@@ -99,43 +96,44 @@ export class Handle {
   }
 
   get waiting(): number {
-    return this.#room.calls.size;
+    return this.#queue.calls.size;
   }
 
-  /** The call that has waited in the queue longest. */
-  get next(): Call | undefined {
-    return this.#room.first;
+  /** The queued call that has waited longest. */
+  get longestWaiting(): Call | undefined {
+    return this.#queue.first;
   }
 
-  /** Whether a client still has a `requestState` of this connection, and may come back with it. */
+  /** Returns true if a client may still retry with a `requestState` from this connection. */
   isAwaited(member: PoolMember): boolean {
-    return this.#homes?.isAwaited(member) === true;
+    return this.#affinity?.isAwaited(member) === true;
   }
 
-  /** Takes a call. It ends through its exchange, perhaps before this returns. */
+  /** Accepts a call. Its exchange may complete before this returns. */
   accept(request: CallRequest): Call {
     this.requests += 1;
     this.lastUsedTime = Date.now();
     const call = new Call(request, this.#terms);
-    this.#place(call, call.acceptedAt);
+    this.#dispatch(call, call.acceptedAt);
     return call;
   }
 
-  /** The call was certainly not carried out: it is sent once more, as soon as the dead connection has left the pool. */
+  /** Retries a call that was certainly not executed, when the pool has removed its lost connection. */
   retry(call: Call): void {
-    this.#leave(call, performance.now());
+    this.#release(call, performance.now());
     queueMicrotask(() => {
-      if (!call.isDone) this.#place(call, performance.now());
-      // If it has to wait now, its place in flight is free for another.
+      if (!call.isDone) this.#dispatch(call, performance.now());
+      // If the call is queued, its in-flight slot is free for another.
       this.drain();
     });
   }
 
-  /** The server has failed too often lately: calls are refused. */
+  /** The server is parked: after too many failures all calls are rejected for a while. */
   get isParked(): boolean {
     return this.breaker.isOpen;
   }
 
+  /** Opens the gate and sends queued calls. */
   open(): void {
     this.isOpen = true;
     this.#failure = undefined;
@@ -143,24 +141,28 @@ export class Handle {
     this.drain();
   }
 
-  /** The machine has entered `failed`. */
-  fail(error: GatewayError): void {
+  /** Called when the machine enters `failed`. */
+  recordFailure(error: GatewayError): void {
     this.#failure = { error, at: performance.now() };
   }
 
-  /** The failure of the server that calls wait for now. A failure before `since` does not count: it may have been repaired. */
-  #whyShut(since: number): GatewayError | undefined {
-    if (this.#successor !== undefined) return this.#successor.#whyShut(since);
+  /**
+   * Returns the failure that delays the queued calls. Ignores a failure before `since`, which may be
+   * repaired.
+   */
+  #failureSince(since: number): GatewayError | undefined {
+    if (this.#successor !== undefined) return this.#successor.#failureSince(since);
     return this.#failure !== undefined && this.#failure.at >= since ? this.#failure.error : undefined;
   }
 
+  /** Closes the gate; calls in flight continue. */
   close(): void {
     this.isOpen = false;
     this.isIdle = false;
   }
 
-  /** The server is parked: waiting calls are refused now, and new ones until `until` (by the steady clock). */
-  refuse(until: number, because: string): void {
+  /** Rejects queued calls now, and new calls until `until` (monotonic clock). */
+  park(until: number, because: string): void {
     this.breaker.open(until, because);
     this.failWaiting(
       () => true,
@@ -169,45 +171,46 @@ export class Handle {
   }
 
   /**
-   * The server was changed or removed: calls that were not sent yet go to `successor`, or end when there is none. Those
-   * in flight end here.
+   * Called when the server was changed or removed. Queued and new calls move to `successor`, or fail without
+   * one. Calls in flight complete here.
    */
   retire(successor: Handle | undefined): void {
     this.#isRetired = true;
     this.#successor = successor;
-    for (const call of this.#room.empty()) this.#handOver(call);
+    for (const call of this.#queue.empty()) this.#handOver(call);
   }
 
   #handOver(call: Call): void {
     const { id } = this;
     if (this.#successor === undefined) {
       call.fail(
-        new UnknownServerError(`server ${id} has left the catalog; GET /servers lists those there are`),
+        new UnknownServerError(`server ${id} has left the catalog; GET /servers lists the available servers`),
       );
       return;
     }
     call.onEnd = this.#successor.#terms.onEnd;
     this.#successor.requests += 1;
     this.#successor.lastUsedTime = Date.now();
-    this.#successor.#place(call, performance.now());
+    this.#successor.#dispatch(call, performance.now());
   }
 
+  /** Fails the queued calls that match. */
   failWaiting(which: (call: Call) => boolean, error: GatewayError): void {
-    this.#room.fail(which, error);
+    this.#queue.fail(which, error);
   }
 
-  /** Sends whatever can be sent by now, oldest first. */
+  /** Sends the queued calls that can be sent now, oldest first. */
   drain(): void {
-    // A call that cannot be sent ends, and its end comes back here: thousands of them would fill the stack.
-    if (this.#isDraining || this.#room.calls.size === 0) return;
+    // A call that fails here calls `drain` again; thousands of nested calls would overflow the stack.
+    if (this.#isDraining || this.#queue.calls.size === 0) return;
     this.#isDraining = true;
     try {
-      for (const call of this.#room.calls) {
+      for (const call of this.#queue.calls) {
         if (!this.isOpen || this.#inFlight.isFull) return;
-        if (!this.#inFlight.hasRoomFor(call)) continue;
+        if (!this.#inFlight.hasSlotFor(call)) continue;
         const member = this.#pick(call);
         if (member === undefined || this.#inFlight.isFullOn(member)) continue;
-        this.#room.delete(call);
+        this.#queue.delete(call);
         this.#send(member, call, performance.now());
       }
     } finally {
@@ -215,7 +218,7 @@ export class Handle {
     }
   }
 
-  #place(call: Call, now: number): void {
+  #dispatch(call: Call, now: number): void {
     if (this.#isRetired) {
       this.#handOver(call);
       return;
@@ -225,32 +228,33 @@ export class Handle {
       call.fail(refusal);
       return;
     }
-    this.#inFlight.admit(call);
-    if (this.isOpen && this.#inFlight.hasRoomFor(call)) {
+    this.#inFlight.assignShare(call);
+    if (this.isOpen && this.#inFlight.hasSlotFor(call)) {
       const member = this.#pick(call);
       if (member !== undefined && !this.#inFlight.isFullOn(member)) {
         this.#send(member, call, now);
         return;
       }
+      // Without a possible connection `#pick` has failed the call.
       if (call.isDone) return;
     }
-    if (this.#room.isFullFor(call.owner)) {
-      const other = this.#room.giveWay(call.owner);
+    if (this.#queue.isFullFor(call.owner)) {
+      const other = this.#queue.displace(call.owner);
       if (other === undefined) {
         call.fail(this.#overload());
         return;
       }
-      this.#room.add(call);
-      // Told only now: whatever its end brings about finds the room as it will be.
+      this.#queue.add(call);
+      // Fails the displaced call last, because other calls may start when it completes.
       other.fail(this.#overload());
     } else {
-      this.#room.add(call);
+      this.#queue.add(call);
     }
     if (this.isOpen) return;
     if (this.breaker.until === undefined) {
       this.#hooks.onDemand();
     } else {
-      // The park time is over. Woken only now, so that the server starts for the session of this very call.
+      // The park time has passed. The server starts only now, so its first connection serves this call.
       this.breaker.close();
       this.#hooks.onWake();
     }
@@ -269,11 +273,13 @@ export class Handle {
   }
 
   #pick(call: Call): CallMember | undefined {
-    if (call.continues !== undefined) return this.#memberOfTask(call, call.continues);
-    if (call.home !== undefined && this.#entry.runtime === 'stdio') return this.#homeOf(call, call.home);
-    const home = call.home ?? (call.era === 'modern' ? this.#homes?.find(call.envelope) : undefined);
-    // A state must not lead to what belongs to another session (P2).
-    if (home !== undefined && this.#isShared && canTake(home)) return home;
+    if (call.continues !== undefined) return this.#memberThatCreated(call, call.continues);
+    // A local server has the task only in the process that created it.
+    if (call.home !== undefined && this.#entry.runtime === 'stdio')
+      return this.#processOfTask(call, call.home);
+    const home = call.home ?? (call.era === 'modern' ? this.#affinity?.find(call.envelope) : undefined);
+    // A request state must not lead to a connection of another session (P2, pool.ts).
+    if (home !== undefined && this.#isShared && canSend(home)) return home;
     try {
       return this.#pool.pick(call.owner, call.era);
     } catch (error) {
@@ -282,33 +288,36 @@ export class Handle {
     }
   }
 
-  /** Returns the process with the requested task. Refuses the call if the process has ended: another may use its ids again. */
-  #homeOf(call: Call, home: CallMember): CallMember | undefined {
-    if (canTake(home)) return home;
+  /**
+   * Returns the process that runs the task of the call. Fails the call if that process has exited: a new
+   * process may use the same task id for another task.
+   */
+  #processOfTask(call: Call, home: CallMember): CallMember | undefined {
+    if (canSend(home)) return home;
     call.fail(new UnknownTaskError());
     return undefined;
   }
 
-  /** The task exists only on the connection that created it. */
-  #memberOfTask(call: Call, { connection }: Call): CallMember | undefined {
+  /** Returns the connection that created the task; the task exists only there. */
+  #memberThatCreated(call: Call, { connection }: Call): CallMember | undefined {
     for (const member of this.#pool.members)
-      if (member.connection === connection && canTake(member)) return member;
+      if (member.connection === connection && canSend(member)) return member;
     call.fail(
       new ConnectionLostError(
-        `the connection to server ${this.id} has ended, and with it the task of a call`,
+        `the connection to server ${this.id} has ended, including the task of this call`,
       ),
     );
     return undefined;
   }
 
-  /** `now` is in performance.now() milliseconds, as everywhere here. */
+  /** `now` is in performance.now() milliseconds. */
   #send(member: CallMember, call: Call, now: number): void {
-    // It may have waited for long, and its caller may have lost what it is made under.
-    endWhatIsOver();
+    // A process suspension may have delayed timers, so overdue deadlines are handled before the call is sent.
+    abortOverdueWork();
     if (call.isDone) return;
-    this.#inFlight.take(call, member);
+    this.#inFlight.acquire(call, member);
     call.member = member;
-    this.#noteUse(member, now);
+    this.#recordUse(member, now);
     if (this.isIdle) {
       this.isIdle = false;
       this.#hooks.onUsed();
@@ -318,28 +327,28 @@ export class Handle {
 
   #onEnd(call: Call, outcome: CallOutcome, answer?: Envelope): void {
     if (answer !== undefined && call.era === 'modern' && call.member !== undefined)
-      this.#homes?.note(answer, call.member);
+      this.#affinity?.note(answer, call.member);
     if (outcome === 'failed') this.failed += 1;
     const now = performance.now();
     if (outcome !== 'dropped') this.latency.note(now - call.acceptedAt);
     if (outcome === 'answered' && call.member !== undefined) call.member.renewals = 0;
-    this.#leave(call, now);
-    if (this.#room.calls.size > 0) this.drain();
+    this.#release(call, now);
+    if (this.#queue.calls.size > 0) this.drain();
   }
 
-  /** Removes the call from its connection, or from the queue. */
-  #leave(call: Call, now: number): void {
+  /** Removes the call from its connection or from the queue. */
+  #release(call: Call, now: number): void {
     const { member } = call;
     if (member === undefined) {
-      this.#room.delete(call);
+      this.#queue.delete(call);
       return;
     }
     call.member = undefined;
-    this.#inFlight.give(call, member);
-    this.#noteUse(member, now);
+    this.#inFlight.release(call, member);
+    this.#recordUse(member, now);
   }
 
-  #noteUse(member: CallMember, now: number): void {
+  #recordUse(member: CallMember, now: number): void {
     this.lastUsedAt = now;
     member.lastUsedAt = now;
   }

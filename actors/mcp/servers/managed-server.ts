@@ -1,5 +1,6 @@
-// One server of the catalog: its traffic (server-traffic.ts), and its life as its machine decides it (life/). It outlives its
-// actor: after a bug the supervisor spawns a new one, which binds itself here.
+// A managed server, of the catalog or of an agent: its traffic (server-traffic.ts), and its lifecycle, which
+// its state machine decides (life/). Outlives its actor: if the actor fails because of a bug, the supervisor
+// spawns a new one, which binds itself to this object.
 
 import type { AnyActorLogic } from 'xstate';
 import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
@@ -7,27 +8,27 @@ import type { ServerState } from '../../../machines/server.ts';
 import { Share } from '../../base/bounds/budget.ts';
 import { type GatewayError, StoppedError } from '../../base/errors/errors.ts';
 import type { StartTime } from '../../base/time/start-time.ts';
-import type { ServerCache } from './cache/server-cache.ts';
-import type { CallOwner } from './calls/call-owner.ts';
+import type { ServerCache } from './cache/cache.ts';
+import type { CallOwner } from './calls/owner.ts';
 import type { ServerEras } from './eras/eras.ts';
 import type { Handle } from './handle.ts';
 import type { ServerDemand } from './life/server-demand.ts';
-import { type GateOptions, ServerGate, type ServerNotes } from './life/server-gate.ts';
+import { ServerGate, type ServerGateOptions, type ServerStatus } from './life/server-gate.ts';
 import { type ServerActions, ServerLife, type StateListener, serverLogic } from './life/server-life.ts';
 import { ServerStart, type StartOptions } from './life/server-start.ts';
 import { requestable } from './notifications/server-request.ts';
 import type { LogLevel, Subscriptions } from './notifications/subscriptions.ts';
 import type { UpstreamSubscriptions } from './notifications/upstream-subscriptions.ts';
-import { canTake, type Pool } from './pool/pool.ts';
+import { canSend, type Pool } from './pool/pool.ts';
 import { ServerTraffic, type ServerTrafficOptions } from './server-traffic.ts';
 import type { TaskRecords } from './tasks/task-records.ts';
 
 export interface ManagedServerOptions
   extends ServerTrafficOptions,
     Pick<StartOptions, 'isWatched'>,
-    Pick<GateOptions, 'graceMs'> {}
+    Pick<ServerGateOptions, 'graceMs'> {}
 
-export class ManagedServer implements ServerNotes {
+export class ManagedServer implements ServerStatus {
   readonly id: string;
   readonly entry: ServerEntry;
   readonly handle: Handle;
@@ -35,19 +36,19 @@ export class ManagedServer implements ServerNotes {
   readonly cache: ServerCache;
   readonly eras: ServerEras;
   readonly tasks: TaskRecords;
-  // Its shares of what is limited over all servers (client/routing/in-flight-limiter.ts).
-  /** The share for requests of clients that are sent to it or wait for it. */
-  readonly places = new Share();
-  /** The share for requests that only wait for its description. */
+  // Shares in the limits over all servers (clients/routing/in-flight-limiter.ts).
+  /** Share of the requests in flight, including waiting ones. */
+  readonly slots = new Share();
+  /** Share of the requests that only need the description of the server. */
   readonly introductions = new Share();
-  /** The share for the bytes of large requests. */
+  /** Share of the bytes of large requests. */
   readonly largeBytes = new Share();
-  /** Starts after a failure since the gateway has started. */
+  /** Number of starts that followed a failure, since the gateway started. */
   restarts = 0;
-  /** When the gate was last opened; undefined while it is shut. */
+  /** Time when the gate was last opened; undefined while it is closed. */
   opened: StartTime | undefined;
   lastError: GatewayError | undefined;
-  /** When the supervisor tries again, in epoch milliseconds. */
+  /** Time of the supervisor's next retry, in epoch milliseconds. */
   nextRetryAt: number | undefined;
 
   readonly #life = new ServerLife();
@@ -61,7 +62,7 @@ export class ManagedServer implements ServerNotes {
     const life = this.#life;
     const traffic = new ServerTraffic(options, life, this);
     const { eras, handle, pool, demand, usage, upstreamSubscriptions, listNotices, observer } = traffic;
-    const own = { id, entry, log, life, notes: this };
+    const own = { id, entry, log, life, status: this };
     const start = new ServerStart({
       ...{ ...own, eras, handle, pool, demand, upstreamSubscriptions, isWatched },
       wake: () => options.wake(),
@@ -91,23 +92,23 @@ export class ManagedServer implements ServerNotes {
     return this.#life.isRunning;
   }
 
-  /** Starts the server; resolves once it runs. Rejects with the reason it could not. */
+  /** Starts the server. Resolves when the server runs, rejects with the failure. */
   start(): Promise<void> {
     return this.#start.start();
   }
 
-  /** Stops the server; resolves once nothing of it is left. A later request starts it again. */
+  /** Stops the server. Resolves after the cleanup. The next call starts it again. */
   stop(): Promise<void> {
     this.eras.kill();
     return this.#life.stop();
   }
 
   /**
-   * Asks for a start as a waiting call would: a backoff or park that is not over keeps the server off. Where no call
-   * waits, the first connection is `owner`'s. It is for the lists: the start goes on when `owner` leaves.
+   * Requests a start, as a queued call does; does not cancel a backoff or park. If no call is queued, `owner`
+   * gets the first connection. The start fetches the lists, so it continues if `owner` disconnects.
    */
   demand(owner?: CallOwner | undefined): void {
-    this.#demand.isToLearn = true;
+    this.#demand.fetchesLists = true;
     this.#demand.start(owner);
   }
 
@@ -116,26 +117,28 @@ export class ManagedServer implements ServerNotes {
   }
 
   /**
-   * The modern connection that serves `owner` is to tell of what is subscribed by now; resolves with the resources it
-   * agreed to tell of. Rejects with UnavailableError when there is no place for one.
+   * Subscribes on the modern connection of `owner`. Resolves with the resources that the server agreed to
+   * report. Rejects with UnavailableError if the pool is full.
    */
   async listen(owner: CallOwner): Promise<ReadonlySet<string>> {
-    // A1: the server may have ended since it was last asked, and then no connection is to be opened.
+    // If the server has stopped meanwhile, no connection may be opened (A1, ARCHITECTURE.md).
     const member = this.handle.isOpen ? this.pool.pick(owner, 'modern') : undefined;
     return member === undefined ? new Set() : this.#upstreamSubscriptions.listen(member);
   }
 
-  /** A client has unsubscribed; nobody is subscribed to `orphaned` any more. */
-  unsubscribed(orphaned: readonly string[]): void {
-    this.#upstreamSubscriptions.unsubscribed(orphaned);
+  /** Unsubscribes from resources that have no subscriber left. */
+  unsubscribe(orphaned: readonly string[]): void {
+    this.#upstreamSubscriptions.unsubscribe(orphaned);
   }
 
-  /** Notes the log level that a session asks for, and sets it on the connections that are open. */
+  /** Sets a session's log level, also on open connections. */
   setLevel(owner: CallOwner, level: LogLevel): void {
     this.#upstreamSubscriptions.setLevel(owner, level);
   }
 
-  /** Whether the server may list more on a connection of `owner`'s own than is known so far. */
+  /**
+   * Returns true if the server may list more items on a connection of this client than the cache contains.
+   */
   mayShowMoreTo(client: Pick<CallOwner, 'capabilities' | 'era'>): boolean {
     const { isolation, enabled, forward_roots } = this.entry;
     if (isolation === 'shared' || !enabled || this.eras.for(client.era) !== 'legacy') return false;
@@ -143,47 +146,50 @@ export class ManagedServer implements ServerNotes {
     return this.cache.mayLearnMoreFrom({ era: 'legacy', offered });
   }
 
-  /** Asks for the lists that the server could not give when it was initialised, if it runs. */
-  async askAgain(): Promise<void> {
-    const member = [...this.pool.members].find(canTake);
+  /** Fetches the lists that the server failed to return so far, if it runs. */
+  async fetchMissingLists(): Promise<void> {
+    const member = [...this.pool.members].find(canSend);
     if (member !== undefined)
-      await this.cache.askAgain(member.connection, this.entry.request_timeout_seconds * 1000);
+      await this.cache.fetchMissing(member.connection, this.entry.request_timeout_seconds * 1000);
   }
 
-  /** Opens a connection of `owner`'s own where it has none, if the server runs; resolves when that is open or failed. */
+  /**
+   * Opens a connection for `owner` if the server runs and `owner` has none. Resolves after success or
+   * failure.
+   */
   async admit(owner: CallOwner): Promise<void> {
     const era = this.eras.for(owner.era);
     if (!this.handle.isOpen || era === undefined) return;
     try {
       this.pool.pick(owner, era);
     } catch {
-      // Every place is taken: the server stays as it is known.
+      // The pool is full. The client receives the cached lists.
     }
     await this.pool.memberOf(owner)?.opening;
   }
 
-  /** A client session has ended: its connection, subscriptions and log level are removed. */
+  /** Releases everything held for a disconnected client: connection, subscriptions, log level, tasks. */
   release(owner: CallOwner): void {
     this.#demand.forget(owner);
-    // A call that still waits for it would have a connection opened for nobody.
+    // A queued call would otherwise open a connection for the client.
     this.handle.failWaiting((call) => call.owner === owner, new StoppedError('the client has left'));
     this.#upstreamSubscriptions.release(owner);
     this.tasks.release(owner);
-    const letGo = () => {
+    const releaseConnection = () => {
       this.pool.release(owner);
       this.#start.reconsider();
     };
-    const isLearning = this.#demand.isToLearn && this.state === 'starting' && !this.cache.isLearnt;
-    if (isLearning) void this.#life.until((state) => state !== 'starting').then(letGo);
-    else letGo();
+    const isFetchingLists = this.#demand.fetchesLists && this.state === 'starting' && !this.cache.isLearnt;
+    if (isFetchingLists) void this.#life.until((state) => state !== 'starting').then(releaseConnection);
+    else releaseConnection();
   }
 
   onState(listener: StateListener): () => void {
     return this.#life.onState(listener);
   }
 
-  /** What this server's actor is spawned with, by its supervisor. */
-  get actor(): { readonly logic: AnyActorLogic; readonly input: { readonly bearer: unknown } } {
-    return { logic: serverLogic, input: { bearer: this.#actions } };
+  /** Logic and input for the actor that the supervisor spawns. */
+  get actor(): { readonly logic: AnyActorLogic; readonly input: { readonly actorContext: unknown } } {
+    return { logic: serverLogic, input: { actorContext: this.#actions } };
   }
 }

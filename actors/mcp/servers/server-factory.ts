@@ -1,4 +1,5 @@
-// Makes managed servers with their shared parts: the state folder, the log, and the bounds across all servers (A6).
+// Creates managed servers with the resources that they share: state folder, log, and the memory limits across
+// all servers (A6, ARCHITECTURE.md).
 
 import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
 import { Budget } from '../../base/bounds/budget.ts';
@@ -6,11 +7,11 @@ import type { Log } from '../../base/errors/log.ts';
 import { Redactor } from '../../base/errors/redact.ts';
 import type { StateFolder } from '../../state/state-folder.ts';
 import { type MakePlacedLink, makeLink } from '../links/make-link.ts';
-import { ServerCache } from './cache/server-cache.ts';
+import { ServerCache } from './cache/cache.ts';
 import { redactedError } from './calls/redacted-error.ts';
-import { stderrLevels } from './lines/line-level.ts';
+import { stderrLevels } from './lines/level.ts';
 import { LogMessages } from './lines/log-messages.ts';
-import type { RecentLines } from './lines/recent-lines.ts';
+import type { RecentLines } from './lines/recent.ts';
 import { ALL_LIST_BYTES, ListBudget } from './lists/bounded-list.ts';
 import type { ListKind } from './lists/lists.ts';
 import { ManagedServer } from './managed-server.ts';
@@ -25,19 +26,21 @@ export interface ServerSurroundings {
   readonly log: Log;
   readonly redactor: Redactor;
   readonly stateFolder: StateFolder;
-  /** Where what they say is kept. */
+  /** Stores the lines of servers. */
   readonly lines: RecentLines;
-  /** The time that is left to end in, once the gateway stops. */
+  /** Returns the grace period for calls in flight when the gateway stops, in milliseconds. */
   readonly graceMs: () => number;
 }
 
-/** Receives the notifications of a server for clients. */
+/** The clients of a server, as seen by the server. */
 export interface ServerAudience {
+  /** Returns true if a client of this server alone has an open stream. */
   isWatched(): boolean;
-  /** Lists became known, or have changed; `isFirst` where nothing was known of the server. */
+  /** Called when lists became known or have changed. `isFirst`: these lists were unknown before. */
   onLists(kinds: readonly ListKind[], isFirst: boolean): void;
+  /** Notifies the clients of this server alone that lists have changed. */
   announce(kinds: readonly ListKind[]): void;
-  /** More, or something else, is known of the server. */
+  /** Called when cached data of the server has changed. */
   onLearned(): void;
 }
 
@@ -51,14 +54,14 @@ const noAudience: ServerAudience = {
 export class ServerFactory {
   readonly #surroundings: ServerSurroundings;
   readonly #subscriptionBudget = new SubscriptionBudget();
-  /** In bytes, for the lists of all servers together. */
+  /** Memory budget for the lists of all servers, in bytes. */
   readonly #listBudget = new Budget(ALL_LIST_BYTES);
 
   constructor(surroundings: ServerSurroundings) {
     this.#surroundings = surroundings;
   }
 
-  /** `makePlaced` is for servers that other nodes can reach. */
+  /** Creates a server. `makePlaced` is set for servers that may run on another node of the cluster. */
   make(
     { id, entry, hash, wake, previous }: ServerSpec,
     audience = noAudience,
@@ -69,7 +72,7 @@ export class ServerFactory {
     const cache = new ServerCache(
       stateFolder.listFile(hash),
       audience.onLists,
-      (what) => log.warn({ server: id }, redactor.redact(what)),
+      (message) => log.warn({ server: id }, redactor.redact(message)),
       audience.onLearned,
       new ListBudget(this.#listBudget),
     );
@@ -99,10 +102,10 @@ export class ServerFactory {
           records: stateFolder.records,
           newMark: (server) => stateFolder.newMark(server),
           log,
-          keepLine: (text) => lines.add({ server: id, level: levelOf(text), from: 'stderr', text }),
+          storeLine: (text) => lines.add({ server: id, level: levelOf(text), from: 'stderr', text }),
         });
       },
-      onLogMessage: (envelope) => messages.take(envelope),
+      onLogMessage: (envelope) => messages.accept(envelope),
       wake,
       isWatched: audience.isWatched,
       announce: audience.announce,

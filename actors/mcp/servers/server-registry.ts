@@ -1,12 +1,16 @@
-// The servers of the catalog by id, for everything that looks one up. catalog-servers.ts alone changes them.
+// The servers of the catalog by id. Changed by catalog-servers.ts only.
 
 import type { Catalog } from '../../../config/catalog/catalog-schema.ts';
+import { suggest } from '../../../config/reader/suggest.ts';
 import { UnknownServerError } from '../../base/errors/errors.ts';
-import type { CallOwner } from './calls/call-owner.ts';
+import type { CallOwner } from './calls/owner.ts';
 import type { ManagedServer } from './managed-server.ts';
 
+/** Number of ids that are compared with an unknown one. Bounds the cost of a request. */
+const MAX_COMPARED = 200;
+
 export class ServerRegistry {
-  /** Increases when the servers or a cache change. Written only here. */
+  /** Increases when the servers or their caches change; views compare it. */
   revision = 0;
   readonly #byId = new Map<string, ManagedServer>();
   #catalog: Catalog = { servers: {} };
@@ -16,16 +20,19 @@ export class ServerRegistry {
     return this.#byId.get(id);
   }
 
-  /** Returns the server of that id. Throws UnknownServerError. */
+  /** Returns the server with this id. Throws UnknownServerError. */
   require(id: string): ManagedServer {
     const server = this.#byId.get(id);
     if (server !== undefined) return server;
+    const similar = suggest(id, [...this.#byId.keys()].slice(0, MAX_COMPARED));
+    const advice =
+      similar === undefined ? 'GET /servers lists the available servers' : `did you mean ${similar}?`;
     throw new UnknownServerError(
-      `there is no server ${JSON.stringify(id.slice(0, 64))} in the catalog; GET /servers lists them`,
+      `there is no server ${JSON.stringify(id.slice(0, 64))} in the catalog; ${advice}`,
     );
   }
 
-  /** In the order of the catalog; another array after each change. */
+  /** Servers in the order of the catalog; a new array after each change. */
   all(): readonly ManagedServer[] {
     return this.#order;
   }
@@ -38,7 +45,9 @@ export class ServerRegistry {
     this.revision += 1;
   }
 
-  /** Releases everything that servers keep for a client that has left. `target` is its only server, if it has one. */
+  /**
+   * Releases the servers' resources for a disconnected client. `target` is its only server, if it has one.
+   */
   release(client: CallOwner & { readonly target: string | undefined }): void {
     if (client.target === undefined) for (const server of this.#order) server.release(client);
     else this.get(client.target)?.release(client);
@@ -52,7 +61,7 @@ export class ServerRegistry {
     this.#byId.delete(id);
   }
 
-  /** This catalog is in use from now on, and its servers are set. */
+  /** Sets the current catalog. Call it after `set` and `delete`. */
   use(catalog: Catalog): void {
     this.#catalog = catalog;
     const before = this.#order;

@@ -1,18 +1,18 @@
-// The traffic of a managed server: its connections and their calls, its eras, and its unsolicited messages.
-// Each part receives the parts made before it; the events of the pool come back here, since a connection is opened
-// only after the constructor.
+// Creates and connects the parts that carry a managed server's traffic: connections, calls, eras, and
+// messages that the server sends by itself. Each part receives the parts created before it. Pool events use
+// later parts, which exist before the first connection opens.
 
 import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
 import type { Log } from '../../base/errors/log.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import type { Era } from '../jsonrpc/modern-meta.ts';
 import type { Link, LinkEvents } from '../links/link.ts';
-import type { ServerCache } from './cache/server-cache.ts';
-import { latestSessionVersion } from './cache/server-description.ts';
+import type { ServerCache } from './cache/cache.ts';
+import { latestSessionVersion } from './cache/introduction.ts';
 import { ServerEras } from './eras/eras.ts';
 import { Handle } from './handle.ts';
 import { ServerDemand } from './life/server-demand.ts';
-import type { ServerNotes } from './life/server-gate.ts';
+import type { ServerStatus } from './life/server-gate.ts';
 import type { ServerLife } from './life/server-life.ts';
 import { InvalidTools } from './lists/invalid-tools.ts';
 import { ListNotices } from './lists/list-notices.ts';
@@ -33,22 +33,22 @@ export interface ServerTrafficOptions extends Partial<Pick<ConnectionSetupOption
   readonly cache: ServerCache;
   readonly log: Log;
   readonly clientInfo: { readonly name: string; readonly version: string };
-  /** The subscriptions of a predecessor, or empty ones. */
+  /** Subscriptions of the replaced server of the same id, or an empty set. */
   readonly subscriptions: Subscriptions;
-  /** Task records of a predecessor at the same url: remote tasks can still be running. */
+  /** Task records of the replaced server at the same URL, where tasks may still be running. */
   readonly tasks?: TaskRecords | undefined;
   makeLink(events: LinkEvents, era: Era): Link;
   /** Receives each `notifications/message` of the server. */
   onLogMessage?(envelope: Envelope): void;
-  /** Lists may have changed: clients of this server alone are to be notified. */
+  /** Notifies the clients of this server alone that lists may have changed. */
   announce(kinds: readonly ListKind[]): void;
-  /** Asks the supervisor to start the actor, also during a backoff or park. */
+  /** Asks the supervisor to start the actor now, without backoff or park time. */
   wake(): void;
 }
 
 type PoolEvents = Pick<
   PoolOptions,
-  | 'isNeededBySome'
+  | 'isNeeded'
   | 'onHandshake'
   | 'onOpen'
   | 'onOpenFailed'
@@ -74,7 +74,7 @@ export class ServerTraffic {
   readonly observer: ConnectionObserver;
   readonly #unsolicited: UnsolicitedMessages;
 
-  constructor(options: ServerTrafficOptions, life: ServerLife, notes: ServerNotes) {
+  constructor(options: ServerTrafficOptions, life: ServerLife, status: ServerStatus) {
     const { id, entry, cache, log, makeLink, subscriptions } = options;
     const isShared = entry.isolation === 'shared';
     const isLocal = entry.runtime === 'stdio';
@@ -113,12 +113,12 @@ export class ServerTraffic {
       setting: entry.era,
       cache,
       untilStartable: () => demand.untilStartable(),
-      onVerdict: (spoken) => log.info({ server: id, ...spoken }, 'server was asked which eras it speaks'),
+      onProbed: (found) => log.info({ server: id, ...found }, 'probed the protocol eras of the server'),
     });
     const { eras } = this;
     const invalidTools = new InvalidTools({ id, entry, eras, cache }, log);
     cache.watch((kinds) => {
-      if (kinds.includes('tools')) invalidTools.tell();
+      if (kinds.includes('tools')) invalidTools.check();
     });
     const usage = new ConnectionUsage({ server: id, isShared, eras, tasks, subscriptions, pool, handle });
     this.usage = usage;
@@ -132,13 +132,13 @@ export class ServerTraffic {
       forwardsRoots: entry.forward_roots,
     });
     const parts = { cache, eras, handle, pool, usage, upstreamSubscriptions };
-    this.observer = new ConnectionObserver({ id, entry, log, ...parts, life, notes });
+    this.observer = new ConnectionObserver({ id, entry, log, ...parts, life, status });
   }
 
   #poolEvents({ id, log, onErrorAnswer, ...options }: ServerTrafficOptions, life: ServerLife): PoolEvents {
     return {
-      isNeededBySome: (member) => this.usage.isHeardBySome(member) || this.tasks.isActiveOn(member),
-      onHandshake: (member, leftMs) => this.observer.onHandshake(member, leftMs),
+      isNeeded: (member) => this.usage.hasSubscribers(member) || this.tasks.isActiveOn(member),
+      onHandshake: (member, remainingMs) => this.observer.onHandshake(member, remainingMs),
       onOpen: () => this.observer.onOpen(),
       onOpenFailed: (member, error) => this.observer.onOpenFailed(member, error),
       onErrorAnswer,
@@ -150,7 +150,7 @@ export class ServerTraffic {
         if (envelope.method === 'notifications/message') options.onLogMessage?.(envelope);
         this.#unsolicited.notification(member, envelope, call);
       },
-      onNoise: (what) => log.debug({ server: id }, `server sent no message: ${what}`),
+      onNoise: (message) => log.debug({ server: id }, `invalid message from the server: ${message}`),
       onMemberEnded: (member, error) => this.observer.onMemberEnded(member, error),
     };
   }

@@ -1,16 +1,16 @@
-// Servers under a supervisor of their own. Many children under one parent cost XState time that grows with their number, so
-// beyond a few hundred they are spread over buckets of the same machine.
+// Servers under one supervisor. XState parents slow down with many children, so a few hundred servers are
+// distributed over buckets: child supervisors with the same machine.
 
 import type { AnyActorRef } from 'xstate';
 import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
-import type { Change } from '../../../machines/child.ts';
+import type { ChildChange } from '../../../machines/child.ts';
 import { restartPolicy } from '../../../machines/policy.ts';
 import { supervisorMachine } from '../../../machines/supervisor.ts';
 import type { SupervisorInput } from '../../../machines/supervisor-setup.ts';
 import type { Log } from '../../base/errors/log.ts';
-import { guarded } from '../../base/supervision/guarded.ts';
+import { stopChildrenOnThrow } from '../../base/supervision/stop-children-on-throw.ts';
 import { supervisorInput } from '../../base/supervision/supervision.ts';
-import { steadyNow } from '../../base/time/steady-clock.ts';
+import { monotonicNow } from '../../base/time/monotonic-clock.ts';
 import type { ManagedServer } from './managed-server.ts';
 
 export interface ServerSpec {
@@ -18,22 +18,24 @@ export interface ServerSpec {
   readonly entry: ServerEntry;
   /** Hash of the entry. */
   readonly hash: string;
-  /** Asks the supervisor to start the actor, also during a backoff or park. */
+  /** Asks the supervisor to start the actor immediately, without backoff or park time. */
   readonly wake: () => void;
-  /** The server of the same id that this one replaces. */
+  /** Server of the same id that this one replaces. */
   readonly previous: ManagedServer | undefined;
 }
 
 export interface SupervisedServersOptions {
-  /** Of the supervisor, in the actor system. */
+  /** Name of the supervisor in the actor system. */
   readonly name: string;
   readonly log: Log;
-  /** Finds the supervisor, which runs from the start on. */
+  /** Looks up the supervisor, which runs for the lifetime of the gateway. */
   readonly life: { find(name: string): AnyActorRef | undefined };
-  /** Hashes of the entries in use, by server; removed servers are not in it. */
+  /**
+   * Hash of the catalog entry per server, without removed servers. Protects the list files of these entries.
+   */
   readonly entryHashes: Map<ManagedServer, string>;
   make(spec: ServerSpec): ManagedServer;
-  /** How long a server may take to end after it was asked to, in milliseconds. */
+  /** Time limit for stopping a server, in milliseconds. */
   readonly shutdownMs: number;
 }
 
@@ -49,11 +51,11 @@ const BUCKET_SIZE = 200;
 export class SupervisedServers {
   readonly name: string;
   readonly #options: SupervisedServersOptions;
-  /** By key; those that are on their way out included. */
+  /** Servers by supervisor key, including stopping servers. */
   readonly #byKey = new Map<string, ManagedServer>();
   readonly #whenEnded = new Map<string, () => void>();
   #count = 0;
-  /** How many are in each bucket. */
+  /** Number of servers per bucket. */
   readonly #sizes: number[] = [];
 
   constructor(options: SupervisedServersOptions) {
@@ -61,21 +63,23 @@ export class SupervisedServers {
     this.#options = options;
   }
 
-  /** Input of the supervisor under which everything hangs; the gateway's root actor spawns it. */
+  /** Returns the input of the top supervisor, which the gateway's root actor spawns. */
   supervisorInput(path: string = this.name): SupervisorInput {
     return supervisorInput(path, (change) => this.#onChange(change));
   }
 
-  /** Those that are on their way out included. */
+  /** All servers, including stopping servers. */
   everyone(): Iterable<ManagedServer> {
     return this.#byKey.values();
   }
 
-  /** Makes a server, and its actor where it is enabled. `previous` is the one of the same id that it replaces. */
-  place(id: string, entry: ServerEntry, hash: string, previous?: ManagedServer): SupervisedServer {
+  /**
+   * Creates a server and, if enabled, its actor. `previous` is the server of the same id that it replaces.
+   */
+  add(id: string, entry: ServerEntry, hash: string, previous?: ManagedServer): SupervisedServer {
     const number = this.#count++;
     const key = previous === undefined && !this.#byKey.has(id) ? id : `${id}~${number}`;
-    const bucket = this.#roomyBucket();
+    const bucket = this.#reserveSlot();
     const wake = () => this.#supervisor(bucket)?.send({ type: 'child.wake', key });
     const server = this.#options.make({ id, entry, hash, wake, previous });
     this.#byKey.set(key, server);
@@ -92,39 +96,42 @@ export class SupervisedServers {
     return { server, key, hash, bucket };
   }
 
-  /** Ends a server; `successor` is given its waiting calls. What `onLeft` gives is called once it has ended. */
+  /**
+   * Stops a server. `successor` receives the queued calls. The function returned by `onRemoved` runs after
+   * the stop.
+   */
   remove(
     { server, key, bucket }: SupervisedServer,
     successor?: ManagedServer,
-    onLeft?: () => () => void,
+    onRemoved?: () => () => void,
   ): void {
     this.#options.entryHashes.delete(server);
     if (successor === undefined) server.eras.kill();
     server.handle.retire(successor?.handle);
-    const onEnded = onLeft?.();
-    const ended = () => {
+    const onEnded = onRemoved?.();
+    const onStopped = () => {
       this.#byKey.delete(key);
       this.#sizes[bucket] = (this.#sizes[bucket] ?? 1) - 1;
       server.cache.close();
       onEnded?.();
     };
     if (!server.entry.enabled) {
-      ended();
+      onStopped();
       return;
     }
-    this.#whenEnded.set(key, ended);
+    this.#whenEnded.set(key, onStopped);
     this.#supervisor(bucket)?.send({ type: 'child.stop', key });
   }
 
-  /** A bucket with room for one more, which takes it. */
-  #roomyBucket(): number {
-    const found = this.#sizes.findIndex((size) => size < BUCKET_SIZE);
-    const bucket = found === -1 ? this.#sizes.length : found;
+  /** Reserves a slot in a bucket and returns the bucket. Creates the bucket if necessary. */
+  #reserveSlot(): number {
+    const index = this.#sizes.findIndex((size) => size < BUCKET_SIZE);
+    const bucket = index === -1 ? this.#sizes.length : index;
     this.#sizes[bucket] = (this.#sizes[bucket] ?? 0) + 1;
     if (bucket > 0 && this.#supervisor(bucket) === undefined) {
       const spec = {
         key: bucketKey(bucket),
-        logic: guarded(supervisorMachine),
+        logic: stopChildrenOnThrow(supervisorMachine),
         input: { ...this.supervisorInput(this.#nameOf(bucket)) },
         policy: bucketPolicy,
         shutdownMs: this.#options.shutdownMs,
@@ -138,12 +145,12 @@ export class SupervisedServers {
     return this.#options.life.find(this.#nameOf(bucket));
   }
 
-  /** The first children hang under the supervisor itself. */
+  /** Bucket 0 is the supervisor itself. */
   #nameOf(bucket: number): string {
     return bucket === 0 ? this.name : `${this.name}/${bucketKey(bucket)}`;
   }
 
-  #onChange(change: Change): void {
+  #onChange(change: ChildChange): void {
     const server = this.#byKey.get(change.key);
     if (server === undefined) return;
     const { log } = this.#options;
@@ -152,12 +159,12 @@ export class SupervisedServers {
         server.nextRetryAt = Date.now() + (change.inMs ?? 0);
         log.warn(
           { server: server.id, in_ms: change.inMs, restarts_in_period: change.restarts },
-          'server may start again after a pause',
+          'server backoff before the next start',
         );
         break;
       case 'parked':
-        // For people, who go by the clock.
-        server.nextRetryAt = Date.now() + (change.until ?? 0) - steadyNow();
+        // `until` is monotonic; converted to wall-clock time for display.
+        server.nextRetryAt = Date.now() + (change.until ?? 0) - monotonicNow();
         log.error(
           {
             server: server.id,
@@ -172,7 +179,8 @@ export class SupervisedServers {
         break;
       case 'stopped':
       case 'ended':
-        if (change.wasCutOff) log.error({ server: server.id }, 'server did not end in time and was cut off');
+        if (change.wasCutOff)
+          log.error({ server: server.id }, 'server did not stop in time and was terminated');
         this.#whenEnded.get(change.key)?.();
         this.#whenEnded.delete(change.key);
         break;
@@ -181,12 +189,12 @@ export class SupervisedServers {
   }
 }
 
-/** With a space, so that it is no server's: no id has one. */
+/** Key of a bucket. Server ids contain no space, so the keys cannot collide. */
 function bucketKey(bucket: number): string {
   return `bucket ${bucket}`;
 }
 
-/** A bucket that fails is a bug of the supervisor itself; its servers are lost with it, so the root has to know. */
+/** A bucket fails only because of a bug, and its servers are lost, so the failure escalates to the root. */
 const bucketPolicy = {
   restart: 'permanent',
   intensity: 0,

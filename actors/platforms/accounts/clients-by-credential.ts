@@ -1,6 +1,6 @@
-// One client of a platform's API for each credential: triggers that have the same share its limits, and what is known of it.
-//
-// CY1  it lives as long as a trigger that has its credential, and over a reload, which exchanges that trigger for another.
+// API clients for a platform, one per credential. Triggers with the same credential share the client with its
+// rate limits and caches. A client lives as long as any trigger uses its credential; a reload replaces the
+// trigger, not the client.
 
 import { createHash } from 'node:crypto';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
@@ -12,31 +12,36 @@ export class ClientsByCredential<T extends Trigger, Client extends object> {
   readonly #ofTrigger = new WeakMap<T, Client>();
   readonly #ofCredential = new WeakValues<Client>();
 
-  /** `credentialOf` gives what tells a credential from others, with its address; none for a trigger that has none. */
+  /**
+   * `credentialOf` returns the address and secrets that identify a credential; undefined if the trigger has
+   * none.
+   */
   constructor(credentialOf: (trigger: T) => readonly string[] | undefined, make: (trigger: T) => Client) {
     this.#credentialOf = credentialOf;
     this.#make = make;
   }
 
-  /** None without a credential. */
+  /** Returns the client; undefined if the credential is missing. */
   readonly of = (trigger: T): Client | undefined => {
-    const before = this.#ofTrigger.get(trigger);
-    if (before !== undefined) return before;
+    const cached = this.#ofTrigger.get(trigger);
+    if (cached !== undefined) return cached;
     const credential = this.#credentialOf(trigger);
     if (credential === undefined) return undefined;
-    const client = this.#ofCredential.of(JSON.stringify(credential), () => this.#make(trigger));
+    const client = this.#ofCredential.getOrCreate(JSON.stringify(credential), () => this.#make(trigger));
     this.#ofTrigger.set(trigger, client);
     return client;
   };
 
-  /** The same for a type whose triggers all have a credential. Throws for one that has none. */
+  /** Returns the client, for types that require a credential. Throws if the credential is missing. */
   readonly required = (trigger: T): Client => {
     const client = this.of(trigger);
     if (client === undefined) throw new Error(`trigger ${trigger.name} has no credential`);
     return client;
   };
 
-  /** Tells its credential from others, and says nothing of it. Undefined without one. */
+  /**
+   * Returns a digest that identifies the credential without revealing it; undefined if the trigger lacks one.
+   */
   readonly digestOf = (trigger: T): string | undefined => {
     const credential = this.#credentialOf(trigger);
     if (credential === undefined) return undefined;

@@ -1,46 +1,50 @@
-// Under which name a credential writes: what it wrote comes back as an event, and must not be answered. The platform is asked in
-// the background, since no event waits for that, and may have said so before in an answer to something else.
+// Name, at the platform, of the account that a credential writes as. Adapters need it to ignore events that
+// the gateway itself caused. The name is requested in the background, because events are not delayed for it.
+// Responses to other requests may also contain the name (`note`).
 //
-// After a failure it is asked again, when an event comes and not sooner than the pause; not after one that is final: tokens
-// of an app, say, have no name that one may ask for.
+// After transient failures, the next event repeats the request, at the earliest after `retryMs`. A final
+// failure is not retried: app tokens, for example, cannot read their account.
 
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 
 export class OwnAccount {
-  readonly #ask: () => Promise<string | undefined>;
-  readonly #askEveryMs: number;
+  readonly #request: () => Promise<string | undefined>;
+  readonly #retryMs: number;
   #name: string | undefined;
-  /** In terms of performance.now. */
-  #askAt = 0;
-  /** Never rejects. */
-  #asking: Promise<void> = Promise.resolve();
+  /** Earliest time of the next request, by `performance.now`. */
+  #nextRequestAt = 0;
+  /** Last request. Never rejects. */
+  #requesting: Promise<void> = Promise.resolve();
 
-  /** `ask` rejects with a DeliveryError. */
-  constructor(ask: () => Promise<string | undefined>, askEveryMs: number) {
-    this.#ask = ask;
-    this.#askEveryMs = askEveryMs;
+  /**
+   * `request` returns the name; it rejects with a DeliveryError. `retryMs` is the minimum pause, after
+   * failures, between requests.
+   */
+  constructor(request: () => Promise<string | undefined>, retryMs: number) {
+    this.#request = request;
+    this.#retryMs = retryMs;
   }
 
-  /** Asks for the name in the background, where it is not known. */
+  /** Requests the name in the background, unless it is known. */
   learn(): void {
-    void this.asked();
+    void this.whenLearned();
   }
 
-  /** The same, for whoever waits for that: resolves when the platform has answered, whatever it says; at once where it is not asked. */
-  asked(): Promise<void> {
-    if (this.#name !== undefined || performance.now() < this.#askAt) return this.#asking;
-    this.#askAt = Number.POSITIVE_INFINITY;
-    this.#asking = this.#ask().then(
+  /** Like `learn`, and resolves when the request has completed; immediately if no request is due. */
+  whenLearned(): Promise<void> {
+    if (this.#name !== undefined || performance.now() < this.#nextRequestAt) return this.#requesting;
+    this.#nextRequestAt = Number.POSITIVE_INFINITY;
+    this.#requesting = this.#request().then(
       (name) => this.note(name),
       (error: unknown) => {
         const { isFinal = false, retryAfterMs = 0 } = error instanceof DeliveryError ? error : {};
-        if (!isFinal) this.#askAt = performance.now() + Math.max(retryAfterMs, this.#askEveryMs);
+        if (!isFinal) this.#nextRequestAt = performance.now() + Math.max(retryAfterMs, this.#retryMs);
       },
     );
-    return this.#asking;
+    return this.#requesting;
   }
 
-  /** The platform has said it. */
+  /** Stores a name from a response to another request. */
   note(name: string | undefined): void {
     this.#name ??= name;
   }
@@ -49,8 +53,8 @@ export class OwnAccount {
     return this.#name !== undefined;
   }
 
-  /** Whether it is the name, as far as that is known by now; upper and lower case are the same. */
-  is(name: string | undefined): boolean {
+  /** Compares with the name, case-insensitively; false if the name is unknown. */
+  isName(name: string | undefined): boolean {
     return this.#name !== undefined && this.#name.toLowerCase() === name?.toLowerCase();
   }
 }

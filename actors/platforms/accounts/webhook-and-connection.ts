@@ -1,12 +1,13 @@
-// A trigger to whose path events are sent, and that has a connection of its account besides. The connection is asked for before
-// anything is waited for, so that a reload finds it in use; it is left after the path, and also where the path cannot be had.
+// Opens and closes a trigger that has both a webhook path and a shared connection. The caller acquires the
+// connection first, before any await, so that a reload does not close an active connection. The connection is
+// released after the path is closed or could not be opened.
 
 import type { OpenTrigger } from '../adapter.ts';
-import type { UsedConnection } from '../connections/connector.ts';
+import type { ConnectionHandle } from '../connections/connector.ts';
 
-/** `listen` gives the way to leave the path. Rejects as it does. */
-export async function openBoth(
-  used: UsedConnection,
+/** `listen` opens the path and returns a function that closes it. Rejects if `listen` does. */
+export async function openWithConnection(
+  connection: ConnectionHandle,
   listen: () => Promise<() => Promise<void>>,
 ): Promise<OpenTrigger> {
   try {
@@ -14,11 +15,11 @@ export async function openBoth(
     return {
       close: async () => {
         await leave();
-        await used.release();
+        await connection.release();
       },
     };
   } catch (error) {
-    await used.release();
+    await connection.release();
     throw error;
   }
 }

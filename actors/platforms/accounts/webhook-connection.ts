@@ -1,5 +1,5 @@
-// The connection of an account whose events come to a webhook: nothing is connected, so it lasts until it is closed. What the platform
-// is told of the account, and of who uses it, is told as of any other connection.
+// Connection of an account that receives its events by webhook. It has no socket and stays open until it is
+// closed. Its only purpose is `onUsers`: the platform is updated when triggers join or leave the account.
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { OpenConnection } from '../connections/connector.ts';

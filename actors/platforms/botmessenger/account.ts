@@ -1,44 +1,45 @@
-// What is known of one bot in this process, shared by its triggers and kept over reloads: what it is called, its chats, its
-// menu. What an earlier process knew is in the store.
+// In-memory state of the bot, which is this platform's account: name, migrated chats and menu. Shared by the
+// bot's triggers and kept across reloads. Some of it is also in the store, for the next process.
 
 import { createHash } from 'node:crypto';
 import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
-import { forgetOldest } from '../../base/bounds/forget-oldest.ts';
+import { deleteOldest } from '../../base/bounds/delete-oldest.ts';
 import { WeakValues } from '../../base/bounds/weak-values.ts';
 import type { AdapterServices } from '../adapter.ts';
-import { BotTurns } from '../chats/bot-turns.ts';
-import { type Remark, Remarks } from '../remarks.ts';
+import { BotMessageLimit } from '../chats/message-limit.ts';
+import { type Diagnostic, Diagnostics } from '../diagnostics.ts';
 import { BotApi, type BotCredential, type BotIdentity } from './api.ts';
-import { FormerChats } from './former-chats.ts';
 import { menuOf } from './menu.ts';
+import { MigratedChats } from './migrated-chats.ts';
 import type { Migration } from './update.ts';
 
-/** So old may the bot's name be when it is connected anew. */
-const NAME_KEPT_MS = 600_000;
+/** Maximum age of the bot's name when it reconnects, in milliseconds. */
+const NAME_MAX_AGE_MS = 600_000;
 const PUBLIC_ORIGIN = 'https://api.telegram.org';
+/** Store collections: user names and menus by account. */
 const NAMES = 'botmessenger-names';
 const MENUS = 'botmessenger-menus';
 const NO_MENU = '[]';
-/** More than the platform takes answers to at a time. */
+/** Number of answered presses to remember. The platform no longer accepts answers to older presses. */
 const MAX_ANSWERED = 1_000;
 
 export class BotAccount {
-  /** No secret; it stands in keys. */
+  /** Bot id, with the host for private installations. Used in keys; contains no secret. */
   readonly name: string;
   readonly #id: string;
   readonly #services: Pick<AdapterServices, 'store' | 'log'>;
-  readonly chats: FormerChats;
-  readonly turns = new BotTurns();
-  /** When the failure of the webhook was that was told last, epoch ms. */
-  failureToldAt = 0;
-  readonly #remarks = new Remarks();
-  /** Presses that need no answer any more. */
+  readonly chats: MigratedChats;
+  readonly messageLimit = new BotMessageLimit();
+  /** Last reported webhook failure, in epoch milliseconds. */
+  reportedFailureAt = 0;
+  readonly #diagnostics = new Diagnostics();
+  /** Query ids of button presses that were answered. */
   readonly #answered = new Set<string>();
   #username: string | undefined;
-  #namedAt: number | undefined;
-  /** As this process has had it shown. */
+  #identifiedAt: number | undefined;
+  /** Menu that this process has set, as JSON. */
   #menu: string | undefined;
-  /** An earlier process had one shown. */
+  /** True if an earlier process set a menu. */
   #hadMenu = false;
   #loading: Promise<void> | undefined;
 
@@ -46,31 +47,31 @@ export class BotAccount {
     this.name = name;
     this.#id = id;
     this.#services = services;
-    this.chats = new FormerChats(name, services.store);
+    this.chats = new MigratedChats(name, services.store);
   }
 
-  /** Its name is undefined until the platform, or the store, has said it. */
+  /** Identity of the bot. The user name is undefined until the store or the platform has returned it. */
   get identity(): BotIdentity {
     return { account: this.name, id: this.#id, username: this.#username };
   }
 
-  /** For an operator, the newest first. */
-  get remarks(): readonly Remark[] {
-    return this.#remarks.of(this.name);
+  /** Diagnostics for operators, newest first. */
+  get diagnostics(): readonly Diagnostic[] {
+    return this.#diagnostics.of(this.name);
   }
 
-  remark(text: string, at?: number): void {
-    this.#remarks.add(this.name, text, at);
+  addDiagnostic(text: string, at?: number): void {
+    this.#diagnostics.add(this.name, text, at);
   }
 
   noteAnswered(query: string): void {
     this.#answered.add(query);
-    forgetOldest(this.#answered, MAX_ANSWERED);
+    deleteOldest(this.#answered, MAX_ANSWERED);
   }
 
   readonly isAnswered = (query: string): boolean => this.#answered.has(query);
 
-  /** What an earlier process knew. */
+  /** Loads the state of the previous process. */
   load(): Promise<void> {
     this.#loading ??= this.#load().catch((error) => {
       this.#loading = undefined;
@@ -87,49 +88,54 @@ export class BotAccount {
     this.#hadMenu = menu !== undefined && menu !== NO_MENU;
   }
 
-  /** Asks the platform what the bot is called, unless it has just said it. Rejects as the call does. */
+  /** Requests the bot's name from the platform, unless it is recent. Rejects if the request fails. */
   async identify(api: BotApi, signal: AbortSignal): Promise<void> {
     const now = performance.now();
-    if (this.#namedAt !== undefined && now - this.#namedAt < NAME_KEPT_MS) return;
+    if (this.#identifiedAt !== undefined && now - this.#identifiedAt < NAME_MAX_AGE_MS) return;
     const username = await api.username({ signal });
-    this.#namedAt = now;
+    this.#identifiedAt = now;
     if (username === undefined || username === this.#username) return;
     this.#username = username;
     await this.#services.store.put(NAMES, this.name, username);
   }
 
   /**
-   * Has the platform show the commands of the triggers, unless this process has had it show them: whatever an earlier one
-   * did, somebody may have changed the menu since. Rejects as the call does.
+   * Sets the platform's menu to the commands of the triggers, unless this process has set the same menu
+   * already. A menu from an earlier process is set again, because others can change it. Rejects if the
+   * request fails.
    */
   async showMenu(api: BotApi, triggers: readonly BotMessengerTrigger[], signal: AbortSignal): Promise<void> {
     const { store } = this.#services;
     const commands = menuOf(triggers);
     const menu = JSON.stringify(commands);
     const isUnused = commands.length === 0 && this.#menu === undefined && !this.#hadMenu;
-    // A menu that was made elsewhere is left alone by a bot without commands.
+    // If the bot has no commands, a menu that another program has set stays.
     if (menu === this.#menu || isUnused) return;
-    // Noted before it can be shown, and until it surely is not any more: a process that ends meanwhile must not leave a menu
-    // that later ones take for somebody else's.
+    // Stored before the request: otherwise, after crashes, the next process would not recognise the menu as
+    // the gateway's.
     if (commands.length > 0) await store.put(MENUS, this.name, menu);
     await api.call('setMyCommands', { commands }, { signal });
     this.#menu = menu;
     if (commands.length === 0) await store.put(MENUS, this.name, menu);
   }
 
+  /** Stores a migration, and logs it once with the triggers that use the old id. */
   async noteMigration({ from, to }: Migration, triggers: readonly BotMessengerTrigger[]): Promise<void> {
     if (!(await this.chats.note({ from, to }))) return;
-    const named = triggers.filter(({ config }) => config.chat_ids.includes(Number(from)));
+    const affectedTriggers = triggers.filter(({ config }) => config.chat_ids.includes(Number(from)));
     this.#services.log.warn(
-      { bot: this.name, from, to, triggers: named.map(({ name }) => name) },
-      named.length === 0
-        ? 'a group has become a supergroup and has another id now; its conversation goes on'
-        : 'a group has become a supergroup and has another id now; it is still taken for the old one, but write the new one into chat_ids',
+      { bot: this.name, from, to, triggers: affectedTriggers.map(({ name }) => name) },
+      affectedTriggers.length === 0
+        ? 'a group became a supergroup and has a new id; its conversation continues'
+        : 'a group became a supergroup and has a new id; the old id in chat_ids still matches, but replace it with the new one',
     );
   }
 }
 
-/** An account lives as long as a trigger of its bot, and over a reload, which exchanges that trigger for another. */
+/**
+ * Bot accounts. An account exists as long as a trigger uses the bot; a reload replaces the trigger, not the
+ * account.
+ */
 export class BotAccounts {
   readonly #services: Pick<AdapterServices, 'store' | 'log'>;
   readonly #accounts = new WeakValues<BotAccount>();
@@ -141,10 +147,10 @@ export class BotAccounts {
   }
 
   readonly of = (trigger: BotMessengerTrigger): BotAccount => {
-    const before = this.#ofTrigger.get(trigger);
-    if (before !== undefined) return before;
+    const existing = this.#ofTrigger.get(trigger);
+    if (existing !== undefined) return existing;
     const name = accountNameOf(trigger.config);
-    const account = this.#accounts.of(
+    const account = this.#accounts.getOrCreate(
       name,
       () => new BotAccount(name, botIdOf(trigger.config), this.#services),
     );
@@ -159,14 +165,16 @@ export class BotAccounts {
   };
 }
 
-/** The bot's id; at another installation than the platform's own the ids are that one's, too. */
+/**
+ * Returns the account name: the bot id, with the host for private installations, whose bot ids are separate.
+ */
 function accountNameOf(config: BotCredential): string {
   const { origin, host } = new URL(config.api_root);
   const id = botIdOf(config);
   return origin === PUBLIC_ORIGIN ? id : `${id}@${host}`;
 }
 
-/** What stands before the colon. Of a text that is no token, and will be refused, nothing must show. */
+/** Returns the part of the token before the colon. An invalid token is hashed, because it may be a secret. */
 function botIdOf({ bot_token }: Pick<BotCredential, 'bot_token'>): string {
   const id = /^(\d+):/.exec(bot_token)?.[1];
   return id ?? createHash('sha256').update(bot_token).digest('hex').slice(0, 16);

@@ -1,10 +1,11 @@
-// Triggers of type BotMessenger: a messenger whose bots are asked for their updates, or sent them. All triggers with one token
-// share one connection (actors/platforms/connections), one menu of commands and one order of what comes.
+// Adapter for triggers of type BotMessenger. Updates (messages, button presses and so on) are polled, or
+// arrive at a webhook. All triggers with the same token share the connection (platforms/connections), the
+// command menu and the message order.
 
 import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { chatFilters } from '../../events/inbox/chat-filters.ts';
-import { openBoth } from '../accounts/webhook-and-connection.ts';
-import type { Adapter, AdapterServices, OpenTrigger, SourceHost } from '../adapter.ts';
+import { openWithConnection } from '../accounts/webhook-and-connection.ts';
+import type { Adapter, AdapterServices, OpenTrigger, TriggerHost } from '../adapter.ts';
 import { headerVerifier } from '../webhooks/header-verifier.ts';
 import { WebhookTable } from '../webhooks/webhook-table.ts';
 import { BotAccounts } from './account.ts';
@@ -16,7 +17,10 @@ import { menuOf } from './menu.ts';
 import { botOutbound, botPacing } from './outbound.ts';
 import { type BotSubscriber, botMessengerPath, SECRET } from './path.ts';
 
-/** Whatever a gateway that runs has shown: it shows that again only when it begins, or its files change. */
+/**
+ * Sets the menu, even if a running gateway has set another one; that gateway sets a menu only at start and
+ * reload.
+ */
 async function registerMenu(
   triggers: readonly BotMessengerTrigger[],
   { apiOf }: BotAccounts,
@@ -39,16 +43,16 @@ export function botMessengerAdapter(services: AdapterServices): Adapter<BotMesse
   return {
     type: 'BotMessenger',
     account: (trigger) => accounts.of(trigger).name,
-    async open(trigger: BotMessengerTrigger, host: SourceHost): Promise<OpenTrigger> {
+    async open(trigger: BotMessengerTrigger, host: TriggerHost): Promise<OpenTrigger> {
       const account = accounts.of(trigger);
       const api = accounts.apiOf(trigger);
-      // Where another node is connected nobody else asks for what is known of its chats.
+      // Nodes that do not connect also need the state. If this load fails, a later event repeats it.
       void account.load().catch(() => {});
       const connector = botConnector({ trigger, account, api, host });
-      const used = host.connections.use({ trigger, connector });
-      if (trigger.config.mode === 'polling') return { close: () => used.release() };
+      const connectionUse = host.connections.use({ trigger, connector });
+      if (trigger.config.mode === 'polling') return { close: () => connectionUse.release() };
       const inbox = new BotInbox(account, api, host);
-      return openBoth(used, () => {
+      return openWithConnection(connectionUse, () => {
         const proof = { header: SECRET, secret: trigger.config.secret_token, field: 'secret_token' };
         const verifier = headerVerifier(proof);
         const subscriber = { trigger, host, methods: ['POST'], verifier, account, inbox };
@@ -56,7 +60,7 @@ export function botMessengerAdapter(services: AdapterServices): Adapter<BotMesse
       });
     },
     read: readBotEvent,
-    takes: ({ config }, { context }) => config.bots === 'allow' || context['chat.sender.is_bot'] !== true,
+    accepts: ({ config }, { context }) => config.bots === 'allow' || context['chat.sender.is_bot'] !== true,
     filters: ({ config }) =>
       chatFilters({
         channels: config.chat_ids.map(String),
@@ -67,11 +71,11 @@ export function botMessengerAdapter(services: AdapterServices): Adapter<BotMesse
       pacing: botPacing(),
       apiOf: accounts.apiOf,
       accountOf: (trigger) => accounts.of(trigger).name,
-      presentIdOf: (trigger, chat) => accounts.of(trigger).chats.presentIdOf(chat),
+      currentIdOf: (trigger, chat) => accounts.of(trigger).chats.currentIdOf(chat),
       noteAnswered: (trigger, query) => accounts.of(trigger).noteAnswered(query),
       noteMigration: (trigger, migration) => accounts.of(trigger).noteMigration(migration, [trigger]),
     }),
-    remarks: (trigger) => accounts.of(trigger).remarks,
+    diagnostics: (trigger) => accounts.of(trigger).diagnostics,
     menu: menuOf,
     register: (triggers, { signal }) => registerMenu(triggers, accounts, signal),
   };

@@ -1,5 +1,6 @@
-// The platform's Bot API for one bot: a method is a POST of JSON, and what comes back says `ok`, or why not. The token is a part
-// of every address; so it is taken out of everything that comes back (HC4 of libs/rest/http-api.ts).
+// HTTP client of the platform's Bot API for one bot. Methods are POST requests with a JSON body; a response
+// contains `ok: true` and the result, or an error. The URL contains the token, so the client removes it from
+// errors (HC4 of libs/rest/http-api.ts).
 
 import { HttpApi } from '../../../libs/rest/http-api.ts';
 import { memberOf, textMember } from '../payloads/payload-member.ts';
@@ -11,22 +12,22 @@ export interface BotCredential {
 }
 
 export interface BotIdentity {
-  /** By which it is known here. */
+  /** Name of the BotAccount. */
   readonly account: string;
   readonly id: string;
   readonly username: string | undefined;
 }
 
-interface CallOptions {
+interface BotCallOptions {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number;
 }
 
-/** A batch of a hundred messages, each with the one that it answers. */
+/** Maximum response size: a hundred messages with the messages they reply to. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 export class BotApi {
-  /** Name and port, for messages. */
+  /** Host name and port, for error messages. */
   readonly host: string;
   readonly #http: HttpApi;
   readonly #prefix: string;
@@ -41,25 +42,28 @@ export class BotApi {
     this.#prefix = `/bot${encodeURIComponent(bot_token).replaceAll('%3A', ':')}`;
   }
 
-  /** The `result`. Rejects with a BotRefusal, or with a RequestFault where there was no answer. */
+  /** Returns the `result`. Rejects with a BotRefusal; without a response, with a RequestFault. */
   async call(
     method: string,
     parameters: Readonly<Record<string, unknown>>,
-    options: CallOptions = {},
+    options: BotCallOptions = {},
   ): Promise<unknown> {
     const path = `${this.#prefix}/${method}`;
-    const answer = await this.#http.request({ method: 'POST', path, json: parameters, ...options });
-    if (memberOf(answer.json, 'ok') === true) return memberOf(answer.json, 'result');
-    throw new BotRefusal(this.host, method, answer);
+    const response = await this.#http.request({ method: 'POST', path, json: parameters, ...options });
+    if (memberOf(response.json, 'ok') === true) return memberOf(response.json, 'result');
+    throw new BotRefusal(this.host, method, response);
   }
 
-  /** What the bot is called, without `@`. */
-  async username(options: CallOptions = {}): Promise<string | undefined> {
+  /** Returns the user name of the bot, without `@`. */
+  async username(options: BotCallOptions = {}): Promise<string | undefined> {
     return textMember(await this.call('getMe', {}, options), 'username');
   }
 }
 
-/** The part after the colon is secret by itself; what is before it is the bot's id, which everybody may know. */
+/**
+ * Returns the token's secret parts. The part after the colon is a secret by itself; the part before it is the
+ * public bot id.
+ */
 function secretsOf(token: string): readonly string[] {
   const secret = token.slice(token.indexOf(':') + 1);
   return secret === token || secret.length < 8 ? [token] : [token, secret];

@@ -1,60 +1,64 @@
-// How a bot is connected: by long polls, or for a webhook by nothing but a word to the platform. Either way the platform is
-// asked who the bot is, which tells whether its token is one, and is shown its commands.
+// Connector for a bot: polls for updates, or registers the webhook. In both modes it requests the bot's name,
+// which checks the token, and sets the command menu.
 //
-// Where a webhook is set and updates are to be asked for, it is taken away, and what waits for it is kept. A poll without
-// an answer is given up; the platform answers each within the time that it is told.
+// Polling removes an existing webhook; pending updates remain at the platform. A poll that exceeds the
+// platform's wait time plus a margin is aborted.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
+import { abortOverdueWork } from '../../../libs/rest/process-suspension.ts';
 import { RequestFault } from '../../../libs/rest/request-fault.ts';
-import { endWhatIsOver } from '../../../libs/rest/standstill.ts';
 import type { Log } from '../../base/errors/log.ts';
 import type { Principal } from '../../identity/principal.ts';
 import { webhookConnection } from '../accounts/webhook-connection.ts';
-import type { SourceHost } from '../adapter.ts';
+import type { TriggerHost } from '../adapter.ts';
 import type { Connector, OpenConnection, Users } from '../connections/connector.ts';
 import type { BotAccount } from './account.ts';
 import type { BotApi } from './api.ts';
 import { BotRefusal, connectionErrorOf } from './errors.ts';
 import { BotInbox } from './inbox.ts';
+import { reportPendingUpdates } from './pending-updates.ts';
 import { updateKinds } from './update.ts';
 import { UpdateLoop, type UpdateSource } from './update-loop.ts';
-import { lookBack } from './waiting-updates.ts';
 
 export interface BotConnectorOptions {
   readonly trigger: BotMessengerTrigger;
   readonly account: BotAccount;
   readonly api: BotApi;
-  readonly host: SourceHost;
+  readonly host: TriggerHost;
   /** @default pollTimes */
   readonly times?: PollTimes;
 }
 
 interface PollTimes {
-  /** For so long the platform waits for something to come. */
+  /** Time that the platform waits for updates. */
   readonly seconds: number;
-  /** Beyond that, for the way of the answer. */
+  /** Margin for the transfer of the response. */
   readonly answerMs: number;
 }
 
 export const pollTimes: PollTimes = { seconds: 30, answerMs: 15_000 };
-const MOST_AT_ONCE = 100;
-/** A poll that has not been refused for so long has been taken. */
-const TAKEN_MS = 500;
+const MAX_UPDATES = 100;
+/** A poll that the platform has not refused within this time counts as accepted. */
+const ACCEPTED_MS = 500;
 const OFFSETS = 'botmessenger-offsets';
-/** Who gives the updates that are asked for under the token. */
+/** Principal of polled updates: the token authorised the poll. */
 const platform: Principal = { kind: 'key', name: 'bot_token' };
 
 export function botConnector(options: BotConnectorOptions): Connector<BotMessengerTrigger> {
   const { bot_token, api_root, mode, secret_token, webhook_url } = options.trigger.config;
   const isPolling = mode === 'polling';
+  // If one of these fields changes, a reload reconnects, which registers the webhook again.
   const webhook = isPolling ? [] : [secret_token, webhook_url];
   return {
     identity: JSON.stringify([bot_token, api_root, mode, ...webhook]),
+    // Two pollers would conflict; setting a webhook can be repeated.
     isOnEveryNode: !isPolling,
     connect: async (signal, users) => {
       try {
-        return isPolling ? await polling(options, signal, users) : await awaiting(options, signal);
+        return isPolling
+          ? await connectPolling(options, signal, users)
+          : await connectWebhook(options, signal);
       } catch (error) {
         throw connectionErrorOf(error);
       }
@@ -62,42 +66,50 @@ export function botConnector(options: BotConnectorOptions): Connector<BotMesseng
   };
 }
 
-/** Whoever sends to the webhook is its affair; here the platform is told where it is. */
-async function awaiting(
+/** Registers the webhook. The webhook endpoint (path.ts) receives the updates. */
+async function connectWebhook(
   { trigger, account, api, host }: BotConnectorOptions,
   signal: AbortSignal,
 ): Promise<OpenConnection<BotMessengerTrigger>> {
   await account.load();
   await account.identify(api, signal);
   const { webhook_url: url, secret_token } = trigger.config;
-  const before = await lookBack(account, api, host.log, signal);
-  tellOfWebhook(before, url, account, host.log);
-  // Also where it is the same: which secret stands there nobody can ask.
+  const current = await reportPendingUpdates(account, api, host.log, signal);
+  reportWebhook(current, url, account, host.log);
+  // Also set if the URL is unchanged, because the platform does not return the secret.
   if (url !== undefined)
     await api.call('setWebhook', { url, secret_token, allowed_updates: updateKinds }, { signal });
-  return webhookConnection((triggers, ending) => shown(account, api, triggers, ending));
+  return webhookConnection((triggers, ending) => showMenu(account, api, triggers, ending));
 }
 
-/** `before` is what stands at the platform; undefined where that is not known. */
-function tellOfWebhook(
-  before: string | undefined,
+/**
+ * Reports a missing or replaced webhook to the operator. `current` is the URL that the platform has;
+ * undefined if unknown.
+ */
+function reportWebhook(
+  current: string | undefined,
   url: string | undefined,
   account: BotAccount,
   log: Log,
 ): void {
   const bot = account.name;
-  if (url === undefined && before === '') {
-    log.warn({ bot }, 'no webhook is set at the platform, so nothing comes; set it, or write webhook_url');
-    account.remark('no webhook is set at the platform, so nothing comes; set it, or write webhook_url');
-  } else if (url !== undefined && before !== undefined && before !== '' && before !== url) {
-    // Its path may be somebody's secret.
-    const host = URL.canParse(before) ? new URL(before).host : 'somewhere';
-    log.warn({ bot, host }, 'the webhook of the bot led elsewhere and is set anew');
-    account.remark(`the webhook led to ${host}, and was set anew`);
+  if (url === undefined && current === '') {
+    log.warn(
+      { bot },
+      'no webhook is set, so no updates arrive; set it at the platform, or configure webhook_url',
+    );
+    account.addDiagnostic(
+      'no webhook is set, so no updates arrive; set it at the platform, or configure webhook_url',
+    );
+  } else if (url !== undefined && current !== undefined && current !== '' && current !== url) {
+    // The path may contain a secret.
+    const host = URL.canParse(current) ? new URL(current).host : 'an unknown host';
+    log.warn({ bot, host }, 'replacing a webhook that leads to another host');
+    account.addDiagnostic(`replaced the webhook, which led to ${host}`);
   }
 }
 
-async function polling(
+async function connectPolling(
   { account, api, host, times = pollTimes }: BotConnectorOptions,
   signal: AbortSignal,
   users: Users<BotMessengerTrigger>,
@@ -105,53 +117,53 @@ async function polling(
   const { store, log } = host;
   await account.load();
   await account.identify(api, signal);
-  await lookBack(account, api, log, signal);
+  await reportPendingUpdates(account, api, log, signal);
   const inbox = new BotInbox(account, api, host);
-  const saved = Number((await store.get(OFFSETS, account.name))?.value);
+  const savedOffset = Number((await store.get(OFFSETS, account.name))?.value);
   signal.throwIfAborted();
   const loop = new UpdateLoop({
     source: new Polls(api, times),
     sink: {
-      keep: async (updates) => {
-        // Another node may have asked for more meanwhile.
-        endWhatIsOver();
+      store: async (updates) => {
+        // The process may have been suspended: the lease may be lost and another node may be polling.
+        abortOverdueWork();
         signal.throwIfAborted();
         const triggers = users();
-        // The last of them has gone: whoever comes next is given it again.
-        if (triggers.length === 0) throw new Error('no trigger uses the bot any more');
-        await inbox.takeAll(updates, triggers, platform);
+        // The last trigger has left; the platform redelivers the updates to another client.
+        if (triggers.length === 0) throw new Error('no trigger uses the bot');
+        await inbox.acceptAll(updates, triggers, platform);
       },
       saveOffset: async (offset) => void (await store.put(OFFSETS, account.name, String(offset))),
-      onRefused: (error, inMs) =>
+      onStoreFailure: (error, inMs) =>
         log.warn(
           { bot: account.name, reason: (error as Error).message, in_ms: inMs },
-          'updates could not be kept; the platform keeps them meanwhile',
+          'could not store updates; they remain at the platform until the next attempt',
         ),
     },
-    offset: Number.isSafeInteger(saved) ? saved : undefined,
+    offset: Number.isSafeInteger(savedOffset) ? savedOffset : undefined,
   });
   signal.addEventListener('abort', () => loop.end(), { once: true });
-  let answered = (): void => {};
+  let onFirstResponse = (): void => {};
   const first = new Promise<void>((resolve) => {
-    answered = resolve;
+    onFirstResponse = resolve;
   });
-  const closed = loop.run(answered).catch((error: unknown) => {
+  const closed = loop.run(onFirstResponse).catch((error: unknown) => {
     throw connectionErrorOf(error);
   });
-  // It is looked at where it is waited for.
+  // The callers handle the rejection; this avoids an unhandled one.
   closed.catch(() => {});
-  await Promise.race([first, closed, pause(TAKEN_MS, undefined, { ref: false })]);
+  await Promise.race([first, closed, pause(ACCEPTED_MS, undefined, { ref: false })]);
   return {
     closed,
     close: async () => {
       loop.end();
       await closed;
     },
-    onUsers: (triggers, ending) => shown(account, api, triggers, ending),
+    onUsers: (triggers, ending) => showMenu(account, api, triggers, ending),
   };
 }
 
-async function shown(
+async function showMenu(
   account: BotAccount,
   api: BotApi,
   triggers: readonly BotMessengerTrigger[],
@@ -167,8 +179,8 @@ async function shown(
 class Polls implements UpdateSource {
   readonly #api: BotApi;
   readonly #times: PollTimes;
-  /** Fewer after an answer that was larger than what is read. */
-  #limit = MOST_AT_ONCE;
+  /** Maximum number of updates per poll. Reduced if a response is too large. */
+  #limit = MAX_UPDATES;
 
   constructor(api: BotApi, times: PollTimes) {
     this.#api = api;
@@ -177,36 +189,37 @@ class Polls implements UpdateSource {
 
   async poll(offset: number | undefined, signal: AbortSignal): Promise<readonly unknown[]> {
     try {
-      const updates = await this.#ask(offset, signal);
-      this.#limit = MOST_AT_ONCE;
+      const updates = await this.#request(offset, signal);
+      this.#limit = MAX_UPDATES;
       return updates;
     } catch (error) {
       if (error instanceof RequestFault && error.kind === 'too-large' && this.#limit > 1) {
+        // The update loop polls again with the lower limit.
         this.#limit = Math.ceil(this.#limit / 4);
         return [];
       }
       if (!isWebhookSet(error)) throw error;
       await this.#api.call('deleteWebhook', {}, { signal });
-      return this.#ask(offset, signal);
+      return this.#request(offset, signal);
     }
   }
 
-  async #ask(offset: number | undefined, signal: AbortSignal): Promise<readonly unknown[]> {
+  async #request(offset: number | undefined, signal: AbortSignal): Promise<readonly unknown[]> {
     const { seconds, answerMs } = this.#times;
-    const asked = { limit: this.#limit, timeout: seconds, allowed_updates: updateKinds };
-    const parameters = offset === undefined ? asked : { ...asked, offset };
+    const request = { limit: this.#limit, timeout: seconds, allowed_updates: updateKinds };
+    const parameters = offset === undefined ? request : { ...request, offset };
     const timeoutMs = seconds * 1000 + answerMs;
     const updates = await this.#api.call('getUpdates', parameters, { signal, timeoutMs });
     return Array.isArray(updates) ? updates : [];
   }
 }
 
-/** The one conflict that says so; of another poller it is the other one. */
+/**
+ * Returns true if the poll conflicts with a webhook, false for a conflict with another poller ("terminated by
+ * other getUpdates request"). The platform responds 409 to both.
+ */
 function isWebhookSet(error: unknown): boolean {
-  return (
-    error instanceof BotRefusal &&
-    error.status === 409 &&
-    /webhook/i.test(error.message) &&
-    !/terminated/i.test(error.message)
-  );
+  if (!(error instanceof BotRefusal) || error.status !== 409) return false;
+  const { description = '' } = error;
+  return /webhook/i.test(description) && !/terminated/i.test(description);
 }

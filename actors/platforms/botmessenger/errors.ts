@@ -1,37 +1,38 @@
-// What the platform says no with, and what it means: `{"ok":false,"error_code":429,"description":"…","parameters":{…}}`. Its
-// codes are those of HTTP; the description alone says more, and stands in notes and logs.
+// Error codes of the platform, their meaning and kind (final, transient, rate limited). A refusal is
+// `{"ok":false,"error_code":429,"description":"…","parameters":{…}}`. The codes are HTTP statuses; notes and
+// logs also contain the description.
 
-import type { ApiAnswer } from '../../../libs/rest/http-api.ts';
+import type { ApiResponse } from '../../../libs/rest/http-api.ts';
 import type { DeliveryError } from '../../events/outbox/delivery-error.ts';
-import { type PlatformErrors, platformFault, sendingFault } from '../../events/outbox/platform-errors.ts';
+import { type PlatformErrors, requestError, responseError } from '../../events/outbox/platform-errors.ts';
 import { ConnectionError } from '../connections/connector.ts';
 import { memberOf, numberMember, textMember } from '../payloads/payload-member.ts';
 
 export const botMessengerErrors: PlatformErrors = {
-  400: { meaning: 'this can never be carried out', is: 'final' },
-  401: { meaning: 'the token is not accepted', is: 'final' },
-  403: { meaning: 'the bot may not write there', is: 'final' },
-  404: { meaning: 'the token belongs to no bot', is: 'final' },
-  409: { meaning: 'another asks for the updates of this bot, or a webhook is set', is: 'passing' },
-  413: { meaning: 'too large', is: 'final' },
-  429: { meaning: 'too many requests', is: 'tooSoon' },
+  400: { meaning: 'invalid request', kind: 'final' },
+  401: { meaning: 'the token is not accepted', kind: 'final' },
+  403: { meaning: 'the bot is not allowed to write there', kind: 'final' },
+  404: { meaning: 'no bot has this token', kind: 'final' },
+  409: { meaning: 'another client polls this bot, or a webhook is set', kind: 'transient' },
+  413: { meaning: 'too large', kind: 'final' },
+  429: { meaning: 'too many requests', kind: 'rateLimited' },
 };
 
-/** The platform, or a proxy before it, has not done what was asked. */
+/** The platform, or a proxy in front of it, refused a request. */
 export class BotRefusal extends Error {
-  /** The platform's, or the status of HTTP where something else has answered. */
+  /** Error code of the platform, or the HTTP status if a proxy responded. */
   readonly status: number;
-  /** In the platform's words; undefined where something else has answered. */
   readonly host: string;
+  /** Description from the platform; undefined if a proxy responded. */
   readonly description: string | undefined;
   readonly retryAfterMs: number | undefined;
-  /** What the group that was meant has become. */
+  /** New chat id, if the group was migrated to a supergroup. */
   readonly migratedTo: string | undefined;
 
-  constructor(host: string, method: string, { status, json, retryAfterMs }: ApiAnswer) {
+  constructor(host: string, method: string, { status, json, retryAfterMs }: ApiResponse) {
     const description = textMember(json, 'description');
     const code = numberMember(json, 'error_code') ?? status;
-    const fault = platformFault(botMessengerErrors, {
+    const fault = responseError(botMessengerErrors, {
       status: code,
       code: description && code,
       text: description,
@@ -51,20 +52,20 @@ export class BotRefusal extends Error {
   }
 }
 
-/** Why a message was not sent; `what` it was. */
-export function deliveryErrorOf(error: unknown, what: string): DeliveryError {
-  if (!(error instanceof BotRefusal)) return sendingFault(error, what);
+/** Converts a request error to a DeliveryError. `request` names the request in the message. */
+export function deliveryErrorOf(error: unknown, request: string): DeliveryError {
+  if (!(error instanceof BotRefusal)) return requestError(error, request);
   const { status, host, description, retryAfterMs } = error;
   const code = description === undefined ? undefined : status;
-  return platformFault(botMessengerErrors, { status, host, code, text: description, retryAfterMs });
+  return responseError(botMessengerErrors, { status, host, code, text: description, retryAfterMs });
 }
 
-/** Why there is no connection, or not what was asked of it. */
+/** Converts a refusal to a ConnectionError, and returns other errors unchanged. */
 export function connectionErrorOf(error: unknown): unknown {
   if (!(error instanceof BotRefusal)) return error;
   const { message, status, retryAfterMs } = error;
-  // Nobody refuses with a status below 400: a page of somebody else stands there.
-  const isPassing = status >= 500 || status === 429 || status === 408 || status < 400;
-  const kind = status === 409 ? 'conflict' : isPassing ? 'transient' : 'refused';
+  // A status below 400 is a page from a proxy; the platform refuses with 400 or more.
+  const isTransient = status >= 500 || status === 429 || status === 408 || status < 400;
+  const kind = status === 409 ? 'conflict' : isTransient ? 'transient' : 'refused';
   return new ConnectionError(message, { kind, retryAfterMs });
 }

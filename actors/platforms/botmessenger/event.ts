@@ -1,24 +1,24 @@
-// The event that an update becomes, and how that event reads later.
+// Converts updates into events to store, and stored events into inbound events.
 //
-// BE1  an event is known by its bot and its update: two bots in one group get a copy each, with ids that may be equal by chance.
-// BE2  what is for nobody here (another bot's command, what the bot wrote itself) is no event.
-// BE3  a group that has become a supergroup goes on under the id it had at first: that of its conversation does not change.
-// BE4  a decision about an approval stands beside its conversation, which may wait for just that; a mark that decides nothing is no event.
+// An event id consists of bot and update id: two bots in a group get separate copies of a message, possibly
+// with equal update ids. Commands for other bots and messages from the bot itself are ignored. A migrated
+// group keeps its first id, so that its conversation continues. Approval decisions get a separate key, the
+// control key, because the pending approval may block the key of the conversation.
 
 import { commandWordOf } from '../../../machines/matching.ts';
-import { controlKey } from '../../events/built-in-commands.ts';
+import { controlKeyOf } from '../../events/built-in-commands.ts';
 import type { DecisionInbound } from '../../events/decision-inbound.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
-import { onlyDecides, pressedDecision, reactedDecision } from '../chats/chat-decisions.ts';
-import { knownContext, newTrace, storedPayload } from '../payloads/payload-member.ts';
+import { decisionMembers, decisionOfPress, decisionOfReactions } from '../chats/decisions.ts';
+import { definedContext, newTrace, storedPayload } from '../payloads/payload-member.ts';
 import type { BotIdentity } from './api.ts';
 import { type BotMessage, botMessageOf, updateIdOf } from './update.ts';
 
 /**
- * Command forms: `/deploy x`, `/deploy@the_bot x`, `deploy x`, each also after `@the_bot`. In groups with several bots
- * `/deploy@another_bot` addresses another bot.
+ * Form of the text: `/deploy x`, `/deploy@the_bot x` or `deploy x`, each also after `@the_bot`. In groups
+ * with several bots, `/deploy@another_bot` is for another bot.
  */
 export type CommandForm =
   | { readonly kind: 'command'; readonly name: string; readonly rest: string }
@@ -29,41 +29,41 @@ export type CommandForm =
 const COMMAND = /^\s*\/([A-Za-z0-9_]{1,64})(?:@([A-Za-z0-9_]{1,64}))?(?![\w@/])\s*([\s\S]*)$/;
 const MENTION = /^\s*@([A-Za-z0-9_]{1,64})(?!\w)[\s,:]*([\s\S]*)$/;
 
-/** Returns true if the form depends on the name of the bot. */
-export function namesABot(text: string): boolean {
+/** Returns true if the form of the text depends on the bot's name. */
+export function mentionsBot(text: string): boolean {
   const [, name] = COMMAND.exec(text)?.slice(1) ?? [];
   return name !== undefined || MENTION.test(text);
 }
 
-/** `username` is the name of the bot without `@`. */
+/** Returns the form of the text. `username` is the bot's name without `@`. */
 export function commandFormOf(text: string, username: string | undefined): CommandForm {
-  const words = withoutMention(text, username);
-  const [found, name = '', bot, rest = ''] = COMMAND.exec(words) ?? [];
-  if (found === undefined) return { kind: 'words', text: words };
-  if (bot !== undefined && !isSame(bot, username)) return { kind: 'for another bot' };
+  const unmentioned = withoutMention(text, username);
+  const [match, name = '', bot, rest = ''] = COMMAND.exec(unmentioned) ?? [];
+  if (match === undefined) return { kind: 'words', text: unmentioned };
+  if (bot !== undefined && !isSameName(bot, username)) return { kind: 'for another bot' };
   return { kind: 'command', name, rest };
 }
 
-/** Removes a leading mention of the bot, unless the text has nothing else. */
+/** Removes a leading mention of the bot, unless the text contains nothing else. */
 function withoutMention(text: string, username: string | undefined): string {
-  const [found, name = '', rest = ''] = MENTION.exec(text) ?? [];
-  return found !== undefined && isSame(name, username) && rest !== '' ? rest : text;
+  const [match, name = '', rest = ''] = MENTION.exec(text) ?? [];
+  return match !== undefined && isSameName(name, username) && rest !== '' ? rest : text;
 }
 
 /** User names are case-insensitive on the platform. */
-function isSame(name: string, username: string | undefined): boolean {
+function isSameName(name: string, username: string | undefined): boolean {
   return username !== undefined && name.toLowerCase() === username.toLowerCase();
 }
 
 interface BotMeta {
-  /** Those that use the bot. */
+  /** Names of the triggers that use the bot. */
   readonly triggers: readonly string[];
   readonly principal: string;
-  /** The bot's. */
+  /** Account name of the bot. */
   readonly account: string;
-  /** As it was called when the update came. */
+  /** User name of the bot when the update arrived. */
   readonly username?: string | undefined;
-  /** Ids that the chat had before. */
+  /** Ids of the chat before its migrations, the oldest one last. */
   readonly formerIds?: readonly string[];
 }
 
@@ -72,12 +72,18 @@ export interface BotUpdate {
   readonly triggers: readonly string[];
   readonly principal: Principal;
   readonly update: unknown;
-  /** Of a chat, the first one last. */
-  formerIdsOf(chat: string): readonly string[];
+  /** Returns the ids of the chat before its migrations, the oldest one last. */
+  previousIdsOf(chat: string): readonly string[];
 }
 
-/** Undefined for what is nothing for an agent. */
-export function botEvent({ bot, triggers, principal, update, formerIdsOf }: BotUpdate): NewEvent | undefined {
+/** Creates an event from an update; undefined if the update is ignored. */
+export function botEvent({
+  bot,
+  triggers,
+  principal,
+  update,
+  previousIdsOf,
+}: BotUpdate): NewEvent | undefined {
   const updateId = updateIdOf(update);
   const message = botMessageOf(update);
   if (updateId === undefined || message === undefined || message.sender.id === bot.id) return undefined;
@@ -85,7 +91,7 @@ export function botEvent({ bot, triggers, principal, update, formerIdsOf }: BotU
   const decision = decisionOf(message);
   if (message.kind === 'message_reaction' && decision === undefined) return undefined;
   const { chat, topic } = message;
-  const formerIds = formerIdsOf(chat);
+  const formerIds = previousIdsOf(chat);
   const meta: BotMeta = {
     triggers,
     principal: principalText(principal),
@@ -93,11 +99,11 @@ export function botEvent({ bot, triggers, principal, update, formerIdsOf }: BotU
     username: bot.username,
     ...(formerIds.length > 0 && { formerIds }),
   };
-  const place = [bot.account, formerIds.at(-1) ?? chat, ...(topic === undefined ? [] : [topic])];
-  const key = `conversation/botmessenger/${place.join('/')}`;
+  const parts = [bot.account, formerIds.at(-1) ?? chat, ...(topic === undefined ? [] : [topic])];
+  const key = `conversation/botmessenger/${parts.join('/')}`;
   return {
     id: `botmessenger:${bot.account}/${updateId}`,
-    key: decision === undefined ? key : controlKey(key),
+    key: decision === undefined ? key : controlKeyOf(key),
     meta: JSON.stringify(meta),
     body: Buffer.from(JSON.stringify(update)),
     trace: newTrace(),
@@ -105,23 +111,22 @@ export function botEvent({ bot, triggers, principal, update, formerIdsOf }: BotU
   };
 }
 
-/** Throws for an event that is none of these. */
+/** Parses a stored event. Throws if the update is unsupported. */
 export function readBotEvent(stored: StoredEvent): InboundEvent {
   const { triggers, account, username, formerIds } = JSON.parse(stored.meta) as BotMeta;
   const update = storedPayload(stored);
   const message = botMessageOf(update);
-  if (message === undefined)
-    throw new Error('the update holds no message, no pressed button, no mark and no arrival');
+  if (message === undefined) throw new Error('the update contains no message, press, reaction or arrival');
   const { chat, sender } = message;
   const isArrival = message.kind === 'my_chat_member';
-  const { names, rest, words } = commandsOf(message, username);
+  const { names, rest, text } = commandsOf(message, username);
   const decision = decisionOf(message);
   return {
     platform: 'botmessenger',
     account,
     triggers,
     names,
-    text: isArrival ? undefined : words,
+    text: isArrival ? undefined : text,
     isChoice: message.kind === 'callback_query',
     isArrival,
     channel: chat,
@@ -132,22 +137,22 @@ export function readBotEvent(stored: StoredEvent): InboundEvent {
     payload: update,
     commandRest: rest,
     parameters: {},
-    ...(decision !== undefined && onlyDecides(decision)),
+    ...(decision !== undefined && decisionMembers(decision)),
   };
 }
 
-/** Undefined for what decides about no approval. */
+/** Returns the approval decision in the message, if any. */
 export function decisionOf({
   kind,
   text,
-  marks,
+  reactions,
   messageId,
   isByBot,
 }: BotMessage): DecisionInbound | undefined {
   if (isByBot) return undefined;
-  if (kind === 'callback_query') return pressedDecision(text);
-  if (messageId === undefined || marks.length === 0) return undefined;
-  return reactedDecision(marks, messageId);
+  if (kind === 'callback_query') return decisionOfPress(text);
+  if (messageId === undefined || reactions.length === 0) return undefined;
+  return decisionOfReactions(reactions, messageId);
 }
 
 function isForAnotherBot({ kind, text }: BotMessage, username: string | undefined): boolean {
@@ -155,22 +160,22 @@ function isForAnotherBot({ kind, text }: BotMessage, username: string | undefine
 }
 
 interface Commands {
-  /** The most exact first. */
+  /** The most specific name first. */
   readonly names: readonly string[];
   readonly rest: string | undefined;
-  readonly words: string;
+  readonly text: string;
 }
 
 function commandsOf({ kind, text }: BotMessage, username: string | undefined): Commands {
   if (kind === 'callback_query') {
     const { name, rest } = commandWordOf(text);
-    return { names: [name], rest, words: text };
+    return { names: [name], rest, text };
   }
   const form = commandFormOf(text, username);
-  if (form.kind === 'words') return { names: [], rest: undefined, words: form.text };
-  if (form.kind === 'for another bot') return { names: [], rest: undefined, words: text };
+  if (form.kind === 'words') return { names: [], rest: undefined, text: form.text };
+  if (form.kind === 'for another bot') return { names: [], rest: undefined, text };
   const lower = form.name.toLowerCase();
-  return { names: lower === form.name ? [lower] : [form.name, lower], rest: form.rest, words: text };
+  return { names: lower === form.name ? [lower] : [form.name, lower], rest: form.rest, text };
 }
 
 function contextOf({
@@ -191,5 +196,5 @@ function contextOf({
     'chat.sender.username': sender.username,
     'chat.sender.is_bot': isByBot || undefined,
   };
-  return knownContext(all);
+  return definedContext(all);
 }

@@ -1,14 +1,13 @@
-// What becomes of the updates of one bot, however they come: events in the store, answers to pressed buttons, and what is to
-// be known of its chats.
-//
-// What may be of use to an agent is durable when a promise of this resolves, and not before.
+// Stores a bot's updates as events, or ignores them. Updates arrive by polling or webhook. The promises
+// resolve only when the events are durable. The inbox also answers button presses and records group
+// migrations.
 
 import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Principal } from '../../identity/principal.ts';
 import type { NewEvent } from '../../store/event.ts';
-import type { Appended } from '../../store/store.ts';
-import type { SourceHost } from '../adapter.ts';
-import { isAnybodyAsked } from '../chats/chat-decisions.ts';
+import type { AppendOutcome } from '../../store/store.ts';
+import type { TriggerHost } from '../adapter.ts';
+import { hasPendingApprovals } from '../chats/decisions.ts';
 import { acceptAll } from '../webhooks/accept-all.ts';
 import type { BotAccount } from './account.ts';
 import type { BotApi } from './api.ts';
@@ -20,25 +19,35 @@ type Triggers = readonly BotMessengerTrigger[];
 
 export class BotInbox {
   readonly #account: BotAccount;
-  readonly #host: SourceHost;
+  readonly #host: TriggerHost;
   readonly #answers: QueryAnswers;
 
-  constructor(account: BotAccount, api: BotApi, host: SourceHost) {
+  constructor(account: BotAccount, api: BotApi, host: TriggerHost) {
     this.#account = account;
     this.#host = host;
     this.#answers = new QueryAnswers(api, host.log);
   }
 
-  /** `principal` is who brings it. Undefined for what is nothing for an agent. Rejects as the store does. */
-  async take(update: unknown, triggers: Triggers, principal: Principal): Promise<Appended | undefined> {
-    await this.#heed(update, triggers);
+  /**
+   * Stores an update. Returns undefined for ignored updates. `principal` is the verified sender. Rejects if
+   * the store does.
+   */
+  async accept(
+    update: unknown,
+    triggers: Triggers,
+    principal: Principal,
+  ): Promise<AppendOutcome | undefined> {
+    await this.#handleSideEffects(update, triggers);
     const event = await this.#eventOf(update, triggers, principal);
     return event && this.#host.accept(event);
   }
 
-  /** Several, in their order. When it rejects some of them may be there already, and may be brought again. */
-  async takeAll(updates: readonly unknown[], triggers: Triggers, principal: Principal): Promise<void> {
-    for (const update of updates) await this.#heed(update, triggers);
+  /**
+   * Stores several updates in order. On rejection, some may be stored; the store recognises them when the
+   * platform redelivers all.
+   */
+  async acceptAll(updates: readonly unknown[], triggers: Triggers, principal: Principal): Promise<void> {
+    for (const update of updates) await this.#handleSideEffects(update, triggers);
     const events: NewEvent[] = [];
     for (const update of updates) {
       const event = await this.#eventOf(update, triggers, principal);
@@ -48,26 +57,30 @@ export class BotInbox {
   }
 
   async #eventOf(update: unknown, triggers: Triggers, principal: Principal): Promise<NewEvent | undefined> {
-    const { turns } = this.#account;
+    const { messageLimit } = this.#account;
     const message = botMessageOf(update);
     if (message === undefined) return undefined;
-    // Where nobody has anything to say to it, an arrival is no event; and it is no turn of anybody's.
+    // An arrival is an event only if a trigger has a welcome text. It is not counted as a bot message.
     if (message.kind === 'my_chat_member')
       return triggers.some(({ welcome = '' }) => welcome !== '')
-        ? this.#made(update, triggers, principal)
+        ? this.#createEvent(update, triggers, principal)
         : undefined;
-    // Nor is a mark.
+    // A reaction is not counted as a bot message, and matters only while approvals are pending.
     if (message.kind === 'message_reaction') {
-      const event = this.#made(update, triggers, principal);
-      return event !== undefined && (await isAnybodyAsked(this.#host.store)) ? event : undefined;
+      const event = this.#createEvent(update, triggers, principal);
+      return event !== undefined && (await hasPendingApprovals(this.#host.store)) ? event : undefined;
     }
     const { chat, topic = '', isByBot } = message;
     const about = { bot: this.#account.name, chat };
-    const isTaken = turns.take({ conversation: `${chat}/${topic}`, isByBot }, this.#host.log, about);
-    return isTaken ? this.#made(update, triggers, principal) : undefined;
+    const isAdmitted = messageLimit.admit(
+      { conversation: `${chat}/${topic}`, isByBot },
+      this.#host.log,
+      about,
+    );
+    return isAdmitted ? this.#createEvent(update, triggers, principal) : undefined;
   }
 
-  #made(update: unknown, triggers: Triggers, principal: Principal): NewEvent | undefined {
+  #createEvent(update: unknown, triggers: Triggers, principal: Principal): NewEvent | undefined {
     const { identity, chats } = this.#account;
     const names = triggers.map(({ name }) => name);
     return botEvent({
@@ -75,20 +88,20 @@ export class BotInbox {
       triggers: names,
       principal,
       update,
-      formerIdsOf: chats.formerIdsOf,
+      previousIdsOf: chats.previousIdsOf,
     });
   }
 
   #answerPress(query: string, update: unknown): void {
     const message = botMessageOf(update);
     const decides = message !== undefined && decisionOf(message) !== undefined;
-    // What came of a decision is the answer to it (outbound.ts), if it is known soon.
+    // The result of the decision answers the press (outbound.ts), if available soon.
     if (decides) this.#answers.answerUnless(query, this.#account.isAnswered);
     else this.#answers.answer(query);
   }
 
-  /** What is to be done besides. */
-  async #heed(update: unknown, triggers: Triggers): Promise<void> {
+  /** Answers a press and records a migration. */
+  async #handleSideEffects(update: unknown, triggers: Triggers): Promise<void> {
     const query = queryIdOf(update);
     if (query !== undefined) this.#answerPress(query, update);
     const migration = migrationOf(update);

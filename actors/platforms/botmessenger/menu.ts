@@ -1,12 +1,15 @@
-// The platform's menu of commands, of which a bot has one: the commands of all its triggers together.
+// Computes a bot's command menu: the commands of all its triggers.
 
 import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { MenuCommand } from '../adapter.ts';
 
-/** Of the platform. */
+/** Maximum menu length at the platform. */
 const MAX_COMMANDS = 100;
 
-/** In the order of the triggers and of their files; of two of one name the first, and of those one that says what it does. */
+/**
+ * Returns the commands in the order of the triggers and their files. For duplicate names the first
+ * description applies.
+ */
 export function menuOf(triggers: readonly BotMessengerTrigger[]): readonly MenuCommand[] {
   const menu = new Map<string, string | undefined>();
   for (const { commands } of triggers)

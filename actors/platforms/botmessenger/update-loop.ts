@@ -1,56 +1,61 @@
-// Asks for updates again and again, and keeps each before the platform may forget it.
+// Polls for updates in a loop, and stores each batch before the platform may discard it.
 //
-// UL1  the platform is told that a batch has arrived only after all of it is in the store; until then it gives it again.
-// UL2  the offset follows the last update that came, also downwards: after a week of silence the platform numbers anew.
-// UL3  a store that cannot take a batch is asked again with the same batch, and the platform meanwhile for nothing.
-// UL4  it never asks twice for the same at once: what comes again, or nothing that comes too soon, is followed by a pause.
+// A batch is acknowledged to the platform only once all of it is stored. If the store fails, the same batch
+// is retried, with no poll in between. The offset follows the last update, even to a lower number, because
+// the platform restarts the numbers after a week of silence. The loop pauses after redelivered batches, and
+// after empty responses that came early.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { connectionPause } from '../../../machines/connection-failure.ts';
 import { updateIdOf } from './update.ts';
 
 export interface UpdateSource {
-  /** What waits from there on, or what comes soon. Rejects when there is no answer that can be used. */
+  /**
+   * Returns the updates from `offset` on, and waits until there are some. Rejects without a usable
+   * response.
+   */
   poll(offset: number | undefined, signal: AbortSignal): Promise<readonly unknown[]>;
 }
 
 export interface UpdateSink {
-  /** Resolves when all of it is durable. */
-  keep(updates: readonly unknown[]): Promise<void>;
-  /** For the next start; an older one does no harm. */
+  /** Resolves when all updates are durable. */
+  store(updates: readonly unknown[]): Promise<void>;
+  /** Stores the offset for the next start. An outdated offset only causes redeliveries. */
   saveOffset(offset: number): Promise<void>;
-  /** The store did not take a batch, which is tried again after the pause. */
-  onRefused(error: unknown, inMs: number): void;
+  /** Called when the store failed. The batch is retried after `inMs`. */
+  onStoreFailure(error: unknown, inMs: number): void;
 }
 
 export interface UpdateLoopOptions {
   readonly source: UpdateSource;
   readonly sink: UpdateSink;
-  /** Where an earlier process was; undefined: at whatever waits. */
+  /** Stored offset. With undefined the loop starts at the oldest pending update. */
   readonly offset: number | undefined;
-  /** Waits, no longer than until the signal. */
-  readonly rest?: (ms: number, signal: AbortSignal) => Promise<unknown>;
+  /** Resolves after `ms`, or when the signal is aborted. */
+  readonly wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }
 
-/** A platform that answers sooner did not wait for anything to come. */
+/** A response that arrives earlier was not waiting for updates. */
 const SOON_MS = 1_000;
 
 export class UpdateLoop {
   readonly #options: UpdateLoopOptions;
-  readonly #ending = new AbortController();
+  readonly #stopping = new AbortController();
   #offset: number | undefined;
-  #idle = 0;
+  #idlePolls = 0;
 
   constructor(options: UpdateLoopOptions) {
     this.#options = options;
     this.#offset = options.offset;
   }
 
-  /** Until `end`; rejects as `poll` does. `onAnswered` is called once, at the first answer. */
+  /**
+   * Polls until `end` is called. Rejects if `poll` does. `onAnswered` is called once, at the first response.
+   */
   async run(onAnswered: () => void = () => {}): Promise<void> {
-    const { signal } = this.#ending;
+    const { signal } = this.#stopping;
     while (!signal.aborted) {
-      const askedAt = performance.now();
+      const startedAt = performance.now();
       let updates: readonly unknown[];
       try {
         updates = await this.#options.source.poll(this.#offset, signal);
@@ -60,30 +65,30 @@ export class UpdateLoop {
       }
       onAnswered();
       const before = this.#offset;
-      if (updates.length > 0) await this.#keep(updates);
-      if (this.#offset !== before || performance.now() - askedAt >= SOON_MS) this.#idle = 0;
-      else await this.#rest(pauseAfter(++this.#idle));
+      if (updates.length > 0) await this.#store(updates);
+      if (this.#offset !== before || performance.now() - startedAt >= SOON_MS) this.#idlePolls = 0;
+      else await this.#wait(pauseAfter(++this.#idlePolls));
     }
   }
 
-  /** What is being kept is kept still; nothing more is asked for. */
+  /** Stops polling. Updates in progress are still stored. */
   end(): void {
-    this.#ending.abort();
+    this.#stopping.abort();
   }
 
-  async #keep(updates: readonly unknown[]): Promise<void> {
+  async #store(updates: readonly unknown[]): Promise<void> {
     const { sink } = this.#options;
     const last = updates.map(updateIdOf).findLast((id) => id !== undefined);
     for (let failures = 1; ; failures += 1) {
       try {
-        await sink.keep(updates);
+        await sink.store(updates);
         if (last !== undefined) await this.#advance(last + 1);
         return;
       } catch (error) {
-        if (this.#ending.signal.aborted) return;
+        if (this.#stopping.signal.aborted) return;
         const ms = pauseAfter(failures);
-        sink.onRefused(error, ms);
-        await this.#rest(ms);
+        sink.onStoreFailure(error, ms);
+        await this.#wait(ms);
       }
     }
   }
@@ -94,9 +99,9 @@ export class UpdateLoop {
     await this.#options.sink.saveOffset(offset);
   }
 
-  async #rest(ms: number): Promise<void> {
-    const { rest = restFor } = this.#options;
-    await rest(ms, this.#ending.signal);
+  async #wait(ms: number): Promise<void> {
+    const { wait = restFor } = this.#options;
+    await wait(ms, this.#stopping.signal);
   }
 }
 

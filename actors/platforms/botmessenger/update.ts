@@ -1,12 +1,11 @@
-// What an update of the platform is about, as far as it can be anything for a trigger: a message with words, a pressed button, a mark
-// on a message, or that the bot was brought into a chat. Everything else (edits, members, channels' posts, inline queries, kinds nobody knows yet) is
-// none of these.
+// Parses the updates that triggers can handle: a message with text, a button press, a reaction, and the
+// arrival of the bot in a chat. Other updates (edits, members, channel posts, inline queries) are ignored.
 
 import { memberOf, readOnce, textMember } from '../payloads/payload-member.ts';
 
 export type UpdateKind = 'message' | 'callback_query' | 'message_reaction' | 'my_chat_member';
 
-/** The kinds that are asked for. */
+/** Kinds of updates that the gateway requests. */
 export const updateKinds: readonly UpdateKind[] = [
   'message',
   'callback_query',
@@ -19,34 +18,34 @@ const PRESENT: ReadonlySet<unknown> = new Set(['member', 'administrator']);
 
 export interface BotMessage {
   readonly kind: UpdateKind;
-  /** Of the chat, as text. */
+  /** Id of the chat, as text. */
   readonly chat: string;
-  /** Of the topic, where the chat has topics and it is in one. In other chats a thread leads nowhere. */
+  /** Topic id, if the chat has topics. In other chats a thread cannot be a target. */
   readonly topic: string | undefined;
-  /** The message that was written, or the one whose button was pressed, or that was marked. */
+  /** Id of the message: the written one, or the one with the button or the reaction. */
   readonly messageId: string | undefined;
-  /** A person, or the chat in whose name somebody wrote. */
+  /** The sender: a person, or a chat in whose name a person writes. */
   readonly sender: {
     readonly id: string;
     readonly username: string | undefined;
     readonly name: string | undefined;
   };
-  /** A program wrote it. */
+  /** True if a program wrote the message. */
   readonly isByBot: boolean;
   readonly isPrivate: boolean;
-  /** The text, the words under a picture, or the data of the button; empty for anything else. */
+  /** Text, caption, or data of the button; empty for other updates. */
   readonly text: string;
-  /** Marks that somebody has put on the message, beside those that were there before. */
-  readonly marks: readonly string[];
+  /** Added reactions. */
+  readonly reactions: readonly string[];
 }
 
-/** The id of an update; undefined for what is none. */
+/** Returns the update id; undefined if missing. */
 export function updateIdOf(update: unknown): number | undefined {
   const id = memberOf(update, 'update_id');
   return Number.isSafeInteger(id) ? (id as number) : undefined;
 }
 
-/** Returns the message of an update; undefined for updates that no trigger takes. */
+/** Returns the update's message; undefined if no trigger handles it. */
 export const botMessageOf = readOnce(readMessage);
 
 function readMessage(update: unknown): BotMessage | undefined {
@@ -54,7 +53,7 @@ function readMessage(update: unknown): BotMessage | undefined {
   if (change !== undefined)
     return isArrival(change) ? messageIn('my_chat_member', change, change, '') : undefined;
   const reaction = memberOf(update, 'message_reaction');
-  // Whoever marks it in the name of a chat is nobody that is known.
+  // A reaction in the name of a chat contains no user, so it is ignored.
   if (reaction !== undefined) return messageIn('message_reaction', reaction, reaction, '');
   const query = memberOf(update, 'callback_query');
   if (query !== undefined)
@@ -63,15 +62,15 @@ function readMessage(update: unknown): BotMessage | undefined {
   return messageIn('message', message, message, textMember(message, 'text', 'caption'));
 }
 
-const WORDLESS: ReadonlySet<UpdateKind> = new Set(['my_chat_member', 'message_reaction']);
+const WITHOUT_TEXT: ReadonlySet<UpdateKind> = new Set(['my_chat_member', 'message_reaction']);
 
-/** More than anybody can put on one message. */
-const MAX_MARKS = 100;
+/** Maximum number of reactions, higher than the platform's limit per message. */
+const MAX_REACTIONS = 100;
 
-function marksIn(reaction: unknown, path: string): readonly string[] {
-  const marks = memberOf(reaction, path);
-  const all: readonly unknown[] = Array.isArray(marks) ? marks : [];
-  return all.slice(0, MAX_MARKS).flatMap((mark) => textMember(mark, 'emoji') ?? []);
+function reactionsIn(reaction: unknown, path: string): readonly string[] {
+  const reactions = memberOf(reaction, path);
+  const all: readonly unknown[] = Array.isArray(reactions) ? reactions : [];
+  return all.slice(0, MAX_REACTIONS).flatMap((mark) => textMember(mark, 'emoji') ?? []);
 }
 
 function isArrival(change: unknown): boolean {
@@ -81,18 +80,18 @@ function isArrival(change: unknown): boolean {
   );
 }
 
-/** The id of a pressed button's query, which has to be answered whatever it is about. */
+/** Returns a button press's query id. Each query needs an answer. */
 export function queryIdOf(update: unknown): string | undefined {
   return textMember(update, 'callback_query.id');
 }
 
-/** A group has become a supergroup, and has another id since. */
+/** A group was upgraded to a supergroup, with a new id. */
 export interface Migration {
   readonly from: string;
   readonly to: string;
 }
 
-/** The old group and the new one both tell of it; undefined for any other update. */
+/** Returns the migration in the update, if any. The old group and the new group each send one. */
 export function migrationOf(update: unknown): Migration | undefined {
   const chat = idAt(update, 'message.chat.id');
   const to = idAt(update, 'message.migrate_to_chat_id');
@@ -102,22 +101,22 @@ export function migrationOf(update: unknown): Migration | undefined {
   return from === undefined ? undefined : { from, to: chat };
 }
 
-/** `said` holds who did it and what, and `message` where. */
+/** Reads a message. `source` contains the sender and the content, `message` the chat. */
 function messageIn(
   kind: UpdateKind,
   message: unknown,
-  said: unknown,
+  source: unknown,
   text: string | undefined,
 ): BotMessage | undefined {
   const chat = idAt(message, 'chat.id');
-  // Whoever writes in the name of a chat is shown with a bot of the platform as the sender.
-  const asChat = kind === 'message' ? memberOf(message, 'sender_chat') : undefined;
-  const sender = asChat ?? memberOf(said, kind === 'message_reaction' ? 'user' : 'from');
+  // If a person writes in the name of a chat, `from` is a bot of the platform.
+  const senderChat = kind === 'message' ? memberOf(message, 'sender_chat') : undefined;
+  const sender = senderChat ?? memberOf(source, kind === 'message_reaction' ? 'user' : 'from');
   const id = idAt(sender, 'id');
-  const isWordless = text === undefined || (text.trim() === '' && !WORDLESS.has(kind));
-  if (chat === undefined || id === undefined || isWordless) return undefined;
+  const lacksText = text === undefined || (text.trim() === '' && !WITHOUT_TEXT.has(kind));
+  if (chat === undefined || id === undefined || lacksText) return undefined;
   const isInTopic = memberOf(message, 'is_topic_message') === true;
-  const before = marksIn(said, 'old_reaction');
+  const previous = reactionsIn(source, 'old_reaction');
   const names = [textMember(sender, 'first_name', 'title'), textMember(sender, 'last_name')];
   return {
     kind,
@@ -129,14 +128,14 @@ function messageIn(
       username: textMember(sender, 'username'),
       name: names.filter((name) => name !== undefined).join(' ') || undefined,
     },
-    isByBot: asChat === undefined && memberOf(sender, 'is_bot') === true,
+    isByBot: senderChat === undefined && memberOf(sender, 'is_bot') === true,
     isPrivate: textMember(message, 'chat.type') === 'private',
     text,
-    marks: marksIn(said, 'new_reaction').filter((mark) => !before.includes(mark)),
+    reactions: reactionsIn(source, 'new_reaction').filter((mark) => !previous.includes(mark)),
   };
 }
 
-/** A number, negative for groups, as text: it is beyond what 32 bits hold. */
+/** Returns an id as text. Ids may exceed 32 bits; group ids are negative. */
 function idAt(value: unknown, path: string): string | undefined {
   const id = memberOf(value, path);
   return Number.isSafeInteger(id) && id !== 0 ? String(id) : undefined;

@@ -1,37 +1,40 @@
-// Triggers of type BusinessMessenger: a messenger whose platform sends notifications to a webhook, and takes answers by its
-// cloud API. Several numbers of one app share a path and a secret; a message is for the triggers of its number alone.
+// Adapter for triggers of type BusinessMessenger. The platform sends notifications to a webhook, and accepts
+// messages at a cloud API. Phone numbers with the same app share a path and a secret; a message is only for
+// the triggers with its receiving number.
 //
-// BM1  what is authentic is answered 200, whatever is in it: other answers have the platform send it again, for days.
-// BM2  each message is an event of its own, and known again by its id; those of one notification are accepted in their order.
+// Every verified notification gets status 200, because the platform repeats others for days. Each message is
+// a separate event, identified by the message id. The messages in a notification are stored in order.
 
 import type { BusinessMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { chatFilters } from '../../events/inbox/chat-filters.ts';
 import type { Principal } from '../../identity/principal.ts';
-import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
+import type { Adapter, OpenTrigger, TriggerHost } from '../adapter.ts';
 import { hubVerifier } from '../webhooks/hub-verifier.ts';
 import type { Verifier } from '../webhooks/verified-subscribers.ts';
 import { WebhookTable } from '../webhooks/webhook-table.ts';
 import { readMessageEvent } from './event.ts';
 import { businessMessengerOutbound } from './outbound.ts';
 import { businessMessengerPath, type MessengerSubscriber, SIGNATURE } from './path.ts';
-import { SendingNow } from './sending-now.ts';
+import { SendsInProgress } from './sends-in-progress.ts';
 
-/** The platform's own bound on a notification is 3 MB. */
+/**
+ * Maximum request size; the platform limits a notification to 3 MB. Bounds the work for unverified requests.
+ */
 const MAX_NOTIFICATION_BYTES = 4 * 1024 * 1024;
 
-/** Whoever knows the secret of the app. */
+/** Principal of requests signed with the app secret. */
 const platform: Principal = { kind: 'signature', name: 'app_secret' };
 
-/** `maxBodyBytes` bounds one request to a webhook. */
+/** `maxBodyBytes` is the maximum webhook request size. */
 export function businessMessengerAdapter(maxBodyBytes: number): Adapter<BusinessMessengerTrigger> {
-  const sending = new SendingNow();
+  const sending = new SendsInProgress();
   const table = new WebhookTable<MessengerSubscriber>(
     businessMessengerPath(Math.min(maxBodyBytes, MAX_NOTIFICATION_BYTES), sending),
   );
   return {
     type: 'BusinessMessenger',
     account: ({ config }) => config.phone_number_id,
-    async open(trigger: BusinessMessengerTrigger, host: SourceHost): Promise<OpenTrigger> {
+    async open(trigger: BusinessMessengerTrigger, host: TriggerHost): Promise<OpenTrigger> {
       const subscriber = { trigger, host, methods: ['GET', 'POST'], verifier: verifierOf(trigger) };
       return { close: await table.add(subscriber, trigger.config.path) };
     },

@@ -1,17 +1,15 @@
-// The business messenger's cloud API: one address for a number of the business, to which messages, marks and reactions go.
-//
-// The token is in the Authorization header and nowhere else. Nothing is sent twice from here: whether the first arrived
-// nobody can ask, so that is for the outbox to decide.
+// HTTP client of the platform's cloud API. Messages, read marks and reactions use one endpoint per business
+// number. The client does not retry: the API cannot tell if a message was sent, so the outbox decides.
 
 import type { BusinessMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { HttpApi } from '../../../libs/rest/http-api.ts';
 import { path } from '../../../libs/rest/path.ts';
-import { sendingFault } from '../../events/outbox/platform-errors.ts';
+import { requestError } from '../../events/outbox/platform-errors.ts';
 import { memberOf, textMember } from '../payloads/payload-member.ts';
 import { deliveryErrorOf } from './errors.ts';
 
 const TIMEOUT_MS = 20_000;
-/** Of an answer, which is small. */
+/** Maximum response size; responses are small. */
 const MAX_ANSWER_BYTES = 262_144;
 
 export class BusinessMessengerApi {
@@ -29,16 +27,17 @@ export class BusinessMessengerApi {
     });
   }
 
-  /** Sends what the API takes from a number; gives the id of the message. Rejects with a DeliveryError. */
+  /** Sends a request in the name of a number and returns the message id. Rejects with a DeliveryError. */
   async post(phoneNumberId: string, json: object, signal: AbortSignal): Promise<string> {
     const request = { method: 'POST', path: path`/${this.#version}/${phoneNumberId}/messages`, json, signal };
-    const answer = await this.#api.request(request).catch((error: unknown) => {
-      throw sendingFault(error, 'a message');
+    const response = await this.#api.request(request).catch((error: unknown) => {
+      throw requestError(error, 'a message');
     });
-    const { json: said } = answer;
-    const id = textMember(said, 'messages.0.id');
-    // A page that somebody else answers with is no message sent; a mark has no id.
-    if (answer.isOk && (id !== undefined || memberOf(said, 'success') === true)) return id ?? '';
-    throw deliveryErrorOf(answer);
+    const { json: body } = response;
+    const id = textMember(body, 'messages.0.id');
+    // A page from a proxy contains neither member; then nothing was sent. Responses to read marks contain no
+    // id.
+    if (response.isOk && (id !== undefined || memberOf(body, 'success') === true)) return id ?? '';
+    throw deliveryErrorOf(response);
   }
 }

@@ -1,13 +1,12 @@
-// Actions to choose from, as the business messenger has them: up to three as buttons, more as lists. Its limits are narrow,
-// and it refuses a message as a whole that is beyond one of them.
+// Renders actions as up to three buttons, or as lists. The platform refuses messages above its limits.
 //
-// CH1  ids are never changed: a tap comes back with them. What has an id that the platform would refuse is told in words.
-// CH2  a title or description that is cut ends with an ellipsis; titles of buttons stay different.
+// Ids are never shortened, because presses return them. Actions with an unsupported id become text. Titles
+// and descriptions may be shortened, with an ellipsis; button titles remain distinct.
 
-import type { CardAction } from '../../events/outbox/outbound-message.ts';
-import { shortened } from '../../events/outbox/shortened-text.ts';
+import type { CardAction } from '../../events/outbox/message.ts';
+import { shorten } from '../../events/outbox/shorten.ts';
 
-/** Beyond these it is a list. */
+/** Maximum number of buttons; more actions become a list. */
 export const MAX_BUTTONS = 3;
 const BUTTON_TITLE = 20;
 const BUTTON_ID = 256;
@@ -15,16 +14,19 @@ const LIST_ROWS = 10;
 const ROW_TITLE = 24;
 const ROW_DESCRIPTION = 72;
 const ROW_ID = 200;
-/** Nobody scrolls through more. */
+/** Maximum number of lists; longer choices are impractical to scroll. */
 const MAX_LISTS = 5;
 const HEADER = 60;
 
-export interface ActionButtons {
-  /** `interactive` of each message, but for its `body`. The first has the title for its header, where that fits. */
+export interface MessengerButtons {
+  /**
+   * The `interactive` member of each message, without its `body`. The first has the title as a header, if
+   * that fits.
+   */
   readonly interactives: readonly Interactive[];
   readonly hasHeader: boolean;
-  /** What stands in none of them. */
-  readonly leftOut: readonly CardAction[];
+  /** Actions that have no button or list row. */
+  readonly remaining: readonly CardAction[];
 }
 
 interface Interactive {
@@ -33,52 +35,52 @@ interface Interactive {
   readonly action: object;
 }
 
-/** `title` is that of the card. */
-export function actionButtons(actions: readonly CardAction[], title: string | undefined): ActionButtons {
+/** Renders the actions. `title` is the title of the card. */
+export function actionButtons(actions: readonly CardAction[], title: string | undefined): MessengerButtons {
   const isShort = actions.length <= MAX_BUTTONS;
   const maxId = isShort ? BUTTON_ID : ROW_ID;
-  const able = actions.filter(({ id, title: name }) => isId(id, maxId) && isSeen(name + id));
-  const shown = able.slice(0, MAX_LISTS * LIST_ROWS);
-  const leftOut = actions.filter((action) => !shown.includes(action));
-  const [first, ...others] = isShort ? buttonsOf(shown) : listsOf(shown, title);
-  if (first === undefined) return { interactives: [], hasHeader: false, leftOut };
-  const hasHeader = title !== undefined && title !== '' && shortened(title, HEADER) === title;
-  const headed = hasHeader ? { ...first, header: { type: 'text', text: title } } : first;
-  return { interactives: [headed, ...others], hasHeader, leftOut };
+  const supportedActions = actions.filter(({ id, title: name }) => isId(id, maxId) && isVisible(name + id));
+  const rendered = supportedActions.slice(0, MAX_LISTS * LIST_ROWS);
+  const remaining = actions.filter((action) => !rendered.includes(action));
+  const [first, ...others] = isShort ? buttonsOf(rendered) : listsOf(rendered, title);
+  if (first === undefined) return { interactives: [], hasHeader: false, remaining };
+  const hasHeader = title !== undefined && title !== '' && shorten(title, HEADER) === title;
+  const withHeader = hasHeader ? { ...first, header: { type: 'text', text: title } } : first;
+  return { interactives: [withHeader, ...others], hasHeader, remaining };
 }
 
 function buttonsOf(actions: readonly CardAction[]): readonly Interactive[] {
   if (actions.length === 0) return [];
   const titles: string[] = [];
   for (const { title, id } of actions) {
-    let fitting = shortened(title, BUTTON_TITLE) || shortened(id, BUTTON_TITLE);
-    for (let count = 2; titles.includes(fitting); count += 1) {
-      const end = ` ${count}`;
-      fitting = shortened(title || id, BUTTON_TITLE - end.length) + end;
+    let label = shorten(title, BUTTON_TITLE) || shorten(id, BUTTON_TITLE);
+    for (let count = 2; titles.includes(label); count += 1) {
+      const suffix = ` ${count}`;
+      label = shorten(title || id, BUTTON_TITLE - suffix.length) + suffix;
     }
-    titles.push(fitting);
+    titles.push(label);
   }
   const buttons = actions.map(({ id }, index) => ({ type: 'reply', reply: { id, title: titles[index] } }));
   return [{ type: 'button', action: { buttons } }];
 }
 
 function listsOf(actions: readonly CardAction[], title = 'Choose'): readonly Interactive[] {
-  const button = shortened(title, BUTTON_TITLE) || 'Choose';
+  const button = shorten(title, BUTTON_TITLE) || 'Choose';
   const lists: Interactive[] = [];
   for (let from = 0; from < actions.length; from += LIST_ROWS) {
     const rows = actions.slice(from, from + LIST_ROWS).map(rowOf);
-    const sections = [{ title: shortened(title, ROW_TITLE) || 'Choose', rows }];
+    const sections = [{ title: shorten(title, ROW_TITLE) || 'Choose', rows }];
     lists.push({ type: 'list', action: { button, sections } });
   }
   return lists;
 }
 
 function rowOf({ id, title, description = '' }: CardAction): object {
-  const more = shortened(description, ROW_DESCRIPTION);
+  const details = shorten(description, ROW_DESCRIPTION);
   return {
     id,
-    title: shortened(title, ROW_TITLE) || shortened(id, ROW_TITLE),
-    ...(more === '' ? {} : { description: more }),
+    title: shorten(title, ROW_TITLE) || shorten(id, ROW_TITLE),
+    ...(details === '' ? {} : { description: details }),
   };
 }
 
@@ -86,5 +88,5 @@ function isId(id: string, max: number): boolean {
   return id.length > 0 && id.length <= max && id.trim() === id;
 }
 
-/** Of either a title can be made. */
-const isSeen = (text: string) => shortened(text, 1) !== '';
+/** Returns true if the text contains visible characters, as titles must. */
+const isVisible = (text: string) => shorten(text, 1) !== '';

@@ -1,24 +1,26 @@
-// The event that a message of the business messenger becomes, and how that event reads later.
+// Converts messages into events to store, and stored events into inbound events.
 //
-// BME1  a decision about an approval stands beside its conversation, which may wait for just that. It is of the chat with its person.
+// Approval decisions get a separate key, the control key, because the pending approval may block the key of
+// the conversation. A decision belongs to the chat with its sender.
 
-import { controlKey } from '../../events/built-in-commands.ts';
+import { parseJson } from '../../../config/reader/json-text.ts';
+import { controlKeyOf } from '../../events/built-in-commands.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
-import { onlyDecides } from '../chats/chat-decisions.ts';
+import { decisionMembers } from '../chats/decisions.ts';
 import { memberOf, textMember } from '../payloads/payload-member.ts';
 import type { WebhookRequest } from '../webhooks/webhook.ts';
-import { decisionOf, type ReceivedMessage, senderOf, wordsOf } from './notification.ts';
+import { decisionOf, type ReceivedMessage, senderOf, textOf } from './notification.ts';
 
 interface MessengerMeta {
   readonly triggers: readonly string[];
   readonly principal: string;
-  /** It is what `decisionOf` says of it, and nothing else. */
+  /** True if the event is only an approval decision (`decisionOf`). */
   readonly isDecision?: true;
 }
 
-/** Names with dots, as an agent is told them. */
+/** Context members, with the names that agents get. */
 export const SENDER_NUMBER = 'sender.number';
 export const SENDER_USER_ID = 'sender.user_id';
 export const MESSAGE_ID = 'message.id';
@@ -26,8 +28,9 @@ export const MESSAGE_ID = 'message.id';
 const VALUE = 'entry.0.changes.0.value';
 
 /**
- * `triggers` are those that may take it, at least one: the first of them by name stands in the id, since another app may tell
- * of the same message. `conversation` is the name under which its sender is known (sender-aliases.ts).
+ * Creates an event from a message. `triggers` are the names of the triggers that may accept it, at least one.
+ * The event id contains the first name, because another app may receive the same message. `conversation` is
+ * the name of the sender's conversation (sender-aliases.ts).
  */
 export function messageEvent(
   {
@@ -41,7 +44,7 @@ export function messageEvent(
     readonly principal: Principal;
     readonly isDecision: boolean;
   },
-  { id, phoneNumberId, alone }: ReceivedMessage,
+  { id, phoneNumberId, payload }: ReceivedMessage,
   request: WebhookRequest,
 ): NewEvent {
   const meta: MessengerMeta = {
@@ -52,21 +55,21 @@ export function messageEvent(
   const key = `conversation/businessmessenger/${phoneNumberId}/${conversation}`;
   return {
     id: `businessmessenger:${triggers[0]}/${id}`,
-    key: isDecision ? controlKey(key) : key,
+    key: isDecision ? controlKeyOf(key) : key,
     meta: JSON.stringify(meta),
-    body: Buffer.from(JSON.stringify(alone)),
+    body: Buffer.from(JSON.stringify(payload)),
     trace: request.traceparent,
   };
 }
 
-/** Throws for an event that is none of these. */
+/** Parses a stored event. Throws if the payload is not a message. */
 export function readMessageEvent(stored: StoredEvent): InboundEvent {
   const { triggers, isDecision } = JSON.parse(stored.meta) as MessengerMeta;
-  const payload: unknown = JSON.parse(Buffer.from(stored.body).toString('utf8'));
+  const payload: unknown = parseJson(Buffer.from(stored.body).toString('utf8'));
   const value = memberOf(payload, VALUE);
   const message = memberOf(value, 'messages.0');
-  const words = wordsOf(message);
-  if (words === undefined) throw new Error('the payload is no message');
+  const content = textOf(message);
+  if (content === undefined) throw new Error('the payload is not a message');
   const sender = senderOf(message, memberOf(value, 'contacts.0'));
   const phoneNumberId = textMember(value, 'metadata.phone_number_id');
   const decision = isDecision === true ? decisionOf(message) : undefined;
@@ -76,14 +79,14 @@ export function readMessageEvent(stored: StoredEvent): InboundEvent {
     account: phoneNumberId,
     triggers,
     names: [],
-    text: 'text' in words ? words.text : undefined,
+    text: 'text' in content ? content.text : undefined,
     isChoice: memberOf(message, 'interactive') !== undefined,
-    unsupported: 'text' in words ? undefined : `UnsupportedMessageType: ${words.unsupported}`,
+    unsupported: 'text' in content ? undefined : `UnsupportedMessageType: ${content.unsupported}`,
     channel: phoneNumberId,
     user: sender.userId ?? sender.number,
-    // Whoever has an id may be meant by the number.
+    // Filters may contain the number, even for a sender with a user id.
     userAliases: sender.number === undefined ? [] : [sender.number],
-    context: without({
+    context: withoutUndefined({
       [MESSAGE_ID]: textMember(message, 'id'),
       'message.type': textMember(message, 'type'),
       'message.replies_to': textMember(message, 'context.id'),
@@ -96,13 +99,15 @@ export function readMessageEvent(stored: StoredEvent): InboundEvent {
     }),
     payload,
     parameters: {},
-    // People are asked in the chat with one of them, and decide there.
-    ...(decision !== undefined && { ...onlyDecides(decision), channelAliases: names }),
+    // Approval requests are sent to a direct chat and decided there, so the sender is also the channel.
+    ...(decision !== undefined && { ...decisionMembers(decision), channelAliases: names }),
   };
 }
 
-/** A name without a value is left out. */
-function without(context: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
+/** Omits undefined values. */
+function withoutUndefined(
+  context: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> {
   return Object.fromEntries(
     Object.entries(context).filter((pair): pair is [string, string] => pair[1] !== undefined),
   );

@@ -1,19 +1,19 @@
-// What a notification of the business messenger says: the messages in it, each with who wrote it, and what the platform has
-// found out about messages of ours. It may hold many of both, of several numbers; whatever is not where it should be is
-// passed over, since the rest of it is as good as before.
+// Parses notifications: messages with their senders, and failures of messages that the gateway sent. A
+// notification may contain both, for several numbers. Invalid parts are skipped.
 //
-// NO1  a message without an id, without a sender or without words where its kind has words is none: it never becomes an event.
-// NO2  of each message no more is kept than the notification would have been had it come alone.
+// A message that lacks its id, sender or required text is no event. Each event contains the notification
+// reduced to its message.
 
+import { parseJson } from '../../../config/reader/json-text.ts';
 import type { DecisionInbound } from '../../events/decision-inbound.ts';
-import { pressedDecision, reactedDecision } from '../chats/chat-decisions.ts';
+import { decisionOfPress, decisionOfReactions } from '../chats/decisions.ts';
 import { memberOf, textMember } from '../payloads/payload-member.ts';
 
-/** Whoever has a user name may have no number; of somebody who wrote before such names existed only the number is known. */
-export interface Sender {
-  /** Digits. */
+/** Message sender. Users with a user name may lack the number; older users have only a number. */
+export interface MessengerSender {
+  /** Phone number, digits only. */
   readonly number: string | undefined;
-  /** The platform's id of the user for this business, `US.13491208655302741918`. */
+  /** The platform's id of the user for this business: `US.13491208655302741918`. */
   readonly userId: string | undefined;
   readonly name: string | undefined;
 }
@@ -21,17 +21,17 @@ export interface Sender {
 export interface ReceivedMessage {
   readonly id: string;
   readonly phoneNumberId: string;
-  readonly sender: Sender;
-  /** What is decided by it about an approval. */
+  readonly sender: MessengerSender;
+  /** Approval decision in the message, if any. */
   readonly decision: DecisionInbound | undefined;
-  /** The notification as if this message had come alone. */
-  readonly alone: object;
+  /** The notification reduced to this message. */
+  readonly payload: object;
 }
 
-/** A message of ours that the platform took and could not deliver, or a fault of a number. */
+/** A message that was accepted but not delivered, or a failure of the number. */
 export interface PlatformFault {
   readonly phoneNumberId: string;
-  /** Of the message, where it is about one. */
+  /** Message id; undefined for a failure of the number. */
   readonly messageId: string | undefined;
   readonly code: number | undefined;
   readonly text: string;
@@ -45,11 +45,11 @@ export interface Notification {
 const MAX_TEXT = 300;
 const MAX_ID = 512;
 
-/** Undefined for what is no JSON, or no notification. */
+/** Parses a notification; undefined if the body is not a notification in JSON. */
 export function readNotification(body: Buffer): Notification | undefined {
   let whole: unknown;
   try {
-    whole = JSON.parse(body.toString('utf8'));
+    whole = parseJson(body.toString('utf8'));
   } catch {
     return undefined;
   }
@@ -61,8 +61,8 @@ export function readNotification(body: Buffer): Notification | undefined {
       const phoneNumberId = textMember(change, 'value.metadata.phone_number_id');
       if (textMember(change, 'field') !== 'messages' || phoneNumberId === undefined) continue;
       for (const message of listIn(change, 'value.messages')) {
-        const read = readMessage(whole, entry, memberOf(change, 'value'), message, phoneNumberId);
-        if (read !== undefined) messages.push(read);
+        const received = readMessage(whole, entry, memberOf(change, 'value'), message, phoneNumberId);
+        if (received !== undefined) messages.push(received);
       }
       faults.push(...faultsIn(change, phoneNumberId));
     }
@@ -81,8 +81,8 @@ function readMessage(
   const sender = senderOf(message, contact);
   if (id === undefined || !/^[\x21-\x7e]{1,512}$/.test(id)) return undefined;
   if (sender.number === undefined && sender.userId === undefined) return undefined;
-  if (wordsOf(message) === undefined) return undefined;
-  const alone = {
+  if (textOf(message) === undefined) return undefined;
+  const payload = {
     object: memberOf(whole, 'object'),
     entry: [
       {
@@ -101,43 +101,43 @@ function readMessage(
       },
     ],
   };
-  return { id, phoneNumberId, sender, decision: decisionOf(message), alone };
+  return { id, phoneNumberId, sender, decision: decisionOf(message), payload };
 }
 
-/** By a tap on a button of ours, or a mark on a message; undefined for what decides about no approval. */
+/** Returns the approval decision in a button press or reaction, if any. */
 export function decisionOf(message: unknown): DecisionInbound | undefined {
   if (memberOf(message, 'group_id') !== undefined) return undefined;
   const kind = textMember(message, 'type');
   if (kind === 'interactive' && textMember(message, 'interactive.type') === 'button_reply')
-    return pressedDecision(textMember(message, 'interactive.button_reply.id') ?? '');
-  const marked = textMember(message, 'reaction.message_id');
-  if (kind !== 'reaction' || marked === undefined || marked.length > MAX_ID) return undefined;
-  // Without one it was taken away.
-  return reactedDecision([textMember(message, 'reaction.emoji') ?? ''], marked);
+    return decisionOfPress(textMember(message, 'interactive.button_reply.id') ?? '');
+  const messageId = textMember(message, 'reaction.message_id');
+  if (kind !== 'reaction' || messageId === undefined || messageId.length > MAX_ID) return undefined;
+  // The emoji is missing if the reaction was removed.
+  return decisionOfReactions([textMember(message, 'reaction.emoji') ?? ''], messageId);
 }
 
-/** What a message says, in the words of the contract. */
-export type Words = { readonly text: string } | { readonly unsupported: string };
+/** Message text, or the reason why the message is unsupported. */
+export type MessageText = { readonly text: string } | { readonly unsupported: string };
 
-/** Undefined for a message that lacks what its kind has. */
-export function wordsOf(message: unknown): Words | undefined {
+/** Returns the message's text; undefined if missing. */
+export function textOf(message: unknown): MessageText | undefined {
   const kind = textMember(message, 'type');
   if (kind === undefined) return undefined;
   if (memberOf(message, 'group_id') !== undefined) return { unsupported: `${kind} in a group` };
-  if (kind === 'text') return wordsAt(message, 'text.body', '');
+  if (kind === 'text') return textAt(message, 'text.body', '');
   if (kind !== 'interactive') return { unsupported: kind };
   const reply = textMember(message, 'interactive.type');
-  if (reply === 'button_reply') return wordsAt(message, 'interactive.button_reply.id', 'button:');
-  if (reply === 'list_reply') return wordsAt(message, 'interactive.list_reply.id', 'list:');
+  if (reply === 'button_reply') return textAt(message, 'interactive.button_reply.id', 'button:');
+  if (reply === 'list_reply') return textAt(message, 'interactive.list_reply.id', 'list:');
   return { unsupported: `interactive ${reply ?? ''}`.trim() };
 }
 
-function wordsAt(message: unknown, path: string, prefix: string): Words | undefined {
+function textAt(message: unknown, path: string, prefix: string): MessageText | undefined {
   const text = textMember(message, path);
   return text === undefined ? undefined : { text: prefix + text };
 }
 
-/** Of the people in a notification the one who wrote the message. */
+/** Returns the contact of the message's sender. */
 function contactOf(value: unknown, message: unknown): object | undefined {
   const contacts = listIn(value, 'contacts').filter(isObject);
   const from = textMember(message, 'from');
@@ -146,13 +146,13 @@ function contactOf(value: unknown, message: unknown): object | undefined {
     const { wa_id, user_id } = contact as { readonly wa_id?: unknown; readonly user_id?: unknown };
     return (from !== undefined && wa_id === from) || (userId !== undefined && user_id === userId);
   });
-  // Numbers of some countries are written in two ways; who is alone is meant.
+  // Some countries have two forms of a number. A single contact and a single message belong together.
   const isAlone = contacts.length === 1 && listIn(value, 'messages').length === 1;
   return own ?? (isAlone ? contacts[0] : undefined);
 }
 
-/** Who wrote a message, as its contact and the message say. */
-export function senderOf(message: unknown, contact: unknown): Sender {
+/** Returns the sender, from the message and the contact. */
+export function senderOf(message: unknown, contact: unknown): MessengerSender {
   const from = textMember(message, 'from');
   const userId = textMember(message, 'from_user_id') ?? textMember(contact, 'user_id');
   return {
@@ -167,16 +167,18 @@ function digitsOf(text: string | undefined): string | undefined {
   return /^\d{1,20}$/.test(digits) ? digits : undefined;
 }
 
-/** Whatever else is an id cannot be taken for a number. */
+/** Returns a user id; undefined for digits, which are a phone number. */
 function idOf(text: string | undefined): string | undefined {
   return text !== undefined && /^(?!\d*$)[\w.:-]{1,200}$/.test(text) ? text : undefined;
 }
 
 function faultsIn(change: unknown, phoneNumberId: string): readonly PlatformFault[] {
-  const failed = listIn(change, 'value.statuses').filter((each) => memberOf(each, 'status') === 'failed');
-  const ofMessages = failed.flatMap((status) => {
+  const failedStatuses = listIn(change, 'value.statuses').filter(
+    (each) => memberOf(each, 'status') === 'failed',
+  );
+  const ofMessages = failedStatuses.flatMap((status) => {
     const errors = listIn(status, 'errors');
-    // One without a reason has failed as well.
+    // The platform may omit the reason.
     return (errors.length === 0 ? [undefined] : errors).map((error) =>
       faultOf(error, phoneNumberId, textMember(status, 'id')?.slice(0, MAX_ID)),
     );

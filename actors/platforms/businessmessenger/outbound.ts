@@ -1,31 +1,31 @@
-// Answers of the business messenger: where they go, what they look like, and how they leave. They leave from the number to
-// which the person wrote.
+// Sends messages to the platform: resolves targets, renders messages and calls the API. A reply is sent from
+// the number that received the message.
 
 import type { BusinessMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
-import { partsOfConversation } from '../../events/outbox/conversation-name.ts';
+import { conversationParts } from '../../events/outbox/conversation-name.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import { GrowingPauses } from '../../events/outbox/growing-pauses.ts';
 import type { Outbound } from '../../events/outbox/outbound.ts';
 import { BusinessMessengerApi } from './api.ts';
 import { PAIR_LIMIT } from './errors.ts';
 import { MESSAGE_ID, SENDER_NUMBER, SENDER_USER_ID } from './event.ts';
-import { kindsOfPlaces, messengerPacing } from './pacing.ts';
-import { type MessageBody, messageBodies, messageLimits } from './render-message.ts';
-import type { SendingNow } from './sending-now.ts';
+import { limitsByName, messengerPacing } from './pacing.ts';
+import { type MessengerBody, messageBodies, messageLimits } from './render-message.ts';
+import type { SendsInProgress } from './sends-in-progress.ts';
 
-/** A phone number without its plus, or the platform's id of a user. */
+/** Conversation name: a phone number without plus, or the platform's user id. */
 const USER = /^(\d{1,20}|(?!\d*$)[\w.:-]{1,200})$/;
 const TYPING_LASTS_MS = 25_000;
 
-/** A message, and the number that it leaves from. */
+/** A message, and the number that sends it. */
 interface NumberedBody {
   readonly from: string;
-  readonly body: MessageBody;
+  readonly body: MessengerBody;
 }
 
 export function businessMessengerOutbound(
-  sending: SendingNow,
+  sending: SendsInProgress,
 ): Outbound<BusinessMessengerTrigger, NumberedBody> {
   const pacing = messengerPacing();
   const pauses = new GrowingPauses();
@@ -41,52 +41,54 @@ export function businessMessengerOutbound(
   };
 
   return {
-    typingLastsMs: TYPING_LASTS_MS,
+    typingDurationMs: TYPING_LASTS_MS,
     target(_, inbound) {
-      const place = contextText(inbound, SENDER_NUMBER) ?? contextText(inbound, SENDER_USER_ID);
-      return place === undefined ? undefined : { place, repliesTo: contextText(inbound, MESSAGE_ID) };
+      const destination = contextText(inbound, SENDER_NUMBER) ?? contextText(inbound, SENDER_USER_ID);
+      return destination === undefined
+        ? undefined
+        : { place: destination, repliesTo: contextText(inbound, MESSAGE_ID) };
     },
     async destination({ config }, conversation) {
       const account = { platform: 'businessmessenger', account: config.phone_number_id };
-      const [user = '', ...rest] = partsOfConversation(account, conversation) ?? [];
+      const [user = '', ...rest] = conversationParts(account, conversation) ?? [];
       return USER.test(user) && rest.length === 0 ? { place: user } : undefined;
     },
     render: (trigger, message) =>
       messageBodies(message).map((body) => ({ from: trigger.config.phone_number_id, body })),
     limits: ({ config }) => ({
       ...messageLimits,
-      ...pacing.inForce(config.phone_number_id, kindsOfPlaces),
+      ...pacing.currentLimits(config.phone_number_id, limitsByName),
     }),
-    sendsTo: ({ config }) => config.graph_url,
+    addressOf: ({ config }) => config.graph_url,
     async send(trigger, { from: account, body }, { signal }) {
-      const place = String(body.to ?? body.recipient ?? '');
-      const id = await pacing.run({ account, place, isOfPlace }, async () => {
+      const destination = String(body.to ?? body.recipient ?? '');
+      const id = await pacing.run({ account, destination, isOfDestination }, async () => {
         try {
-          const sent = await sending.during(account, () => apiOf(trigger).post(account, body, signal));
+          const messageId = await sending.track(account, () => apiOf(trigger).post(account, body, signal));
           pauses.end(account);
-          pauses.end(`${account}/${place}`);
-          return sent;
+          pauses.end(`${account}/${destination}`);
+          return messageId;
         } catch (error) {
-          if (!(error instanceof DeliveryError) || !error.isTooSoon || error.retryAfterMs !== undefined)
+          if (!(error instanceof DeliveryError) || !error.isRateLimited || error.retryAfterMs !== undefined)
             throw error;
-          const name = isOfPlace(error) ? `${account}/${place}` : account;
+          const name = isOfDestination(error) ? `${account}/${destination}` : account;
           throw error.with({ retryAfterMs: pauses.next(name, trigger.retry) });
         }
       });
       return { id };
     },
-    async typing(trigger, { repliesTo }, signal) {
+    async showTyping(trigger, { repliesTo }, signal) {
       if (repliesTo !== undefined)
         await mark(trigger, repliesTo, signal, { typing_indicator: { type: 'text' } });
     },
-    async seen(trigger, inbound, signal) {
+    async markSeen(trigger, inbound, signal) {
       const id = contextText(inbound, MESSAGE_ID);
       if (id !== undefined) await mark(trigger, id, signal);
     },
   };
 }
 
-const isOfPlace = ({ platformCode }: DeliveryError): boolean => platformCode === PAIR_LIMIT;
+const isOfDestination = ({ platformCode }: DeliveryError): boolean => platformCode === PAIR_LIMIT;
 
 function contextText({ context }: InboundEvent, name: string): string | undefined {
   const value = context[name];

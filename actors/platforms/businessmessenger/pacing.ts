@@ -1,14 +1,17 @@
-// How fast a number of the business may send: the platform takes 80 messages a second of it, and to one person 45 at once, which
-// are lent from one in six seconds.
+// Rate limits of outbound messages: 80 messages a second per number. Per person the platform allows a burst
+// of 45 messages, refilled by one message every six seconds.
 
-import { Pacing, type PlaceLimit } from '../../events/outbox/pacing.ts';
+import { type DestinationLimit, Pacing } from '../../events/outbox/pacing.ts';
 
-/** In any second 65 with the burst: some are spared, since on their way messages may come closer together. */
+/**
+ * Up to 65 messages in any second, including the burst. Lower than the platform's limit, because messages may
+ * arrive closer together than sent.
+ */
 const ACCOUNT = { accountBurst: 15, accountEveryMs: 20 };
-const PERSON: PlaceLimit = { everyMs: 6_000, burst: 45 };
+const PERSON: DestinationLimit = { everyMs: 6_000, burst: 45 };
 
-/** As words for an operator. */
-export const kindsOfPlaces = { person: PERSON };
+/** Limits with names, for operators. */
+export const limitsByName = { person: PERSON };
 
 export const messengerPacing = (now?: () => number): Pacing =>
-  new Pacing({ ...ACCOUNT, place: PERSON, ...(now && { now }) });
+  new Pacing({ ...ACCOUNT, destination: PERSON, ...(now && { now }) });

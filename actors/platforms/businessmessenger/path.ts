@@ -1,21 +1,20 @@
-// What a path of the business messenger does with requests: it proves to the platform that it is ours, and takes its
-// notifications.
+// Webhook endpoint: receives notifications, and responds to the platform's verification of the endpoint.
 
 import type { BusinessMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { NewEvent } from '../../store/event.ts';
 import type { Store } from '../../store/store.ts';
-import { isAnybodyAsked } from '../chats/chat-decisions.ts';
+import { hasPendingApprovals } from '../chats/decisions.ts';
 import { acceptAll } from '../webhooks/accept-all.ts';
 import { isSameSecret } from '../webhooks/header-verifier.ts';
-import type { Verified } from '../webhooks/verified-subscribers.ts';
+import type { VerifiedRequest } from '../webhooks/verified-subscribers.ts';
 import type { WebhookReply, WebhookRequest } from '../webhooks/webhook.ts';
 import { malformed } from '../webhooks/webhook-replies.ts';
-import { namesOf, type PathUse, type WebhookSubscriber } from '../webhooks/webhook-table.ts';
+import { namesOf, type PathHandler, type WebhookSubscriber } from '../webhooks/webhook-table.ts';
 import { messageEvent } from './event.ts';
-import { LateFaults } from './late-faults.ts';
+import { LateFaults } from './late-failures.ts';
 import { type Notification, readNotification } from './notification.ts';
 import { SenderAliases } from './sender-aliases.ts';
-import type { SendingNow } from './sending-now.ts';
+import type { SendsInProgress } from './sends-in-progress.ts';
 
 export const SIGNATURE = 'x-hub-signature-256';
 
@@ -25,36 +24,39 @@ type Subscribers = readonly MessengerSubscriber[];
 
 export function businessMessengerPath(
   maxBodyBytes: number,
-  sending: SendingNow,
-): PathUse<MessengerSubscriber> {
+  sending: SendsInProgress,
+): PathHandler<MessengerSubscriber> {
   const faults = new LateFaults(sending);
   const aliases = new WeakMap<Store, SenderAliases>();
   const aliasesIn = (store: Store) => {
-    const known = aliases.get(store) ?? new SenderAliases(store);
-    aliases.set(store, known);
-    return known;
+    const existing = aliases.get(store) ?? new SenderAliases(store);
+    aliases.set(store, existing);
+    return existing;
   };
   return {
     maxBodyBytes,
-    unauthorised: 'X-Hub-Signature-256 is missing, or fits no app_secret of this path',
+    unauthorisedText: 'X-Hub-Signature-256 is missing or does not match an app_secret of this path',
     answer: (subscribers, request) =>
       request.method === 'GET' ? handshake(subscribers, request) : undefined,
     async receive(verified, request, body) {
       const [{ host }] = verified.subscribers;
       const notification = readNotification(body);
-      if (notification === undefined) return malformed('the body is no notification of the platform');
+      if (notification === undefined) return malformed('the body is not a notification of the platform');
       const events = await eventsOf(notification, verified, request, aliasesIn(host.store), host.store);
       await acceptAll(host, events);
-      await faults.note(notification.faults, verified.subscribers);
+      await faults.record(notification.faults, verified.subscribers);
       return { status: 200, body: { status: events.length === 0 ? 'ignored' : 'accepted' } };
     },
   };
 }
 
-/** A message is for the triggers of its number; other numbers of the app may have none here. */
+/**
+ * Returns the notification's events. A message is only for the triggers with its receiving number; some
+ * numbers have no trigger.
+ */
 async function eventsOf(
   { messages }: Notification,
-  { subscribers, principal }: Verified<MessengerSubscriber>,
+  { subscribers, principal }: VerifiedRequest<MessengerSubscriber>,
   request: WebhookRequest,
   aliases: SenderAliases,
   store: Store,
@@ -65,24 +67,24 @@ async function eventsOf(
       subscribers.filter(({ trigger }) => trigger.config.phone_number_id === phoneNumberId),
     );
     if (triggers.length === 0) return undefined;
-    const isMark = decision !== undefined && 'message' in decision.about;
-    const isDecision = decision !== undefined && (!isMark || (await isAnybodyAsked(store)));
+    const isReaction = decision !== undefined && 'message' in decision.about;
+    const isDecision = decision !== undefined && (!isReaction || (await hasPendingApprovals(store)));
     const conversation = await aliases.nameOf(phoneNumberId, sender);
     return messageEvent({ triggers, conversation, principal, isDecision }, message, request);
   });
   return (await Promise.all(events)).filter((event) => event !== undefined);
 }
 
-/** The platform asks whether the path belongs to whoever has given it a token. */
-function handshake(members: Subscribers, { query }: WebhookRequest): WebhookReply {
-  const asked = new URLSearchParams(query);
-  const challenge = asked.get('hub.challenge');
-  const token = asked.get('hub.verify_token') ?? '';
-  if (asked.get('hub.mode') !== 'subscribe') return { status: 400, body: 'hub.mode is not subscribe' };
-  if (!members.some(({ trigger }) => isSameSecret(token, trigger.config.verify_token)))
-    return { status: 403, body: 'hub.verify_token is none of this path' };
-  // It goes back as it came; what a browser might take for a page does not.
+/** Responds to the request by which the platform verifies that the path belongs to the app. */
+function handshake(subscribers: Subscribers, { query }: WebhookRequest): WebhookReply {
+  const parameters = new URLSearchParams(query);
+  const challenge = parameters.get('hub.challenge');
+  const token = parameters.get('hub.verify_token') ?? '';
+  if (parameters.get('hub.mode') !== 'subscribe') return { status: 400, body: 'hub.mode is not subscribe' };
+  if (!subscribers.some(({ trigger }) => isSameSecret(token, trigger.config.verify_token)))
+    return { status: 403, body: 'hub.verify_token matches no trigger of this path' };
+  // The challenge is returned unchanged, unless a browser might render it as a page.
   if (challenge === null || !/^[^<>\p{Cc}]{1,1024}$/u.test(challenge))
-    return { status: 400, body: 'hub.challenge is missing, or is none' };
+    return { status: 400, body: 'hub.challenge is missing or invalid' };
   return { status: 200, headers: [['x-content-type-options', 'nosniff']], body: challenge };
 }

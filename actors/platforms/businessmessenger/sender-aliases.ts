@@ -1,25 +1,23 @@
-// Under which name a person's conversation is kept. One person may write with a number, with an id, or with both, and it is one
-// conversation: its name is the id where that was known first, else the number, and what else the person is known by leads
-// to it.
+// Maps the identifiers of senders to conversation names. A person may write with a number, a user id, or
+// both. The first message determines the name: the user id if present, otherwise the number. Identifiers that
+// appear later are mapped to that name.
 //
-// The store is asked once for each person and process; what is remembered is bounded.
-//
-// SA1  where an id or a number by itself has led once it leads for good, also over a restart: history and order hang on it. With
-//      both it is where the id leads, or the number, where only that is known.
+// A stored mapping never changes, because history and order depend on it. If both identifiers are mapped, the
+// mapping of the user id applies. The store is queried once per person and process; the cache is bounded.
 
-import { forgetOldest } from '../../base/bounds/forget-oldest.ts';
+import { deleteOldest } from '../../base/bounds/delete-oldest.ts';
 import type { Store } from '../../store/store.ts';
-import type { Sender } from './notification.ts';
+import type { MessengerSender } from './notification.ts';
 
 const SPACE = 'businessmessenger-senders';
-/** From the last time that something new was learnt of the person. */
-const KEPT_MS = 400 * 86_400_000;
+/** Mapping lifetime since the last change. */
+const LIFETIME_MS = 400 * 86_400_000;
 const MAX_REMEMBERED = 10_000;
 
 export class SenderAliases {
   readonly #store: Pick<Store, 'get' | 'put'>;
   readonly #maxRemembered: number;
-  /** By number and id of the business's number; the oldest first. */
+  /** By business number and identifier, the oldest first. */
   readonly #names = new Map<string, Promise<string | undefined>>();
 
   constructor(store: Pick<Store, 'get' | 'put'>, maxRemembered = MAX_REMEMBERED) {
@@ -27,34 +25,35 @@ export class SenderAliases {
     this.#maxRemembered = maxRemembered;
   }
 
-  /** The name of a person who writes to a number of the business. Rejects as the store does. */
-  async nameOf(phoneNumberId: string, sender: Sender): Promise<string> {
+  /** Returns the name of the sender's conversation with a number. Rejects if the store does. */
+  async nameOf(phoneNumberId: string, sender: MessengerSender): Promise<string> {
     const { number, userId } = sender;
-    const own = [userId, number].filter((each) => each !== undefined);
-    const known = await Promise.all(own.map((each) => this.#known(`${phoneNumberId}/${each}`)));
-    const name = known.find((each) => each !== undefined) ?? own[0] ?? '';
-    for (const [index, each] of own.entries()) {
-      if (known[index] !== undefined) continue;
-      // Of two that learn of a person at the same time the first is right.
-      if (!(await this.#keep(`${phoneNumberId}/${each}`, name))) return this.nameOf(phoneNumberId, sender);
+    const identifiers = [userId, number].filter((each) => each !== undefined);
+    const mappings = await Promise.all(identifiers.map((each) => this.#lookUp(`${phoneNumberId}/${each}`)));
+    const name = mappings.find((each) => each !== undefined) ?? identifiers[0] ?? '';
+    for (const [index, each] of identifiers.entries()) {
+      if (mappings[index] !== undefined) continue;
+      // If two processes add a mapping concurrently, the first one applies.
+      if (!(await this.#addMapping(`${phoneNumberId}/${each}`, name)))
+        return this.nameOf(phoneNumberId, sender);
     }
     return name;
   }
 
-  #known(key: string): Promise<string | undefined> {
-    let found = this.#names.get(key);
-    if (found === undefined) {
-      found = this.#store.get(SPACE, key).then((kept) => kept?.value);
-      // What could not be asked is asked again.
-      found.catch(() => this.#names.delete(key));
-      this.#remember(key, found);
+  #lookUp(key: string): Promise<string | undefined> {
+    let mapping = this.#names.get(key);
+    if (mapping === undefined) {
+      mapping = this.#store.get(SPACE, key).then((row) => row?.value);
+      // The next message repeats a failed query.
+      mapping.catch(() => this.#names.delete(key));
+      this.#remember(key, mapping);
     }
-    return found;
+    return mapping;
   }
 
-  /** False when another has told something before. */
-  async #keep(key: string, name: string): Promise<boolean> {
-    const isNew = await this.#store.put(SPACE, key, name, { ttlMs: KEPT_MS, ifAbsent: true });
+  /** Stores a mapping. Returns false if another process has already stored one. */
+  async #addMapping(key: string, name: string): Promise<boolean> {
+    const isNew = await this.#store.put(SPACE, key, name, { ttlMs: LIFETIME_MS, ifAbsent: true });
     if (isNew) this.#remember(key, Promise.resolve(name));
     else this.#names.delete(key);
     return isNew;
@@ -63,6 +62,6 @@ export class SenderAliases {
   #remember(key: string, name: Promise<string | undefined>): void {
     this.#names.delete(key);
     this.#names.set(key, name);
-    forgetOldest(this.#names, this.#maxRemembered);
+    deleteOldest(this.#names, this.#maxRemembered);
   }
 }

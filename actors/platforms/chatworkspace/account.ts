@@ -1,19 +1,20 @@
-// What is known of an app in this process: shared by its triggers and kept over reloads.
+// In-memory state of the app, which is this platform's account. Shared by the app's triggers and kept across
+// reloads.
 
 import { appOf } from '../../../config/resources/fields/workspace-app.ts';
 import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Log } from '../../base/errors/log.ts';
 import { ClientsByCredential } from '../accounts/clients-by-credential.ts';
 import type { AdapterServices } from '../adapter.ts';
-import { BotTurns } from '../chats/bot-turns.ts';
+import { BotMessageLimit } from '../chats/message-limit.ts';
 import { AppBots } from './app-bots.ts';
 import { WorkspaceBot } from './bot.ts';
 import { ChannelNames } from './channel-names.ts';
 
 export interface WorkspaceAccount {
-  /** The app; no secret, it stands in keys. */
+  /** App id. Used in keys; contains no secret. */
   readonly name: string;
-  readonly turns: BotTurns;
+  readonly messageLimit: BotMessageLimit;
   readonly channels: ChannelNames;
   readonly bots: AppBots;
 }
@@ -21,9 +22,9 @@ export interface WorkspaceAccount {
 export class WorkspaceAccounts {
   readonly #accounts = new Map<string, WorkspaceAccount>();
   readonly #log: Log;
-  /** Returns the bot of a trigger. */
+  /** Returns the trigger's bot. */
   readonly botOf: (trigger: ChatWorkspaceTrigger) => WorkspaceBot;
-  /** Returns a digest that identifies the bot of a trigger. */
+  /** Returns a digest that identifies the trigger's bot. */
   readonly digestOf: (trigger: ChatWorkspaceTrigger) => string | undefined;
 
   constructor({ store, log }: Pick<AdapterServices, 'store' | 'log'>) {
@@ -40,7 +41,7 @@ export class WorkspaceAccounts {
     const name = appOf(config);
     const account = this.#accounts.get(name) ?? {
       name,
-      turns: new BotTurns(),
+      messageLimit: new BotMessageLimit(),
       channels: new ChannelNames(this.#log),
       bots: new AppBots(this.botOf),
     };
@@ -48,6 +49,5 @@ export class WorkspaceAccounts {
     return account;
   };
 
-  /** By its name. */
-  readonly named = (name: string): WorkspaceAccount | undefined => this.#accounts.get(name);
+  readonly find = (name: string): WorkspaceAccount | undefined => this.#accounts.get(name);
 }

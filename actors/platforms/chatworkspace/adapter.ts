@@ -1,12 +1,13 @@
-// Triggers of type ChatWorkspace: a workspace chat whose events come over a socket, or signed to a path. All triggers of one app
-// share one connection (actors/platforms/connections), its limits and one order of what comes.
+// Adapter for triggers of type ChatWorkspace. Events arrive over a socket or as signed webhooks. Triggers
+// with the same app share the connection (platforms/connections), the rate limits and the message order.
 
 import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { chatFilters } from '../../events/inbox/chat-filters.ts';
-import { openBoth } from '../accounts/webhook-and-connection.ts';
-import type { Adapter, AdapterServices, OpenTrigger, SourceHost } from '../adapter.ts';
+import { openWithConnection } from '../accounts/webhook-and-connection.ts';
+import type { Adapter, AdapterServices, OpenTrigger, TriggerHost } from '../adapter.ts';
 import { WebhookTable } from '../webhooks/webhook-table.ts';
+import { isAllowed } from './access-filter.ts';
 import { WorkspaceAccounts } from './account.ts';
 import { accountIn, readWorkspaceEvent } from './event.ts';
 import { WorkspaceInbox } from './inbox.ts';
@@ -14,13 +15,12 @@ import { workspaceOutbound } from './outbound.ts';
 import { workspacePacing } from './pacing.ts';
 import { chatWorkspacePath, type WorkspaceSubscriber } from './path.ts';
 import { signatureVerifier } from './signature-verifier.ts';
-import { signedConnector } from './signed-connector.ts';
 import { slashCommands } from './slash-commands.ts';
 import { socketConnector } from './socket-connector.ts';
-import { decided } from './undecided-event.ts';
-import { takes } from './who-may.ts';
+import { resolveEvent } from './unresolved-event.ts';
+import { webhookConnector } from './webhook-connector.ts';
 
-/** As a frame of a socket is bounded: what a stranger may have us check is no larger. */
+/** Maximum request size, equal to the socket frame limit. Bounds the work for unverified requests. */
 const MAX_REQUEST_BYTES = 4_194_304;
 
 export function chatWorkspaceAdapter(services: AdapterServices): Adapter<ChatWorkspaceTrigger> {
@@ -28,24 +28,24 @@ export function chatWorkspaceAdapter(services: AdapterServices): Adapter<ChatWor
   const table = new WebhookTable<WorkspaceSubscriber>(
     chatWorkspacePath(Math.min(services.maxBodyBytes, MAX_REQUEST_BYTES)),
   );
-  const named = (event: InboundEvent, triggers: readonly ChatWorkspaceTrigger[]) => {
+  const addChannelNames = (event: InboundEvent, triggers: readonly ChatWorkspaceTrigger[]) => {
     const { channel = '' } = event;
-    const asking = triggers.find(
-      (trigger) => needsName(trigger, event) && takes(accounts.of(trigger).bots, trigger, event),
+    const triggerWithFilter = triggers.find(
+      (trigger) => needsName(trigger, event) && isAllowed(accounts.of(trigger).bots, trigger, event),
     );
-    if (asking === undefined) return undefined;
-    const { channels } = accounts.of(asking);
-    const { api } = accounts.botOf(asking);
-    if (channels.known(channel, api) !== undefined) return undefined;
-    return channels.ask(channel, api).then((names) => withNames(event, names));
+    if (triggerWithFilter === undefined) return undefined;
+    const { channels } = accounts.of(triggerWithFilter);
+    const { api } = accounts.botOf(triggerWithFilter);
+    if (channels.cachedNames(channel, api) !== undefined) return undefined;
+    return channels.lookUp(channel, api).then((names) => withNames(event, names));
   };
   return {
     type: 'ChatWorkspace',
     account: (trigger) => accounts.of(trigger).name,
-    async open(trigger: ChatWorkspaceTrigger, host: SourceHost): Promise<OpenTrigger> {
+    async open(trigger: ChatWorkspaceTrigger, host: TriggerHost): Promise<OpenTrigger> {
       const account = accounts.of(trigger);
       const { botOf } = accounts;
-      // Events may have waited for it; where the store fails it is asked for again.
+      // Events may need the identity. If this load fails, the next event repeats it.
       void botOf(trigger)
         .load()
         .catch(() => {});
@@ -53,35 +53,35 @@ export function chatWorkspaceAdapter(services: AdapterServices): Adapter<ChatWor
       const leave = account.bots.join(trigger);
       const connector =
         trigger.config.mode === 'http'
-          ? signedConnector({ trigger, botOf })
+          ? webhookConnector({ trigger, botOf })
           : socketConnector({ trigger, host, botOf, app: account.name, inbox });
       const connection = host.connections.use({ trigger, connector });
-      const used = {
+      const connectionUse = {
         release: () => {
           leave();
           return connection.release();
         },
       };
-      if (trigger.config.mode === 'socket') return { close: () => used.release() };
-      return openBoth(used, () => {
+      if (trigger.config.mode === 'socket') return { close: () => connectionUse.release() };
+      return openWithConnection(connectionUse, () => {
         const verifier = signatureVerifier(trigger.config.signing_secret);
         const subscriber = { trigger, host, methods: ['POST'], verifier, account, inbox };
         return table.add(subscriber, trigger.config.path);
       });
     },
     read(stored) {
-      const account = accounts.named(accountIn(stored));
+      const account = accounts.find(accountIn(stored));
       const event = readWorkspaceEvent(stored, account?.bots.users ?? []);
-      return withNames(event, account?.channels.known(event.channel ?? ''));
+      return withNames(event, account?.channels.cachedNames(event.channel ?? ''));
     },
-    complete(event, triggers) {
+    addLookups(event, triggers) {
       const [first] = triggers;
       if (event.unsupported !== undefined || first === undefined) return undefined;
-      const known = decided(event, accounts.of(first).bots.with(triggers));
-      if (known === undefined) return named(event, triggers);
-      return known.then((later) => named(later, triggers) ?? later);
+      const resolving = resolveEvent(event, accounts.of(first).bots.with(triggers));
+      if (resolving === undefined) return addChannelNames(event, triggers);
+      return resolving.then((resolved) => addChannelNames(resolved, triggers) ?? resolved);
     },
-    takes: (trigger, event) => takes(accounts.of(trigger).bots, trigger, event),
+    accepts: (trigger, event) => isAllowed(accounts.of(trigger).bots, trigger, event),
     filters: ({ config }) => chatFilters(config),
     outbound: workspaceOutbound({
       pacing: workspacePacing(),
@@ -89,15 +89,15 @@ export function chatWorkspaceAdapter(services: AdapterServices): Adapter<ChatWor
       accountOf: (trigger) => accounts.of(trigger).name,
       senderOf: accounts.digestOf,
     }),
-    remarks: (trigger) => accounts.of(trigger).channels.remarks,
-    menuByHand: slashCommands,
+    diagnostics: (trigger) => accounts.of(trigger).channels.diagnostics,
+    manualMenu: slashCommands,
   };
 }
 
-/** Ids are written in capitals; no name is. */
+/** Channel ids are in capitals; names never are. */
 const isName = (channel: string) => !/^[CDG][A-Z0-9]+$/.test(channel);
 
-/** Whether only the name of its channel tells if a filter takes it. */
+/** Returns true if the trigger's filters need the channel name. */
 function needsName({ config: { channels } }: ChatWorkspaceTrigger, event: InboundEvent): boolean {
   const { channel = '', channelAliases = [] } = event;
   if (channel.startsWith('D') || !channels.some(isName)) return false;

@@ -1,40 +1,41 @@
-// The platform's web API under one token: a method is a POST of a form, and what comes back says `ok`, or why not. All methods take
-// forms, and only some of them JSON; lists and objects stand in a field as JSON.
+// HTTP client of the platform's web API. Methods are POST requests with a form body, because only some
+// methods accept JSON; lists and objects are JSON in a form field. A response contains `ok: true` or an error
+// code.
 
 import { HttpApi } from '../../../libs/rest/http-api.ts';
 import { memberOf, textMember } from '../payloads/payload-member.ts';
 import { WorkspaceRefusal } from './errors.ts';
 
 export interface WorkspaceCredential {
-  /** Of the bot, or of the app. */
+  /** Token of the bot or of the app. */
   readonly token: string;
   readonly api_root: string;
 }
 
-export interface CallOptions {
+export interface WorkspaceCallOptions {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number;
 }
 
 export type Parameters = Readonly<Record<string, unknown>>;
 
-/** Who a bot is, and where, as its token says it. */
-export interface BotIdentity {
-  /** The workspace, or the organization. */
+/** Identity of the bot, as the platform returns it for the token. */
+export interface WorkspaceIdentity {
+  /** Id of the workspace or organization. */
   readonly team: string;
   readonly user: string;
-  /** Not all tokens have one. */
+  /** Undefined for some kinds of tokens. */
   readonly bot: string | undefined;
 }
 
-/** Nothing waits for it for long. */
+/** Timeout of identity requests, in milliseconds. */
 const IDENTITY_MS = 5_000;
 
-/** A page of channels, or of messages with what is in them. */
+/** Maximum response size: a page of channels, or of messages with their content. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 export class WorkspaceApi {
-  /** Name and port, for messages. */
+  /** Host name and port, for error messages. */
   readonly host: string;
   readonly #http: HttpApi;
 
@@ -48,32 +49,36 @@ export class WorkspaceApi {
     this.host = this.#http.host;
   }
 
-  /** The whole answer. Rejects with a WorkspaceRefusal, or with a RequestFault where there was no answer. */
-  async call(method: string, parameters: Parameters = {}, options: CallOptions = {}): Promise<unknown> {
-    const answer = await this.#http.request({
+  /** Returns the JSON response. Rejects with a WorkspaceRefusal; without a response, with a RequestFault. */
+  async call(
+    method: string,
+    parameters: Parameters = {},
+    options: WorkspaceCallOptions = {},
+  ): Promise<unknown> {
+    const response = await this.#http.request({
       method: 'POST',
       path: `/${method}`,
       form: formOf(parameters),
       ...options,
     });
-    if (answer.isOk && memberOf(answer.json, 'ok') === true) return answer.json;
-    throw new WorkspaceRefusal(this.host, method, answer);
+    if (response.isOk && memberOf(response.json, 'ok') === true) return response.json;
+    throw new WorkspaceRefusal(this.host, method, response);
   }
 
-  /** Whose the token is; undefined for an answer that does not say so. */
-  async identity(options: CallOptions = {}): Promise<BotIdentity | undefined> {
-    const said = await this.call('auth.test', {}, { timeoutMs: IDENTITY_MS, ...options });
-    const user = textMember(said, 'user_id');
-    const team = textMember(said, 'team_id') ?? textMember(said, 'enterprise_id');
+  /** Returns the token's owner; undefined if the response does not contain it. */
+  async identity(options: WorkspaceCallOptions = {}): Promise<WorkspaceIdentity | undefined> {
+    const response = await this.call('auth.test', {}, { timeoutMs: IDENTITY_MS, ...options });
+    const user = textMember(response, 'user_id');
+    const team = textMember(response, 'team_id') ?? textMember(response, 'enterprise_id');
     if (user === undefined || team === undefined) return undefined;
-    return { team, user, bot: textMember(said, 'bot_id') };
+    return { team, user, bot: textMember(response, 'bot_id') };
   }
 }
 
-/** Without members that are undefined. */
+/** Omits undefined parameters. */
 function formOf(parameters: Parameters): Readonly<Record<string, string>> {
-  const given = Object.entries(parameters).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given.map(([name, value]) => [name, textOf(value)]));
+  const entries = Object.entries(parameters).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries.map(([name, value]) => [name, textOf(value)]));
 }
 
 function textOf(value: unknown): string {

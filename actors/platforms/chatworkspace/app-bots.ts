@@ -1,13 +1,14 @@
-// The bots of one app, one for each workspace that it is in: which of them an event is for, and what they have said themselves.
-// Who they are the platform says, and perhaps not at once: then something cannot be known yet.
+// Tracks the bots of an app, one per workspace. Decides which bot an event is for, and which content comes
+// from the app's own bots. The platform returns a bot's identity, which may be unknown for a while.
 //
-// AB1  a workspace excludes a trigger only where the bot of another one of the app is known to be in it, or is the only one that may be.
-// AB2  what one of our bots has said is never for them; nor is what a bot has said while nobody knows whether it is one of ours.
+// If another bot is known to be in the event's workspace, or is the only candidate, the trigger does not get
+// the event. Messages of the app's own bots are never events; nor is a bot message whose sender is still
+// unknown.
 
 import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { textMember } from '../payloads/payload-member.ts';
 import type { WorkspaceBot } from './bot.ts';
-import { authorizedBots, type Said, teamsOf } from './payload.ts';
+import { botsIn, type PayloadContent, teamsOf } from './payload.ts';
 
 export class AppBots {
   readonly #botOf: (trigger: ChatWorkspaceTrigger) => WorkspaceBot;
@@ -17,60 +18,67 @@ export class AppBots {
     this.#botOf = botOf;
   }
 
-  /** Of a trigger that is open from now on. Gives the way to leave. */
+  /** Adds an open trigger's bot. Returns a function that removes it. */
   join(trigger: ChatWorkspaceTrigger): () => void {
     this.#open.add(trigger);
     return () => this.#open.delete(trigger);
   }
 
-  /** Of triggers that are open, and of these, each once. */
+  /** Returns the bots for `triggers` and all open triggers, without duplicates. */
   with(triggers: readonly ChatWorkspaceTrigger[]): readonly WorkspaceBot[] {
     return [...new Set([...this.#open, ...triggers].map(this.#botOf))];
   }
 
-  /** As far as they are known. */
+  /** User ids of the identified bots. */
   get users(): readonly string[] {
     return usersOf(this.with([]), undefined);
   }
 
-  /** Whether an event may be for a trigger, by the workspaces in whose name it came. */
-  mayBeFor(trigger: ChatWorkspaceTrigger, payload: unknown): boolean {
-    return mayBeFor(this.#botOf(trigger), this.with([trigger]), teamsOf(payload));
+  /** Returns true if the payload may be for the trigger's bot, according to the payload's workspaces. */
+  mayConcern(trigger: ChatWorkspaceTrigger, payload: unknown): boolean {
+    return isPossibleReceiver(this.#botOf(trigger), this.with([trigger]), teamsOf(payload));
   }
 }
 
-/** Whom an event may mention, and who may have said it. */
+/** Returns the user ids of the bots, from their identities and from the payload. */
 export function usersOf(bots: readonly WorkspaceBot[], payload: unknown): readonly string[] {
-  const known = bots.flatMap(({ identity }) => identity?.user ?? []);
-  return [...new Set([...known, ...authorizedBots(payload)])];
+  const identifiedUsers = bots.flatMap(({ identity }) => identity?.user ?? []);
+  return [...new Set([...identifiedUsers, ...botsIn(payload)])];
 }
 
-/** Several of them may be in the workspace of an event, and nobody knows which. */
+/**
+ * Returns true if it is unknown which bot the event is for: several unidentified bots may be in its
+ * workspace.
+ */
 export function isUndecided(bots: readonly WorkspaceBot[], payload: unknown): boolean {
   const teams = teamsOf(payload);
   return teams.length > 0 && !bots.some(isIn(teams)) && bots.filter(isUnknown).length > 1;
 }
 
-/** Whether one of them has said it, or has come; undefined while nobody knows. */
-export function isOurs(said: Said, bots: readonly WorkspaceBot[], payload: unknown): boolean | undefined {
-  if (said.what !== 'message' && said.what !== 'arrival' && said.what !== 'reaction') return false;
-  if (usersOf(bots, payload).includes(said.sender.id)) return true;
-  // None of ours puts marks on messages.
-  if (said.what === 'reaction') return false;
-  if (said.what === 'message' && said.botId !== undefined) {
-    const { botId, appId } = said;
+/** Returns true if one of the bots sent the content, or joined the channel; undefined if unknown. */
+export function isOurs(
+  content: PayloadContent,
+  bots: readonly WorkspaceBot[],
+  payload: unknown,
+): boolean | undefined {
+  if (content.type !== 'message' && content.type !== 'arrival' && content.type !== 'reaction') return false;
+  if (usersOf(bots, payload).includes(content.sender.id)) return true;
+  // The gateway itself adds no reactions.
+  if (content.type === 'reaction') return false;
+  if (content.type === 'message' && content.botId !== undefined) {
+    const { botId, appId } = content;
     const app = textMember(payload, 'api_app_id');
     if (bots.some(({ identity }) => identity?.bot === botId)) return true;
     if (appId !== undefined && app !== undefined) return appId === app;
   }
-  // Some bots write without a user, by whom they could be known.
-  const isNamed = said.what === 'arrival' || said.sender.id !== said.botId;
-  if (isNamed && authorizedBots(payload).length > 0) return false;
+  // Some bot messages contain no user id, only a bot id.
+  const hasUserId = content.type === 'arrival' || content.sender.id !== content.botId;
+  if (hasUserId && botsIn(payload).length > 0) return false;
   const teams = teamsOf(payload);
-  return bots.some((bot) => isUnknown(bot) && mayBeFor(bot, bots, teams)) ? undefined : false;
+  return bots.some((bot) => isUnknown(bot) && isPossibleReceiver(bot, bots, teams)) ? undefined : false;
 }
 
-/** Whether a message may be one of ours, by who the platform says has written it. */
+/** Returns true if the author may be one of the app's bots. */
 export function mayBeByUs(
   author: string | undefined,
   bots: readonly WorkspaceBot[],
@@ -86,8 +94,15 @@ const isIn =
   ({ identity }: WorkspaceBot): boolean =>
     identity !== undefined && teams.includes(identity.team);
 
-function mayBeFor(bot: WorkspaceBot, bots: readonly WorkspaceBot[], teams: readonly string[]): boolean {
+/** Returns true if the bot is in one of the workspaces, or may be the bot that is. */
+function isPossibleReceiver(
+  bot: WorkspaceBot,
+  bots: readonly WorkspaceBot[],
+  teams: readonly string[],
+): boolean {
   if (teams.length === 0) return true;
   if (bots.some(isIn(teams))) return isIn(teams)(bot);
+  // No identified bot is in the workspaces: an unidentified bot may be. If all are identified, none is
+  // excluded.
   return isUnknown(bot) || !bots.some(isUnknown);
 }

@@ -1,31 +1,32 @@
-// A bot in a workspace, which is what a bot token stands for: who it is, as the platform says it, and as an earlier process knew it.
+// A bot of an app in one workspace, identified by its token. The platform returns the bot's identity, which
+// is stored for the next process.
 
 import { createHash } from 'node:crypto';
 import type { Store } from '../../store/store.ts';
-import { type BotIdentity, WorkspaceApi } from './api.ts';
+import { WorkspaceApi, type WorkspaceIdentity } from './api.ts';
 
-/** So old may the identity be when the bot is connected anew. */
-const KEPT_MS = 600_000;
-/** After it was asked for in vain no event waits for it. */
-const IN_VAIN_MS = 5_000;
-/** So long what only the identity can decide waits for it. */
-const UNKNOWN_MS = 300_000;
+/** Maximum age of the identity when the bot reconnects, in milliseconds. */
+const MAX_AGE_MS = 600_000;
+/** Pause between failed identity requests, in which events cause no further request. */
+const RETRY_MS = 5_000;
+/** Maximum time in which events wait for unknown identities. */
+const MAX_WAIT_MS = 300_000;
 const BOTS = 'chatworkspace-bots';
-/** A token that nobody has any more leaves nothing behind. */
+/** Lifetime of stored identities, so that rows of unused tokens expire. */
 const ROW_TTL_MS = 30 * 86_400_000;
 
 export class WorkspaceBot {
   readonly api: WorkspaceApi;
-  /** Of the token, which must show nowhere. */
+  /** Digest of the token; the token itself is not stored. */
   readonly #digest: string;
   readonly #store: Pick<Store, 'get' | 'put'>;
-  readonly #madeAt = performance.now();
-  #identity: BotIdentity | undefined;
-  /** In terms of performance.now. */
+  readonly #createdAt = performance.now();
+  #identity: WorkspaceIdentity | undefined;
+  /** Value of performance.now. */
   #identifiedAt: number | undefined;
-  #inVainAt = Number.NEGATIVE_INFINITY;
+  #failedAt = Number.NEGATIVE_INFINITY;
   #loading: Promise<void> | undefined;
-  #asking: Promise<BotIdentity | undefined> | undefined;
+  #request: Promise<WorkspaceIdentity | undefined> | undefined;
 
   constructor(token: string, api_root: string, store: Pick<Store, 'get' | 'put'>) {
     this.#store = store;
@@ -33,17 +34,17 @@ export class WorkspaceBot {
     this.#digest = createHash('sha256').update(`${api_root} ${token}`).digest('hex').slice(0, 32);
   }
 
-  /** Undefined until the platform, or the store, has said it. */
-  get identity(): BotIdentity | undefined {
+  /** Undefined until the store or the platform has returned the identity. */
+  get identity(): WorkspaceIdentity | undefined {
     return this.#identity;
   }
 
-  /** Nobody has said it for so long that nothing more is to wait for it. */
-  get isLongUnknown(): boolean {
-    return this.#identity === undefined && performance.now() - this.#madeAt > UNKNOWN_MS;
+  /** True if the identity is still unknown after MAX_WAIT_MS. */
+  get isStillUnknown(): boolean {
+    return this.#identity === undefined && performance.now() - this.#createdAt > MAX_WAIT_MS;
   }
 
-  /** What an earlier process knew. */
+  /** Loads the identity from the store. */
   load(): Promise<void> {
     this.#loading ??= this.#load().catch((error) => {
       this.#loading = undefined;
@@ -52,36 +53,39 @@ export class WorkspaceBot {
     return this.#loading;
   }
 
-  /** Asks the platform who it is, unless it has just said so. Rejects as the call does. */
-  async identify(signal?: AbortSignal): Promise<BotIdentity | undefined> {
+  /** Requests the identity from the platform, unless it is recent. Rejects if the request fails. */
+  async identify(signal?: AbortSignal): Promise<WorkspaceIdentity | undefined> {
     const now = performance.now();
-    const isFresh = this.#identifiedAt !== undefined && now - this.#identifiedAt < KEPT_MS;
+    const isFresh = this.#identifiedAt !== undefined && now - this.#identifiedAt < MAX_AGE_MS;
     if (isFresh && this.#identity !== undefined) return this.#identity;
-    this.#asking ??= this.#ask(signal).finally(() => {
-      this.#asking = undefined;
+    this.#request ??= this.#requestIdentity(signal).finally(() => {
+      this.#request = undefined;
     });
-    return this.#asking;
+    return this.#request;
   }
 
-  /** The same for an event that waits, unless that was in vain just now. Never rejects. */
-  async identifySoon(): Promise<void> {
+  /**
+   * Requests the identity for an event that needs it, unless it is known or a request has just failed. Never
+   * rejects.
+   */
+  async identifyForEvent(): Promise<void> {
     if (this.#identity !== undefined) return;
     await this.load().catch(() => {});
-    if (this.#identity !== undefined || performance.now() - this.#inVainAt < IN_VAIN_MS) return;
+    if (this.#identity !== undefined || performance.now() - this.#failedAt < RETRY_MS) return;
     await this.identify().catch(() => {});
   }
 
   async #load(): Promise<void> {
     const value = (await this.#store.get(BOTS, this.#digest))?.value;
-    if (value !== undefined) this.#identity ??= JSON.parse(value) as BotIdentity;
+    if (value !== undefined) this.#identity ??= JSON.parse(value) as WorkspaceIdentity;
   }
 
-  async #ask(signal: AbortSignal | undefined): Promise<BotIdentity | undefined> {
-    let identity: BotIdentity | undefined;
+  async #requestIdentity(signal: AbortSignal | undefined): Promise<WorkspaceIdentity | undefined> {
+    let identity: WorkspaceIdentity | undefined;
     try {
       identity = await this.api.identity({ signal });
     } finally {
-      if (identity === undefined) this.#inVainAt = performance.now();
+      if (identity === undefined) this.#failedAt = performance.now();
     }
     if (identity === undefined) return this.#identity;
     this.#identity = identity;

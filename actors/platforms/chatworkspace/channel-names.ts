@@ -1,45 +1,44 @@
-// What channels are called: events name them by their ids, and files by names. The platform is asked for each that has to be known,
-// once, and for a while that holds. Where it does not tell of a single one it is asked for all of them, page by page.
+// Resolves channel ids to names: events contain ids, trigger files may contain names. Names are cached. If
+// the platform refuses single channel lookups, all channels are listed page by page.
 //
-// WSC1  what is kept is bounded, and each channel is asked for by one call at a time, however many wait for it.
-// WSC2  a name that cannot be had now is told as such: nobody takes it for another one. One that the platform refuses a bot for good
-//       is no name for it for a while, and log and remarks say why: no filter by names takes its events, and the others are not held up,
-//       since nobody but a person can mend that.
-// WSC3  no more is asked than the platform takes; who comes beyond that is told when to come again.
+// A temporary failure rejects and is never treated as a missing name. After permanent refusals, the bot's
+// channels have no names for RETRY_MS: filters by name match nothing, other events are handled, and the log
+// and the diagnostics contain the reason. A lookup above the platform's rate limit rejects with a retry
+// delay. Each channel has one lookup at a time.
 
-import { Pace } from '../../../libs/rest/pace.ts';
-import { forgetOldest } from '../../base/bounds/forget-oldest.ts';
+import { RateLimiter } from '../../../libs/rest/rate-limiter.ts';
+import { deleteOldest } from '../../base/bounds/delete-oldest.ts';
 import type { Log } from '../../base/errors/log.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
+import { type Diagnostic, Diagnostics } from '../diagnostics.ts';
 import { memberOf, textMember } from '../payloads/payload-member.ts';
-import { type Remark, Remarks } from '../remarks.ts';
 import type { WorkspaceApi } from './api.ts';
 import { deliveryErrorOf } from './errors.ts';
 
-/** Channels are called otherwise now and then. */
-const KEPT_MS = 900_000;
+/** Cache lifetime; channels can be renamed. */
+const CACHE_MS = 900_000;
 const MAX_CHANNELS = 10_000;
-/** After that long a scope that the app has got since is found. */
-const REFUSED_MS = 300_000;
+/** Pause after refused lookups; an administrator may add the scope to the app meanwhile. */
+const RETRY_MS = 300_000;
 const PAGE = 200;
 const MAX_PAGES = 50;
-/** The platform takes about fifty such questions a minute, some of them at once. */
-const EVERY_MS = 1_200;
+/** The platform accepts about fifty lookups a minute, with bursts. */
+const INTERVAL_MS = 1_200;
 const BURST = 20;
-const CALL_MS = 5_000;
+const TIMEOUT_MS = 5_000;
 
-const NAMES = 'names';
-const NO_NAMES =
-  'the platform tells no names of channels: filters by names take nothing for five minutes; write ids, or give the app the scope';
+const TOPIC = 'names';
+const NAMES_REFUSED =
+  'the platform refuses channel names; filters by name match nothing for five minutes: use channel ids, or add the scope to the app';
 
-interface Known {
+interface CachedNames {
   readonly names: readonly string[];
   readonly until: number;
 }
 
 interface ListPage {
   readonly cursor: string | undefined;
-  /** Pages before it. */
+  /** Number of preceding pages. */
   readonly count: number;
 }
 
@@ -48,104 +47,108 @@ const FIRST_PAGE: ListPage = { cursor: undefined, count: 0 };
 export class ChannelNames {
   readonly #log: Log;
   readonly #now: () => number;
-  readonly #pace: Pace;
-  /** The one that was learnt last is the last. */
-  readonly #known = new Map<string, Known>();
-  readonly #asking = new Map<string, Promise<readonly string[]>>();
+  readonly #pace: RateLimiter;
+  /** By channel, the oldest entry first. */
+  readonly #cache = new Map<string, CachedNames>();
+  readonly #lookups = new Map<string, Promise<readonly string[]>>();
   #listing: Promise<void> | undefined;
-  #reached: ListPage = FIRST_PAGE;
-  /** By whom neither one nor all can be asked for before. */
+  #nextPage: ListPage = FIRST_PAGE;
+  /** Next lookup time, for clients with refused lookups. */
   readonly #refusedUntil = new WeakMap<WorkspaceApi, number>();
-  readonly #remarks = new Remarks();
+  readonly #diagnostics = new Diagnostics();
 
-  /** `now` gives milliseconds that only grow. */
+  /** `now` is a monotonic clock in milliseconds. */
   constructor(log: Log, now: () => number = () => performance.now()) {
     this.#log = log;
     this.#now = now;
-    this.#pace = new Pace(EVERY_MS, now, BURST);
+    this.#pace = new RateLimiter(INTERVAL_MS, now, BURST);
   }
 
-  /** That names were refused. */
-  get remarks(): readonly Remark[] {
-    return this.#remarks.of(NAMES);
+  /** Diagnostics about refused lookups. */
+  get diagnostics(): readonly Diagnostic[] {
+    return this.#diagnostics.of(TOPIC);
   }
 
   /**
-   * Undefined where it has to be asked for; empty for a channel without a name, that the bot does not see, or while names are
-   * refused to who would ask.
+   * Returns the cached names; undefined if a lookup is needed. Empty if the channel has no name or is
+   * invisible to the bot, or while lookups of the client are refused.
    */
-  known(channel: string, api?: WorkspaceApi): readonly string[] | undefined {
-    const known = this.#known.get(channel);
-    if (known !== undefined && known.until > this.#now()) return known.names;
+  cachedNames(channel: string, api?: WorkspaceApi): readonly string[] | undefined {
+    const cached = this.#cache.get(channel);
+    if (cached !== undefined && cached.until > this.#now()) return cached.names;
     const refusedUntil = api && this.#refusedUntil.get(api);
     return refusedUntil !== undefined && refusedUntil > this.#now() ? [] : undefined;
   }
 
-  /** Rejects with a DeliveryError while it cannot be had; a refusal for good is empty. */
-  ask(channel: string, api: WorkspaceApi): Promise<readonly string[]> {
-    const known = this.known(channel, api);
-    if (known !== undefined) return Promise.resolve(known);
-    const before = this.#asking.get(channel);
-    if (before !== undefined) return before;
-    const asking = this.#ask(channel, api).finally(() => this.#asking.delete(channel));
-    this.#asking.set(channel, asking);
-    return asking;
+  /**
+   * Looks up the channel's names. Rejects with a DeliveryError if the lookup fails temporarily; returns no
+   * names if the platform refuses it permanently.
+   */
+  lookUp(channel: string, api: WorkspaceApi): Promise<readonly string[]> {
+    const cached = this.cachedNames(channel, api);
+    if (cached !== undefined) return Promise.resolve(cached);
+    const pending = this.#lookups.get(channel);
+    if (pending !== undefined) return pending;
+    const lookup = this.#lookUp(channel, api).finally(() => this.#lookups.delete(channel));
+    this.#lookups.set(channel, lookup);
+    return lookup;
   }
 
-  async #ask(channel: string, api: WorkspaceApi): Promise<readonly string[]> {
-    const pauseMs = this.#pace.takeTurn();
+  async #lookUp(channel: string, api: WorkspaceApi): Promise<readonly string[]> {
+    const pauseMs = this.#pace.reserveSlot();
+    // No slot is free now.
     if (pauseMs !== undefined)
-      throw new DeliveryError('the platform is asked for names of channels as fast as it takes that', {
-        isTooSoon: true,
-        isUnasked: true,
+      throw new DeliveryError('rate limited: waiting for a channel lookup', {
+        isRateLimited: true,
+        isUncontacted: true,
         retryAfterMs: pauseMs,
       });
     try {
-      const names = await this.#pace.run(() => this.#called(channel, api), refusedForMs);
+      const names = await this.#pace.run(() => this.#request(channel, api), retryDelayOf);
       this.#remember(channel, names);
       return names;
     } catch (error) {
       if (!(error instanceof DeliveryError) || !error.isFinal) throw error;
-      this.#refusedUntil.set(api, this.#now() + REFUSED_MS);
-      this.#log.warn({ channel, error: error.message }, NO_NAMES);
-      this.#remarks.add(NAMES, `${NO_NAMES} (${error.message})`);
+      this.#refusedUntil.set(api, this.#now() + RETRY_MS);
+      this.#log.warn({ channel, error: error.message }, NAMES_REFUSED);
+      this.#diagnostics.add(TOPIC, `${NAMES_REFUSED} (${error.message})`);
       return [];
     }
   }
 
-  async #called(channel: string, api: WorkspaceApi): Promise<readonly string[]> {
-    const what = `what ${channel} is called is not known`;
+  async #request(channel: string, api: WorkspaceApi): Promise<readonly string[]> {
+    const failure = `could not look up the name of channel ${channel}`;
     try {
-      const said = await asked(api, 'conversations.info', { channel }, what);
-      const name = textMember(said, 'channel.name');
+      const response = await callApi(api, 'conversations.info', { channel }, failure);
+      const name = textMember(response, 'channel.name');
       return name === undefined ? [] : [name];
     } catch (error) {
       if (!(error instanceof DeliveryError) || !error.isFinal) throw error;
-      // A filter by names is not for it.
+      // The bot cannot see the channel, so filters by name do not match it.
       if (error.platformCode === 'channel_not_found') return [];
-      return this.#listed(channel, api, what);
+      return this.#lookUpInList(channel, api, failure);
     }
   }
 
-  async #listed(channel: string, api: WorkspaceApi, what: string): Promise<readonly string[]> {
-    this.#listing ??= this.#list(api, what).finally(() => {
+  async #lookUpInList(channel: string, api: WorkspaceApi, failure: string): Promise<readonly string[]> {
+    this.#listing ??= this.#listChannels(api, failure).finally(() => {
       this.#listing = undefined;
     });
     await this.#listing;
-    return this.known(channel) ?? [];
+    return this.cachedNames(channel) ?? [];
   }
 
-  /** Remembers all of the list. What was too soon goes on at the page where it was. */
-  async #list(api: WorkspaceApi, what: string): Promise<void> {
-    let { cursor, count } = this.#reached;
-    this.#reached = FIRST_PAGE;
+  /** Caches all listed channels. When rate limited, the next listing continues with the same page. */
+  async #listChannels(api: WorkspaceApi, failure: string): Promise<void> {
+    let { cursor, count } = this.#nextPage;
+    this.#nextPage = FIRST_PAGE;
     for (; count < MAX_PAGES; count += 1) {
       const parameters = { limit: PAGE, types: 'public_channel,private_channel', cursor };
       let page: unknown;
       try {
-        page = await asked(api, 'conversations.list', parameters, what);
+        page = await callApi(api, 'conversations.list', parameters, failure);
       } catch (error) {
-        if (error instanceof DeliveryError && error.isTooSoon) this.#reached = { cursor, count };
+        if (error instanceof DeliveryError && error.isRateLimited) this.#nextPage = { cursor, count };
         throw error;
       }
       const all = memberOf(page, 'channels');
@@ -160,32 +163,35 @@ export class ChannelNames {
   }
 
   #remember(channel: string, names: readonly string[]): void {
-    this.#known.delete(channel);
-    this.#known.set(channel, { names, until: this.#now() + KEPT_MS });
-    forgetOldest(this.#known, MAX_CHANNELS);
+    this.#cache.delete(channel);
+    this.#cache.set(channel, { names, until: this.#now() + CACHE_MS });
+    deleteOldest(this.#cache, MAX_CHANNELS);
   }
 }
 
-async function asked(
+async function callApi(
   api: WorkspaceApi,
   method: string,
   parameters: Readonly<Record<string, unknown>>,
-  what: string,
+  failure: string,
 ): Promise<unknown> {
   try {
-    return await api.call(method, parameters, { timeoutMs: CALL_MS });
+    return await api.call(method, parameters, { timeoutMs: TIMEOUT_MS });
   } catch (error) {
-    const { message, platformCode, isFinal, isTooSoon, retryAfterMs } = deliveryErrorOf(error, 'that');
-    throw new DeliveryError(`${what}: ${message}`, {
+    const { message, platformCode, isFinal, isRateLimited, retryAfterMs } = deliveryErrorOf(
+      error,
+      'a lookup',
+    );
+    throw new DeliveryError(`${failure}: ${message}`, {
       platformCode,
       isFinal,
-      isTooSoon,
+      isRateLimited,
       retryAfterMs,
       cause: error,
     });
   }
 }
 
-function refusedForMs(error: unknown): number | undefined {
-  return error instanceof DeliveryError && error.isTooSoon ? (error.retryAfterMs ?? 60_000) : undefined;
+function retryDelayOf(error: unknown): number | undefined {
+  return error instanceof DeliveryError && error.isRateLimited ? (error.retryAfterMs ?? 60_000) : undefined;
 }

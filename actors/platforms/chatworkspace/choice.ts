@@ -1,37 +1,39 @@
-// What was pressed, chosen or filled in below a message. The ids of our own buttons are the ids of an answer's actions; where many
-// stand in a list the id is what was chosen.
+// Reads button presses, list choices and inputs below a message. The platform reports the element's id and
+// the chosen value. If the gateway posted the element, one of the two identifies the chosen action: the
+// element's id for a button, the value for a list.
 
 import { memberOf, textMember } from '../payloads/payload-member.ts';
-import { plain } from './text.ts';
+import { decodeEntities } from './text.ts';
 
-/** Of what our own blocks are called, before what tells them apart. */
+/** Id prefixes that the gateway uses for its own elements and blocks. */
 export const ownBlock = {
   /** A list of actions. */
   list: 'actor-gateway.list.',
-  /** A button that leads to a page: pressing it is told as well, and says nothing. */
+  /** A link button. The platform also reports presses of links, which are ignored. */
   link: 'actor-gateway.link.',
-  /** Blocks of a message that was said in the channel as a whole. */
+  /** A block in a message outside threads: a press continues the conversation of the channel. */
   ofChannel: 'actor-gateway.channel.',
 } as const;
 
-export interface Chosen {
-  /** Of what was pressed: a command may have its name. */
+export interface WorkspaceChoice {
+  /** Id of the pressed element, which may be a command with arguments. */
   readonly id: string;
-  /** What was chosen or filled in besides; empty where nothing was. */
+  /** Chosen or entered value; may be empty. */
   readonly value: string;
+  /** True if the pressed message is outside threads (`ownBlock.ofChannel`). */
   readonly isOfChannel: boolean;
-  /** A button, whose id is ours to give; what was chosen from a list is not. */
+  /** True for a button, whose id the gateway has set. */
   readonly isButton: boolean;
 }
 
-/** The first that says something. */
-export function choiceIn(payload: unknown): Chosen | undefined {
+/** Returns the first action with content. */
+export function choiceIn(payload: unknown): WorkspaceChoice | undefined {
   const actions = memberOf(payload, 'actions');
   for (const action of Array.isArray(actions) ? actions : []) {
     const id = textMember(action, 'action_id');
     if (id === undefined || id === '' || id.startsWith(ownBlock.link)) continue;
-    // The platform gives entities for what was written without.
-    const value = plain(chosenValue(action));
+    // The platform escapes values, even if sent unescaped.
+    const value = decodeEntities(valueIn(action));
     const isOfChannel = textMember(action, 'block_id')?.startsWith(ownBlock.ofChannel) === true;
     const isButton = textMember(action, 'type') === 'button';
     if (!id.startsWith(ownBlock.list)) return { id, value, isOfChannel, isButton };
@@ -40,12 +42,12 @@ export function choiceIn(payload: unknown): Chosen | undefined {
   return undefined;
 }
 
-/** What tells a press from others, of each thing that was pressed. */
-export function pressedIn(payload: unknown): readonly string[] {
+/** Returns the payload members that distinguish one press from another. */
+export function pressMembers(payload: unknown): readonly string[] {
   const actions = memberOf(payload, 'actions');
   return (Array.isArray(actions) ? actions : []).flatMap((action: unknown) => [
     textMember(action, 'action_id') ?? '',
-    chosenValue(action),
+    valueIn(action),
     textMember(action, 'action_ts') ?? '',
   ]);
 }
@@ -61,12 +63,12 @@ const VALUES = [
 ];
 const LISTS = ['selected_options', 'selected_users', 'selected_channels', 'selected_conversations'];
 
-function chosenValue(action: unknown): string {
-  const one = textMember(action, ...VALUES);
-  if (one !== undefined) return one;
-  const when = memberOf(action, 'selected_date_time');
-  if (typeof when === 'number') return String(when);
-  const many = LISTS.map((name) => memberOf(action, name)).find(Array.isArray) ?? [];
-  const values = many.map((each: unknown) => (typeof each === 'string' ? each : textMember(each, 'value')));
+function valueIn(action: unknown): string {
+  const single = textMember(action, ...VALUES);
+  if (single !== undefined) return single;
+  const time = memberOf(action, 'selected_date_time');
+  if (typeof time === 'number') return String(time);
+  const list = LISTS.map((name) => memberOf(action, name)).find(Array.isArray) ?? [];
+  const values = list.map((each: unknown) => (typeof each === 'string' ? each : textMember(each, 'value')));
   return values.filter((value) => value !== undefined).join(' ');
 }

@@ -1,28 +1,28 @@
-// The event that a payload becomes, and how that event reads later.
+// Converts payloads into events to store, and stored events into inbound events.
 //
-// CE1  an utterance is one event of its app, by channel and time, whether it comes as a mention, as a message or as both.
-// CE2  of two apps in one channel each has its copy, in a conversation of its own.
-// CE3  nothing is kept that lets somebody write in our name: the addresses for answers, and the tokens of the payload.
-// CE4  a decision about an approval stands beside its conversation, which may wait for just that.
+// Each message is one event per app, identified by channel and timestamp, although the platform may send it
+// twice: as a mention and as a message. Two apps in a channel get one event each, in separate conversations.
+// Credentials (response URLs and tokens) are removed before the payload is stored. Approval decisions get a
+// separate key, the control key, because the pending approval may block the key of the conversation.
 
 import { commandWordOf } from '../../../machines/matching.ts';
-import { controlKey } from '../../events/built-in-commands.ts';
+import { controlKeyOf } from '../../events/built-in-commands.ts';
 import type { DecisionInbound } from '../../events/decision-inbound.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
-import { onlyDecides, pressedDecision, reactedDecision } from '../chats/chat-decisions.ts';
-import { knownContext, memberOf, newTrace, storedPayload } from '../payloads/payload-member.ts';
-import { type PayloadKind, type Said, saidIn, teamsOf } from './payload.ts';
-import { decoded, mentions, writtenText } from './text.ts';
+import { decisionMembers, decisionOfPress, decisionOfReactions } from '../chats/decisions.ts';
+import { definedContext, memberOf, newTrace, storedPayload } from '../payloads/payload-member.ts';
+import { type PayloadContent, parsePayload, teamsOf, type WorkspacePayloadKind } from './payload.ts';
+import { decode, hasMention, plainText } from './text.ts';
 
 interface WorkspaceMeta {
-  /** Those of the app. */
+  /** Names of the app's triggers. */
   readonly triggers: readonly string[];
   readonly principal: string;
   readonly account: string;
-  readonly kind: PayloadKind;
-  /** Users that are our bot. */
+  readonly kind: WorkspacePayloadKind;
+  /** User ids of the app's bots. */
   readonly bots: readonly string[];
 }
 
@@ -30,22 +30,23 @@ export interface WorkspacePayload {
   readonly account: string;
   readonly triggers: readonly string[];
   readonly principal: Principal;
-  readonly kind: PayloadKind;
+  readonly kind: WorkspacePayloadKind;
   readonly payload: unknown;
-  /** What it is about. */
-  readonly said: Said;
+  /** Parsed content of the payload. */
+  readonly content: PayloadContent;
   readonly bots: readonly string[];
 }
 
-export function workspaceEvent(come: WorkspacePayload): NewEvent {
-  const { account, triggers, principal, kind, said, bots } = come;
+/** Creates an event from a payload. */
+export function workspaceEvent(input: WorkspacePayload): NewEvent {
+  const { account, triggers, principal, kind, content, bots } = input;
   const meta: WorkspaceMeta = { triggers, principal: principalText(principal), account, kind, bots };
-  const payload = withoutCredentials(come.payload);
-  const place = [account, said.channel, ...(said.thread === undefined ? [] : [said.thread])];
-  const key = `conversation/chatworkspace/${place.join('/')}`;
+  const payload = withoutCredentials(input.payload);
+  const parts = [account, content.channel, ...(content.thread === undefined ? [] : [content.thread])];
+  const key = `conversation/chatworkspace/${parts.join('/')}`;
   return {
-    id: `chatworkspace:${account}/${said.id}`,
-    key: decisionOf(said) === undefined ? key : controlKey(key),
+    id: `chatworkspace:${account}/${content.id}`,
+    key: decisionOf(content) === undefined ? key : controlKeyOf(key),
     meta: JSON.stringify(meta),
     body: Buffer.from(JSON.stringify(payload)),
     trace: newTrace(),
@@ -53,107 +54,116 @@ export function workspaceEvent(come: WorkspacePayload): NewEvent {
   };
 }
 
-/** Throws for an event that is none of these. `users` are our bots where it was taken before anybody knew them. */
+/**
+ * Parses a stored event. Throws if the payload has no content. `users` are the user ids of the app's bots,
+ * for events stored while these were unknown.
+ */
 export function readWorkspaceEvent(stored: StoredEvent, users: readonly string[] = []): InboundEvent {
   const { triggers, account, kind, bots } = JSON.parse(stored.meta) as WorkspaceMeta;
   const payload = storedPayload(stored);
-  const said = saidIn(kind, payload);
-  if (said === undefined) throw new Error('the payload holds no message, no command, no choice and no mark');
-  const { channel, channelName, sender } = said;
-  const decision = decisionOf(said);
+  const content = parsePayload(kind, payload);
+  if (content === undefined)
+    throw new Error('the payload contains no message, command, choice, reaction or arrival');
+  const { channel, channelName, sender } = content;
+  const decision = decisionOf(content);
   return {
     platform: 'chatworkspace',
     account,
     triggers,
-    ...spoken(said, payload, bots.length > 0 ? bots : users),
+    ...contentMembers(content, payload, bots.length > 0 ? bots : users),
     channel,
     channelAliases: channelName === undefined ? undefined : [channelName],
     user: sender.id,
     payload,
     parameters: {},
-    // Whoever gives a command has nobody but us to hear from, and sees nothing of it otherwise.
-    isAwaited: said.what === 'command' || undefined,
-    isArrival: said.what === 'arrival' || undefined,
-    unsupported: unsupportedIn(said),
-    ...(decision !== undefined && onlyDecides(decision)),
+    // A slash command shows its sender nothing but the reply.
+    isAwaited: content.type === 'command' || undefined,
+    isArrival: content.type === 'arrival' || undefined,
+    unsupported: unsupportedNote(content),
+    ...(decision !== undefined && decisionMembers(decision)),
   };
 }
 
-/** Undefined for what decides about no approval. */
-export function decisionOf(said: Said): DecisionInbound | undefined {
-  if (said.what === 'reaction') return reactedDecision([said.mark], said.ts);
-  return said.what === 'choice' && said.chosen.isButton ? pressedDecision(said.chosen.id) : undefined;
+/** Returns the approval decision in the content, if any. */
+export function decisionOf(content: PayloadContent): DecisionInbound | undefined {
+  if (content.type === 'reaction') return decisionOfReactions([content.emoji], content.ts);
+  return content.type === 'choice' && content.choice.isButton
+    ? decisionOfPress(content.choice.id)
+    : undefined;
 }
 
-/** The app that an event came to. */
+/** Returns the app that received the event. */
 export const accountIn = ({ meta }: StoredEvent): string => (JSON.parse(meta) as WorkspaceMeta).account;
 
-/** The event as it reads when our bots are known. */
+/** Reads the event again, now that the user ids of the bots are known. */
 export function withBots(event: InboundEvent, users: readonly string[]): InboundEvent {
-  const said = saidOf(event.payload);
-  return said === undefined ? event : { ...event, ...spoken(said, event.payload, users) };
+  const content = contentOf(event.payload);
+  return content === undefined ? event : { ...event, ...contentMembers(content, event.payload, users) };
 }
 
-type Spoken = Words & Pick<InboundEvent, 'context'>;
+type ContentMembers = TextMembers & Pick<InboundEvent, 'context'>;
 
-function spoken(said: Said, payload: unknown, bots: readonly string[]): Spoken {
-  const isMention = said.what === 'message' && (said.isMention || mentions(said.text, bots));
-  return { ...wordsOf(said, bots, isMention), context: contextOf(said, teamsOf(payload)[0], isMention) };
+function contentMembers(content: PayloadContent, payload: unknown, bots: readonly string[]): ContentMembers {
+  const isMention = content.type === 'message' && (content.isMention || hasMention(content.text, bots));
+  return {
+    ...textMembersOf(content, bots, isMention),
+    context: contextOf(content, teamsOf(payload)[0], isMention),
+  };
 }
 
-/** What an event is about, as its payload says it; also where an answer goes. */
-export function saidOf(payload: unknown): Said | undefined {
-  return saidIn(kindOf(payload), payload);
+/** Returns the stored payload's content, including the reply target. */
+export function contentOf(payload: unknown): PayloadContent | undefined {
+  return parsePayload(kindOf(payload), payload);
 }
 
-function kindOf(payload: unknown): PayloadKind {
+function kindOf(payload: unknown): WorkspacePayloadKind {
   if (memberOf(payload, 'event') !== undefined) return 'events_api';
   return memberOf(payload, 'command') === undefined ? 'interactive' : 'slash_commands';
 }
 
-type Words = Pick<InboundEvent, 'names' | 'text' | 'commandRest' | 'isChoice'>;
+type TextMembers = Pick<InboundEvent, 'names' | 'text' | 'commandRest' | 'isChoice'>;
 
-function wordsOf(said: Said, bots: readonly string[], isMention: boolean): Words {
-  if (said.what === 'message') return { names: [], text: writtenText(said.text, bots, isMention) };
-  if (said.what === 'command') {
-    const text = decoded(said.rest);
-    return { names: [said.command], text, commandRest: text, isChoice: true };
+function textMembersOf(content: PayloadContent, bots: readonly string[], isMention: boolean): TextMembers {
+  if (content.type === 'message') return { names: [], text: plainText(content.text, bots, isMention) };
+  if (content.type === 'command') {
+    const text = decode(content.rest);
+    return { names: [content.command], text, commandRest: text, isChoice: true };
   }
-  if (said.what !== 'choice') return { names: [], text: undefined };
-  const { id, value } = said.chosen;
-  // An action may be a command with what stands behind it: `deploy prod`.
-  const { name, rest: behind } = commandWordOf(id);
-  const rest = [behind, value].filter((part) => part !== '').join(' ');
+  if (content.type !== 'choice') return { names: [], text: undefined };
+  const { id, value } = content.choice;
+  // Action ids may be commands with arguments: `deploy prod`.
+  const { name, rest: args } = commandWordOf(id);
+  const rest = [args, value].filter((part) => part !== '').join(' ');
   const text = value === '' ? id : `${id} ${value}`;
   return { names: name === id ? [id] : [id, name], text, commandRest: rest, isChoice: true };
 }
 
-function unsupportedIn(said: Said): string | undefined {
-  if (said.what === 'other') return said.note;
-  if (said.what === 'message' && said.text.trim() === '') return 'it has files and no text';
+function unsupportedNote(content: PayloadContent): string | undefined {
+  if (content.type === 'other') return content.note;
+  if (content.type === 'message' && content.text.trim() === '') return 'a message with files and no text';
   return undefined;
 }
 
 function contextOf(
-  said: Said,
+  content: PayloadContent,
   team: string | undefined,
   isMention: boolean,
 ): Readonly<Record<string, unknown>> {
-  const ofChoice = said.what === 'choice' ? said.chosen : undefined;
+  const choice = content.type === 'choice' ? content.choice : undefined;
   const all = {
-    'chat.event': said.what === 'message' && isMention ? 'mention' : said.what,
+    'chat.event': content.type === 'message' && isMention ? 'mention' : content.type,
     'chat.team': team,
-    'chat.id': said.channel,
-    'chat.name': said.channelName,
-    'chat.thread': said.thread,
-    'chat.message': 'ts' in said ? said.ts : undefined,
-    'chat.action.id': ofChoice?.id,
-    'chat.action.value': ofChoice?.value || undefined,
-    'chat.sender.id': said.sender.id,
-    'chat.sender.name': said.sender.name,
-    'chat.sender.is_bot': (said.what === 'message' && said.isByBot) || undefined,
+    'chat.id': content.channel,
+    'chat.name': content.channelName,
+    'chat.thread': content.thread,
+    'chat.message': 'ts' in content ? content.ts : undefined,
+    'chat.action.id': choice?.id,
+    'chat.action.value': choice?.value || undefined,
+    'chat.sender.id': content.sender.id,
+    'chat.sender.name': content.sender.name,
+    'chat.sender.is_bot': (content.type === 'message' && content.isByBot) || undefined,
   };
-  return knownContext(all);
+  return definedContext(all);
 }
 
 const CREDENTIALS: ReadonlySet<string> = new Set([
@@ -164,18 +174,18 @@ const CREDENTIALS: ReadonlySet<string> = new Set([
 ]);
 
 function withoutCredentials(payload: unknown): unknown {
-  const kept = without(payload, CREDENTIALS);
-  const event = memberOf(kept, 'event');
+  const stored = omit(payload, CREDENTIALS);
+  const event = memberOf(stored, 'event');
   const thread = memberOf(event, 'assistant_thread');
-  if (memberOf(thread, 'action_token') === undefined) return kept;
-  const assistant_thread = without(thread, ASSISTANT_CREDENTIALS);
-  return { ...(kept as object), event: { ...(event as object), assistant_thread } };
+  if (memberOf(thread, 'action_token') === undefined) return stored;
+  const assistant_thread = omit(thread, ASSISTANT_CREDENTIALS);
+  return { ...(stored as object), event: { ...(event as object), assistant_thread } };
 }
 
-/** With it whoever has it acts for the person who wrote. */
+/** This token allows actions in the sender's name. */
 const ASSISTANT_CREDENTIALS: ReadonlySet<string> = new Set(['action_token']);
 
-function without(from: unknown, names: ReadonlySet<string>): unknown {
+function omit(from: unknown, names: ReadonlySet<string>): unknown {
   if (typeof from !== 'object' || from === null) return from;
   return Object.fromEntries(Object.entries(from).filter(([name]) => !names.has(name)));
 }

@@ -1,30 +1,30 @@
-// What becomes of the payloads of one app, however they come: events in the store, or nothing.
+// Stores the payloads of an app as events, or ignores them. Payloads arrive by socket or webhook.
 //
-// What may be of use to an agent is durable when a promise of this resolves, and not before. Nothing is waited for before that, so
-// that what comes first is first in the store as well: what only the platform can say, as who our bot is, is asked for when the event
-// is handled (undecided-event.ts).
+// `accept` resolves when the event is durable. It passes messages to the store before any await, which
+// preserves their order. Data that only the platform has, such as the bot's identity, is requested when the
+// event is handled (unresolved-event.ts).
 
 import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Principal } from '../../identity/principal.ts';
-import type { Appended } from '../../store/store.ts';
-import type { SourceHost } from '../adapter.ts';
-import { isAnybodyAsked } from '../chats/chat-decisions.ts';
+import type { AppendOutcome } from '../../store/store.ts';
+import type { TriggerHost } from '../adapter.ts';
+import { hasPendingApprovals } from '../chats/decisions.ts';
 import type { WorkspaceAccount } from './account.ts';
 import { isOurs, mayBeByUs, usersOf } from './app-bots.ts';
 import { decisionOf, workspaceEvent } from './event.ts';
-import { type PayloadKind, type Said, saidIn } from './payload.ts';
+import { type PayloadContent, parsePayload, type WorkspacePayloadKind } from './payload.ts';
 
 export interface InboxOptions {
   readonly account: WorkspaceAccount;
-  readonly host: SourceHost;
+  readonly host: TriggerHost;
 }
 
-export interface TakenPayload {
-  readonly kind: PayloadKind;
+export interface IncomingPayload {
+  readonly kind: WorkspacePayloadKind;
   readonly payload: unknown;
-  /** Those of the app, at least one. */
+  /** Triggers of the app, at least one. */
   readonly triggers: readonly ChatWorkspaceTrigger[];
-  /** Who brings it. */
+  /** Verified sender of the payload. */
   readonly principal: Principal;
 }
 
@@ -35,43 +35,47 @@ export class WorkspaceInbox {
     this.#options = options;
   }
 
-  /** Undefined for what is nothing for an agent. Rejects as the store does. */
-  async take({ kind, payload, triggers, principal }: TakenPayload): Promise<Appended | undefined> {
-    const said = saidIn(kind, payload);
-    if (said === undefined) return undefined;
+  /** Stores the payload. Returns undefined for ignored payloads. Rejects if the store does. */
+  async accept({ kind, payload, triggers, principal }: IncomingPayload): Promise<AppendOutcome | undefined> {
+    const content = parsePayload(kind, payload);
+    if (content === undefined) return undefined;
     const { account, host } = this.#options;
     const bots = account.bots.with(triggers);
-    const isOwn = isOurs(said, bots, payload);
-    if (said.what === 'message' && isOwn === true) return undefined;
-    if (said.what === 'arrival' && isOwn === false) return undefined;
-    if (said.what === 'reaction') {
-      const isDecision = decisionOf(said) !== undefined && mayBeByUs(said.author, bots, payload);
-      if (isOwn === true || !isDecision || !(await isAnybodyAsked(host.store))) return undefined;
+    // Undefined while it is unknown, because the platform has not returned each bot's identity.
+    const isOwn = isOurs(content, bots, payload);
+    // Unknown authors and arrivals are stored, and checked again when the event is handled.
+    if (content.type === 'message' && isOwn === true) return undefined;
+    // Only an arrival of the bot itself is an event.
+    if (content.type === 'arrival' && isOwn === false) return undefined;
+    // A reaction matters only if it may decide an approval: on a message of the bot, while requests are open.
+    if (content.type === 'reaction') {
+      const isDecision = decisionOf(content) !== undefined && mayBeByUs(content.author, bots, payload);
+      if (isOwn === true || !isDecision || !(await hasPendingApprovals(host.store))) return undefined;
     }
-    const isByBot = said.what === 'message' && said.isByBot;
-    const hearing = isByBot ? triggers.filter(({ config }) => config.bots === 'allow') : triggers;
-    if (hearing.length === 0) return undefined;
-    if (!this.#isItsTurn(said)) return undefined;
-    const fitting = hearing.filter((trigger) => account.bots.mayBeFor(trigger, payload));
+    const isByBot = content.type === 'message' && content.isByBot;
+    const candidates = isByBot ? triggers.filter(({ config }) => config.bots === 'allow') : triggers;
+    if (candidates.length === 0) return undefined;
+    if (!this.#isAdmitted(content)) return undefined;
+    const matching = candidates.filter((trigger) => account.bots.mayConcern(trigger, payload));
     const event = workspaceEvent({
       account: account.name,
-      // Of another workspace than all of them the record says that it was refused.
-      triggers: (fitting.length > 0 ? fitting : hearing).map(({ name }) => name),
+      // If no workspace matches, the event names all triggers, so that its record contains the refusal.
+      triggers: (matching.length > 0 ? matching : candidates).map(({ name }) => name),
       principal,
       kind,
       payload,
-      said,
+      content,
       bots: usersOf(bots, payload),
     });
     return host.accept(event);
   }
 
-  #isItsTurn(said: Said): boolean {
-    if (said.what !== 'message') return true;
+  #isAdmitted(content: PayloadContent): boolean {
+    if (content.type !== 'message') return true;
     const { account, host } = this.#options;
-    const { id, channel, thread, isByBot } = said;
+    const { id, channel, thread, isByBot } = content;
     const conversation = thread === undefined ? channel : `${channel}/${thread}`;
     const about = { app: account.name, channel, thread };
-    return account.turns.take({ conversation, isByBot, id }, host.log, about);
+    return account.messageLimit.admit({ conversation, isByBot, id }, host.log, about);
   }
 }

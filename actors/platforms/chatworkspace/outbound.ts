@@ -1,32 +1,32 @@
-// How answers go out: where to, in what form, and the calls that send them.
+// Sends messages to the platform: resolves targets, renders messages and calls the API.
 //
-// The platform keeps no key of what was sent. So each message carries the digest of its row among its metadata, which nobody sees,
-// and after an attempt whose outcome is unknown it is looked for before it is written again.
+// The platform has no idempotency key. If the outcome of an earlier attempt is unknown, the message is
+// searched for before a repeated post (message-search.ts).
 
 import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
-import { partsOfConversation } from '../../events/outbox/conversation-name.ts';
+import { conversationParts } from '../../events/outbox/conversation-name.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
-import type { Outbound, Receipt, SendContext } from '../../events/outbox/outbound.ts';
-import type { OutboundTarget } from '../../events/outbox/outbound-message.ts';
+import type { OutboundTarget } from '../../events/outbox/message.ts';
+import type { Outbound, SendContext, SendReceipt } from '../../events/outbox/outbound.ts';
 import type { Pacing } from '../../events/outbox/pacing.ts';
 import { UnsentRows } from '../../events/outbox/unsent-rows.ts';
 import { textMember } from '../payloads/payload-member.ts';
 import type { WorkspaceApi } from './api.ts';
-import { deliveryErrorOf, goneWords } from './errors.ts';
-import { saidOf } from './event.ts';
-import { type WorkspaceCall, workspaceCalls, workspaceLimits } from './message.ts';
+import { deliveryErrorOf, missingMessageCodes } from './errors.ts';
+import { contentOf } from './event.ts';
+import { MessageSearch, rowMetadata } from './message-search.ts';
 import { CHANNEL_LIMIT, EDITS_EVERY_MS } from './pacing.ts';
-import { PostedBefore, rowMetadata } from './posted-before.ts';
+import { type WorkspaceCall, workspaceCalls, workspaceLimits } from './render-message.ts';
 
 const CHANNEL = /^[CDG][A-Z0-9]{1,40}$/;
 const THREAD = /^\d{1,12}\.\d{1,8}$/;
 
 export interface WorkspaceDirectory {
   apiOf(trigger: ChatWorkspaceTrigger): WorkspaceApi;
-  /** The app. */
+  /** Returns the app id. */
   accountOf(trigger: ChatWorkspaceTrigger): string;
-  /** A word for the bot of an app, which is in several workspaces. */
+  /** Returns a digest that identifies the bot; an app can have bots in several workspaces. */
   senderOf(trigger: ChatWorkspaceTrigger): string | undefined;
   readonly pacing: Pacing;
 }
@@ -34,40 +34,40 @@ export interface WorkspaceDirectory {
 export function workspaceOutbound(
   directory: WorkspaceDirectory,
 ): Outbound<ChatWorkspaceTrigger, WorkspaceCall> {
-  const unsent = new UnsentRows({ isAskedFirst: true });
-  const posted = new PostedBefore();
+  const unsent = new UnsentRows({ isQueriedFirst: true });
+  const search = new MessageSearch();
   return {
     target: targetOf,
     async destination(trigger, conversation) {
       const account = { platform: 'chatworkspace', account: directory.accountOf(trigger) };
-      const [channel = '', thread, ...rest] = partsOfConversation(account, conversation) ?? [];
-      const isPlace =
+      const [channel = '', thread, ...rest] = conversationParts(account, conversation) ?? [];
+      const isValid =
         CHANNEL.test(channel) && (thread === undefined || THREAD.test(thread)) && rest.length === 0;
-      return isPlace ? { place: channel, thread } : undefined;
+      return isValid ? { place: channel, thread } : undefined;
     },
     render: (_trigger, message) => workspaceCalls(message),
     mentions: 'rendered',
     limits: (trigger) => ({
       ...workspaceLimits,
-      ...directory.pacing.inForce(directory.accountOf(trigger), { channel: CHANNEL_LIMIT }),
+      ...directory.pacing.currentLimits(directory.accountOf(trigger), { channel: CHANNEL_LIMIT }),
     }),
-    sendsTo: ({ config }) => config.api_root,
+    addressOf: ({ config }) => config.api_root,
     senderOf: directory.senderOf,
     send: (trigger, call, context) =>
-      new WorkspaceSending({ ...directory, unsent, posted }, trigger, context).send(call),
-    editsEveryMs: () => EDITS_EVERY_MS,
+      new WorkspaceSending({ ...directory, unsent, search }, trigger, context).send(call),
+    editIntervalMs: () => EDITS_EVERY_MS,
   };
 }
 
-/** Into the thread of what it answers, which a message in a channel begins. */
+/** Targets the thread of the event. A reply to a message in a channel starts a thread. */
 function targetOf(_trigger: ChatWorkspaceTrigger, { payload }: InboundEvent): OutboundTarget | undefined {
-  const said = saidOf(payload);
-  return said === undefined ? undefined : { place: said.channel, thread: said.answerThread };
+  const content = contentOf(payload);
+  return content === undefined ? undefined : { place: content.channel, thread: content.answerThread };
 }
 
 interface SendingOptions extends WorkspaceDirectory {
   readonly unsent: UnsentRows;
-  readonly posted: PostedBefore;
+  readonly search: MessageSearch;
 }
 
 class WorkspaceSending {
@@ -81,60 +81,61 @@ class WorkspaceSending {
     this.#context = context;
   }
 
-  async send({ parameters, of }: WorkspaceCall): Promise<Receipt> {
-    const before = of === undefined ? undefined : await this.#context.receiptOf(of);
+  async send({ parameters, of }: WorkspaceCall): Promise<SendReceipt> {
+    const existing = of === undefined ? undefined : await this.#context.receiptOf(of);
     const { channel } = parameters;
-    return before === undefined
-      ? this.#directory.unsent.heed(this.#context, (isInDoubt) =>
-          this.#paced(channel, () => this.#posted(parameters, isInDoubt)),
+    return existing === undefined
+      ? this.#directory.unsent.send(this.#context, (mayBePosted) =>
+          this.#withPacing(channel, () => this.#post(parameters, mayBePosted)),
         )
-      : this.#paced(channel, () => this.#changed(before, parameters));
+      : this.#withPacing(channel, () => this.#edit(existing, parameters));
   }
 
-  async #posted(parameters: WorkspaceCall['parameters'], isInDoubt: boolean): Promise<Receipt> {
+  async #post(parameters: WorkspaceCall['parameters'], mayBePosted: boolean): Promise<SendReceipt> {
     const { channel } = parameters;
     const api = this.#directory.apiOf(this.#trigger);
-    const { posted } = this.#directory;
-    const before = isInDoubt ? await posted.find(api, parameters, this.#context) : undefined;
-    if (before !== undefined) return before;
-    const whole = {
+    const { search } = this.#directory;
+    const existing = mayBePosted ? await search.find(api, parameters, this.#context) : undefined;
+    if (existing !== undefined) return existing;
+    const body = {
       ...parameters,
       unfurl_links: false,
       unfurl_media: false,
       metadata: rowMetadata(this.#context.rowId),
     };
-    const receipt = await this.#called('chat.postMessage', whole, channel);
-    return { ...receipt, note: posted.takeDoubt(this.#context.rowId) };
+    const receipt = await this.#call('chat.postMessage', body, channel);
+    return { ...receipt, note: search.takeNote(this.#context.rowId) };
   }
 
-  async #changed({ id }: Receipt, parameters: WorkspaceCall['parameters']): Promise<Receipt> {
+  async #edit({ id }: SendReceipt, parameters: WorkspaceCall['parameters']): Promise<SendReceipt> {
     const { channel, text, blocks = [] } = parameters;
     try {
-      return await this.#called('chat.update', { channel, ts: id, text, blocks }, channel);
+      return await this.#call('chat.update', { channel, ts: id, text, blocks }, channel);
     } catch (error) {
-      if (!(error instanceof DeliveryError) || !goneWords.includes(String(error.platformCode))) throw error;
-      throw error.with({ isFinal: true, isTooSoon: false, isTargetGone: true });
+      if (!(error instanceof DeliveryError) || !missingMessageCodes.includes(String(error.platformCode)))
+        throw error;
+      throw error.with({ isFinal: true, isRateLimited: false, isTargetMissing: true });
     }
   }
 
   /** Rejects with a DeliveryError. */
-  async #called(
+  async #call(
     method: string,
     parameters: Readonly<Record<string, unknown>>,
     channel: string,
-  ): Promise<Receipt> {
+  ): Promise<SendReceipt> {
     try {
       const api = this.#directory.apiOf(this.#trigger);
-      const said = await api.call(method, parameters, { signal: this.#context.signal });
-      return { id: textMember(said, 'ts') ?? '' };
+      const response = await api.call(method, parameters, { signal: this.#context.signal });
+      return { id: textMember(response, 'ts') ?? '' };
     } catch (error) {
       throw deliveryErrorOf(error, `a message to ${channel}`);
     }
   }
 
-  #paced<T>(place: string, request: () => Promise<T>): Promise<T> {
+  #withPacing<T>(destination: string, request: () => Promise<T>): Promise<T> {
     const { accountOf, pacing } = this.#directory;
-    const turn = { account: accountOf(this.#trigger), place, isOfPlace: () => true };
-    return pacing.run(turn, request);
+    const slot = { account: accountOf(this.#trigger), destination, isOfDestination: () => true };
+    return pacing.run(slot, request);
   }
 }

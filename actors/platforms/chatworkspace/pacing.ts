@@ -1,16 +1,17 @@
-// How fast an app may send: to one channel one message a second, of which a few may come early; altogether some hundreds a minute.
+// Rate limits for outbound messages: one message a second per channel, with a small burst, and a few hundred
+// a minute per app.
 
-import { Pacing, type PlaceLimit } from '../../events/outbox/pacing.ts';
+import { type DestinationLimit, Pacing } from '../../events/outbox/pacing.ts';
 
-export const CHANNEL_LIMIT: PlaceLimit = { everyMs: 1_000, burst: 3 };
+export const CHANNEL_LIMIT: DestinationLimit = { everyMs: 1_000, burst: 3 };
 
 export const workspacePacing = (now?: () => number): Pacing =>
   new Pacing({
     accountEveryMs: 150,
     accountBurst: 10,
-    place: CHANNEL_LIMIT,
+    destination: CHANNEL_LIMIT,
     ...(now && { now }),
   });
 
-/** The platform takes about fifty changes a minute from an app, wherever they are. */
+/** Interval between edits, in milliseconds. The platform accepts about fifty edits a minute per app. */
 export const EDITS_EVERY_MS = 3_000;

@@ -1,89 +1,95 @@
-// What a payload of the platform is about, as far as it can be anything for an agent: a message with words, a slash command, a
-// pressed button or a choice, a mark on a message; and that our bot was brought into a channel. Everything else is none of these.
+// Parses the payloads that triggers can handle: a message, a slash command, a button press or list choice, a
+// reaction, and a member's arrival in a channel. Other payloads are ignored.
 
 import { createHash } from 'node:crypto';
 import { memberOf, readOnce, textMember } from '../payloads/payload-member.ts';
-import { type Chosen, choiceIn, pressedIn } from './choice.ts';
+import { choiceIn, pressMembers, type WorkspaceChoice } from './choice.ts';
 
 const payloadKinds = ['events_api', 'slash_commands', 'interactive'] as const;
 
-/** As frames of a socket call them; what comes by HTTP has the same payloads. */
-export type PayloadKind = (typeof payloadKinds)[number];
+/** Payload kind, with the names of socket frames. Webhooks deliver the same payloads. */
+export type WorkspacePayloadKind = (typeof payloadKinds)[number];
 
-export const isPayloadKind = (word: string): word is PayloadKind =>
-  (payloadKinds as readonly string[]).includes(word);
+export const isPayloadKind = (value: string): value is WorkspacePayloadKind =>
+  (payloadKinds as readonly string[]).includes(value);
 
-export interface Sender {
+export interface WorkspaceSender {
   readonly id: string;
   readonly name: string | undefined;
 }
 
-interface SaidSomewhere {
-  /** Tells it from all others of the app; the same each time it comes. */
+interface ContentBase {
+  /** Unique within the app, and equal in each redelivery. */
   readonly id: string;
   readonly channel: string;
-  /** As far as the payload says it. */
+  /** Undefined if the payload does not contain the name. */
   readonly channelName: string | undefined;
-  /** Of the conversation; undefined for what is said in the channel as a whole. */
+  /** Thread of the conversation; undefined for the channel itself. */
   readonly thread: string | undefined;
-  /** Where an answer goes. */
+  /** Thread for replies; undefined for the channel itself. */
   readonly answerThread: string | undefined;
-  readonly sender: Sender;
+  readonly sender: WorkspaceSender;
 }
 
-export interface SaidMessage extends SaidSomewhere {
-  readonly what: 'message';
+export interface MessageContent extends ContentBase {
+  readonly type: 'message';
   readonly ts: string;
-  /** It came because the bot is mentioned in it. */
+  /** True if the platform sent the message as a mention of the bot. */
   readonly isMention: boolean;
-  /** A program wrote it. */
+  /** True if a program wrote the message. */
   readonly isByBot: boolean;
-  /** Of the program, as far as the platform says it. */
+  /** Id of the program, if the payload contains it. */
   readonly botId: string | undefined;
   readonly appId: string | undefined;
   readonly text: string;
   readonly hasFiles: boolean;
 }
 
-export interface SaidCommand extends SaidSomewhere {
-  readonly what: 'command';
+export interface CommandContent extends ContentBase {
+  readonly type: 'command';
   readonly command: string;
   readonly rest: string;
 }
 
-export interface SaidChoice extends SaidSomewhere {
-  readonly what: 'choice';
-  /** The message that it stands in. */
+export interface ChoiceContent extends ContentBase {
+  readonly type: 'choice';
+  /** Timestamp of the message with the button or list. */
   readonly ts: string | undefined;
-  readonly chosen: Chosen;
+  readonly choice: WorkspaceChoice;
 }
 
-/** Somebody has put a mark on a message. */
-export interface SaidReaction extends SaidSomewhere {
-  readonly what: 'reaction';
-  /** The message. */
+/** A reaction was added to a message. */
+export interface ReactionContent extends ContentBase {
+  readonly type: 'reaction';
+  /** Timestamp of the message with the reaction. */
   readonly ts: string;
-  /** As the platform names it: `+1`. */
-  readonly mark: string;
-  /** Who wrote the message, as far as the platform says it. */
+  /** The platform's emoji name: `+1`. */
+  readonly emoji: string;
+  /** User who wrote the message; undefined if the payload does not contain it. */
   readonly author: string | undefined;
 }
 
-/** Somebody was brought into a channel: whether that is our bot its identity says. */
-export interface SaidArrival extends SaidSomewhere {
-  readonly what: 'arrival';
+/** A member joined a channel, possibly the bot. */
+export interface ArrivalContent extends ContentBase {
+  readonly type: 'arrival';
 }
 
-/** Somebody wants something that has no form here. */
-export interface SaidOther extends SaidSomewhere {
-  readonly what: 'other';
+/** An interaction that triggers do not support. */
+export interface OtherContent extends ContentBase {
+  readonly type: 'other';
   readonly note: string;
 }
 
-export type Said = SaidMessage | SaidCommand | SaidChoice | SaidReaction | SaidArrival | SaidOther;
+export type PayloadContent =
+  | MessageContent
+  | CommandContent
+  | ChoiceContent
+  | ReactionContent
+  | ArrivalContent
+  | OtherContent;
 
-/** Others (edits, deletions, joins, topics) are not what somebody says. */
-const SPOKEN_SUBTYPES: ReadonlySet<string | undefined> = new Set([
+/** Subtypes of messages with new text. Other subtypes are edits, deletions, joins and topics. */
+const MESSAGE_SUBTYPES: ReadonlySet<string | undefined> = new Set([
   undefined,
   'file_share',
   'thread_broadcast',
@@ -91,18 +97,18 @@ const SPOKEN_SUBTYPES: ReadonlySet<string | undefined> = new Set([
   'bot_message',
 ]);
 
-const readers: Readonly<Record<PayloadKind, (payload: unknown) => Said | undefined>> = {
+const readers: Readonly<Record<WorkspacePayloadKind, (payload: unknown) => PayloadContent | undefined>> = {
   slash_commands: readOnce(commandIn),
   interactive: readOnce(interactionIn),
   events_api: readOnce(eventIn),
 };
 
-/** Returns the content of a payload; undefined for payloads that no agent takes. */
-export function saidIn(kind: PayloadKind, payload: unknown): Said | undefined {
+/** Returns the payload's content; undefined if triggers do not handle it. */
+export function parsePayload(kind: WorkspacePayloadKind, payload: unknown): PayloadContent | undefined {
   return readers[kind](payload);
 }
 
-function eventIn(payload: unknown): Said | undefined {
+function eventIn(payload: unknown): PayloadContent | undefined {
   const event = memberOf(payload, 'event');
   const type = textMember(event, 'type');
   if (type === 'app_mention' || type === 'message') return messageIn(event, type === 'app_mention');
@@ -110,11 +116,11 @@ function eventIn(payload: unknown): Said | undefined {
   return type === 'member_joined_channel' ? arrivalIn(event) : undefined;
 }
 
-/** Workspaces and organizations in whose name it came; none where it does not say. */
+/** Returns the workspaces and organizations in the payload. */
 export function teamsOf(payload: unknown): readonly string[] {
   const authorizations = memberOf(payload, 'authorizations');
-  const given = Array.isArray(authorizations) ? authorizations : [];
-  const all = [payload, ...given].flatMap((each) =>
+  const list = Array.isArray(authorizations) ? authorizations : [];
+  const all = [payload, ...list].flatMap((each) =>
     ['team_id', 'context_team_id', 'enterprise_id', 'team.id', 'enterprise.id'].map((path) =>
       textMember(each, path),
     ),
@@ -122,8 +128,8 @@ export function teamsOf(payload: unknown): readonly string[] {
   return all.filter((each) => each !== undefined);
 }
 
-/** Users that the platform names as our bot, which it does with most events. */
-export function authorizedBots(payload: unknown): readonly string[] {
+/** Returns the user ids that the payload names as bots of the app; most events contain them. */
+export function botsIn(payload: unknown): readonly string[] {
   const authorizations = memberOf(payload, 'authorizations');
   if (!Array.isArray(authorizations)) return [];
   return authorizations.flatMap((each) =>
@@ -131,25 +137,25 @@ export function authorizedBots(payload: unknown): readonly string[] {
   );
 }
 
-/** Conversations of two have no threads of their own. */
+/** Returns true for a direct conversation, where a reply starts no thread. */
 const isDirect = (channel: string, type?: string) => type === 'im' || channel.startsWith('D');
 
-function messageIn(event: unknown, isMention: boolean): SaidMessage | undefined {
+function messageIn(event: unknown, isMention: boolean): MessageContent | undefined {
   const subtype = textMember(event, 'subtype');
   const channel = idIn(event, 'channel');
   const ts = idIn(event, 'ts');
   const botId = idIn(event, 'bot_id');
   const user = idIn(event, 'user') ?? botId;
-  if (!SPOKEN_SUBTYPES.has(subtype) || memberOf(event, 'hidden') === true) return undefined;
+  if (!MESSAGE_SUBTYPES.has(subtype) || memberOf(event, 'hidden') === true) return undefined;
   if (channel === undefined || ts === undefined || user === undefined) return undefined;
   const text = textMember(event, 'text') ?? '';
   const files = memberOf(event, 'files');
   const hasFiles = Array.isArray(files) && files.length > 0;
   if (text.trim() === '' && !hasFiles) return undefined;
-  const isOutside = isDirect(channel, textMember(event, 'channel_type'));
-  const thread = idIn(event, 'thread_ts') ?? (isOutside ? undefined : ts);
+  const isDirectMessage = isDirect(channel, textMember(event, 'channel_type'));
+  const thread = idIn(event, 'thread_ts') ?? (isDirectMessage ? undefined : ts);
   return {
-    what: 'message',
+    type: 'message',
     id: `${channel}/${ts}`,
     channel,
     channelName: undefined,
@@ -166,42 +172,47 @@ function messageIn(event: unknown, isMention: boolean): SaidMessage | undefined 
   };
 }
 
-function reactionIn(event: unknown): SaidReaction | undefined {
+function reactionIn(event: unknown): ReactionContent | undefined {
   const channel = idIn(event, 'item.channel');
   const ts = idIn(event, 'item.ts');
   const user = idIn(event, 'user');
-  const mark = textMember(event, 'reaction') ?? '';
+  const emoji = textMember(event, 'reaction') ?? '';
   const at = idIn(event, 'event_ts');
-  if (textMember(event, 'item.type') !== 'message' || !/^[^\s/]{1,200}$/.test(mark)) return undefined;
+  if (textMember(event, 'item.type') !== 'message' || !/^[^\s/]{1,200}$/.test(emoji)) return undefined;
   if (channel === undefined || ts === undefined || user === undefined || at === undefined) return undefined;
   return {
-    what: 'reaction',
-    // A mark that was taken away and put there again is another one.
-    id: `${channel}/${ts}/reaction/${user}/${mark}/${at}`,
+    type: 'reaction',
+    // Adding a reaction again after its removal is a new event.
+    id: `${channel}/${ts}/reaction/${user}/${emoji}/${at}`,
     channel,
     channelName: undefined,
     thread: undefined,
     answerThread: undefined,
     sender: { id: user, name: undefined },
     ts,
-    mark,
+    emoji,
     author: idIn(event, 'item_user'),
   };
 }
 
-function arrivalIn(event: unknown): SaidArrival | undefined {
+function arrivalIn(event: unknown): ArrivalContent | undefined {
   const channel = idIn(event, 'channel');
   const user = idIn(event, 'user');
   const ts = idIn(event, 'event_ts');
   if (channel === undefined || user === undefined || ts === undefined) return undefined;
-  const place = { channel, channelName: undefined, thread: undefined, answerThread: undefined };
-  return { what: 'arrival', id: `${channel}/arrival/${ts}`, ...place, sender: { id: user, name: undefined } };
+  const location = { channel, channelName: undefined, thread: undefined, answerThread: undefined };
+  return {
+    type: 'arrival',
+    id: `${channel}/arrival/${ts}`,
+    ...location,
+    sender: { id: user, name: undefined },
+  };
 }
 
-/** What the platform writes in place of names of its own. */
-const NO_NAMES: ReadonlySet<string | undefined> = new Set(['directmessage', 'privategroup']);
+/** Texts that the platform sends as the name of channels without a name. */
+const PLACEHOLDER_NAMES: ReadonlySet<string | undefined> = new Set(['directmessage', 'privategroup']);
 
-function commandIn(payload: unknown): SaidCommand | undefined {
+function commandIn(payload: unknown): CommandContent | undefined {
   const channel = idIn(payload, 'channel_id');
   const user = idIn(payload, 'user_id');
   const command = textMember(payload, 'command')?.trim();
@@ -210,10 +221,10 @@ function commandIn(payload: unknown): SaidCommand | undefined {
   const name = textMember(payload, 'channel_name');
   const thread = idIn(payload, 'thread_ts');
   return {
-    what: 'command',
+    type: 'command',
     id: `command/${digestOf(payload)}`,
     channel,
-    channelName: NO_NAMES.has(name) ? undefined : name,
+    channelName: PLACEHOLDER_NAMES.has(name) ? undefined : name,
     thread,
     answerThread: thread,
     sender: { id: user, name: textMember(payload, 'user_name') },
@@ -222,57 +233,64 @@ function commandIn(payload: unknown): SaidCommand | undefined {
   };
 }
 
-function interactionIn(payload: unknown): Said | undefined {
+function interactionIn(payload: unknown): PayloadContent | undefined {
   const user = idIn(payload, 'user.id');
   const channel = idIn(payload, 'channel.id') ?? idIn(payload, 'container.channel_id');
   if (user === undefined) return undefined;
   const type = textMember(payload, 'type') ?? '';
   const name = textMember(payload, 'channel.name');
-  const said = {
+  const base = {
     channel: channel ?? user,
-    channelName: NO_NAMES.has(name) ? undefined : name,
+    channelName: PLACEHOLDER_NAMES.has(name) ? undefined : name,
     sender: { id: user, name: textMember(payload, 'user.name', 'user.username') },
   };
-  const note = UNSUPPORTED[type];
+  const note = UNSUPPORTED_NOTES[type];
   const id = digestOf(payload);
   if (note !== undefined)
-    return { what: 'other', id: `${type}/${id}`, ...said, thread: undefined, answerThread: undefined, note };
+    return { type: 'other', id: `${type}/${id}`, ...base, thread: undefined, answerThread: undefined, note };
   if (type !== 'block_actions') return undefined;
-  const chosen = choiceIn(payload);
-  if (channel === undefined || chosen === undefined) return undefined;
+  const choice = choiceIn(payload);
+  if (channel === undefined || choice === undefined) return undefined;
   const ts = idIn(payload, 'container.message_ts') ?? idIn(payload, 'message.ts');
-  const above = idIn(payload, 'container.thread_ts') ?? idIn(payload, 'message.thread_ts');
-  const thread = above ?? (isDirect(channel) ? undefined : ts);
-  // A message of ours in the channel as a whole goes on there.
-  const isOfChannel = above === undefined && chosen.isOfChannel;
+  const parentThread = idIn(payload, 'container.thread_ts') ?? idIn(payload, 'message.thread_ts');
+  const thread = parentThread ?? (isDirect(channel) ? undefined : ts);
+  // A press on a message outside threads continues the conversation of the channel.
+  const isOfChannel = parentThread === undefined && choice.isOfChannel;
   return {
-    what: 'choice',
+    type: 'choice',
     id: `choice/${id}`,
-    ...said,
+    ...base,
     thread: isOfChannel ? undefined : thread,
     answerThread: thread,
     ts,
-    chosen,
+    choice,
   };
 }
 
-const UNSUPPORTED: Readonly<Record<string, string>> = {
-  shortcut: 'a shortcut is nothing that an agent is asked for',
-  message_action: 'a shortcut is nothing that an agent is asked for',
-  view_submission: 'a form in a window of its own is nothing that an agent is asked for',
+const UNSUPPORTED_NOTES: Readonly<Record<string, string>> = {
+  shortcut: 'a shortcut, which triggers do not support',
+  message_action: 'a shortcut, which triggers do not support',
+  view_submission: 'a modal form, which triggers do not support',
 };
 
-/** Of one command or press, the same each time it comes. Several may have one `trigger_id`: what they say tells them apart. */
+/**
+ * Returns a digest of the payload, equal in each redelivery. Includes the content of commands and presses,
+ * because several presses can have the same `trigger_id`, the platform's id of an interaction.
+ */
 function digestOf(payload: unknown): string {
-  const trigger = idIn(payload, 'trigger_id');
-  const said = trigger === undefined ? payload : [trigger, ...spokenBy(payload), ...pressedIn(payload)];
-  return createHash('sha256').update(JSON.stringify(said)).digest('hex').slice(0, 32);
+  const triggerId = idIn(payload, 'trigger_id');
+  const members =
+    triggerId === undefined ? payload : [triggerId, ...commandMembers(payload), ...pressMembers(payload)];
+  return createHash('sha256').update(JSON.stringify(members)).digest('hex').slice(0, 32);
 }
 
-const spokenBy = (payload: unknown) =>
+const commandMembers = (payload: unknown) =>
   ['command', 'text', 'channel_id', 'user_id'].map((member) => textMember(payload, member) ?? '');
 
-/** An id is short, and no path. */
+/**
+ * Returns the id at the path. Undefined if the text is longer than 200 characters or contains other
+ * characters than the platform's ids, such as the slash that separates parts of event ids.
+ */
 function idIn(value: unknown, path: string): string | undefined {
   const id = textMember(value, path);
   return id !== undefined && /^[\w.:-]{1,200}$/.test(id) ? id : undefined;

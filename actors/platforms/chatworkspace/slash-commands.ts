@@ -1,8 +1,8 @@
-// The slash commands of an app stand in its manifest, which a person keeps at the platform: what belongs there for the commands of
-// the triggers, and what it needs besides so that marks decide about approvals.
+// Renders the slash commands of the triggers as a section of the app's manifest, which a person adds at the
+// platform. A comment names the scope and the event that approvals by reaction need.
 
 import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/trigger.ts';
-import type { MenuByHand } from '../adapter.ts';
+import type { ManualMenu } from '../adapter.ts';
 
 interface SlashCommand {
   readonly command: string;
@@ -12,13 +12,13 @@ interface SlashCommand {
   readonly should_escape: boolean;
 }
 
-/** Beside the scopes and events that stand there. */
-const FOR_MARKS = [
-  '# Where marks on messages are to decide about approvals: the bot scope reactions:read, and the bot event reaction_added.',
+/** A comment, because scopes and events are in other sections of the manifest. */
+const REACTION_HINT = [
+  '# For approvals by reaction: the bot scope reactions:read and the bot event reaction_added.',
 ];
 
-/** Of two of one name the first. */
-export function slashCommands(triggers: readonly ChatWorkspaceTrigger[]): MenuByHand {
+/** If several triggers have a command of the same name, the first one applies. */
+export function slashCommands(triggers: readonly ChatWorkspaceTrigger[]): ManualMenu {
   const commands = new Map<string, SlashCommand>();
   for (const { commands: bindings, config } of triggers)
     for (const { command, description, parameters } of bindings) {
@@ -28,17 +28,17 @@ export function slashCommands(triggers: readonly ChatWorkspaceTrigger[]): MenuBy
         command: `/${command}`,
         description: description?.trim() || command,
         ...(hint !== '' && { usage_hint: hint }),
-        // Over a socket they come without an address.
+        // Commands over a socket have no URL.
         ...(config.mode === 'http' && { url: `https://GATEWAY${config.path}` }),
         should_escape: false,
       });
     }
   const lines = [...commands.values()].flatMap(linesOf);
-  const text = ['features:', '  slash_commands:', ...lines, ...FOR_MARKS].join('\n');
-  return { where: 'the manifest of the app', text };
+  const text = ['features:', '  slash_commands:', ...lines, ...REACTION_HINT].join('\n');
+  return { formName: 'the manifest of the app', text };
 }
 
-/** YAML, of which each value is JSON as well. */
+/** Returns YAML in which each value is JSON. */
 function linesOf(command: SlashCommand): readonly string[] {
   return Object.entries(command).map(
     ([name, value], index) => `    ${index === 0 ? '- ' : '  '}${name}: ${JSON.stringify(value)}`,

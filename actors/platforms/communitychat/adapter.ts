@@ -1,25 +1,26 @@
-// Triggers of type CommunityChat: a chat whose platform sends signed interactions to a webhook, and takes answers for 15 minutes.
-// Triggers of one application share its commands, its limits and its conversations.
+// Adapter for triggers of type CommunityChat. The platform sends signed interactions (commands, button
+// presses, forms) to a webhook, and accepts replies for 15 minutes. Triggers with the same application share
+// commands, rate limits and conversations.
 
 import type { CommunityChatTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { ClientsByCredential } from '../accounts/clients-by-credential.ts';
-import { openBoth } from '../accounts/webhook-and-connection.ts';
-import type { Adapter, AdapterServices, OpenTrigger, SourceHost } from '../adapter.ts';
-import { Remarks } from '../remarks.ts';
+import { openWithConnection } from '../accounts/webhook-and-connection.ts';
+import type { Adapter, AdapterServices, OpenTrigger, TriggerHost } from '../adapter.ts';
+import { Diagnostics } from '../diagnostics.ts';
 import { WebhookTable } from '../webhooks/webhook-table.ts';
+import { filtersOf, isAllowed } from './access-filter.ts';
 import { CommunityChatApi } from './api.ts';
-import { linesOf, menuOf, menusOf } from './command-menu.ts';
+import { commandsIn, menuOf, menusOf } from './command-menu.ts';
 import { communityChatConnector } from './connector.ts';
 import { ed25519Verifier } from './ed25519-verifier.ts';
 import { readInteractionEvent } from './event.ts';
 import { InteractionTokens } from './interaction-tokens.ts';
-import { MenuKeeper } from './menu-keeper.ts';
+import { MenuSync } from './menu-sync.ts';
 import { communityChatOutbound } from './outbound.ts';
 import { communityPacing } from './pacing.ts';
 import { type CommunityChatSubscriber, communityChatPath } from './path.ts';
-import { filtersOf, takes } from './who-may.ts';
 
-/** Interactions are small; what a stranger may have us check is no larger. */
+/** Maximum request size; interactions are small. Bounds the work for unverified requests. */
 const MAX_INTERACTION_BYTES = 262_144;
 
 export function communityChatAdapter({
@@ -31,33 +32,33 @@ export function communityChatAdapter({
     ({ config }) => [config.application_id, config.bot_token, config.api_root],
     ({ config }) => new CommunityChatApi(config),
   );
-  const menusPut = new Map<string, string>();
-  const remarks = new Remarks();
+  const sentDigests = new Map<string, string>();
+  const diagnostics = new Diagnostics();
   const table = new WebhookTable<CommunityChatSubscriber>(
     communityChatPath(Math.min(maxBodyBytes, MAX_INTERACTION_BYTES), tokens),
   );
   return {
     type: 'CommunityChat',
     account: ({ config }) => config.application_id,
-    async open(trigger: CommunityChatTrigger, host: SourceHost): Promise<OpenTrigger> {
+    async open(trigger: CommunityChatTrigger, host: TriggerHost): Promise<OpenTrigger> {
       const { application_id, public_key, path } = trigger.config;
-      const keeper = new MenuKeeper(apiOf(trigger), application_id, store, menusPut);
-      const onRefusal = (reason: string) => remarks.add(application_id, reason);
-      const connector = communityChatConnector(trigger, keeper, onRefusal);
-      const used = host.connections.use({ trigger, connector });
-      return openBoth(used, () => {
+      const menuSync = new MenuSync(apiOf(trigger), application_id, store, sentDigests);
+      const onRefusal = (reason: string) => diagnostics.add(application_id, reason);
+      const connector = communityChatConnector(trigger, menuSync, onRefusal);
+      const connectionUse = host.connections.use({ trigger, connector });
+      return openWithConnection(connectionUse, () => {
         const verifier = ed25519Verifier(public_key);
         return table.add({ trigger, host, methods: ['POST'], verifier }, path);
       });
     },
     read: readInteractionEvent,
-    takes,
+    accepts: isAllowed,
     filters: filtersOf,
     hasBuiltIns: true,
     outbound: communityChatOutbound(tokens, apiOf, communityPacing()),
-    remarks: ({ config }) => remarks.of(config.application_id),
+    diagnostics: ({ config }) => diagnostics.of(config.application_id),
     menu: (triggers) =>
-      linesOf(menusOf(triggers)).map(({ name, description }) => ({ command: name, description })),
+      commandsIn(menusOf(triggers)).map(({ name, description }) => ({ command: name, description })),
     isInMenu: ({ config: { register, guild_ids } }, guild) =>
       register !== 'never' && (guild === undefined || guild_ids.length === 0 || guild_ids.includes(guild)),
     async register(triggers, { guild, signal }) {
@@ -65,7 +66,7 @@ export function communityChatAdapter({
       if (first === undefined) return [];
       const menus = guild === undefined ? menusOf(triggers) : new Map([[guild, menuOf(triggers)]]);
       for (const [scope, commands] of menus) await apiOf(first).putCommands(scope, commands, signal);
-      return linesOf(menus).map(({ name }) => `/${name}`);
+      return commandsIn(menus).map(({ name }) => `/${name}`);
     },
   };
 }

@@ -1,22 +1,20 @@
-// The community chat's API, as far as it is needed: answers to interactions under their own tokens, messages to channels and menus
-// of commands under the bot's.
-//
-// Nothing is sent twice from here, and nothing waits: whether and when to come again is for the outbox.
+// HTTP client of the platform's API: replies to interactions with their tokens, and messages to channels and
+// command menus with the bot token. The client does not retry; the outbox does.
 
 import { type ApiRequest, HttpApi } from '../../../libs/rest/http-api.ts';
 import { path } from '../../../libs/rest/path.ts';
 import manifest from '../../../package.json' with { type: 'json' };
-import type { HeldBack } from '../../events/outbox/limits.ts';
-import { sendingFault } from '../../events/outbox/platform-errors.ts';
+import type { SendPause } from '../../events/outbox/limits.ts';
+import { requestError } from '../../events/outbox/platform-errors.ts';
 import { textMember } from '../payloads/payload-member.ts';
 import { GLOBAL } from './command-menu.ts';
 import { deliveryErrorOf } from './errors.ts';
-import { RateBuckets, type Route } from './rate-buckets.ts';
+import { RateBuckets, type RateRoute } from './rate-buckets.ts';
 
 const TIMEOUT_MS = 20_000;
-/** Of an answer: a message, or a hundred commands. */
+/** Maximum response size: a message, or a hundred commands. */
 const MAX_ANSWER_BYTES = 4_194_304;
-/** The form that the platform asks for. */
+/** User agent in the format that the platform requires. */
 const AGENT = `DiscordBot (https://www.npmjs.com/package/${manifest.name}, ${manifest.version})`;
 
 export interface CommunityCredential {
@@ -26,7 +24,7 @@ export interface CommunityCredential {
 }
 
 export class CommunityChatApi {
-  /** Where it is. */
+  /** Base URL of the API. */
   readonly address: string;
   readonly #http: HttpApi;
   readonly #application: string;
@@ -46,27 +44,30 @@ export class CommunityChatApi {
     });
   }
 
-  /** What the platform takes nothing of now. */
-  held(): readonly HeldBack[] {
-    return this.#buckets.held();
+  /** Returns the rate limits of the platform that are exceeded now. */
+  exceededLimits(): readonly SendPause[] {
+    return this.#buckets.exceededLimits();
   }
 
-  /** Puts it in the place of the answer that was announced. Gives the id of the message. Rejects with a DeliveryError, as below. */
-  answer(token: string, json: object, signal: AbortSignal): Promise<string> {
+  /**
+   * Replaces the deferred reply to an interaction. Returns the id of the message. Rejects with a
+   * DeliveryError.
+   */
+  reply(token: string, json: object, signal: AbortSignal): Promise<string> {
     const request = {
       method: 'PATCH',
       path: path`/webhooks/${this.#application}/${token}/messages/@original`,
     };
-    return this.#message('PATCH /webhooks/messages', token, { ...request, json, signal });
+    return this.#send('PATCH /webhooks/messages', token, { ...request, json, signal });
   }
 
-  /** Says more about an interaction that has been answered. */
+  /** Adds a message to an answered interaction. */
   followUp(token: string, json: object, signal: AbortSignal): Promise<string> {
     const request = { method: 'POST', path: path`/webhooks/${this.#application}/${token}` };
-    return this.#message('POST /webhooks', token, { ...request, json, signal });
+    return this.#send('POST /webhooks', token, { ...request, json, signal });
   }
 
-  /** A message to a channel, which answers nothing. */
+  /** Posts a message to a channel without an interaction. */
   post(channel: string, json: object, signal: AbortSignal): Promise<string> {
     const request = { method: 'POST', path: path`/channels/${channel}/messages`, headers: this.#bot };
     const route = { kind: 'POST /channels/messages', major: channel, isOfBot: true };
@@ -79,10 +80,13 @@ export class CommunityChatApi {
     return this.#call(route, { ...request, headers: this.#bot, json, signal }).then(idOf);
   }
 
-  /** Has the platform show these commands and no others, everywhere (GLOBAL) or on one server. */
+  /** Replaces the command menu, globally (GLOBAL) or on one server. */
   async putCommands(scope: string, json: readonly object[], signal: AbortSignal): Promise<void> {
-    const place = scope === GLOBAL ? '' : path`/guilds/${scope}`;
-    const request = { method: 'PUT', path: `${path`/applications/${this.#application}`}${place}/commands` };
+    const scopePath = scope === GLOBAL ? '' : path`/guilds/${scope}`;
+    const request = {
+      method: 'PUT',
+      path: `${path`/applications/${this.#application}`}${scopePath}/commands`,
+    };
     const route = { kind: 'PUT /applications/commands', major: scope, isOfBot: true };
     await this.#call(
       route,
@@ -92,23 +96,28 @@ export class CommunityChatApi {
     );
   }
 
-  /** The token is in the address. */
-  #message(kind: string, token: string, request: ApiRequest): Promise<string> {
+  /** Sends a message with an interaction token. The URL contains the token, which is removed from errors. */
+  #send(kind: string, token: string, request: ApiRequest): Promise<string> {
     return this.#call({ kind, major: token, isOfBot: false }, request, token).then(idOf);
   }
 
-  async #call(route: Route, request: ApiRequest, secret?: string, what = 'a message'): Promise<unknown> {
-    const answer = await this.#buckets
+  async #call(
+    route: RateRoute,
+    request: ApiRequest,
+    secret?: string,
+    operation = 'a message',
+  ): Promise<unknown> {
+    const response = await this.#buckets
       .run(route, () => this.#http.request(request))
       .catch((error: unknown) => {
-        throw sendingFault(error, what);
+        throw requestError(error, operation);
       });
-    const { isOk, json, headers } = answer;
-    // A page that somebody else answers with is no message sent. Whatever else is taken is not sent again, also where nothing can be
-    // read of it.
+    const { isOk, json, headers } = response;
+    // An HTML page from a proxy means that nothing was sent. Any other success counts as sent, even with an
+    // unreadable body, because the message must not be sent twice.
     const isPage = /^\s*text\/html\b/i.test(headers.get('content-type') ?? '');
     if (isOk && !isPage) return json;
-    throw deliveryErrorOf(answer, secret);
+    throw deliveryErrorOf(response, secret);
   }
 }
 

@@ -1,11 +1,11 @@
-// Actions to choose from as the community chat has them: buttons in rows of five, or selects where there are more than fit, and
-// links as buttons. It refuses a message as a whole that is beyond one of its limits.
+// Renders actions as rows of five buttons, or as selects if more than five rows would be needed. Links stay
+// buttons. The platform refuses messages above its limits.
 //
-// CCC1  ids are never changed: a click comes back with them. What has an id or an address that the platform would refuse, or
-//      finds no room, is told in words.
+// Ids are never shortened, because presses return them. Actions with an unsupported id or URL, or above the
+// limits, become text.
 
-import type { CardAction } from '../../events/outbox/outbound-message.ts';
-import { shortened } from '../../events/outbox/shortened-text.ts';
+import type { CardAction } from '../../events/outbox/message.ts';
+import { shorten } from '../../events/outbox/shorten.ts';
 import { SELECT } from './interaction.ts';
 
 export type Component = Readonly<Record<string, unknown>>;
@@ -18,53 +18,53 @@ const BUTTON_LABEL = 80;
 const OPTION_TEXT = 100;
 const ID = 100;
 const ADDRESS = 512;
-/** Numbers of the platform. */
+/** Component types and styles of the platform. */
 const ROW = 1;
 const BUTTON = 2;
 const STRING_SELECT = 3;
 const STYLES = { primary: 1, plain: 2, danger: 4, link: 5 } as const;
 
-export interface ActionButtons {
-  /** At most five. */
+export interface ButtonRows {
+  /** Up to five rows. */
   readonly rows: readonly Component[];
-  /** What stands in none of them. */
-  readonly leftOut: readonly CardAction[];
-  /** What is said of them besides: a button has no room for a description. */
+  /** Actions that have no button or option. */
+  readonly remaining: readonly CardAction[];
+  /** Actions whose description does not fit into their button or option. */
   readonly described: readonly CardAction[];
 }
 
-export function actionButtons(actions: readonly CardAction[]): ActionButtons {
-  const able = actions.filter(isAble);
-  const links = able.filter(({ url }) => url !== undefined);
-  const ids = able.filter(({ url }) => url === undefined);
-  const areButtons = able.length <= MAX_BUTTONS;
-  const buttons = areButtons ? able : links;
+export function actionButtons(actions: readonly CardAction[]): ButtonRows {
+  const supportedActions = actions.filter(isSupported);
+  const links = supportedActions.filter(({ url }) => url !== undefined);
+  const ids = supportedActions.filter(({ url }) => url === undefined);
+  const areButtons = supportedActions.length <= MAX_BUTTONS;
+  const buttons = areButtons ? supportedActions : links;
   const selects = areButtons ? [] : chunks(ids, OPTIONS).slice(0, ROWS);
   const buttonRows = chunks(buttons, BUTTONS_IN_ROW).slice(0, ROWS - selects.length);
-  const shown = new Set([...buttonRows, ...selects].flat());
+  const rendered = new Set([...buttonRows, ...selects].flat());
   return {
     rows: [
       ...buttonRows.map((row) => ({ type: ROW, components: row.map(buttonOf) })),
       ...selects.map((options, index) => ({ type: ROW, components: [selectOf(options, index)] })),
     ],
-    leftOut: actions.filter((action) => !shown.has(action)),
-    described: actions.filter((action) => shown.has(action) && isUnsaid(action, areButtons)),
+    remaining: actions.filter((action) => !rendered.has(action)),
+    described: actions.filter((action) => rendered.has(action) && isDescriptionCut(action, areButtons)),
   };
 }
 
-function isAble({ id, title, url }: CardAction): boolean {
-  if (shortened(title, 1) === '') return false;
+function isSupported({ id, title, url }: CardAction): boolean {
+  if (shorten(title, 1) === '') return false;
   if (url !== undefined) return url.length <= ADDRESS && /^https?:\/\/\S+$/.test(url);
   return id.length > 0 && id.length <= ID && id.trim() === id && !id.startsWith(SELECT);
 }
 
-function isUnsaid({ description = '', url }: CardAction, areButtons: boolean): boolean {
+function isDescriptionCut({ description = '', url }: CardAction, areButtons: boolean): boolean {
   const isOption = !areButtons && url === undefined;
-  return description.trim() !== '' && !(isOption && shortened(description, OPTION_TEXT) === description);
+  return description.trim() !== '' && !(isOption && shorten(description, OPTION_TEXT) === description);
 }
 
 function buttonOf({ id, title, style, url }: CardAction): Component {
-  const label = shortened(title, BUTTON_LABEL);
+  const label = shorten(title, BUTTON_LABEL);
   if (url !== undefined) return { type: BUTTON, style: STYLES.link, label, url };
   return { type: BUTTON, style: STYLES[style ?? 'plain'], label, custom_id: id };
 }
@@ -75,8 +75,12 @@ function selectOf(actions: readonly CardAction[], index: number): Component {
     custom_id: `${SELECT}${index + 1}`,
     placeholder: 'Choose',
     options: actions.map(({ id, title, description = '' }) => {
-      const more = shortened(description, OPTION_TEXT);
-      return { label: shortened(title, OPTION_TEXT), value: id, ...(more !== '' && { description: more }) };
+      const details = shorten(description, OPTION_TEXT);
+      return {
+        label: shorten(title, OPTION_TEXT),
+        value: id,
+        ...(details !== '' && { description: details }),
+      };
     }),
   };
 }

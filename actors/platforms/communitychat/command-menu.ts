@@ -1,5 +1,5 @@
-// The commands that the platform shows, with the built-in ones beside those of the files: everywhere, or on single servers. Whoever
-// puts a menu puts all of it.
+// Computes the command menus of the platform: configured and built-in commands, globally or per server. The
+// platform replaces whole menus only.
 
 import type { Binding } from '../../../config/resources/triggers/binding.ts';
 import type { CommunityChatTrigger } from '../../../config/resources/triggers/trigger.ts';
@@ -22,10 +22,13 @@ export interface CommunityCommand {
 
 type Triggers = readonly CommunityChatTrigger[];
 
-/** Everywhere. */
+/** Scope of the global menu. */
 export const GLOBAL = '';
 
-/** By server, or GLOBAL. The built-in ones stand in each server only where nothing is shown everywhere. */
+/**
+ * Returns the menus by server, or GLOBAL. Without a global menu, each server menu contains the built-in
+ * commands.
+ */
 export function menusOf(triggers: Triggers): ReadonlyMap<string, readonly CommunityCommand[]> {
   const menus = new Map<string, readonly CommunityCommand[]>();
   const everywhere = triggers.filter(({ config }) => config.register === 'global');
@@ -38,8 +41,8 @@ export function menusOf(triggers: Triggers): ReadonlyMap<string, readonly Commun
   return menus;
 }
 
-/** Each command once, wherever it is shown. */
-export function linesOf(
+/** Returns the commands without duplicates. */
+export function commandsIn(
   menus: ReadonlyMap<string, readonly CommunityCommand[]>,
 ): readonly CommunityCommand[] {
   const lines = new Map<string, CommunityCommand>();
@@ -48,23 +51,27 @@ export function linesOf(
   return [...lines.values()];
 }
 
-/** In the order of the triggers and of their files; of two of one name the first, and of their descriptions the first that says something. */
+/**
+ * Returns the commands in the order of the triggers and their files. For duplicate names the first command
+ * and the first description apply.
+ */
 export function menuOf(triggers: Triggers, { hasBuiltIns = true } = {}): readonly CommunityCommand[] {
   const menu = new Map<string, CommunityCommand>();
   for (const binding of triggers.flatMap(({ commands }) => commands)) {
-    const before = menu.get(binding.command);
-    const description = wordsOf(binding.description);
-    if (before === undefined) menu.set(binding.command, commandOf(binding, description ?? ''));
-    else if (before.description === '') menu.set(before.name, { ...before, description: description ?? '' });
+    const existing = menu.get(binding.command);
+    const description = trimmedText(binding.description);
+    if (existing === undefined) menu.set(binding.command, commandOf(binding, description ?? ''));
+    else if (existing.description === '')
+      menu.set(existing.name, { ...existing, description: description ?? '' });
   }
   if (hasBuiltIns)
     for (const { name, description, options } of builtInCommands) {
       if (menu.has(name)) continue;
-      const own = options.map(({ choices, ...option }): MenuOption => {
+      const builtInOptions = options.map(({ choices, ...option }): MenuOption => {
         const all = choices?.map((choice) => ({ name: choice, value: choice }));
         return { type: 3, ...option, ...(all && { choices: all }) };
       });
-      menu.set(name, { type: 1, name, description, options: own });
+      menu.set(name, { type: 1, name, description, options: builtInOptions });
     }
   return [...menu.values()].map((command) => ({
     ...command,
@@ -74,19 +81,19 @@ export function menuOf(triggers: Triggers, { hasBuiltIns = true } = {}): readonl
 
 function commandOf({ command, parameters }: Binding, description: string): CommunityCommand {
   const options = parameters.map(
-    ({ name, description: words, required }): MenuOption => ({
+    ({ name, description: text, required }): MenuOption => ({
       type: 3,
       name,
-      description: wordsOf(words) ?? name,
+      description: trimmedText(text) ?? name,
       required,
     }),
   );
-  // The platform wants the required ones first.
-  const sorted = options.toSorted((a, b) => Number(b.required) - Number(a.required));
-  return { type: 1, name: command, description, options: sorted };
+  // The platform requires the required options first.
+  const sortedOptions = options.toSorted((a, b) => Number(b.required) - Number(a.required));
+  return { type: 1, name: command, description, options: sortedOptions };
 }
 
-function wordsOf(text: string | undefined): string | undefined {
-  const words = text?.trim() ?? '';
-  return words === '' ? undefined : words;
+function trimmedText(text: string | undefined): string | undefined {
+  const trimmed = text?.trim() ?? '';
+  return trimmed === '' ? undefined : trimmed;
 }

@@ -1,15 +1,15 @@
-// An application has no connection: interactions come to its webhook. What its triggers share here is the menu of commands, which
-// follows them over reloads.
+// Connector of an application. Interactions arrive at the webhook; the connector only updates the command
+// menus when the triggers change.
 
 import type { CommunityChatTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import { webhookConnection } from '../accounts/webhook-connection.ts';
 import { ConnectionError, type Connector } from '../connections/connector.ts';
-import type { MenuKeeper } from './menu-keeper.ts';
+import type { MenuSync } from './menu-sync.ts';
 
 export function communityChatConnector(
   { config }: CommunityChatTrigger,
-  keeper: MenuKeeper,
+  menuSync: MenuSync,
   onRefusal: (reason: string) => void,
 ): Connector<CommunityChatTrigger> {
   const { application_id, bot_token, api_root } = config;
@@ -18,7 +18,7 @@ export function communityChatConnector(
     isOnEveryNode: true,
     async connect() {
       return webhookConnection((triggers, signal) =>
-        keeper.show(triggers, signal).catch((error: unknown) => {
+        menuSync.sync(triggers, signal).catch((error: unknown) => {
           if (!(error instanceof DeliveryError)) throw error;
           const refusal = connectionErrorOf(error);
           onRefusal(refusal.message);
@@ -30,7 +30,7 @@ export function communityChatConnector(
 }
 
 function connectionErrorOf({ message, isFinal, retryAfterMs }: DeliveryError): ConnectionError {
-  return new ConnectionError(`the commands were not registered: ${message}`, {
+  return new ConnectionError(`could not register the commands: ${message}`, {
     kind: isFinal ? 'refused' : 'transient',
     retryAfterMs,
   });

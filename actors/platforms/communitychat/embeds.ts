@@ -1,13 +1,13 @@
-// Title and fields of an answer as embeds of the community chat. What would be beyond a limit of one is told in words instead, so
-// that nothing of it is cut; more fields than one embed holds make another, each in a message of its own.
+// Renders card title and fields as embeds. Parts above the limits of an embed are returned for the text, in
+// full. More fields than one embed can hold go to further embeds, each in a separate message.
 
-import type { Card, CardField } from '../../events/outbox/outbound-message.ts';
+import type { CardField, MessageCard } from '../../events/outbox/message.ts';
 
 const TITLE = 256;
 const FIELDS = 25;
 const NAME = 256;
 const VALUE = 1024;
-/** Of all embeds of a message together. */
+/** Maximum length of all embed texts per message. */
 const TOTAL = 6000;
 
 export interface Embed {
@@ -17,18 +17,18 @@ export interface Embed {
 
 export interface Embeds {
   readonly embeds: readonly Embed[];
-  /** Undefined where the title stands in the first embed, or there is none. */
+  /** Title for the text; undefined if empty, or if the first embed contains the title. */
   readonly title: string | undefined;
-  /** Those that stand in none. */
+  /** Fields for the text, which do not fit into an embed. */
   readonly fields: readonly CardField[];
 }
 
-export function embedsOf({ title = '', fields = [] }: Card): Embeds {
+export function embedsOf({ title = '', fields = [] }: MessageCard): Embeds {
   const isTitle = title.trim() !== '' && title.length <= TITLE;
-  const able = fields.filter(isAble);
+  const supportedFields = fields.filter(isSupported);
   const groups: CardField[][] = [];
   let size = isTitle ? title.length : 0;
-  for (const { name, value } of able) {
+  for (const { name, value } of supportedFields) {
     const group = groups.at(-1);
     size += name.length + value.length;
     if (group !== undefined && group.length < FIELDS && size <= TOTAL) group.push({ name, value });
@@ -42,12 +42,12 @@ export function embedsOf({ title = '', fields = [] }: Card): Embeds {
   return {
     embeds: [...(isTitle || first !== undefined ? [head] : []), ...others.map((each) => ({ fields: each }))],
     title: isTitle || title.trim() === '' ? undefined : title,
-    fields: fields.filter((field) => !isAble(field)),
+    fields: fields.filter((field) => !isSupported(field)),
   };
 }
 
-function isAble({ name, value }: CardField): boolean {
-  return isSeen(name) && isSeen(value) && name.length <= NAME && value.length <= VALUE;
+function isSupported({ name, value }: CardField): boolean {
+  return isVisible(name) && isVisible(value) && name.length <= NAME && value.length <= VALUE;
 }
 
-const isSeen = (text: string) => text.trim() !== '';
+const isVisible = (text: string) => text.trim() !== '';

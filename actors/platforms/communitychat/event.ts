@@ -1,32 +1,34 @@
-// The event that an interaction becomes, and how that event reads later.
+// Converts interactions into events to store, and stored events into inbound events.
 //
-// CCE1  what is stored has no token: the credential of an interaction is kept apart (interaction-tokens.ts).
-// CCE2  an answer is of use until 15 minutes after the interaction came: the platform takes none after that.
-// CCE3  a decision about an approval stands beside its conversation, which may wait for just that. What is said of it is no answer to the
-//       press: that would take the place of the message with the button.
+// The stored payload contains no token (interaction-tokens.ts). A reply is possible until 15 minutes after
+// the interaction. Approval decisions get a separate key, the control key, because the pending approval may
+// block the key of the conversation. Decision results are sent as separate messages, because a reply would
+// replace the message with the button.
 
-import { controlKey } from '../../events/built-in-commands.ts';
+import { controlKeyOf } from '../../events/built-in-commands.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
-import { onlyDecides } from '../chats/chat-decisions.ts';
-import { knownContext, readOnce, storedPayload, textMember } from '../payloads/payload-member.ts';
+import { decisionMembers } from '../chats/decisions.ts';
+import { definedContext, readOnce, storedPayload, textMember } from '../payloads/payload-member.ts';
 import { channelAliasesOf, channelOf, decisionOf, interactionOf, senderOf } from './interaction.ts';
 import { TOKEN_LASTS_MS } from './interaction-tokens.ts';
 
 interface InteractionMeta {
   readonly triggers: readonly string[];
   readonly principal: string;
-  /** The application's id. */
+  /** Id of the application. */
   readonly account: string;
 }
 
-/** Names with dots, as an agent is told them. */
+/** Context members, with the names that agents get. */
 export const INTERACTION_ID = 'interaction.id';
 export const GUILD_ID = 'guild.id';
 export const SENDER_ROLES = 'sender.roles';
 
-/** `triggers` are those of the application, at least one. */
+/**
+ * Creates an event from an interaction. `triggers` are the names of the application's triggers, at least one.
+ */
 export function interactionEvent(
   {
     account,
@@ -39,7 +41,7 @@ export function interactionEvent(
     readonly triggers: readonly string[];
     readonly principal: Principal;
     readonly trace: string;
-    /** It passes what its conversation is at. */
+    /** True if the event is handled without regard to earlier events of the conversation. */
     readonly isControl: boolean;
   },
   payload: Readonly<Record<string, unknown>>,
@@ -49,50 +51,50 @@ export function interactionEvent(
   const key = `conversation/communitychat/${account}/${encodeURIComponent(channelOf(payload).toWellFormed())}`;
   return {
     id: `communitychat:${account}/${textMember(payload, 'id')}`,
-    key: isControl ? controlKey(key) : key,
+    key: isControl ? controlKeyOf(key) : key,
     meta: JSON.stringify(meta),
     body: Buffer.from(JSON.stringify(rest)),
     trace,
-    // The platform asks once, and what is sent again under a token that has been used answers nobody.
+    // The platform does not redeliver interactions; a redelivered one could not be answered.
     isOnce: true,
     parsed: rest,
   };
 }
 
-/** Throws for an event that is none of these. */
+/** Parses a stored event. Throws if the payload is not an interaction. */
 export function readInteractionEvent(stored: StoredEvent): InboundEvent {
   const { triggers, account } = JSON.parse(stored.meta) as InteractionMeta;
   const payload = storedPayload(stored);
-  const said = saidIn(payload);
-  if (said.context[INTERACTION_ID] === '') throw new Error('the payload is no interaction');
+  const content = contentIn(payload);
+  if (content.context[INTERACTION_ID] === '') throw new Error('the payload is not an interaction');
   const decision = decisionOf(payload);
-  const from = { ...said, platform: 'communitychat', account, triggers };
-  if (decision !== undefined) return { ...from, ...onlyDecides(decision) };
+  const origin = { ...content, platform: 'communitychat', account, triggers };
+  if (decision !== undefined) return { ...origin, ...decisionMembers(decision) };
   return {
-    ...from,
+    ...origin,
     isAwaited: true,
     answerBy: stored.at + TOKEN_LASTS_MS,
   };
 }
 
-/** What an interaction says, whoever takes it. */
-export type Said = Omit<InboundEvent, 'platform' | 'account' | 'triggers'>;
+/** Interaction content, independent of the triggers. */
+export type InteractionContent = Omit<InboundEvent, 'platform' | 'account' | 'triggers'>;
 
-export const saidIn = readOnce(readSaid);
+export const contentIn = readOnce(readContent);
 
-function readSaid(payload: unknown): Said {
-  const { id, kind, text, names, rest, values, customId, isKnown } = interactionOf(payload);
+function readContent(payload: unknown): InteractionContent {
+  const { id, kind, text, names, rest, values, customId, isSupported } = interactionOf(payload);
   const channel = channelOf(payload);
   const sender = senderOf(payload);
   return {
     names,
     text,
     isChoice: kind !== 'command',
-    unsupported: isKnown ? undefined : `an interaction of ${kind}, which nothing here can read`,
+    unsupported: isSupported ? undefined : `an interaction of ${kind}, which triggers do not support`,
     channel,
     channelAliases: channelAliasesOf(payload),
     user: sender.id,
-    context: knownContext({
+    context: definedContext({
       [INTERACTION_ID]: id,
       'interaction.kind': kind,
       'interaction.custom_id': customId,

@@ -1,25 +1,24 @@
-// The form that a press opens where it stands for a command that lacks a required parameter: what is filled in comes back as that
-// command. It has to be the first answer to the press, so it is decided before anything is kept.
+// Renders the form (modal) for a button press whose id is a command that lacks a required parameter.
+// Submitting the form sends that command. The form must be the first response to the press.
 //
-// CCF1  nothing is kept of a press that opens a form: whoever closes it has said nothing, and what is filled in is an interaction of
-//      its own, for which filters are asked again.
-// CCF2  where the platform would refuse the form there is none, and the press is answered with help like any other.
+// A press that opens a form is not stored; the submission is a new interaction and passes the filters again.
+// If the platform would refuse the form, the reply to the press is the command's usage.
 
 import type { Parameter } from '../../../config/resources/triggers/binding.ts';
 import type { CommunityChatTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { commandParameters } from '../../../machines/command-parameters.ts';
-import { shortened } from '../../events/outbox/shortened-text.ts';
+import { shorten } from '../../events/outbox/shorten.ts';
 import { memberOf } from '../payloads/payload-member.ts';
-import { saidIn } from './event.ts';
+import { findMatch } from './access-filter.ts';
+import { contentIn } from './event.ts';
 import { COMPONENT } from './interaction.ts';
-import { matchNow } from './who-may.ts';
 
 const FIELDS = 5;
 const TITLE = 45;
 const LABEL = 45;
 const PLACEHOLDER = 100;
 const VALUE = 4000;
-/** Numbers of the platform. */
+/** Component types and styles of the platform. */
 const ROW = 1;
 const TEXT_INPUT = 4;
 const SHORT = 1;
@@ -31,40 +30,45 @@ export interface Form {
   readonly components: readonly object[];
 }
 
-/** Undefined where the interaction opens none. */
+/** Returns the form, if the interaction opens one. */
 export function formFor(triggers: readonly CommunityChatTrigger[], payload: unknown): Form | undefined {
   if (memberOf(payload, 'type') !== COMPONENT) return undefined;
-  const said = saidIn(payload);
-  const binding = matchNow(triggers, said)?.binding;
+  const content = contentIn(payload);
+  const binding = findMatch(triggers, content)?.binding;
   if (binding === undefined) return undefined;
   const { command, parameters, description = '' } = binding;
-  const given = commandParameters(parameters, said.commandRest ?? '', said.parameters, command);
-  if (!given.isMissing) return undefined;
-  const { missing, values } = given;
-  const asked = parameters.filter(({ name }) => missing.includes(name) || values[name] !== undefined);
+  const input = commandParameters(parameters, content.commandRest ?? '', content.parameters, command);
+  if (!input.isMissing) return undefined;
+  const { missing, values } = input;
+  const fieldParameters = parameters.filter(
+    ({ name }) => missing.includes(name) || values[name] !== undefined,
+  );
   const isTooLong = ({ name }: Parameter) => (values[name] ?? '').length > VALUE;
-  if (asked.length > FIELDS || asked.some(isTooLong)) return undefined;
+  if (fieldParameters.length > FIELDS || fieldParameters.some(isTooLong)) return undefined;
   return {
     custom_id: command,
-    title: shortened(description.trim() || `/${command}`, TITLE),
-    components: asked.map((each) => ({
+    title: shorten(description.trim() || `/${command}`, TITLE),
+    components: fieldParameters.map((each) => ({
       type: ROW,
       components: [fieldOf(each, values[each.name], each === parameters.at(-1))],
     })),
   };
 }
 
-/** The last parameter of a command takes the rest of what is said. */
+/**
+ * Renders a field. The last one has several lines, because the last parameter of a command takes the
+ * remaining text.
+ */
 function fieldOf(
   { name, required, description = '' }: Parameter,
   value: string | undefined,
   isLast: boolean,
 ): object {
-  const placeholder = shortened(description, PLACEHOLDER);
+  const placeholder = shorten(description, PLACEHOLDER);
   return {
     type: TEXT_INPUT,
     custom_id: name,
-    label: shortened(name, LABEL),
+    label: shorten(name, LABEL),
     style: isLast ? PARAGRAPH : SHORT,
     required,
     max_length: VALUE,

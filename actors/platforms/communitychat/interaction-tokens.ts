@@ -1,7 +1,9 @@
-// The credentials under which interactions are answered: each lasts for 15 minutes, and whoever has one can write in the name of
-// the application. So they stand in a space of the store that nobody is shown, and nowhere else: in no event, row, log or request.
+// Stores the tokens that replies to interactions need. A token is valid for 15 minutes, and allows messages
+// in the name of the application. Tokens are only in a separate space of the store, never in events, outbox
+// rows or logs.
 //
-// CCT1  a token is durable before its interaction is acknowledged, and gone when the platform takes it no more.
+// A token is durable before its interaction is acknowledged, and expires when the platform no longer accepts
+// it.
 
 import type { Store } from '../../store/store.ts';
 
@@ -15,13 +17,13 @@ export class InteractionTokens {
     this.#store = store;
   }
 
-  /** One that comes again has the time that it had. Rejects as the store does. */
-  async keep(account: string, interaction: string, token: string): Promise<void> {
+  /** Stores a token. A redelivered token keeps its first expiry. Rejects if the store does. */
+  async save(account: string, interaction: string, token: string): Promise<void> {
     const options = { ttlMs: TOKEN_LASTS_MS, ifAbsent: true };
     await this.#store.put(SPACE, `${account}/${interaction}`, token, options);
   }
 
-  /** Undefined when its time is over. Rejects as the store does. */
+  /** Returns the token; undefined if it has expired. Rejects if the store does. */
   async find(account: string, interaction: string): Promise<string | undefined> {
     return (await this.#store.get(SPACE, `${account}/${interaction}`))?.value;
   }

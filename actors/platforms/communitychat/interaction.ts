@@ -1,52 +1,57 @@
-// What the platform sends when somebody gives a command, presses, chooses or fills in something, as far as it matters here.
-// Nothing of it is sure: what is not where it should be is left out.
+// Parses interactions: commands, button presses, choices and submitted forms. Missing or invalid members are
+// omitted.
 
 import type { DecisionInbound } from '../../events/decision-inbound.ts';
-import { pressedDecision } from '../chats/chat-decisions.ts';
+import { decisionOfPress } from '../chats/decisions.ts';
 import { memberOf, textMember } from '../payloads/payload-member.ts';
 
-/** Numbers of the platform. */
+/** Interaction types of the platform. */
 export const PING = 1;
 export const AUTOCOMPLETE = 4;
 const COMMAND = 2;
 export const COMPONENT = 3;
 const MODAL = 5;
-/** Kinds of `data.type` of commands that are found in a menu of a person or a message. */
+/** Values of `data.type` for user and message menu commands. */
 const MENU_KINDS: Readonly<Record<number, string>> = { 2: 'user command', 3: 'message command' };
-/** Of `data.component_type`. */
+/** Value of `data.component_type`. */
 const BUTTON = 2;
-/** Rows, and labels around one field. */
+/** Component types: rows, and labels with one field. */
 const ROW = 1;
 const LABEL = 18;
-/** Types of channels that are threads of their parent. */
+/** Thread channel types. */
 const THREADS: readonly unknown[] = [10, 11, 12];
-/** Types of channels that whoever looks after a server makes and names; threads and groups are named by whoever opens them. */
-const NAMED: readonly unknown[] = [0, 2, 5, 13, 15, 16];
-/** Where it is the only value of a command it is what somebody says: people have no other way to. */
+/**
+ * Channel types with names that administrators of the server set. Threads and groups are named by members.
+ */
+const NAMED_CHANNELS: readonly unknown[] = [0, 2, 5, 13, 15, 16];
+/** Option name. If a command has only this option, its value is the text. */
 const TEXT = 'text';
-/** A sub-command within a group of them. */
+/** Depth of options: a subcommand may be in a group. */
 const MAX_DEPTH = 3;
-/** Our own selects: what is chosen in them is the id of an action. */
+/** Id prefix of the gateway's selects. A chosen value is an action id. */
 export const SELECT = 'actions:';
 
 export interface Interaction {
   readonly id: string;
   readonly kind: string;
-  /** What is said: the command with its values, what was pressed or chosen, what was filled in. */
+  /**
+   * Text for the handler: the command with its values, the pressed or chosen element, or the submitted
+   * fields.
+   */
   readonly text: string;
-  /** Names of commands it may stand for. */
+  /** Names of the command. */
   readonly names: readonly string[];
-  /** What stands behind the command, where the platform has no fields for that. */
+  /** Arguments after the command name, for interactions without fields. */
   readonly rest: string;
   /** Values by name. */
   readonly values: Readonly<Record<string, string>>;
-  /** Of what was pressed or filled in. */
+  /** Pressed component or submitted form. */
   readonly customId: string | undefined;
-  /** Undefined for one that the gateway cannot read. */
-  readonly isKnown: boolean;
+  /** False for unsupported interactions. */
+  readonly isSupported: boolean;
 }
 
-/** Its id and the credential under which it can be answered; undefined where either is missing. */
+/** Returns the interaction's id and token; undefined if either is missing. */
 export function credentialOf(payload: unknown): { readonly id: string; readonly token: string } | undefined {
   const id = textMember(payload, 'id');
   const token = textMember(payload, 'token');
@@ -54,21 +59,24 @@ export function credentialOf(payload: unknown): { readonly id: string; readonly 
   return token === undefined || token === '' ? undefined : { id, token };
 }
 
-/** Where it was said. Who sends no channel can be answered all the same: the answer goes to the interaction. */
+/**
+ * Returns the channel; a placeholder with the user id if it is missing, because a reply does not need the
+ * channel.
+ */
 export function channelOf(payload: unknown): string {
   const channel = textMember(payload, 'channel_id', 'channel.id', 'message.channel_id');
   return channel ?? `user-${senderOf(payload).id ?? ''}`;
 }
 
 /**
- * Other names by which filters may know the channel: its name, and of a thread the id of the channel that it is in. A name of
- * digits is none: it would stand for an id.
+ * Returns channel aliases for filters: the name, and the thread's parent. Numeric names are omitted, because
+ * they could be mistaken for ids.
  */
 export function channelAliasesOf(payload: unknown): readonly string[] {
   const channel = memberOf(payload, 'channel');
   const type = memberOf(channel, 'type');
   const parent = THREADS.includes(type) ? textMember(channel, 'parent_id') : undefined;
-  const name = NAMED.includes(type) ? textMember(channel, 'name') : undefined;
+  const name = NAMED_CHANNELS.includes(type) ? textMember(channel, 'name') : undefined;
   return [name !== undefined && /^#*\d+$/.test(name) ? undefined : name, parent].filter(
     (each) => each !== undefined,
   );
@@ -81,7 +89,7 @@ export interface InteractionSender {
   readonly roles: readonly string[];
 }
 
-/** In a direct message there is a user and no member, and so no role. */
+/** Returns the sender. In direct messages the sender has no member data and no roles. */
 export function senderOf(payload: unknown): InteractionSender {
   const user = memberOf(payload, 'member.user') ?? memberOf(payload, 'user');
   const username = textMember(user, 'username');
@@ -93,7 +101,7 @@ export function senderOf(payload: unknown): InteractionSender {
   };
 }
 
-/** Of a payload without an id the id is empty. */
+/** Parses an interaction. A missing id becomes ''. */
 export function interactionOf(payload: unknown): Interaction {
   const id = textMember(payload, 'id') ?? '';
   const data = memberOf(payload, 'data');
@@ -101,56 +109,57 @@ export function interactionOf(payload: unknown): Interaction {
   if (type === COMMAND) return { id, ...commandOf(data) };
   if (type === COMPONENT) return { id, ...componentOf(data) };
   if (type === MODAL) return { id, ...modalOf(data) };
-  const unknown = { names: [], rest: '', values: {}, customId: undefined, isKnown: false };
+  const unknown = { names: [], rest: '', values: {}, customId: undefined, isSupported: false };
   return { id, kind: `type ${String(type)}`, text: '', ...unknown };
 }
 
-/** What is decided by a press of a button of ours about an approval; undefined for anything else. */
+/** Returns the approval decision in a button press; undefined for other interactions. */
 export function decisionOf(payload: unknown): DecisionInbound | undefined {
   if (memberOf(payload, 'type') !== COMPONENT || memberOf(payload, 'data.component_type') !== BUTTON)
     return undefined;
-  return pressedDecision(textMember(payload, 'data.custom_id') ?? '');
+  return decisionOfPress(textMember(payload, 'data.custom_id') ?? '');
 }
 
-type Said = Omit<Interaction, 'id'>;
+type ParsedInteraction = Omit<Interaction, 'id'>;
 
-function commandOf(data: unknown): Said {
+function commandOf(data: unknown): ParsedInteraction {
   const name = textMember(data, 'name') ?? '';
   const kind = MENU_KINDS[Number(memberOf(data, 'type'))];
-  const all = { names: [name], rest: '', customId: undefined, isKnown: true };
+  const all = { names: [name], rest: '', customId: undefined, isSupported: true };
   if (kind !== undefined) return { ...all, kind, text: `/${name} ${targetOf(data)}`.trim(), values: {} };
   const { path, values } = optionsOf(data, MAX_DEPTH);
-  const words = values.map(([option, value]) => `${option}: ${value}`);
-  const [said] = values.length === 1 ? values : [];
-  const text = said?.[0] === TEXT ? said[1] : [`/${name}`, ...path, ...words].join(' ');
+  const valueTexts = values.map(([option, value]) => `${option}: ${value}`);
+  const [onlyValue] = values.length === 1 ? values : [];
+  const text = onlyValue?.[0] === TEXT ? onlyValue[1] : [`/${name}`, ...path, ...valueTexts].join(' ');
   return { ...all, kind: 'command', text, values: Object.fromEntries(values) };
 }
 
-/** What a command out of a menu is about: the words of the message, or who the person is. */
+/** Returns a menu command's target: the text of the message, or the name of the user. */
 function targetOf(data: unknown): string {
   const id = textMember(data, 'target_id') ?? '';
-  const message = textMember(resolvedOf(data, 'messages', id), 'content');
-  const user = resolvedOf(data, 'users', id);
+  const message = textMember(resolvedObject(data, 'messages', id), 'content');
+  const user = resolvedObject(data, 'users', id);
   return message ?? textMember(user, 'global_name', 'username') ?? id;
 }
 
-/** Paths are remembered, and ids are without end: an id is no part of one. */
-function resolvedOf(data: unknown, kind: 'messages' | 'users', id: string): unknown {
+/** Returns a resolved object by its id. Not read with `memberOf`, which caches every path. */
+function resolvedObject(data: unknown, kind: 'messages' | 'users', id: string): unknown {
   const all = memberOf(data, `resolved.${kind}`);
   if (typeof all !== 'object' || all === null || !Object.hasOwn(all, id)) return undefined;
   return (all as Readonly<Record<string, unknown>>)[id];
 }
 
 interface Options {
-  /** Sub-commands, the outer one first. */
+  /** Subcommands, the outermost first. */
   readonly path: readonly string[];
   readonly values: readonly (readonly [string, string])[];
 }
 
-function optionsOf(holder: unknown, depth: number): Options {
+/** Returns the options of a command or subcommand; subcommands are nested options without a value. */
+function optionsOf(parent: unknown, depth: number): Options {
   const path: string[] = [];
   const values: (readonly [string, string])[] = [];
-  for (const option of listIn(holder, 'options')) {
+  for (const option of listIn(parent, 'options')) {
     const name = textMember(option, 'name');
     if (name === undefined) continue;
     const value = textOf(memberOf(option, 'value'));
@@ -164,30 +173,31 @@ function optionsOf(holder: unknown, depth: number): Options {
   return { path, values };
 }
 
-function componentOf(data: unknown): Said {
+function componentOf(data: unknown): ParsedInteraction {
   const customId = textMember(data, 'custom_id') ?? '';
-  const chosen = listIn(data, 'values').flatMap((value) => textOf(value) ?? []);
-  const isOwn = customId.startsWith(SELECT) && chosen.length > 0;
-  const id = isOwn ? chosen.join(' ') : customId;
-  const text = isOwn || chosen.length === 0 ? id : `${id}: ${chosen.join(', ')}`;
-  const values = { custom_id: id, ...(chosen.length > 0 && { values: chosen.join(', ') }) };
-  return { kind: 'component', text, ...commandIn(id), values, customId, isKnown: true };
+  const selected = listIn(data, 'values').flatMap((value) => textOf(value) ?? []);
+  // In a select of the gateway, the chosen value is the action id.
+  const isOwn = customId.startsWith(SELECT) && selected.length > 0;
+  const id = isOwn ? selected.join(' ') : customId;
+  const text = isOwn || selected.length === 0 ? id : `${id}: ${selected.join(', ')}`;
+  const values = { custom_id: id, ...(selected.length > 0 && { values: selected.join(', ') }) };
+  return { kind: 'component', text, ...commandIn(id), values, customId, isSupported: true };
 }
 
-/** An id may stand for a command, with its parameters behind the name. */
+/** Splits an id that may be a command with arguments. */
 function commandIn(id: string): Pick<Interaction, 'names' | 'rest'> {
   const [, name = '', rest = ''] = /^\s*\/?(\S+)\s*([\s\S]*)$/.exec(id) ?? [];
   return { names: [name], rest };
 }
 
-function modalOf(data: unknown): Said {
+function modalOf(data: unknown): ParsedInteraction {
   const customId = textMember(data, 'custom_id') ?? '';
   const fields = listIn(data, 'components').flatMap(fieldsIn);
   const [only] = fields;
-  const words = fields.map(([name, value]) => `${name}: ${value}`).join('\n');
-  const text = (fields.length === 1 ? only?.[1] : words) || customId;
+  const valueTexts = fields.map(([name, value]) => `${name}: ${value}`).join('\n');
+  const text = (fields.length === 1 ? only?.[1] : valueTexts) || customId;
   const values = { custom_id: customId, ...Object.fromEntries(fields) };
-  return { kind: 'modal', text, ...commandIn(customId), values, customId, isKnown: true };
+  return { kind: 'modal', text, ...commandIn(customId), values, customId, isSupported: true };
 }
 
 function fieldsIn(component: unknown): readonly (readonly [string, string])[] {
@@ -199,8 +209,8 @@ function fieldsIn(component: unknown): readonly (readonly [string, string])[] {
 function fieldOf(field: unknown): readonly (readonly [string, string])[] {
   const name = textMember(field, 'custom_id');
   if (name === undefined) return [];
-  const chosen = listIn(field, 'values').flatMap((value) => textOf(value) ?? []);
-  const value = textOf(memberOf(field, 'value')) ?? (chosen.length > 0 ? chosen.join(', ') : undefined);
+  const selected = listIn(field, 'values').flatMap((value) => textOf(value) ?? []);
+  const value = textOf(memberOf(field, 'value')) ?? (selected.length > 0 ? selected.join(', ') : undefined);
   return value === undefined ? [] : [[name, value]];
 }
 

@@ -1,84 +1,85 @@
-// How many requests the platform still takes, as it says in the headers of each answer: per kind of request and channel (or
-// credential of an interaction), under names of its own, which several kinds may share; altogether, for what goes out with the
-// token of the bot; and for everything, where our address as a whole is refused. What is remembered is bounded; of what is forgotten the worst is one refusal.
+// Tracks the rate limits in the platform's response headers. A limit applies to a bucket (a kind of request
+// in a channel or for an interaction), to the bot token, or to the IP address. Several kinds of requests may
+// share a bucket; the headers contain its name. Memory is bounded; evicting a bucket costs one refused
+// request at worst.
 //
-// CCB1  nothing waits here: who may not go is told when to come again (DeliveryError, too soon).
-// CCB2  what is under way counts as not counted yet: a bucket is never asked for more than it has said.
+// Requests above a limit are not delayed but rejected, with a retry delay. Requests in progress count as
+// used, so that concurrent requests never exceed a bucket.
 
-import type { ApiAnswer } from '../../../libs/rest/http-api.ts';
+import type { ApiResponse } from '../../../libs/rest/http-api.ts';
 import { rateLimitOf } from '../../../libs/rest/rate-limit.ts';
-import { forgetOldest } from '../../base/bounds/forget-oldest.ts';
+import { deleteOldest } from '../../base/bounds/delete-oldest.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
-import type { HeldBack } from '../../events/outbox/limits.ts';
+import type { SendPause } from '../../events/outbox/limits.ts';
 import { memberOf } from '../payloads/payload-member.ts';
 
-export interface Route {
-  /** The kind of request: method and path, without ids. */
+export interface RateRoute {
+  /** Method and path without ids. */
   readonly kind: string;
-  /** Whose limit it is: a channel, an interaction, a server. */
+  /** Owner of the limit: a channel, an interaction or a server. */
   readonly major: string;
-  /** Interactions are answered without the bot's token, and its limit says nothing of them. */
+  /** False for replies to interactions, which do not use the bot token and its limit. */
   readonly isOfBot: boolean;
 }
 
-interface Bucket {
-  /** For an operator. */
+interface RateBucket {
+  /** Name for operators. */
   readonly of: string;
-  /** Undefined where nothing is known. */
+  /** Requests that may still be sent; undefined if unknown. */
   remaining: number | undefined;
-  /** In terms of the clock; then there are more. */
+  /** Next reset time, on the clock of the constructor. */
   resetAt: number;
-  underWay: number;
+  inProgress: number;
 }
 
 const MAX_BUCKETS = 10_000;
 const MAX_KINDS = 100;
-const MAX_SHOWN = 20;
-/** The platform rounds, and its clock is not ours. */
+const MAX_LISTED = 20;
+/** Margin for rounding and clock differences. */
 const SPARE_MS = 20;
-/** Where a refusal names no pause. */
-const UNNAMED_MS = 5_000;
-const LONGEST_MS = 3_600_000;
+/** Pause for refusals that name no retry delay. */
+const DEFAULT_PAUSE_MS = 5_000;
+const MAX_PAUSE_MS = 3_600_000;
 
 export class RateBuckets {
   readonly #now: () => number;
-  /** The platform's names by kinds of requests. */
+  /** Bucket names of the platform, by kind of request. */
   readonly #names = new Map<string, string>();
-  readonly #buckets = new Map<string, Bucket>();
-  #botHeldUntil = 0;
-  #allHeldUntil = 0;
+  readonly #buckets = new Map<string, RateBucket>();
+  #botBlockedUntil = 0;
+  #allBlockedUntil = 0;
 
-  /** Milliseconds that only grow. */
+  /** `now` is a monotonic clock in milliseconds. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
-  /** Rejects as `request` does, or at once where it is too soon. */
-  async run(route: Route, request: () => Promise<ApiAnswer>): Promise<ApiAnswer> {
+  /** Sends the request. Rejects if `request` does, or immediately if a limit is reached. */
+  async run(route: RateRoute, request: () => Promise<ApiResponse>): Promise<ApiResponse> {
     const bucket = this.#bucketOf(route);
     const pauseMs = this.#pauseOf(route, bucket);
-    if (pauseMs > 0) throw tooSoon(pauseMs);
+    if (pauseMs > 0) throw rateLimitError(pauseMs);
     if (bucket.remaining !== undefined) bucket.remaining -= 1;
-    bucket.underWay += 1;
-    let answer: ApiAnswer;
+    bucket.inProgress += 1;
+    let response: ApiResponse;
     try {
-      answer = await request();
+      response = await request();
     } finally {
-      bucket.underWay -= 1;
+      bucket.inProgress -= 1;
     }
-    this.#note(route, bucket, answer);
-    return answer;
+    this.#update(route, bucket, response);
+    return response;
   }
 
   /**
-   * What may not go now, for an operator, the longest first. Of answers to interactions only that there are such: what tells their
-   * buckets apart is a credential.
+   * Returns the exceeded limits for operators, the longest first. Limits of interactions share one name,
+   * because their keys are credentials.
    */
-  held(): readonly HeldBack[] {
+  exceededLimits(): readonly SendPause[] {
     const now = this.#now();
     const pauses = new Map<string, number>([
-      ['everything', this.#allHeldUntil - now],
-      ['the bot', this.#botHeldUntil - now],
+      ['everything', this.#allBlockedUntil - now],
+      ['the bot', this.#botBlockedUntil - now],
     ]);
     for (const { of, remaining, resetAt } of this.#buckets.values())
       if (remaining === 0) pauses.set(of, Math.max(resetAt - now, pauses.get(of) ?? 0));
@@ -86,90 +87,92 @@ export class RateBuckets {
       .map(([of, ms]) => ({ of, forMs: Math.ceil(ms) }))
       .filter(({ forMs }) => forMs > 0)
       .sort((a, b) => b.forMs - a.forMs)
-      .slice(0, MAX_SHOWN);
+      .slice(0, MAX_LISTED);
   }
 
-  /** 0: it may go now. */
-  #pauseOf({ isOfBot }: Route, bucket: Bucket): number {
+  /** Returns the pause before the request may be sent; 0 if it may be sent now. */
+  #pauseOf({ isOfBot }: RateRoute, bucket: RateBucket): number {
     const now = this.#now();
     if (bucket.remaining !== undefined && now >= bucket.resetAt) bucket.remaining = undefined;
     const bucketMs = bucket.remaining === undefined || bucket.remaining > 0 ? 0 : bucket.resetAt - now;
-    return Math.ceil(Math.max(0, bucketMs, this.#allHeldUntil - now, isOfBot ? this.#botHeldUntil - now : 0));
+    return Math.ceil(
+      Math.max(0, bucketMs, this.#allBlockedUntil - now, isOfBot ? this.#botBlockedUntil - now : 0),
+    );
   }
 
-  #note(route: Route, before: Bucket, answer: ApiAnswer): void {
-    const { headers, status, json } = answer;
+  #update(route: RateRoute, previousBucket: RateBucket, response: ApiResponse): void {
+    const { headers, status, json } = response;
     const now = this.#now();
     const name = headers.get('x-ratelimit-bucket');
-    if (name !== null && this.#names.get(route.kind) !== name) this.#named(route, name, before);
+    if (name !== null && this.#names.get(route.kind) !== name) this.#setName(route, name, previousBucket);
     const bucket = this.#bucketOf(route);
     const { remaining, resetMs } = rateLimitOf(headers);
     if (remaining !== undefined && resetMs !== undefined) {
-      bucket.remaining = Math.max(0, Math.floor(remaining) - bucket.underWay);
-      bucket.resetAt = now + Math.min(resetMs, LONGEST_MS) + SPARE_MS;
+      bucket.remaining = Math.max(0, Math.floor(remaining) - bucket.inProgress);
+      bucket.resetAt = now + Math.min(resetMs, MAX_PAUSE_MS) + SPARE_MS;
     }
     if (status !== 429) return;
-    const until = now + Math.min(pauseAskedBy(answer) ?? UNNAMED_MS, LONGEST_MS);
+    const until = now + Math.min(retryDelayOf(response) ?? DEFAULT_PAUSE_MS, MAX_PAUSE_MS);
     const isGlobal =
       memberOf(json, 'global') === true ||
       headers.get('x-ratelimit-global') === 'true' ||
       headers.get('x-ratelimit-scope') === 'global';
-    // The edge before the platform refuses an address whole, with a page; and the limit of a bot does not count its answers to
-    // interactions, so one of those that is refused for everything is refused for what both have in common.
-    if (isPage(answer) || (isGlobal && !route.isOfBot))
-      this.#allHeldUntil = Math.max(this.#allHeldUntil, until);
-    else if (isGlobal) this.#botHeldUntil = Math.max(this.#botHeldUntil, until);
+    // An HTML page instead of JSON means that the IP address is blocked. The global limit of the bot excludes
+    // replies to interactions, so a global refusal of a reply concerns the IP address too.
+    if (isPage(response) || (isGlobal && !route.isOfBot))
+      this.#allBlockedUntil = Math.max(this.#allBlockedUntil, until);
+    else if (isGlobal) this.#botBlockedUntil = Math.max(this.#botBlockedUntil, until);
     else {
       bucket.remaining = 0;
       bucket.resetAt = Math.max(bucket.resetAt, until);
     }
   }
 
-  /** The bucket is known under that name from now on. */
-  #named({ kind, major }: Route, name: string, bucket: Bucket): void {
+  /** Sets the bucket name for a kind of request. */
+  #setName({ kind, major }: RateRoute, name: string, bucket: RateBucket): void {
     this.#names.set(kind, name);
-    forgetOldest(this.#names, MAX_KINDS);
+    deleteOldest(this.#names, MAX_KINDS);
     const key = `${name} ${major}`;
     if (!this.#buckets.has(key)) this.#remember(key, bucket);
   }
 
-  #bucketOf({ kind, major, isOfBot }: Route): Bucket {
+  #bucketOf({ kind, major, isOfBot }: RateRoute): RateBucket {
     const key = `${this.#names.get(kind) ?? kind} ${major}`;
     const bucket = this.#buckets.get(key) ?? {
       of: isOfBot ? major || 'commands' : 'answers to interactions',
       remaining: undefined,
       resetAt: 0,
-      underWay: 0,
+      inProgress: 0,
     };
     this.#remember(key, bucket);
     return bucket;
   }
 
-  #remember(key: string, bucket: Bucket): void {
+  #remember(key: string, bucket: RateBucket): void {
     this.#buckets.delete(key);
     this.#buckets.set(key, bucket);
-    forgetOldest(this.#buckets, MAX_BUCKETS);
+    deleteOldest(this.#buckets, MAX_BUCKETS);
   }
 }
 
 /**
- * The pause that a refusal asks for, whole and a little more: the body has it with a fraction, one header rounded up, and where there
- * was too much another one says until when; the longest counts.
+ * Returns the retry delay of a refusal, rounded up. The body contains a fraction, one header is rounded up,
+ * and another contains the reset time; the longest applies.
  */
-export function pauseAskedBy({ status, headers, retryAfterMs, json }: ApiAnswer): number | undefined {
+export function retryDelayOf({ status, headers, retryAfterMs, json }: ApiResponse): number | undefined {
   const seconds = memberOf(json, 'retry_after');
-  const named = typeof seconds === 'number' && seconds >= 0 ? Math.ceil(seconds * 1000) : undefined;
+  const bodyMs = typeof seconds === 'number' && seconds >= 0 ? Math.ceil(seconds * 1000) : undefined;
   const resetMs = status === 429 ? rateLimitOf(headers).resetMs : undefined;
-  const asked = [named, retryAfterMs, resetMs].filter((each) => each !== undefined);
-  return asked.length === 0 ? undefined : Math.ceil(Math.max(...asked)) + SPARE_MS;
+  const delays = [bodyMs, retryAfterMs, resetMs].filter((each) => each !== undefined);
+  return delays.length === 0 ? undefined : Math.ceil(Math.max(...delays)) + SPARE_MS;
 }
 
-const isPage = ({ headers }: ApiAnswer) => /^\s*text\/html\b/i.test(headers.get('content-type') ?? '');
+const isPage = ({ headers }: ApiResponse) => /^\s*text\/html\b/i.test(headers.get('content-type') ?? '');
 
-function tooSoon(retryAfterMs: number): DeliveryError {
-  return new DeliveryError('it is not yet its turn: the platform takes no more there for now', {
-    isTooSoon: true,
-    isUnasked: true,
+function rateLimitError(retryAfterMs: number): DeliveryError {
+  return new DeliveryError('rate limited: waiting for a send slot', {
+    isRateLimited: true,
+    isUncontacted: true,
     retryAfterMs,
   });
 }

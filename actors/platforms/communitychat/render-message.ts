@@ -1,76 +1,75 @@
-// A neutral message as what the community chat takes, in the order in which it is sent.
+// Renders a message as requests to the platform, in sending order.
 //
-// CCM1  the whole text arrives, in parts; what has no form here, or is beyond a limit, stands in it in words. Title, fields and
-//      choices stand below the last part.
-// CCM2  the first part of whatever answers an interaction takes the place of "thinking …", and of what was answered before: to do
-//      that again does no harm. Only further parts are messages of their own, and so is, as one of the bot, what is apart from answers.
-// CCM3  a message that may take the place of another one says of each of its members what it is: the platform keeps the others.
+// The text is never cut; unsupported elements, and elements above a limit, become text. Title, fields and
+// choices are below the last part of the text. The first part of a reply replaces the deferred or earlier
+// reply and can be repeated; all other parts are separate messages. A body sets every member, because the
+// replaced message would keep omitted members.
 
 import { UnrenderableError } from '../../events/outbox/delivery-error.ts';
-import type { Card, CardAction, OutboundMessage } from '../../events/outbox/outbound-message.ts';
+import type { CardAction, MessageCard, OutboundMessage } from '../../events/outbox/message.ts';
 import { splitText } from '../../events/outbox/split-text.ts';
 import { actionButtons, type Component } from './buttons.ts';
 import { type Embed, embedsOf } from './embeds.ts';
 
-export interface MessageBody {
+export interface CommunityBody {
   readonly content: string;
   readonly embeds: readonly Embed[];
   readonly components: readonly Component[];
   readonly allowed_mentions: { readonly parse: readonly string[] };
 }
 
-/** A request to the platform, as a row of the outbox keeps it. */
+/** A request to the platform, as stored in an outbox row. */
 export interface CommunityMessage {
   readonly channel: string;
-  /** The interaction that it answers. */
+  /** The interaction that the message replies to. */
   readonly interaction?: string;
-  /** In place of what there is of the answer. */
+  /** True if the message replaces the existing reply. */
   readonly isFirst: boolean;
-  /** The row whose message this is to stand in, if that has one. */
+  /** Outbox row of the message to edit. If its receipt is missing, a new message is posted. */
   readonly of?: string;
-  readonly body: MessageBody;
+  readonly body: CommunityBody;
 }
 
-/** Of one message; the platform counts characters, of which there are never more than UTF-16 units. */
+/** Maximum message length. The platform counts characters, never more than UTF-16 units. */
 export const TEXT = { limit: 2000, unit: 'utf16' } as const;
-/** Above choices that nothing is said of. */
+/** Message text above choices without text. */
 const PROMPT = '👇';
-const EVERYBODY = ['users', 'roles', 'everyone'];
+const ALL_MENTIONS = ['users', 'roles', 'everyone'];
 
-/** Throws UnrenderableError. */
+/** Returns the requests for a message. Throws UnrenderableError. */
 export function communityMessages(message: OutboundMessage): readonly CommunityMessage[] {
-  const { target, action, isApart = false } = message;
+  const { target, action, isSideMessage = false } = message;
   if (action.do === 'react') throw new UnrenderableError('reactions cannot be set in this chat');
   return bodiesOf(message).map((body, index) => ({
     channel: target.place,
-    ...(target.repliesTo !== undefined && !isApart && { interaction: target.repliesTo }),
+    ...(target.repliesTo !== undefined && !isSideMessage && { interaction: target.repliesTo }),
     isFirst: index === 0,
     ...(action.do === 'edit' && index === 0 && { of: action.of }),
     body,
   }));
 }
 
-function bodiesOf({ text, card = {}, mentions }: OutboundMessage): readonly MessageBody[] {
-  const allowed_mentions = { parse: mentions === 'allow' ? EVERYBODY : [] };
-  const { rows, leftOut, described } = actionButtons(card.actions ?? []);
+function bodiesOf({ text, card = {}, mentions }: OutboundMessage): readonly CommunityBody[] {
+  const allowed_mentions = { parse: mentions === 'allow' ? ALL_MENTIONS : [] };
+  const { rows, remaining, described } = actionButtons(card.actions ?? []);
   const { embeds, title, fields } = embedsOf(card);
-  const words = wordsOf(text, { ...card, title, fields }, leftOut, described);
-  const texts = splitText(words, TEXT).filter((part) => part.trim() !== '');
-  // The last text and the first embed are one message, and so are the last embed and the choices.
-  const joint = texts.length > 0 && embeds.length > 0 ? 1 : 0;
-  const count = Math.max(texts.length + embeds.length - joint, rows.length > 0 ? 1 : 0);
+  const fullText = textOf(text, { ...card, title, fields }, remaining, described);
+  const texts = splitText(fullText, TEXT).filter((part) => part.trim() !== '');
+  // The last part of the text shares a message with the first embed; the last embed, with the choices.
+  const sharedCount = texts.length > 0 && embeds.length > 0 ? 1 : 0;
+  const count = Math.max(texts.length + embeds.length - sharedCount, rows.length > 0 ? 1 : 0);
   return Array.from({ length: count }, (_, index) => {
-    const embed = embeds[index - texts.length + joint];
+    const embed = embeds[index - texts.length + sharedCount];
     const components = index === count - 1 ? rows : [];
     const content = texts[index] ?? (embed === undefined ? PROMPT : '');
     return { content, embeds: embed === undefined ? [] : [embed], components, allowed_mentions };
   });
 }
 
-function wordsOf(
+function textOf(
   text: string,
-  { title, fields = [], inputs = [] }: Card,
-  leftOut: readonly CardAction[],
+  { title, fields = [], inputs = [] }: MessageCard,
+  remaining: readonly CardAction[],
   described: readonly CardAction[],
 ): string {
   const lines = [
@@ -79,7 +78,7 @@ function wordsOf(
     ...described.map(
       ({ title: name, description = '' }) => `- **${onOneLine(name)}**: ${onOneLine(description)}`,
     ),
-    ...leftOut.map(lineOf),
+    ...remaining.map(lineOf),
   ];
   const head = title === undefined ? '' : `**${onOneLine(title)}**`;
   return [head, text, lines.join('\n')].filter((part) => part.trim() !== '').join('\n\n');
@@ -90,5 +89,5 @@ function lineOf({ id, title, url, description }: CardAction): string {
   return onOneLine(`- ${title.trim() || id}${more === '' ? '' : `: ${more}`}`);
 }
 
-/** No block of code begins in it. */
+/** A single line cannot start a code block. */
 const onOneLine = (text: string) => text.replace(/\s+/g, ' ').trim();

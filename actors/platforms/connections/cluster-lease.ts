@@ -1,16 +1,18 @@
-// Who may connect for an account, where several nodes share a store: the one that has the account's lease. The others wait for it,
-// and look again and again. Loaded only where there are other nodes.
+// Account leases in a cluster: only the node that holds a platform account's lease may connect to it; the
+// other nodes poll for the lease. Loaded only in a cluster.
 //
-// CLE1  of all nodes at most one holds the lease of an account, and within a node one connection after the other (AL1).
-// CLE2  a lease is lost with the membership it was taken in, before another node can have it; whoever holds it is told at once.
-// CLE3  who waits looks at least every LONGEST_MS, and as soon as it hears that a member is gone; it leaves by its signal at any time.
+// - Only one node holds the lease of an account, and within the node only one connection (AL1,
+// connection-lease.ts).
+// - A lease belongs to a membership epoch of the node and is lost with it, before another node can acquire
+//   it. The holder is notified immediately.
+// - Waiting nodes poll at least every MAX_POLL_MS, and immediately when a member leaves.
 
 import { createHash } from 'node:crypto';
 import type { Cluster, Member, NodeLease } from '../../store/membership.ts';
-import { type ConnectionLease, type HeldLease, type LeaseWish, LocalLease } from './connection-lease.ts';
+import { type ConnectionLease, type HeldLease, type LeaseOptions, LocalLease } from './connection-lease.ts';
 
-const SHORTEST_MS = 250;
-const LONGEST_MS = 500;
+const MIN_POLL_MS = 250;
+const MAX_POLL_MS = 500;
 
 export class ClusterLease implements ConnectionLease {
   readonly #cluster: Cluster;
@@ -20,62 +22,62 @@ export class ClusterLease implements ConnectionLease {
     this.#cluster = cluster;
   }
 
-  async take(account: string, signal: AbortSignal, wish: LeaseWish = {}): Promise<HeldLease> {
-    const local = await this.#local.take(account, signal);
-    if (wish.isOnEveryNode === true) return local;
+  async acquire(account: string, signal: AbortSignal, options: LeaseOptions = {}): Promise<HeldLease> {
+    const local = await this.#local.acquire(account, signal);
+    if (options.isOnEveryNode === true) return local;
     try {
-      return this.#held(await this.#taken(leaseName(account), signal, wish), local);
+      return this.#hold(await this.#acquire(leaseName(account), signal, options), local);
     } catch (error) {
       local.release();
       throw error;
     }
   }
 
-  async #taken(name: string, signal: AbortSignal, { onWaits }: LeaseWish): Promise<NodeLease> {
+  async #acquire(name: string, signal: AbortSignal, { onWaits }: LeaseOptions): Promise<NodeLease> {
     const { membership, leases } = this.#cluster;
     for (;;) {
       signal.throwIfAborted();
-      // While the database is away nobody knows; it is asked again.
-      const lease = membership.isMember ? await leases.take(name).catch(() => undefined) : undefined;
+      // If the database is unreachable, the holder is unknown until a later poll.
+      const lease = membership.isMember ? await leases.acquire(name).catch(() => undefined) : undefined;
       if (lease?.isHeld === true && !signal.aborted) return lease;
       void lease?.release();
       signal.throwIfAborted();
       const holder = membership.isMember ? await leases.holder(name).catch(() => undefined) : undefined;
       if (holder !== undefined && holder.node !== membership.epoch) onWaits?.(this.#nameOf(holder.node));
-      await this.#beforeNext(signal, holder?.node);
+      await this.#waitForPoll(signal, holder?.node);
     }
   }
 
-  /** Resolves when it is time to look again. */
-  #beforeNext(signal: AbortSignal, holder: number | undefined): Promise<void> {
-    const pauseMs = SHORTEST_MS + Math.random() * (LONGEST_MS - SHORTEST_MS);
+  /** Resolves when the next poll is due, or the signal is aborted. */
+  #waitForPoll(signal: AbortSignal, holder: number | undefined): Promise<void> {
+    const pauseMs = MIN_POLL_MS + Math.random() * (MAX_POLL_MS - MIN_POLL_MS);
     return new Promise((resolve) => {
-      const end = () => {
+      const finish = () => {
         clearTimeout(timer);
         stopWatching();
-        signal.removeEventListener('abort', end);
+        signal.removeEventListener('abort', finish);
         resolve();
       };
-      const timer = setTimeout(end, pauseMs).unref();
-      const isGone = (members: readonly Member[]) => !members.some(({ epoch }) => epoch === holder);
+      const timer = setTimeout(finish, pauseMs).unref();
+      const hasLeft = (members: readonly Member[]) => !members.some(({ epoch }) => epoch === holder);
       const stopWatching = this.#cluster.membership.watch({
-        onJoined: end,
+        onJoined: finish,
         onMembers: (members) => {
-          if (holder !== undefined && isGone(members)) end();
+          if (holder !== undefined && hasLeft(members)) finish();
         },
       });
-      signal.addEventListener('abort', end, { once: true });
-      if (signal.aborted) end();
+      signal.addEventListener('abort', finish, { once: true });
+      if (signal.aborted) finish();
     });
   }
 
-  #held(lease: NodeLease, local: HeldLease): HeldLease {
+  #hold(lease: NodeLease, local: HeldLease): HeldLease {
     const losing = new AbortController();
     const lose = () => losing.abort(new Error('the lease is lost'));
     const stopWatching = this.#cluster.membership.watch({ onLost: lose });
     if (!lease.isHeld) lose();
     return {
-      lost: losing.signal,
+      lossSignal: losing.signal,
       release: () => {
         stopWatching();
         void lease.release();
@@ -89,7 +91,7 @@ export class ClusterLease implements ConnectionLease {
   }
 }
 
-/** Names of accounts may be long, and are nobody's affair who looks at the tables. */
+/** Hashes the account: the name may be long, and should not be readable in database tables. */
 function leaseName(account: string): string {
   return `connection/${createHash('sha256').update(account).digest('hex').slice(0, 32)}`;
 }

@@ -1,46 +1,47 @@
-// Who may connect for an account. The one place that is asked before each connect: with several nodes it asks them
-// (cluster-lease.ts), and else nobody has to wait but for an earlier connection of the account to be over.
+// Leases of platform accounts, acquired before each connect. In a cluster a lease excludes other nodes
+// (cluster-lease.ts); in a single process it only waits for the account's previous connection.
 //
-// AL1  an account has one holder at a time; who waits gets it in the order of asking, or leaves by its signal.
+// AL1  an account has at most one holder; waiters acquire the lease in order, or leave when their signal
+//      aborts.
 
 export interface HeldLease {
-  /** Aborted when it is lost without having been released: what was connected under it has to be closed at once. */
-  readonly lost: AbortSignal;
+  /** Aborted if the lease is lost before its release. The connection must then be closed immediately. */
+  readonly lossSignal: AbortSignal;
   release(): void;
 }
 
-export interface LeaseWish {
-  /** What is connected holds nothing at the platform: other nodes need not be asked. */
+export interface LeaseOptions {
+  /** True if each node can open a connection, because the connection is stateless at the platform. */
   readonly isOnEveryNode?: boolean | undefined;
-  /** Another node has it; the name of that, where it is known. May be called again. */
+  /** Called while another node holds the lease, possibly repeatedly, with the name of the node if known. */
   readonly onWaits?: ((node: string | undefined) => void) | undefined;
 }
 
 export interface ConnectionLease {
-  /** Resolves when the account may be connected. Rejects with the signal's reason once that is aborted. */
-  take(account: string, signal: AbortSignal, wish?: LeaseWish): Promise<HeldLease>;
+  /** Resolves with the lease. Rejects with the signal's reason once the signal is aborted. */
+  acquire(account: string, signal: AbortSignal, options?: LeaseOptions): Promise<HeldLease>;
 }
 
-/** What one process alone holds is not lost. */
+/** A lease within one process is never lost. */
 const NEVER = new AbortController().signal;
 
 export class LocalLease implements ConnectionLease {
-  /** The end of the last in line, by account. */
+  /** Per account: resolves when the last waiter has released the lease. */
   readonly #last = new Map<string, Promise<void>>();
 
-  async take(account: string, signal: AbortSignal): Promise<HeldLease> {
-    const before = this.#last.get(account);
-    const { promise: over, resolve: end } = newPromise();
+  async acquire(account: string, signal: AbortSignal): Promise<HeldLease> {
+    const previous = this.#last.get(account);
+    const { promise: released, resolve: setReleased } = newPromise();
     const release = (): void => {
-      if (this.#last.get(account) === over) this.#last.delete(account);
-      end();
+      if (this.#last.get(account) === released) this.#last.delete(account);
+      setReleased();
     };
-    this.#last.set(account, over);
-    if (before !== undefined) await Promise.race([before, aborted(signal)]);
-    if (!signal.aborted) return { lost: NEVER, release };
-    // Whoever comes next waits for those before, and not for this one.
-    if (before === undefined) release();
-    else void before.then(release);
+    this.#last.set(account, released);
+    if (previous !== undefined) await Promise.race([previous, whenAborted(signal)]);
+    if (!signal.aborted) return { lossSignal: NEVER, release };
+    // Aborted: passes the previous holder's release on to later waiters.
+    if (previous === undefined) release();
+    else void previous.then(release);
     throw signal.reason;
   }
 }
@@ -53,7 +54,7 @@ function newPromise(): { readonly promise: Promise<void>; readonly resolve: () =
   return { promise, resolve };
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
+function whenAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

@@ -1,12 +1,12 @@
-// The connections to platforms, each an actor under the supervisor `connections`: one per platform and account, however many
-// triggers use it.
+// Connections to platforms: one actor per platform account, under the supervisor `connections`, shared by all
+// triggers of the account (its users).
 //
-// CG1  at most one connection of an account is being made or open at a time, over joins, leaves, reloads and failures.
-// CG2  an account that somebody uses has an actor that goes on trying; one that nobody uses has none, and nothing open.
-// CG3  what a trigger hears of its connection is what the platform says of it: a loss that passes is no failure of a trigger.
+// An account never has two connections, not even while connecting, across joins, leaves, reloads and
+// failures. The actor exists while the account has users, and reconnects after failures. Triggers are
+// notified only of refusals by the platform: a temporary loss is not a trigger failure.
 
 import { type AnyActorLogic, type AnyActorRef, fromCallback } from 'xstate';
-import type { Change } from '../../../machines/child.ts';
+import type { ChildChange } from '../../../machines/child.ts';
 import {
   type ConnectionContext,
   type ConnectionEvent,
@@ -16,13 +16,13 @@ import {
 } from '../../../machines/connection.ts';
 import type { SupervisorInput } from '../../../machines/supervisor-setup.ts';
 import type { Log } from '../../base/errors/log.ts';
-import { guarded } from '../../base/supervision/guarded.ts';
+import { stopChildrenOnThrow } from '../../base/supervision/stop-children-on-throw.ts';
 import { childOf, persistentPolicy, supervisorInput } from '../../base/supervision/supervision.ts';
-import { steadyNow } from '../../base/time/steady-clock.ts';
+import { monotonicNow } from '../../base/time/monotonic-clock.ts';
 import type { ConnectedAccount } from '../../events/outbox/connected-account.ts';
 import type { ConnectionLease } from './connection-lease.ts';
 import { ConnectionRun } from './connection-run.ts';
-import { type ConnectionUse, failureOf, type UsedConnection } from './connector.ts';
+import { type ConnectionHandle, type ConnectionUse, failureOf } from './connector.ts';
 import { type ConnectionStatus, type OnRefused, SharedConnection, type User } from './shared-connection.ts';
 
 export const CONNECTIONS = 'connections';
@@ -33,12 +33,15 @@ export interface ConnectionRegistryOptions {
   readonly lease: ConnectionLease;
 }
 
-/** With what is shown of it. */
-export interface WatchedConnection extends UsedConnection {
+/** A trigger's handle of the connection, with the connection's status. */
+export interface WatchedConnection extends ConnectionHandle {
   status(): ConnectionStatus;
 }
 
-/** For a batch under way to be committed. Together with what is cut then it fits into the time of a trigger's end. */
+/**
+ * Grace period in which running batches of events commit. Together with the abort it is shorter than the
+ * deadline for closing a trigger.
+ */
 const CLOSE_MS = 3_000;
 const SHUTDOWN_MS = 4_500;
 
@@ -49,13 +52,13 @@ export class ConnectionRegistry {
 
   constructor(options: ConnectionRegistryOptions) {
     this.#options = options;
-    this.#logic = guarded(
+    this.#logic = stopChildrenOnThrow(
       connectionMachine.provide({
         actors: {
           run: fromCallback<{ type: 'close' }, ConnectionInput>(({ input, sendBack, receive }) => {
-            const run = this.#run(input.bearer as SharedConnection, sendBack);
+            const run = this.#run(input.actorContext as SharedConnection, sendBack);
             receive(() => run?.close());
-            return () => run?.cut();
+            return () => run?.abort();
           }),
         },
         actions: {
@@ -69,30 +72,31 @@ export class ConnectionRegistry {
     return supervisorInput(CONNECTIONS, (change) => this.#onChange(change));
   }
 
-  /** `onRefused` is called at once where it is refused already. */
+  /** Adds a user. Calls `onRefused` immediately if the connection is already refused. */
   use(use: ConnectionUse & ConnectedAccount, onRefused: OnRefused): WatchedConnection {
     const { trigger, connector } = use;
     const user: User = { trigger, connector, onRefused };
     const key = `${use.platform}/${use.account}`;
-    const shared = this.#connections.get(key) ?? new SharedConnection(use, steadyNow());
+    const shared = this.#connections.get(key) ?? new SharedConnection(use, monotonicNow());
     this.#connections.set(key, shared);
-    this.#tell(shared, shared.join(user));
+    this.#sendEvents(shared, shared.join(user));
     return { release: () => this.#release(shared, user), status: () => shared.status };
   }
 
   async #release(shared: SharedConnection, user: User): Promise<void> {
     const events = shared.leave(user);
     if (events.length === 0 || shared.isUsed) {
-      this.#tell(shared, events);
+      this.#sendEvents(shared, events);
       return;
     }
-    const ended = shared.ended();
-    this.#tell(shared, events);
+    // The last user waits until the connection is closed.
+    const ended = shared.whenEnded();
+    this.#sendEvents(shared, events);
     await ended;
   }
 
-  /** Starts its actor where there is none, and there should be one. */
-  #tell(shared: SharedConnection, events: readonly ConnectionEvent[]): void {
+  /** Sends events to the connection's actor; starts the actor if it is missing but needed. */
+  #sendEvents(shared: SharedConnection, events: readonly ConnectionEvent[]): void {
     const supervisor = this.#options.supervisor();
     if (supervisor?.getSnapshot().status !== 'active') {
       if (!shared.isUsed) this.#forget(shared);
@@ -103,22 +107,23 @@ export class ConnectionRegistry {
       if (shared.isUsed) this.#start(supervisor, shared);
       else this.#forget(shared);
     } else if (child.ref !== undefined) for (const event of events) child.ref.send(event);
+    // Without `ref`, the supervisor restarts the actor after a pause; without users this is not needed.
     else if (!shared.isUsed) supervisor.send({ type: 'child.stop', key: shared.key });
   }
 
   #start(supervisor: AnyActorRef, shared: SharedConnection): void {
-    const input = { bearer: shared, now: steadyNow, random: Math.random };
-    // Only a machine that threw is restarted: a bug, and no reason to leave its triggers without a connection for good.
+    const input = { actorContext: shared, now: monotonicNow, random: Math.random };
+    // Only a bug in the machine causes a restart; the triggers' connection must survive it.
     const policy = persistentPolicy;
     const spec = { key: shared.key, logic: this.#logic, input, policy, shutdownMs: SHUTDOWN_MS };
     supervisor.send({ type: 'child.start', spec });
   }
 
-  #run(shared: SharedConnection, tell: (event: ConnectionEvent) => void): ConnectionRun | undefined {
+  #run(shared: SharedConnection, send: (event: ConnectionEvent) => void): ConnectionRun | undefined {
     const connector = shared.takeConnector();
     if (connector === undefined) {
-      // The last user has left, and the word of it is on its way.
-      tell({ type: 'lost', failure: { kind: 'transient', reason: 'no trigger uses it' } });
+      // The last user has left, but the actor has not received that event yet.
+      send({ type: 'lost', failure: { kind: 'transient', reason: 'no trigger uses it' } });
       return undefined;
     }
     const run = new ConnectionRun({
@@ -130,50 +135,50 @@ export class ConnectionRegistry {
       closeMs: CLOSE_MS,
       onStandby: (by) => this.#onStandby(shared, by),
       onOpen: (notice) => {
-        tell({ type: 'opened' });
+        send({ type: 'opened' });
         shared.onOpen(notice);
       },
       onUsersRefused: (refusals) => shared.onUsersRefused(refusals),
     });
     void run
       .run()
-      .then((failure) => tell(failure === undefined ? { type: 'closed' } : { type: 'lost', failure }));
+      .then((failure) => send(failure === undefined ? { type: 'closed' } : { type: 'lost', failure }));
     return run;
   }
 
   #onStandby(shared: SharedConnection, by: { readonly node: string | undefined } | undefined): void {
-    const wasStandby = shared.onStandby(by, steadyNow());
+    const wasStandby = shared.onStandby(by, monotonicNow());
     if (by === undefined || wasStandby) return;
     const log = this.#options.log;
-    log.info({ connection: shared.key, node: by.node }, 'another node is connected; this one stands by');
+    log.info({ connection: shared.key, node: by.node }, 'another node is connected; standing by');
   }
 
-  #onState({ bearer, since, failure, pauseMs }: ConnectionContext, state: ConnectionState): void {
-    const shared = bearer as SharedConnection;
+  #onState({ actorContext, since, failure, pauseMs }: ConnectionContext, state: ConnectionState): void {
+    const shared = actorContext as SharedConnection;
     const log = this.#options.log;
     const connection = shared.key;
     if (state === 'connected') log.info({ connection }, 'connected');
     else if (state === 'backingOff' || state === 'failed') {
       const fields = { connection, reason: failure?.reason, in_ms: pauseMs };
-      if (state === 'failed') log.error(fields, 'connection is refused; it is tried again after a pause');
-      else log.warn(fields, 'connection is lost; it is made again after a pause');
+      if (state === 'failed') log.error(fields, 'connection refused by the platform; retrying after a pause');
+      else log.warn(fields, 'connection lost; reconnecting after a pause');
     } else if (state === 'ended') log.info({ connection }, 'connection ended');
     shared.onState({ state, since, failure, pauseMs });
   }
 
-  #onChange({ key, what, error, inMs = 0, wasCutOff }: Change): void {
+  #onChange({ key, what, error, inMs = 0, wasCutOff }: ChildChange): void {
     const shared = this.#connections.get(key);
     if (what === 'restarting') {
-      // Its machine threw; one that has lost its connection lives on.
+      // The machine threw. A lost connection does not restart it.
       const failure = failureOf(error);
-      this.#options.log.error({ connection: key, reason: failure.reason }, 'connection failed by a fault');
-      shared?.onState({ state: 'backingOff', since: steadyNow(), failure, pauseMs: inMs });
+      this.#options.log.error({ connection: key, reason: failure.reason }, 'internal error in a connection');
+      shared?.onState({ state: 'backingOff', since: monotonicNow(), failure, pauseMs: inMs });
     }
     if (wasCutOff === true)
-      this.#options.log.error({ connection: key }, 'connection did not end in time and was cut off');
+      this.#options.log.error({ connection: key }, 'connection did not close in time and was aborted');
     if (shared === undefined || (what !== 'ended' && what !== 'stopped')) return;
     const supervisor = this.#options.supervisor();
-    // Somebody came while it ended. The supervisor is in the middle of a step, and begins the next one with this.
+    // A user has joined since. The supervisor is in a transition and processes this event afterwards.
     if (shared.isUsed && supervisor !== undefined) this.#start(supervisor, shared);
     else this.#forget(shared);
   }

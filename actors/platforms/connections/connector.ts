@@ -1,64 +1,78 @@
-// What an adapter gives to have a connection of ours to its platform, a socket or a poller, and what it gets. Who connects,
-// when, and how often is not its affair: it only knows how.
+// Interface between adapters and their platform connections (sockets or pollers). An adapter knows how to
+// connect; the registry decides when and how often.
 //
-// `connect` resolves when the platform has answered that it takes us, not before: until then nothing is known of the
-// credential. What fails says so by a ConnectionError; any other error counts as transient.
-//
-// CT2  once `signal` is aborted everything that `connect` has begun or opened ends at once: nobody asks for it again.
+// `connect` resolves only after the platform has accepted the credential. Failures are ConnectionErrors;
+// other errors count as transient. When `signal` aborts, everything that `connect` has started or opened must
+// stop immediately.
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { ConnectionFailure, FailureKind } from '../../../machines/connection-failure.ts';
 
-/** Triggers that use the connection now, in the order of their names, each once: of two while one is exchanged the newer. */
+/**
+ * Returns the triggers that use the connection, sorted by name. During a reload the newer trigger replaces
+ * the older.
+ */
 export type Users<T extends Trigger = Trigger> = () => readonly T[];
 
 export interface Connector<T extends Trigger = Trigger> {
   /**
-   * Names everything that it connects with, the credential included. It is compared and shown nowhere: what is the same stays
-   * connected over a reload, what is another closes the connection and opens it anew.
+   * Everything the connection depends on, including the credential. Only compared, never shown. A reload
+   * keeps a connection with the same identity, and replaces a connection with another identity.
    */
   readonly identity: string;
-  /** It tells the platform something, and holds nothing there: of a cluster each node may have its own. */
+  /** True if each cluster node can open a connection, because the connection is stateless at the platform. */
   readonly isOnEveryNode?: boolean | undefined;
-  /** How long `connect` may take. @default 30000 */
+  /** Timeout of `connect`. @default 30000 */
   readonly connectMs?: number | undefined;
   connect(signal: AbortSignal, users: Users<T>): Promise<OpenConnection<T>>;
 }
 
 export interface OpenConnection<T extends Trigger = Trigger> {
-  /** Settles when it is over, whoever ended it. A rejection says why; otherwise the platform has just closed it. */
+  /**
+   * Settles when the connection is closed. Rejects with the reason if it failed; otherwise the platform
+   * closed it.
+   */
   readonly closed: Promise<unknown>;
-  /** Takes nothing new, ends what is under way, and resolves within `graceMs` when nothing is left. */
+  /** Accepts no new events, completes running work, and resolves within `graceMs`. */
   close(graceMs: number): Promise<void>;
   /**
-   * Called once it is connected and whenever a trigger joins, is exchanged or leaves: a menu of commands is renewed here. One
-   * call at a time, and several changes at once are one. A transient failure is tried again, a refusal is logged; one of single
-   * triggers (`UsersRefusedError`) is theirs alone, and is tried again as well.
+   * Called after the connect, and whenever a trigger joins, is replaced or leaves; updates a command menu,
+   * for example. Calls do not overlap, and several changes are combined. Transient failures are retried;
+   * refusals are logged. A `TriggersRefusedError` affects only the triggers that it contains, and is also
+   * retried.
    */
   onUsers?(triggers: readonly T[], signal: AbortSignal): Promise<void>;
 }
 
-/** One trigger's use of the connection of its account, which `Adapter.account` names. */
+/** A trigger's use of the account's connection (`Adapter.account`). */
 export interface ConnectionUse<T extends Trigger = Trigger> {
   readonly trigger: T;
   readonly connector: Connector<T>;
 }
 
-export interface UsedConnection {
-  /** Resolves when the trigger no longer uses it; after the last one the connection is closed then. Never rejects. */
+export interface ConnectionHandle {
+  /**
+   * Resolves when the trigger no longer uses the connection; after the last user, when the connection is
+   * closed. Never rejects.
+   */
   release(): Promise<void>;
 }
 
 /**
- * The connections of the gateway: one per platform and account, shared by all triggers that use it. The connector of the
- * newest of them applies. Ask for it in `Adapter.open` before anything is waited for, and release it in `close`: a reload
- * opens the new trigger before it closes the old one, so the connection stays.
+ * Connections of the gateway, one per platform and account, shared by all triggers of the account. The newest
+ * trigger's connector applies. Call `use` in `Adapter.open` before any await, and `release` in `close`: a
+ * reload opens the new trigger before it closes the old one, so the connection stays open.
  */
 export interface Connections {
-  use<T extends Trigger>(use: ConnectionUse<T>): UsedConnection;
+  use<T extends Trigger>(use: ConnectionUse<T>): ConnectionHandle;
 }
 
-/** Why a connection could not be made, or is over, as its platform says it. */
+/**
+ * A connection to a platform failed; the message contains the reason.
+ *
+ * @remedy Correct the credential or the right in the reason, or stop another client of the account that holds
+ * the connection. Temporary failures need no action: the gateway reconnects.
+ */
 export class ConnectionError extends Error implements ConnectionFailure {
   readonly code = 'ERR_CONNECTION';
   readonly kind: FailureKind;
@@ -83,13 +97,17 @@ export class ConnectionError extends Error implements ConnectionFailure {
 }
 
 /**
- * The platform refuses what some triggers of a connection have of their own, as the token of a bot, and the connection goes on for
- * the others. Thrown by `onUsers`.
+ * A platform refuses only some triggers of a connection, for example because of a bot's token. The connection
+ * continues for the other triggers.
+ *
+ * Thrown by `onUsers`.
+ *
+ * @remedy Correct the token of each trigger in the message.
  */
-export class UsersRefusedError extends Error implements ConnectionFailure {
+export class TriggersRefusedError extends Error implements ConnectionFailure {
   readonly code = 'ERR_USERS_REFUSED';
   readonly kind = 'refused';
-  /** Why, as the platform says it. */
+  /** The platform's reason per trigger. */
   readonly refusals: ReadonlyMap<Trigger, string>;
   readonly retryAfterMs: number | undefined;
 
@@ -100,7 +118,7 @@ export class UsersRefusedError extends Error implements ConnectionFailure {
   }
 
   override get name(): string {
-    return 'UsersRefusedError';
+    return 'TriggersRefusedError';
   }
 
   get reason(): string {
@@ -108,9 +126,9 @@ export class UsersRefusedError extends Error implements ConnectionFailure {
   }
 }
 
-/** What the machine is told of an error. */
+/** Converts an error for the connection machine. */
 export function failureOf(error: unknown): ConnectionFailure {
-  if (error instanceof ConnectionError || error instanceof UsersRefusedError) {
+  if (error instanceof ConnectionError || error instanceof TriggersRefusedError) {
     const { kind, reason, retryAfterMs } = error;
     return { kind, reason, retryAfterMs };
   }

@@ -1,17 +1,16 @@
-// Where a conversation can be reached later, when nobody has just written there: a place of the platform, and what else it
-// wants to be addressed by. Kept in the store, since a message of tomorrow may come from another process.
+// Conversation references: the conversation's stored address (`target`, and a service URL on some platforms).
+// Messages that are not replies need it, also in another process.
 //
-// REF1  a reference is written when it changes, and once more before its time is over; not with each event. Whoever notes the same
-//       while it is being written waits for that.
-// REF2  of an account no more than `max` are kept, those that were noted last, written anew or not; each goes with the time it is
-//       kept.
+// A reference is written when it changes, and renewed before it expires, not with each event. Concurrent
+// callers with the same reference share one write. Up to `max` references per account are stored, the most
+// recently used; each expires separately.
 
-import type { OutboundTarget } from '../../events/outbox/outbound-message.ts';
+import type { OutboundTarget } from '../../events/outbox/message.ts';
 import type { Store } from '../../store/store.ts';
 
 export interface ConversationReference {
   readonly target: OutboundTarget;
-  /** A base address of the platform that holds for this conversation, where it has several. */
+  /** Base address of this conversation, on platforms with several. */
   readonly serviceUrl?: string | undefined;
 }
 
@@ -22,15 +21,15 @@ export interface ReferencesOptions {
   /** @default 10000 */
   readonly max?: number;
   readonly keepMs: number;
-  /** Milliseconds that only grow. */
+  /** Monotonic clock, in milliseconds. */
   readonly now?: () => number;
 }
 
-interface Noted {
-  /** As in the store; undefined where only its key is known. */
+interface ReferenceEntry {
+  /** Serialised reference; undefined if only its key is loaded. */
   readonly text: string | undefined;
   readonly at: number;
-  /** While it is being written. */
+  /** Pending write. */
   readonly writing?: Promise<void>;
 }
 
@@ -41,8 +40,8 @@ export class ConversationReferences {
   readonly #space: string;
   readonly #max: number;
   readonly #now: () => number;
-  /** By conversation, the one noted last at the end. */
-  readonly #noted = new Map<string, Noted>();
+  /** By conversation, the least recently used first. */
+  readonly #entries = new Map<string, ReferenceEntry>();
   #loading: Promise<void> | undefined;
 
   constructor(options: ReferencesOptions) {
@@ -52,28 +51,31 @@ export class ConversationReferences {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Resolves when it is kept. Rejects as the store does; the next event of the conversation tries again. */
-  async note(conversation: string, reference: ConversationReference): Promise<void> {
+  /**
+   * Resolves when the reference is stored. Rejects if the store fails; the next event of the conversation
+   * retries.
+   */
+  async save(conversation: string, reference: ConversationReference): Promise<void> {
     await this.#load();
     const { keepMs } = this.#options;
     const text = JSON.stringify(reference);
-    const before = this.#noted.get(conversation);
+    const current = this.#entries.get(conversation);
     const now = this.#now();
-    if (before?.text === text && now - before.at < keepMs / 2) {
-      // It is in use, though nothing is written.
-      this.#note(conversation, before);
-      return before.writing;
+    if (current?.text === text && now - current.at < keepMs / 2) {
+      // Recently used, but needs no write.
+      this.#setLatest(conversation, current);
+      return current.writing;
     }
     const writing = this.#write(conversation, text, now);
-    // From here on it is the newest, which nobody forgets while it is being written.
-    this.#note(conversation, { text, at: now, writing });
+    // Set before the write completes, so that the reference is not evicted earlier.
+    this.#setLatest(conversation, { text, at: now, writing });
     return writing;
   }
 
-  /** Undefined for one that was never noted, or too long ago. */
+  /** Returns undefined if the reference is unknown or expired. */
   async find(conversation: string): Promise<ConversationReference | undefined> {
-    const kept = await this.#options.store.get(this.#space, conversation);
-    return kept === undefined ? undefined : (JSON.parse(kept.value) as ConversationReference);
+    const row = await this.#options.store.get(this.#space, conversation);
+    return row === undefined ? undefined : (JSON.parse(row.value) as ConversationReference);
   }
 
   async #write(conversation: string, text: string, at: number): Promise<void> {
@@ -81,24 +83,24 @@ export class ConversationReferences {
     try {
       await store.put(this.#space, conversation, text, { ttlMs: keepMs });
     } catch (error) {
-      this.#note(conversation, { text: undefined, at });
+      this.#setLatest(conversation, { text: undefined, at });
       throw error;
     }
-    const noted = this.#noted.get(conversation);
-    if (noted?.text === text && noted.at === at) this.#noted.set(conversation, { text, at });
-    await this.#forgetOldest();
+    const entry = this.#entries.get(conversation);
+    if (entry?.text === text && entry.at === at) this.#entries.set(conversation, { text, at });
+    await this.#deleteOldest();
   }
 
-  #note(conversation: string, noted: Noted): void {
-    this.#noted.delete(conversation);
-    this.#noted.set(conversation, noted);
+  #setLatest(conversation: string, entry: ReferenceEntry): void {
+    this.#entries.delete(conversation);
+    this.#entries.set(conversation, entry);
   }
 
-  async #forgetOldest(): Promise<void> {
-    while (this.#noted.size > this.#max) {
-      const [oldest] = this.#noted.keys();
+  async #deleteOldest(): Promise<void> {
+    while (this.#entries.size > this.#max) {
+      const [oldest] = this.#entries.keys();
       if (oldest === undefined) return;
-      this.#noted.delete(oldest);
+      this.#entries.delete(oldest);
       await this.#options.store.delete(this.#space, oldest);
     }
   }
@@ -111,9 +113,9 @@ export class ConversationReferences {
     return this.#loading;
   }
 
-  /** Those of an earlier process come before all that are noted now. */
+  /** Loads the keys that earlier processes stored, as the least recently used. */
   async #loadKeys(): Promise<void> {
     const keys = await this.#options.store.keys(this.#space);
-    for (const key of keys) this.#noted.set(key, { text: undefined, at: 0 });
+    for (const key of keys) this.#entries.set(key, { text: undefined, at: 0 });
   }
 }

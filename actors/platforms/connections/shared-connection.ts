@@ -1,30 +1,32 @@
-// One account of a platform, and the triggers that use its connection. It says what its actor should do; whether there is an
-// actor is the registry's affair.
+// State of one platform account and its users, the triggers that share the connection. Methods return the
+// events that the registry sends to the connection's actor.
 //
-// SN1  the connector of the newest user applies; what is connected by another identity is closed and opened anew.
-// SN2  a refusal by the platform is told to every user, and to those that join later, until it is connected again; that of a single
-//      trigger is told to this one alone, until it is accepted.
+// The newest user's connector applies; a connection with a different identity is replaced. If the platform
+// refuses the account, all users are notified, including later users, until the connection works again. If it
+// refuses a single trigger, only that trigger is notified.
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { ConnectionEvent, ConnectionState } from '../../../machines/connection.ts';
 import { type ConnectionFailure, isVisible } from '../../../machines/connection-failure.ts';
 import type { ConnectedAccount } from '../../events/outbox/connected-account.ts';
 import type { Connector } from './connector.ts';
-import type { UsersNotice } from './users-notice.ts';
+import type { UsersNotice } from './user-updates.ts';
 
-/** What GET /triggers, the inspector and `top` show of a connection. Times are epoch ms. */
+/** Connection status in GET /triggers, the inspector and `top`. Times are epoch ms. */
 export interface ConnectionStatus extends ConnectedAccount {
   /** `standby`: another node of the cluster is connected. */
   readonly state: ConnectionState | 'standby';
   readonly since: number;
-  /** The name of that node, where it is known. */
-  readonly heldBy?: string | undefined;
-  /** From a failure on until it is connected. */
+  /** Name of the connected node, if known. */
+  readonly connectedNode?: string | undefined;
+  /** Set from a failure until the next connect. */
   readonly lastError: string | undefined;
   readonly retryAt: number | undefined;
 }
 
-/** What a trigger hears of its connection: why it is refused, or undefined when it works again. */
+/**
+ * Notifies a trigger that its connection is refused, with the reason, or with undefined that it works again.
+ */
 export type OnRefused = (reason: string | undefined) => void;
 
 export interface User {
@@ -33,7 +35,7 @@ export interface User {
   readonly onRefused: OnRefused;
 }
 
-/** What the machine says of itself. */
+/** State change of the connection machine. */
 export interface StateChange {
   readonly state: ConnectionState;
   readonly since: number;
@@ -44,15 +46,15 @@ export interface StateChange {
 export class SharedConnection {
   readonly platform: string;
   readonly account: string;
-  /** The newest last. */
+  /** Newest last. */
   readonly #users: User[] = [];
   #lastChange: StateChange;
   #refusal: string | undefined;
-  /** Of single triggers. */
+  /** Refusals of single triggers. */
   #refusals: ReadonlyMap<Trigger, string> = new Map();
-  /** What each has heard last. */
-  readonly #told = new WeakMap<User, string>();
-  /** With which the present run connects, or the last one did. */
+  /** Last reported reason per user. */
+  readonly #lastReasons = new WeakMap<User, string>();
+  /** Identity of the current or last run's connector. */
   #identity: string | undefined;
   #standby: { readonly node: string | undefined; readonly since: number } | undefined;
   #notice: UsersNotice | undefined;
@@ -77,42 +79,45 @@ export class SharedConnection {
     const isWaiting = state === 'backingOff' || state === 'failed';
     const { platform, account } = this;
     const standby = state === 'connecting' ? this.#standby : undefined;
-    // What has failed before says nothing of the node that is connected.
+    // The connected node is not affected by an earlier failure here.
     if (standby !== undefined)
       return {
-        ...{ platform, account, state: 'standby', since: standby.since, heldBy: standby.node },
+        ...{ platform, account, state: 'standby', since: standby.since, connectedNode: standby.node },
         ...{ lastError: undefined, retryAt: undefined },
       };
     const retryAt = isWaiting ? since + pauseMs : undefined;
     return { platform, account, state, since, lastError: failure?.reason, retryAt };
   }
 
-  /** Gives what the actor has to be told. */
+  /** Adds a user. Returns events for the actor. */
   join(user: User): readonly ConnectionEvent[] {
     this.#users.push(user);
     for (const onEnded of this.#onEnded.splice(0)) onEnded();
-    this.#tell(user);
-    return [{ type: 'wanted' }, ...this.#changed()];
+    this.#notify(user);
+    return [{ type: 'wanted' }, ...this.#eventsOfChange()];
   }
 
-  /** The same; does nothing for one that has left. */
+  /** Removes a user, if present. Returns events for the actor. */
   leave(user: User): readonly ConnectionEvent[] {
     const at = this.#users.indexOf(user);
     if (at < 0) return [];
     this.#users.splice(at, 1);
-    return this.isUsed ? this.#changed() : [{ type: 'unwanted' }];
+    return this.isUsed ? this.#eventsOfChange() : [{ type: 'unwanted' }];
   }
 
-  /** Resolves when it has ended, or somebody uses it again. */
-  ended(): Promise<void> {
+  /** Resolves when the connection is closed or has a user again. */
+  whenEnded(): Promise<void> {
     return new Promise((resolve) => this.#onEnded.push(resolve));
   }
 
+  /** Resolves the promises of `whenEnded`. */
   end(): void {
     for (const onEnded of this.#onEnded.splice(0)) onEnded();
   }
 
-  /** For a run that begins. Undefined when the last user has just left. */
+  /**
+   * Returns the connector for a new run, and stores its identity; undefined if the last user has just left.
+   */
   takeConnector(): Connector | undefined {
     const connector = this.#users.at(-1)?.connector;
     this.#identity = connector?.identity;
@@ -128,21 +133,21 @@ export class SharedConnection {
     this.#notice = notice;
   }
 
-  /** Another node is connected, or not any more. Gives whether that was so before. */
+  /** Updates the standby state. Returns true if the node already was in standby. */
   onStandby(by: { readonly node: string | undefined } | undefined, now: number): boolean {
-    const before = this.#standby;
-    this.#standby = by && { node: by.node, since: before?.since ?? now };
+    const current = this.#standby;
+    this.#standby = by && { node: by.node, since: current?.since ?? now };
     if (by !== undefined) this.#refuse(undefined);
-    return before !== undefined;
+    return current !== undefined;
   }
 
-  /** Of single triggers, while it is connected. */
+  /** Sets refusals of single triggers of an open connection. */
   onUsersRefused(refusals: ReadonlyMap<Trigger, string>): void {
     this.#refusals = refusals;
-    for (const user of [...this.#users]) this.#tell(user);
+    for (const user of [...this.#users]) this.#notify(user);
   }
 
-  /** A state of its actor has begun. */
+  /** Applies a state change of the actor. */
   onState(change: StateChange): void {
     this.#lastChange = change;
     const { state, failure } = change;
@@ -154,21 +159,21 @@ export class SharedConnection {
   #refuse(reason: string | undefined): void {
     if (reason === this.#refusal) return;
     this.#refusal = reason;
-    for (const user of [...this.#users]) this.#tell(user);
+    for (const user of [...this.#users]) this.#notify(user);
   }
 
-  #tell(user: User): void {
+  #notify(user: User): void {
     const reason = this.#refusal ?? this.#refusals.get(user.trigger);
-    if (reason === this.#told.get(user)) return;
-    if (reason === undefined) this.#told.delete(user);
-    else this.#told.set(user, reason);
+    if (reason === this.#lastReasons.get(user)) return;
+    if (reason === undefined) this.#lastReasons.delete(user);
+    else this.#lastReasons.set(user, reason);
     user.onRefused(reason);
   }
 
-  #changed(): readonly ConnectionEvent[] {
-    const wanted = this.#users.at(-1)?.connector.identity;
-    if (this.#identity !== undefined && wanted !== this.#identity) return [{ type: 'renew' }];
-    this.#notice?.changed();
+  #eventsOfChange(): readonly ConnectionEvent[] {
+    const identity = this.#users.at(-1)?.connector.identity;
+    if (this.#identity !== undefined && identity !== this.#identity) return [{ type: 'renew' }];
+    this.#notice?.notifyChange();
     return [];
   }
 }

@@ -1,17 +1,20 @@
-// The event that a request to a trigger of type HTTP becomes, and how that event reads later.
+// Converts requests to HTTP triggers into events, and stored events into inbound events.
 
 import { createHash, randomUUID } from 'node:crypto';
 import type { HttpTrigger } from '../../../config/resources/triggers/trigger.ts';
-import { matched } from '../../../machines/matching.ts';
+import { matchTrigger } from '../../../machines/matching.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import { LARGE_BYTES, type Spans, textOfJson } from '../payloads/large-json.ts';
 import { memberOf, textMember } from '../payloads/payload-member.ts';
 import type { WebhookRequest } from '../webhooks/webhook.ts';
-import { type PayloadKind, Said } from './payload.ts';
+import { ParsedBody, type PayloadKind } from './payload.ts';
 
-/** What is kept of a request beside its bytes. No headers: some of them are credentials. */
+/**
+ * Properties of a request that are stored besides its bytes. Headers are omitted, because some are
+ * credentials.
+ */
 interface HttpMeta {
   readonly triggers: readonly string[];
   readonly kind: PayloadKind;
@@ -23,29 +26,33 @@ interface HttpMeta {
 
 const MAX_KEY = 200;
 const QUOTE = 0x22;
-/** Members that say something in words, the first of them that is there. */
+/** Payload members that may contain the text; the first one present is used. */
 const TEXTS = ['text', 'message', 'input'];
 
 /**
- * The name of the delivery: `webhook-id`, else `Idempotency-Key`, else a new one. Undefined when what is given is no name.
- * Senders choose it, so the event's id has the trigger's name before it: two senders must not silence one another.
+ * Returns the delivery id: the header `webhook-id`, else `Idempotency-Key`, else a generated id. Undefined if
+ * malformed. Senders choose the id, so event ids also contain the trigger's name; otherwise a sender could
+ * suppress events of another trigger.
  */
 export function deliveryId({ headers }: WebhookRequest): string | undefined {
-  const given = headers['webhook-id'] ?? headers['idempotency-key'];
-  if (given === undefined) return randomUUID();
-  return /^[\x20-\x7e]{1,255}$/.test(given) ? given : undefined;
+  const header = headers['webhook-id'] ?? headers['idempotency-key'];
+  if (header === undefined) return randomUUID();
+  return /^[\x20-\x7e]{1,255}$/.test(header) ? header : undefined;
 }
 
-/** `triggers` are those the request was verified for, at least one; the one that takes it gives the conversation its name. */
+/**
+ * `triggers` are the triggers whose verifiers accepted the request. `selected` is the one among them that
+ * handles the event and determines the conversation.
+ */
 export function httpEvent(
   triggers: readonly [HttpTrigger, ...HttpTrigger[]],
-  taker: HttpTrigger,
+  selected: HttpTrigger,
   request: WebhookRequest,
-  said: Said,
+  parsed: ParsedBody,
   { delivery, principal }: { readonly delivery: string; readonly principal: Principal },
 ): NewEvent {
   const { method, path, traceparent } = request;
-  const { kind, bytes, payload, spans } = said;
+  const { kind, bytes, payload, spans } = parsed;
   const meta: HttpMeta = {
     triggers: namesOf(triggers),
     kind,
@@ -55,45 +62,49 @@ export function httpEvent(
     spans,
   };
   return {
-    id: `http:${taker.name}/${delivery}`,
-    key: `conversation/http/${taker.name}${conversationOf(taker, request, payload)}`,
+    id: `http:${selected.name}/${delivery}`,
+    key: `conversation/http/${selected.name}${conversationOf(selected, request, payload)}`,
     meta: JSON.stringify(meta),
     body: bytes,
     trace: traceparent,
-    parsed: said,
+    parsed,
   };
 }
 
 /**
- * Which of several triggers the event is for, chosen as the router will choose: its conversation, and whether somebody waits
- * for the answer, are that trigger's affair and not that of another with the same path and secret. The first where none is.
+ * Selects the trigger that the router will select, because conversation and response depend on it. Returns
+ * the first trigger if no trigger matches.
  */
-export function takerOf(triggers: readonly [HttpTrigger, ...HttpTrigger[]], { payload }: Said): HttpTrigger {
+export function selectTrigger(
+  triggers: readonly [HttpTrigger, ...HttpTrigger[]],
+  { payload }: ParsedBody,
+): HttpTrigger {
   const [first] = triggers;
   if (triggers.every(({ name }) => name === first.name)) return first;
-  const match = matched(triggers, {
-    ...wordsOf(payload),
+  const match = matchTrigger(triggers, {
+    ...textsOf(payload),
     channel: undefined,
     user: undefined,
   });
   return typeof match === 'string' ? first : match.trigger;
 }
 
-/** Each once: while a trigger is exchanged it is there twice. */
+/** Returns the names without duplicates: a replaced trigger briefly occurs twice. */
 function namesOf(triggers: readonly HttpTrigger[]): readonly string[] {
   return [...new Set(triggers.map(({ name }) => name))];
 }
 
-/** Throws for an event that is none of these. */
+/** Parses a stored event. Throws if the payload does not match. */
 export function readHttpEvent(event: StoredEvent): InboundEvent {
   const { triggers, kind, method, path, spans } = JSON.parse(event.meta) as HttpMeta;
-  const { payload } = event.parsed instanceof Said ? event.parsed : new Said(kind, event.body, spans);
-  const words = wordsOf(payload);
+  const { payload } =
+    event.parsed instanceof ParsedBody ? event.parsed : new ParsedBody(kind, event.body, spans);
+  const texts = textsOf(payload);
   return {
     platform: 'http',
     triggers,
-    ...words,
-    textJson: spans === undefined ? undefined : textJsonIn(event.body, spans, words),
+    ...texts,
+    textJson: spans === undefined ? undefined : textJsonIn(event.body, spans, texts),
     channel: undefined,
     user: undefined,
     context: { 'http.method': method, 'http.path': path },
@@ -103,19 +114,19 @@ export function readHttpEvent(event: StoredEvent): InboundEvent {
   };
 }
 
-/** A large text, where it is that of one member and nothing else. */
+/** Returns the text as JSON bytes if it is large and is exactly one payload member. */
 function textJsonIn(
   body: Uint8Array,
   spans: Spans,
-  { text, commandRest = '' }: Words,
+  { text, commandRest = '' }: EventTexts,
 ): Uint8Array | undefined {
-  const found = TEXTS.find((path) => spans[path] !== undefined);
-  const [start, end] = spans[found ?? ''] ?? [0, 0];
-  const isAll = commandRest === '' && text !== undefined && body[start] === QUOTE;
-  return isAll && end - start >= LARGE_BYTES ? textOfJson(body.subarray(start, end)) : undefined;
+  const path = TEXTS.find((each) => spans[each] !== undefined);
+  const [start, end] = spans[path ?? ''] ?? [0, 0];
+  const isWholeMember = commandRest === '' && text !== undefined && body[start] === QUOTE;
+  return isWholeMember && end - start >= LARGE_BYTES ? textOfJson(body.subarray(start, end)) : undefined;
 }
 
-/** Every path at which a payload is read, for its words and for the keys of conversations. */
+/** Returns the payload paths of all texts and conversation keys. */
 export function httpPaths(triggers: readonly HttpTrigger[]): readonly string[] {
   const keys = triggers.flatMap(({ config: { key } }) =>
     key?.startsWith('body:') ? key.slice('body:'.length) : [],
@@ -123,9 +134,9 @@ export function httpPaths(triggers: readonly HttpTrigger[]): readonly string[] {
   return ['command', ...TEXTS, ...keys];
 }
 
-type Words = Pick<InboundEvent, 'names' | 'text' | 'commandRest'>;
+type EventTexts = Pick<InboundEvent, 'names' | 'text' | 'commandRest'>;
 
-function wordsOf(payload: unknown): Words {
+function textsOf(payload: unknown): EventTexts {
   const [name = '', parameters = ''] = commandParts(textMember(payload, 'command') ?? '');
   const text = typeof payload === 'string' ? payload : textMember(payload, ...TEXTS);
   return {
@@ -135,12 +146,14 @@ function wordsOf(payload: unknown): Words {
   };
 }
 
-/** `/deploy production` is the command `deploy`, with something for its parameters. */
+/** Splits `/deploy production` into the command `deploy` and its parameters. */
 function commandParts(command: string): readonly string[] {
   return /^\/?([^\s/]\S*)\s*([\s\S]*)$/.exec(command.trim())?.slice(1) ?? [];
 }
 
-/** What `key` finds in the request, as the last part of the mailbox's key; '' where it finds nothing. */
+/**
+ * Returns the last part of the mailbox key: the value of the configured `key` in the request; '' if missing.
+ */
 function conversationOf(
   { config: { key } }: HttpTrigger,
   { headers }: WebhookRequest,
@@ -148,9 +161,9 @@ function conversationOf(
 ): string {
   if (key === undefined) return '';
   const name = key.slice(key.indexOf(':') + 1);
-  const found = key.startsWith('header:') ? headers[name.toLowerCase()] : memberOf(payload, name);
-  if (typeof found !== 'string' && typeof found !== 'number' && typeof found !== 'boolean') return '';
-  const text = String(found);
+  const value = key.startsWith('header:') ? headers[name.toLowerCase()] : memberOf(payload, name);
+  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return '';
+  const text = String(value);
   if (text === '') return '';
   const isPlain = text.length <= MAX_KEY && !/\p{Cc}/u.test(text);
   return `/${isPlain ? text : createHash('sha256').update(text).digest('hex')}`;

@@ -1,65 +1,71 @@
-// What a path of type HTTP takes. See actors/platforms/webhooks/webhook.ts for the order of the checks.
+// Handles requests to a path of HTTP triggers. For the order of the checks see webhooks/webhook.ts.
 //
-// A request is answered when its event is durable: 202 for a new one, 200 for one that is known. With `respond: sync` the
-// answer waits for the handler, no longer than respond_timeout_seconds: 200 with its answer, 202 when it takes longer or the
-// delivery parks, 502 when it is dead.
+// Responds once the event is durable: 202 for a new event, 200 for a duplicate. With `respond: sync` it
+// blocks until the handler has finished, up to respond_timeout_seconds: 200 with the answer; 202 after the
+// timeout, or if the delivery is parked (it needs a person, such as an approver); 502 if the delivery is
+// dead.
 
 import type { HttpTrigger } from '../../../config/resources/triggers/trigger.ts';
-import type { Settled } from '../../events/inbox/settled.ts';
-import { SeenBodies, type SignedRequest } from '../webhooks/seen-bodies.ts';
+import type { DeliveryOutcome } from '../../events/inbox/delivery-outcome.ts';
+import { SeenBodies, type SignedRequest } from '../webhooks/replay-guard.ts';
 import type { WebhookReply, WebhookRequest } from '../webhooks/webhook.ts';
-import { malformed, takenReply } from '../webhooks/webhook-replies.ts';
-import type { PathUse, WebhookSubscriber } from '../webhooks/webhook-table.ts';
-import { deliveryId, httpEvent, httpPaths, takerOf } from './event.ts';
-import { saidBy } from './payload.ts';
+import { acceptanceReply, malformed } from '../webhooks/webhook-replies.ts';
+import type { PathHandler, WebhookSubscriber } from '../webhooks/webhook-table.ts';
+import { deliveryId, httpEvent, httpPaths, selectTrigger } from './event.ts';
+import { parseBody } from './payload.ts';
 import type { HttpVerifier } from './verifier.ts';
 
 export interface HttpSubscriber extends WebhookSubscriber<HttpTrigger> {
   readonly verifier: HttpVerifier;
 }
 
-export function httpPath(maxBodyBytes: number): PathUse<HttpSubscriber> {
+export function httpPath(maxBodyBytes: number): PathHandler<HttpSubscriber> {
   const seen = new SeenBodies();
   return {
     maxBodyBytes,
-    unauthorised: 'the credentials of this request are missing, or fit no trigger of this path',
+    unauthorisedText: 'the credentials are missing or do not match a trigger of this path',
     async receive({ subscribers, principal }, request, body) {
       const [first, ...others] = subscribers;
       const triggers = [first.trigger, ...others.map(({ trigger }) => trigger)] as const;
-      const said = await saidBy(request, body, httpPaths(triggers));
-      if (said === undefined) return malformed(NO_JSON);
+      const parsed = await parseBody(request, body, httpPaths(triggers));
+      if (parsed === undefined) return malformed(NO_JSON);
       const isProven =
-        request.isBodyExact || said.kind === 'json' || first.verifier.isSigned || others.some(isSigned);
+        request.isBodyExact || parsed.kind === 'json' || first.verifier.isSigned || others.some(isSigned);
       if (!isProven) return { status: 411, body: LENGTH_REQUIRED };
       const delivery = deliveryId(request);
       if (delivery === undefined)
-        return malformed('webhook-id and Idempotency-Key are up to 255 printable ASCII characters');
-      const taker = takerOf(triggers, said);
-      const event = httpEvent(triggers, taker, request, said, { delivery, principal });
-      const { respond, respond_timeout_seconds } = taker.config;
+        return malformed('webhook-id and Idempotency-Key must be 1 to 255 printable ASCII characters');
+      const selected = selectTrigger(triggers, parsed);
+      const event = httpEvent(triggers, selected, request, parsed, { delivery, principal });
+      const { respond, respond_timeout_seconds } = selected.config;
       const waitMs = respond === 'sync' ? respond_timeout_seconds * 1000 : 0;
       const waiting = waitMs > 0 ? new AbortController() : undefined;
-      // Before the event is there: it might be over before we ask.
-      const settled = waiting && quiet(first.host.settled(taker.name, event.id, waitMs, waiting.signal));
+      // Called before `accept`, because the delivery may finish before `accept` returns.
+      const settled =
+        waiting &&
+        withoutRejection(first.host.waitUntilSettled(selected.name, event.id, waitMs, waiting.signal));
       try {
-        const taken = await seen.takeOnce(signedRequest(taker, request, event.id), () =>
+        const outcome = await seen.acceptOnce(signedRequest(selected, request, event.id), () =>
           first.host.accept(event),
         );
-        const reply = takenReply(event.id, taken);
+        const reply = acceptanceReply(event.id, outcome);
         return settled === undefined || reply.status === 200 ? reply : syncReply(event.id, await settled);
       } finally {
-        // Of what was refused, or is known already, no end may come: the place of the wait is for others.
+        // A refused or duplicate event may never settle; this frees its waiter.
         waiting?.abort();
       }
     },
   };
 }
 
-/** Only scheme hub leaves the id unsigned; of what nobody has signed nothing is known. */
+/**
+ * Identifies the request for the detection of replays. Needed only for scheme hub, whose signature does not
+ * cover the id.
+ */
 function signedRequest({ config }: HttpTrigger, { headers }: WebhookRequest, id: string): SignedRequest {
   const isHub = config.scheme === 'hub' && config.webhook_secret !== undefined;
   return {
-    place: `${config.port ?? ''}${config.path}`,
+    path: `${config.port ?? ''}${config.path}`,
     signature: headers[config.signature_header] ?? '',
     id,
     isNamed: headers['webhook-id'] !== undefined || headers['idempotency-key'] !== undefined,
@@ -67,33 +73,33 @@ function signedRequest({ config }: HttpTrigger, { headers }: WebhookRequest, id:
   };
 }
 
-/** JSON that was cut is none any more, and a signature would not fit; any other text says nothing about its end. */
+/** A truncated body that is JSON or signed would be detected; other text would not. */
 const LENGTH_REQUIRED =
-  'send Content-Length instead of chunks: uWebSockets.js reads chunks too loosely for a body that is neither signed nor JSON';
+  'send Content-Length instead of chunks: uWebSockets.js parses chunks too loosely for an unsigned body that is not JSON';
 
 const NO_JSON =
-  'the content type says JSON, and the body is none, or is large and nested deeper than 256 levels';
+  'the content type is JSON, but the body is not, or it is large and nested deeper than 256 levels';
 
 function isSigned({ verifier }: HttpSubscriber): boolean {
   return verifier.isSigned;
 }
 
-/** Nobody may be left to hear how a wait failed; it counts as one that took too long. */
-function quiet(wait: Promise<Settled | undefined>): Promise<Settled | undefined> {
+/** Treats a rejection as a timeout, which also avoids an unhandled rejection. */
+function withoutRejection(wait: Promise<DeliveryOutcome | undefined>): Promise<DeliveryOutcome | undefined> {
   return wait.catch(() => undefined);
 }
 
-function syncReply(id: string, settled: Settled | undefined): WebhookReply {
+function syncReply(id: string, settled: DeliveryOutcome | undefined): WebhookReply {
   if (settled === undefined) return answer(202, id, 'accepted');
   const { state, answer: text, note, waitingFor = '', until } = settled;
   if (state === 'done') return answer(200, id, state, { answer: text ?? '' });
-  const noted = note === undefined ? {} : { note };
+  const noteMember = note === undefined ? {} : { note };
   if (state === 'waiting') {
-    const end = until === undefined ? {} : { until: new Date(until).toISOString() };
-    return answer(202, id, state, { waiting_for: waitingFor, ...end, ...noted });
+    const untilMember = until === undefined ? {} : { until: new Date(until).toISOString() };
+    return answer(202, id, state, { waiting_for: waitingFor, ...untilMember, ...noteMember });
   }
-  const said = text === undefined ? {} : { answer: text };
-  return answer(state === 'dead' ? 502 : 200, id, state, { ...noted, ...said });
+  const answerMember = text === undefined ? {} : { answer: text };
+  return answer(state === 'dead' ? 502 : 200, id, state, { ...noteMember, ...answerMember });
 }
 
 function answer(

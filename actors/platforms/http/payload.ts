@@ -1,20 +1,21 @@
-// What a request to a trigger of type HTTP says: JSON as it is parsed, a query as an object of texts, anything else as
-// text. The event keeps the bytes, and how to read them.
+// Parses the request payload for HTTP triggers: JSON, a query as an object of strings, or text. The event
+// stores the bytes and the kind.
 
+import { parseJson } from '../../../config/reader/json-text.ts';
 import { isLargeJson, membersAt, type Spans, spansOf } from '../payloads/large-json.ts';
 import type { WebhookRequest } from '../webhooks/webhook.ts';
 
 export type PayloadKind = 'json' | 'query' | 'text';
 
-/** What a request says: the bytes, how they are to be read, and what they read as. */
-export class Said {
+/** A parsed request: bytes, kind and payload. */
+export class ParsedBody {
   readonly kind: PayloadKind;
   readonly bytes: Uint8Array;
-  /** Of large JSON: where the members stand that are asked for. Nothing else of it is in `payload`. */
+  /** Member positions of large JSON; `payload` then contains only these members. */
   readonly spans: Spans | undefined;
   readonly payload: unknown;
 
-  /** Throws for JSON that is none. */
+  /** Throws on malformed JSON. */
   constructor(kind: PayloadKind, bytes: Uint8Array, spans?: Spans) {
     this.kind = kind;
     this.bytes = bytes;
@@ -24,38 +25,41 @@ export class Said {
 }
 
 /**
- * Of a request without a body its query. Undefined: its content type says JSON, and it is none. Of large JSON what stands at
- * the `paths` is read. Rejects with OverloadedError when too much is being read.
+ * Parses the body; for a GET without a body, the query. Returns undefined if the content type is JSON and the
+ * body is not. In large JSON only the values at `paths` are read. Rejects with an OverloadedError if too many
+ * bytes are being scanned.
  */
-export async function saidBy(
+export async function parseBody(
   { method, headers, query }: WebhookRequest,
   body: Buffer,
   paths: readonly string[],
-): Promise<Said | undefined> {
+): Promise<ParsedBody | undefined> {
   if (body.length === 0)
-    return method === 'GET' ? new Said('query', Buffer.from(query, 'latin1')) : new Said('text', body);
+    return method === 'GET'
+      ? new ParsedBody('query', Buffer.from(query, 'latin1'))
+      : new ParsedBody('text', body);
   const type =
     /^[^;]*/
       .exec(headers['content-type'] ?? '')?.[0]
       .trim()
       .toLowerCase() ?? '';
   const mustBeJson = type === 'application/json' || type.endsWith('+json');
-  if (!mustBeJson && type !== '') return new Said('text', body);
+  if (!mustBeJson && type !== '') return new ParsedBody('text', body);
   if (isLargeJson(body)) {
     const spans = await spansOf(body, paths);
-    if (spans !== undefined) return new Said('json', body, spans);
-    return mustBeJson ? undefined : new Said('text', body);
+    if (spans !== undefined) return new ParsedBody('json', body, spans);
+    return mustBeJson ? undefined : new ParsedBody('text', body);
   }
   try {
-    return new Said('json', body);
+    return new ParsedBody('json', body);
   } catch {
-    return mustBeJson ? undefined : new Said('text', body);
+    return mustBeJson ? undefined : new ParsedBody('text', body);
   }
 }
 
 function payloadOf(kind: PayloadKind, bytes: Uint8Array): unknown {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-  if (kind === 'json') return JSON.parse(text);
+  if (kind === 'json') return parseJson(text);
   if (kind === 'text') return text;
   const query: Record<string, string> = Object.create(null);
   for (const [name, value] of new URLSearchParams(text)) query[name] ??= value;

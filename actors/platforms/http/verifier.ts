@@ -1,9 +1,9 @@
-// Who may send to a trigger of type HTTP: its secret in one of two schemes, or the tokens of an issuer, and its required headers.
-// A trigger has one of them at least, or says that it wants none and is then open to this machine only.
+// Creates the verifier of an HTTP trigger: a signature with a shared secret (two schemes) or a token of an
+// issuer, and required headers. A trigger with none of these must allow unverified requests, and accepts them
+// only from this machine.
 //
-// Values of headers and signatures are compared in constant time.
-//
-// HV2  what is signed is the raw body; of a GET, which has none, the raw query, since that is what it says.
+// Header values and signatures are compared in constant time. The signature covers the raw body; for a GET
+// with an empty body it covers the raw query.
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { HttpConfig } from '../../../config/resources/platforms/http.ts';
@@ -13,22 +13,22 @@ import type { JwtVerifier } from '../../identity/jwt/jwt-verifier.ts';
 import type { Principal } from '../../identity/principal.ts';
 import { isHubShaped, isHubSigned } from '../webhooks/hub-signature.ts';
 import { standardVerifier } from '../webhooks/standard-verifier.ts';
-import { loopbackOnly, notProven, signer, type Verifier } from '../webhooks/verified-subscribers.ts';
+import { loopbackOnly, signer, unproven, type Verifier } from '../webhooks/verified-subscribers.ts';
 import type { WebhookRequest } from '../webhooks/webhook.ts';
 
 type Headers = WebhookRequest['headers'];
 
 export interface HttpVerifier extends Verifier {
-  /** Whether what fits proves its body as well. */
+  /** True if the proof covers the body, as a signature does. */
   readonly isSigned: boolean;
 }
 
-/** What proves a request, besides its required headers. */
-interface Proof extends Pick<HttpVerifier, 'isOpen' | 'isSigned' | 'mayFit' | 'verify'> {}
+/** Request proof, apart from the required headers. */
+interface Proof extends Pick<HttpVerifier, 'isOpen' | 'isSigned' | 'hasProof' | 'verify'> {}
 
 /**
- * Throws for a secret that is none in its scheme, and where nothing would prove who sends unless that was asked for. `tokens`
- * verifies those of scheme jwt.
+ * Throws if a secret is malformed, or if there is no proof and the trigger does not allow unverified
+ * requests. `tokens` verifies the tokens of scheme jwt.
  */
 export function httpVerifier({ config }: HttpTrigger, tokens?: JwtVerifier): HttpVerifier {
   const { required_headers } = config;
@@ -38,8 +38,8 @@ export function httpVerifier({ config }: HttpTrigger, tokens?: JwtVerifier): Htt
     isOpen: proof.isOpen,
     isSigned: proof.isSigned,
     identity: identityOf(config),
-    mayFit: (request) => hasHeaders(request.headers) && proof.mayFit(request),
-    verify: (request, body) => (hasHeaders(request.headers) ? proof.verify(request, body) : notProven),
+    hasProof: (request) => hasHeaders(request.headers) && proof.hasProof(request),
+    verify: (request, body) => (hasHeaders(request.headers) ? proof.verify(request, body) : unproven),
   };
 }
 
@@ -62,42 +62,40 @@ function proofOf(config: HttpConfig, tokens: JwtVerifier | undefined): Proof {
   if (secrets.length > 0) return proofBySignature(config, secrets);
   if (values.some((value) => value !== '*')) return proofByHeader;
   if (config.insecure_allow_unverified) return noProof;
-  throw new Error(
-    'nothing proves who sends: there is no webhook_secret, and no required header with a value',
-  );
+  throw new Error('requests cannot be verified: set webhook_secret or a required header with a value');
 }
 
 function proofBySignature(config: HttpConfig, secrets: readonly string[]): Proof {
   const { scheme, signature_header, replay_window_seconds } = config;
-  const verdict = (isSigned: boolean) => (isSigned ? signer : notProven);
+  const verdict = (isSigned: boolean) => (isSigned ? signer : unproven);
   const common = { isOpen: false, isSigned: true };
   if (scheme === 'hub')
     return {
       ...common,
-      mayFit: ({ headers }) => isHubShaped(headers[signature_header]),
+      hasProof: ({ headers }) => isHubShaped(headers[signature_header]),
       verify: (request, body) =>
         verdict(isHubSigned(request.headers[signature_header], secrets, signedBytes(request, body))),
     };
   return { ...common, ...standardVerifier({ secrets, windowSeconds: replay_window_seconds, signedBytes }) };
 }
 
-/** The body is not signed with it: whoever has seen a token can send anything until it has expired. */
+/** Tokens do not protect the body: anyone with a token can send any body until the token expires. */
 function proofByToken(tokens: JwtVerifier | undefined): Proof {
-  if (tokens === undefined) throw new Error('nothing verifies tokens');
+  if (tokens === undefined) throw new Error('the token verifier is missing');
   return {
     isOpen: false,
     isSigned: false,
-    mayFit: ({ headers }) => bearerToken(headers) !== undefined,
+    hasProof: ({ headers }) => bearerToken(headers) !== undefined,
     verify: ({ headers }) => tokens.principalOf(bearerToken(headers) ?? ''),
   };
 }
 
-const knowsHeader: Principal = { kind: 'key', name: 'required_headers' };
+const headerHolder: Principal = { kind: 'key', name: 'required_headers' };
 const proofByHeader: Proof = {
   isOpen: false,
   isSigned: false,
-  mayFit: () => true,
-  verify: () => knowsHeader,
+  hasProof: () => true,
+  verify: () => headerHolder,
 };
 const noProof: Proof = { ...loopbackOnly, isSigned: false };
 
@@ -105,19 +103,19 @@ function signedBytes({ method, query }: WebhookRequest, body: Buffer): Buffer {
   return method === 'GET' && body.length === 0 ? Buffer.from(query, 'latin1') : body;
 }
 
-/** Whether the headers an operator requires are there, with their values (`*`: any). */
+/** Returns a check for the required headers and their values (`*`: any). */
 function headerCheck(required: Readonly<Record<string, string>>): (headers: Headers) => boolean {
-  const wanted = Object.entries(required).map(
+  const checks = Object.entries(required).map(
     ([name, value]) => [name, value === '*' ? undefined : digest(value)] as const,
   );
   return (headers) =>
-    wanted.every(([name, expected]) => {
-      const given = headers[name];
-      return given !== undefined && (expected === undefined || timingSafeEqual(digest(given), expected));
+    checks.every(([name, expected]) => {
+      const value = headers[name];
+      return value !== undefined && (expected === undefined || timingSafeEqual(digest(value), expected));
     });
 }
 
-/** Of equal length whatever the text: to compare texts as they are would tell how long the right one is. */
+/** Hashes to equal length, because comparing raw texts would reveal the expected length. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

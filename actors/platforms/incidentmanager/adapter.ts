@@ -1,39 +1,43 @@
-// Triggers of type IncidentManager: webhooks of a manager of incidents, and as answers notes on the incident, its states, or events
-// for its alert. The platform sends an event again under its id until it is taken; so the store knows what to do with it.
+// Adapter for triggers of type IncidentManager: webhooks, and answers as notes, states or alert events. The
+// platform redelivers an event under the same id until it is accepted, and the store recognises the
+// duplicates.
 
 import type { IncidentManagerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { ClientsByCredential } from '../accounts/clients-by-credential.ts';
-import type { Adapter, AdapterServices, OpenTrigger, SourceHost } from '../adapter.ts';
-import { Remarks } from '../remarks.ts';
+import type { Adapter, AdapterServices, OpenTrigger, TriggerHost } from '../adapter.ts';
+import { Diagnostics } from '../diagnostics.ts';
 import { WebhookTable } from '../webhooks/webhook-table.ts';
 import { EVENTS_PACE, IncidentManagerApi, REST_PACE } from './api.ts';
+import { watchHooks } from './disabled-hooks.ts';
 import { readIncidentEvent } from './event.ts';
-import { takesIncidentEvent } from './filter.ts';
-import { completedIncident } from './lookup.ts';
+import { acceptsIncidentEvent } from './filter.ts';
+import { addIncidentFacts } from './lookup.ts';
 import { incidentManagerOutbound } from './outbound.ts';
-import { OwnDeeds } from './own-deeds.ts';
+import { OwnChanges } from './own-changes.ts';
 import { type IncidentSubscriber, incidentManagerPath } from './path.ts';
-import { incidentVerifier } from './signature.ts';
-import { watchHooks } from './switched-off-hooks.ts';
+import { incidentVerifier } from './verifier.ts';
 
-/** What is switched on again sends within seconds, and the listener opens after the triggers. */
-const FIRST_LOOK_MS = 10_000;
-const LOOK_EVERY_MS = 3_600_000;
+/**
+ * Default of `firstCheckMs`: a re-enabled hook sends within seconds, and the listener opens after the
+ * triggers.
+ */
+const FIRST_CHECK_MS = 10_000;
+const CHECK_EVERY_MS = 3_600_000;
 
 export interface IncidentManagerOptions extends AdapterServices {
-  /** When hooks that were switched off are looked for, counted from `open`. */
-  readonly firstLookMs?: number;
-  readonly lookEveryMs?: number;
+  /** Delay between `open` and the first check for disabled hooks. */
+  readonly firstCheckMs?: number;
+  readonly checkEveryMs?: number;
 }
 
 export function incidentManagerAdapter({
   maxBodyBytes,
   store,
-  firstLookMs = FIRST_LOOK_MS,
-  lookEveryMs = LOOK_EVERY_MS,
+  firstCheckMs = FIRST_CHECK_MS,
+  checkEveryMs = CHECK_EVERY_MS,
 }: IncidentManagerOptions): Adapter<IncidentManagerTrigger> {
-  const own = new OwnDeeds(store);
-  const remarks = new Remarks();
+  const own = new OwnChanges(store);
+  const diagnostics = new Diagnostics();
   const table = new WebhookTable<IncidentSubscriber>(incidentManagerPath(maxBodyBytes, own));
   const { of: restOf } = new ClientsByCredential<IncidentManagerTrigger, IncidentManagerApi>(
     ({ config: { api_key, api_url, email = '' } }) =>
@@ -62,14 +66,16 @@ export function incidentManagerAdapter({
     type: 'IncidentManager',
     account: ({ config: { api_key, api_url, events_url } }) =>
       new URL(api_key === undefined ? events_url : api_url).host,
-    async open(trigger: IncidentManagerTrigger, host: SourceHost): Promise<OpenTrigger> {
+    async open(trigger: IncidentManagerTrigger, host: TriggerHost): Promise<OpenTrigger> {
       const { webhook_secret, webhook_secrets, insecure_allow_unverified, path } = trigger.config;
       const secrets = webhook_secret === undefined ? webhook_secrets : [webhook_secret, ...webhook_secrets];
       const verifier = incidentVerifier({ secrets, allowsUnverified: insecure_allow_unverified });
       const leave = await table.add({ trigger, host, methods: ['POST'], verifier }, path);
       const api = restOf(trigger);
       const stop =
-        api === undefined ? () => {} : watchHooks({ api, trigger, host, remarks, firstLookMs, lookEveryMs });
+        api === undefined
+          ? () => {}
+          : watchHooks({ api, trigger, host, diagnostics, firstCheckMs, checkEveryMs });
       return {
         close: async () => {
           stop();
@@ -78,9 +84,9 @@ export function incidentManagerAdapter({
       };
     },
     read: readIncidentEvent,
-    complete: (event, triggers) => completedIncident(event, triggers, restOf),
-    takes: takesIncidentEvent,
+    addLookups: (event, triggers) => addIncidentFacts(event, triggers, restOf),
+    accepts: acceptsIncidentEvent,
     outbound: incidentManagerOutbound({ restOf, eventsOf, senderOf: digestOf }, own),
-    remarks: ({ name }) => remarks.of(name),
+    diagnostics: ({ name }) => diagnostics.of(name),
   };
 }

@@ -1,41 +1,43 @@
-// The incident manager's two APIs, each at the pace of its key: REST, with a key in `Authorization` and a user in `From`, and
-// events, with a routing key in the body.
+// HTTP client for the two APIs of the incident manager: REST, with a key in `Authorization` and a user in
+// `From`, and events, with a routing key in the body. The rate limit is per key.
 //
-// IMA1  nothing is sent twice from here: whether the first arrived is for whoever sends to find out.
-// IMA2  no request waits here for its turn: the outbox keeps it. Every one has a deadline.
-// IMA3  what is refused for having been too much is refused to the key: nothing leaves under it meanwhile, nor where an answer says
-//       that nothing is left.
+// The client does not repeat requests: the caller checks if the first one was executed. Every request has a
+// deadline. A request above the rate limit is not delayed but rejected, and the outbox retries it. If the
+// platform limits the key, or a response reports that the quota is used up, no request is sent for that time.
 
 import type { TriggerRetry } from '../../../config/resources/triggers/trigger-of.ts';
 import {
-  type ApiAnswer,
   type ApiRequest,
+  type ApiResponse,
   HttpApi,
   type HttpApiOptions,
 } from '../../../libs/rest/http-api.ts';
-import { Pace } from '../../../libs/rest/pace.ts';
 import { usedUpMs } from '../../../libs/rest/rate-limit.ts';
+import { RateLimiter } from '../../../libs/rest/rate-limiter.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import { GrowingPauses } from '../../events/outbox/growing-pauses.ts';
-import { sendingFault } from '../../events/outbox/platform-errors.ts';
+import { requestError } from '../../events/outbox/platform-errors.ts';
 import { deliveryErrorOf } from './errors.ts';
 
 const REQUEST_MS = 20_000;
-/** All notes of an incident, of which there may be 2,000, come in one answer. */
+/** Maximum response size: the platform returns all notes of an incident in one response, up to 2,000. */
 const MAX_ANSWER_BYTES = 33_554_432;
 
-/** The platform takes 960 requests a minute of a REST key, and about 120 events of a routing key. */
+/**
+ * Rate limits: the platform accepts 960 requests per minute and REST key, and about 120 events per routing
+ * key.
+ */
 export const REST_PACE = { everyMs: 100, burst: 10 } as const;
 export const EVENTS_PACE = { everyMs: 550, burst: 5 } as const;
 
-const THE_KEY = 'key';
+const PAUSE_NAME = 'key';
 
-/** One for each key. */
+/** One client per key. */
 export class IncidentManagerApi {
   readonly #api: HttpApi;
-  readonly #pace: Pace;
+  readonly #pace: RateLimiter;
   readonly #pauses = new GrowingPauses();
-  /** In whose name it writes, as an answer has named that user. */
+  /** Id of the user in whose name the key writes, known from responses. */
   ownUser: string | undefined;
 
   constructor(
@@ -43,54 +45,56 @@ export class IncidentManagerApi {
     { everyMs, burst }: { readonly everyMs: number; readonly burst: number },
   ) {
     this.#api = new HttpApi({ ...options, timeoutMs: REQUEST_MS, maxAnswerBytes: MAX_ANSWER_BYTES });
-    this.#pace = new Pace(everyMs, undefined, burst);
+    this.#pace = new RateLimiter(everyMs, undefined, burst);
   }
 
-  /** For how long nothing leaves. */
-  get heldMs(): number {
+  /** Remaining pause before requests can be sent. */
+  get remainingPauseMs(): number {
     return this.#pace.waitMs;
   }
 
   /**
-   * An answer that is the platform's and says yes. Rejects with a DeliveryError, at once where it is not its turn; `what` is what
-   * it says was asked for. `retry` is for a refusal that names no pause.
+   * Sends a request and returns a successful response of the platform. Rejects with a DeliveryError,
+   * immediately if the rate limit is reached. `what` names the request in the message. `retry` determines the
+   * pause after rate limits that name no pause.
    */
-  async request(request: ApiRequest, what: string, retry: TriggerRetry): Promise<ApiAnswer> {
-    const pauseMs = this.#pace.takeTurn();
-    if (pauseMs !== undefined) throw this.#tooSoon(pauseMs);
-    const ask = async () => {
-      const answer = await this.#api.request(request);
-      const leftInMs = usedUpMs(answer.headers);
-      // A page that somebody else answers with is no answer of the platform.
-      if (!answer.isOk || !isItsOwn(answer)) throw this.#refused(deliveryErrorOf(answer), retry);
-      if (leftInMs !== undefined) this.#pace.hold(leftInMs);
-      this.#pauses.end(THE_KEY);
-      return answer;
+  async request(request: ApiRequest, what: string, retry: TriggerRetry): Promise<ApiResponse> {
+    const pauseMs = this.#pace.reserveSlot();
+    if (pauseMs !== undefined) throw this.#rateLimited(pauseMs);
+    const send = async () => {
+      const response = await this.#api.request(request);
+      const resetMs = usedUpMs(response.headers);
+      // A page from a proxy with a successful status is no response of the platform.
+      if (!response.isOk || !isFromPlatform(response)) throw this.#refused(deliveryErrorOf(response), retry);
+      if (resetMs !== undefined) this.#pace.hold(resetMs);
+      this.#pauses.end(PAUSE_NAME);
+      return response;
     };
     try {
-      return await this.#pace.run(ask, refusedForMs);
+      return await this.#pace.run(send, requestedPauseMs);
     } catch (error) {
-      throw sendingFault(error, what);
+      throw requestError(error, what);
     }
   }
 
   #refused(error: DeliveryError, retry: TriggerRetry): DeliveryError {
-    if (!error.isTooSoon || error.retryAfterMs !== undefined) return error;
-    return error.with({ retryAfterMs: this.#pauses.next(THE_KEY, retry) });
+    if (!error.isRateLimited || error.retryAfterMs !== undefined) return error;
+    return error.with({ retryAfterMs: this.#pauses.next(PAUSE_NAME, retry) });
   }
 
-  #tooSoon(retryAfterMs: number): DeliveryError {
-    return new DeliveryError(`${this.#api.host} takes no more for now; it is not yet the turn of this`, {
-      isTooSoon: true,
-      isUnasked: true,
+  #rateLimited(retryAfterMs: number): DeliveryError {
+    return new DeliveryError(`${this.#api.host}: rate limited, waiting for a send slot`, {
+      isRateLimited: true,
+      isUncontacted: true,
       retryAfterMs,
     });
   }
 }
 
-/** For how long the platform takes nothing more under this key, where that is what it says. */
-function refusedForMs(error: unknown): number | undefined {
-  return error instanceof DeliveryError && error.isTooSoon ? error.retryAfterMs : undefined;
+/** Returns the pause that the platform requested for the key. */
+function requestedPauseMs(error: unknown): number | undefined {
+  return error instanceof DeliveryError && error.isRateLimited ? error.retryAfterMs : undefined;
 }
 
-const isItsOwn = ({ json, bytes }: ApiAnswer): boolean => bytes.length === 0 || typeof json === 'object';
+const isFromPlatform = ({ json, bytes }: ApiResponse): boolean =>
+  bytes.length === 0 || typeof json === 'object';

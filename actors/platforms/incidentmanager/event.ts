@@ -1,11 +1,19 @@
-// The event that a webhook of the incident manager becomes, and how that event reads later. One incident is one conversation.
+// Converts webhooks of the incident manager into events to store, and stored events into inbound events. Each
+// incident is a conversation.
 
 import { ANY_INCIDENT } from '../../../config/resources/fields/incident-events.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
-import { knownContext, storedPayload } from '../payloads/payload-member.ts';
-import { agentContext, type EventSaid, eventSaid, incidentContext, incidentIn, wordsOf } from './facts.ts';
+import { definedContext, storedPayload } from '../payloads/payload-member.ts';
+import {
+  agentContext,
+  incidentContext,
+  incidentIn,
+  type PlatformEvent,
+  platformEventIn,
+  textOf,
+} from './facts.ts';
 
 interface IncidentMeta {
   readonly triggers: readonly string[];
@@ -13,17 +21,21 @@ interface IncidentMeta {
 }
 
 /**
- * `id` is the platform's, which it keeps when it sends again. Before it stands the first by name of the triggers that it was
- * verified for: one team must not silence another.
+ * Returns the event id. `id` is the platform's event id, equal for redeliveries. `verifiedFor` is the first
+ * trigger by name that the event was verified for. It is part of the id, so that one team cannot suppress
+ * events of another.
  */
 export function incidentEventId(verifiedFor: string, id: string): string {
   return `incidentmanager:${verifiedFor}/${id}`;
 }
 
-/** `triggers` are those that it was verified for, at least one; `incident` is the id of its incident. */
+/**
+ * Creates an event from a webhook. `triggers` are the names of the triggers that may accept it, at least one.
+ * `incident` is the incident's id.
+ */
 export function incidentEvent(
   triggers: readonly string[],
-  { id, incident }: EventSaid & { readonly incident: string },
+  { id, incident }: PlatformEvent & { readonly incident: string },
   { principal, trace }: { readonly principal: Principal; readonly trace: string },
   body: Buffer,
 ): NewEvent {
@@ -37,14 +49,14 @@ export function incidentEvent(
   };
 }
 
-/** Throws for an event that is none of these. */
+/** Parses a stored event. Throws if the payload does not match. */
 export function readIncidentEvent(stored: StoredEvent): InboundEvent {
   const { triggers } = JSON.parse(stored.meta) as IncidentMeta;
   const payload = storedPayload(stored);
-  const type = eventSaid(payload)?.type ?? '';
+  const type = platformEventIn(payload)?.type ?? '';
   const incident = incidentIn(payload, type);
-  if (incident === undefined) throw new Error('the payload is no event of an incident');
-  const context = knownContext({
+  if (incident === undefined) throw new Error('the payload is not an incident event');
+  const context = definedContext({
     'incident.event': type,
     ...incidentContext(incident),
     ...agentContext(payload),
@@ -53,7 +65,7 @@ export function readIncidentEvent(stored: StoredEvent): InboundEvent {
     platform: 'incidentmanager',
     triggers,
     names: [type, ANY_INCIDENT],
-    text: wordsOf(payload, type),
+    text: textOf(payload, type),
     channel: contextText({ context }, 'incident.service.id'),
     user: contextText({ context }, 'incident.sender.id'),
     context,

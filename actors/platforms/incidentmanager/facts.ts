@@ -1,26 +1,25 @@
-// What an event of the incident manager says of its incident. Some events bring the incident itself, others what belongs to it (a
-// note, a task, a responder) with no more than a reference to the incident; what the reference does not say is not known here
-// (lookup.ts asks for it where somebody needs it).
+// Facts of incident events. Some events contain the incident; others contain a note, a task or a responder,
+// and only a reference to the incident. lookup.ts requests missing facts if a filter needs them.
 
 import { memberOf, numberMember, textMember } from '../payloads/payload-member.ts';
 
 export const TRIGGERED = 'incident.triggered';
 export const ANNOTATED = 'incident.annotated';
 
-/** What every event of the platform has. */
-export interface EventSaid {
+/** Members that all events have. */
+export interface PlatformEvent {
   readonly id: string;
   readonly type: string;
 }
 
-/** Undefined for what is no event of the platform. */
-export function eventSaid(payload: unknown): EventSaid | undefined {
+/** Returns the event's common members; undefined for other payloads. */
+export function platformEventIn(payload: unknown): PlatformEvent | undefined {
   const id = textMember(payload, 'event.id') ?? '';
   const type = textMember(payload, 'event.event_type') ?? '';
   return /^[\w.:-]{1,128}$/.test(id) && /^\w{1,64}(\.\w{1,64}){0,4}$/.test(type) ? { id, type } : undefined;
 }
 
-/** Undefined where the event is about no incident. */
+/** Returns the incident, or the reference to it; undefined for events that concern no incident. */
 export function incidentIn(payload: unknown, type: string): unknown {
   if (!type.startsWith('incident.')) return undefined;
   const data = memberOf(payload, 'event.data');
@@ -31,13 +30,13 @@ export function incidentIn(payload: unknown, type: string): unknown {
   return idOf(incident) === undefined ? undefined : incident;
 }
 
-/** It becomes a part of addresses and keys. */
+/** Returns the id; undefined if invalid. Ids are part of API paths and keys. */
 export function idOf(incident: unknown): string | undefined {
   const id = textMember(incident, 'id') ?? '';
   return /^\w{1,64}$/.test(id) ? id : undefined;
 }
 
-/** Of an incident, or of a reference to one: by names of the context, undefined for what it does not say. */
+/** Returns the context of the incident or reference; missing values are undefined. */
 export function incidentContext(incident: unknown): Readonly<Record<string, unknown>> {
   return {
     'incident.id': idOf(incident),
@@ -54,7 +53,7 @@ export function incidentContext(incident: unknown): Readonly<Record<string, unkn
   };
 }
 
-/** Who did it: a person, or whatever else acts there. */
+/** Returns the user or integration that caused the event. */
 export function agentContext(payload: unknown): Readonly<Record<string, unknown>> {
   return {
     'incident.sender.id': textMember(payload, 'event.agent.id'),
@@ -62,14 +61,14 @@ export function agentContext(payload: unknown): Readonly<Record<string, unknown>
   };
 }
 
-/** What a person wrote; of an incident that has just been opened its title. */
-export function wordsOf(payload: unknown, type: string): string | undefined {
-  const path = type === TRIGGERED ? 'event.data.title' : wordsAt[type];
-  const words = path === undefined ? undefined : textMember(payload, path)?.trim();
-  return words === '' ? undefined : words;
+/** Returns text that a person wrote, or a new incident's title. */
+export function textOf(payload: unknown, type: string): string | undefined {
+  const path = type === TRIGGERED ? 'event.data.title' : textPaths[type];
+  const text = path === undefined ? undefined : textMember(payload, path)?.trim();
+  return text === '' ? undefined : text;
 }
 
-const wordsAt: Readonly<Record<string, string>> = {
+const textPaths: Readonly<Record<string, string>> = {
   [ANNOTATED]: 'event.data.content',
   'incident.status_update_published': 'event.data.message',
   'incident.responder.added': 'event.data.message',
@@ -77,7 +76,7 @@ const wordsAt: Readonly<Record<string, string>> = {
   'incident.task.created': 'event.data.name',
 };
 
-/** Of a note: its id, and whether its words are there in full. */
+/** Returns the note's id, and true if the platform truncated the text. */
 export function noteOf(payload: unknown): { readonly id: string | undefined; readonly isTrimmed: boolean } {
   return {
     id: textMember(payload, 'event.data.id'),

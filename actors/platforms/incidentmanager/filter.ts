@@ -1,7 +1,7 @@
-// Which triggers take an event: by the service, the urgency and the state of its incident.
+// Filters of incident triggers: service, urgency and status of the incident.
 //
-// IMF1  what a filter asks for and nobody knows is no match: it passes nothing that it was written to keep out, and says so.
-// IMF2  what this gateway wrote itself is never taken, or its answers would be answered.
+// If the event lacks a filter's value, the trigger does not accept it, and the reason is recorded. Notes that
+// a gateway wrote are never accepted, to prevent loops.
 
 import type { IncidentManagerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
@@ -12,31 +12,37 @@ import { isMarkedNote } from './note-mark.ts';
 interface Filter {
   readonly field: string;
   readonly name: string;
-  readonly wanted: readonly string[];
+  readonly values: readonly string[];
 }
 
 function filtersOf({ config }: IncidentManagerTrigger): readonly Filter[] {
   const all = [
-    { field: 'service_ids', name: 'incident.service.id', wanted: config.service_ids },
-    { field: 'urgencies', name: 'incident.urgency', wanted: config.urgencies },
-    { field: 'statuses', name: 'incident.status', wanted: config.statuses },
+    { field: 'service_ids', name: 'incident.service.id', values: config.service_ids },
+    { field: 'urgencies', name: 'incident.urgency', values: config.urgencies },
+    { field: 'statuses', name: 'incident.status', values: config.statuses },
   ];
-  return all.filter(({ wanted }) => wanted.length > 0);
+  return all.filter(({ values }) => values.length > 0);
 }
 
-/** Whether the trigger's filters take an event, or why not where its file does not show it. */
-export function takesIncidentEvent(trigger: IncidentManagerTrigger, inbound: InboundEvent): boolean | string {
+/**
+ * Returns true if the trigger accepts the event. Otherwise false, or the reason if the trigger's file does
+ * not show it.
+ */
+export function acceptsIncidentEvent(
+  trigger: IncidentManagerTrigger,
+  inbound: InboundEvent,
+): boolean | string {
   if (inbound.names[0] === ANNOTATED && isMarkedNote(inbound.text ?? ''))
-    return 'the note is one of a gateway itself';
-  for (const { field, name, wanted } of filtersOf(trigger)) {
+    return 'the note was written by a gateway';
+  for (const { field, name, values } of filtersOf(trigger)) {
     const value = contextText(inbound, name);
-    if (value === undefined) return `${field} cannot be told: the event does not say ${name}`;
-    if (!wanted.includes(value)) return false;
+    if (value === undefined) return `${field} cannot be checked: the event contains no ${name}`;
+    if (!values.includes(value)) return false;
   }
   return true;
 }
 
-/** Whether its filters ask for what the event does not say. */
+/** Returns true if the filters need values that the event lacks. */
 export function lacksFacts(trigger: IncidentManagerTrigger, inbound: InboundEvent): boolean {
   return filtersOf(trigger).some(({ name }) => contextText(inbound, name) === undefined);
 }

@@ -1,50 +1,51 @@
-// An answer as requests to the incident manager, in the order in which they are sent: the note, or without an api_key the event that
-// stands for one, and then what the answer's actions have done to the incident.
+// Renders an answer as requests to the incident manager, in sending order: the note (an event if there is no
+// api_key), then the actions of the answer on the incident.
 //
-// IMR1  one answer is said once: with an api_key its words are a note and no event.
-// IMR2  no event is triggered for an incident that is resolved, or that has no key: it would open a new one, whose webhook asks
-//       the agent again.
-// IMR3  nothing is beyond the platform's limits: it would refuse the whole.
+// With an api_key the text is sent only as a note. No event is triggered for an incident that is resolved or
+// has no key, because it would open a new incident, which would call the agent again. All values respect the
+// platform's limits, because it refuses larger values.
 
 import type { IncidentManagerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { withCardText } from '../../events/outbox/card-text.ts';
-import { cutText } from '../../events/outbox/cut-text.ts';
 import { UnrenderableError } from '../../events/outbox/delivery-error.ts';
-import type { CardAction, OutboundMessage, OutboundTarget } from '../../events/outbox/outbound-message.ts';
-import { shortened } from '../../events/outbox/shortened-text.ts';
+import type { CardAction, OutboundMessage, OutboundTarget } from '../../events/outbox/message.ts';
+import { shorten } from '../../events/outbox/shorten.ts';
+import { truncateWithNote } from '../../events/outbox/truncate.ts';
 import { contextText } from './event.ts';
 import { noteMark, withoutNoteMarks } from './note-mark.ts';
 
-/** Of the note's words and its mark, in UTF-16 units. The platform names no limit; this it has always taken. */
+/**
+ * Maximum length of text and mark, in UTF-16 units. The platform documents no limit; this length is accepted.
+ */
 export const MAX_NOTE = 20_000;
-/** Of the platform, in characters. */
+/** Limits of the platform, in characters. */
 const MAX_SUMMARY = 1024;
 const MAX_DEDUP_KEY = 255;
-/** Of the platform's 512 KB for an event there is room left for all else that is in it. */
+/** Maximum size of the details; the whole event can be 512 KB. */
 const MAX_DETAILS_BYTES = 500_000;
 
 export type EventAction = 'trigger' | 'acknowledge' | 'resolve';
 const eventActions: ReadonlySet<string> = new Set(['trigger', 'acknowledge', 'resolve']);
 
-interface Place {
+interface AnswerTarget {
   readonly incident: string;
-  /** What is down at one of the two APIs says nothing of the other. */
+  /** Host of the API. The two APIs are separate services: an outage of one does not affect the other. */
   readonly host: string;
 }
 
-/** Of a note: `of` is the row whose note it is to stand in, if that has one. */
+/** A request in an outbox row. `of` is the row of the note to edit. */
 export type IncidentRequest =
-  | (Place & { readonly do: 'note'; readonly text: string; readonly of?: string })
-  | (Place & { readonly do: 'state'; readonly status: 'acknowledged' | 'resolved' })
-  | (Place & {
+  | (AnswerTarget & { readonly do: 'note'; readonly text: string; readonly of?: string })
+  | (AnswerTarget & { readonly do: 'state'; readonly status: 'acknowledged' | 'resolved' })
+  | (AnswerTarget & {
       readonly do: 'event';
       readonly action: EventAction;
       readonly key: string;
       readonly payload?: Readonly<Record<string, unknown>> | undefined;
     });
 
-/** None where nothing can be written. */
+/** Targets the incident; undefined if the trigger cannot write to it. */
 export function incidentTarget(
   { config: { api_key, routing_key } }: IncidentManagerTrigger,
   inbound: InboundEvent,
@@ -55,7 +56,10 @@ export function incidentTarget(
   return { place, thread: alert };
 }
 
-/** The urgency and the key of an incident that is open: by the key the events API knows it. */
+/**
+ * Returns urgency and key of an open incident, separated by a blank. The key identifies the incident in the
+ * events API.
+ */
 function openAlert(inbound: InboundEvent): string | undefined {
   const key = contextText(inbound, 'incident.key') ?? '';
   const isResolved =
@@ -64,60 +68,60 @@ function openAlert(inbound: InboundEvent): string | undefined {
   return `${contextText(inbound, 'incident.urgency') === 'high' ? 'high' : 'low'} ${key}`;
 }
 
-/** Throws UnrenderableError. */
+/** Returns the requests. Throws an UnrenderableError for a reaction. */
 export function incidentRequests(
   { config }: IncidentManagerTrigger,
   { target: { place: incident, thread: alert }, action, text, card }: OutboundMessage,
 ): readonly IncidentRequest[] {
-  if (action.do === 'react') throw new UnrenderableError('a note can be written and changed, not reacted to');
+  if (action.do === 'react') throw new UnrenderableError('a note can be posted and edited, not reacted to');
   const hasNotes = config.api_key !== undefined;
   const canEvent = alert !== undefined;
-  const does = (each: CardAction) =>
+  const isSupported = (each: CardAction) =>
     each.url === undefined && eventActions.has(each.id) && (canEvent || (hasNotes && each.id !== 'trigger'));
   const actions = card?.actions ?? [];
-  const others = actions.filter((each) => !does(each));
-  const words = withCardText(text, card && { ...card, actions: others }).trimEnd();
+  const others = actions.filter((each) => !isSupported(each));
+  const fullText = withCardText(text, card && { ...card, actions: others }).trimEnd();
   const rest = { incident, host: new URL(config.api_url).host };
   const events = { incident, host: new URL(config.events_url).host };
-  const said: IncidentRequest[] = [];
-  if (hasNotes && words !== '') {
+  const requests: IncidentRequest[] = [];
+  if (hasNotes && fullText !== '') {
     const of = action.do === 'edit' ? { of: action.of } : {};
-    said.push({ do: 'note', ...rest, text: noteText(words), ...of });
+    requests.push({ do: 'note', ...rest, text: noteText(fullText), ...of });
   }
-  const isTriggered = !hasNotes && canEvent && words !== '';
-  if (isTriggered && alert !== undefined) said.push(eventOf(events, alert, 'trigger', words));
-  for (const each of actions.filter(does)) {
+  const isTriggered = !hasNotes && canEvent && fullText !== '';
+  if (isTriggered && alert !== undefined) requests.push(eventOf(events, alert, 'trigger', fullText));
+  for (const each of actions.filter(isSupported)) {
     const id = each.id as EventAction;
     if (alert === undefined)
-      said.push({ do: 'state', ...rest, status: id === 'resolve' ? 'resolved' : 'acknowledged' });
+      requests.push({ do: 'state', ...rest, status: id === 'resolve' ? 'resolved' : 'acknowledged' });
     else if (id !== 'trigger' || !isTriggered)
-      said.push(eventOf(events, alert, id, id === 'trigger' ? words || each.title : ''));
+      requests.push(eventOf(events, alert, id, id === 'trigger' ? fullText || each.title : ''));
   }
-  return said;
+  return requests;
 }
 
-/** What would pass for the mark of another row is not in it. */
+/** Renders the note's text: removes marks of other rows, and cuts the text to the limit. */
 export function noteText(answer: string): string {
   const text = withoutNoteMarks(answer).trimEnd();
-  return cutText(text, {
+  return truncateWithNote(text, {
     limit: MAX_NOTE - noteContent('', '').length,
     unit: 'utf16',
     note: `(cut: the answer has ${text.length} characters, more than a note can hold)`,
   });
 }
 
-/** The words of a note as they are sent. */
+/** Appends the mark to the note text. */
 export const noteContent = (text: string, rowId: string): string => `${text}\n\n${noteMark(rowId)}`;
 
-function eventOf(place: Place, alert: string, action: EventAction, words: string): IncidentRequest {
+function eventOf(place: AnswerTarget, alert: string, action: EventAction, text: string): IncidentRequest {
   const [urgency = ''] = alert.split(' ', 1);
   const key = alert.slice(urgency.length + 1);
   if (action !== 'trigger') return { do: 'event', ...place, action, key };
-  const summary = shortened(words, MAX_SUMMARY);
-  const text = cutText(words, {
+  const summary = shorten(text, MAX_SUMMARY);
+  const details = truncateWithNote(text, {
     limit: MAX_DETAILS_BYTES,
     unit: 'json',
-    note: `(cut: the answer has ${words.length} characters, more than an event can hold)`,
+    note: `(cut: the answer has ${text.length} characters, more than an event can hold)`,
   });
   return {
     do: 'event',
@@ -127,9 +131,9 @@ function eventOf(place: Place, alert: string, action: EventAction, words: string
     payload: {
       summary,
       source: 'actor-gateway',
-      // Those that leave the incident as urgent as it is.
+      // These severities keep the incident's urgency.
       severity: urgency === 'high' ? 'error' : 'warning',
-      custom_details: { incident: place.incident, ...(summary === words ? {} : { text }) },
+      custom_details: { incident: place.incident, ...(summary === text ? {} : { text: details }) },
     },
   };
 }

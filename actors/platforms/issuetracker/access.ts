@@ -1,5 +1,5 @@
-// An account of ours at a tracker: who it is, which issues match a query, and which comments we have written. Triggers that have the
-// same one share it, over reloads too.
+// Services for a tracker account: its identity, query matches, own comments and the API client. Triggers with
+// the same credentials share one instance, also across reloads.
 
 import type { IssueTrackerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { HttpApi } from '../../../libs/rest/http-api.ts';
@@ -10,24 +10,20 @@ import { IssueTrackerApi } from './api.ts';
 import { trackerAccount } from './event.ts';
 import { JqlMatch } from './jql-match.ts';
 import { OwnComments } from './own-comments.ts';
-import { TrackerQuestion } from './question.ts';
+import { TrackerLookup } from './tracker-lookup.ts';
 
-/** How soon a tracker that could not say whose token it is is asked again. */
-const ASK_ACCOUNT_EVERY_MS = 60_000;
+/** Minimum pause, after failures, between requests for the token's account. */
+const USER_RETRY_MS = 60_000;
 
 export class TrackerAccess {
-  /** By the id of the account. */
+  /** Account of the token's user, by id. */
   readonly own: OwnAccount;
   readonly matches: JqlMatch;
   readonly comments: OwnComments;
   readonly api: IssueTrackerApi;
 
-  /** The trigger must have the credentials of an account. */
-  constructor(
-    trigger: IssueTrackerTrigger,
-    store: Pick<Store, 'get' | 'put'>,
-    askAccountEveryMs = ASK_ACCOUNT_EVERY_MS,
-  ) {
+  /** The trigger must have credentials. */
+  constructor(trigger: IssueTrackerTrigger, store: Pick<Store, 'get' | 'put'>, userRetryMs = USER_RETRY_MS) {
     const { base_url: baseUrl, email = '', api_token = '' } = trigger.config;
     const basic = Buffer.from(`${email}:${api_token}`).toString('base64');
     const api = new HttpApi({
@@ -35,16 +31,16 @@ export class TrackerAccess {
       headers: { authorization: `Basic ${basic}` },
       secrets: [api_token, basic],
     });
-    const ask = api.request.bind(api);
+    const request = api.request.bind(api);
     this.own = new OwnAccount(async () => {
-      const question = new TrackerQuestion(ask, 'whose token it is');
-      const answer = await question.asked({ path: '/rest/api/3/myself' });
-      const id = textMember(answer.json, 'accountId', 'name');
-      if (!answer.isOk || id === undefined) throw question.faultOf(answer);
+      const lookup = new TrackerLookup(request, "read the token's account");
+      const response = await lookup.send({ path: '/rest/api/3/myself' });
+      const id = textMember(response.json, 'accountId', 'name');
+      if (!response.isOk || id === undefined) throw lookup.faultOf(response);
       return id;
-    }, askAccountEveryMs);
-    this.matches = new JqlMatch(ask, api.host, `${email} ${trackerAccount(trigger)}`, store);
-    this.comments = new OwnComments(ask, trackerAccount(trigger), store);
+    }, userRetryMs);
+    this.matches = new JqlMatch(request, api.host, `${email} ${trackerAccount(trigger)}`, store);
+    this.comments = new OwnComments(request, trackerAccount(trigger), store);
     this.api = new IssueTrackerApi(api);
   }
 }

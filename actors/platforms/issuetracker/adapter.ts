@@ -1,17 +1,17 @@
-// Triggers of type IssueTracker: webhooks and rules of a tracker of issues, and comments as answers. The headers, the proofs and the
-// API are those of the platform itself.
+// Adapter for triggers of type IssueTracker: webhooks and automation rules, and answers as comments. Headers,
+// proofs and API are specific to the tracker.
 
 import type { IssueTrackerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { ClientsByCredential } from '../accounts/clients-by-credential.ts';
-import type { Adapter, AdapterServices, OpenTrigger, SourceHost } from '../adapter.ts';
+import type { Adapter, AdapterServices, OpenTrigger, TriggerHost } from '../adapter.ts';
 import { WebhookTable } from '../webhooks/webhook-table.ts';
 import { TrackerAccess } from './access.ts';
-import { completed, takesChecked } from './checks.ts';
+import { acceptsEvent, addChecks } from './checks.ts';
 import { readTrackerEvent, trackerAccount } from './event.ts';
 import { issueTrackerOutbound } from './outbound.ts';
 import { issueTrackerPath, type TrackerSubscriber } from './path.ts';
-import { trackerProof } from './proof.ts';
 import { RefusedQueries } from './refused-queries.ts';
+import { trackerProof } from './verifier.ts';
 
 export function issueTrackerAdapter({
   maxBodyBytes,
@@ -28,16 +28,16 @@ export function issueTrackerAdapter({
   return {
     type: 'IssueTracker',
     account: trackerAccount,
-    async open(trigger: IssueTrackerTrigger, host: SourceHost): Promise<OpenTrigger> {
+    async open(trigger: IssueTrackerTrigger, host: TriggerHost): Promise<OpenTrigger> {
       accessOf(trigger)?.own.learn();
       refused.begin(trigger.name);
       const verifier = await trackerProof(trigger);
       return { close: await table.add({ trigger, host, methods: ['POST'], verifier }, trigger.config.path) };
     },
     read: readTrackerEvent,
-    complete: (event, triggers) => completed(accessOf, refused, event, triggers),
-    takes: (trigger, event) => takesChecked(accessOf, trigger, event),
+    addLookups: (event, triggers) => addChecks(accessOf, refused, event, triggers),
+    accepts: (trigger, event) => acceptsEvent(accessOf, trigger, event),
     outbound: issueTrackerOutbound(accessOf, digestOf),
-    remarks: ({ name }) => refused.of(name),
+    diagnostics: ({ name }) => refused.of(name),
   };
 }

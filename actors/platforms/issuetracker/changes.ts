@@ -1,31 +1,31 @@
-// What an update has changed, as the tracker tells it: for an agent that is to act on a status alone, say.
+// Extracts the changed fields of an issue update, for agents that react only to certain changes.
 
 import { memberOf, textMember } from '../payloads/payload-member.ts';
 
-/** Of each update; the payload has all of them, in full. */
+/** Maximum number of changes per update; the payload contains all. */
 const MAX_CHANGES = 50;
 const MAX_TEXT = 200;
 
-export interface Change {
+export interface FieldChange {
   readonly field: string;
-  /** As people read them; null for none. */
+  /** Display values; null if empty. */
   readonly from: string | null;
   readonly to: string | null;
 }
 
-/** Undefined where nothing is said of it. */
-export function changesIn(payload: unknown): readonly Change[] | undefined {
+/** Returns the changes, if any. */
+export function changesIn(payload: unknown): readonly FieldChange[] | undefined {
   const items = memberOf(payload, 'changelog.items');
   if (!Array.isArray(items)) return undefined;
   const changes = items.slice(0, MAX_CHANGES).flatMap((item: unknown) => {
     const field = textMember(item, 'field');
     if (field === undefined) return [];
-    // The second name is the one that every object has as a method.
-    return { field, from: shown(item, 'fromString'), to: shown(item, 'toString') };
+    // `toString` is the member's name in the payload, not the method.
+    return { field, from: displayValue(item, 'fromString'), to: displayValue(item, 'toString') };
   });
   return changes.length === 0 ? undefined : changes;
 }
 
-function shown(item: unknown, name: string): string | null {
+function displayValue(item: unknown, name: string): string | null {
   return textMember(item, name)?.slice(0, MAX_TEXT).toWellFormed() ?? null;
 }

@@ -1,55 +1,56 @@
-// The text of a document in the tracker's own format, for an agent: what a person sees there, in the markdown that agents write
-// themselves. Most events bring plain text or wiki markup, and need none of this.
+// Converts documents of the tracker (its rich text format) into Markdown for agents. Most events contain
+// plain text or wiki markup instead.
 //
-// DT1  whatever is not as it should be is passed over, and never a fault; of an unknown node its text and what is in it are shown.
-// DT2  what is nested deeper than MAX_DEPTH is left out.
+// Malformed nodes are skipped; unknown nodes yield their text and children. Nodes deeper than MAX_DEPTH are
+// omitted.
 
 import { memberOf, textMember } from '../payloads/payload-member.ts';
 
 const MAX_DEPTH = 64;
 
-/** Empty for what is no document, and for one without text. */
+/** Returns the Markdown; '' for a value that is no document. */
 export function textOfDocument(value: unknown): string {
   if (textMember(value, 'type') !== 'doc') return '';
-  return blocks(value, 0).trim();
+  return renderBlocks(value, 0).trim();
 }
 
-type Show = (node: unknown, depth: number) => string;
+type Renderer = (node: unknown, depth: number) => string;
 
 const listItems = (node: unknown, depth: number, mark: (item: unknown, index: number) => string): string =>
   childrenOf(node)
-    .map((item, index) => indented(mark(item, index), blocks(item, depth + 1, '\n')))
+    .map((item, index) => indent(mark(item, index), renderBlocks(item, depth + 1, '\n')))
     .join('\n');
 
-const tick = (item: unknown): string => (textMember(item, 'attrs.state') === 'DONE' ? '- [x] ' : '- [ ] ');
+const checkbox = (item: unknown): string =>
+  textMember(item, 'attrs.state') === 'DONE' ? '- [x] ' : '- [ ] ';
 
-const shows: Readonly<Record<string, Show>> = {
-  paragraph: inline,
-  text: (node) => marked(textMember(node, 'text') ?? '', node),
+const renderers: Readonly<Record<string, Renderer>> = {
+  paragraph: renderInline,
+  text: (node) => renderMarks(textMember(node, 'text') ?? '', node),
   hardBreak: () => '\n',
-  heading: (node, depth) => `${'#'.repeat(levelOf(node))} ${inline(node, depth)}`,
-  codeBlock: code,
-  blockquote: (node, depth) => indented('> ', blocks(node, depth + 1), '> '),
+  heading: (node, depth) => `${'#'.repeat(levelOf(node))} ${renderInline(node, depth)}`,
+  codeBlock: renderCode,
+  blockquote: (node, depth) => indent('> ', renderBlocks(node, depth + 1), '> '),
   rule: () => '---',
   bulletList: (node, depth) => listItems(node, depth, () => '- '),
   orderedList: (node, depth) => {
     const first = Number(memberOf(node, 'attrs.order') ?? 1);
     return listItems(node, depth, (_, index) => `${(Number.isSafeInteger(first) ? first : 1) + index}. `);
   },
-  taskList: (node, depth) => listItems(node, depth, tick),
+  taskList: (node, depth) => listItems(node, depth, checkbox),
   decisionList: (node, depth) => listItems(node, depth, () => '- '),
-  taskItem: inline,
-  decisionItem: inline,
+  taskItem: renderInline,
+  decisionItem: renderInline,
   table: (node, depth) =>
     childrenOf(node)
       .map((row) =>
         childrenOf(row)
-          .map((cell) => blocks(cell, depth + 2, ' '))
+          .map((cell) => renderBlocks(cell, depth + 2, ' '))
           .join(' | '),
       )
       .join('\n'),
-  expand: titled,
-  nestedExpand: titled,
+  expand: renderExpand,
+  nestedExpand: renderExpand,
   mention: (node) => textMember(node, 'attrs.text') ?? '',
   emoji: (node) => textMember(node, 'attrs.text', 'attrs.shortName') ?? '',
   status: (node) => textMember(node, 'attrs.text') ?? '',
@@ -65,20 +66,20 @@ const inlineTypes: ReadonlySet<string> = new Set([
   ...['text', 'hardBreak', 'mention', 'emoji', 'status', 'date', 'inlineCard', 'mediaInline'],
 ]);
 
-function shown(node: unknown, depth: number): string {
+function render(node: unknown, depth: number): string {
   if (depth > MAX_DEPTH) return '';
   const type = textMember(node, 'type') ?? '';
-  const show = Object.hasOwn(shows, type) ? shows[type] : undefined;
-  if (show !== undefined) return show(node, depth);
-  return textMember(node, 'text', 'attrs.text') ?? blocks(node, depth + 1);
+  const renderer = Object.hasOwn(renderers, type) ? renderers[type] : undefined;
+  if (renderer !== undefined) return renderer(node, depth);
+  return textMember(node, 'text', 'attrs.text') ?? renderBlocks(node, depth + 1);
 }
 
-/** Blocks are apart; what stands in a line is not. */
-function blocks(node: unknown, depth: number, apart = '\n\n'): string {
+/** Renders the children, with `separator` between blocks. Adjacent inline nodes are joined. */
+function renderBlocks(node: unknown, depth: number, separator = '\n\n'): string {
   const parts: string[] = [];
   let wasInline = false;
   for (const child of childrenOf(node)) {
-    const text = shown(child, depth + 1);
+    const text = render(child, depth + 1);
     const isInline = inlineTypes.has(textMember(child, 'type') ?? '');
     const last = parts.at(-1);
     if (isInline && wasInline && last !== undefined) parts[parts.length - 1] = last + text;
@@ -86,31 +87,31 @@ function blocks(node: unknown, depth: number, apart = '\n\n'): string {
     else continue;
     wasInline = isInline;
   }
-  return parts.join(apart);
+  return parts.join(separator);
 }
 
-function inline(node: unknown, depth: number): string {
+function renderInline(node: unknown, depth: number): string {
   return childrenOf(node)
-    .map((child) => shown(child, depth + 1))
+    .map((child) => render(child, depth + 1))
     .join('');
 }
 
-/** Behind a fence that is longer than any in it. */
-function code(node: unknown, depth: number): string {
+/** Renders a code block, with a fence longer than any fence in the code. */
+function renderCode(node: unknown, depth: number): string {
   const text = childrenOf(node)
-    .map((child) => textMember(child, 'text') ?? shown(child, depth + 1))
+    .map((child) => textMember(child, 'text') ?? render(child, depth + 1))
     .join('');
   const runs = text.match(/`{3,}/g) ?? [];
   const fence = '`'.repeat(runs.reduce((longest, run) => Math.max(longest, run.length + 1), 3));
   return `${fence}${textMember(node, 'attrs.language') ?? ''}\n${text}\n${fence}`;
 }
 
-function titled(node: unknown, depth: number): string {
+function renderExpand(node: unknown, depth: number): string {
   const title = textMember(node, 'attrs.title') ?? '';
-  return [title, blocks(node, depth + 1)].filter((part) => part !== '').join('\n\n');
+  return [title, renderBlocks(node, depth + 1)].filter((part) => part !== '').join('\n\n');
 }
 
-function marked(text: string, node: unknown): string {
+function renderMarks(text: string, node: unknown): string {
   const marks = memberOf(node, 'marks');
   let shownText = text;
   for (const mark of Array.isArray(marks) ? marks : []) {
@@ -122,7 +123,7 @@ function marked(text: string, node: unknown): string {
   return shownText;
 }
 
-function indented(first: string, text: string, rest = ' '.repeat(first.length)): string {
+function indent(first: string, text: string, rest = ' '.repeat(first.length)): string {
   return first + text.replaceAll('\n', `\n${rest}`);
 }
 
@@ -131,7 +132,7 @@ function levelOf(node: unknown): number {
   return typeof level === 'number' && level >= 1 && level <= 6 ? Math.trunc(level) : 1;
 }
 
-/** Of a time in ms, which is written as a text. */
+/** Returns the day of the timestamp, which is a string of milliseconds. */
 function dayOf(timestamp: unknown): string {
   const time = new Date(Number(timestamp));
   return Number.isNaN(time.getTime()) ? '' : time.toISOString().slice(0, 10);

@@ -1,45 +1,45 @@
-// What the tracker means by a refusal, and whether another attempt may mend it. It has no codes of its own: its statuses decide, but for
-// what it says of its limits in a header (the vendor's page on rate limiting).
+// HTTP statuses of the tracker, their meaning and kind (final, transient, rate limited). The tracker sends no
+// error codes. A header names the rate limit (the vendor's page on rate limiting).
 
-import type { ApiAnswer } from '../../../libs/rest/http-api.ts';
+import type { ApiResponse } from '../../../libs/rest/http-api.ts';
 import type { DeliveryError } from '../../events/outbox/delivery-error.ts';
-import { type PlatformErrors, platformFault } from '../../events/outbox/platform-errors.ts';
+import { type PlatformErrors, responseError } from '../../events/outbox/platform-errors.ts';
 import { memberOf, textMember } from '../payloads/payload-member.ts';
 
-/** Too much was written to one issue: about that issue, not about the account. */
+/** Rate limit of writes to one issue. It does not affect other issues of the account. */
 export const ISSUE_LIMIT = 'jira-per-issue-on-write';
 
 export const issueTrackerErrors: PlatformErrors = {
-  401: { meaning: 'the e-mail address and the token of the API are not accepted', is: 'final' },
-  403: { meaning: 'the account of the token may not do that', is: 'final' },
-  404: { meaning: 'no such issue or comment, or the account of the token may not see it', is: 'final' },
-  410: { meaning: 'no such address at the tracker any more', is: 'final' },
-  413: { meaning: 'longer than the tracker takes', is: 'final' },
-  [ISSUE_LIMIT]: { meaning: 'rate limit of the issue', is: 'tooSoon' },
+  401: { meaning: 'the email address or API token is not accepted', kind: 'final' },
+  403: { meaning: "the token's account lacks permission", kind: 'final' },
+  404: { meaning: "no such issue or comment, or the token's account cannot see it", kind: 'final' },
+  410: { meaning: 'the tracker no longer has this API', kind: 'final' },
+  413: { meaning: 'too long for the tracker', kind: 'final' },
+  [ISSUE_LIMIT]: { meaning: 'rate limit of the issue', kind: 'rateLimited' },
 };
 
-/** Why the tracker did not do it. */
-export function deliveryErrorOf({ status, host, json, headers, retryAfterMs }: ApiAnswer): DeliveryError {
+/** Converts an error response to a DeliveryError. */
+export function deliveryErrorOf({ status, host, json, headers, retryAfterMs }: ApiResponse): DeliveryError {
   const reason = headers.get('ratelimit-reason')?.trim();
   const isIssueLimit = status === 429 && reason === ISSUE_LIMIT;
   const isKnown = Object.hasOwn(issueTrackerErrors, status);
-  return platformFault(issueTrackerErrors, {
+  return responseError(issueTrackerErrors, {
     status,
     host,
     code: isIssueLimit ? ISSUE_LIMIT : isKnown ? status : undefined,
-    text: wordsIn(json),
+    text: messagesIn(json),
     retryAfterMs,
   });
 }
 
-/** Its words, and those about single fields; empty for an answer of anybody else. */
-export function wordsIn(answer: unknown): string {
-  const messages = memberOf(answer, 'errorMessages');
-  const errors = memberOf(answer, 'errors');
+/** Returns the messages in a response, including messages about single fields; otherwise ''. */
+export function messagesIn(response: unknown): string {
+  const messages = memberOf(response, 'errorMessages');
+  const errors = memberOf(response, 'errors');
   const fields = typeof errors === 'object' && errors !== null ? Object.entries(errors) : [];
-  const words = [
+  const texts = [
     ...(Array.isArray(messages) ? messages.map(String) : []),
     ...fields.map(([field, text]) => `${field}: ${text}`),
   ];
-  return words.length === 0 ? (textMember(answer, 'message') ?? '') : words.join('; ');
+  return texts.length === 0 ? (textMember(response, 'message') ?? '') : texts.join('; ');
 }

@@ -1,5 +1,5 @@
-// The event that a request of an issue tracker becomes, and how that event reads later. The body is kept as it came, since the
-// signature was over that.
+// Converts requests of the tracker into events to store, and stored events into inbound events. The body is
+// stored unchanged, because the signature covers it.
 
 import type { IssueTrackerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
@@ -12,75 +12,82 @@ import { type TrackerFacts, trackerFacts, trackerOf, trackerPaths } from './fact
 
 interface TrackerMeta {
   readonly triggers: readonly string[];
-  /** Undefined where triggers of several may take it. */
+  /** Account of the event's triggers; undefined if they have several. */
   readonly account?: string | undefined;
-  /** The event that the address names, for a body that names none. */
+  /** Event name from the webhook's URL (`?event=`), for bodies that lack it. */
   readonly named?: string | undefined;
   readonly principal: string;
-  /** Of a large payload: where the members stand that are asked for. */
+  /** Positions of the members that are read, in a large payload. */
   readonly spans?: Spans | undefined;
 }
 
-/** What a request says, as it is known when it comes. */
-export interface TrackerSaid {
+/** A parsed request. */
+export interface ParsedTrackerRequest {
+  /** Issue, sender and text of the event. */
   readonly facts: TrackerFacts;
-  /** Host and port of the tracker whose event it is, as far as it says so. */
+  /** Host and port of the tracker, if the payload contains an address. */
   readonly tracker: string | undefined;
-  readonly named: string | undefined;
+  /** Event name from the webhook's URL. */
+  readonly nameInUrl: string | undefined;
+  /** See `TrackerMeta`. */
   readonly spans: Spans | undefined;
   readonly payload: unknown;
 }
 
 /**
- * `ignored` for an event of nothing that is handled here, undefined for what is no event of a tracker. Rejects with
- * OverloadedError when too much is being read.
+ * Parses a request. Returns `ignored` for unhandled events; undefined if the body is not an event of the
+ * tracker. Rejects with an OverloadedError at the limit of large payloads in progress.
  */
-export async function trackerSaid(
+export async function parseTrackerRequest(
   body: Buffer,
-  named: string | undefined,
-): Promise<TrackerSaid | 'ignored' | undefined> {
+  nameInUrl: string | undefined,
+): Promise<ParsedTrackerRequest | 'ignored' | undefined> {
   const isLarge = isLargeJson(body);
   const spans = isLarge ? await spansOf(body, trackerPaths) : undefined;
   if (isLarge && spans === undefined) return undefined;
   const payload = spans === undefined ? jsonObjectIn(body) : membersAt(body, spans);
   if (payload === undefined) return undefined;
-  const facts = trackerFacts(payload, named);
+  const facts = trackerFacts(payload, nameInUrl);
   if (facts === undefined || facts === 'ignored') return facts;
-  return { facts, tracker: trackerOf(payload), named, spans, payload };
+  return { facts, tracker: trackerOf(payload), nameInUrl, spans, payload };
 }
 
-/** The account of ours at the tracker: its address, in which no slash stands, so that a conversation's name has its parts. */
+/**
+ * Returns the account: the tracker's address, with `:` instead of `/`, which separates the parts of a
+ * conversation name.
+ */
 export function trackerAccount({ config }: IssueTrackerTrigger): string {
   const { host, pathname } = new URL(config.base_url);
   return host + pathname.replace(/\/+$/, '').replaceAll('/', ':');
 }
 
-export interface TrackerArrival {
+/** Data of a webhook request that is not in its body. */
+export interface TrackerDelivery {
   readonly id: string;
-  /** Those that may take it. */
+  /** Names of the triggers that may accept the event. */
   readonly triggers: readonly string[];
-  /** Of them; the first has the conversation's name. */
+  /** Accounts of these triggers. The first one is part of the conversation key. */
   readonly accounts: readonly [string, ...string[]];
   readonly principal: Principal;
   readonly trace: string;
 }
 
 export function trackerEvent(
-  { id, triggers, accounts, principal, trace }: TrackerArrival,
-  { facts, named, spans, payload }: TrackerSaid,
+  { id, triggers, accounts, principal, trace }: TrackerDelivery,
+  { facts, nameInUrl, spans, payload }: ParsedTrackerRequest,
   body: Buffer,
 ): NewEvent {
   const [account, ...others] = accounts;
   const meta: TrackerMeta = {
     triggers,
     account: others.every((other) => other === account) ? account : undefined,
-    named,
+    named: nameInUrl,
     principal: principalText(principal),
     spans,
   };
   return {
     id,
-    key: `conversation/issuetracker/${account}/${placeOf(facts)}`,
+    key: `conversation/issuetracker/${account}/${subjectOf(facts)}`,
     meta: JSON.stringify(meta),
     body,
     trace,
@@ -88,12 +95,12 @@ export function trackerEvent(
   };
 }
 
-/** Throws for an event that is none of these. */
+/** Parses a stored event. Throws if the payload does not match. */
 export function readTrackerEvent(stored: StoredEvent): InboundEvent {
   const { triggers, account, named, spans } = JSON.parse(stored.meta) as TrackerMeta;
   const payload = spans === undefined ? storedPayload(stored) : membersAt(stored.body, spans);
   const facts = trackerFacts(payload, named);
-  if (facts === undefined || facts === 'ignored') throw new Error('the payload is no event of a tracker');
+  if (facts === undefined || facts === 'ignored') throw new Error('the payload is not a tracker event');
   const { event, issue, sender, text, context } = facts;
   return {
     platform: 'issuetracker',
@@ -111,7 +118,7 @@ export function readTrackerEvent(stored: StoredEvent): InboundEvent {
   };
 }
 
-/** What the conversation is about: `TES-41`; a sprint has one of its own, `sprint/42`. */
-function placeOf({ issue, sprint }: TrackerFacts): string {
+/** Returns the subject of the conversation: `TES-41`, or `sprint/42`. */
+function subjectOf({ issue, sprint }: TrackerFacts): string {
   return issue?.key ?? `sprint/${sprint}`;
 }

@@ -1,33 +1,33 @@
-// What an event of an issue tracker says: of which issue, comment or sprint it is, who has caused it, what was written, and what
-// an agent is told of all that. Where no value is the context has no name.
+// Facts of tracker events: the issue, comment or sprint, the sender, the text, and the context for agents.
+// The context omits missing values.
 //
-// TF1  a body without `webhookEvent` is what a rule of the tracker sends: the issue as such, or an object with the issue in it. It is an
-//      event of the name that its address gives, or one without a name, which a default agent takes.
-// TF2  the key of an issue becomes a part of addresses and of names of conversations, so that what does not read like one is none.
+// A body that lacks `webhookEvent` comes from an automation rule, and contains an issue, or an object with an
+// issue. The webhook's URL should contain the event name; otherwise only a default agent accepts the event.
+// Issue keys are part of API paths and conversation names, so a key in another format is rejected.
 
 import { type TrackerEvent, trackerEventOf } from '../../../config/resources/fields/tracker-events.ts';
-import { knownContext, memberOf, textMember } from '../payloads/payload-member.ts';
+import { definedContext, memberOf, textMember } from '../payloads/payload-member.ts';
 import { changesIn } from './changes.ts';
 import { textOfDocument } from './document-text.ts';
 
 const ISSUE_KEY = /^([A-Z][A-Z0-9_]{0,254})-\d{1,18}$/;
-/** Numbers, at the vendor's. */
+/** Ids; numeric at the vendor. */
 const ID = /^[\w-]{1,64}$/;
 
-/** Of what a rule sends without a name; no command can be called so. */
+/** Event of an automation rule whose address names no event. No command can have this name. */
 export const UNNAMED = 'tracker:issue';
 
 export interface TrackerIssue {
   readonly key: string;
-  /** By which the tracker is asked of it. */
+  /** Id in the tracker's API. */
   readonly id: string | undefined;
-  /** Its key. */
+  /** Project key. */
   readonly project: string;
   readonly type: string | undefined;
 }
 
 export interface TrackerSender {
-  /** Of the account; the name of the user at a tracker without such ids. */
+  /** Account id; the user name on trackers without account ids. */
   readonly id: string | undefined;
   readonly name: string | undefined;
 }
@@ -37,23 +37,26 @@ export interface TrackerFacts {
   readonly issue: TrackerIssue | undefined;
   readonly sprint: string | undefined;
   readonly comment: { readonly id: string | undefined; readonly author: TrackerSender } | undefined;
-  /** Whoever wrote the comment, or else did what the event is of. */
+  /** Author of the comment, or the user who caused the event. */
   readonly sender: TrackerSender;
   readonly text: string | undefined;
   readonly context: Readonly<Record<string, unknown>>;
 }
 
-/** `ignored`: authentic, and of nothing that anybody here could take. Undefined for what is no event of a tracker. */
+/**
+ * Parses a payload. `nameInUrl` is the event name from the webhook's URL. Returns `ignored` for unhandled
+ * events; undefined if the payload is not an event of the tracker.
+ */
 export function trackerFacts(
   payload: unknown,
-  named: string | undefined,
+  nameInUrl: string | undefined,
 ): TrackerFacts | 'ignored' | undefined {
-  const said = memberOf(payload, 'webhookEvent');
-  if (said !== undefined && typeof said !== 'string') return undefined;
-  const event = eventOf(said, named);
+  const webhookEvent = memberOf(payload, 'webhookEvent');
+  if (webhookEvent !== undefined && typeof webhookEvent !== 'string') return undefined;
+  const event = eventOf(webhookEvent, nameInUrl);
   if (event === undefined) return 'ignored';
   if (event.startsWith('sprint_')) return sprintFacts(event, payload);
-  const at = memberOf(payload, 'issue') === undefined && said === undefined ? '' : 'issue.';
+  const at = memberOf(payload, 'issue') === undefined && webhookEvent === undefined ? '' : 'issue.';
   const issue = issueAt(payload, at);
   if (issue === undefined) return undefined;
   const hasComment = memberOf(payload, 'comment') !== undefined && at !== '';
@@ -66,17 +69,17 @@ export function trackerFacts(
   const facts = { event, issue, sprint: undefined, comment, sender };
   return {
     ...facts,
-    text: event === 'tracker:issue_deleted' ? undefined : wordsOf(payload, at, facts),
+    text: event === 'tracker:issue_deleted' ? undefined : newText(payload, at, facts),
     context: issueContext(payload, at, facts),
   };
 }
 
-/** Undefined for one that is not known. */
-function eventOf(said: string | undefined, named = ''): TrackerFacts['event'] | undefined {
-  return said === undefined ? (trackerEventOf(named) ?? UNNAMED) : trackerEventOf(said);
+/** Returns the event name; undefined for unknown events. */
+function eventOf(webhookEvent: string | undefined, nameInUrl = ''): TrackerFacts['event'] | undefined {
+  return webhookEvent === undefined ? (trackerEventOf(nameInUrl) ?? UNNAMED) : trackerEventOf(webhookEvent);
 }
 
-/** Every path at which facts are read. */
+/** Payload paths that the facts use. */
 export const trackerPaths: readonly string[] = [
   'timestamp',
   'webhookEvent',
@@ -106,7 +109,7 @@ export const trackerPaths: readonly string[] = [
   ),
 ];
 
-/** The address of the tracker by which its events name what is in them; undefined where they do not say. */
+/** Returns the tracker's host and port from an address in the payload, if any. */
 export function trackerOf(payload: unknown): string | undefined {
   const self = textMember(payload, 'issue.self', 'sprint.self', 'comment.self', 'self') ?? '';
   return URL.canParse(self) ? new URL(self).host : undefined;
@@ -116,12 +119,12 @@ function sprintFacts(event: TrackerFacts['event'], payload: unknown): TrackerFac
   const sprint = idAt(payload, 'sprint.id');
   if (sprint === undefined) return undefined;
   const sender = senderAt(payload, 'user');
-  const context = knownContext({
+  const context = definedContext({
     'tracker.event': event,
     'sprint.id': sprint,
     'sprint.name': textMember(payload, 'sprint.name'),
     'sprint.state': textMember(payload, 'sprint.state'),
-    'sprint.goal': wordsAt(payload, 'sprint.goal'),
+    'sprint.goal': textAt(payload, 'sprint.goal'),
     'sprint.start': textMember(payload, 'sprint.startDate'),
     'sprint.end': textMember(payload, 'sprint.endDate'),
     'tracker.sender.id': sender.id,
@@ -142,7 +145,7 @@ function issueAt(payload: unknown, at: string): TrackerIssue | undefined {
   };
 }
 
-/** Written as a number or as a text. */
+/** Returns an id, which may be a number or a string; undefined if invalid. */
 function idAt(payload: unknown, path: string): string | undefined {
   const id = memberOf(payload, path);
   const text = typeof id === 'number' || typeof id === 'string' ? String(id) : '';
@@ -156,28 +159,28 @@ function senderAt(payload: unknown, path: string): TrackerSender {
   };
 }
 
-type Said = Pick<TrackerFacts, 'event' | 'comment' | 'sender'> & { readonly issue: TrackerIssue };
+type IssueFacts = Pick<TrackerFacts, 'event' | 'comment' | 'sender'> & { readonly issue: TrackerIssue };
 
-/** What a person has just written: at other changes old words would be answered once more. */
-function wordsOf(payload: unknown, at: string, { event, comment }: Said): string | undefined {
-  if (comment !== undefined) return wordsAt(payload, 'comment.body');
+/** Returns text that is new with this event. Updates repeat old text that was already handled. */
+function newText(payload: unknown, at: string, { event, comment }: IssueFacts): string | undefined {
+  if (comment !== undefined) return textAt(payload, 'comment.body');
   if (event === 'tracker:issue_updated') return undefined;
-  const words = [wordsAt(payload, `${at}fields.summary`), wordsAt(payload, `${at}fields.description`)];
-  const text = words.filter((each) => each !== undefined).join('\n\n');
+  const texts = [textAt(payload, `${at}fields.summary`), textAt(payload, `${at}fields.description`)];
+  const text = texts.filter((each) => each !== undefined).join('\n\n');
   return text === '' ? undefined : text;
 }
 
-/** Text as it is, whatever its markup; of a document what it says. */
-function wordsAt(payload: unknown, path: string): string | undefined {
+/** Returns a text. Strings keep their markup; documents are converted. */
+function textAt(payload: unknown, path: string): string | undefined {
   const value = memberOf(payload, path);
   const text = (typeof value === 'string' ? value : textOfDocument(value)).trim();
   return text === '' ? undefined : text;
 }
 
-function issueContext(payload: unknown, at: string, { event, issue, comment, sender }: Said) {
+function issueContext(payload: unknown, at: string, { event, issue, comment, sender }: IssueFacts) {
   const field = (name: string) => textMember(payload, `${at}fields.${name}`);
   const labels = memberOf(payload, `${at}fields.labels`);
-  return knownContext({
+  return definedContext({
     'tracker.event': event === UNNAMED ? undefined : event,
     'issue.key': issue.key,
     'issue.id': issue.id,
@@ -198,7 +201,7 @@ function issueContext(payload: unknown, at: string, { event, issue, comment, sen
   });
 }
 
-/** For people: the tracker names the issue by the address of its API. */
+/** Derives the page address from the API address in `self`. */
 function urlOf(self: string | undefined, key: string): string | undefined {
   const base = /^(https?:\/\/[^?#]+?)\/rest\/api\//.exec(self ?? '')?.[1];
   return base === undefined ? undefined : `${base}/browse/${key}`;

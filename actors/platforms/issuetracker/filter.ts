@@ -1,7 +1,7 @@
-// Which triggers take an event of an issue tracker: by the project and the type of its issue, and by who has caused it.
+// Filters of issue tracker triggers: project, issue type and sender.
 //
-// ITF1  a sprint has neither a project nor a type of issues: it passes both filters, and the query, which is about issues.
-// ITF2  an issue whose type is not told passes no filter of types.
+// Sprints have no project and no type, so these filters and the query do not apply to them. An issue whose
+// type is unknown does not match a type filter.
 
 import type { IssueTrackerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
@@ -14,8 +14,8 @@ interface Filter {
 
 const filters = new WeakMap<IssueTrackerTrigger, Filter>();
 
-/** By what the event itself says; what only the tracker knows comes on top of it. */
-export function takesTrackerEvent(trigger: IssueTrackerTrigger, inbound: InboundEvent): boolean {
+/** Applies the filters that need only the event. The tracker's checks follow (checks.ts). */
+export function passesOwnFilters(trigger: IssueTrackerTrigger, inbound: InboundEvent): boolean {
   const { projects, types, ignored } = filterOf(trigger);
   const { channel: project, context, user, userAliases = [] } = inbound;
   if ([user, ...userAliases].some((name) => name !== undefined && ignored.has(name.toLowerCase())))
@@ -27,11 +27,11 @@ export function takesTrackerEvent(trigger: IssueTrackerTrigger, inbound: Inbound
 }
 
 function filterOf(trigger: IssueTrackerTrigger): Filter {
-  const before = filters.get(trigger);
-  if (before !== undefined) return before;
+  const cached = filters.get(trigger);
+  if (cached !== undefined) return cached;
   const { projects, issue_types, ignore_senders } = trigger.config;
   const filter: Filter = {
-    // Keys are in capitals; names of types are the same in any case, as in the tracker's queries.
+    // Keys are upper case; type names are case-insensitive, as in the tracker's queries.
     projects: new Set(projects),
     types: new Set(issue_types.map((type) => type.toLowerCase())),
     ignored: new Set(ignore_senders.map((sender) => sender.toLowerCase())),

@@ -1,40 +1,40 @@
-// Whether a comment was written by an attempt that did not live to say so. It is known by its property; where the tracker does not tell
-// of properties, by what it says.
+// Finds the comment that an earlier attempt may have posted, by its property, or by its text if the tracker
+// lists no properties.
 //
-// ITL1  comments are looked through from the newest to those older than the row, in pages, and only so many.
-// ITL2  a row that was made later than it is at the tracker was made by a clock that was wrong: then age ends nothing.
+// Reads pages from the newest comment back to the creation time of the row, up to a limit. If the tracker's
+// clock is behind that time, the gateway's clock was wrong, and the time is not used.
 
 import { memberOf } from '../payloads/payload-member.ts';
 import type { CommentProperty, IssueTrackerApi, ListedComment } from './api.ts';
 import { plainText, type TrackerDocument } from './document/nodes.ts';
 
 const MAX_PAGES = 10;
-/** The tracker's clock may be behind ours. */
+/** Tolerance for a slow tracker clock. */
 const CLOCK_SKEW_MS = 600_000;
 
 export interface SoughtComment {
   readonly issue: string;
   readonly body: TrackerDocument;
   readonly property: CommentProperty;
-  /** When its row was made, epoch ms. */
+  /** Creation time of the row, epoch ms. */
   readonly madeAt: number;
 }
 
-/** Its id, or that it is not there; `unknown` where there are more comments than are looked through. */
-export type Found = { readonly id: string } | 'absent' | 'unknown';
+/** Search result; `unknown` if there are too many comments. */
+export type CommentSearchResult = { readonly id: string } | 'absent' | 'unknown';
 
-/** Rejects with a DeliveryError. */
+/** Searches for a comment. Rejects with a DeliveryError. */
 export async function findComment(
   api: IssueTrackerApi,
   sought: SoughtComment,
   signal: AbortSignal,
-): Promise<Found> {
+): Promise<CommentSearchResult> {
   const since = sought.madeAt - CLOCK_SKEW_MS;
   let from: number | undefined = 0;
   for (let count = 0; count < MAX_PAGES; count += 1) {
     const { comments, next, time } = await api.newestComments(sought.issue, from, signal);
-    const found = await foundIn(api, comments, sought, signal);
-    if (found !== undefined) return { id: found };
+    const id = await matchingId(api, comments, sought, signal);
+    if (id !== undefined) return { id };
     const isClockRight = time === undefined || time >= since;
     const isOlder =
       isClockRight && comments.some(({ createdAt }) => createdAt !== undefined && createdAt < since);
@@ -44,24 +44,26 @@ export async function findComment(
   return 'unknown';
 }
 
-/** The id of the one that it is. */
-async function foundIn(
+/** Returns the id of the matching comment on a page. */
+async function matchingId(
   api: IssueTrackerApi,
   comments: readonly ListedComment[],
   { body, property }: SoughtComment,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const marked = comments.find((each) => hasProperty(each, property));
-  if (marked !== undefined) return marked.id;
-  const untold = comments.filter(({ properties }) => properties === undefined);
-  if (untold.length === 0) return undefined;
-  const ids = untold.map(({ id }) => id).filter((id) => /^\d{1,15}$/.test(id));
-  const told = ids.length === 0 ? [] : await api.commentsWithProperties(ids, signal);
-  const markedThere = told.find((each) => hasProperty(each, property));
-  if (markedThere !== undefined) return markedThere.id;
-  const isTold = new Set(told.filter(({ properties }) => properties !== undefined).map(({ id }) => id));
-  const words = plainText(body).trim();
-  return untold.find((each) => !isTold.has(each.id) && wordsOf(each) === words)?.id;
+  const match = comments.find((each) => hasProperty(each, property));
+  if (match !== undefined) return match.id;
+  const incomplete = comments.filter(({ properties }) => properties === undefined);
+  if (incomplete.length === 0) return undefined;
+  const ids = incomplete.map(({ id }) => id).filter((id) => /^\d{1,15}$/.test(id));
+  const complete = ids.length === 0 ? [] : await api.commentsWithProperties(ids, signal);
+  const laterMatch = complete.find((each) => hasProperty(each, property));
+  if (laterMatch !== undefined) return laterMatch.id;
+  const checkedIds = new Set(
+    complete.filter(({ properties }) => properties !== undefined).map(({ id }) => id),
+  );
+  const text = plainText(body).trim();
+  return incomplete.find((each) => !checkedIds.has(each.id) && textOf(each) === text)?.id;
 }
 
 function hasProperty({ properties = [] }: ListedComment, { key, value }: CommentProperty): boolean {
@@ -71,5 +73,5 @@ function hasProperty({ properties = [] }: ListedComment, { key, value }: Comment
   );
 }
 
-const wordsOf = ({ body }: ListedComment) =>
+const textOf = ({ body }: ListedComment) =>
   (typeof body === 'string' ? body : plainText((body ?? {}) as TrackerDocument)).trim();

@@ -1,182 +1,186 @@
-// Whether an issue matches a query of the tracker: only the tracker can say that, and is asked when an event is handled.
+// Checks at the tracker if an issue matches a query (JQL). Called when the event is handled.
 //
-// JQ1  what it has said holds for the event it was asked about: for a while in memory, and a yes in the store, so that an agent whose
-//      own work takes the issue out of the query is not cut off at its next attempt.
-// JQ2  a query that the tracker refuses is refused for good, and says so for itself alone; what cannot be found out now rejects, and
-//      is asked again with the event. Nothing counts as a match that the tracker has not called one.
-// JQ3  the tracker's search may be behind by some seconds, and then knows nothing of what an event tells. So a no to an event that has
-//      just happened is asked for once more, of the search that first looks at the issue itself; where that is refused the no stands.
-// JQ4  every question has a deadline, and so many at most are under way; who comes beyond that comes again.
+// - A result is valid for one event. It is cached for a while. A match is also stored: if an agent moves the
+//   issue out of the query, the event must still match at its next attempt.
+// - If the tracker refuses a query, only the triggers with that query fail. After any other failure the check
+//   rejects, and the event is retried. Only the tracker can decide that an issue matches.
+// - The tracker's index may lag by seconds. A negative result for a recent event is therefore repeated with
+//   the search that updates the issue's index entry first.
+// - Requests have a deadline and limited concurrency. Above the limit the event is retried.
 
 import { createHash } from 'node:crypto';
-import { forgetOldest } from '../../base/bounds/forget-oldest.ts';
+import { deleteOldest } from '../../base/bounds/delete-oldest.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import type { Store } from '../../store/store.ts';
 import { memberOf } from '../payloads/payload-member.ts';
-import { type AskTracker, TrackerQuestion } from './question.ts';
+import { type SendTrackerRequest, TrackerLookup } from './tracker-lookup.ts';
 
 const SPACE = 'issuetracker-matches';
-/** As long as an event may be tried. */
-const KEPT_MS = 86_400_000;
-const REMEMBERED_MS = 60_000;
-const MAX_REMEMBERED = 2_000;
-const MAX_AT_ONCE = 8;
-const COME_AGAIN_MS = 1_000;
-/** The vendor takes more; so many triggers of one tracker have queries of their own rarely. */
+/** Lifetime of stored matches: the maximum time in which an event is retried. */
+const STORED_MS = 86_400_000;
+const CACHED_MS = 60_000;
+const MAX_CACHED = 2_000;
+const MAX_CONCURRENT = 8;
+const RETRY_MS = 1_000;
+/**
+ * Maximum number of queries per request. The vendor's limit is higher, but a tracker rarely has more
+ * different queries.
+ */
 const MAX_QUERIES = 50;
 
-/** Of a query, outside of quotation marks. */
+/** Matches a trailing ORDER BY outside quotation marks. */
 const ORDER = /\s+order\s+by\s+[^"']*$/i;
 
-export interface IssueAsked {
-  /** The tracker's number for it. */
+export interface CheckedIssue {
+  /** Id of the issue at the tracker. */
   readonly id: string;
-  /** For people, in notes. */
+  /** Issue key, for notes. */
   readonly key: string;
-  /** Tells the event from others about the issue; undefined where nothing does, and nothing is remembered then. */
+  /** Identifies the event among events of the issue. With undefined, results are not cached. */
   readonly event: string | undefined;
-  /** What the event tells has just happened. */
+  /** True if the event is recent. */
   readonly isFresh?: boolean;
 }
 
-/** Whether it matches, or why the tracker will never say so. */
-export type Verdict = boolean | DeliveryError;
+/** Result for a query, or the query's final error. */
+export type MatchResult = boolean | DeliveryError;
 
-/** For one account at a tracker. */
+/** Query checks in the name of a tracker account. */
 export class JqlMatch {
-  readonly #ask: AskTracker;
+  readonly #sendRequest: SendTrackerRequest;
   readonly #host: string;
   readonly #account: string;
   readonly #store: Pick<Store, 'get' | 'put'>;
   readonly #now: () => number;
-  readonly #remembered = new Map<string, { readonly isMatch: boolean; readonly until: number }>();
-  #underWay = 0;
+  readonly #cache = new Map<string, { readonly isMatch: boolean; readonly until: number }>();
+  #runningChecks = 0;
 
   /**
-   * `host` is the name of the tracker in notes. `account` separates the rows of accounts in the store, which contain positive
-   * results. `now` returns monotonic milliseconds.
+   * `host` names the tracker in notes. `account` separates the stored matches of different accounts. `now`
+   * returns monotonic milliseconds.
    */
   constructor(
-    ask: AskTracker,
+    sendRequest: SendTrackerRequest,
     host: string,
     account: string,
     store: Pick<Store, 'get' | 'put'>,
     now: () => number = () => performance.now(),
   ) {
-    this.#ask = ask;
+    this.#sendRequest = sendRequest;
     this.#host = host;
     this.#account = account;
     this.#store = store;
     this.#now = now;
   }
 
-  /** By query. Rejects with a DeliveryError while it cannot be found out. */
-  async verdicts(issue: IssueAsked, queries: readonly string[]): Promise<ReadonlyMap<string, Verdict>> {
-    const found = new Map<string, Verdict>();
+  /** Returns the results by query. Rejects with a DeliveryError if a check fails temporarily. */
+  async verdicts(issue: CheckedIssue, queries: readonly string[]): Promise<ReadonlyMap<string, MatchResult>> {
+    const results = new Map<string, MatchResult>();
     for (const query of queries) {
-      const before = await this.#before(issue, query);
-      if (before !== undefined) found.set(query, before);
+      const cached = await this.#cachedMatch(issue, query);
+      if (cached !== undefined) results.set(query, cached);
     }
-    const open = queries.filter((query) => !found.has(query));
-    for (let at = 0; at < open.length; at += MAX_QUERIES)
-      for (const [query, verdict] of await this.#asked(issue, open.slice(at, at + MAX_QUERIES))) {
-        found.set(query, verdict);
+    const unchecked = queries.filter((query) => !results.has(query));
+    for (let at = 0; at < unchecked.length; at += MAX_QUERIES)
+      for (const [query, verdict] of await this.#check(issue, unchecked.slice(at, at + MAX_QUERIES))) {
+        results.set(query, verdict);
         if (typeof verdict === 'boolean') await this.#remember(issue, query, verdict);
       }
-    return found;
+    return results;
   }
 
-  async #asked(issue: IssueAsked, queries: readonly string[]): Promise<ReadonlyMap<string, Verdict>> {
-    if (this.#underWay >= MAX_AT_ONCE)
-      throw new DeliveryError(`${this.#host} is asked about as many issues as it may be at once`, {
-        isTooSoon: true,
-        isUnasked: true,
-        retryAfterMs: COME_AGAIN_MS,
+  async #check(issue: CheckedIssue, queries: readonly string[]): Promise<ReadonlyMap<string, MatchResult>> {
+    if (this.#runningChecks >= MAX_CONCURRENT)
+      throw new DeliveryError(`${this.#host}: too many concurrent jql_filter checks`, {
+        isRateLimited: true,
+        isUncontacted: true,
+        retryAfterMs: RETRY_MS,
       });
-    this.#underWay += 1;
+    this.#runningChecks += 1;
     try {
-      const found = new Map(await this.#question(issue, queries));
-      for (const [query, verdict] of found)
-        if (verdict === false && issue.isFresh === true) found.set(query, await this.#searched(issue, query));
-      return found;
+      const results = new Map(await this.#match(issue, queries));
+      for (const [query, verdict] of results)
+        if (verdict === false && issue.isFresh === true) results.set(query, await this.#search(issue, query));
+      return results;
     } finally {
-      this.#underWay -= 1;
+      this.#runningChecks -= 1;
     }
   }
 
-  async #question(issue: IssueAsked, queries: readonly string[]): Promise<ReadonlyMap<string, Verdict>> {
-    const question = new TrackerQuestion(this.#ask, `whether ${issue.key} matches jql_filter`);
-    const answer = await question.asked({
+  async #match(issue: CheckedIssue, queries: readonly string[]): Promise<ReadonlyMap<string, MatchResult>> {
+    const lookup = new TrackerLookup(this.#sendRequest, `check whether ${issue.key} matches jql_filter`);
+    const response = await lookup.send({
       method: 'POST',
       path: '/rest/api/3/jql/match',
       json: { issueIds: [numberOf(issue.id)], jqls: queries },
     });
-    const matches = answer.isOk ? memberOf(answer.json, 'matches') : undefined;
+    const matches = response.isOk ? memberOf(response.json, 'matches') : undefined;
     if (Array.isArray(matches) && matches.length === queries.length)
-      return new Map(queries.map((query, at) => [query, verdictIn(matches[at], issue.id, question)]));
-    const fault = question.faultOf(answer);
+      return new Map(queries.map((query, at) => [query, verdictIn(matches[at], issue.id, lookup)]));
+    const fault = lookup.faultOf(response);
     if (!fault.isFinal) throw fault;
-    // Which of them it does not take is found out one by one.
-    if (answer.status !== 400 || queries.length === 1) return new Map(queries.map((query) => [query, fault]));
-    const all = new Map<string, Verdict>();
+    // Checks the queries one by one, to find the refused one.
+    if (response.status !== 400 || queries.length === 1)
+      return new Map(queries.map((query) => [query, fault]));
+    const all = new Map<string, MatchResult>();
     for (const query of queries)
-      for (const [each, verdict] of await this.#question(issue, [query])) all.set(each, verdict);
+      for (const [each, verdict] of await this.#match(issue, [query])) all.set(each, verdict);
     return all;
   }
 
-  /** By the search that looks at the issue itself before it answers. */
-  async #searched({ id, key }: IssueAsked, query: string): Promise<boolean> {
-    const question = new TrackerQuestion(this.#ask, `whether ${key} matches jql_filter`);
+  /** Checks a query by the search that updates the issue's index entry first. */
+  async #search({ id, key }: CheckedIssue, query: string): Promise<boolean> {
+    const lookup = new TrackerLookup(this.#sendRequest, `check whether ${key} matches jql_filter`);
     const jql = `(${query.replace(ORDER, '')}) AND id = ${id}`;
-    const answer = await question.asked({
+    const response = await lookup.send({
       method: 'POST',
       path: '/rest/api/3/search/jql',
       json: { jql, reconcileIssues: [numberOf(id)], maxResults: 1, fields: ['id'] },
     });
-    const issues = answer.isOk ? memberOf(answer.json, 'issues') : undefined;
+    const issues = response.isOk ? memberOf(response.json, 'issues') : undefined;
     if (Array.isArray(issues)) return issues.some((each) => String(memberOf(each, 'id')) === id);
-    const fault = question.faultOf(answer);
-    if (answer.isOk || fault.isFinal) return false;
+    const fault = lookup.faultOf(response);
+    if (response.isOk || fault.isFinal) return false;
     throw fault;
   }
 
-  async #before(issue: IssueAsked, query: string): Promise<boolean | undefined> {
+  async #cachedMatch(issue: CheckedIssue, query: string): Promise<boolean | undefined> {
     const key = keyOf(issue, query);
     if (key === undefined) return undefined;
-    const before = this.#remembered.get(key);
-    if (before !== undefined && before.until > this.#now()) return before.isMatch;
-    return (await this.#store.get(SPACE, this.#stored(key))) === undefined ? undefined : true;
+    const cached = this.#cache.get(key);
+    if (cached !== undefined && cached.until > this.#now()) return cached.isMatch;
+    return (await this.#store.get(SPACE, this.#storeKey(key))) === undefined ? undefined : true;
   }
 
-  async #remember(issue: IssueAsked, query: string, isMatch: boolean): Promise<void> {
+  async #remember(issue: CheckedIssue, query: string, isMatch: boolean): Promise<void> {
     const key = keyOf(issue, query);
     if (key === undefined) return;
-    this.#remembered.delete(key);
-    this.#remembered.set(key, { isMatch, until: this.#now() + REMEMBERED_MS });
-    forgetOldest(this.#remembered, MAX_REMEMBERED);
-    if (isMatch) await this.#store.put(SPACE, this.#stored(key), '', { ttlMs: KEPT_MS });
+    this.#cache.delete(key);
+    this.#cache.set(key, { isMatch, until: this.#now() + CACHED_MS });
+    deleteOldest(this.#cache, MAX_CACHED);
+    if (isMatch) await this.#store.put(SPACE, this.#storeKey(key), '', { ttlMs: STORED_MS });
   }
 
-  #stored(key: string): string {
+  #storeKey(key: string): string {
     return createHash('sha256').update(`${this.#account}\n${key}`).digest('hex');
   }
 }
 
-/** As the tracker wants it. */
+/** Converts an id to the number that the tracker expects. */
 function numberOf(id: string): number | string {
   const number = Number(id);
   return Number.isSafeInteger(number) ? number : id;
 }
 
-function keyOf({ id, event }: IssueAsked, query: string): string | undefined {
+function keyOf({ id, event }: CheckedIssue, query: string): string | undefined {
   return event === undefined ? undefined : `${id}\n${event}\n${query}`;
 }
 
-/** What the tracker says of one query. */
-function verdictIn(match: unknown, id: string, question: TrackerQuestion): Verdict {
+/** Reads a query result. */
+function verdictIn(match: unknown, id: string, lookup: TrackerLookup): MatchResult {
   const faults = memberOf(match, 'errors');
   if (Array.isArray(faults) && faults.length > 0)
-    return question.fault({ status: 400, text: faults.map(String).join('; ') });
+    return lookup.fault({ status: 400, text: faults.map(String).join('; ') });
   const matched = memberOf(match, 'matchedIssues');
   return Array.isArray(matched) && matched.some((each) => String(each) === id);
 }

@@ -1,17 +1,17 @@
-// Answers as comments on issues. Each has a property that people do not see, by which a second attempt finds what a first one may have
-// written, and by which our own comments are known.
+// Sends answers as comments on issues. Each comment has an invisible property, which identifies it as the
+// gateway's, and by which the comment of an earlier attempt is found.
 //
-// TO1  where an attempt was begun before, it is looked first whether the comment is there already: that one may have written it and
-//      have ended before it could say so, whether it counts as an attempt or not.
-// TO2  nothing in a comment mentions anybody: the tracker's format has nodes for that, and none are made.
+// If an earlier attempt began, the comment is searched for before the post. The earlier attempt may have
+// posted it and stopped without recording that, even if the attempt is not counted. Comments never mention
+// people: mentions are nodes of the document format, which the gateway never creates.
 
 import type { IssueTrackerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { withCardText } from '../../events/outbox/card-text.ts';
-import { partsOfConversation } from '../../events/outbox/conversation-name.ts';
+import { conversationParts } from '../../events/outbox/conversation-name.ts';
 import { DeliveryError, UnrenderableError } from '../../events/outbox/delivery-error.ts';
-import type { Outbound, Receipt, SendContext } from '../../events/outbox/outbound.ts';
-import type { OutboundMessage, OutboundTarget } from '../../events/outbox/outbound-message.ts';
+import type { OutboundMessage, OutboundTarget } from '../../events/outbox/message.ts';
+import type { Outbound, SendContext, SendReceipt } from '../../events/outbox/outbound.ts';
 import { Pacing } from '../../events/outbox/pacing.ts';
 import { MAX_PARTS } from '../../events/outbox/split-text.ts';
 import type { TrackerAccess } from './access.ts';
@@ -25,20 +25,23 @@ import { commentMark } from './own-comments.ts';
 const ISSUE = /^[A-Z][A-Z0-9_]{0,254}-\d{1,18}$/;
 const ACCOUNT_EVERY_MS = 100;
 const ACCOUNT_BURST = 5;
-/** The vendor takes twice as much, of all who write to an issue together. */
+/** Rate limit per issue: half of the vendor's limit, because all programs that write to an issue share it. */
 const ISSUE_PACE = { everyMs: 1_000, burst: 5 };
-/** So that the core sees how much too long a text is. */
-const MOST_RENDERED = 4 * MAX_PARTS;
+/**
+ * Maximum number of rendered comments. Above MAX_PARTS, so that the core can report how much too long a text
+ * is.
+ */
+const MAX_RENDERED = 4 * MAX_PARTS;
 
-/** A comment, as a row of the outbox keeps it. */
+/** A comment in an outbox row. */
 interface IssueComment {
   readonly issue: string;
   readonly body: TrackerDocument;
-  /** The row whose comment this is to stand in, if that has one. */
+  /** Outbox row of the comment to edit. If its receipt is missing, a new comment is posted. */
   readonly of?: string;
 }
 
-/** Both give none for a trigger that has no token. */
+/** `accessOf` and `senderOf` return undefined for a trigger that has no credentials. */
 export function issueTrackerOutbound(
   accessOf: (trigger: IssueTrackerTrigger) => TrackerAccess | undefined,
   senderOf: (trigger: IssueTrackerTrigger) => string | undefined,
@@ -46,50 +49,50 @@ export function issueTrackerOutbound(
   const pacing = new Pacing({
     accountEveryMs: ACCOUNT_EVERY_MS,
     accountBurst: ACCOUNT_BURST,
-    place: ISSUE_PACE,
+    destination: ISSUE_PACE,
   });
   const credentialOf = (trigger: IssueTrackerTrigger) => senderOf(trigger) ?? '';
   return {
     target: (trigger, inbound) => (accessOf(trigger) === undefined ? undefined : target(inbound)),
     async destination(trigger, conversation) {
       const account = { platform: 'issuetracker', account: trackerAccount(trigger) };
-      const [issue = '', ...rest] = partsOfConversation(account, conversation) ?? [];
-      const isThere = accessOf(trigger) !== undefined && ISSUE.test(issue) && rest.length === 0;
-      return isThere ? { place: issue } : undefined;
+      const [issue = '', ...rest] = conversationParts(account, conversation) ?? [];
+      const isValid = accessOf(trigger) !== undefined && ISSUE.test(issue) && rest.length === 0;
+      return isValid ? { place: issue } : undefined;
     },
-    render: (_, message) => rendered(message),
+    render: (_, message) => renderComments(message),
     limits: (trigger) => ({
       text: { most: MAX_COMMENT, unit: 'utf16' },
-      ...pacing.inForce(credentialOf(trigger), { issue: ISSUE_PACE }),
+      ...pacing.currentLimits(credentialOf(trigger), { issue: ISSUE_PACE }),
     }),
-    sendsTo: ({ config }) => config.base_url,
+    addressOf: ({ config }) => config.base_url,
     senderOf,
     async send(trigger, comment, context) {
       const access = accessOf(trigger);
       if (access === undefined)
-        throw new DeliveryError(`trigger ${trigger.name} has no token any more`, { isFinal: true });
-      const turn = { account: credentialOf(trigger), place: comment.issue, isOfPlace };
-      return pacing.run(turn, () => sendComment(access, comment, context));
+        throw new DeliveryError(`trigger ${trigger.name} no longer has a token`, { isFinal: true });
+      const slot = { account: credentialOf(trigger), destination: comment.issue, isOfDestination };
+      return pacing.run(slot, () => sendComment(access, comment, context));
     },
   };
 }
 
-/** None for what is of no issue, or of one that is gone. */
+/** Targets the issue; undefined for events that have no issue, and for deleted issues. */
 function target({ names, context }: InboundEvent): OutboundTarget | undefined {
   const { 'issue.key': issue } = context;
   if (typeof issue !== 'string' || names.includes('tracker:issue_deleted')) return undefined;
   return { place: issue };
 }
 
-function rendered({
+function renderComments({
   target: { place: issue },
   action,
   text,
   card,
 }: OutboundMessage): readonly IssueComment[] {
   if (action.do === 'react')
-    throw new UnrenderableError(`a comment on ${issue} can be written and changed, not reacted to`);
-  return commentDocuments(withCardText(text, card), MOST_RENDERED).map((body, i) => ({
+    throw new UnrenderableError(`a comment on ${issue} can be posted and edited, not reacted to`);
+  return commentDocuments(withCardText(text, card), MAX_RENDERED).map((body, i) => ({
     issue,
     body,
     ...(action.do === 'edit' && i === 0 && { of: action.of }),
@@ -100,38 +103,38 @@ async function sendComment(
   access: TrackerAccess,
   { issue, body, of }: IssueComment,
   context: SendContext,
-): Promise<Receipt> {
-  const { rowId, madeAt, wasTried, signal } = context;
-  const before = of === undefined ? undefined : await context.receiptOf(of);
-  if (before !== undefined) return changeComment(access, { issue, body }, before, signal);
+): Promise<SendReceipt> {
+  const { rowId, createdAt, wasTried, signal } = context;
+  const posted = of === undefined ? undefined : await context.receiptOf(of);
+  if (posted !== undefined) return changeComment(access, { issue, body }, posted, signal);
   const property = commentMark(rowId);
-  const sought = { issue, body, property, madeAt };
-  const found = wasTried ? await findComment(access.api, sought, signal) : 'absent';
-  if (typeof found === 'object') return found;
+  const sought = { issue, body, property, madeAt: createdAt };
+  const existing = wasTried ? await findComment(access.api, sought, signal) : 'absent';
+  if (typeof existing === 'object') return existing;
   const id = await access.comments.write(issue, async () => {
     const comment = await access.api.post(issue, body, [property], signal);
     access.own.note(comment.author);
     return comment.id;
   });
-  return found === 'unknown' ? { id, note: MAY_BE_TWICE } : { id };
+  return existing === 'unknown' ? { id, note: MAY_BE_TWICE } : { id };
 }
 
-const MAY_BE_TWICE = 'it may stand there twice: its issue has more new comments than are looked through';
+const MAY_BE_TWICE = 'possible duplicate: the issue has too many new comments to search';
 
 async function changeComment(
   { api }: TrackerAccess,
   { issue, body }: IssueComment,
-  { id }: Receipt,
+  { id }: SendReceipt,
   signal: AbortSignal,
-): Promise<Receipt> {
+): Promise<SendReceipt> {
   try {
     await api.change(issue, id, body, signal);
     return { id };
   } catch (error) {
     const fault = error as DeliveryError;
     if (fault.platformCode !== 404 && fault.platformCode !== 410) throw fault;
-    throw fault.with({ isFinal: true, isTooSoon: false, isTargetGone: true });
+    throw fault.with({ isFinal: true, isRateLimited: false, isTargetMissing: true });
   }
 }
 
-const isOfPlace = ({ platformCode }: DeliveryError): boolean => platformCode === ISSUE_LIMIT;
+const isOfDestination = ({ platformCode }: DeliveryError): boolean => platformCode === ISSUE_LIMIT;

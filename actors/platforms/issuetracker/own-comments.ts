@@ -1,34 +1,35 @@
-// Which comments this gateway has written: they come back as events, and must not be answered. By the account alone they are not
-// known, since a person may write under the one whose token it is.
+// Recognises the gateway's own comments, which return as events and must not be answered. The account is not
+// sufficient, because a person may also write with the token's account.
 //
-// ITC1  each comment is written with a property that people do not see, and that stands there as soon as the comment does: so it is
-//       known whatever process has written it, and however that ended.
-// ITC2  the ids that the tracker gave are remembered besides, for a tracker that keeps no properties, and an event waits for what is
-//       just being written to its issue.
-// ITC3  of a comment under our own account it is asked until it is known, with the event; one of which the tracker says nothing at all counts
-//       as ours. While nobody knows which account that is, ids decide where the tracker says nothing: no person's comment waits for that.
+// - Each comment is created with an invisible property, by which every process recognises it.
+// - Ids are also stored, for trackers that lack properties. An event is delayed until concurrent writes to
+//   its issue have completed.
+// - Checks of comments by the token's account are retried until there is a result. If the tracker does not
+//   return the comment, it counts as the gateway's.
+// - While the token's account is unknown, a failed check means that a person wrote the comment, so that
+//   people get an answer.
 
 import { createHash } from 'node:crypto';
 import { path } from '../../../libs/rest/path.ts';
 import type { Store } from '../../store/store.ts';
 import { memberOf, textMember } from '../payloads/payload-member.ts';
-import { type AskTracker, TrackerQuestion } from './question.ts';
+import { type SendTrackerRequest, TrackerLookup } from './tracker-lookup.ts';
 
-/** Its key. Whoever sees it does not learn what our triggers are called. */
+/** Key of the property. Contains no trigger name, because people can read it. */
 export const COMMENT_PROPERTY = 'actor-gateway';
 
 const SPACE = 'issuetracker-comments';
-/** Events of a comment come within a quarter of an hour, and may come again. */
-const KEPT_MS = 7 * 86_400_000;
+/** Lifetime of stored ids. Comment events arrive within a quarter of an hour, and may be redelivered. */
+const RETENTION_MS = 7 * 86_400_000;
 
-export interface CommentAsked {
+export interface CheckedComment {
   readonly issue: string;
   readonly id: string;
-  /** Whether it was written under our own account; undefined while that is not known. */
+  /** True if the author is the token's account; undefined while that account is unknown. */
   readonly isOwnAccount: boolean | undefined;
 }
 
-/** What goes with a comment of a row of the outbox: the same at each attempt. */
+/** Returns the property for a row's comment, equal at each attempt. */
 export function commentMark(rowId: string): {
   readonly key: string;
   readonly value: { readonly row: string };
@@ -37,60 +38,68 @@ export function commentMark(rowId: string): {
   return { key: COMMENT_PROPERTY, value: { row } };
 }
 
-/** For one account at a tracker. */
+/** The tracker account's own comments. */
 export class OwnComments {
-  readonly #ask: AskTracker;
+  readonly #sendRequest: SendTrackerRequest;
   readonly #account: string;
-  /** By issue: what is just being written. Never rejects. */
+  /** Writes in progress, by issue. Never reject. */
   readonly #writing = new Map<string, Set<Promise<unknown>>>();
   readonly #store: Pick<Store, 'get' | 'put'>;
 
-  /** `account` is that of the adapter. Ids are saved in `store`. */
-  constructor(ask: AskTracker, account: string, store: Pick<Store, 'get' | 'put'>) {
-    this.#ask = ask;
+  /** `account` is `Adapter.account`. Ids are saved in `store`. */
+  constructor(sendRequest: SendTrackerRequest, account: string, store: Pick<Store, 'get' | 'put'>) {
+    this.#sendRequest = sendRequest;
     this.#account = account;
     this.#store = store;
   }
 
-  /** Has a comment written to the issue; `write` gives its id. Rejects as that does, and as the store. */
+  /**
+   * Runs `write`, which returns the id of the new comment, and stores the id. Rejects if `write` or the store
+   * fails.
+   */
   async write(issue: string, write: () => Promise<string>): Promise<string> {
-    const written = write().then(async (id) => {
-      await this.#store.put(SPACE, this.#key(id), '', { ttlMs: KEPT_MS });
+    const stored = write().then(async (id) => {
+      await this.#store.put(SPACE, this.#key(id), '', { ttlMs: RETENTION_MS });
       return id;
     });
-    const writing = written.catch(() => {});
+    const writing = stored.catch(() => {});
     const all = this.#writing.get(issue) ?? new Set();
     this.#writing.set(issue, all.add(writing));
     try {
-      return await written;
+      return await stored;
     } finally {
       all.delete(writing);
       if (all.size === 0) this.#writing.delete(issue);
     }
   }
 
-  /** Rejects with a DeliveryError while it cannot be found out of our own account. */
-  async isOurs({ issue, id, isOwnAccount }: CommentAsked): Promise<boolean> {
+  /**
+   * Returns true for the gateway's own comment. Rejects with a DeliveryError if a comment by the token's
+   * account cannot be checked now.
+   */
+  async isOurs({ issue, id, isOwnAccount }: CheckedComment): Promise<boolean> {
     if (isOwnAccount === false) return false;
-    // Requests that write have a deadline of their own.
+    // Each write has a separate deadline.
     await Promise.all(this.#writing.get(issue) ?? []);
     if ((await this.#store.get(SPACE, this.#key(id))) !== undefined) return true;
     try {
-      const keys = await this.#properties(id);
+      const keys = await this.#propertyKeys(id);
+      // A comment of the token's account that the tracker does not return counts as the gateway's.
       return keys === undefined ? isOwnAccount === true : keys.includes(COMMENT_PROPERTY);
     } catch (error) {
       if (isOwnAccount === true) throw error;
+      // The token's account is unknown, so the author may be a person, who should get an answer.
       return false;
     }
   }
 
-  /** Undefined where the tracker does not know the comment, or may not be asked for it. */
-  async #properties(id: string): Promise<readonly string[] | undefined> {
-    const question = new TrackerQuestion(this.#ask, 'whether a comment is one of our own');
-    const answer = await question.asked({ path: path`/rest/api/3/comment/${id}/properties` });
-    const keys = answer.isOk ? memberOf(answer.json, 'keys') : undefined;
+  /** Returns the keys of a comment's properties; undefined if the tracker does not return the comment. */
+  async #propertyKeys(id: string): Promise<readonly string[] | undefined> {
+    const lookup = new TrackerLookup(this.#sendRequest, 'check whether a comment is our own');
+    const response = await lookup.send({ path: path`/rest/api/3/comment/${id}/properties` });
+    const keys = response.isOk ? memberOf(response.json, 'keys') : undefined;
     if (Array.isArray(keys)) return keys.flatMap((each) => textMember(each, 'key') ?? []);
-    const fault = question.faultOf(answer);
+    const fault = lookup.faultOf(response);
     if (fault.isFinal) return undefined;
     throw fault;
   }

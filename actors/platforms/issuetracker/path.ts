@@ -1,87 +1,93 @@
-// What a path of an issue tracker takes: events of its webhooks, and what its rules send, not all of which is an event for anybody here.
+// Webhook endpoint: receives webhooks of the tracker and requests of automation rules. Requests that no
+// trigger here handles are ignored.
 //
-// ITP1  the tracker's identifier of a delivery stays the same when it comes again, and is not signed. What has none, as requests of
-//       rules, is an event each time; of what was signed the same body under another identifier is none where the trigger says for
-//       how long (seen-bodies.ts).
+// The tracker's delivery identifier is equal for redeliveries, but not signed. A request that lacks it, such
+// as one from a rule, is always a new event. Within the trigger's replay window, a signed body under another
+// identifier is a duplicate (replay-guard.ts).
 
 import { createHash, randomUUID } from 'node:crypto';
 import type { IssueTrackerTrigger } from '../../../config/resources/triggers/trigger.ts';
-import { SeenBodies } from '../webhooks/seen-bodies.ts';
+import { SeenBodies } from '../webhooks/replay-guard.ts';
 import type { WebhookRequest } from '../webhooks/webhook.ts';
-import { ignored, malformed, takenReply } from '../webhooks/webhook-replies.ts';
-import { namesOf, type PathUse, type WebhookSubscriber } from '../webhooks/webhook-table.ts';
-import { trackerAccount, trackerEvent, trackerSaid } from './event.ts';
+import { acceptanceReply, ignored, malformed } from '../webhooks/webhook-replies.ts';
+import { namesOf, type PathHandler, type WebhookSubscriber } from '../webhooks/webhook-table.ts';
+import { parseTrackerRequest, trackerAccount, trackerEvent } from './event.ts';
 
 export const SIGNATURE = 'x-hub-signature';
 const IDENTIFIER = 'x-atlassian-webhook-identifier';
 
 export type TrackerSubscriber = WebhookSubscriber<IssueTrackerTrigger>;
 
-export function issueTrackerPath(maxBodyBytes: number): PathUse<TrackerSubscriber> {
+export function issueTrackerPath(maxBodyBytes: number): PathHandler<TrackerSubscriber> {
   const seen = new SeenBodies();
   return {
     maxBodyBytes,
-    unauthorised:
-      'the signature, header or token of this request is missing, or fits no trigger of this path',
+    unauthorisedText: 'the signature, header or token is missing or does not match a trigger of this path',
     async receive({ subscribers, principal }, request, body) {
       const [first] = subscribers;
       const { identifier, isNamed } = identifierOf(request);
-      // Of all it was verified for: one team must not silence another.
+      // The id contains the first verified trigger, so that one team cannot suppress events of another.
       const id = `issuetracker:${first.trigger.name}/${identifier}`;
-      const said = await trackerSaid(body, new URLSearchParams(request.query).get('event') ?? undefined);
-      if (said === undefined) return malformed('the body is no event of an issue tracker');
-      if (said === 'ignored') return ignored(id);
-      const takers = ofTracker(subscribers, said.tracker);
+      const parsed = await parseTrackerRequest(
+        body,
+        new URLSearchParams(request.query).get('event') ?? undefined,
+      );
+      if (parsed === undefined) return malformed('the body is not an issue tracker event');
+      if (parsed === 'ignored') return ignored(id);
+      const receivers = ofTracker(subscribers, parsed.tracker);
       const signed = {
-        place: first.trigger.config.path,
+        path: first.trigger.config.path,
         signature: request.headers[SIGNATURE] ?? '',
         id,
         isNamed,
         windowMs: windowOf(first),
       };
-      const taken = await seen.takeOnce(signed, () =>
+      const outcome = await seen.acceptOnce(signed, () =>
         first.host.accept(
           trackerEvent(
             {
               id,
-              triggers: namesOf(takers),
-              accounts: accountsOf(takers),
+              triggers: namesOf(receivers),
+              accounts: accountsOf(receivers),
               principal,
               trace: request.traceparent,
             },
-            said,
+            parsed,
             body,
           ),
         ),
       );
-      return takenReply(id, taken);
+      return acceptanceReply(id, outcome);
     },
   };
 }
 
-type Some = readonly [TrackerSubscriber, ...TrackerSubscriber[]];
+type Subscribers = readonly [TrackerSubscriber, ...TrackerSubscriber[]];
 
-/** Where several trackers have one secret an event is for the triggers of its own, if it says which that is. */
-function ofTracker(subscribers: Some, tracker: string | undefined): Some {
+/**
+ * Selects the triggers of the tracker that sent the event, if several trackers share a secret and the payload
+ * contains an address.
+ */
+function ofTracker(subscribers: Subscribers, tracker: string | undefined): Subscribers {
   const [first, ...others] = subscribers.filter(
     ({ trigger }) => new URL(trigger.config.base_url).host === tracker,
   );
   return first === undefined ? subscribers : [first, ...others];
 }
 
-function accountsOf([first, ...others]: Some): readonly [string, ...string[]] {
+function accountsOf([first, ...others]: Subscribers): readonly [string, ...string[]] {
   return [trackerAccount(first.trigger), ...others.map(({ trigger }) => trackerAccount(trigger))];
 }
 
 function identifierOf({ headers }: WebhookRequest): { identifier: string; isNamed: boolean } {
-  const given = headers[IDENTIFIER] ?? '';
-  if (given === '') return { identifier: `unnamed:${randomUUID()}`, isNamed: false };
-  if (/^[\w.+=-]{1,128}$/.test(given)) return { identifier: given, isNamed: true };
-  const digest = createHash('sha256').update(given).digest('hex');
+  const header = headers[IDENTIFIER] ?? '';
+  if (header === '') return { identifier: `unnamed:${randomUUID()}`, isNamed: false };
+  if (/^[\w.+=-]{1,128}$/.test(header)) return { identifier: header, isNamed: true };
+  const digest = createHash('sha256').update(header).digest('hex');
   return { identifier: `digest:${digest}`, isNamed: true };
 }
 
-/** Neither what nobody has signed nor what a header or a token proves is known again: they say nothing of the body. */
+/** Returns the replay window; 0 for requests with a header or token, which does not protect the body. */
 function windowOf({ trigger, verifier }: TrackerSubscriber): number {
   const { auth_mode, replay_window_seconds: seconds = 0 } = trigger.config;
   return verifier.isOpen || auth_mode !== 'hmac' ? 0 : seconds * 1000;

@@ -1,9 +1,9 @@
-// The hash of a request that the tracker puts into its tokens (`qsh`), so that a token proves one address only: SHA-256 of method,
-// path and query in the one spelling that the vendor's documents give ("Query string hash").
+// Computes the request hash in the tracker's tokens (`qsh`), which binds a token to one address: SHA-256 of
+// method, path and query in the canonical form of the vendor's documentation ("Query string hash").
 //
-// QH1  the path is without a slash at its end, but for the lone one, and has `%26` for `&`.
-// QH2  of the query `jwt` is left out; names and values are decoded and encoded anew (RFC 3986), names are in order, and values of
-//      one name, in order too, are one with commas between them.
+// The canonical path has no trailing slash (except the root), and `%26` for `&`. The canonical query lacks
+// `jwt`. Names and values are decoded, then encoded by RFC 3986; names are sorted, and the sorted values of a
+// name are joined by commas.
 
 import { createHash } from 'node:crypto';
 
@@ -13,7 +13,7 @@ export interface SignedAddress {
   readonly query: string;
 }
 
-/** In hex. */
+/** Returns the hash in hex. */
 export function queryHash(address: SignedAddress): string {
   return createHash('sha256').update(canonicalRequest(address)).digest('hex');
 }
@@ -31,19 +31,19 @@ function canonicalQuery(query: string): string {
   const values = new Map<string, string[]>();
   for (const [name, value] of new URLSearchParams(query)) {
     if (name === 'jwt') continue;
-    const all = values.get(encoded(name)) ?? [];
-    values.set(encoded(name), [...all, encoded(value)]);
+    const all = values.get(encode(name)) ?? [];
+    values.set(encode(name), [...all, encode(value)]);
   }
   return [...values]
-    .sort(([one], [other]) => order(one, other))
+    .sort(([a], [b]) => order(a, b))
     .map(([name, all]) => `${name}=${all.sort(order).join(',')}`)
     .join('&');
 }
 
-/** What is encoded is ASCII. */
-const order = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
+/** Compares encoded texts, which are ASCII. */
+const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-function encoded(text: string): string {
+function encode(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,
     (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,

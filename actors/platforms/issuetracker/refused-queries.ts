@@ -1,40 +1,38 @@
-// Queries that the tracker has refused for good, for an operator: another trigger may take what such a trigger misses, and then no
-// record tells of it.
-//
-// RQ1  each reason of a trigger is told once, until there is another one or the trigger is opened anew.
+// Reports refused queries to operators, because the event's record does not show them if another trigger
+// accepts the event. Each reason is reported once per trigger, until it changes or the trigger reopens.
 
-import { forgetOldest } from '../../base/bounds/forget-oldest.ts';
+import { deleteOldest } from '../../base/bounds/delete-oldest.ts';
 import type { Log } from '../../base/errors/log.ts';
 import type { DeliveryError } from '../../events/outbox/delivery-error.ts';
-import { type Remark, Remarks } from '../remarks.ts';
+import { type Diagnostic, Diagnostics } from '../diagnostics.ts';
 
 const MAX_TRIGGERS = 1_000;
 
 export class RefusedQueries {
-  readonly #remarks = new Remarks();
-  readonly #last = new Map<string, string>();
+  readonly #diagnostics = new Diagnostics();
+  readonly #lastReasons = new Map<string, string>();
   readonly #log: Log;
 
   constructor(log: Log) {
     this.#log = log;
   }
 
-  /** Resets an opened trigger, whose query may be new. */
+  /** Forgets the reported reason of a trigger that opens, because its query may be new. */
   begin(trigger: string): void {
-    this.#last.delete(trigger);
+    this.#lastReasons.delete(trigger);
   }
 
-  note(trigger: string, { cause, message }: DeliveryError): void {
-    // Without the issue, which is another one each time.
+  report(trigger: string, { cause, message }: DeliveryError): void {
+    // The cause does not contain the issue, which differs each time.
     const reason = cause instanceof Error ? cause.message : message;
-    if (this.#last.get(trigger) === reason) return;
-    this.#last.set(trigger, reason);
-    forgetOldest(this.#last, MAX_TRIGGERS);
-    this.#log.warn({ trigger, reason }, 'the tracker refuses a jql_filter; the trigger takes no issues');
-    this.#remarks.add(trigger, `the tracker refuses jql_filter: ${reason}`);
+    if (this.#lastReasons.get(trigger) === reason) return;
+    this.#lastReasons.set(trigger, reason);
+    deleteOldest(this.#lastReasons, MAX_TRIGGERS);
+    this.#log.warn({ trigger, reason }, 'the tracker refuses jql_filter; the trigger accepts no issues');
+    this.#diagnostics.add(trigger, `the tracker refuses jql_filter: ${reason}`);
   }
 
-  of(trigger: string): readonly Remark[] {
-    return this.#remarks.of(trigger);
+  of(trigger: string): readonly Diagnostic[] {
+    return this.#diagnostics.of(trigger);
   }
 }

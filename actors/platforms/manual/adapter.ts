@@ -1,4 +1,5 @@
-// Triggers of type Manual: nothing comes in by itself. Runs are events that the API makes (event.ts).
+// Adapter for triggers of type Manual. They receive no events from outside; the API creates an event per run
+// (event.ts).
 
 import type { ManualTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Adapter } from '../adapter.ts';
@@ -7,6 +8,6 @@ import { manualEvent, readManualEvent } from './event.ts';
 export const manualAdapter: Adapter<ManualTrigger> = {
   type: 'Manual',
   open: async () => ({ close: async () => {} }),
-  runByHand: manualEvent,
+  manualEvent,
   read: readManualEvent,
 };

@@ -1,4 +1,4 @@
-// A run of a trigger by hand: what may be run, and the event it becomes. Who may ask at all the API has found out before.
+// Creates an event from a manual run, and reads the stored event. The API has already authorised the caller.
 
 import type { ManualTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { ConflictError } from '../../base/errors/errors.ts';
@@ -20,8 +20,8 @@ interface ManualMeta {
 }
 
 /**
- * The event of one run. Throws ConflictError for a command that is not allowed, and for a run that needs to be confirmed and
- * is not.
+ * Creates the event for the run. Throws a ConflictError if the command is not allowed or the confirmation is
+ * missing.
  */
 export function manualEvent(
   trigger: ManualTrigger,
@@ -38,7 +38,7 @@ export function manualEvent(
     );
   if (config.require_confirmation && !run.isConfirmed)
     throw new ConflictError(
-      `${name} asks for confirmation (require_confirmation), and the run is not confirmed`,
+      `${name} requires confirmation (require_confirmation), but the run is not confirmed`,
     );
   const body: ManualBody = { command, parameters: run.input, text: run.text, user: run.user };
   const meta: ManualMeta = { trigger: name, principal: principalText(principal) };
@@ -51,19 +51,19 @@ export function manualEvent(
   };
 }
 
-/** Throws for an event that is none of these. */
+/** Parses a stored event. Throws if the payload does not match. */
 export function readManualEvent(event: StoredEvent): InboundEvent {
   const { trigger } = JSON.parse(event.meta) as ManualMeta;
   const payload = JSON.parse(Buffer.from(event.body).toString('utf8')) as ManualBody;
   const { command, parameters, text, user } = payload;
-  // The command stands where a person would write it, with its parameters behind it.
-  const words = [command, text].filter((each) => each !== '').join('\n');
+  // The command precedes the text, as a person would type it.
+  const fullText = [command, text].filter((each) => each !== '').join('\n');
   return {
     platform: 'manual',
     triggers: [trigger],
     names: [],
-    // A flow may be asked without a word, and then there is none.
-    text: words === '' && !trigger.startsWith('flow/') ? undefined : words,
+    // A flow may run without a text.
+    text: fullText === '' && !trigger.startsWith('flow/') ? undefined : fullText,
     commandRest: command === '' ? undefined : command.replace(/^\S+\s*/, ''),
     channel: undefined,
     user,

@@ -1,14 +1,14 @@
-// What somebody who runs a trigger by hand may say, and what is known of the run.
+// Input and origin for manual runs.
 
 import type { Principal } from '../../identity/principal.ts';
 
 export interface ManualInput {
-  /** Without a leading slash, perhaps with its parameters behind it; '' for none. */
+  /** Command with optional parameters, without a leading slash; may be empty. */
   readonly command: string;
-  /** Parameters by their names. */
+  /** Parameters by name. */
   readonly input: Readonly<Record<string, string>>;
   readonly text: string;
-  /** The caller's word that somebody was asked. */
+  /** True if the caller states that a person confirmed the run. */
   readonly isConfirmed: boolean;
   readonly user?: string | undefined;
 }
@@ -18,8 +18,8 @@ export interface ManualOrigin {
   readonly id: string;
   /** W3C traceparent. */
   readonly trace: string;
-  /** The conversation that it is of, beside that of its trigger; of characters that a key may have. */
+  /** Name of a separate conversation of the trigger. Contains only characters that are valid in a key. */
   readonly session?: string | undefined;
-  /** Who runs it. */
+  /** Caller of the run. */
   readonly principal: Principal;
 }

@@ -1,10 +1,11 @@
-// A body that has to be a JSON object: nearly every platform sends one.
-//
-// JO1  nested deeper than MAX_DEPTH it is none, like a large one (large-json.ts): a parser takes it, and whoever writes it again fails.
+// Parses request bodies that must be JSON objects, as most platforms send them. Rejects nesting deeper than
+// MAX_DEPTH, as large-json.ts does: JSON.parse accepts deeper values, but serialising them later would fail.
+
+import { parseJson } from '../../../config/reader/json-text.ts';
 
 const MAX_DEPTH = 256;
 
-/** Undefined for what is no JSON, for JSON that is no object, and for what is nested too deep. */
+/** Returns undefined if the body is not JSON, not an object, or nested too deeply. */
 export function jsonObjectIn(body: Uint8Array): Readonly<Record<string, unknown>> | undefined {
   const { buffer, byteOffset, byteLength } = body;
   const value = jsonIn(Buffer.from(buffer, byteOffset, byteLength).toString('utf8'));
@@ -16,27 +17,27 @@ export function jsonObjectIn(body: Uint8Array): Readonly<Record<string, unknown>
 function jsonIn(text: string): unknown {
   if (isTooDeep(text)) return undefined;
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }
 }
 
-/** Of JSON; of anything else it does not matter. */
+/** Returns true if JSON text is nested deeper than MAX_DEPTH. The result for other text is meaningless. */
 export function isTooDeep(text: string): boolean {
   if (text.length <= 2 * MAX_DEPTH) return false;
   let depth = 0;
   let isInText = false;
   for (let at = 0; at < text.length; at += 1) {
-    const sign = text.charCodeAt(at);
+    const code = text.charCodeAt(at);
     if (isInText) {
-      if (sign === BACKSLASH) at += 1;
-      else if (sign === QUOTE) isInText = false;
-    } else if (sign === QUOTE) isInText = true;
-    else if (sign === BRACE || sign === BRACKET) {
+      if (code === BACKSLASH) at += 1;
+      else if (code === QUOTE) isInText = false;
+    } else if (code === QUOTE) isInText = true;
+    else if (code === BRACE || code === BRACKET) {
       depth += 1;
       if (depth > MAX_DEPTH) return true;
-    } else if (sign === CLOSING_BRACE || sign === CLOSING_BRACKET) depth -= 1;
+    } else if (code === CLOSING_BRACE || code === CLOSING_BRACKET) depth -= 1;
   }
   return false;
 }

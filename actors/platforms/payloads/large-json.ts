@@ -1,56 +1,59 @@
-// JSON that is too large to be parsed where everybody's calls are served: to build its objects takes long, and many times its
-// size. It is gone over in slices, between which others have their turn, and told where the few members stand that are asked
-// for; those alone are read. Whoever is sent the whole is sent the bytes.
+// Scans JSON that is too large to parse on the event loop: parsing blocks the loop, and the object needs a
+// multiple of the text's size in memory. The scan runs in slices, between which other work runs, and finds
+// the byte positions of the requested members. Only these members are parsed; consumers of the whole payload
+// get the bytes.
 //
-// LJ1  what is accepted here is JSON in full (RFC 8259), nested no deeper than 256 levels.
-// LJ2 (A8)  what is gone over at the same time is bounded in bytes.
+// Accepts JSON (RFC 8259) nested up to 256 levels. The bytes in concurrent scans are limited.
 
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { markLength } from '../../../config/reader/json-text.ts';
 import { Budget, Share } from '../../base/bounds/budget.ts';
 import { OverloadedError } from '../../base/errors/errors.ts';
 import { MAX_TOKEN, PushScanner } from '../../mcp/jsonrpc/push-scanner.ts';
 
 export const LARGE_BYTES = 256 * 1024;
 
-/** Where the values at some paths stand, in bytes. Small enough to be kept with an event. */
+/** Byte positions of values, by path. Small enough to be stored with an event. */
 export type Spans = Readonly<Record<string, readonly [start: number, end: number]>>;
 
-/** A millisecond or two. */
+/** A slice takes one or two milliseconds. */
 const SLICE_BYTES = 128 * 1024;
-const READING_BYTES = 128 * 1024 * 1024;
+/** Maximum size of all concurrent scans. */
+const MAX_SCANNED_BYTES = 128 * 1024 * 1024;
 
 const QUOTE = 0x22;
 const BRACE = 0x7b;
 const BRACKET = 0x5b;
 
-const reading = new Budget(READING_BYTES);
+const scanBudget = new Budget(MAX_SCANNED_BYTES);
 
-/** Whether to parse it would build a large object. */
+/** True if parsing would build a large object. */
 export function isLargeJson(bytes: Uint8Array): boolean {
   if (bytes.byteLength < LARGE_BYTES) return false;
-  const first = bytes.find((byte) => byte > 0x20);
+  const first = bytes.subarray(markLength(bytes)).find((byte) => byte > 0x20);
   return first === BRACE || first === BRACKET;
 }
 
 /**
- * Where the values at the paths stand (`a.b`), as far as they are there: of a path into a list the list, of a large list or
- * a large object itself nothing. Undefined for what is no JSON. Rejects with OverloadedError when too much is being read.
+ * Returns the positions of the values that exist at the paths (`a.b`). A path to a list yields the whole
+ * list. Lists and objects of LARGE_BYTES or more are omitted. Returns undefined if the bytes are not JSON.
+ * Rejects with an OverloadedError if too many bytes are being scanned.
  */
 export async function spansOf(bytes: Buffer, paths: readonly string[]): Promise<Spans | undefined> {
   const share = new Share();
-  const size = Math.min(bytes.length, READING_BYTES);
-  if (!reading.take(size, share))
+  const size = Math.min(bytes.length, MAX_SCANNED_BYTES);
+  if (!scanBudget.acquire(size, share))
     throw new OverloadedError('too many large events are being received; try again');
   try {
     const spans: Record<string, readonly [number, number]> = Object.create(null);
-    return (await noteSpans(bytes, 0, bytes.length, '', paths, spans)) ? spans : undefined;
+    return (await addSpans(bytes, markLength(bytes), bytes.length, '', paths, spans)) ? spans : undefined;
   } finally {
-    reading.give(size, share);
+    scanBudget.release(size, share);
   }
 }
 
-/** The values that stand there, each at its path in an object that has nothing else, and read when it is asked for. */
+/** Returns an object with only these values, each parsed on access. */
 export function membersAt(bytes: Uint8Array, spans: Spans): unknown {
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const root: Record<string, unknown> = Object.create(null);
@@ -68,13 +71,15 @@ export function membersAt(bytes: Uint8Array, spans: Spans): unknown {
   return root;
 }
 
-/** As it may stand inside another text: what is no UTF-8 in it is replaced, as a parser would have done it. */
+/** Returns the bytes for embedding in other text. Replaces invalid UTF-8, as a parser would. */
 export function textOfJson(bytes: Uint8Array): Uint8Array {
-  return isUtf8(bytes) ? bytes : Buffer.from(Buffer.from(bytes).toString('utf8'));
+  const length = markLength(bytes);
+  const text = length === 0 ? bytes : bytes.subarray(length);
+  return isUtf8(text) ? text : Buffer.from(Buffer.from(text).toString('utf8'));
 }
 
-/** Notes the spans of what stands from `from` to `to`; false when that is no JSON. */
-async function noteSpans(
+/** Adds the spans of the values between `from` and `to`. Returns false if these bytes are not JSON. */
+async function addSpans(
   bytes: Buffer,
   from: number,
   to: number,
@@ -86,7 +91,7 @@ async function noteSpans(
   const heads = new Set(paths.map((path) => path.split('.', 1)[0] ?? ''));
   const scanner = new PushScanner((rawName, { start, end }) => {
     const name = rawName.length < MAX_TOKEN ? nameOf(rawName) : '';
-    // Of several of one name the last counts, as for a parser.
+    // With duplicate names the last member counts, as in JSON.parse.
     if (heads.has(name)) members.set(name, [from + start, from + end]);
   });
   for (let at = from; at < to; at += SLICE_BYTES) {
@@ -100,13 +105,13 @@ async function noteSpans(
     const first = bytes[start];
     if (deeper.length > 0 && first === BRACE) {
       const rest = deeper.map((each) => each.slice(name.length + 1));
-      await noteSpans(bytes, start, end, `${path}.`, rest, spans);
+      await addSpans(bytes, start, end, `${path}.`, rest, spans);
     } else if (end - start < LARGE_BYTES || first === QUOTE) spans[path] = [start, end];
   }
   return true;
 }
 
-/** Of a name as raw JSON in Latin-1. */
+/** Decodes a member name from raw JSON in Latin-1. */
 function nameOf(rawName: string): string {
   try {
     return String(JSON.parse(Buffer.from(rawName, 'latin1').toString('utf8')));

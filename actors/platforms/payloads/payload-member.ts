@@ -1,11 +1,14 @@
-// Reads payloads of events. Payloads are untrusted input: a member that is missing or has another type is undefined, never an
-// error.
+// Reads members of event payloads. Payloads are untrusted input: a member that is missing or has another type
+// is undefined, never an error.
 
 import { randomBytes } from 'node:crypto';
+import { parseJson } from '../../../config/reader/json-text.ts';
 import type { StoredEvent } from '../../store/event.ts';
 
-/** Returns the context of an event without members that the payload does not have. */
-export function knownContext(context: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+/** Returns the event context without undefined members, which the payload lacks. */
+export function definedContext(
+  context: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(context).filter(([, value]) => value !== undefined));
 }
 
@@ -14,29 +17,29 @@ export function newTrace(): string {
   return `00-${randomBytes(16).toString('hex')}-${randomBytes(8).toString('hex')}-00`;
 }
 
-/** Returns the parsed payload of a stored event. Throws SyntaxError if the body is not JSON. */
+/** Returns a stored event's parsed payload. Throws SyntaxError if the body is not JSON. */
 export function storedPayload({ parsed, body }: Pick<StoredEvent, 'parsed' | 'body'>): unknown {
-  return parsed ?? JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
+  return parsed ?? parseJson(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8'));
 }
 
-/** Returns a reader that reads each payload once and keeps the result as long as the payload lives. */
+/** Returns a function that reads each payload once and caches the result as long as the payload exists. */
 export function readOnce<P, T>(read: (payload: P) => T): (payload: P) => T {
   const results = new WeakMap<object, { readonly result: T }>();
   return (payload) => {
     if (typeof payload !== 'object' || payload === null) return read(payload);
-    let known = results.get(payload);
-    if (known === undefined) {
-      known = { result: read(payload) };
-      results.set(payload, known);
+    let cached = results.get(payload);
+    if (cached === undefined) {
+      cached = { result: read(payload) };
+      results.set(payload, cached);
     }
-    return known.result;
+    return cached.result;
   };
 }
 
 /** Split paths. Paths are written in the code or by an operator, so their number is bounded. */
 const namesOf = new Map<string, readonly string[]>();
 
-/** The value at a path; undefined where there is none. Elements of a list have their numbers for names. */
+/** Returns the value at a path; undefined if missing. List elements are named by their index. */
 export function memberOf(payload: unknown, path: string): unknown {
   let names = namesOf.get(path);
   if (names === undefined) {
@@ -51,7 +54,7 @@ export function memberOf(payload: unknown, path: string): unknown {
   return value;
 }
 
-/** The value at the first of the paths that has a text. */
+/** Returns the first string among the paths. */
 export function textMember(payload: unknown, ...paths: readonly string[]): string | undefined {
   for (const path of paths) {
     const value = memberOf(payload, path);
@@ -60,7 +63,7 @@ export function textMember(payload: unknown, ...paths: readonly string[]): strin
   return undefined;
 }
 
-/** The value at a path, if it is a whole number above 0, as those of issues are. */
+/** Returns the value at a path if it is a positive safe integer, as issue numbers are. */
 export function numberMember(payload: unknown, path: string): number | undefined {
   const value = memberOf(payload, path);
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined;

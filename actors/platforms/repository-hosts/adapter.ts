@@ -1,34 +1,40 @@
-// The adapter of a repository host, made of what the host has of its own (host.ts): webhooks come in, comments go out. A
-// redelivery keeps its id, so the store knows what to do with it: one that is done is ignored, one that is dead runs again. Several
-// hooks that send one event are several deliveries, as far as triggers with other secrets or paths take them.
+// Common adapter of the repository hosts: inbound webhooks, and answers as comments. A RepoHost (host.ts)
+// supplies the parts that differ. A redelivery has the same id as the first delivery, so the store ignores it
+// if the event is done, and retries it if the event is dead. If several hooks with different secrets or paths
+// send one event, it is handled once per hook.
 
 import { ClientsByCredential } from '../accounts/clients-by-credential.ts';
 import type { Adapter } from '../adapter.ts';
-import { Remarks } from '../remarks.ts';
+import { Diagnostics } from '../diagnostics.ts';
 import { WebhookTable } from '../webhooks/webhook-table.ts';
 import { readRepoEvent } from './event.ts';
-import { isOfInterest, needsWriter, takesRepoEvent } from './filter.ts';
+import { acceptsRepoEvent, isOfInterest, needsWriter } from './filter.ts';
 import type { RepoApi, RepoHost, RepoTrigger } from './host.ts';
 import { repoOutbound } from './outbound.ts';
 import { type RepoSubscriber, repoPath } from './path.ts';
 import { RepoWriters } from './writers.ts';
 
-/** What was asked for again comes within seconds, and the listener opens after the triggers. */
+/**
+ * Default of `recoverAfterMs`: redeliveries arrive within seconds, and the listener opens after the triggers.
+ */
 const RECOVER_AFTER_MS = 10_000;
 
 export interface RepoAdapterOptions {
   readonly maxBodyBytes: number;
-  /** When failed deliveries are asked for, counted from `open`. */
-  readonly askAfterMs?: number;
-  /** For how long what was signed is known under other ids too, where a trigger does not say so. @default 0 */
+  /** Delay between `open` and the recovery of failed deliveries. */
+  readonly recoverAfterMs?: number;
+  /**
+   * Replay window, for signed bodies under another id; the trigger's file may set it.
+   * @default 0
+   */
   readonly replayWindowMs?: number;
 }
 
 export function repoAdapter<T extends RepoTrigger, Api extends RepoApi>(
   kind: RepoHost<T, Api>,
-  { maxBodyBytes, askAfterMs = RECOVER_AFTER_MS, replayWindowMs = 0 }: RepoAdapterOptions,
+  { maxBodyBytes, recoverAfterMs = RECOVER_AFTER_MS, replayWindowMs = 0 }: RepoAdapterOptions,
 ): Adapter<T> {
-  const remarks = new Remarks();
+  const diagnostics = new Diagnostics();
   const writers = new RepoWriters();
   const table = new WebhookTable<RepoSubscriber<T, Api>>(repoPath(kind, maxBodyBytes, replayWindowMs));
   const { of: apiOf, digestOf } = new ClientsByCredential<T, Api>(
@@ -36,10 +42,12 @@ export function repoAdapter<T extends RepoTrigger, Api extends RepoApi>(
     (trigger) => kind.api(trigger, trigger.config.token ?? ''),
   );
 
-  /** Whose tokens write reviews. */
+  /** APIs with tokens that may write reviews. */
   const reviewers = new Set<{ readonly apiUrl: string; readonly api: Api }>();
   const isOurs = ({ config: { api_url } }: RepoTrigger, name: string) =>
-    [...reviewers].some(({ apiUrl, api: { own } }) => apiUrl === api_url && (own.is(name) || !own.isKnown));
+    [...reviewers].some(
+      ({ apiUrl, api: { own } }) => apiUrl === api_url && (own.isName(name) || !own.isKnown),
+    );
 
   return {
     type: kind.type,
@@ -48,15 +56,23 @@ export function repoAdapter<T extends RepoTrigger, Api extends RepoApi>(
       const { path, api_url: apiUrl, reviews } = trigger.config;
       const api = apiOf(trigger);
       const reviewer = api !== undefined && reviews === 'allow' ? { apiUrl, api } : undefined;
-      const member = { trigger, host, methods: ['POST'], verifier: kind.verifier(trigger), api };
-      const leave = await table.add(member, path);
+      const subscriber = { trigger, host, methods: ['POST'], verifier: kind.verifier(trigger), api };
+      const leave = await table.add(subscriber, path);
       const closing = new AbortController();
       const timer = setTimeout(() => {
         if (api === undefined) return;
-        const alike = namesAlike(table.membersOf(path), member);
-        const verifiedFor = alike[0] ?? trigger.name;
-        void kind.recover?.({ api, trigger, host, verifiedFor, alike, remarks, signal: closing.signal });
-      }, askAfterMs).unref();
+        const sharedWith = sameVerifierNames(table.subscribersOf(path), subscriber);
+        const verifiedFor = sharedWith[0] ?? trigger.name;
+        void kind.recover?.({
+          api,
+          trigger,
+          host,
+          verifiedFor,
+          sharedWith,
+          diagnostics,
+          signal: closing.signal,
+        });
+      }, recoverAfterMs).unref();
       api?.own.learn();
       if (reviewer !== undefined) reviewers.add(reviewer);
       return {
@@ -69,28 +85,28 @@ export function repoAdapter<T extends RepoTrigger, Api extends RepoApi>(
       };
     },
     read: (stored) => readRepoEvent(kind.events, stored),
-    complete(inbound, triggers) {
-      const asking = triggers.filter(
+    addLookups(inbound, triggers) {
+      const incomplete = triggers.filter(
         (trigger) => needsWriter(trigger, inbound) && isOfInterest(kind.marks, trigger, inbound, isOurs),
       );
-      return asking.length === 0 ? undefined : writers.complete(inbound, asking, apiOf);
+      return incomplete.length === 0 ? undefined : writers.complete(inbound, incomplete, apiOf);
     },
-    takes: (trigger, inbound) => takesRepoEvent(kind.marks, trigger, inbound, isOurs),
+    accepts: (trigger, inbound) => acceptsRepoEvent(kind.marks, trigger, inbound, isOurs),
     outbound: repoOutbound(kind, apiOf, digestOf),
-    remarks: ({ name }) => remarks.of(name),
+    diagnostics: ({ name }) => diagnostics.of(name),
   };
 }
 
 /**
- * Who takes the same proofs, in their order. The first of them stands in the ids of what is proven, as `receive` will choose it.
- * While the secrets of a path are being changed it may choose another; then what is here already is asked for once more, and
- * known when it comes.
+ * Returns the names of subscribers with the same verifier, in their order. The first name is part of event
+ * ids, because `receive` uses the first verified subscriber. While secrets are being changed, `receive` may
+ * use another name; a redelivery is then requested needlessly, and recognised as a duplicate.
  */
-function namesAlike<T extends RepoTrigger, Api extends RepoApi>(
-  members: readonly RepoSubscriber<T, Api>[],
+function sameVerifierNames<T extends RepoTrigger, Api extends RepoApi>(
+  subscribers: readonly RepoSubscriber<T, Api>[],
   { verifier }: RepoSubscriber<T, Api>,
 ): readonly string[] {
-  return members
+  return subscribers
     .filter((each) => each.verifier.identity === verifier.identity)
     .map(({ trigger }) => trigger.name);
 }

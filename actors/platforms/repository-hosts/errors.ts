@@ -1,34 +1,33 @@
-// What went wrong with a request to the host's API, as a DeliveryError: whether it is worth trying again, and when.
-// Nothing of the answer's text and no header goes into the message, only the host and the status: what a server writes may
-// repeat what it was sent, the token included.
+// Converts error responses of the host's API into a DeliveryError. The message contains the host and the
+// status, but no text or header of the response, which may repeat the token.
 
-import type { ApiAnswer } from '../../../libs/rest/http-api.ts';
+import type { ApiResponse } from '../../../libs/rest/http-api.ts';
 import { limitOf } from '../../../libs/rest/rate-limit.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 
-/** What is in between answers so when it has waited too long, or has lost its way: the host may go on, and write. */
-const GIVEN_UP: readonly number[] = [500, 502, 504];
+/** Statuses of proxies that stopped waiting; the host may still complete the write. */
+const TIMED_OUT: readonly number[] = [500, 502, 504];
 
-/** `answer` is how `host` refused `what`, which was to write something if `isWriting`. */
+/** `what` names the request to `host` in the message. `isWriting` is true for a write. */
 export function deliveryErrorOf(
-  answer: ApiAnswer,
+  response: ApiResponse,
   { host, what, isWriting }: { readonly host: string; readonly what: string; readonly isWriting: boolean },
 ): DeliveryError {
-  const { status } = answer;
-  const isOutcomeUnknown = isWriting && GIVEN_UP.includes(status);
-  const message = `${host} answered ${status} to ${what}`;
+  const { status } = response;
+  const isOutcomeUnknown = isWriting && TIMED_OUT.includes(status);
+  const message = `${what}: ${host} answered ${status}`;
   const isPlatformDown = status >= 500;
-  // Whoever asks for a pause has done nothing, whatever the status says.
-  const retryAfterMs = limitOf(answer)?.waitMs ?? answer.retryAfterMs;
+  // If the response names a retry delay, the host did not execute the request, regardless of the status.
+  const retryAfterMs = limitOf(response)?.waitMs ?? response.retryAfterMs;
   if (retryAfterMs !== undefined)
     return new DeliveryError(message, {
       platformCode: status,
-      isTooSoon: true,
+      isRateLimited: true,
       retryAfterMs,
       isOutcomeUnknown,
       isPlatformDown,
     });
-  // 401 and 403 do not mend by themselves; 404 is also what a token without the right sees.
+  // 401 and 403 are permanent. A token that has no access gets 404.
   const isFinal = !isPlatformDown && status !== 408;
   return new DeliveryError(message, { platformCode: status, isFinal, isOutcomeUnknown, isPlatformDown });
 }

@@ -1,57 +1,58 @@
-// The event that a delivery of a repository host becomes, and how that event reads later. The body is kept as it came, since the
-// signature was over that: JSON, or a form with JSON in it.
+// Converts deliveries of repository hosts into events to store, and stored events into inbound events. The
+// body is stored unchanged, because the signature covers it: JSON, or a form that contains JSON.
 
+import { parseJson } from '../../../config/reader/json-text.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
 import { isLargeJson, membersAt, type Spans, spansOf, textOfJson } from '../payloads/large-json.ts';
 import type { WebhookRequest } from '../webhooks/webhook.ts';
-import { placeOf, type RepoEvents, type RepoFacts, repoContext, spokenIn } from './facts.ts';
+import { commandIn, conversationOf, type RepoEvents, type RepoFacts, repoContext } from './facts.ts';
 
 interface RepoMeta {
   readonly triggers: readonly string[];
   readonly event: string;
   readonly isForm: boolean;
   readonly principal: string;
-  /** Of a large payload: where the members stand that are asked for. */
+  /** Positions of the members that are read, in a large payload. */
   readonly spans?: Spans | undefined;
 }
 
-/** Whether the body is a form, by its content type. */
+/** Returns true for a form, by content type. */
 function isForm({ headers }: WebhookRequest): boolean {
   return /^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '');
 }
 
-/** What a delivery says, as it is known when it comes. */
-export interface RepoSaid {
+/** Payload facts; `spans` is set only for large payloads. */
+export interface ParsedPayload {
   readonly facts: RepoFacts;
   readonly spans: Spans | undefined;
 }
 
 /**
- * Undefined for what is no payload of that event; `for nobody` as `RepoEvents` has it. Rejects with OverloadedError when too much
- * is being read.
+ * Parses the payload. Returns undefined if it does not match the event, and `unhandled` as in `RepoEvents`.
+ * Rejects with an OverloadedError at the limit of large payloads in progress.
  */
-export async function repoSaid(
+export async function parseRepoPayload(
   events: RepoEvents,
   event: string,
   request: WebhookRequest,
   body: Buffer,
-): Promise<RepoSaid | 'for nobody' | undefined> {
+): Promise<ParsedPayload | 'unhandled' | undefined> {
   const bytes = payloadBytes(body, isForm(request));
   const isLarge = isLargeJson(bytes);
   const spans = isLarge ? await spansOf(bytes, events.paths(event)) : undefined;
   if (isLarge && spans === undefined) return undefined;
   try {
-    const facts = factsIn(events, event, bytes, spans);
+    const facts = readFacts(events, event, bytes, spans);
     return typeof facts === 'object' ? { facts, spans } : facts;
   } catch {
     return undefined;
   }
 }
 
-/** Throws for what is no JSON. */
-function factsIn(
+/** Throws if the payload is not JSON. */
+function readFacts(
   events: RepoEvents,
   event: string,
   bytes: Buffer,
@@ -59,11 +60,11 @@ function factsIn(
 ): ReturnType<RepoEvents['facts']> {
   return events.facts(
     event,
-    spans === undefined ? JSON.parse(bytes.toString('utf8')) : membersAt(bytes, spans),
+    spans === undefined ? parseJson(bytes.toString('utf8')) : membersAt(bytes, spans),
   );
 }
 
-/** The JSON of a body, which may be a form with the JSON in it. */
+/** Returns the JSON bytes in the body, which may be a form. */
 function payloadBytes(body: Uint8Array, isInForm: boolean): Buffer {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   if (!isInForm) return bytes;
@@ -71,14 +72,15 @@ function payloadBytes(body: Uint8Array, isInForm: boolean): Buffer {
 }
 
 /**
- * The id of an event: `delivery` is the host's, which a redelivery keeps, and which all hooks that send the event share. So
- * `verifiedFor` is before it, the first by name of the triggers it was verified for: one team must not silence another.
+ * Returns the event id. `delivery` is the host's delivery id, equal for redeliveries and for all hooks that
+ * send the event. `verifiedFor` is the first trigger by name that the event was verified for. It is part of
+ * the id, so that one team cannot suppress events of another.
  */
 export function repoEventId({ platform }: RepoEvents, verifiedFor: string, delivery: string): string {
   return `${platform}:${verifiedFor}/${delivery}`;
 }
 
-/** `triggers` are those that may take it. */
+/** Creates an event from a delivery. `triggers` are the names of the triggers that may accept it. */
 export function repoEvent(
   { platform }: RepoEvents,
   triggers: readonly string[],
@@ -89,7 +91,7 @@ export function repoEvent(
     principal,
     facts,
     spans,
-  }: RepoSaid & { readonly id: string; readonly event: string; readonly principal: Principal },
+  }: ParsedPayload & { readonly id: string; readonly event: string; readonly principal: Principal },
   body: Buffer,
 ): NewEvent {
   const meta: RepoMeta = {
@@ -101,16 +103,19 @@ export function repoEvent(
   };
   return {
     id,
-    key: `conversation/${platform}/${placeOf(facts)}`,
+    key: `conversation/${platform}/${conversationOf(facts)}`,
     meta: JSON.stringify(meta),
     body,
     trace: request.traceparent,
-    parsed: new Parsed(facts),
+    parsed: new CachedFacts(facts),
   };
 }
 
-/** What is known of an event that has just come, told from what a store may have kept under that name. */
-class Parsed {
+/**
+ * Facts of an event that this process accepted, cached in `parsed`. The class distinguishes them from other
+ * values there.
+ */
+class CachedFacts {
   readonly facts: RepoFacts;
 
   constructor(facts: RepoFacts) {
@@ -118,22 +123,21 @@ class Parsed {
   }
 }
 
-/** Throws for an event that is none of these. */
+/** Parses a stored event. Throws if the payload does not match. */
 export function readRepoEvent(events: RepoEvents, stored: StoredEvent): InboundEvent {
   const { triggers, event, isForm: isInForm, spans } = JSON.parse(stored.meta) as RepoMeta;
   const { parsed } = stored;
-  // Of what is known the JSON is needed where it goes on as it came.
-  const isNeeded = spans !== undefined || !(parsed instanceof Parsed);
+  // The bytes are needed to parse the facts, and for a large payload, which is passed on as bytes.
+  const isNeeded = spans !== undefined || !(parsed instanceof CachedFacts);
   const bytes = payloadBytes(stored.body, isInForm && isNeeded);
-  const facts = parsed instanceof Parsed ? parsed.facts : factsIn(events, event, bytes, spans);
-  if (typeof facts !== 'object')
-    throw new Error(`the payload is not that of an event ${event} of a repository`);
+  const facts = parsed instanceof CachedFacts ? parsed.facts : readFacts(events, event, bytes, spans);
+  if (typeof facts !== 'object') throw new Error(`the payload does not match the repository event ${event}`);
   const { names, repository, sender, text, payload } = facts;
   return {
     platform: events.platform,
     triggers,
     names,
-    spoken: spokenIn(facts),
+    typedCommand: commandIn(facts),
     facts,
     text,
     channel: repository,
@@ -145,7 +149,7 @@ export function readRepoEvent(events: RepoEvents, stored: StoredEvent): InboundE
   };
 }
 
-/** Of an event that `readRepoEvent` has read. */
+/** Returns the facts of an event that `readRepoEvent` parsed. */
 export function factsOf(inbound: InboundEvent): RepoFacts {
   return inbound.facts as RepoFacts;
 }

@@ -1,75 +1,79 @@
-// What an event of a repository host says, whichever host it is: the words in which filters, conversations, answers and agents
-// know it. Each host reads its own payloads (`repohost/facts.ts` and its siblings); nothing else here looks into one.
+// Common model of the events of repository hosts, for filters, conversations, answers and agents. Each host
+// converts its payloads into it (`repohost/facts.ts` and its siblings); other files here read no payload.
 
-import { knownContext } from '../payloads/payload-member.ts';
+import { definedContext } from '../payloads/payload-member.ts';
 
-/** An issue, or a request to merge. */
+/** An issue, or a pull (merge) request. */
 export interface RepoItem {
-  /** `!` where requests are numbered apart from issues; hosts that number both together have `#` for all. */
+  /** `!` for a pull request, on hosts that number them separately; `#` otherwise. */
   readonly sign: '#' | '!';
   readonly number: number;
-  /** What is said of it here is for those who work on the repository alone, on hosts that have such comments. */
+  /**
+   * True for internal comments, which only members of the repository see. Only some hosts have such comments.
+   */
   readonly isInternal?: boolean;
 }
 
-/** Each fact is read when it is asked for: at the door few are, and each event passes there. */
+/** Event facts. Members are getters that read the payload on access, because most events need only a few. */
 export interface RepoFacts {
-  /** As the contract's `repo.event`. */
+  /** Value of `repo.event`. */
   readonly event: string;
   readonly action: string | undefined;
-  /** Names of commands that it stands for, the most exact first. */
+  /** Command names that match the event, most specific first. */
   readonly names: readonly string[];
-  /** With the names of those that it belongs to: `owner/repo`. */
+  /** Full name with the owner: `owner/repo`. */
   readonly repository: string;
-  /** By the name that files and people know. */
+  /** Name of the sender, as used in triggers' files. */
   readonly sender: string | undefined;
-  /** By the id that the host's API asks for, where that is another. */
+  /** Id of the sender in the host's API, if that is not the name. */
   readonly senderId: string | undefined;
   readonly item: RepoItem | undefined;
-  /** Of a request alone. */
+  /** Set for pull requests only. */
   readonly pull: { readonly title: string | undefined; readonly author: string | undefined } | undefined;
   readonly sha: string | undefined;
-  /** In full: `refs/heads/main`. */
+  /** Full ref: `refs/heads/main`. */
   readonly ref: string | undefined;
-  /** Where the ref is one of another repository: its name, or `unknown` for one that is gone. */
-  readonly home: string | undefined;
-  /** Every branch of the repository by which a trigger may know it; undefined for events that have none. */
+  /** Repository of the ref, if that is a fork: its name, or `unknown` if the fork was deleted. */
+  readonly sourceRepository: string | undefined;
+  /** Branches of the repository that filters match; undefined for events that never have a branch. */
   readonly branches: readonly string[] | undefined;
-  /** What a person wrote. */
+  /** Text written by a person. */
   readonly text: string | undefined;
-  /** `written`: somebody has just made a comment, whose text this is. `changed`: it is about one in any other way. */
+  /** `written`: a new comment with this text. `changed`: another comment event. Undefined: no comment. */
   readonly comment: 'written' | 'changed' | undefined;
-  /** Our own answers come back as such an event. */
-  readonly isOfAnswers: boolean;
-  /** Whose review with words it is about, where it is about one. */
+  /** True if the gateway's own comments also cause events of this kind. */
+  readonly mayBeOwnComment: boolean;
+  /** Author of the review that contains the event's text. */
   readonly reviewer?: string | undefined;
   readonly payload: unknown;
 }
 
-/** How the events of one host read. */
+/** Event parser for a host. */
 export interface RepoEvents {
-  /** The platform's word in ids and keys: `repohost`. */
+  /** Platform name in ids and keys: `repohost`. */
   readonly platform: string;
-  /** Whether the gateway knows the event, by the name under which the host sends it. */
+  /** True if the gateway handles the event with this name. */
   isKnown(event: string): boolean;
   /**
-   * What the payload of a known event says; undefined when it is none. `for nobody`: only the payload tells that the gateway
-   * does not know the event, or that it is none of a repository.
+   * Returns the payload's facts; undefined if the payload does not match the event. `unhandled`: the gateway
+   * does not handle the event, or it concerns no repository.
    */
-  facts(event: string, payload: unknown): RepoFacts | 'for nobody' | undefined;
-  /** Every path at which the facts of an event are read. */
+  facts(event: string, payload: unknown): RepoFacts | 'unhandled' | undefined;
+  /** Returns the payload paths that the facts use. */
   paths(event: string): readonly string[];
 }
 
-/** The name of a branch; undefined for any other ref, and without one. */
+/** Returns the branch name; undefined for other refs. */
 export function branchOf({ ref }: Pick<RepoFacts, 'ref'>): string | undefined {
   return ref?.startsWith('refs/heads/') ? ref.slice('refs/heads/'.length) : undefined;
 }
 
-/** As handlers are told it: the contract's names (`repo.pr.number`), without those that have no value. */
+/**
+ * Returns the context that handlers get, with documented names (`repo.pr.number`) and no undefined values.
+ */
 export function repoContext(facts: RepoFacts): Readonly<Record<string, unknown>> {
   const { item, pull } = facts;
-  return knownContext({
+  return definedContext({
     'repo.event': facts.event,
     'repo.repo': facts.repository,
     'repo.action': facts.action,
@@ -84,18 +88,22 @@ export function repoContext(facts: RepoFacts): Readonly<Record<string, unknown>>
 }
 
 /**
- * What the conversation is about: `owner/repo#7`, `owner/repo!7`, `owner/repo@refs/heads/main`, `owner/repo`. A branch of a fork
- * is none of the repository, whatever a stranger calls it: `owner/repo@stranger/repo:refs/heads/main`.
+ * Returns the conversation: `owner/repo#7`, `owner/repo!7`, `owner/repo@refs/heads/main`, `owner/repo`. The
+ * branch of a fork contains the fork's name, to distinguish it from the repository's own branches:
+ * `owner/repo@stranger/repo:refs/heads/main`.
  */
-export function placeOf({ repository, item, ref, home }: RepoFacts): string {
+export function conversationOf({ repository, item, ref, sourceRepository }: RepoFacts): string {
   if (item !== undefined) return `${repository}${item.sign}${item.number}`;
   if (ref === undefined) return repository;
-  return home === undefined ? `${repository}@${ref}` : `${repository}@${home}:${ref}`;
+  return sourceRepository === undefined ? `${repository}@${ref}` : `${repository}@${sourceRepository}:${ref}`;
 }
 
-/** What was written, put together of these; undefined where nothing was. The first line keeps what stands before it: four spaces make it code. */
-export function writtenText(words: readonly string[]): string | undefined {
-  const text = words
+/**
+ * Joins texts; undefined if all are empty. Keeps the indentation of the first line, because four spaces mean
+ * code.
+ */
+export function writtenText(texts: readonly string[]): string | undefined {
+  const text = texts
     .join('\n\n')
     .replace(/^(?:[^\S\n]*\n)+/, '')
     .trimEnd();
@@ -103,10 +111,10 @@ export function writtenText(words: readonly string[]): string | undefined {
 }
 
 /**
- * `/deploy`, where somebody has just written a comment that begins with it; what is changed later, quoted, or code, as a line with
- * four spaces before it is, is no command.
+ * Returns the command (`/deploy`) at the start of new comments. Edited comments, quotations and code (lines
+ * indented by four spaces) contain no command.
  */
-export function spokenIn({ comment, text }: Pick<RepoFacts, 'comment' | 'text'>): string | undefined {
+export function commandIn({ comment, text }: Pick<RepoFacts, 'comment' | 'text'>): string | undefined {
   if (comment !== 'written') return undefined;
   return /^(?:[^\S\n]*\n)* {0,3}(\/[A-Za-z][\w-]{0,63})(?!\S)/.exec(text ?? '')?.[1];
 }

@@ -1,16 +1,16 @@
-// Asks a host for the deliveries that failed while nobody was here, since it repeats none by itself: of the repositories that are
-// named without wildcards, for the hooks that lead to our path, and of the hooks that are known otherwise. What a host has of its
-// own for that is a HookHost.
+// Requests redelivery of webhooks that failed while the gateway was down, because the hosts do not retry.
+// Covers hooks that lead to the trigger's path, of repositories that the trigger names in full, and hooks
+// noted earlier (`notedHooks`). A HookHost supplies the host's API.
 //
-// FD1  it runs in the background, within bounds, and whatever goes wrong is a line in the log. Where the host takes no more
-//      for now it comes again, since comments go before.
-// FD2  what is in the store already is not asked for, unless it is dead there; what comes twice the store knows.
-// FD3  each failed attempt of the host is asked for once, whatever number of triggers would have it.
-// A hook that the host has switched off is told of, and switched on again where that can be asked for, before what failed is:
-// what happens meanwhile is not even tried.
+// - Runs in the background, with limits; failures are only logged. When rate limited, it pauses, because
+//   comments have priority.
+// - Deliveries in the store are skipped, unless they are dead there.
+// - Redelivery of failed attempts is requested once, however many triggers need it.
+// - A disabled hook is reported and, if the API allows it, enabled first, because the host does not send to
+//   it.
 
 import { setTimeout } from 'node:timers/promises';
-import { forgetOldest } from '../../base/bounds/forget-oldest.ts';
+import { deleteOldest } from '../../base/bounds/delete-oldest.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import { repoEventId } from './event.ts';
 import type { RepoEvents } from './facts.ts';
@@ -19,71 +19,72 @@ import type { Recovery, RepoApi, RepoTrigger } from './host.ts';
 
 const MAX_REPOSITORIES = 50;
 const MAX_PAGES = 10;
-const MAX_ASKED = 200;
+const MAX_REDELIVERIES = 200;
 const MAX_REMEMBERED = 10_000;
-const MAX_PUT_OFF = 50;
-const LONGEST_PAUSE_MS = 3_600_000;
+const MAX_RETRIES = 50;
+const MAX_PAUSE_MS = 3_600_000;
 
-/** A hook whose deliveries the host lists. */
+/** A webhook at the host, whose deliveries the host can list. */
 export interface Hook {
-  /** Of the API, without a slash at the end: `/repos/acme/shop/hooks/12`. */
+  /** API path: `/repos/acme/shop/hooks/12`. */
   readonly path: string;
-  /** Where it leads to. */
+  /** Target address of the hook. */
   readonly url: string | undefined;
-  /** Why the host sends nothing there, in words; undefined while it does. */
-  readonly isOff?: string | undefined;
+  /** Reason why the host disabled the hook; undefined while it is active. */
+  readonly disabledReason?: string | undefined;
 }
 
-/** A hook that has sent something. */
-export interface KnownHook {
+/** A hook that was noted when it sent an event. */
+export interface NotedHook {
   readonly path: string;
-  /** Whose it is: `acme/shop`, or an organisation. */
+  /** Owner of the hook: `acme/shop`, or an organisation. */
   readonly owner: string;
 }
 
-/** What the host has tried. */
-export interface Attempt {
-  /** By which another one is asked for. */
+/** An attempt of the host to deliver an event. */
+export interface DeliveryAttempt {
+  /** Id for requesting a redelivery. */
   readonly id: string;
-  /** What the delivery is called in the ids of events; the same for each attempt at it. */
+  /** Delivery id as in event ids, equal for each attempt. */
   readonly name: string;
-  readonly isTaken: boolean;
+  /** True if the gateway responded with success. */
+  readonly isAccepted: boolean;
 }
 
-/** The newest first. */
+/** A page of attempts, newest first. */
 export interface Attempts {
-  readonly attempts: readonly Attempt[];
-  /** Of the page after this one; undefined where the rest is none, or too old. */
+  readonly attempts: readonly DeliveryAttempt[];
+  /** Cursor of the next page; undefined on the last page, or if older attempts are not needed. */
   readonly next: string | undefined;
 }
 
-/** Hooks of one host. All reject with a DeliveryError. */
+/** The host's hooks API. All methods reject with a DeliveryError. */
 export interface HookHost<T extends RepoTrigger, Api extends RepoApi> {
   readonly events: RepoEvents;
   hooks(api: Api, repository: string, signal: AbortSignal): Promise<readonly Hook[]>;
-  /** `page` is what `next` of the page before was. */
+  /** Lists a hook's attempts. `page` is `next` of the previous page. */
   attempts(api: Api, hook: string, page: string | undefined, signal: AbortSignal): Promise<Attempts>;
-  askAgain(api: Api, hook: string, attempt: string, signal: AbortSignal): Promise<void>;
-  /** Where that can be asked for without an event that an agent would hear of. */
-  switchOn?(api: Api, hook: string, signal: AbortSignal): Promise<void>;
-  /** Those that have sent something to the trigger. Rejects as the store does. */
-  known?(recovery: Recovery<T, Api>): Promise<readonly KnownHook[]>;
+  redeliver(api: Api, hook: string, attempt: string, signal: AbortSignal): Promise<void>;
+  /** Enables a hook. Only for hosts that can do so without an event that an agent handles. */
+  enable?(api: Api, hook: string, signal: AbortSignal): Promise<void>;
+  /** Returns the hooks noted for the trigger. Rejects if the store fails. */
+  notedHooks?(recovery: Recovery<T, Api>): Promise<readonly NotedHook[]>;
 }
 
-interface Asking<T extends RepoTrigger, Api extends RepoApi> extends Recovery<T, Api> {
-  readonly asked: AskedFor;
+interface RedeliveryRun<T extends RepoTrigger, Api extends RepoApi> extends Recovery<T, Api> {
+  readonly requestedAttempts: RequestedAttempts;
   readonly hooksOf: HookHost<T, Api>;
 }
 
-/** Attempts that were asked for. The next attempt at the same delivery has an id of its own. */
-export class AskedFor {
+/** Attempts with a requested redelivery. A redelivery is an attempt with a new id. */
+export class RequestedAttempts {
   readonly #names = new Set<string>();
 
-  /** False for one that was there. */
+  /** Returns false if the name is already present. */
   add(name: string): boolean {
     if (this.#names.has(name)) return false;
     this.#names.add(name);
-    forgetOldest(this.#names, MAX_REMEMBERED);
+    deleteOldest(this.#names, MAX_REMEMBERED);
     return true;
   }
 
@@ -92,96 +93,98 @@ export class AskedFor {
   }
 }
 
-/** Never rejects; ends early when `signal` is aborted. */
-export async function askForFailed<T extends RepoTrigger, Api extends RepoApi>(
-  asking: Asking<T, Api>,
+/** Requests a trigger's failed deliveries. Never rejects. Stops early when `signal` is aborted. */
+export async function requestRedeliveries<T extends RepoTrigger, Api extends RepoApi>(
+  run: RedeliveryRun<T, Api>,
 ): Promise<void> {
-  const { trigger, hooksOf, signal } = asking;
-  const named = trigger.config.repositories.filter((name) => /^[\w.-]+(\/[\w.-]+)+$/.test(name));
-  for (const repository of named.slice(0, MAX_REPOSITORIES)) {
+  const { trigger, hooksOf, signal } = run;
+  const repositories = trigger.config.repositories.filter((name) => /^[\w.-]+(\/[\w.-]+)+$/.test(name));
+  for (const repository of repositories.slice(0, MAX_REPOSITORIES)) {
     if (signal.aborted) return;
-    await told(repository, asking, () => askForFailedOf(repository, asking));
+    await reportOutcome(repository, run, () => redeliverForRepository(repository, run));
   }
   if (signal.aborted) return;
-  const known = (await hooksOf.known?.(asking).catch(() => [])) ?? [];
-  const isNamed = (owner: string) => named.some((name) => name.toLowerCase() === owner.toLowerCase());
-  for (const { path, owner } of known) {
+  const hooks = (await hooksOf.notedHooks?.(run).catch(() => [])) ?? [];
+  const isNamed = (owner: string) => repositories.some((name) => name.toLowerCase() === owner.toLowerCase());
+  for (const { path, owner } of hooks) {
     if (signal.aborted) return;
+    // Hooks of organisations, and of repositories that only a pattern matches. Repositories that the trigger
+    // names in full are done above.
     const isWanted = !owner.includes('/') || (!isNamed(owner) && handlesRepository(trigger, owner));
-    if (isWanted) await told(owner, asking, () => askForFailedBy(path, asking));
+    if (isWanted) await reportOutcome(owner, run, () => redeliverForHook(path, run));
   }
 }
 
-/** What came of it, in the log and for whoever looks at the trigger. */
-async function told<T extends RepoTrigger, Api extends RepoApi>(
+/** Runs `request`, logs the outcome and adds it to the trigger's diagnostics. */
+async function reportOutcome<T extends RepoTrigger, Api extends RepoApi>(
   repository: string,
-  { trigger: { name }, host, remarks, signal }: Asking<T, Api>,
-  ask: () => Promise<number>,
+  { trigger: { name }, host, diagnostics, signal }: RedeliveryRun<T, Api>,
+  request: () => Promise<number>,
 ): Promise<void> {
-  const where = { trigger: name, repository };
+  const fields = { trigger: name, repository };
   try {
-    const count = await ask();
+    const count = await request();
     if (count === 0) return;
-    host.log.info({ ...where, count }, 'failed deliveries were asked for again');
-    remarks.add(name, `${count} failed deliveries of ${repository} were asked for again`);
+    host.log.info({ ...fields, count }, 'requested redelivery of failed deliveries');
+    diagnostics.add(name, `requested redelivery of ${count} failed deliveries of ${repository}`);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     if (signal.aborted) return;
-    host.log.warn({ ...where, reason }, 'failed deliveries cannot be asked for again');
-    remarks.add(name, `failed deliveries of ${repository} cannot be asked for again: ${reason}`);
+    host.log.warn({ ...fields, reason }, 'could not request redelivery of failed deliveries');
+    diagnostics.add(name, `could not request redelivery of failed deliveries of ${repository}: ${reason}`);
   }
 }
 
-async function askForFailedOf<T extends RepoTrigger, Api extends RepoApi>(
+async function redeliverForRepository<T extends RepoTrigger, Api extends RepoApi>(
   repository: string,
-  asking: Asking<T, Api>,
+  run: RedeliveryRun<T, Api>,
 ): Promise<number> {
-  const { api, trigger, hooksOf, signal } = asking;
-  const hooks = await inTurn(signal, () => hooksOf.hooks(api, repository, signal));
-  const ours = hooks.filter(({ url }) => leadsTo(trigger.config.path, url));
-  for (const hook of ours) await switchOn(hook, repository, asking);
+  const { api, trigger, hooksOf, signal } = run;
+  const hooks = await retryRateLimited(signal, () => hooksOf.hooks(api, repository, signal));
+  const ours = hooks.filter(({ url }) => isOurAddress(trigger.config.path, url));
+  for (const hook of ours) await enableHook(hook, repository, run);
   let count = 0;
-  for (const { path } of ours) count += await askForFailedBy(path, asking, MAX_ASKED - count);
+  for (const { path } of ours) count += await redeliverForHook(path, run, MAX_REDELIVERIES - count);
   return count;
 }
 
-async function switchOn<T extends RepoTrigger, Api extends RepoApi>(
-  { path, isOff }: Hook,
+async function enableHook<T extends RepoTrigger, Api extends RepoApi>(
+  { path, disabledReason }: Hook,
   repository: string,
-  { api, trigger: { name }, host, remarks, hooksOf, signal }: Asking<T, Api>,
+  { api, trigger: { name }, host, diagnostics, hooksOf, signal }: RedeliveryRun<T, Api>,
 ): Promise<void> {
-  if (isOff === undefined) return;
-  host.log.warn({ trigger: name, repository, hook: path, reason: isOff }, 'a hook is switched off');
-  remarks.add(name, `the hook ${path} is switched off: ${isOff}`);
-  if (hooksOf.switchOn === undefined) return;
+  if (disabledReason === undefined) return;
+  host.log.warn({ trigger: name, repository, hook: path, reason: disabledReason }, 'webhook is disabled');
+  diagnostics.add(name, `webhook ${path} is disabled: ${disabledReason}`);
+  if (hooksOf.enable === undefined) return;
   try {
-    await inTurn(signal, async () => hooksOf.switchOn?.(api, path, signal));
-    host.log.info({ trigger: name, repository, hook: path }, 'a hook was switched on again');
-    remarks.add(name, `the hook ${path} was switched on again`);
+    await retryRateLimited(signal, async () => hooksOf.enable?.(api, path, signal));
+    host.log.info({ trigger: name, repository, hook: path }, 're-enabled webhook');
+    diagnostics.add(name, `re-enabled webhook ${path}`);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     if (signal.aborted) return;
-    host.log.warn({ trigger: name, repository, hook: path, reason }, 'a hook cannot be switched on again');
-    remarks.add(name, `the hook ${path} cannot be switched on again: ${reason}`);
+    host.log.warn({ trigger: name, repository, hook: path, reason }, 'could not re-enable webhook');
+    diagnostics.add(name, `could not re-enable webhook ${path}: ${reason}`);
   }
 }
 
-/** By one hook, no more than `most`. */
-async function askForFailedBy<T extends RepoTrigger, Api extends RepoApi>(
+/** Requests up to `max` redeliveries of this hook. Returns their number. */
+async function redeliverForHook<T extends RepoTrigger, Api extends RepoApi>(
   hook: string,
-  asking: Asking<T, Api>,
-  most = MAX_ASKED,
+  run: RedeliveryRun<T, Api>,
+  max = MAX_REDELIVERIES,
 ): Promise<number> {
-  const { api, trigger, asked, hooksOf, signal } = asking;
+  const { api, trigger, requestedAttempts, hooksOf, signal } = run;
   let count = 0;
-  for (const id of await failedOf(hook, asking)) {
-    if (count >= most) return count;
+  for (const id of await failedAttemptIds(hook, run)) {
+    if (count >= max) return count;
     const name = `${trigger.config.api_url} ${hook} ${id}`;
-    if (!asked.add(name)) continue;
+    if (!requestedAttempts.add(name)) continue;
     try {
-      await inTurn(signal, () => hooksOf.askAgain(api, hook, id, signal));
+      await retryRateLimited(signal, () => hooksOf.redeliver(api, hook, id, signal));
     } catch (error) {
-      asked.delete(name);
+      requestedAttempts.delete(name);
       throw error;
     }
     count += 1;
@@ -189,47 +192,55 @@ async function askForFailedBy<T extends RepoTrigger, Api extends RepoApi>(
   return count;
 }
 
-/** What the host does not take now is asked for when it may be, so often. Rejects when the signal is aborted. */
-async function inTurn<R>(signal: AbortSignal, ask: () => Promise<R>): Promise<R> {
+/**
+ * Sends a request, and retries it after rate limits, up to MAX_RETRIES times. Rejects when the signal is
+ * aborted.
+ */
+async function retryRateLimited<R>(signal: AbortSignal, request: () => Promise<R>): Promise<R> {
   for (let count = 1; ; count += 1) {
     try {
-      return await ask();
+      return await request();
     } catch (error) {
-      if (!(error instanceof DeliveryError) || !error.isTooSoon || count === MAX_PUT_OFF) throw error;
-      const pauseMs = Math.min(LONGEST_PAUSE_MS, error.retryAfterMs ?? LONGEST_PAUSE_MS);
+      if (!(error instanceof DeliveryError) || !error.isRateLimited || count === MAX_RETRIES) throw error;
+      const pauseMs = Math.min(MAX_PAUSE_MS, error.retryAfterMs ?? MAX_PAUSE_MS);
       await setTimeout(pauseMs, undefined, { signal, ref: false });
     }
   }
 }
 
-/** A proxy may have put something before the path. */
-function leadsTo(path: string, url: string | undefined): boolean {
+/** Compares the end of the path, because a proxy may add a prefix. */
+function isOurAddress(path: string, url: string | undefined): boolean {
   return url !== undefined && URL.canParse(url) && new URL(url).pathname.endsWith(path);
 }
 
-/** Ids of the newest failed attempt of each delivery of a hook that never succeeded, the oldest delivery first. */
-async function failedOf<T extends RepoTrigger, Api extends RepoApi>(
+/**
+ * Returns the ids of failed attempts: the newest attempt per delivery, of deliveries that never succeeded,
+ * oldest delivery first.
+ */
+async function failedAttemptIds<T extends RepoTrigger, Api extends RepoApi>(
   hook: string,
-  { api, verifiedFor, host, hooksOf, signal }: Asking<T, Api>,
+  { api, verifiedFor, host, hooksOf, signal }: RedeliveryRun<T, Api>,
 ): Promise<readonly string[]> {
   const failed = new Map<string, string>();
-  const settled = new Set<string>();
+  const succeeded = new Set<string>();
   let page: string | undefined;
   for (let count = 0; count < MAX_PAGES; count += 1) {
-    const asked = page;
-    const { attempts, next } = await inTurn(signal, () => hooksOf.attempts(api, hook, asked, signal));
-    for (const { id, name, isTaken } of attempts) {
-      if (isTaken) settled.add(name);
+    const cursor = page;
+    const { attempts, next } = await retryRateLimited(signal, () =>
+      hooksOf.attempts(api, hook, cursor, signal),
+    );
+    for (const { id, name, isAccepted } of attempts) {
+      if (isAccepted) succeeded.add(name);
       else if (!failed.has(name)) failed.set(name, id);
     }
     page = next;
     if (page === undefined) break;
   }
-  const wanted: string[] = [];
+  const missing: string[] = [];
   for (const [name, id] of [...failed].reverse()) {
-    if (settled.has(name)) continue;
-    const known = await host.store.delivery(repoEventId(hooksOf.events, verifiedFor, name));
-    if (known === undefined || known.state === 'dead') wanted.push(id);
+    if (succeeded.has(name)) continue;
+    const delivery = await host.store.delivery(repoEventId(hooksOf.events, verifiedFor, name));
+    if (delivery === undefined || delivery.state === 'dead') missing.push(id);
   }
-  return wanted;
+  return missing;
 }

@@ -1,12 +1,13 @@
-// Which triggers take an event: by its name, its repository, its branch and its sender.
+// Filters of repository triggers: event name, repository, branch, sender, and the author's write access.
 //
-// HF1  an event that has nothing to do with branches is not held back by `branches`; one that should have a branch and
-//      has none (a pushed tag) is.
-// HF2  what this gateway wrote itself is never taken, or its answers would be answered. It writes comments, which are known by their
-//      mark alone; and reviews, which decide what is merged: the mark in one counts only where it is by whose token writes reviews
-//      for a trigger here, or that is not known yet. A mark in any other words is a stranger's, who would like not to be seen.
-// What a person commands in a comment is taken from those whom the host lets write to the repository, unless the trigger's
-// file says otherwise; while nobody knows, from nobody.
+// - With `branches`, a trigger accepts events that never have a branch, and rejects events whose branch is
+//   missing (a pushed tag).
+// - Messages of the gateway are never accepted, to prevent loops. Each has an invisible mark. In comments the
+//   mark suffices. In a review, which decides a merge, it counts only if the reviewer's token writes reviews
+//   for a trigger here, or the token's user is still unknown. In other texts it is ignored, because anyone
+//   could hide an event with it.
+// - The author of a command in a comment needs write access, unless the trigger allows everyone. While the
+//   access is unknown, no trigger accepts the command.
 
 import { compileGlobs } from '../../../libs/globs/glob.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
@@ -15,10 +16,10 @@ import { factsOf } from './event.ts';
 import type { RepoFacts } from './facts.ts';
 import type { RepoTrigger } from './host.ts';
 
-/** Among the checks of an event: whether who has written it may write to its repository, at the host of the trigger. */
+/** Name of the check (`InboundEvent.checks`) for the author's write access at the trigger's host. */
 export const mayWriteAt = ({ config }: RepoTrigger): string => `may write at ${config.api_url}`;
 
-/** Whether reviews of that user, at the host of the trigger, may be ours. */
+/** Returns true if a review of this user may be the gateway's own. */
 export type IsOurs = (trigger: RepoTrigger, name: string) => boolean;
 
 interface Filter {
@@ -30,8 +31,11 @@ interface Filter {
 
 const filters = new WeakMap<RepoTrigger, Filter>();
 
-/** Whether the trigger's filters take an event of a repository host; in words why not where the file does not show it. */
-export function takesRepoEvent(
+/**
+ * Returns true if the trigger accepts the event. Otherwise false, or the reason if the trigger's file does
+ * not show it.
+ */
+export function acceptsRepoEvent(
   marks: ResendMarks,
   trigger: RepoTrigger,
   inbound: InboundEvent,
@@ -41,14 +45,14 @@ export function takesRepoEvent(
   if (!needsWriter(trigger, inbound)) return true;
   const mayWrite = inbound.checks?.[mayWriteAt(trigger)];
   if (mayWrite === true) return true;
-  const { user = 'whoever wrote it', channel = 'the repository', spoken } = inbound;
-  if (mayWrite === false) return `${user} may not write to ${channel}, so ${spoken} is not carried out`;
+  const { user = 'the author', channel = 'the repository', typedCommand } = inbound;
+  if (mayWrite === false) return `${user} has no write access to ${channel}; ${typedCommand} was not run`;
   if (trigger.config.token === undefined)
-    return `nobody can ask who may write to ${channel}, so ${spoken} is not carried out: commands_from: writers needs a token`;
-  return `nobody knows whether ${user} may write to ${channel}, so ${spoken} is not carried out`;
+    return `cannot check write access to ${channel}; ${typedCommand} was not run: commands_from: writers needs a token`;
+  return `the write access of ${user} to ${channel} is unknown; ${typedCommand} was not run`;
 }
 
-/** Whether it may take the event, if who wrote it may command. */
+/** Applies all filters except the write access of the author. */
 export function isOfInterest(
   marks: ResendMarks,
   trigger: RepoTrigger,
@@ -61,36 +65,36 @@ export function isOfInterest(
   if (filter.events.size > 0 && !names.some((name) => filter.events.has(name))) return false;
   if (!filter.hasRepository(channel)) return false;
   if (filter.ignored.has(user.toLowerCase())) return false;
-  if (marks.areIn(text) && isOwnWord(facts, (name) => isOurs(trigger, name))) return false;
+  if (marks.isMarked(text) && isOwnMessage(facts, (name) => isOurs(trigger, name))) return false;
   if (trigger.config.branches.length === 0) return true;
   const { branches } = facts;
   return branches === undefined || branches.some(filter.hasBranch);
 }
 
-/** What was written with a mark. */
-function isOwnWord({ isOfAnswers, reviewer }: RepoFacts, isOurs: (name: string) => boolean): boolean {
-  return isOfAnswers || (reviewer !== undefined && isOurs(reviewer));
+/** Returns true for a message of the gateway. Its text must contain a mark. */
+function isOwnMessage({ mayBeOwnComment, reviewer }: RepoFacts, isOurs: (name: string) => boolean): boolean {
+  return mayBeOwnComment || (reviewer !== undefined && isOurs(reviewer));
 }
 
-/** Whether the event is a command of the trigger that not everybody may give. */
-export function needsWriter({ config, commands }: RepoTrigger, { spoken }: InboundEvent): boolean {
-  if (spoken === undefined || config.commands_from === 'everyone') return false;
-  return commands.some(({ command }) => command === spoken);
+/** Returns true if the event is a command of the trigger for users with write access. */
+export function needsWriter({ config, commands }: RepoTrigger, { typedCommand }: InboundEvent): boolean {
+  if (typedCommand === undefined || config.commands_from === 'everyone') return false;
+  return commands.some(({ command }) => command === typedCommand);
 }
 
-/** Whether it takes events of that repository at all. */
+/** Returns true if the trigger's filters include the repository. */
 export function handlesRepository(trigger: RepoTrigger, repository: string): boolean {
   return filterOf(trigger).hasRepository(repository);
 }
 
 function filterOf(trigger: RepoTrigger): Filter {
-  const before = filters.get(trigger);
-  if (before !== undefined) return before;
+  const cached = filters.get(trigger);
+  if (cached !== undefined) return cached;
   const { repositories, branches, repo_events, ignore_senders } = trigger.config;
-  // A lone star means all repositories, although a star does not cross a slash.
+  // The pattern `*` alone means all repositories, although a star does not match a slash in other patterns.
   const names = repositories.map((pattern) => (pattern === '*' ? '**' : pattern));
   const filter: Filter = {
-    // Hosts do not tell names of repositories apart by case; branches they do.
+    // Repository names are case-insensitive at the hosts; branch names are case-sensitive.
     hasRepository: names.length === 0 ? () => true : compileGlobs(names, { kind: 'ref', isCaseless: true }),
     hasBranch: branches.length === 0 ? () => true : compileGlobs(branches, { kind: 'ref' }),
     events: new Set(repo_events),

@@ -1,142 +1,155 @@
-// What one host of repositories has of its own. Everything else is the same for all of them, and stands in this folder: a host is an
-// object of this shape (`repohost/adapter.ts` and its siblings), and `adapter.ts` makes an adapter of it.
+// Interface of a repository host: the parts that differ from host to host. `adapter.ts` creates an adapter
+// from a RepoHost (`repohost/adapter.ts` and its siblings); all other files in this folder serve every host.
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { MentionRule } from '../../events/outbox/mentions.ts';
-import type { OutboundMessage } from '../../events/outbox/outbound-message.ts';
+import type { OutboundMessage } from '../../events/outbox/message.ts';
 import type { ResendMarks } from '../../events/outbox/resend-mark.ts';
 import type { OwnAccount } from '../accounts/own-account.ts';
-import type { SourceHost } from '../adapter.ts';
-import type { Remarks } from '../remarks.ts';
+import type { TriggerHost } from '../adapter.ts';
+import type { Diagnostics } from '../diagnostics.ts';
 import type { Verifier } from '../webhooks/verified-subscribers.ts';
 import type { WebhookRequest } from '../webhooks/webhook.ts';
 import type { RepoEvents, RepoItem } from './facts.ts';
 
 export type RepoTrigger = Extract<Trigger, { readonly type: `RepoHost${string}` }>;
 
-/** An issue or a request of a repository, where comments are written. */
-export interface RepoPlace extends RepoItem {
+/** An issue or pull request in a repository. */
+export interface RepoItemRef extends RepoItem {
   readonly repository: string;
 }
 
-/** Where to look for a comment that may have been written before. */
+/** Search for a comment that an earlier attempt may have written. */
 export interface CommentSearch {
-  /** Stands in the comment, and in no other. */
+  /** Unique text in the comment. */
   readonly mark: string;
-  /** It is no older than this, epoch ms by our clock. */
+  /** Earliest possible creation time of the comment, epoch ms by the gateway's clock. */
   readonly madeAt: number;
   readonly signal: AbortSignal;
 }
 
-/** Whoever has written something. */
+/** Message author. */
 export interface RepoSender {
-  /** By the name that files and people know. */
+  /** Name, as used in triggers' files. */
   readonly name: string;
-  /** By the id that the host's API asks for: the name, where it asks for that. */
+  /** Id in the host's API; equal to the name if the API uses names. */
   readonly id: string;
 }
 
-/** What a review says of a request, as agents name it. */
-export type Verdict = 'approve' | 'request_changes';
+/** Review decision, as agents name it. */
+export type ReviewVerdict = 'approve' | 'request_changes';
 
-/** Reviews of requests, under one token. All reject with a DeliveryError, in which no secret stands. */
+/**
+ * Reviews of pull requests by a token's user. All methods reject with a DeliveryError that contains no
+ * secret.
+ */
 export interface RepoReviews {
   /**
-   * Gives the host's id of it, undefined where the host takes none from whose token it is: of a request of their own. `body` is ''
-   * where verdicts have no words.
+   * Posts a review and returns its id; undefined if the host refuses it because the token's user opened the
+   * pull request. `body` is '' on hosts with reviews that contain no text.
    */
-  post(place: RepoPlace, verdict: Verdict, body: string, signal: AbortSignal): Promise<string | undefined>;
+  post(
+    place: RepoItemRef,
+    verdict: ReviewVerdict,
+    body: string,
+    signal: AbortSignal,
+  ): Promise<string | undefined>;
   /**
-   * The id of the review with the mark; of verdicts without words, of one by whose token it is that says the same. Undefined where
-   * there is none. Bounded in what it reads.
+   * Returns the id of the review with the mark or, if reviews contain no text, of the token user's review
+   * with this verdict; undefined if not found. Reads a limited number of pages.
    */
-  find(place: RepoPlace, verdict: Verdict, search: CommentSearch): Promise<string | undefined>;
+  find(place: RepoItemRef, verdict: ReviewVerdict, search: CommentSearch): Promise<string | undefined>;
 }
 
-/** The host's API under one token. All reject with a DeliveryError, in which no secret stands. */
+/** The host's API with one token. All methods reject with a DeliveryError that contains no secret. */
 export interface RepoApi {
-  /** By the name that events have for their sender, or by its id where the host says so. */
+  /** Account of the token's user, identified by the sender's name in events or, with `ownBy`, by its id. */
   readonly own: OwnAccount;
-  /** Gives the host's id of it. */
-  postComment(place: RepoPlace, body: string, signal: AbortSignal): Promise<string>;
-  /** Rejects with `isTargetGone` where it is not there any more. */
-  changeComment(place: RepoPlace, id: string, body: string, signal: AbortSignal): Promise<void>;
-  /** The id of the comment with the mark; undefined where there is none. Bounded in what it reads. */
-  findComment(place: RepoPlace, search: CommentSearch): Promise<string | undefined>;
+  /** Posts a comment and returns its id. */
+  postComment(place: RepoItemRef, body: string, signal: AbortSignal): Promise<string>;
+  /** Edits a comment. Rejects with `isTargetMissing` if it no longer exists. */
+  changeComment(place: RepoItemRef, id: string, body: string, signal: AbortSignal): Promise<void>;
+  /** Returns the id of the comment with the mark; undefined if not found. Reads a limited number of pages. */
+  findComment(place: RepoItemRef, search: CommentSearch): Promise<string | undefined>;
   /**
-   * Whether they may write to the repository; false for whom the host does not know there. Rejects finally where the token may not
-   * ask: the message says which right it lacks.
+   * Returns true if the user may write to the repository; false if not, or if the host does not know the user
+   * there. Rejects with a final error if the token may not read permissions; its message names the missing
+   * right.
    */
   mayWrite(repository: string, sender: RepoSender, signal: AbortSignal): Promise<boolean>;
-  /** Of a host that has `reviews`. */
+  /** Set on hosts with `reviews`. */
   readonly reviews?: RepoReviews;
 }
 
-/** What a host's headers say of a delivery. */
-export type Delivery =
+/** A delivery, as its headers describe it. */
+export type HookDelivery =
   | {
-      /** By the name under which the host sends it. */
+      /** Event name at the host. */
       readonly event: string;
-      /** The same at each redelivery; undefined where the host names none. */
+      /** Delivery id, equal in each redelivery; undefined if the host omits it. */
       readonly id: string | undefined;
     }
   | 'ping'
   | { readonly fault: string };
 
-/** Asking the host for what failed while nobody was here. */
+/** Context for requesting the deliveries that failed while the gateway was down. */
 export interface Recovery<T extends RepoTrigger, Api> {
   readonly trigger: T;
   readonly api: Api;
-  readonly host: SourceHost;
-  /** By whose name the store knows its events: the trigger's, or that of another with the same path and proof. */
+  readonly host: TriggerHost;
+  /** Trigger name in event ids: the first trigger with the same path and verifier. */
   readonly verifiedFor: string;
-  /** All that take the same proofs on its path, itself among them. */
-  readonly alike: readonly string[];
-  readonly remarks: Remarks;
+  /** Names of all triggers with the same path and verifier, including this one. */
+  readonly sharedWith: readonly string[];
+  readonly diagnostics: Diagnostics;
   readonly signal: AbortSignal;
 }
 
 export interface RepoHost<T extends RepoTrigger, Api extends RepoApi> {
   readonly type: T['type'];
   readonly events: RepoEvents;
-  /** Throws where nothing would prove who sends, unless that was asked for. */
+  /** Creates the verifier. Throws if the secret is missing, unless the trigger allows unverified requests. */
   verifier(trigger: T): Verifier;
-  /** For whoever sends what no verifier accepts: which header is missing, or fits no secret. */
+  /** Text of 401 responses: the header that is missing or wrong. */
   readonly unauthorised: string;
-  /** By headers alone: the body is verified, and not read yet. */
-  delivery(request: WebhookRequest): Delivery;
+  /** Reads the headers. The body is verified, but not parsed yet. */
+  delivery(request: WebhookRequest): HookDelivery;
   /**
-   * What is signed with the body but not with its id, as it came; '' where the id is signed as well, or nothing is. The same under
-   * another id is the same event for a while.
+   * Returns the body's signature if it does not cover the delivery id; '' otherwise. Within the replay
+   * window, the same signature with another id means the same event.
    */
   signature(request: WebhookRequest): string;
-  /** By which of the two the API knows its own account: names may be those of several. @default the sender */
+  /** Fact that identifies the account of the token. Names may be ambiguous. @default the sender */
   readonly ownBy?: 'sender' | 'senderId';
-  /** The API for a trigger that has a token. */
+  /** Creates the API client for a token. */
   api(trigger: T, token: string): Api;
-  /** What a comment holds, in UTF-16 units. */
+  /** Maximum comment length, in UTF-16 units. */
   readonly maxComment: number;
-  /** What nobody sees, and stands before each comment. */
+  /** Invisible marks that precede the text of each comment. */
   readonly marks: ResendMarks;
-  /** What the host would take for its own commands or for markup is made harmless. @default the text */
-  harmless?(text: string): string;
+  /** Escapes text that the host would run as a command or render as markup. @default the text */
+  escapeCommands?(text: string): string;
   readonly mentions: MentionRule;
-  /** Whether an answer can be written there. @default wherever there is an item */
+  /** True if the item accepts comments. @default every item */
   hasComments?(item: RepoItem): boolean;
-  /** What its reviews can say, and whether with words: else those are a comment that goes before. Undefined where it has none. */
-  readonly reviews?: { readonly verdicts: readonly Verdict[]; readonly haveWords: boolean };
-  /** Of what was authentic and taken: from which hook it came, say. Returns at once. */
-  noteDelivery?(host: SourceHost, verifiedFor: string, request: WebhookRequest, repository: string): void;
-  /** Runs in the background after a trigger with a token has opened. Never rejects; ends early when the signal is aborted. */
+  /**
+   * Verdicts that the host supports; `haveText` is true if a review can contain a text. Otherwise the text is
+   * posted as a comment before the review.
+   */
+  readonly reviews?: { readonly verdicts: readonly ReviewVerdict[]; readonly haveText: boolean };
+  /** Notes an accepted delivery, for example the hook that sent it. Does not block on the store. */
+  noteDelivery?(host: TriggerHost, verifiedFor: string, request: WebhookRequest, repository: string): void;
+  /** Requests failed deliveries in the background, once a trigger with a token is open. Never rejects. */
   recover?(recovery: Recovery<T, Api>): Promise<void>;
 }
 
-/** `owner/repo#7`, `owner/repo!7`: what stands in rows as the place of an answer. Throws for anything else. */
-export function repoPlaceIn({ target: { place } }: Pick<OutboundMessage, 'target'>): RepoPlace {
+/** Parses the place in an outbox row: `owner/repo#7`, `owner/repo!7`. Throws if it does not match. */
+export function parseItemRef({ target: { place } }: Pick<OutboundMessage, 'target'>): RepoItemRef {
   const [, repository = '', sign, number = ''] = /^(.+)([#!])(\d+)$/.exec(place) ?? [];
-  if (sign !== '#' && sign !== '!') throw new Error('the place of a comment is no issue and no request');
+  if (sign !== '#' && sign !== '!')
+    throw new Error(`the target ${place} of a comment is neither an issue nor a pull request`);
   return { repository, sign, number: Number(number) };
 }
 
-/** As `repoPlaceIn` reads it, for people and for rows. */
-export const nameOf = ({ repository, sign, number }: RepoPlace): string => `${repository}${sign}${number}`;
+/** Formats a place as `parseItemRef` parses it. */
+export const nameOf = ({ repository, sign, number }: RepoItemRef): string => `${repository}${sign}${number}`;

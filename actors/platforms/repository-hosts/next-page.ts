@@ -1,9 +1,9 @@
-// The page after this one, by the `Link` header. Only its query is taken: a token is sent to the API it is for and to no other
-// address, whatever an answer says.
+// Returns the path of the next page, from the `Link` header. Only the query is used, because the token must
+// not be sent to an address from a response.
 
 import { nextLink } from '../../../libs/rest/link-header.ts';
 
-/** `path` with the query of the link whose relation is `next`; undefined on the last page. */
+/** Returns `path` with the query of the `next` link; undefined on the last page. */
 export function nextPage(path: string, link: string | undefined): string | undefined {
   const target = nextLink(link) ?? '';
   const query = target.indexOf('?');

@@ -1,51 +1,53 @@
-// Answers as comments on issues and requests. Each begins with a mark that nobody sees, by which a second attempt finds
-// what a first one may have posted, and by which our own comments are known: behind the answer a block of code, an HTML
-// comment or a folded section that it leaves open would take it in.
+// Sends answers as comments on issues and pull requests; reviews.ts converts verdicts into reviews. Each
+// comment begins with an invisible mark, which identifies it as the gateway's, and by which the comment of an
+// earlier attempt is found. A mark at the end could be hidden by an unclosed code block, HTML comment or
+// folded section.
 //
-// How a verdict becomes a review stands in reviews.ts.
-//
-// COM1  where an attempt was begun before, it is looked first whether the comment is there already: that one may have posted
-//      it and have ended before it could say so, whether it counts as an attempt or not.
+// COM1  if an earlier attempt began, the comment is searched for before the post. The earlier attempt may
+//      have posted it and stopped without recording that, even if the attempt is not counted.
 
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { withCardText } from '../../events/outbox/card-text.ts';
-import { cutText } from '../../events/outbox/cut-text.ts';
 import { DeliveryError, UnrenderableError } from '../../events/outbox/delivery-error.ts';
-import type { Outbound, Receipt, SendContext } from '../../events/outbox/outbound.ts';
-import type { OutboundMessage, OutboundTarget } from '../../events/outbox/outbound-message.ts';
+import type { OutboundMessage, OutboundTarget } from '../../events/outbox/message.ts';
+import type { Outbound, SendContext, SendReceipt } from '../../events/outbox/outbound.ts';
 import type { ResendMarks } from '../../events/outbox/resend-mark.ts';
+import { truncateWithNote } from '../../events/outbox/truncate.ts';
 import { factsOf } from './event.ts';
 import {
+  parseItemRef,
   type RepoApi,
   type RepoHost,
-  type RepoPlace,
+  type RepoItemRef,
   type RepoTrigger,
-  repoPlaceIn,
-  type Verdict,
+  type ReviewVerdict,
 } from './host.ts';
-import { REVIEWS, RefusedReviews, sendReview, UNJUDGED_ROOM, verdictOf } from './reviews.ts';
+import { NO_REVIEW_PREFIX_LENGTH, REVIEWS, RefusedReviews, sendReview, verdictOf } from './reviews.ts';
 
-/** Where answers are for those alone who work on the repository: in the target beside the place of its comments. */
+/** Value of `target.thread` for internal answers. */
 const INTERNAL = 'internal';
 
 interface Comment {
   readonly repository: string;
   readonly number: number;
-  /** In rows of an older version it is not there: `#`. */
-  readonly sign?: RepoPlace['sign'];
+  /** Missing in rows of older versions, which means `#`. */
+  readonly sign?: RepoItemRef['sign'];
   readonly isInternal?: boolean;
   readonly text: string;
-  /** In rows of an older version, in place of the text: with its mark. */
+  /** The text with the mark, in rows of older versions; replaces `text`. */
   readonly body?: string;
-  /** The row whose comment this is to stand in, if that has one. */
+  /** Outbox row of the comment to edit. If its receipt is missing, a new comment is posted. */
   readonly of?: string;
-  /** It is a review that says so, with that text where it has any. */
-  readonly verdict?: Verdict;
+  /** Set for a review: its verdict. The text belongs to the review, if reviews contain text. */
+  readonly verdict?: ReviewVerdict;
 }
 
-/** Both give none for a trigger that has no token. */
+/** `apiOf` and `senderOf` return undefined for a trigger that has no token. */
 export function repoOutbound<T extends RepoTrigger, Api extends RepoApi>(
-  host: Pick<RepoHost<T, Api>, 'marks' | 'maxComment' | 'mentions' | 'harmless' | 'hasComments' | 'reviews'>,
+  host: Pick<
+    RepoHost<T, Api>,
+    'marks' | 'maxComment' | 'mentions' | 'escapeCommands' | 'hasComments' | 'reviews'
+  >,
   apiOf: (trigger: T) => Api | undefined,
   senderOf: (trigger: T) => string | undefined,
 ): Outbound<T, Comment> {
@@ -56,33 +58,39 @@ export function repoOutbound<T extends RepoTrigger, Api extends RepoApi>(
       const { item, pull } = factsOf(inbound);
       if (config.token === undefined || item === undefined || hasComments?.(item) === false) return undefined;
       const target = targetOf(inbound, item);
-      // Who sees an approval cannot be chosen: what is internal judges nothing.
+      // Reviews cannot be internal.
       if (item.isInternal === true) return { ...target, thread: INTERNAL };
       const mayJudge = config.reviews === 'allow' && reviews !== undefined && pull !== undefined;
       return mayJudge ? { ...target, thread: REVIEWS } : target;
     },
     render(_, message) {
       const verdict = verdictOf(message, reviews);
-      if (verdict === undefined) return [rendered(message, host)];
-      if (reviews?.haveWords === true)
-        return [{ ...rendered(message, { ...host, maxComment: host.maxComment - UNJUDGED_ROOM }), verdict }];
-      const comment = rendered(message, host);
-      const judged = { ...comment, text: '', verdict };
-      return comment.text === '' ? [judged] : [comment, judged];
+      if (verdict === undefined) return [renderComment(message, host)];
+      // Some hosts have reviews with text. Other hosts get the text as a comment before the review.
+      if (reviews?.haveText === true)
+        return [
+          {
+            ...renderComment(message, { ...host, maxComment: host.maxComment - NO_REVIEW_PREFIX_LENGTH }),
+            verdict,
+          },
+        ];
+      const comment = renderComment(message, host);
+      const review = { ...comment, text: '', verdict };
+      return comment.text === '' ? [review] : [comment, review];
     },
     mentions,
-    sendsTo: ({ config }) => config.api_url,
+    addressOf: ({ config }) => config.api_url,
     senderOf,
     async send(trigger, comment, context) {
       const api = apiOf(trigger);
       if (api === undefined)
-        throw new DeliveryError(`trigger ${trigger.name} has no token any more`, { isFinal: true });
+        throw new DeliveryError(`trigger ${trigger.name} no longer has a token`, { isFinal: true });
       const { verdict } = comment;
       if (verdict === undefined) return sendComment(api, marks, comment, context);
       return sendReview(
         {
-          ...{ api, place: placeOf(comment), verdict, mark: marks.of(context.rowId), refused },
-          body: reviews?.haveWords === true ? markedHead(marks, context.rowId) + comment.text : '',
+          ...{ api, place: toPlace(comment), verdict, mark: marks.markFor(context.rowId), refused },
+          body: reviews?.haveText === true ? markPrefix(marks, context.rowId) + comment.text : '',
         },
         context,
         (text) => sendComment(api, marks, { ...comment, text: text + comment.text }, context),
@@ -93,43 +101,46 @@ export function repoOutbound<T extends RepoTrigger, Api extends RepoApi>(
 
 function targetOf(
   { channel }: InboundEvent,
-  { sign, number }: Omit<RepoPlace, 'repository'>,
+  { sign, number }: Omit<RepoItemRef, 'repository'>,
 ): OutboundTarget {
   return { place: `${channel}${sign}${number}` };
 }
 
-function rendered(message: OutboundMessage, host: Parameters<typeof commentText>[1]): Comment {
+function renderComment(message: OutboundMessage, host: Parameters<typeof commentText>[1]): Comment {
   const { target, action, text, card } = message;
   if (action.do === 'react')
-    throw new UnrenderableError(`a comment on ${target.place} can be written and changed, not reacted to`);
+    throw new UnrenderableError(`a comment on ${target.place} can be posted and edited, not reacted to`);
   return {
-    ...repoPlaceIn(message),
+    ...parseItemRef(message),
     ...(target.thread === INTERNAL && { isInternal: true }),
     text: commentText(withCardText(text, card), host),
     ...(action.do === 'edit' && { of: action.of }),
   };
 }
 
-/** What would pass for the mark of another row is not in it, nor what the host would obey. */
+/**
+ * Renders the comment's text: removes marks of other rows, escapes commands of the host, and cuts the text to
+ * the limit.
+ */
 export function commentText(
   answer: string,
   {
     marks,
     maxComment,
-    harmless = (text) => text,
-  }: { readonly marks: ResendMarks; readonly maxComment: number; harmless?(text: string): string },
+    escapeCommands = (text) => text,
+  }: { readonly marks: ResendMarks; readonly maxComment: number; escapeCommands?(text: string): string },
 ): string {
-  const text = harmless(marks.takenOut(answer)).trimEnd();
-  return cutText(text, {
-    limit: maxComment - markedHead(marks, '').length,
+  const text = escapeCommands(marks.withoutMarks(answer)).trimEnd();
+  return truncateWithNote(text, {
+    limit: maxComment - markPrefix(marks, '').length,
     unit: 'utf16',
     note: `*(cut: the answer has ${text.length} characters, more than a comment can hold)*`,
   });
 }
 
-const markedHead = (marks: ResendMarks, rowId: string) => `${marks.of(rowId)}\n\n`;
+const markPrefix = (marks: ResendMarks, rowId: string) => `${marks.markFor(rowId)}\n\n`;
 
-const placeOf = ({ repository, number, sign = '#', isInternal = false }: Comment): RepoPlace => ({
+const toPlace = ({ repository, number, sign = '#', isInternal = false }: Comment): RepoItemRef => ({
   ...{ repository, number, sign, isInternal },
 });
 
@@ -137,18 +148,18 @@ async function sendComment(
   api: RepoApi,
   marks: ResendMarks,
   comment: Comment,
-  { rowId, madeAt, wasTried, signal, receiptOf }: SendContext,
-): Promise<Receipt> {
-  const { text, body = markedHead(marks, rowId) + text, of } = comment;
-  const place = placeOf(comment);
-  const before = of === undefined ? undefined : await receiptOf(of);
-  if (before !== undefined) {
-    // As often as it may be repeated, the comment says the same.
-    await api.changeComment(place, before.id, body, signal);
-    return { id: before.id };
+  { rowId, createdAt, wasTried, signal, receiptOf }: SendContext,
+): Promise<SendReceipt> {
+  const { text, body = markPrefix(marks, rowId) + text, of } = comment;
+  const place = toPlace(comment);
+  const existing = of === undefined ? undefined : await receiptOf(of);
+  if (existing !== undefined) {
+    // An edit can be repeated safely.
+    await api.changeComment(place, existing.id, body, signal);
+    return { id: existing.id };
   }
   if (wasTried) {
-    const id = await api.findComment(place, { mark: marks.of(rowId), madeAt, signal });
+    const id = await api.findComment(place, { mark: marks.markFor(rowId), madeAt: createdAt, signal });
     if (id !== undefined) return { id };
   }
   return { id: await api.postComment(place, body, signal) };

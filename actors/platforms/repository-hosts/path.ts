@@ -1,67 +1,70 @@
-// What a path of a repository host takes: deliveries with the event and their id in headers, not all of which are events for
-// anybody here.
+// Webhook endpoint for repository hosts. Event name and delivery id are in headers. Deliveries that no
+// trigger here handles are ignored.
 
 import { randomUUID } from 'node:crypto';
-import { SeenBodies } from '../webhooks/seen-bodies.ts';
-import { ignored, malformed, takenReply } from '../webhooks/webhook-replies.ts';
-import { namesOf, type PathUse, type WebhookSubscriber } from '../webhooks/webhook-table.ts';
-import { repoEvent, repoEventId, repoSaid } from './event.ts';
+import { SeenBodies } from '../webhooks/replay-guard.ts';
+import { acceptanceReply, ignored, malformed } from '../webhooks/webhook-replies.ts';
+import { namesOf, type PathHandler, type WebhookSubscriber } from '../webhooks/webhook-table.ts';
+import { parseRepoPayload, repoEvent, repoEventId } from './event.ts';
 import type { RepoApi, RepoHost, RepoTrigger } from './host.ts';
 
 export interface RepoSubscriber<T extends RepoTrigger, Api extends RepoApi> extends WebhookSubscriber<T> {
   readonly api: Api | undefined;
 }
 
-/** `replayWindowMs`: for how long what was signed is known under other ids too, where a trigger does not say so. */
+/**
+ * `replayWindowMs` is the replay window, for signed bodies under another id; the trigger's file may set it.
+ */
 export function repoPath<T extends RepoTrigger, Api extends RepoApi>(
   kind: RepoHost<T, Api>,
   maxBodyBytes: number,
   replayWindowMs: number,
-): PathUse<RepoSubscriber<T, Api>> {
+): PathHandler<RepoSubscriber<T, Api>> {
   const seen = new SeenBodies();
   const { events } = kind;
   return {
     maxBodyBytes,
-    unauthorised: kind.unauthorised,
+    unauthorisedText: kind.unauthorised,
     async receive({ subscribers, principal }, request, body) {
       const [first] = subscribers;
       const delivery = kind.delivery(request);
       if (delivery === 'ping') return { status: 200, body: { status: 'pong' } };
       if ('fault' in delivery) return malformed(delivery.fault);
-      const { event, id: named } = delivery;
-      // Of all it was verified for, not of those that take it: whose token sent it may become known in between.
-      const id = repoEventId(events, first.trigger.name, named ?? randomUUID());
+      const { event, id: deliveryId } = delivery;
+      // The id contains the first verified subscriber, not the first receiver, because the receivers change
+      // when a token's user is identified.
+      const id = repoEventId(events, first.trigger.name, deliveryId ?? randomUUID());
       if (!events.isKnown(event)) return ignored(id);
-      const said = await repoSaid(events, event, request, body);
-      if (said === undefined) return malformed(`the body is not the payload of an event ${event}`);
-      if (said === 'for nobody') return ignored(id);
-      const { facts } = said;
+      const parsed = await parseRepoPayload(events, event, request, body);
+      if (parsed === undefined) return malformed(`the body is not the payload of an event ${event}`);
+      if (parsed === 'unhandled') return ignored(id);
+      const { facts } = parsed;
       for (const { api } of subscribers) api?.own.learn();
-      // By the token's user: what a token wrote must not come back to the trigger that has it.
-      const who = facts[kind.ownBy ?? 'sender'];
-      const takers = subscribers.filter(({ api }) => api?.own.is(who) !== true);
-      if (takers.length === 0) return ignored(id);
+      // An event that a token's user caused must not reach the trigger with that token.
+      const sender = facts[kind.ownBy ?? 'sender'];
+      const receivers = subscribers.filter(({ api }) => api?.own.isName(sender) !== true);
+      if (receivers.length === 0) return ignored(id);
       const signature = kind.signature(request);
       const signed = {
-        place: first.trigger.config.path,
+        path: first.trigger.config.path,
         signature,
         id,
-        isNamed: named !== undefined,
+        isNamed: deliveryId !== undefined,
         windowMs: signature === '' ? 0 : windowOf(first, replayWindowMs),
       };
-      const taken = await seen.takeOnce(signed, () =>
+      const outcome = await seen.acceptOnce(signed, () =>
         first.host.accept(
-          repoEvent(events, namesOf(takers), request, { id, event, principal, ...said }, body),
+          repoEvent(events, namesOf(receivers), request, { id, event, principal, ...parsed }, body),
         ),
       );
       if (!first.verifier.isOpen)
         kind.noteDelivery?.(first.host, first.trigger.name, request, facts.repository);
-      return takenReply(id, taken);
+      return acceptanceReply(id, outcome);
     },
   };
 }
 
-/** What nobody has signed is not known again. */
+/** Returns the replay window; 0 for unsigned requests, because their replays cannot be detected. */
 function windowOf({ trigger, verifier }: WebhookSubscriber<RepoTrigger>, byDefault: number): number {
   if (verifier.isOpen) return 0;
   const { replay_window_seconds: seconds } = trigger.config;

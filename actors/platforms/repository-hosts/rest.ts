@@ -1,52 +1,50 @@
-// The REST API of a repository host, as far as it is needed, at the pace of the token.
+// HTTP client for the REST API of a repository host, with a rate limit per token. The token is only in the
+// Authorization header.
 //
-// The token is in the Authorization header and nowhere else.
-//
-// RA1  a request that writes is never repeated here: whether the first one arrived is for the outbox to find out.
-// RA2  every request has a deadline; none waits here for its turn, the outbox keeps it.
-// RA4  what the host refuses for having been asked too much is refused to the token: nothing leaves under it meanwhile, nor where
-//      an answer says that nothing is left.
+// The client does not repeat writes: the outbox checks if the first request was executed. Every request has a
+// deadline. A request above the rate limit is not delayed but rejected, and the outbox retries it. If the
+// host limits the token, or a response reports that the quota is used up, no request is sent for that time.
 
 import { type ApiRequest, HttpApi } from '../../../libs/rest/http-api.ts';
-import { Pace } from '../../../libs/rest/pace.ts';
 import { usedUpMs } from '../../../libs/rest/rate-limit.ts';
+import { RateLimiter } from '../../../libs/rest/rate-limiter.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
-import { sendingFault } from '../../events/outbox/platform-errors.ts';
+import { requestError } from '../../events/outbox/platform-errors.ts';
 import { memberOf } from '../payloads/payload-member.ts';
 import { deliveryErrorOf } from './errors.ts';
 
 const REQUEST_MS = 20_000;
-/** A page of a hundred comments, each as long as they may be. */
+/** Maximum response size: a hundred comments of maximum length. */
 const MAX_ANSWER_BYTES = 33_554_432;
 
-export interface ApiResponse {
+export interface HostResponse {
   readonly status: number;
   readonly data: unknown;
   /** The `Link` header. */
   readonly link: string | undefined;
-  /** When the host answered, by its clock, in epoch ms; undefined where it does not say. */
+  /** Time of the response by the host's clock, epoch ms; undefined if the host omits it. */
   readonly time: number | undefined;
 }
 
 export interface RepoRestOptions {
   readonly baseUrl: string;
   readonly token: string;
-  /** Other forms of it in the headers, which must be seen as little. */
+  /** Other forms of the token in headers, which are also removed from errors. */
   readonly otherSecrets?: readonly string[];
-  /** What notifies people may not come more often, or the host takes nothing for a while. */
+  /** Minimum interval between writes. Writes notify people, and hosts block clients that write faster. */
   readonly writeEveryMs: number;
-  /** Of every request, the one with the token among them. */
+  /** Headers of every request, including the token's. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** One for each token. */
+/** One client per token. */
 export class RepoRest {
   readonly #api: HttpApi;
-  readonly #pace: Pace;
+  readonly #pace: RateLimiter;
   #isWriting = false;
 
   constructor({ baseUrl, token, otherSecrets = [], writeEveryMs, headers }: RepoRestOptions) {
-    this.#pace = new Pace(writeEveryMs);
+    this.#pace = new RateLimiter(writeEveryMs);
     this.#api = new HttpApi({
       baseUrl,
       headers,
@@ -57,21 +55,21 @@ export class RepoRest {
     });
   }
 
-  /** GET of a path below the API's address. Rejects with a DeliveryError; `what` is what it says was asked for. */
-  read(path: string, what: string, signal?: AbortSignal): Promise<ApiResponse> {
+  /** Sends a GET. Rejects with a DeliveryError; `what` names the request in its message. */
+  read(path: string, what: string, signal?: AbortSignal): Promise<HostResponse> {
     return this.#request({ path, signal }, what);
   }
 
-  /** Rejects with a DeliveryError, at once where it is not its turn. */
+  /** Sends a write. Rejects with a DeliveryError, immediately if the rate limit is reached. */
   async write(
     path: string,
     body: object,
     what: string,
     signal: AbortSignal,
     method: 'POST' | 'PUT' | 'PATCH' | 'DELETE' = 'POST',
-  ): Promise<ApiResponse> {
-    const pauseMs = this.#isWriting ? this.#pace.putOff() : this.#pace.takeTurn();
-    if (pauseMs !== undefined) throw this.#tooSoon(pauseMs);
+  ): Promise<HostResponse> {
+    const pauseMs = this.#isWriting ? this.#pace.postpone() : this.#pace.reserveSlot();
+    if (pauseMs !== undefined) throw this.#rateLimited(pauseMs);
     this.#isWriting = true;
     try {
       return await this.#request({ method, path, json: body, signal }, what);
@@ -80,16 +78,19 @@ export class RepoRest {
     }
   }
 
-  /** POST of something new, which is given as the host made it; as `write`, and final where the host does not say that it did. */
+  /**
+   * Creates an object by POST and returns it as the host sent it. Rejects with a final error if the response
+   * does not confirm the creation.
+   */
   async create(path: string, body: object, what: string, signal: AbortSignal): Promise<unknown> {
     const { status, data } = await this.write(path, body, what, signal);
-    // A redirect turns a POST into a GET, which is answered 200 and gives a list.
+    // A redirect turns the POST into a GET, which returns 200 with a list.
     if (status === 201 || memberOf(data, 'id') !== undefined) return data;
-    const message = `${what} was answered ${status} instead of 201`;
+    const message = `${what}: response ${status} instead of 201`;
     throw new DeliveryError(message, { platformCode: status, isFinal: true });
   }
 
-  /** As `write`; `isTargetGone` where the host has nothing there any more. */
+  /** Changes an object. Rejects with `isTargetMissing` if it no longer exists. */
   async change(
     method: 'PUT' | 'PATCH',
     path: string,
@@ -102,47 +103,47 @@ export class RepoRest {
     } catch (error) {
       const fault = error as DeliveryError;
       if (fault.platformCode !== 404 && fault.platformCode !== 410) throw fault;
-      throw fault.with({ isFinal: true, isTooSoon: false, isTargetGone: true });
+      throw fault.with({ isFinal: true, isRateLimited: false, isTargetMissing: true });
     }
   }
 
-  async #request(request: ApiRequest, what: string): Promise<ApiResponse> {
-    if (this.#pace.isHeld) throw this.#tooSoon(this.#pace.putOff());
-    const ask = async () => {
-      const answer = await this.#api.request(request);
-      const leftInMs = usedUpMs(answer.headers);
-      if (leftInMs !== undefined) this.#pace.hold(leftInMs);
+  async #request(request: ApiRequest, what: string): Promise<HostResponse> {
+    if (this.#pace.isHeld) throw this.#rateLimited(this.#pace.postpone());
+    const send = async () => {
+      const response = await this.#api.request(request);
+      const resetMs = usedUpMs(response.headers);
+      if (resetMs !== undefined) this.#pace.hold(resetMs);
       const { host } = this.#api;
-      if (!answer.isOk)
-        throw deliveryErrorOf(answer, { host, what, isWriting: request.method !== undefined });
-      return answer;
+      if (!response.isOk)
+        throw deliveryErrorOf(response, { host, what, isWriting: request.method !== undefined });
+      return response;
     };
     try {
-      const { status, json, headers } = await this.#pace.run(ask, refusedForMs);
+      const { status, json, headers } = await this.#pace.run(send, requestedPauseMs);
       const time = Date.parse(headers.get('date') ?? '');
       const link = headers.get('link') ?? undefined;
       return { status, data: json, link, time: Number.isNaN(time) ? undefined : time };
     } catch (error) {
-      throw sendingFault(error, what);
+      throw requestError(error, what);
     }
   }
 
-  #tooSoon(retryAfterMs: number): DeliveryError {
-    return new DeliveryError(`${this.#api.host} takes no more for now; it is not yet the turn of this`, {
-      isTooSoon: true,
-      isUnasked: true,
+  #rateLimited(retryAfterMs: number): DeliveryError {
+    return new DeliveryError(`${this.#api.host}: rate limited, waiting for a send slot`, {
+      isRateLimited: true,
+      isUncontacted: true,
       retryAfterMs,
     });
   }
 }
 
-/** For how long the host takes nothing more from this token, where that is what it says. */
-function refusedForMs(error: unknown): number | undefined {
-  return error instanceof DeliveryError && error.isTooSoon ? error.retryAfterMs : undefined;
+/** Returns the pause that the host requested for the token. */
+function requestedPauseMs(error: unknown): number | undefined {
+  return error instanceof DeliveryError && error.isRateLimited ? error.retryAfterMs : undefined;
 }
 
-/** The host's id of what it has made, or has listed; '' where it names none. */
-export function idOf(made: unknown): string {
-  const id = memberOf(made, 'id');
+/** Returns the id in a response object; '' if missing. */
+export function idOf(object: unknown): string {
+  const id = memberOf(object, 'id');
   return typeof id === 'number' || typeof id === 'string' ? String(id) : '';
 }

@@ -1,36 +1,37 @@
-// What an agent's answer judges: an action `approve` or `request_changes` makes a review of it, where the file lets it. Of a host
-// whose verdicts have no words the words are a comment that goes before, in a row of its own.
+// Sends an agent's verdict as a review: the actions `approve` and `request_changes` of its answer, if the
+// trigger's file allows reviews. On hosts with reviews that contain no text, the text is a separate comment
+// before the review.
 //
-// A review is looked for before a second attempt, as a comment is (COM1).
-// What is said is not lost with its verdict: where the host takes no review (nobody may approve what is their own) it is a
-// comment, whose first line and whose record say so.
+// Before a second attempt the review is searched for, like a comment (COM1, outbound.ts). If the host refuses
+// the review, because authors may not approve their own pull requests, the text is posted as a comment; its
+// first line and the record contain the reason.
 
-import { forgetOldest } from '../../base/bounds/forget-oldest.ts';
+import { deleteOldest } from '../../base/bounds/delete-oldest.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
-import type { Receipt, SendContext } from '../../events/outbox/outbound.ts';
-import type { OutboundMessage } from '../../events/outbox/outbound-message.ts';
-import type { RepoApi, RepoHost, RepoPlace, RepoTrigger, Verdict } from './host.ts';
+import type { OutboundMessage } from '../../events/outbox/message.ts';
+import type { SendContext, SendReceipt } from '../../events/outbox/outbound.ts';
+import type { RepoApi, RepoHost, RepoItemRef, RepoTrigger, ReviewVerdict } from './host.ts';
 
-/** Where answers to a request may judge it: in the target beside the place of its comments. */
+/** Value of `target.thread` for answers that may be reviews. */
 export const REVIEWS = 'reviews';
 
 const MAX_REFUSED = 1_000;
 
-/** Undefined where the answer says nothing of it, or both, or more than the host has a form for. */
+/** Returns the verdict of the answer; undefined if the answer contains no supported verdict, or both. */
 export function verdictOf(
   { target, action, card }: OutboundMessage,
   reviews: RepoHost<RepoTrigger, RepoApi>['reviews'],
-): Verdict | undefined {
+): ReviewVerdict | undefined {
   if (target.thread !== REVIEWS || action.do !== 'post') return undefined;
-  const said = (card?.actions ?? []).filter(({ url }) => url === undefined).map(({ id }) => id);
+  const actions = (card?.actions ?? []).filter(({ url }) => url === undefined).map(({ id }) => id);
   const [verdict, ...others] = (['approve', 'request_changes'] as const).filter((each) =>
-    said.includes(each),
+    actions.includes(each),
   );
   if (verdict === undefined || others.length > 0) return undefined;
   return reviews?.verdicts.includes(verdict) === true ? verdict : undefined;
 }
 
-/** Rows whose review the host has refused: the comment that is to be in its place may have to wait for its turn. */
+/** Rows with a refused review. Their comments may still be waiting for the rate limit. */
 export class RefusedReviews {
   readonly #rows = new Set<string>();
 
@@ -38,44 +39,47 @@ export class RefusedReviews {
     return this.#rows.has(rowId);
   }
 
-  /** Of one that is forgotten the host is asked once more. */
+  /** Adds a row. Bounded: the review of a forgotten row is retried. */
   add(rowId: string): void {
     this.#rows.add(rowId);
-    forgetOldest(this.#rows, MAX_REFUSED);
+    deleteOldest(this.#rows, MAX_REFUSED);
   }
 }
 
 export interface ReviewRow {
   readonly api: RepoApi;
-  readonly place: RepoPlace;
-  readonly verdict: Verdict;
-  /** '' where verdicts have no words. */
+  readonly place: RepoItemRef;
+  readonly verdict: ReviewVerdict;
+  /** '' on hosts with reviews that contain no text. */
   readonly body: string;
   readonly mark: string;
   readonly refused: RefusedReviews;
 }
 
-/** `instead` writes a comment that begins with what it is given. */
+/** Posts a review. If it is refused, `postComment` posts the text as a comment with a prefix. */
 export async function sendReview(
   { api, place, verdict, body, mark, refused }: ReviewRow,
-  { rowId, madeAt, wasTried, signal }: SendContext,
-  instead: (beginning: string) => Promise<Receipt>,
-): Promise<Receipt> {
+  { rowId, createdAt, wasTried, signal }: SendContext,
+  postComment: (prefix: string) => Promise<SendReceipt>,
+): Promise<SendReceipt> {
   const { reviews } = api;
-  if (reviews === undefined) throw new DeliveryError('the host has no reviews', { isFinal: true });
+  if (reviews === undefined) throw new DeliveryError('the host does not support reviews', { isFinal: true });
   if (!refused.has(rowId)) {
-    const before = wasTried ? await reviews.find(place, verdict, { mark, madeAt, signal }) : undefined;
-    const id = before ?? (await reviews.post(place, verdict, body, signal));
+    const existing = wasTried
+      ? await reviews.find(place, verdict, { mark, madeAt: createdAt, signal })
+      : undefined;
+    const id = existing ?? (await reviews.post(place, verdict, body, signal));
     if (id !== undefined) return { id };
     refused.add(rowId);
   }
   const { repository, sign, number } = place;
-  const note = `the host takes no review (${verdict}) of ${repository}${sign}${number} from whose token it is`;
+  const note = `the host refuses a review (${verdict}) of ${repository}${sign}${number} by the token's user`;
   if (body === '') throw new DeliveryError(note, { isFinal: true });
-  return { ...(await instead(unjudged(verdict))), note: `${note}, so it is a comment` };
+  return { ...(await postComment(noReviewPrefix(verdict))), note: `${note}; posted as a comment` };
 }
 
-const unjudged = (verdict: Verdict) => `*(${verdict}: no review, since the host takes none from here)*\n\n`;
+const noReviewPrefix = (verdict: ReviewVerdict) =>
+  `*(${verdict}: no review, since the host refuses one by this account)*\n\n`;
 
-/** For what stands before words whose review is not taken. */
-export const UNJUDGED_ROOM: number = unjudged('request_changes').length;
+/** Maximum length of the prefix. */
+export const NO_REVIEW_PREFIX_LENGTH: number = noReviewPrefix('request_changes').length;

@@ -1,48 +1,50 @@
-// Who may command in comments: the host is asked, once for many events, before any trigger takes what they say.
+// Checks the write access of comment authors at the host, before a trigger accepts their commands. Results
+// are cached per token.
 //
-// What could not be asked is no answer: the event is tried again, and taken by nobody meanwhile. Where the host refuses to
-// answer for good nobody takes it either, unless the answer of another host lets somebody.
-// Of one host any token may ask, since all get the same answer: those of the triggers that have the command, the next where
-// one is refused.
-// An answer is good for a minute at most: who is let in may at once, who was thrown out commands no longer than that.
+// - If a check fails, no trigger accepts the event, and the event is retried. After final failures it is
+//   accepted only if another host grants access.
+// - All tokens for a host get the same result. The tokens of triggers with the command are tried in turn,
+//   until one may read permissions.
+// - A result is cached for up to a minute. A denial expires earlier, so that new permissions apply quickly.
 
-import { forgetOldest } from '../../base/bounds/forget-oldest.ts';
+import { deleteOldest } from '../../base/bounds/delete-oldest.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
 import { DeliveryError } from '../../events/outbox/delivery-error.ts';
 import { factsOf } from './event.ts';
 import { mayWriteAt } from './filter.ts';
 import type { RepoApi, RepoSender, RepoTrigger } from './host.ts';
 
+/** Cache lifetimes of granted and denied access. */
 const TRUE_MS = 60_000;
 const FALSE_MS = 5_000;
-/** Of one token. */
-const MAX_KNOWN = 10_000;
-/** Of one question, whatever the host is asked for it. */
-const ASK_MS = 20_000;
+/** Maximum number of cached results per token. */
+const MAX_CACHED = 10_000;
+/** Timeout of the whole check, with all requests. */
+const CHECK_MS = 20_000;
 
 export interface RepoWritersTimes {
   readonly trueMs?: number;
   readonly falseMs?: number;
-  readonly askMs?: number;
+  readonly checkMs?: number;
 }
 
-interface Known {
+interface CachedAnswer {
   readonly answer: Promise<boolean>;
-  /** In terms of performance.now. */
+  /** Expiry, by `performance.now`. */
   until: number;
 }
 
 export class RepoWriters {
-  /** By token; each question under the name of repository and user. */
-  readonly #known = new WeakMap<RepoApi, Map<string, Known>>();
+  /** Results per token, by repository and user. */
+  readonly #answers = new WeakMap<RepoApi, Map<string, CachedAnswer>>();
   readonly #times: Required<RepoWritersTimes>;
 
-  constructor({ trueMs = TRUE_MS, falseMs = FALSE_MS, askMs = ASK_MS }: RepoWritersTimes = {}) {
-    this.#times = { trueMs, falseMs, askMs };
+  constructor({ trueMs = TRUE_MS, falseMs = FALSE_MS, checkMs = CHECK_MS }: RepoWritersTimes = {}) {
+    this.#times = { trueMs, falseMs, checkMs };
   }
 
   /**
-   * The event with the answers that these triggers need, which have the command that it is; undefined where none of them can ask.
+   * Adds the checks that these triggers need for their command. Returns undefined if no check can be made.
    * Rejects with a DeliveryError.
    */
   complete<T extends RepoTrigger>(
@@ -52,22 +54,26 @@ export class RepoWriters {
   ): Promise<InboundEvent> | undefined {
     const { repository, sender: name, senderId: id } = factsOf(event);
     if (name === undefined || id === undefined) return undefined;
-    const askers = new Map<string, Set<RepoApi>>();
+    const apisByCheck = new Map<string, Set<RepoApi>>();
     for (const trigger of triggers) {
       const api = apiOf(trigger);
       const check = mayWriteAt(trigger);
-      if (api !== undefined) askers.set(check, (askers.get(check) ?? new Set()).add(api));
+      if (api !== undefined) apisByCheck.set(check, (apisByCheck.get(check) ?? new Set()).add(api));
     }
-    if (askers.size === 0) return undefined;
-    const ask = (apis: ReadonlySet<RepoApi>) => this.#firstOf([...apis], repository, { name, id });
-    return answersOf(askers, ask).then((checks) => ({ ...event, checks: { ...event.checks, ...checks } }));
+    if (apisByCheck.size === 0) return undefined;
+    const check = (apis: ReadonlySet<RepoApi>) => this.#firstOf([...apis], repository, { name, id });
+    return collectChecks(apisByCheck, check).then((checks) => ({
+      ...event,
+      checks: { ...event.checks, ...checks },
+    }));
   }
 
+  /** Returns the result of the first token that may read permissions. Rejects if none may. */
   async #firstOf(apis: readonly RepoApi[], repository: string, sender: RepoSender): Promise<boolean> {
     let refusal: unknown;
     for (const api of apis)
       try {
-        return await this.#ask(api, repository, sender);
+        return await this.#mayWrite(api, repository, sender);
       } catch (error) {
         if (!isFinal(error)) throw error;
         refusal ??= error;
@@ -75,61 +81,65 @@ export class RepoWriters {
     throw refusal;
   }
 
-  /** Who asks while the same is being asked has the answer of that. */
-  #ask(api: RepoApi, repository: string, sender: RepoSender): Promise<boolean> {
-    const { trueMs, falseMs, askMs } = this.#times;
-    const ofToken = this.#known.get(api) ?? new Map<string, Known>();
-    this.#known.set(api, ofToken);
+  /** Checks a user with one token. Concurrent checks of the same user share one request. */
+  #mayWrite(api: RepoApi, repository: string, sender: RepoSender): Promise<boolean> {
+    const { trueMs, falseMs, checkMs } = this.#times;
+    const ofToken = this.#answers.get(api) ?? new Map<string, CachedAnswer>();
+    this.#answers.set(api, ofToken);
     const key = JSON.stringify([repository.toLowerCase(), sender.id]);
-    const before = ofToken.get(key);
-    if (before !== undefined && performance.now() < before.until) return before.answer;
-    const answer = inTime(askMs, (signal) => api.mayWrite(repository, sender, signal));
-    const known: Known = { answer, until: Number.POSITIVE_INFINITY };
+    const cached = ofToken.get(key);
+    if (cached !== undefined && performance.now() < cached.until) return cached.answer;
+    const answer = withDeadline(checkMs, (signal) => api.mayWrite(repository, sender, signal));
+    // A pending check is shared and does not expire.
+    const entry: CachedAnswer = { answer, until: Number.POSITIVE_INFINITY };
     ofToken.delete(key);
-    ofToken.set(key, known);
-    forgetOldest(ofToken, MAX_KNOWN);
+    ofToken.set(key, entry);
+    deleteOldest(ofToken, MAX_CACHED);
     answer.then(
       (mayWrite) => {
-        known.until = performance.now() + (mayWrite ? trueMs : falseMs);
+        entry.until = performance.now() + (mayWrite ? trueMs : falseMs);
       },
       () => {
-        if (ofToken.get(key) === known) ofToken.delete(key);
+        if (ofToken.get(key) === entry) ofToken.delete(key);
       },
     );
     return answer;
   }
 }
 
-/** By the names of checks. */
-async function answersOf(
-  askers: ReadonlyMap<string, ReadonlySet<RepoApi>>,
-  ask: (apis: ReadonlySet<RepoApi>) => Promise<boolean>,
+/**
+ * Runs all checks. Returns the results by check name. Rejects if a check failed temporarily, or if checks
+ * failed permanently and no other check granted access.
+ */
+async function collectChecks(
+  apisByCheck: ReadonlyMap<string, ReadonlySet<RepoApi>>,
+  check: (apis: ReadonlySet<RepoApi>) => Promise<boolean>,
 ): Promise<Readonly<Record<string, boolean>>> {
-  const results = await Promise.allSettled([...askers.values()].map(ask));
+  const results = await Promise.allSettled([...apisByCheck.values()].map(check));
   const failed = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
-  const passing = failed.find((error) => !isFinal(error));
-  if (passing !== undefined) throw passing;
-  const isLetIn = results.some((result) => result.status === 'fulfilled' && result.value);
-  if (failed.length > 0 && !isLetIn) throw failed[0];
+  const retryable = failed.find((error) => !isFinal(error));
+  if (retryable !== undefined) throw retryable;
+  const isGranted = results.some((result) => result.status === 'fulfilled' && result.value);
+  if (failed.length > 0 && !isGranted) throw failed[0];
   return Object.fromEntries(
-    [...askers.keys()].flatMap((check, index) => {
+    [...apisByCheck.keys()].flatMap((name, index) => {
       const result = results[index];
-      return result?.status === 'fulfilled' ? [[check, result.value] as const] : [];
+      return result?.status === 'fulfilled' ? [[name, result.value] as const] : [];
     }),
   );
 }
 
 const isFinal = (error: unknown) => error instanceof DeliveryError && error.isFinal;
 
-/** Rejects at the deadline even where what was asked heeds no signal. */
-function inTime(ms: number, ask: (signal: AbortSignal) => Promise<boolean>): Promise<boolean> {
+/** Rejects at the deadline, even if `check` ignores its signal. */
+function withDeadline(ms: number, check: (signal: AbortSignal) => Promise<boolean>): Promise<boolean> {
   const signal = AbortSignal.timeout(ms);
   return new Promise((resolve, reject) => {
-    const late = () =>
-      reject(new DeliveryError(`the host did not say within ${ms / 1000} s who may command`));
-    signal.addEventListener('abort', late, { once: true });
-    ask(signal)
+    const expire = () =>
+      reject(new DeliveryError(`the host did not confirm write access within ${ms / 1000} s`));
+    signal.addEventListener('abort', expire, { once: true });
+    check(signal)
       .then(resolve, reject)
-      .finally(() => signal.removeEventListener('abort', late));
+      .finally(() => signal.removeEventListener('abort', expire));
   });
 }

@@ -1,54 +1,58 @@
-// Triggers of type Schedule. Which instants there are says CronInstants; node-schedule waits for the next one, however far
-// away; the store sees to it that each counts once, across restarts and among several who saw it come.
+// Adapter for triggers of type Schedule. An instant is a time at which a cron expression fires. CronInstants
+// computes the instants, node-schedule sets a timer for the next one, and the store accepts each instant
+// once, across restarts and nodes.
 //
-// SCH1  an instant that comes while the trigger is open is brought in, unless the process was not there for a minute and
-//      more (suspended, or its clock was set forward): then it was missed, like those before a start.
-// SCH2  missed instants go by `catchup`: none, the last, or all up to MAX_PENDING.
-//      None was missed from before the first load of this expression in this zone: nobody has been waiting for them.
-// SCH3  a clock that is set back by up to a minute lets instants come a second time; the store knows them. Set back by more it
-//      was corrected (clock-correction.ts): it is looked at every WATCH_MS, and what is left is waited for no longer.
-// SCH4  where the clock jumps over the time that it had reached before a correction, what came until then was not missed.
+// - An instant is added when it occurs while the trigger is open. If the process was suspended, or its clock
+//   jumped forward, by a minute or more, the skipped instants count as missed, as after downtime.
+// - `catchup` selects which missed instants are added: none, the last, or all up to MAX_PENDING. Instants
+//   before the first load of the expression and zone never count as missed.
+// - If the clock goes back by up to a minute, instants repeat, and the store rejects the repetitions. A
+//   larger step is a clock correction (clock-correction.ts), detected within WATCH_MS; the schedule then
+//   follows the corrected clock. If the clock later passes its earlier maximum, the instants below that
+//   maximum do not count as missed.
 
 import { scheduleJob } from 'node-schedule';
 import type { ScheduleTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Store } from '../../store/store.ts';
-import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
-import { type Awaited, awaitedSince } from './awaited-since.ts';
+import type { Adapter, OpenTrigger, TriggerHost } from '../adapter.ts';
+import { readBaseline, type ScheduleBaseline } from './baseline.ts';
 import { CORRECTION_MS } from './clock-correction.ts';
 import { CronInstants, lastInstants } from './cron-instants.ts';
 import { readScheduleEvent } from './event.ts';
-import { forgetGone } from './gone-plans.ts';
+import { deleteRemovedPlans } from './removed-plans.ts';
 import { MAX_PENDING, TickWriter } from './tick-writer.ts';
 
-/** Timers do not follow a clock that is set. This often it is looked at. */
+/** Interval of clock checks, because timers ignore clock changes. */
 const WATCH_MS = 30_000;
+/** Age below which an instant is on time, not missed. */
 const FRESH_MS = 60_000;
 
 export interface ScheduleOptions {
-  /** Epoch ms. */
+  /** Clock of the schedule, epoch ms. */
   readonly now?: () => number;
   readonly watchMs?: number;
 }
 
 export function scheduleAdapter({
-  now: given,
+  now: clock,
   watchMs = WATCH_MS,
 }: ScheduleOptions = {}): Adapter<ScheduleTrigger> {
-  // Where several nodes share a store theirs is one clock.
-  const clockOf = (store: Pick<Store, 'now'>) => given ?? (() => store.now?.() ?? Date.now());
+  // Nodes that share a store use the store's clock.
+  const clockOf = (store: Pick<Store, 'now'>) => clock ?? (() => store.now?.() ?? Date.now());
   return {
     type: 'Schedule',
     read: readScheduleEvent,
-    async open(trigger: ScheduleTrigger, host: SourceHost): Promise<OpenTrigger> {
+    async open(trigger: ScheduleTrigger, host: TriggerHost): Promise<OpenTrigger> {
       const { cron, timezone } = trigger.config;
       const instants = new CronInstants(cron, timezone);
       const now = clockOf(host.store);
-      const awaited = await awaitedSince(trigger, host, now());
-      const open = new OpenSchedule(trigger, host, { instants, now, watchMs, awaited });
+      const baseline = await readBaseline(trigger, host, now());
+      const open = new OpenSchedule(trigger, host, { instants, now, watchMs, baseline });
       open.start();
       return open;
     },
-    tidy: (store, isThere, keepMs) => forgetGone(store, { isThere, keepMs, now: clockOf(store)() }),
+    deleteUnusedState: (store, exists, keepMs) =>
+      deleteRemovedPlans(store, { exists, keepMs, now: clockOf(store)() }),
   };
 }
 
@@ -56,47 +60,48 @@ class OpenSchedule implements OpenTrigger {
   readonly #trigger: ScheduleTrigger;
   readonly #instants: CronInstants;
   readonly #now: () => number;
-  readonly #awaited: Awaited;
+  readonly #baseline: ScheduleBaseline;
   readonly #watch: NodeJS.Timeout;
   readonly #writer: TickWriter;
-  /** Instants up to here are dealt with. */
-  #seen = 0;
-  /** The latest time that was seen since the clock was last corrected, and before that. */
+  /** All instants up to this time are handled. */
+  #handled = 0;
+  /** Maximum of the clock since the last correction. */
   #newest = 0;
+  /** Maximum of the clock before corrections. */
   #reached: number;
   #next: number | undefined;
   #cancelJob = (): void => {};
 
   constructor(
     trigger: ScheduleTrigger,
-    host: SourceHost,
+    host: TriggerHost,
     {
       instants,
       now,
       watchMs,
-      awaited,
+      baseline,
     }: {
       readonly instants: CronInstants;
       readonly now: () => number;
       readonly watchMs: number;
-      readonly awaited: Awaited;
+      readonly baseline: ScheduleBaseline;
     },
   ) {
     this.#trigger = trigger;
     this.#instants = instants;
     this.#now = now;
-    this.#awaited = awaited;
-    this.#reached = awaited.reached;
-    this.#writer = new TickWriter(trigger, host, awaited.reached);
-    this.#watch = setInterval(() => this.#look(), watchMs).unref();
+    this.#baseline = baseline;
+    this.#reached = baseline.reached;
+    this.#writer = new TickWriter(trigger, host, baseline.reached);
+    this.#watch = setInterval(() => this.#check(), watchMs).unref();
   }
 
   start(): void {
-    const { since } = this.#awaited;
+    const { since } = this.#baseline;
     const now = this.#now();
-    this.#seen = now;
+    this.#handled = now;
     this.#newest = Math.max(now, since);
-    if (since < now) this.#miss(this.#jumped(since, now), now);
+    if (since < now) this.#addMissed(this.#missedFrom(since, now), now);
     this.#arm();
   }
 
@@ -106,8 +111,8 @@ class OpenSchedule implements OpenTrigger {
     this.#writer.close();
   }
 
-  /** Deals with what has come; false when nothing has. */
-  #look(): boolean {
+  /** Adds the instants that have occurred. Returns false if no instant has. */
+  #check(): boolean {
     const now = this.#now();
     const newest = this.#newest;
     if (newest - now > CORRECTION_MS) {
@@ -115,13 +120,13 @@ class OpenSchedule implements OpenTrigger {
       return true;
     }
     this.#newest = Math.max(newest, now);
-    const wasSetBack = now < this.#seen;
+    const wasSetBack = now < this.#handled;
     if (!wasSetBack && (this.#next === undefined || now < this.#next)) return false;
-    const begin = now - newest > FRESH_MS ? this.#jumped(this.#seen, now) : this.#seen;
-    const seen = wasSetBack ? now : begin;
-    const fresh = Math.max(seen, now - FRESH_MS);
-    this.#seen = now;
-    if (seen < fresh) this.#miss(seen, fresh);
+    const begin = now - newest > FRESH_MS ? this.#missedFrom(this.#handled, now) : this.#handled;
+    const handled = wasSetBack ? now : begin;
+    const fresh = Math.max(handled, now - FRESH_MS);
+    this.#handled = now;
+    if (handled < fresh) this.#addMissed(handled, fresh);
     this.#writer.add(lastInstants(this.#instants, fresh, now, MAX_PENDING), false);
     this.#arm();
     return true;
@@ -130,23 +135,23 @@ class OpenSchedule implements OpenTrigger {
   #correct(now: number): void {
     this.#reached = Math.max(this.#reached, this.#newest);
     this.#newest = now;
-    this.#seen = now;
+    this.#handled = now;
     this.#writer.correct({ now, reached: this.#reached });
     this.#arm();
   }
 
-  /** Where what was jumped over begins: nobody was here after `from`, up to `to`. */
-  #jumped(from: number, to: number): number {
+  /** Returns the beginning of the missed range between `from` and `to`. */
+  #missedFrom(from: number, to: number): number {
     return this.#reached <= to ? Math.max(from, this.#reached) : from;
   }
 
-  /** The time of the next instant has come, but for a clock that was set back a little. */
-  readonly #onTime = (): void => {
-    if (!this.#look()) this.#arm();
+  /** Called at the next instant, or slightly earlier if the clock went back. */
+  readonly #onTimer = (): void => {
+    if (!this.#check()) this.#arm();
   };
 
-  /** Instants after `from`, up to and with `to`, came while nobody was here. */
-  #miss(from: number, to: number): void {
+  /** Adds the missed instants in the range (`from`, `to`]. */
+  #addMissed(from: number, to: number): void {
     const { catchup } = this.#trigger.config;
     if (catchup === 'none') return;
     const max = catchup === 'last' ? 1 : MAX_PENDING;
@@ -155,14 +160,14 @@ class OpenSchedule implements OpenTrigger {
 
   #arm(): void {
     this.#cancelJob();
-    const next = this.#instants.after(this.#seen);
+    const next = this.#instants.after(this.#handled);
     this.#next = next;
     if (next === undefined) return;
     const inMs = next - this.#now();
-    // It waits by the clock of the process, whichever clock `now` is.
-    const job = scheduleJob(new Date(Date.now() + Math.max(1, inMs)), this.#onTime);
-    // None for a moment that has passed already.
-    const timer = job === null ? setTimeout(this.#onTime, 0) : undefined;
+    // The timer follows the process clock, which may differ from `now`.
+    const job = scheduleJob(new Date(Date.now() + Math.max(1, inMs)), this.#onTimer);
+    // scheduleJob returns null for past dates.
+    const timer = job === null ? setTimeout(this.#onTimer, 0) : undefined;
     this.#cancelJob = () => {
       clearTimeout(timer);
       job?.cancel();

@@ -1,52 +1,53 @@
-// Instants of a cron expression in a time zone: its local times (cron-times.ts), mapped across changes of the clocks. The
-// rules of node-schedule are not used, because they lose a daily job where clocks go forward at midnight (Cairo, Santiago).
+// Instants of a cron expression in a time zone: the matching local times (cron-times.ts), mapped to UTC
+// across daylight saving changes. The rules of node-schedule are not used: they lose a daily job if clocks go
+// forward at midnight (Cairo, Santiago).
 //
-// CI1  a local time that the clocks skip comes later by what they skip: 02:30 at 03:30. If that is an instant of its own
-//      too, it is one.
-// CI2  a local time that comes twice counts the first time.
-//      Where every hour counts neither holds: what is skipped is left out, and what comes twice counts twice.
-// CI3  with a day of the month and a day of the week, either will do (POSIX, crontab).
+// - If the clock skips 02:30, the instant occurs at 03:30, and only once if the expression also matches
+//   03:30.
+// - If 02:30 occurs twice, only the first occurrence counts.
+// - Neither rule applies to expressions for every hour: they omit skipped hours and fire in repeated hours.
+// - An expression with a day of the month and a day of the week matches on either (POSIX, crontab).
 
 import { CronTimes } from './cron-times.ts';
 import { zoneOffset } from './zone-offset.ts';
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
-/** Further than what a change of the clocks can skip or repeat: a day, where the date line was moved. */
+/** Longer than any offset change: a day, when the date line moves. */
 const AROUND_MS = 1.5 * DAY_MS;
 
 export class CronInstants {
   readonly #times: CronTimes;
   readonly #offsetAt: (instantMs: number) => number;
 
-  /** Throws for an invalid expression or zone. */
+  /** Throws if the expression or zone is invalid. */
   constructor(cron: string, zone: string) {
     this.#times = new CronTimes(cron);
     this.#offsetAt = zoneOffset(zone);
   }
 
-  /** The first instant after `ms` (epoch), or undefined when none ever comes. */
+  /** Returns the first instant after `ms` (epoch); undefined if it does not exist. */
   after(ms: number): number | undefined {
     for (let from = ms; ; ) {
       const before = this.#offsetAt(from - AROUND_MS);
       const after = this.#offsetAt(from + AROUND_MS);
       const at = this.#timeAfter(from, before);
-      const found = before === after ? at : Math.min(at, this.#timeAfter(from, after));
-      if (found === Infinity) return undefined;
-      // So far away the clocks may be others again.
-      if (found > from + AROUND_MS) from = found - AROUND_MS;
-      else if (before === after || this.#counts(found, before, after)) return found;
-      else from = found;
+      const next = before === after ? at : Math.min(at, this.#timeAfter(from, after));
+      if (next === Infinity) return undefined;
+      // The offsets may change before `next`.
+      if (next > from + AROUND_MS) from = next - AROUND_MS;
+      else if (before === after || this.#isInstant(next, before, after)) return next;
+      else from = next;
     }
   }
 
-  /** The first instant after `from` at which clocks with this offset show one of the local times; Infinity for none. */
+  /** Returns the first match after `from` at this offset, or Infinity. */
   #timeAfter(from: number, offset: number): number {
     return this.#times.after(from + offset) - offset;
   }
 
-  /** Whether a time that clocks with one of the two offsets show at `at`, around a change from the one to the other, counts. */
-  #counts(at: number, before: number, after: number): boolean {
+  /** Returns true if the match at `at` counts, near a change from offset `before` to `after`. */
+  #isInstant(at: number, before: number, after: number): boolean {
     const offset = this.#offsetAt(at);
     const isShown = this.#times.has(at + offset);
     if (this.#times.isEveryHour) return isShown;
@@ -57,19 +58,19 @@ export class CronInstants {
   }
 }
 
-/** The last `max` instants after `fromMs`, up to and with `toMs`, in order; both in epoch ms. */
+/** Returns the last `max` instants in the range (`fromMs`, `toMs`], in order. Epoch ms. */
 export function lastInstants(
   instants: CronInstants,
   fromMs: number,
   toMs: number,
   max: number,
 ): readonly number[] {
-  // Looked for in a span that doubles: there may be millions before those that are wanted.
+  // Doubles the span until it is large enough, because there may be millions of earlier instants.
   for (let span = MINUTE_MS; ; span *= 2) {
     const begin = Math.max(fromMs, toMs - span);
-    const found: number[] = [];
+    const results: number[] = [];
     for (let at = instants.after(begin); at !== undefined && at <= toMs; at = instants.after(at))
-      found.push(at);
-    if (begin === fromMs || found.length >= max) return found.slice(-max);
+      results.push(at);
+    if (begin === fromMs || results.length >= max) return results.slice(-max);
   }
 }

@@ -1,18 +1,18 @@
-// Local times of a cron expression, in milliseconds as if they were UTC.
+// Local times that match a cron expression, without time zones: in milliseconds, as if they were UTC.
 
 import { type CronFields, parseCron } from '../../../config/resources/fields/cron.ts';
 
 const DAY_MS = 86_400_000;
-/** The longest distance between two times: eight years, from one 29 February to the next around 2100. */
+/** Longest interval between two matches: eight years, from 29 February 2096 to 2104. */
 const MAX_DAYS = 8 * 366;
 
 export class CronTimes {
   readonly #fields: CronFields;
-  /** Seconds since midnight of its times of day, as three ascending lists. */
+  /** Hours, minutes and seconds in seconds since midnight, ascending. */
   readonly #clock: readonly [hours: number[], minutes: number[], seconds: number[]];
   readonly isEveryHour: boolean;
 
-  /** Throws for an invalid expression. */
+  /** Throws if the expression is invalid. */
   constructor(cron: string) {
     const fields = parseCron(cron);
     if (typeof fields === 'string') throw new TypeError(`${JSON.stringify(cron)}: ${fields}`);
@@ -22,7 +22,7 @@ export class CronTimes {
     this.isEveryHour = hours.size === 24;
   }
 
-  /** Returns the first time after `ms`, or Infinity. */
+  /** Returns the first match after `ms`, or Infinity. */
   after(ms: number): number {
     const first = Math.floor(ms / 1000) + 1;
     const today = Math.floor((first * 1000) / DAY_MS);
@@ -47,7 +47,7 @@ export class CronTimes {
     return isEitherDay ? isDay || isWeekday : isDay && isWeekday;
   }
 
-  /** Returns the first time of day at or after `from`, both in seconds since midnight. */
+  /** Returns the first match at or after `from`, both in seconds since midnight. */
   #secondFrom(from: number): number | undefined {
     const [hours, minutes, seconds] = this.#clock;
     for (const hour of hours) {

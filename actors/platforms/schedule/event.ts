@@ -1,5 +1,5 @@
-// The event that an instant of a schedule becomes. Its id is made of the trigger and the instant, so that the same instant
-// is the same event whoever saw it come. Where the clock was set back it may come a second time, as another event.
+// Converts schedule instants into events. The event id consists of trigger and instant, so that every node
+// creates the same event. After clock corrections an instant may repeat as a new event.
 
 import type { ScheduleTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
@@ -14,23 +14,23 @@ interface ScheduleMeta {
   readonly timezone: string;
 }
 
-/** The name under which the store keeps the instants of a trigger. */
+/** Returns the name of a trigger's instants (ticks) in the store. */
 export function tickName(trigger: string): string {
   return `schedule/${trigger}`;
 }
 
-/** Beginning of the ids of all instants of a trigger; no name of a trigger has a colon in it. */
+/** Returns the id prefix of a trigger's instants. Trigger names contain no colon. */
 export function scheduleIdPrefix(trigger: string): string {
   return `schedule:${trigger}:`;
 }
 
-/** Id of the instant at `at`, epoch ms; of one that comes a second or third time that is said. */
+/** Returns the id of the instant at `at` (epoch ms), with a suffix for its second and later occurrences. */
 export function scheduleId(trigger: string, at: number, time = 1): string {
   const id = scheduleIdPrefix(trigger) + new Date(at).toISOString();
   return time === 1 ? id : `${id}:${time}`;
 }
 
-/** `at` in epoch ms; `time` as in its id. */
+/** Creates an event from an instant. `at` in epoch ms; `time` is the occurrence, from 1. */
 export function scheduleEvent({ name, config }: ScheduleTrigger, at: number, time = 1): NewEvent {
   const { cron, timezone } = config;
   const meta: ScheduleMeta = { trigger: name, at: new Date(at).toISOString(), cron, timezone };
@@ -43,7 +43,7 @@ export function scheduleEvent({ name, config }: ScheduleTrigger, at: number, tim
   };
 }
 
-/** Throws for an event that is none of these. */
+/** Parses a stored event. Throws if the metadata does not match. */
 export function readScheduleEvent(event: Pick<StoredEvent, 'meta'>): InboundEvent {
   const { trigger, at, cron, timezone } = JSON.parse(event.meta) as ScheduleMeta;
   return {

@@ -1,36 +1,36 @@
-// The plans of schedules as they are noted in the store, each under its trigger's name: an expression and a zone, and since
-// when somebody has been waiting for their instants.
+// Stored plans of schedules (plan notes), by trigger name: expression, zone, and the lower bound for missed
+// instants.
 
 import type { Store } from '../../store/store.ts';
 
 const SPACE = 'schedule';
 
-export interface Plan {
+export interface SchedulePlan {
   readonly cron: string;
   readonly timezone: string;
 }
 
 /** Times are epoch ms. */
-export interface PlanNote extends Plan {
+export interface PlanNote extends SchedulePlan {
   readonly since: number;
-  /** How far the clock had come before it was set back; see clock-correction.ts. */
+  /** Maximum of the clock before corrections; see clock-correction.ts. */
   readonly reached?: number;
-  /** When it was first seen that there is no such trigger any more. */
+  /** First check that found the trigger removed. */
   readonly goneSince?: number;
 }
 
-/** The note of that trigger, and its version in the store. */
-export async function notedPlan(
+/** Returns a trigger's note and its version in the store. */
+export async function readPlanNote(
   store: Store,
   trigger: string,
 ): Promise<{ readonly note: PlanNote; readonly version: number } | undefined> {
-  const found = await store.get(SPACE, trigger);
-  if (found === undefined) return undefined;
-  return { note: JSON.parse(found.value) as PlanNote, version: found.version };
+  const row = await store.get(SPACE, trigger);
+  if (row === undefined) return undefined;
+  return { note: JSON.parse(row.value) as PlanNote, version: row.version };
 }
 
-/** Writes the note; with `ifVersion` not over a newer one. */
-export async function notePlan(
+/** Writes a note. With `ifVersion`, replaces only that version. */
+export async function writePlanNote(
   store: Store,
   trigger: string,
   note: PlanNote,
@@ -39,11 +39,11 @@ export async function notePlan(
   await store.put(SPACE, trigger, JSON.stringify(note), ifVersion === undefined ? {} : { ifVersion });
 }
 
-export function forgetPlan(store: Store, trigger: string): Promise<void> {
+export function deletePlanNote(store: Store, trigger: string): Promise<void> {
   return store.delete(SPACE, trigger);
 }
 
-/** Names of the triggers with a note. */
-export function notedTriggers(store: Store): Promise<readonly string[]> {
+/** Returns the names of triggers with a note. */
+export function listNotedTriggers(store: Store): Promise<readonly string[]> {
   return store.keys(SPACE);
 }

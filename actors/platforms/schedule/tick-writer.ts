@@ -1,21 +1,21 @@
-// Brings the instants of one trigger into the store, one after the other, and sees to those that overlap. What the store
-// cannot take now is kept, within a bound, and tried again: an instant that has come is not lost because a disk was full.
+// Writes a trigger's instants to the store in order, and applies the setting `overlap`. Retries store
+// failures with a bounded queue, because a full disk must not lose instants.
 //
-// TW1  each instant goes through `tick` of the store, which takes it once, whoever brings it and however often.
-// TW2  `skip`: while the one before is not settled the new one is recorded as ignored. `replace`: the one before is.
-//      Both are about instants that come while one is handled; those that were missed queue up behind each other.
+// The store's `tick` accepts each instant once, whichever node adds it. `skip` ignores a new instant while
+// the previous one is unsettled; `replace` ignores the previous one. Missed instants are queued without
+// regard to `overlap`.
 
 import type { ScheduleTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { DeliveryState } from '../../store/delivery.ts';
 import type { NewEvent } from '../../store/event.ts';
-import type { SourceHost } from '../adapter.ts';
-import { type Correction, goOnFrom } from './clock-correction.ts';
+import type { TriggerHost } from '../adapter.ts';
+import { applyCorrection, type Correction } from './clock-correction.ts';
 import { scheduleEvent, scheduleIdPrefix, tickName } from './event.ts';
 
 export const MAX_PENDING = 1_000;
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 30_000;
-/** Of one trigger that have not ended: those beyond are looked at with the next instant. */
+const MIN_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 30_000;
+/** Maximum number of unsettled events per check; the next instant checks the remaining events. */
 const MAX_UNSETTLED = 100;
 const unsettled: readonly DeliveryState[] = ['queued', 'running', 'retrying', 'held', 'waiting'];
 
@@ -26,42 +26,42 @@ interface Instant {
 
 export class TickWriter {
   readonly #trigger: ScheduleTrigger;
-  readonly #host: SourceHost;
+  readonly #host: TriggerHost;
   readonly #pending: Instant[] = [];
-  /** To be carried out before any instant. */
+  /** Pending correction, applied before any instant. */
   #correction: Correction | undefined;
-  /** How far the clock had come before it was last corrected. */
+  /** Maximum of the clock before the last correction. */
   #reached: number;
   #isWriting = false;
   #isClosed = false;
-  #pauseMs = FIRST_PAUSE_MS;
+  #pauseMs = MIN_PAUSE_MS;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(trigger: ScheduleTrigger, host: SourceHost, reached: number) {
+  constructor(trigger: ScheduleTrigger, host: TriggerHost, reached: number) {
     this.#trigger = trigger;
     this.#host = host;
     this.#reached = reached;
   }
 
-  /** Takes instants in their order; beyond the bound the oldest are given up. */
+  /** Adds instants in order. Above MAX_PENDING, the oldest instants are dropped. */
   add(instants: readonly number[], wasMissed: boolean): void {
     if (instants.length === 0) return;
     for (const at of instants) this.#pending.push({ at, wasMissed });
     const count = this.#pending.length - MAX_PENDING;
     if (count > 0) {
       this.#pending.splice(0, count);
-      this.#host.log.warn({ trigger: this.#trigger.name, count }, 'instants of a schedule were given up');
+      this.#host.log.warn({ trigger: this.#trigger.name, count }, 'dropped instants of a schedule');
     }
-    this.#begin();
+    this.#startWriting();
   }
 
-  /** The clock was set back. What is not written yet and lies ahead of it now will come by itself. */
+  /** Applies a clock correction. Removes pending instants that are in the future again. */
   correct({ now, reached }: Correction): void {
-    const kept = this.#pending.filter(({ at }) => at <= now);
-    this.#pending.splice(0, Infinity, ...kept);
+    const past = this.#pending.filter(({ at }) => at <= now);
+    this.#pending.splice(0, Infinity, ...past);
     this.#reached = reached;
     this.#correction = { now: Math.min(now, this.#correction?.now ?? now), reached };
-    this.#begin();
+    this.#startWriting();
   }
 
   close(): void {
@@ -69,7 +69,7 @@ export class TickWriter {
     clearTimeout(this.#timer);
   }
 
-  #begin(): void {
+  #startWriting(): void {
     if (!this.#isWriting && this.#timer === undefined) void this.#write();
   }
 
@@ -80,10 +80,10 @@ export class TickWriter {
     try {
       while (!this.#isClosed && (this.#correction !== undefined || this.#pending.length > 0)) {
         await this.#writeFirst();
-        this.#pauseMs = FIRST_PAUSE_MS;
+        this.#pauseMs = MIN_PAUSE_MS;
       }
     } catch (error) {
-      this.#onRefused(error);
+      this.#onStoreFailure(error);
     } finally {
       this.#isWriting = false;
     }
@@ -92,26 +92,26 @@ export class TickWriter {
   async #writeFirst(): Promise<void> {
     const correction = this.#correction;
     if (correction !== undefined) {
-      await goOnFrom(this.#host, this.#trigger, correction);
+      await applyCorrection(this.#host, this.#trigger, correction);
       if (this.#correction === correction) this.#correction = undefined;
       return;
     }
     const [first] = this.#pending;
     if (first === undefined) return;
     await this.#tick(first);
-    // It may have been given up meanwhile, with another in its place.
+    // `add` or `correct` can remove it meanwhile.
     if (this.#pending[0] === first) this.#pending.shift();
   }
 
-  #onRefused(error: unknown): void {
+  #onStoreFailure(error: unknown): void {
     if (this.#isClosed) return;
     const { name } = this.#trigger;
     const inMs = this.#pauseMs;
     this.#host.log.warn(
       { trigger: name, err: error, in_ms: inMs },
-      'an instant of a schedule could not be stored',
+      'could not store an instant of a schedule',
     );
-    this.#pauseMs = Math.min(LONGEST_PAUSE_MS, inMs * 2);
+    this.#pauseMs = Math.min(MAX_PAUSE_MS, inMs * 2);
     this.#timer = setTimeout(() => void this.#write(), inMs).unref();
   }
 
@@ -120,29 +120,29 @@ export class TickWriter {
     const { name, config } = this.#trigger;
     const event = await this.#newEvent(at);
     const isOverlapping = !wasMissed && config.overlap !== 'queue';
-    const before = isOverlapping ? await this.#unsettled() : [];
+    const running = isOverlapping ? await this.#unsettled() : [];
     const isNew = await store.tick(tickName(name), at, event);
-    const [first] = before;
+    const [first] = running;
     if (!isNew || first === undefined) return;
     if (config.overlap === 'skip') {
-      await this.#host.discard(event.id, `left out: ${first.id} had not ended`);
+      await this.#host.discard(event.id, `skipped: ${first.id} had not ended`);
       return;
     }
     const note = `replaced by ${event.id}`;
-    // One that has not begun is only struck out; one that runs is told to end, where the host can do that.
-    for (const { id } of before)
+    // Discards a queued delivery; cancels a running one, if the host supports that.
+    for (const { id } of running)
       if (!(await this.#host.discard(id, note))) await this.#host.cancel?.(id, note);
   }
 
   async #newEvent(at: number): Promise<NewEvent> {
     let event = scheduleEvent(this.#trigger, at);
-    // It may have come before the clock was set back, and more than once.
-    for (let time = 2; at <= this.#reached && (await this.#isKnown(event)); time += 1)
+    // The instant may have occurred before a clock correction, even repeatedly.
+    for (let time = 2; at <= this.#reached && (await this.#isStored(event)); time += 1)
       event = scheduleEvent(this.#trigger, at, time);
     return event;
   }
 
-  async #isKnown({ id }: NewEvent): Promise<boolean> {
+  async #isStored({ id }: NewEvent): Promise<boolean> {
     return (await this.#host.store.delivery(id)) !== undefined;
   }
 

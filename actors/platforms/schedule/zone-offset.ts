@@ -1,6 +1,9 @@
-// How far a time zone is from UTC at an instant, by the zone data of the runtime.
+// UTC offset of a time zone at an instant, from the runtime's zone data.
 
-/** A function that gives the offset at an instant, both in ms: positive east of Greenwich. Throws RangeError for no zone. */
+/**
+ * Returns a function that computes the offset in ms, positive east of Greenwich. Throws a RangeError for an
+ * invalid zone.
+ */
 export function zoneOffset(zone: string): (instantMs: number) => number {
   const format = new Intl.DateTimeFormat('en', {
     timeZone: zone,

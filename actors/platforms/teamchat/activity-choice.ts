@@ -1,42 +1,46 @@
-// What somebody chose or filled in on a card: `Action.Submit` comes as a message with a `value` and no text, or within an invoke
-// as `Action.Execute` does. Cards of ours say which action it was in `actionId`; cards of others have names of their own.
+// Reads the choices and inputs of a pressed card. `Action.Submit` arrives as a message with a `value` and no
+// text, `Action.Execute` as an invoke. Cards of the gateway contain the action id in `actionId`; cards of
+// other apps use other members.
 
 import { textMember } from '../payloads/payload-member.ts';
 
-/** The member of an action's data that says which one it is. */
+/** Member of action data that contains the action id. */
 export const ACTION_ID = 'actionId';
 
-export interface Choice {
-  /** The action's name, or all that the data says where it has none. */
+export interface CardChoice {
+  /** Name of the action; if missing, all values of the data. */
   readonly text: string;
   /**
-   * Each member of the data that is a text, a number or a truth, up to MAX_PARAMETERS with names up to MAX_NAME; of members within
-   * members with a dot between.
+   * Text, number and boolean members of the data, limited by MAX_PARAMETERS and MAX_NAME. Names of nested
+   * members contain dots.
    */
   readonly parameters: Readonly<Record<string, string>>;
 }
 
-/** More than any card asks for. */
+/** Maximum number of parameters, more than any card has. */
 const MAX_PARAMETERS = 200;
 const MAX_DEPTH = 4;
-/** Of a parameter, with the names that it is within. What is longer is in the payload alone. */
+/** Maximum name length, including its parents. Longer names remain in the payload only. */
 const MAX_NAME = 200;
-/** Where a name is found in data that others made. */
+/** Members that may contain the name of an action; all but the first are from cards of other apps. */
 const NAMES = [ACTION_ID, 'action', 'verb', 'id'];
 
-/** The id of an action of ours that was pressed, in `value` of a message or an invoke; undefined for what others have made. */
-export function pressedIn(value: unknown): string | undefined {
+/**
+ * Returns the action id of a pressed card of the gateway, from a message's or invoke's `value`; undefined for
+ * cards of other apps.
+ */
+export function actionIdIn(value: unknown): string | undefined {
   return textMember(value, ACTION_ID, `action.data.${ACTION_ID}`);
 }
 
-/** `value` of a message. Undefined for what is none. */
-export function submittedIn(value: unknown): Choice | undefined {
+/** Reads a message's `value`; undefined if missing. */
+export function submittedChoice(value: unknown): CardChoice | undefined {
   if (value === undefined || value === null) return undefined;
   return choiceOf(value, undefined);
 }
 
-/** `value` of an invoke `adaptiveCard/action`. Undefined where it has no action. */
-export function invokedIn(value: unknown): Choice | undefined {
+/** Reads the `value` of an `adaptiveCard/action` invoke; undefined if it contains no action. */
+export function invokedChoice(value: unknown): CardChoice | undefined {
   const action = isObject(value) ? value.action : undefined;
   if (!isObject(action)) return undefined;
   const verb = textMember(action, 'verb');
@@ -45,30 +49,30 @@ export function invokedIn(value: unknown): Choice | undefined {
   return verb === undefined ? choice : { ...choice, parameters: { verb, ...choice.parameters } };
 }
 
-function choiceOf(data: unknown, name: string | undefined): Choice {
+function choiceOf(data: unknown, name: string | undefined): CardChoice {
   const parameters = parametersIn(data);
-  const called = [name, ...NAMES.map((each) => parameters[each])].find(
+  const actionName = [name, ...NAMES.map((each) => parameters[each])].find(
     (each) => each !== undefined && each !== '',
   );
-  return { text: called ?? Object.values(parameters).join(' '), parameters };
+  return { text: actionName ?? Object.values(parameters).join(' '), parameters };
 }
 
 function parametersIn(data: unknown): Readonly<Record<string, string>> {
-  if (isSaid(data)) return { value: String(data) };
-  const said = saidWithin(data, '', 0).slice(0, MAX_PARAMETERS);
-  return Object.fromEntries(said.map(([name, value]) => [name, String(value)]));
+  if (isScalar(data)) return { value: String(data) };
+  const scalars = scalarsIn(data, '', 0).slice(0, MAX_PARAMETERS);
+  return Object.fromEntries(scalars.map(([name, value]) => [name, String(value)]));
 }
 
-function saidWithin(data: unknown, prefix: string, depth: number): readonly (readonly [string, unknown])[] {
+function scalarsIn(data: unknown, prefix: string, depth: number): readonly (readonly [string, unknown])[] {
   if (typeof data !== 'object' || data === null || depth === MAX_DEPTH) return [];
   return Object.entries(data).flatMap(([last, value]) => {
     const name = prefix + last;
     if (name.length > MAX_NAME) return [];
-    return isSaid(value) ? [[name, value] as const] : saidWithin(value, `${name}.`, depth + 1);
+    return isScalar(value) ? [[name, value] as const] : scalarsIn(value, `${name}.`, depth + 1);
   });
 }
 
-function isSaid(value: unknown): boolean {
+function isScalar(value: unknown): boolean {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 }
 

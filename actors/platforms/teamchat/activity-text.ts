@@ -1,29 +1,29 @@
-// What a person wrote, out of the text of an activity: in it mentions are `<at>name</at>`, named once more in `entities`, and what
-// would be markup is escaped as in HTML.
+// Extracts the text that a person wrote from an activity. Mentions are `<at>name</at>` in the text, with an
+// entry in `entities`; other markup is escaped as in HTML.
 //
-// TCT1  a mention of our bot is how it is called, and no part of what is said; others stay as names.
-// TCT2  mentions are found before anything is decoded: a name that somebody typed with its tags is none.
-// TCT3  it takes time in proportion to the length of the body, whatever strangers put there.
+// Mentions of the bot are removed; other mentions become names. Mentions are matched before entities are
+// decoded, so that typed tags do not become mentions. The time is linear in the size of the body, also for
+// hostile input.
 
 import { memberOf, textMember } from '../payloads/payload-member.ts';
 
-/** Of our bot, written differently: it has one name, in some conversations with numbers of its mentions. */
+/** Maximum number of different mentions of the bot; some conversations number them. */
 const MAX_MENTIONS = 50;
-/** Longer than a name may be on the platform. */
+/** Maximum mention length, longer than names on the platform. */
 const MAX_MENTION = 250;
 const BLANK = '&nbsp;';
 
-/** `botId` is that of our bot in the conversation. Undefined where nothing was written. */
-export function wordsOf(payload: unknown, botId: string | undefined): string | undefined {
-  const text = textMember(payload, 'text');
-  if (text === undefined) return undefined;
-  let words = text;
-  for (const mention of mentionsOf(payload, botId)) words = without(words, mention);
-  const said = decoded(words.replace(/<at(?:\s[^<>]*)?>([^<]*)<\/at>/g, '$1')).trim();
-  return said === '' ? undefined : said;
+/** Returns the text; undefined if missing. `botId` is the bot's id in the conversation. */
+export function textOf(payload: unknown, botId: string | undefined): string | undefined {
+  const markup = textMember(payload, 'text');
+  if (markup === undefined) return undefined;
+  let rest = markup;
+  for (const mention of mentionsOf(payload, botId)) rest = removeMention(rest, mention);
+  const text = decode(rest.replace(/<at(?:\s[^<>]*)?>([^<]*)<\/at>/g, '$1')).trim();
+  return text === '' ? undefined : text;
 }
 
-/** As they stand in the text, each once. */
+/** Returns the mentions of the bot as they are written in the text. */
 function mentionsOf(payload: unknown, botId: string | undefined): ReadonlySet<string> {
   const all = new Set<string>();
   const entities = memberOf(payload, 'entities');
@@ -39,20 +39,20 @@ function mentionsOf(payload: unknown, botId: string | undefined): ReadonlySet<st
   return all;
 }
 
-/** The blanks around it were for it. */
-function without(text: string, mention: string): string {
+/** Removes a mention and the blanks around it. */
+function removeMention(text: string, mention: string): string {
   const parts = text.split(mention);
   return parts
     .map((part, i) => {
-      const from = i === 0 ? 0 : firstWritten(part);
-      return part.slice(from, i === parts.length - 1 ? part.length : lastWritten(part, from));
+      const from = i === 0 ? 0 : skipLeadingBlanks(part);
+      return part.slice(from, i === parts.length - 1 ? part.length : skipTrailingBlanks(part, from));
     })
     .filter((part) => part !== '')
     .join(' ');
 }
 
-/** Where the blanks at the beginning end. */
-function firstWritten(text: string): number {
+/** Returns the index after the leading blanks. */
+function skipLeadingBlanks(text: string): number {
   let at = 0;
   for (;;) {
     if (isBlank(text[at])) at += 1;
@@ -61,8 +61,8 @@ function firstWritten(text: string): number {
   }
 }
 
-/** Where those at the end begin, not before `from`. */
-function lastWritten(text: string, from: number): number {
+/** Returns the index of the trailing blanks, at least `from`. */
+function skipTrailingBlanks(text: string, from: number): number {
   let at = text.length;
   for (;;) {
     if (at > from && isBlank(text[at - 1])) at -= 1;
@@ -71,11 +71,11 @@ function lastWritten(text: string, from: number): number {
   }
 }
 
-function isBlank(sign: string | undefined): boolean {
-  return sign === ' ' || sign === '\u00a0';
+function isBlank(character: string | undefined): boolean {
+  return character === ' ' || character === '\u00a0';
 }
 
-const NAMED: Readonly<Record<string, string>> = {
+const ENTITIES: Readonly<Record<string, string>> = {
   amp: '&',
   lt: '<',
   gt: '>',
@@ -84,15 +84,15 @@ const NAMED: Readonly<Record<string, string>> = {
   nbsp: ' ',
 };
 
-/** Once: what reads like an entity then was typed. */
-function decoded(text: string): string {
+/** Decodes entities once: an entity in the result was typed by the person. */
+function decode(text: string): string {
   if (!text.includes('&')) return text.replaceAll('\u00a0', ' ');
   return text
     .replaceAll('\u00a0', ' ')
     .replace(/&(?:#(\d{1,7})|#[xX]([0-9a-fA-F]{1,6})|([a-z]{2,4}));/g, (whole, decimal, hex, name) => {
-      if (name !== undefined) return NAMED[name as string] ?? whole;
+      if (name !== undefined) return ENTITIES[name as string] ?? whole;
       const point = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
-      const isSign = point > 0 && point <= 0x10ffff && (point < 0xd800 || point > 0xdfff);
-      return isSign ? String.fromCodePoint(point) : whole;
+      const isCharacter = point > 0 && point <= 0x10ffff && (point < 0xd800 || point > 0xdfff);
+      return isCharacter ? String.fromCodePoint(point) : whole;
     });
 }

@@ -1,37 +1,40 @@
-// An activity of the platform: what it says of itself, as far as anything here looks at it. Members that nobody knows yet are
-// left alone, and what has another shape than it should is no activity, or lacks that member.
+// Parses activities, the platform's objects for messages, reactions, invokes and other events. Only the
+// required members are read. A member with an invalid type is treated as missing.
 
 import { jsonObjectIn } from '../payloads/json-object.ts';
 import { memberOf, readOnce, textMember } from '../payloads/payload-member.ts';
 
 export interface Activity {
   readonly type: string;
-  /** The same at each redelivery; other types than messages may have none. */
+  /** Activity id, equal in each redelivery. Only messages always have one. */
   readonly id: string | undefined;
-  /** When it happened, as the platform writes it. */
+  /** Time of the activity, as the platform writes it. */
   readonly timestamp: string | undefined;
-  /** The chat product it comes through: `msteams`. */
+  /** Chat product of the activity: `msteams`. */
   readonly channelId: string;
-  /** The base of the API for its conversation. */
+  /** Base URL of the API for the conversation. */
   readonly serviceUrl: string;
-  /** A thread of a channel has the channel's id, `;messageid=` and that of its first message. */
+  /** Conversation id. A thread of a channel has the channel id, `;messageid=`, and the first message id. */
   readonly conversation: string;
-  /** That of the conversation, and whose data it is where that is another one. None of what other products pass on. */
+  /** Tenants of the conversation and the channel data. Empty for products without verified tenants. */
   readonly tenants: readonly string[];
   readonly senderId: string | undefined;
-  /** Who says it: a person or a program, ours or another. Undefined for what nobody says, as that somebody comes. */
+  /**
+   * Kind of the sender, for messages, invokes and reactions; undefined for types that have no sender, such as
+   * arrivals of members.
+   */
   readonly speaker: 'person' | 'bot' | undefined;
-  /** In the directory of the tenant. */
+  /** Id of the sender in the tenant's directory. */
   readonly directoryId: string | undefined;
-  /** Our bot, as this conversation knows it. */
+  /** Id of the bot in the conversation. */
   readonly botId: string | undefined;
   readonly payload: Readonly<Record<string, unknown>>;
 }
 
-/** Returns the body as a JSON object; undefined for other bodies. Verifier and receiver of a request share the result. */
+/** Parses the body as a JSON object, once per request; undefined if invalid. */
 export const payloadOf = readOnce<Uint8Array, Readonly<Record<string, unknown>> | undefined>(jsonObjectIn);
 
-/** The product whose people and tenants the platform vouches for. Others hand on what a browser says of itself. */
+/** The product with verified users and tenants. In other products the browser states the identity. */
 export const WITH_DIRECTORY = 'msteams';
 
 /** Returns the activity in a payload; undefined if the platform cannot have sent it. */
@@ -63,10 +66,10 @@ function readActivity(payload: Readonly<Record<string, unknown>> | undefined): A
   };
 }
 
-/** Of one activity. */
+/** Maximum number of reactions per activity. */
 const MAX_REACTIONS = 20;
 
-/** As the platform names them: `like`. */
+/** Returns the names of the reactions, as the platform writes them: `like`. */
 export function reactionsIn(
   { payload }: Activity,
   list: 'reactionsAdded' | 'reactionsRemoved',
@@ -78,18 +81,18 @@ export function reactionsIn(
     .flatMap((reaction: unknown) => idAt(reaction, 'type', MAX_NAME) ?? []);
 }
 
-/** With which the ids of programs begin. */
+/** Prefix of the ids of programs. */
 export const PROGRAM = '28:';
-/** What the platform calls programs, where ids do not say it. */
+/** Roles of programs. */
 const PROGRAMS: readonly unknown[] = ['bot', 'skill'];
-/** Types in which somebody says something. */
-const SAID = new Set(['message', 'invoke', 'messageReaction']);
+/** Types with a sender. */
+const TYPES_WITH_SENDER = new Set(['message', 'invoke', 'messageReaction']);
 
 function speakerOf(
   payload: unknown,
   { type, senderId, botId }: Pick<Activity, 'type' | 'senderId' | 'botId'>,
 ): Activity['speaker'] {
-  if (!SAID.has(type)) return undefined;
+  if (!TYPES_WITH_SENDER.has(type)) return undefined;
   const isProgram = senderId !== undefined && (senderId === botId || senderId.startsWith(PROGRAM));
   return isProgram || PROGRAMS.includes(textMember(payload, 'from.role')) ? 'bot' : 'person';
 }
@@ -99,24 +102,27 @@ function tenantsIn(payload: unknown): readonly string[] {
   return [...new Set(both.flatMap((path) => textMember(payload, path)?.toLowerCase() ?? []))];
 }
 
-/** The channel to which a thread belongs, or the conversation itself. */
+/** Returns a thread's channel, or the conversation itself. */
 export function channelOf(conversation: string): string {
   const thread = conversation.indexOf(';messageid=');
   return thread === -1 ? conversation : conversation.slice(0, thread);
 }
 
-/** Members that a conversation has won or lost. */
+/** Returns true if the conversation gained or lost the member. */
 export function hasMember(activity: Activity, list: 'membersAdded' | 'membersRemoved', id: string): boolean {
   const members = memberOf(activity.payload, list);
   return Array.isArray(members) && members.some((member: unknown) => textMember(member, 'id') === id);
 }
 
-/** Longer than any that the platform makes. */
+/** Maximum id length, longer than ids of the platform. */
 const MAX_ID = 1_000;
-/** Of a kind of activities, and of a chat product. */
+/** Maximum length of names of types and products. */
 const MAX_NAME = 100;
 
-/** Stands in keys and paths: control characters do not, nor what would be a way up in a path. */
+/**
+ * Returns an id; undefined if it is not usable in keys and paths: ids contain no control characters, and are
+ * not `.` or `..`.
+ */
 function idAt(payload: unknown, path: string, longest = MAX_ID): string | undefined {
   const id = textMember(payload, path);
   const isId = id !== undefined && !/^\.{0,2}$/.test(id) && id.length <= longest && !/\p{Cc}/u.test(id);

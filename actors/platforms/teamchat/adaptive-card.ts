@@ -1,26 +1,27 @@
-// A neutral card as an adaptive card: a title, facts, inputs and actions. A pressed action comes back with its id in its data.
+// Renders a message card as an adaptive card of the platform: title, facts, inputs and actions. A press
+// returns the action id in its data.
 //
-// TCC1  it is valid under version 1.4, which all clients of the platform show.
-// TCC2  actions stand in sets of a few: a client shows no more of each.
+// The card is valid in version 1.4, which all clients support. Actions are grouped into sets, because clients
+// limit the number of actions per set.
 
-import type { Card, CardAction, CardInput } from '../../events/outbox/outbound-message.ts';
+import type { CardAction, CardInput, MessageCard } from '../../events/outbox/message.ts';
 import { ACTION_ID } from './activity-choice.ts';
 
 export const CARD_TYPE = 'application/vnd.microsoft.card.adaptive';
 
-export interface Attachment {
+export interface CardAttachment {
   readonly contentType: typeof CARD_TYPE;
   readonly content: object;
 }
 
 const ACTIONS_IN_SET = 5;
 const STYLES = { primary: 'positive', danger: 'destructive' } as const;
-/** What is filled in has to be sent by something. */
+/** Button for inputs without an action: inputs need a button that sends them. */
 const SEND: CardAction = { id: 'send', title: 'Send' };
 
-export function attachmentOf({ title, fields = [], actions = [], inputs = [] }: Card): Attachment {
+export function attachmentOf({ title, fields = [], actions = [], inputs = [] }: MessageCard): CardAttachment {
   const buttons = (actions.length === 0 && inputs.length > 0 ? [SEND] : actions).map(buttonOf);
-  const explained = actions.flatMap(({ title: name, description }) =>
+  const descriptions = actions.flatMap(({ title: name, description }) =>
     description === undefined ? [] : [{ title: name, value: description }],
   );
   const facts = fields.map(({ name, value }) => ({ title: name, value }));
@@ -28,7 +29,7 @@ export function attachmentOf({ title, fields = [], actions = [], inputs = [] }: 
   const body = [
     ...(title === undefined ? [] : [titleOf(title)]),
     ...(facts.length === 0 ? [] : [{ type: 'FactSet', facts }]),
-    ...(explained.length === 0 ? [] : [{ type: 'FactSet', facts: explained }]),
+    ...(descriptions.length === 0 ? [] : [{ type: 'FactSet', facts: descriptions }]),
     ...inputs.map(inputOf),
     ...(isOneSet ? [] : setsOf(buttons)),
   ];

@@ -1,27 +1,28 @@
-// The API of the team chat's connector for one bot: each conversation has a service of its own, all of which take the bot's token.
-// The token is given for the app's password, is one for all messages, and is renewed before its end, or when a service refuses it.
+// HTTP client of the platform's connector API for one bot. Each conversation has a service URL; all services
+// accept the bot's token. The token is requested with the app's password, and renewed before it expires or
+// after a service refused it.
 //
-// TCA1  a message that is refused because of its token (401) is sent once more, with a new one, and not a third time.
-// TCA2  an endpoint that has refused the app's password is left alone for a while, in which messages are put off: each of them would
-//       ask it once more.
-// TCA3  token and password stand in no error: each is taken out of what comes back to the requests that carry it.
+// If the token is refused (401), the message is sent again with a new token. If the token endpoint refuses
+// the password, messages are deferred for a while, and no token is requested meanwhile. Errors contain no
+// token and no password.
 
 import type { TeamChatConfig } from '../../../config/resources/platforms/teamchat.ts';
-import { type ApiAnswer, type ApiRequest, HttpApi } from '../../../libs/rest/http-api.ts';
-import { forgetOldest } from '../../base/bounds/forget-oldest.ts';
-import { sendingFault } from '../../events/outbox/platform-errors.ts';
-import { type Refreshed, RefreshOnce } from '../connections/refresh-once.ts';
+import { type ApiRequest, type ApiResponse, HttpApi } from '../../../libs/rest/http-api.ts';
+import { deleteOldest } from '../../base/bounds/delete-oldest.ts';
+import { requestError } from '../../events/outbox/platform-errors.ts';
+import { RefreshOnce, type RefreshResult } from '../connections/refresh-once.ts';
 import { memberOf, textMember } from '../payloads/payload-member.ts';
 import { NoTokenError, noTokenErrorOf } from './errors.ts';
 
 const SCOPE = 'https://api.botframework.com/.default';
 const TIMEOUT_MS = 20_000;
-/** Shorter than the patience of RefreshOnce, which knows no reason. */
+/** Shorter than the timeout of RefreshOnce, whose error would contain no details. */
 const TOKEN_TIMEOUT_MS = 12_000;
-const AFTER_REFUSAL_MS = 2_000;
-/** Of an answer, which is small. */
+/** Pause between token requests after password refusals. */
+const REFUSED_PAUSE_MS = 2_000;
+/** Maximum response size; responses are small. */
 const MAX_ANSWER_BYTES = 262_144;
-/** Regions of the platform, and tenants whose services have an address of their own. */
+/** Maximum number of cached clients: for each region, and for each tenant with a service URL of its own. */
 const MAX_SERVICES = 200;
 
 export type TeamChatCredential = Pick<TeamChatConfig, 'app_id' | 'app_password' | 'token_url'>;
@@ -37,40 +38,41 @@ export class TeamChatApi {
     });
   }
 
-  /** What the service answers, whatever its status. Rejects with a DeliveryError. */
-  async request(serviceUrl: string, request: ApiRequest): Promise<ApiAnswer> {
-    const token = await this.#token(() => this.#tokens.get());
-    const answer = await this.#ask(token, serviceUrl, request);
-    if (answer.status !== 401) return answer;
-    return this.#ask(await this.#token(() => this.#tokens.renew(token)), serviceUrl, request);
+  /** Returns the response of the service, with any status. Rejects with a DeliveryError. */
+  async request(serviceUrl: string, request: ApiRequest): Promise<ApiResponse> {
+    const token = await this.#getToken(() => this.#tokens.get());
+    const response = await this.#send(token, serviceUrl, request);
+    if (response.status !== 401) return response;
+    return this.#send(await this.#getToken(() => this.#tokens.renew(token)), serviceUrl, request);
   }
 
   /** Rejects with a NoTokenError. */
-  async #token(asked: () => Promise<BotToken>): Promise<BotToken> {
+  async #getToken(load: () => Promise<BotToken>): Promise<BotToken> {
     const { message = '', until = 0 } = this.#refusal ?? {};
     const retryAfterMs = until - performance.now();
-    if (retryAfterMs > 0) throw new NoTokenError(message, { isTooSoon: true, isUnasked: true, retryAfterMs });
+    if (retryAfterMs > 0)
+      throw new NoTokenError(message, { isRateLimited: true, isUncontacted: true, retryAfterMs });
     try {
-      return await asked();
+      return await load();
     } catch (error) {
-      const fault = noToken(error);
+      const fault = tokenErrorOf(error);
       if (fault.isFinal)
-        this.#refusal = { message: fault.message, until: performance.now() + AFTER_REFUSAL_MS };
+        this.#refusal = { message: fault.message, until: performance.now() + REFUSED_PAUSE_MS };
       throw fault;
     }
   }
 
-  #ask(token: BotToken, serviceUrl: string, request: ApiRequest): Promise<ApiAnswer> {
+  #send(token: BotToken, serviceUrl: string, request: ApiRequest): Promise<ApiResponse> {
     return token
       .apiAt(serviceUrl)
       .request(request)
       .catch((error: unknown) => {
-        throw sendingFault(error, 'a message');
+        throw requestError(error, 'a message');
       });
   }
 }
 
-/** One token, and the services that it was used with. */
+/** A token, with the HTTP clients of the services that it was sent to. */
 class BotToken {
   readonly #text: string;
   readonly #apis = new Map<string, HttpApi>();
@@ -80,8 +82,8 @@ class BotToken {
   }
 
   apiAt(serviceUrl: string): HttpApi {
-    const before = this.#apis.get(serviceUrl);
-    if (before !== undefined) return before;
+    const cached = this.#apis.get(serviceUrl);
+    if (cached !== undefined) return cached;
     const api = new HttpApi({
       baseUrl: serviceUrl,
       headers: { authorization: `Bearer ${this.#text}` },
@@ -90,7 +92,7 @@ class BotToken {
       secrets: [this.#text],
     });
     this.#apis.set(serviceUrl, api);
-    forgetOldest(this.#apis, MAX_SERVICES);
+    deleteOldest(this.#apis, MAX_SERVICES);
     return api;
   }
 }
@@ -98,7 +100,7 @@ class BotToken {
 async function newToken(
   { app_id, app_password, token_url }: TeamChatCredential,
   signal: AbortSignal,
-): Promise<Refreshed<BotToken>> {
+): Promise<RefreshResult<BotToken>> {
   const { origin, pathname, searchParams } = new URL(token_url);
   const api = new HttpApi({ baseUrl: origin, timeoutMs: TOKEN_TIMEOUT_MS, secrets: [app_password] });
   const form = {
@@ -108,15 +110,15 @@ async function newToken(
     scope: SCOPE,
   };
   const query = Object.fromEntries(searchParams);
-  const answer = await api.request({ method: 'POST', path: pathname, query, form, signal });
-  const text = textMember(answer.json, 'access_token');
-  if (!answer.isOk || text === undefined || text === '') throw noTokenErrorOf(answer);
-  return { value: new BotToken(text), expiresInMs: 1000 * Number(memberOf(answer.json, 'expires_in')) };
+  const response = await api.request({ method: 'POST', path: pathname, query, form, signal });
+  const text = textMember(response.json, 'access_token');
+  if (!response.isOk || text === undefined || text === '') throw noTokenErrorOf(response);
+  return { value: new BotToken(text), expiresInMs: 1000 * Number(memberOf(response.json, 'expires_in')) };
 }
 
-/** The message was not sent: nothing is in doubt. */
-function noToken(error: unknown): NoTokenError {
+/** Converts a token request error. The message was not sent, so its outcome is known. */
+function tokenErrorOf(error: unknown): NoTokenError {
   if (error instanceof NoTokenError) return error;
-  const { message } = sendingFault(error, 'a request for a token');
+  const { message } = requestError(error, 'a request for a token');
   return new NoTokenError(message, { cause: error, isPlatformDown: true });
 }

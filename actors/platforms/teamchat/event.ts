@@ -1,20 +1,20 @@
-// The event that an activity becomes, and how that event reads later.
+// Converts activities into events to store, and stored events into inbound events.
 //
-// TCE1  an event is known by its app, its conversation and its activity: ids of activities are unique in a conversation only. What
-//       happens to a message may come under the message's id, whoever does it and how often: who did it and when tell it apart.
-// TCE2  what nobody here can answer is an event all the same, ignored with a note: the platform may send what nobody expects.
-// TCE3  a decision about an approval stands beside its conversation, which may wait for just that. Only the people of a directory
-//       decide: whom another product names nobody vouches for.
+// An event id consists of app, conversation and activity id. Message changes may reuse the id, so type,
+// sender and time are added. Unsupported activities become events that are ignored with a note, because the
+// platform may send any type. Approval decisions get a separate key, the control key, because the pending
+// approval may block the key of the conversation. Only users in a directory may decide; other products do not
+// verify users.
 
 import { commandWordOf } from '../../../machines/matching.ts';
-import { controlKey } from '../../events/built-in-commands.ts';
+import { controlKeyOf } from '../../events/built-in-commands.ts';
 import type { DecisionInbound } from '../../events/decision-inbound.ts';
 import type { InboundEvent } from '../../events/inbound-event.ts';
-import { partsOfConversation } from '../../events/outbox/conversation-name.ts';
+import { conversationParts } from '../../events/outbox/conversation-name.ts';
 import { type Principal, principalText } from '../../identity/principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/event.ts';
-import { onlyDecides, pressedDecision, reactedDecision } from '../chats/chat-decisions.ts';
-import { knownContext, memberOf, storedPayload, textMember } from '../payloads/payload-member.ts';
+import { decisionMembers, decisionOfPress, decisionOfReactions } from '../chats/decisions.ts';
+import { definedContext, memberOf, storedPayload, textMember } from '../payloads/payload-member.ts';
 import {
   type Activity,
   activityIn,
@@ -24,23 +24,26 @@ import {
   reactionsIn,
   WITH_DIRECTORY,
 } from './activity.ts';
-import { type Choice, invokedIn, pressedIn, submittedIn } from './activity-choice.ts';
-import { wordsOf } from './activity-text.ts';
+import { actionIdIn, type CardChoice, invokedChoice, submittedChoice } from './activity-choice.ts';
+import { textOf } from './activity-text.ts';
 
 export const PLATFORM = 'teamchat';
 export const REACTION = 'messageReaction';
-/** The one invoke that can be answered. */
+/** Name of the only supported invoke. */
 export const CARD_ACTION = 'adaptiveCard/action';
 
 interface ActivityMeta {
   readonly triggers: readonly string[];
   readonly principal: string;
   readonly app: string;
-  /** It is what `decisionOf` says of it, and nothing else. */
+  /** True if the event is only an approval decision (`decisionOf`), so its content is not read. */
   readonly isDecision?: true;
 }
 
-/** `triggers`: those that may take it, at least one, all of one app. */
+/**
+ * Creates an event from an activity. `triggers` are the names of the triggers that may accept the event, at
+ * least one.
+ */
 export function activityEvent(
   activity: Activity & { readonly id: string },
   {
@@ -65,12 +68,12 @@ export function activityEvent(
     app,
     ...(isDecision && { isDecision }),
   };
-  const place = [app, conversation].map(inKey).join('/');
-  const id = `${PLATFORM}:${[place, ...nameOf(activity).map(inKey)].join('/')}`;
-  const key = `conversation/${PLATFORM}/${place}`;
+  const parts = [app, conversation].map(escapeKeyPart).join('/');
+  const id = `${PLATFORM}:${[parts, ...idPartsOf(activity).map(escapeKeyPart)].join('/')}`;
+  const key = `conversation/${PLATFORM}/${parts}`;
   return {
     id: isDecision ? `${id}/decision` : id,
-    key: isDecision ? controlKey(key) : key,
+    key: isDecision ? controlKeyOf(key) : key,
     meta: JSON.stringify(meta),
     body,
     trace,
@@ -78,7 +81,7 @@ export function activityEvent(
   };
 }
 
-/** What a person decides by it about an approval, as far as it says that; undefined for anything else. */
+/** Returns the approval decision in the activity, if any. */
 export function decisionOf(activity: Activity): DecisionInbound | undefined {
   const { type, id, channelId, speaker, botId, payload } = activity;
   if (channelId !== WITH_DIRECTORY || speaker !== 'person') return undefined;
@@ -86,36 +89,39 @@ export function decisionOf(activity: Activity): DecisionInbound | undefined {
     const message = textMember(payload, 'replyToId') ?? id;
     return message === undefined
       ? undefined
-      : reactedDecision(reactionsIn(activity, 'reactionsAdded'), message);
+      : decisionOfReactions(reactionsIn(activity, 'reactionsAdded'), message);
   }
-  const isPress = type === 'invoke' || (type === 'message' && wordsOf(payload, botId) === undefined);
-  return isPress ? pressedDecision(pressedIn(payload.value) ?? '') : undefined;
+  const isPress = type === 'invoke' || (type === 'message' && textOf(payload, botId) === undefined);
+  return isPress ? decisionOfPress(actionIdIn(payload.value) ?? '') : undefined;
 }
 
-/** Types whose activities come under the id of the message that they are about. */
+/** Types of activities that reuse the id of the affected message. */
 const ABOUT_A_MESSAGE = new Set([REACTION, 'messageUpdate', 'messageDelete']);
 
-/** In its conversation; the same at each redelivery. */
-function nameOf({ type, id, senderId = '', timestamp = '' }: Activity & { readonly id: string }) {
+/** Returns the parts of the event id that are unique in the conversation and equal in each redelivery. */
+function idPartsOf({ type, id, senderId = '', timestamp = '' }: Activity & { readonly id: string }) {
   if (type === 'message') return [id];
   return ABOUT_A_MESSAGE.has(type) ? [id, type, senderId, timestamp] : [id, type];
 }
 
-/** The id of a conversation of the app, out of the name by which handlers know it; undefined for any other name. */
+/**
+ * Returns the conversation id from a conversation name that handlers use; undefined if the name is of another
+ * app.
+ */
 export function conversationIn(name: string, app: string): string | undefined {
-  const account = { platform: PLATFORM, account: inKey(app) };
-  const [conversation, ...rest] = partsOfConversation(account, name) ?? [];
+  const account = { platform: PLATFORM, account: escapeKeyPart(app) };
+  const [conversation, ...rest] = conversationParts(account, name) ?? [];
   return conversation === undefined || rest.length > 0
     ? undefined
     : conversation.replace(/%2F/g, '/').replace(/%25/g, '%');
 }
 
-/** Throws for an event that is none of these. */
+/** Parses a stored event. Throws if the payload is not an activity. */
 export function readActivityEvent(stored: StoredEvent): InboundEvent {
   const { triggers, app, isDecision } = JSON.parse(stored.meta) as ActivityMeta;
   const payload = storedPayload(stored) as Activity['payload'];
   const activity = activityIn(payload);
-  if (activity === undefined) throw new Error('the payload is no activity');
+  if (activity === undefined) throw new Error('the payload is not an activity');
   const { conversation, senderId, directoryId } = activity;
   const channel = channelOf(conversation);
   const decision = isDecision === true ? decisionOf(activity) : undefined;
@@ -123,7 +129,7 @@ export function readActivityEvent(stored: StoredEvent): InboundEvent {
     platform: PLATFORM,
     account: app,
     triggers,
-    ...(decision === undefined ? saidBy(activity, app) : onlyDecides(decision)),
+    ...(decision === undefined ? contentOf(activity, app) : decisionMembers(decision)),
     channel,
     channelAliases: channel === conversation ? undefined : [conversation],
     user: senderId,
@@ -133,53 +139,53 @@ export function readActivityEvent(stored: StoredEvent): InboundEvent {
   };
 }
 
-type Said = Pick<
+type ActivityContent = Pick<
   InboundEvent,
   'names' | 'text' | 'isChoice' | 'isAwaited' | 'commandRest' | 'parameters' | 'unsupported' | 'isArrival'
 >;
 
-const NOTHING_SAID: Said = { names: [], text: undefined, parameters: {} };
+const NO_CONTENT: ActivityContent = { names: [], text: undefined, parameters: {} };
 
-function saidBy(activity: Activity, app: string): Said {
+function contentOf(activity: Activity, app: string): ActivityContent {
   const { type, payload, senderId, speaker } = activity;
   const ofApp = `${PROGRAM}${app}`;
   const { botId = ofApp } = activity;
   if (type === 'conversationUpdate')
     return hasMember(activity, 'membersAdded', botId)
-      ? { ...NOTHING_SAID, isArrival: true }
-      : ignored('a conversationUpdate that does not bring the bot in');
+      ? { ...NO_CONTENT, isArrival: true }
+      : unsupportedContent('a conversationUpdate that does not bring the bot in');
   if (type !== 'message' && type !== 'invoke' && type !== REACTION)
-    return ignored(`an activity of type ${type.slice(0, 64)}`);
+    return unsupportedContent(`an activity of type ${type.slice(0, 64)}`);
   if (speaker === 'bot' && (senderId === botId || senderId === ofApp))
-    return ignored('written by our own bot');
-  if (type === REACTION) return reacted(activity);
+    return unsupportedContent('written by the bot itself');
+  if (type === REACTION) return reactionContent(activity);
   if (type === 'invoke') {
-    const choice = chosen(invokedIn(payload.value));
-    if (choice === undefined) return ignored('an invoke without an action');
-    // Whoever pressed it reads that it was received. A program reads nothing.
+    const choice = choiceContent(invokedChoice(payload.value));
+    if (choice === undefined) return unsupportedContent('an invoke without an action');
+    // A person sees an acknowledgement of the invoke and expects a reply; a program does not.
     return speaker === 'bot' ? choice : { ...choice, isAwaited: true };
   }
-  const text = wordsOf(payload, activity.botId);
+  const text = textOf(payload, activity.botId);
   if (text !== undefined) return { names: [], text, parameters: {} };
-  return chosen(submittedIn(payload.value)) ?? ignored('a message without words');
+  return choiceContent(submittedChoice(payload.value)) ?? unsupportedContent('a message without words');
 }
 
-/** What it says is no command. */
-function reacted(activity: Activity): Said {
+/** Reaction text is never a command. */
+function reactionContent(activity: Activity): ActivityContent {
   const text = [
     ...reactionsIn(activity, 'reactionsAdded').map((reaction) => `added ${reaction}`),
     ...reactionsIn(activity, 'reactionsRemoved').map((reaction) => `removed ${reaction}`),
   ].join(', ');
-  if (text === '') return ignored(`a ${REACTION} that names no reaction`);
+  if (text === '') return unsupportedContent(`a ${REACTION} that names no reaction`);
   return { names: [REACTION], text, isChoice: true, commandRest: '', parameters: {} };
 }
 
-function ignored(unsupported: string): Said {
-  return { ...NOTHING_SAID, unsupported };
+function unsupportedContent(unsupported: string): ActivityContent {
+  return { ...NO_CONTENT, unsupported };
 }
 
-/** Its name may be that of a command, and what stands behind it in the name goes to the command's parameters. */
-function chosen(choice: Choice | undefined): Said | undefined {
+/** The name of the action may be a command with arguments. */
+function choiceContent(choice: CardChoice | undefined): ActivityContent | undefined {
   if (choice === undefined) return undefined;
   const { text, parameters } = choice;
   const { name, rest } = commandWordOf(text);
@@ -212,10 +218,10 @@ function contextOf(activity: Activity): Readonly<Record<string, unknown>> {
     'action.id': textMember(memberOf(payload, 'value'), 'action.id'),
     'action.verb': textMember(memberOf(payload, 'value'), 'action.verb'),
   };
-  return knownContext(all);
+  return definedContext(all);
 }
 
-/** Parts of keys and ids are told apart by slashes. */
-function inKey(part: string): string {
+/** Escapes slashes, which separate the parts of keys and ids. */
+function escapeKeyPart(part: string): string {
   return part.replace(/%/g, '%25').replace(/\//g, '%2F');
 }

@@ -1,15 +1,16 @@
-// How fast a bot may send: to one conversation one message a second, altogether fifty, of which some are spared, since on their way
-// messages may come closer together. An edit, and a sign that somebody writes, count as messages.
+// Rate limits of outbound messages: one message a second per conversation, and fifty a second per bot. The
+// bot's limit here is lower, because messages may arrive closer together than sent. Edits and typing
+// indicators count as messages.
 
-import { Pacing, type PlaceLimit } from '../../events/outbox/pacing.ts';
+import { type DestinationLimit, Pacing } from '../../events/outbox/pacing.ts';
 
-const CONVERSATION: PlaceLimit = { everyMs: 1_000 };
+const CONVERSATION: DestinationLimit = { everyMs: 1_000 };
 
-/** As words for an operator. */
-export const kindsOfPlaces = { conversation: CONVERSATION };
+/** Limits with names, for operators. */
+export const limitsByName = { conversation: CONVERSATION };
 
 export const teamPacing = (now?: () => number): Pacing =>
-  new Pacing({ accountEveryMs: 25, accountBurst: 5, place: CONVERSATION, ...(now && { now }) });
+  new Pacing({ accountEveryMs: 25, accountBurst: 5, destination: CONVERSATION, ...(now && { now }) });
 
-/** So that a message that changes leaves a third of what the conversation takes to others. */
+/** Interval between edits, in milliseconds. Leaves a third of the conversation's rate to other messages. */
 export const EDITS_EVERY_MS = 1.5 * CONVERSATION.everyMs;

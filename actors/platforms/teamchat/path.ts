@@ -1,67 +1,68 @@
-// What a path of the team chat does with requests: it takes activities, whose tokens were verified, and says to the sender at once
-// what it waits for.
+// Webhook endpoint: receives activities after their tokens were verified.
 //
-// TCP1  services and tenants that no trigger of the app allows are refused (403) before anything is kept.
-// TCP2  where a message of our own reaches the conversation is kept before its activity is acknowledged.
-// TCP3  an invoke is answered with the same body whatever comes of it, since its sender waits for that; the answer is a message.
+// An activity with a service URL or a tenant that no trigger of the app allows is refused (403) and not
+// stored. The conversation's service URL is stored before the acknowledgement. Every invoke gets the same
+// immediate response, because its sender waits for it; the result is a separate message.
 
 import type { TeamChatTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Log } from '../../base/errors/log.ts';
 import type { Principal } from '../../identity/principal.ts';
-import { BotTurns } from '../chats/bot-turns.ts';
-import { isAnybodyAsked } from '../chats/chat-decisions.ts';
+import { hasPendingApprovals } from '../chats/decisions.ts';
+import { BotMessageLimit } from '../chats/message-limit.ts';
 import { textMember } from '../payloads/payload-member.ts';
 import type { WebhookReply, WebhookRequest } from '../webhooks/webhook.ts';
 import { duplicate, malformed } from '../webhooks/webhook-replies.ts';
-import { namesOf, type PathUse, type WebhookSubscriber } from '../webhooks/webhook-table.ts';
+import { namesOf, type PathHandler, type WebhookSubscriber } from '../webhooks/webhook-table.ts';
+import { areTenantsAllowed } from './access-filter.ts';
 import { type Activity, activityIn, payloadOf } from './activity.ts';
-import { invokedIn } from './activity-choice.ts';
+import { invokedChoice } from './activity-choice.ts';
 import { activityEvent, CARD_ACTION, decisionOf, REACTION } from './event.ts';
-import type { KnownConversations } from './known-conversations.ts';
 import { isServiceAllowed } from './service-urls.ts';
-import { areTenantsAllowed } from './who-may.ts';
+import type { StoredConversations } from './stored-conversations.ts';
 
 export type TeamChatSubscriber = WebhookSubscriber<TeamChatTrigger>;
 
 type Subscribers = readonly [TeamChatSubscriber, ...TeamChatSubscriber[]];
 
-/** For the person who pressed a button, while an agent is asked. */
-const invokeTaken: WebhookReply = {
+/** The platform shows this text to the person who pressed a button, until the result arrives. */
+const invokeReply: WebhookReply = {
   status: 200,
   body: { statusCode: 200, type: 'application/vnd.microsoft.activity.message', value: 'Received.' },
 };
-/** As the platform's library says it. */
-const unknownInvoke: WebhookReply = { status: 501, body: 'of invokes only adaptiveCard/action is taken' };
-const nothingToKeep: WebhookReply = { status: 202, body: { status: 'ignored' } };
-const foreignService: WebhookReply = {
+/** The status that the platform's library uses. */
+const unknownInvoke: WebhookReply = { status: 501, body: 'the only supported invoke is adaptiveCard/action' };
+const ignoredReply: WebhookReply = { status: 202, body: { status: 'ignored' } };
+const serviceRefusal: WebhookReply = {
   status: 403,
   body: 'serviceUrl is not https, or its host is neither known nor in service_url_allow',
 };
-const foreignTenant: WebhookReply = { status: 403, body: 'the tenant is not in allowed_tenants' };
+const tenantRefusal: WebhookReply = { status: 403, body: 'the tenant is not in allowed_tenants' };
 
 export function teamChatPath(
   maxBodyBytes: number,
-  conversations: KnownConversations,
-): PathUse<TeamChatSubscriber> {
-  const turns = new BotTurns();
+  conversations: StoredConversations,
+): PathHandler<TeamChatSubscriber> {
+  const messageLimit = new BotMessageLimit();
   return {
     maxBodyBytes,
-    unauthorised: 'Authorization has no token that is for an app_id of this path',
+    unauthorisedText: 'Authorization has no token for an app_id of this path',
     async receive({ subscribers, principal }, request, body) {
       const activity = activityIn(payloadOf(body));
       if (activity === undefined)
         return malformed(
-          'the body is no activity of the platform: type, channelId, serviceUrl or conversation.id is missing, or is no id',
+          'the body is not an activity of the platform: type, channelId, serviceUrl or conversation.id is missing or invalid',
         );
-      const known = subscribers.filter(({ trigger }) =>
+      const allowedSubscribers = subscribers.filter(({ trigger }) =>
         isServiceAllowed(activity.serviceUrl, trigger.config),
       );
-      if (known.length === 0) return foreignService;
-      const [first, ...others] = known.filter(({ trigger }) => areTenantsAllowed(trigger, activity));
-      if (first === undefined) return foreignTenant;
-      const refused = refusalOf(activity);
-      if (refused !== undefined) return refused;
-      return take([first, ...others], activity as Activity & { readonly id: string }, {
+      if (allowedSubscribers.length === 0) return serviceRefusal;
+      const [first, ...others] = allowedSubscribers.filter(({ trigger }) =>
+        areTenantsAllowed(trigger, activity),
+      );
+      if (first === undefined) return tenantRefusal;
+      const reply = replyWithoutEvent(activity);
+      if (reply !== undefined) return reply;
+      return accept([first, ...others], activity as Activity & { readonly id: string }, {
         principal,
         request,
         body,
@@ -69,7 +70,7 @@ export function teamChatPath(
     },
   };
 
-  async function take(
+  async function accept(
     subscribers: Subscribers,
     activity: Activity & { readonly id: string },
     { principal, request, body }: { principal: Principal; request: WebhookRequest; body: Buffer },
@@ -78,39 +79,42 @@ export function teamChatPath(
     const app = trigger.config.app_id;
     const isReaction = activity.type === REACTION;
     const isDecision =
-      decisionOf(activity) !== undefined && (!isReaction || (await isAnybodyAsked(host.store)));
+      decisionOf(activity) !== undefined && (!isReaction || (await hasPendingApprovals(host.store)));
     const about = { triggers: namesOf(subscribers), app, principal, trace: request.traceparent };
     const event = activityEvent(activity, { ...about, isDecision }, body);
-    if (!isItsTurn(activity, event.id, app, host.log))
-      return activity.type === 'invoke' ? invokeTaken : nothingToKeep;
+    if (!isAdmitted(activity, event.id, app, host.log))
+      return activity.type === 'invoke' ? invokeReply : ignoredReply;
     const triggers = subscribers.map((subscriber) => subscriber.trigger);
-    await conversations.note(app, triggers, activity);
+    await conversations.save(app, triggers, activity);
     const { outcome } = await host.accept(event);
-    // Whether the message asks for an approval nobody knows here.
+    // The reaction may also be on a message that asks for no approval, so it is a normal event as well.
     if (isReaction && isDecision && triggers.some(({ config }) => config.reactions === 'allow'))
       await host.accept(activityEvent(activity, { ...about, isDecision: false }, body));
-    if (activity.type === 'invoke') return invokeTaken;
+    if (activity.type === 'invoke') return invokeReply;
     return outcome === 'duplicate'
       ? duplicate(event.id)
       : { status: 202, body: { id: event.id, status: 'accepted' } };
   }
 
-  function isItsTurn({ conversation, speaker }: Activity, id: string, app: string, log: Log): boolean {
+  function isAdmitted({ conversation, speaker }: Activity, id: string, app: string, log: Log): boolean {
     if (speaker === undefined) return true;
-    const turn = { conversation: JSON.stringify([app, conversation]), isByBot: speaker === 'bot', id };
-    return turns.take(turn, log, { app, conversation });
+    const message = { conversation: JSON.stringify([app, conversation]), isByBot: speaker === 'bot', id };
+    return messageLimit.admit(message, log, { app, conversation });
   }
 }
 
-/** What is answered without being kept; undefined for what is to be taken, which has an id then. */
-function refusalOf({ type, id, senderId, payload }: Activity): WebhookReply | undefined {
-  // Nobody answers that somebody is writing, and it comes often.
-  if (type === 'typing') return nothingToKeep;
+/**
+ * Returns the response to an activity that is not stored. Otherwise returns undefined, and the activity has
+ * an id.
+ */
+function replyWithoutEvent({ type, id, senderId, payload }: Activity): WebhookReply | undefined {
+  // Typing indicators are frequent, and no trigger handles them.
+  if (type === 'typing') return ignoredReply;
   if (type === 'invoke') {
     if (textMember(payload, 'name') !== CARD_ACTION) return unknownInvoke;
-    if (invokedIn(payload.value) === undefined) return malformed('the invoke has no action');
+    if (invokedChoice(payload.value) === undefined) return malformed('the invoke has no action');
   }
   if ((type === 'message' || type === 'invoke') && (id === undefined || senderId === undefined))
     return malformed('the activity has no id, or no sender');
-  return id === undefined ? nothingToKeep : undefined;
+  return id === undefined ? ignoredReply : undefined;
 }

@@ -1,25 +1,25 @@
-// What proves an activity: the token that its sender signs for our bot, and that the token was made for this activity and no other.
-// The platform's own library decides the same way, where it is not laxer (docs/sources/teamchat.md says where).
+// Verifies the tokens of activities: signed for the bot, and issued for this activity. The rules are the same
+// as in the platform's library, or stricter (docs/sources/teamchat.md).
 //
-// TCV1  a token of the platform's connector is for our app, signed with a key that is endorsed for the activity's channel, and its
-//       claim `serviceurl` is the activity's: who may send for one service can have answers sent to no other.
-// TCV2  a token of a tenant comes from the emulator, or from the one tenant of the bot. Its issuer and `tid` name the same tenant, and
-//       it was given to our app itself: a token with which a person signs in at the app is none.
-// TCV3  with an address of a provider in the file all keys come from there, and one of them that says nothing of channels is for any.
+// A connector token has the app as audience, a key endorsed for the activity's channel, and the activity's
+// service URL in the claim `serviceurl`, so that a sender of one service cannot redirect replies to another.
+// A tenant token is issued to the app itself, by the emulator or the bot's tenant, with the same tenant in
+// issuer and `tid`; sign-in tokens of users are refused. With a configured provider, all keys come from it,
+// and a key without endorsements is valid for every channel.
 
 import { type TeamChatConfig, teamChatMetadata } from '../../../config/resources/platforms/teamchat.ts';
 import { bearerToken } from '../../identity/jwt/bearer-token.ts';
 import { JwtVerifier, type VerifiedToken } from '../../identity/jwt/jwt-verifier.ts';
 import { sharedKeys } from '../../identity/jwt/shared-keys.ts';
-import { isRefusal, type Refusal, type Verdict } from '../../identity/principal.ts';
+import { isRefusal, type Refusal, type VerificationResult } from '../../identity/principal.ts';
 import { textMember } from '../payloads/payload-member.ts';
 import type { Verifier } from '../webhooks/verified-subscribers.ts';
 import { payloadOf } from './activity.ts';
 
 const CONNECTOR = 'https://api.botframework.com';
-/** Tenants in which the vendor gives tokens to its emulator. */
+/** Tenants that issue tokens to the vendor's emulator. */
 const EMULATOR_TENANTS = ['d6d49420-f39b-4df7-a1dc-d59a935871db', 'f8cdef31-a31e-4b4a-93e4-5f571e91255a'];
-/** Where the keys of all tenants are found. */
+/** Metadata with the keys of all tenants. */
 const TENANTS_METADATA = 'https://login.microsoftonline.com/common/v2.0/.well-known/openid-configuration';
 const TOLERANCE_SECONDS = 300;
 const ALGORITHMS = ['RS256'];
@@ -42,18 +42,18 @@ export function teamChatVerifier({ app_id, tenant_id, openid_metadata_url }: Tea
   return {
     identity: JSON.stringify([app_id, tenant_id, openid_metadata_url]),
     isOpen: false,
-    mayFit: ({ headers }) => bearerToken(headers) !== undefined,
+    hasProof: ({ headers }) => bearerToken(headers) !== undefined,
     verify({ headers }, body) {
       const token = bearerToken(headers) ?? '';
-      const isOfTenant = tenants.isNamed(token);
-      const judge = (verified: VerifiedToken | Refusal): Verdict =>
+      const isOfTenant = tenants.claimsIssuer(token);
+      const resultOf = (verified: VerifiedToken | Refusal): VerificationResult =>
         isRefusal(verified)
           ? verified
           : ((isOfTenant ? tenantFault(verified, app_id) : undefined) ??
             activityFault(verified, body, { isOfTenant, mustBeEndorsed: isOfVendor && !isOfTenant }) ??
             verified.principal);
       const verified = (isOfTenant ? tenants : connector).verify(token);
-      return verified instanceof Promise ? verified.then(judge) : judge(verified);
+      return verified instanceof Promise ? verified.then(resultOf) : resultOf(verified);
     },
   };
 }
@@ -63,7 +63,7 @@ const keysAt = (address: string) => sharedKeys({ metadataUrl: new URL(address) }
 const tenantsOf = (tenant: string | undefined) =>
   tenant === undefined ? EMULATOR_TENANTS : [...EMULATOR_TENANTS, tenant];
 
-/** In the two forms of its tokens. */
+/** Returns both forms of a tenant's issuer. */
 const issuersOf = (tenant: string) => [
   `https://sts.windows.net/${tenant}/`,
   `https://login.microsoftonline.com/${tenant}/v2.0`,
@@ -72,12 +72,15 @@ const issuersOf = (tenant: string) => [
 function tenantFault({ principal }: VerifiedToken, appId: string): Refusal | undefined {
   const { iss, tid, ver, appid, azp } = principal.claims;
   if (typeof tid !== 'string' || !issuersOf(tid).includes(String(iss)))
-    return wrong('is of another tenant than its issuer');
-  const whom = ver === '1.0' ? appid : ver === '2.0' ? azp : undefined;
-  return whom === appId ? undefined : wrong('was not given to the app itself');
+    return wrong('has another tenant than its issuer');
+  const issuedTo = ver === '1.0' ? appid : ver === '2.0' ? azp : undefined;
+  return issuedTo === appId ? undefined : wrong('was not issued to the app itself');
 }
 
-/** What is not there to be compared is refused as malformed once the token is known to be right. */
+/**
+ * Checks that the token was issued for this activity. An activity that lacks these members is refused later,
+ * as malformed.
+ */
 function activityFault(
   { key, principal }: VerifiedToken,
   body: Buffer,
@@ -86,9 +89,9 @@ function activityFault(
   const payload = payloadOf(body);
   const channelId = textMember(payload, 'channelId');
   const { endorsements } = key as { readonly endorsements?: unknown };
-  const endorsed: readonly unknown[] = Array.isArray(endorsements) ? endorsements : [];
-  const isLimited = mustBeEndorsed || endorsed.length > 0;
-  if (channelId !== undefined && isLimited && !endorsed.includes(channelId))
+  const endorsedChannels: readonly unknown[] = Array.isArray(endorsements) ? endorsements : [];
+  const isLimited = mustBeEndorsed || endorsedChannels.length > 0;
+  if (channelId !== undefined && isLimited && !endorsedChannels.includes(channelId))
     return wrong("is signed with a key that is not endorsed for the activity's channelId");
   const serviceUrl = textMember(payload, 'serviceUrl');
   if (!isOfTenant && serviceUrl !== undefined && principal.claims.serviceurl !== serviceUrl)
@@ -96,4 +99,4 @@ function activityFault(
   return undefined;
 }
 
-const wrong = (what: string): Refusal => ({ refused: 'wrong', why: `the token ${what}` });
+const wrong = (fault: string): Refusal => ({ kind: 'wrong', reason: `the token ${fault}` });

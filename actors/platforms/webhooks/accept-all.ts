@@ -1,14 +1,15 @@
-// What a platform brings in one request, or gives in one answer: several events that are made durable together.
+// Persists several events from the same request or response together.
 
 import { OverloadedError } from '../../base/errors/errors.ts';
 import type { NewEvent } from '../../store/event.ts';
-import type { SourceHost } from '../adapter.ts';
+import type { TriggerHost } from '../adapter.ts';
 
 /**
- * In their order: all at once, or, where there is no room for all of them, as many as there is room for. When it rejects some
- * may be there already; they are known when the platform brings all of them again.
+ * Persists the events in order: in one transaction or, if the store is overloaded, one by one up to its
+ * capacity. On rejection, some events may be stored; the platform redelivers all, and the store recognises
+ * the duplicates.
  */
-export async function acceptAll(host: SourceHost, events: readonly NewEvent[]): Promise<void> {
+export async function acceptAll(host: TriggerHost, events: readonly NewEvent[]): Promise<void> {
   const [first, ...others] = events;
   if (first === undefined) return;
   if (others.length === 0) {
@@ -16,7 +17,7 @@ export async function acceptAll(host: SourceHost, events: readonly NewEvent[]): 
     return;
   }
   try {
-    // What is handed over may be empty afterwards.
+    // The store may transfer the buffers, which empties them.
     await host.store.append(events.map((event) => ({ ...event, body: Buffer.from(event.body) })));
   } catch (error) {
     if (!(error instanceof OverloadedError)) throw error;

@@ -1,25 +1,25 @@
-// `sha256=<hex>`: the HMAC of the raw body that repository hosts and many others send (WebSub, section 8; the host's own
-// documentation, "Validating webhook deliveries"). Compared in constant time; the length is no secret and checked first.
+// Signature `sha256=<hex>`, an HMAC of the raw body (WebSub, section 8; the repository host's documentation,
+// "Validating webhook deliveries"). Compared in constant time; the length is public and checked first.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 const PREFIX = 'sha256=';
 const SHAPE = /^sha256=[0-9a-f]{64}$/i;
 
-/** Whether a header's value can be a signature at all: to find that out costs nothing, and no body needs to be read. */
+/** Checks a header value's form, before the body is read. */
 export function isHubShaped(signature: string | undefined): boolean {
   return signature !== undefined && SHAPE.test(signature);
 }
 
-/** Whether one of the secrets has made the signature, a header's value, for these bytes. */
+/** Returns true if the signature is valid for the bytes under any of the secrets. */
 export function isHubSigned(
   signature: string | undefined,
   secrets: readonly string[],
   bytes: Uint8Array,
 ): boolean {
   if (signature === undefined || !isHubShaped(signature)) return false;
-  const given = Buffer.from(signature.slice(PREFIX.length), 'hex');
+  const digest = Buffer.from(signature.slice(PREFIX.length), 'hex');
   return secrets.some((secret) =>
-    timingSafeEqual(createHmac('sha256', secret).update(bytes).digest(), given),
+    timingSafeEqual(createHmac('sha256', secret).update(bytes).digest(), digest),
   );
 }

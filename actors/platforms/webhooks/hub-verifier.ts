@@ -1,31 +1,31 @@
-// What proves a webhook whose platform signs the body with a secret of ours (hub-signature.ts), for every adapter of such a one.
+// Verifier for platforms that sign the body with a shared secret, as in WebSub (hub-signature.ts).
 
 import type { Principal } from '../../identity/principal.ts';
 import { isHubShaped, isHubSigned } from './hub-signature.ts';
-import { loopbackOnly, notProven, signer, type Verifier } from './verified-subscribers.ts';
+import { loopbackOnly, signer, unproven, type Verifier } from './verified-subscribers.ts';
 
 export interface HubProof {
-  /** Of the signature, in small letters. */
+  /** Name of the signature header, in lower case. */
   readonly header: string;
-  /** Any of them will do; those that are empty are none. */
+  /** Accepted secrets; empty strings are ignored. */
   readonly secrets: readonly (string | undefined)[];
-  /** What the first of them is called in a trigger's file. */
+  /** Field name of the first secret in the trigger's file. */
   readonly field: string;
   readonly allowsUnverified: boolean | undefined;
-  /** Who knows the secret. @default whoever has the webhook_secret */
+  /** Principal of verified requests. @default signer */
   readonly principal?: Principal;
 }
 
-/** Throws where nothing would prove who sends, unless that was asked for. */
+/** Throws if the secret is missing, unless the trigger allows unverified requests. */
 export function hubVerifier({ header, secrets, field, allowsUnverified, principal }: HubProof): Verifier {
-  const given = secrets.filter((secret) => secret !== undefined && secret !== '') as readonly string[];
-  if (given.length === 0 && allowsUnverified) return loopbackOnly;
-  if (given.length === 0) throw new Error(`${field} is empty`);
+  const accepted = secrets.filter((secret) => secret !== undefined && secret !== '') as readonly string[];
+  if (accepted.length === 0 && allowsUnverified) return loopbackOnly;
+  if (accepted.length === 0) throw new Error(`${field} is empty`);
   return {
-    identity: JSON.stringify(given),
+    identity: JSON.stringify(accepted),
     isOpen: false,
-    mayFit: ({ headers }) => isHubShaped(headers[header]),
+    hasProof: ({ headers }) => isHubShaped(headers[header]),
     verify: ({ headers }, body) =>
-      isHubSigned(headers[header], given, body) ? (principal ?? signer) : notProven,
+      isHubSigned(headers[header], accepted, body) ? (principal ?? signer) : unproven,
   };
 }

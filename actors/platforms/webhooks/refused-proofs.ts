@@ -1,25 +1,28 @@
-// Requests to a trigger's path that proved nothing: how many, and the last of them. A counter and one record, so that a flood of
-// forgeries costs no more than to be refused. Nothing of what was sent is kept.
+// Counts requests to a trigger's path that failed verification. Only the count and the last reason are
+// stored, never request content, so that a flood of forged requests stays cheap.
 
-/** `missing`: what has not even the form of a proof, or is too old for one; no body was read. The others as in principal.ts. */
+/**
+ * `missing`: the proof is absent, malformed or expired, and the request was refused before the body was read.
+ * Other values: see `Refusal.kind` in principal.ts.
+ */
 export type ProofFault = 'missing' | 'wrong' | 'forbidden' | 'unavailable';
 
 export interface RefusedProof {
   readonly reason: ProofFault;
-  /** What whoever sent it was told: no secret, and nothing of what was sent. */
+  /** Text of the response. Contains neither secrets nor request content. */
   readonly text: string;
 }
 
 export interface RefusedProofs extends RefusedProof {
   /** Since the start. */
   readonly count: number;
-  /** The last, epoch ms. */
+  /** Last request, epoch ms. */
   readonly at: number;
 }
 
 const MAX_TEXT = 300;
 
-export function withRefused(
+export function countRefused(
   before: RefusedProofs | undefined,
   { reason, text }: RefusedProof,
   at = Date.now(),

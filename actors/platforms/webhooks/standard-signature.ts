@@ -1,19 +1,20 @@
-// Standard Webhooks (standardwebhooks.com, specification 1.0, "Verifying webhook authenticity"): HMAC-SHA256 over
-// `<webhook-id>.<webhook-timestamp>.<raw body>`, as `v1,<base64>`, several of them separated by spaces.
-// The time is looked at after the signature: a forger learns nothing of our clock.
+// Signatures of Standard Webhooks (standardwebhooks.com, specification 1.0, "Verifying webhook
+// authenticity"): HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<raw body>`, as `v1,<base64>`, separated
+// by spaces. The time is checked after the signature, so that forged requests reveal nothing about the
+// gateway's clock.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 const PREFIX = 'whsec_';
 const MAX_SIGNATURES = 16;
 
-/** The key of a secret: base64, with or without `whsec_` before it. Throws for anything else, without showing it. */
+/** Decodes a secret: base64, with or without `whsec_`. Throws if malformed, without revealing it. */
 export function standardKey(secret: string): Buffer {
   const text = secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret;
   const key = Buffer.from(text, 'base64');
   const isWhole = key.toString('base64').replace(/=+$/, '') === text.replace(/=+$/, '');
   if (key.length === 0 || !isWhole)
-    throw new Error('webhook_secret: a secret of Standard Webhooks is base64, with whsec_ before it');
+    throw new Error('webhook_secret: expected a Standard Webhooks secret, whsec_ followed by base64');
   return key;
 }
 
@@ -23,7 +24,7 @@ export interface StandardHeaders {
   readonly signatures: string | undefined;
 }
 
-/** Whether these can be a signature at all: to find that out no body needs to be read. */
+/** Checks the form of the headers, before the body is read. */
 export function isStandardShaped(headers: StandardHeaders): boolean {
   return signaturesIn(headers).length > 0;
 }
@@ -36,7 +37,9 @@ function signaturesIn({ id = '', timestamp = '', signatures = '' }: StandardHead
     .map((each) => Buffer.from(each.slice(3), 'base64'));
 }
 
-/** Whether one of the keys signed it, at a time no further than `windowSeconds` from `nowMs` (epoch). */
+/**
+ * Returns true if one of the keys signed the bytes, up to `windowSeconds` before or after `nowMs` (epoch).
+ */
 export function isStandardSigned(
   { id, timestamp, signatures }: StandardHeaders,
   keys: readonly Buffer[],
@@ -45,11 +48,11 @@ export function isStandardSigned(
   nowMs: number,
 ): boolean {
   if (id === undefined || timestamp === undefined) return false;
-  const given = signaturesIn({ id, timestamp, signatures });
-  if (given.length === 0) return false;
+  const candidates = signaturesIn({ id, timestamp, signatures });
+  if (candidates.length === 0) return false;
   const isSigned = keys.some((key) => {
     const expected = createHmac('sha256', key).update(`${id}.${timestamp}.`, 'latin1').update(bytes).digest();
-    return given.some((each) => each.length === 32 && timingSafeEqual(each, expected));
+    return candidates.some((each) => each.length === 32 && timingSafeEqual(each, expected));
   });
   return isSigned && Math.abs(nowMs / 1000 - Number(timestamp)) <= windowSeconds;
 }

@@ -1,5 +1,5 @@
-// What proves a webhook whose platform signs as Standard Webhooks have it (standard-signature.ts), for every adapter of such a one.
-// The id is signed with the body, and the time: what was recorded can be sent again for the window only, under the same id.
+// Verifier for platforms that sign by Standard Webhooks (standard-signature.ts). The signature covers id and
+// time, so a recorded request can be replayed only within the window and under the same id.
 
 import {
   isStandardShaped,
@@ -7,19 +7,19 @@ import {
   type StandardHeaders,
   standardKey,
 } from './standard-signature.ts';
-import { notProven, signer, type Verifier } from './verified-subscribers.ts';
+import { signer, unproven, type Verifier } from './verified-subscribers.ts';
 import type { WebhookRequest } from './webhook.ts';
 
 export interface StandardProof {
-  /** Any of them will do: base64, with or without `whsec_` before it. */
+  /** Accepted secrets: base64, with or without `whsec_`. */
   readonly secrets: readonly string[];
-  /** How far the time of the signature may be from ours. */
+  /** Maximum difference between the signature's time and the gateway's clock. */
   readonly windowSeconds: number;
-  /** What is signed. @default the body */
+  /** Returns the signed bytes. @default the body */
   readonly signedBytes?: (request: WebhookRequest, body: Buffer) => Buffer;
 }
 
-/** Throws for a secret that is none, without showing it. */
+/** Throws if a secret is malformed, without revealing it. */
 export function standardVerifier({
   secrets,
   windowSeconds,
@@ -29,11 +29,11 @@ export function standardVerifier({
   return {
     identity: JSON.stringify([secrets, windowSeconds]),
     isOpen: false,
-    mayFit: ({ headers }) => isStandardShaped(partsOf(headers)),
+    hasProof: ({ headers }) => isStandardShaped(partsOf(headers)),
     verify: (request, body) => {
       const bytes = signedBytes(request, body);
       const isSigned = isStandardSigned(partsOf(request.headers), keys, bytes, windowSeconds, Date.now());
-      return isSigned ? signer : notProven;
+      return isSigned ? signer : unproven;
     },
   };
 }

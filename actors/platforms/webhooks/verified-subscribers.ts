@@ -1,105 +1,120 @@
-// Whose event is this? Triggers that share a path may have secrets of their own, and only those whose secret fits may take
-// what came. Each secret is tried once, however many triggers have it, since a body may be large. Where nothing is
-// verified the sender must at least be on this machine, and no web page.
+// Selects the triggers of a path (its subscribers) whose verifiers accept a request. Triggers may have
+// different secrets; each secret is tried once, because bodies may be large. For a trigger that needs no
+// secret, the sender must be on this machine and must not be a web page.
 //
-// VS1       what decides at once is decided at once: a promise is given, and awaited, only where keys have to be asked for.
-// VS2 (A8)  while keys are asked for the body has room of that for unknown senders; where there is none the sender comes again.
+// Verification is synchronous unless keys must be fetched. Meanwhile the body occupies capacity reserved for
+// unverified senders; if no capacity is free, the sender gets 503 and must retry.
 
 import { BlockList, isIP } from 'node:net';
-import { isRefusal, type Principal, type Refusal, type Verdict } from '../../identity/principal.ts';
+import {
+  isRefusal,
+  type Principal,
+  type Refusal,
+  type VerificationResult,
+} from '../../identity/principal.ts';
 import type { WebhookReply, WebhookRequest } from './webhook.ts';
 
-/** How the requests for one trigger are told from forged ones. */
+/** Verifies requests for a trigger. */
 export interface Verifier {
-  /** The same for two that accept the same requests. Holds secrets: never shown. */
+  /** Equal for verifiers that accept the same requests. Contains secrets: never log or return it. */
   readonly identity: string;
-  /** Nothing is proven: whoever may reach it is believed. */
+  /** True if requests need no proof. */
   readonly isOpen: boolean;
-  /** All that can be told before the body is in: whether what must be there is there, and has the form. */
-  mayFit(request: WebhookRequest): boolean;
-  verify(request: WebhookRequest, body: Buffer): Verdict | Promise<Verdict>;
+  /** Checks presence and form of the headers, before the body is read. */
+  hasProof(request: WebhookRequest): boolean;
+  verify(request: WebhookRequest, body: Buffer): VerificationResult | Promise<VerificationResult>;
 }
 
 export interface Verifiable {
   readonly verifier: Verifier;
 }
 
-export interface Verified<S> {
-  /** Those that may take the request, in their order. */
+export interface VerifiedRequest<S> {
+  /** Triggers whose verifiers accepted the request, in order. */
   readonly subscribers: readonly [S, ...S[]];
-  /** Who sent it, as the first of them knows it. */
+  /** Sender, as identified by the verifier of the first trigger. */
   readonly principal: Principal;
 }
 
-/** Whoever has the secret that requests are signed with. */
+/** Holder of the signing secret. */
 export const signer: Principal = { kind: 'signature', name: 'webhook_secret' };
-export const notProven: Refusal = { refused: 'missing', why: '' };
+export const unproven: Refusal = { kind: 'missing', reason: '' };
 
-const thisMachine: Principal = { kind: 'anonymous', name: 'loopback' };
-const noRoom: Refusal = {
-  refused: 'unavailable',
-  why: 'too many requests wait for the keys of their senders; send it again shortly',
+const localSender: Principal = { kind: 'anonymous', name: 'loopback' };
+const noCapacity: Refusal = {
+  kind: 'unavailable',
+  reason: 'too many requests are waiting for verification keys; retry shortly',
 };
 
-/** Whether there is one that may accept the request; else the reply, in which `message` says what is missing. */
-export function admitted(
+/**
+ * Returns undefined if any subscriber may accept the request. Otherwise returns the 401 response; `message`
+ * describes the missing proof.
+ */
+export function refuseUnproven(
   subscribers: readonly Verifiable[],
   request: WebhookRequest,
   message: string,
 ): WebhookReply | undefined {
-  const isPossible = subscribers.some(({ verifier }) => verifier.mayFit(request));
-  return isPossible ? undefined : refusal(request, message);
+  const isPossible = subscribers.some(({ verifier }) => verifier.hasProof(request));
+  return isPossible ? undefined : refusalReply(request, message);
 }
 
-/** Those of the subscribers whose verifier accepts the request; else why none does. */
+/** Returns the subscribers whose verifiers accept the request; otherwise the refusal. */
 export function verifiedSubscribers<S extends Verifiable>(
   subscribers: readonly S[],
   request: WebhookRequest,
   body: Buffer,
-): Verified<S> | Refusal | Promise<Verified<S> | Refusal> {
+): VerifiedRequest<S> | Refusal | Promise<VerifiedRequest<S> | Refusal> {
   const [first] = subscribers;
-  // Most paths have one trigger, and most verifiers decide at once: such a request pays for no list.
+  // Fast path for one trigger with a synchronous verifier.
   if (first !== undefined && subscribers.length === 1) {
     const verdict = first.verifier.verify(request, body);
     if (!(verdict instanceof Promise)) {
-      if (isRefusal(verdict)) return graver(notProven, verdict);
+      if (isRefusal(verdict)) return moreUseful(unproven, verdict);
       return { subscribers: subscribers as readonly [S], principal: verdict };
     }
-    return held(
+    return withCapacity(
       request,
       body,
-      verdict.then((known) => acceptedBy(subscribers, [known])),
+      verdict.then((settled) => selectSubscribers(subscribers, [settled])),
     );
   }
-  const tried: { readonly identity: string; readonly verdict: Verdict | Promise<Verdict> }[] = [];
-  let isAsking = false;
+  const tried: {
+    readonly identity: string;
+    readonly verdict: VerificationResult | Promise<VerificationResult>;
+  }[] = [];
+  let isAsync = false;
   const verdicts = subscribers.map(({ verifier }) => {
     const { identity } = verifier;
-    const before = tried.find((each) => each.identity === identity);
-    if (before !== undefined) return before.verdict;
+    const earlier = tried.find((each) => each.identity === identity);
+    if (earlier !== undefined) return earlier.verdict;
     const verdict = verifier.verify(request, body);
-    isAsking ||= verdict instanceof Promise;
+    isAsync ||= verdict instanceof Promise;
     tried.push({ identity, verdict });
     return verdict;
   });
-  if (!isAsking) return acceptedBy(subscribers, verdicts as readonly Verdict[]);
-  const known = Promise.all(verdicts).then((all) => acceptedBy(subscribers, all));
-  return held(request, body, known);
+  if (!isAsync) return selectSubscribers(subscribers, verdicts as readonly VerificationResult[]);
+  const result = Promise.all(verdicts).then((all) => selectSubscribers(subscribers, all));
+  return withCapacity(request, body, result);
 }
 
-function held<T>(request: WebhookRequest, body: Buffer, known: Promise<T>): Refusal | Promise<T> {
-  const giveBack = request.holdBody(body.length);
-  if (giveBack !== undefined) return known.finally(giveBack);
-  known.catch(() => {});
-  return noRoom;
+/** Reserves capacity for the body until `result` settles. Refuses the request if no capacity is free. */
+function withCapacity<T>(request: WebhookRequest, body: Buffer, result: Promise<T>): Refusal | Promise<T> {
+  const release = request.reserveBody(body.length);
+  if (release !== undefined) return result.finally(release);
+  result.catch(() => {});
+  return noCapacity;
 }
 
-function acceptedBy<S>(subscribers: readonly S[], verdicts: readonly Verdict[]): Verified<S> | Refusal {
+function selectSubscribers<S>(
+  subscribers: readonly S[],
+  verdicts: readonly VerificationResult[],
+): VerifiedRequest<S> | Refusal {
   const accepting: S[] = [];
   let principal: Principal | undefined;
-  let refusal = notProven;
+  let refusal = unproven;
   for (const [index, verdict] of verdicts.entries()) {
-    if (isRefusal(verdict)) refusal = graver(refusal, verdict);
+    if (isRefusal(verdict)) refusal = moreUseful(refusal, verdict);
     else {
       accepting.push(subscribers[index] as S);
       principal ??= verdict;
@@ -110,65 +125,65 @@ function acceptedBy<S>(subscribers: readonly S[], verdicts: readonly Verdict[]):
   return { subscribers: [first, ...others], principal };
 }
 
-const gravity: Readonly<Record<Refusal['refused'], number>> = {
+const usefulness: Readonly<Record<Refusal['kind'], number>> = {
   missing: 0,
   wrong: 1,
   forbidden: 2,
   unavailable: 3,
 };
 
-/** Of several the sender is told what helps most: what it need not send again in another way. */
-function graver(one: Refusal, other: Refusal): Refusal {
-  return gravity[other.refused] > gravity[one.refused] ? other : one;
+/** Returns the refusal that is most useful to the sender. */
+function moreUseful(a: Refusal, b: Refusal): Refusal {
+  return usefulness[b.kind] > usefulness[a.kind] ? b : a;
 }
 
 /**
- * For a trigger with `insecure_allow_unverified`: only who is on this machine is believed. The operator's browser is, and
- * sends what any page asks it to.
+ * Verifier for `insecure_allow_unverified`: accepts only senders on this machine, and no browsers, because
+ * any web page can make a browser send requests to this machine.
  */
 export const loopbackOnly: Verifier = {
   identity: 'loopback',
   isOpen: true,
-  mayFit: (request) => isFromThisMachine(request),
-  verify: (request) => (isFromThisMachine(request) ? thisMachine : notProven),
+  hasProof: (request) => isFromThisMachine(request),
+  verify: (request) => (isFromThisMachine(request) ? localSender : unproven),
 };
 
 export function isFromThisMachine({ remoteAddress, headers }: WebhookRequest): boolean {
   return isLoopback(remoteAddress) && !isFromPage(headers);
 }
 
-const statuses: Readonly<Record<Refusal['refused'], number>> = {
+const statuses: Readonly<Record<Refusal['kind'], number>> = {
   missing: 401,
   wrong: 401,
   forbidden: 403,
   unavailable: 503,
 };
 
-/** The answer to what no verifier accepts: `message` with what it says, and to a web page what it can never do. */
-export function refusal(
+/** Returns the response for a refused request: `message`, the reason, and a hint for browsers. */
+export function refusalReply(
   { headers }: WebhookRequest,
   message: string,
-  { refused, why, retryAfterSeconds = 1 }: Refusal = notProven,
+  { kind, reason, retryAfterSeconds = 1 }: Refusal = unproven,
 ): WebhookReply {
-  const status = statuses[refused];
-  if (refused === 'unavailable')
-    return { status, headers: [['retry-after', String(retryAfterSeconds)]], body: why };
-  const more = isFromPage(headers)
-    ? '; what nobody has signed is not taken from a web page (Origin, Sec-Fetch-Site)'
+  const status = statuses[kind];
+  if (kind === 'unavailable')
+    return { status, headers: [['retry-after', String(retryAfterSeconds)]], body: reason };
+  const hint = isFromPage(headers)
+    ? '; unsigned requests from web pages are refused (Origin, Sec-Fetch-Site)'
     : '';
-  return { status, body: `${message}${why === '' ? '' : `: ${why}`}${more}` };
+  return { status, body: `${message}${reason === '' ? '' : `: ${reason}`}${hint}` };
 }
 
 /**
- * Browsers send `Origin` with whatever may change something, and of a GET to this machine, which has none, they tell by
- * Fetch Metadata where it comes from: `none` is what a person has typed. A page cannot forge them; only a GET of a page
- * that has our address by DNS rebinding has neither.
+ * Returns true if a web page caused the request. Browsers send `Origin` with requests that may change state.
+ * For a GET, Sec-Fetch-Site names the origin; `none` is an address typed by a person. Pages cannot forge
+ * these headers. Only a GET after DNS rebinding has neither header.
  */
 function isFromPage(headers: WebhookRequest['headers']): boolean {
   return headers.origin !== undefined || (headers['sec-fetch-site'] ?? 'none') !== 'none';
 }
 
-/** IPv4 in IPv6 is seen through; one of the listeners writes IPv6 in full. */
+/** Loopback addresses. Also matches IPv4 addresses mapped to IPv6, however a listener writes them. */
 const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');

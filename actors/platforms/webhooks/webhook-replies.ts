@@ -1,20 +1,23 @@
-// What senders are told of what they sent, in one form for all webhooks: statuses as docs/triggers.md has them.
+// Responses to webhook senders; the statuses are documented in docs/triggers.md.
 
-import type { Appended } from '../../store/store.ts';
-import type { Taken } from './seen-bodies.ts';
+import type { AppendOutcome } from '../../store/store.ts';
+import type { Acceptance } from './replay-guard.ts';
 import type { WebhookReply } from './webhook.ts';
 
-/** Authentic, and nothing that the platform could have sent. */
+/** Response to a verified request that the platform cannot have sent in this form. */
 export const malformed = (message: string): WebhookReply => ({ status: 400, body: message });
 
-/** Nobody takes it. */
+/** Response to an event that no trigger accepts. */
 export const ignored = (id: string): WebhookReply => ({ status: 200, body: { id, status: 'ignored' } });
 
 export const duplicate = (id: string): WebhookReply => ({ status: 200, body: { id, status: 'duplicate' } });
 
-/** `id` is that of the event, under which it may have been known before. */
-export function takenReply(id: string, taken: Taken<Appended>): WebhookReply {
-  if ('knownAs' in taken) return duplicate(taken.knownAs);
-  if (taken.accepted.outcome === 'duplicate') return duplicate(id);
+/**
+ * Response to an accepted event. `id` is the event's id, unless the event was accepted earlier under another
+ * id.
+ */
+export function acceptanceReply(id: string, acceptance: Acceptance<AppendOutcome>): WebhookReply {
+  if ('knownAs' in acceptance) return duplicate(acceptance.knownAs);
+  if (acceptance.accepted.outcome === 'duplicate') return duplicate(id);
   return { status: 202, body: { id, status: 'accepted' } };
 }

@@ -1,9 +1,7 @@
-// A webhook: what one path of a listener does with the requests that come to it, whichever platform sends them. The
-// HTTP front knows these few words only.
+// Interface between the gateway's HTTP server and the webhook on a path, for all platforms.
 //
-// WH1  cheap refusals come first: method, announced size, headers that must be there. Then the body is read.
-// WH2  a request is verified on its raw bytes before anything in it is read.
-// WH3  2xx is said after the event is durable, or when there is nothing to keep.
+// Cheap checks come first: method, announced size, required headers. Then the body is read, and verified as
+// raw bytes before it is parsed. A 2xx is sent once the event is durable, or if there is nothing to store.
 
 export interface WebhookRequest {
   readonly method: string;
@@ -12,33 +10,42 @@ export interface WebhookRequest {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly remoteAddress: string;
-  /** False where the body may be another than the one that was sent, so that it has to prove itself. */
+  /**
+   * False if the HTTP parser may deliver a body that differs from the sent body (chunked encoding). The body
+   * then needs a separate proof.
+   */
   readonly isBodyExact: boolean;
   readonly requestId: string;
   readonly traceparent: string;
   /**
-   * Takes room for the body, which is here, while its sender is not known yet: to be called before anything is waited for to
-   * find that out. Gives the way to give it back; undefined when there is none.
+   * Reserves capacity for the received body of an unverified sender. Call it before any await. Returns the
+   * release function; undefined if no capacity is free.
    */
-  holdBody(bytes: number): (() => void) | undefined;
+  reserveBody(bytes: number): (() => void) | undefined;
 }
 
 export interface WebhookReply {
   readonly status: number;
   readonly headers?: ReadonlyArray<readonly [name: string, value: string]>;
-  /** An object is sent as JSON, text as text/plain; with a status from 400 on text is the message of an error body. */
+  /**
+   * Objects are sent as JSON, strings as text/plain; from status 400 a string is the message of an error
+   * body.
+   */
   readonly body?: string | Readonly<Record<string, unknown>>;
 }
 
 export interface Webhook {
   readonly path: string;
-  /** For 405 and its Allow. */
+  /** Accepted methods, for 405 responses and their Allow header. */
   readonly methods: ReadonlySet<string>;
   readonly maxBodyBytes: number;
-  /** Refuses what needs no body to be refused. */
+  /** Checks the request before the body is read. Returns the response if the request needs no body. */
   admit(request: WebhookRequest): WebhookReply | undefined;
-  /** Rejects with a GatewayError: the front answers its status, 503 for a store that cannot write. */
+  /**
+   * Handles the request with its body. Rejects with a GatewayError, whose status the server returns: 503 if
+   * the store cannot write.
+   */
   receive(request: WebhookRequest, body: Buffer): Promise<WebhookReply>;
-  /** Another wants the path. True when nobody is behind this one any more: it gives the path up and hears no more of it. */
-  yieldPath?(): boolean;
+  /** Frees the path for a webhook of another type. Returns false while a trigger uses this webhook. */
+  releasePath?(): boolean;
 }

@@ -1,83 +1,87 @@
-// Appends events to their mailboxes while there is room for them, and claims an event at once where its mailbox is free.
-//
-// AP1  repetitions of what is known are answered even when there is no room, and so is what wakes an event that waits: nothing
-//      is added for them.
+// Appends events to their mailboxes in the embedded engine. Checks the capacity limit, and claims an event
+// that arrives at an idle mailbox. Duplicates, and events that only wake a parked event, use no capacity,
+// since they add no unfinished event. A dead event is requeued when its id is appended once again
+// (`revived`).
 
 import { OverloadedError } from '../../base/errors/errors.ts';
 import type { NewEvent } from '../event.ts';
-import type { Entered } from '../ledger.ts';
-import { storable } from '../record-texts.ts';
+import { toStorableText } from '../record-texts.ts';
 import type { SqliteDeliveries } from '../sqlite/deliveries.ts';
 import type { SqliteSnapshots } from '../sqlite/snapshots.ts';
+import type { AppendResult } from '../sync-store.ts';
 import type { Mailboxes } from './mailboxes.ts';
-import type { Waits } from './waits.ts';
+import type { ParkedEvents } from './parked-events.ts';
 
 export class Appender {
   readonly #deliveries: SqliteDeliveries;
   readonly #mailboxes: Mailboxes;
   readonly #snapshots: SqliteSnapshots;
-  readonly #waits: Waits;
-  /** Bound of events that wait or run. */
-  readonly #maxWaiting: number;
+  readonly #parkedEvents: ParkedEvents;
+  /** Maximum number of unfinished events. */
+  readonly #maxUnfinished: number;
 
   constructor(
     deliveries: SqliteDeliveries,
     mailboxes: Mailboxes,
     snapshots: SqliteSnapshots,
-    waits: Waits,
-    maxWaiting: number,
+    parkedEvents: ParkedEvents,
+    maxUnfinished: number,
   ) {
     this.#deliveries = deliveries;
     this.#mailboxes = mailboxes;
     this.#snapshots = snapshots;
-    this.#waits = waits;
-    this.#maxWaiting = maxWaiting;
+    this.#parkedEvents = parkedEvents;
+    this.#maxUnfinished = maxUnfinished;
   }
 
-  /** Throws OverloadedError where there is no room for what is new among them. */
-  checkRoom(events: readonly NewEvent[]): void {
+  /** Throws OverloadedError if the new events exceed the capacity. */
+  checkCapacity(events: readonly NewEvent[]): void {
     const { unfinished } = this.#deliveries;
-    if (unfinished + events.length <= this.#maxWaiting) return;
+    if (unfinished + events.length <= this.#maxUnfinished) return;
     const added = new Set<string>();
     for (const { id, key, wakes, isOnce } of events) {
-      if (wakes !== undefined && this.#waits.isAwaited(storable(key), wakes)) continue;
+      if (wakes !== undefined && this.#parkedEvents.isAwaited(toStorableText(key), wakes)) continue;
+      // A duplicate adds no event, unless it requeues a dead event.
       const state = this.#deliveries.find(id)?.state;
-      if (state === undefined || (state === 'dead' && isOnce !== true)) added.add(storable(id));
+      if (state === undefined || (state === 'dead' && isOnce !== true)) added.add(toStorableText(id));
     }
-    if (added.size > Math.max(0, this.#maxWaiting - unfinished))
-      throw new OverloadedError(`the store holds ${unfinished} events that wait; try again later`);
+    if (added.size > Math.max(0, this.#maxUnfinished - unfinished))
+      throw new OverloadedError(
+        `the store is at its limit of ${this.#maxUnfinished} unfinished events; try again later`,
+      );
   }
 
-  add(event: NewEvent, now: number): Entered {
+  add(event: NewEvent, now: number): AppendResult {
     const { seq, key, outcome, state } = this.#deliveries.add(event, false, now);
-    if (outcome === 'revived') return this.#revived(seq, key, now);
+    if (outcome === 'revived') return this.#requeueRevived(seq, key, now);
     if (outcome !== 'new') return { outcome, state };
-    if (event.wakes !== undefined && this.#waits.onQueued(seq, key, now)) return { outcome, state: 'done' };
-    this.#mailboxes.open(key, now);
+    if (event.wakes !== undefined && this.#parkedEvents.onQueued(seq, key, now))
+      return { outcome, state: 'done' };
+    this.#mailboxes.addEvent(key, now);
     return { outcome, state };
   }
 
-  /** The same, but what comes to a free mailbox is claimed for `claimMs`. */
-  addClaimed(event: NewEvent, claimMs: number, now: number): Entered {
+  /** Like `add`, but claims an event that arrives at an idle mailbox for `claimMs`. */
+  addClaimed(event: NewEvent, claimMs: number, now: number): AppendResult {
     const { key } = event;
-    // What is not kept as it was given is given out by the next claim.
+    // No claim for an event whose texts the store changes: only a later `claim` returns the texts as stored.
     if (!this.#mailboxes.isFree(key) || event.wakes !== undefined || !isStorable(event))
       return this.add(event, now);
-    const { seq, outcome, state, key: keptAs } = this.#deliveries.add(event, true, now);
-    if (outcome === 'revived') return this.#revived(seq, keptAs, now);
+    const { seq, outcome, state, key: storedKey } = this.#deliveries.add(event, true, now);
+    if (outcome === 'revived') return this.#requeueRevived(seq, storedKey, now);
     if (outcome !== 'new') return { outcome, state };
-    const fence = this.#mailboxes.openClaimed(key, seq, claimMs, now);
+    const fence = this.#mailboxes.addClaimedEvent(key, seq, claimMs, now);
     return { outcome, state, claimed: { fence, seq, at: now, snapshot: this.#snapshots.get(key) } };
   }
 
-  #revived(seq: number, key: string, now: number): Entered {
-    if (this.#waits.onQueued(seq, key, now)) return { outcome: 'revived', state: 'done' };
-    this.#mailboxes.reconsider(key, now);
+  #requeueRevived(seq: number, key: string, now: number): AppendResult {
+    if (this.#parkedEvents.onQueued(seq, key, now)) return { outcome: 'revived', state: 'done' };
+    this.#mailboxes.reschedule(key, now);
     return { outcome: 'revived', state: 'queued' };
   }
 }
 
-/** Whether the file keeps it as it is. */
+/** Returns true if the file stores the texts unchanged. */
 function isStorable({ id, key, trace, meta }: NewEvent): boolean {
-  return [id, key, trace, meta].every((text) => storable(text) === text);
+  return [id, key, trace, meta].every((text) => toStorableText(text) === text);
 }

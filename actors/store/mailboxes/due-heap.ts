@@ -1,30 +1,29 @@
-// A binary heap of things with a time, the earliest first. Each knows its place in the heap, so that it can be removed
-// from the middle; what is removed leaves nothing behind.
-//
-// A member's `dueAt` does not change while it is in the heap.
+// Binary heap ordered by due time, earliest first. Members store their index, which allows removal from the
+// middle. The heap does not reference removed members.
+// The `dueAt` of members must not change inside the heap.
 
 export interface Timed {
-  /** Epoch ms. */
+  /** Epoch milliseconds. */
   readonly dueAt: number;
-  /** Its index in the heap; -1 outside. Only the heap writes it. */
+  /** Index in the heap; -1 outside. Only the heap writes it. */
   heapIndex: number;
 }
 
 export class DueHeap<T extends Timed> {
   readonly #members: T[] = [];
 
-  /** The member with the earliest time. */
+  /** Returns the member with the earliest time. */
   get first(): T | undefined {
     return this.#members[0];
   }
 
-  /** The member must not be in a heap. */
+  /** Adds a member that is in no heap. */
   add(member: T): void {
     this.#members.push(member);
     this.#rise(member, this.#members.length - 1);
   }
 
-  /** Does nothing for one that is in no heap. */
+  /** Has no effect if the member is in no heap. */
   delete(member: T): void {
     const index = member.heapIndex;
     if (index < 0) return;

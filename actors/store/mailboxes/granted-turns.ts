@@ -1,32 +1,36 @@
-// The turns that a result of the ledger grants to its caller, and how they are given back when the caller has gone
-// meanwhile.
+// Turns (events with a claim) in the result of a store call. If the result arrives after the caller's
+// timeout, worker-channel.ts releases these turns.
 
-import type { Arguments, Operation, Result } from '../ledger.ts';
 import type { TurnResult } from '../store.ts';
+import type { OperationArguments, OperationResult, StoreOperation } from '../sync-store.ts';
 
 export type GrantedTurn = Pick<TurnResult, 'key' | 'fence' | 'seq'>;
 
-const NOT_BEGUN = 'the store answered too late; it was not begun';
+const NOT_BEGUN = 'the store responded too late; the event was not started';
 
-/** The turns that come with the result of a call. */
-export function turnsGrantedBy<O extends Operation>(
+/** Returns the turns in the result. */
+export function turnsGrantedBy<O extends StoreOperation>(
   operation: O,
-  args: Arguments<O>,
-  result: Result<O>,
+  args: OperationArguments<O>,
+  result: OperationResult<O>,
 ): readonly GrantedTurn[] {
   switch (operation) {
     case 'append': {
-      const [events] = args as Arguments<'append'>;
-      return (result as Result<'append'>).flatMap(({ claimed }, index) => {
+      const [events] = args as OperationArguments<'append'>;
+      return (result as OperationResult<'append'>).flatMap(({ claimed }, index) => {
         const { key = '' } = events[index] ?? {};
         return claimed === undefined ? [] : [{ key, fence: claimed.fence, seq: claimed.seq }];
       });
     }
     case 'claim':
-      return (result as Result<'claim'>).map(({ key, fence, event }) => ({ key, fence, seq: event.seq }));
+      return (result as OperationResult<'claim'>).map(({ key, fence, event }) => ({
+        key,
+        fence,
+        seq: event.seq,
+      }));
     case 'commit': {
-      const [results] = args as Arguments<'commit'>;
-      return (result as Result<'commit'>).flatMap(({ next }, index) => {
+      const [results] = args as OperationArguments<'commit'>;
+      return (result as OperationResult<'commit'>).flatMap(({ next }, index) => {
         const { key = '', fence = 0 } = results[index] ?? {};
         return next === undefined ? [] : [{ key, fence, seq: next.seq }];
       });
@@ -36,7 +40,7 @@ export function turnsGrantedBy<O extends Operation>(
   }
 }
 
-/** The result that gives a turn back: its event waits again, and the attempt does not count. */
-export function givenBack({ key, fence, seq }: GrantedTurn): TurnResult {
+/** Returns a result that releases the claim. The event is requeued, and the attempt does not count. */
+export function releaseOf({ key, fence, seq }: GrantedTurn): TurnResult {
   return { key, fence, seq, outcome: 'queued', note: NOT_BEGUN, isLast: true };
 }

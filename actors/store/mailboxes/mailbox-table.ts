@@ -1,42 +1,40 @@
-// The table of mailboxes that have something to do, in memory: since when each is ready, and who holds the claim on it.
-// On disk there are only the events with their states. A claim ends with the process that gave it, so that nothing is
-// lost with this table, and nothing has to be written for it.
+// In-memory table of the mailboxes with unfinished events: when they are ready, and their claims. Claims are
+// not in the file, since they do not survive the process; each start rebuilds the table from the events.
 //
-// MT1  a mailbox stands among those that are ready, by the kind of its key and the longest first; or among those
-//      that will be, by their time; or nowhere, while its first event is held, or a parked one holds it.
-// MT2  `rollBack` makes of the table what it was at `begin`, but for the order among those that are ready.
-// MT3  time does not go back but by `turnBack`.
-// MT4  what is suspected of ending the process is given only where it may begin beside those of its kind that run.
+// A mailbox is in the ready list of its kind (longest ready first) or in the heap of later mailboxes. It is
+// in neither if its first event is `held` (paused trigger, no slot) or a parked event blocks it. `rollBack`
+// restores the state at `begin`, except for the order of ready mailboxes. A suspect is an event that was
+// running when the process crashed; only a limited number of suspects may run together (machines/crashes.ts).
 
-import { mayBeginBeside } from '../../../machines/crashes.ts';
-import { type Linked, LinkedList } from '../../base/bounds/linked-list.ts';
+import { mayStartWith } from '../../../machines/crashes.ts';
+import { LinkedList, type ListMember } from '../../base/bounds/linked-list.ts';
+import { crashDomainOf } from '../crash-domain.ts';
 import { isKind, kindOf } from '../key-kinds.ts';
-import { neighbourhoodOf } from '../neighbourhood.ts';
 import { DueHeap, type Timed } from './due-heap.ts';
 
-/** The claim on a mailbox, and what it was given for. */
+/** Claim on a mailbox, granted for an event. */
 export interface ClaimEntry {
   readonly fence: number;
-  /** The event that was given with the claim. */
+  /** Event that was returned with the claim. */
   readonly seq: number;
   readonly leaseMs: number;
-  /** The crashes of that event: above 0 it is a suspect. */
+  /** Number of crashes during that event; above 0 the event is a suspect. */
   readonly crashes: number;
 }
 
-/** Anybody may read it; only the table writes it. */
-export class MailboxEntry implements Linked<MailboxEntry>, Timed {
+/** Mailbox with unfinished events. Written by the table only. */
+export class MailboxEntry implements ListMember<MailboxEntry>, Timed {
   readonly key: string;
   /** See kindOf. */
   readonly kind: string;
-  /** Infinity while it waits for something else than a time. While it is claimed: the end of the claim. */
+  /** Time at which the mailbox is ready, or at which its claim expires; Infinity if neither. */
   dueAt = Number.POSITIVE_INFINITY;
   claim: ClaimEntry | undefined;
-  /** False only when the event under the claim is surely the only unfinished one of the key. */
+  /** False only if the claimed event is certainly the only unfinished event of the key. */
   mayHaveMore = true;
-  /** A parked event holds it: it is not ready, whatever is in it. */
-  isLocked = false;
-  /** The crashes of the event that is first, or under the claim. */
+  /** A parked event blocks the mailbox: none of its events is ready. */
+  isBlocked = false;
+  /** Crashes of the first event, or of the claimed event. */
   crashes = 0;
   heapIndex = -1;
   previous: MailboxEntry | undefined;
@@ -48,30 +46,33 @@ export class MailboxEntry implements Linked<MailboxEntry>, Timed {
   }
 }
 
-interface Before {
+interface EntryChange {
   readonly entry: MailboxEntry;
-  readonly wasThere: boolean;
+  readonly existed: boolean;
   readonly dueAt: number;
   readonly claim: ClaimEntry | undefined;
   readonly mayHaveMore: boolean;
-  readonly isLocked: boolean;
+  readonly isBlocked: boolean;
   readonly crashes: number;
 }
 
 export class MailboxTable {
   readonly #entries = new Map<string, MailboxEntry>();
-  /** Ready mailboxes by the kind of the key, so that a claim for one kind does not go through a backlog of the others. */
+  /** Ready mailboxes by kind, except suspects: a claim for a kind does not scan other mailboxes. */
   readonly #ready = new Map<string, LinkedList<MailboxEntry>>();
-  /** Ready mailboxes of any kind whose first event is a suspect. */
+  /** Ready mailboxes of all kinds whose first event is a suspect. */
   readonly #readySuspects = new LinkedList<MailboxEntry>();
-  /** How many suspects are under a claim: by their neighbourhood, and there by their crashes. */
-  readonly #running = new Map<string, number[]>();
+  /** Number of claimed suspects, by crash domain and then by crash count. */
+  readonly #runningSuspects = new Map<string, number[]>();
   readonly #later = new DueHeap<MailboxEntry>();
-  /** What has changed since `begin`, the last change last. */
-  readonly #changes: Before[] = [];
+  /** Changes since `begin`, in order. */
+  readonly #changes: EntryChange[] = [];
   #now = 0;
 
-  /** What is changed from here on may be rolled back. Gives whether something has become ready by then, epoch ms. */
+  /**
+   * Starts a transaction at `now` (epoch ms) that can be rolled back. Returns true if any mailbox is newly
+   * ready.
+   */
   begin(now: number): boolean {
     this.#changes.length = 0;
     return this.#advance(now);
@@ -79,19 +80,19 @@ export class MailboxTable {
 
   rollBack(): void {
     for (let change = this.#changes.pop(); change !== undefined; change = this.#changes.pop()) {
-      const { entry, wasThere, dueAt, claim, mayHaveMore, isLocked, crashes } = change;
-      this.#take(entry);
-      this.#give(entry, claim, crashes);
+      const { entry, existed, dueAt, claim, mayHaveMore, isBlocked, crashes } = change;
+      this.#unlist(entry);
+      this.#setClaim(entry, claim, crashes);
       entry.mayHaveMore = mayHaveMore;
-      entry.isLocked = isLocked;
-      if (wasThere) {
+      entry.isBlocked = isBlocked;
+      if (existed) {
         this.#entries.set(entry.key, entry);
-        this.#put(entry, dueAt);
+        this.#enlist(entry, dueAt);
       } else this.#entries.delete(entry.key);
     }
   }
 
-  /** What has become ready stands so by then, epoch ms. */
+  /** Current time, epoch milliseconds. The ready lists contain all mailboxes due until now. */
   get now(): number {
     return this.#now;
   }
@@ -104,7 +105,7 @@ export class MailboxTable {
     return [...this.#entries.values()];
   }
 
-  /** Has the mailbox ready at that time, epoch ms; under the claim until then, if there is one. */
+  /** Sets the ready time of a mailbox, epoch milliseconds, or the claim's expiry. */
   set(
     key: string,
     dueAt: number,
@@ -112,61 +113,63 @@ export class MailboxTable {
     mayHaveMore = true,
     crashes = claim?.crashes ?? 0,
   ): void {
-    const known = this.#entries.get(key);
-    const entry = known ?? new MailboxEntry(key);
-    this.#note(entry, known !== undefined);
-    if (known === undefined) this.#entries.set(key, entry);
-    else this.#take(entry);
-    this.#give(entry, claim, crashes);
+    const existing = this.#entries.get(key);
+    const entry = existing ?? new MailboxEntry(key);
+    this.#recordChange(entry, existing !== undefined);
+    if (existing === undefined) this.#entries.set(key, entry);
+    else this.#unlist(entry);
+    this.#setClaim(entry, claim, crashes);
     entry.mayHaveMore = mayHaveMore;
-    this.#put(entry, dueAt);
+    this.#enlist(entry, dueAt);
   }
 
-  /** Another event of the key is there, behind that of the claim. */
+  /** Notes that the key has further events behind the claimed event. */
   setMore(entry: MailboxEntry): void {
     if (entry.mayHaveMore) return;
-    this.#note(entry, true);
+    this.#recordChange(entry, true);
     entry.mayHaveMore = true;
   }
 
-  /** From now on, or no longer, a parked event holds the mailbox. */
-  setLocked(key: string, isLocked: boolean): void {
-    const known = this.#entries.get(key);
-    if ((known?.isLocked ?? false) === isLocked) return;
-    const entry = known ?? new MailboxEntry(key);
-    this.#note(entry, known !== undefined);
-    if (known === undefined) this.#entries.set(key, entry);
-    entry.isLocked = isLocked;
+  /** Blocks or unblocks the mailbox for a parked event. */
+  setBlocked(key: string, isBlocked: boolean): void {
+    const existing = this.#entries.get(key);
+    if ((existing?.isBlocked ?? false) === isBlocked) return;
+    const entry = existing ?? new MailboxEntry(key);
+    this.#recordChange(entry, existing !== undefined);
+    if (existing === undefined) this.#entries.set(key, entry);
+    entry.isBlocked = isBlocked;
   }
 
   delete(key: string): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
-    this.#note(entry, true);
-    this.#take(entry);
-    this.#give(entry, undefined, 0);
-    entry.isLocked = false;
+    this.#recordChange(entry, true);
+    this.#unlist(entry);
+    this.#setClaim(entry, undefined, 0);
+    entry.isBlocked = false;
     this.#entries.delete(key);
   }
 
-  /** Whether suspects wait for others to end. */
+  /** True if suspects are ready, even if running suspects block them. */
   get hasReadySuspects(): boolean {
     return this.#readySuspects.size > 0;
   }
 
-  /** The one that has been ready for longest, of those whose keys begin so and that may begin. */
+  /** Returns the longest ready mailbox with this key prefix that is allowed to start. */
   firstReady(keyPrefix: string): MailboxEntry | undefined {
-    const found = this.#firstTrusted(keyPrefix);
+    const trusted = this.#firstTrusted(keyPrefix);
     const suspect = this.#firstSuspect(keyPrefix);
-    return suspect === undefined || (found !== undefined && found.dueAt <= suspect.dueAt) ? found : suspect;
+    return suspect === undefined || (trusted !== undefined && trusted.dueAt <= suspect.dueAt)
+      ? trusted
+      : suspect;
   }
 
   #firstTrusted(keyPrefix: string): MailboxEntry | undefined {
-    // Nearly always it is a whole kind that is asked for.
+    // Fast path: callers nearly always pass a kind's prefix.
     if (isKind(keyPrefix)) return this.#ready.get(keyPrefix)?.first;
     let found: MailboxEntry | undefined;
-    for (const [own, list] of this.#ready) {
-      if (!own.startsWith(keyPrefix) && !keyPrefix.startsWith(own)) continue;
+    for (const [kind, list] of this.#ready) {
+      if (!kind.startsWith(keyPrefix) && !keyPrefix.startsWith(kind)) continue;
       for (const entry of list) {
         if (found !== undefined && found.dueAt <= entry.dueAt) break;
         if (entry.key.startsWith(keyPrefix)) {
@@ -180,50 +183,50 @@ export class MailboxTable {
 
   #firstSuspect(keyPrefix: string): MailboxEntry | undefined {
     for (const entry of this.#readySuspects)
-      if (entry.key.startsWith(keyPrefix) && this.#mayBegin(entry)) return entry;
+      if (entry.key.startsWith(keyPrefix) && this.#mayStart(entry)) return entry;
     return undefined;
   }
 
-  #mayBegin({ key, claim, crashes: own }: MailboxEntry): boolean {
-    const neighbourhood = neighbourhoodOf(key);
+  #mayStart({ key, claim, crashes: own }: MailboxEntry): boolean {
+    const domain = crashDomainOf(key);
     let near = 0;
     let worst = 0;
-    for (const [where, counts] of this.#running) {
-      const isNear = where === neighbourhood;
+    for (const [runningDomain, counts] of this.#runningSuspects) {
+      const isNear = runningDomain === domain;
       for (const [crashes, count = 0] of counts.entries()) {
-        // One whose claim ran out does not stand in its own way.
+        // A mailbox with an expired claim does not count against itself.
         const others = count - Number(isNear && claim?.crashes === crashes);
         if (others === 0) continue;
         worst = Math.max(worst, crashes);
         if (isNear && crashes >= own) near += others;
       }
     }
-    return mayBeginBeside(own, near, worst);
+    return mayStartWith(own, near, worst);
   }
 
-  /** When, after that time, the next one will be ready, epoch ms. */
+  /** Returns the next ready time after `time`, epoch milliseconds. */
   nextAfter(time: number): number | undefined {
     this.#advance(time);
     return this.#later.first?.dueAt;
   }
 
-  /** The clock was set, by so much: a claim holds as long as it would have held. */
+  /** Moves the expiry of claims by a clock step; their duration is unchanged. */
   moveClaims(byMs: number): void {
     for (const entry of this.all()) {
       if (entry.claim === undefined) continue;
-      this.#note(entry, true);
-      this.#take(entry);
-      this.#put(entry, entry.dueAt + byMs);
+      this.#recordChange(entry, true);
+      this.#unlist(entry);
+      this.#enlist(entry, entry.dueAt + byMs);
     }
   }
 
-  /** The clock was set back: what is ready now is what is due by the new time. */
-  turnBack(now: number): void {
+  /** Rebuilds the ready lists when the clock has moved backwards to `now`. */
+  moveBack(now: number): void {
     this.#now = now;
     for (const entry of [...this.#entries.values()].sort((one, other) => one.dueAt - other.dueAt)) {
       const { dueAt } = entry;
-      this.#take(entry);
-      this.#put(entry, dueAt);
+      this.#unlist(entry);
+      this.#enlist(entry, dueAt);
     }
   }
 
@@ -239,13 +242,13 @@ export class MailboxTable {
     return hasAny;
   }
 
-  #note(entry: MailboxEntry, wasThere: boolean): void {
-    const { dueAt, claim, mayHaveMore, isLocked, crashes } = entry;
-    this.#changes.push({ entry, wasThere, dueAt, claim, mayHaveMore, isLocked, crashes });
+  #recordChange(entry: MailboxEntry, existed: boolean): void {
+    const { dueAt, claim, mayHaveMore, isBlocked, crashes } = entry;
+    this.#changes.push({ entry, existed, dueAt, claim, mayHaveMore, isBlocked, crashes });
   }
 
-  /** It must stand nowhere: what it is suspected of decides where. */
-  #give(entry: MailboxEntry, claim: ClaimEntry | undefined, crashes: number): void {
+  /** Sets claim and crashes. The entry must be in no list, because the crashes decide its list. */
+  #setClaim(entry: MailboxEntry, claim: ClaimEntry | undefined, crashes: number): void {
     this.#count(entry.key, entry.claim, -1);
     entry.claim = claim;
     entry.crashes = crashes;
@@ -254,20 +257,20 @@ export class MailboxTable {
 
   #count(key: string, claim: ClaimEntry | undefined, by: number): void {
     if (claim === undefined || claim.crashes === 0) return;
-    const neighbourhood = neighbourhoodOf(key);
-    const counts = this.#running.get(neighbourhood) ?? [];
+    const domain = crashDomainOf(key);
+    const counts = this.#runningSuspects.get(domain) ?? [];
     counts[claim.crashes] = (counts[claim.crashes] ?? 0) + by;
-    if (counts.some((count) => count > 0)) this.#running.set(neighbourhood, counts);
-    else this.#running.delete(neighbourhood);
+    if (counts.some((count) => count > 0)) this.#runningSuspects.set(domain, counts);
+    else this.#runningSuspects.delete(domain);
   }
 
-  #put(entry: MailboxEntry, dueAt: number): void {
+  #enlist(entry: MailboxEntry, dueAt: number): void {
     entry.dueAt = dueAt;
     if (dueAt <= this.#now) this.#listOf(entry).add(entry);
     else if (dueAt !== Number.POSITIVE_INFINITY) this.#later.add(entry);
   }
 
-  #take(entry: MailboxEntry): void {
+  #unlist(entry: MailboxEntry): void {
     if (entry.heapIndex >= 0) this.#later.delete(entry);
     else this.#listOf(entry).delete(entry);
   }

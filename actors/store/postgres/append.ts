@@ -1,126 +1,137 @@
-// Appends events to their mailboxes, many at once: they are brought there (arrivals.ts), and what is known already, wakes another one or
-// waits is told apart.
-//
-// What wakes an event that waits ends with that, and takes no place.
+// Appends groups of events: inserts them (arrivals.ts), then handles duplicates, dead events to requeue
+// ("revived"), and wakers (events that wake a parked event). A waker is done immediately and uses no
+// capacity.
 
 import { stateCodes, stateOf } from '../delivery-states.ts';
 import type { NewEvent } from '../event.ts';
-import type { Entered } from '../ledger.ts';
-import { storable } from '../record-texts.ts';
-import { type Arrived, bring } from './arrivals.ts';
-import { type Arriving, correctClaims, firstOfFree, isRevived, type Known } from './claim-at-append.ts';
+import { toStorableText } from '../record-texts.ts';
+import type { AppendResult } from '../sync-store.ts';
+import { type InsertedEvents, insertEvents } from './arrivals.ts';
+import {
+  type ArrivingEvent,
+  correctClaims,
+  firstOfFree,
+  isRevived,
+  type KnownEvent,
+} from './claim-at-append.ts';
 import { statement, type Transaction } from './database.ts';
-import { openMailboxes, settleFree } from './mailboxes.ts';
-import { forgetProgress } from './progress.ts';
-import { wakeBy } from './waits.ts';
+import { lockOrCreateMailboxes, scheduleUnclaimed } from './mailboxes.ts';
+import { wakeBy } from './parked-events.ts';
+import { deleteProgress } from './progress.ts';
 
 const byIds = statement<readonly [seq: number, id: string, key: string, state: number]>(
   'SELECT seq, id, key, state FROM delivery WHERE id = ANY ($1)',
 );
 
-const runAgain = statement(
+const requeueOne = statement(
   `UPDATE delivery SET state = ${stateCodes.queued}, attempts = 0, crashes = 0, ended = NULL, retry_at = NULL, note = NULL,
      answer = NULL WHERE seq = $1`,
 );
 
-/** Those that are known, by their ids. */
+/** Returns the known events by id. */
 export async function findAll(
   transaction: Transaction,
   ids: readonly string[],
-): Promise<ReadonlyMap<string, Known>> {
+): Promise<ReadonlyMap<string, KnownEvent>> {
   if (ids.length === 0) return new Map();
   const rows = await transaction.rows(byIds, [ids]);
   return new Map(rows.map(([seq, id, key, state]) => [id, { seq, key, state: stateOf(state) }]));
 }
 
-/** Gives what became of each, in their order. */
+/** Returns one result per event, in order. */
 export async function append(
   transaction: Transaction,
   events: readonly NewEvent[],
-): Promise<readonly Entered[]> {
+): Promise<readonly AppendResult[]> {
   if (events.length === 0) return [];
   const arrivals = events.map((event) => ({ event }));
-  return settleArrived(transaction, await bring(transaction, arrivals, NO_NODE));
+  return completeInserted(transaction, await insertEvents(transaction, arrivals, NO_NODE));
 }
 
-/** Of events that have been brought: what is known already, what wakes another one, and who runs. In their order. */
-export async function settleArrived(transaction: Transaction, arrived: Arrived): Promise<readonly Entered[]> {
-  const { all, seqs, fences, expected, snapshots } = arrived;
+/**
+ * Completes the append of inserted events: corrects their claims, revives dead events, wakes parked events.
+ * Returns one result per event, in order.
+ */
+export async function completeInserted(
+  transaction: Transaction,
+  inserted: InsertedEvents,
+): Promise<readonly AppendResult[]> {
+  const { all, seqs, fences, expected, snapshots } = inserted;
   const missing = all.filter(({ id, isRepeated }) => !isRepeated && !seqs.has(id));
-  const known = await findAll(
+  const knownEvents = await findAll(
     transaction,
     missing.map(({ id }) => id),
   );
-  const claimed = known.size === 0 ? expected : firstOfFree(all, fences.keys(), known);
-  if (known.size > 0 || claimed.size < fences.size)
-    await correctClaims(transaction, fences.keys(), expected, claimed, seqs);
-  const entered: Entered[] = [];
-  const unsettled = new Set<string>();
-  // What one of them wakes is in another state than it was found in.
+  const claims = knownEvents.size === 0 ? expected : firstOfFree(all, fences.keys(), knownEvents);
+  if (knownEvents.size > 0 || claims.size < fences.size)
+    await correctClaims(transaction, fences.keys(), expected, claims, seqs);
+  const results: AppendResult[] = [];
+  const keysToSchedule = new Set<string>();
+  // True when an event was woken, which makes the states read before outdated.
   let hasWoken = false;
   for (const row of all) {
     const seq = row.isRepeated ? undefined : seqs.get(row.id);
     const fence = fences.get(row.key);
-    const found = row.isRepeated || hasWoken ? undefined : known.get(row.id);
-    let entry: Entered;
-    if (seq === undefined) entry = await again(transaction, row.event, found, unsettled);
-    else if (fence !== undefined && claimed.get(row.key) === row) {
+    const found = row.isRepeated || hasWoken ? undefined : knownEvents.get(row.id);
+    let result: AppendResult;
+    if (seq === undefined) result = await handleKnown(transaction, row.event, found, keysToSchedule);
+    else if (fence !== undefined && claims.get(row.key) === row) {
       const claim = { fence, seq, at: transaction.now, snapshot: snapshots.get(row.key) };
-      entry = { outcome: 'new', state: 'running', claimed: claim };
-    } else entry = await enter(transaction, row, seq, unsettled);
-    entered.push(entry);
-    hasWoken ||= entry.outcome !== 'duplicate' && entry.state === 'done';
+      result = { outcome: 'new', state: 'running', claimed: claim };
+    } else result = await appendNew(transaction, row, seq, keysToSchedule);
+    results.push(result);
+    hasWoken ||= result.outcome !== 'duplicate' && result.state === 'done';
   }
-  if (unsettled.size > 0) await settleFree(transaction, unsettled);
-  transaction.added += entered.filter(
+  if (keysToSchedule.size > 0) await scheduleUnclaimed(transaction, keysToSchedule);
+  transaction.added += results.filter(
     ({ outcome, state }) => outcome !== 'duplicate' && state !== 'done',
   ).length;
-  return entered;
+  return results;
 }
 
-async function enter(
+async function appendNew(
   transaction: Transaction,
-  { key, event }: Arriving,
+  { key, event }: ArrivingEvent,
   seq: number,
-  unsettled: Set<string>,
-): Promise<Entered> {
-  unsettled.add(key);
+  keysToSchedule: Set<string>,
+): Promise<AppendResult> {
+  keysToSchedule.add(key);
   if (event.wakes !== undefined && (await wakeBy(transaction, seq, key)))
     return { outcome: 'new', state: 'done' };
   return { outcome: 'new', state: 'queued' };
 }
 
-/** One that is known stays as it is, but that a dead one waits again where it may. */
-async function again(
+/** Handles a known event: revives it if it is dead and allowed to, otherwise leaves it unchanged. */
+async function handleKnown(
   transaction: Transaction,
   event: NewEvent,
-  known: Known | undefined,
-  unsettled: Set<string>,
-): Promise<Entered> {
-  unsettled.add(storable(event.key));
-  const id = storable(event.id);
+  known: KnownEvent | undefined,
+  keysToSchedule: Set<string>,
+): Promise<AppendResult> {
+  keysToSchedule.add(toStorableText(event.key));
+  const id = toStorableText(event.id);
   const found =
     known === undefined || known.state === 'dead' ? (await findAll(transaction, [id])).get(id) : known;
-  if (found === undefined) throw new Error('a record is neither new nor known');
+  if (found === undefined) throw new Error('no record found after an insert conflict');
   const { seq, key, state } = found;
   if (!isRevived(event, found)) return { outcome: 'duplicate', state };
-  unsettled.add(key);
-  await openMailboxes(transaction, [key]);
+  keysToSchedule.add(key);
+  await lockOrCreateMailboxes(transaction, [key]);
   await requeue(transaction, seq);
   if (await wakeBy(transaction, seq, key)) return { outcome: 'revived', state: 'done' };
   return { outcome: 'revived', state: 'queued' };
 }
 
-/** Has a record that is over, or parked, wait for its turn again: from its beginning, or with `keepsState` from what was kept. */
+/** Requeues a finished or parked record. Deletes its saved state unless `keepsState`. */
 export async function requeue(transaction: Transaction, seq: number, keepsState = false): Promise<void> {
-  await transaction.run(runAgain, [seq]);
-  if (!keepsState) await forgetProgress(transaction, seq);
+  await transaction.run(requeueOne, [seq]);
+  if (!keepsState) await deleteProgress(transaction, seq);
 }
 
-/** Appends what has been emitted, and what that brings about. */
+/** Appends the emitted events of the transaction, including further events that they emit. */
 export async function appendEmitted(transaction: Transaction): Promise<void> {
   while (transaction.emitted.length > 0) await append(transaction, transaction.emitted.splice(0));
 }
 
-/** Nothing is claimed. */
+/** Id of no node: events are appended without a claim. */
 const NO_NODE = 0;

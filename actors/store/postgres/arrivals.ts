@@ -1,39 +1,41 @@
-// Brings events to their mailboxes by one statement: it holds the mailboxes, gives the events their numbers, and claims the first one of
-// each mailbox that was free. So a group of events is on its way to the server once.
-//
-// PGV1  the mailboxes are all held before any event gets its number: in a key these grow in the order of the commits (S4). The events
-//       are sorted behind the rows of their mailboxes, and numbered as they are inserted.
-// A mailbox that is claimed here does not name the event that runs: it is the only one of the key in that state.
+// Inserts events with one statement, which needs one round trip: locks their mailboxes, assigns sequence
+// numbers, and claims idle mailboxes for their first event. All mailboxes are locked before any number is
+// assigned, because the events are joined to the rows of their mailboxes. Therefore the numbers of a key
+// increase in commit order (S4, ../store.ts). The row of a mailbox claimed here has no `running` number,
+// since it is not known before the insert. Its event is the only running event of the key.
 
 import { stateCodes } from '../delivery-states.ts';
 import { INBOUND, type NewEvent } from '../event.ts';
 import { kindOf } from '../key-kinds.ts';
-import { storable } from '../record-texts.ts';
-import { type Arriving, firstOfFree, isClaimable, type Known } from './claim-at-append.ts';
+import { toStorableText } from '../record-texts.ts';
+import { type ArrivingEvent, firstOfFree, isClaimable, type KnownEvent } from './claim-at-append.ts';
 import { nowMs, type Statements, statement } from './database.ts';
 
-/** An event, and for how long it is claimed where it comes to a free mailbox. */
+/** Event, and the lease duration of its claim if it arrives at an idle mailbox. */
 export interface Arrival {
   readonly event: NewEvent;
   readonly claimMs?: number | undefined;
 }
 
-/** What has come of arrivals so far. */
-export interface Arrived {
-  readonly all: readonly Arriving[];
-  /** Of those that are new, by their ids. */
+/** Intermediate result of an append. */
+export interface InsertedEvents {
+  readonly all: readonly ArrivingEvent[];
+  /** Sequence numbers of new events, by id. */
   readonly seqs: ReadonlyMap<string, number>;
-  /** Of the mailboxes that were free, and are claimed, by their keys. */
+  /** Fences of claimed idle mailboxes, by key. */
   readonly fences: ReadonlyMap<string, number>;
-  /** What has been claimed, by its key, as if all were new. */
-  readonly expected: ReadonlyMap<string, Arriving>;
+  /** Events to claim, by key, on the assumption that all events are new. */
+  readonly expected: ReadonlyMap<string, ArrivingEvent>;
   readonly snapshots: ReadonlyMap<string, string>;
 }
 
 const { running, queued } = stateCodes;
 
-/** A mailbox that is made here has a claim where `lease_ms` is given and the node is a member still (PGN1). */
-const arrive = statement<
+/**
+ * A new mailbox is claimed if `lease_ms` is set and the node is still a member (`removeDeadNodes` in
+ * nodes.ts).
+ */
+const insertAll = statement<
   readonly [fence: number | null, key: string | null, seq: number | null, id: string | null]
 >(
   `WITH member AS (SELECT id FROM node WHERE id = $3 FOR KEY SHARE),
@@ -64,23 +66,26 @@ const snapshots = statement<readonly [key: string, value: string]>(
   'SELECT key, value FROM snapshot WHERE key = ANY ($1)',
 );
 
-const NONE: ReadonlyMap<string, Known> = new Map();
+const NONE: ReadonlyMap<string, KnownEvent> = new Map();
 
-/** Claims are those of `node`. It is sent when this returns, and needs nothing of the transaction. */
-export async function bring(
+/**
+ * Inserts the events; claims belong to `node`. Sends its statements synchronously, so they can be sent with
+ * BEGIN.
+ */
+export async function insertEvents(
   statements: Statements,
   arrivals: readonly Arrival[],
   node: number,
-): Promise<Arrived> {
-  const all = arriving(arrivals);
+): Promise<InsertedEvents> {
+  const all = toArriving(arrivals);
   const rows = all.filter(({ isRepeated }) => !isRepeated);
-  const wanted = mailboxesOf(rows);
-  const expected = firstOfFree(all, wanted.keys(), NONE);
-  const free = [...wanted.values()].flatMap(({ key, lease_ms }) => (lease_ms === null ? [] : key));
-  const written = rows.map((row, n) => writtenRow(row, n, expected.get(row.key) === row));
-  const values = [JSON.stringify([...wanted.values()]), JSON.stringify(written), node];
-  const [found, kept] = await Promise.all([
-    statements.rows(arrive, values),
+  const mailboxes = mailboxesOf(rows);
+  const expected = firstOfFree(all, mailboxes.keys(), NONE);
+  const free = [...mailboxes.values()].flatMap(({ key, lease_ms }) => (lease_ms === null ? [] : key));
+  const eventRows = rows.map((row, n) => eventRow(row, n, expected.get(row.key) === row));
+  const values = [JSON.stringify([...mailboxes.values()]), JSON.stringify(eventRows), node];
+  const [found, snapshotRows] = await Promise.all([
+    statements.rows(insertAll, values),
     free.length === 0 ? [] : statements.rows(snapshots, [free]),
   ]);
   const seqs = new Map<string, number>();
@@ -89,55 +94,55 @@ export async function bring(
     if (seq !== null && id !== null) seqs.set(id, seq);
     else if (fence !== null && key !== null) fences.set(key, fence);
   const claimed = [...expected].filter(([key]) => fences.has(key));
-  return { all, seqs, fences, expected: new Map(claimed), snapshots: new Map(kept) };
+  return { all, seqs, fences, expected: new Map(claimed), snapshots: new Map(snapshotRows) };
 }
 
-function arriving(arrivals: readonly Arrival[]): readonly Arriving[] {
+function toArriving(arrivals: readonly Arrival[]): readonly ArrivingEvent[] {
   const ids = new Set<string>();
   return arrivals.map(({ event, claimMs }) => {
-    const id = storable(event.id);
+    const id = toStorableText(event.id);
     const isRepeated = ids.has(id);
     ids.add(id);
     const mayBeClaimed = claimMs !== undefined && isClaimable(event);
-    const key = storable(event.key);
+    const key = toStorableText(event.key);
     return { id, key, event, isRepeated, claimMs: mayBeClaimed ? claimMs : undefined };
   });
 }
 
-interface WantedMailbox {
+interface NewMailbox {
   readonly key: string;
   readonly kind: string;
-  /** Where any event of it may be claimed: which of them are new is not known yet. */
+  /** Set if any event may be claimed. Which events are new is known only after the insert. */
   lease_ms: number | null;
   has_more: boolean;
 }
 
-function mailboxesOf(rows: readonly Arriving[]): ReadonlyMap<string, WantedMailbox> {
-  const wanted = new Map<string, WantedMailbox>();
+function mailboxesOf(rows: readonly ArrivingEvent[]): ReadonlyMap<string, NewMailbox> {
+  const mailboxes = new Map<string, NewMailbox>();
   for (const { key, claimMs } of rows) {
     const lease_ms = claimMs === undefined ? null : Math.ceil(claimMs);
-    const same = wanted.get(key);
-    if (same === undefined) wanted.set(key, { key, kind: kindOf(key), lease_ms, has_more: false });
+    const same = mailboxes.get(key);
+    if (same === undefined) mailboxes.set(key, { key, kind: kindOf(key), lease_ms, has_more: false });
     else {
       same.lease_ms ??= lease_ms;
       same.has_more = true;
     }
   }
-  return wanted;
+  return mailboxes;
 }
 
-function writtenRow({ id, key, event }: Arriving, n: number, mayRun: boolean) {
+function eventRow({ id, key, event }: ArrivingEvent, n: number, mayRun: boolean) {
   const { trace, kind, wakes, meta, body } = event;
   return {
     n,
     id,
     key,
-    trace: storable(trace),
+    trace: toStorableText(trace),
     may_run: mayRun,
-    // Most events are inbound, and say nothing of it.
-    kind: kind === undefined || kind === INBOUND ? null : storable(kind),
-    wakes: wakes === undefined ? null : storable(wakes),
-    meta: storable(meta),
+    // Inbound, the most frequent kind, is stored as null.
+    kind: kind === undefined || kind === INBOUND ? null : toStorableText(kind),
+    wakes: wakes === undefined ? null : toStorableText(wakes),
+    meta: toStorableText(meta),
     body: Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('base64'),
   };
 }

@@ -1,7 +1,6 @@
-// Waits for a database that is away while the gateway starts: after a power cut both come up together, and the database needs longer.
-//
-// The wait has an end, and is told now and then. What no wait helps against, a wrong password or a database that is not there, ends it
-// at once.
+// Retries to open the database at the start of the gateway. When power returns, the database may start later
+// than the gateway. The time is limited, and the retries are logged periodically. Permanent errors, such as a
+// wrong password or a missing database, are thrown immediately.
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import { StoreFullError } from '../../base/errors/errors.ts';
@@ -10,36 +9,36 @@ import { DatabaseAwayError } from './faults.ts';
 
 export interface AwaitOptions {
   readonly log: Pick<Log, 'warn'>;
-  /** The gateway is stopping: nobody needs the database any more. */
-  readonly isEnding: () => boolean;
-  /** 60 s unless given. */
+  /** Returns true if the gateway is stopping. */
+  readonly isStopping: () => boolean;
+  /** @default 60 seconds */
   readonly waitMs?: number;
   readonly tryEveryMs?: number;
-  readonly toldEveryMs?: number;
+  readonly logEveryMs?: number;
 }
 
 const WAIT_MS = 60_000;
 const TRY_EVERY_MS = 500;
-const TOLD_EVERY_MS = 10_000;
+const LOG_EVERY_MS = 10_000;
 
-/** Gives what `open` gives, tried until then. Rejects with its last error. */
+/** Returns the result of `open`, retrying until it succeeds. Rejects with the last error. */
 export async function awaitDatabase<T>(
   open: () => Promise<T>,
-  { log, isEnding, waitMs = WAIT_MS, tryEveryMs = TRY_EVERY_MS, toldEveryMs = TOLD_EVERY_MS }: AwaitOptions,
+  { log, isStopping, waitMs = WAIT_MS, tryEveryMs = TRY_EVERY_MS, logEveryMs = LOG_EVERY_MS }: AwaitOptions,
 ): Promise<T> {
-  const begunAt = performance.now();
-  for (let tellAt = begunAt; ; await elapse(tryEveryMs))
+  const startedAt = performance.now();
+  for (let logAt = startedAt; ; await elapse(tryEveryMs))
     try {
       return await open();
     } catch (error) {
       const now = performance.now();
-      if (!isPassing(error) || isEnding() || now - begunAt >= waitMs) throw error;
-      if (now < tellAt) continue;
-      log.warn({ reason: error.message }, 'the database cannot be reached; it is tried again');
-      tellAt = now + toldEveryMs;
+      if (!isTemporary(error) || isStopping() || now - startedAt >= waitMs) throw error;
+      if (now < logAt) continue;
+      log.warn({ reason: error.message }, 'could not reach the database; retrying');
+      logAt = now + logEveryMs;
     }
 }
 
-function isPassing(error: unknown): error is Error {
+function isTemporary(error: unknown): error is Error {
   return error instanceof DatabaseAwayError || error instanceof StoreFullError;
 }

@@ -1,28 +1,27 @@
-// Claims what comes to a free mailbox in the transaction that brings it, which saves the way of a `claim`.
-//
-// PGA1  the claim of a free key goes to the first event of it, in the order of the call, that is really new; before that one nothing
-//       of the key is there to run. Where that event may not be claimed there is none, and the next `claim` gives it (S4).
-// Most calls bring only what is new: the claim is made with the rows. What is found to be known takes back what was made too early.
+// Claims events that arrive at idle mailboxes in the transaction that inserts them, which saves a `claim`
+// call. An idle key is claimed for its first new event, unless a requeued ("revived") event precedes it. Most
+// calls contain only new events, so the insert claims on this assumption, and `correctClaims` corrects the
+// claims if some events were already stored.
 
 import type { DeliveryState } from '../delivery.ts';
 import { stateCodes } from '../delivery-states.ts';
 import type { NewEvent } from '../event.ts';
-import { storable } from '../record-texts.ts';
+import { toStorableText } from '../record-texts.ts';
 import { statement, type Transaction } from './database.ts';
 
-/** An event that comes: as it is kept, and how. */
-export interface Arriving {
+/** Event to append, with the texts as they will be stored. */
+export interface ArrivingEvent {
   readonly id: string;
   readonly key: string;
   readonly event: NewEvent;
-  /** Its id has come before in the same call: it is known. */
+  /** True if an earlier event of the same call has this id. */
   readonly isRepeated: boolean;
-  /** For how long it is claimed where it may be; undefined where it may not. */
+  /** Lease duration; undefined if the event must not be claimed. */
   readonly claimMs: number | undefined;
 }
 
-/** What the table knew of an id before. */
-export interface Known {
+/** Stored event with the same id. */
+export interface KnownEvent {
   readonly seq: number;
   readonly key: string;
   readonly state: DeliveryState;
@@ -38,56 +37,60 @@ const beginAll = statement(
 const undoAll = statement(
   `UPDATE delivery SET state = ${stateCodes.queued}, attempts = 0, started = NULL WHERE seq = ANY ($1)`,
 );
-const giveUpAll = statement(
+const releaseAll = statement(
   'UPDATE mailbox SET fence = NULL, node = NULL, lease_ms = NULL, running = NULL, has_more = true WHERE key = ANY ($1)',
 );
 
-/** PGA1, by the keys in which each is the first; `known` are those that are not new, by their ids. */
+/** Returns the events to claim, by key. `knownEvents` contains the stored events, by id. */
 export function firstOfFree(
-  rows: readonly Arriving[],
+  rows: readonly ArrivingEvent[],
   free: Iterable<string>,
-  known: ReadonlyMap<string, Known>,
-): ReadonlyMap<string, Arriving> {
-  const left = new Set(free);
-  const firsts = new Map<string, Arriving>();
+  knownEvents: ReadonlyMap<string, KnownEvent>,
+): ReadonlyMap<string, ArrivingEvent> {
+  const remainingKeys = new Set(free);
+  const firsts = new Map<string, ArrivingEvent>();
   for (const row of rows) {
-    const found = known.get(row.id);
+    const found = knownEvents.get(row.id);
     if (found === undefined) {
-      if (!row.isRepeated && left.delete(row.key) && row.claimMs !== undefined) firsts.set(row.key, row);
-    } else if (isRevived(row.event, found)) left.delete(found.key);
+      if (!row.isRepeated && remainingKeys.delete(row.key) && row.claimMs !== undefined)
+        firsts.set(row.key, row);
+    } else if (isRevived(row.event, found)) remainingKeys.delete(found.key);
   }
   return firsts;
 }
 
-/** A dead one comes again, and may run again. */
-export function isRevived({ isOnce }: NewEvent, { state }: Known): boolean {
+/** Returns true if the event is dead and may be revived. */
+export function isRevived({ isOnce }: NewEvent, { state }: KnownEvent): boolean {
   return state === 'dead' && isOnce !== true;
 }
 
-/** The claims are those of `firsts` from now on, and not those that were made `before` it was known what is new. */
+/** Replaces the claims of the insert (`before`) by the claims in `firsts`. */
 export async function correctClaims(
   transaction: Transaction,
   free: Iterable<string>,
-  before: ReadonlyMap<string, Arriving>,
-  firsts: ReadonlyMap<string, Arriving>,
+  before: ReadonlyMap<string, ArrivingEvent>,
+  firsts: ReadonlyMap<string, ArrivingEvent>,
   seqs: ReadonlyMap<string, number>,
 ): Promise<void> {
   const late = [...firsts.values()].filter((row) => before.get(row.key) !== row);
   const early = [...before.values()].filter((row) => firsts.get(row.key) !== row);
-  const unused = [...free].filter((key) => !firsts.has(key));
-  const undone = early.flatMap(({ id }) => seqs.get(id) ?? []);
-  if (undone.length > 0) await transaction.run(undoAll, [undone]);
-  if (unused.length > 0) await transaction.run(giveUpAll, [unused]);
+  const unusedKeys = [...free].filter((key) => !firsts.has(key));
+  const undoneSeqs = early.flatMap(({ id }) => seqs.get(id) ?? []);
+  if (undoneSeqs.length > 0) await transaction.run(undoAll, [undoneSeqs]);
+  if (unusedKeys.length > 0) await transaction.run(releaseAll, [unusedKeys]);
   if (late.length === 0) return;
-  const begun = late.map(({ id, key, claimMs = 0 }) => ({
+  const claimRows = late.map(({ id, key, claimMs = 0 }) => ({
     seq: seqs.get(id),
     key,
     lease_ms: Math.ceil(claimMs),
   }));
-  await transaction.run(beginAll, [JSON.stringify(begun), transaction.now]);
+  await transaction.run(beginAll, [JSON.stringify(claimRows), transaction.now]);
 }
 
-/** What is not kept as it was given is given out by the next claim. */
+/**
+ * Returns false for a waker, and for an event whose texts the store changes: only `claim` returns the stored
+ * texts.
+ */
 export function isClaimable({ id, key, trace, meta, wakes }: NewEvent): boolean {
-  return wakes === undefined && [id, key, trace, meta].every((text) => storable(text) === text);
+  return wakes === undefined && [id, key, trace, meta].every((text) => toStorableText(text) === text);
 }

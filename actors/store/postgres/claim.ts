@@ -1,24 +1,24 @@
-// Claims mailboxes that are ready for one node, and prolongs its claims.
-//
-// What another transaction holds at this moment is passed over: nodes claim beside each other, and never wait.
-// A claim that ran out is lost when another one is given (S3); its event waits again, and the record says why.
-// What is suspected of ending the process is given only where it may begin beside those of its kind that run, on any node.
+// Claims ready mailboxes for a node, and renews its claims. Rows that another transaction has locked are
+// skipped, so nodes claim concurrently without waiting. An expired claim is lost when a new claim replaces it
+// (S3, ../store.ts); its event is requeued with a note. A suspect (an event that was running when a node
+// crashed) is claimed only if not too many suspects run in the cluster (machines/crashes.ts).
 
-import { mayBeginBeside } from '../../../machines/crashes.ts';
+import { mayStartWith } from '../../../machines/crashes.ts';
+import { crashDomainOf } from '../crash-domain.ts';
 import { isKind } from '../key-kinds.ts';
-import { neighbourhoodOf } from '../neighbourhood.ts';
-import { LEASE_ENDED, storable } from '../record-texts.ts';
+import { LEASE_ENDED, toStorableText } from '../record-texts.ts';
 import type { Turn, TurnRef } from '../store.ts';
+import { canStart } from '../turn-rules.ts';
 import { statement, type Transaction } from './database.ts';
-import { begin, canBegin, type First, firstOf } from './first-events.ts';
-import { lockMailboxes, settle } from './mailboxes.ts';
-import { holdMembership } from './nodes.ts';
-import { breakOff } from './outcomes.ts';
+import { type FirstEvent, firstEvents, startAttempts } from './first-events.ts';
+import { lockMailboxes, scheduleMailboxes } from './mailboxes.ts';
+import { lockMembership } from './nodes.ts';
+import { abortExpired } from './outcomes.ts';
 
-export interface ClaimWish {
+export interface NodeClaimRequest {
   readonly node: number;
   readonly max: number;
-  /** No more mailboxes once their bodies together exceed this. */
+  /** Maximum size of the returned bodies; the last body may exceed it. */
   readonly maxBytes: number;
   readonly keyPrefix: string;
   readonly leaseMs: number;
@@ -35,14 +35,14 @@ const readyOfAll = readyWhere('crashes = 0');
 const readyOfKind = readyWhere('crashes = 0 AND kind = $3');
 const readyOfPrefix = readyWhere('crashes = 0 AND starts_with(key, $3)');
 const suspectsOfPrefix = readyWhere('crashes > 0 AND starts_with(key, $3)');
-/** Looked at in one claim: those that may not begin stand before others. */
-const SUSPECTS_LOOKED_AT = 1_000;
-/** Who looks at suspects is alone with that. */
+/** Maximum number of suspects checked per claim; the first of them may be blocked. */
+const MAX_CHECKED_SUSPECTS = 1_000;
+/** Serialises the checks of suspects in the cluster. */
 const lockSuspects = statement('SELECT pg_advisory_xact_lock(1634162515, 1)');
 const runningSuspects = statement<readonly [key: string, crashes: number]>(
   'SELECT key, crashes FROM mailbox WHERE crashes > 0 AND fence IS NOT NULL',
 );
-const giveAll = statement<readonly [key: string, fence: number]>(
+const grantAll = statement<readonly [key: string, fence: number]>(
   `UPDATE mailbox SET fence = nextval('fence'), running = given.seq, lease_ms = $2, node = $3, ready_at = $4, has_more = true,
      crashes = given.crashes
    FROM json_to_recordset($1::json) AS given (key text, seq bigint, crashes int)
@@ -61,49 +61,55 @@ const snapshots = statement<readonly [key: string, value: string]>(
   'SELECT key, value FROM snapshot WHERE key = ANY ($1)',
 );
 
-/** The longest ready first; what turns out to have to wait is put where it belongs. */
-export async function claim(transaction: Transaction, wish: ClaimWish): Promise<readonly Turn[]> {
-  const { node, max, maxBytes, leaseMs } = wish;
+/**
+ * Claims the mailboxes that are ready for longest. Mailboxes whose first event cannot start yet are
+ * rescheduled.
+ */
+export async function claim(transaction: Transaction, request: NodeClaimRequest): Promise<readonly Turn[]> {
+  const { node, max, maxBytes, leaseMs } = request;
   const { now } = transaction;
-  const [isMember, found] = await Promise.all([holdMembership(transaction, node), ready(transaction, wish)]);
+  const [isMember, found] = await Promise.all([
+    lockMembership(transaction, node),
+    findReady(transaction, request),
+  ]);
   if (!isMember || found.length === 0) return [];
-  await breakOff(
+  await abortExpired(
     transaction,
     found.flatMap(([key, wasClaimed]) => (wasClaimed ? key : [])),
     LEASE_ENDED,
   );
   const keys = found.map(([key]) => key);
-  const firsts = await firstOf(transaction, keys);
-  const given: First[] = [];
+  const firsts = await firstEvents(transaction, keys);
+  const granted: FirstEvent[] = [];
   const waiting: string[] = [];
   let bytes = 0;
   for (const key of keys) {
     const first = firsts.get(key);
-    if (!canBegin(first, now)) waiting.push(key);
+    if (!canStart(first, now)) waiting.push(key);
     else if (bytes <= maxBytes) {
-      given.push(first);
+      granted.push(first);
       bytes += first.bytes;
     }
-    // A claim that ran out is over, whether another one is given now or not.
+    // The expired claim is void, even if the mailbox is not claimed now.
     else waiting.push(key);
   }
-  await settle(transaction, waiting);
-  if (given.length === 0) return [];
-  const rows = given.map(({ key, seq, crashes }) => ({ key, seq, crashes }));
-  const claimed = given.map(({ key }) => key);
-  const [fences, events, left] = await Promise.all([
-    transaction.rows(giveAll, [JSON.stringify(rows), Math.ceil(leaseMs), node, now + leaseMs, claimed]),
-    begin(
+  await scheduleMailboxes(transaction, waiting);
+  if (granted.length === 0) return [];
+  const rows = granted.map(({ key, seq, crashes }) => ({ key, seq, crashes }));
+  const claimed = granted.map(({ key }) => key);
+  const [fences, events, snapshotRows] = await Promise.all([
+    transaction.rows(grantAll, [JSON.stringify(rows), Math.ceil(leaseMs), node, now + leaseMs, claimed]),
+    startAttempts(
       transaction,
-      given.map(({ seq }) => seq),
+      granted.map(({ seq }) => seq),
     ),
     transaction.rows(snapshots, [claimed]),
   ]);
-  // There may be more behind those that were not given.
-  if (given.length < max && found.length === max) transaction.isWakeDue = true;
+  // More mailboxes may be ready than were returned.
+  if (granted.length < max && found.length === max) transaction.isWakeDue = true;
   const fenceOf = new Map(fences);
-  const snapshotOf = new Map(left);
-  return given.flatMap(({ key }) => {
+  const snapshotOf = new Map(snapshotRows);
+  return granted.flatMap(({ key }) => {
     const event = events.get(key);
     const fence = fenceOf.get(key);
     if (event === undefined || fence === undefined) return [];
@@ -111,57 +117,63 @@ export async function claim(transaction: Transaction, wish: ClaimWish): Promise<
   });
 }
 
-/** Prolongs claims from now on; gives those that are still held. */
+/** Renews claims, and returns the claims that are still valid. */
 export async function renew(
   transaction: Transaction,
   turns: readonly TurnRef[],
   leaseMs: number,
 ): Promise<readonly TurnRef[]> {
-  const held = turns.map(({ key, fence }) => ({ key: storable(key), fence }));
+  const claims = turns.map(({ key, fence }) => ({ key: toStorableText(key), fence }));
   await lockMailboxes(
     transaction,
-    held.map(({ key }) => key),
+    claims.map(({ key }) => key),
   );
   const rows = await transaction.rows(renewAll, [
-    JSON.stringify(held),
+    JSON.stringify(claims),
     transaction.now + leaseMs,
     Math.ceil(leaseMs),
   ]);
   const fenceOf = new Map(rows);
   return turns
-    .filter(({ key, fence }) => fenceOf.get(storable(key)) === fence)
+    .filter(({ key, fence }) => fenceOf.get(toStorableText(key)) === fence)
     .map(({ key, fence }) => ({ key, fence }));
 }
 
-/** Those without suspicion, and those suspects that may begin now, the longest ready first. */
-async function ready(transaction: Transaction, { max, keyPrefix }: ClaimWish): Promise<readonly ReadyRow[]> {
+/**
+ * Returns ready mailboxes, longest ready first. Mailboxes with a suspect are included only if it may start
+ * now.
+ */
+async function findReady(
+  transaction: Transaction,
+  { max, keyPrefix }: NodeClaimRequest,
+): Promise<readonly ReadyRow[]> {
   const ofPrefix = isKind(keyPrefix) ? readyOfKind : readyOfPrefix;
   const [trusted, suspects] = await Promise.all([
     keyPrefix === ''
       ? transaction.rows(readyOfAll, [transaction.now, max])
       : transaction.rows(ofPrefix, [transaction.now, max, keyPrefix]),
-    transaction.rows(suspectsOfPrefix, [transaction.now, SUSPECTS_LOOKED_AT, keyPrefix]),
+    transaction.rows(suspectsOfPrefix, [transaction.now, MAX_CHECKED_SUSPECTS, keyPrefix]),
   ]);
   if (suspects.length === 0) return trusted;
-  const allowed = await uncrowded(transaction, suspects);
-  return [...trusted, ...allowed].sort(([, , , at], [, , , other]) => at - other).slice(0, max);
+  const admitted = await admittedSuspects(transaction, suspects);
+  return [...trusted, ...admitted].sort(([, , , at], [, , , other]) => at - other).slice(0, max);
 }
 
-async function uncrowded(
+async function admittedSuspects(
   transaction: Transaction,
   suspects: readonly ReadyRow[],
 ): Promise<readonly ReadyRow[]> {
   await transaction.rows(lockSuspects);
   const running = [...(await transaction.rows(runningSuspects))];
   return suspects.filter(([key, , own]) => {
-    const neighbourhood = neighbourhoodOf(key);
-    // One whose claim ran out does not stand in its own way.
+    const domain = crashDomainOf(key);
+    // A mailbox with an expired claim does not count against itself.
     const others = running.filter(([other]) => other !== key);
     const near = others.filter(
-      ([other, crashes]) => crashes >= own && neighbourhoodOf(other) === neighbourhood,
+      ([other, crashes]) => crashes >= own && crashDomainOf(other) === domain,
     ).length;
     const worst = Math.max(0, ...others.map(([, crashes]) => crashes));
-    if (!mayBeginBeside(own, near, worst)) return false;
+    if (!mayStartWith(own, near, worst)) return false;
     running.push([key, own]);
     return true;
   });

@@ -1,105 +1,115 @@
-// Takes the results of turns, many at once: what each says of its event, its snapshot, timers, journal and what it emits, together or
-// not at all; then gives the next event of each key under the same claim, or ends the claim.
-//
-// A result whose claim has been lost changes nothing (S3).
-// Of one key there is one result at most: the second one knows of the first.
+// Commits groups of results in one transaction: outcomes, snapshots, timers, journals and emitted events.
+// Returns the next event of each key under the same claim, or releases the claim. A result whose claim is
+// lost changes nothing (S3, ../store.ts). A group has a single result per key, because a second result
+// depends on the first.
 
 import type { StoredEvent } from '../event.ts';
-import { storable } from '../record-texts.ts';
+import { toStorableText } from '../record-texts.ts';
 import type { Committed, TurnResult } from '../store.ts';
+import { canStart, isUnfinished } from '../turn-rules.ts';
 import { appendEmitted } from './append.ts';
-import { ask, cancelAsked } from './approvals.ts';
+import { addApproval, cancelApprovals } from './approvals.ts';
 import { type Statements, statement, type Transaction } from './database.ts';
-import { begin, canBegin, firstOf } from './first-events.ts';
-import { lockMailboxes, type Mailbox, settle } from './mailboxes.ts';
-import { holdAndSettleOutcomes, isOver, type Settled } from './outcomes.ts';
-import { keepRun } from './runs.ts';
-import { keepSnapshot } from './shelves.ts';
+import { firstEvents, startAttempts } from './first-events.ts';
+import { lockMailboxes, type StoredMailbox, scheduleMailboxes } from './mailboxes.ts';
+import { isFinal, type LockedTurns, lockAndWriteOutcomes } from './outcomes.ts';
+import { checkpoint, park } from './parked-events.ts';
+import { writeRun } from './runs.ts';
 import { cancelTimer, setTimer } from './timers.ts';
-import { checkpoint, park } from './waits.ts';
+import { writeSnapshot } from './values-and-leases.ts';
 
 const close = statement('DELETE FROM mailbox WHERE key = ANY ($1)');
-const goOnAll = statement(
+const extendAll = statement(
   `UPDATE mailbox SET ready_at = $2::bigint + lease_ms, running = next.seq, crashes = next.crashes
    FROM json_to_recordset($1::json) AS next (key text, seq bigint, crashes int)
    WHERE mailbox.key = next.key AND mailbox.key = ANY ($3)`,
 );
-const prolong = statement('UPDATE mailbox SET ready_at = $2::bigint + lease_ms WHERE key = $1');
+const extendOne = statement('UPDATE mailbox SET ready_at = $2::bigint + lease_ms WHERE key = $1');
 const readySuspects = statement<readonly [number]>(
   'SELECT 1 FROM mailbox WHERE crashes > 0 AND fence IS NULL AND ready_at <= $1 LIMIT 1',
 );
 
-interface Turn {
+interface CommittedTurn {
   readonly result: TurnResult;
   readonly key: string;
-  readonly mailbox: Mailbox;
+  readonly mailbox: StoredMailbox;
 }
 
-/** Holds the mailboxes of the results and those of what they emit, in one order, and writes the outcomes. */
-export function holdAndSettle(statements: Statements, results: readonly TurnResult[]): Promise<Settled> {
-  const emitted = results.flatMap(({ emit = [] }) => emit.map(({ key }) => storable(key)));
-  return holdAndSettleOutcomes(
+/** Locks the mailboxes of results and emitted events, in a fixed order, and writes the outcomes. */
+export function lockAndWriteResults(
+  statements: Statements,
+  results: readonly TurnResult[],
+): Promise<LockedTurns> {
+  const emitted = results.flatMap(({ emit = [] }) => emit.map(({ key }) => toStorableText(key)));
+  return lockAndWriteOutcomes(
     statements,
-    [...results.map(({ key }) => storable(key)), ...emitted],
+    [...results.map(({ key }) => toStorableText(key)), ...emitted],
     results.filter(({ outcome }) => isOutcome(outcome)),
   );
 }
 
-/** Gives what became of each, in their order. `maxBytes`: bodies that are given out together; one may go beyond. */
+/** Returns the results in order. `maxBytes` limits the returned bodies; the last body may exceed it. */
 export async function commit(
   transaction: Transaction,
   results: readonly TurnResult[],
-  { mailboxes, withProgress }: Settled,
+  { mailboxes, withProgress }: LockedTurns,
   maxBytes: number,
 ): Promise<readonly Committed[]> {
-  const keys = results.map(({ key }) => storable(key));
-  const turns: Turn[] = results.flatMap((result, index) => {
+  const keys = results.map(({ key }) => toStorableText(key));
+  const turns: CommittedTurn[] = results.flatMap((result, index) => {
     const key = keys[index] ?? '';
     const mailbox = mailboxes.get(key);
     const isCurrent = mailbox?.fence === result.fence && (mailbox.running ?? result.seq) === result.seq;
     return isCurrent ? [{ result, key, mailbox }] : [];
   });
-  // Only what has got on has asked anybody.
-  const over = turns.filter(({ result, key }) => isOver(result.outcome) && withProgress.has(key));
-  await cancelAsked(
+  // Only an event with a checkpoint can have approvals.
+  const finalTurns = turns.filter(({ result, key }) => isFinal(result.outcome) && withProgress.has(key));
+  await cancelApprovals(
     transaction,
-    over.map(({ result }) => result.seq),
+    finalTurns.map(({ result }) => result.seq),
   );
-  const attempts = await keepAllBeside(transaction, turns);
+  const attempts = await writeEffects(transaction, turns);
   const hasChanged = transaction.emitted.length > 0 || turns.some(({ result }) => !isOutcome(result.outcome));
   await appendEmitted(transaction);
-  const ended = turns.filter(({ result }) => result.outcome !== 'checkpoint');
-  const nexts = await goOn(transaction, hasChanged ? await asTheyAre(transaction, ended) : ended, maxBytes);
+  const finished = turns.filter(({ result }) => result.outcome !== 'checkpoint');
+  const nextByKey = await nextEvents(
+    transaction,
+    hasChanged ? await reload(transaction, finished) : finished,
+    maxBytes,
+  );
   await wakeSuspects(transaction, turns);
   const current = new Set(turns.map(({ result }) => result));
   return results.map((result, index) => {
     if (!current.has(result)) return { isCurrent: false, next: undefined };
     const attempt = attempts.get(result);
     if (attempt !== undefined) return { isCurrent: true, next: undefined, attempt };
-    return { isCurrent: true, next: nexts.get(keys[index] ?? '') };
+    return { isCurrent: true, next: nextByKey.get(keys[index] ?? '') };
   });
 }
 
-/** What turns say beside the outcomes of their events. Gives as which attempts those go on that got on. */
-async function keepAllBeside(
+/** Writes everything except the outcomes. Returns the attempt numbers of checkpoints. */
+async function writeEffects(
   transaction: Transaction,
-  turns: readonly Turn[],
+  turns: readonly CommittedTurn[],
 ): Promise<ReadonlyMap<TurnResult, number>> {
   const attempts = new Map<TurnResult, number>();
   for (const turn of turns) {
     const { result, key } = turn;
     if (result.outcome === 'checkpoint') attempts.set(result, await checkpoint(transaction, result));
-    await keepBeside(transaction, turn);
+    await writeEffectsOf(transaction, turn);
     if (result.outcome === 'parked') {
       await appendEmitted(transaction);
       await park(transaction, result, key);
-    } else if (result.outcome === 'checkpoint') await transaction.run(prolong, [key, transaction.now]);
+    } else if (result.outcome === 'checkpoint') await transaction.run(extendOne, [key, transaction.now]);
   }
   return attempts;
 }
 
-/** What this transaction has appended, or parked, is to be seen. */
-async function asTheyAre(transaction: Transaction, turns: readonly Turn[]): Promise<readonly Turn[]> {
+/** Reloads the mailboxes, which appended or parked events can change. */
+async function reload(
+  transaction: Transaction,
+  turns: readonly CommittedTurn[],
+): Promise<readonly CommittedTurn[]> {
   const mailboxes = await lockMailboxes(
     transaction,
     turns.map(({ key }) => key),
@@ -107,66 +117,63 @@ async function asTheyAre(transaction: Transaction, turns: readonly Turn[]): Prom
   return turns.map((turn) => ({ ...turn, mailbox: mailboxes.get(turn.key) ?? turn.mailbox }));
 }
 
-/** What a turn says beside the outcome of its event. */
-async function keepBeside(transaction: Transaction, { result, key }: Turn): Promise<void> {
-  await keepRun(transaction, result);
+/** Writes everything of a result except the outcome. */
+async function writeEffectsOf(transaction: Transaction, { result, key }: CommittedTurn): Promise<void> {
+  await writeRun(transaction, result);
   if (result.outcome === 'checkpoint' || result.outcome === 'parked')
-    for (const asked of result.asks ?? []) await ask(transaction, result.seq, asked);
-  await keepSnapshot(transaction, key, result.snapshot);
+    for (const approval of result.asks ?? []) await addApproval(transaction, result.seq, approval);
+  await writeSnapshot(transaction, key, result.snapshot);
   for (const name of result.cancelTimers ?? []) await cancelTimer(transaction, key, name);
   for (const timer of result.timers ?? []) await setTimer(transaction, key, timer);
   transaction.emitted.push(...(result.emit ?? []));
 }
 
-/** After their turns: the next events under the same claims, prolonged by their length, or the end of the claims. */
-async function goOn(
+/** Returns the next events under extended claims, and releases claims without a next event. */
+async function nextEvents(
   transaction: Transaction,
-  turns: readonly Turn[],
+  turns: readonly CommittedTurn[],
   maxBytes: number,
 ): Promise<ReadonlyMap<string, StoredEvent>> {
   if (turns.length === 0) return new Map();
-  const empty: string[] = [];
-  const over: string[] = [];
-  const asked: string[] = [];
+  const toClose: string[] = [];
+  const toRelease: string[] = [];
+  const toContinue: string[] = [];
   for (const { result, key, mailbox } of turns) {
-    const staysFirst = isUnfinished(result.outcome) || mailbox.isLocked;
-    if (!staysFirst && !mailbox.hasMore) empty.push(key);
-    else if (staysFirst || result.isLast === true) over.push(key);
-    else asked.push(key);
+    const staysFirst = isUnfinished(result.outcome) || mailbox.isBlocked;
+    if (!staysFirst && !mailbox.hasMore) toClose.push(key);
+    else if (staysFirst || result.isLast === true) toRelease.push(key);
+    else toContinue.push(key);
   }
-  const firsts = await firstOf(transaction, asked);
+  const firsts = await firstEvents(transaction, toContinue);
   const next: { key: string; seq: number; crashes: number }[] = [];
   let bytes = 0;
-  for (const key of asked) {
+  for (const key of toContinue) {
     const first = firsts.get(key);
-    // A suspect begins by a claim: then it is known what else runs. And what is more than one call may bring waits for one.
-    if (!canBegin(first, transaction.now) || first.crashes > 0 || bytes > maxBytes) over.push(key);
+    // Only `claim` starts a suspect, because it checks the running suspects. Above the byte limit, an event
+    // also needs a new claim.
+    if (!canStart(first, transaction.now) || first.crashes > 0 || bytes > maxBytes) toRelease.push(key);
     else {
       next.push({ key, seq: first.seq, crashes: first.crashes });
       bytes += first.bytes;
     }
   }
-  if (empty.length > 0) transaction.runLast(close, [empty]);
-  await settle(transaction, over);
+  if (toClose.length > 0) transaction.runLast(close, [toClose]);
+  await scheduleMailboxes(transaction, toRelease);
   if (next.length === 0) return new Map();
-  await transaction.run(goOnAll, [JSON.stringify(next), transaction.now, next.map(({ key }) => key)]);
-  return begin(
+  await transaction.run(extendAll, [JSON.stringify(next), transaction.now, next.map(({ key }) => key)]);
+  return startAttempts(
     transaction,
     next.map(({ seq }) => seq),
   );
 }
 
-/** Others may have waited for a suspect to come to an end. */
-async function wakeSuspects(transaction: Transaction, turns: readonly Turn[]): Promise<void> {
+/** Notifies claimers if a finished suspect allows others to start. */
+async function wakeSuspects(transaction: Transaction, turns: readonly CommittedTurn[]): Promise<void> {
   if (turns.every(({ mailbox }) => mailbox.crashes === 0)) return;
   if ((await transaction.rows(readySuspects, [transaction.now])).length > 0) transaction.isWakeDue = true;
 }
 
-/** Whether the turn ends with it. */
+/** Returns true if the outcome completes the attempt. */
 function isOutcome(outcome: TurnResult['outcome']): boolean {
   return outcome !== 'checkpoint' && outcome !== 'parked';
-}
-
-function isUnfinished(outcome: TurnResult['outcome']): boolean {
-  return outcome === 'retrying' || outcome === 'deferred' || outcome === 'held' || outcome === 'queued';
 }

@@ -1,13 +1,11 @@
-// A pool of connections to PostgreSQL: statements with typed rows, and transactions that are tried again where the server says so.
+// Connection pool for PostgreSQL: statements with typed rows, and transactions with retries after
+// serialization failures and deadlocks.
 //
-// PGD1  a transaction that fails has changed nothing, unless its connection was lost while it committed: then nobody knows, and
-//       whoever asked is told that the store cannot be reached.
-// PGD2  every wait has a deadline, here and at the server; a connection on which one has passed is not used again.
-// The time of a transaction is the server's, that of its beginning: the clocks of nodes decide nothing (S8). Statements have the same
-// one as `nowMs`.
-//
-// A way to the server and back costs as much as a small statement: what does not wait for an answer is sent with the beginning, or
-// with the commit.
+// A failed transaction has changed nothing, unless the connection was lost during COMMIT: then its outcome is
+// unknown, and the caller receives StoreUnavailableError. Server and client both have statement timeouts. The
+// timestamp of a transaction is its start by the server's clock, never by a node's clock (S8, ../store.ts);
+// statements use it as `nowMs`. A round trip costs as much as a small statement, so statements that need no
+// earlier result are sent together with BEGIN or COMMIT.
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import pg from 'pg';
@@ -16,79 +14,84 @@ import type { NewEvent } from '../event.ts';
 import { postgresText, type Query } from '../list-queries.ts';
 import { faultOf, isRepeatable } from './faults.ts';
 
-/** A statement that each connection prepares once. */
-export interface Statement<Row extends readonly unknown[]> {
+/** Statement that each connection prepares once. */
+export interface PostgresStatement<Row extends readonly unknown[]> {
   readonly name: string;
   readonly text: string;
-  /** For the types alone. */
+  /** Type only, never set. */
   readonly row?: Row;
 }
 
 let statements = 0;
 
-/** `Row` is what the columns of the statement are, in their order. */
-export function statement<Row extends readonly unknown[] = readonly []>(text: string): Statement<Row> {
+/** `Row` lists the types of the columns, in order. */
+export function statement<Row extends readonly unknown[] = readonly []>(
+  text: string,
+): PostgresStatement<Row> {
   statements += 1;
   return { name: `ag_${statements}`, text };
 }
 
-/** What can be asked of the server. */
+/** Connection that runs statements. */
 export interface Statements {
   rows<Row extends readonly unknown[]>(
-    statement: Statement<Row>,
+    statement: PostgresStatement<Row>,
     values?: readonly unknown[],
   ): Promise<readonly Row[]>;
 }
 
-/** What runs inside a transaction. */
+/** Open transaction. */
 export interface Transaction extends Statements {
-  /** When it began by the server's clock, epoch ms. */
+  /** Start of the transaction by the server's clock, epoch milliseconds. */
   readonly now: number;
-  /** What is to be appended before it ends: see appendEmitted in append.ts. */
+  /** Events that the transaction emits; `appendEmitted` in append.ts appends them before the commit. */
   readonly emitted: NewEvent[];
-  /** How many more wait or run by it, at most. */
+  /** Upper bound of the unfinished events that this transaction adds. */
   added: number;
-  /** Something has become claimable. */
+  /** True if the transaction makes any mailbox claimable. */
   isWakeDue: boolean;
-  /** A statement whose text depends on what is asked; it is not prepared. */
-  ask<Row extends readonly unknown[]>(text: string, values: readonly unknown[]): Promise<readonly Row[]>;
+  /** Runs a statement without preparing it, for texts that depend on the arguments. */
+  query<Row extends readonly unknown[]>(text: string, values: readonly unknown[]): Promise<readonly Row[]>;
   /** Runs a listing query, unprepared. */
   list<Row extends readonly unknown[]>(query: Query): Promise<readonly Row[]>;
-  /** Gives how many rows it changed. */
-  run(statement: Statement<readonly []>, values?: readonly unknown[]): Promise<number>;
-  /** The statement is sent with the commit, behind all others. */
-  runLast(statement: Statement<readonly []>, values: readonly unknown[]): void;
+  /** Returns the number of changed rows. */
+  run(statement: PostgresStatement<readonly []>, values?: readonly unknown[]): Promise<number>;
+  /** Sends the statement with the commit, after all others. */
+  runLast(statement: PostgresStatement<readonly []>, values: readonly unknown[]): void;
 }
 
 export interface DatabaseOptions {
   readonly url: string;
   readonly connections: number;
-  /** How long one statement may take. */
+  /** Statement timeout. */
   readonly timeoutMs: number;
-  /** How long a session that was cut off in the middle of a transaction may hold its locks. 1 s unless given. */
+  /** Maximum idle time inside a transaction, which holds locks. @default 1 second */
   readonly idleMs?: number;
-  /** Hears of connections that are lost while nobody uses them. */
+  /** Called when an unused connection is lost. */
   readonly onLost?: ((error: Error) => void) | undefined;
-  /** Hears of each error by which the database is what is wrong. */
+  /** Called for each error caused by the database. */
   readonly onFault?: ((error: GatewayError) => void) | undefined;
 }
 
 const ATTEMPTS = 8;
-/** What a stopped node has locked stops the others: it has to be free again well before their own memberships end. */
-const IDLE_IN_TRANSACTION_MS = 1_000;
-const KEPT_IDLE_MS = 30_000;
 /**
- * Plans are made once, and kept: those that were made while a table was small would read all of it for hours. Each statement that comes
- * often has an index to go by.
+ * The locks of a suspended node block other nodes, so they must expire well before these nodes lose their
+ * membership.
+ */
+const IDLE_IN_TRANSACTION_MS = 1_000;
+const IDLE_CONNECTION_MS = 30_000;
+/**
+ * Disables sequential scans: prepared plans are cached, and a plan made for a small table would still scan
+ * the table when it is large. All frequent statements have an index.
  */
 const SESSION = 'SET search_path = actor_gateway; SET enable_seqscan = off; SET jit = off';
 
-/** When the transaction began, epoch ms: an expression for statements. */
+/** SQL expression: start of the transaction, epoch milliseconds. */
 export const nowMs = 'floor(extract(epoch FROM transaction_timestamp()) * 1000)::bigint';
 const clock = statement<[now: number]>(`SELECT ${nowMs}`);
 
 const INT8 = 20;
-/** 64-bit numbers are counts and times here: none is beyond what a number of JavaScript holds. */
+/** 64-bit numbers are counts and timestamps here, which a JavaScript number represents exactly. */
 export const types: pg.CustomTypesConfig = {
   getTypeParser: (oid, format) =>
     oid === INT8 ? (text: string) => Number(text) : pg.types.getTypeParser(oid, format as 'text'),
@@ -112,7 +115,7 @@ export class Database {
       statement_timeout: timeoutMs,
       lock_timeout: timeoutMs,
       idle_in_transaction_session_timeout: options.idleMs ?? IDLE_IN_TRANSACTION_MS,
-      idleTimeoutMillis: KEPT_IDLE_MS,
+      idleTimeoutMillis: IDLE_CONNECTION_MS,
       keepAlive: true,
       application_name: 'actor-gateway',
       onConnect: async (client) => void (await client.query(SESSION)),
@@ -120,44 +123,53 @@ export class Database {
     this.#pool.on('error', onLost);
   }
 
-  /** How many more wait or run by all transactions that have ended here, at most: of one that was lost nobody knows. */
+  /**
+   * Upper bound of the unfinished events that transactions of this process have added, including transactions
+   * with unknown outcome.
+   */
   get added(): number {
     return this.#added;
   }
 
-  /** All or nothing. Rejects with what the action throws, and with GatewayErrors where the database is what is wrong. */
+  /**
+   * Runs the action atomically. Rejects with errors of the action, and GatewayErrors for faults of the
+   * database.
+   */
   transaction<T>(action: (transaction: Transaction) => Promise<T>): Promise<T> {
     return this.transactionAfter(nothing, action);
   }
 
-  /** The same; what `open` asks is sent with the beginning, and answered before the action. */
+  /**
+   * Like `transaction`; sends the statements of `open` together with BEGIN, and passes their result to the
+   * action.
+   */
   async transactionAfter<Opened, T>(
     open: (statements: Statements) => Promise<Opened>,
     action: (transaction: Transaction, opened: Opened) => Promise<T>,
   ): Promise<T> {
     for (let attempt = 1; ; attempt += 1)
       try {
-        return await this.#once(open, action);
+        return await this.#attempt(open, action);
       } catch (error) {
-        if (!isRepeatable(error) || attempt === ATTEMPTS) throw this.#toldOf(error);
+        if (!isRepeatable(error) || attempt === ATTEMPTS) throw this.#report(error);
         await elapse(Math.random() * 2 ** attempt);
       }
   }
 
-  /** One statement by itself. */
+  /** Runs a single statement. */
   async rows<Row extends readonly unknown[]>(
-    { name, text }: Statement<Row>,
+    { name, text }: PostgresStatement<Row>,
     values: readonly unknown[] = [],
   ): Promise<readonly Row[]> {
     try {
       const { rows } = await this.#pool.query({ name, text, values: [...values], rowMode: 'array' });
       return rows as unknown as Row[];
     } catch (error) {
-      throw this.#toldOf(error);
+      throw this.#report(error);
     }
   }
 
-  /** A connection of its own, for notifications: whoever asks ends it. */
+  /** Opens a dedicated connection for notifications. The caller closes it. */
   async connect(): Promise<pg.Client> {
     const client = new pg.Client({
       connectionString: this.#options.url,
@@ -169,7 +181,7 @@ export class Database {
       await client.connect();
       return client;
     } catch (error) {
-      throw this.#toldOf(error);
+      throw this.#report(error);
     }
   }
 
@@ -177,20 +189,20 @@ export class Database {
     await this.#pool.end();
   }
 
-  #toldOf(error: unknown): unknown {
+  #report(error: unknown): unknown {
     const fault = faultOf(error);
     if (fault === undefined) return error;
     this.#options.onFault?.(fault);
     return fault;
   }
 
-  async #once<Opened, T>(
+  async #attempt<Opened, T>(
     open: (statements: Statements) => Promise<Opened>,
     action: (transaction: Transaction, opened: Opened) => Promise<T>,
   ): Promise<T> {
     const client = await this.#pool.connect();
     let broken: Error | undefined;
-    // A connection that ends between two statements says so here only.
+    // A connection that closes between two statements only emits an error event.
     const onError = (error: Error) => {
       broken ??= error;
     };
@@ -212,7 +224,7 @@ export class Database {
       return result;
     } catch (error) {
       transaction.end();
-      // Where even this fails the connection is of no use, and what was begun ends with it.
+      // If the rollback fails, the connection is closed, which aborts the transaction.
       await client.query('ROLLBACK').catch(onError);
       throw error;
     } finally {
@@ -230,56 +242,59 @@ class OpenTransaction implements Transaction {
   added = 0;
   isWakeDue = false;
   readonly #client: pg.PoolClient;
-  readonly #last: (readonly [Statement<readonly []>, readonly unknown[]])[] = [];
+  readonly #last: (readonly [PostgresStatement<readonly []>, readonly unknown[]])[] = [];
   #isOver = false;
 
   constructor(client: pg.PoolClient) {
     this.#client = client;
   }
 
-  rows<Row extends readonly unknown[]>(statement: Statement<Row>, values: readonly unknown[] = []) {
+  rows<Row extends readonly unknown[]>(statement: PostgresStatement<Row>, values: readonly unknown[] = []) {
     return queryRows(this.#open, statement, values);
   }
 
-  async ask<Row extends readonly unknown[]>(text: string, values: readonly unknown[]) {
+  async query<Row extends readonly unknown[]>(text: string, values: readonly unknown[]) {
     const { rows } = await this.#open.query({ text, values: [...values], rowMode: 'array' });
     return rows as unknown as Row[];
   }
 
   list<Row extends readonly unknown[]>({ text, values }: Query) {
-    return this.ask<Row>(postgresText(text), values);
+    return this.query<Row>(postgresText(text), values);
   }
 
-  async run({ name, text }: Statement<readonly []>, values: readonly unknown[] = []): Promise<number> {
+  async run(
+    { name, text }: PostgresStatement<readonly []>,
+    values: readonly unknown[] = [],
+  ): Promise<number> {
     const { rowCount } = await this.#open.query({ name, text, values: [...values] });
     return rowCount ?? 0;
   }
 
-  runLast(statement: Statement<readonly []>, values: readonly unknown[]): void {
+  runLast(statement: PostgresStatement<readonly []>, values: readonly unknown[]): void {
     this.#last.push([statement, values]);
   }
 
   async commit(): Promise<void> {
-    // Where one of them fails the server takes back the transaction instead.
+    // If any statement fails, the server rolls back instead of committing.
     const last = this.#last.map(([statement, values]) => this.run(statement, values));
     await Promise.all([...last, this.#open.query('COMMIT')]);
     this.end();
   }
 
-  /** What is still asked after that would be no part of it. */
+  /** Rejects later statements, which would run outside of the transaction. */
   end(): void {
     this.#isOver = true;
   }
 
   get #open(): pg.PoolClient {
-    if (this.#isOver) throw new Error('the transaction is over');
+    if (this.#isOver) throw new Error('the transaction has ended');
     return this.#client;
   }
 }
 
 async function queryRows<Row extends readonly unknown[]>(
   client: pg.PoolClient,
-  { name, text }: Statement<Row>,
+  { name, text }: PostgresStatement<Row>,
   values: readonly unknown[],
 ): Promise<readonly Row[]> {
   const { rows } = await client.query({ name, text, values: [...values], rowMode: 'array' });

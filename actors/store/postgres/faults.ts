@@ -1,35 +1,36 @@
-// Turns errors of PostgreSQL and of the way to it into the errors that callers of the store know. Any other error is a bug of ours
-// and stays what it is.
-//
-// A message names the condition, never the address, the password or anything that was to be written.
+// Converts errors of PostgreSQL and its connection into store errors. Messages contain the condition, never
+// the address, the password or data to be written. Other errors are bugs of the gateway and stay unchanged.
 
 import { GatewayError, StoreFullError, StoreUnavailableError } from '../../base/errors/errors.ts';
 
-/** It cannot be reached, or takes no work at the moment: it may by itself after a while. */
+/** The database is unreachable or busy, which may be temporary. */
 export class DatabaseAwayError extends StoreUnavailableError {}
 
-/** The tables are not those of this program any more: nothing goes on before somebody has put that right. */
+/**
+ * The database or its tables are missing, or the tables do not match this version. An operator must repair
+ * them.
+ */
 export class DatabaseLostError extends StoreUnavailableError {}
 
 const DEADLOCK = '40P01';
 const SERIALIZATION = '40001';
 
-/** The server undid the transaction for the sake of another one: nothing speaks against doing it again. */
+/** Returns true if the server aborted the transaction in favour of another, and a retry may succeed. */
 export function isRepeatable(error: unknown): boolean {
   const code = codeOf(error);
   return code === DEADLOCK || code === SERIALIZATION;
 }
 
-/** Undefined for an error that has nothing to do with the database. */
+/** Returns the store error; undefined if the error does not come from the database. */
 export function faultOf(error: unknown): GatewayError | undefined {
   if (error instanceof GatewayError) return error;
   if (!(error instanceof Error)) return undefined;
   const code = codeOf(error);
-  const fault = faults[code] ?? ofClass(code) ?? withoutCode(code, error.message);
+  const fault = faults[code] ?? faultOfClass(code) ?? faultWithoutCode(code, error.message);
   if (fault === undefined) return undefined;
-  const [Fault, advice] = fault;
+  const [ErrorClass, condition] = fault;
   const named = code === '' ? '' : ` (${code})`;
-  return new Fault(`the database ${advice}${named}`, { cause: error });
+  return new ErrorClass(`the database ${condition}${named}`, { cause: error });
 }
 
 function codeOf(error: unknown): string {
@@ -37,19 +38,28 @@ function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : '';
 }
 
-type Fault = readonly [new (message: string, options?: ErrorOptions) => GatewayError, advice: string];
-
-const notStarted: Fault = [DatabaseAwayError, 'takes no connection; start it, or correct store.postgres.url'];
-const notFound: Fault = [DatabaseAwayError, 'has a host name that is not found; correct store.postgres.url'];
-const unreachable: Fault = [DatabaseAwayError, 'cannot be reached'];
-const refused: Fault = [StoreUnavailableError, 'refuses the user or the password of store.postgres.url'];
-const slow: Fault = [DatabaseAwayError, 'takes too long'];
-const otherTables: Fault = [
-  DatabaseLostError,
-  'has no tables of this version any more; restore them, or run the version that they are of',
+type PostgresFault = readonly [
+  new (message: string, options?: ErrorOptions) => GatewayError,
+  condition: string,
 ];
 
-const faults: Readonly<Record<string, Fault>> = {
+const notStarted: PostgresFault = [
+  DatabaseAwayError,
+  'refuses connections; start it, or correct store.postgres.url',
+];
+const notFound: PostgresFault = [DatabaseAwayError, 'host name was not found; correct store.postgres.url'];
+const unreachable: PostgresFault = [DatabaseAwayError, 'cannot be reached'];
+const credentialsRefused: PostgresFault = [
+  StoreUnavailableError,
+  'rejected the user or password of store.postgres.url',
+];
+const slow: PostgresFault = [DatabaseAwayError, 'did not respond in time'];
+const otherTables: PostgresFault = [
+  DatabaseLostError,
+  'has no tables of this version; restore them, or run the gateway version that created them',
+];
+
+const faults: Readonly<Record<string, PostgresFault>> = {
   ECONNREFUSED: notStarted,
   ENOENT: notStarted,
   ENOTFOUND: notFound,
@@ -59,29 +69,26 @@ const faults: Readonly<Record<string, Fault>> = {
   ETIMEDOUT: unreachable,
   EHOSTUNREACH: unreachable,
   ENETUNREACH: unreachable,
-  '28000': refused,
-  '28P01': refused,
-  '3D000': [DatabaseLostError, 'of store.postgres.url is not there; create it'],
-  '42501': [
-    StoreUnavailableError,
-    'does not let its user do that; the user must own the schema actor_gateway',
-  ],
+  '28000': credentialsRefused,
+  '28P01': credentialsRefused,
+  '3D000': [DatabaseLostError, 'of store.postgres.url does not exist; create it'],
+  '42501': [StoreUnavailableError, 'denied permission; its user must own the schema actor_gateway'],
   '25006': [DatabaseAwayError, 'is read-only: a standby that has not been promoted'],
-  '53100': [StoreFullError, 'has no room on its disk'],
+  '53100': [StoreFullError, 'has no disk space'],
   '53300': [
     DatabaseAwayError,
     'has no connection left; raise its max_connections, or lower store.postgres.connections',
   ],
   '57014': slow,
   '55P03': slow,
-  '25P03': [DatabaseAwayError, 'ended a transaction that stood still'],
-  // A schema, a table, a column.
+  '25P03': [DatabaseAwayError, 'ended an idle transaction'],
+  // Missing schema, table or column.
   '3F000': otherTables,
   '42P01': otherTables,
   '42703': otherTables,
 };
 
-function ofClass(code: string): Fault | undefined {
+function faultOfClass(code: string): PostgresFault | undefined {
   if (code.startsWith('08')) return unreachable;
   if (code.startsWith('57P')) return [DatabaseAwayError, 'is shutting down or starting'];
   if (code.startsWith('53') || code.startsWith('58'))
@@ -89,7 +96,7 @@ function ofClass(code: string): Fault | undefined {
   return undefined;
 }
 
-function withoutCode(code: string, message: string): Fault | undefined {
+function faultWithoutCode(code: string, message: string): PostgresFault | undefined {
   if (code !== '') return undefined;
   return /timeout|terminated|not queryable|Connection|socket/i.test(message) ? unreachable : undefined;
 }

@@ -1,12 +1,12 @@
-// The first unfinished event of keys, and the beginning of its attempt. The mailboxes are held by whoever calls.
+// Reads the first unfinished event of each key, and starts attempts. The caller has locked the mailboxes.
 
-import { firstSettled, stateCodes } from '../delivery-states.ts';
+import { firstNonBlocking, stateCodes } from '../delivery-states.ts';
 import type { StoredEvent } from '../event.ts';
 import { statement, type Transaction } from './database.ts';
 import { extrasBySeq } from './progress.ts';
 
-/** Who is first in a key, without its body. */
-export interface First {
+/** First unfinished event of a key, without its body. */
+export interface FirstEvent {
   readonly key: string;
   readonly seq: number;
   readonly isHeld: boolean;
@@ -21,11 +21,11 @@ const firstAll = statement<
   `SELECT asked.key, first.seq, first.held_by IS NOT NULL, first.retry_at, first.crashes, octet_length(body.body)
    FROM unnest($1::text[]) AS asked (key)
    CROSS JOIN LATERAL (SELECT seq, held_by, retry_at, crashes FROM delivery
-     WHERE delivery.key = asked.key AND state < ${firstSettled} ORDER BY seq LIMIT 1) AS first
+     WHERE delivery.key = asked.key AND state < ${firstNonBlocking} ORDER BY seq LIMIT 1) AS first
    JOIN body ON body.seq = first.seq`,
 );
 
-/** `started` and `attempts` are those before this one. */
+/** `started` is the value before this attempt; `attempt` includes this one. */
 const beginAll = statement<
   readonly [
     key: string,
@@ -49,10 +49,10 @@ const beginAll = statement<
      has_progress OR kind IS NOT NULL OR wakes IS NOT NULL, meta, body`,
 );
 
-export async function firstOf(
+export async function firstEvents(
   transaction: Transaction,
   keys: readonly string[],
-): Promise<ReadonlyMap<string, First>> {
+): Promise<ReadonlyMap<string, FirstEvent>> {
   if (keys.length === 0) return new Map();
   const rows = await transaction.rows(firstAll, [keys]);
   return new Map(
@@ -63,12 +63,8 @@ export async function firstOf(
   );
 }
 
-export function canBegin(first: First | undefined, now: number): first is First {
-  return first !== undefined && !first.isHeld && (first.retryAt ?? 0) <= now;
-}
-
-/** Their attempts begin, and count from now on whatever becomes of the node. By their keys. */
-export async function begin(
+/** Starts attempts, which count even if the node crashes. Returns the events by key. */
+export async function startAttempts(
   transaction: Transaction,
   seqs: readonly number[],
 ): Promise<ReadonlyMap<string, StoredEvent>> {
@@ -80,7 +76,7 @@ export async function begin(
   );
   return new Map(
     rows.map(([key, seq, id, trace, at, attempt, crashes, started, , meta, body]) => {
-      // `attempts` may have been taken back; when one began is never forgotten.
+      // Not derived from `attempts`, which an uncounted attempt decrements.
       const wasClaimed = started !== null;
       const event = { seq, id, key, trace, at, attempt, crashes, wasClaimed, meta, body };
       return [key, { ...event, ...extras.get(seq) }];

@@ -1,11 +1,8 @@
-// Group commit: calls that come while a transaction is under way wait, and are the next one together; where many wait another one begins
-// beside it, since the server carries out one transaction on one processor. Where one fails for the sake of one of its calls each half
-// is tried by itself, so that the one that cannot succeed does not fail the others.
-//
-// PGG1  a call is answered after the commit that makes its answer true, and once.
-// PGG2  what waits is bounded, in calls and in bytes; beyond that a call is refused at once.
-// PGG3  calls about one key follow each other as they came: no two transactions have any of it at a time, and where two calls must not
-//       share one either the second one waits.
+// Group commit: calls that arrive during a transaction run together in the next one. A transaction uses a
+// single processor of the server, so with many waiting calls several transactions run in parallel. If a group
+// fails, each half is retried separately, to isolate the failing call. A call resolves when it is committed.
+// Waiting calls are limited in number and bytes. Calls with a common key run in order, since parallel
+// transactions have no common key.
 
 import {
   GatewayError,
@@ -27,23 +24,23 @@ export interface GroupCall<Argument, Result> {
 
 export interface GroupOptions<Argument, Result> {
   readonly name: string;
-  /** All in one transaction; gives what each call is answered, or the error of that call alone. */
+  /** Runs calls in one transaction. Returns a result or an error per call. */
   readonly run: (calls: readonly Argument[]) => Promise<readonly (Result | GatewayError)[]>;
-  /** What a call is about. */
+  /** Returns the call's keys. */
   readonly keys: (argument: Argument) => readonly string[];
-  /** No two calls of a transaction are about the same. */
-  readonly isAlone?: boolean;
+  /** True if calls in a transaction must have different keys. */
+  readonly hasDistinctKeys?: boolean;
   readonly maxCalls?: number;
   readonly maxBytes?: number;
 }
 
-/** Calls and bytes of one transaction, unless given; one call may have more. */
-const CALLS_TOGETHER = 500;
-/** Transactions under way at a time, and how many calls are enough for one beside another. */
-const TRANSACTIONS = 3;
-const ENOUGH_CALLS = 64;
-const BYTES_TOGETHER = 8 * 1024 * 1024;
-/** Calls and bytes that wait. */
+/** Default transaction limits. A single call may exceed them. */
+const MAX_GROUP_CALLS = 500;
+const MAX_GROUP_BYTES = 8 * 1024 * 1024;
+/** Maximum number of parallel transactions. */
+const MAX_TRANSACTIONS = 3;
+const MIN_PARALLEL_CALLS = 64;
+/** Limits of waiting calls. */
 const MAX_WAITING_CALLS = 10_000;
 const MAX_WAITING_BYTES = 128 * 1024 * 1024;
 
@@ -51,11 +48,14 @@ export class GroupCommit<Argument, Result> {
   readonly #options: GroupOptions<Argument, Result>;
   #waiting: GroupCall<Argument, Result>[] = [];
   #waitingBytes = 0;
-  /** What transactions under way are about. */
+  /** Keys of running transactions. */
   readonly #busy = new Set<string>();
-  readonly #underWay = new Set<Promise<void>>();
-  /** How many have to wait before it is looked for what may begin beside what is under way: they may all be about just that. */
-  #enough = ENOUGH_CALLS;
+  readonly #running = new Set<Promise<void>>();
+  /**
+   * Number of waiting calls that starts a further transaction. Raised if most waiting calls cannot run,
+   * because running transactions use their keys.
+   */
+  #parallelThreshold = MIN_PARALLEL_CALLS;
   #isStarting = false;
   #isClosed = false;
 
@@ -69,7 +69,7 @@ export class GroupCommit<Argument, Result> {
       this.#waiting.length >= MAX_WAITING_CALLS ||
       (this.#waiting.length > 0 && this.#waitingBytes + bytes > MAX_WAITING_BYTES)
     )
-      return Promise.reject(new OverloadedError('the store has too many calls that wait; try again later'));
+      return Promise.reject(new OverloadedError('too many pending store calls; try again later'));
     const keys = this.#options.keys(argument);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ argument, keys, bytes, resolve, reject });
@@ -78,14 +78,14 @@ export class GroupCommit<Argument, Result> {
     });
   }
 
-  /** Takes no more, and ends when nothing waits and nothing is under way. */
+  /** Rejects new calls. Resolves when all pending calls have completed. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    while (this.#waiting.length > 0 || this.#underWay.size > 0)
-      await (this.#underWay.size === 0 ? Promise.resolve() : Promise.race(this.#underWay));
+    while (this.#waiting.length > 0 || this.#running.size > 0)
+      await (this.#running.size === 0 ? Promise.resolve() : Promise.race(this.#running));
   }
 
-  /** Calls that come in the same turn of the event loop are together. */
+  /** Starts transactions in the next microtask, for all calls made before it. */
   #startSoon(): void {
     if (this.#isStarting || !this.#mayStart) return;
     this.#isStarting = true;
@@ -97,51 +97,52 @@ export class GroupCommit<Argument, Result> {
 
   get #mayStart(): boolean {
     const count = this.#waiting.length;
-    if (this.#underWay.size === 0) return count > 0;
-    return this.#underWay.size < TRANSACTIONS && count >= this.#enough;
+    if (this.#running.size === 0) return count > 0;
+    return this.#running.size < MAX_TRANSACTIONS && count >= this.#parallelThreshold;
   }
 
   #start(): void {
     const { calls, keys } = this.#take();
-    if (calls.length < ENOUGH_CALLS) this.#enough = this.#waiting.length + ENOUGH_CALLS;
+    if (calls.length < MIN_PARALLEL_CALLS)
+      this.#parallelThreshold = this.#waiting.length + MIN_PARALLEL_CALLS;
     if (calls.length === 0) return;
     for (const key of keys) this.#busy.add(key);
     const transaction = this.#commit(calls).then(() => {
       for (const key of keys) this.#busy.delete(key);
-      this.#underWay.delete(transaction);
-      this.#enough = ENOUGH_CALLS;
+      this.#running.delete(transaction);
+      this.#parallelThreshold = MIN_PARALLEL_CALLS;
       this.#startSoon();
     });
-    this.#underWay.add(transaction);
+    this.#running.add(transaction);
   }
 
   #take() {
-    const { isAlone = false, maxCalls = CALLS_TOGETHER, maxBytes = BYTES_TOGETHER } = this.#options;
-    const share = Math.ceil(this.#waiting.length / (TRANSACTIONS - this.#underWay.size));
-    const most = Math.min(maxCalls, Math.max(ENOUGH_CALLS, share));
+    const { hasDistinctKeys = false, maxCalls = MAX_GROUP_CALLS, maxBytes = MAX_GROUP_BYTES } = this.#options;
+    const share = Math.ceil(this.#waiting.length / (MAX_TRANSACTIONS - this.#running.size));
+    const most = Math.min(maxCalls, Math.max(MIN_PARALLEL_CALLS, share));
     const calls: GroupCall<Argument, Result>[] = [];
-    const left: GroupCall<Argument, Result>[] = [];
-    const taken = new Set<string>();
-    const passedOver = new Set<string>();
+    const remaining: GroupCall<Argument, Result>[] = [];
+    const takenKeys = new Set<string>();
+    const blockedKeys = new Set<string>();
     let bytes = 0;
     for (const call of this.#waiting) {
       const fits = calls.length < most && (calls.length === 0 || bytes + call.bytes <= maxBytes);
       const isFree = call.keys.every(
-        (key) => !this.#busy.has(key) && !passedOver.has(key) && !(isAlone && taken.has(key)),
+        (key) => !this.#busy.has(key) && !blockedKeys.has(key) && !(hasDistinctKeys && takenKeys.has(key)),
       );
       if (fits && isFree) {
         calls.push(call);
         bytes += call.bytes;
-        for (const key of call.keys) taken.add(key);
+        for (const key of call.keys) takenKeys.add(key);
       } else {
-        left.push(call);
-        // Whatever is left waits behind those that were there before it.
-        for (const key of call.keys) passedOver.add(key);
+        remaining.push(call);
+        // Preserves the order of calls with a common key.
+        for (const key of call.keys) blockedKeys.add(key);
       }
     }
-    this.#waiting = left;
+    this.#waiting = remaining;
     this.#waitingBytes -= bytes;
-    return { calls, keys: taken };
+    return { calls, keys: takenKeys };
   }
 
   async #commit(calls: readonly GroupCall<Argument, Result>[]): Promise<void> {
@@ -153,7 +154,7 @@ export class GroupCommit<Argument, Result> {
         else resolve(result);
       }
     } catch (error) {
-      // A database that is away is not there for half as many calls either; on a full disk a smaller one may have room.
+      // Without a database smaller groups fail as well. On a full disk a smaller group may fit.
       if (error instanceof StoreUnavailableError && !(error instanceof StoreFullError)) {
         for (const { reject } of calls) reject(error);
       } else if (calls.length === 1) calls[0]?.reject(this.#failed(error));
@@ -165,11 +166,11 @@ export class GroupCommit<Argument, Result> {
     }
   }
 
-  /** Says nothing of what was to be written: a message of the server may. */
+  /** Omits the server's message, which may contain the data to be written. */
   #failed(error: unknown): GatewayError {
     if (error instanceof GatewayError) return error;
     const { code, name } = error as { code?: unknown; name?: unknown };
-    return new InternalError(`the store could not carry out ${this.#options.name}: ${String(code ?? name)}`, {
+    return new InternalError(`store operation ${this.#options.name} failed: ${String(code ?? name)}`, {
       cause: error,
     });
   }

@@ -1,9 +1,7 @@
-// Lists the records of deliveries in PostgreSQL, and removes those whose retention is over. Both go through the records in parts of
-// bounded size, and the caller comes back for the next part.
-//
-// Records lie nearly in the order in which they came: where a whole part came before `since`, so did all before it.
-//
-// Only what has ended, longer ago than the retention, is removed; its id may come again after that.
+// Lists delivery records, and deletes them after the retention time. Both work in parts of limited size; the
+// caller requests the next part. Records are nearly in order of arrival, so a list is complete at the first
+// part that is entirely older than `since`. Only records of finished events are deleted; deleted ids can be
+// reused.
 
 import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryPage, Failure } from '../delivery.ts';
 import {
@@ -15,30 +13,30 @@ import {
   deliveryOf,
   oneDelivery,
 } from '../delivery-row.ts';
-import { firstSettled, stateOf } from '../delivery-states.ts';
-import type { SweptPart } from '../ledger.ts';
+import { firstNonBlocking, stateOf } from '../delivery-states.ts';
 import { deliveriesPart, type EndRow, nextPart, postgresText } from '../list-queries.ts';
-import { storable } from '../record-texts.ts';
-import type { Standing } from '../store.ts';
+import { toStorableText } from '../record-texts.ts';
+import type { EventStatus } from '../store.ts';
+import type { SweptPart } from '../sync-store.ts';
 import { statement, type Transaction } from './database.ts';
 
-/** Records looked at for one part of a sweep. */
-const SWEPT_AT_ONCE = 500;
+/** Number of records scanned per sweep part. */
+const MAX_SWEEP_RECORDS = 500;
 
-type Row = DeliveryRow<readonly Failure[]>;
+type HistoryRow = DeliveryRow<readonly Failure[]>;
 
-const bySeqs = statement<Row>(
+const bySeqs = statement<HistoryRow>(
   `SELECT ${deliveryColumns} FROM delivery WHERE seq = ANY ($1) ORDER BY seq DESC`,
 );
-const byId = statement<Row>(postgresText(oneDelivery));
-const standings = statement<readonly [id: string, state: number, attempts: number, steps: number]>(
+const byId = statement<HistoryRow>(postgresText(oneDelivery));
+const statuses = statement<readonly [id: string, state: number, attempts: number, steps: number]>(
   `SELECT id, state, attempts, coalesce((SELECT max(n) FROM step WHERE step.seq = delivery.seq), 0)
    FROM delivery WHERE id = ANY ($1)`,
 );
 const bodyOf = statement<readonly [meta: string, body: Uint8Array]>(postgresText(bodyOfDelivery));
 const countAll = statement<readonly [state: number, count: number]>(countStates);
 const countUnfinished = statement<readonly [number]>(
-  `SELECT (SELECT count(*) FROM delivery WHERE state < ${firstSettled})
+  `SELECT (SELECT count(*) FROM delivery WHERE state < ${firstNonBlocking})
      + (SELECT count(*) FROM delivery WHERE waits_for IS NOT NULL)`,
 );
 const oldest = statement<readonly [seq: number, at: number, isOver: boolean]>(
@@ -50,65 +48,67 @@ const removals = ['delivery', 'body', 'progress', 'run', 'step', 'approval'].map
 
 export async function deliveryPage(transaction: Transaction, filter: DeliveryFilter): Promise<DeliveryPage> {
   const part = deliveriesPart(filter);
-  const rows = await transaction.list<Row>(part.rows);
-  const deliveries = rows.map(delivered);
+  const rows = await transaction.list<HistoryRow>(part.rows);
+  const deliveries = rows.map(toDelivery);
   if (rows.length === part.limit) return { deliveries, beforeSeq: rows.at(-1)?.[0] };
   const [end] = await transaction.list<EndRow>(part.end);
   return { deliveries, beforeSeq: nextPart(part, end) };
 }
 
-/** Of those that are known. */
-export async function standingsOf(
+/** Returns the status of known ids. */
+export async function statusesOf(
   transaction: Transaction,
   ids: readonly string[],
-): Promise<readonly Standing[]> {
-  const given = new Map(ids.map((id) => [storable(id), id]));
-  const rows = await transaction.rows(standings, [[...given.keys()]]);
-  return rows.map(([id, state, attempts, steps]) => ({
-    ...{ id: given.get(id) ?? id, state: stateOf(state), attempts, steps },
-  }));
+): Promise<readonly EventStatus[]> {
+  const idsByStored = new Map(ids.map((id) => [toStorableText(id), id]));
+  const rows = await transaction.rows(statuses, [[...idsByStored.keys()]]);
+  return rows.map(([storedId, code, attempts, steps]) => {
+    const id = idsByStored.get(storedId) ?? storedId;
+    return { id, state: stateOf(code), attempts, steps };
+  });
 }
 
 export async function findDelivery(
   transaction: Transaction,
   id: string,
 ): Promise<(Delivery & { readonly meta: string; readonly body: Uint8Array }) | undefined> {
-  const [row] = await transaction.rows(byId, [storable(id)]);
+  const [row] = await transaction.rows(byId, [toStorableText(id)]);
   const [body] = row === undefined ? [] : await transaction.rows(bodyOf, [row[0]]);
   if (row === undefined || body === undefined) return undefined;
-  return { ...delivered(row), meta: body[0], body: body[1] };
+  return { ...toDelivery(row), meta: body[0], body: body[1] };
 }
 
-/** The newest first. */
+/** Newest first. */
 export async function deliveriesOf(
   transaction: Transaction,
   seqs: readonly number[],
 ): Promise<readonly Delivery[]> {
-  return (await transaction.rows(bySeqs, [seqs])).map(delivered);
+  return (await transaction.rows(bySeqs, [seqs])).map(toDelivery);
 }
 
 export async function stateCounts(transaction: Transaction): Promise<DeliveryCounts> {
   return countsOf(await transaction.rows(countAll));
 }
 
-/** How many wait, for whatever, or run. */
+/** Returns the number of unfinished and waiting events. */
 export async function unfinished(transaction: Transaction): Promise<number> {
   return (await transaction.rows(countUnfinished))[0]?.[0] ?? 0;
 }
 
-/** Removes records that ended before that time, among the next after `afterSeq`. */
+/** Deletes records finished before `before`, with a number above `afterSeq`. */
 export async function sweepDeliveries(
   transaction: Transaction,
   afterSeq: number,
   before: number,
 ): Promise<SweptPart> {
-  const rows = await transaction.rows(oldest, [afterSeq, before, SWEPT_AT_ONCE]);
-  // Records lie in the order in which they came: none after this one can have ended before.
+  const rows = await transaction.rows(oldest, [afterSeq, before, MAX_SWEEP_RECORDS]);
+  // Records are in order of arrival: once a record has arrived after `before`, no later record can have
+  // finished earlier.
   const end = rows.findIndex(([, at]) => at >= before && at <= transaction.now);
   const over = (end === -1 ? rows : rows.slice(0, end)).filter(([, , isOver]) => isOver).map(([seq]) => seq);
   if (over.length > 0) for (const removal of removals) await transaction.run(removal, [over]);
-  const isEnd = end !== -1 || rows.length < SWEPT_AT_ONCE;
+  const isEnd = end !== -1 || rows.length < MAX_SWEEP_RECORDS;
   return { removed: over.length, afterSeq: isEnd ? undefined : rows.at(-1)?.[0] };
 }
 
-const delivered = (row: Row): Delivery => deliveryOf(row, (failures) => failures);
+const toDelivery = (row: HistoryRow): Delivery => deliveryOf(row, (failures) => failures);

@@ -1,50 +1,58 @@
-// Keeps this node a member of those that work on the tables, notices when the server's clock was set, and buries nodes that are over.
-//
-// The end of a membership is known here before it is anywhere else: a renewal counts from before it was asked for, by a clock
-// that nobody can set, less a margin. From then on nothing that this node holds is its own.
-// A node that has lost its membership begins anew under another id, as soon as the database answers.
+// Membership of this node in the cluster: renews it, and removes dead nodes (their membership has expired),
+// which releases their claims. A membership expires on the node before it expires in the database: on the
+// node, its duration counts from the start of the renewal request, minus a margin. After this local expiry,
+// the node's claims and leases are invalid. A node without membership rejoins with a new id, its epoch, as
+// soon as the database responds.
 
 import { setTimeout as elapse } from 'node:timers/promises';
-import { onLook } from '../../../libs/rest/standstill.ts';
+import { onAbortOverdueWork } from '../../../libs/rest/process-suspension.ts';
 import { StoreUnavailableError } from '../../base/errors/errors.ts';
-import type { About, ClusterMembership, Member, MembershipWatcher } from '../membership.ts';
+import type { ClusterMembership, Member, MembershipWatcher, PublishedValues } from '../membership.ts';
 import type { Database, Transaction } from './database.ts';
-import { buryDead, hasDead, joinNodes, leaveNodes, members, type NodeRow, renewNode } from './nodes.ts';
-import { type ClockSeen, keepTime } from './server-clock.ts';
+import {
+  hasDeadNodes,
+  joinNodes,
+  leaveNodes,
+  members,
+  type NodeRow,
+  removeDeadNodes,
+  renewNode,
+} from './nodes.ts';
+import { type ClockReading, followServerClock } from './server-clock.ts';
 
 export interface MembershipOptions {
   readonly name: string;
   readonly address: string;
   readonly ttlMs: number;
-  /** Milliseconds that only grow. */
+  /** Monotonic milliseconds. */
   readonly uptime?: () => number;
 }
 
-/** Of the length of a membership: how often it is renewed, and how long before its end it is given up. */
+/** Renewal interval and safety margin, as fractions of the membership's duration. */
 const RENEWED_AFTER = 1 / 4;
 const MARGIN = 1 / 8;
 const JOIN_MARGIN_MS = 2_000;
-const JOIN_AGAIN_MS = 100;
+const JOIN_RETRY_MS = 100;
 
 export class Membership implements ClusterMembership {
   readonly #database: Database;
   readonly #options: MembershipOptions;
   readonly #uptime: () => number;
   readonly #watchers = new Set<MembershipWatcher>();
-  readonly #told: Record<string, unknown> = {};
+  readonly #published: Record<string, unknown> = {};
   #epoch = 0;
   #members: readonly Member[] = [];
-  #seen: ClockSeen | undefined;
-  /** By the own clock. */
-  #endsAt = 0;
+  #reading: ClockReading | undefined;
+  /** Local expiry of the membership, by the local monotonic clock. */
+  #expiresAt = 0;
   #isMember = false;
-  /** When the membership was asked for, by the own clock. */
-  #askedAt = 0;
-  #isOver = false;
-  #renewing: NodeJS.Timeout | undefined;
-  #ending: NodeJS.Timeout | undefined;
-  #stopLooking: (() => void) | undefined;
-  #round: Promise<void> = Promise.resolve();
+  /** Start of the join request, by the local monotonic clock. */
+  #joinRequestedAt = 0;
+  #hasLeft = false;
+  #renewTimer: NodeJS.Timeout | undefined;
+  #expiryTimer: NodeJS.Timeout | undefined;
+  #stopChecks: (() => void) | undefined;
+  #queue: Promise<void> = Promise.resolve();
 
   constructor(database: Database, options: MembershipOptions) {
     this.#database = database;
@@ -56,13 +64,13 @@ export class Membership implements ClusterMembership {
     return this.#epoch;
   }
 
-  /** Asking is how a process that stood still comes to know of it, before its timers do. */
+  /** Correct even if the process was suspended and the expiry timer has not fired yet. */
   get isMember(): boolean {
-    if (this.#isMember && this.#uptime() >= this.#endsAt) this.#lose();
-    return this.#isMember && this.#uptime() < this.#endsAt;
+    if (this.#isMember && this.#uptime() >= this.#expiresAt) this.#lose();
+    return this.#isMember && this.#uptime() < this.#expiresAt;
   }
 
-  /** Gives whether it is a member by then; one that has lost its membership may be about to begin anew. */
+  /** Resolves with true when the node is a member, with false at the timeout. */
   async isMemberWithin(timeoutMs: number): Promise<boolean> {
     if (this.isMember) return true;
     return new Promise((resolve) => {
@@ -76,10 +84,10 @@ export class Membership implements ClusterMembership {
     });
   }
 
-  /** Of the server, as it was read last, and gone on with since. */
+  /** Server time, extrapolated from the last reading. */
   get now(): number {
-    const seen = this.#seen;
-    return seen === undefined ? Date.now() : Math.round(seen.at + this.#uptime() - seen.answeredMs);
+    const reading = this.#reading;
+    return reading === undefined ? Date.now() : Math.round(reading.at + this.#uptime() - reading.answeredMs);
   }
 
   get members(): readonly Member[] {
@@ -91,88 +99,100 @@ export class Membership implements ClusterMembership {
     return () => void this.#watchers.delete(watcher);
   }
 
-  tell(name: string, value: unknown): void {
-    this.#told[name] = value;
+  publish(name: string, value: unknown): void {
+    this.#published[name] = value;
   }
 
-  async tellNow(): Promise<void> {
-    if (!this.#isOver) await this.#inTurn(() => this.renew());
+  async publishNow(): Promise<void> {
+    if (!this.#hasLeft) await this.#enqueue(() => this.renew());
   }
 
   async join(): Promise<void> {
-    await this.#enter();
-    this.#stopLooking = onLook(() => void this.isMember);
+    await this.#rejoin();
+    this.#stopChecks = onAbortOverdueWork(() => void this.isMember);
     this.#schedule();
   }
 
   async leave(): Promise<void> {
-    this.#isOver = true;
-    clearTimeout(this.#renewing);
-    clearTimeout(this.#ending);
-    this.#stopLooking?.();
-    await this.#round;
+    this.#hasLeft = true;
+    clearTimeout(this.#renewTimer);
+    clearTimeout(this.#expiryTimer);
+    this.#stopChecks?.();
+    await this.#queue;
     await this.#leave().catch(() => undefined);
     this.#isMember = false;
   }
 
-  /** One renewal, and what comes with it; rejects where the database is away. */
+  /**
+   * Renews the membership once, reads the members and removes dead nodes. Rejoins if the membership has
+   * expired. Rejects if the database is unavailable.
+   */
   async renew(): Promise<void> {
     const { ttlMs } = this.#options;
-    const asked = this.#uptime();
-    const { isKept, isBurialDue, rows } = await this.transaction(async (transaction) => ({
-      isKept: await renewNode(transaction, this.#epoch, JSON.stringify(this.#told), ttlMs),
-      isBurialDue: await hasDead(transaction, this.#epoch),
+    const requestedAt = this.#uptime();
+    const { isRenewed, mustRemoveDeadNodes, rows } = await this.transaction(async (transaction) => ({
+      isRenewed: await renewNode(transaction, this.#epoch, JSON.stringify(this.#published), ttlMs),
+      mustRemoveDeadNodes: await hasDeadNodes(transaction, this.#epoch),
       rows: await members(transaction),
     }));
-    // What it has given up by its own clock it does not take up again under the same epoch.
-    if (isKept && this.isMember) {
-      this.#holdUntil(asked + ttlMs * (1 - MARGIN));
+    // An epoch that has expired locally is not reused.
+    if (isRenewed && this.isMember) {
+      this.#setExpiry(requestedAt + ttlMs * (1 - MARGIN));
       this.#onMembers(rows);
     } else {
       this.#lose();
       await this.#leave();
-      await this.#enter();
+      await this.#rejoin();
     }
-    if (isBurialDue) await this.#bury();
+    if (mustRemoveDeadNodes) await this.#removeDeadNodes();
   }
 
-  /** A transaction in which time by which the server's clock was set has not passed. */
+  /** Runs a transaction, which first moves the stored timestamps if the server's clock was changed. */
   async transaction<T>(action: (transaction: Transaction) => Promise<T>): Promise<T> {
-    const askedMs = this.#uptime();
-    const { seen, result } = await this.#database.transaction(async (transaction) => ({
-      seen: await keepTime(transaction, this.#seen, { askedMs, answeredMs: this.#uptime() }),
+    const requestedMs = this.#uptime();
+    const { reading, result } = await this.#database.transaction(async (transaction) => ({
+      reading: await followServerClock(transaction, this.#reading, {
+        requestedMs,
+        answeredMs: this.#uptime(),
+      }),
       result: await action(transaction),
     }));
-    this.#seen = seen;
+    this.#reading = reading;
     return result;
   }
 
-  async #enter(): Promise<void> {
+  async #rejoin(): Promise<void> {
     const { ttlMs, name, address } = this.#options;
-    this.#epoch = await this.#joined({ name, address, about: JSON.stringify(this.#told) }, ttlMs);
-    await this.#bury();
+    this.#epoch = await this.#joinWithRetries(
+      { name, address, about: JSON.stringify(this.#published) },
+      ttlMs,
+    );
+    await this.#removeDeadNodes();
     const rows = await this.transaction(members);
-    this.#holdUntil(this.#askedAt + ttlMs * (1 - MARGIN));
+    this.#setExpiry(this.#joinRequestedAt + ttlMs * (1 - MARGIN));
     this.#isMember = true;
     for (const watcher of this.#watchers) watcher.onJoined?.(this.#epoch);
     this.#onMembers(rows);
   }
 
-  /** What has the same name may have been killed a moment ago: its membership is waited for. */
-  async #joined(node: Omit<NodeRow, 'id'>, ttlMs: number): Promise<number> {
-    for (const until = this.#uptime() + ttlMs + JOIN_MARGIN_MS; ; await elapse(JOIN_AGAIN_MS)) {
-      this.#askedAt = this.#uptime();
+  /**
+   * Joins as a new member, and returns the id. If a member has the same name, it was possibly killed: retries
+   * until its membership expires.
+   */
+  async #joinWithRetries(node: Omit<NodeRow, 'id'>, ttlMs: number): Promise<number> {
+    for (const until = this.#uptime() + ttlMs + JOIN_MARGIN_MS; ; await elapse(JOIN_RETRY_MS)) {
+      this.#joinRequestedAt = this.#uptime();
       const id = await this.transaction((transaction) => joinNodes(transaction, node, ttlMs));
       if (id !== undefined) return id;
-      if (this.#isOver || this.#uptime() > until)
+      if (this.#hasLeft || this.#uptime() > until)
         throw new StoreUnavailableError(
-          `another gateway that is called ${node.name} works on the database; give each its own node.name`,
+          `another gateway named ${node.name} uses the database; give each its own node.name`,
         );
     }
   }
 
-  async #bury(): Promise<void> {
-    while (await this.transaction((transaction) => buryDead(transaction, this.#epoch)));
+  async #removeDeadNodes(): Promise<void> {
+    while (await this.transaction((transaction) => removeDeadNodes(transaction, this.#epoch)));
   }
 
   #leave(): Promise<void> {
@@ -184,35 +204,38 @@ export class Membership implements ClusterMembership {
       epoch: id,
       name,
       address,
-      about: JSON.parse(about) as About,
+      about: JSON.parse(about) as PublishedValues,
     }));
     for (const watcher of this.#watchers) watcher.onMembers?.(this.#members);
   }
 
   #schedule(): void {
-    if (this.#isOver) return;
-    this.#renewing = setTimeout(
-      () => void this.#inTurn(() => this.renew()).then(() => this.#schedule()),
+    if (this.#hasLeft) return;
+    this.#renewTimer = setTimeout(
+      () => void this.#enqueue(() => this.renew()).then(() => this.#schedule()),
       this.#options.ttlMs * RENEWED_AFTER,
     );
-    this.#renewing.unref();
+    this.#renewTimer.unref();
   }
 
-  /** While the database is away the membership ends by its own timer. */
-  #inTurn(action: () => Promise<void>): Promise<void> {
-    this.#round = this.#round.then(() => (this.#isOver ? undefined : action())).catch(() => undefined);
-    return this.#round;
+  /**
+   * Runs the action when earlier actions have completed. Ignores errors: without the database, the membership
+   * expires.
+   */
+  #enqueue(action: () => Promise<void>): Promise<void> {
+    this.#queue = this.#queue.then(() => (this.#hasLeft ? undefined : action())).catch(() => undefined);
+    return this.#queue;
   }
 
-  #holdUntil(endsAt: number): void {
-    this.#endsAt = endsAt;
-    clearTimeout(this.#ending);
-    this.#ending = setTimeout(() => this.#lose(), Math.max(0, endsAt - this.#uptime()));
-    this.#ending.unref();
+  #setExpiry(endsAt: number): void {
+    this.#expiresAt = endsAt;
+    clearTimeout(this.#expiryTimer);
+    this.#expiryTimer = setTimeout(() => this.#lose(), Math.max(0, endsAt - this.#uptime()));
+    this.#expiryTimer.unref();
   }
 
   #lose(): void {
-    if (!this.#isMember || this.#isOver) return;
+    if (!this.#isMember || this.#hasLeft) return;
     this.#isMember = false;
     for (const watcher of this.#watchers) watcher.onLost?.();
   }

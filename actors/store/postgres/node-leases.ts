@@ -1,16 +1,19 @@
-// Leases on what one node alone may hold. A lease is valid as long as the membership it was taken in: one renewal holds all of them,
-// and with the end of the membership all are free.
+// Exclusive leases of nodes. A lease belongs to the membership that acquired it: the lease is valid while the
+// membership is renewed, and free when the membership expires. By the database's clock a lease never has two
+// owners; its epoch increases with every acquisition. If the response to an acquisition is lost, the process
+// can repeat it. A release is retried until it succeeds or the membership expires.
 //
-// NL1  at any instant of the database's clock a lease has one holder at most; its epoch grows each time it is taken.
-// NL2  a node knows a lease as held no longer than it knows itself a member, which ends before it does in the tables.
-// NL3  what a process has taken without hearing of it, or let go without being heard, stands in nobody's way: it may be taken anew by
-//      the same process, and its release is tried until it is heard or the membership is over.
+// A node uses a lease only while it regards itself as a member (membership.ts), and therefore stops before
+// the database frees the lease.
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import type { LeaseHolder, NodeLease, NodeLeases } from '../membership.ts';
 import { type Database, statement, type Transaction } from './database.ts';
 import type { Membership } from './membership.ts';
 
+/**
+ * Acquires the lease for a member if it is free; otherwise returns no row. `node` is the membership epoch.
+ */
 const take = statement<readonly [epoch: number]>(
   `INSERT INTO node_lease (name, node, epoch)
    SELECT $1, $2, nextval('counter') WHERE EXISTS (SELECT 1 FROM node WHERE id = $2 AND until > $3)
@@ -19,8 +22,8 @@ const take = statement<readonly [epoch: number]>(
    RETURNING epoch`,
 );
 const release = statement('DELETE FROM node_lease WHERE name = $1 AND epoch = $2');
-/** Before a release that was not heard is tried again. */
-const AGAIN_MS = 200;
+/** Pause before a failed release is retried. */
+const RETRY_MS = 200;
 const holder = statement<readonly [epoch: number, node: number]>(
   'SELECT l.epoch, l.node FROM node_lease l JOIN node n ON n.id = l.node WHERE l.name = $1 AND n.until > $2',
 );
@@ -28,7 +31,7 @@ const holder = statement<readonly [epoch: number, node: number]>(
 export class PostgresNodeLeases implements NodeLeases {
   readonly #database: Database;
   readonly #membership: Membership;
-  /** Those that this process holds, or asks for just now, by name: the membership they are of. */
+  /** Leases of this process, including pending acquisitions: membership epoch by lease name. */
   readonly #own = new Map<string, number>();
 
   constructor(database: Database, membership: Membership) {
@@ -36,16 +39,16 @@ export class PostgresNodeLeases implements NodeLeases {
     this.#membership = membership;
   }
 
-  async take(name: string): Promise<NodeLease | undefined> {
+  async acquire(name: string): Promise<NodeLease | undefined> {
     const membership = this.#membership;
-    const node = membership.epoch;
-    if (!membership.isMember || this.#own.get(name) === node) return undefined;
-    this.#own.set(name, node);
+    const memberEpoch = membership.epoch;
+    if (!membership.isMember || this.#own.get(name) === memberEpoch) return undefined;
+    this.#own.set(name, memberEpoch);
     const forget = () => {
-      if (this.#own.get(name) === node) this.#own.delete(name);
+      if (this.#own.get(name) === memberEpoch) this.#own.delete(name);
     };
     const [row] = await this.#database
-      .transaction((transaction) => transaction.rows(take, [name, node, transaction.now]))
+      .transaction((transaction) => transaction.rows(take, [name, memberEpoch, transaction.now]))
       .catch((error: unknown) => {
         forget();
         throw error;
@@ -54,26 +57,26 @@ export class PostgresNodeLeases implements NodeLeases {
       forget();
       return undefined;
     }
-    const [epoch] = row;
-    const isOfNow = () => membership.isMember && membership.epoch === node;
+    const [leaseEpoch] = row;
+    const isValid = () => membership.isMember && membership.epoch === memberEpoch;
     let isReleased = false;
     return {
       name,
-      epoch,
+      epoch: leaseEpoch,
       get isHeld() {
-        return !isReleased && isOfNow();
+        return !isReleased && isValid();
       },
       release: async () => {
         if (isReleased) return;
         isReleased = true;
         forget();
-        while (!(await this.#isReleased(name, epoch)) && isOfNow()) await elapse(AGAIN_MS);
+        while (!(await this.#tryRelease(name, leaseEpoch)) && isValid()) await elapse(RETRY_MS);
       },
     };
   }
 
-  async #isReleased(name: string, epoch: number): Promise<boolean> {
-    const run = (transaction: Transaction) => transaction.run(release, [name, epoch]);
+  async #tryRelease(name: string, leaseEpoch: number): Promise<boolean> {
+    const run = (transaction: Transaction) => transaction.run(release, [name, leaseEpoch]);
     return this.#database.transaction(run).then(
       () => true,
       () => false,

@@ -1,31 +1,30 @@
-// Membership: who works on these tables, and until when. A node renews its row; one whose row ran out, or that has said that it ends,
-// is buried by any other, and its claims are free at once.
-//
-// PGN1  a node that is not in the table any more has no claims: it is told so by its next renewal, and begins anew under another id.
-// PGN2  an event that ran on a node when that ended waits for a pause, and that it ran is an attempt, and a crash (S11); what has ended
-//       nodes too often is dead. Those that are suspected as it is wait longer with it.
+// Rows of cluster members. A node renews its row. If the row has expired or the node has left, it is dead:
+// another node removes it, which releases its claims and deletes its rows. A node that is not in the table
+// has no claims; its next renewal fails, and it rejoins with a new id. The removal counts one attempt and one
+// crash for every running event of the node. The event is retried later, or dead at the crash limit (S11,
+// ../store.ts). The pauses of all suspects (events with crashes) are extended.
 
-import { isOverAfter, pauseAfterCrashMs } from '../../../machines/crashes.ts';
+import { isDeadAfter, pauseAfterCrashMs } from '../../../machines/crashes.ts';
 import { stateCodes } from '../delivery-states.ts';
-import { endsTheProcess, PROCESS_ENDED } from '../record-texts.ts';
+import { crashNote, PROCESS_ENDED } from '../record-texts.ts';
 import { appendEmitted } from './append.ts';
 import { statement, type Transaction } from './database.ts';
-import { lockMailboxes, settle } from './mailboxes.ts';
+import { lockMailboxes, scheduleMailboxes } from './mailboxes.ts';
 import { crash } from './outcomes.ts';
 
-/** Mailboxes that one transaction frees. */
-const BURIED_AT_ONCE = 500;
+/** Maximum number of mailboxes released per transaction. */
+const MAX_RELEASED_MAILBOXES = 500;
 
 export interface NodeRow {
   readonly id: number;
   readonly name: string;
   readonly address: string;
-  /** JSON text, for whoever lists the nodes. */
+  /** JSON text for node lists. */
   readonly about: string;
 }
 
 const lockJoins = statement('SELECT pg_advisory_xact_lock(1634162515, 2)');
-/** None where one of that name is a member. */
+/** Returns no row if a member has this name. */
 const join = statement<readonly [id: number]>(
   `INSERT INTO node (id, name, address, until, about) SELECT nextval('counter'), $1, $2, $3, $4
    WHERE NOT EXISTS (SELECT 1 FROM node WHERE name = $1 AND until > $5) RETURNING id`,
@@ -53,9 +52,12 @@ const isAnyDead = statement<readonly [count: number]>(
 const list = statement<readonly [id: number, name: string, address: string, about: string]>(
   'SELECT id, name, address, about FROM node WHERE until > $1 ORDER BY name, id',
 );
-/** Holds the row of a node: it is not buried before this transaction has ended. None: it has been. */
-const holdNode = statement<readonly [id: number]>('SELECT id FROM node WHERE id = $1 FOR KEY SHARE');
-/** Gives the id; undefined where one of that name is a member. */
+/**
+ * Locks the row of the node, which prevents its removal during this transaction. Returns no row for a removed
+ * node.
+ */
+const lockNode = statement<readonly [id: number]>('SELECT id FROM node WHERE id = $1 FOR KEY SHARE');
+/** Returns the new id; undefined if a member has this name. */
 export async function joinNodes(
   transaction: Transaction,
   { name, address, about }: Omit<NodeRow, 'id'>,
@@ -66,7 +68,7 @@ export async function joinNodes(
   return (await transaction.rows(join, [name, address, now + ttlMs, about, now]))[0]?.[0];
 }
 
-/** Gives whether it is a member still. */
+/** Returns false if the membership has expired. */
 export async function renewNode(
   transaction: Transaction,
   id: number,
@@ -77,12 +79,14 @@ export async function renewNode(
   return (await transaction.run(renewOne, [id, now + ttlMs, about, now])) > 0;
 }
 
-/** Whether it may claim anything in this transaction: what it claims then is found by whoever buries it (PGN1). */
-export async function holdMembership(transaction: Transaction, id: number): Promise<boolean> {
-  return (await transaction.rows(holdNode, [id])).length > 0;
+/**
+ * Returns true if the node may claim events in this transaction. `removeDeadNodes` will find these claims.
+ */
+export async function lockMembership(transaction: Transaction, id: number): Promise<boolean> {
+  return (await transaction.rows(lockNode, [id])).length > 0;
 }
 
-/** Its claims are over. */
+/** Ends the membership; another node then releases its claims. */
 export async function leaveNodes(transaction: Transaction, id: number): Promise<void> {
   await transaction.run(leave, [id]);
 }
@@ -92,48 +96,51 @@ export async function members(transaction: Transaction): Promise<readonly NodeRo
   return rows.map(([id, name, address, about]) => ({ id, name, address, about }));
 }
 
-/** Whether a node is to be buried. */
-export async function hasDead(transaction: Transaction, self: number): Promise<boolean> {
+/** Returns true if a dead node has to be removed. */
+export async function hasDeadNodes(transaction: Transaction, self: number): Promise<boolean> {
   return (await transaction.rows(isAnyDead, [transaction.now, self])).some(([count]) => count > 0);
 }
 
-/** Frees what nodes had claimed whose membership is over. Gives whether there is more of it. */
-export async function buryDead(transaction: Transaction, self: number): Promise<boolean> {
-  let isMore = false;
+/**
+ * Removes dead nodes and releases their claims, up to MAX_RELEASED_MAILBOXES per node. Returns true if more
+ * remain.
+ */
+export async function removeDeadNodes(transaction: Transaction, self: number): Promise<boolean> {
+  let hasMore = false;
   for (const [id] of await transaction.rows(dead, [transaction.now, self])) {
-    const found = await transaction.rows(keysOfNode, [id, BURIED_AT_ONCE]);
+    const found = await transaction.rows(keysOfNode, [id, MAX_RELEASED_MAILBOXES]);
     const mailboxes = await lockMailboxes(
       transaction,
       found.map(([key]) => key),
     );
     for (const [seq, crashes] of await transaction.rows(crashesOf, [[...mailboxes.keys()]]))
       await crashOne(transaction, seq, crashes + 1);
-    await settle(transaction, [...mailboxes.keys()]);
-    if (found.length === BURIED_AT_ONCE) isMore = true;
+    await scheduleMailboxes(transaction, [...mailboxes.keys()]);
+    if (found.length === MAX_RELEASED_MAILBOXES) hasMore = true;
     else {
       await transaction.run(releaseAll, [id]);
       await transaction.run(remove, [id]);
-      await holdSuspects(transaction);
+      await delaySuspects(transaction);
     }
   }
   await appendEmitted(transaction);
-  return isMore;
+  return hasMore;
 }
 
-/** One that was to be given up, and ended the process in that, is over. */
+/** Records a crash. At the crash limit the event is dead. */
 async function crashOne(transaction: Transaction, seq: number, crashes: number): Promise<void> {
-  if (isOverAfter(crashes)) await crash(transaction, seq, endsTheProcess(crashes), crashes, undefined);
+  if (isDeadAfter(crashes)) await crash(transaction, seq, crashNote(crashes), crashes, undefined);
   else await crash(transaction, seq, PROCESS_ENDED, crashes, transaction.now + pauseAfterCrashMs(crashes));
 }
 
-/** CS4: without them a process has ended as well. */
-async function holdSuspects(transaction: Transaction): Promise<void> {
+/** Restarts the pauses of suspects, because a node has crashed (CS4, machines/crashes.ts). */
+async function delaySuspects(transaction: Transaction): Promise<void> {
   const waiting = await transaction.rows(suspectsWaiting);
   const keys = waiting.map(([, key]) => key);
   const mailboxes = await lockMailboxes(transaction, keys);
   for (const [seq, , crashes] of waiting)
     await transaction.run(waitLonger, [seq, transaction.now + pauseAfterCrashMs(crashes)]);
-  await settle(
+  await scheduleMailboxes(
     transaction,
     [...mailboxes.values()].flatMap(({ key, fence }) => (fence === null ? key : [])),
   );

@@ -1,5 +1,5 @@
-// Opens a store on PostgreSQL: brings the tables up, makes this process a member, and listens. Loaded only where
-// `store.postgres` is configured.
+// Opens a store on PostgreSQL: migrates the tables, joins the cluster, and listens for notifications.
+// open-store.ts calls it with the configuration; tests call it directly.
 
 import { StoreFullError, type StoreUnavailableError } from '../../base/errors/errors.ts';
 import type { MembershipWatcher } from '../membership.ts';
@@ -16,12 +16,15 @@ export interface OpenPostgresOptions {
   readonly url: string;
   readonly connections?: number;
   readonly timeoutMs?: number;
+  /** Retention of delivery records. */
   readonly retentionMs?: number;
+  /** Retention of the snapshots of inactive conversations. */
   readonly rememberMs?: number;
+  /** Maximum number of unfinished events; further events are rejected. */
   readonly maxWaiting?: number;
-  /** Called for each call that was refused for want of room. */
+  /** Called for each call rejected because the disk is full. */
   readonly onRefusedFull?: (error: StoreFullError) => void;
-  /** Called once if the store is lost for good: its tables are gone, or another version's. */
+  /** Called once if the store fails permanently: the tables are missing or do not match this version. */
   readonly onFailed?: (error: StoreUnavailableError) => void;
   readonly node: {
     readonly name: string;
@@ -43,10 +46,10 @@ const RETENTION_MS = 7 * 24 * 60 * 60 * 1000;
 const REMEMBER_MS = 30 * 24 * 60 * 60 * 1000;
 const MAX_WAITING = 100_000;
 
-/** Rejects with StoreUnavailableError, which says what is wrong with the database. */
+/** Rejects with StoreUnavailableError, which describes the problem. */
 export async function openPostgresStore(options: OpenPostgresOptions): Promise<OpenedPostgres> {
   const { url, node, onRefusedFull, onFailed } = options;
-  // Until it is open whoever opens it hears everything.
+  // While opening, errors reject the promise instead.
   let isOpen = false;
   const database = new Database({
     url,

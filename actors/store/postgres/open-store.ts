@@ -1,5 +1,5 @@
-// Opens the store of a gateway on PostgreSQL, within the bounds of the settings; what is found about it goes into the log. Loaded only
-// where `store.postgres` is configured.
+// Opens the gateway's store on PostgreSQL, with the limits of the configuration. Retries while the database
+// starts, and logs the membership. Loaded only with `store.postgres`.
 
 import { hostname } from 'node:os';
 import { StoreUnavailableError } from '../../base/errors/errors.ts';
@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
 
 export const openStore: OpenStore = async (
   { store: { postgres }, node, deliveries },
-  { log, prepare, onThere, onRefusedFull, onFailed, isEnding },
+  { log, prepare, onAvailable, onRefusedFull, onFailed, isStopping },
 ) => {
   if (postgres === undefined) throw new StoreUnavailableError('store.postgres is not configured');
   const name = node.name ?? hostname();
@@ -27,20 +27,23 @@ export const openStore: OpenStore = async (
         address: node.address ?? '',
         watcher: {
           onLost: () =>
-            log.warn({ node: name }, 'the database was away for too long: what ran here is given to others'),
-          onJoined: (epoch) => log.info({ node: name, epoch }, 'this node works on the database'),
+            log.warn(
+              { node: name },
+              'database was unavailable too long: other nodes take over the running events',
+            ),
+          onJoined: (epoch) => log.info({ node: name, epoch }, 'joined the cluster'),
         },
       },
       onRefusedFull,
       onFailed,
     });
-  const { store } = await awaitDatabase(open, { log, isEnding });
+  const { store } = await awaitDatabase(open, { log, isStopping });
   try {
     await prepare(store);
   } catch (error) {
     await store.close();
     throw error;
   }
-  onThere(true);
+  onAvailable(true);
   return store;
 };

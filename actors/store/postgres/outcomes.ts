@@ -1,33 +1,33 @@
-// Writes into the records of deliveries what became of their attempts: how turns ended, that one was broken off, that a node ended
-// with one. All texts are bounded, and of many failures the last ones are kept.
+// Writes the results of attempts into delivery records: outcome, expired claim, or crash of the node. Texts
+// are truncated, and only the last failures are kept.
 
 import { stateCodes } from '../delivery-states.ts';
 import {
   ANSWER_LENGTH,
-  bounded,
   FAILURES_KEPT,
   NAME_LENGTH,
   NOTE_LENGTH,
-  storable,
+  toStorableText,
+  truncateText,
 } from '../record-texts.ts';
 import type { TurnResult } from '../store.ts';
-import { cancelAsked } from './approvals.ts';
+import { cancelApprovals } from './approvals.ts';
 import { nowMs, type Statements, statement, type Transaction } from './database.ts';
-import { heldMailboxes, type Mailbox, type MailboxRow, mailboxOf } from './mailboxes.ts';
+import { lockMailboxesQuery, type MailboxRow, mailboxOf, type StoredMailbox } from './mailboxes.ts';
 
-/** One more failure; the expressions give when it was, epoch ms, and why. */
+/** Returns SQL that appends a failure to the list. `at` (epoch ms) and `note` are SQL expressions. */
 const withFailure = (at: string, note: string) =>
   `CASE WHEN jsonb_array_length(delivery.failures) >= ${FAILURES_KEPT} THEN delivery.failures - 0
      ELSE coalesce(delivery.failures, '[]') END
    || jsonb_build_array(jsonb_build_object('attempt', delivery.attempts, 'at', ${at}, 'note', ${note}))`;
 
 /**
- * Holds mailboxes, and writes the outcomes of those turns that have the claims. The list of numbers says the same once more: by
- * that the table is read by its index, also where the server planned for an empty one.
+ * Locks mailboxes, and writes the outcomes of the results whose claim is valid. The sequence numbers are
+ * passed twice, because a separate list makes the planner use the index even in plans for empty tables.
  */
-const holdAndSettle = statement<readonly [...mailbox: MailboxRow, hasProgress: boolean | null]>(
+const lockAndWrite = statement<readonly [...mailbox: MailboxRow, hasProgress: boolean | null]>(
   `WITH held AS (
-     ${heldMailboxes}
+     ${lockMailboxesQuery}
    ), result AS (
      SELECT * FROM json_to_recordset($2::json) AS result (key text, fence bigint, seq bigint, state smallint, is_over boolean,
        retry_in bigint, held_by text, trigger text, note text, answers boolean, answer text, is_untried boolean,
@@ -49,7 +49,7 @@ const holdAndSettle = statement<readonly [...mailbox: MailboxRow, hasProgress: b
    )
    SELECT held.*, settled.has_progress FROM held LEFT JOIN settled ON settled.key = held.key`,
 );
-const breakOffAll = statement(
+const abortAll = statement(
   `UPDATE delivery SET state = ${stateCodes.queued}, failures = ${withFailure('$2::bigint', '$3::text')}
    WHERE key = ANY ($1) AND state = ${stateCodes.running}`,
 );
@@ -65,35 +65,35 @@ const endOne = statement(
   `UPDATE delivery SET state = $2, ended = $3, note = $4, answer = NULL, held_by = NULL, retry_at = NULL WHERE seq = $1`,
 );
 
-/** Mailboxes as they were when they were held, and the keys whose events had got on before. */
-export interface Settled {
-  readonly mailboxes: ReadonlyMap<string, Mailbox>;
+/** Locked mailboxes, and the keys whose event has a checkpoint. */
+export interface LockedTurns {
+  readonly mailboxes: ReadonlyMap<string, StoredMailbox>;
   readonly withProgress: ReadonlySet<string>;
 }
 
-/** Holds the mailboxes of those keys, and writes what turns said of their events, where their claims are theirs still. */
-export async function holdAndSettleOutcomes(
+/** Locks the mailboxes of the keys, and writes the outcomes of the results whose claim is valid. */
+export async function lockAndWriteOutcomes(
   statements: Statements,
   keys: readonly string[],
   ended: readonly TurnResult[],
-): Promise<Settled> {
+): Promise<LockedTurns> {
   const values = [[...new Set(keys)], JSON.stringify(ended.map(outcomeRow)), ended.map(({ seq }) => seq)];
-  const rows = await statements.rows(holdAndSettle, values);
+  const rows = await statements.rows(lockAndWrite, values);
   const mailboxes = new Map(rows.map((row) => [row[0], mailboxOf(row)]));
   const withProgress = new Set(rows.flatMap(([key, , , , , , , hasProgress]) => (hasProgress ? key : [])));
   return { mailboxes, withProgress };
 }
 
-/** Attempts of those keys ended without a word: their events wait again, and the records say why. */
-export async function breakOff(
+/** Aborts attempts with an expired claim: the events are requeued, and the records contain the reason. */
+export async function abortExpired(
   transaction: Transaction,
   keys: readonly string[],
   note: string,
 ): Promise<void> {
-  if (keys.length > 0) await transaction.run(breakOffAll, [keys, transaction.now, note]);
+  if (keys.length > 0) await transaction.run(abortAll, [keys, transaction.now, note]);
 }
 
-/** A node ended while it was handled: it has so many crashes now, and waits until then, or is dead. */
+/** Records a crash. The event is retried at `retryAt`, or dead if undefined. */
 export async function crash(
   transaction: Transaction,
   seq: number,
@@ -105,49 +105,50 @@ export async function crash(
   const { now } = transaction;
   const [state, ended, until] = retryAt === undefined ? [dead, now, null] : [retrying, null, retryAt];
   await transaction.run(crashOne, [seq, state, ended, until, note, crashes, now]);
-  if (retryAt === undefined) await cancelAsked(transaction, [seq]);
+  if (retryAt === undefined) await cancelApprovals(transaction, [seq]);
 }
 
-/** What was done has not arrived. */
+/** Marks a done delivery as dead, because the delivery of the message failed. */
 export async function failDone(transaction: Transaction, seq: number, note: string): Promise<void> {
-  await transaction.run(failOne, [seq, transaction.now, bounded(note, NOTE_LENGTH)]);
+  await transaction.run(failOne, [seq, transaction.now, truncateText(note, NOTE_LENGTH)]);
 }
 
-/** The record is over without an attempt. */
+/** Marks a record as `ignored`, without an attempt. */
 export async function ignore(transaction: Transaction, seq: number, note: string): Promise<void> {
-  await transaction.run(endOne, [seq, stateCodes.ignored, transaction.now, bounded(note, NOTE_LENGTH)]);
-  await cancelAsked(transaction, [seq]);
+  await transaction.run(endOne, [seq, stateCodes.ignored, transaction.now, truncateText(note, NOTE_LENGTH)]);
+  await cancelApprovals(transaction, [seq]);
 }
 
-/** Whether the event is over with it. */
-export function isOver(outcome: TurnResult['outcome']): boolean {
+/** Returns true for a final outcome. */
+export function isFinal(outcome: TurnResult['outcome']): boolean {
   return outcome === 'done' || outcome === 'ignored' || outcome === 'dead';
 }
 
 function outcomeRow(result: TurnResult) {
   const { key, fence, seq, outcome } = result;
-  if (outcome === 'checkpoint' || outcome === 'parked') throw new TypeError(`${outcome} is no end of a turn`);
+  if (outcome === 'checkpoint' || outcome === 'parked') throw new TypeError(`${outcome} does not end a turn`);
+  // `held` always sets `held_by`; `queued` sets it only if the event is blocked until a release.
   const isPaused = outcome === 'retrying' || outcome === 'deferred';
   const isHeld = outcome === 'held' || outcome === 'queued';
   const heldBy = result.heldBy ?? (outcome === 'held' ? '' : undefined);
   return {
-    key: storable(key),
+    key: toStorableText(key),
     fence,
     seq,
     state: stateCodes[outcome === 'deferred' ? 'retrying' : outcome],
-    is_over: isOver(outcome),
+    is_over: isFinal(outcome),
     retry_in: isPaused ? Math.max(0, Math.ceil(result.retryInMs ?? 0)) : null,
-    held_by: isHeld && heldBy !== undefined ? storable(heldBy) : null,
-    trigger: outcome === 'queued' ? null : bounded(result.trigger, NAME_LENGTH),
-    note: bounded(result.note, NOTE_LENGTH),
-    answers: isOver(outcome) || outcome === 'retrying',
-    answer: bounded(result.answer, ANSWER_LENGTH),
-    // It was not tried, so it has not used up an attempt.
+    held_by: isHeld && heldBy !== undefined ? toStorableText(heldBy) : null,
+    trigger: outcome === 'queued' ? null : truncateText(result.trigger, NAME_LENGTH),
+    note: truncateText(result.note, NOTE_LENGTH),
+    answers: isFinal(outcome) || outcome === 'retrying',
+    answer: truncateText(result.answer, ANSWER_LENGTH),
+    // The handler had no effect, so the attempt does not count.
     is_untried: isHeld || outcome === 'deferred',
     is_deferred: outcome === 'deferred',
-    // Nothing was done: what tells that an attempt was begun is as it was before.
+    // Clears `started`, because the attempt had no effect.
     forgets_start: outcome === 'deferred' && result.wasClaimed !== true,
-    receipt: isOver(outcome) ? bounded(result.receipt, NAME_LENGTH) : null,
+    receipt: isFinal(outcome) ? truncateText(result.receipt, NAME_LENGTH) : null,
     is_failure: outcome === 'dead' || outcome === 'retrying',
   };
 }

@@ -1,4 +1,4 @@
-// What few events have beside their record: the state kept of one along its way, the event that woke it last, how far its journal goes.
+// Progress rows, which few events have: the saved state and the last waker.
 
 import { postgresText } from '../list-queries.ts';
 import {
@@ -10,7 +10,7 @@ import {
   selectExtras,
   setState,
 } from '../progress-row.ts';
-import { storable } from '../record-texts.ts';
+import { toStorableText } from '../record-texts.ts';
 import { statement, type Transaction } from './database.ts';
 
 const extras = statement<ExtrasRow>(`${selectExtras} = ANY ($1)`);
@@ -29,29 +29,29 @@ export async function extrasBySeq(
   return new Map(rows.map((row) => [row[0], extrasOf(row)]));
 }
 
-/** Undefined leaves it as it is, null removes it. Gives whether it was another one before. */
-export async function keepState(
+/** Saves the state: undefined leaves it unchanged, null removes it. Returns true for a changed state. */
+export async function saveState(
   transaction: Transaction,
   seq: number,
   state: string | null | undefined,
 ): Promise<boolean> {
   if (state === undefined) return false;
-  const kept = state === null ? null : storable(state);
+  const stored = state === null ? null : toStorableText(state);
   const [before] = await transaction.rows(stateOf, [seq]);
-  if (before !== undefined && before[0] === kept) return false;
-  await transaction.run(keep, [seq, kept]);
-  return kept !== (before?.[0] ?? null);
+  if (before !== undefined && before[0] === stored) return false;
+  await transaction.run(keep, [seq, stored]);
+  return stored !== (before?.[0] ?? null);
 }
 
-export async function forgetWaker(transaction: Transaction, seq: number): Promise<void> {
+export async function deleteWaker(transaction: Transaction, seq: number): Promise<void> {
   await transaction.run(forgetWoken, [seq]);
 }
 
-export async function keepWaker(transaction: Transaction, seq: number, waker: number): Promise<void> {
+export async function copyWakerTo(transaction: Transaction, seq: number, waker: number): Promise<void> {
   await transaction.run(copy, [seq, waker]);
 }
 
-/** What was kept of it is forgotten: it begins anew. */
-export async function forgetProgress(transaction: Transaction, seq: number): Promise<void> {
+/** Deletes the saved state when an event restarts. */
+export async function deleteProgress(transaction: Transaction, seq: number): Promise<void> {
   await transaction.run(forget, [seq]);
 }

@@ -1,54 +1,57 @@
-// The journals of events in PostgreSQL, row by row, and what lists show of the events that have one.
-//
-// Rows of an event are numbered from 1 without a gap; what was written is never written over.
-// A journal has at most 10,000 rows and 64 MiB.
+// Journals and run lists in PostgreSQL. A journal has the recorded steps of a run (table `step`), numbered
+// from 1 without gaps and immutable. It is limited to 10,000 steps and 64 MiB.
 
 import { type EndRow, nextPart, postgresText, runsPart } from '../list-queries.ts';
-import { checkJournal, NAME_LENGTH, storable } from '../record-texts.ts';
+import { checkJournal, NAME_LENGTH, toStorableText } from '../record-texts.ts';
 import type { Run, RunFilter, RunPage, Step } from '../run.ts';
 import { lastStep, noteRun, oneRun, type RunRow, runOf, stepsAfter as stepsAfterText } from '../run-row.ts';
 import type { TurnResult } from '../store.ts';
 import { statement, type Transaction } from './database.ts';
 import { deliveriesOf } from './history.ts';
 
-const last = statement<readonly [n: number, total: number]>(postgresText(lastStep));
-const addAll = statement(
+const selectLastStep = statement<readonly [n: number, total: number]>(postgresText(lastStep));
+const insertSteps = statement(
   `INSERT INTO step (seq, n, at, total, text)
    SELECT $1, n, $2, total, text FROM json_to_recordset($3::json) AS row (n int, total bigint, text text)`,
 );
-const note = statement(postgresText(noteRun));
-const mark = statement('UPDATE delivery SET has_progress = true WHERE seq = $1 AND NOT has_progress');
-const rowsAfter = statement<readonly [n: number, at: number, text: string]>(postgresText(stepsAfterText));
-const one = statement<RunRow>(postgresText(oneRun));
+const upsertRun = statement(postgresText(noteRun));
+const markProgress = statement('UPDATE delivery SET has_progress = true WHERE seq = $1 AND NOT has_progress');
+const selectStepsAfter = statement<readonly [n: number, at: number, text: string]>(
+  postgresText(stepsAfterText),
+);
+const selectRun = statement<RunRow>(postgresText(oneRun));
 const dropRuns = statement('DELETE FROM run WHERE seq = ANY ($1)');
 const dropSteps = statement('DELETE FROM step WHERE seq = ANY ($1)');
 const dropApprovals = statement('DELETE FROM approval WHERE seq = ANY ($1)');
 
-/** What a turn says of the run that its event is. Throws InternalError where the rows do not fit into the journal any more. */
-export async function keepRun(transaction: Transaction, result: TurnResult): Promise<void> {
+/**
+ * Writes journal steps and the summary of a run. Throws InternalError if the steps exceed the journal's
+ * limit.
+ */
+export async function writeRun(transaction: Transaction, result: TurnResult): Promise<void> {
   const { seq, steps = [], run } = result;
   if (run === undefined && steps.length === 0) return;
-  await transaction.run(mark, [seq]);
+  await transaction.run(markProgress, [seq]);
   if (run !== undefined)
-    await transaction.run(note, [
+    await transaction.run(upsertRun, [
       seq,
       run.kind,
-      storable(run.name.slice(0, NAME_LENGTH)),
-      storable(run.figures),
+      toStorableText(run.name.slice(0, NAME_LENGTH)),
+      toStorableText(run.figures),
     ]);
   if (steps.length === 0) return;
-  const [[n, before] = EMPTY] = await transaction.rows(last, [seq]);
+  const [[n, before] = EMPTY] = await transaction.rows(selectLastStep, [seq]);
   let total = before;
   const rows = steps.map((text, index) => {
     total += Buffer.byteLength(text);
-    return { n: n + index + 1, total, text: storable(text) };
+    return { n: n + index + 1, total, text: toStorableText(text) };
   });
   checkJournal(n + steps.length, total);
-  await transaction.run(addAll, [seq, transaction.now, JSON.stringify(rows)]);
+  await transaction.run(insertSteps, [seq, transaction.now, JSON.stringify(rows)]);
 }
 
-/** There is nothing of these runs any more: they begin anew, or are gone. */
-export async function dropRun(transaction: Transaction, seqs: readonly number[]): Promise<void> {
+/** Deletes the journals and approvals of restarted or deleted runs. */
+export async function deleteRuns(transaction: Transaction, seqs: readonly number[]): Promise<void> {
   for (const drop of [dropRuns, dropSteps, dropApprovals]) await transaction.run(drop, [seqs]);
 }
 
@@ -57,12 +60,12 @@ export async function stepsAfter(
   id: string,
   after: number,
 ): Promise<readonly Step[]> {
-  const rows = await transaction.rows(rowsAfter, [storable(id), after]);
+  const rows = await transaction.rows(selectStepsAfter, [toStorableText(id), after]);
   return rows.map(([n, at, text]) => ({ n, at, text }));
 }
 
 export async function findRun(transaction: Transaction, id: string): Promise<Run | undefined> {
-  return (await runsOf(transaction, await transaction.rows(one, [storable(id)])))[0];
+  return (await runsOf(transaction, await transaction.rows(selectRun, [toStorableText(id)])))[0];
 }
 
 export async function runPage(transaction: Transaction, filter: RunFilter): Promise<RunPage> {

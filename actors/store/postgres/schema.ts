@@ -1,17 +1,15 @@
-// The tables in PostgreSQL, and the migrations from older versions. They stand in a schema of their own, so that the database may
-// have other users. Small columns that change often and large ones that never change are in separate tables.
-//
-// PGS1  nodes that start at the same time bring the tables up one after the other: under an advisory lock, in one transaction.
-// PGS2  a migration is never edited once released, and leaves the tables so that the version before can still run on them. Tables
-//       that a later version has changed otherwise are refused.
+// Tables and migrations in PostgreSQL, in the schema `actor_gateway`. Small columns that change often are in
+// other tables than large columns that never change. A migration runs in a transaction under an advisory
+// lock, since several nodes can start together. A released migration is never edited, and the previous
+// version must still run on the result. Tables that a newer version changed incompatibly are rejected.
 
 import { StoreUnavailableError } from '../../base/errors/errors.ts';
 import { type Database, statement } from './database.ts';
 
-/** "aGwS", as in the head of the file of SQLite. */
+/** "aGwS", as in the header of the SQLite file. */
 const LOCK = 0x61_47_77_53;
 
-/** A text is compared by its bytes, as SQLite does, whatever language the database has. */
+/** Collation "C" compares texts by their bytes, like SQLite, independent of the database locale. */
 const migrations: readonly string[] = [
   `
   CREATE TABLE delivery (
@@ -49,7 +47,7 @@ const migrations: readonly string[] = [
 
   CREATE TABLE body (seq bigint PRIMARY KEY, meta text NOT NULL, body bytea NOT NULL);
 
-  -- What was kept of an event along its way, and what woke it last.
+  -- Saved state and last waker.
   CREATE TABLE progress (
     seq bigint PRIMARY KEY,
     state text,
@@ -59,8 +57,8 @@ const migrations: readonly string[] = [
     woken_body bytea
   );
 
-  -- A key has a row while it has unfinished events. ready_at: from when it may be claimed, and while it is claimed the end of
-  -- the claim; null while its first event is held, or a parked one holds the key. running: the event under the claim.
+  -- One row per key with unfinished events. ready_at: time of the next claim, or expiry of the current claim; null while
+  -- the first event is held or a parked event locks the key. running: the claimed event.
   CREATE TABLE mailbox (
     key text COLLATE "C" PRIMARY KEY,
     kind text COLLATE "C" NOT NULL,
@@ -140,7 +138,7 @@ const migrations: readonly string[] = [
   CREATE INDEX approval_seq ON approval (seq);
   CREATE INDEX approval_state ON approval (state, asked, id);
 
-  -- Those that work on these tables. A node has another id each time it begins; until is the end of its membership.
+  -- Cluster members. Each membership has a new id; until is its expiry.
   CREATE TABLE node (
     id bigint PRIMARY KEY,
     name text COLLATE "C" NOT NULL,
@@ -149,7 +147,7 @@ const migrations: readonly string[] = [
     about text NOT NULL
   );
   CREATE INDEX node_until ON node (until);
-  -- What one node alone may hold, as long as it is a member.
+  -- Exclusive leases, valid during the membership of the node.
   CREATE TABLE node_lease (
     name text COLLATE "C" PRIMARY KEY,
     node bigint NOT NULL,
@@ -157,7 +155,7 @@ const migrations: readonly string[] = [
   );
   CREATE INDEX node_lease_node ON node_lease (node);
 
-  -- One row. What the clock said when that was last noted, and how often it was found set.
+  -- One row: last recorded clock, and the number of detected clock steps.
   CREATE TABLE clock (at bigint NOT NULL, sets int NOT NULL);
   INSERT INTO clock VALUES (0, 0);
   `,
@@ -167,28 +165,28 @@ const schemaVersion = migrations.length;
 
 const lock = statement(`SELECT pg_advisory_xact_lock(${LOCK})`);
 
-/** Brings the tables to this version, or makes them. Rejects with StoreUnavailableError. */
+/** Migrates the tables to this version, or creates them. Rejects with StoreUnavailableError. */
 export async function migrate(database: Database): Promise<void> {
   await database.transaction(async (transaction) => {
     await transaction.rows(lock);
-    await transaction.ask('CREATE SCHEMA IF NOT EXISTS actor_gateway', []);
-    await transaction.ask(
+    await transaction.query('CREATE SCHEMA IF NOT EXISTS actor_gateway', []);
+    await transaction.query(
       'CREATE TABLE IF NOT EXISTS schema_version (version int NOT NULL, oldest int NOT NULL)',
       [],
     );
-    const [found] = await transaction.ask<[version: number, oldest: number]>(
+    const [found] = await transaction.query<[version: number, oldest: number]>(
       'SELECT version, oldest FROM schema_version',
       [],
     );
     const [version, oldest] = found ?? [0, 0];
     if (oldest > schemaVersion)
       throw new StoreUnavailableError(
-        `the database was made by a newer version (schema ${version}, here ${schemaVersion}); run that version`,
+        `the database was migrated by a newer version (schema ${version}, expected ${schemaVersion}); run that version`,
       );
     if (version >= schemaVersion) return;
-    for (const migration of migrations.slice(version)) await transaction.ask(migration, []);
-    // The version before this one still runs on these tables.
-    await transaction.ask('DELETE FROM schema_version', []);
-    await transaction.ask('INSERT INTO schema_version VALUES ($1, $2)', [schemaVersion, schemaVersion - 1]);
+    for (const migration of migrations.slice(version)) await transaction.query(migration, []);
+    // The previous version still runs on these tables.
+    await transaction.query('DELETE FROM schema_version', []);
+    await transaction.query('INSERT INTO schema_version VALUES ($1, $2)', [schemaVersion, schemaVersion - 1]);
   });
 }

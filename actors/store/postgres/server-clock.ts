@@ -1,95 +1,101 @@
-// The server's clock decides what is due and what is over, and may be set. A node compares each reading with the one before, and with its own
-// clock, which only grows.
-//
-// PGN3  time by which the server's clock was set has not passed: no membership, claim or pause ends or grows by it.
-// PSC1  a node that stood still, or was answered late, takes that for no set clock: it knows between which instants of its own clock a
-//       reading was made, and what fits into these was not set.
-// PSC2  where the amount is uncertain, memberships are made too long rather than too short.
+// Detects clock steps of the database server; the server's clock decides due dates and expiry. A node
+// compares the server's clock with the local monotonic clock. At each step, it moves stored timestamps by the
+// same amount, so that memberships and claims keep their durations. Pauses never become longer. A suspended
+// node or a late response is not mistaken for a step: the server read its clock between request and response,
+// and only a difference outside this interval counts. If the size of a step is uncertain, memberships become
+// longer rather than shorter.
 
+import { approvalStates } from '../approval-row.ts';
+import { firstNonBlocking } from '../delivery-states.ts';
 import { statement, type Transaction } from './database.ts';
 
-/** A clock that is set by less is not noticed. */
+/** Smaller clock steps are ignored. */
 const CLOCK_STEP_MS = 1_000;
-/** A reading that took longer replaces no better one, by which what it leaves open is found out later. */
-const SHARP_MS = 200;
+/** Maximum round trip of an accurate reading. A slower reading does not replace an accurate one. */
+const ACCURATE_MS = 200;
 
 const readClock = statement<readonly [at: number, sets: number]>('SELECT at, sets FROM clock');
-const holdClock = statement<readonly [at: number, sets: number]>('SELECT at, sets FROM clock FOR UPDATE');
-const noteSet = statement('UPDATE clock SET at = $1, sets = sets + 1');
-/** While another one has the row, that notes the time. */
-const noteTime = statement(
+const lockClock = statement<readonly [at: number, sets: number]>('SELECT at, sets FROM clock FOR UPDATE');
+const recordStep = statement('UPDATE clock SET at = $1, sets = sets + 1');
+/** Skips the update if another transaction has locked the row to do the same. */
+const recordTime = statement(
   'UPDATE clock SET at = $1 FROM (SELECT ctid FROM clock FOR UPDATE SKIP LOCKED) AS free WHERE clock.ctid = free.ctid',
 );
-/** Set forward, what waits is due when the clock says so; a membership, a claim or a lease is not over by it. */
-const movesForward = [
+/** Timestamps to move at every step. At a step forward, pauses are not moved and therefore become shorter. */
+const movesAlways = [
   'UPDATE node SET until = until + $1 WHERE until > 0',
   'UPDATE lease SET until = until + $1',
   'UPDATE mailbox SET ready_at = ready_at + $1 WHERE fence IS NOT NULL',
 ].map((text) => statement(text));
-const movesBack = [
+const movesBackward = [
   'UPDATE mailbox SET ready_at = ready_at + $1 WHERE fence IS NULL AND ready_at IS NOT NULL',
-  'UPDATE delivery SET retry_at = retry_at + $1 WHERE state < 4 AND retry_at IS NOT NULL',
+  `UPDATE delivery SET retry_at = retry_at + $1 WHERE state < ${firstNonBlocking} AND retry_at IS NOT NULL`,
   'UPDATE delivery SET retry_at = retry_at + $1 WHERE waits_for IS NOT NULL AND retry_at IS NOT NULL',
   'UPDATE timer SET due = due + $1',
-  'UPDATE approval SET expires = expires + $1 WHERE state = 0 AND expires IS NOT NULL',
+  `UPDATE approval SET expires = expires + $1 WHERE state = ${approvalStates.pending} AND expires IS NOT NULL`,
   'UPDATE kv SET until = until + $1 WHERE until IS NOT NULL',
 ].map((text) => statement(text));
 
-/** When a reading was asked for and answered, by a clock of this process that only grows. */
-export interface Asked {
-  readonly askedMs: number;
+/** Times of the request and response of a reading, by the local monotonic clock. */
+export interface ReadingTimes {
+  readonly requestedMs: number;
   readonly answeredMs: number;
 }
 
-/** What the clock said when this node last looked. */
-export interface ClockSeen extends Asked {
+/** Last reading of the server's clock by this node. */
+export interface ClockReading extends ReadingTimes {
   readonly at: number;
   readonly sets: number;
 }
 
 /**
- * Notes the server's time, and moves what is due where that was set; `seen` is what this gave before. Holds nothing that another node
- * waits for, unless the clock was set: whoever does may stand still with it.
+ * Records the server's clock, and moves stored timestamps at a clock step. `previous` is the result of the
+ * last call. Only a step locks rows that other nodes need, because this node may be suspended with the lock.
  */
-export async function keepTime(
+export async function followServerClock(
   transaction: Transaction,
-  seen: ClockSeen | undefined,
-  asked: Asked,
-): Promise<ClockSeen> {
+  previous: ClockReading | undefined,
+  times: ReadingTimes,
+): Promise<ClockReading> {
   const { now } = transaction;
-  const setMs = ([[noted, sets] = [0, 0]]: readonly (readonly [number, number])[]) => ({
+  const stepFrom = ([[recordedAt, sets] = [0, 0]]: readonly (readonly [number, number])[]) => ({
     sets,
-    byMs: setBy(noted, seen, { at: now, sets, ...asked }),
+    byMs: stepOf(recordedAt, previous, { at: now, sets, ...times }),
   });
-  const { byMs, sets } = setMs(await transaction.rows(readClock));
+  const { byMs, sets } = stepFrom(await transaction.rows(readClock));
   if (byMs === 0) {
-    await transaction.run(noteTime, [now]);
-    return sharper(seen, { at: now, sets, ...asked });
+    await transaction.run(recordTime, [now]);
+    return moreAccurate(previous, { at: now, sets, ...times });
   }
-  // Several may have seen it: the first puts it right.
-  const found = setMs(await transaction.rows(holdClock));
-  if (found.byMs !== 0) {
-    for (const move of movesForward) await transaction.run(move, [found.byMs]);
-    if (found.byMs < 0) for (const move of movesBack) await transaction.run(move, [found.byMs]);
-    await transaction.run(noteSet, [now]);
+  // Several nodes may detect a step; the first node corrects it.
+  const lockedStep = stepFrom(await transaction.rows(lockClock));
+  if (lockedStep.byMs !== 0) {
+    for (const move of movesAlways) await transaction.run(move, [lockedStep.byMs]);
+    if (lockedStep.byMs < 0) for (const move of movesBackward) await transaction.run(move, [lockedStep.byMs]);
+    await transaction.run(recordStep, [now]);
   }
-  return { at: now, sets: found.sets + (found.byMs === 0 ? 0 : 1), ...asked };
+  return { at: now, sets: lockedStep.sets + (lockedStep.byMs === 0 ? 0 : 1), ...times };
 }
 
-/** By how much the clock was set, where nobody has put that right yet. */
-export function setBy(noted: number, seen: ClockSeen | undefined, reading: ClockSeen): number {
-  const { at, sets, askedMs, answeredMs } = reading;
-  // It says less than what has been there before, and nobody knows how long nothing ran.
-  if (seen === undefined || seen.sets !== sets) return at < noted - CLOCK_STEP_MS ? at - noted : 0;
-  const passedMs = at - seen.at;
-  const leastMs = askedMs - seen.answeredMs;
-  const mostMs = answeredMs - seen.askedMs;
-  const isSet = passedMs > mostMs + CLOCK_STEP_MS || passedMs < leastMs - CLOCK_STEP_MS;
-  return isSet ? Math.round(passedMs - leastMs) : 0;
+/** Returns the size of a step that no node has corrected yet; 0 if there is none. */
+export function stepOf(
+  recordedAt: number,
+  previous: ClockReading | undefined,
+  reading: ClockReading,
+): number {
+  const { at, sets, requestedMs, answeredMs } = reading;
+  // Without a previous reading, only a backward step is detectable: the downtime is unknown.
+  if (previous === undefined || previous.sets !== sets)
+    return at < recordedAt - CLOCK_STEP_MS ? at - recordedAt : 0;
+  const passedMs = at - previous.at;
+  const minMs = requestedMs - previous.answeredMs;
+  const maxMs = answeredMs - previous.requestedMs;
+  const isSet = passedMs > maxMs + CLOCK_STEP_MS || passedMs < minMs - CLOCK_STEP_MS;
+  return isSet ? Math.round(passedMs - minMs) : 0;
 }
 
-/** The reading to compare the next one with. */
-export function sharper(seen: ClockSeen | undefined, reading: ClockSeen): ClockSeen {
-  const isSharp = reading.answeredMs - reading.askedMs <= SHARP_MS;
-  return isSharp || seen === undefined || seen.sets !== reading.sets ? reading : seen;
+/** Returns the reading for the next comparison. */
+export function moreAccurate(previous: ClockReading | undefined, reading: ClockReading): ClockReading {
+  const isAccurate = reading.answeredMs - reading.requestedMs <= ACCURATE_MS;
+  return isAccurate || previous === undefined || previous.sets !== reading.sets ? reading : previous;
 }

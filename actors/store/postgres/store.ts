@@ -1,17 +1,17 @@
-// A Store on PostgreSQL, for one node of several: what it changes; what it reads is in records.ts. What comes often, appends
-// (appends.ts) and commits, goes in groups (group-commit.ts); everything else is a transaction of its own (transactions.ts).
-//
-// A promise resolves after a commit only; calls that were refused have changed nothing.
+// Implements Store on PostgreSQL (S1–S16, ../store.ts), for a node of a cluster. This file has the write
+// operations, read-operations.ts the read operations. The frequent operations, appends (append-calls.ts) and
+// commits, run in groups (group-commit.ts); every other operation is a separate transaction
+// (transactions.ts). A promise resolves when the change is committed; a rejected call has changed nothing.
 
 import type { NewDecision } from '../approval.ts';
-import { CLAIMED_BYTES, TIMERS_AT_ONCE } from '../claim-limits.ts';
+import { MAX_CLAIM_BYTES, MAX_CLAIM_TIMERS } from '../claim-limits.ts';
 import type { Undelivered } from '../delivery.ts';
 import type { NewEvent } from '../event.ts';
 import type { Cluster } from '../membership.ts';
-import { storable } from '../record-texts.ts';
+import { toStorableText } from '../record-texts.ts';
 import type {
-  Appended,
   AppendOptions,
+  AppendOutcome,
   Committed,
   PutOptions,
   Store,
@@ -20,20 +20,20 @@ import type {
   TurnResult,
 } from '../store.ts';
 import { append } from './append.ts';
-import { Appends } from './appends.ts';
+import { Appends } from './append-calls.ts';
 import { decideApproval, findApproval } from './approvals.ts';
 import { claim, renew } from './claim.ts';
-import { commit, holdAndSettle } from './commit.ts';
+import { commit, lockAndWriteResults } from './commit.ts';
 import type { Database } from './database.ts';
 import { bytesOf, GroupCommit } from './group-commit.ts';
 import { sweepDeliveries } from './history.ts';
-import { settleFree } from './mailboxes.ts';
+import { scheduleUnclaimed } from './mailboxes.ts';
 import type { Membership } from './membership.ts';
 import { discard, release, requeue, undeliver } from './operations.ts';
-import { PostgresRecords } from './records.ts';
-import * as shelves from './shelves.ts';
+import { PostgresRecords } from './read-operations.ts';
 import { isAnyDue, takeDue } from './timers.ts';
 import { StoreTransactions } from './transactions.ts';
+import * as values from './values-and-leases.ts';
 import type { Wakes } from './wakes.ts';
 
 export interface PostgresStoreOptions {
@@ -43,7 +43,7 @@ export interface PostgresStoreOptions {
   readonly wakes: Wakes;
   readonly retentionMs: number;
   readonly rememberMs: number;
-  /** Bound of events that wait or run, of all nodes. */
+  /** Maximum number of unfinished events, cluster-wide. */
   readonly maxWaiting: number;
 }
 
@@ -61,11 +61,11 @@ export class PostgresStore extends PostgresRecords implements Store {
       name: 'commit',
       run: (results) =>
         this.transactions.runAfter(
-          (statements) => holdAndSettle(statements, results),
-          (transaction, settled) => commit(transaction, results, settled, CLAIMED_BYTES),
+          (statements) => lockAndWriteResults(statements, results),
+          (transaction, settled) => commit(transaction, results, settled, MAX_CLAIM_BYTES),
         ),
-      keys: ({ key }) => [storable(key)],
-      isAlone: true,
+      keys: ({ key }) => [toStorableText(key)],
+      hasDistinctKeys: true,
     });
   }
 
@@ -77,27 +77,30 @@ export class PostgresStore extends PostgresRecords implements Store {
     return this.#options.cluster;
   }
 
-  async append(events: readonly NewEvent[], { claimMs }: AppendOptions = {}): Promise<readonly Appended[]> {
+  async append(
+    events: readonly NewEvent[],
+    { claimMs }: AppendOptions = {},
+  ): Promise<readonly AppendOutcome[]> {
     return this.#appends.append(events, claimMs);
   }
 
   async claim(max: number, leaseMs: number, keyPrefix = ''): Promise<readonly Turn[]> {
     if (max < 1) return [];
     const { epoch: node } = this.#options.membership;
-    const wish = { node, maxBytes: CLAIMED_BYTES, keyPrefix: storable(keyPrefix), leaseMs };
-    const some = (count: number) =>
+    const request = { node, maxBytes: MAX_CLAIM_BYTES, keyPrefix: toStorableText(keyPrefix), leaseMs };
+    const claimSome = (count: number) =>
       this.transactions.run(async (transaction) => {
         const [areTimersDue, turns] = await Promise.all([
           isAnyDue(transaction),
-          claim(transaction, { ...wish, max: count }),
+          claim(transaction, { ...request, max: count }),
         ]);
         return { areTimersDue, turns };
       });
-    const { areTimersDue, turns } = await some(Math.floor(max));
+    const { areTimersDue, turns } = await claimSome(Math.floor(max));
     if (!areTimersDue) return turns;
     await this.#appendDue();
-    const left = Math.floor(max) - turns.length;
-    return left > 0 ? [...turns, ...(await some(left)).turns] : turns;
+    const remaining = Math.floor(max) - turns.length;
+    return remaining > 0 ? [...turns, ...(await claimSome(remaining)).turns] : turns;
   }
 
   renew(turns: readonly TurnRef[], leaseMs: number) {
@@ -111,7 +114,7 @@ export class PostgresStore extends PostgresRecords implements Store {
   }
 
   lease(name: string, node: string, address: string, ttlMs: number) {
-    return this.transactions.run((transaction) => shelves.lease(transaction, name, node, address, ttlMs));
+    return this.transactions.run((transaction) => values.lease(transaction, name, node, address, ttlMs));
   }
 
   tick(name: string, at: number, event: NewEvent): Promise<boolean> {
@@ -119,15 +122,15 @@ export class PostgresStore extends PostgresRecords implements Store {
   }
 
   forgetTicks(name: string, after?: number) {
-    return this.transactions.run((transaction) => shelves.forgetTicks(transaction, name, after));
+    return this.transactions.run((transaction) => values.forgetTicks(transaction, name, after));
   }
 
   put(space: string, key: string, value: string, options: PutOptions = {}) {
-    return this.transactions.run((transaction) => shelves.put(transaction, space, key, value, options));
+    return this.transactions.run((transaction) => values.put(transaction, space, key, value, options));
   }
 
   delete(space: string, key: string) {
-    return this.transactions.run((transaction) => shelves.remove(transaction, space, key));
+    return this.transactions.run((transaction) => values.remove(transaction, space, key));
   }
 
   requeue(id: string, options?: { readonly keepsJournal?: boolean }) {
@@ -156,12 +159,12 @@ export class PostgresStore extends PostgresRecords implements Store {
 
   async release(heldBy: string, max = Number.POSITIVE_INFINITY): Promise<number> {
     const keys = new Set<string>();
-    let left = Math.floor(max);
-    while (left > 0) {
-      const released = await this.transactions.run((transaction) => release(transaction, heldBy, left));
+    let remaining = Math.floor(max);
+    while (remaining > 0) {
+      const released = await this.transactions.run((transaction) => release(transaction, heldBy, remaining));
       if (released.length === 0) break;
       for (const key of released) keys.add(key);
-      left -= released.length;
+      remaining -= released.length;
     }
     return keys.size;
   }
@@ -183,7 +186,7 @@ export class PostgresStore extends PostgresRecords implements Store {
     }
     for (let others = 1; others > 0; removed += others)
       others = await this.transactions.run((transaction) =>
-        shelves.sweepShelves(transaction, retentionMs, rememberMs),
+        values.sweepExpired(transaction, retentionMs, rememberMs),
       );
     return removed;
   }
@@ -197,14 +200,14 @@ export class PostgresStore extends PostgresRecords implements Store {
     await database.close();
   }
 
-  /** Timers that are due become events, in a transaction of their own. */
+  /** Appends the events of due timers, in a separate transaction. */
   async #appendDue(): Promise<void> {
     const isMore = await this.transactions.run(async (transaction) => {
-      const { events, keys } = await takeDue(transaction, TIMERS_AT_ONCE);
+      const { events, keys } = await takeDue(transaction, MAX_CLAIM_TIMERS);
       await append(transaction, events);
-      if (keys.length > 0) await settleFree(transaction, keys);
-      return events.length === TIMERS_AT_ONCE;
+      if (keys.length > 0) await scheduleUnclaimed(transaction, keys);
+      return events.length === MAX_CLAIM_TIMERS;
     });
-    if (isMore) this.#options.wakes.tell();
+    if (isMore) this.#options.wakes.notify();
   }
 }

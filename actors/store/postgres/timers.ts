@@ -1,13 +1,13 @@
-// Durable timers: events that are appended when they are due. The next claim of any node appends them, so no timer of a process is
-// needed.
+// Durable timers: events that are appended when due. The next `claim` of any node appends them, so there is
+// no timer in the process.
 
 import type { NewEvent } from '../event.ts';
 import { postgresText } from '../list-queries.ts';
-import { storable } from '../record-texts.ts';
+import { toStorableText } from '../record-texts.ts';
 import type { NewTimer } from '../store.ts';
 import { setTimer as setText, timerValues } from '../timer-row.ts';
 import { statement, type Transaction } from './database.ts';
-import { openMailboxes } from './mailboxes.ts';
+import { lockOrCreateMailboxes } from './mailboxes.ts';
 
 const setOne = statement(postgresText(setText));
 const cancelOne = statement('DELETE FROM timer WHERE owner = $1 AND name = $2');
@@ -41,10 +41,10 @@ export async function setTimer(transaction: Transaction, owner: string, timer: N
 }
 
 export async function cancelTimer(transaction: Transaction, owner: string, name: string): Promise<void> {
-  await transaction.run(cancelOne, [owner, storable(name)]);
+  await transaction.run(cancelOne, [owner, toStorableText(name)]);
 }
 
-/** When the first of the mailbox's own timers is due that wakes that name. */
+/** Returns the earliest due date of the mailbox's timers that wake the name. */
 export async function firstThatWakes(
   transaction: Transaction,
   owner: string,
@@ -58,26 +58,25 @@ export async function cancelThatWake(transaction: Transaction, owner: string, na
   await transaction.run(cancelWaking, [owner, name]);
 }
 
-/** Whether one is. */
 export async function isAnyDue(transaction: Transaction): Promise<boolean> {
   return (await transaction.rows(anyDue, [transaction.now])).length > 0;
 }
 
-/** Timers that were taken out. */
+/** Timers removed from the table. */
 export interface TakenTimers {
-  /** In the order of their times. */
+  /** Ordered by due date. */
   readonly events: readonly NewEvent[];
-  /** The mailboxes that are held for that; `settleFree` has to follow. */
+  /** Keys of the locked mailboxes. The caller must then call `scheduleUnclaimed`. */
   readonly keys: readonly string[];
 }
 
-/** Takes out at most `limit` timers that are due, the longest overdue first. Whoever changes a timer holds its mailbox before. */
+/** Removes up to `limit` due timers, longest overdue first, and locks their mailboxes. */
 export async function takeDue(transaction: Transaction, limit: number): Promise<TakenTimers> {
   const found = await transaction.rows(allDue, [transaction.now, limit]);
   if (found.length === 0) return { events: [], keys: [] };
   const owners = found.map(([owner]) => owner);
   const keys = [...new Set([...owners, ...found.map(([, , key]) => key)])];
-  await openMailboxes(transaction, keys);
+  await lockOrCreateMailboxes(transaction, keys);
   const rows = await transaction.rows(takeAll, [transaction.now, owners, found.map(([, name]) => name)]);
   const events = [...rows]
     .sort(([due], [other]) => due - other)

@@ -1,6 +1,6 @@
-// The transactions of a store on PostgreSQL: what has been emitted in one is appended before it ends, and what has become claimable is
-// told to this node at once, and to the others by a notification after the commit, which may be lost: each looks by itself POLL_MS after
-// it last did (S10).
+// Transactions of the store on PostgreSQL. Before the commit, a transaction appends the events that it has
+// emitted. If it makes mailboxes claimable, the nodes are notified (wakes.ts). A lost notification only
+// causes delay, because all nodes also poll (S10, ../store.ts).
 
 import { StoppedError } from '../../base/errors/errors.ts';
 import { appendEmitted } from './append.ts';
@@ -17,11 +17,11 @@ export class StoreTransactions {
     this.#wakes = wakes;
   }
 
-  /** All or nothing; a promise resolves after the commit only. */
+  /** Runs the action atomically; resolves once committed. */
   readonly run = <T>(action: (transaction: Transaction) => Promise<T>): Promise<T> =>
     this.runAfter(() => Promise.resolve(), action);
 
-  /** The same, with what is sent with its beginning: see Database.transactionAfter. */
+  /** Like `run`, with statements that are sent together with BEGIN, see Database.transactionAfter. */
   readonly runAfter = async <Opened, T>(
     open: (statements: Statements) => Promise<Opened>,
     action: (transaction: Transaction, opened: Opened) => Promise<T>,
@@ -34,7 +34,7 @@ export class StoreTransactions {
       isWakeDue = transaction.isWakeDue;
       return value;
     });
-    if (isWakeDue) this.#wakes.tell();
+    if (isWakeDue) this.#wakes.notify();
     return result;
   };
 
@@ -42,7 +42,7 @@ export class StoreTransactions {
     if (this.#isClosed) throw new StoppedError('the store is closed');
   }
 
-  /** Gives whether it was open. What is under way comes to its end. */
+  /** Rejects further transactions; running transactions complete. Returns false if already closed. */
   close(): boolean {
     const wasOpen = !this.#isClosed;
     this.#isClosed = true;

@@ -1,25 +1,23 @@
-// Tells this node that there may be something to claim: what it has done itself at once, what other nodes have done by their
-// notifications, and what falls due by looking.
-//
-// A notification is sent outside of every transaction that writes, and many are one: the server holds a lock for all that
-// commit with one.
-// PGV2  nothing depends on notifications: whatever is claimable is found by looking, every POLL_MS.
+// Calls the listeners of this node when events can possibly be claimed: after transactions of this node, on
+// notifications from other nodes, and when a poll finds due events. Notifications to other nodes are combined
+// and sent outside of write transactions, because the server serialises commits that contain notifications.
+// They only reduce the delay: polling finds all due events.
 
 import type pg from 'pg';
 import { type Database, statement } from './database.ts';
 
 const CHANNEL = 'actor_gateway_wake';
 const POLL_MS = 200;
-/** Between two notifications. */
+/** Minimum interval between notifications. */
 const NOTIFIED_EVERY_MS = 20;
-/** Before a connection for notifications that was lost is made anew. */
+/** Delay before reopening the connection for notifications. */
 const RECONNECT_MS = 1_000;
 
-const look = statement<readonly [isReady: boolean]>(
+const findWork = statement<readonly [isReady: boolean]>(
   `WITH clock AS (SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now)
    SELECT EXISTS (SELECT 1 FROM mailbox, clock WHERE ready_at <= now) OR EXISTS (SELECT 1 FROM timer, clock WHERE due <= now)`,
 );
-const notify = statement(`SELECT pg_notify('${CHANNEL}', '')`);
+const sendNotification = statement(`SELECT pg_notify('${CHANNEL}', '')`);
 
 export class Wakes {
   readonly #database: Database;
@@ -40,19 +38,19 @@ export class Wakes {
   }
 
   listen(onWake: () => void): () => void {
-    // A listener of its own, so that the same function may be given twice.
+    // Wrapped, because the same function may be added twice.
     const listener = () => onWake();
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Something has become claimable by this node: it and the others hear of it. */
-  tell(): void {
+  /** Wakes the listeners of this node, and notifies other nodes. */
+  notify(): void {
     queueMicrotask(() => this.#wake());
     this.#notifying ??= setTimeout(() => {
       this.#notifying = undefined;
-      // Whoever hears nothing of it looks by itself.
-      this.#database.rows(notify).catch(() => undefined);
+      // Without a notification other nodes poll.
+      this.#database.rows(sendNotification).catch(() => undefined);
     }, NOTIFIED_EVERY_MS);
   }
 
@@ -70,10 +68,10 @@ export class Wakes {
   #poll(): void {
     this.#polling = setTimeout(async () => {
       try {
-        const [[isReady] = [false]] = await this.#database.rows(look);
+        const [[isReady] = [false]] = await this.#database.rows(findWork);
         if (isReady) this.#wake();
       } catch {
-        // The database is away: whoever works with it says so.
+        // The database is unavailable; its other users report the error.
       }
       if (!this.#isClosed) this.#poll();
     }, POLL_MS);

@@ -1,12 +1,9 @@
-// A connection to the store's file: typed statements over the driver, and the settings under which a commit is durable.
-// Where `libsql` behaves otherwise than its types promise, this file compensates for it, and no other.
-//
-// No value reaches the driver that it cannot bind: a boolean would end the whole process (libsql 0.5).
-//
-// QC1  a transaction that throws has changed nothing.
-// QC2  the file is this process's alone while it is open.
-// QC3  nothing is written to a file that is not found any more where it was opened: it would be gone with the process.
-// QC5  a text that is damaged is read as far as it can be, and what is damaged is told, once for each column.
+// Connection to the store's file: typed statements over the driver, and the settings that make commits
+// durable. This is the only file that works around errors of `libsql`: version 0.5 crashes the process if a
+// value cannot be bound (a boolean) or a text is not UTF-8. A transaction that throws has changed nothing.
+// The open file is locked for this process. Writes fail if the file was moved or deleted, because its content
+// would be lost when the process exits. A damaged text is read as far as possible, and reported once per
+// column.
 
 import { isUtf8 } from 'node:buffer';
 import { closeSync, fstatSync, openSync, type Stats, statSync } from 'node:fs';
@@ -14,8 +11,8 @@ import Database from 'libsql';
 import type { Query } from '../list-queries.ts';
 
 /**
- * Text columns, and the statement that reads them as bytes: libsql 0.5 ends the process for invalid UTF-8, which damaged disks may
- * contain.
+ * A statement's text columns, and the statement that reads them as bytes. libsql 0.5 crashes the process if a
+ * text is not valid UTF-8, for example on a damaged disk.
  */
 export interface TextColumns {
   readonly sql: string;
@@ -28,11 +25,14 @@ export function textColumns(sql: string, statement: Database.Statement): TextCol
   const texts = columns.flatMap(({ type }, index) => (type === 'TEXT' ? index : []));
   if (texts.length === 0) return undefined;
   const names = columns.map((_, index) => `column${index}`);
-  const given = names.map((name, index) => (texts.includes(index) ? `CAST(${name} AS BLOB)` : name));
-  return { sql: `WITH found (${names.join(', ')}) AS (${sql}) SELECT ${given.join(', ')} FROM found`, texts };
+  const selected = names.map((name, index) => (texts.includes(index) ? `CAST(${name} AS BLOB)` : name));
+  return {
+    sql: `WITH found (${names.join(', ')}) AS (${sql}) SELECT ${selected.join(', ')} FROM found`,
+    texts,
+  };
 }
 
-/** Inserts the texts into the row; replaces damaged texts and reports their columns. */
+/** Decodes the row's texts in place. Replaces invalid characters and reports their columns. */
 export function readTexts(
   row: unknown[],
   texts: readonly number[],
@@ -48,31 +48,31 @@ export function readTexts(
 
 export type SqlValue = string | number | Uint8Array | null;
 
-export interface Statement<Row extends readonly SqlValue[]> {
-  /** Gives how many rows it changed, and the number of the last one inserted. */
+export interface SqliteStatement<Row extends readonly SqlValue[]> {
+  /** Returns the number of changed rows and the id of the last inserted row. */
   run(values: readonly SqlValue[]): { readonly changes: number; readonly lastInsertRowid: number };
   get(values: readonly SqlValue[]): Row | undefined;
-  /** Dearer per row than `get`. */
+  /** More expensive per row than `get`. */
   all(values: readonly SqlValue[]): readonly Row[];
 }
 
-/** How long to wait for another process that has the file open: one that is just ending. */
+/** Maximum delay for another process that is closing the file. */
 const BUSY_TIMEOUT_MS = 2_000;
 /**
- * Pages of 4 KB in the write-ahead log at which it is folded back: seldom, for that costs two more syncs, and not too many,
- * for all wait for it.
+ * Size of the write-ahead log, in pages of 4 KB, at which it is checkpointed. A checkpoint costs two more
+ * syncs and delays all calls.
  */
 const CHECKPOINT_PAGES = 2_000;
-/** Where the disk has been full: the log must not take what room there is, for without any nobody can empty it. */
+/** Log size on a full disk. Emptying the log needs space, so the log must not use the remaining space. */
 const TIGHT_CHECKPOINT_PAGES = 100;
 const LOG_LIMIT_BYTES = 64 * 1024 * 1024;
 const CACHE_KIB = 32 * 1024;
-/** Of a file that is damaged everywhere no more is told. */
-const DAMAGES_TOLD = 100;
+/** Maximum number of damage reports per file. */
+const MAX_DAMAGE_REPORTS = 100;
 
 const SETTINGS = [
   `busy_timeout = ${BUSY_TIMEOUT_MS}`,
-  // Claims are taken back when a store is opened: a second process must not do that to the first one.
+  // Opening a store voids all claims, so a second process must not open it.
   'locking_mode = EXCLUSIVE',
   'journal_mode = WAL',
   'synchronous = FULL',
@@ -83,7 +83,7 @@ const SETTINGS = [
   'trusted_schema = OFF',
 ];
 
-/** The file cannot be used by this program; the message says what it is instead, and what to do. */
+/** The file is not usable by this program. The message contains the reason and the remedy. */
 export class UnusableFileError extends Error {
   override get name(): string {
     return 'UnusableFileError';
@@ -93,16 +93,16 @@ export class UnusableFileError extends Error {
 export class SqliteConnection {
   readonly #file: string;
   readonly #db: Database.Database;
-  /** Which file it is, whatever is at its place. */
+  /** Device and inode of the opened file, to detect a replacement. */
   readonly #identity: Stats;
   readonly #onDamage: (what: string) => void;
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   #isDurable = false;
   #isLogSmall = false;
 
   /**
-   * Creates the file, for its owner only, when there is none. `onDamage` hears in words what in a record is not as any version
-   * wrote it. Throws errors of the file system and of SQLite.
+   * Creates a missing file with owner-only permissions. `onDamage` receives a description of damaged records.
+   * Throws errors of the file system and of SQLite.
    */
   constructor(file: string, onDamage: (what: string) => void = () => undefined) {
     const descriptor = openSync(file, 'a', 0o600);
@@ -111,28 +111,28 @@ export class SqliteConnection {
     this.#identity = fstatSync(descriptor);
     closeSync(descriptor);
     this.#db = new Database(file, { timeout: BUSY_TIMEOUT_MS });
-    // Said before the first read, this also saves the file by which processes share the log, and for which a full disk
-    // has no room.
+    // Before the first read: then SQLite needs no shared-memory file, for which a full disk has no space.
     this.exec('PRAGMA locking_mode = EXCLUSIVE');
   }
 
-  /** From here on nobody else can open the file, and what is committed is on the disk. Throws UnusableFileError. */
+  /** Locks the file for this process and makes commits durable. Throws UnusableFileError. */
   makeDurable(): void {
     for (const setting of SETTINGS) this.exec(`PRAGMA ${setting}`);
     if (this.pragma('journal_mode') !== 'wal')
-      throw new UnusableFileError('lies where no write-ahead log can be kept; name a file on a local disk');
+      throw new UnusableFileError('is on a file system without write-ahead logging; use a local disk');
     this.#isDurable = true;
   }
 
-  /** `Row` is what the columns of the statement are, in their order. */
-  prepare<Row extends readonly SqlValue[] = readonly []>(sql: string): Statement<Row> {
+  /** `Row` lists the types of the columns, in order. */
+  prepare<Row extends readonly SqlValue[] = readonly []>(sql: string): SqliteStatement<Row> {
     const statement = this.#db.prepare(sql);
-    // Raw rows are arrays; as objects they would carry a member of the driver's own, and blobs of another class.
+    // Raw rows are arrays. Row objects would have an additional member of the driver, and blobs of another
+    // class.
     if (/^\s*(SELECT|PRAGMA|WITH)\b|\bRETURNING\b/.test(sql)) statement.raw(true);
     const found = /^\s*SELECT\b/.test(sql) ? textColumns(sql, statement) : undefined;
-    if (found === undefined) return statement as unknown as Statement<Row>;
-    const bytes = this.#db.prepare(found.sql).raw(true) as unknown as Statement<SqlValue[]>;
-    const onDamage = (column: number) => this.tellDamage(`${nameOf(statement, column)} is not UTF-8`);
+    if (found === undefined) return statement as unknown as SqliteStatement<Row>;
+    const bytes = this.#db.prepare(found.sql).raw(true) as unknown as SqliteStatement<SqlValue[]>;
+    const onDamage = (column: number) => this.reportDamage(`${nameOf(statement, column)} is not UTF-8`);
     const read = (row: SqlValue[]) => {
       readTexts(row, found.texts, onDamage);
       return row as unknown as Row;
@@ -152,9 +152,9 @@ export class SqliteConnection {
     return this.prepare<Row>(text).all(values);
   }
 
-  tellDamage(what: string): void {
-    if (this.#told.has(what) || this.#told.size >= DAMAGES_TOLD) return;
-    this.#told.add(what);
+  reportDamage(what: string): void {
+    if (this.#reported.has(what) || this.#reported.size >= MAX_DAMAGE_REPORTS) return;
+    this.#reported.add(what);
     this.#onDamage(what);
   }
 
@@ -162,18 +162,15 @@ export class SqliteConnection {
     this.#db.exec(sql);
   }
 
-  /** Gives the first column of the first row. */
+  /** Returns the first column of the first row. */
   pragma(name: string): SqlValue | undefined {
     return this.prepare<readonly SqlValue[]>(`PRAGMA ${name}`).get([])?.[0];
   }
 
-  /**
-   * Runs the action in one transaction that has the right to write from its beginning. Throws what it throws, and
-   * UnusableFileError.
-   */
+  /** Runs the action in one write transaction. Throws errors of the action, and UnusableFileError. */
   transaction<T>(action: () => T): T {
-    this.#checkPlace();
-    // One that could not be rolled back when it failed would be in the way for ever.
+    this.#checkFile();
+    // A failed transaction without a rollback would block all later transactions.
     this.#rollBack();
     this.#db.exec('BEGIN IMMEDIATE');
     try {
@@ -184,55 +181,58 @@ export class SqliteConnection {
       try {
         this.#rollBack();
       } catch {
-        // The error that led here says more.
+        // The original error is more informative.
       }
       if ((error as NodeJS.ErrnoException).code === 'SQLITE_FULL') this.#keepLogSmall();
       throw error;
     }
   }
 
-  /** From here on: what is in the log goes into the file as soon as there is room again. */
+  /** Makes SQLite empty the log more often, from now on. */
   #keepLogSmall(): void {
     if (this.#isLogSmall) return;
     this.#isLogSmall = true;
     this.exec(`PRAGMA wal_autocheckpoint = ${TIGHT_CHECKPOINT_PAGES}`);
   }
 
-  #checkPlace(): void {
+  #checkFile(): void {
     const found = statSync(this.#file, { throwIfNoEntry: false });
     const { dev, ino } = this.#identity;
     if (found?.ino === ino && found.dev === dev) return;
     throw new UnusableFileError(
-      'was removed or replaced while it was open; put it back, or restart the gateway with what is there',
+      'was removed or replaced while it was open; restore it, or restart the gateway with the current file',
     );
   }
 
-  /** Some errors, a full disk among them, have rolled the transaction back already. */
+  /** Some errors, such as a full disk, roll back automatically. */
   #rollBack(): void {
     if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
   }
 
-  /** Afterwards the file is free for others, and has everything in itself. */
+  /** Merges the log into the file and releases the lock. */
   close(): void {
     if (!this.#db.open) return;
     try {
       this.#release();
     } catch {
-      // A full disk, for one: the log stays, is read at the next opening, and the end of the thread frees the file.
+      // For example, the disk is full. The log is recovered at the next opening, and the exit of the thread
+      // releases the lock.
     }
     this.#db.close();
   }
 
-  /** The driver keeps a closed connection, with its lock, until its statements are collected as garbage. */
+  /**
+   * Releases the lock explicitly: a closed connection keeps it until its statements are garbage-collected.
+   */
   #release(): void {
     if (this.#isDurable) this.exec('PRAGMA journal_mode = DELETE');
     this.exec('PRAGMA locking_mode = NORMAL');
-    // The lock is given back with the next read.
+    // SQLite releases the lock with the next read.
     this.pragma('user_version');
   }
 }
 
 function nameOf(statement: Database.Statement, column: number): string {
   const { table, column: name } = statement.columns()[column] ?? {};
-  return `a text in the column ${name} of ${table}`;
+  return `text in column ${name} of ${table}`;
 }

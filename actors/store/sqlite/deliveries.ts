@@ -1,57 +1,56 @@
-// The table of deliveries: the record and body of each event, from its arrival on. Which event may begin is decided by the
-// mailboxes; what an attempt leaves in the record is written by SqliteOutcomes.
-//
-// SD1  an id stands in the table once; the bytes that came with it first are the ones that stay.
-// SD2  `unfinished` is the number of records that wait, for whatever, or run; after a rollback it is counted anew.
+// Delivery table in SQLite: records and bodies of events. Mailboxes (mailboxes/mailboxes.ts) decides which
+// event may start; SqliteOutcomes writes the results of attempts. An id is stored once, with the body that
+// arrived first. `unfinished` is the number of unfinished and waiting records; the engine calls `recount`
+// when a transaction was rolled back.
 
 import type { DeliveryState } from '../delivery.ts';
-import { firstSettled, stateCodes, stateOf } from '../delivery-states.ts';
+import { firstNonBlocking, stateCodes, stateOf } from '../delivery-states.ts';
 import { INBOUND, type NewEvent, type StoredEvent } from '../event.ts';
-import { storable } from '../record-texts.ts';
-import type { Appended, TurnResult } from '../store.ts';
-import type { SqliteConnection, Statement } from './connection.ts';
-import { type OnEnded, SqliteOutcomes } from './outcomes.ts';
-import type { SqliteWaits } from './waits.ts';
+import { toStorableText } from '../record-texts.ts';
+import type { AppendOutcome, TurnResult } from '../store.ts';
+import type { SqliteConnection, SqliteStatement } from './connection.ts';
+import { type OnFinished, SqliteOutcomes } from './outcomes.ts';
+import type { SqliteParkedEvents } from './parked-events.ts';
 
 export interface FirstOfKey {
   readonly seq: number;
-  /** By some name, whatever the state says of it. */
+  /** True if the event has a holder (`held_by`), in any state. */
   readonly isHeld: boolean;
   readonly retryAt: number | null;
   readonly crashes: number;
 }
 
-export interface Found {
+export interface FoundEvent {
   readonly seq: number;
   readonly key: string;
   readonly state: DeliveryState;
 }
 
-export interface Added extends Found {
-  readonly outcome: Appended['outcome'];
+export interface AddedEvent extends FoundEvent {
+  readonly outcome: AppendOutcome['outcome'];
 }
 
-/** With what its next attempt needs, which `event.attempt` counts already. */
-export interface WholeFirst extends FirstOfKey {
+/** First event with the body, ready for the attempt `event.attempt`. */
+export interface FirstWithBody extends FirstOfKey {
   readonly event: StoredEvent;
 }
 
 type Nothing = readonly [];
 type FirstRow = readonly [seq: number, isHeld: number | null, retryAt: number | null, crashes: number];
-/** In place of `isHeld`, where both are asked for: the event has more than most have. */
+/** Bits of the combined column in `#firstWithBody`: the event has a holder; it has extras (rare fields). */
 const HELD_FLAG = 1;
 const EXTRAS_FLAG = 2;
 type BodyRow = readonly [meta: string, body: Uint8Array];
 
 export class SqliteDeliveries {
-  readonly #waits: SqliteWaits;
+  readonly #parkedEvents: SqliteParkedEvents;
   readonly #outcomes: SqliteOutcomes;
-  readonly #insert: Statement<Nothing>;
-  readonly #insertKind: Statement<Nothing>;
-  readonly #insertBody: Statement<Nothing>;
-  readonly #byId: Statement<readonly [number, string, number]>;
-  readonly #first: Statement<FirstRow>;
-  readonly #wholeFirst: Statement<
+  readonly #insert: SqliteStatement<Nothing>;
+  readonly #insertKind: SqliteStatement<Nothing>;
+  readonly #insertBody: SqliteStatement<Nothing>;
+  readonly #byId: SqliteStatement<readonly [number, string, number]>;
+  readonly #first: SqliteStatement<FirstRow>;
+  readonly #firstWithBody: SqliteStatement<
     readonly [
       ...FirstRow,
       id: string,
@@ -62,21 +61,21 @@ export class SqliteDeliveries {
       ...BodyRow,
     ]
   >;
-  readonly #allUnfinished: Statement<readonly [string, number, number]>;
-  readonly #suspects: Statement<readonly [number, number]>;
-  readonly #heldBy: Statement<readonly [number, string]>;
-  readonly #held: Statement<readonly [number]>;
-  readonly #holders: Statement<readonly [string]>;
-  readonly #begin: Statement<Nothing>;
-  readonly #waitLonger: Statement<Nothing>;
-  readonly #again: Statement<Nothing>;
-  readonly #release: Statement<Nothing>;
-  readonly #count: Statement<readonly [number]>;
+  readonly #allUnfinished: SqliteStatement<readonly [string, number, number]>;
+  readonly #suspects: SqliteStatement<readonly [number, number]>;
+  readonly #heldBy: SqliteStatement<readonly [number, string]>;
+  readonly #held: SqliteStatement<readonly [number]>;
+  readonly #holders: SqliteStatement<readonly [string]>;
+  readonly #begin: SqliteStatement<Nothing>;
+  readonly #delayRetry: SqliteStatement<Nothing>;
+  readonly #requeue: SqliteStatement<Nothing>;
+  readonly #release: SqliteStatement<Nothing>;
+  readonly #count: SqliteStatement<readonly [number]>;
   #unfinished: number;
 
-  constructor(connection: SqliteConnection, waits: SqliteWaits, onEnded: OnEnded) {
-    this.#waits = waits;
-    this.#outcomes = new SqliteOutcomes(connection, onEnded);
+  constructor(connection: SqliteConnection, parkedEvents: SqliteParkedEvents, onFinished: OnFinished) {
+    this.#parkedEvents = parkedEvents;
+    this.#outcomes = new SqliteOutcomes(connection, onFinished);
     const { queued, running } = stateCodes;
     this.#insert = connection.prepare(
       `INSERT INTO delivery (id, key, trace, at, state, attempts, started) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -89,22 +88,22 @@ export class SqliteDeliveries {
     this.#insertBody = connection.prepare('INSERT INTO body (seq, meta, body) VALUES (?, ?, ?)');
     this.#byId = connection.prepare('SELECT seq, key, state FROM delivery WHERE id = ?');
     this.#first = connection.prepare(
-      `SELECT seq, held_by IS NOT NULL, retry_at, crashes FROM delivery WHERE key = ? AND state < ${firstSettled}
+      `SELECT seq, held_by IS NOT NULL, retry_at, crashes FROM delivery WHERE key = ? AND state < ${firstNonBlocking}
        ORDER BY seq LIMIT 1`,
     );
-    this.#wholeFirst = connection.prepare(
+    this.#firstWithBody = connection.prepare(
       `SELECT delivery.seq,
          (held_by IS NOT NULL) * ${HELD_FLAG} + (coalesce(has_progress, kind, wakes) IS NOT NULL) * ${EXTRAS_FLAG},
          retry_at, crashes, id, trace, at, attempts, started, meta, body
        FROM delivery JOIN body ON body.seq = delivery.seq
-       WHERE key = ? AND state < ${firstSettled} ORDER BY delivery.seq LIMIT 1`,
+       WHERE key = ? AND state < ${firstNonBlocking} ORDER BY delivery.seq LIMIT 1`,
     );
     this.#allUnfinished = connection.prepare(
-      `SELECT key, seq, state FROM delivery WHERE state < ${firstSettled}`,
+      `SELECT key, seq, state FROM delivery WHERE state < ${firstNonBlocking}`,
     );
     this.#heldBy = connection.prepare('SELECT seq, key FROM delivery WHERE held_by = ? ORDER BY seq LIMIT ?');
     this.#suspects = connection.prepare(
-      `SELECT seq, crashes FROM delivery WHERE crashes > 0 AND state < ${firstSettled}`,
+      `SELECT seq, crashes FROM delivery WHERE crashes > 0 AND state < ${firstNonBlocking}`,
     );
     this.#held = connection.prepare('SELECT seq FROM delivery WHERE held_by IS NOT NULL');
     this.#holders = connection.prepare(
@@ -113,8 +112,8 @@ export class SqliteDeliveries {
     this.#begin = connection.prepare(
       `UPDATE delivery SET state = ${running}, attempts = ?, started = ?, retry_at = NULL WHERE seq = ?`,
     );
-    this.#waitLonger = connection.prepare('UPDATE delivery SET retry_at = max(retry_at, ?) WHERE seq = ?');
-    this.#again = connection.prepare(
+    this.#delayRetry = connection.prepare('UPDATE delivery SET retry_at = max(retry_at, ?) WHERE seq = ?');
+    this.#requeue = connection.prepare(
       `UPDATE delivery SET state = ${queued}, attempts = 0, crashes = 0, ended = NULL, retry_at = NULL, note = NULL,
          answer = NULL WHERE seq = ?`,
     );
@@ -122,7 +121,7 @@ export class SqliteDeliveries {
       `UPDATE delivery SET state = ${queued}, held_by = NULL, note = NULL WHERE seq = ?`,
     );
     this.#count = connection.prepare(
-      `SELECT (SELECT count(*) FROM delivery WHERE state < ${firstSettled})
+      `SELECT (SELECT count(*) FROM delivery WHERE state < ${firstNonBlocking})
          + (SELECT count(*) FROM delivery WHERE waits_for IS NOT NULL)`,
     );
     this.#unfinished = 0;
@@ -138,37 +137,42 @@ export class SqliteDeliveries {
   }
 
   /**
-   * The new record waits, or runs from the beginning. One that is known stays as it is, but that a dead one waits again where it may.
+   * Adds a record in state `queued` or, with `runs`, `running`. If the id exists, a dead event is requeued
+   * (`revived`) unless it has `isOnce`; any other record stays unchanged.
    */
-  add(event: NewEvent, runs: boolean, now: number): Added {
-    const id = storable(event.id);
-    const key = storable(event.key);
+  add(event: NewEvent, runs: boolean, now: number): AddedEvent {
+    const id = toStorableText(event.id);
+    const key = toStorableText(event.key);
     const state = runs ? 'running' : 'queued';
     const begun = runs ? [1, now] : [0, null];
-    const values = [id, key, storable(event.trace), now, stateCodes[state], ...begun];
+    const values = [id, key, toStorableText(event.trace), now, stateCodes[state], ...begun];
     const { kind, wakes } = event;
     const { changes, lastInsertRowid: seq } =
       kind === undefined && wakes === undefined
         ? this.#insert.run(values)
-        : this.#insertKind.run([...values, storedKind(kind), wakes === undefined ? null : storable(wakes)]);
+        : this.#insertKind.run([
+            ...values,
+            storedKind(kind),
+            wakes === undefined ? null : toStorableText(wakes),
+          ]);
     if (changes > 0) {
-      this.#insertBody.run([seq, storable(event.meta), event.body]);
+      this.#insertBody.run([seq, toStorableText(event.meta), event.body]);
       this.#unfinished += 1;
       return { seq, key, outcome: 'new', state };
     }
-    const known = this.find(event.id);
-    if (known === undefined) throw new Error('a record is neither new nor known');
-    if (known.state !== 'dead' || event.isOnce === true) return { ...known, outcome: 'duplicate' };
-    this.again(known.seq, known.state);
-    return { seq: known.seq, key: known.key, outcome: 'revived', state: 'queued' };
+    const existing = this.find(event.id);
+    if (existing === undefined) throw new Error('no record found after an insert conflict');
+    if (existing.state !== 'dead' || event.isOnce === true) return { ...existing, outcome: 'duplicate' };
+    this.requeue(existing.seq, existing.state);
+    return { seq: existing.seq, key: existing.key, outcome: 'revived', state: 'queued' };
   }
 
-  find(id: string): Found | undefined {
-    const row = this.#byId.get([storable(id)]);
+  find(id: string): FoundEvent | undefined {
+    const row = this.#byId.get([toStorableText(id)]);
     return row === undefined ? undefined : { seq: row[0], key: row[1], state: stateOf(row[2]) };
   }
 
-  /** The unfinished event of the key that is before all others. */
+  /** Returns the first unfinished event of the key. */
   first(key: string): FirstOfKey | undefined {
     const row = this.#first.get([key]);
     if (row === undefined) return undefined;
@@ -176,21 +180,21 @@ export class SqliteDeliveries {
     return { seq, isHeld: isHeld === 1, retryAt, crashes };
   }
 
-  /** The same with its body. */
-  wholeFirst(key: string): WholeFirst | undefined {
-    const row = this.#wholeFirst.get([key]);
+  /** Returns the first unfinished event of the key, including its body. */
+  firstWithBody(key: string): FirstWithBody | undefined {
+    const row = this.#firstWithBody.get([key]);
     if (row === undefined) return undefined;
     const [seq, flags, retryAt, crashes, id, trace, at, attempts, started, meta, body] = row;
-    // `attempts` may have been taken back; when one began is never forgotten.
+    // Not derived from `attempts`, which an uncounted attempt decrements.
     const wasClaimed = started !== null;
     const event = { seq, id, key, trace, at, attempt: attempts + 1, crashes, wasClaimed, meta, body };
     if (flags === null || flags < EXTRAS_FLAG)
       return { seq, isHeld: flags === HELD_FLAG, retryAt, crashes, event };
     const isHeld = (flags & HELD_FLAG) !== 0;
-    return { seq, isHeld, retryAt, crashes, event: { ...event, ...this.#waits.extras(seq) } };
+    return { seq, isHeld, retryAt, crashes, event: { ...event, ...this.#parkedEvents.extras(seq) } };
   }
 
-  /** All that wait or run, in the order in which they came. */
+  /** Returns all unfinished events that are not parked, in order of arrival. */
   unfinishedInOrder(): readonly (readonly [key: string, seq: number, state: DeliveryState])[] {
     return this.#allUnfinished
       .all([])
@@ -202,65 +206,65 @@ export class SqliteDeliveries {
     return this.#holders.all([]).map(([name]) => name);
   }
 
-  /** The attempt begins, and counts from now on whatever becomes of the process. */
-  begin({ seq, attempt }: StoredEvent, now: number): void {
+  /** Starts an attempt, which counts even if the process crashes. */
+  startAttempt({ seq, attempt }: StoredEvent, now: number): void {
     this.#begin.run([attempt, now, seq]);
   }
 
-  /** What a turn said of its event. */
-  settle(result: TurnResult, now: number): void {
-    if (this.#outcomes.settle(result, now)) this.#unfinished -= 1;
+  /** Writes an outcome. */
+  writeOutcome(result: TurnResult, now: number): void {
+    if (this.#outcomes.write(result, now)) this.#unfinished -= 1;
   }
 
-  /** An attempt ended without a word: the event waits again, and the record says why. */
-  breakOff(seq: number, note: string, now: number): void {
-    this.#outcomes.breakOff(seq, note, now);
+  /** Aborts an attempt with an expired claim: the event is requeued, and the record contains the reason. */
+  expire(seq: number, note: string, now: number): void {
+    this.#outcomes.expire(seq, note, now);
   }
 
-  /** The process ended while it was handled: it has so many crashes now, and waits until then, or is dead. */
+  /** Records a crash. The event is retried at `retryAt`, or dead if undefined. */
   crash(seq: number, note: string, crashes: number, retryAt: number | undefined, now: number): void {
     this.#outcomes.crash(seq, note, crashes, retryAt, now);
     if (retryAt === undefined) this.#unfinished -= 1;
   }
 
-  /** What is held by some name, by `seq`. */
-  held(): ReadonlySet<number> {
+  /** Returns the `seq` of all events with a holder. */
+  heldSeqs(): ReadonlySet<number> {
     return new Set(this.#held.all([]).map(([seq]) => seq));
   }
 
-  /** How often the process has ended with those that wait or run, by `seq`; of those only with which it has. */
+  /** Returns the crash counts of unfinished events with crashes, by `seq`. */
   suspects(): ReadonlyMap<number, number> {
     return new Map(this.#suspects.all([]));
   }
 
-  /** One that waits for its next attempt is not to begin before that time, epoch ms. */
-  waitLonger(seq: number, retryAt: number): void {
-    this.#waitLonger.run([retryAt, seq]);
+  /** Delays the next attempt at least until `retryAt`, epoch milliseconds. */
+  delayRetry(seq: number, retryAt: number): void {
+    this.#delayRetry.run([retryAt, seq]);
   }
 
   /**
-   * Has a record that is over, or parked, wait for its turn again, with all its attempts before it: from its beginning, or with
-   * `keepsState` from what was kept of it.
+   * Requeues a finished or parked record with a new attempt count. Deletes its saved state unless
+   * `keepsState`.
    */
-  again(seq: number, state: DeliveryState, keepsState = false): void {
-    this.#again.run([seq]);
-    if (!keepsState) this.#waits.drop(seq);
+  requeue(seq: number, state: DeliveryState, keepsState = false): void {
+    this.#requeue.run([seq]);
+    if (!keepsState) this.#parkedEvents.deleteProgress(seq);
     if (state !== 'waiting') this.#unfinished += 1;
   }
 
-  /** Ends a record that waited for its turn, and has woken another one instead. */
+  /** Completes a queued record that woke another event. */
   endWaker(seq: number, note: string, now: number): void {
     this.#outcomes.end(seq, 'done', note, now);
     this.#unfinished -= 1;
   }
 
-  /** Ends a record that waits, is held or dead. */
+  /** Marks a record that is not running as `ignored`. */
   ignore(seq: number, state: DeliveryState, note: string, now: number): void {
     this.#outcomes.end(seq, 'ignored', note, now);
     if (state !== 'dead') this.#unfinished -= 1;
   }
 
-  /** Lets go on up to `max` of what is held by that name, in order; gives their keys. */
+  /** Releases the first `max` events of the holder `heldBy`. Returns their keys. */
   release(heldBy: string, max: number): ReadonlySet<string> {
     const limit = Number.isFinite(max) ? Math.max(0, Math.floor(max)) : -1;
     const rows = this.#heldBy.all([heldBy, limit]);
@@ -269,7 +273,7 @@ export class SqliteDeliveries {
   }
 }
 
-/** Most events are inbound, and say nothing of it. */
+/** Inbound, the most frequent kind, is stored as null. */
 function storedKind(kind: string | undefined): string | null {
-  return kind === undefined || kind === INBOUND ? null : storable(kind);
+  return kind === undefined || kind === INBOUND ? null : toStorableText(kind);
 }

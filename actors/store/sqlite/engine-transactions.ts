@@ -1,11 +1,7 @@
-// The transactions of the engine: each uses one time, notices whether the clock was set since the last one, and rolls back the
-// state in memory when it fails.
-//
-// A transaction uses the time at which it began throughout (LG1).
-//
-// ET2  after a failed transaction the state in memory is the one before it, or is read anew from the file.
-// ET3  time by which the clock was set (EC2) has not passed: no claim expires and no pause ends or grows by it, also when it
-//      was set between two runs of the process.
+// Transactions of the embedded engine. A transaction has a single timestamp and detects clock steps. If it
+// fails, the mailboxes in memory are rolled back, and the number of unfinished events is recounted. A clock
+// step (clock.ts) neither expires claims nor extends pauses, even if it happened between two starts of the
+// gateway.
 
 import type { Mailboxes } from '../mailboxes/mailboxes.ts';
 import { type EngineClock, type Moment, NO_MOMENT, SqliteClock } from './clock.ts';
@@ -17,10 +13,10 @@ export class EngineTransactions {
   readonly #clock: EngineClock;
   readonly #deliveries: SqliteDeliveries;
   readonly #mailboxes: Mailboxes;
-  readonly #noted: SqliteClock;
-  /** At which the transaction began, or the last one that was committed. */
+  readonly #recordedClock: SqliteClock;
+  /** Moment of the current or last committed transaction. */
   #moment: Moment = NO_MOMENT;
-  /** A transaction was rolled back since the file was counted. */
+  /** True when a transaction was rolled back: the number of unfinished events must be counted. */
   #isStale = false;
 
   constructor(
@@ -33,25 +29,28 @@ export class EngineTransactions {
     this.#clock = clock;
     this.#deliveries = deliveries;
     this.#mailboxes = mailboxes;
-    this.#noted = new SqliteClock(connection);
+    this.#recordedClock = new SqliteClock(connection);
   }
 
-  /** Epoch ms. */
+  /** Epoch milliseconds. */
   get time(): number {
     return this.#moment.time;
   }
 
-  /** The first transaction: ends the claims of the process before, after `prepare`. Throws errors of SQLite. */
+  /**
+   * Runs the first transaction: calls `prepare`, then voids the claims of the previous process. Throws errors
+   * of SQLite.
+   */
   start(prepare: () => void): void {
     this.run(() => {
-      const setByMs = Math.min(0, this.time - this.#noted.lastSeen);
-      if (setByMs < 0) this.#noted.onSet(setByMs);
+      const setByMs = Math.min(0, this.time - this.#recordedClock.lastSeen);
+      if (setByMs < 0) this.#recordedClock.onSet(setByMs);
       prepare();
       this.#mailboxes.load(this.time);
     });
   }
 
-  /** All or nothing. Throws what the action throws, and errors of SQLite. */
+  /** Runs the action atomically. Throws errors of the action and of SQLite. */
   run<T>(action: () => T): T {
     const before = this.#moment;
     const moment = this.#clock.after(before);
@@ -61,9 +60,9 @@ export class EngineTransactions {
       return this.#connection.transaction(() => {
         this.#moment = moment;
         if (setByMs !== 0) {
-          this.#noted.onSet(setByMs);
+          this.#recordedClock.onSet(setByMs);
           this.#mailboxes.onClockSet(setByMs, time);
-          this.#noted.note(time);
+          this.#recordedClock.record(time);
         }
         if (this.#isStale) this.#deliveries.recount();
         this.#isStale = false;
@@ -77,15 +76,15 @@ export class EngineTransactions {
     }
   }
 
-  /** Inside a transaction that writes anyway: notes its time, when that is due. */
-  noteTime(): void {
-    if (this.#noted.isStale(this.time)) this.#noted.note(this.time);
+  /** Records the clock if due, inside a transaction that writes anyway. */
+  recordTime(): void {
+    if (this.#recordedClock.isStale(this.time)) this.#recordedClock.record(this.time);
   }
 
-  /** For when nothing else happens: notices that the clock was set, and notes the time. Throws errors of SQLite. */
-  keepTime(): void {
+  /** Detects clock steps and records the clock in idle periods. Throws errors of SQLite. */
+  followClock(): void {
     const { time, setByMs } = this.#clock.after(this.#moment);
-    if (setByMs === 0 && !this.#noted.isStale(time)) return;
-    this.run(() => this.#noted.note(this.time));
+    if (setByMs === 0 && !this.#recordedClock.isStale(time)) return;
+    this.run(() => this.#recordedClock.record(this.time));
   }
 }

@@ -1,58 +1,66 @@
-// The embedded engine of the store, synchronous and without threads: carries out every operation in SQL, inside a transaction
-// that the caller opens. The clock is an input, so that tests can set it.
-//
-// Operations run inside `transaction` only (engine-transactions.ts has what holds for those).
+// Embedded engine of the store (S1–S16, ../store.ts) on SQLite, synchronous. It runs in the worker thread
+// (worker/). The caller opens a transaction with `transaction` and calls the operations in it. Tests pass
+// their own clock.
 
 import type { ApprovalFilter, DecidedApproval, NewDecision, StoredApproval } from '../approval.ts';
-import { CLAIMED_BYTES, TIMERS_AT_ONCE } from '../claim-limits.ts';
+import { MAX_CLAIM_BYTES, MAX_CLAIM_TIMERS } from '../claim-limits.ts';
 import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryPage, Undelivered } from '../delivery.ts';
 import type { NewEvent } from '../event.ts';
-import type { Entered, Ledger, SweptPart } from '../ledger.ts';
 import { Appender } from '../mailboxes/appender.ts';
+import { Completions } from '../mailboxes/completions.ts';
 import { Mailboxes } from '../mailboxes/mailboxes.ts';
-import { TurnEnds } from '../mailboxes/turn-ends.ts';
-import { Waits } from '../mailboxes/waits.ts';
-import { storable } from '../record-texts.ts';
+import { ParkedEvents } from '../mailboxes/parked-events.ts';
+import { toStorableText } from '../record-texts.ts';
 import type { Run, RunFilter, RunPage, Step } from '../run.ts';
-import type { Committed, Lease, Owner, PutOptions, Turn, TurnRef, TurnResult, Versioned } from '../store.ts';
+import type {
+  Committed,
+  Lease,
+  Owner,
+  PutOptions,
+  Turn,
+  TurnRef,
+  TurnResult,
+  VersionedValue,
+} from '../store.ts';
+import type { AppendResult, SweptPart, SyncStore } from '../sync-store.ts';
 import { EngineClock } from './clock.ts';
 import { SqliteConnection } from './connection.ts';
 import { SqliteDeliveries } from './deliveries.ts';
 import { EngineTransactions } from './engine-transactions.ts';
-import { type Fault, faultOf } from './faults.ts';
+import { faultOf, type SqliteFault } from './faults.ts';
 import { SqliteHistory } from './history.ts';
 import { SqliteLeases } from './leases.ts';
+import { SqliteParkedEvents } from './parked-events.ts';
 import { SqliteReceipts } from './receipts.ts';
 import { RunRecords } from './runs.ts';
-import { migrate, refuseForeign } from './schema.ts';
+import { migrate, rejectForeign } from './schema.ts';
 import { SqliteSnapshots } from './snapshots.ts';
 import { SqliteTicks } from './ticks.ts';
 import { SqliteTimers } from './timers.ts';
 import { SqliteCounter, SqliteValues } from './values.ts';
-import { SqliteWaits } from './waits.ts';
 
 export interface EngineOptions {
   readonly file: string;
-  /** How long the record of an ended delivery, and with it the id, is kept. */
+  /** Retention of finished deliveries and their ids. */
   readonly retentionMs: number;
-  /** How long a snapshot is kept that no turn of its key has left anew. */
+  /** Retention of unused snapshots. */
   readonly rememberMs: number;
-  /** Bound of events that wait or run. */
+  /** Maximum number of unfinished events. */
   readonly maxWaiting: number;
   /** Epoch milliseconds. */
   readonly now: () => number;
   /**
-   * Milliseconds that only grow, by which a clock that was set is told from time that has passed. Without it, all of
-   * what the clock goes forward has passed.
+   * Monotonic milliseconds, to distinguish clock steps from elapsed time. Without it, steps forward count as
+   * elapsed time.
    */
   readonly uptime?: () => number;
-  /** Hears in words what is damaged in a record. */
+  /** Receives a description of damaged records. */
   readonly onDamage?: (what: string) => void;
 }
 
 const ROWS_AT_ONCE = 500;
 
-export class SqliteEngine implements Ledger {
+export class SqliteEngine implements SyncStore {
   readonly #options: EngineOptions;
   readonly #connection: SqliteConnection;
   readonly #deliveries: SqliteDeliveries;
@@ -66,23 +74,25 @@ export class SqliteEngine implements Ledger {
   readonly #snapshots: SqliteSnapshots;
   readonly #runs: RunRecords;
   readonly #appender: Appender;
-  readonly #ends: TurnEnds;
+  readonly #completions: Completions;
   readonly #transactions: EngineTransactions;
 
-  /** Opens the file, brings it to this version and ends all claims. Throws StoreUnavailableError. */
+  /** Opens the file, migrates it and voids all claims. Throws StoreUnavailableError. */
   constructor(options: EngineOptions) {
     this.#options = options;
     let connection: SqliteConnection | undefined;
     try {
       connection = new SqliteConnection(options.file, options.onDamage);
-      refuseForeign(connection);
+      rejectForeign(connection);
       connection.makeDurable();
       migrate(connection);
       const counter = new SqliteCounter(connection);
       this.#connection = connection;
-      const waiting = new SqliteWaits(connection);
+      const parkedRecords = new SqliteParkedEvents(connection);
       this.#runs = new RunRecords(connection, (event, now) => this.#appender.add(event, now));
-      this.#deliveries = new SqliteDeliveries(connection, waiting, (seq, now) => this.#runs.end(seq, now));
+      this.#deliveries = new SqliteDeliveries(connection, parkedRecords, (seq, now) =>
+        this.#runs.end(seq, now),
+      );
       this.#timers = new SqliteTimers(connection);
       this.#leases = new SqliteLeases(connection, counter);
       this.#ticks = new SqliteTicks(connection);
@@ -91,24 +101,24 @@ export class SqliteEngine implements Ledger {
       this.#receipts = new SqliteReceipts(connection);
       this.#snapshots = new SqliteSnapshots(connection);
       this.#mailboxes = new Mailboxes(this.#deliveries, this.#snapshots, counter);
-      const waits = new Waits(waiting, this.#deliveries, this.#mailboxes, this.#timers);
+      const parkedEvents = new ParkedEvents(parkedRecords, this.#deliveries, this.#mailboxes, this.#timers);
       this.#appender = new Appender(
         this.#deliveries,
         this.#mailboxes,
         this.#snapshots,
-        waits,
+        parkedEvents,
         options.maxWaiting,
       );
-      this.#ends = new TurnEnds({
+      this.#completions = new Completions({
         deliveries: this.#deliveries,
         mailboxes: this.#mailboxes,
-        waits,
-        progress: waiting,
+        parkedEvents,
+        progress: parkedRecords,
         timers: this.#timers,
         snapshots: this.#snapshots,
         runs: this.#runs,
         appender: this.#appender,
-        maxBytes: CLAIMED_BYTES,
+        maxBytes: MAX_CLAIM_BYTES,
       });
       this.#transactions = new EngineTransactions(
         connection,
@@ -116,7 +126,7 @@ export class SqliteEngine implements Ledger {
         this.#deliveries,
         this.#mailboxes,
       );
-      this.#transactions.start(() => waits.load());
+      this.#transactions.start(() => parkedEvents.load());
       this.#noteStart();
     } catch (error) {
       connection?.close();
@@ -124,32 +134,32 @@ export class SqliteEngine implements Ledger {
     }
   }
 
-  /** On a full disk what can be read is read all the same. */
+  /** Ignores a full disk, because reads still work. */
   #noteStart(): void {
     try {
-      this.keepTime();
+      this.followClock();
     } catch (error) {
       if (faultOf(error, this.#options.file) === undefined) throw error;
     }
   }
 
-  /** All or nothing. Throws what the action throws, and errors of SQLite. */
+  /** Runs the action atomically. Throws errors of the action and of SQLite. */
   transaction<T>(action: () => T): T {
     return this.#transactions.run(action);
   }
 
-  /** For when nothing else happens: notices that the clock was set, and notes the time. Throws errors of SQLite. */
-  keepTime(): void {
-    this.#transactions.keepTime();
+  /** Detects clock steps and records the clock in idle periods. Throws errors of SQLite. */
+  followClock(): void {
+    this.#transactions.followClock();
   }
 
-  /** What is wrong with the file, when that is what an error says. */
-  faultOf(error: unknown): Fault | undefined {
+  /** Converts an error to a fault of the file. */
+  faultOf(error: unknown): SqliteFault | undefined {
     return faultOf(error, this.#options.file);
   }
 
-  append(events: readonly NewEvent[], claimMs?: number): readonly Entered[] {
-    this.#appender.checkRoom(events);
+  append(events: readonly NewEvent[], claimMs?: number): readonly AppendResult[] {
+    this.#appender.checkCapacity(events);
     return events.map((event) =>
       claimMs === undefined
         ? this.#appender.add(event, this.#time)
@@ -159,11 +169,16 @@ export class SqliteEngine implements Ledger {
 
   claim(max: number, leaseMs: number, keyPrefix = ''): readonly Turn[] {
     if (max < 1) return [];
-    const due = this.#timers.takeDue(this.#time, TIMERS_AT_ONCE);
+    const due = this.#timers.takeDue(this.#time, MAX_CLAIM_TIMERS);
     for (const event of due) this.#appender.add(event, this.#time);
-    if (due.length === TIMERS_AT_ONCE) this.#mailboxes.notice();
-    const wish = { max: Math.floor(max), maxBytes: CLAIMED_BYTES, keyPrefix: storable(keyPrefix), leaseMs };
-    return this.#mailboxes.claim(wish, this.#time);
+    if (due.length === MAX_CLAIM_TIMERS) this.#mailboxes.requestWake();
+    const request = {
+      max: Math.floor(max),
+      maxBytes: MAX_CLAIM_BYTES,
+      keyPrefix: toStorableText(keyPrefix),
+      leaseMs,
+    };
+    return this.#mailboxes.claim(request, this.#time);
   }
 
   renew(turns: readonly TurnRef[], leaseMs: number): readonly TurnRef[] {
@@ -171,8 +186,8 @@ export class SqliteEngine implements Ledger {
   }
 
   commit(results: readonly TurnResult[]): readonly Committed[] {
-    const committed = this.#ends.commit(results, this.#time);
-    this.#transactions.noteTime();
+    const committed = this.#completions.commit(results, this.#time);
+    this.#transactions.recordTime();
     return committed;
   }
 
@@ -185,7 +200,7 @@ export class SqliteEngine implements Ledger {
   }
 
   tick(name: string, at: number, event: NewEvent): boolean {
-    this.#appender.checkRoom([event]);
+    this.#appender.checkCapacity([event]);
     if (!this.#ticks.note(name, at)) return false;
     this.#appender.add(event, this.#time);
     return true;
@@ -203,7 +218,7 @@ export class SqliteEngine implements Ledger {
     return this.#values.put(space, key, value, options, this.#time);
   }
 
-  get(space: string, key: string): Versioned | undefined {
+  get(space: string, key: string): VersionedValue | undefined {
     return this.#values.get(space, key, this.#time);
   }
 
@@ -224,7 +239,7 @@ export class SqliteEngine implements Ledger {
   }
 
   requeue(id: string, options?: { readonly keepsJournal?: boolean }): boolean {
-    return this.#ends.requeue(id, options, this.#time);
+    return this.#completions.requeue(id, options, this.#time);
   }
 
   steps(id: string, after = 0): readonly Step[] {
@@ -252,15 +267,17 @@ export class SqliteEngine implements Ledger {
   }
 
   withReceipt(keyPrefix: string, receipt: string): string | undefined {
-    return this.#receipts.find(storable(keyPrefix), receipt);
+    return this.#receipts.find(toStorableText(keyPrefix), receipt);
   }
 
   undeliver(keyPrefix: string, messages: readonly Undelivered[]): readonly (string | undefined)[] {
-    return messages.map((message) => this.#receipts.undeliver(storable(keyPrefix), message, this.#time));
+    return messages.map((message) =>
+      this.#receipts.undeliver(toStorableText(keyPrefix), message, this.#time),
+    );
   }
 
   discard(id: string, note: string, effects?: Pick<TurnResult, 'emit' | 'cancelTimers'>): boolean {
-    return this.#ends.discard(id, note, effects, this.#time);
+    return this.#completions.discard(id, note, effects, this.#time);
   }
 
   release(heldBy: string, max = Number.POSITIVE_INFINITY): number {
@@ -283,7 +300,7 @@ export class SqliteEngine implements Ledger {
       this.#leases.sweep(this.#time, ROWS_AT_ONCE) +
       this.#ticks.sweep(before, ROWS_AT_ONCE) +
       this.#snapshots.sweep(this.#time - this.#options.rememberMs, ROWS_AT_ONCE);
-    // The deliveries may be through while there is more of the others.
+    // The sweep continues until no table has expired rows.
     const isDone = part.afterSeq === undefined && others === 0;
     return {
       removed: part.removed + others,
@@ -291,12 +308,12 @@ export class SqliteEngine implements Ledger {
     };
   }
 
-  /** Whether something has become claimable since this was last asked. */
+  /** Returns true if any mailbox became claimable since the last call. */
   takeWake(): boolean {
     return this.#mailboxes.takeWake();
   }
 
-  /** When, after that time, something will be due next, epoch ms. */
+  /** Returns the next due time after `time`, epoch milliseconds. */
   nextDueAfter(time: number): number | undefined {
     const claimable = this.#mailboxes.nextAfter(time);
     const timer = this.#timers.nextAfter(time);

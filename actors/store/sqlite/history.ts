@@ -1,9 +1,7 @@
-// Lists the records of deliveries, and removes those whose retention is over. Neither may hold up incoming events: both
-// go through the records in parts of bounded size, and the caller comes back for the next part.
-//
-// Records lie in the order in which they came: where a whole part came before `since`, so did all before it.
-//
-// SH1  only what has ended, longer ago than the retention, is removed; its id may come again after that.
+// Lists delivery records, and deletes them after the retention time. Both work in parts of limited size,
+// because a long call would delay appends; the caller requests the next part. Records are in order of
+// arrival, so a list is complete at the first part that is entirely older than `since`. Only records of
+// finished events are deleted; deleted ids can be reused.
 
 import { DamagedRecordError } from '../damaged-record.ts';
 import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryPage, Failure } from '../delivery.ts';
@@ -15,30 +13,30 @@ import {
   deliveryOf,
   oneDelivery,
 } from '../delivery-row.ts';
-import type { SweptPart } from '../ledger.ts';
 import { deliveriesPart, type EndRow, nextPart } from '../list-queries.ts';
-import { storable } from '../record-texts.ts';
-import type { SqliteConnection, Statement } from './connection.ts';
+import { toStorableText } from '../record-texts.ts';
+import type { SweptPart } from '../sync-store.ts';
+import type { SqliteConnection, SqliteStatement } from './connection.ts';
 
-/** Records looked at for one part of a sweep: each that is removed may take a body with it. */
-const SWEPT_AT_ONCE = 500;
-/** Of the journals that are removed in one part; one may go beyond. */
-const SWEPT_BYTES = 16 * 1024 * 1024;
+/** Number of records scanned per sweep part. Each deleted record may include a body. */
+const MAX_SWEEP_RECORDS = 500;
+/** Maximum bytes of journals deleted per part. The last journal may exceed it. */
+const MAX_SWEEP_BYTES = 16 * 1024 * 1024;
 
-type Row = DeliveryRow<string>;
+type HistoryRow = DeliveryRow<string>;
 
 export class SqliteHistory {
   readonly #connection: SqliteConnection;
-  readonly #one: Statement<Row>;
-  readonly #body: Statement<readonly [string, Uint8Array]>;
-  readonly #counts: Statement<readonly [number, number]>;
-  readonly #oldest: Statement<readonly [number, number, number | null, number | null]>;
-  readonly #remove: Statement<readonly []>;
-  readonly #removeBody: Statement<readonly []>;
-  readonly #removeProgress: Statement<readonly []>;
+  readonly #one: SqliteStatement<HistoryRow>;
+  readonly #body: SqliteStatement<readonly [string, Uint8Array]>;
+  readonly #counts: SqliteStatement<readonly [number, number]>;
+  readonly #oldest: SqliteStatement<readonly [number, number, number | null, number | null]>;
+  readonly #remove: SqliteStatement<readonly []>;
+  readonly #removeBody: SqliteStatement<readonly []>;
+  readonly #removeProgress: SqliteStatement<readonly []>;
   readonly #onRemoved: (seq: number) => number;
 
-  /** `onRemoved` removes what else there is of an event that has more than most, and gives how many bytes that was. */
+  /** `onRemoved` deletes further rows of the event and returns the deleted bytes. */
   constructor(connection: SqliteConnection, onRemoved: (seq: number) => number) {
     this.#connection = connection;
     this.#onRemoved = onRemoved;
@@ -55,33 +53,33 @@ export class SqliteHistory {
 
   page(filter: DeliveryFilter): DeliveryPage {
     const part = deliveriesPart(filter);
-    const rows = this.#connection.list<Row>(part.rows);
-    const deliveries = rows.flatMap((row) => this.#listed(row));
+    const rows = this.#connection.list<HistoryRow>(part.rows);
+    const deliveries = rows.flatMap((row) => this.#readable(row));
     if (rows.length === part.limit) return { deliveries, beforeSeq: rows.at(-1)?.[0] };
     const [end] = this.#connection.list<EndRow>(part.end);
     return { deliveries, beforeSeq: nextPart(part, end) };
   }
 
   find(id: string): (Delivery & { readonly meta: string; readonly body: Uint8Array }) | undefined {
-    const row = this.#one.get([storable(id)]);
+    const row = this.#one.get([toStorableText(id)]);
     const body = row === undefined ? undefined : this.#body.get([row[0]]);
     if (row === undefined || body === undefined) return undefined;
     return { ...deliveryOf(row, failuresOf), meta: body[0], body: body[1] };
   }
 
-  /** Without its body. */
+  /** Returns the record without its body. */
   record(id: string): Delivery | undefined {
-    const row = this.#one.get([storable(id)]);
-    return row && this.#listed(row)[0];
+    const row = this.#one.get([toStorableText(id)]);
+    return row && this.#readable(row)[0];
   }
 
-  /** A record that cannot be understood is left out: the others are worth their list. */
-  #listed(row: Row): readonly Delivery[] {
+  /** Skips a damaged record, to list the rest. */
+  #readable(row: HistoryRow): readonly Delivery[] {
     try {
       return [deliveryOf(row, failuresOf)];
     } catch (error) {
       if (!(error instanceof DamagedRecordError)) throw error;
-      this.#connection.tellDamage(`the delivery ${row[1]} is left out of lists: ${error.message}`);
+      this.#connection.reportDamage(`delivery ${row[1]} is not listed: ${error.message}`);
       return [];
     }
   }
@@ -90,14 +88,14 @@ export class SqliteHistory {
     return countsOf(this.#counts.all([]));
   }
 
-  /** Removes records that ended before that time, among the next after `afterSeq`. */
+  /** Deletes records finished before `before`, with a number above `afterSeq`. */
   sweep(afterSeq: number, before: number, now: number): SweptPart {
-    const rows = this.#oldest.all([afterSeq, SWEPT_AT_ONCE]);
+    const rows = this.#oldest.all([afterSeq, MAX_SWEEP_RECORDS]);
     let removed = 0;
     let bytes = 0;
     for (const [seq, at, ended, hasProgress] of rows) {
-      // Records lie in the order in which they came: none after this one can have ended before. One that came when the
-      // clock was ahead says nothing of those after it.
+      // All later records arrived after `before`, so none has finished earlier. Ignores a record from the
+      // future, which was written when the clock was ahead.
       if (at >= before && at <= now) return { removed, afterSeq: undefined };
       if (ended === null || ended >= before) continue;
       this.#remove.run([seq]);
@@ -107,17 +105,17 @@ export class SqliteHistory {
         bytes += this.#onRemoved(seq);
       }
       removed += 1;
-      if (bytes >= SWEPT_BYTES) return { removed, afterSeq: seq };
+      if (bytes >= MAX_SWEEP_BYTES) return { removed, afterSeq: seq };
     }
-    return { removed, afterSeq: rows.length < SWEPT_AT_ONCE ? undefined : rows.at(-1)?.[0] };
+    return { removed, afterSeq: rows.length < MAX_SWEEP_RECORDS ? undefined : rows.at(-1)?.[0] };
   }
 }
 
-/** Those of a damaged record are not worth the list in which it stands. */
+/** Lists the record despite damaged failures. */
 function failuresOf(text: string): readonly Failure[] {
   try {
     return JSON.parse(text) as readonly Failure[];
   } catch {
-    return [{ attempt: 0, at: 0, note: 'its failures cannot be read: the record is damaged in the store' }];
+    return [{ attempt: 0, at: 0, note: 'failures are unreadable: the record is damaged' }];
   }
 }

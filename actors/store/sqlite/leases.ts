@@ -1,17 +1,16 @@
-// Leases: which node owns a name for a limited time, with an epoch that tells a former owner from the present one.
-//
-// SL1  the epoch grows whenever node or address change, and when the lease is taken after it had ended (S6).
+// Leases: a node owns a name for a limited time. The epoch identifies the owner: it increases when the node
+// or address changes, and when an expired lease is acquired (S6, ../store.ts).
 
-import { storable } from '../record-texts.ts';
+import { toStorableText } from '../record-texts.ts';
 import type { Lease, Owner } from '../store.ts';
-import type { SqliteConnection, Statement } from './connection.ts';
+import type { SqliteConnection, SqliteStatement } from './connection.ts';
 import type { SqliteCounter } from './values.ts';
 
 export class SqliteLeases {
   readonly #counter: SqliteCounter;
-  readonly #get: Statement<readonly [string, string, number]>;
-  readonly #set: Statement<readonly []>;
-  readonly #sweep: Statement<readonly []>;
+  readonly #get: SqliteStatement<readonly [string, string, number]>;
+  readonly #set: SqliteStatement<readonly []>;
+  readonly #sweep: SqliteStatement<readonly []>;
 
   constructor(connection: SqliteConnection, counter: SqliteCounter) {
     this.#counter = counter;
@@ -27,19 +26,19 @@ export class SqliteLeases {
 
   take(name: string, node: string, address: string, ttlMs: number, now: number): Lease | undefined {
     const owner = this.owner(name, now);
-    const taker = { node: storable(node), address: storable(address) };
+    const taker = { node: toStorableText(node), address: toStorableText(address) };
     if (owner !== undefined && owner.node !== taker.node) return undefined;
     const epoch = owner?.address === taker.address ? owner.epoch : this.#counter.next();
-    this.#set.run([storable(name), taker.node, taker.address, epoch, now + ttlMs]);
+    this.#set.run([toStorableText(name), taker.node, taker.address, epoch, now + ttlMs]);
     return { epoch };
   }
 
   owner(name: string, now: number): Owner | undefined {
-    const row = this.#get.get([storable(name), now]);
+    const row = this.#get.get([toStorableText(name), now]);
     return row === undefined ? undefined : { node: row[0], address: row[1], epoch: row[2] };
   }
 
-  /** Gives how many rows were removed, at most `limit`. */
+  /** Returns the number of deleted rows, limited by `limit`. */
   sweep(now: number, limit: number): number {
     return this.#sweep.run([now, limit]).changes;
   }

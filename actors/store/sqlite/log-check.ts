@@ -1,30 +1,28 @@
-// Checks whether the write-ahead log is intact. SQLite reads it up to the first damaged frame, and silently treats what follows
-// as the rest of an older log. This check tells the two apart: frames of an older log have the salt of that log, which is
-// lower; anything else was overwritten and is lost. It runs before the file is opened, because opening empties the log.
-//
-// A log that was truncated after a transaction looks like one that ends there.
-//
-// LC1  the log is only read; one that cannot be read, or is no log, is left to SQLite.
+// Checks whether the write-ahead log is intact. SQLite reads it up to the first damaged frame, and silently
+// treats the rest as an older log. This check distinguishes the two: frames of an older log have its salt,
+// which is lower; other frames were overwritten and are lost. It runs before the file is opened, because
+// opening empties the log. A log that was truncated between transactions looks intact. The check only reads,
+// and reports nothing for a file that is unreadable or not a log; SQLite then decides.
 
 import { readFileSync } from 'node:fs';
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 const PAGE_BYTES = 4096;
-/** The last bit says in which order the bytes of a word are summed up. */
+/** The last bit selects the byte order of the checksum. */
 const MAGIC = 0x377f0682;
-/** The first salt counts the logs in the file: a frame that would be older by more than this is none. */
+/** The first salt counts the logs of the file. A larger difference does not come from an older log. */
 const MAX_LOGS = 2 ** 24;
 
 export interface LogDamage {
-  /** Frames that are whole, up to the first that is not. A frame is one page. */
+  /** Number of intact frames before the first damaged one. Frames are pages. */
   readonly whole: number;
-  /** Frames after that, but for those of older logs, and how many of them end a transaction of this one. */
+  /** Number of lost frames after that. */
   readonly lost: number;
   readonly lostCommits: number;
 }
 
-/** What is wrong with the log of the database file; undefined for one that is whole, and where there is none. */
+/** Returns the damage of the database's log; undefined if it is intact or missing. */
 export function logDamage(file: string): LogDamage | undefined {
   let log: Buffer;
   try {
@@ -38,7 +36,7 @@ export function logDamage(file: string): LogDamage | undefined {
   sum.add(log, 0, 24);
   let whole = 0;
   let isWhole = (magic & ~1) === MAGIC && sum.isAt(log, 24);
-  // Of a head that cannot be believed the first frame is asked.
+  // If the head is damaged, the first frame provides the salts.
   const frameBytes = FRAME_HEADER_BYTES + (isWhole ? log.readUInt32BE(8) : PAGE_BYTES);
   const salts = isWhole ? log.subarray(16, 24) : log.subarray(HEADER_BYTES + 8, HEADER_BYTES + 16);
   const isBlank = salts.every((byte) => byte === 0);
@@ -58,7 +56,7 @@ export function logDamage(file: string): LogDamage | undefined {
       if (log.readUInt32BE(at + 4) !== 0) lostCommits += 1;
     } else if (isBlank || !isOlder(log.readUInt32BE(at + 8), salts.readUInt32BE(0))) foreign += 1;
   }
-  // Without a word of a later one, a frame that is not whole is what was being written when the process ended.
+  // No later frames: the damaged frame was being written when the process crashed, and nothing is lost.
   return lostCommits + foreign === 0 ? undefined : { whole, lost: lost + foreign, lostCommits };
 }
 
@@ -67,7 +65,7 @@ function isOlder(salt: number, own: number): boolean {
   return age > 0 && age < MAX_LOGS;
 }
 
-/** As the format of the log has it: over the header and all frames so far. */
+/** Checksum of the log format, over the header and all frames so far. */
 class Checksum {
   readonly #isBigEndian: boolean;
   #one = 0;

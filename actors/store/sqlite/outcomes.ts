@@ -1,19 +1,19 @@
-// Writes into the record of a delivery what became of an attempt: how its turn ended, that it was broken off, that the process
-// ended with it. All texts are bounded, and of many failures the last ones are kept.
+// Writes the results of attempts into delivery records: outcome, expired claim, or crash. Texts are
+// truncated, and only the last failures are kept.
 
 import { stateCodes } from '../delivery-states.ts';
 import {
   ANSWER_LENGTH,
-  bounded,
   FAILURES_KEPT,
   NAME_LENGTH,
   NOTE_LENGTH,
-  storable,
+  toStorableText,
+  truncateText,
 } from '../record-texts.ts';
 import type { TurnResult } from '../store.ts';
-import type { SqliteConnection, Statement } from './connection.ts';
+import type { SqliteConnection, SqliteStatement } from './connection.ts';
 
-/** Values: when, epoch ms, and why. */
+/** SQL that appends a failure to the list. Its two values are the time (epoch ms) and the note. */
 export const withFailure = `failures = json_insert(
   CASE WHEN json_array_length(failures) >= ${FAILURES_KEPT} THEN json_remove(failures, '$[0]')
   ELSE coalesce(failures, '[]') END,
@@ -21,22 +21,22 @@ export const withFailure = `failures = json_insert(
 
 type Nothing = readonly [];
 
-/** Hears of each event that ends, in whatever way; `now` is epoch ms. */
-export type OnEnded = (seq: number, now: number) => void;
+/** Called for every finished event; `now` is epoch milliseconds. */
+export type OnFinished = (seq: number, now: number) => void;
 
 export class SqliteOutcomes {
-  readonly #end: Statement<Nothing>;
-  readonly #fail: Statement<Nothing>;
-  readonly #defer: Statement<Nothing>;
-  readonly #hold: Statement<Nothing>;
-  readonly #giveBack: Statement<Nothing>;
-  readonly #keepReceipt: Statement<Nothing>;
-  readonly #break: Statement<Nothing>;
-  readonly #crash: Statement<Nothing>;
-  readonly #onEnded: OnEnded;
+  readonly #end: SqliteStatement<Nothing>;
+  readonly #fail: SqliteStatement<Nothing>;
+  readonly #defer: SqliteStatement<Nothing>;
+  readonly #hold: SqliteStatement<Nothing>;
+  readonly #requeue: SqliteStatement<Nothing>;
+  readonly #setReceipt: SqliteStatement<Nothing>;
+  readonly #expire: SqliteStatement<Nothing>;
+  readonly #crash: SqliteStatement<Nothing>;
+  readonly #onFinished: OnFinished;
 
-  constructor(connection: SqliteConnection, onEnded: OnEnded) {
-    this.#onEnded = onEnded;
+  constructor(connection: SqliteConnection, onFinished: OnFinished) {
+    this.#onFinished = onFinished;
     const { queued, retrying, held } = stateCodes;
     this.#end = connection.prepare(
       `UPDATE delivery SET state = ?, ended = ?, trigger = coalesce(?, trigger), note = ?, answer = ?,
@@ -46,39 +46,39 @@ export class SqliteOutcomes {
       `UPDATE delivery SET state = ?, ended = ?, retry_at = ?, trigger = coalesce(?, trigger), note = ?, answer = ?,
          ${withFailure} WHERE seq = ?`,
     );
-    // Nothing was done: what tells that an attempt was begun is as it was before.
+    // Clears `started` unless an earlier attempt had effects.
     this.#defer = connection.prepare(
       `UPDATE delivery SET state = ${retrying}, retry_at = ?, attempts = attempts - 1,
          deferrals = deferrals + 1, started = CASE WHEN ? THEN started END, trigger = coalesce(?, trigger), note = ? WHERE seq = ?`,
     );
-    // It was not tried, so it has not used up an attempt.
+    // The handler had no effect, so the attempt does not count.
     this.#hold = connection.prepare(
       `UPDATE delivery SET state = ${held}, held_by = ?, attempts = attempts - 1,
          trigger = coalesce(?, trigger), note = ? WHERE seq = ?`,
     );
-    this.#giveBack = connection.prepare(
+    this.#requeue = connection.prepare(
       `UPDATE delivery SET state = ${queued}, held_by = ?, attempts = attempts - 1, note = ? WHERE seq = ?`,
     );
-    this.#keepReceipt = connection.prepare('UPDATE delivery SET receipt = ? WHERE seq = ?');
-    this.#break = connection.prepare(`UPDATE delivery SET state = ${queued}, ${withFailure} WHERE seq = ?`);
+    this.#setReceipt = connection.prepare('UPDATE delivery SET receipt = ? WHERE seq = ?');
+    this.#expire = connection.prepare(`UPDATE delivery SET state = ${queued}, ${withFailure} WHERE seq = ?`);
     this.#crash = connection.prepare(
       `UPDATE delivery SET state = ?, ended = ?, retry_at = ?, note = ?, crashes = ?, ${withFailure}
        WHERE seq = ?`,
     );
   }
 
-  /** What a turn said of its event. Gives whether the event is over. */
-  settle(result: TurnResult, now: number): boolean {
+  /** Writes an outcome. Returns true for a final outcome. */
+  write(result: TurnResult, now: number): boolean {
     const { seq, outcome } = result;
-    const trigger = bounded(result.trigger, NAME_LENGTH);
-    const note = bounded(result.note, NOTE_LENGTH);
-    const answer = bounded(result.answer, ANSWER_LENGTH);
+    const trigger = truncateText(result.trigger, NAME_LENGTH);
+    const note = truncateText(result.note, NOTE_LENGTH);
+    const answer = truncateText(result.answer, ANSWER_LENGTH);
     if (outcome === 'held') {
-      this.#hold.run([storable(result.heldBy ?? ''), trigger, note, seq]);
+      this.#hold.run([toStorableText(result.heldBy ?? ''), trigger, note, seq]);
       return false;
     }
     if (outcome === 'queued') {
-      this.#giveBack.run([result.heldBy === undefined ? null : storable(result.heldBy), note, seq]);
+      this.#requeue.run([result.heldBy === undefined ? null : toStorableText(result.heldBy), note, seq]);
       return false;
     }
     const retryAt = now + Math.max(0, Math.ceil(result.retryInMs ?? 0));
@@ -94,28 +94,28 @@ export class SqliteOutcomes {
       this.#fail.run([stateCodes.dead, now, null, trigger, note, answer, now, note ?? '', seq]);
     else if (outcome === 'done' || outcome === 'ignored')
       this.#end.run([stateCodes[outcome], now, trigger, note, answer, seq]);
-    else throw new TypeError(`${outcome} is no end of a turn`);
-    if (result.receipt !== undefined) this.#keepReceipt.run([bounded(result.receipt, NAME_LENGTH), seq]);
-    this.#onEnded(seq, now);
+    else throw new TypeError(`${outcome} does not end a turn`);
+    if (result.receipt !== undefined) this.#setReceipt.run([truncateText(result.receipt, NAME_LENGTH), seq]);
+    this.#onFinished(seq, now);
     return true;
   }
 
-  /** An attempt ended without a word: the event waits again, and the record says why. */
-  breakOff(seq: number, note: string, now: number): void {
-    this.#break.run([now, note, seq]);
+  /** Aborts an attempt with an expired claim: the event is requeued, and the record contains the reason. */
+  expire(seq: number, note: string, now: number): void {
+    this.#expire.run([now, note, seq]);
   }
 
-  /** The process ended while it was handled: it has so many crashes now, and waits until then, or is dead. */
+  /** Records a crash. The event is retried at `retryAt`, or dead if undefined. */
   crash(seq: number, note: string, crashes: number, retryAt: number | undefined, now: number): void {
     const { retrying, dead } = stateCodes;
     const state = retryAt === undefined ? [dead, now, null] : [retrying, null, retryAt];
     this.#crash.run([...state, note, crashes, now, note, seq]);
-    if (retryAt === undefined) this.#onEnded(seq, now);
+    if (retryAt === undefined) this.#onFinished(seq, now);
   }
 
-  /** The record is over without an attempt. */
+  /** Finishes a record without an attempt. */
   end(seq: number, state: 'done' | 'ignored', note: string, now: number): void {
-    this.#end.run([stateCodes[state], now, null, bounded(note, NOTE_LENGTH), null, seq]);
-    this.#onEnded(seq, now);
+    this.#end.run([stateCodes[state], now, null, truncateText(note, NOTE_LENGTH), null, seq]);
+    this.#onFinished(seq, now);
   }
 }

@@ -1,45 +1,44 @@
-// Journals and approvals of runs, and the run lists.
-//
-// SQR1  rows of an event are numbered from 1 without a gap; what was written is never written over.
-// SQR2  a journal has at most 10,000 rows and 64 MiB: it is removed in one transaction, which others wait for.
+// Journals and approvals of runs, and run lists. journal steps are numbered from 1 without gaps, and are
+// immutable. A journal is limited to 10,000 rows and 64 MiB, because a single transaction deletes it, which
+// delays other calls.
 
 import type { DecidedApproval, NewDecision } from '../approval.ts';
 import type { Delivery } from '../delivery.ts';
 import type { NewEvent } from '../event.ts';
 import { type EndRow, nextPart, runsPart } from '../list-queries.ts';
-import { checkJournal, NAME_LENGTH, storable } from '../record-texts.ts';
+import { checkJournal, NAME_LENGTH, toStorableText } from '../record-texts.ts';
 import type { Run, RunFilter, RunPage, Step } from '../run.ts';
 import { lastStep, noteRun, oneRun, type RunRow, runOf, stepsAfter } from '../run-row.ts';
 import type { TurnResult } from '../store.ts';
 import { SqliteApprovals } from './approvals.ts';
-import type { SqliteConnection, Statement } from './connection.ts';
+import type { SqliteConnection, SqliteStatement } from './connection.ts';
 
-/** Journal and approvals per run; both change with turns and are removed together. */
+/** Journals and approvals of runs, which change and are deleted together. */
 export class RunRecords {
   readonly journals: SqliteRuns;
   readonly approvals: SqliteApprovals;
   readonly #append: (event: NewEvent, now: number) => void;
 
-  /** `append` adds events for decisions and closed approvals. */
+  /** `append` adds the events of decisions and cancelled approvals. */
   constructor(connection: SqliteConnection, append: (event: NewEvent, now: number) => void) {
     this.journals = new SqliteRuns(connection);
     this.approvals = new SqliteApprovals(connection);
     this.#append = append;
   }
 
-  /** Records the run of a turn; the end of a run closes its approvals. */
+  /** Writes the journal, summary and approvals of a run. */
   keep(result: TurnResult, now: number): void {
     this.journals.keep(result, now);
     if (result.outcome !== 'checkpoint' && result.outcome !== 'parked') return;
-    for (const asked of result.asks ?? []) this.approvals.ask(result.seq, asked, now);
+    for (const approval of result.asks ?? []) this.approvals.open(result.seq, approval, now);
   }
 
-  /** Closes pending approvals. */
+  /** Cancels the event's pending approvals. */
   end(seq: number, now: number): void {
     for (const event of this.approvals.cancel(seq, now)) this.#append(event, now);
   }
 
-  /** Removes the run and returns the bytes of its journal. */
+  /** Deletes the run, and returns the bytes of the journal. */
   remove(seq: number): number {
     this.approvals.remove(seq);
     return this.journals.drop(seq);
@@ -55,14 +54,14 @@ export class RunRecords {
 
 export class SqliteRuns {
   readonly #connection: SqliteConnection;
-  readonly #last: Statement<readonly [n: number, total: number]>;
-  readonly #add: Statement<readonly []>;
-  readonly #note: Statement<readonly []>;
-  readonly #mark: Statement<readonly []>;
-  readonly #rows: Statement<readonly [number, number, string]>;
-  readonly #one: Statement<RunRow>;
-  readonly #removeSteps: Statement<readonly []>;
-  readonly #removeRun: Statement<readonly []>;
+  readonly #last: SqliteStatement<readonly [n: number, total: number]>;
+  readonly #add: SqliteStatement<readonly []>;
+  readonly #note: SqliteStatement<readonly []>;
+  readonly #mark: SqliteStatement<readonly []>;
+  readonly #rows: SqliteStatement<readonly [number, number, string]>;
+  readonly #one: SqliteStatement<RunRow>;
+  readonly #removeSteps: SqliteStatement<readonly []>;
+  readonly #removeRun: SqliteStatement<readonly []>;
 
   constructor(connection: SqliteConnection) {
     this.#connection = connection;
@@ -76,29 +75,36 @@ export class SqliteRuns {
     this.#removeRun = connection.prepare('DELETE FROM run WHERE seq = ?');
   }
 
-  /** What a turn says of the run that its event is. */
+  /** Writes journal steps and the summary of a run. */
   keep({ seq, steps = [], run }: TurnResult, now: number): void {
     if (run === undefined && steps.length === 0) return;
     this.#mark.run([seq]);
     if (run !== undefined)
-      this.#note.run([seq, run.kind, storable(run.name.slice(0, NAME_LENGTH)), storable(run.figures)]);
+      this.#note.run([
+        seq,
+        run.kind,
+        toStorableText(run.name.slice(0, NAME_LENGTH)),
+        toStorableText(run.figures),
+      ]);
     let [n, total] = this.#last.get([seq]) ?? EMPTY;
     for (const text of steps) {
       n += 1;
       total += Buffer.byteLength(text);
-      this.#add.run([seq, n, now, total, storable(text)]);
+      this.#add.run([seq, n, now, total, toStorableText(text)]);
     }
   }
 
-  /** Throws InternalError where the rows do not fit into the journal any more: whoever writes one ends before that. */
-  checkRoom({ seq, steps = [] }: TurnResult): void {
+  /**
+   * Throws InternalError if the rows would exceed the journal's limit. Writers are expected to stop earlier.
+   */
+  checkCapacity({ seq, steps = [] }: TurnResult): void {
     if (steps.length === 0) return;
     const [n, total] = this.#last.get([seq]) ?? EMPTY;
     const bytes = steps.reduce((sum, text) => sum + Buffer.byteLength(text), total);
     checkJournal(n + steps.length, bytes);
   }
 
-  /** Its journal is forgotten: it begins anew, or is gone. Gives how many bytes it had. */
+  /** Deletes the journal of a restarted or deleted event. Returns its size in bytes. */
   drop(seq: number): number {
     const [, bytes] = this.#last.get([seq]) ?? EMPTY;
     this.#removeSteps.run([seq]);
@@ -107,11 +113,11 @@ export class SqliteRuns {
   }
 
   steps(id: string, after: number): readonly Step[] {
-    return this.#rows.all([storable(id), after]).map(([n, at, text]) => ({ n, at, text }));
+    return this.#rows.all([toStorableText(id), after]).map(([n, at, text]) => ({ n, at, text }));
   }
 
   run(id: string, deliveryOf: (id: string) => Delivery | undefined): Run | undefined {
-    const row = this.#one.get([storable(id)]);
+    const row = this.#one.get([toStorableText(id)]);
     return row && runOf(row, deliveryOf(row[1]));
   }
 

@@ -1,17 +1,15 @@
-// The tables, and the migrations from older versions of the file. Small columns that change often and large ones that never
-// change are in separate tables, so that a change of state does not rewrite a body.
-//
-// SM1  a migration is applied whole or not at all, and is never edited once released; a change is a further one.
-// SM2  a file that is not ours, or of a newer version, is left as it is.
+// Tables and migrations in SQLite. Small columns that change often are in other tables than large columns
+// that never change, so that a state change does not rewrite a body. A migration runs in a transaction. A
+// released migration is never edited. A file of another program or of a newer version is never modified.
 
 import { type SqliteConnection, UnusableFileError } from './connection.ts';
 
-/** In the head of the file, as `file` and others show it: "aGwS". */
+/** "aGwS" in the file header, which `file` and similar tools show. */
 const APPLICATION_ID = 0x61_47_77_53;
 
 const migrations: readonly string[] = [
   `
-  -- The record of every event for the retention time, and with it the ids that were seen.
+  -- Record of each event, kept for the retention time to detect repeated ids.
   CREATE TABLE delivery (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
@@ -35,8 +33,8 @@ const migrations: readonly string[] = [
 
   CREATE TABLE body (seq INTEGER PRIMARY KEY, meta TEXT NOT NULL, body BLOB NOT NULL);
 
-  -- A key has a row while it has unfinished events. ready_at: from when it may be claimed, and while it is claimed the
-  -- end of the claim; null while its first event is held. running: the event that was given with the claim.
+  -- One row per key with unfinished events. ready_at: time of the next claim, or expiry of the current claim; null while
+  -- the first event is held. running: the claimed event.
   CREATE TABLE mailbox (
     key TEXT PRIMARY KEY,
     ready_at INTEGER,
@@ -45,7 +43,7 @@ const migrations: readonly string[] = [
     lease_ms INTEGER
   ) WITHOUT ROWID;
   CREATE INDEX mailbox_ready ON mailbox (ready_at) WHERE ready_at IS NOT NULL;
-  -- By the first word of the key, so that whoever asks for one kind does not wade through a backlog of the others.
+  -- By the first segment of the key: a claim for a kind does not scan the backlog of the rest.
   CREATE INDEX mailbox_kind ON mailbox (substr(key, 1, instr(key, '/')), ready_at) WHERE ready_at IS NOT NULL;
 
   CREATE TABLE snapshot (key TEXT PRIMARY KEY, value TEXT NOT NULL, at INTEGER NOT NULL);
@@ -86,26 +84,26 @@ const migrations: readonly string[] = [
   );
   CREATE INDEX kv_until ON kv (until) WHERE until IS NOT NULL;
 
-  -- One row: fences, epochs and versions are drawn from it, so that they grow even where the row before is gone.
+  -- One row, the counter for fences, epochs and versions: they increase even if the previous row was deleted.
   CREATE TABLE counter (value INTEGER NOT NULL);
   INSERT INTO counter VALUES (0);
   `,
-  // Who holds which mailbox is of no use to the next process.
+  // Claims do not survive the process, so mailboxes have no table.
   'DROP TABLE mailbox;',
-  // How often the process ended while the event was handled.
+  // Number of crashes of the event.
   `
   ALTER TABLE delivery ADD COLUMN crashes INTEGER NOT NULL DEFAULT 0;
   CREATE INDEX delivery_suspect ON delivery (seq, crashes) WHERE crashes > 0 AND state < 4;
   `,
-  // What the clock said when that was last noted: it tells a start that somebody has set it back meanwhile.
+  // Last recorded clock, which reveals a backward step at the next start.
   'CREATE TABLE clock (at INTEGER NOT NULL); INSERT INTO clock VALUES (0);',
-  // What a platform calls a message that was sent, and how often something was put off.
+  // The platform's id of a sent message, and the number of deferrals.
   `
   ALTER TABLE delivery ADD COLUMN receipt TEXT;
   ALTER TABLE delivery ADD COLUMN deferrals INTEGER NOT NULL DEFAULT 0;
   `,
-  // What only few events have. waits_for and holds_key: while it is parked; its retry_at is then when a timer wakes it.
-  // Nothing here changes with the state of an event that has none of it.
+  // Columns that few events use. waits_for and holds_key are set for a parked event; retry_at is then the due
+  // date of its timer. Other events never change these columns.
   `
   ALTER TABLE delivery ADD COLUMN kind TEXT;
   ALTER TABLE delivery ADD COLUMN wakes TEXT;
@@ -115,7 +113,7 @@ const migrations: readonly string[] = [
   CREATE INDEX delivery_waiting ON delivery (key, waits_for, seq) WHERE waits_for IS NOT NULL;
   CREATE INDEX delivery_waker ON delivery (key, wakes, seq) WHERE wakes IS NOT NULL;
 
-  -- What was kept of an event along its way, and what woke it last. It may be large, and a record changes often.
+  -- Saved state and last waker. May be large, and separate because a delivery changes often.
   CREATE TABLE progress (
     seq INTEGER PRIMARY KEY,
     state TEXT,
@@ -128,13 +126,13 @@ const migrations: readonly string[] = [
   ALTER TABLE timer ADD COLUMN kind TEXT;
   ALTER TABLE timer ADD COLUMN wakes TEXT;
   `,
-  // For what a platform says of a message afterwards.
+  // For delivery reports of platforms.
   'CREATE INDEX delivery_receipt ON delivery (receipt) WHERE receipt IS NOT NULL;',
-  // Journals, and who was asked. Only few events have either.
+  // Journals and approvals, which few events have.
   `
   CREATE TABLE run (seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, figures TEXT NOT NULL);
   CREATE INDEX run_name ON run (name, seq);
-  -- total: the bytes of the journal, this row included. Before the text, which may go on in other pages.
+  -- total: bytes of the journal up to this row. Precedes the text, which may continue in overflow pages.
   CREATE TABLE step (seq INTEGER NOT NULL, n INTEGER NOT NULL, at INTEGER NOT NULL, total INTEGER NOT NULL,
     text TEXT NOT NULL, PRIMARY KEY (seq, n));
 
@@ -158,21 +156,21 @@ const migrations: readonly string[] = [
 
 export const schemaVersion = migrations.length;
 
-/** Reads only. Throws UnusableFileError for a file that is not ours, or of a newer version; and errors of SQLite. */
-export function refuseForeign(connection: SqliteConnection): void {
+/** Reads only. Throws UnusableFileError for a foreign file or a newer version, and errors of SQLite. */
+export function rejectForeign(connection: SqliteConnection): void {
   const version = Number(connection.pragma('user_version'));
   const application = Number(connection.pragma('application_id'));
   const tables =
     connection.prepare<readonly [number]>('SELECT count(*) FROM sqlite_master').get([])?.[0] ?? 0;
   if (tables > 0 && application !== APPLICATION_ID)
-    throw new UnusableFileError('is a database of another program; name another file');
+    throw new UnusableFileError('belongs to another program; use another file');
   if (version > schemaVersion)
     throw new UnusableFileError(
-      `was written by a newer version (schema ${version}, here ${schemaVersion}); run that version, or name another file`,
+      `was written by a newer version (schema ${version}, expected ${schemaVersion}); run that version, or use another file`,
     );
 }
 
-/** Brings the file to this version. Throws errors of SQLite. */
+/** Migrates the file to this version. Throws errors of SQLite. */
 export function migrate(connection: SqliteConnection): void {
   connection.transaction(() => {
     const version = Number(connection.pragma('user_version'));

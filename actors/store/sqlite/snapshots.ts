@@ -1,15 +1,15 @@
-// Snapshots: what the last turn of a key left for the next one. A conversation may never go on, so a snapshot is removed when it
-// has not been used for long and no event of its key waits.
+// Snapshots: the state that an event saves for the next event of the key. A snapshot is deleted if it has not
+// been saved for a long period and its key has no unfinished event.
 
-import { firstSettled } from '../delivery-states.ts';
-import { storable } from '../record-texts.ts';
-import type { SqliteConnection, Statement } from './connection.ts';
+import { firstNonBlocking } from '../delivery-states.ts';
+import { toStorableText } from '../record-texts.ts';
+import type { SqliteConnection, SqliteStatement } from './connection.ts';
 
 export class SqliteSnapshots {
-  readonly #get: Statement<readonly [string]>;
-  readonly #set: Statement<readonly []>;
-  readonly #drop: Statement<readonly []>;
-  readonly #forget: Statement<readonly []>;
+  readonly #get: SqliteStatement<readonly [string]>;
+  readonly #set: SqliteStatement<readonly []>;
+  readonly #drop: SqliteStatement<readonly []>;
+  readonly #forget: SqliteStatement<readonly []>;
 
   constructor(connection: SqliteConnection) {
     this.#get = connection.prepare('SELECT value FROM snapshot WHERE key = ?');
@@ -20,7 +20,7 @@ export class SqliteSnapshots {
     this.#drop = connection.prepare('DELETE FROM snapshot WHERE key = ?');
     this.#forget = connection.prepare(
       `DELETE FROM snapshot WHERE key IN (SELECT key FROM snapshot AS old WHERE at < ?
-         AND NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.key = old.key AND state < ${firstSettled})
+         AND NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.key = old.key AND state < ${firstNonBlocking})
          AND NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.key = old.key AND waits_for IS NOT NULL)
          AND NOT EXISTS (SELECT 1 FROM timer WHERE timer.owner = old.key) ORDER BY at LIMIT ?)`,
     );
@@ -31,12 +31,12 @@ export class SqliteSnapshots {
   }
 
   /** Replaces the key's snapshot; null removes it. */
-  keep(key: string, snapshot: string | null, now: number): void {
-    if (snapshot === null) this.#drop.run([storable(key)]);
-    else this.#set.run([storable(key), storable(snapshot), now]);
+  set(key: string, snapshot: string | null, now: number): void {
+    if (snapshot === null) this.#drop.run([toStorableText(key)]);
+    else this.#set.run([toStorableText(key), toStorableText(snapshot), now]);
   }
 
-  /** Removes what was left before that time, at most so much of it; gives how many. */
+  /** Deletes up to `limit` snapshots saved before `before`; returns their number. */
   sweep(before: number, limit: number): number {
     return this.#forget.run([before, limit]).changes;
   }

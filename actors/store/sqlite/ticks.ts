@@ -1,15 +1,15 @@
-// Records which instants of a schedule have ticked, so that each ticks once, however many processes ask (S7).
-//
-// TK1  the last tick of a name is removed by no sweep: a schedule goes on from there, however long nothing ran.
+// Records the ticks of schedules. A tick is a scheduled point in time, and is recorded once, even with
+// several callers (S7, ../store.ts). A sweep does not delete the last tick of a name, from which the schedule
+// continues.
 
-import { storable } from '../record-texts.ts';
-import type { SqliteConnection, Statement } from './connection.ts';
+import { toStorableText } from '../record-texts.ts';
+import type { SqliteConnection, SqliteStatement } from './connection.ts';
 
 export class SqliteTicks {
-  readonly #note: Statement<readonly []>;
-  readonly #last: Statement<readonly [number | null]>;
-  readonly #sweep: Statement<readonly []>;
-  readonly #forget: Statement<readonly []>;
+  readonly #note: SqliteStatement<readonly []>;
+  readonly #last: SqliteStatement<readonly [number | null]>;
+  readonly #sweep: SqliteStatement<readonly []>;
+  readonly #forget: SqliteStatement<readonly []>;
 
   constructor(connection: SqliteConnection) {
     this.#note = connection.prepare('INSERT INTO tick (name, at) VALUES (?, ?) ON CONFLICT DO NOTHING');
@@ -21,20 +21,20 @@ export class SqliteTicks {
     this.#forget = connection.prepare('DELETE FROM tick WHERE name = ? AND at > ?');
   }
 
-  /** False: it had ticked then already. */
+  /** Returns false if the tick exists. */
   note(name: string, at: number): boolean {
-    return this.#note.run([storable(name), at]).changes > 0;
+    return this.#note.run([toStorableText(name), at]).changes > 0;
   }
 
   last(name: string): number | undefined {
-    return this.#last.get([storable(name)])?.[0] ?? undefined;
+    return this.#last.get([toStorableText(name)])?.[0] ?? undefined;
   }
 
   forget(name: string, after = Number.MIN_SAFE_INTEGER): void {
-    this.#forget.run([storable(name), after]);
+    this.#forget.run([toStorableText(name), after]);
   }
 
-  /** Removes ticks before that time; gives how many, at most `limit`. */
+  /** Deletes up to `limit` ticks before `before`; returns their number. */
   sweep(before: number, limit: number): number {
     return this.#sweep.run([before, limit]).changes;
   }

@@ -1,20 +1,21 @@
-// Durable timers: events that are appended when they are due. The next claim appends them, so no timer of the process is needed.
+// Durable timers: events that are appended when due. The next `claim` appends them, so there is no timer in
+// the process.
 
 import type { NewEvent } from '../event.ts';
-import { storable } from '../record-texts.ts';
+import { toStorableText } from '../record-texts.ts';
 import type { NewTimer } from '../store.ts';
 import { setTimer, timerValues } from '../timer-row.ts';
-import type { SqliteConnection, Statement } from './connection.ts';
+import type { SqliteConnection, SqliteStatement } from './connection.ts';
 
 export class SqliteTimers {
-  readonly #set: Statement<readonly []>;
-  readonly #cancel: Statement<readonly []>;
-  readonly #due: Statement<
+  readonly #set: SqliteStatement<readonly []>;
+  readonly #cancel: SqliteStatement<readonly []>;
+  readonly #due: SqliteStatement<
     readonly [string, string, string, string, string, string, Uint8Array, string | null, string | null]
   >;
-  readonly #firstThatWakes: Statement<readonly [number | null]>;
-  readonly #cancelThatWake: Statement<readonly []>;
-  readonly #next: Statement<readonly [number]>;
+  readonly #firstThatWakes: SqliteStatement<readonly [number | null]>;
+  readonly #cancelThatWake: SqliteStatement<readonly []>;
+  readonly #next: SqliteStatement<readonly [number]>;
 
   constructor(connection: SqliteConnection) {
     this.#set = connection.prepare(setTimer);
@@ -35,20 +36,20 @@ export class SqliteTimers {
     this.#set.run(timerValues(owner, timer, now));
   }
 
-  /** When the first of the mailbox's own timers is due that wakes that name. */
+  /** Returns the earliest due date of the mailbox's timers that wake the name. */
   firstThatWakes(owner: string, name: string): number | undefined {
-    return this.#firstThatWakes.get([owner, storable(name)])?.[0] ?? undefined;
+    return this.#firstThatWakes.get([owner, toStorableText(name)])?.[0] ?? undefined;
   }
 
   cancelThatWake(owner: string, name: string): void {
-    this.#cancelThatWake.run([owner, storable(name)]);
+    this.#cancelThatWake.run([owner, toStorableText(name)]);
   }
 
   cancel(owner: string, name: string): void {
-    this.#cancel.run([owner, storable(name)]);
+    this.#cancel.run([owner, toStorableText(name)]);
   }
 
-  /** Takes out at most `limit` timers that are due, the longest overdue first. */
+  /** Removes up to `limit` due timers, longest overdue first, and returns their events. */
   takeDue(now: number, limit: number): readonly NewEvent[] {
     const events: NewEvent[] = [];
     for (const row of this.#due.all([now, limit])) {
@@ -59,7 +60,7 @@ export class SqliteTimers {
     return events;
   }
 
-  /** When the next one after that time is due. */
+  /** Returns the next due time after `time`. */
   nextAfter(time: number): number | undefined {
     return this.#next.get([time])?.[0];
   }

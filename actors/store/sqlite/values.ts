@@ -1,13 +1,16 @@
-// Values by space and key, with or without a time to live. A version is never used twice, not even after a value was
-// deleted, so that `ifVersion` cannot take a later value for the one that was read.
+// Values by space and key, with an optional time to live. Versions are never reused, even for deleted values:
+// `ifVersion` cannot match a later value.
 
-import { storable } from '../record-texts.ts';
-import type { PutOptions, Versioned } from '../store.ts';
-import type { SqliteConnection, Statement } from './connection.ts';
+import { toStorableText } from '../record-texts.ts';
+import type { PutOptions, VersionedValue } from '../store.ts';
+import type { SqliteConnection, SqliteStatement } from './connection.ts';
 
-/** Persistent counter for fences, epochs and versions. One row serves all keys, so removed keys never reuse numbers. */
+/**
+ * Persistent counter for fences, epochs and versions. One row serves all keys, so removed keys never reuse
+ * numbers.
+ */
 export class SqliteCounter {
-  readonly #draw: Statement<readonly [number]>;
+  readonly #draw: SqliteStatement<readonly [number]>;
 
   constructor(connection: SqliteConnection) {
     this.#draw = connection.prepare('UPDATE counter SET value = value + ? RETURNING value');
@@ -20,18 +23,18 @@ export class SqliteCounter {
   /** Reserves consecutive numbers and returns the first. */
   draw(count: number): number {
     const row = this.#draw.get([count]);
-    if (row === undefined) throw new Error('the counter of the store is gone');
+    if (row === undefined) throw new Error('the counter row is missing');
     return row[0] - count + 1;
   }
 }
 
 export class SqliteValues {
   readonly #counter: SqliteCounter;
-  readonly #get: Statement<readonly [string, number]>;
-  readonly #put: Statement<readonly []>;
-  readonly #delete: Statement<readonly []>;
-  readonly #keys: Statement<readonly [string]>;
-  readonly #sweep: Statement<readonly []>;
+  readonly #get: SqliteStatement<readonly [string, number]>;
+  readonly #put: SqliteStatement<readonly []>;
+  readonly #delete: SqliteStatement<readonly []>;
+  readonly #keys: SqliteStatement<readonly [string]>;
+  readonly #sweep: SqliteStatement<readonly []>;
 
   constructor(connection: SqliteConnection, counter: SqliteCounter) {
     this.#counter = counter;
@@ -51,7 +54,7 @@ export class SqliteValues {
     );
   }
 
-  /** False: a condition did not hold, and nothing was changed. */
+  /** Returns false and changes nothing if a condition fails. */
   put(space: string, key: string, value: string, options: PutOptions, now: number): boolean {
     const { ttlMs, ifAbsent, ifVersion } = options;
     if (ifAbsent === true || ifVersion !== undefined) {
@@ -60,24 +63,30 @@ export class SqliteValues {
       if (ifVersion !== undefined && present?.version !== ifVersion) return false;
     }
     const until = ttlMs === undefined ? null : now + ttlMs;
-    this.#put.run([storable(space), storable(key), storable(value), this.#counter.next(), until]);
+    this.#put.run([
+      toStorableText(space),
+      toStorableText(key),
+      toStorableText(value),
+      this.#counter.next(),
+      until,
+    ]);
     return true;
   }
 
-  get(space: string, key: string, now: number): Versioned | undefined {
-    const row = this.#get.get([storable(space), storable(key), now]);
+  get(space: string, key: string, now: number): VersionedValue | undefined {
+    const row = this.#get.get([toStorableText(space), toStorableText(key), now]);
     return row === undefined ? undefined : { value: row[0], version: row[1] };
   }
 
   delete(space: string, key: string): void {
-    this.#delete.run([storable(space), storable(key)]);
+    this.#delete.run([toStorableText(space), toStorableText(key)]);
   }
 
   keys(space: string, now: number): readonly string[] {
-    return this.#keys.all([storable(space), now]).map(([key]) => key);
+    return this.#keys.all([toStorableText(space), now]).map(([key]) => key);
   }
 
-  /** Removes values whose time is over; gives how many, at most `limit`. */
+  /** Deletes up to `limit` expired values; returns their number. */
   sweep(now: number, limit: number): number {
     return this.#sweep.run([now, limit]).changes;
   }

@@ -1,48 +1,45 @@
-// Group commit: the calls that have arrived run in one transaction, with one write to disk, and are answered after it.
-// When the transaction fails each half is tried by itself, so that the one call that cannot succeed does not fail the
-// others.
-//
-// GC1  an answer is given after the commit that makes it true.
-// GC2  a call is answered once, in the order in which the calls came.
+// Group commit in the worker thread: runs all pending calls in one transaction with one disk write, and
+// returns the results after the commit, in call order. If the transaction fails, each half is retried
+// separately, to isolate the failing call.
 
 import { GatewayError, InternalError } from '../../base/errors/errors.ts';
-import type { LedgerCall, Operation, Result } from '../ledger.ts';
 import type { SqliteEngine } from '../sqlite/engine.ts';
+import type { OperationResult, StoreCall, StoreOperation } from '../sync-store.ts';
 
-export type LedgerResult<O extends Operation = Operation> =
-  | { readonly result: Result<O> }
+export type StoreCallResult<O extends StoreOperation = StoreOperation> =
+  | { readonly result: OperationResult<O> }
   | { readonly error: GatewayError };
 
-/** Runs the calls; never throws. */
-export function commitTogether(engine: SqliteEngine, calls: readonly LedgerCall[]): readonly LedgerResult[] {
+/** Never throws. */
+export function commitGroup(engine: SqliteEngine, calls: readonly StoreCall[]): readonly StoreCallResult[] {
   try {
-    return engine.transaction(() => calls.map((call) => answer(engine, call)));
+    return engine.transaction(() => calls.map((call) => runCall(engine, call)));
   } catch (error) {
     const fault = engine.faultOf(error);
-    // A file that cannot be written at all is not written by half as many calls.
+    // If the file is not writable at all, smaller groups fail as well.
     if (fault?.kind === 'file') return calls.map(() => ({ error: fault.error }));
-    if (calls.length === 1) return [{ error: fault?.error ?? mistake(error, calls[0]?.operation) }];
+    if (calls.length === 1) return [{ error: fault?.error ?? internalError(error, calls[0]?.operation) }];
     const half = calls.length >> 1;
-    return [...commitTogether(engine, calls.slice(0, half)), ...commitTogether(engine, calls.slice(half))];
+    return [...commitGroup(engine, calls.slice(0, half)), ...commitGroup(engine, calls.slice(half))];
   }
 }
 
-function answer<O extends Operation>(
+function runCall<O extends StoreOperation>(
   engine: SqliteEngine,
-  { operation, args }: LedgerCall<O>,
-): LedgerResult<O> {
+  { operation, args }: StoreCall<O>,
+): StoreCallResult<O> {
   try {
-    // TypeScript loses the tie between a name and its arguments over a union of names.
+    // TypeScript loses the relation between an operation and its arguments over a union.
     const run = engine[operation].bind(engine) as (...values: readonly unknown[]) => unknown;
-    return { result: run(...args) as Result<O> };
+    return { result: run(...args) as OperationResult<O> };
   } catch (error) {
     if (error instanceof GatewayError) return { error };
     throw error;
   }
 }
 
-/** Says nothing of what was to be written: a message of the driver may. */
-function mistake(error: unknown, operation: Operation | undefined): InternalError {
+/** Omits the driver's message, which may contain the data to be written. */
+function internalError(error: unknown, operation: StoreOperation | undefined): InternalError {
   const name = error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.name) : typeof error;
-  return new InternalError(`the store could not carry out ${operation}: ${name}`, { cause: error });
+  return new InternalError(`store operation ${operation} failed: ${name}`, { cause: error });
 }

@@ -1,101 +1,109 @@
-// Transfers arguments and results between the two threads. A large body is moved, not copied: its memory changes hands,
-// and the array that was given is empty afterwards. A small one is cloned with the message, which is cheaper.
-//
-// MF1  memory that was moved once is never posted again as the empty thing it has become: that throws.
-// MF2  of a body that is a view of something larger only the body is cloned; small buffers of Node are such views.
+// Prepares the arguments and results of store calls for posting between the main thread and the worker
+// thread. Large bodies are transferred without copying, so the caller's array is empty afterwards; small
+// bodies are cloned, which is cheaper. If a body was already transferred, posting it throws. A body that is a
+// view of a larger buffer, such as a small Node.js buffer, is copied first, to post only its bytes.
 
 import { InternalError } from '../../base/errors/errors.ts';
 import type { NewEvent } from '../event.ts';
-import type { Arguments, Operation, Result } from '../ledger.ts';
 import type { Committed, NewTimer, Turn, TurnResult } from '../store.ts';
+import type { OperationArguments, OperationResult, StoreOperation } from '../sync-store.ts';
 
-/** From this size on bytes are moved. */
-const MOVED_BYTES = 64 * 1024;
-/** What the rest of an event weighs, roughly. */
+/** Minimum size of transferred bodies. */
+const TRANSFER_MIN_BYTES = 64 * 1024;
+/** Approximate size of an event without its body. */
 const EVENT_BYTES = 512;
 
 export interface Transfer<T> {
   readonly content: T;
-  /** Memory that goes over to the other thread with it. */
-  readonly moved: readonly ArrayBuffer[];
-  /** What it weighs, roughly. */
+  /** Memory to transfer with the message. */
+  readonly transferList: readonly ArrayBuffer[];
+  /** Approximate size. */
   readonly bytes: number;
 }
 
-const movedBefore = new WeakSet<ArrayBufferLike>();
-const nothingMoved: readonly ArrayBuffer[] = [];
+const transferredMemory = new WeakSet<ArrayBufferLike>();
+const noTransfer: readonly ArrayBuffer[] = [];
 
-/** Whether the body changes hands when the event is appended. */
-export function isMoved({ body }: NewEvent): boolean {
-  return body.byteLength >= MOVED_BYTES;
+/** Returns true if `append` transfers the body. */
+export function isTransferred({ body }: NewEvent): boolean {
+  return body.byteLength >= TRANSFER_MIN_BYTES;
 }
 
-/** From now on this memory is the other thread's. */
-export function handOver(moved: readonly ArrayBuffer[]): void {
-  for (const memory of moved) movedBefore.add(memory);
+/** Marks memory as transferred. */
+export function markTransferred(moved: readonly ArrayBuffer[]): void {
+  for (const memory of moved) transferredMemory.add(memory);
 }
 
-/** Arguments as they are to be posted. Throws InternalError for a body that was moved by an earlier call. */
-export function argumentsToPost<O extends Operation>(
+/** Returns the arguments to post. Throws InternalError for an already transferred body. */
+export function argumentsToPost<O extends StoreOperation>(
   operation: O,
-  args: Arguments<O>,
-): Transfer<Arguments<O>> {
+  args: OperationArguments<O>,
+): Transfer<OperationArguments<O>> {
   if (operation === 'append') {
-    const [events, claimMs] = args as Arguments<'append'>;
+    const [events, claimMs] = args as OperationArguments<'append'>;
     const moved: ArrayBuffer[] = [];
-    const content = [events.map((event) => eventToPost(event, moved)), claimMs] as unknown as Arguments<O>;
-    return { content, moved, bytes: weightOf(events) };
+    const content = [
+      events.map((event) => eventToPost(event, moved)),
+      claimMs,
+    ] as unknown as OperationArguments<O>;
+    return { content, transferList: moved, bytes: weightOf(events) };
   }
   if (operation === 'tick') {
-    const [name, at, event] = args as Arguments<'tick'>;
+    const [name, at, event] = args as OperationArguments<'tick'>;
     const moved: ArrayBuffer[] = [];
-    const content = [name, at, eventToPost(event, moved)] as unknown as Arguments<O>;
-    return { content, moved, bytes: weightOf([event]) };
+    const content = [name, at, eventToPost(event, moved)] as unknown as OperationArguments<O>;
+    return { content, transferList: moved, bytes: weightOf([event]) };
   }
   if (operation === 'commit') {
-    const [results] = args as Arguments<'commit'>;
-    const content = [results.map(resultToPost)] as unknown as Arguments<O>;
+    const [results] = args as OperationArguments<'commit'>;
+    const content = [results.map(resultToPost)] as unknown as OperationArguments<O>;
     return {
       content,
-      moved: nothingMoved,
+      transferList: noTransfer,
       bytes: results.reduce((sum, result) => sum + weightOfResult(result), 0),
     };
   }
   if (operation === 'decide') {
-    const [id, { state, decision, emit }] = args as Arguments<'decide'>;
-    const content = [id, { state, decision, emit: emit.map(copiedEvent) }] as unknown as Arguments<O>;
-    return { content, moved: nothingMoved, bytes: weightOf(emit) + decision.length };
+    const [id, { state, decision, emit }] = args as OperationArguments<'decide'>;
+    const content = [id, { state, decision, emit: emit.map(copyEvent) }] as unknown as OperationArguments<O>;
+    return { content, transferList: noTransfer, bytes: weightOf(emit) + decision.length };
   }
   if (operation === 'discard') {
-    const [id, note, { emit = [], cancelTimers } = {}] = args as Arguments<'discard'>;
-    const content = [id, note, { emit: emit.map(copiedEvent), cancelTimers }] as unknown as Arguments<O>;
-    return { content, moved: nothingMoved, bytes: weightOf(emit) };
+    const [id, note, { emit = [], cancelTimers } = {}] = args as OperationArguments<'discard'>;
+    const content = [
+      id,
+      note,
+      { emit: emit.map(copyEvent), cancelTimers },
+    ] as unknown as OperationArguments<O>;
+    return { content, transferList: noTransfer, bytes: weightOf(emit) };
   }
-  return { content: args, moved: nothingMoved, bytes: 0 };
+  return { content: args, transferList: noTransfer, bytes: 0 };
 }
 
-/** Memory in a result that can be moved: bodies come from the driver, and lie in memory of their own. */
-export function movableIn(operation: Operation, result: Result<Operation>): readonly ArrayBuffer[] {
+/** Returns the result's transferable memory. Bodies come from the driver and do not share memory. */
+export function movableIn(
+  operation: StoreOperation,
+  result: OperationResult<StoreOperation>,
+): readonly ArrayBuffer[] {
   const moved: ArrayBuffer[] = [];
   if (operation === 'claim') for (const { event } of result as readonly Turn[]) addMovable(event.body, moved);
   else if (operation === 'commit') {
     for (const { next } of result as readonly Committed[])
       if (next !== undefined) addMovable(next.body, moved);
   } else if (operation === 'delivery' && result !== undefined)
-    addMovable((result as NonNullable<Result<'delivery'>>).body, moved);
+    addMovable((result as NonNullable<OperationResult<'delivery'>>).body, moved);
   return moved;
 }
 
 function eventToPost(event: NewEvent, moved: ArrayBuffer[]): NewEvent {
   const { body } = event;
-  if (movedBefore.has(body.buffer))
-    throw new InternalError('the body of an event was handed over to the store before');
+  if (transferredMemory.has(body.buffer)) throw new InternalError('event body was already transferred');
   const own = isWhole(body) ? body : new Uint8Array(body);
   addMovable(own, moved);
   return posted(event, own);
 }
 
-/** Whoever commits may have to do it again after a refusal, so these bodies are copied whatever their size. */
+/** Copies bodies of any size, because the caller may repeat a rejected commit. */
 function resultToPost(result: TurnResult): TurnResult {
   const posted = {
     key: result.key,
@@ -110,8 +118,8 @@ function resultToPost(result: TurnResult): TurnResult {
     answer: result.answer,
     receipt: result.receipt,
     snapshot: result.snapshot,
-    emit: result.emit?.map(copiedEvent),
-    timers: result.timers?.map(copiedTimer),
+    emit: result.emit?.map(copyEvent),
+    timers: result.timers?.map(copyTimer),
     cancelTimers: result.cancelTimers,
     isLast: result.isLast,
   };
@@ -124,20 +132,20 @@ function resultToPost(result: TurnResult): TurnResult {
   return hasMore ? { ...posted, state, parkedOn, holdsKey, steps, run, asks } : posted;
 }
 
-function copiedEvent(event: NewEvent): NewEvent {
+function copyEvent(event: NewEvent): NewEvent {
   const { body } = event;
   return posted(event, isWhole(body) ? body : new Uint8Array(body));
 }
 
-/** Most events are inbound and wake nobody: of those nothing is said. */
+/** Omits undefined members, which most events have. */
 function posted({ id, key, meta, trace, kind, wakes, isOnce }: NewEvent, body: Uint8Array): NewEvent {
   if (kind === undefined && wakes === undefined && isOnce === undefined)
     return { id, key, meta, body, trace };
   return { id, key, meta, body, trace, kind, wakes, isOnce };
 }
 
-function copiedTimer({ id, inMs, event }: NewTimer): NewTimer {
-  return { id, inMs, event: copiedEvent(event) };
+function copyTimer({ id, inMs, event }: NewTimer): NewTimer {
+  return { id, inMs, event: copyEvent(event) };
 }
 
 function isWhole({ buffer, byteLength }: Uint8Array): boolean {
@@ -145,7 +153,7 @@ function isWhole({ buffer, byteLength }: Uint8Array): boolean {
 }
 
 function addMovable({ buffer, byteLength }: Uint8Array, moved: ArrayBuffer[]): void {
-  if (byteLength < MOVED_BYTES || !(buffer instanceof ArrayBuffer) || buffer.byteLength !== byteLength)
+  if (byteLength < TRANSFER_MIN_BYTES || !(buffer instanceof ArrayBuffer) || buffer.byteLength !== byteLength)
     return;
   if (!moved.includes(buffer)) moved.push(buffer);
 }

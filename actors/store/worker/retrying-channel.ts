@@ -1,30 +1,34 @@
-// Takes the place of the channel to a store whose disk is full at the start. Every call fails with the reason, and the
-// file is tried again until there is room; whoever needs no store is served meanwhile.
-//
-// The way to the store is given out when `prepare` is done with it, and not before.
+// Channel to a store with a full disk at the start. All calls fail with the cause until the file can be
+// opened; opening is retried periodically. The rest of the gateway works meanwhile.
 
 import type { StoreUnavailableError } from '../../base/errors/errors.ts';
-import type { Arguments, Operation, Result } from '../ledger.ts';
-import type { LedgerChannel } from './ledger-store.ts';
+import type { OperationArguments, OperationResult, StoreOperation } from '../sync-store.ts';
+import type { StoreChannel } from './channel-store.ts';
 
-const AGAIN_MS = 2_000;
+const RETRY_MS = 2_000;
 
-export class RetryingChannel implements LedgerChannel {
-  readonly #open: () => Promise<LedgerChannel>;
-  #channel: LedgerChannel | undefined;
+export class RetryingChannel implements StoreChannel {
+  readonly #open: () => Promise<StoreChannel>;
+  #channel: StoreChannel | undefined;
   #error: StoreUnavailableError;
   #timer: NodeJS.Timeout;
   #isClosed = false;
   readonly #listeners: (() => void)[] = [];
 
-  /** `open` gives a channel that is prepared, or rejects with StoreUnavailableError, as it has before with this error. */
-  constructor(open: () => Promise<LedgerChannel>, error: StoreUnavailableError) {
+  /**
+   * `open` returns a prepared channel, or rejects with StoreUnavailableError. `error` is the cause of the
+   * first failure.
+   */
+  constructor(open: () => Promise<StoreChannel>, error: StoreUnavailableError) {
     this.#open = open;
     this.#error = error;
-    this.#timer = setTimeout(this.#again, AGAIN_MS).unref();
+    this.#timer = setTimeout(this.#retry, RETRY_MS).unref();
   }
 
-  async call<O extends Operation>(operation: O, args: Arguments<O>): Promise<Result<O>> {
+  async call<O extends StoreOperation>(
+    operation: O,
+    args: OperationArguments<O>,
+  ): Promise<OperationResult<O>> {
     if (this.#channel === undefined) throw this.#error;
     return this.#channel.call(operation, args);
   }
@@ -40,7 +44,7 @@ export class RetryingChannel implements LedgerChannel {
     await this.#channel?.close();
   }
 
-  readonly #again = (): void => {
+  readonly #retry = (): void => {
     this.#open().then(
       (channel) => {
         if (this.#isClosed) {
@@ -55,7 +59,7 @@ export class RetryingChannel implements LedgerChannel {
       },
       (error: StoreUnavailableError) => {
         this.#error = error;
-        if (!this.#isClosed) this.#timer = setTimeout(this.#again, AGAIN_MS).unref();
+        if (!this.#isClosed) this.#timer = setTimeout(this.#retry, RETRY_MS).unref();
       },
     );
   };

@@ -1,32 +1,32 @@
-// The embedded store as the gateway sees it: a Store over one worker thread in which SQLite runs (store-worker.ts). The
-// driver is loaded in that thread only; a gateway that opens no store loads nothing of it.
+// The embedded store: a Store over one worker thread that runs SQLite (store-worker.ts). Only that thread
+// loads the driver.
 
 import { StoreFullError, type StoreUnavailableError } from '../../base/errors/errors.ts';
 import type { Store } from '../store.ts';
-import { ledgerStore } from './ledger-store.ts';
+import { channelStore } from './channel-store.ts';
 import { RetryingChannel } from './retrying-channel.ts';
 import { WorkerChannel } from './worker-channel.ts';
 
 export interface SqliteStoreOptions {
-  /** Its folder must be there; the file is made, for its owner only. */
+  /** Created with owner-only permissions if missing; its folder must exist. */
   readonly file: string;
-  /** How long the record of an ended delivery is kept. 7 days unless given. */
+  /** Retention of finished deliveries. @default 7 days */
   readonly retentionMs?: number;
-  /** How long a conversation is remembered that is not gone on with. 30 days unless given. */
+  /** Retention of snapshots of inactive conversations. @default 30 days */
   readonly rememberMs?: number;
-  /** Bound of events that wait or run. 100,000 unless given. */
+  /** Maximum number of unfinished events. @default 100,000 */
   readonly maxWaiting?: number;
-  /** How long a call may take. 30 s unless given. */
+  /** Call timeout. @default 30 seconds */
   readonly callTimeoutMs?: number;
-  /** Where the worker's script is, when it is not beside this one. */
+  /** Location of the worker script. @default next to this file */
   readonly workerUrl?: URL;
-  /** Called while it opens, if its log had lost something; in words. */
+  /** Called if the write-ahead log was damaged, with a description. */
   readonly onDamage?: (what: string) => void;
-  /** Called when something in a record is found not to be as any version wrote it; in words, once for each. */
+  /** Called once for each kind of damage found in records, with a description. */
   readonly onDamagedRecord?: (what: string) => void;
-  /** Called for each call that was refused for want of room. */
+  /** Called for each call rejected because the disk is full. */
   readonly onRefusedFull?: (error: StoreFullError) => void;
-  /** Called once if the store is lost for good; every call rejects from then on. */
+  /** Called once if the store fails permanently; all later calls reject. */
   readonly onFailed?: (error: StoreUnavailableError) => void;
 }
 
@@ -37,25 +37,28 @@ const CALL_TIMEOUT_MS = 30_000;
 const MAX_IN_FLIGHT = 10_000;
 const MAX_IN_FLIGHT_BYTES = 128 * 1024 * 1024;
 
-/** Opens the file, or makes it. Rejects with StoreUnavailableError, which says what is wrong with it. */
+/** Opens or creates the file. Rejects with StoreUnavailableError, which describes the problem. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
-  return ledgerStore(await openChannel(options));
+  return channelStore(await openChannel(options));
 }
 
 export interface RetryingStoreOptions extends SqliteStoreOptions {
-  /** Called with each store that is opened, before anybody has it; where this rejects it is as if it had not been opened. */
+  /** Called with the opened store before its use. If it rejects, opening has failed. */
   readonly prepare: (store: Store) => Promise<void>;
-  /** There was no room at first: the store is there now. */
+  /** Called when the store opens late, because the disk was full. */
   readonly onOpened: () => void;
   readonly onFull: (error: StoreUnavailableError) => void;
 }
 
-/** The same, but on a full disk gives a store that refuses everything until there is room. */
+/**
+ * Like `openSqliteStore`, but if the disk is full, returns a store that rejects all calls until there is
+ * space.
+ */
 export async function openRetryingStore(options: RetryingStoreOptions): Promise<Store> {
   const open = async () => {
     const channel = await openChannel(options);
     try {
-      await options.prepare(ledgerStore(channel));
+      await options.prepare(channelStore(channel));
       return channel;
     } catch (error) {
       await channel.close();
@@ -63,7 +66,7 @@ export async function openRetryingStore(options: RetryingStoreOptions): Promise<
     }
   };
   try {
-    return ledgerStore(await open());
+    return channelStore(await open());
   } catch (error) {
     if (!(error instanceof StoreFullError)) throw error;
     options.onFull(error);
@@ -72,7 +75,7 @@ export async function openRetryingStore(options: RetryingStoreOptions): Promise<
       options.onOpened();
       return channel;
     };
-    return ledgerStore(new RetryingChannel(reopen, error));
+    return channelStore(new RetryingChannel(reopen, error));
   }
 }
 

@@ -1,7 +1,8 @@
-// The messages between the store in the main thread and its worker. Calls are posted in groups and answered in order, so
-// that no call needs a number. Messages hold only what can be cloned; errors are sent as their words.
+// Messages between the store in the main thread and its worker thread. Calls are posted in groups, and the
+// results return in the same order, so calls need no ids. Messages contain only cloneable values; an error is
+// sent as code and message.
 
-import type { LedgerCall, Operation, Result } from '../ledger.ts';
+import type { OperationResult, StoreCall, StoreOperation } from '../sync-store.ts';
 
 export interface WorkerSettings {
   readonly file: string;
@@ -10,26 +11,26 @@ export interface WorkerSettings {
   readonly maxWaiting: number;
 }
 
-/** With `close` the worker closes the file after the calls, and ends. */
+/** With `close`, the worker then closes the file and exits. */
 export interface CallsMessage {
-  readonly calls: readonly LedgerCall[];
+  readonly calls: readonly StoreCall[];
   readonly close: boolean;
 }
 
 export interface SentError {
   readonly code: string;
   readonly message: string;
-  /** A StoreFullError. */
+  /** True for a StoreFullError. */
   readonly isFull?: boolean;
 }
 
-export type SentResult = { readonly result: Result<Operation> } | { readonly error: SentError };
+export type SentResult = { readonly result: OperationResult<StoreOperation> } | { readonly error: SentError };
 
 export type WorkerMessage =
-  /** `damage`: what the log was found to have lost, in words. */
+  /** `damage` describes the damage of the write-ahead log. */
   | { readonly kind: 'opened'; readonly damage: string | undefined }
   | { readonly kind: 'refused'; readonly error: SentError }
   | { readonly kind: 'answers'; readonly answers: readonly SentResult[]; readonly isNews: boolean }
-  /** Something in a record, in words. */
+  /** `what` describes the damaged record. */
   | { readonly kind: 'damaged'; readonly what: string }
   | { readonly kind: 'wake' };

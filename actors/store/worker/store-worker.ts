@@ -1,43 +1,40 @@
-// The worker thread of the embedded store: a write that is synced to disk blocks its thread, which must not be the one
-// with the connections. Everything that has arrived when it looks is one transaction; while that commits the next group
-// gathers.
-//
-// SW1  answers go out after the commit that makes them true (GC1), in the order of the calls.
-// SW2  one timer, for the next thing that will be due; none while nothing will.
+// Worker thread of the embedded store. A write that is synced to disk blocks its thread, so the main thread,
+// which serves connections, must not write. All calls that have arrived run as one transaction; calls that
+// arrive meanwhile form the next one. Results are posted after the commit, in call order.
 
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { GatewayError, StoreFullError } from '../../base/errors/errors.ts';
-import type { LedgerCall } from '../ledger.ts';
-import { NOTED_EVERY_MS } from '../sqlite/clock.ts';
+import { RECORD_EVERY_MS } from '../sqlite/clock.ts';
+import { copyDamagedLog } from '../sqlite/damaged-log-copy.ts';
 import { SqliteEngine } from '../sqlite/engine.ts';
-import { keptDamage } from '../sqlite/kept-log.ts';
-import { commitTogether } from './group-commit.ts';
+import type { StoreCall } from '../sync-store.ts';
+import { commitGroup } from './group-commit.ts';
 import { movableIn } from './message-transfer.ts';
 import type { CallsMessage, SentError, SentResult, WorkerMessage, WorkerSettings } from './store-messages.ts';
 
-/** Calls in one transaction: beyond that the first of them would wait too long. */
-const CALLS_TOGETHER = 2_000;
-/** While something waits for its time: also how soon a jump of the clock is noticed. */
-const LONGEST_TIMER_MS = NOTED_EVERY_MS;
+/** Maximum number of calls per transaction, to limit the latency of the first. */
+const MAX_GROUP_CALLS = 2_000;
+/** Maximum timer duration if any event has a due date. Also limits how late a clock step is noticed. */
+const LONGEST_TIMER_MS = RECORD_EVERY_MS;
 
-if (parentPort === null) throw new Error('the worker of the store was started by itself');
+if (parentPort === null) throw new Error('the store worker was started without a parent thread');
 const port = parentPort;
 
 let timer: NodeJS.Timeout | undefined;
-/** What fell due until then was told. */
-let toldUntil = 0;
+/** Time of the last report of due events. */
+let reportedUntil = 0;
 
-const foundAtOpening: string[] = [];
-/** That the file is open is said first. */
-let tellDamage = (what: string): void => void foundAtOpening.push(what);
+const earlyReports: string[] = [];
+/** Collects damage reports until the `opened` message was posted. */
+let reportDamage = (what: string): void => void earlyReports.push(what);
 
-const damage = keptDamage((workerData as WorkerSettings).file);
+const damage = copyDamagedLog((workerData as WorkerSettings).file);
 const engine = open(workerData as WorkerSettings);
 if (engine !== undefined) {
   port.on('message', (message: CallsMessage) => work(engine, message));
   post({ kind: 'opened', damage });
-  tellDamage = (what) => post({ kind: 'damaged', what });
-  foundAtOpening.forEach(tellDamage);
+  reportDamage = (what) => post({ kind: 'damaged', what });
+  earlyReports.forEach(reportDamage);
   onTimer(engine);
 }
 
@@ -47,7 +44,7 @@ function open(settings: WorkerSettings): SqliteEngine | undefined {
       ...settings,
       now: Date.now,
       uptime: () => performance.now(),
-      onDamage: (what) => tellDamage(what),
+      onDamage: (what) => reportDamage(what),
     });
   } catch (error) {
     post({ kind: 'refused', error: sentError(error) });
@@ -55,70 +52,70 @@ function open(settings: WorkerSettings): SqliteEngine | undefined {
   }
 }
 
-function work(ledger: SqliteEngine, first: CallsMessage): void {
+function work(engine: SqliteEngine, first: CallsMessage): void {
   const calls = [...first.calls];
   let isLast = first.close;
-  while (!isLast && calls.length < CALLS_TOGETHER) {
+  while (!isLast && calls.length < MAX_GROUP_CALLS) {
     const more: CallsMessage | undefined = receiveMessageOnPort(port)?.message;
     if (more === undefined) break;
     for (const call of more.calls) calls.push(call);
     isLast = more.close;
   }
-  if (calls.length > 0) answer(ledger, calls);
+  if (calls.length > 0) runCalls(engine, calls);
   if (!isLast) return;
   clearTimeout(timer);
-  ledger.close();
+  engine.close();
   port.close();
 }
 
-function answer(ledger: SqliteEngine, calls: readonly LedgerCall[]): void {
+function runCalls(engine: SqliteEngine, calls: readonly StoreCall[]): void {
   const moved: ArrayBuffer[] = [];
-  const answers = commitTogether(ledger, calls).map((given, index): SentResult => {
+  const answers = commitGroup(engine, calls).map((given, index): SentResult => {
     if ('error' in given) return { error: sentError(given.error) };
-    const { operation } = calls[index] as LedgerCall;
+    const { operation } = calls[index] as StoreCall;
     for (const memory of movableIn(operation, given.result)) moved.push(memory);
     return given;
   });
-  const hasFallenDue = isDue(ledger);
-  post({ kind: 'answers', answers, isNews: ledger.takeWake() || hasFallenDue }, moved);
+  const hasFallenDue = checkDue(engine);
+  post({ kind: 'answers', answers, isNews: engine.takeWake() || hasFallenDue }, moved);
 }
 
-function onTimer(ledger: SqliteEngine): void {
-  // What the jump of a clock has made ready was not awaited.
-  const hasFallenDue = isDue(ledger);
-  if (ledger.takeWake() || hasFallenDue) post({ kind: 'wake' });
+function onTimer(engine: SqliteEngine): void {
+  // A clock step makes events ready without a timer.
+  const hasFallenDue = checkDue(engine);
+  if (engine.takeWake() || hasFallenDue) post({ kind: 'wake' });
 }
 
-/** Whether something has fallen due since this was last asked; sets the timer for the next thing that will. */
-function isDue(ledger: SqliteEngine): boolean {
+/** Returns true if any event became due since the last call. Sets the timer for the next due event. */
+function checkDue(engine: SqliteEngine): boolean {
   clearTimeout(timer);
-  keepTime(ledger);
+  followClock(engine);
   const now = Date.now();
-  // The clock may have been set back meanwhile.
-  const since = Math.min(toldUntil, now);
-  toldUntil = now;
-  const due = nextDue(ledger, since);
+  // The clock may have moved backwards meanwhile.
+  const since = Math.min(reportedUntil, now);
+  reportedUntil = now;
+  const due = nextDue(engine, since);
   const hasFallenDue = due <= now;
-  const next = hasFallenDue ? nextDue(ledger, now) : due;
+  const next = hasFallenDue ? nextDue(engine, now) : due;
   if (next !== Number.POSITIVE_INFINITY)
-    timer = setTimeout(onTimer, Math.max(1, Math.min(LONGEST_TIMER_MS, next - now)), ledger);
+    timer = setTimeout(onTimer, Math.max(1, Math.min(LONGEST_TIMER_MS, next - now)), engine);
   return hasFallenDue;
 }
 
-function keepTime(ledger: SqliteEngine): void {
+function followClock(engine: SqliteEngine): void {
   try {
-    ledger.keepTime();
+    engine.followClock();
   } catch {
-    // The file cannot be written now; the next transaction notices as well.
+    // The file is not writable now. The next transaction reports the error.
   }
 }
 
-/** Epoch ms; infinity when nothing will be due. */
-function nextDue(ledger: SqliteEngine, after: number): number {
+/** Returns the next due time, epoch milliseconds; Infinity if there is none. */
+function nextDue(engine: SqliteEngine, after: number): number {
   try {
-    return ledger.nextDueAfter(after) ?? Number.POSITIVE_INFINITY;
+    return engine.nextDueAfter(after) ?? Number.POSITIVE_INFINITY;
   } catch {
-    // The file cannot be read now. Whoever calls is told why; a hint must not end the thread.
+    // The file is not readable now. Store calls report the error; this check must not end the thread.
     return after + LONGEST_TIMER_MS;
   }
 }

@@ -1,12 +1,10 @@
-// The channel between the store and its worker thread: it gathers the calls of a tick, posts them together, and gives
-// each its answer.
+// Channel from the main thread to the worker thread of the embedded store. Posts all calls of an event-loop
+// tick together, and settles the promise of each call.
 //
-// WC1  every call ends once: by its answer, at its deadline, or when the worker is lost.
-// WC2  what is posted and not answered is bounded, in calls and in bytes; a call that was given up at its deadline
-//      counts until its answer comes, for the worker still has it.
-// WC3  after `close` the thread is gone, or is told to end if it hangs in the disk.
-// WC4  turns that come with an answer for which nobody waits any more are given back at once, and cost no attempt.
-// WC5  a call that cannot be posted fails alone; those that were posted with it keep their order.
+// A call settles once: with the result, at its timeout, or when the worker exits. Pending calls are limited
+// in number and bytes; a timed-out call counts until its result arrives, because the worker still has it.
+// Claims in a late result are released, and no attempt is counted. If a call cannot be posted, only this call
+// fails. `close` resolves when the thread has exited, or terminates the thread if its disk hangs.
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
@@ -17,11 +15,11 @@ import {
   StoreFullError,
   StoreUnavailableError,
 } from '../../base/errors/errors.ts';
-import { Deadlines, type Waiting } from '../../base/time/deadlines.ts';
-import type { Arguments, LedgerCall, Operation, Result } from '../ledger.ts';
-import { givenBack, turnsGrantedBy } from '../mailboxes/granted-turns.ts';
-import type { LedgerChannel } from './ledger-store.ts';
-import { argumentsToPost, handOver } from './message-transfer.ts';
+import { Deadlines, type TimedEntry } from '../../base/time/deadlines.ts';
+import { releaseOf, turnsGrantedBy } from '../mailboxes/granted-turns.ts';
+import type { OperationArguments, OperationResult, StoreCall, StoreOperation } from '../sync-store.ts';
+import type { StoreChannel } from './channel-store.ts';
+import { argumentsToPost, markTransferred } from './message-transfer.ts';
 import type { CallsMessage, SentError, SentResult, WorkerMessage, WorkerSettings } from './store-messages.ts';
 import { firstMessageOf } from './worker-start.ts';
 
@@ -31,42 +29,42 @@ export interface WorkerChannelOptions {
   readonly callTimeoutMs: number;
   readonly maxInFlight: number;
   readonly maxInFlightBytes: number;
-  /** The log had lost something when the file was opened; in words. */
+  /** Called with a description if the write-ahead log was damaged when the file was opened. */
   readonly onDamage: (what: string) => void;
   readonly onDamagedRecord: (what: string) => void;
-  /** Called for each call that was refused for want of room. */
+  /** Called for each call rejected because the disk is full. */
   readonly onRefusedFull: (error: StoreFullError) => void;
-  /** Called once, when the worker has ended by itself: nothing will work until the process is started anew. */
+  /** Called once if the worker exits unexpectedly; the store does not work until the process restarts. */
   readonly onFailed: (error: StoreUnavailableError) => void;
 }
 
-/** A file that was not closed may have a long log to be read first. */
+/** Opening may take long, because an unclosed file may need recovery of a large log. */
 const OPEN_TIMEOUT_MS = 60_000;
-/** Closing waits no longer than a call, and not beyond this. */
+/** Maximum duration of closing, further limited by the call timeout. */
 const CLOSE_TIMEOUT_MS = 10_000;
 
-/** So many calls are posted without waiting for the end of the tick, so that both threads work at the same time. */
-const POSTED_TOGETHER = 16;
+/** Number of calls that are posted before the tick ends, which lets both threads work in parallel. */
+const MAX_QUEUED_CALLS = 16;
 
-interface PostedCall extends Waiting<PostedCall> {
-  readonly moved: readonly ArrayBuffer[];
+interface PostedCall extends TimedEntry<PostedCall> {
+  readonly transferList: readonly ArrayBuffer[];
   readonly bytes: number;
   settle(answer: SentResult): void;
 }
 
-export class WorkerChannel implements LedgerChannel {
+export class WorkerChannel implements StoreChannel {
   readonly #options: WorkerChannelOptions;
   readonly #worker: Worker;
   readonly #deadlines: Deadlines<PostedCall>;
-  /** Calls of this tick, in the form in which they will be posted. */
-  #gathered: LedgerCall[] = [];
-  #gatheredCalls: PostedCall[] = [];
-  /** Groups that were posted, oldest first; of the first one so many were answered. */
+  /** Calls of this tick, as they will be posted. */
+  #queue: StoreCall[] = [];
+  #queuedCalls: PostedCall[] = [];
+  /** Posted groups, oldest first, and the number of settled calls of the first group. */
   readonly #groups: PostedCall[][] = [];
-  #answered = 0;
+  #settledInGroup = 0;
   #inFlight = 0;
   #bytes = 0;
-  #end: StoreUnavailableError | undefined;
+  #closedError: StoreUnavailableError | undefined;
   #closing: Promise<void> | undefined;
   readonly #listeners: (() => void)[] = [];
 
@@ -76,14 +74,14 @@ export class WorkerChannel implements LedgerChannel {
     this.#deadlines = new Deadlines(options.callTimeoutMs);
   }
 
-  /** Starts the thread and waits until it has opened the file. Rejects with StoreUnavailableError. */
+  /** Starts the thread and opens the file. Rejects with StoreUnavailableError. */
   static async open(options: WorkerChannelOptions): Promise<WorkerChannel> {
     const worker = new Worker(options.workerUrl, { workerData: options.settings, name: 'store' });
     const channel = new WorkerChannel(options, worker);
-    await channel.#opened();
-    worker.on('message', (message: WorkerMessage) => channel.#take(message));
-    worker.on('error', (error) => channel.#lose(error));
-    worker.on('exit', () => channel.#lose(undefined));
+    await channel.#waitUntilOpen();
+    worker.on('message', (message: WorkerMessage) => channel.#onMessage(message));
+    worker.on('error', (error) => channel.#onExit(error));
+    worker.on('exit', () => channel.#onExit(undefined));
     return channel;
   }
 
@@ -91,37 +89,41 @@ export class WorkerChannel implements LedgerChannel {
     this.#listeners.push(onWake);
   }
 
-  async call<O extends Operation>(operation: O, args: Arguments<O>): Promise<Result<O>> {
-    const { content, moved, bytes } = argumentsToPost(operation, args);
+  async call<O extends StoreOperation>(
+    operation: O,
+    args: OperationArguments<O>,
+  ): Promise<OperationResult<O>> {
+    const { content, transferList: moved, bytes } = argumentsToPost(operation, args);
     const refusal = this.#refusal(bytes);
     if (refusal !== undefined) throw refusal;
-    handOver(moved);
+    markTransferred(moved);
     this.#inFlight += 1;
     this.#bytes += bytes;
-    if (this.#gathered.length === 0) setImmediate(() => this.#post(false));
-    this.#gathered.push({ operation, args: content });
+    if (this.#queue.length === 0) setImmediate(() => this.#post(false));
+    this.#queue.push({ operation, args: content });
     return new Promise((resolve, reject) => {
-      let isGivenUp = false;
+      let isTimedOut = false;
       const call: PostedCall = {
         previous: undefined,
         next: undefined,
         dueAt: 0,
-        moved,
+        transferList: moved,
         bytes,
         expire: () => {
-          isGivenUp = true;
-          reject(this.#unavailable('has not answered in time; its disk may hang'));
+          isTimedOut = true;
+          reject(this.#unavailable('did not respond in time; its disk may hang'));
         },
         settle: (answer) => {
           this.#deadlines.delete(call);
-          if (isGivenUp && 'result' in answer) this.#giveBack(operation, content, answer.result as Result<O>);
-          if ('error' in answer) reject(this.#told(errorOf(answer.error)));
-          else resolve(answer.result as Result<O>);
+          if (isTimedOut && 'result' in answer)
+            this.#releaseTurns(operation, content, answer.result as OperationResult<O>);
+          if ('error' in answer) reject(this.#reportFull(errorOf(answer.error)));
+          else resolve(answer.result as OperationResult<O>);
         },
       };
-      this.#gatheredCalls.push(call);
+      this.#queuedCalls.push(call);
       this.#deadlines.add(call, performance.now());
-      if (this.#gathered.length >= POSTED_TOGETHER) this.#post(false);
+      if (this.#queue.length >= MAX_QUEUED_CALLS) this.#post(false);
     });
   }
 
@@ -129,13 +131,13 @@ export class WorkerChannel implements LedgerChannel {
     for (const onWake of this.#listeners) onWake();
   }
 
-  /** Waits for what was posted; of several who close all wait for the same end. */
+  /** Closes the store after the pending calls. Repeated calls share the promise. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
-  async #opened(): Promise<void> {
+  async #waitUntilOpen(): Promise<void> {
     const message = await firstMessageOf(this.#worker, OPEN_TIMEOUT_MS).catch(async (cause: Error) => {
       await this.#worker.terminate();
       throw this.#unavailable(`could not be opened: its worker did not start: ${cause.message}`, cause);
@@ -145,26 +147,24 @@ export class WorkerChannel implements LedgerChannel {
   }
 
   #refusal(bytes: number): GatewayError | undefined {
-    if (this.#end !== undefined) return this.#end;
+    if (this.#closedError !== undefined) return this.#closedError;
     if (this.#closing !== undefined) return this.#unavailable('is closed');
     const isFull = this.#inFlight >= this.#options.maxInFlight;
-    // One that is larger than the bound may pass when it is alone.
+    // A call larger than the limit is accepted if nothing else is pending.
     const isHeavy = this.#bytes > 0 && this.#bytes + bytes > this.#options.maxInFlightBytes;
-    return isFull || isHeavy
-      ? new OverloadedError('too much is being written to the store; try again')
-      : undefined;
+    return isFull || isHeavy ? new OverloadedError('too many pending store calls; try again') : undefined;
   }
 
   #post(close: boolean): void {
-    const message: CallsMessage = { calls: this.#gathered, close };
-    const calls = this.#gatheredCalls;
-    this.#gathered = [];
-    this.#gatheredCalls = [];
-    if ((calls.length === 0 && !close) || this.#end !== undefined) return;
+    const message: CallsMessage = { calls: this.#queue, close };
+    const calls = this.#queuedCalls;
+    this.#queue = [];
+    this.#queuedCalls = [];
+    if ((calls.length === 0 && !close) || this.#closedError !== undefined) return;
     try {
       this.#worker.postMessage(
         message,
-        calls.flatMap(({ moved }) => moved),
+        calls.flatMap(({ transferList: moved }) => moved),
       );
     } catch {
       this.#postSingly(message, calls);
@@ -173,25 +173,25 @@ export class WorkerChannel implements LedgerChannel {
     if (calls.length > 0) this.#groups.push(calls);
   }
 
-  /** One of the calls cannot be posted, and so none was: each goes by itself, and that one alone is refused (WC5). */
+  /** Posts calls separately when posting the group failed, to reject the invalid call only. */
   #postSingly({ calls: gathered, close }: CallsMessage, calls: readonly PostedCall[]): void {
     for (const [index, call] of calls.entries()) {
       const message: CallsMessage = { calls: gathered.slice(index, index + 1), close: false };
       try {
-        this.#worker.postMessage(message, call.moved);
+        this.#worker.postMessage(message, call.transferList);
         this.#groups.push([call]);
       } catch (cause) {
-        const error = new InternalError('something was to be stored that cannot be', { cause });
+        const error = new InternalError('the call contains a value that cannot be stored', { cause });
         this.#settle(call, { error });
       }
     }
     if (close) this.#worker.postMessage({ calls: [], close } satisfies CallsMessage);
   }
 
-  #take(message: WorkerMessage): void {
+  #onMessage(message: WorkerMessage): void {
     if (message.kind === 'answers') {
       for (const answer of message.answers) {
-        const call = this.#nextAnswered();
+        const call = this.#nextPosted();
         if (call !== undefined) this.#settle(call, answer);
       }
       if (message.isNews) this.#wake();
@@ -199,13 +199,13 @@ export class WorkerChannel implements LedgerChannel {
     else if (message.kind === 'wake') this.#wake();
   }
 
-  #nextAnswered(): PostedCall | undefined {
+  #nextPosted(): PostedCall | undefined {
     const group = this.#groups[0];
-    const call = group?.[this.#answered];
-    this.#answered += 1;
-    if (group !== undefined && this.#answered === group.length) {
+    const call = group?.[this.#settledInGroup];
+    this.#settledInGroup += 1;
+    if (group !== undefined && this.#settledInGroup === group.length) {
       this.#groups.shift();
-      this.#answered = 0;
+      this.#settledInGroup = 0;
     }
     return call;
   }
@@ -216,44 +216,48 @@ export class WorkerChannel implements LedgerChannel {
     call.settle(answer);
   }
 
-  /** Nobody waits any more for what a late answer brings: it would stay claimed until its time is over (WC4). */
-  #giveBack<O extends Operation>(operation: O, args: Arguments<O>, result: Result<O>): void {
-    const results = turnsGrantedBy(operation, args, result).map(givenBack);
+  /** Releases the claims of a late response, which would otherwise last until the lease expires. */
+  #releaseTurns<O extends StoreOperation>(
+    operation: O,
+    args: OperationArguments<O>,
+    result: OperationResult<O>,
+  ): void {
+    const results = turnsGrantedBy(operation, args, result).map(releaseOf);
     if (results.length > 0) this.call('commit', [results]).catch(() => undefined);
   }
 
-  /** The thread has ended. What it had may or may not be in the file. */
-  #lose(cause: unknown): void {
-    if (this.#end !== undefined) return;
+  /** Handles the exit of the thread. Rejects pending calls, whose outcome is unknown. */
+  #onExit(cause: unknown): void {
+    if (this.#closedError !== undefined) return;
     const isExpected = this.#closing !== undefined && cause === undefined;
-    this.#end = this.#unavailable(
-      isExpected ? 'is closed' : 'has lost its worker; the gateway must be started anew',
+    this.#closedError = this.#unavailable(
+      isExpected ? 'is closed' : 'lost its worker; restart the gateway',
       cause,
     );
-    const { code, message } = this.#end;
-    const left = [...this.#groups.flat().slice(this.#answered), ...this.#gatheredCalls];
+    const { code, message } = this.#closedError;
+    const left = [...this.#groups.flat().slice(this.#settledInGroup), ...this.#queuedCalls];
     this.#groups.length = 0;
-    this.#answered = 0;
+    this.#settledInGroup = 0;
     for (const call of left) this.#settle(call, { error: { code, message } });
-    if (!isExpected) this.#options.onFailed(this.#end);
+    if (!isExpected) this.#options.onFailed(this.#closedError);
   }
 
   async #close(): Promise<void> {
-    if (this.#end !== undefined) return;
+    if (this.#closedError !== undefined) return;
     const timeoutMs = Math.min(CLOSE_TIMEOUT_MS, this.#options.callTimeoutMs);
     const exit = once(this.#worker, 'exit', { signal: AbortSignal.timeout(timeoutMs) });
     this.#post(true);
     try {
       await exit;
     } catch {
-      // A thread that hangs in the disk ends only when the disk lets it; nobody waits for that.
-      this.#lose(undefined);
+      // A thread that hangs on its disk exits only when the disk responds. Closing does not depend on it.
+      this.#onExit(undefined);
       this.#worker.terminate().catch(() => undefined);
       this.#worker.unref();
     }
   }
 
-  #told(error: GatewayError): GatewayError {
+  #reportFull(error: GatewayError): GatewayError {
     if (error instanceof StoreFullError) this.#options.onRefusedFull(error);
     return error;
   }

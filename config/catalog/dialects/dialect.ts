@@ -1,8 +1,8 @@
-// Whose file a catalog is, where it is the file of a client (a desktop program, an editor, an assistant in the terminal)
-// and not one of ours, and what must be known of the file to read its entries: where paths begin, what `inputs` say, which
-// servers are switched off beside them.
+// Detects which client program (desktop app, editor, terminal assistant) owns a catalog file, and collects
+// the context for its entries: base folder, `inputs`, and servers disabled outside their entry.
 //
-// DIA1  our own dialect, `servers` in YAML, stays strict: only what no catalog of ours can have makes `servers` VS Code's.
+// A file with `servers` counts as a native catalog, unless it has content that a native catalog does not
+// allow and VS Code does.
 
 import { homedir } from 'node:os';
 import { basename, dirname } from 'node:path';
@@ -10,39 +10,41 @@ import { isJsonPath } from '../../reader/json-comments.ts';
 import { memberOf, plainValue, textOf } from '../../reader/yaml-members.ts';
 import type { YamlMap, YamlTree } from '../../reader/yaml-tree.ts';
 
-/** Clients whose words mean something else than those of the others. */
-export type Client = 'cline' | 'gemini' | 'vscode' | 'zed' | 'any';
+/** Clients with a dialect of their own. */
+export type DialectClient = 'cline' | 'gemini' | 'vscode' | 'zed' | 'any';
 
-/** Of VS Code: an id of `inputs`, and what is taken where nobody is asked. */
+/** Default values of VS Code's `inputs` by id; undefined for secrets. */
 export type Inputs = ReadonlyMap<string, string | undefined>;
 
 export interface Dialect {
-  readonly client: Client;
-  /** Where relative paths begin. */
+  readonly client: DialectClient;
+  /** Base folder for relative paths. */
   readonly folder: string;
-  /** The project it belongs to. */
+  /** Project folder of the file. */
   readonly workspace: string | undefined;
   readonly inputs: Inputs;
-  /** Whether the file says beside its servers that the one of this name is off. */
+  /** Returns true if the file disables the server outside its entry. */
   isOff(name: string): boolean;
-  /** What is made of the variables in an `envFile`: their values, or references to variables of these names. */
+  /**
+   * Import mode for variables from `envFile`: their values, or references to variables with the same names.
+   */
   readonly envFiles: 'values' | 'references';
 }
 
-/** The keys under which clients keep servers. */
+/** Top-level keys for servers in files of clients. */
 export const clientKeys = ['mcpServers', 'context_servers'] as const;
 
-/** Words of VS Code's entries that ours do not have. */
-const vsCodeWords = ['type', 'envFile', 'dev', 'gallery', 'sandbox', 'sandboxEnabled'];
+/** Fields that only VS Code's entries have. */
+const vsCodeFields = ['type', 'envFile', 'dev', 'gallery', 'sandbox', 'sandboxEnabled'];
 
-/** Whether `servers` of this file are VS Code's (DIA1). */
+/** Returns true if `servers` is in VS Code's dialect. */
 export function isVsCodeFile(root: YamlTree, servers: YamlTree, path: string): boolean {
   if (!isJsonPath(path)) return false;
   if (memberOf(root, 'inputs') !== undefined || basename(dirname(path)) === '.vscode') return true;
-  return hasWord(servers, vsCodeWords);
+  return hasField(servers, vsCodeFields);
 }
 
-/** `key` is that of the servers, in the file or in a part of it. */
+/** Returns the dialect for a client's file or a part of it. `key` is the key that contains the servers. */
 export function dialectOf(
   root: YamlTree,
   servers: YamlMap,
@@ -51,28 +53,35 @@ export function dialectOf(
   envFiles: Dialect['envFiles'] = 'values',
 ): Dialect {
   const client = clientOf(servers, key, path);
-  return { client, ...placesOf(path), inputs: inputsOf(root), isOff: switchedOff(root, client), envFiles };
+  return {
+    client,
+    ...foldersOf(path),
+    inputs: inputsOf(root),
+    isOff: disabledServers(root, client),
+    envFiles,
+  };
 }
 
-function clientOf(servers: YamlMap, key: string, path: string): Client {
+function clientOf(servers: YamlMap, key: string, path: string): DialectClient {
   if (key === 'servers') return 'vscode';
   if (key === 'context_servers') return 'zed';
   if (basename(path) === 'cline_mcp_settings.json') return 'cline';
-  const isGemini = basename(dirname(path)) === '.gemini' || hasWord(servers, ['httpUrl', 'trust']);
+  const isGemini = basename(dirname(path)) === '.gemini' || hasField(servers, ['httpUrl', 'trust']);
   return isGemini ? 'gemini' : 'any';
 }
 
-function hasWord(servers: YamlTree, words: readonly string[]): boolean {
+function hasField(servers: YamlTree, fields: readonly string[]): boolean {
   if (servers.kind !== 'map') return false;
-  return servers.pairs.some(({ value }) => words.some((word) => memberOf(value, word) !== undefined));
+  return servers.pairs.some(({ value }) => fields.some((field) => memberOf(value, field) !== undefined));
 }
 
-/** A folder such as `.vscode` stands in the project that it is about, or in the home folder. */
-function placesOf(path: string): { folder: string; workspace: string | undefined } {
-  const own = dirname(path);
+/** The parent of a folder such as `.vscode` is the project folder or the home folder. */
+function foldersOf(path: string): { folder: string; workspace: string | undefined } {
+  const fileFolder = dirname(path);
   const isInProject = basename(path) === '.mcp.json';
-  if (!isInProject && !basename(own).startsWith('.')) return { folder: own, workspace: undefined };
-  const folder = isInProject ? own : dirname(own);
+  if (!isInProject && !basename(fileFolder).startsWith('.'))
+    return { folder: fileFolder, workspace: undefined };
+  const folder = isInProject ? fileFolder : dirname(fileFolder);
   return { folder, workspace: folder === homedir() ? undefined : folder };
 }
 
@@ -88,8 +97,8 @@ function inputsOf(root: YamlTree): Inputs {
   return inputs;
 }
 
-/** Gemini's lists, as they stand now and as they stood before. */
-function switchedOff(root: YamlTree, client: Client): (name: string) => boolean {
+/** Reads Gemini's lists, in the current and in the previous format. */
+function disabledServers(root: YamlTree, client: DialectClient): (name: string) => boolean {
   if (client !== 'gemini' && client !== 'any') return () => false;
   const mcp = memberOf(root, 'mcp');
   const excluded = namesIn(memberOf(mcp, 'excluded') ?? memberOf(root, 'excludeMCPServers'));

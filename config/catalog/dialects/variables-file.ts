@@ -1,18 +1,18 @@
-// The file of variables that VS Code and Cursor name in an entry (`envFile`).
+// Reads the file with variables (`envFile`) for entries in VS Code's and Cursor's files.
 
 import { readFileSync, statSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 
 const MAX_BYTES = 1024 * 1024;
 
-interface Variables {
+interface FileVariables {
   readonly values: Readonly<Record<string, string>>;
-  /** In plain words why there are none. */
+  /** Error message, if the file could not be read. */
   readonly reason?: string;
 }
 
-/** Reads it at once: an entry is read along its schema without waiting. Never throws. */
-export function readVariables(path: string): Variables {
+/** Reads the file synchronously, since validation is synchronous. Never throws. */
+export function readVariables(path: string): FileVariables {
   try {
     const { size } = statOfFile(path);
     if (size > MAX_BYTES) return { values: {}, reason: 'the file is larger than 1 MiB' };
@@ -24,9 +24,9 @@ export function readVariables(path: string): Variables {
   }
 }
 
-/** What is no file, a pipe perhaps, is not opened. */
+/** Rejects everything except regular files: opening a pipe would block. */
 function statOfFile(path: string) {
   const stat = statSync(path);
-  if (!stat.isFile()) throw new Error('this is not a regular file');
+  if (!stat.isFile()) throw new Error('not a regular file');
   return stat;
 }

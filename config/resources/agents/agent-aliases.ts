@@ -1,12 +1,12 @@
-// Translates agents of other programs into the fields of agent-schema.ts: other names, a mapping with a model and its settings,
-// other forms of memory. Fields without a counterpart are refused with the remedy.
+// Translates agents in other notations to the fields of agent-schema.ts: field aliases, model settings in a
+// mapping, other forms of memory. Unsupported fields are refused with a remedy.
 
 import { joinPath } from '../../reader/field-path.ts';
-import { type FieldTable, refuse, refusing, translated } from '../../reader/field-table.ts';
+import { type FieldTable, refuse, refusing, translateFields } from '../../reader/field-table.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
 import {
   memberOf,
-  renamed,
+  renameKeys,
   scalarLike,
   textOf,
   withMember,
@@ -16,13 +16,13 @@ import type { YamlMap, YamlPair, YamlTree } from '../../reader/yaml-tree.ts';
 import { toolServers, withTools } from './tool-aliases.ts';
 
 const modelSettings = ['temperature', 'max_tokens', 'timeout_seconds'];
-const notPassedOn = `is not passed on to models; what is: ${modelSettings.join(', ')}`;
+const notPassedOn = `is not supported for models; supported: ${modelSettings.join(', ')}`;
 const ofProvider = 'belongs to the provider: write it under providers of the gateway file';
-const asServers = 'is written as mcp_servers';
+const asServers = 'use mcp_servers instead';
 const NO_EFFECT =
-  'where it is kept has no effect: conversations are in the store of the gateway; write memory: { messages: 40 }, or none';
+  'the storage setting is ignored: conversations are in the store of the gateway; write memory: { messages: 40 }, or none';
 
-/** Settings of a model, beside it or in its mapping. */
+/** Model settings, next to `model` or in a `model` mapping. */
 const settings: FieldTable = {
   maxTokens: 'max_tokens',
   timeoutSeconds: 'timeout_seconds',
@@ -50,45 +50,47 @@ const fields: FieldTable = {
   memory: { value: memory },
   mcp_servers: { value: toolServers },
   ...refusing({
-    triggers: 'stand in files of their own: make it a Trigger whose default_agent is this agent',
-    tool_restrictions: 'is written as policy: { deny: […], ask: […] }',
-    llm: 'is written as model: PROVIDER:MODEL',
-    modelConfigRef: 'leads nowhere: write the model and its settings here',
+    triggers: 'must be in a separate file: write a Trigger with this agent as its default_agent',
+    tool_restrictions: 'use policy: { deny: […], ask: […] } instead',
+    llm: 'use model: PROVIDER:MODEL instead',
+    modelConfigRef: 'cannot be resolved: write the model and its settings here',
     mcp: asServers,
     toolsets: asServers,
-    shell: 'is not built in: put the commands into a tool server, and name that under mcp_servers',
-    retry: 'is written as retries: NUMBER',
-    tags: 'stand in metadata.labels',
-    resources: 'have no effect here: the gateway runs agents itself; take them out',
-    agents: 'make it a fleet, and fleets are not supported',
-    response_format: 'is written as output_schema, with a JSON Schema',
-    stream: 'has no effect: answers always come in pieces; take it out',
+    shell: 'is not built in: put the commands into a tool server, and list it under mcp_servers',
+    retry: 'use retries: NUMBER instead',
+    tags: 'use metadata.labels instead',
+    resources: 'have no effect: the gateway runs agents itself; remove them',
+    agents: 'must be a Fleet: write it as a separate document',
+    response_format: 'use output_schema with a JSON Schema instead',
+    stream: 'has no effect: answers are always streamed; remove it',
   }),
 };
 
-/** Returns the `spec` of an agent at `path` in the fields of the schema. Reports fields that have none. */
-export function translatedAgent(reader: SchemaReader, spec: YamlTree, path: string): YamlTree {
+/** Translates an agent's `spec` at `path` to our fields. Reports unsupported fields. */
+export function translateAgent(reader: SchemaReader, spec: YamlTree, path: string): YamlTree {
   if (spec.kind !== 'map') return spec;
-  let agent = translated(reader, spec, path, fields);
-  for (const key of ['model_config', 'modelParams', 'model']) agent = lifted(reader, agent, path, key);
+  let agent = translateFields(reader, spec, path, fields);
+  for (const key of ['model_config', 'modelParams', 'model']) agent = liftSettings(reader, agent, path, key);
   agent = withProvider(reader, agent, path);
   agent = withMemoryLimit(reader, agent, path);
   return withTools(reader, agent, path);
 }
 
-/** Lifts the settings of the mapping `key` to the fields of the agent. The mapping `model` also has the names of a model. */
-function lifted(reader: SchemaReader, agent: YamlMap, path: string, key: string): YamlMap {
+/**
+ * Moves the settings of the mapping `key` to the agent. The mapping `model` also contains the model's name.
+ */
+function liftSettings(reader: SchemaReader, agent: YamlMap, path: string, key: string): YamlMap {
   const pair = agent.pairs.find((each) => each.key === key);
   if (pair?.value.kind !== 'map') return agent;
   const at = joinPath(path, key);
   const rest = without(agent, key);
   if (key !== 'model') return withSettings(reader, rest, pair.value, at, path);
-  const mapping = renamed(reader, pair.value, at, (name) =>
+  const mapping = renameKeys(reader, pair.value, at, (name) =>
     name === 'name' || name === 'model_id' ? 'model' : undefined,
   );
   const [provider, model] = ['provider', 'model'].map((name) => memberOf(mapping, name));
   const whole = withSettings(reader, rest, without(mapping, 'provider', 'model'), at, path);
-  reader.place(at, pair.keyOffset, pair.value.offset);
+  reader.recordPosition(at, pair.keyOffset, pair.value.offset);
   const [providerName, modelName] = [textOf(provider), textOf(model)];
   if (model !== undefined && providerName !== undefined && modelName !== undefined)
     return withPairs(whole, { ...pair, value: scalarLike(model, `${providerName}:${modelName}`) });
@@ -106,11 +108,11 @@ function withSettings(
   from: string,
   path: string,
 ): YamlMap {
-  const known = translated(reader, mapping, from, settings);
+  const known = translateFields(reader, mapping, from, settings);
   const accepted = known.pairs.filter((pair) => {
     const isTwice = memberOf(agent, pair.key) !== undefined;
     if (!modelSettings.includes(pair.key)) refuse(reader, from, pair, notPassedOn);
-    else if (isTwice) refuse(reader, from, pair, `is there twice: ${joinPath(path, pair.key)} too`);
+    else if (isTwice) refuse(reader, from, pair, `duplicates ${joinPath(path, pair.key)}`);
     else return true;
     return false;
   });
@@ -127,11 +129,11 @@ function withProvider(reader: SchemaReader, agent: YamlMap, path: string): YamlM
     const whole = model.startsWith(`${prefix}:`) ? model : `${prefix}:${model}`;
     return withMember(rest, 'model', (value) => scalarLike(value, whole));
   }
-  refuse(reader, path, provider, 'needs a model beside it; or write model: PROVIDER:MODEL');
+  refuse(reader, path, provider, 'needs a model; or write model: PROVIDER:MODEL');
   return rest;
 }
 
-/** Forms of `memory` that name a store. A number behind it is a count of messages. */
+/** Values of `memory` that name a store. A number at the end is a count of messages. */
 const store = /^(?:in[_-]?memory|(?:file|sqlite|redis|postgres(?:ql)?):?.*?(?::(\d+))?)$/i;
 const storeKeys = ['type', 'backend', 'provider', 'persistence', 'enabled'];
 const countKeys = ['max_messages', 'maxMessages', 'max_context_messages'];
@@ -140,18 +142,18 @@ const countKeys = ['max_messages', 'maxMessages', 'max_context_messages'];
 function memory(value: YamlTree, reader: SchemaReader, at: string): YamlTree {
   const enabled = memberOf(value, 'enabled');
   const isOff = enabled?.kind === 'scalar' && enabled.value === false;
-  const word = textOf(value) ?? '';
-  if (isOff || /^(?:none|off|disabled)$/i.test(word)) return scalarLike(value, 'none');
-  const found = store.exec(word);
+  const text = textOf(value) ?? '';
+  if (isOff || /^(?:none|off|disabled)$/i.test(text)) return scalarLike(value, 'none');
+  const found = store.exec(text);
   if (found === null && !storeKeys.some((key) => memberOf(value, key) !== undefined)) return value;
-  reader.place(at, value.offset, value.offset);
+  reader.recordPosition(at, value.offset, value.offset);
   reader.report(at, NO_EFFECT, 'warning');
   const number = found?.[1] === undefined ? undefined : scalarLike(value, Number(found[1]));
   const count = [value, memberOf(value, 'config')]
     .flatMap((each) => countKeys.map((key) => memberOf(each, key)))
     .reduce((first, each) => first ?? each, number);
-  const kept = value.kind === 'map' ? value.pairs.filter(({ key }) => isLimit(key)) : [];
-  return mapOf(value, ...kept, ...(count === undefined ? [] : [member('messages', count)]));
+  const limits = value.kind === 'map' ? value.pairs.filter(({ key }) => isLimit(key)) : [];
+  return mapOf(value, ...limits, ...(count === undefined ? [] : [member('messages', count)]));
 }
 
 const isLimit = (key: string) => key === 'messages' || key === 'characters';
@@ -167,7 +169,7 @@ function withMemoryLimit(reader: SchemaReader, agent: YamlMap, path: string): Ya
     return withPairs(rest, { ...limit, key: 'memory', value: mapOf(limit.value, messages) });
   if (before.kind === 'map' && memberOf(before, 'messages') === undefined)
     return withMember(rest, 'memory', () => withPairs(before, messages));
-  refuse(reader, path, limit, 'means memory.messages, and memory says already how much is remembered');
+  refuse(reader, path, limit, 'means memory.messages, which memory already sets');
   return rest;
 }
 

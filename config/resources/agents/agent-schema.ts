@@ -1,5 +1,4 @@
-// An agent resource: what it is told, what it may use, and who runs it. What is written otherwise and means the same,
-// agent-aliases.ts translates.
+// Agent schema: instructions, tools and runtime. agent-aliases.ts translates other notations.
 
 import * as Type from 'typebox';
 import { toolPattern } from '../../catalog/catalog-schema.ts';
@@ -8,21 +7,21 @@ import { headersByName, variablesByName } from '../../text-schema.ts';
 import { approvalFields } from '../approval-rules.ts';
 import { address } from '../fields/address.ts';
 import { resourceHeader } from '../resource-header.ts';
-import { KEPT_CHARACTERS, KEPT_MESSAGES } from './kept-history.ts';
+import { MAX_HISTORY_CHARACTERS, MAX_HISTORY_MESSAGES } from './history-limits.ts';
 import { toolServersSchema } from './tool-server-schema.ts';
 
 const runtimeSchema = Type.Object(
   {
     http: Type.Object(
       {
-        url: address('Where the program is that answers for the agent.'),
+        url: address('URL of the program that runs the agent.'),
         headers: headersByName('HTTP headers sent with every request.'),
-        timeout_seconds: seconds('An answer may take this long.', 300),
+        timeout_seconds: seconds('Response timeout.', 300),
       },
-      { description: 'A program behind an address.' },
+      { description: 'External program with an HTTP endpoint.' },
     ),
   },
-  { description: 'Who runs the agent, where that is not the gateway.' },
+  { description: 'External runtime of the agent, instead of a model.' },
 );
 
 const modelName = (description: string) =>
@@ -39,67 +38,67 @@ const patterns = (description: string) =>
 const policySchema = Type.Object(
   {
     deny: patterns(
-      'Tools that it does not see: patterns of TOOL, SERVER/TOOL or SERVER__TOOL, or destructive, or readonly.',
+      'Hidden tools: glob patterns of TOOL, SERVER/TOOL or SERVER__TOOL, or destructive, or readonly.',
     ),
-    ask: patterns('Tools whose calls somebody must approve, each by itself; written as under deny.'),
+    ask: patterns('Tools that need approval for each call; same patterns as deny.'),
     ...approvalFields,
   },
-  { description: 'What it may do by itself: deny, then ask, then allow.', default: {} },
+  { description: 'Tool policy, applied in the order deny, ask, allow.', default: {} },
 );
 
 export const memorySchema = Type.Object(
   {
     messages: Type.Integer({
-      description: 'So many messages of the conversation are told again; 0 = none.',
-      default: KEPT_MESSAGES,
+      description: 'Maximum previous messages sent to the model; 0 = none.',
+      default: MAX_HISTORY_MESSAGES,
       minimum: 0,
       maximum: 1000,
     }),
     characters: Type.Integer({
-      description: 'Of all these messages together; the oldest are left out.',
-      default: KEPT_CHARACTERS,
+      description: 'Maximum total characters of these messages; the oldest are dropped.',
+      default: MAX_HISTORY_CHARACTERS,
       minimum: 1,
       maximum: 4_194_304,
     }),
   },
-  { description: 'What it remembers.' },
+  { description: 'Conversation memory.' },
 );
 
 export const budgetSchema = Type.Object(
   {
     tokens: Type.Optional(
-      Type.Integer({ description: 'Tokens, read and written.', minimum: 1, maximum: 1_000_000_000 }),
+      Type.Integer({ description: 'Maximum input and output tokens.', minimum: 1, maximum: 1_000_000_000 }),
     ),
     tool_calls: Type.Optional(
-      Type.Integer({ description: 'Calls of tools.', minimum: 0, maximum: 1_000_000 }),
+      Type.Integer({ description: 'Maximum tool calls.', minimum: 0, maximum: 1_000_000 }),
     ),
     cost: Type.Optional(
       Type.Number({
-        description: 'Cost, by prices of the gateway file.',
+        description: 'Maximum cost, by the prices in the gateway file.',
         exclusiveMinimum: 0,
         maximum: 1_000_000,
       }),
     ),
   },
-  { description: 'What one run may use; a run that would need more ends.', default: {} },
+  { description: 'Limits per run; a run that would exceed them ends.', default: {} },
 );
 
-/** What only an agent has whose model the gateway asks itself: without effect elsewhere, and then refused. */
+/** Fields for agents with a model; refused for other runtimes. */
 export const modelFields = {
-  fallback: Type.Array(modelName('A model.'), {
-    description: 'Models that are asked in this order where the one before cannot answer.',
+  fallback: Type.Array(modelName('Model.'), {
+    description: 'Fallback models, in order of preference.',
     default: [],
     maxItems: 10,
   }),
   max_iterations: Type.Integer({
-    description: 'Calls of the model in one run; in the last one it has no tools.',
+    description: 'Maximum model calls per run; the last call has no tools.',
     default: 20,
     minimum: 1,
     maximum: 1000,
   }),
-  timeout_seconds: seconds('A run may work this long; waiting for people does not count.', 300),
+  timeout_seconds: seconds('Maximum working time per run, without the time spent waiting for people.', 300),
   retries: Type.Integer({
-    description: 'One call of the model is repeated so often.',
+    description: 'Maximum retries per model call.',
     default: 3,
     minimum: 0,
     maximum: 20,
@@ -107,18 +106,18 @@ export const modelFields = {
   policy: policySchema,
   interrupted_calls: Type.Enum(['tell', 'repeat', 'ask', 'fail'], {
     description:
-      'What becomes of a call that a crash has interrupted and that may have happened: the model is told, it is made again, somebody is asked, or the run fails.',
+      'Handling of a tool call with unknown outcome after a crash: tell the model, repeat the call, ask an approver, or fail the run.',
     default: 'tell',
   }),
   memory: Type.Optional(
     Type.Union([Type.Enum(['none']), memorySchema], {
-      description: 'What it remembers of a conversation: none, or how much.',
+      description: 'Conversation memory: none, or its limits.',
     }),
   ),
   output_schema: Type.Optional(
     Type.Unsafe<Readonly<Record<string, unknown>>>({
       type: 'object',
-      description: 'JSON Schema of its answer, of type object.',
+      description: 'JSON Schema of the answer, with type object.',
     }),
   ),
   budget: budgetSchema,
@@ -128,26 +127,26 @@ export const agentSpecSchema = Type.Object(
   {
     model: Type.Optional(
       modelName(
-        'PROVIDER:MODEL, such as google:gemini-2.5-flash; scripted:FILE answers from a file beside this one.',
+        'PROVIDER:MODEL, such as google:gemini-2.5-flash; scripted:FILE answers from a script, relative to this file.',
       ),
     ),
     runtime: Type.Optional(runtimeSchema),
-    description: Type.Optional(Type.String({ description: 'What it is for.' })),
-    system_prompt: Type.Optional(Type.String({ description: 'What it is told before anything else.' })),
-    temperature: Type.Optional(
-      Type.Number({ description: 'How freely it may choose its words.', minimum: 0, maximum: 2 }),
-    ),
+    description: Type.Optional(Type.String({ description: 'Purpose of the agent.' })),
+    system_prompt: Type.Optional(Type.String({ description: 'System prompt.' })),
+    temperature: Type.Optional(Type.Number({ description: 'Sampling temperature.', minimum: 0, maximum: 2 })),
     max_tokens: Type.Optional(
-      Type.Integer({ description: 'Longest answer, in tokens.', minimum: 1, maximum: 100_000_000 }),
+      Type.Integer({ description: 'Maximum tokens per answer.', minimum: 1, maximum: 100_000_000 }),
     ),
     mcp_servers: toolServersSchema,
-    env: variablesByName('Variables for all of its own local servers; those of a server come first.'),
+    env: variablesByName(
+      'Environment variables for all inline local servers; those of a server take precedence.',
+    ),
     tools: patterns(
-      'Narrows what its servers offer: patterns of TOOL, SERVER/TOOL or SERVER__TOOL; none = all of it.',
+      'Filter for the tools of its servers: glob patterns of TOOL, SERVER/TOOL or SERVER__TOOL. Default: all tools.',
     ),
     ...modelFields,
   },
-  { description: 'What it is told, what it may use, and who runs it.' },
+  { description: 'Instructions, tools and runtime.' },
 );
 
 export type AgentSpec = Type.Static<typeof agentSpecSchema>;

@@ -1,5 +1,5 @@
-// The tool servers of an agent, filled: those of its own by the reader of the catalog, with all that may be said there; of the
-// catalog only the name, and what of it the agent may see.
+// Reads an agent's tool servers. Inline servers use the catalog reader and support all fields; references to
+// the catalog contain only the name and a tool filter.
 
 import { dirname } from 'node:path';
 import { type ServerEntry, withCredentials } from '../../catalog/catalog-schema.ts';
@@ -10,10 +10,12 @@ import type { AgentSpec } from './agent-schema.ts';
 import type { AgentServer } from './model-runtime.ts';
 import type { WrittenToolServer } from './tool-server-schema.ts';
 
-/** Of one of the catalog. */
+/** Fields in references to the catalog. */
 const referenceKeys = ['name', 'server', 'tools', 'enabled', 'disabled'];
 
-/** In the order of the file, without those that are switched off. `file` is the agent's: paths are relative to its folder. */
+/**
+ * Returns the enabled servers in file order. Paths are relative to the folder of `file`, the agent's file.
+ */
 export function readServers(
   reader: SchemaReader,
   { mcp_servers, env }: Pick<AgentSpec, 'mcp_servers' | 'env'>,
@@ -26,7 +28,7 @@ export function readServers(
     if (server === undefined) return [];
     if (names.has(server.name)) {
       const key = ['name', 'server'].map((each) => joinPath(path, each)).find((each) => reader.has(each));
-      reader.report(key ?? path, `is there twice: ${server.name}`);
+      reader.report(key ?? path, `is a duplicate: ${server.name}`);
     }
     names.add(server.name);
     return [withVariables(server, env, reader.credentialsBelow('spec.env'))];
@@ -45,7 +47,7 @@ function readServer(
   const { name, server: _, ...fields } = written;
   if (!reader.has(joinPath(path, 'name'))) reader.report(joinPath(path, 'name'), 'required, but missing');
   if (!reader.has(joinPath(path, 'command')) && !reader.has(joinPath(path, 'url'))) {
-    const advice = name === undefined ? '' : `; of the catalog write - server: ${name}`;
+    const advice = name === undefined ? '' : `; for a server of the catalog write - server: ${name}`;
     reader.reportKey(path, `needs a command, or a url${advice}`);
     return undefined;
   }
@@ -64,14 +66,14 @@ function readReference(
   const { name, server, tools } = written;
   for (const key of Object.keys(written)) {
     if (!referenceKeys.includes(key))
-      reader.reportKey(joinPath(path, key), 'is for servers of its own; what the catalog has is said there');
+      reader.reportKey(
+        joinPath(path, key),
+        'is for inline servers only; change the entry in the catalog instead',
+      );
   }
   if (server === undefined || written.enabled === false || written.disabled === true) return undefined;
   if (name !== undefined && name !== server)
-    reader.report(
-      joinPath(path, 'name'),
-      `is another name than the catalog's, which is ${server}; take it out`,
-    );
+    reader.report(joinPath(path, 'name'), `differs from the id in the catalog, ${server}; remove it`);
   return {
     name: server,
     entry: undefined,
@@ -79,7 +81,7 @@ function readReference(
   };
 }
 
-/** Adds shared variables to a local server; `credentials` belong to `env`. */
+/** Adds shared variables to a local server; `credentials` are those in `env`. */
 function withVariables(
   server: AgentServer,
   env: Readonly<Record<string, string>>,

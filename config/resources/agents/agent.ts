@@ -1,8 +1,8 @@
-// An agent as the rest of the program sees it.
+// Agent after validation.
 
 import type { ModelRuntime } from './model-runtime.ts';
 
-/** Who answers for an agent: a program behind a URL, a script that stands in for one, or the gateway with a model. */
+/** Agent runtime: a program with a URL, a script for tests, or the gateway with a model. */
 export type AgentRuntime =
   | ModelRuntime
   | {
@@ -16,17 +16,17 @@ export type AgentRuntime =
 export interface Agent {
   readonly name: string;
   readonly description: string | undefined;
-  /** As written, PROVIDER:MODEL. */
+  /** PROVIDER:MODEL. */
   readonly model: string | undefined;
   readonly runtime: AgentRuntime;
-  /** As written; what holds for the gateway's own agents is in their runtime. */
+  /** Tool filter from the file; for agents with a model, the runtime contains the resolved values. */
   readonly tools: readonly string[];
-  /** Their names. */
+  /** Names of the servers. */
   readonly mcp_servers: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   /** Absolute path. */
   readonly file: string;
-  /** As for triggers. */
+  /** Content hash, as for triggers. */
   readonly hash: string;
 }

@@ -1,15 +1,14 @@
-// The `spec` of an agent as it was written, as text: what a run that has begun goes on by (R4). It is made of the file before any
-// variable is replaced, so that it can stand in a journal.
-//
-// DEF1  no value of a variable is in it: of `${NAME}` it has the name (A9).
+// Serialises an agent's `spec`: started runs continue with the same definition (R4, begun-row.ts). The text
+// is created before substitution: it contains variable names, never their values, so it can be stored in a
+// journal (A9, ARCHITECTURE.md).
 
 import { plainValue } from '../../reader/yaml-members.ts';
 import type { YamlPair, YamlTree } from '../../reader/yaml-tree.ts';
 
-/** JSON text. */
+/** Returns the definition as JSON text. */
 export const definitionOf = (spec: YamlTree): string => JSON.stringify(plainValue(spec));
 
-/** The tree of such a text, all of it at the beginning of its file. Throws SyntaxError. */
+/** Parses a definition; all offsets are 0. Throws SyntaxError. */
 export const definitionTree = (text: string): YamlTree => treeOf(JSON.parse(text));
 
 function treeOf(value: unknown): YamlTree {

@@ -1,29 +1,29 @@
-// What an agent with a model needs of the gateway: a provider that can be asked, servers of its catalog, prices for what it may
-// cost. And somebody who can decide about what it has to ask.
+// Checks agents with a model against the gateway file and the catalog: providers, servers, and prices for a
+// cost limit.
 
 import type { Prices, WrittenProviders } from '../../gateway-file/provider-schema.ts';
 import { findProvider } from '../../gateway-file/providers.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
 import type { Environment } from '../../reader/substitute.ts';
 import { suggest } from '../../reader/suggest.ts';
-import type { PlacedServer, ReadResource } from '../resource-context.ts';
+import type { ReadResource, ServerPosition } from '../resource-context.ts';
 import type { ModelRuntime } from './model-runtime.ts';
 
-/** Undefined is unknown. */
-export interface GivenToAgents {
+/** Context of agents; undefined parts are unknown. */
+export interface AgentContext {
   readonly providers?: WrittenProviders | undefined;
   readonly prices?: Prices | undefined;
-  /** Ids of the servers of the catalog. */
+  /** Ids of the catalog's servers. */
   readonly servers?: readonly string[] | undefined;
 }
 
-interface Context extends GivenToAgents {
+interface Context extends AgentContext {
   readonly env: Environment;
-  /** The files are used elsewhere, with other variables and perhaps another gateway file. */
+  /** The files will be used on a different machine, where variables and gateway file may differ. */
   readonly isLenient: boolean;
 }
 
-/** Reports to the readers of the agents. */
+/** Reports problems to the readers of the agents. */
 export function checkModels(resources: readonly ReadResource[], context: Context): void {
   for (const { reader, agent, servers = [] } of resources) {
     if (agent?.runtime.kind !== 'model') continue;
@@ -50,20 +50,20 @@ function checkProviders(
 function checkServers(
   reader: SchemaReader,
   { servers }: ModelRuntime,
-  places: readonly PlacedServer[],
-  { servers: known }: Context,
+  places: readonly ServerPosition[],
+  { servers: catalogIds }: Context,
 ): void {
-  if (known === undefined) return;
+  if (catalogIds === undefined) return;
   for (const { name, entry } of servers) {
-    if (entry !== undefined || known.includes(name)) continue;
-    const near = suggest(name, known);
+    if (entry !== undefined || catalogIds.includes(name)) continue;
+    const near = suggest(name, catalogIds);
     const advice = near === undefined ? '' : `; did you mean ${near}?`;
     const path = places.find((place) => place.name === name)?.path ?? 'spec.mcp_servers';
-    reader.report(path, `there is no server ${name} in the catalog${advice}`);
+    reader.report(path, `the catalog has no server ${name}${advice}`);
   }
 }
 
-/** A bound that nobody can count towards would be none. */
+/** Without prices, a cost limit would have no effect. */
 function checkPrices(reader: SchemaReader, { models, budget }: ModelRuntime, { prices }: Context): void {
   if (budget.cost === undefined || prices === undefined) return;
   const without = models

@@ -1,7 +1,5 @@
-// The JSON Schema of an agent's answer, as it stands in its file: checked as far as models are asked by it and answers are held
-// against it. It is taken literally: `${NAME}` in it is no reference.
-//
-// JSO1  a pattern in it is one that RE2 takes, so that no answer makes a check take long.
+// Validates an agent's `output_schema`: only keywords that models and the answer check support. The schema is
+// literal: `${NAME}` is not substituted. Patterns must be valid for RE2, so that checks take bounded time.
 
 import { joinPath } from '../../reader/field-path.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
@@ -14,7 +12,7 @@ type Json = Readonly<Record<string, unknown>>;
 const MAX_CHARACTERS = 65_536;
 
 const types = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'];
-/** Schemas, lists of schemas, schemas by name. */
+/** Keywords with a schema, a list of schemas, or schemas by name. */
 const inner = new Set(['items', 'additionalProperties', 'not']);
 const innerLists = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
 const innerMaps = new Set(['properties']);
@@ -22,12 +20,12 @@ const numbers = [
   ...['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'],
   ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
 ];
-/** Said of a value, and nothing that could fail. */
+/** Annotations, ignored by validation. */
 const notes = ['$schema', 'title', 'description', 'default', 'examples', 'format', 'deprecated', '$comment'];
 const others = ['type', 'enum', 'const', 'required', 'pattern', 'uniqueItems'];
-const known = new Set([...inner, ...innerLists, ...innerMaps, ...numbers, ...notes, ...others]);
+const supportedKeywords = new Set([...inner, ...innerLists, ...innerMaps, ...numbers, ...notes, ...others]);
 
-/** The schema as a value; undefined where it was reported, or not written. */
+/** Returns the schema; undefined if it is missing or invalid. */
 export function readOutputSchema(
   reader: SchemaReader,
   tree: YamlTree | undefined,
@@ -41,7 +39,7 @@ export function readOutputSchema(
   }
   const length = JSON.stringify(schema).length;
   if (length > MAX_CHARACTERS) {
-    reader.report(path, `has ${length} characters as JSON, and at most ${MAX_CHARACTERS} are taken`);
+    reader.report(path, `has ${length} characters as JSON; the maximum is ${MAX_CHARACTERS}`);
     return undefined;
   }
   const before = reader.problems.length;
@@ -58,7 +56,7 @@ function check(reader: SchemaReader, schema: unknown, path: string): void {
 function checkKeywords(reader: SchemaReader, schema: Json, path: string): void {
   for (const [key, value] of Object.entries(schema)) {
     const at = joinPath(path, key);
-    if (!known.has(key)) reader.report(at, unknownFault(key));
+    if (!supportedKeywords.has(key)) reader.report(at, unknownFault(key));
     else if (inner.has(key)) check(reader, value, at);
     else if (innerLists.has(key)) checkEach(reader, value, at);
     else if (innerMaps.has(key)) checkMembers(reader, value, at);
@@ -95,8 +93,8 @@ function faultOf(key: string, value: unknown): string | undefined {
 
 const unknownFault = (key: string) =>
   key.startsWith('$') || key === 'definitions'
-    ? 'is not supported: write the schema out where it is used'
-    : `is not supported; what is: ${[...known].filter((each) => !notes.includes(each)).join(', ')}`;
+    ? 'is not supported: write the schema inline'
+    : `is not supported; supported keywords: ${[...supportedKeywords].filter((each) => !notes.includes(each)).join(', ')}`;
 
 const isJson = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

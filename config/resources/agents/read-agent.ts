@@ -1,4 +1,4 @@
-// From the tree of one document to an agent. Who runs it is decided here: a program behind an address, a script, or the gateway
+// Reads an agent from a document, and selects its runtime: a program with a URL, a script, or the gateway
 // with a model.
 
 import { dirname, resolve } from 'node:path';
@@ -9,7 +9,7 @@ import type { SchemaReader } from '../../reader/schema-reader.ts';
 import { readSourceFile, SourceFile } from '../../reader/source-file.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';
 import { checkAddress } from '../fields/address.ts';
-import type { PlacedServer, ReadResource } from '../resource-context.ts';
+import type { ReadResource, ServerPosition } from '../resource-context.ts';
 import { Fields } from '../triggers/trigger-type.ts';
 import type { Agent, AgentRuntime } from './agent.ts';
 import { type AgentSpec, modelFields } from './agent-schema.ts';
@@ -18,23 +18,25 @@ import { readModel } from './read-model.ts';
 import { readSpec } from './read-spec.ts';
 import { readScript } from './script.ts';
 
-const SCRIPTED = 'scripted:';
+const SCRIPTED_PREFIX = 'scripted:';
 const RUNTIME_PATH = 'spec.runtime.http';
 
-/** Reports to `reader`; `file` is an absolute path, to which paths in it are relative. Never rejects. */
+/**
+ * Reports problems to `reader`. Paths are relative to the folder of `file`, an absolute path. Never rejects.
+ */
 export async function readAgent(reader: SchemaReader, root: YamlTree, file: string): Promise<ReadResource> {
   const written = readSpec(reader, root);
   const { spec, document } = written;
   const name = document?.metadata?.name;
   if (!reader.has('spec.model') && !reader.has('spec.runtime') && reader.has('spec'))
-    reader.report('spec', 'nobody runs it: give it a model, or a runtime');
+    reader.report('spec', 'needs a model or a runtime');
   const script = await scriptOf(reader, spec.model, file);
   const runtime =
-    runtimeElsewhere(reader, spec, script?.path) ??
+    readExternalRuntime(reader, spec, script?.path) ??
     (reader.has('spec.runtime') ? undefined : readModel(reader, written, file));
   if (runtime !== undefined && runtime.kind !== 'model') {
     refuseModelFields(reader);
-    // They are its own affair; what is wrong with them is told all the same.
+    // The program uses the servers itself; problems are reported nevertheless.
     readServers(reader, spec, file);
   }
   const read = { kind: 'Agent', name, reader };
@@ -51,10 +53,10 @@ export async function readAgent(reader: SchemaReader, root: YamlTree, file: stri
     annotations: annotations as Readonly<Record<string, string>>,
   };
   const agent: Agent = { ...content, file, hash: contentHash({ content, script: script?.text }) };
-  return { ...read, agent, servers: placesOf(reader, spec.mcp_servers) };
+  return { ...read, agent, servers: positionsOf(reader, spec.mcp_servers) };
 }
 
-function placesOf(reader: SchemaReader, servers: AgentSpec['mcp_servers']): PlacedServer[] {
+function positionsOf(reader: SchemaReader, servers: AgentSpec['mcp_servers']): ServerPosition[] {
   return servers.flatMap((each, index) => {
     const item = joinPath('spec.mcp_servers', index);
     const path = ['server', 'name'].map((key) => joinPath(item, key)).find((key) => reader.has(key)) ?? item;
@@ -68,26 +70,22 @@ function namesOf(servers: AgentSpec['mcp_servers']): string[] {
   );
 }
 
-/** What would hold an agent back must not be written where nobody heeds it. */
+/** Restrictions must not be accepted if they would have no effect. */
 function refuseModelFields(reader: SchemaReader): void {
   for (const key of Object.keys(modelFields)) {
     const path = joinPath('spec', key);
-    if (reader.has(path))
-      reader.reportKey(
-        path,
-        'is for agents whose model the gateway asks; who answers for this one decides that',
-      );
+    if (reader.has(path)) reader.reportKey(path, 'is only for agents that the gateway runs with a model');
   }
 }
 
-/** The script's text counts for the hash: a changed script is a changed agent. */
+/** The script's text is part of the hash: a changed script means a changed agent. */
 async function scriptOf(
   reader: SchemaReader,
   model: string | undefined,
   file: string,
 ): Promise<{ readonly path: string; readonly text: string } | undefined> {
-  if (model?.startsWith(SCRIPTED) !== true) return undefined;
-  const path = resolve(dirname(file), model.slice(SCRIPTED.length));
+  if (model?.startsWith(SCRIPTED_PREFIX) !== true) return undefined;
+  const path = resolve(dirname(file), model.slice(SCRIPTED_PREFIX.length));
   const source = await readSourceFile(path);
   const isThere = source instanceof SourceFile;
   for (const fault of isThere ? readScript(source).faults : [source.reason])
@@ -95,7 +93,7 @@ async function scriptOf(
   return isThere ? { path, text: source.text } : undefined;
 }
 
-function runtimeElsewhere(
+function readExternalRuntime(
   reader: SchemaReader,
   spec: AgentSpec,
   script: string | undefined,
@@ -107,14 +105,14 @@ function runtimeElsewhere(
     return { kind: 'scripted', script };
   }
   if (http === undefined) return undefined;
-  // Without one there is an error, or its variable will be set where the file is used.
+  // A missing URL is an error, or a variable that will be set on the other machine.
   const { url, headers, timeout_seconds }: Partial<typeof http> = http;
   checkAddress(new Fields(reader, RUNTIME_PATH), 'url', url);
   checkHeaderNames(reader, headers ?? {});
   return { kind: 'http', url: url ?? '', headers: headers ?? {}, timeout_seconds: timeout_seconds ?? 0 };
 }
 
-/** They frame the request, or are the gateway's own word to the program. */
+/** Headers that frame the request, or that the gateway sets itself. */
 const ownHeaders = new Set([
   'accept',
   'connection',
@@ -135,7 +133,7 @@ function checkHeaderNames(reader: SchemaReader, headers: Readonly<Record<string,
     const path = joinPath(joinPath(RUNTIME_PATH, 'headers'), name);
     const key = name.toLowerCase();
     if (ownHeaders.has(key)) reader.reportKey(path, 'is set by the gateway itself');
-    if (seen.has(key)) reader.reportKey(path, 'is there twice, in another spelling');
+    if (seen.has(key)) reader.reportKey(path, 'is a duplicate in different case');
     seen.add(key);
   }
 }

@@ -1,5 +1,4 @@
-// Reads the definition of a run back, whatever the agent's file says by now: the same reader, over the text that the run began with,
-// with the variables as they are today.
+// Reads a run's stored definition, with the current variables, independent of the agent's current file.
 
 import { ConfigError, hasError } from '../../reader/problem.ts';
 import { SchemaReader } from '../../reader/schema-reader.ts';
@@ -12,9 +11,9 @@ import { readModel } from './read-model.ts';
 import { readSpec } from './read-spec.ts';
 
 /**
- * What `text`, a `ModelRuntime.definition`, says in this environment; `file` is the agent's, absolute, to which paths in it are
- * relative. What came from variables is added to `secrets`. Throws ConfigError where a variable is not set any longer, and for
- * a text that is no definition.
+ * Reads a `ModelRuntime.definition` with the variables in `env`. Paths are relative to the folder of `file`,
+ * the absolute path of the agent's file. Adds values of variables to `secrets`. Throws ConfigError if a
+ * variable is unset or the text is invalid.
  */
 export function readDefinition(
   text: string,

@@ -1,5 +1,4 @@
-// An agent with a model, from what was read of its `spec` to what runs it: names of models apart, servers filled, and the rules
-// that a schema cannot say.
+// Converts an agent's validated `spec` to its model runtime, and checks rules that the schema cannot express.
 
 import { joinPath } from '../../reader/field-path.ts';
 import { fillDefaults } from '../../reader/fill-defaults.ts';
@@ -8,12 +7,12 @@ import { suggest } from '../../reader/suggest.ts';
 import { type AgentSpec, memorySchema } from './agent-schema.ts';
 import { readServers } from './agent-servers.ts';
 import { definitionOf } from './definition-text.ts';
-import { KEPT_CHARACTERS, KEPT_MESSAGES } from './kept-history.ts';
+import { MAX_HISTORY_CHARACTERS, MAX_HISTORY_MESSAGES } from './history-limits.ts';
 import type { AgentMemory, AgentServer, ModelName, ModelRuntime } from './model-runtime.ts';
 import type { WrittenSpec } from './read-spec.ts';
-import { builtInFault, isBuiltInElsewhere } from './tool-aliases.ts';
+import { builtInFault, isForeignBuiltIn } from './tool-aliases.ts';
 
-/** `file` is the agent's. Undefined without a model. */
+/** `file` is the agent's file. Returns undefined if no model is set. */
 export function readModel(
   reader: SchemaReader,
   { spec, output_schema, tree }: WrittenSpec,
@@ -21,7 +20,7 @@ export function readModel(
 ): ModelRuntime | undefined {
   const servers = readServers(reader, spec, file);
   checkTools(reader, spec, servers);
-  checkPlaces(reader, spec);
+  checkServerPatterns(reader, spec);
   checkVariables(reader, spec, servers);
   checkMemory(reader, spec);
   if (!reader.has('spec.model') || tree === undefined) return undefined;
@@ -50,10 +49,10 @@ export function readModel(
   };
 }
 
-/** Of a model that was reported, or whose variable will be set where the file is used. */
+/** Placeholder for a model with an error, or from a variable that will be set later. */
 const UNKNOWN = ':';
 
-/** Up to the first colon: names of models may have more of them. */
+/** Splits at the first colon: model names may contain colons. */
 function modelName(text: string): ModelName {
   const at = text.indexOf(':');
   return { provider: text.slice(0, at), model: text.slice(at + 1) };
@@ -66,12 +65,12 @@ function memoryOf(written: AgentSpec['memory']): AgentMemory {
 
 function checkMemory(reader: SchemaReader, { memory }: AgentSpec): void {
   if (typeof memory !== 'object') return;
-  const kept = { messages: KEPT_MESSAGES, characters: KEPT_CHARACTERS };
+  const limits = { messages: MAX_HISTORY_MESSAGES, characters: MAX_HISTORY_CHARACTERS };
   for (const name of ['messages', 'characters'] as const)
-    if ((memory[name] ?? 0) > kept[name])
+    if ((memory[name] ?? 0) > limits[name])
       reader.report(
         `spec.memory.${name}`,
-        `means ${kept[name]}: no more ${name} of a conversation are kept`,
+        `is limited to ${limits[name]}, the maximum of stored ${name} per conversation`,
         'warning',
       );
 }
@@ -89,41 +88,37 @@ function checkTools(
   if (tools.length === 0 && mcp_servers.length > 0 && reader.has('spec.tools'))
     reader.report(
       'spec.tools',
-      'names no tool: leave it out for all that its servers offer, or take the servers out for none',
+      'is empty: remove it to allow all tools, or remove the servers to allow none',
     );
   for (const [index, name] of tools.entries())
-    if (name !== undefined && isBuiltInElsewhere(name)) {
+    if (name !== undefined && isForeignBuiltIn(name)) {
       const [server] = servers;
-      const hint = server === undefined ? '' : `; a tool of a server is written ${server.name}/${name}`;
+      const hint = server === undefined ? '' : `; write a tool of a server as ${server.name}/${name}`;
       reader.report(`spec.tools[${index}]`, `${builtInFault([name])}${hint}`);
     }
 }
 
-/** A pattern of SERVER/TOOL whose server is none of the agent's is that of no tool. */
-function checkPlaces(reader: SchemaReader, { tools, policy, mcp_servers }: AgentSpec): void {
+/** Warns of SERVER/TOOL patterns with unknown servers, which match no tool. */
+function checkServerPatterns(reader: SchemaReader, { tools, policy, mcp_servers }: AgentSpec): void {
   if (reader.isFaulty('spec.mcp_servers')) return;
-  const known = mcp_servers.flatMap((each) =>
+  const serverNames = mcp_servers.flatMap((each) =>
     typeof each === 'object' ? (each.name ?? each.server ?? []) : (each ?? []),
   );
-  // One that could not be read may be the one that is meant.
-  if (known.length < mcp_servers.length || known.length === 0) return;
+  // A server with an error may be the requested one.
+  if (serverNames.length < mcp_servers.length || serverNames.length === 0) return;
   const lists = { 'spec.tools': tools, 'spec.policy.ask': policy.ask, 'spec.policy.deny': policy.deny };
   for (const [path, patterns] of Object.entries(lists))
     for (const [index, pattern] of patterns.entries()) {
       const [server = '', ...rest] = pattern?.split('/') ?? [];
-      if (rest.length === 0 || !/^[\w.-]+$/.test(server) || known.includes(server)) continue;
-      const near = suggest(server, known);
+      if (rest.length === 0 || !/^[\w.-]+$/.test(server) || serverNames.includes(server)) continue;
+      const near = suggest(server, serverNames);
       const advice = near === undefined ? '' : `; did you mean ${near}/${rest.join('/')}?`;
-      const message = `names no tool: there is no server ${server} under mcp_servers${advice}`;
+      const message = `matches no tool: mcp_servers has no server ${server}${advice}`;
       reader.report(joinPath(path, index), message, 'warning');
     }
 }
 
 function checkVariables(reader: SchemaReader, { env }: AgentSpec, servers: readonly AgentServer[]): void {
   if (Object.keys(env).length === 0 || servers.some(({ entry }) => entry?.runtime === 'stdio')) return;
-  reader.reportKey(
-    'spec.env',
-    'has no effect: it is for local servers of its own, and there is none under mcp_servers',
-    'warning',
-  );
+  reader.reportKey('spec.env', 'has no effect: mcp_servers has no inline local server', 'warning');
 }

@@ -1,13 +1,13 @@
-// The script of an agent that is none (`model: scripted:<file>`): an ordered list of rules, as actors/agents/handlers/
-// scripted-agent.ts explains them. It is read with the agent, so that mistakes are told at once, and again by the handler
-// when it has changed.
+// Reads the script for scripted agents (`model: scripted:FILE`): an ordered list of rules, described in
+// actors/agents/handlers/scripted-agent.ts. Validated with the agent, and read again by the handler after a
+// change.
 
 import type { SourceFile } from '../../reader/source-file.ts';
 import { plainValue } from '../../reader/yaml-members.ts';
 import { parseYamlTree } from '../../reader/yaml-tree.ts';
 import { compilePattern, type Pattern } from '../fields/patterns.ts';
 
-/** What a chat may show with an answer, as agents give it. */
+/** Card for chats, in the format of agents. */
 export interface ScriptCard {
   readonly title?: string;
   readonly fields?: readonly Readonly<Record<string, string>>[];
@@ -15,20 +15,20 @@ export interface ScriptCard {
 }
 
 export interface ScriptRule {
-  /** Holds for a text in which the pattern is found. */
+  /** Matches texts that contain the pattern. */
   readonly text: Pattern | undefined;
-  /** Without a leading slash. */
+  /** The leading slash is removed. */
   readonly command: string | undefined;
   readonly event: string | undefined;
   readonly answer: string;
-  /** Beside the answer, where there is any of it. */
+  /** Optional card in addition to the answer. */
   readonly card: ScriptCard | undefined;
-  /** The same, for a program: what a fleet votes on, and the conditions of a flow look at. */
+  /** Structured answer for programs: votes in fleets, conditions in flows. */
   readonly data: Readonly<Record<string, unknown>> | undefined;
   readonly delay_ms: number;
-  /** For so long the event is parked. */
+  /** Time for which the event is parked. */
   readonly wait_ms: number;
-  /** So many first attempts fail. */
+  /** Number of first attempts that fail. */
   readonly fail: number;
 }
 
@@ -37,7 +37,7 @@ const MAX_WAIT_MS = 30 * 24 * 3_600_000;
 
 export interface Script {
   readonly rules: readonly ScriptRule[];
-  /** What is wrong, and where; with any of it the script cannot be used. */
+  /** Errors with positions; a script with errors cannot be used. */
   readonly faults: readonly string[];
 }
 
@@ -50,7 +50,7 @@ export function readScript(source: SourceFile): Script {
       faults: problems.map(({ line, column, message }) => `line ${line}, column ${column}: ${message}`),
     };
   if (root === undefined) return { rules: [], faults: ['the file is empty; expected a list of rules'] };
-  if (root.kind !== 'list') return { rules: [], faults: ['it should be a list of rules'] };
+  if (root.kind !== 'list') return { rules: [], faults: ['expected a list of rules'] };
   const rules: ScriptRule[] = [];
   const faults: string[] = [];
   for (const [index, each] of root.items.entries()) {
@@ -79,7 +79,7 @@ function ruleOf(value: unknown): ScriptRule {
   } = rule;
   const { text, command, event, ...others } = objectOf(match, 'match');
   const [unknown] = [...Object.keys(more), ...Object.keys(others)];
-  if (unknown !== undefined) throw new Error(`there is no field ${unknown}`);
+  if (unknown !== undefined) throw new Error(`unknown field ${unknown}`);
   if (typeof answer !== 'string') throw new Error('answer should be a text');
   return {
     text: patternOf(textOf(text, 'match.text')),
@@ -117,8 +117,8 @@ function itemsOf(
     const members = objectOf(item, where);
     for (const name of required)
       if (members[name] === undefined) throw new Error(`${where} should have ${required.join(' and ')}`);
-    const known = [...required, ...optional];
-    const unknown = Object.keys(members).find((name) => !known.includes(name));
+    const allowedNames = [...required, ...optional];
+    const unknown = Object.keys(members).find((name) => !allowedNames.includes(name));
     if (unknown !== undefined) throw new Error(`${where} has no field ${unknown}`);
     const texts = Object.entries(members).map(([name, text]) => [
       name,

@@ -1,9 +1,9 @@
-// Translates the tools and tool servers of agents from other programs. An item of `tools` is there a tool, a tool server or a tool
-// that is switched off; here these are `tools`, `mcp_servers` and `policy.deny`. Tools that are built into other programs are
-// refused, because here a tool server has them.
+// Translates tools and tool servers in foreign notations, where an item of `tools` can be a tool, a server or
+// a disabled tool. Our fields are `tools`, `mcp_servers` and `policy.deny`. Foreign built-in tools are
+// refused, because only servers provide tools here.
 
 import { joinPath } from '../../reader/field-path.ts';
-import { type FieldTable, translated } from '../../reader/field-table.ts';
+import { type FieldTable, translateFields } from '../../reader/field-table.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
 import {
   memberOf,
@@ -27,13 +27,13 @@ const servers: FieldTable = {
   },
 };
 
-/** Names that mean a built-in tool without a server; a tool of a server is written SERVER/TOOL. */
-const builtInElsewhere = new Set([
+/** Built-in tools of similar programs. Refused unless a server is named. */
+const foreignBuiltIns = new Set([
   ...['shell', 'bash', 'exec', 'http', 'file', 'filesystem', 'git', 'kubectl', 'helm', 'docker', 'terraform'],
   ...['argocd', 'flux', 'aws', 'gcloud', 'az', 'slack', 'github', 'pagerduty', 'prometheus', 'grafana'],
 ]);
 
-/** Converts servers by name, as in the files of desktop clients, to a list. */
+/** Converts servers by name, the format of desktop clients, to a list. */
 export function toolServers(servers: YamlTree, reader: SchemaReader, path: string): YamlTree {
   if (servers.kind !== 'map') return servers;
   const items = servers.pairs.map(({ key, keyOffset, value }, index): YamlTree => {
@@ -41,11 +41,8 @@ export function toolServers(servers: YamlTree, reader: SchemaReader, path: strin
     const inner = memberOf(value, 'name') ?? memberOf(value, 'server');
     if (inner !== undefined && textOf(inner) !== key) {
       const at = joinPath(path, index);
-      reader.place(at, keyOffset, inner.offset);
-      reader.report(
-        at,
-        `is under the name ${key} already; take this one out, or write the servers as a list`,
-      );
+      reader.recordPosition(at, keyOffset, inner.offset);
+      reader.report(at, `already has the name ${key}; remove this one, or write the servers as a list`);
     }
     const name = { kind: 'scalar', offset: keyOffset, end: keyOffset, value: key } as const;
     const others = value.kind === 'map' ? value.pairs.filter((pair) => pair.key !== 'name') : [];
@@ -54,48 +51,54 @@ export function toolServers(servers: YamlTree, reader: SchemaReader, path: strin
   return { kind: 'list', offset: servers.offset, items };
 }
 
-/** Keys of an item that is only the name of a tool. */
+/** Keys in items that merely name a tool. */
 const nameKeys = ['name', 'server', 'enabled', 'description', 'source'];
 
-/** Returns the agent with each item of `tools` in its place, and the fields of its tool servers translated. */
+/** Moves each item of `tools` to its field, and translates the fields of tool servers. */
 export function withTools(reader: SchemaReader, agent: YamlMap, path: string): YamlTree {
   const tools = memberOf(agent, 'tools');
-  if (tools?.kind !== 'list') return translated(reader, agent, path, servers);
+  if (tools?.kind !== 'list') return translateFields(reader, agent, path, servers);
   const list = memberOf(agent, 'mcp_servers');
   const canAddServers = list === undefined || list.kind === 'list';
-  const [denied, moved]: [YamlTree[], YamlTree[]] = [[], []];
+  const [denied, serverEntries]: [YamlTree[], YamlTree[]] = [[], []];
   const items = tools.items.flatMap((item, index) => {
     if (item.kind !== 'map') return [item];
     const name = nameIn(item);
-    if (isSwitchedOff(item)) {
+    if (isDisabled(item)) {
       if (name !== undefined) denied.push(name);
       return [];
     }
     const at = joinPath(joinPath(path, 'tools'), index);
-    reader.place(at, item.offset, item.offset);
+    reader.recordPosition(at, item.offset, item.offset);
     const server = canAddServers ? serverIn(item) : undefined;
     if (server !== undefined) {
-      moved.push(server.entry);
+      serverEntries.push(server.entry);
       return [scalarLike(item, `${server.name}/*`)];
     }
     if (name !== undefined && item.pairs.every(({ key }) => nameKeys.includes(key))) return [name];
     reader.report(at, itemFault(item));
     return [];
   });
-  // An agent that runs elsewhere has no policy. Without an item left, an empty list would mean no tools at all.
-  const isHere = !isRunElsewhere(agent);
-  const isAllOff = tools.items.length > 0 && tools.items.every(isSwitchedOff);
+  // External runtimes have no policy. If all items are disabled, removes `tools`: an empty list would allow
+  // no tools.
+  const isRunByGateway = !hasExternalRuntime(agent);
+  const isAllOff = tools.items.length > 0 && tools.items.every(isDisabled);
   let rest: YamlTree = withMember(agent, 'tools', () => ({ ...tools, items }));
-  if (isHere && isAllOff) rest = withoutMembers(rest, ['tools']);
-  if (isHere) rest = withItems(rest, ['policy', 'deny'], denied, tools.offset);
-  return translated(reader, withItems(rest, ['mcp_servers'], moved, tools.offset), path, servers);
+  if (isRunByGateway && isAllOff) rest = withoutMembers(rest, ['tools']);
+  if (isRunByGateway) rest = withItems(rest, ['policy', 'deny'], denied, tools.offset);
+  return translateFields(
+    reader,
+    withItems(rest, ['mcp_servers'], serverEntries, tools.offset),
+    path,
+    servers,
+  );
 }
 
-const isRunElsewhere = (agent: YamlMap) =>
+const hasExternalRuntime = (agent: YamlMap) =>
   memberOf(agent, 'runtime') !== undefined ||
   textOf(memberOf(agent, 'model'))?.startsWith('scripted:') === true;
 
-function isSwitchedOff(item: YamlTree): boolean {
+function isDisabled(item: YamlTree): boolean {
   const enabled = memberOf(item, 'enabled');
   return enabled?.kind === 'scalar' && enabled.value === false;
 }
@@ -111,7 +114,7 @@ function nameIn(item: YamlMap): YamlTree | undefined {
   return scalarLike(tree, server === undefined ? name : `${server}/${name}`);
 }
 
-/** Returns the server that an item defines or names; undefined for other items, and for incomplete ones. */
+/** Returns the server that an item defines or names; undefined if it does neither, or is incomplete. */
 function serverIn(item: YamlMap): { readonly name: string; readonly entry: YamlTree } | undefined {
   const inner = memberOf(item, 'mcp') ?? (isServerType(item) ? memberOf(item, 'config') : undefined);
   const settings =
@@ -125,12 +128,12 @@ function serverIn(item: YamlMap): { readonly name: string; readonly entry: YamlT
   const isReachable = ['command', 'url', 'endpoint', 'server'].some((key) => memberOf(settings, key));
   if (settings.kind !== 'map' || nameTree === undefined || name === undefined || !isReachable)
     return undefined;
-  const own = withProgram(settings).pairs.filter(({ key }) => key !== 'name');
-  const named = isOfCatalog ? [] : [{ key: 'name', keyOffset: item.offset, value: nameTree }];
-  return { name, entry: { ...settings, pairs: [...named, ...own] } };
+  const otherPairs = withProgram(settings).pairs.filter(({ key }) => key !== 'name');
+  const namePairs = isOfCatalog ? [] : [{ key: 'name', keyOffset: item.offset, value: nameTree }];
+  return { name, entry: { ...settings, pairs: [...namePairs, ...otherPairs] } };
 }
 
-/** Converts `command: [npx, -y, x]` to a program and its first arguments. */
+/** Converts `command: [npx, -y, x]` to `command` and `args`. */
 function withProgram(settings: YamlMap): YamlMap {
   const command = settings.pairs.find(({ key }) => key === 'command');
   if (command?.value.kind !== 'list') return settings;
@@ -150,14 +153,14 @@ function itemFault(item: YamlMap): string {
   return builtInFault([word === '' ? 'it' : word.slice(0, 60)]);
 }
 
-/** Describes tools that no server offers, with the remedy. */
+/** Describes tools that no server provides, with the remedy. */
 export function builtInFault(names: readonly string[]): string {
   const list = names.slice(0, 5).join(', ');
-  return `${list} ${names.length === 1 ? 'is' : 'are'} not built in: put what is needed into a tool server, write that under mcp_servers, and name its tools here, or leave tools out`;
+  return `${list} ${names.length === 1 ? 'is' : 'are'} not built in: add a tool server under mcp_servers, and list its tools here, or omit tools`;
 }
 
-/** Returns true for a name that means a built-in tool of another program. */
-export const isBuiltInElsewhere = (name: string) => builtInElsewhere.has(name.toLowerCase());
+/** Returns true for names of foreign built-in tools. */
+export const isForeignBuiltIn = (name: string) => foreignBuiltIns.has(name.toLowerCase());
 
 const pairOf = (key: string, value: YamlTree) => ({ key, keyOffset: value.offset, value });
 

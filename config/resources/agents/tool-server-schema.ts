@@ -1,4 +1,4 @@
-// A tool server as an agent names it: one of its own, with every field that the catalog has; or one of the catalog.
+// Schema for tool servers in agents: inline servers with the catalog's fields, or references to the catalog.
 
 import * as Type from 'typebox';
 import { desktopFields, serverIdPattern } from '../../catalog/catalog-schema.ts';
@@ -9,13 +9,13 @@ const nameMeaning = '1 to 64 of A-Z a-z 0-9 . _ -';
 const serverName = (description: string) =>
   Type.String({ description, pattern: serverIdPattern, patternErrorMessage: nameMeaning, shownAs: 'name' });
 
-/** As it was written; what is bad has been left out. */
+/** Server before normalisation, with invalid parts removed. */
 export type WrittenToolServer = WrittenEntry & { readonly name?: string; readonly server?: string };
 
 export const toolServersSchema = Type.Unsafe<readonly (string | WrittenToolServer | undefined)[]>({
   type: 'array',
   description:
-    'Tool servers it may use: of its own (name and command, or name and url, with any field of the catalog), or of the catalog (server, or its id alone).',
+    'Tool servers of the agent: inline (name with command or url, and any field of the catalog), or from the catalog (server, or only its id).',
   default: [],
   maxItems: 100,
   items: {
@@ -24,7 +24,7 @@ export const toolServersSchema = Type.Unsafe<readonly (string | WrittenToolServe
       {
         type: 'object',
         properties: {
-          name: serverName('Name of a server of its own.'),
+          name: serverName('Name of an inline server.'),
           server: serverName('Id of a server of the catalog.'),
           ...desktopFields,
         },

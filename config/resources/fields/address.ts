@@ -1,9 +1,9 @@
-// Addresses of platforms. All can be set, for proxies, for installations of one's own and for tests.
+// Addresses of platforms, all configurable for proxies, self-hosted installations and tests.
 
 import * as Type from 'typebox';
 import type { Fields } from '../triggers/trigger-type.ts';
 
-/** A field for the base of an API. */
+/** Schema for API base URLs. */
 export function address(description: string, byDefault?: string) {
   return Type.String({
     description,
@@ -14,10 +14,10 @@ export function address(description: string, byDefault?: string) {
   });
 }
 
-/** Reports an address that cannot be used; no message repeats it, since it may hold a key. */
+/** Reports an invalid address. Messages do not contain it: it may contain a key. */
 export function checkAddress(fields: Fields, key: string, text: string | undefined): void {
   if (text === undefined) return;
-  if (!URL.canParse(text)) fields.report(key, 'is no address that can be used');
+  if (!URL.canParse(text)) fields.report(key, 'is not a valid address');
   else if (new URL(text).username !== '' || new URL(text).password !== '')
-    fields.report(key, 'holds a user name or password, which do not belong into an address');
+    fields.report(key, 'contains a user name or password, which do not belong in an address');
 }

@@ -1,27 +1,27 @@
-// The filters that chats have in common: where it was said, by whom, and in what words.
+// Filters shared by chat triggers: channels, users and text patterns.
 
 import * as Type from 'typebox';
 
 export const channels = Type.Array(Type.String({ minLength: 1 }), {
-  description: 'Channels to listen to, by names (a leading # is fine) or ids; none = all.',
+  description: 'Channels to listen to, by name (with or without #) or id; empty = all.',
   default: [],
   maxItems: 1000,
 });
 
 export const users = Type.Array(Type.String({ minLength: 1 }), {
-  description: 'Ids of users to respond to; none, or *, = everybody.',
+  description: 'Ids of users to respond to; empty or * = all.',
   default: [],
   maxItems: 1000,
 });
 
 export const bots = Type.Enum(['ignore', 'allow'], {
-  description: 'Whether messages of other bots are answered.',
+  description: 'Handling of messages from other bots.',
   default: 'ignore',
 });
 
 export const patterns = Type.Array(Type.String({ minLength: 1 }), {
   description:
-    'Regular expressions (RE2 syntax, with flags such as (?i)) of which one must match; none = any text.',
+    'Regular expressions (RE2 syntax, with flags such as (?i)) for the text; at least one must match. Empty = any text.',
   default: [],
   maxItems: 100,
 });

@@ -1,15 +1,15 @@
-// The commands that the platform of CommunityChat shows, of all triggers of an application together: it refuses a menu as a whole
-// that is beyond one of its limits, so those are checked when files are read.
+// Checks the commands that CommunityChat shows in its menu, across the application's triggers. The platform
+// refuses a whole menu that exceeds a limit.
 
 import { joinPath } from '../../reader/field-path.ts';
 import type { Binding } from '../triggers/binding.ts';
-import type { ReadOfType } from '../triggers/trigger-type.ts';
+import type { TriggerWithReader } from '../triggers/trigger-type.ts';
 
-/** Of the platform. */
+/** Limits of the platform. */
 export const chatMenu = { maxCommands: 100, maxDescription: 100, hasGuilds: true } as const;
 const MAX_PARAMETERS = 25;
 const PARAMETER = /^[-_a-z0-9]{1,32}$/;
-/** They stand in the menu beside those of the files. */
+/** Built-in commands, listed in the menu in addition to the commands of the files. */
 const BUILT_IN = ['agent', 'task', 'fleet', 'flow'];
 
 /** Fields that identify a menu. */
@@ -19,9 +19,9 @@ interface MenuConfig {
   readonly register: string;
 }
 
-type OfChat = ReadOfType<MenuConfig>;
+type OfChat = TriggerWithReader<MenuConfig>;
 
-/** Reports what the platform would refuse. */
+/** Reports menus that the platform would refuse. */
 export function checkMenus(all: readonly OfChat[]): void {
   const before = new Map<string, Set<string>>();
   for (const { reader, trigger } of all) {
@@ -37,7 +37,7 @@ export function checkMenus(all: readonly OfChat[]): void {
     if (!wasFull && names.size > chatMenu.maxCommands)
       reader.report(
         'spec.commands',
-        `with those of the other triggers of this application, and ${BUILT_IN.join(', ')}, these are ${names.size} commands, and the platform takes ${chatMenu.maxCommands}`,
+        `all triggers of this application together, with ${BUILT_IN.join(', ')}, have ${names.size} commands; the platform allows ${chatMenu.maxCommands}`,
       );
   }
 }
@@ -47,16 +47,16 @@ function checkCommand(reader: OfChat['reader'], { command, parameters }: Binding
   const path = reader.has(written) ? written : joinPath('spec.commands', command);
   const list = joinPath(path, 'parameters');
   if (parameters.length > MAX_PARAMETERS)
-    reader.report(list, `are ${parameters.length} parameters, and the platform takes ${MAX_PARAMETERS}`);
+    reader.report(list, `has ${parameters.length} parameters; the platform allows ${MAX_PARAMETERS}`);
   for (const [index, parameter] of parameters.entries()) {
     const at = joinPath(list, index);
     if (!PARAMETER.test(parameter.name))
-      reader.report(joinPath(at, 'name'), 'the platform takes names of 1 to 32 of a-z 0-9 - _ only');
+      reader.report(joinPath(at, 'name'), 'the platform allows only names of 1 to 32 characters a-z 0-9 - _');
     const { length } = parameter.description ?? '';
     if (length > chatMenu.maxDescription)
       reader.report(
         joinPath(at, 'description'),
-        `has ${length} characters, and the platform's menu takes ${chatMenu.maxDescription}`,
+        `has ${length} characters; the platform's menu allows ${chatMenu.maxDescription}`,
       );
   }
 }

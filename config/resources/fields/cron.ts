@@ -1,7 +1,5 @@
-// Parses cron expressions: five fields, or six with seconds first. node-schedule accepts a bad expression silently, so the
-// check is here, with messages for operators.
-//
-// CR1  an expression without a fault has a next time.
+// Parses cron expressions: five fields, or six with seconds first. node-schedule accepts invalid expressions
+// silently, so they are checked here, with messages for operators. A valid expression has a next time.
 
 interface FieldKind {
   readonly name: string;
@@ -22,10 +20,10 @@ const kinds: readonly FieldKind[] = [
   { name: 'day of week', low: 0, high: 6, words: weekdays },
 ];
 
-/** Of February, the day that leap years have counts. */
+/** February has 29 days, for leap years. */
 const daysOfMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** Values of each field. */
+/** Values per field. */
 export interface CronFields {
   readonly seconds: ReadonlySet<number>;
   readonly minutes: ReadonlySet<number>;
@@ -33,21 +31,21 @@ export interface CronFields {
   readonly days: ReadonlySet<number>;
   readonly months: ReadonlySet<number>;
   readonly weekdays: ReadonlySet<number>;
-  /** Both the day of month and the day of week are restricted: a day has to match one of them (POSIX). */
+  /** True if both day fields are restricted: a day must match only one of them (POSIX). */
   readonly isEitherDay: boolean;
 }
 
-/** Returns the fault of an expression, or undefined. */
+/** Returns the error message, if any. */
 export function cronFault(expression: string): string | undefined {
   const parsed = parseCron(expression);
   if (typeof parsed === 'string') return parsed;
   const isByDate = /\s\*$/.test(expression.trim());
-  return isByDate && !comes(parsed.days, parsed.months)
-    ? 'never comes: none of its months has such a day'
+  return isByDate && !hasSuchDay(parsed.days, parsed.months)
+    ? 'never occurs: none of its months has such a day'
     : undefined;
 }
 
-/** Returns the fields of an expression, or its fault as text. */
+/** Parses an expression. Returns its fields, or an error message. */
 export function parseCron(expression: string): CronFields | string {
   const fields = expression.trim().split(/\s+/);
   if (fields.length !== 5 && fields.length !== 6) {
@@ -68,12 +66,12 @@ export function parseCron(expression: string): CronFields | string {
   return { seconds, minutes, hours, days, months: monthsOfYear, weekdays: weekdaysOf, isEitherDay };
 }
 
-function comes(days: ReadonlySet<number>, monthsOfYear: ReadonlySet<number>): boolean {
+function hasSuchDay(days: ReadonlySet<number>, monthsOfYear: ReadonlySet<number>): boolean {
   const first = Math.min(...days);
   return [...monthsOfYear].some((month) => first <= (daysOfMonth[month - 1] ?? 0));
 }
 
-/** The values that a field stands for, or what is wrong with it. */
+/** Returns the field's values, or an error message. */
 function valuesOf(field: string, kind: FieldKind): ReadonlySet<number> | string {
   const values = new Set<number>();
   for (const part of field.split(',')) {
@@ -86,7 +84,7 @@ function valuesOf(field: string, kind: FieldKind): ReadonlySet<number> | string 
 
 function rangeOf(part: string, kind: FieldKind): { from: number; to: number; step: number } | string {
   const match = /^(?:(\*)|([0-9]+|[A-Za-z]+)(?:-([0-9]+|[A-Za-z]+))?)(?:\/([0-9]+))?$/.exec(part);
-  if (match === null) return `${JSON.stringify(part)} is none of *, 5, 1-5, */5, 1-5/2 and lists of these`;
+  if (match === null) return `${JSON.stringify(part)} is not one of *, 5, 1-5, */5, 1-5/2 or a list of these`;
   const [, star, first = '', last, stepText] = match;
   const step = stepText === undefined ? 1 : Number(stepText);
   if (step < 1 || step > kind.high) return `a step of ${stepText} is outside 1-${kind.high}`;
@@ -94,7 +92,7 @@ function rangeOf(part: string, kind: FieldKind): { from: number; to: number; ste
   const from = numberOf(first, kind);
   if (typeof from === 'string') return from;
   if (last === undefined) {
-    // `5/10` is read by some as "from 5 on", by others as 5 alone.
+    // `5/10` is ambiguous: "from 5 on", or only 5.
     return stepText === undefined
       ? { from, to: from, step }
       : `write ${first}-${kind.high}/${stepText} instead of ${part}`;
@@ -113,5 +111,5 @@ function numberOf(text: string, { low, high, words, name }: FieldKind): number |
   }
   const index = words?.indexOf(text.toLowerCase()) ?? -1;
   if (index >= 0) return index + low;
-  return words === undefined ? `${text} is no number` : `${text} is none of ${words.join(', ')}`;
+  return words === undefined ? `${text} is not a number` : `${text} is not one of ${words.join(', ')}`;
 }

@@ -1,28 +1,28 @@
-// Whether 32 bytes are a public key of Ed25519 (RFC 8032, section 5.1.3) under which a signature proves something. Whoever
-// verifies finds out of most bytes only that no signature ever fits; and under some, zeros among them, anybody can sign.
+// Validates Ed25519 public keys (RFC 8032, section 5.1.3). With most invalid keys, no signature would ever
+// match; with weak keys, such as zeros, any sender could forge signatures.
 
 const P = 2n ** 255n - 19n;
-/** Of the curve. */
+/** Constant d of the curve. */
 const D = mod(-121_665n * inverse(121_666n));
 const SIGN_BIT = 2n ** 255n;
 
-/** What is wrong with a key of 64 hex digits, or undefined. */
+/** Returns the error message for a key of 64 hex digits, or undefined. */
 export function ed25519KeyFault(hex: string): string | undefined {
-  const whole = BigInt(`0x${Buffer.from(hex, 'hex').reverse().toString('hex')}`);
-  const y = whole % SIGN_BIT;
-  const isNegative = whole >= SIGN_BIT;
+  const encoded = BigInt(`0x${Buffer.from(hex, 'hex').reverse().toString('hex')}`);
+  const y = encoded % SIGN_BIT;
+  const isNegative = encoded >= SIGN_BIT;
   const x2 = y < P ? squareOfX(y) : undefined;
-  if (x2 === undefined || (x2 === 0n && isNegative)) return 'is no public key of Ed25519';
-  return isOfSmallOrder(y) ? 'is a key under which anybody can sign' : undefined;
+  if (x2 === undefined || (x2 === 0n && isNegative)) return 'is not an Ed25519 public key';
+  return isOfSmallOrder(y) ? 'is a weak key: signatures could be forged' : undefined;
 }
 
-/** Undefined where no point of the curve has that y. */
+/** Returns undefined if no point of the curve has this y. */
 function squareOfX(y: bigint): bigint | undefined {
   const x2 = mod((y * y - 1n) * inverse(D * y * y + 1n));
   return power(x2, (P - 1n) / 2n) <= 1n ? x2 : undefined;
 }
 
-/** Doubled three times it is the neutral point. */
+/** Three doublings of such a point result in the neutral point. */
 function isOfSmallOrder(y: bigint): boolean {
   let doubled = y;
   for (let i = 0; i < 3; i += 1) {

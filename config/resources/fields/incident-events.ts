@@ -1,4 +1,4 @@
-// The events of an incident manager that are known, by their types. `incident` stands for all of them.
+// Known incident events. `incident` matches all of them.
 
 import { suggest } from '../../reader/suggest.ts';
 
@@ -33,11 +33,11 @@ export const incidentEvents: readonly string[] = [
   'incident.action_invocation.terminated',
 ];
 
-/** What is wrong with the name of an event, or undefined. */
+/** Returns the error message if the event is unknown. */
 export function incidentEventFault(name: string): string | undefined {
   if (name === ANY_INCIDENT || incidentEvents.includes(name)) return undefined;
   if (name === 'pagey.ping' || /^service(\.|$)/.test(name))
-    return `${name} reaches nobody here: events of incidents do, ${ANY_INCIDENT} stands for all of them`;
+    return `${name} is not supported: only events of incidents are, and ${ANY_INCIDENT} matches all of them`;
   const near = suggest(name, [ANY_INCIDENT, ...incidentEvents]);
   if (near !== undefined) return `there is no event ${name}; did you mean ${near}?`;
   return `there is no event ${name}; events are ${[ANY_INCIDENT, ...incidentEvents].join(', ')}`;

@@ -1,16 +1,16 @@
-// An account of a platform has one credential here: all its triggers send at one pace and share one connection, which is made
-// with the credential of the trigger that was loaded last. With two of them, of a rotation that was forgotten in one file, say, what
-// a trigger does depends on the order of files.
+// Warns of different credentials for the same platform account, such as an incomplete rotation. An account's
+// triggers share a rate limit and a connection with the credential loaded last, so the behaviour would depend
+// on the order of files.
 
-import type { ReadOfType } from '../triggers/trigger-type.ts';
+import type { TriggerWithReader } from '../triggers/trigger-type.ts';
 
-/** Warns of triggers that are on and have another `field` than an earlier one of the same account. */
+/** Compares `field` of enabled triggers with the same account. */
 export function warnOfTwoCredentials<Config>(
-  all: readonly ReadOfType<Config>[],
+  all: readonly TriggerWithReader<Config>[],
   field: keyof Config & string,
   accountOf: (config: Config) => string,
 ): void {
-  const first = new Map<string, ReadOfType<Config>['trigger']>();
+  const first = new Map<string, TriggerWithReader<Config>['trigger']>();
   for (const { reader, trigger } of all) {
     if (!trigger.enabled) continue;
     const account = accountOf(trigger.config);
@@ -20,7 +20,7 @@ export function warnOfTwoCredentials<Config>(
     const path = `spec.config.${field}`;
     reader.report(
       reader.has(path) ? path : 'spec.config',
-      `trigger ${earlier.name} is for the same account with another ${field}; an account has one, so give both the one that is valid`,
+      `trigger ${earlier.name} uses another ${field} for the same account; use the same valid value in both`,
       'warning',
     );
   }

@@ -1,15 +1,15 @@
-// Lists that a platform compares by ids alone: whoever writes a name there shuts everybody out, and nothing says why. A warning,
-// since a platform may change the form of its ids before we do.
+// Warns of names in lists that platforms compare by id only: a name would silently exclude every user. Only a
+// warning, since a platform may change its id format.
 
 import type { Fields } from '../triggers/trigger-type.ts';
 
 export interface IdForm {
   readonly pattern: RegExp;
-  /** `a role, which is a number`. */
+  /** Description such as `a role, which is a number`. */
   readonly what: string;
 }
 
-/** Warns of the first item that cannot be an id. */
+/** Warns of the first item that is not an id. */
 export function warnOfNames(
   fields: Fields,
   key: string,
@@ -22,7 +22,7 @@ export function warnOfNames(
   fields.reportItem(
     key,
     index,
-    `${JSON.stringify(items[index])} has not the form of the id of ${what}; names are not known here`,
+    `${JSON.stringify(items[index])} is not the id of ${what}; names are not supported`,
     'warning',
   );
 }

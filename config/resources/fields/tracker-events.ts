@@ -1,4 +1,4 @@
-// The events of an issue tracker that are known, by the names that commands have for them, and what else people write.
+// Known issue tracker events, with aliases.
 
 import { suggest } from '../../reader/suggest.ts';
 
@@ -13,23 +13,25 @@ export const trackerEvents = [
 
 export type TrackerEvent = (typeof trackerEvents)[number];
 
-/** Events of issues, as the tracker itself writes them, begin with its own word. */
-const VENDOR = 'jira:';
-const NEUTRAL = 'tracker:';
+/** Vendor prefix of issue events. */
+const VENDOR_PREFIX = 'jira:';
+const NEUTRAL_PREFIX = 'tracker:';
 
-/** The name of an event as commands have it, of one that is known; `said` is how the tracker writes it, or a person. */
-export function trackerEventOf(said: string): TrackerEvent | undefined {
-  const name = said.startsWith(VENDOR) ? NEUTRAL + said.slice(VENDOR.length) : said;
+/** Returns the event's neutral name, from the tracker's name or an alias. */
+export function trackerEventOf(writtenName: string): TrackerEvent | undefined {
+  const name = writtenName.startsWith(VENDOR_PREFIX)
+    ? NEUTRAL_PREFIX + writtenName.slice(VENDOR_PREFIX.length)
+    : writtenName;
   return trackerEvents.find((event) => event === name);
 }
 
-/** What is wrong with the name of a command, or undefined. */
+/** Returns the error message if the event is unknown. */
 export function trackerEventFault(name: string): string | undefined {
   if (trackerEvents.some((event) => event === name)) return undefined;
-  const bare = name.replace(/^\/?(?:jira:|tracker:)?/, '');
-  const meant = trackerEvents.find((event) => event === bare || event === NEUTRAL + bare);
-  if (meant !== undefined) return `there is no event ${name}; write ${meant}`;
-  const near = suggest(bare, trackerEvents) ?? suggest(NEUTRAL + bare, trackerEvents);
+  const plainName = name.replace(/^\/?(?:jira:|tracker:)?/, '');
+  const match = trackerEvents.find((event) => event === plainName || event === NEUTRAL_PREFIX + plainName);
+  if (match !== undefined) return `there is no event ${name}; write ${match}`;
+  const near = suggest(plainName, trackerEvents) ?? suggest(NEUTRAL_PREFIX + plainName, trackerEvents);
   if (near !== undefined) return `there is no event ${name}; did you mean ${near}?`;
   return `there is no event ${name}; events are ${trackerEvents.join(', ')}`;
 }

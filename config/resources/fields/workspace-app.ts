@@ -1,11 +1,11 @@
-// Which app of a workspace chat a trigger is for: its connection, its order and its limits are shared by all triggers of that app.
-// The tokens of one app in two workspaces are different; its app-level token and its signing secret are not.
+// Identifies the app for workspace chat triggers. An app's triggers share its connection, order and limits.
+// An app has different bot tokens per workspace, but a single app-level token and signing secret.
 
 import { createHash } from 'node:crypto';
-import type { ReadOfType } from '../triggers/trigger-type.ts';
+import type { TriggerWithReader } from '../triggers/trigger-type.ts';
 import { warnOfTwoCredentials } from './one-credential.ts';
 
-/** What says which app it is. */
+/** Fields that identify an app. */
 export interface AppCredentials {
   readonly app_token: string | undefined;
   readonly app_id: string | undefined;
@@ -21,12 +21,12 @@ interface AppConfig extends AppCredentials {
 const APP_TOKEN = /^xapp-\d+-([A-Z0-9]+)-/;
 const BOT_TOKEN = /^xoxb-(\d+)-/;
 
-/** The id that stands in an app-level token. */
+/** Returns the app id in an app-level token. */
 export function appInToken(token: string | undefined): string | undefined {
   return APP_TOKEN.exec(token ?? '')?.[1];
 }
 
-/** The app's id; where nobody says it a short name that tells it from others, and says nothing of its secret. */
+/** Returns the app id. Without one, returns a hash that identifies the app without revealing its secret. */
 export function appOf({ app_token, app_id, signing_secret }: AppCredentials): string {
   const id = appInToken(app_token) ?? app_id;
   if (id !== undefined) return id;
@@ -36,8 +36,8 @@ export function appOf({ app_token, app_id, signing_secret }: AppCredentials): st
     .slice(0, 16);
 }
 
-/** Reports an app in two modes, and warns of credentials of one app of which only one can be right. */
-export function checkApps<Config extends AppConfig>(all: readonly ReadOfType<Config>[]): void {
+/** Reports an app in two modes, and warns of different credentials for the same app. */
+export function checkApps<Config extends AppConfig>(all: readonly TriggerWithReader<Config>[]): void {
   checkModes(all);
   const connected = all.filter(({ trigger: { config } }) => config.app_token !== undefined);
   warnOfTwoCredentials(connected, 'app_token', appOf);
@@ -49,9 +49,9 @@ export function checkApps<Config extends AppConfig>(all: readonly ReadOfType<Con
   });
 }
 
-/** The platform sends what an app is told in one way. */
-function checkModes<Config extends AppConfig>(all: readonly ReadOfType<Config>[]): void {
-  const first = new Map<string, ReadOfType<Config>['trigger']>();
+/** The platform sends events to an app in a single way. */
+function checkModes<Config extends AppConfig>(all: readonly TriggerWithReader<Config>[]): void {
+  const first = new Map<string, TriggerWithReader<Config>['trigger']>();
   for (const { reader, trigger } of all) {
     if (!trigger.enabled) continue;
     const app = appOf(trigger.config);
@@ -61,7 +61,7 @@ function checkModes<Config extends AppConfig>(all: readonly ReadOfType<Config>[]
     const path = 'spec.config.mode';
     reader.report(
       reader.has(path) ? path : 'spec.config',
-      `trigger ${earlier.name} is for the same app with mode ${earlier.config.mode}; events of an app come in one way only`,
+      `trigger ${earlier.name} uses the same app with mode ${earlier.config.mode}; an app receives its events in a single way`,
     );
   }
 }

@@ -1,16 +1,16 @@
-// Time zones by their IANA names, as far as this Node knows them.
+// IANA time zones, as supported by Node.
 
 import { suggest } from '../../reader/suggest.ts';
 
-/** What is wrong with the name of a zone, or undefined. */
+/** Returns the error message if the zone is unknown. */
 export function zoneFault(name: string): string | undefined {
   if (isZone(name)) return undefined;
   const near = suggest(name, Intl.supportedValuesOf('timeZone'));
-  return `is no time zone known here${near === undefined ? '; use a name such as Europe/Berlin or UTC' : `; did you mean ${near}?`}`;
+  return `is not a known time zone${near === undefined ? '; use a name such as Europe/Berlin or UTC' : `; did you mean ${near}?`}`;
 }
 
 function isZone(name: string): boolean {
-  // A name, and no offset such as +02:00: an offset knows no daylight saving.
+  // Excludes offsets such as +02:00, which ignore daylight saving time.
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
     return new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined;

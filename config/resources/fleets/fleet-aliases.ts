@@ -1,24 +1,24 @@
-// Translates fleets of other programs. Fields and modes without a counterpart are refused with the remedy.
+// Translates foreign fleets. Unsupported fields and modes are refused with a remedy.
 
-import { type FieldTable, refusing, translated } from '../../reader/field-table.ts';
+import { type FieldTable, refusing, translateFields } from '../../reader/field-table.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
 import { memberOf, scalarLike, textOf, withMember, withoutMembers } from '../../reader/yaml-members.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';
 
-const toolServer = 'is not supported: let a tool server keep what members share';
+const toolServer = 'is not supported: share data through a tool server';
 
 const modes: Readonly<Record<string, string>> = {
-  swarm: 'is not supported: write peer, or a Trigger for each kind of question',
-  deep: 'is not supported: write one Agent with max_iterations',
+  swarm: 'is not supported: use peer, or a Trigger for each kind of request',
+  deep: 'is not supported: use an Agent with max_iterations',
 };
 
 const votes = refusing({
-  distribution: 'is not supported: every member of a tier is asked',
-  min_confidence: 'is not supported: what a model says of its own certainty is no measure; write min_votes',
+  distribution: 'is not supported: every member of a tier runs',
+  min_confidence: 'is not supported: the confidence reported by models is not reliable; use min_votes',
 });
 
 const people = refusing({
-  ask: 'is not supported: name a member that decides (agent: NAME), or ask this fleet in a flow and have on_error lead to an Approval',
+  ask: 'is not supported: name a member that decides (agent: NAME), or run this fleet in a flow, with on_error leading to an Approval',
 });
 
 const fields: FieldTable = {
@@ -29,34 +29,34 @@ const fields: FieldTable = {
     fields: { ...votes, consensus: { fields: { ...votes, on_none: { value: withoutPeople } } } },
   },
   ...refusing({
-    scaling: 'is not supported: the members are those that are listed',
-    replicas: 'is not supported: a member answers any number of questions at a time',
-    communication: 'is not supported: members hear of each other by the mode of coordination alone',
+    scaling: 'is not supported: the list of members is fixed',
+    replicas: 'is not supported: a member handles any number of concurrent requests',
+    communication: 'is not supported: the mode of coordination determines the exchange between members',
     shared: toolServer,
     shared_memory: toolServer,
-    shared_tools: 'is not supported: write mcp_servers of the members',
+    shared_tools: 'is not supported: use mcp_servers of the members',
   }),
 };
 
-/** Returns the `spec` of a fleet in the fields of the schema. Reports fields that have none. */
-export const translatedFleet = (reader: SchemaReader, spec: YamlTree): YamlTree =>
-  translated(reader, spec, 'spec', fields);
+/** Translates a fleet's `spec` to our fields. Reports unsupported fields. */
+export const translateFleet = (reader: SchemaReader, spec: YamlTree): YamlTree =>
+  translateFields(reader, spec, 'spec', fields);
 
-/** Reports an unsupported mode, and replaces it: the rest is then checked without further errors. */
+/** Reports an unsupported mode and replaces it, so that the rest is checked without further errors. */
 function coordination(written: YamlTree, reader: SchemaReader, path: string): YamlTree {
   const mode = memberOf(written, 'mode');
   const word = textOf(mode) ?? '';
   const reason = Object.hasOwn(modes, word) ? modes[word] : undefined;
   if (mode === undefined || reason === undefined) return written;
-  reader.place(`${path}.mode`, mode.offset, mode.offset);
+  reader.recordPosition(`${path}.mode`, mode.offset, mode.offset);
   reader.report(`${path}.mode`, `${word} ${reason}`);
   const supported = withMember(written, 'mode', (each) => scalarLike(each, 'pipeline'));
   return withoutMembers(supported, ['consensus', 'aggregation']);
 }
 
-/** Replaces a mapping whose only field was refused. */
+/** Replaces a mapping if its only field was refused. */
 function withoutPeople(onNone: YamlTree, reader: SchemaReader, path: string): YamlTree {
-  const rest = translated(reader, onNone, path, people);
+  const rest = translateFields(reader, onNone, path, people);
   const isRefused = memberOf(onNone, 'ask') !== undefined && rest.kind === 'map' && rest.pairs.length === 0;
   return isRefused ? scalarLike(onNone, 'fail') : rest;
 }

@@ -1,4 +1,4 @@
-// What a fleet needs of its agents: that they are there, and that those who vote have the field on which is voted.
+// Checks a fleet's agents: they must exist, and the answers of voters must have the voted field.
 
 import { joinPath } from '../../reader/field-path.ts';
 import type { Problem } from '../../reader/problem.ts';
@@ -8,8 +8,8 @@ import type { Agent } from '../agents/agent.ts';
 import type { Consensus, Fleet, FleetMember } from './fleet.ts';
 
 /**
- * `agents` are all that were found, by their names, undefined for one with an error; `severity` is of names that are not there: they may be in files that were not
- * given. `within` is the path of a fleet that is written in another document.
+ * `agents` contains all agents by name, undefined for those with errors. `severity` applies to unknown names:
+ * they may be in files that were not loaded. `within` is the path if the fleet is inline.
  */
 export function checkFleet(
   reader: SchemaReader,
@@ -35,7 +35,7 @@ export function checkFleet(
   }
 }
 
-/** Whose members are its tools. */
+/** A hierarchical fleet's leader calls the members as tools. */
 function checkLeader(
   reader: SchemaReader,
   path: string,
@@ -46,11 +46,11 @@ function checkLeader(
   if (coordination.mode === 'hierarchical' && isManager && runtime.kind !== 'model')
     reader.report(
       joinPath(path, 'name'),
-      `mode hierarchical needs a manager with a model, which asks the members as its tools; ${name} has none`,
+      `mode hierarchical needs a manager with a model, which calls the members as tools; ${name} has no model`,
     );
 }
 
-/** Of one whose answers come from a program or a script nothing is known beforehand. */
+/** Answers of programs and scripts cannot be checked in advance. */
 function checkVoter(
   reader: SchemaReader,
   path: string,
@@ -75,15 +75,16 @@ function fieldFault(
   schema: Readonly<Record<string, unknown>> | undefined,
   field: string,
 ): string | undefined {
-  if (schema === undefined) return `its agent has no output_schema, which would have ${field}`;
+  if (schema === undefined) return `its agent has no output_schema with ${field}`;
   const { properties, required } = schema as {
     readonly properties?: Readonly<Record<string, { readonly type?: unknown; readonly enum?: unknown }>>;
     readonly required?: readonly unknown[];
   };
-  const own = properties !== undefined && Object.hasOwn(properties, field) ? properties[field] : undefined;
-  if (own === undefined) return `the output_schema of its agent has no ${field}`;
-  if (required?.includes(field) !== true)
-    return `${field} is not among the required of the output_schema of its agent`;
-  if (Array.isArray(own.enum) || own.type === 'boolean' || own.type === 'integer') return undefined;
-  return `${field} is neither an enum nor a boolean nor an integer, so that two answers would hardly be the same`;
+  const fieldSchema =
+    properties !== undefined && Object.hasOwn(properties, field) ? properties[field] : undefined;
+  if (fieldSchema === undefined) return `the output_schema of its agent has no ${field}`;
+  if (required?.includes(field) !== true) return `${field} is not required in the output_schema of its agent`;
+  if (Array.isArray(fieldSchema.enum) || fieldSchema.type === 'boolean' || fieldSchema.type === 'integer')
+    return undefined;
+  return `${field} must be an enum, a boolean or an integer, so that answers can be equal`;
 }

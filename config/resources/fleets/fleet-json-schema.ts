@@ -1,26 +1,29 @@
-// The JSON Schema of a fleet, for editors: with the agents that are written in it, which the reader reads apart.
+// JSON Schema for fleets, used by editors, including inline agents, which the reader validates separately.
 
-import { writable } from '../../json-schema/json-schema-form.ts';
-import type { SchemaNode } from '../../reader/schema-words.ts';
+import { toFileSchema } from '../../json-schema/json-schema-form.ts';
+import type { SchemaNode } from '../../reader/schema-descriptions.ts';
 import { agentSpecSchema } from '../agents/agent-schema.ts';
 import { fleetSchema } from './fleet-schema.ts';
 
-const named = writable(fleetSchema);
+const fileSchema = toFileSchema(fleetSchema);
 
-/** An agent in the place where it is needed. */
-export const inlineAgent = { ...writable(agentSpecSchema), description: 'In place of a name: its agent.' };
+/** Inline agent. */
+export const inlineAgent = {
+  ...toFileSchema(agentSpecSchema),
+  description: 'Inline agent, instead of a name.',
+};
 
-/** Without its dialect and title; of both spellings of the kind. */
+/** Returns the schema without dialect and title, with the alias of the kind. */
 export function fleetFile(): SchemaNode {
-  const { kind, spec, ...rest } = named.properties ?? {};
+  const { kind, spec, ...rest } = fileSchema.properties ?? {};
   const kinds = { description: kind?.description, enum: ['Fleet', 'AgentFleet'] };
   const properties = { ...rest, kind: kinds, spec: { ...spec, ...fleetSpec() } };
-  return { ...named, properties } as SchemaNode;
+  return { ...fileSchema, properties } as SchemaNode;
 }
 
-/** What stands under `spec`, in a file of its own and in a node of a flow. */
+/** Returns the schema of `spec`, for a file or a flow node. */
 export function fleetSpec(): SchemaNode {
-  const spec = named.properties?.spec;
+  const spec = fileSchema.properties?.spec;
   const { agents } = spec?.properties ?? {};
   const members = { ...agents, items: withMember(agents?.items, 'spec', inlineAgent as SchemaNode) };
   return withMember(spec, 'agents', members as SchemaNode);

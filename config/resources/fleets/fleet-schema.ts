@@ -1,4 +1,4 @@
-// A fleet resource: its members, and how they come to one answer.
+// Fleet schema: members and their coordination.
 
 import * as Type from 'typebox';
 import { seconds } from '../../duration-schema.ts';
@@ -7,7 +7,7 @@ import { budgetSchema } from '../agents/agent-schema.ts';
 import { resourceHeader } from '../resource-header.ts';
 
 const memberName = Type.String({
-  description: 'Name of its own in the fleet.',
+  description: 'Unique name in the fleet.',
   pattern: '^[A-Za-z_][A-Za-z0-9_-]{0,47}$',
   patternErrorMessage: 'a name of A-Z a-z 0-9 _ -, beginning with a letter',
   shownAs: 'name',
@@ -15,14 +15,15 @@ const memberName = Type.String({
 
 const memberSchema = Type.Object({
   name: memberName,
-  agent: Type.Optional(
-    name('The Agent of that name; without it and `spec` the one that is called as the member.'),
-  ),
-  description: Type.Optional(Type.String({ description: 'What a manager is told of it.' })),
-  weight: Type.Number({ description: 'What its vote counts.', default: 1, minimum: 0.001, maximum: 1_000 }),
-  role: Type.Enum(['member', 'manager'], { description: 'Whether it leads the others.', default: 'member' }),
+  agent: Type.Optional(name('Name of an Agent. Default without `spec`: the name of the member.')),
+  description: Type.Optional(Type.String({ description: 'Description of the member for a manager.' })),
+  weight: Type.Number({ description: 'Weight of the vote.', default: 1, minimum: 0.001, maximum: 1_000 }),
+  role: Type.Enum(['member', 'manager'], {
+    description: 'Role in the fleet; a manager leads the others.',
+    default: 'member',
+  }),
   tier: Type.Integer({
-    description: 'Tiers are asked one after the other.',
+    description: 'Tier; tiers run one after another.',
     default: 1,
     minimum: 1,
     maximum: 16,
@@ -32,57 +33,58 @@ const memberSchema = Type.Object({
 const consensusSchema = Type.Object(
   {
     field: Type.String({
-      description: 'Field of the answers on which is voted.',
+      description: 'Answer field for the vote.',
       pattern: '^[A-Za-z_][A-Za-z0-9_-]{0,63}$',
       patternErrorMessage: 'the name of a field of output_schema',
     }),
     algorithm: Type.Enum(['majority', 'unanimous', 'weighted'], {
-      description: 'More than half of all members, all of them, or more than half of all weight.',
+      description:
+        'Required votes: more than half of the members, all members, or more than half of the total weight.',
       default: 'majority',
     }),
-    min_votes: Type.Integer({ description: 'So many have to vote.', default: 1, minimum: 1, maximum: 64 }),
+    min_votes: Type.Integer({ description: 'Quorum.', default: 1, minimum: 1, maximum: 64 }),
     on_none: Type.Union([Type.Enum(['fail']), Type.Object({ agent: memberName })], {
-      description: 'Where there is no result: the fleet fails, or that member decides.',
+      description: 'Without a result: the fleet fails, or the named member decides.',
       default: 'fail',
     }),
   },
-  { description: 'A vote on one field of the answers.' },
+  { description: 'Vote on an answer field.' },
 );
 
 const coordinationSchema = Type.Object(
   {
     mode: Type.Enum(['pipeline', 'peer', 'hierarchical', 'tiered'], {
-      description: 'One after the other, all at once, led by a manager, or tier by tier.',
+      description: 'Execution of the members: in sequence, in parallel, led by a manager, or tier by tier.',
     }),
     consensus: Type.Optional(consensusSchema),
     aggregation: Type.Optional(
       Type.Enum(['merge', 'manager'], {
-        description: 'In place of a vote: all answers under their names, or what a manager makes of them.',
+        description: 'Alternative to a vote: all answers by member name, or the answer of a manager.',
       }),
     ),
   },
-  { description: 'How they come to one answer.' },
+  { description: 'Coordination of the members.' },
 );
 
 export const fleetSpecSchema = Type.Object(
   {
-    description: Type.Optional(Type.String({ description: 'What it is for.' })),
-    agents: Type.Array(memberSchema, { description: 'Its members.', maxItems: 64 }),
+    description: Type.Optional(Type.String({ description: 'Purpose of the fleet.' })),
+    agents: Type.Array(memberSchema, { description: 'Members.', maxItems: 64 }),
     coordination: coordinationSchema,
     on_failure: Type.Enum(['fail', 'skip'], {
-      description: 'Where a member fails that is no voter: the fleet fails, or goes on without.',
+      description: 'Failure of a member without a vote: fail the fleet, or skip the member.',
       default: 'fail',
     }),
     budget: budgetSchema,
-    timeout_seconds: seconds('It may work this long; waiting for people does not count.', 600),
+    timeout_seconds: seconds('Maximum working time, without the time spent waiting for people.', 600),
     concurrency: Type.Integer({
-      description: 'Members at work at a time.',
+      description: 'Maximum concurrent members.',
       default: 8,
       minimum: 1,
       maximum: 64,
     }),
   },
-  { description: 'Who is in it, and how they come to one answer.' },
+  { description: 'Members and coordination.' },
 );
 
 export const fleetSchema = Type.Object({ ...resourceHeader('Fleet'), spec: fleetSpecSchema });

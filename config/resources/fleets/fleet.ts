@@ -1,26 +1,26 @@
-// A fleet of agents: who is in it, and how they come to one answer. Filled: nothing here has to be defaulted again.
+// Validated fleet of agents, including defaults.
 
 import type { Agent } from '../agents/agent.ts';
 import type { AgentBudget } from '../agents/model-runtime.ts';
 
 export interface FleetMember {
   readonly name: string;
-  /** The Agent of that name, or one that is written in the fleet. */
+  /** Agent name, or an inline agent. */
   readonly agent: string | Agent;
   readonly description: string | undefined;
-  /** In whole thousandths. */
+  /** Weight in thousandths. */
   readonly weight: number;
   readonly isManager: boolean;
-  /** From 1. */
+  /** Tier, from 1. */
   readonly tier: number;
 }
 
 export interface Consensus {
-  /** Of the answers' `output_schema`. */
+  /** Field of the answers' `output_schema`. */
   readonly field: string;
   readonly algorithm: 'majority' | 'unanimous' | 'weighted';
   readonly min_votes: number;
-  /** What becomes of a vote without a result: the fleet fails, or that member decides. */
+  /** Fallback for votes with no result: the fleet fails, or the member decides. */
   readonly on_none: 'fail' | { readonly agent: string };
 }
 
@@ -31,21 +31,21 @@ export type Coordination =
 
 export interface Fleet {
   readonly name: string;
-  /** Absolute. */
+  /** Absolute path. */
   readonly file: string;
-  /** Changes with whatever the fleet is. */
+  /** Content hash. */
   readonly hash: string;
   readonly description: string | undefined;
   readonly members: readonly FleetMember[];
   readonly coordination: Coordination;
-  /** What becomes of it where a member fails that is no voter: it fails, or goes on without. */
+  /** Reaction to failures of non-voting members: fail the fleet, or skip the member. */
   readonly on_failure: 'fail' | 'skip';
-  /** Of all members together. */
+  /** Total budget. */
   readonly budget: AgentBudget;
-  /** Of work; waiting for people does not count. */
+  /** Working time, without the time spent waiting for people. */
   readonly timeout_seconds: number;
-  /** Members at work at a time. */
+  /** Maximum concurrent members. */
   readonly concurrency: number;
-  /** As written, with `${VAR}` unresolved: what a run goes on by. */
+  /** Document as JSON text with unresolved `${VAR}`. Started runs use it, even if the file changes. */
   readonly definition: string;
 }

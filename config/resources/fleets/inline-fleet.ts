@@ -1,4 +1,4 @@
-// A fleet that is written in a node of a flow: its `spec` is that of a fleet, and it has no name among the others.
+// Reads an inline fleet: a flow node with a fleet's `spec`. Other resources cannot refer to it.
 
 import type { SchemaReader } from '../../reader/schema-reader.ts';
 import type { InlineResource } from '../agents/inline-agent.ts';
@@ -8,18 +8,18 @@ import type { Fleet } from './fleet.ts';
 import { readFleet } from './read-fleet.ts';
 
 export interface ReadInlineFleet {
-  /** Undefined where something is wrong. */
+  /** Undefined on errors. */
   readonly fleet: Fleet | undefined;
-  /** The fleet's own, and those of the agents that are written in it. */
+  /** The fleet, and all inline agents in it. */
   readonly resources: readonly ReadResource[];
 }
 
-/** What is wrong is reported to the readers of `resources`. */
+/** Reports problems to the readers of `resources`. */
 export async function readInlineFleet(
   reader: SchemaReader,
   { name, file, path, spec }: InlineResource,
 ): Promise<ReadInlineFleet> {
-  const inner = reader.within(path);
+  const inner = reader.createInnerReader(path);
   const { fleet, inline } = await readFleet(inner, inlineRoot('Fleet', spec), file, name);
   return { fleet, resources: [{ kind: undefined, name: undefined, reader: inner }, ...inline] };
 }

@@ -1,4 +1,4 @@
-// From the tree of one document to a fleet. What it needs of the agents that it names is checked when all files are read (fleet-checks.ts).
+// Reads a fleet from a document. fleet-checks.ts checks its agents once all files are loaded.
 
 import type * as Type from 'typebox';
 import { contentHash } from '../../content-hash.ts';
@@ -12,7 +12,7 @@ import { definitionOf } from '../agents/definition-text.ts';
 import { type ReadInlineAgent, readInlineAgent } from '../agents/inline-agent.ts';
 import type { ReadResource } from '../resource-context.ts';
 import type { Coordination, Fleet, FleetMember } from './fleet.ts';
-import { translatedFleet } from './fleet-aliases.ts';
+import { translateFleet } from './fleet-aliases.ts';
 import { fleetSchema, fleetSpecSchema } from './fleet-schema.ts';
 
 type WrittenFleet = Written<Type.Static<typeof fleetSchema>>;
@@ -20,43 +20,51 @@ type Spec = Type.Static<typeof fleetSpecSchema>;
 type WrittenMember = Spec['agents'][number];
 
 export interface ReadFleet {
-  /** Undefined where something is wrong. */
+  /** Undefined on errors. */
   readonly fleet: Fleet | undefined;
-  /** Its agents that are written in it. */
+  /** Inline agents of the fleet. */
   readonly inline: readonly ReadResource[];
 }
 
-/** Reports to `reader`, and to those of `inline`; `file` is absolute, `named` is for one without a name of its own. Never rejects. */
+/**
+ * Reports problems to `reader` and to the readers of `inline`. `file` is absolute. `inlineName` is the name
+ * of an inline fleet or a stored definition. Never rejects.
+ */
 export async function readFleet(
   reader: SchemaReader,
   root: YamlTree,
   file: string,
-  named?: string,
+  inlineName?: string,
 ): Promise<ReadFleet> {
   const tree = memberOf(root, 'spec');
-  const meant = fleetIn(reader, root);
-  const agents = memberOf(memberOf(meant, 'spec'), 'agents');
-  const bare = withMember(meant, 'spec', (spec) =>
+  const translatedRoot = fleetIn(reader, root);
+  const agents = memberOf(memberOf(translatedRoot, 'spec'), 'agents');
+  const rootWithoutInlineAgents = withMember(translatedRoot, 'spec', (spec) =>
     withMember(spec, 'agents', (list) =>
       list.kind === 'list'
         ? { ...list, items: list.items.map((each) => withoutMembers(each, ['spec'])) }
         : list,
     ),
   );
-  const document = reader.read(fleetSchema, bare, '') as WrittenFleet | undefined;
-  const name = named ?? document?.metadata?.name;
+  const document = reader.read(fleetSchema, rootWithoutInlineAgents, '') as WrittenFleet | undefined;
+  const name = inlineName ?? document?.metadata?.name;
   const spec = fillDefaults(fleetSpecSchema, (document?.spec ?? {}) as Written<Spec>);
   const members: FleetMember[] = [];
   const inline: ReadInlineAgent[] = [];
   for (const [index, written] of (document?.spec?.agents ?? []).entries()) {
     if (written?.name === undefined) continue;
     const path = joinPath('spec.agents', index);
-    const own = agents?.kind === 'list' ? memberOf(agents.items[index], 'spec') : undefined;
-    if (own !== undefined && written.agent !== undefined)
-      reader.reportKey(joinPath(path, 'agent'), 'contradicts spec, which is an agent of its own');
+    const inlineSpec = agents?.kind === 'list' ? memberOf(agents.items[index], 'spec') : undefined;
+    if (inlineSpec !== undefined && written.agent !== undefined)
+      reader.reportKey(joinPath(path, 'agent'), 'contradicts spec, which is an inline agent');
     const read =
-      own &&
-      (await readInlineAgent(reader, { name: `${name ?? 'fleet'}/${written.name}`, file, path, spec: own }));
+      inlineSpec &&
+      (await readInlineAgent(reader, {
+        name: `${name ?? 'fleet'}/${written.name}`,
+        file,
+        path,
+        spec: inlineSpec,
+      }));
     if (read !== undefined) inline.push(read);
     members.push(memberOfFleet(written as WrittenMember, read));
   }
@@ -78,10 +86,10 @@ export async function readFleet(
 }
 
 function fleetIn(reader: SchemaReader, root: YamlTree): YamlTree {
-  const named = withMember(root, 'kind', (kind) =>
+  const rootWithKind = withMember(root, 'kind', (kind) =>
     kind.kind === 'scalar' ? { ...kind, value: 'Fleet' } : kind,
   );
-  return withMember(named, 'spec', (spec) => translatedFleet(reader, spec));
+  return withMember(rootWithKind, 'spec', (spec) => translateFleet(reader, spec));
 }
 
 function memberOfFleet(written: WrittenMember, inline: ReadInlineAgent | undefined): FleetMember {
@@ -114,13 +122,10 @@ function coordinationOf(
   if (consensus !== undefined && aggregation !== undefined)
     reader.reportKey(
       joinPath(path, 'aggregation'),
-      'contradicts consensus: answers are voted on, or put together',
+      'contradicts consensus: use either a vote or an aggregation',
     );
   if (consensus === undefined && aggregation === undefined) {
-    reader.report(
-      path,
-      'says nothing of the one answer: give it consensus: { field }, or aggregation: merge or manager',
-    );
+    reader.report(path, 'needs consensus: { field }, or aggregation: merge or manager');
     return undefined;
   }
   if (aggregation === 'manager') checkManager(reader, members, 'aggregation: manager');
@@ -139,7 +144,7 @@ function coordinationOf(
 function checkManager(reader: SchemaReader, members: readonly FleetMember[], what: string): void {
   const managers = members.filter(({ isManager }) => isManager).length;
   if (managers !== 1)
-    reader.report('spec.agents', `${what} needs one member with role: manager, and there are ${managers}`);
+    reader.report('spec.agents', `${what} needs a single member with role: manager, found ${managers}`);
 }
 
 function checkMembers(reader: SchemaReader, { coordination }: Spec, members: readonly FleetMember[]): void {
@@ -147,10 +152,10 @@ function checkMembers(reader: SchemaReader, { coordination }: Spec, members: rea
   const seen = new Set<string>();
   for (const [index, { name }] of members.entries()) {
     if (seen.has(name))
-      reader.report(joinPath(joinPath('spec.agents', index), 'name'), `is there twice: ${name}`);
+      reader.report(joinPath(joinPath('spec.agents', index), 'name'), `is a duplicate: ${name}`);
     seen.add(name);
     const tier = joinPath(joinPath('spec.agents', index), 'tier');
     if (coordination?.mode !== 'tiered' && reader.has(tier))
-      reader.reportKey(tier, 'has no effect but in mode tiered', 'warning');
+      reader.reportKey(tier, 'only has an effect in mode tiered', 'warning');
   }
 }

@@ -1,4 +1,5 @@
-// Makes templates and expressions of the texts of a flow, and keeps what they refer to until all of its nodes are known.
+// Compiles a flow's templates and expressions, and collects the names in them. flow-names.ts checks these
+// names when all nodes are known.
 
 import * as Type from 'typebox';
 import type { Variables } from '../../expressions/environment.ts';
@@ -10,37 +11,40 @@ import {
   type Template,
   type ValueTemplate,
 } from '../../expressions/template.ts';
-import { refusingUrl, type UrlTemplate, urlTemplate } from '../../expressions/url-template.ts';
+import { failingUrl, type UrlTemplate, urlTemplate } from '../../expressions/url-template.ts';
 import { joinPath } from '../../reader/field-path.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';
-import { NAMED, type Use } from './flow-names.ts';
+import { checkedVariables, type NameUse } from './flow-names.ts';
 
 const anyText = Type.String();
 
 export class Compiler {
   readonly #reader: SchemaReader;
   readonly #variables: Variables;
-  readonly uses: Use[] = [];
+  readonly uses: NameUse[] = [];
 
   constructor(reader: SchemaReader, variables: Variables) {
     this.#reader = reader;
     this.#variables = variables;
   }
 
-  /** Undefined where it was reported. */
+  /** Returns undefined if it reported an error. */
   template(text: string | undefined, path: string, node: string): Template | undefined {
     if (text === undefined) return undefined;
-    const read = readTemplate(text, this.#variables, NAMED);
+    const read = readTemplate(text, this.#variables, checkedVariables);
     if ('message' in read) {
       this.#reader.reportWithin(path, text, read.at, read.message);
       return undefined;
     }
-    this.uses.push({ path, text, references: read.references, node, isAfter: false });
+    this.uses.push({ path, text, references: read.references, node, isAfterNode: false });
     return read;
   }
 
-  /** Compiles a url; `allowed` limits single expressions. Undefined if it reported an error. */
+  /**
+   * Compiles a URL; `allowed` lists prefixes for single expressions. Returns undefined if it reported an
+   * error.
+   */
   url(
     written: string | undefined,
     path: string,
@@ -49,17 +53,17 @@ export class Compiler {
   ): UrlTemplate | undefined {
     if (written === undefined) return undefined;
     const text = written.trim();
-    const parts = readParts(text, this.#variables, NAMED);
+    const parts = readParts(text, this.#variables, checkedVariables);
     if ('message' in parts) {
       this.#reader.reportWithin(path, text, parts.at, parts.message);
       return undefined;
     }
-    this.uses.push({ path, text, references: partReferences(parts), node, isAfter: false });
+    this.uses.push({ path, text, references: partReferences(parts), node, isAfterNode: false });
     const url = urlTemplate(parts, allowed);
     if ('message' in url) {
       const severity = this.#reader.unsafeUrls;
       this.#reader.reportWithin(path, text, url.at, url.message, severity);
-      return severity === 'error' ? undefined : refusingUrl(url.message);
+      return severity === 'error' ? undefined : failingUrl(url.message);
     }
     for (const { content, at } of url.hasLiteralHost ? parts : [])
       if (typeof content === 'object' && content.functions.has('encode'))
@@ -67,49 +71,51 @@ export class Compiler {
           path,
           text,
           at,
-          'is encoded twice: remove encode(), urls encode values',
+          'would be encoded twice: remove encode(); urls encode values',
           'warning',
         );
     return url;
   }
 
-  /** `types` are those that it may give, `dyn` besides; undefined where it was reported. */
+  /**
+   * `types` are the accepted result types, in addition to `dyn`. Returns undefined if it reported an error.
+   */
   expression(
     text: string | undefined,
     path: string,
     {
       node,
-      isAfter = false,
+      isAfterNode = false,
       types,
       also = {},
     }: {
       readonly node: string;
-      readonly isAfter?: boolean;
+      readonly isAfterNode?: boolean;
       readonly types: readonly string[];
-      /** Variables besides. */
+      /** Additional variables. */
       readonly also?: Variables;
     },
   ): Expression | undefined {
     if (text === undefined) return undefined;
     if (/^\s*\{\{.*\}\}\s*$/s.test(text)) {
-      this.#reader.report(path, 'is an expression by itself, without {{ }}');
+      this.#reader.report(path, 'is already an expression: remove {{ }}');
       return undefined;
     }
-    const read = readExpression(text, { ...this.#variables, ...also }, NAMED);
+    const read = readExpression(text, { ...this.#variables, ...also }, checkedVariables);
     if (isFault(read)) {
       this.#reader.reportWithin(path, text, read.at, read.message);
       return undefined;
     }
     if (read.type !== 'dyn' && !types.some((type) => read.type.startsWith(type)))
-      this.#reader.report(path, `gives ${read.type}, and should give ${types.join(' or ')}`);
-    this.uses.push({ path, text, references: read.references, node, isAfter });
+      this.#reader.report(path, `returns ${read.type}, expected ${types.join(' or ')}`);
+    this.uses.push({ path, text, references: read.references, node, isAfterNode });
     return read;
   }
 
-  /** Any value; undefined where something in it was reported. */
+  /** Compiles any value. Returns undefined if it reported an error. */
   value(tree: YamlTree | undefined, path: string, node: string): ValueTemplate | undefined {
     if (tree === undefined) return undefined;
-    this.#reader.place(path, tree.offset, tree.offset);
+    this.#reader.recordPosition(path, tree.offset, tree.offset);
     if (tree.kind === 'list') {
       const items = tree.items.map((item, index) => this.value(item, joinPath(path, index), node));
       return items.includes(undefined) ? undefined : { kind: 'list', items: items as ValueTemplate[] };

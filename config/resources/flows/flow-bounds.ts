@@ -1,7 +1,7 @@
-// How large a flow may be.
+// Size limits of flows.
 
-/** Of a flow, or of one loop in it. */
+/** Per flow, and per loop in it. */
 export const MAX_NODES = 100;
 export const MAX_CONNECTIONS = 500;
-/** Loops within each other. */
+/** Nested loops. */
 export const MAX_DEPTH = 3;

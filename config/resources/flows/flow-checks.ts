@@ -1,4 +1,4 @@
-// What a flow needs of what it names: that agents, fleets and servers of the catalog are there, those of its loops too.
+// Checks that the agents, fleets and servers named in a flow exist, including names in loops.
 
 import { joinPath } from '../../reader/field-path.ts';
 import type { Problem } from '../../reader/problem.ts';
@@ -8,19 +8,19 @@ import { checkFleet } from '../fleets/fleet-checks.ts';
 import type { Flow, FlowBody } from './flow.ts';
 import { didYouMean } from './flow-names.ts';
 
-export interface KnownToFlows {
-  /** All that were found, by their names; undefined for one with an error. */
+export interface AvailableTargets {
+  /** All agents by name; undefined for those with errors. */
   readonly agents: ReadonlyMap<string, Agent | undefined>;
   readonly fleets: { keys(): Iterable<string> };
-  /** Ids of the catalog; undefined: nothing is known of them, and nothing is said. */
+  /** Ids of the catalog; not checked if undefined. */
   readonly servers: readonly string[] | undefined;
 }
 
-/** `severity` is of names that are not there: they may be in files that were not given. */
+/** `severity` applies to unknown names: they may be in files that were not loaded. */
 export function checkFlow(
   reader: SchemaReader,
   flow: Flow,
-  known: KnownToFlows,
+  known: AvailableTargets,
   severity: Problem['severity'] = 'error',
 ): void {
   checkBody(reader, flow, 'spec', known, severity);
@@ -30,7 +30,7 @@ function checkBody(
   reader: SchemaReader,
   { nodes }: FlowBody,
   path: string,
-  known: KnownToFlows,
+  known: AvailableTargets,
   severity: Problem['severity'],
 ): void {
   const { agents, fleets, servers } = known;

@@ -1,55 +1,52 @@
-// What must be true of the nodes and connections of a flow together, so that it comes to an end, and all of it can run.
+// Checks the graph formed by nodes and connections: it must have no cycles, and all nodes must be reachable.
 
 import { joinPath } from '../../reader/field-path.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
 import { didYouMean } from './flow-names.ts';
 
-interface GraphNode {
+interface FileNode {
   readonly id: string;
   readonly on_error: string | undefined;
 }
 
-interface Arrow {
+interface FileConnection {
   readonly from: string;
   readonly to: string;
-  /** Where it is written. */
+  /** Path of the connection in the file. */
   readonly path: string;
 }
 
 export interface CheckedGraph {
-  /** Nodes that stand before that one on any way to it. */
+  /** Returns all nodes that can run before the node. */
   before(id: string): ReadonlySet<string>;
 }
 
-/** `path` is of what has the nodes. Reports cycles, names that are not there or twice, and nodes that nothing leads to. */
+/** `path` is the path of the flow or loop. Reports cycles, unknown and duplicate names. */
 export function checkGraph(
   reader: SchemaReader,
   path: string,
-  nodes: readonly (GraphNode | undefined)[],
+  nodes: readonly (FileNode | undefined)[],
   connections: readonly ({ readonly from?: string; readonly to?: string } | undefined)[],
 ): CheckedGraph {
   const ids = checkIds(reader, path, nodes);
-  const known = ({ from, to, path: at }: PlacedArrow): boolean => {
+  const areNodesKnown = ({ from, to, path: at }: PlacedArrow): boolean => {
     const isKnown = ids.includes(to);
     if (!isKnown) reader.report(at.to, `there is no node ${to}${didYouMean(to, ids)}`);
     const isFromKnown = ids.includes(from);
     if (!isFromKnown) reader.report(at.from, `there is no node ${from}${didYouMean(from, ids)}`);
     return isKnown && isFromKnown;
   };
-  const ofErrors = errorArrows(path, nodes).filter(known);
-  const plain = plainArrows(path, connections).filter(known);
-  checkTwins(reader, plain.map(bare));
-  const arrows = [...ofErrors, ...plain].map(bare);
-  const cycle = cycleIn(ids, arrows);
+  const ofErrors = errorArrows(path, nodes).filter(areNodesKnown);
+  const plain = plainArrows(path, connections).filter(areNodesKnown);
+  checkDuplicates(reader, plain.map(toConnection));
+  const arrows = [...ofErrors, ...plain].map(toConnection);
+  const cycle = findCycle(ids, arrows);
   if (cycle !== undefined)
-    reader.report(
-      cycle.path,
-      `leads back: ${cycle.nodes.join(' → ')}; what is to be done again stands in a Loop`,
-    );
-  return { before: beforeIn(arrows) };
+    reader.report(cycle.path, `creates a cycle: ${cycle.nodes.join(' → ')}; use a Loop to repeat nodes`);
+  return { before: predecessorsIn(arrows) };
 }
 
-const bare = ({ from, to, path }: PlacedArrow): Arrow => ({ from, to, path: path.to });
+const toConnection = ({ from, to, path }: PlacedArrow): FileConnection => ({ from, to, path: path.to });
 
 interface PlacedArrow {
   readonly from: string;
@@ -57,7 +54,7 @@ interface PlacedArrow {
   readonly path: { readonly from: string; readonly to: string };
 }
 
-function errorArrows(path: string, nodes: readonly (GraphNode | undefined)[]): PlacedArrow[] {
+function errorArrows(path: string, nodes: readonly (FileNode | undefined)[]): PlacedArrow[] {
   return nodes.flatMap((node, index) => {
     if (node?.on_error === undefined) return [];
     const at = joinPath(joinPath(joinPath(path, 'nodes'), index), 'on_error');
@@ -80,49 +77,52 @@ function plainArrows(
 function checkIds(
   reader: SchemaReader,
   path: string,
-  nodes: readonly (GraphNode | undefined)[],
+  nodes: readonly (FileNode | undefined)[],
 ): readonly string[] {
   const ids: string[] = [];
   for (const [index, node] of nodes.entries()) {
     if (node === undefined) continue;
     if (ids.includes(node.id))
-      reader.report(joinPath(joinPath(joinPath(path, 'nodes'), index), 'id'), `is there twice: ${node.id}`);
+      reader.report(joinPath(joinPath(joinPath(path, 'nodes'), index), 'id'), `is a duplicate: ${node.id}`);
     ids.push(node.id);
   }
   return ids;
 }
 
-/** Two connections between the same nodes with other conditions are one with `||`; `on_error` beside one goes on in any case. */
-function checkTwins(reader: SchemaReader, arrows: readonly Arrow[]): void {
+/**
+ * Two connections between the same nodes must be combined with `||`. A connection parallel to `on_error` is
+ * allowed.
+ */
+function checkDuplicates(reader: SchemaReader, arrows: readonly FileConnection[]): void {
   const seen = new Set<string>();
   for (const { from, to, path } of arrows) {
     const key = `${from}\n${to}`;
     if (seen.has(key))
       reader.report(
         path,
-        `${from} leads to ${to} already; write one connection, with || between the conditions`,
+        `${from} already leads to ${to}; write a single connection, with || between the conditions`,
       );
     seen.add(key);
   }
 }
 
-/** The arrow that closes a way which leads back to where it began. */
-function cycleIn(
+/** Returns the connection that closes a cycle. */
+function findCycle(
   ids: readonly string[],
-  arrows: readonly Arrow[],
+  arrows: readonly FileConnection[],
 ): { readonly path: string; readonly nodes: readonly string[] } | undefined {
   const done = new Set<string>();
-  const way: string[] = [];
-  const visit = (id: string): ReturnType<typeof cycleIn> => {
-    way.push(id);
+  const visitedIds: string[] = [];
+  const visit = (id: string): ReturnType<typeof findCycle> => {
+    visitedIds.push(id);
     for (const { from, to, path } of arrows) {
       if (from !== id || done.has(to)) continue;
-      const at = way.indexOf(to);
-      if (at !== -1) return { path, nodes: [...way.slice(at), to] };
+      const at = visitedIds.indexOf(to);
+      if (at !== -1) return { path, nodes: [...visitedIds.slice(at), to] };
       const found = visit(to);
       if (found !== undefined) return found;
     }
-    way.pop();
+    visitedIds.pop();
     done.add(id);
     return undefined;
   };
@@ -133,10 +133,10 @@ function cycleIn(
   return undefined;
 }
 
-function beforeIn(arrows: readonly Arrow[]): (id: string) => ReadonlySet<string> {
-  const known = new Map<string, ReadonlySet<string>>();
+function predecessorsIn(arrows: readonly FileConnection[]): (id: string) => ReadonlySet<string> {
+  const cache = new Map<string, ReadonlySet<string>>();
   return (id) => {
-    const found = known.get(id);
+    const found = cache.get(id);
     if (found !== undefined) return found;
     const before = new Set<string>();
     const waiting = [id];
@@ -146,7 +146,7 @@ function beforeIn(arrows: readonly Arrow[]): (id: string) => ReadonlySet<string>
           before.add(from);
           waiting.push(from);
         }
-    known.set(id, before);
+    cache.set(id, before);
     return before;
   };
 }

@@ -1,43 +1,45 @@
-// The JSON Schema of a flow, for editors: what the `config` of a node may hold follows from its `type`. The reader reads nodes one by one,
-// along the same schemas.
+// JSON Schema for flows, used by editors: a node's `type` determines its `config`. The reader validates nodes
+// separately, with the same schemas.
 
 import type { TSchema } from 'typebox';
-import { writable } from '../../json-schema/json-schema-form.ts';
-import type { SchemaNode } from '../../reader/schema-words.ts';
+import { toFileSchema } from '../../json-schema/json-schema-form.ts';
+import type { SchemaNode } from '../../reader/schema-descriptions.ts';
 import { fleetSpec, inlineAgent } from '../fleets/fleet-json-schema.ts';
 import type { NodeType } from './flow.ts';
 import { MAX_CONNECTIONS, MAX_NODES } from './flow-bounds.ts';
 import { connectionSchema, flowSchema, nodeSchema } from './flow-schema.ts';
-import { nodeTypeMeant, typeSpellings } from './node-aliases.ts';
+import { allNodeTypeNames, resolveNodeType } from './node-aliases.ts';
 import { nodeSchemas, nodeTypes } from './node-schemas.ts';
 
-type Free = { readonly key: string; readonly isRequired?: boolean; readonly schema: object };
+type UntypedMember = { readonly key: string; readonly isRequired?: boolean; readonly schema: object };
 
 const any = (description: string) => ({ description });
 const anyByName = (description: string) => ({ description, type: 'object' });
 
-const inlineFleet = { ...fleetSpec(), description: 'In place of a name: its fleet.' };
+const inlineFleet = { ...fleetSpec(), description: 'Inline fleet, instead of a name.' };
 
-/** Members of `config` that stand in no schema of the reader. */
-const freeMembers: Readonly<Partial<Record<NodeType, readonly Free[]>>> = {
+/** Members of `config` outside the reader's schemas. */
+const untypedMemberSchemas: Readonly<Partial<Record<NodeType, readonly UntypedMember[]>>> = {
   Agent: [{ key: 'spec', schema: inlineAgent }],
   Fleet: [{ key: 'spec', schema: inlineFleet }],
-  Tool: [{ key: 'arguments', schema: anyByName('Arguments of the call; templates in any text.') }],
-  HTTP: [{ key: 'body', schema: any('Sent as JSON; templates in any text.') }],
-  Transform: [{ key: 'set', isRequired: true, schema: anyByName('Values by name; templates in any text.') }],
+  Tool: [{ key: 'arguments', schema: anyByName('Arguments of the call; texts may contain templates.') }],
+  HTTP: [{ key: 'body', schema: any('Request body, sent as JSON; texts may contain templates.') }],
+  Transform: [
+    { key: 'set', isRequired: true, schema: anyByName('Values by name; texts may contain templates.') },
+  ],
   Loop: [
-    { key: 'nodes', isRequired: true, schema: { description: 'Its steps.', $ref: '#/$defs/nodes' } },
+    { key: 'nodes', isRequired: true, schema: { description: 'Nodes.', $ref: '#/$defs/nodes' } },
     {
       key: 'connections',
-      schema: { description: 'What leads from one to the other.', $ref: '#/$defs/connections' },
+      schema: { description: 'Connections between the nodes.', $ref: '#/$defs/connections' },
     },
   ],
-  End: [{ key: 'output', schema: any('What the flow gives; templates in any text.') }],
+  End: [{ key: 'output', schema: any('Output of the flow; texts may contain templates.') }],
 };
 
-/** Without its dialect and title; of both spellings of the kind. */
+/** Returns the schema without dialect and title, with the alias of the kind. */
 export function flowFile(): object {
-  const file = writable(flowSchema);
+  const file = toFileSchema(flowSchema);
   const { kind, spec, ...rest } = file.properties ?? {};
   const body = { nodes: { $ref: '#/$defs/nodes' }, connections: { $ref: '#/$defs/connections' } };
   return {
@@ -48,9 +50,9 @@ export function flowFile(): object {
       spec: { ...spec, required: ['nodes'], properties: { ...spec?.properties, ...body } },
     },
     $defs: {
-      nodes: { description: 'Its steps.', type: 'array', minItems: 1, maxItems: MAX_NODES, items: node() },
+      nodes: { description: 'Nodes.', type: 'array', minItems: 1, maxItems: MAX_NODES, items: node() },
       connections: {
-        description: 'What leads from one to the other.',
+        description: 'Connections between the nodes.',
         type: 'array',
         maxItems: MAX_CONNECTIONS,
         items: connection(),
@@ -60,40 +62,40 @@ export function flowFile(): object {
 }
 
 function node(): object {
-  const { properties, ...rest } = writable(nodeSchema);
+  const { properties, ...rest } = toFileSchema(nodeSchema);
   return {
     ...rest,
     properties: {
       ...properties,
-      type: { description: properties?.type?.description, enum: typeSpellings },
+      type: { description: properties?.type?.description, enum: allNodeTypeNames },
       config: { type: 'object', description: 'Settings of the type.' },
     },
     allOf: nodeTypes.map((type) => ({
-      if: { properties: { type: { enum: spellingsOf(type) } }, required: ['type'] },
+      if: { properties: { type: { enum: namesOf(type) } }, required: ['type'] },
       // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
       then: { properties: { config: configOf(type) } },
     })),
   };
 }
 
-const connection = () => writable(connectionSchema);
+const connection = () => toFileSchema(connectionSchema);
 
-const spellingsOf = (type: NodeType) =>
-  typeSpellings.filter((word) => {
-    const meant = nodeTypeMeant(word);
-    return 'type' in meant && meant.type === type;
+const namesOf = (type: NodeType) =>
+  allNodeTypeNames.filter((word) => {
+    const nodeType = resolveNodeType(word);
+    return 'type' in nodeType && nodeType.type === type;
   });
 
 function configOf(type: NodeType): SchemaNode {
-  const own = writable(nodeSchemas[type] as TSchema);
-  const free = freeMembers[type] ?? [];
+  const nodeSchema = toFileSchema(nodeSchemas[type] as TSchema);
+  const free = untypedMemberSchemas[type] ?? [];
   const required = [
-    ...((own.required ?? []) as readonly string[]),
+    ...((nodeSchema.required ?? []) as readonly string[]),
     ...free.filter(({ isRequired }) => isRequired === true).map(({ key }) => key),
   ];
   const properties = {
-    ...own.properties,
+    ...nodeSchema.properties,
     ...Object.fromEntries(free.map(({ key, schema }) => [key, schema])),
   };
-  return { ...own, ...(required.length > 0 ? { required } : {}), properties } as SchemaNode;
+  return { ...nodeSchema, ...(required.length > 0 ? { required } : {}), properties } as SchemaNode;
 }

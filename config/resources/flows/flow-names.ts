@@ -1,14 +1,14 @@
-// The names that expressions of a flow may use, and the checks that need all of its nodes: what stands before what.
-//
-// FNM1  an expression refers only to what is known when it is worked out: parameters of the flow, and nodes that stand certainly before its own.
+// Variables in the expressions of flows. `steps` and `parameters` have checked members: an expression may
+// refer only to nodes that run before its own node, and to declared parameters. `input`, `event` and `user`
+// are not checked further.
 
 import type { Variables } from '../../expressions/environment.ts';
 import type { Reference } from '../../expressions/expression.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
 import { suggest } from '../../reader/suggest.ts';
 
-/** Variables of which only members that are there may be named. */
-export const NAMED = ['steps', 'parameters'];
+/** Variables whose member names are checked. */
+export const checkedVariables = ['steps', 'parameters'];
 
 export const flowVariables: Variables = {
   steps: 'map<string, dyn>',
@@ -18,39 +18,42 @@ export const flowVariables: Variables = {
   user: 'string',
 };
 
-/** In a loop besides: what its turn is about, counted from 0. */
+/** Additional variables in a loop: the current item, and the index from 0. */
 export const loopVariables: Variables = { ...flowVariables, item: 'dyn', index: 'int' };
 
-/** Where a loop asks whether there is a further turn: its number from 0, and what the turn before has given, null before the first. */
+/**
+ * Loop condition variables: the index from 0, and the result of the previous iteration (null before the
+ * first).
+ */
 export const whileVariables: Variables = { index: 'int', last: 'dyn' };
 
-/** Where an expression stands. */
-export interface Use {
+/** An expression with its references to variables. */
+export interface NameUse {
   readonly path: string;
   readonly text: string;
   readonly references: readonly Reference[];
-  /** The node that it is worked out for. */
+  /** Node that evaluates the expression. */
   readonly node: string;
-  /** After that node, on one of its connections: what the node has given is known. */
-  readonly isAfter: boolean;
+  /** True for the condition of an outgoing connection, where the node's own result is available. */
+  readonly isAfterNode: boolean;
 }
 
 export interface KnownNames {
   readonly parameters: readonly string[];
-  /** Nodes that stand before the node. */
+  /** Returns the nodes that run before the node. */
   before(node: string): ReadonlySet<string>;
   readonly nodes: readonly string[];
 }
 
-export function checkNames(reader: SchemaReader, uses: readonly Use[], known: KnownNames): void {
-  for (const { path, text, references, node, isAfter } of uses)
+export function checkNames(reader: SchemaReader, uses: readonly NameUse[], known: KnownNames): void {
+  for (const { path, text, references, node, isAfterNode } of uses)
     for (const { variable, member, at } of references) {
       const fault =
         member === undefined
-          ? `write the name out: ${variable}.NAME`
+          ? `write the member name literally: ${variable}.NAME`
           : variable === 'parameters'
             ? parameterFault(member, known.parameters)
-            : stepFault(member, node, isAfter, known);
+            : stepFault(member, node, isAfterNode, known);
       if (fault !== undefined) reader.reportWithin(path, text, at, fault);
     }
 }
@@ -60,12 +63,13 @@ function parameterFault(name: string, parameters: readonly string[]): string | u
   return `there is no parameter ${name}${didYouMean(name, parameters)}`;
 }
 
-function stepFault(name: string, node: string, isAfter: boolean, known: KnownNames): string | undefined {
+function stepFault(name: string, node: string, isAfterNode: boolean, known: KnownNames): string | undefined {
   if (!known.nodes.includes(name)) return `there is no node ${name}${didYouMean(name, known.nodes)}`;
-  if (name === node) return isAfter ? undefined : `${name} is the node itself, which has given nothing yet`;
+  if (name === node) return isAfterNode ? undefined : `${name} is the node itself, which has no output yet`;
   return known.before(node).has(name) ? undefined : `${name} does not come before ${node}`;
 }
 
+/** Completes a message about an unknown name. */
 export function didYouMean(name: string, known: readonly string[]): string {
   const near = suggest(name, known);
   return near === undefined ? '' : `; did you mean ${near}?`;

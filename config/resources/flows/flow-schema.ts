@@ -1,4 +1,4 @@
-// A flow resource, as far as it is the same for all nodes.
+// Flow schema, with the fields shared by all nodes.
 
 import * as Type from 'typebox';
 import { seconds } from '../../duration-schema.ts';
@@ -19,50 +19,50 @@ const id = (description: string) =>
 const retrySchema = Type.Object(
   {
     attempts: Type.Integer({
-      description: 'So often it is tried, the first time included.',
+      description: 'Maximum attempts, including the first.',
       default: 1,
       minimum: 1,
       maximum: 100,
     }),
-    min_backoff_seconds: seconds('First pause.', 1),
-    max_backoff_seconds: seconds('Longest pause.', 60),
+    min_backoff_seconds: seconds('Initial backoff.', 1),
+    max_backoff_seconds: seconds('Maximum backoff.', 60),
     factor: Type.Number({
-      description: 'Each pause is so many times the one before.',
+      description: 'Backoff multiplier.',
       default: 2,
       minimum: 1,
       maximum: 10,
     }),
   },
-  { description: 'What happens before it has failed.', default: {} },
+  { description: 'Retries after failures.', default: {} },
 );
 
 export const nodeSchema = Type.Object({
-  id: id('Name of its own in the flow.'),
-  type: Type.String({ description: 'What it does.' }),
-  description: Type.Optional(Type.String({ description: 'What it is for.' })),
+  id: id('Unique name in the flow.'),
+  type: Type.String({ description: 'Type of the node.' }),
+  description: Type.Optional(Type.String({ description: 'Purpose of the node.' })),
   retry: retrySchema,
-  on_error: Type.Optional(id('Node that goes on where this one fails.')),
+  on_error: Type.Optional(id('Next node after a failure.')),
 });
 
 export const connectionSchema = Type.Object({
-  from: id('Node that has to end well before.'),
-  to: id('Node that comes next.'),
+  from: id('Node that must succeed first.'),
+  to: id('Next node.'),
   when: Type.Optional(
-    name('When it is taken: an expression, `else`, or after an Approval `approved`, `denied`, `expired`.'),
+    name('Condition: an expression, `else`, or after an Approval `approved`, `denied`, `expired`.'),
   ),
 });
 
 export const flowSpecSchema = Type.Object(
   {
-    description: Type.Optional(Type.String({ description: 'What it is for.' })),
+    description: Type.Optional(Type.String({ description: 'Purpose of the flow.' })),
     parameters: Type.Array(parameterSchema, {
-      description: 'Values that it is started with.',
+      description: 'Input parameters.',
       default: [],
       maxItems: 32,
     }),
-    timeout_seconds: seconds('It may take this long, waits included.', 604_800),
+    timeout_seconds: seconds('Maximum duration, including waits.', 604_800),
   },
-  { description: 'Its steps, and what leads from one to the other.' },
+  { description: 'Nodes and their connections.' },
 );
 
 export const flowSchema = Type.Object({ ...resourceHeader('Flow'), spec: flowSpecSchema });

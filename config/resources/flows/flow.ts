@@ -1,5 +1,4 @@
-// A flow as the rest of the program sees it: nodes, what leads from one to the other, and what each of them does. Filled: nothing here has to
-// be defaulted again.
+// Validated flow, including defaults: nodes, work and connections.
 
 import type { Expression } from '../../expressions/expression.ts';
 import type { Template, ValueTemplate } from '../../expressions/template.ts';
@@ -11,9 +10,9 @@ import type { Parameter } from '../triggers/binding.ts';
 
 export type HttpMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD';
 
-/** What a node does. Texts are templates; a value that is one expression keeps its type. */
+/** Node work. Texts are templates; a value with a single expression keeps its type. */
 export type NodeWork =
-  /** The Agent of that name, or one that is written in the node; a Fleet likewise. */
+  /** Agent name or inline agent; likewise for fleets. */
   | { readonly type: 'Agent'; readonly agent: string | Agent; readonly input: Template }
   | { readonly type: 'Fleet'; readonly fleet: string | Fleet; readonly input: Template }
   | {
@@ -22,7 +21,7 @@ export type NodeWork =
       readonly tool: string;
       readonly arguments: ValueTemplate;
       readonly timeout_seconds: number;
-      /** What becomes of a call that may have happened. */
+      /** Handling of calls with unknown outcome. */
       readonly interrupted_calls: 'fail' | 'repeat';
     }
   | {
@@ -42,7 +41,7 @@ export type NodeWork =
   | { readonly type: 'Transform'; readonly set: Readonly<Record<string, ValueTemplate>> }
   | {
       readonly type: 'Loop';
-      /** A list, each of whose members has a turn; undefined: turns as long as `while` holds. */
+      /** List with an iteration per member; undefined for a loop with `while`. */
       readonly over: Expression | undefined;
       readonly while: Expression | undefined;
       readonly max: number;
@@ -50,13 +49,13 @@ export type NodeWork =
     }
   | { readonly type: 'End'; readonly status: 'done' | 'failed'; readonly output: ValueTemplate | undefined };
 
-/** What asks an agent or a fleet. */
-export type AskingWork = Extract<NodeWork, { readonly type: 'Agent' | 'Fleet' }>;
+/** Work that runs an agent or a fleet. */
+export type HandlerWork = Extract<NodeWork, { readonly type: 'Agent' | 'Fleet' }>;
 
 export type NodeType = NodeWork['type'];
 
 export interface NodeRetry {
-  /** The first one included. */
+  /** Including the first one. */
   readonly attempts: number;
   readonly min_backoff_seconds: number;
   readonly max_backoff_seconds: number;
@@ -68,20 +67,20 @@ export interface FlowNode {
   readonly description: string | undefined;
   readonly work: NodeWork;
   readonly retry: NodeRetry;
-  /** The node that goes on where this one fails. */
+  /** Next node after a failure. */
   readonly on_error: string | undefined;
-  /** Of a `Join`; any other starts when all that leads to it is decided. */
+  /** For a `Join`; other nodes start when all incoming connections are decided. */
   readonly strategy: 'all' | 'any' | 'majority';
 }
 
-/** When a connection is taken, once its node has ended well. */
+/** Connection condition, evaluated after its node has succeeded. */
 export type When =
   | { readonly kind: 'always' | 'else' }
-  /** After an `Approval`. */
+  /** Decision at an `Approval`. */
   | { readonly kind: 'approved' | 'denied' | 'expired' }
   | { readonly kind: 'expression'; readonly expression: Expression };
 
-export interface Connection {
+export interface FlowConnection {
   readonly from: string;
   readonly to: string;
   readonly when: When;
@@ -89,19 +88,19 @@ export interface Connection {
 
 export interface FlowBody {
   readonly nodes: readonly FlowNode[];
-  readonly connections: readonly Connection[];
+  readonly connections: readonly FlowConnection[];
 }
 
 export interface Flow extends FlowBody {
   readonly name: string;
   readonly description: string | undefined;
   readonly parameters: readonly Parameter[];
-  /** From its beginning to its end, waits included. */
+  /** Total duration, including waits. */
   readonly timeout_seconds: number;
   /** Absolute path. */
   readonly file: string;
-  /** Changes with whatever the flow is. */
+  /** Content hash. */
   readonly hash: string;
-  /** As written, as JSON text with `${VAR}` unresolved: a run that has begun goes on by it. */
+  /** Document as JSON text with unresolved `${VAR}`. Started runs use it, even if the file changes. */
   readonly definition: string;
 }

@@ -13,7 +13,7 @@ export function readHttpNode(node: NodeToRead): NodeWork | undefined {
   const at = (key: string) => joinPath(node.path, key);
   const url = compiler.url(config.url as string | undefined, at('url'), id, allowedPrefixes(node));
   if (url?.hasLiteralHost === true && reader.has(at('url_allow')))
-    reader.reportKey(at('url_allow'), 'has no effect: the url names its host', 'warning');
+    reader.reportKey(at('url_allow'), 'has no effect: the url contains its host', 'warning');
   const written = (config.headers ?? {}) as Readonly<Record<string, string>>;
   const headers = Object.entries(written).map(
     ([name, text]) => [name, compiler.template(text, joinPath(at('headers'), name), id)] as const,

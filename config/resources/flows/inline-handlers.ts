@@ -1,5 +1,5 @@
-// Agents and fleets that are written in the nodes of a flow (`spec`), within its loops too. They are read before the nodes, which find them
-// by where they stand.
+// Reads inline agents and fleets (`spec`) in a flow's nodes, including loops. They are read before the nodes,
+// which look them up by path.
 
 import { joinPath } from '../../reader/field-path.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
@@ -11,31 +11,31 @@ import type { Fleet } from '../fleets/fleet.ts';
 import { readInlineFleet } from '../fleets/inline-fleet.ts';
 import type { ReadResource } from '../resource-context.ts';
 import { MAX_DEPTH, MAX_NODES } from './flow-bounds.ts';
-import { nodeTypeMeant } from './node-aliases.ts';
+import { resolveNodeType } from './node-aliases.ts';
 
 export interface InlineHandlers {
-  /** By the paths of the `config` that they are written in. */
+  /** By the path of the node's `config`. */
   readonly agents: ReadonlyMap<string, Agent>;
   readonly fleets: ReadonlyMap<string, Fleet>;
-  /** With what is wrong with them. */
+  /** All inline resources, including invalid resources. */
   readonly resources: readonly ReadResource[];
 }
 
-interface Place {
-  /** What stands before the names of those that are found. */
+interface SearchPosition {
+  /** Prefix of derived names. */
   readonly prefix: string;
   readonly path: string;
   readonly depth: number;
 }
 
-interface Found {
+interface InlineHandler {
   readonly kind: 'Agent' | 'Fleet';
   readonly name: string;
   readonly path: string;
   readonly spec: YamlTree;
 }
 
-/** `spec` is of the flow `name`; `file` is absolute. Never rejects. */
+/** `spec` is the spec of the flow `name`; `file` is absolute. Never rejects. */
 export async function readInlineHandlers(
   reader: SchemaReader,
   { name, file, spec }: { readonly name: string; readonly file: string; readonly spec: YamlTree | undefined },
@@ -44,13 +44,13 @@ export async function readInlineHandlers(
   const fleets = new Map<string, Fleet>();
   const resources: ReadResource[] = [];
   for (const { kind, ...found } of inlineIn(spec, { prefix: name, path: 'spec', depth: 0 })) {
-    const given = { ...found, file };
+    const input = { ...found, file };
     if (kind === 'Agent') {
-      const { agent, resource } = await readInlineAgent(reader, given);
+      const { agent, resource } = await readInlineAgent(reader, input);
       if (agent !== undefined) agents.set(found.path, agent);
       resources.push(resource);
     } else {
-      const read = await readInlineFleet(reader, given);
+      const read = await readInlineFleet(reader, input);
       if (read.fleet !== undefined) fleets.set(found.path, read.fleet);
       resources.push(...read.resources);
     }
@@ -58,14 +58,17 @@ export async function readInlineHandlers(
   return { agents, fleets, resources };
 }
 
-function inlineIn(tree: YamlTree | undefined, { prefix, path, depth }: Place): readonly Found[] {
+function inlineIn(
+  tree: YamlTree | undefined,
+  { prefix, path, depth }: SearchPosition,
+): readonly InlineHandler[] {
   const list = memberOf(tree, 'nodes');
   if (list?.kind !== 'list' || depth > MAX_DEPTH) return [];
-  return list.items.slice(0, MAX_NODES).flatMap((item, index): readonly Found[] => {
+  return list.items.slice(0, MAX_NODES).flatMap((item, index): readonly InlineHandler[] => {
     const word = textOf(memberOf(item, 'type'));
-    const meant = word === undefined ? undefined : nodeTypeMeant(word);
-    if (meant === undefined || !('type' in meant)) return [];
-    const { type } = meant;
+    const nodeType = word === undefined ? undefined : resolveNodeType(word);
+    if (nodeType === undefined || !('type' in nodeType)) return [];
+    const { type } = nodeType;
     const config = memberOf(item, 'config');
     const at = joinPath(joinPath(joinPath(path, 'nodes'), index), 'config');
     const name = `${prefix}/${textOf(memberOf(item, 'id')) ?? index}`;

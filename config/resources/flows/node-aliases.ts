@@ -1,4 +1,4 @@
-// Types of nodes as others write them. What cannot be had is refused with what to write instead.
+// Foreign names of node types. Unsupported types are refused with an alternative.
 
 import { suggest } from '../../reader/suggest.ts';
 import type { NodeType } from './flow.ts';
@@ -16,35 +16,35 @@ const aliases: Readonly<Record<string, NodeType>> = {
 };
 
 const refused: Readonly<Record<string, string>> = {
-  script: 'programs are not run from flows: put it into a tool server, and write a Tool',
-  shell: 'programs are not run from flows: put it into a tool server, and write a Tool',
-  webhook: 'what starts a flow stands in a Trigger that names it',
-  trigger: 'what starts a flow stands in a Trigger that names it',
-  flow: 'a flow within a flow is not supported: write its nodes here',
+  script: 'flows do not run programs: put it into a tool server, and use a Tool',
+  shell: 'flows do not run programs: put it into a tool server, and use a Tool',
+  webhook: 'is not a node: write a Trigger that refers to this flow',
+  trigger: 'is not a node: write a Trigger that refers to this flow',
+  flow: 'nested flows are not supported: write the nodes here',
 };
 
 const plain = (word: string) => word.toLowerCase().replace(/[_-]/g, '');
 
-function shownWord(word: string): string {
+function displayName(word: string): string {
   return word === 'agentfleet' ? 'AgentFleet' : word.charAt(0).toUpperCase() + word.slice(1);
 }
 
-const byWord: ReadonlyMap<string, NodeType> = new Map([
+const typeByName: ReadonlyMap<string, NodeType> = new Map([
   ...nodeTypes.map((type) => [plain(type), type] as const),
   ...Object.entries(aliases),
 ]);
 
-/** As they are written by us, and the words that others have for them; any case is taken. */
-export const typeSpellings: readonly string[] = [...nodeTypes, ...Object.keys(aliases).map(shownWord)];
+/** Type names and aliases; case-insensitive. */
+export const allNodeTypeNames: readonly string[] = [...nodeTypes, ...Object.keys(aliases).map(displayName)];
 
-/** The type that is meant, in whatever case, or why there is none. */
-export function nodeTypeMeant(word: string): { readonly type: NodeType } | { readonly fault: string } {
-  const type = byWord.get(plain(word));
+/** Returns the type for a name or alias, or an error message. */
+export function resolveNodeType(word: string): { readonly type: NodeType } | { readonly fault: string } {
+  const type = typeByName.get(plain(word));
   if (type !== undefined) return { type };
   const why = Object.hasOwn(refused, plain(word)) ? refused[plain(word)] : undefined;
   if (why !== undefined) return { fault: why };
   const near = suggest(word, nodeTypes);
   return {
-    fault: `there is no type of nodes of that name; ${near === undefined ? `there are ${nodeTypes.join(', ')}` : `did you mean ${near}?`}`,
+    fault: `unknown type of node; ${near === undefined ? `expected ${nodeTypes.join(', ')}` : `did you mean ${near}?`}`,
   };
 }

@@ -1,4 +1,4 @@
-// What each type of node does, from what was written under its `config`.
+// Reads the `config` of nodes, by node type.
 
 import type { Template, ValueTemplate } from '../../expressions/template.ts';
 import { joinPath } from '../../reader/field-path.ts';
@@ -8,54 +8,54 @@ import { whileVariables } from './flow-names.ts';
 import { readHttpNode } from './http-node-reader.ts';
 import type { NodeToRead } from './node-to-read.ts';
 
-/** Undefined where something was reported. */
+/** Returns undefined if it reported an error. */
 type Read = (node: NodeToRead) => NodeWork | undefined;
 
 const at = ({ path }: NodeToRead, key: string) => joinPath(path, key);
 
-const word = ({ config }: NodeToRead, key: string) => config[key] as string | undefined;
+const textField = ({ config }: NodeToRead, key: string) => config[key] as string | undefined;
 
 const template = (node: NodeToRead, key: string): Template | undefined =>
-  node.compiler.template(word(node, key), at(node, key), node.id);
+  node.compiler.template(textField(node, key), at(node, key), node.id);
 
 const value = (node: NodeToRead, key: string): ValueTemplate | undefined =>
   node.compiler.value(memberOf(node.tree, key), at(node, key), node.id);
 
-/** Empty where nothing was written. */
+/** Defaults to the input of the flow. */
 const inputOf = (node: NodeToRead): Template | undefined =>
-  node.compiler.template(word(node, 'input') ?? '{{ input }}', at(node, 'input'), node.id);
+  node.compiler.template(textField(node, 'input') ?? '{{ input }}', at(node, 'input'), node.id);
 
-/** By its name, or as it is written in the node. */
-function askedOf<T>(node: NodeToRead, key: 'agent' | 'fleet', own: ReadonlyMap<string, T>) {
-  const name = word(node, key);
+/** Returns the referenced name, or the inline agent or fleet. */
+function targetOf<T>(node: NodeToRead, key: 'agent' | 'fleet', own: ReadonlyMap<string, T>) {
+  const name = textField(node, key);
   const isNamed = node.reader.has(at(node, key));
   const isWritten = memberOf(node.tree, 'spec') !== undefined;
   if (isNamed && isWritten)
-    node.reader.reportKey(at(node, key), `contradicts spec, which is ${anOf[key]} of its own`);
+    node.reader.reportKey(at(node, key), `contradicts spec, which has ${anOf[key]} inline`);
   if (!isNamed && !isWritten)
-    node.reader.report(node.path, `asks nobody: write ${key}: NAME, or spec: with ${anOf[key]} of its own`);
+    node.reader.report(node.path, `needs ${key}: NAME, or spec with ${anOf[key]} inline`);
   return isWritten ? own.get(node.path) : name;
 }
 
 const anOf = { agent: 'an agent', fleet: 'a fleet' } as const;
 
-const nothing =
+const emptyNode =
   (type: 'Conditional' | 'Parallel' | 'Join'): Read =>
   () => ({ type });
 
 export const nodeReaders: Readonly<Record<NodeType, Read>> = {
   Agent: (node) => {
-    const agent = askedOf(node, 'agent', node.inline.agents);
+    const agent = targetOf(node, 'agent', node.inline.agents);
     const input = inputOf(node);
     return agent !== undefined && input !== undefined ? { type: 'Agent', agent, input } : undefined;
   },
   Fleet: (node) => {
-    const fleet = askedOf(node, 'fleet', node.inline.fleets);
+    const fleet = targetOf(node, 'fleet', node.inline.fleets);
     const input = inputOf(node);
     return fleet !== undefined && input !== undefined ? { type: 'Fleet', fleet, input } : undefined;
   },
   Tool: (node) => {
-    const [server, tool] = [word(node, 'server'), word(node, 'tool')];
+    const [server, tool] = [textField(node, 'server'), textField(node, 'tool')];
     const given = node.reader.has(at(node, 'arguments')) || memberOf(node.tree, 'arguments') !== undefined;
     const args = given ? value(node, 'arguments') : ({ kind: 'map', members: {} } as const);
     if (args !== undefined && args.kind !== 'map')
@@ -77,7 +77,7 @@ export const nodeReaders: Readonly<Record<NodeType, Read>> = {
     const approvers = ((config.approvers ?? []) as readonly (string | undefined)[]).filter(
       (each) => each !== undefined,
     );
-    const channel = word(node, 'approval_channel');
+    const channel = textField(node, 'approval_channel');
     if (message === undefined) return undefined;
     const rules = {
       approvers,
@@ -90,17 +90,17 @@ export const nodeReaders: Readonly<Record<NodeType, Read>> = {
   Response: (node) => {
     const text = template(node, 'text');
     const channel = template(node, 'channel');
-    const isWhole = channel !== undefined || word(node, 'channel') === undefined;
+    const isWhole = channel !== undefined || textField(node, 'channel') === undefined;
     return text !== undefined && isWhole ? { type: 'Response', text, channel } : undefined;
   },
-  Conditional: nothing('Conditional'),
-  Parallel: nothing('Parallel'),
-  Join: nothing('Join'),
+  Conditional: emptyNode('Conditional'),
+  Parallel: emptyNode('Parallel'),
+  Join: emptyNode('Join'),
   Wait: (node) => {
     const keys = (['seconds', 'until'] as const).filter((key) => node.reader.has(at(node, key)));
     const [key] = keys;
     if (keys.length !== 1 || key === undefined) {
-      node.reader.report(node.path, 'waits for seconds, or until a time: write one of them');
+      node.reader.report(node.path, 'needs either seconds or until');
       return undefined;
     }
     const given = value(node, key);
@@ -115,13 +115,15 @@ export const nodeReaders: Readonly<Record<NodeType, Read>> = {
   },
   Loop: (node) => {
     const { compiler, config, reader, id } = node;
-    const over = compiler.expression(word(node, 'over'), at(node, 'over'), { node: id, types: ['list'] });
-    const holds = compiler.expression(word(node, 'while'), at(node, 'while'), {
+    const over = compiler.expression(textField(node, 'over'), at(node, 'over'), {
+      node: id,
+      types: ['list'],
+    });
+    const holds = compiler.expression(textField(node, 'while'), at(node, 'while'), {
       ...{ node: id, types: ['bool'], also: whileVariables },
     });
     const count = ['over', 'while'].filter((key) => reader.has(at(node, key))).length;
-    if (count !== 1)
-      reader.report(node.path, 'goes over a list, or on while something holds: write over or while');
+    if (count !== 1) reader.report(node.path, 'needs either over or while');
     const body = node.body();
     if (body === undefined || (over === undefined && holds === undefined)) return undefined;
     return { type: 'Loop', over, while: holds, max: config.max as number, body };

@@ -1,4 +1,5 @@
-// What may stand under `config` of a node, by its type. What may be any value (`arguments`, `body`, `set`, `output`) stands in no schema.
+// Schemas of `config` by node type, without members that may have any value (`arguments`, `body`, `set`,
+// `output`).
 
 import * as Type from 'typebox';
 import { serverIdPattern } from '../../catalog/catalog-schema.ts';
@@ -7,70 +8,70 @@ import { headersByName, name, text } from '../../text-schema.ts';
 import { approvalFields } from '../approval-rules.ts';
 import type { NodeType } from './flow.ts';
 
-const input = Type.Optional(Type.String({ description: 'What it is asked; a template.' }));
+const input = Type.Optional(
+  Type.String({ description: 'Input; a template. Default: the input of the flow.' }),
+);
 
-const { approval_timeout_seconds, ...whoDecides } = approvalFields;
+const { approval_timeout_seconds, ...decisionFields } = approvalFields;
 
 export const nodeSchemas = {
-  Agent: Type.Object({ agent: Type.Optional(name('Agent that is asked.')), input }),
-  Fleet: Type.Object({ fleet: Type.Optional(name('Fleet that is asked.')), input }),
+  Agent: Type.Object({ agent: Type.Optional(name('Agent to run.')), input }),
+  Fleet: Type.Object({ fleet: Type.Optional(name('Fleet to run.')), input }),
   Tool: Type.Object({
     server: Type.String({
-      description: 'Server of the catalog, by id.',
+      description: 'Id of a server in the catalog.',
       pattern: serverIdPattern,
       patternErrorMessage: '1 to 64 of A-Z a-z 0-9 . _ -',
       shownAs: 'name',
     }),
-    tool: name('Tool that is called.'),
-    timeout_seconds: seconds('The call may take this long.', 300),
+    tool: name('Tool to call.'),
+    timeout_seconds: seconds('Call timeout.', 300),
     interrupted_calls: Type.Enum(['fail', 'repeat'], {
       description:
-        'A call that was begun, and of which nobody knows whether it happened: the node fails, or makes it again under the same key.',
+        'Handling of a call with unknown outcome: fail the node, or repeat the call with the same key.',
       default: 'fail',
     }),
   }),
   HTTP: Type.Object({
     method: Type.Enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'], {
-      description: 'Method of the request.',
+      description: 'HTTP method.',
       default: 'GET',
     }),
     url: {
       ...text(
-        'Address, http or https. Its path segments and query parameters may have templates; each value is percent-encoded.',
+        'URL, http or https. Path segments and query parameters may contain templates; their values are percent-encoded.',
       ),
       shownAs: 'address',
     },
     url_allow: Type.Optional(
-      Type.Array(text('A prefix: scheme, host and path, up to a slash.'), {
-        description:
-          'Prefixes of the addresses that a url may lead to if it is one template: https://api.example.com/v1/.',
+      Type.Array(text('Prefix: scheme, host and path, up to a slash.'), {
+        description: 'Allowed prefixes for a url that is a single template: https://api.example.com/v1/.',
         maxItems: 32,
       }),
     ),
     allow_private: Type.Optional(
       Type.Boolean({
         description:
-          'Allow connections to loopback, private and other reserved addresses. If not set: allowed for a url that names its host, refused for one that is a template.',
+          'Allow connections to loopback, private and other reserved addresses. Default: true for a url with a literal host, false for a single template.',
       }),
     ),
-    headers: headersByName('Headers of the request; templates.'),
-    timeout_seconds: seconds('The answer may take this long.', 60),
+    headers: headersByName('Request headers; templates.'),
+    timeout_seconds: seconds('Response timeout.', 60),
   }),
   Approval: Type.Object({
-    message: text('What is asked; a template.'),
-    ...whoDecides,
+    message: text('Text of the approval request; a template.'),
+    ...decisionFields,
     timeout_seconds: { ...approval_timeout_seconds },
   }),
   Response: Type.Object({
-    text: text('What is said; a template.'),
-    channel: Type.Optional(name('Where it is said, if not where the flow was asked for; a template.')),
+    text: text('Text of the message; a template.'),
+    channel: Type.Optional(name('Channel; a template. Default: the conversation that started the flow.')),
   }),
   Conditional: Type.Object({}),
   Parallel: Type.Object({}),
   Join: Type.Object({
     strategy: Type.Enum(['all', 'any', 'majority'], {
-      description:
-        'Of the connections that lead to it: all are waited for, one is enough, or more than half of them.',
+      description: 'Required incoming connections: all, any, or more than half.',
       default: 'all',
     }),
   }),
@@ -81,30 +82,30 @@ export const nodeSchemas = {
           Type.Number({ minimum: 0, maximum: 31_622_400 }),
           Type.String({ pattern: '\\{\\{', patternErrorMessage: 'a number, or {{ }}' }),
         ],
-        { description: 'So long, up to 366 days; a number, or a template that gives one.' },
+        { description: 'Duration, up to 366 days; a number, or a template for a number.' },
       ),
     ),
-    until: Type.Optional(text('A time, as 2026-12-24T18:00:00Z; a template.')),
+    until: Type.Optional(text('Time such as 2026-12-24T18:00:00Z; a template.')),
   }),
   Transform: Type.Object({}),
   Loop: Type.Object({
-    over: Type.Optional(text('A list, of which each member has a turn as `item`; an expression.')),
+    over: Type.Optional(text('List for the iteration, with each member as `item`; an expression.')),
     while: Type.Optional(
       text(
-        'There is a further turn while it holds; an expression, with `index` from 0 and `last`, what the turn before has given (null before the first).',
+        'Condition for the next iteration; an expression, with `index` (from 0) and `last` (result of the previous iteration, null before the first).',
       ),
     ),
-    max: Type.Integer({ description: 'So many turns at most.', default: 100, minimum: 1, maximum: 900 }),
+    max: Type.Integer({ description: 'Maximum iterations.', default: 100, minimum: 1, maximum: 900 }),
   }),
   End: Type.Object({
-    status: Type.Enum(['done', 'failed'], { description: 'How the flow has ended.', default: 'done' }),
+    status: Type.Enum(['done', 'failed'], { description: 'Final status of the flow.', default: 'done' }),
   }),
 } as const satisfies Readonly<Record<NodeType, Type.TObject>>;
 
 export const nodeTypes = Object.keys(nodeSchemas) as readonly NodeType[];
 
-/** Members of `config` that may be anything, and are read one by one. */
-export const freeMembers: Readonly<Partial<Record<NodeType, readonly string[]>>> = {
+/** Members of `config` with any value, which are read separately. */
+export const untypedMembers: Readonly<Partial<Record<NodeType, readonly string[]>>> = {
   Agent: ['spec'],
   Fleet: ['spec'],
   Tool: ['arguments'],

@@ -1,4 +1,4 @@
-// A node of a flow before its `config` is read, with the context for its reader.
+// A node with the context for reading its `config`.
 
 import type { SchemaReader } from '../../reader/schema-reader.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';
@@ -16,6 +16,6 @@ export interface NodeToRead {
   readonly tree: YamlTree | undefined;
   /** Valid members of `config`, with defaults. */
   readonly config: Readonly<Record<string, unknown>>;
-  /** Returns the body of a loop; undefined if it has errors. */
+  /** Returns the loop body; undefined if it has errors. */
   body(): FlowBody | undefined;
 }

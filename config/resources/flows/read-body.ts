@@ -1,5 +1,5 @@
-// The nodes and connections of a flow, or of a loop in it, from their trees: read along the schema of each type, with expressions compiled,
-// and checked against each other.
+// Reads nodes and connections in flows and loops: validates them by type, compiles expressions, and checks
+// them against each other.
 
 import type * as Type from 'typebox';
 import { joinPath } from '../../reader/field-path.ts';
@@ -8,24 +8,24 @@ import type { SchemaReader } from '../../reader/schema-reader.ts';
 import { memberOf, withoutMembers } from '../../reader/yaml-members.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';
 import { Compiler } from './compiler.ts';
-import type { Connection, FlowBody, FlowNode, NodeType, When } from './flow.ts';
+import type { FlowBody, FlowConnection, FlowNode, NodeType, When } from './flow.ts';
 import { MAX_CONNECTIONS, MAX_DEPTH, MAX_NODES } from './flow-bounds.ts';
 import { checkGraph } from './flow-graph.ts';
 import { checkNames, flowVariables, loopVariables } from './flow-names.ts';
 import { connectionSchema, nodeSchema } from './flow-schema.ts';
 import type { InlineHandlers } from './inline-handlers.ts';
-import { nodeTypeMeant } from './node-aliases.ts';
+import { resolveNodeType } from './node-aliases.ts';
 import { nodeReaders } from './node-readers.ts';
-import { freeMembers, nodeSchemas } from './node-schemas.ts';
+import { nodeSchemas, untypedMembers } from './node-schemas.ts';
 
 export interface BodyToRead {
   readonly reader: SchemaReader;
-  /** Has `nodes` and `connections`. */
+  /** Mapping with `nodes` and `connections`. */
   readonly tree: YamlTree | undefined;
   readonly path: string;
   readonly parameters: readonly string[];
   readonly inline: InlineHandlers;
-  /** Of a loop: its own id, and the nodes that stand before it. */
+  /** For a loop: the nodes before it, and the nesting depth. */
   readonly loop?: { readonly before: ReadonlySet<string>; readonly depth: number } | undefined;
 }
 
@@ -41,14 +41,14 @@ interface ReadNode {
   readonly written: WrittenNode;
 }
 
-/** What is good of it; undefined where something was reported that leaves it without a sense. */
+/** Returns undefined if it reported an error. */
 export function readBody(body: BodyToRead): FlowBody | undefined {
   const { reader, path, loop, parameters } = body;
   const before = reader.problems.length;
   const heads = readHeads(body);
   const connections = readConnections(body);
   const graph = checkGraph(reader, path, heads, connections);
-  checkAlone(reader, path, heads, connections);
+  checkIsolated(reader, path, heads, connections);
   const compiler = new Compiler(reader, loop === undefined ? flowVariables : loopVariables);
   const outer = loop?.before ?? new Set<string>();
   const nodes = heads.flatMap((head) => {
@@ -56,7 +56,7 @@ export function readBody(body: BodyToRead): FlowBody | undefined {
     const read = readNode(body, head, compiler, new Set([...outer, ...graph.before(head.id)]));
     return read === undefined ? [] : [read];
   });
-  const taken = connections.flatMap((connection, index) => {
+  const validConnections = connections.flatMap((connection, index) => {
     const from = heads.find((head) => head?.id === connection?.from);
     const at = joinPath(joinPath(joinPath(path, 'connections'), index), 'when');
     return connection === undefined ? [] : (whenOf(reader, compiler, connection, from, at) ?? []);
@@ -70,13 +70,13 @@ export function readBody(body: BodyToRead): FlowBody | undefined {
   });
   return reader.problems.slice(before).some(({ severity }) => severity === 'error')
     ? undefined
-    : { nodes, connections: taken };
+    : { nodes, connections: validConnections };
 }
 
 function readHeads({ reader, tree, path }: BodyToRead): readonly (ReadNode | undefined)[] {
   const list = memberOf(tree, 'nodes');
   const at = joinPath(path, 'nodes');
-  if (list !== undefined) reader.place(at, list.offset, list.offset);
+  if (list !== undefined) reader.recordPosition(at, list.offset, list.offset);
   if (list?.kind !== 'list' || list.items.length === 0 || list.items.length > MAX_NODES) {
     reader.report(at, `should be a list of 1 to ${MAX_NODES} nodes`);
     return [];
@@ -88,15 +88,11 @@ function readHead(reader: SchemaReader, tree: YamlTree, path: string): ReadNode 
   const written = reader.read(nodeSchema, withoutMembers(tree, ['config']), path) as WrittenNode | undefined;
   const { id, type: word, on_error } = written ?? {};
   if (written === undefined || id === undefined) return undefined;
-  const meant = word === undefined ? undefined : nodeTypeMeant(word);
-  if (meant !== undefined && 'fault' in meant) reader.report(joinPath(path, 'type'), meant.fault);
-  const type = meant !== undefined && 'type' in meant ? meant.type : undefined;
+  const nodeType = word === undefined ? undefined : resolveNodeType(word);
+  if (nodeType !== undefined && 'fault' in nodeType) reader.report(joinPath(path, 'type'), nodeType.fault);
+  const type = nodeType !== undefined && 'type' in nodeType ? nodeType.type : undefined;
   if (type === 'End' && on_error !== undefined)
-    reader.reportKey(
-      joinPath(path, 'on_error'),
-      'has no effect at an End, which does not fail by itself',
-      'warning',
-    );
+    reader.reportKey(joinPath(path, 'on_error'), 'has no effect at an End, which cannot fail', 'warning');
   return { id, on_error, type, path, tree, written };
 }
 
@@ -104,7 +100,7 @@ function readConnections({ reader, tree, path }: BodyToRead): readonly (WrittenC
   const list = memberOf(tree, 'connections');
   if (list === undefined) return [];
   const at = joinPath(path, 'connections');
-  reader.place(at, list.offset, list.offset);
+  reader.recordPosition(at, list.offset, list.offset);
   if (list.kind !== 'list' || list.items.length > MAX_CONNECTIONS) {
     reader.report(at, `should be a list of at most ${MAX_CONNECTIONS} connections`);
     return [];
@@ -115,25 +111,30 @@ function readConnections({ reader, tree, path }: BodyToRead): readonly (WrittenC
   );
 }
 
-/** A node among others to which nothing leads, and which leads nowhere, was forgotten. */
-function checkAlone(
+/** An isolated node was probably forgotten. */
+function checkIsolated(
   reader: SchemaReader,
   path: string,
   heads: readonly (ReadNode | undefined)[],
   connections: readonly (WrittenConnection | undefined)[],
 ): void {
   if (heads.length < 2) return;
-  const named = new Set(connections.flatMap((each) => [each?.from, each?.to]));
-  const caught = new Set(heads.map((head) => head?.on_error));
+  const connectedIds = new Set(connections.flatMap((each) => [each?.from, each?.to]));
+  const errorTargets = new Set(heads.map((head) => head?.on_error));
   for (const head of heads)
-    if (head !== undefined && !named.has(head.id) && !caught.has(head.id) && head.on_error === undefined)
-      reader.report(joinPath(head.path, 'id'), `nothing leads to ${head.id}, and it leads nowhere`);
+    if (
+      head !== undefined &&
+      !connectedIds.has(head.id) &&
+      !errorTargets.has(head.id) &&
+      head.on_error === undefined
+    )
+      reader.report(joinPath(head.path, 'id'), `${head.id} has no connections`);
   for (const [index, connection] of connections.entries()) {
     const from = heads.find((head) => head?.id === connection?.from);
     if (from?.type === 'End')
       reader.report(
         joinPath(joinPath(joinPath(path, 'connections'), index), 'from'),
-        `nothing comes after ${from.id}, which is an End`,
+        `${from.id} is an End, which cannot lead to another node`,
       );
   }
 }
@@ -148,27 +149,29 @@ function readNode(
   const { reader, parameters, inline, loop } = body;
   const path = joinPath(at, 'config');
   const config = memberOf(tree, 'config') ?? { kind: 'map' as const, offset: tree.offset, pairs: [] };
-  const free = freeMembers[type] ?? [];
+  const free = untypedMembers[type] ?? [];
   for (const key of free) {
     const member = memberOf(config, key);
-    if (member !== undefined) reader.place(joinPath(path, key), member.offset, member.offset);
+    if (member !== undefined) reader.recordPosition(joinPath(path, key), member.offset, member.offset);
   }
   const schema = nodeSchemas[type];
-  reader.alsoKnown(path, free);
-  const given = reader.read(schema, withoutMembers(config, free), path);
+  reader.registerAliases(path, free);
+  const validConfig = reader.read(schema, withoutMembers(config, free), path);
   const depth = (loop?.depth ?? 0) + 1;
   const work = nodeReaders[type]({
     ...{ reader, compiler, inline, id, path, tree: config },
-    config: fillDefaults(schema, (given ?? {}) as never) as Readonly<Record<string, unknown>>,
+    config: fillDefaults(schema, (validConfig ?? {}) as never) as Readonly<Record<string, unknown>>,
     body: () => {
-      if (depth > MAX_DEPTH) reader.report(path, `loops stand within each other up to ${MAX_DEPTH} deep`);
+      if (depth > MAX_DEPTH) reader.report(path, `loops can be nested at most ${MAX_DEPTH} levels deep`);
       return readBody({ reader, tree: config, path, parameters, inline, loop: { before, depth } });
     },
   });
   if (work === undefined) return undefined;
   const { retry } = fillDefaults(nodeSchema, written as never);
   const strategy =
-    type === 'Join' ? ((given as { readonly strategy?: FlowNode['strategy'] })?.strategy ?? 'all') : 'all';
+    type === 'Join'
+      ? ((validConfig as { readonly strategy?: FlowNode['strategy'] })?.strategy ?? 'all')
+      : 'all';
   return { id, description: written.description, work, retry, on_error: written.on_error, strategy };
 }
 
@@ -183,21 +186,21 @@ function whenOf(
   { from, to, when }: WrittenConnection,
   node: ReadNode | undefined,
   at: string,
-): Connection | undefined {
+): FlowConnection | undefined {
   if (from === undefined || to === undefined) return undefined;
   if (when === undefined) return reader.has(at) ? undefined : { from, to, when: { kind: 'always' } };
   if (when === 'else') return { from, to, when: { kind: 'else' } };
   if (isDecision(when)) {
     if (node?.type !== undefined && node.type !== 'Approval')
-      reader.report(at, `${when} is said of an Approval, and ${from} is none`);
+      reader.report(at, `${when} requires an Approval, and ${from} is not an Approval`);
     return { from, to, when: { kind: when } };
   }
-  const expression = compiler.expression(when, at, { node: from, isAfter: true, types: ['bool'] });
+  const expression = compiler.expression(when, at, { node: from, isAfterNode: true, types: ['bool'] });
   const read: When | undefined = expression && { kind: 'expression', expression };
   return read && { from, to, when: read };
 }
 
-/** `else` is taken where no other is: one of a node, and the last. */
+/** `else` must be a node's last connection. */
 function checkElse(
   reader: SchemaReader,
   path: string,
@@ -210,7 +213,7 @@ function checkElse(
     if (closed.has(from))
       reader.report(
         joinPath(joinPath(path, 'connections'), index),
-        `comes after the else of ${from}, which has to be its last`,
+        `follows the else of ${from}, which must be the last connection`,
       );
     if (when === 'else') closed.add(from);
   }

@@ -1,4 +1,4 @@
-// From the tree of one document to a flow. What it needs of what it names is checked when all files are read (flow-checks.ts).
+// Reads a flow from a document. flow-checks.ts checks its references once all files are loaded.
 
 import type * as Type from 'typebox';
 import { contentHash } from '../../content-hash.ts';
@@ -17,36 +17,39 @@ import { readBody } from './read-body.ts';
 type WrittenFlow = Written<Type.Static<typeof flowSchema>>;
 
 export interface ReadFlow {
-  /** Undefined where something is wrong. */
+  /** Undefined on errors. */
   readonly flow: Flow | undefined;
-  /** Its agents and fleets that are written in it. */
+  /** Inline agents and fleets of the flow. */
   readonly inline: readonly ReadResource[];
 }
 
-/** Reports to `reader`, and to those of `inline`; `file` is absolute, `named` is for one without a name of its own. Never rejects. */
+/**
+ * Reports problems to `reader` and to the readers of `inline`. `file` is absolute. `inlineName` is the name
+ * of a stored definition. Never rejects.
+ */
 export async function readFlow(
   reader: SchemaReader,
   root: YamlTree,
   file: string,
-  named?: string,
+  inlineName?: string,
 ): Promise<ReadFlow> {
-  reader.noReferenceAdvice = ', or {{ steps.ID.output }} for what a node has given';
+  reader.noReferenceAdvice = ', or {{ steps.ID.output }} for the output of a node';
   const tree = memberOf(root, 'spec');
-  const meant = withMember(root, 'kind', (kind) =>
+  const rootWithKind = withMember(root, 'kind', (kind) =>
     kind.kind === 'scalar' ? { ...kind, value: 'Flow' } : kind,
   );
   if (memberOf(tree, 'trigger') !== undefined) refuseTrigger(reader, tree);
-  const known = withMember(meant, 'spec', (spec) =>
+  const rootWithoutBody = withMember(rootWithKind, 'spec', (spec) =>
     withoutMembers(spec, ['nodes', 'connections', 'trigger']),
   );
-  reader.alsoKnown('spec', ['nodes', 'connections']);
-  const document = reader.read(flowSchema, known, '') as WrittenFlow | undefined;
+  reader.registerAliases('spec', ['nodes', 'connections']);
+  const document = reader.read(flowSchema, rootWithoutBody, '') as WrittenFlow | undefined;
   const spec = fillDefaults(flowSpecSchema, (document?.spec ?? {}) as never);
   const parameters = spec.parameters.map(({ name, required, description, default: byDefault }) => ({
     ...{ name, required, description, default: byDefault },
   }));
   const names = parameters.flatMap(({ name }) => name ?? []);
-  const name = named ?? document?.metadata?.name;
+  const name = inlineName ?? document?.metadata?.name;
   const inline = await readInlineHandlers(reader, { name: name ?? 'flow', file, spec: tree });
   const { resources, agents, fleets } = inline;
   const body = tree && readBody({ reader, tree, path: 'spec', parameters: names, inline });
@@ -67,10 +70,10 @@ function refuseTrigger(reader: SchemaReader, spec: YamlTree | undefined): void {
   if (spec?.kind !== 'map') return;
   for (const { key, keyOffset, value } of spec.pairs)
     if (key === 'trigger') {
-      reader.place('spec.trigger', keyOffset, value.offset);
+      reader.recordPosition('spec.trigger', keyOffset, value.offset);
       reader.reportKey(
         'spec.trigger',
-        'make it a Trigger that names this flow: commands: { /NAME: { flow: NAME } }',
+        'must be a Trigger that refers to this flow: commands: { /NAME: { flow: NAME } }',
       );
     }
 }

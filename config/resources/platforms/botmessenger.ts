@@ -1,4 +1,4 @@
-// What a trigger of type BotMessenger may say in spec.config: a messenger with bots and a menu of commands.
+// Schema and checks of triggers for BotMessenger, a messenger with bots and a command menu.
 
 import * as Type from 'typebox';
 import { isLoopback } from '../../gateway-file/listen-addr.ts';
@@ -7,7 +7,7 @@ import { approval_allowed_users } from '../approval-rules.ts';
 import { address, checkAddress } from '../fields/address.ts';
 import { botMenu, checkBots } from '../fields/bot-checks.ts';
 import { bots, patterns, users } from '../fields/chat-filters.ts';
-import type { Filled } from '../fields/filled.ts';
+import type { Filled } from '../fields/with-defaults.ts';
 import type { Fields, TriggerType } from '../triggers/trigger-type.ts';
 import { webhookPath } from '../triggers/webhook-path.ts';
 
@@ -16,19 +16,23 @@ const botMessengerConfigSchema = Type.Object(
     bot_token: secret('Token of the bot.'),
     chat_ids: Type.Array(
       Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }),
-      { description: 'Chats to listen to, negative for groups; none = all.', default: [], maxItems: 1000 },
+      {
+        description: 'Ids of chats to listen to, negative for groups; empty = all.',
+        default: [],
+        maxItems: 1000,
+      },
     ),
-    users: { ...users, description: 'Ids or names of users to respond to; none, or *, = everybody.' },
+    users: { ...users, description: 'Ids or names of users to respond to; empty or * = all.' },
     patterns,
     bots,
     approval_allowed_users,
     mode: Type.Enum(['polling', 'webhook'], {
-      description: 'How messages come: they are asked for, or sent.',
+      description: 'Source of messages: polling or a webhook.',
       default: 'polling',
     }),
     secret_token: Type.Optional(
       Type.String({
-        description: 'What proves requests under mode webhook.',
+        description: 'Secret for verifying webhook requests.',
         pattern: '^[A-Za-z0-9_-]{1,256}$',
         patternErrorMessage: '1 to 256 of A-Z a-z 0-9 _ -',
         writeOnly: true,
@@ -36,19 +40,19 @@ const botMessengerConfigSchema = Type.Object(
     ),
     webhook_url: Type.Optional(
       address(
-        'Public https address of the webhook: the platform is told it. Without it whoever runs the bot tells the platform.',
+        'Public https URL of the webhook, registered with the platform at startup. Without it, register the webhook manually.',
       ),
     ),
     path: webhookPath('Path of the webhook.', '/webhook/botmessenger'),
-    api_root: address('Base of the API, before /bot.', 'https://api.telegram.org'),
+    api_root: address('Base URL of the API, before /bot.', 'https://api.telegram.org'),
   },
-  { description: 'A messenger with bots.' },
+  { description: 'Messenger with bots.' },
 );
 
 export type BotMessengerConfig = Filled<Type.Static<typeof botMessengerConfigSchema>>;
 
 const token = /^[0-9]{1,20}:[A-Za-z0-9_-]{3,256}$/;
-/** As the platform's menu of commands takes them. */
+/** Command format of the platform's menu. */
 const menuCommand = /^\/?[a-z0-9_]{1,32}$/;
 
 export const botMessengerType: TriggerType<BotMessengerConfig> = {
@@ -59,19 +63,15 @@ export const botMessengerType: TriggerType<BotMessengerConfig> = {
   webhook: { isUsed: ({ mode }) => mode === 'webhook' },
   isChat: true,
   checkAll: checkBots,
-  wayIn: ({ config }, url) => ({
-    text: config.mode === 'webhook' ? `POST ${url}${config.path}` : 'asks for messages',
+  describeSource: ({ config }, url) => ({
+    text: config.mode === 'webhook' ? `POST ${url}${config.path}` : 'polls for messages',
   }),
   complete(config, fields) {
     checkAddress(fields, 'api_root', config.api_root);
     checkAddress(fields, 'webhook_url', config.webhook_url);
-    // Where there is none, that is said already.
+    // The schema reports a missing token.
     if (config.bot_token && !token.test(config.bot_token))
-      fields.report(
-        'bot_token',
-        'has not the form of a token, which is a number, a colon and a secret',
-        'warning',
-      );
+      fields.report('bot_token', 'does not look like a token: a number, a colon and a secret', 'warning');
     if (config.mode === 'webhook') checkWebhook(config, fields);
     else if (fields.has('webhook_url'))
       fields.reportKey('webhook_url', 'has no effect without mode: webhook', 'warning');
@@ -80,7 +80,7 @@ export const botMessengerType: TriggerType<BotMessengerConfig> = {
   commandFault(command) {
     return menuCommand.test(command)
       ? undefined
-      : "the platform's menu takes commands of 1 to 32 of a-z 0-9 _ only";
+      : "the platform's menu allows only commands of 1 to 32 characters a-z 0-9 _";
   },
 };
 
@@ -89,5 +89,5 @@ function checkWebhook({ webhook_url }: BotMessengerConfig, fields: Fields): void
   if (webhook_url === undefined || !URL.canParse(webhook_url)) return;
   const { protocol, hostname } = new URL(webhook_url);
   if (protocol !== 'https:' && !isLoopback(hostname))
-    fields.report('webhook_url', 'must begin with https://: the platform sends to no other');
+    fields.report('webhook_url', 'must begin with https://, which the platform requires');
 }

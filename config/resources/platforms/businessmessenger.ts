@@ -1,12 +1,13 @@
-// What a trigger of type BusinessMessenger may say in spec.config: a messenger for businesses, by webhook and cloud API.
+// Schema and checks of triggers for BusinessMessenger, a messenger for businesses with a webhook and a cloud
+// API.
 
 import * as Type from 'typebox';
 import { secret, text } from '../../text-schema.ts';
 import { approval_allowed_users } from '../approval-rules.ts';
 import { address, checkAddress } from '../fields/address.ts';
-import type { Filled } from '../fields/filled.ts';
 import { warnOfTwoCredentials } from '../fields/one-credential.ts';
-import { commandsInCommon, doListsMeet } from '../triggers/ambiguous-triggers.ts';
+import type { Filled } from '../fields/with-defaults.ts';
+import { commandsInCommon, doListsOverlap } from '../triggers/ambiguous-triggers.ts';
 import type { TriggerOf } from '../triggers/trigger-of.ts';
 import type { TriggerType } from '../triggers/trigger-type.ts';
 import { insecureAllowUnverified } from '../triggers/unverified.ts';
@@ -17,16 +18,16 @@ const list = (description: string) =>
 
 const businessMessengerConfigSchema = Type.Object(
   {
-    bot_token: secret('Access token of the cloud API; access_token is the same.'),
+    bot_token: secret('Access token of the cloud API. Alias: access_token.'),
     phone_number_id: text('Id of the phone number that receives and sends.'),
-    verify_token: secret('What proves that the webhook is ours when the platform asks.'),
+    verify_token: secret('Token for the verification of the webhook by the platform.'),
     app_secret: Type.Optional(
-      secret('Secret of the signature (HMAC-SHA256); required unless insecure_allow_unverified.'),
+      secret('Secret for the signature (HMAC-SHA256); required unless insecure_allow_unverified.'),
     ),
     business_account_id: Type.Optional(text('Id of the business account.')),
     path: webhookPath('Path of the webhook.', '/webhook/businessmessenger'),
-    allowed_numbers: list('Phone numbers that are answered; with allowed_users beside it, these and those.'),
-    allowed_users: list('Users that are answered, by their ids (US.1349…); with neither list, everybody.'),
+    allowed_numbers: list('Phone numbers to respond to, in addition to allowed_users.'),
+    allowed_users: list('Ids of users to respond to (US.1349…). Without both lists: all users.'),
     approval_allowed_users,
     api_version: Type.String({
       description: 'Version of the cloud API.',
@@ -34,19 +35,19 @@ const businessMessengerConfigSchema = Type.Object(
       pattern: '^v[0-9]{1,3}\\.[0-9]{1,3}$',
       patternErrorMessage: 'a version such as v24.0',
     }),
-    graph_url: address('Base of the cloud API, without the version.', 'https://graph.facebook.com'),
+    graph_url: address('Base URL of the cloud API, without the version.', 'https://graph.facebook.com'),
     insecure_allow_unverified: insecureAllowUnverified,
   },
-  { description: 'A messenger for businesses.' },
+  { description: 'Messenger for businesses.' },
 );
 
-/** Filled; `app_secret` is '' under insecure_allow_unverified alone. */
+/** Includes defaults; `app_secret` is '' only with insecure_allow_unverified. */
 export type BusinessMessengerConfig = Omit<
   Filled<Type.Static<typeof businessMessengerConfigSchema>>,
   'app_secret'
 > & { readonly app_secret: string };
 
-/** The platform answers a version for two years. */
+/** The platform supports each version for two years. */
 const OLDEST_SUPPORTED = 21;
 
 export const businessMessengerType: TriggerType<BusinessMessengerConfig> = {
@@ -54,7 +55,7 @@ export const businessMessengerType: TriggerType<BusinessMessengerConfig> = {
   isChat: true,
   webhook: {},
   proof: { what: 'an app_secret', isGiven: (_, fields) => fields.has('app_secret') },
-  isAmbiguous: doMessagesMeet,
+  isAmbiguous: doMessagesOverlap,
   checkAll(all) {
     warnOfTwoCredentials(all, 'bot_token', ({ phone_number_id, graph_url }) =>
       JSON.stringify([phone_number_id, graph_url]),
@@ -72,12 +73,12 @@ export const businessMessengerType: TriggerType<BusinessMessengerConfig> = {
     }
     for (const [index, id] of config.allowed_users.entries())
       if (/^\+?[0-9]+$/.test(id))
-        fields.reportItem('allowed_users', index, 'is a number; numbers belong into allowed_numbers');
+        fields.reportItem('allowed_users', index, 'is a phone number; write it into allowed_numbers');
     const isOld = Number(/^v([0-9]+)/.exec(config.api_version)?.[1]) < OLDEST_SUPPORTED;
     if (isOld && !fields.isFaulty('api_version'))
       fields.report(
         'api_version',
-        `${config.api_version} is out of support with the platform, which serves the oldest version it has instead; write a current one, such as v24.0`,
+        `${config.api_version} is no longer supported by the platform, which uses its oldest version instead; write a current version, such as v24.0`,
         'warning',
       );
     return {
@@ -92,16 +93,16 @@ export const businessMessengerType: TriggerType<BusinessMessengerConfig> = {
 type Numbers = TriggerOf<string, BusinessMessengerConfig>;
 
 /**
- * Whoever may write to one may write to both, unless their lists have nobody in common. Where one has none the other is the more
- * specific one for all that it names.
+ * Two triggers overlap unless their lists are disjoint. A trigger with lists is more specific than a trigger
+ * without.
  */
-function doMessagesMeet(a: Numbers, b: Numbers): boolean {
+function doMessagesOverlap(a: Numbers, b: Numbers): boolean {
   if (a.config.phone_number_id !== b.config.phone_number_id || a.config.app_secret !== b.config.app_secret)
     return false;
   const as = [...a.config.allowed_numbers, ...a.config.allowed_users];
   const bs = [...b.config.allowed_numbers, ...b.config.allowed_users];
   if ((as.length === 0) !== (bs.length === 0)) return false;
-  if (!doListsMeet(as, bs, (one, other) => one === other)) return false;
+  if (!doListsOverlap(as, bs, (one, other) => one === other)) return false;
   const haveRules = (a.rules ?? []).length > 0 && (b.rules ?? []).length > 0;
   return haveRules || commandsInCommon(a, b).length > 0;
 }

@@ -1,14 +1,14 @@
-// What a trigger of type ChatWorkspace may say in spec.config: a workspace chat, over a socket or by signed requests.
+// Schema and checks of triggers for ChatWorkspace, a workspace chat with a socket or signed requests.
 
 import * as Type from 'typebox';
 import { secret } from '../../text-schema.ts';
 import { approval_allowed_users } from '../approval-rules.ts';
 import { address, checkAddress } from '../fields/address.ts';
 import { bots, channels, patterns, users } from '../fields/chat-filters.ts';
-import type { Filled } from '../fields/filled.ts';
 import { warnOfNames } from '../fields/platform-ids.ts';
+import type { Filled } from '../fields/with-defaults.ts';
 import { appInToken, appOf, checkApps } from '../fields/workspace-app.ts';
-import { commandsInCommon, doListsMeet } from '../triggers/ambiguous-triggers.ts';
+import { commandsInCommon, doListsOverlap } from '../triggers/ambiguous-triggers.ts';
 import type { TriggerOf } from '../triggers/trigger-of.ts';
 import type { Fields, TriggerType } from '../triggers/trigger-type.ts';
 import { webhookPath } from '../triggers/webhook-path.ts';
@@ -16,46 +16,46 @@ import { webhookPath } from '../triggers/webhook-path.ts';
 const chatWorkspaceConfigSchema = Type.Object(
   {
     bot_token: secret('Token of the bot (xoxb-…).'),
-    app_token: Type.Optional(secret('App-level token (xapp-…), for the connection by socket.')),
-    signing_secret: Type.Optional(secret('Secret of the signature, for events by HTTP.')),
+    app_token: Type.Optional(secret('App-level token (xapp-…), for mode socket.')),
+    signing_secret: Type.Optional(secret('Secret for the signature, for mode http.')),
     app_id: Type.Optional(
       Type.String({
         description:
-          'Id of the app (A…). An app_token says it, too; without either the app has a name made of its token or secret.',
+          'Id of the app (A…). Default: from the app_token, otherwise a hash of the token or secret.',
         pattern: '^[A-Z0-9]{1,32}$',
         patternErrorMessage: 'an id such as A0123ABCDEF',
       }),
     ),
     mode: Type.Optional(
       Type.Enum(['socket', 'http'], {
-        description: 'How events come. Default: socket with an app_token, http with a signing_secret alone.',
+        description: 'Source of events. Default: socket with an app_token, otherwise http.',
       }),
     ),
     channels,
     users,
     events: Type.Array(Type.Enum(['app_mention', 'message']), {
-      description: 'Messages to handle: those that mention the bot, or all; none = all.',
+      description: 'Messages to handle: only mentions of the bot, or all messages; empty = all.',
       default: [],
     }),
     patterns,
     bots,
     approval_allowed_users,
     path: webhookPath('Path of the webhook, under mode http.', '/webhook/chatworkspace'),
-    api_root: address('Base of the API, before the method.', 'https://slack.com/api'),
+    api_root: address('Base URL of the API, before the method.', 'https://slack.com/api'),
   },
-  { description: 'A workspace chat.' },
+  { description: 'Workspace chat.' },
 );
 
-type Written = Filled<Type.Static<typeof chatWorkspaceConfigSchema>>;
+type FilledConfig = Filled<Type.Static<typeof chatWorkspaceConfigSchema>>;
 
-/** Filled: its mode is known. */
-export type ChatWorkspaceConfig = Omit<Written, 'mode'> & { readonly mode: 'socket' | 'http' };
+/** Includes defaults and the mode. */
+export type ChatWorkspaceConfig = Omit<FilledConfig, 'mode'> & { readonly mode: 'socket' | 'http' };
 
-/** As the platform takes the name of a slash command. */
+/** Format of slash commands on the platform. */
 const slashCommand = /^\/[\p{Ll}\p{Lo}\p{N}_-]{1,32}$/u;
-/** Of people, bots among them, or everybody. */
+/** User or bot id, or `*` for all. */
 const USER = /^(?:\*|[A-Z][A-Z0-9]*)$/;
-const bare = (channel: string) => channel.replace(/^#/, '');
+const withoutHash = (channel: string) => channel.replace(/^#/, '');
 
 type Workspace = TriggerOf<string, ChatWorkspaceConfig>;
 
@@ -65,10 +65,10 @@ export const chatWorkspaceType: TriggerType<ChatWorkspaceConfig> = {
   welcome: 'if-written',
   mentions: 'none',
   webhook: { isUsed: ({ mode }) => mode === 'http' },
-  isAmbiguous: doMessagesMeet,
+  isAmbiguous: doMessagesOverlap,
   checkAll: checkApps,
-  wayIn: ({ config }, url) => ({
-    text: config.mode === 'http' ? `POST ${url}${config.path}` : 'over a socket',
+  describeSource: ({ config }, url) => ({
+    text: config.mode === 'http' ? `POST ${url}${config.path}` : 'socket connection',
   }),
   complete(config, fields) {
     checkAddress(fields, 'api_root', config.api_root);
@@ -82,42 +82,46 @@ export const chatWorkspaceType: TriggerType<ChatWorkspaceConfig> = {
   },
   commandFault(command) {
     if (!command.startsWith('/') || slashCommand.test(command)) return undefined;
-    return 'the platform takes slash commands of 1 to 32 small letters, digits, - and _ only';
+    return 'the platform allows only slash commands of 1 to 32 lower-case letters, digits, - and _';
   },
 };
 
-function modeOf({ mode }: Pick<Partial<Written>, 'mode'>, fields: Fields): 'socket' | 'http' {
+function modeOf({ mode }: Pick<Partial<FilledConfig>, 'mode'>, fields: Fields): 'socket' | 'http' {
   const byDefault = fields.has('app_token') ? 'socket' : 'http';
   if (mode === 'socket' && !fields.has('app_token')) fields.report('mode', 'socket needs an app_token');
   else if (mode === 'http' && !fields.has('signing_secret'))
     fields.report('mode', 'http needs a signing_secret');
   else if (byDefault === 'http' && !fields.has('signing_secret'))
-    fields.report(
-      '',
-      'nothing brings events: give it an app_token (a socket), or a signing_secret (by HTTP)',
-    );
+    fields.report('', 'has no source of events: set an app_token (socket) or a signing_secret (http)');
   return mode ?? byDefault;
 }
 
-/** Tokens are easily taken for each other. */
+/** Warns of swapped tokens. */
 function checkTokens({ bot_token, app_token, app_id }: ChatWorkspaceConfig, fields: Fields): void {
-  // Where there is none, that is said already.
+  // The schema reports a missing token.
   if (bot_token && !bot_token.startsWith('xoxb-'))
-    fields.report('bot_token', 'has not the form of a bot token, which begins with xoxb-', 'warning');
+    fields.report('bot_token', 'does not look like a bot token, which begins with xoxb-', 'warning');
   if (app_token && !app_token.startsWith('xapp-'))
-    fields.report('app_token', 'has not the form of an app-level token, which begins with xapp-', 'warning');
+    fields.report('app_token', 'does not look like an app-level token, which begins with xapp-', 'warning');
   const inToken = appInToken(app_token);
   if (app_id !== undefined && inToken !== undefined && inToken !== app_id)
-    fields.report('app_id', `is another app than that of the app_token, which is ${inToken}`);
+    fields.report('app_id', `differs from the app of the app_token, which is ${inToken}`);
 }
 
-/** Names and ids of channels are not compared: what is a name here may be an id there. */
-function doMessagesMeet(a: Workspace, b: Workspace): boolean {
+/**
+ * Channel names and ids are not compared: the same channel may be given by name in one trigger and by id in
+ * another.
+ */
+function doMessagesOverlap(a: Workspace, b: Workspace): boolean {
   return (
     appOf(a.config) === appOf(b.config) &&
     a.config.bot_token === b.config.bot_token &&
-    doListsMeet(a.config.channels, b.config.channels, (one, other) => bare(one) === bare(other)) &&
-    doListsMeet(a.config.users, b.config.users, (one, other) => one === other) &&
+    doListsOverlap(
+      a.config.channels,
+      b.config.channels,
+      (one, other) => withoutHash(one) === withoutHash(other),
+    ) &&
+    doListsOverlap(a.config.users, b.config.users, (one, other) => one === other) &&
     a.config.channels.length > 0 === b.config.channels.length > 0 &&
     a.config.users.length > 0 === b.config.users.length > 0 &&
     commandsInCommon(a, b).length > 0

@@ -1,4 +1,4 @@
-// What a trigger of type CommunityChat may say in spec.config: a community chat with signed interactions.
+// Schema and checks of triggers for CommunityChat, a community chat with signed interactions.
 
 import * as Type from 'typebox';
 import { seconds } from '../../duration-schema.ts';
@@ -8,10 +8,10 @@ import { address, checkAddress } from '../fields/address.ts';
 import { channels } from '../fields/chat-filters.ts';
 import { chatMenu, checkMenus } from '../fields/chat-menus.ts';
 import { ed25519KeyFault } from '../fields/ed25519-key.ts';
-import type { Filled } from '../fields/filled.ts';
 import { warnOfTwoCredentials } from '../fields/one-credential.ts';
 import { warnOfNames } from '../fields/platform-ids.ts';
-import { commandsInCommon, doListsMeet } from '../triggers/ambiguous-triggers.ts';
+import type { Filled } from '../fields/with-defaults.ts';
+import { commandsInCommon, doListsOverlap } from '../triggers/ambiguous-triggers.ts';
 import type { TriggerOf } from '../triggers/trigger-of.ts';
 import type { TriggerType } from '../triggers/trigger-type.ts';
 import { webhookPath } from '../triggers/webhook-path.ts';
@@ -32,29 +32,29 @@ const communityChatConfigSchema = Type.Object(
       pattern: '^[0-9A-Fa-f]{64}$',
       patternErrorMessage: '64 hexadecimal characters',
     }),
-    app_secret: Type.Optional(secret('Secret of the application; nothing here needs it.')),
-    guild_ids: ids('Servers to listen to; none = all, and direct messages.'),
-    allowed_roles: ids('Ids of roles that may run commands; none = everybody.'),
+    app_secret: Type.Optional(secret('Secret of the application; not used.')),
+    guild_ids: ids('Ids of servers to listen to; empty = all, including direct messages.'),
+    allowed_roles: ids('Ids of roles that may run commands; empty = all.'),
     channels,
     approval_allowed_users,
     register: Type.Enum(['global', 'guilds', 'never'], {
       description:
-        'Where the platform is to show the commands: everywhere, on the servers of guild_ids, or where somebody else sees to it.',
+        'Registration of the commands with the platform: global, on the servers in guild_ids, or never (registered elsewhere).',
       default: 'global',
     }),
-    max_skew_seconds: seconds('How far the signed time may be off, in the past and in the future.', 300),
+    max_skew_seconds: seconds('Maximum difference to the signed time, in the past and in the future.', 300),
     path: webhookPath('Path of the webhook.', '/webhook/communitychat'),
-    api_root: address('Base of the API, with its version.', 'https://discord.com/api/v10'),
+    api_root: address('Base URL of the API, with its version.', 'https://discord.com/api/v10'),
   },
-  { description: 'A community chat.' },
+  { description: 'Community chat.' },
 );
 
 export type CommunityChatConfig = Filled<Type.Static<typeof communityChatConfigSchema>>;
 
-/** Every id of the platform. */
+/** Format of ids on the platform. */
 const DIGITS = /^\d+$/;
 
-/** As the platform takes names of commands; those of its own language may have more signs. */
+/** Portable command names; the platform allows more characters in some languages. */
 const commandName = /^\/?[-_a-z0-9]{1,32}$/;
 
 export const communityChatType: TriggerType<CommunityChatConfig> = {
@@ -63,7 +63,7 @@ export const communityChatType: TriggerType<CommunityChatConfig> = {
   mentions: 'none',
   webhook: {},
   isChat: true,
-  isAmbiguous: doInteractionsMeet,
+  isAmbiguous: doInteractionsOverlap,
   checkAll(all) {
     const accountOf = ({ application_id, api_root }: CommunityChatConfig) =>
       JSON.stringify([application_id, api_root]);
@@ -73,11 +73,11 @@ export const communityChatType: TriggerType<CommunityChatConfig> = {
   },
   complete(config, fields) {
     checkAddress(fields, 'api_root', config.api_root);
-    // Where it is missing, or has not the form, that is said already.
+    // The schema reports a missing or malformed key.
     const { public_key = '' } = config as { readonly public_key?: string };
     const fault =
       fields.isFaulty('public_key') || public_key === '' ? undefined : ed25519KeyFault(public_key);
-    // A file may be checked before anybody has the key; whoever runs it takes nothing under such a one.
+    // Only a warning: a file may be checked before the key is known, and an invalid key accepts no event.
     if (fault !== undefined)
       fields.report(
         'public_key',
@@ -99,7 +99,7 @@ export const communityChatType: TriggerType<CommunityChatConfig> = {
     if (name !== undefined && !fields.isFaulty('channels') && !fields.isFaulty('guild_ids'))
       fields.report(
         'channels',
-        `${JSON.stringify(name)} may be the name of a channel on any server; add guild_ids, or write ids of channels`,
+        `${JSON.stringify(name)} may match channels on any server; add guild_ids, or use channel ids`,
         'warning',
       );
     return {
@@ -111,26 +111,26 @@ export const communityChatType: TriggerType<CommunityChatConfig> = {
   commandFault(command) {
     return commandName.test(command)
       ? undefined
-      : 'the platform takes commands of 1 to 32 of a-z 0-9 - _ only';
+      : 'the platform allows only commands of 1 to 32 characters a-z 0-9 - _';
   },
 };
 
 type Chat = TriggerOf<string, CommunityChatConfig>;
 
 /**
- * Somebody may have roles of both. A channel may be named here and given by its id there; a trigger with channels goes before one
- * without.
+ * A user may have roles of both triggers. The same channel may be given by name or by id. A trigger with
+ * channels has priority.
  */
-function doInteractionsMeet(a: Chat, b: Chat): boolean {
+function doInteractionsOverlap(a: Chat, b: Chat): boolean {
   if (a.config.public_key !== b.config.public_key) return false;
-  if (!doListsMeet(a.config.guild_ids, b.config.guild_ids, (one, other) => one === other)) return false;
+  if (!doListsOverlap(a.config.guild_ids, b.config.guild_ids, (one, other) => one === other)) return false;
   if ((a.config.channels.length === 0) !== (b.config.channels.length === 0)) return false;
-  return doListsMeet(a.config.channels, b.config.channels, mayBeSame) && commandsInCommon(a, b).length > 0;
+  return doListsOverlap(a.config.channels, b.config.channels, mayBeSame) && commandsInCommon(a, b).length > 0;
 }
 
 function mayBeSame(one: string, other: string): boolean {
-  return bare(one) === bare(other) || isId(one) !== isId(other);
+  return withoutHash(one) === withoutHash(other) || isId(one) !== isId(other);
 }
 
-const bare = (channel: string) => channel.replace(/^#/, '');
+const withoutHash = (channel: string) => channel.replace(/^#/, '');
 const isId = (channel: string) => DIGITS.test(channel);

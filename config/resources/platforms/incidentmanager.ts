@@ -1,12 +1,12 @@
-// What a trigger of type IncidentManager may say in spec.config: webhooks of a manager of incidents.
+// Schema and checks of triggers for IncidentManager, which sends webhooks about incidents.
 
 import * as Type from 'typebox';
 import { secret } from '../../text-schema.ts';
 import { address, checkAddress } from '../fields/address.ts';
-import type { Filled } from '../fields/filled.ts';
 import { incidentEventFault } from '../fields/incident-events.ts';
 import { warnOfNames } from '../fields/platform-ids.ts';
-import { commandsInCommon, doListsMeet } from '../triggers/ambiguous-triggers.ts';
+import type { Filled } from '../fields/with-defaults.ts';
+import { commandsInCommon, doListsOverlap } from '../triggers/ambiguous-triggers.ts';
 import type { TriggerOf } from '../triggers/trigger-of.ts';
 import type { Fields, TriggerType } from '../triggers/trigger-type.ts';
 import { insecureAllowUnverified } from '../triggers/unverified.ts';
@@ -15,41 +15,43 @@ import { webhookPath } from '../triggers/webhook-path.ts';
 const incidentManagerConfigSchema = Type.Object(
   {
     api_key: Type.Optional(
-      secret('Key of the REST API, to answer with notes; this or routing_key, or both.'),
+      secret('Key of the REST API, for answers as notes; api_key or routing_key is required.'),
     ),
     email: Type.Optional(
       Type.String({
-        description: 'Address of the user in whose name notes are written with the api_key.',
+        description: 'Email address of the user who writes the notes; used with api_key.',
         pattern: '^[!-?A-~]+@[!-?A-~]+$',
         patternErrorMessage: 'an email address',
       }),
     ),
     routing_key: Type.Optional(
-      secret('Routing key of the events API, version 2, to answer with events; this or api_key, or both.'),
+      secret(
+        'Routing key of the events API (version 2), for answers as events; api_key or routing_key is required.',
+      ),
     ),
     webhook_secret: Type.Optional(
-      secret('Secret of the signature (HMAC-SHA256); required unless insecure_allow_unverified.'),
+      secret('Secret for the signature (HMAC-SHA256); required unless insecure_allow_unverified.'),
     ),
     webhook_secrets: Type.Array(Type.String({ minLength: 1, writeOnly: true }), {
-      description: 'Several secrets, any of which may have signed.',
+      description: 'Further accepted secrets.',
       default: [],
       maxItems: 16,
     }),
     service_ids: Type.Array(Type.String({ minLength: 1 }), {
-      description: 'Services to handle; none = all.',
+      description: 'Ids of services to handle; empty = all.',
       default: [],
       maxItems: 1000,
     }),
     urgencies: Type.Array(Type.Enum(['high', 'low']), {
-      description: 'Urgencies to handle; none = all.',
+      description: 'Urgencies to handle; empty = all.',
       default: [],
     }),
     statuses: Type.Array(Type.Enum(['triggered', 'acknowledged', 'resolved']), {
-      description: 'States of incidents to handle; none = all.',
+      description: 'Incident statuses to handle; empty = all.',
       default: [],
     }),
-    api_url: address('Base of the REST API, without a path.', 'https://api.pagerduty.com'),
-    events_url: address('Base of the events API, without a path.', 'https://events.pagerduty.com'),
+    api_url: address('Base URL of the REST API, without a path.', 'https://api.pagerduty.com'),
+    events_url: address('Base URL of the events API, without a path.', 'https://events.pagerduty.com'),
     path: webhookPath('Path of the webhook.', '/webhook/incidentmanager'),
     insecure_allow_unverified: insecureAllowUnverified,
   },
@@ -67,7 +69,7 @@ export const incidentManagerType: TriggerType<IncidentManagerConfig> = {
     isGiven: ({ webhook_secrets }, fields) =>
       fields.has('webhook_secret') || webhook_secrets.length > 0 || fields.isFaulty('webhook_secrets'),
   },
-  isAmbiguous: doIncidentsMeet,
+  isAmbiguous: doIncidentsOverlap,
   complete(config, fields) {
     checkBase(fields, 'api_url', config.api_url);
     checkBase(fields, 'events_url', config.events_url);
@@ -76,7 +78,7 @@ export const incidentManagerType: TriggerType<IncidentManagerConfig> = {
     if (fields.has('api_key') && !fields.has('email'))
       fields.report(
         'api_key',
-        'stands without an email: the platform refuses notes that are in the name of nobody; give the address of a user',
+        'requires an email: the platform refuses notes without a user; set the address of a user',
         'warning',
       );
     if (fields.has('email') && !fields.has('api_key'))
@@ -94,29 +96,29 @@ export const incidentManagerType: TriggerType<IncidentManagerConfig> = {
   commandFault: incidentEventFault,
 };
 
-/** What it is asked for stands behind the base; with it in the base nothing would be found there. */
+/** Call paths are appended to the base, so they must not be part of it. */
 function checkBase(fields: Fields, key: 'api_url' | 'events_url', text: string): void {
   checkAddress(fields, key, text);
   if (fields.isFaulty(key) || !URL.canParse(text)) return;
   const { pathname, search, hash } = new URL(text);
   if (search !== '' || hash !== '') fields.report(key, 'must have neither a query nor a fragment');
   else if (/\/(v2|enqueue|incidents)(\/|$)/.test(pathname))
-    fields.report(key, `is the base alone: leave ${pathname} out`);
+    fields.report(key, `must be the base URL: remove ${pathname}`);
 }
 
 type Incidents = TriggerOf<string, IncidentManagerConfig>;
 
-function doIncidentsMeet(a: Incidents, b: Incidents): boolean {
+function doIncidentsOverlap(a: Incidents, b: Incidents): boolean {
   const isSame = (one: string, other: string) => one === other;
   const [as, bs] = [secretsOf(a.config), secretsOf(b.config)];
   if (!as.some((secret) => bs.includes(secret))) return false;
-  if (!doListsMeet(a.config.service_ids, b.config.service_ids, isSame)) return false;
-  if (!doListsMeet(a.config.urgencies, b.config.urgencies, isSame)) return false;
-  if (!doListsMeet(a.config.statuses, b.config.statuses, isSame)) return false;
+  if (!doListsOverlap(a.config.service_ids, b.config.service_ids, isSame)) return false;
+  if (!doListsOverlap(a.config.urgencies, b.config.urgencies, isSame)) return false;
+  if (!doListsOverlap(a.config.statuses, b.config.statuses, isSame)) return false;
   return commandsInCommon(a, b).length > 0;
 }
 
-/** Without any, '' stands for what both accept unsigned. */
+/** Returns [''] for unsigned events, if no secrets are set. */
 function secretsOf({ webhook_secret, webhook_secrets }: IncidentManagerConfig): readonly string[] {
   const all = webhook_secret === undefined ? webhook_secrets : [webhook_secret, ...webhook_secrets];
   return all.length === 0 ? [''] : all;

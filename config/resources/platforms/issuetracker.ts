@@ -1,12 +1,12 @@
-// What a trigger of type IssueTracker may say in spec.config: webhooks of a tracker of issues.
+// Schema and checks of triggers for IssueTracker, which sends webhooks about issues.
 
 import * as Type from 'typebox';
 import { maxTimerSeconds } from '../../duration-schema.ts';
 import { secret, text } from '../../text-schema.ts';
 import { address, checkAddress } from '../fields/address.ts';
-import type { Filled } from '../fields/filled.ts';
 import { trackerEventFault } from '../fields/tracker-events.ts';
-import { commandsInCommon, doListsMeet, haveSecretInCommon } from '../triggers/ambiguous-triggers.ts';
+import type { Filled } from '../fields/with-defaults.ts';
+import { commandsInCommon, doListsOverlap, haveSecretInCommon } from '../triggers/ambiguous-triggers.ts';
 import type { TriggerOf } from '../triggers/trigger-of.ts';
 import type { Fields, TriggerType } from '../triggers/trigger-type.ts';
 import { insecureAllowUnverified } from '../triggers/unverified.ts';
@@ -16,51 +16,47 @@ const issueTrackerConfigSchema = Type.Object(
   {
     webhook_secret: Type.Optional(
       secret(
-        'Secret of the signature or of the token, or the value of the header; required unless insecure_allow_unverified.',
+        'Secret for the signature or token, or value of the header; required unless insecure_allow_unverified.',
       ),
     ),
-    webhook_secret_previous: Type.Optional(
-      secret('A secret still accepted while the tracker changes to the new one.'),
-    ),
+    webhook_secret_previous: Type.Optional(secret('Previous secret, still accepted during a rotation.')),
     auth_mode: Type.Enum(['hmac', 'static', 'jwt'], {
-      description: 'How requests are proven: by a signature, by a fixed header, or by a token.',
+      description: 'Verification of requests: a signature, a fixed header, or a token.',
       default: 'hmac',
     }),
     auth_header: Type.String({
-      description: 'With `auth_mode: static` the header whose value is the secret.',
+      description: 'Header with the secret, for `auth_mode: static`.',
       default: 'X-Webhook-Secret',
-      // A token of RFC 9110, section 5.6.2.
+      // Token, RFC 9110, section 5.6.2.
       pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
       patternErrorMessage: 'the name of an HTTP header',
     }),
     signed_path: Type.Optional(
       Type.String({
         description:
-          'With `auth_mode: jwt` the path as the tracker signs it, where that is another than `path`: a proxy changes it, or an app has a base address.',
+          'Path signed by the tracker, for `auth_mode: jwt`. Needed if it differs from `path`, because of a proxy or the base address of an app. Default: path.',
         pattern: webhookPathPattern,
         patternErrorMessage: 'a path such as /webhook/name',
       }),
     ),
-    base_url: address('Address of the tracker, such as https://example.atlassian.net.'),
-    api_token: Type.Optional(
-      secret('Token of the API: to answer with comments, and to ask whether issues match `jql_filter`.'),
-    ),
-    email: Type.Optional(text('Account that the token belongs to.')),
+    base_url: address('URL of the tracker, such as https://example.atlassian.net.'),
+    api_token: Type.Optional(secret('API token, for answers as comments and for `jql_filter`.')),
+    email: Type.Optional(text('Account of the token.')),
     projects: Type.Array(
       Type.String({
         pattern: '^[A-Z][A-Z0-9_]*$',
         patternErrorMessage: 'the key of a project, such as OPS',
       }),
-      { description: 'Projects to handle; none = all.', default: [], maxItems: 1000 },
+      { description: 'Keys of projects to handle; empty = all.', default: [], maxItems: 1000 },
     ),
     issue_types: Type.Array(Type.String({ minLength: 1 }), {
-      description: 'Types of issues to handle; none = all.',
+      description: 'Types of issues to handle; empty = all.',
       default: [],
       maxItems: 1000,
     }),
-    jql_filter: Type.Optional(text('Issues to handle, as a query; needs email and api_token.')),
+    jql_filter: Type.Optional(text('Query for issues to handle; requires email and api_token.')),
     ignore_senders: Type.Array(Type.String({ minLength: 1 }), {
-      description: 'Accounts whose events are ignored, by their ids or names, besides that of the token.',
+      description: 'Ids or names of accounts to ignore, in addition to the account of the token.',
       default: [],
       maxItems: 1000,
     }),
@@ -68,7 +64,7 @@ const issueTrackerConfigSchema = Type.Object(
     replay_window_seconds: Type.Optional(
       Type.Number({
         description:
-          'For so long the same signed body under another id is the same event; without it, or with 0, it is another event.',
+          'Time during which the same signed body with another id is a duplicate. Default: 0 = never.',
         minimum: 0,
         maximum: maxTimerSeconds,
       }),
@@ -78,7 +74,10 @@ const issueTrackerConfigSchema = Type.Object(
   { description: 'Webhooks of an issue tracker.' },
 );
 
-/** Filled; `webhook_secret` is '' under insecure_allow_unverified alone, `auth_header` in small letters. */
+/**
+ * Includes defaults. `webhook_secret` is '' only with insecure_allow_unverified; `auth_header` is in lower
+ * case.
+ */
 export type IssueTrackerConfig = Omit<
   Filled<Type.Static<typeof issueTrackerConfigSchema>>,
   'webhook_secret'
@@ -93,7 +92,7 @@ export const issueTrackerType: TriggerType<IssueTrackerConfig> = {
     what: 'a webhook_secret',
     isGiven: (_, fields) => fields.has('webhook_secret'),
   },
-  isAmbiguous: doTrackersMeet,
+  isAmbiguous: doEventsOverlap,
   complete(config, fields) {
     checkBase(fields, config.base_url);
     checkCredentials(fields);
@@ -111,37 +110,31 @@ export const issueTrackerType: TriggerType<IssueTrackerConfig> = {
   commandFault: trackerEventFault,
 };
 
-/** What comes below it is the API's own. */
+/** Paths below the base are the API's. */
 function checkBase(fields: Fields, text: string): void {
   checkAddress(fields, 'base_url', text);
   if (fields.isFaulty('base_url') || !URL.canParse(text)) return;
   const { pathname, search, hash } = new URL(text);
-  if (search !== '' || hash !== '') fields.report('base_url', 'holds a query or a fragment');
+  if (search !== '' || hash !== '') fields.report('base_url', 'contains a query or a fragment');
   const below = /\/(?:rest\/api|browse|jira\/(?:software|your-work|projects))(?:\/|$)/.exec(pathname);
   if (below !== null)
-    fields.report(
-      'base_url',
-      `is the address of the tracker itself, without ${pathname.slice(below.index)}; calls go below it`,
-    );
+    fields.report('base_url', `must be the base URL: remove ${pathname.slice(below.index)}`);
 }
 
 function checkCredentials(fields: Fields): void {
   const hasBoth = fields.has('email') && fields.has('api_token');
   if (fields.has('email') !== fields.has('api_token'))
-    fields.report('', 'email and api_token belong together');
+    fields.report('', 'email and api_token must be set together');
   if (fields.has('jql_filter') && !hasBoth)
-    fields.report(
-      'jql_filter',
-      'needs email and api_token: only the tracker can say whether an issue matches, and no event is taken unasked',
-    );
+    fields.report('jql_filter', 'needs email and api_token: the tracker evaluates the filter');
 }
 
 function checkProof(fields: Fields, mode: IssueTrackerConfig['auth_mode']): void {
   if (!fields.has('webhook_secret') && fields.has('webhook_secret_previous'))
-    fields.reportKey('webhook_secret_previous', 'stands beside webhook_secret, which is missing');
+    fields.reportKey('webhook_secret_previous', 'requires webhook_secret, which is missing');
   const useless = (key: string, only: string) => {
     if (fields.has(key) && mode !== only)
-      fields.reportKey(key, `has an effect with auth_mode: ${only} only`, 'warning');
+      fields.reportKey(key, `only has an effect with auth_mode: ${only}`, 'warning');
   };
   useless('auth_header', 'static');
   useless('signed_path', 'jwt');
@@ -149,10 +142,10 @@ function checkProof(fields: Fields, mode: IssueTrackerConfig['auth_mode']): void
 
 type Tracker = TriggerOf<string, IssueTrackerConfig>;
 
-/** Sprints have neither a project nor a type, so that both take them whatever their filters say. */
-function doTrackersMeet(a: Tracker, b: Tracker): boolean {
+/** Sprint events have neither project nor type, so filters do not separate triggers. */
+function doEventsOverlap(a: Tracker, b: Tracker): boolean {
   const isSameProof = a.config.auth_mode === b.config.auth_mode && haveSecretInCommon(a.config, b.config);
-  // Each event belongs to one tracker, and says to which.
+  // Each event identifies its tracker.
   if (!isSameProof || a.config.base_url !== b.config.base_url) return false;
   const commands = commandsInCommon(a, b);
   const isSprint = (command: string | undefined) => command === undefined || command.startsWith('sprint_');
@@ -160,7 +153,7 @@ function doTrackersMeet(a: Tracker, b: Tracker): boolean {
   const same = (one: string, other: string) => one === other;
   return (
     commands.length > 0 &&
-    doListsMeet(a.config.projects, b.config.projects, same) &&
-    doListsMeet(a.config.issue_types, b.config.issue_types, same, true)
+    doListsOverlap(a.config.projects, b.config.projects, same) &&
+    doListsOverlap(a.config.issue_types, b.config.issue_types, same, true)
   );
 }

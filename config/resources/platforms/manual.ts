@@ -1,27 +1,30 @@
-// What a trigger of type Manual may say in spec.config: runs that somebody starts by hand.
+// Schema and checks of manual triggers.
 
 import * as Type from 'typebox';
 import { joinPath } from '../../reader/field-path.ts';
 import { suggest } from '../../reader/suggest.ts';
-import type { Filled } from '../fields/filled.ts';
-import type { ReadOfType, TriggerType } from '../triggers/trigger-type.ts';
+import type { Filled } from '../fields/with-defaults.ts';
+import type { TriggerType, TriggerWithReader } from '../triggers/trigger-type.ts';
 
 const manualConfigSchema = Type.Object(
   {
-    require_confirmation: Type.Boolean({ description: 'Ask before each run.', default: false }),
+    require_confirmation: Type.Boolean({
+      description: 'Require a confirmation for each run.',
+      default: false,
+    }),
     allowed_commands: Type.Array(Type.String({ minLength: 1 }), {
-      description: 'Commands that may be run; none = all.',
+      description: 'Commands that may be run; empty = all.',
       default: [],
       maxItems: 1000,
     }),
     timeout: Type.Optional(
-      Type.Integer({ description: 'Seconds that a run may take.', minimum: 1, maximum: 2_147_483 }),
+      Type.Integer({ description: 'Maximum duration of a run, in seconds.', minimum: 1, maximum: 2_147_483 }),
     ),
   },
-  { description: 'Runs started by hand.' },
+  { description: 'Manually started runs.' },
 );
 
-/** Filled; commands come without leading slashes. */
+/** Includes defaults; commands have no leading slash. */
 export type ManualConfig = Filled<Type.Static<typeof manualConfigSchema>>;
 
 export const manualType: TriggerType<ManualConfig> = {
@@ -30,7 +33,7 @@ export const manualType: TriggerType<ManualConfig> = {
     requiresConfirmation: ({ require_confirmation }) => require_confirmation,
     timeLimit: ({ timeout }) => (timeout === undefined ? undefined : { seconds: timeout, field: 'timeout' }),
   },
-  wayIn: ({ name }) => ({ text: `by hand: triggers run ${name}` }),
+  describeSource: ({ name }) => ({ text: `manual: triggers run ${name}` }),
   checkAll(all) {
     for (const each of all) checkAllowedCommands(each);
   },
@@ -39,10 +42,10 @@ export const manualType: TriggerType<ManualConfig> = {
   },
 };
 
-/** What a default agent is there to take may have any name. */
-function checkAllowedCommands({ reader, trigger }: ReadOfType<ManualConfig>): void {
+/** With a default agent, any command name is valid. */
+function checkAllowedCommands({ reader, trigger }: TriggerWithReader<ManualConfig>): void {
   const path = 'spec.config.allowed_commands';
-  // One list for all triggers, in the settings of the platform, may name more than each of them has.
+  // A list in the platform settings applies to all triggers and may name further commands.
   if (trigger.default_target !== undefined || !reader.has(path)) return;
   const commands = trigger.commands.map(({ command }) => command);
   for (const [index, name] of trigger.config.allowed_commands.entries()) {

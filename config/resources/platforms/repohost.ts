@@ -1,21 +1,21 @@
-// What a trigger of type RepoHost may say in spec.config: webhooks of a host of repositories.
+// Schema and checks of triggers for RepoHost: webhooks from a repository host.
 
 import { repoHostEventNames } from '../repository-hosts/repohost-events.ts';
 import { repoType } from '../repository-hosts/type.ts';
 
 export const repoHostType = repoType({
-  words: {
+  texts: {
     description: 'Webhooks of a repository host.',
-    secret: 'Secret of the signature (HMAC-SHA256)',
+    secret: 'Secret for the signature (HMAC-SHA256)',
     events: 'pull_request or pull_request.opened',
     repository: 'owner/repo',
     path: '/webhook/repohost',
-    token: 'Token of the API: to answer with comments, and to ask for failed deliveries again.',
+    token: 'API token, for answers as comments and for redelivery of failed events.',
     apiUrl: 'https://api.github.com',
-    replayWindow: 'without it an hour. 0: it is another event.',
+    replayWindow: 'Default: one hour; 0 = never.',
   },
   maturity: 'Stable',
   events: repoHostEventNames,
-  // The first three have no branch, and the commit of a `status` may be on several.
+  // The first three have no branch; a `status` commit may be on several branches.
   eventsOfAnyBranch: ['issues', 'issue_comment', 'release', 'status'],
 });

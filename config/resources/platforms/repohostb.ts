@@ -1,23 +1,22 @@
-// What a trigger of type RepoHostB may say in spec.config: webhooks of a host of repositories whose groups stand in groups, and
-// which proves itself by a token or by a signature.
+// Schema and checks of triggers for RepoHostB, a repository host with nested groups, and verification by a
+// token or a signature.
 
 import { repoHostBEventNames } from '../repository-hosts/repohostb-events.ts';
 import { repoType } from '../repository-hosts/type.ts';
 
-/** As many groups as stand in one another at most, and the repository. */
+/** Maximum depth of nested groups, plus the repository. */
 const MAX_PARTS = 21;
 
 export const repoHostBType = repoType({
-  words: {
-    description: 'Webhooks of the repository host whose groups stand in groups.',
-    secret: 'Secret token of the webhook, or its signing token, which begins with whsec_',
+  texts: {
+    description: 'Webhooks of the repository host with nested groups.',
+    secret: 'Secret token of the webhook, or its signing token (whsec_…)',
     events: 'merge_request or merge_request.open',
     repository: 'group/project',
     path: '/webhook/repohostb',
-    token:
-      'Token of the API: to answer with notes, to ask who may write, and to ask for failed deliveries again.',
+    token: 'API token, for answers as notes, permission checks and redelivery of failed events.',
     apiUrl: 'https://gitlab.com/api/v4',
-    replayWindow: 'no effect here, where ids are signed or nothing is.',
+    replayWindow: 'No effect for this host: a signing token also signs the id, a secret token signs nothing.',
   },
   maturity: 'Experimental',
   events: repoHostBEventNames,
@@ -36,14 +35,14 @@ export const repoHostBType = repoType({
   secretFault: signingTokenFault,
 });
 
-/** Of Standard Webhooks: base64 behind whsec_. Any other secret is sent as it is. */
+/** Standard Webhooks signing tokens are base64 after whsec_. Other secrets are sent as plain text. */
 function signingTokenFault(secret: string): string | undefined {
   const key = /^whsec_(.*)$/s.exec(secret)?.[1];
   if (key === undefined || isBase64(key)) return undefined;
-  return 'is a signing token by its whsec_, and behind that no base64; copy it whole';
+  return 'begins with whsec_ like a signing token, but the rest is not valid base64; copy it completely';
 }
 
-/** As a whole, to the last bit: of what was cut a key could be made that nobody signs with. */
+/** Checks up to the last bit: a truncated token would yield a key that never matches. */
 function isBase64(key: string): boolean {
   const unpadded = key.replace(/=+$/, '');
   return unpadded !== '' && Buffer.from(key, 'base64').toString('base64').replace(/=+$/, '') === unpadded;

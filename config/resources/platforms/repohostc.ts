@@ -1,22 +1,22 @@
-// What a trigger of type RepoHostC may say in spec.config: webhooks of a third host of repositories.
+// Schema and checks of triggers for RepoHostC: webhooks from a third repository host.
 
 import { repoHostCEventNames } from '../repository-hosts/repohostc-events.ts';
 import { repoType } from '../repository-hosts/type.ts';
 
 export const repoHostCType = repoType({
-  words: {
+  texts: {
     description: 'Webhooks of a third repository host.',
-    secret: 'Secret of the signature (HMAC-SHA256)',
+    secret: 'Secret for the signature (HMAC-SHA256)',
     events: 'pullrequest or pullrequest:created',
     repository: 'workspace/repo',
     path: '/webhook/repohostc',
     token:
-      'Token of the API, to answer with comments: an access token, or email:token of a user. To know who may command it must be one that may administrate.',
+      'API token for answers as comments: an access token, or email:token of a user. Permission checks for commands require administrator access.',
     apiUrl: 'https://api.bitbucket.org/2.0',
-    replayWindow: 'without it, or with 0, it is another event.',
+    replayWindow: 'Default: 0 = never.',
   },
   maturity: 'Experimental',
   events: repoHostCEventNames,
-  // Issues and repositories have no branch, and a push may have several.
+  // Issues and repositories have no branch; a push may have several.
   eventsOfAnyBranch: ['issue', 'repo'],
 });

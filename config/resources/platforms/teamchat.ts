@@ -1,4 +1,4 @@
-// What a trigger of type TeamChat may say in spec.config: a team chat whose service sends activities with a token.
+// Schema and checks of triggers for TeamChat, a team chat whose service sends activities with a token.
 
 import * as Type from 'typebox';
 import { isLoopback } from '../../gateway-file/listen-addr.ts';
@@ -6,10 +6,10 @@ import { secret, text } from '../../text-schema.ts';
 import { approval_allowed_users } from '../approval-rules.ts';
 import { address, checkAddress } from '../fields/address.ts';
 import { bots } from '../fields/chat-filters.ts';
-import type { Filled } from '../fields/filled.ts';
 import { warnOfTwoCredentials } from '../fields/one-credential.ts';
 import { warnOfNames } from '../fields/platform-ids.ts';
-import { commandsInCommon, doListsMeet } from '../triggers/ambiguous-triggers.ts';
+import type { Filled } from '../fields/with-defaults.ts';
+import { commandsInCommon, doListsOverlap } from '../triggers/ambiguous-triggers.ts';
 import type { TriggerOf } from '../triggers/trigger-of.ts';
 import type { Fields, TriggerType } from '../triggers/trigger-type.ts';
 import { webhookPath } from '../triggers/webhook-path.ts';
@@ -17,7 +17,7 @@ import { webhookPath } from '../triggers/webhook-path.ts';
 const ids = (description: string) =>
   Type.Array(Type.String({ minLength: 1 }), { description, default: [], maxItems: 1000 });
 
-/** Of the platform's connector. */
+/** Metadata of the platform's connector. */
 export const teamChatMetadata = 'https://login.botframework.com/v1/.well-known/openidconfiguration';
 
 const teamChatConfigSchema = Type.Object(
@@ -26,57 +26,57 @@ const teamChatConfigSchema = Type.Object(
     app_password: secret("Secret of the bot's registration."),
     tenant_id: Type.Optional(
       Type.String({
-        description: 'Tenant of a bot that belongs to one only; empty = none.',
+        description: 'Tenant of a single-tenant bot; empty = multi-tenant.',
         pattern: '^[^\\0]*$',
         patternErrorMessage: 'text without a NUL character',
       }),
     ),
-    allowed_tenants: ids('Tenants to listen to; none = all.'),
-    allowed_channels: ids('Conversations to listen to, their threads included; none = all.'),
+    allowed_tenants: ids('Ids of tenants to listen to; empty = all.'),
+    allowed_channels: ids('Ids of conversations to listen to, including their threads; empty = all.'),
     approval_allowed_users,
     bots,
     reactions: Type.Enum(['ignore', 'allow'], {
-      description: 'Whether reactions to messages are handed to the agent.',
+      description: 'Handling of reactions to messages.',
       default: 'ignore',
     }),
     verify_tokens: Type.Boolean({
-      description: 'Check the token of each request; false is not accepted.',
+      description: 'Verify the token of each request; false is refused.',
       default: true,
     }),
     openid_metadata_url: address(
-      "Address of the identity provider's metadata, by which its keys are found.",
+      "URL of the identity provider's metadata, which contains its keys.",
       teamChatMetadata,
     ),
     token_url: Type.Optional(
       Type.String({
         description:
-          'Address that gives tokens. Without it, or empty, the one of tenant_id, or of bots that belong to several, at login.microsoftonline.com.',
+          'Token endpoint. Default, and if empty: login.microsoftonline.com with tenant_id, or for multi-tenant bots.',
         pattern: '^(?:https?://[^\\s]+)?$',
         patternErrorMessage: 'an address that begins with https:// or http://',
       }),
     ),
     service_url_allow: ids(
-      'Hosts of services beyond the known ones, with a port or without; http://HOST:PORT for an emulator on this machine.',
+      'Additional service hosts, with or without a port; http://HOST:PORT for an emulator on this machine.',
     ),
     path: webhookPath('Path of the webhook.', '/webhook/teamchat'),
   },
-  { description: 'A team chat.' },
+  { description: 'Team chat.' },
 );
 
-/** Filled; ids of tenants are in small letters. */
+/** Includes defaults; tenant ids are in lower case. */
 export type TeamChatConfig = Omit<Filled<Type.Static<typeof teamChatConfigSchema>>, 'token_url'> & {
   readonly token_url: string;
 };
 
-/** Of bots that belong to several tenants. */
+/** Tenant of multi-tenant bots. */
 const MANY_TENANTS = 'botframework.com';
 const PROVIDER = 'login.microsoftonline.com';
-/** The vendor's clouds for governments and for China: issuer and scope of their tokens are others. */
+/** National clouds of the vendor, whose tokens have another issuer and scope. */
 const OTHER_CLOUDS = /(?:^|\.)(?:azure|microsoft|microsoftonline|botframework)\.(?:us|cn)$/i;
-const OTHER_CLOUD = 'is of a cloud for governments, or for China: bots there are not supported';
+const OTHER_CLOUD = 'belongs to a government cloud or the China cloud, which are not supported';
 const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 
-/** Its domain is what people know of a tenant. */
+/** Excludes domains, which are often mistaken for a tenant id. */
 const TENANT = { pattern: /^[^.@\s]+$/, what: 'a tenant, such as 72f988bf-86f1-41af-91ab-2d7cd011db47' };
 
 export const teamChatType: TriggerType<TeamChatConfig> = {
@@ -87,24 +87,28 @@ export const teamChatType: TriggerType<TeamChatConfig> = {
   webhook: {},
   isAmbiguous: (a, b) =>
     a.config.app_id === b.config.app_id &&
-    doChannelsMeet(a, b) &&
-    doListsMeet(a.config.allowed_tenants, b.config.allowed_tenants, (one, other) => one === other) &&
+    doChannelsOverlap(a, b) &&
+    doListsOverlap(a.config.allowed_tenants, b.config.allowed_tenants, (one, other) => one === other) &&
     commandsInCommon(a, b).length > 0,
   checkAll(all) {
     warnOfTwoCredentials(all, 'app_password', ({ app_id }) => app_id);
   },
   complete(config, fields) {
     const { allowed_tenants, service_url_allow } = config;
-    // As a reference to a variable that is not set makes them.
+    // A reference to an unset variable with an empty default results in an empty text.
     const tenant_id = config.tenant_id || undefined;
     const token_url = config.token_url || undefined;
     checkProvider(fields, 'openid_metadata_url', config.openid_metadata_url);
     checkProvider(fields, 'token_url', token_url);
-    const named = tenantAt(token_url);
-    if (tenant_id !== undefined && named !== undefined && named !== tenant_id.toLowerCase())
-      fields.report('token_url', 'names another tenant than tenant_id, and decides; leave it out', 'warning');
+    const urlTenant = tenantAt(token_url);
+    if (tenant_id !== undefined && urlTenant !== undefined && urlTenant !== tenant_id.toLowerCase())
+      fields.report(
+        'token_url',
+        'has another tenant than tenant_id and takes precedence; remove it',
+        'warning',
+      );
     if (!config.verify_tokens)
-      fields.report('verify_tokens', 'must be true: without the token anybody could send activities');
+      fields.report('verify_tokens', 'must be true: without it, any client could send activities');
     for (const [index, item] of service_url_allow.entries()) {
       const fault = hostFault(item);
       if (fault !== undefined) fields.reportItem('service_url_allow', index, fault);
@@ -123,25 +127,25 @@ export const teamChatType: TriggerType<TeamChatConfig> = {
 
 type Chats = TriggerOf<string, TeamChatConfig>;
 
-/** Where one has no list the other is the more specific one for all that it names. */
-function doChannelsMeet(a: Chats, b: Chats): boolean {
+/** A trigger with a list is more specific than a trigger without. */
+function doChannelsOverlap(a: Chats, b: Chats): boolean {
   const as = a.config.allowed_channels;
   const bs = b.config.allowed_channels;
   if ((as.length === 0) !== (bs.length === 0)) return false;
-  return doListsMeet(as, bs, (one, other) => one === other);
+  return doListsOverlap(as, bs, (one, other) => one === other);
 }
 
-/** Whoever answers in a provider's place decides who is let in, or gets the secret. */
+/** A forged provider could grant access or collect the secret. */
 function checkProvider(fields: Fields, key: string, text: string | undefined): void {
   checkAddress(fields, key, text);
   if (text === undefined || !URL.canParse(text)) return;
   const { protocol, hostname } = new URL(text);
   if (protocol === 'http:' && !isLoopback(hostname))
-    fields.report(key, 'must be https, unless it is on this machine');
+    fields.report(key, 'must be https, except on this machine');
   if (OTHER_CLOUDS.test(hostname)) fields.report(key, OTHER_CLOUD);
 }
 
-/** Of the vendor's addresses. */
+/** Returns the tenant in an address of the vendor. */
 function tenantAt(tokenUrl: string | undefined): string | undefined {
   if (tokenUrl === undefined || !URL.canParse(tokenUrl)) return undefined;
   const { hostname, pathname } = new URL(tokenUrl);
@@ -151,10 +155,10 @@ function tenantAt(tokenUrl: string | undefined): string | undefined {
 function hostFault(item: string): string | undefined {
   const [, local] = /^http:\/\/([^/]*)$/i.exec(item) ?? [];
   if (!HOST.test(local ?? item) || !URL.canParse(`https://${local ?? item}`))
-    return 'is no host, such as chat.example.com or chat.example.com:8443';
+    return 'is not a host such as chat.example.com or chat.example.com:8443';
   if (local === undefined)
     return OTHER_CLOUDS.test(new URL(`https://${item}`).hostname) ? OTHER_CLOUD : undefined;
   return isLoopback(new URL(`http://${local}`).hostname)
     ? undefined
-    : 'is http beyond this machine: services there are asked over https only';
+    : 'must be https, except on this machine';
 }

@@ -1,30 +1,30 @@
-// What triggers of repository hosts may say in spec.config: the same for each of them, but for the words of the host.
+// Schema for repository host triggers. The hosts differ in descriptions and defaults.
 
 import * as Type from 'typebox';
 import { maxTimerSeconds } from '../../duration-schema.ts';
 import { secret } from '../../text-schema.ts';
 import { address } from '../fields/address.ts';
-import type { Filled } from '../fields/filled.ts';
+import type { Filled } from '../fields/with-defaults.ts';
 import { insecureAllowUnverified } from '../triggers/unverified.ts';
 import { webhookPath } from '../triggers/webhook-path.ts';
 
 const names = (description: string) =>
   Type.Array(Type.String({ minLength: 1 }), { description, default: [], maxItems: 1000 });
 
-/** What differs. */
-export interface RepoConfigWords {
+/** Descriptions and defaults per host. */
+export interface RepoConfigTexts {
   readonly description: string;
-  /** What the secret proves, and how. */
+  /** Description of the secret. */
   readonly secret: string;
-  /** Such as `pull_request or pull_request.opened`. */
+  /** Examples such as `pull_request or pull_request.opened`. */
   readonly events: string;
-  /** Such as `owner/repo`. */
+  /** Example such as `owner/repo`. */
   readonly repository: string;
   readonly path: string;
-  /** What it is for, besides answers. */
+  /** Description of the token. */
   readonly token: string;
   readonly apiUrl: string;
-  /** What holds where `replay_window_seconds` is not written. */
+  /** Default of `replay_window_seconds`. */
   readonly replayWindow: string;
 }
 
@@ -34,33 +34,30 @@ export function repoConfigSchema({
   events,
   repository,
   ...words
-}: RepoConfigWords) {
+}: RepoConfigTexts) {
   return Type.Object(
     {
       webhook_secret: Type.Optional(secret(`${proof}; required unless insecure_allow_unverified.`)),
-      webhook_secret_previous: Type.Optional(
-        secret('A secret still accepted while the host changes to the new one.'),
-      ),
-      repo_events: names(`Events to handle, such as ${events}; none = all.`),
-      repositories: names(`Repositories to handle, ${repository} with wildcards; none = all.`),
-      branches: names('Branches to handle, with wildcards such as release/*; none = all.'),
+      webhook_secret_previous: Type.Optional(secret('Previous secret, still accepted during a rotation.')),
+      repo_events: names(`Events to handle, such as ${events}; empty = all.`),
+      repositories: names(`Repositories to handle, as ${repository} with wildcards; empty = all.`),
+      branches: names('Branches to handle, with wildcards such as release/*; empty = all.'),
       path: webhookPath('Path of the webhook.', words.path),
       token: Type.Optional(secret(words.token)),
-      api_url: address('Base of the API.', words.apiUrl),
-      ignore_senders: names('Users whose events are ignored, besides the one of the token.'),
+      api_url: address('Base URL of the API.', words.apiUrl),
+      ignore_senders: names('Users to ignore, in addition to the user of the token.'),
       commands_from: Type.Enum(['writers', 'everyone'], {
         description:
-          'Whose comments may be commands such as /deploy: of those who may write to the repository, which needs a token, or of everyone.',
+          'Users whose comments can be commands such as /deploy: users with write access (requires a token), or everyone.',
         default: 'writers',
       }),
       reviews: Type.Enum(['none', 'allow'], {
-        description:
-          'Whether an answer may approve a request or ask for changes, by an action `approve` or `request_changes`.',
+        description: 'Reviews by answers: `allow` permits the actions `approve` and `request_changes`.',
         default: 'none',
       }),
       replay_window_seconds: Type.Optional(
         Type.Number({
-          description: `For so long the same signed body under another id is the same event; ${words.replayWindow}`,
+          description: `Time during which the same signed body with another id is a duplicate. ${words.replayWindow}`,
           minimum: 0,
           maximum: maxTimerSeconds,
         }),
@@ -71,7 +68,7 @@ export function repoConfigSchema({
   );
 }
 
-/** Filled; `webhook_secret` is '' under insecure_allow_unverified alone. */
+/** Includes defaults; `webhook_secret` is '' only with insecure_allow_unverified. */
 export type RepoConfig = Omit<
   Filled<Type.Static<ReturnType<typeof repoConfigSchema>>>,
   'webhook_secret' | 'commands_from' | 'reviews'

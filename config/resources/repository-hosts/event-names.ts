@@ -1,28 +1,28 @@
-// Names of the events of a repository host, as they stand in `repo_events` and as commands: `event`, or `event.action`. A host may
-// have another sign of its own between the two; the dot is understood everywhere.
+// Repository host events, for `repo_events` and as commands: `event`, or `event.action`. Some hosts use
+// another separator; the dot is always accepted.
 
 import { suggest } from '../../reader/suggest.ts';
 
-/** What people write in a comment: a word behind a slash. */
-const SPOKEN = /^\/[A-Za-z][\w-]{0,63}$/;
+/** Command in a comment: a slash and a word. */
+const COMMENT_COMMAND = /^\/[A-Za-z][\w-]{0,63}$/;
 
 export class EventNames {
-  /** By event; one without actions has an empty list. */
+  /** Actions by event, possibly none. */
   readonly actions: Readonly<Record<string, readonly string[]>>;
   readonly #sign: string;
 
-  /** `sign` is what the host writes between event and action. */
+  /** `sign` is the host's separator between event and action. */
   constructor(actions: Readonly<Record<string, readonly string[]>>, sign = '.') {
     this.actions = actions;
     this.#sign = sign;
   }
 
-  /** The same for both spellings of a name: with a dot, whatever the host writes. */
+  /** Normalises a name to the dot as separator. */
   plain(name: string): string {
     return name.startsWith('/') ? name : name.replace(this.#sign, '.');
   }
 
-  /** What is wrong with a name, or undefined. */
+  /** Returns the error message if the name is unknown. */
   faultOf(written: string): string | undefined {
     const name = this.plain(written);
     const sign = written === name ? '.' : this.#sign;
@@ -44,30 +44,30 @@ export class EventNames {
     return `${event} has no action ${action}; its actions are ${actions.join(', ')}`;
   }
 
-  /** The same for a command, which may also be one that people write: `/deploy`. */
+  /** Returns the error message for a command: an event name, or a command in a comment such as `/deploy`. */
   commandFaultOf(command: string): string | undefined {
     if (!command.startsWith('/')) return this.faultOf(command);
-    return SPOKEN.test(command)
+    return COMMENT_COMMAND.test(command)
       ? undefined
-      : 'what people write as a command is a slash and a word of up to 64 of A-Z a-z 0-9 _ -, such as /deploy';
+      : 'a command in a comment is a slash and a word of up to 64 characters A-Z a-z 0-9 _ -, such as /deploy';
   }
 }
 
-/** Whether there is an event that each of the lists takes. */
+/** Returns true if some event matches all lists. */
 export function haveEventInCommon(lists: readonly (readonly string[])[]): boolean {
   const [first = [], ...others] = lists.filter((list) => list.length > 0);
   if (others.length === 0) return true;
-  // Of two that meet one is the other, or an action of it: what both stand for is the longer one.
+  // If two names overlap, the longer one is the intersection: an action of the event, or the same.
   const [second = [], ...rest] = others;
   const common = first.flatMap((each) =>
-    second.filter((other) => doEventsMeet(each, other)).map((other) => longer(each, other)),
+    second.filter((other) => doEventsOverlap(each, other)).map((other) => longer(each, other)),
   );
   return common.length > 0 && haveEventInCommon([common, ...rest]);
 }
 
 const longer = (one: string, other: string) => (one.length < other.length ? other : one);
 
-/** `pull_request` stands for all of its actions. */
-function doEventsMeet(a: string, b: string): boolean {
+/** An event name alone matches its actions. */
+function doEventsOverlap(a: string, b: string): boolean {
   return a === b || a.startsWith(`${b}.`) || b.startsWith(`${a}.`);
 }

@@ -1,4 +1,4 @@
-// The events of a repository host that are known, and their actions.
+// Known events of the repository host, by event with actions.
 
 import { EventNames } from './event-names.ts';
 

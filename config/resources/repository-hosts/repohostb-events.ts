@@ -1,14 +1,14 @@
-// The events of the second repository host that are known, by the `object_kind` of its payloads, and their actions. Of what runs
-// or is deployed the status is the action.
+// Known events of the second repository host, by the `object_kind` of the payload, with their actions. For
+// pipelines, jobs and deployments the action is the status.
 //
-// Left out are those that belong to no repository (members, groups, vulnerabilities), and `access_token`, which the gateway has
-// itself sent to look whether a hook works (`repohostb/hooks.ts`).
+// Excludes events not related to a repository (members, groups, vulnerabilities), and `access_token`, which
+// the gateway itself triggers to test a hook (`repohostb/hooks.ts`).
 
 import { EventNames } from './event-names.ts';
 
 const changes = ['open', 'update', 'close', 'reopen'] as const;
 
-/** Of pipelines and their jobs. */
+/** Statuses of pipelines and jobs. */
 const statuses = [
   'created',
   'waiting_for_resource',

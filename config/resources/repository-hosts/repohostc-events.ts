@@ -1,4 +1,4 @@
-// The events of the third repository host that are known, and their actions: as its header names them, with a colon between the two.
+// Known events of the third repository host, by event with actions. Its header separates them with a colon.
 
 import { EventNames } from './event-names.ts';
 

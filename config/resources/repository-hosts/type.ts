@@ -1,40 +1,40 @@
-// The rules that triggers of all repository hosts keep, around the words and the events of one.
+// Rules shared by all repository host triggers, parameterised with descriptions and events per host.
 
 import { joinPath } from '../../reader/field-path.ts';
 import { checkAddress } from '../fields/address.ts';
 import {
   commandsInCommon,
-  doListsMeet,
-  doNamesMeet,
+  doListsOverlap,
+  doNamesOverlap,
   haveSecretInCommon,
 } from '../triggers/ambiguous-triggers.ts';
 import type { TriggerOf } from '../triggers/trigger-of.ts';
-import type { Fields, ReadOfType, TriggerType } from '../triggers/trigger-type.ts';
-import { type RepoConfig, type RepoConfigWords, repoConfigSchema } from './config.ts';
+import type { Fields, TriggerType, TriggerWithReader } from '../triggers/trigger-type.ts';
+import { type RepoConfig, type RepoConfigTexts, repoConfigSchema } from './config.ts';
 import { type EventNames, haveEventInCommon } from './event-names.ts';
 import { branchFault, repositoryFault } from './wildcards.ts';
 
 interface RepoRules {
-  readonly words: RepoConfigWords;
+  readonly texts: RepoConfigTexts;
   readonly maturity: 'Stable' | 'Experimental';
   readonly events: EventNames;
-  /** Events that triggers for different branches may both take: they have no branch, or several. */
+  /** Events with any number of branches other than one: a branch filter does not separate triggers. */
   readonly eventsOfAnyBranch: readonly string[];
-  /** How many parts the name of a repository has. @default two */
+  /** Maximum number of parts in a repository name. @default 2 */
   readonly maxParts?: number;
-  /** What is wrong with a secret that says by its form what it is. */
+  /** Returns the error message for a malformed secret with a known prefix. */
   readonly secretFault?: (secret: string) => string | undefined;
 }
 
 type Repos = TriggerOf<string, RepoConfig>;
 
-/** What ambiguity depends on, with every name of an event in one spelling. */
-interface Answering extends Pick<Repos, 'commands' | 'default_target'> {
+/** Properties relevant for ambiguity, with normalised event names. */
+interface RepoCommands extends Pick<Repos, 'commands' | 'default_target'> {
   readonly config: Pick<RepoConfig, 'repo_events'>;
 }
 
 export function repoType({
-  words,
+  texts: words,
   maturity,
   events,
   eventsOfAnyBranch,
@@ -42,7 +42,7 @@ export function repoType({
   secretFault = () => undefined,
 }: RepoRules): TriggerType<RepoConfig> {
   const ofAnyBranch = eventsOfAnyBranch.map((event) => [event]);
-  const plain = ({ config, commands, default_target }: Repos): Answering => ({
+  const plain = ({ config, commands, default_target }: Repos): RepoCommands => ({
     config: { repo_events: config.repo_events.map((name) => events.plain(name)) },
     commands: commands.map((each) => ({ ...each, command: events.plain(each.command) })),
     default_target,
@@ -55,9 +55,9 @@ export function repoType({
     proof: { what: 'a webhook_secret', isGiven: (_, fields) => fields.has('webhook_secret') },
     isAmbiguous(a, b) {
       if (!haveSecretInCommon(a.config, b.config)) return false;
-      if (!doListsMeet(a.config.repositories, b.config.repositories, doNamesMeet, true)) return false;
-      const areOfOneBranch = doListsMeet(a.config.branches, b.config.branches, doNamesMeet);
-      return haveReachInCommon(plain(a), plain(b), areOfOneBranch ? [[]] : ofAnyBranch);
+      if (!doListsOverlap(a.config.repositories, b.config.repositories, doNamesOverlap, true)) return false;
+      const areOfOneBranch = doListsOverlap(a.config.branches, b.config.branches, doNamesOverlap);
+      return doCommandsOverlap(plain(a), plain(b), areOfOneBranch ? [[]] : ofAnyBranch);
     },
     complete(config, fields) {
       checkAddress(fields, 'api_url', config.api_url);
@@ -69,7 +69,7 @@ export function repoType({
       checkEach(fields, 'repositories', config.repositories, (name) => repositoryFault(name, maxParts));
       checkEach(fields, 'branches', config.branches, branchFault);
       if (!fields.has('webhook_secret') && fields.has('webhook_secret_previous'))
-        fields.reportKey('webhook_secret_previous', 'stands beside webhook_secret, which is missing');
+        fields.reportKey('webhook_secret_previous', 'requires webhook_secret, which is missing');
       if (config.reviews === 'allow' && !fields.has('token'))
         fields.reportKey('reviews', 'has no effect without a token', 'warning');
       return {
@@ -88,15 +88,15 @@ export function repoType({
   };
 }
 
-/** Nobody could ever give a command of which only the host knows who may give it, without a token to ask it with. */
-function checkWriters({ reader, trigger: { config, commands } }: ReadOfType<RepoConfig>): void {
+/** Commands from writers require a token, since only the host knows the permissions. */
+function checkWriters({ reader, trigger: { config, commands } }: TriggerWithReader<RepoConfig>): void {
   if (config.commands_from === 'everyone' || config.token !== undefined || reader.has('spec.config.token'))
     return;
   for (const { command } of commands)
     if (command.startsWith('/'))
       reader.reportKey(
         joinPath('spec.commands', command),
-        'is taken from those who may write to the repository, and only with a token the host says who may: give spec.config a token, or say commands_from: everyone',
+        'is only accepted from users with write access, which requires a token to check: set spec.config.token, or commands_from: everyone',
       );
 }
 
@@ -112,10 +112,14 @@ function checkEach(
   }
 }
 
-function haveReachInCommon(a: Answering, b: Answering, reaches: readonly (readonly string[])[]): boolean {
+function doCommandsOverlap(
+  a: RepoCommands,
+  b: RepoCommands,
+  reaches: readonly (readonly string[])[],
+): boolean {
   const { repo_events: as } = a.config;
   const { repo_events: bs } = b.config;
-  // What people write is in comments, of which one of the two reaches may be all there are.
+  // Any comment event can contain the command, so any overlap of both event filters counts.
   const commands = commandsInCommon(a, b).map((command) =>
     command === undefined || command.startsWith('/') ? [] : [command],
   );

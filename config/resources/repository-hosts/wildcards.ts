@@ -1,7 +1,9 @@
-// Names with wildcards, as repositories and branches have them: `*` stands for anything within a segment, `**` for
-// anything at all, `?` for one character. Only the form is checked here.
+// Checks patterns for repositories and branches: `*` matches within a segment, `**` matches everything, `?`
+// matches a character.
 
-/** What is wrong with a pattern of `owner/repo`, or undefined. Hosts with groups in groups have more parts. */
+/**
+ * Returns the error message if an `owner/repo` pattern is invalid. Hosts with nested groups allow more parts.
+ */
 export function repositoryFault(pattern: string, maxParts = 2): string | undefined {
   const fault = wildcardFault(pattern);
   if (fault !== undefined) return fault;
@@ -13,7 +15,7 @@ export function repositoryFault(pattern: string, maxParts = 2): string | undefin
     : 'must be group/project, such as my-group/*, my-group/team/website or my-group/**';
 }
 
-/** What is wrong with a pattern of a branch, or undefined. */
+/** Returns the error message if a branch pattern is invalid. */
 export function branchFault(pattern: string): string | undefined {
   if (pattern.startsWith('refs/')) return 'must be the name of a branch, without refs/heads/';
   return wildcardFault(pattern);
@@ -21,9 +23,9 @@ export function branchFault(pattern: string): string | undefined {
 
 function wildcardFault(pattern: string): string | undefined {
   if (pattern.length > 256) return 'must not be longer than 256 characters';
-  if (/[\s~^:\\]/.test(pattern)) return 'must not hold spaces or any of ~ ^ : \\';
-  if (/[[\](){}!|]/.test(pattern)) return 'may hold the wildcards * ** and ? only';
+  if (/[\s~^:\\]/.test(pattern)) return 'must not contain spaces or any of ~ ^ : \\';
+  if (/[[\](){}!|]/.test(pattern)) return 'may only contain the wildcards * ** and ?';
   if (pattern.startsWith('/') || pattern.endsWith('/') || pattern.includes('//'))
-    return 'must not begin or end with a slash, or hold two in a row';
+    return 'must not begin or end with a slash, or contain two in a row';
   return undefined;
 }

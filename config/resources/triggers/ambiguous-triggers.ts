@@ -1,13 +1,15 @@
-// What types need to say whether two of their triggers are ambiguous: whether there is an event that both accept, and for which
-// both have a command or a default agent. What is certain to be apart is not ambiguous; of two wildcards only their beginnings
-// and ends are compared, so that some that are apart count as ambiguous.
+// Detects ambiguous triggers: two triggers that accept and handle the same event. Disjoint filters are not
+// ambiguous. For two wildcards only the fixed prefix and suffix are compared, so some disjoint wildcards
+// count as ambiguous.
 
 import type { TriggerOf } from './trigger-of.ts';
 
-type Answering = Pick<TriggerOf<string, unknown>, 'commands' | 'default_target'>;
+type TriggerCommands = Pick<TriggerOf<string, unknown>, 'commands' | 'default_target'>;
 
-/** What both would answer, in the same rank; undefined stands for what no command takes. */
-export function commandsInCommon(a: Answering, b: Answering): readonly (string | undefined)[] {
+/**
+ * Returns the commands that both triggers handle with the same rank; undefined represents the default agent.
+ */
+export function commandsInCommon(a: TriggerCommands, b: TriggerCommands): readonly (string | undefined)[] {
   const names = new Set(b.commands.map(({ command }) => command));
   const shared = a.commands.map(({ command }) => command).filter((command) => names.has(command));
   const haveDefaults = a.default_target !== undefined && b.default_target !== undefined;
@@ -24,13 +26,13 @@ export function haveSecretInCommon(a: Secrets, b: Secrets): boolean {
   return secretsOf(a).some((secret) => others.includes(secret));
 }
 
-/** Without any, '' stands for what both accept unsigned. */
+/** '' represents unsigned events. */
 function secretsOf({ webhook_secret = '', webhook_secret_previous }: Secrets): readonly string[] {
   return webhook_secret_previous === undefined ? [webhook_secret] : [webhook_secret, webhook_secret_previous];
 }
 
-/** A list without items stands for everything. */
-export function doListsMeet(
+/** An empty list matches everything. */
+export function doListsOverlap(
   a: readonly string[],
   b: readonly string[],
   doMeet: (a: string, b: string) => boolean,
@@ -42,9 +44,9 @@ export function doListsMeet(
   return as.some((each) => bs.some((other) => doMeet(each, other)));
 }
 
-/** Of names with wildcards. */
-export function doNamesMeet(a: string, b: string): boolean {
-  if (!hasWildcard(a)) return hasWildcard(b) ? doNamesMeet(b, a) : a === b;
+/** Returns true if two names with wildcards can match the same name. */
+export function doNamesOverlap(a: string, b: string): boolean {
+  if (!hasWildcard(a)) return hasWildcard(b) ? doNamesOverlap(b, a) : a === b;
   const [beginA, endA] = fixedEnds(a);
   if (!hasWildcard(b)) return b.startsWith(beginA) && b.endsWith(endA);
   const [beginB, endB] = fixedEnds(b);
@@ -56,7 +58,7 @@ function hasWildcard(name: string): boolean {
   return /[*?]/.test(name);
 }
 
-/** What stands before the first wildcard, and after the last. */
+/** Returns the text before the first wildcard and after the last one. */
 function fixedEnds(pattern: string): readonly [string, string] {
   return [/^[^*?]*/.exec(pattern)?.[0] ?? '', /[^*?]*$/.exec(pattern)?.[0] ?? ''];
 }

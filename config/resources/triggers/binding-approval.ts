@@ -1,6 +1,5 @@
-// What a command says of its approval: nobody runs it before somebody who may has said so.
-//
-// BA1  a guarded command of which nobody could decide is an error: it would wait, and nobody would know.
+// Reads a command's approval: runs wait until an approver has decided. A command without a possible approver
+// is an error, because its runs would wait unnoticed.
 
 import { joinPath } from '../../reader/field-path.ts';
 import { fillDefaults } from '../../reader/fill-defaults.ts';
@@ -8,7 +7,7 @@ import type { SchemaReader } from '../../reader/schema-reader.ts';
 import { type ApprovalRules, approvalFields } from '../approval-rules.ts';
 import { approvalSchema, type WrittenBinding } from './binding-schema.ts';
 
-/** Undefined for a command that needs none. `byTrigger` are the users whom the trigger lets decide. */
+/** Returns undefined for a command without approval. `byTrigger` are the trigger's approvers. */
 export function readApproval(
   reader: SchemaReader,
   written: WrittenBinding,
@@ -32,7 +31,7 @@ export function readApproval(
   if (deciders.length === 0 && !has('approvers') && !has('approval_channel'))
     reader.report(
       joinPath(path, 'requires_approval'),
-      'nobody may decide: name approvers or an approval_channel, or approval_allowed_users of the trigger where it is a chat',
+      'has no approver: set approvers or an approval_channel, or approval_allowed_users of the trigger for a chat',
     );
   return { ...rules, approvers: deciders, approval_channel };
 }

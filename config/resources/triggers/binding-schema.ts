@@ -1,4 +1,4 @@
-// What may stand under a command of a trigger: who answers, and with which parameters.
+// Command schema: target and parameters.
 
 import * as Type from 'typebox';
 import { text } from '../../text-schema.ts';
@@ -10,23 +10,23 @@ export const parameterSchema = Type.Object({
     pattern: '^[A-Za-z_][A-Za-z0-9_-]{0,63}$',
     patternErrorMessage: 'a name of A-Z a-z 0-9 _ -, beginning with a letter',
   }),
-  required: Type.Boolean({ description: 'Ask for it when it is missing.', default: false }),
+  required: Type.Boolean({ description: 'Prompt for a missing value.', default: false }),
   description: Type.Optional(Type.String({ description: 'Help text.' })),
-  default: Type.Optional(Type.String({ description: 'Value when it is missing.' })),
+  default: Type.Optional(Type.String({ description: 'Default value.' })),
 });
 
 export const bindingSchema = Type.Object({
-  agent: Type.Optional(text('Agent that answers.')),
-  fleet: Type.Optional(text('Fleet of agents that answers.')),
-  flow: Type.Optional(text('Flow that is run.')),
+  agent: Type.Optional(text('Agent for the command.')),
+  fleet: Type.Optional(text('Fleet for the command.')),
+  flow: Type.Optional(text('Flow for the command.')),
   description: Type.Optional(Type.String({ description: 'Help text.' })),
   requires_approval: Type.Boolean({
-    description: 'Somebody must approve each run before it begins.',
+    description: 'Require approval before each run.',
     default: false,
   }),
   ...approvalFields,
   parameters: Type.Array(parameterSchema, {
-    description: 'Values that the command takes.',
+    description: 'Parameters of the command.',
     default: [],
     maxItems: 32,
   }),
@@ -34,7 +34,7 @@ export const bindingSchema = Type.Object({
 
 export const approvalSchema = Type.Object(approvalFields);
 
-/** As `SchemaReader` gives it: what is bad has been left out, an item of a list by undefined in its place. */
+/** Value from `SchemaReader`, without invalid parts; invalid list items are undefined. */
 export type WrittenParameter = Partial<Type.Static<typeof parameterSchema>>;
 
 export type WrittenBinding = Omit<Partial<Type.Static<typeof bindingSchema>>, 'parameters' | 'approvers'> & {

@@ -1,4 +1,4 @@
-// A command of a trigger, and the target that handles it.
+// Trigger command with target.
 
 import type { ApprovalRules } from '../approval-rules.ts';
 import type { Target } from './target.ts';
@@ -11,11 +11,11 @@ export interface Parameter {
 }
 
 export interface Binding {
-  /** As written, without a leading slash. Keeps the slash if the trigger's type has event names as commands. */
+  /** The leading slash is removed. Keeps the slash if the commands of the trigger's type are event names. */
   readonly command: string;
   readonly target: Target;
   readonly description: string | undefined;
   readonly parameters: readonly Parameter[];
-  /** Approval required before each run; without approvers of its own, the trigger's users approve. */
+  /** Approval required before each run. Default approvers: the approvers of the trigger. */
   readonly approval?: ApprovalRules | undefined;
 }

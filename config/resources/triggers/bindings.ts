@@ -1,4 +1,4 @@
-// The commands of a trigger, from what was written to bindings.
+// Reads a trigger's commands (bindings).
 
 import { joinPath } from '../../reader/field-path.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
@@ -10,13 +10,13 @@ import type { TriggerType } from './trigger-type.ts';
 
 const commandsPath = 'spec.commands';
 
-/** Who is named to answer, and where. */
+/** Referenced target with position. */
 export interface TargetReference {
   readonly target: Target;
   readonly path: string;
 }
 
-/** What is good of them; problems are reported. `approvers` are the users whom the trigger lets approve. */
+/** Returns the valid commands and reports problems. `approvers` are the trigger's approvers. */
 export function readBindings(
   reader: SchemaReader,
   written: Readonly<Record<string, WrittenBinding>>,
@@ -49,7 +49,7 @@ export function readBindings(
   return { bindings, references };
 }
 
-/** `count` are the commands so far, this one included. */
+/** `count` is the number of commands so far, including this one. */
 function checkMenu(
   reader: SchemaReader,
   { description = '' }: WrittenBinding,
@@ -62,10 +62,10 @@ function checkMenu(
   if (description.length > maxDescription)
     reader.report(
       joinPath(path, 'description'),
-      `has ${description.length} characters, and the platform's menu takes ${maxDescription}`,
+      `has ${description.length} characters; the platform's menu allows ${maxDescription}`,
     );
   if (count === maxCommands + 1)
-    reader.reportKey(path, `is one command more than the platform's menu takes, which are ${maxCommands}`);
+    reader.reportKey(path, `exceeds the platform's menu, which allows ${maxCommands} commands`);
 }
 
 function targetsOf(binding: WrittenBinding): readonly Target[] {
@@ -77,11 +77,11 @@ function targetsOf(binding: WrittenBinding): readonly Target[] {
 
 function checkTarget(reader: SchemaReader, path: string): void {
   const targets = targetKinds.filter((key) => reader.has(joinPath(path, key)));
-  if (targets.length === 0) reader.reportKey(path, 'leads nowhere: give it an agent, a fleet or a flow');
+  if (targets.length === 0) reader.reportKey(path, 'has no target: set an agent, a fleet or a flow');
   if (targets.length > 1)
     reader.reportKey(
       path,
-      `leads to ${targets.join(' and ')}; only one of agent, fleet and flow may be given`,
+      `has several targets: ${targets.join(' and ')}; only one of agent, fleet and flow is allowed`,
     );
 }
 
@@ -96,10 +96,10 @@ function readParameters(
     if (parameter === undefined) return [];
     const { name = '', required = false, description, default: byDefault } = parameter;
     const at = joinPath(list, index);
-    if (names.has(name)) reader.report(joinPath(at, 'name'), `is there twice: ${name}`);
+    if (names.has(name)) reader.report(joinPath(at, 'name'), `is a duplicate: ${name}`);
     if (name !== '') names.add(name);
     if (required && byDefault !== undefined)
-      reader.report(joinPath(at, 'required'), 'has no effect beside default', 'warning');
+      reader.report(joinPath(at, 'required'), 'has no effect together with default', 'warning');
     return [{ name, required, description, default: byDefault }];
   });
 }

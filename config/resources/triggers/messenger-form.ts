@@ -1,5 +1,5 @@
-// The second form in which triggers of the business messenger occur: `spec.platform`, `spec.webhook.path` and
-// `spec.routing`. It has no credentials of its own: they are those of the platform in the daemon's configuration.
+// Reads the alternative form of business messenger triggers: `spec.platform`, `spec.webhook.path` and
+// `spec.routing`. The platform settings in the gateway file contain its credentials.
 
 import { contentHash } from '../../content-hash.ts';
 import { joinPath } from '../../reader/field-path.ts';
@@ -7,12 +7,12 @@ import { hasError } from '../../reader/problem.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
 import { memberOf, textOf } from '../../reader/yaml-members.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';
-import { typeMeant } from '../aliases.ts';
+import { resolveType } from '../aliases.ts';
 import type { ReadResource, ResourceContext } from '../resource-context.ts';
 import type { TargetReference } from './bindings.ts';
 import { agentTarget, optionalAgent } from './target.ts';
 import type { Trigger } from './trigger.ts';
-import { givenBy, readConfig } from './trigger-config.ts';
+import { platformDefaultsOf, readConfig } from './trigger-config.ts';
 import type { TextRule } from './trigger-of.ts';
 import { readOptions } from './trigger-options.ts';
 import { messengerFormSchema, type WrittenTrigger } from './trigger-schema.ts';
@@ -39,7 +39,7 @@ type WrittenForm = Omit<WrittenTrigger, 'spec'> & {
   };
 };
 
-/** Reports to `reader`. What says `spec.platform` and nothing else of this form may be meant otherwise. */
+/** Reports problems to `reader`. A trigger with only `spec.platform` is handled by untyped-trigger.ts. */
 export function readMessengerForm(
   reader: SchemaReader,
   root: YamlTree,
@@ -52,23 +52,21 @@ export function readMessengerForm(
     return readWithoutType(reader, root, undefined);
   const written = reader.read(messengerFormSchema, root, '') as WrittenForm | undefined;
   const { platform, webhook, routing = {}, ...rest } = written?.spec ?? {};
-  const isMeant = platform !== undefined && typeMeant(platform) === TYPE;
-  // One that is no text has been reported.
-  if (platform !== undefined && !isMeant)
+  const isBusinessMessenger = platform !== undefined && resolveType(platform) === TYPE;
+  // The schema reports a non-text value.
+  if (platform !== undefined && !isBusinessMessenger)
     reader.report(
       'spec.platform',
-      'only triggers of the business messenger have this form; others say spec.type',
+      'only supported for the business messenger; other triggers need spec.type',
     );
   const { rules, references } = readRouting(reader, routing);
   const default_target = optionalAgent(routing.default_agent ?? context.defaultAgent);
   if (rules.length === 0 && default_target === undefined && !reader.has('spec.routing.rules'))
-    reader.report(
-      'spec',
-      'leads nowhere: its routing has no rules, and there is no default_agent',
-      'warning',
-    );
+    reader.report('spec', 'has no target: routing has no rules, and default_agent is not set', 'warning');
   const pathTree = memberOf(memberOf(spec, 'webhook'), 'path');
-  const config = isMeant ? readMessengerConfig(reader, webhook?.path, pathTree, context) : undefined;
+  const config = isBusinessMessenger
+    ? readMessengerConfig(reader, webhook?.path, pathTree, context)
+    : undefined;
   const { enabled, ...options } = readOptions(reader, rest, triggerTypes[TYPE]);
   const name = written?.metadata?.name;
   const read = { kind: 'Trigger', name, reader, references };
@@ -85,7 +83,7 @@ export function readMessengerForm(
     annotations: written?.metadata?.annotations ?? {},
     ...options,
   };
-  // That the config is the one of the type is what its schema and its rules are for.
+  // The schema and rules of the type ensure that the config matches it.
   const trigger = { ...content, file, hash: contentHash(content) } as unknown as Trigger;
   return { ...read, trigger };
 }
@@ -103,7 +101,7 @@ function readRouting(
     const target = agentTarget(agent);
     references.push({ target, path: joinPath(path, target.kind) });
     if (words.length === 0 && !reader.isFaulty(path))
-      reader.report(joinPath(path, 'match'), 'has no words, so the rule never holds', 'warning');
+      reader.report(joinPath(path, 'match'), 'has no words, so the rule never matches', 'warning');
     return [{ contains: words.map((word) => word.toLowerCase()), target }];
   });
   if (default_agent !== undefined)
@@ -111,7 +109,7 @@ function readRouting(
   return { rules: good, references };
 }
 
-/** Undefined where something that it needs is not there. */
+/** Returns undefined if a required setting is missing. */
 function readMessengerConfig(
   reader: SchemaReader,
   path: string | undefined,
@@ -119,18 +117,19 @@ function readMessengerConfig(
   { platforms, listen }: ResourceContext,
 ): object | undefined {
   const type = triggerTypes[TYPE];
-  const given = givenBy(platforms[platformOf(TYPE)] ?? {}, type);
+  const platformDefaults = platformDefaultsOf(platforms[platformOf(TYPE)] ?? {}, type);
   const missing = (type.config.required ?? []).filter(
-    (key) => given[key] === undefined && !Object.hasOwn(type.config.properties[key] ?? {}, 'default'),
+    (key) =>
+      platformDefaults[key] === undefined && !Object.hasOwn(type.config.properties[key] ?? {}, 'default'),
   );
   if (missing.length > 0) {
-    // Files that are judged here may be used beside a configuration that has them.
+    // The files may be used on a machine whose configuration has the settings.
     const severity = reader.unsetVariables;
     const names = missing.map((key) => (key === 'bot_token' ? 'access_token' : key)).join(', ');
-    const message = `this form has no credentials of its own: ${names} must stand under platforms.${platformOf(TYPE)} in the gateway file, or as NAME_env`;
+    const message = `credentials are missing: set ${names} under platforms.${platformOf(TYPE)} in the gateway file, or as NAME_env`;
     reader.report('spec.platform', message, severity);
     return undefined;
   }
-  if (pathTree !== undefined) reader.place('spec.config.path', pathTree.offset, pathTree.offset);
-  return readConfig(reader, path === undefined ? {} : { path }, given, type, listen);
+  if (pathTree !== undefined) reader.recordPosition('spec.config.path', pathTree.offset, pathTree.offset);
+  return readConfig(reader, path === undefined ? {} : { path }, platformDefaults, type, listen);
 }

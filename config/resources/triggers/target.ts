@@ -1,8 +1,8 @@
-// Who is to answer an event: what a command, a rule or a trigger leads to.
+// Event target: the agent, fleet or flow for a command, a rule or a trigger.
 
 export const targetKinds = ['agent', 'fleet', 'flow'] as const;
 
-/** An agent, a fleet of agents, a flow. */
+/** Kind of target. */
 export type TargetKind = (typeof targetKinds)[number];
 
 export interface Target {
@@ -15,7 +15,7 @@ export const agentTarget = (name: string): Target => ({ kind: 'agent', name });
 export const optionalAgent = (name: string | undefined) =>
   name === undefined ? undefined : agentTarget(name);
 
-/** `agent reviewer`. */
+/** Returns a text such as `agent reviewer`. */
 export const targetText = ({ kind, name }: Target) => `${kind} ${name}`;
 
 export function isSameTarget(one: Target | undefined, other: Target | undefined): boolean {

@@ -1,5 +1,5 @@
-// The `spec.config` of a trigger: what the platform gives and what was written become one, along the schema and the rules
-// of its type.
+// Reads a trigger's `spec.config`: merges it with the platform settings, and validates it against its type's
+// schema and rules.
 
 import type { TObject } from 'typebox';
 import { joinPath } from '../../reader/field-path.ts';
@@ -13,14 +13,14 @@ import { Fields, type ListenAddress, type TriggerType } from './trigger-type.ts'
 import { checkUnverified } from './unverified.ts';
 import { checkWebhookPath } from './webhook-path.ts';
 
-/** Fields that types share, as far as they have them. */
-interface SentTo {
+/** Fields of webhook types. */
+interface WebhookFields {
   readonly path?: string;
   readonly insecure_allow_unverified?: boolean;
 }
 
-/** What the daemon's configuration gives to all triggers of the type. */
-export function givenBy(
+/** Returns the platform settings that apply to all triggers of the type. */
+export function platformDefaultsOf(
   platform: PlatformSettings,
   { webhook }: TriggerType,
 ): Readonly<Record<string, unknown>> {
@@ -30,24 +30,24 @@ export function givenBy(
   return { ...path, ...Object.fromEntries(written) };
 }
 
-/** The schema, where what is given already need not be written. */
-export function requiring(config: TObject, given: Readonly<Record<string, unknown>>): TObject {
-  const required = (config.required ?? []).filter((key) => given[key] === undefined);
+/** Makes fields optional that the platform settings already contain. */
+export function requiring(config: TObject, platformDefaults: Readonly<Record<string, unknown>>): TObject {
+  const required = (config.required ?? []).filter((key) => platformDefaults[key] === undefined);
   return { ...config, required } as TObject;
 }
 
-/** Filled and checked; undefined when nothing was written. */
+/** Returns the validated config with defaults; undefined if `spec.config` is missing. */
 export function readConfig(
   reader: SchemaReader,
   written: Readonly<Record<string, unknown>> | undefined,
-  given: Readonly<Record<string, unknown>>,
+  platformDefaults: Readonly<Record<string, unknown>>,
   rules: TriggerType,
   listen: ListenAddress | undefined,
 ): object | undefined {
   if (written === undefined) return undefined;
   checkPatterns(reader, written.patterns);
-  const filled = fillDefaults(rules.config, { ...given, ...withoutBadLists(written) });
-  const fields = new Fields(reader, 'spec.config', given);
+  const filled = fillDefaults(rules.config, { ...platformDefaults, ...withoutBadLists(written) });
+  const fields = new Fields(reader, 'spec.config', platformDefaults);
   const config = rules.complete?.(filled, fields, listen) ?? filled;
   checkWebhook(config, fields, rules, listen);
   return config;
@@ -57,16 +57,16 @@ export function readConfig(
 export function isUnverified(
   reader: SchemaReader,
   config: object | undefined,
-  given: Readonly<Record<string, unknown>>,
+  platformDefaults: Readonly<Record<string, unknown>>,
   { proof }: TriggerType,
 ): boolean {
   if (config === undefined || proof === undefined) return false;
-  return !proof.isGiven(config, new Fields(reader, 'spec.config', given));
+  return !proof.isGiven(config, new Fields(reader, 'spec.config', platformDefaults));
 }
 
-/** What holds for all types that somebody sends to. */
+/** Common checks for webhook types. */
 function checkWebhook(
-  config: SentTo,
+  config: WebhookFields,
   fields: Fields,
   { webhook, proof }: TriggerType,
   listen: ListenAddress | undefined,
@@ -78,7 +78,10 @@ function checkWebhook(
     checkUnverified(fields, config.insecure_allow_unverified === true, proof.what, (address ?? listen)?.host);
 }
 
-/** An item that could not be read has been reported, and is undefined; the rules of the type want whole lists. */
+/**
+ * Removes lists with invalid items (undefined, already reported): the rules of the types expect complete
+ * lists.
+ */
 function withoutBadLists(written: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const isGood = (value: unknown) => !Array.isArray(value) || !value.includes(undefined);
   return Object.fromEntries(Object.entries(written).filter(([, value]) => isGood(value)));
@@ -92,7 +95,9 @@ function checkPatterns(reader: SchemaReader, patterns: unknown): void {
   }
 }
 
-/** Tokens belong into the environment. `config` is as it was written; `aliases` are other names of fields. */
+/**
+ * Warns of secrets in the file. `config` is the tree before translation; `aliases` are other names of fields.
+ */
 export function warnOfLiteralSecrets(
   reader: SchemaReader,
   config: YamlTree | undefined,
@@ -101,8 +106,10 @@ export function warnOfLiteralSecrets(
 ): void {
   if (config?.kind !== 'map') return;
   for (const { key, keyOffset, value } of config.pairs) {
-    const meant = Object.hasOwn(aliases, key) ? (aliases[key] ?? key) : key;
-    const member = Object.hasOwn(rules.config.properties, meant) ? rules.config.properties[meant] : undefined;
+    const fieldName = Object.hasOwn(aliases, key) ? (aliases[key] ?? key) : key;
+    const member = Object.hasOwn(rules.config.properties, fieldName)
+      ? rules.config.properties[fieldName]
+      : undefined;
     const path = joinPath('spec.config', key);
     const written = isSecret(member)
       ? [{ at: path, offset: value.offset, text: textOf(value) }]
@@ -111,8 +118,8 @@ export function warnOfLiteralSecrets(
         : [];
     for (const { at, offset, text = '' } of written) {
       if (text === '' || text.includes('${')) continue;
-      if (meant !== key) reader.place(at, keyOffset, offset);
-      reader.report(at, `is written out; keep it in the environment and write \${NAME}`, 'warning');
+      if (fieldName !== key) reader.recordPosition(at, keyOffset, offset);
+      reader.report(at, `is a literal secret; move it to the environment and write \${NAME}`, 'warning');
     }
   }
 }

@@ -1,16 +1,16 @@
-// The JSON Schema of a trigger, for editors: what `spec.config` may hold follows from `spec.type`.
+// JSON Schema for triggers, used by editors: `spec.type` determines `spec.config`.
 
 import * as Type from 'typebox';
-import { writable } from '../../json-schema/json-schema-form.ts';
-import type { SchemaNode } from '../../reader/schema-words.ts';
-import { fieldAliases, typeMeant, typeSpellings } from '../aliases.ts';
+import { toFileSchema } from '../../json-schema/json-schema-form.ts';
+import type { SchemaNode } from '../../reader/schema-descriptions.ts';
+import { allTypeNames, fieldAliases, resolveType } from '../aliases.ts';
 import { messengerFormSchema, triggerSchema } from './trigger-schema.ts';
 import { type TypeName, triggerTypes, typeNames } from './trigger-types.ts';
 
-/** Without its dialect and title. */
+/** Returns the schema without dialect and title. */
 export function triggerFile(): object {
-  const { properties = {}, ...rest } = writable(triggerSchema(typeSpellings, Type.Object({})));
-  const messenger = writable(messengerFormSchema).properties?.spec;
+  const { properties = {}, ...rest } = toFileSchema(triggerSchema(allTypeNames, Type.Object({})));
+  const messenger = toFileSchema(messengerFormSchema).properties?.spec;
   return {
     ...rest,
     properties: { ...properties, spec: { description: properties.spec?.description } },
@@ -26,20 +26,20 @@ function specOf(spec: SchemaNode | undefined): object {
     ...spec,
     properties: { ...spec?.properties, config: { type: 'object', description: 'Settings of the type.' } },
     allOf: typeNames.map((type) => ({
-      if: { properties: { type: { enum: spellingsOf(type) } }, required: ['type'] },
+      if: { properties: { type: { enum: namesOf(type) } }, required: ['type'] },
       // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema.
       then: { properties: { config: configOf(type) } },
     })),
   };
 }
 
-function spellingsOf(type: TypeName): string[] {
-  return typeSpellings.filter((word) => typeMeant(word) === type);
+function namesOf(type: TypeName): string[] {
+  return allTypeNames.filter((word) => resolveType(word) === type);
 }
 
-/** With the other spellings of its fields; one that has any may be left out. */
+/** Returns the schema with aliases of fields; fields with an alias are optional. */
 function configOf(type: TypeName): object {
-  const { properties = {}, required = [], ...rest } = writable(triggerTypes[type].config);
+  const { properties = {}, required = [], ...rest } = toFileSchema(triggerTypes[type].config);
   const aliases = Object.entries(fieldAliases[type] ?? {});
   const others = aliases.flatMap(([alias, field]) => {
     const schema = properties[field];

@@ -1,10 +1,10 @@
-// The fields that triggers of all types have: read, checked, with defaults and variables filled in. The union of all types is in
-// trigger.ts; it is separate because each type uses this file and the union contains each type.
+// Fields common to all trigger types, validated, with defaults and substituted variables. trigger.ts contains
+// the union type; separate, because each type imports this file.
 
 import type { Binding } from './binding.ts';
 import type { Target } from './target.ts';
 
-/** Rule of a trigger with `spec.routing`. */
+/** Rule in triggers with `spec.routing`. */
 export interface TextRule {
   /** Lower-case texts; an event matches if its text contains one of them. */
   readonly contains: readonly string[];
@@ -25,7 +25,7 @@ export interface TriggerOf<Type extends string, Config> {
   readonly commands: readonly Binding[];
   /** The trigger's own default, or the default of the gateway's configuration. */
   readonly default_target: Target | undefined;
-  /** Rules for text without a command. The first match decides, before `default_target`. */
+  /** Rules for text that contains no command. The first match decides, before `default_target`. */
   readonly rules?: readonly TextRule[] | undefined;
   readonly enabled: boolean;
   readonly labels: Readonly<Record<string, string>>;
@@ -37,10 +37,10 @@ export interface TriggerOf<Type extends string, Config> {
   readonly on_failure: 'reply' | 'silent';
   /** True if a mention in an answer may notify a person. */
   readonly mentions: 'none' | 'allow';
-  /** Message to a conversation that the bot joins; empty = none, undefined = the default of the type. */
+  /** Message to a conversation that the bot joins; empty = none, undefined = default of the type. */
   readonly welcome?: string | undefined;
   /** Absolute path. */
   readonly file: string;
-  /** Hash of the whole trigger, with the values of variables. A trigger with an equal hash needs no reload. */
+  /** Hash of the whole trigger, with the values of variables. Equal hashes need no reload. */
   readonly hash: string;
 }

@@ -1,4 +1,4 @@
-// What all triggers may say of how their events are handled: whether, how often, for how long, and what people hear of it.
+// Reads the options for event handling that all triggers share: retries, timeout, notifications.
 
 import { joinPath } from '../../reader/field-path.ts';
 import { fillDefaults } from '../../reader/fill-defaults.ts';
@@ -6,7 +6,7 @@ import type { SchemaReader } from '../../reader/schema-reader.ts';
 import { optionsSchema, type WrittenTrigger } from './trigger-schema.ts';
 import type { TriggerType } from './trigger-type.ts';
 
-/** Filled and checked; in a chat people wait for an answer. */
+/** Returns the validated options with defaults, which depend on the type. */
 export function readOptions(
   reader: SchemaReader,
   {
@@ -22,12 +22,12 @@ export function readOptions(
   if (greets === undefined && reader.has('spec.welcome'))
     reader.reportKey(
       'spec.welcome',
-      'has no effect for this type: its platform does not tell that somebody comes; take it out',
+      'has no effect for this type: its platform does not report new conversations; remove it',
     );
   if (byDefault === undefined && reader.has('spec.mentions'))
     reader.reportKey(
       'spec.mentions',
-      'has no effect for this type: nothing in its answers notifies anybody; take it out',
+      'has no effect for this type: its answers cannot notify users; remove it',
     );
   const options = fillDefaults(optionsSchema, {
     enabled,

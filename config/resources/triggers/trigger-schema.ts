@@ -1,5 +1,5 @@
-// A trigger resource as a schema: the same for all types but for `spec.type` and `spec.config`. And the second form in
-// which triggers of the business messenger occur.
+// Trigger schema; types differ only in `spec.type` and `spec.config`, plus the alternative form for the
+// business messenger.
 
 import * as Type from 'typebox';
 import { seconds } from '../../duration-schema.ts';
@@ -12,47 +12,47 @@ import { webhookPath } from './webhook-path.ts';
 const retrySchema = Type.Object(
   {
     attempts: Type.Integer({
-      description: 'An event is tried so often, then it is dead.',
+      description: 'Maximum attempts per event, before it is dead.',
       default: 6,
       minimum: 1,
       maximum: 100,
     }),
-    min_backoff_seconds: seconds('First pause.', 5),
+    min_backoff_seconds: seconds('Initial backoff.', 5),
     factor: Type.Number({
-      description: 'Each pause is so many times the one before.',
+      description: 'Backoff multiplier.',
       default: 3,
       minimum: 1,
       maximum: 100,
     }),
-    max_backoff_seconds: seconds('Longest pause.', 600),
+    max_backoff_seconds: seconds('Maximum backoff.', 600),
   },
   {
-    description: 'What happens after a failure; as it is, about ten minutes until an event is dead.',
+    description: 'Retries after failures; with the defaults, an event is dead after about ten minutes.',
     default: {},
   },
 );
 
-/** How its events are handled. */
+/** Options for event handling. */
 const options = {
-  enabled: Type.Boolean({ description: 'false switches the trigger off.', default: true }),
+  enabled: Type.Boolean({ description: 'Enable the trigger.', default: true }),
   retry: retrySchema,
-  timeout_seconds: seconds('One attempt of the handler may take this long.', 300),
+  timeout_seconds: seconds('Timeout of an attempt.', 300),
   on_failure: Type.Optional(
     Type.Enum(['reply', 'silent'], {
       description:
-        'reply tells whoever sent an event that is given up, or has to wait. Default: reply in chats, silent elsewhere.',
+        'Notification of the sender about a failed or delayed event. Default: reply in chats, otherwise silent.',
     }),
   ),
   mentions: Type.Optional(
     Type.Enum(['none', 'allow'], {
       description:
-        'Whether what is a mention in an answer notifies people; for types whose platform has mentions. Default: none, for BotMessenger allow.',
+        'Notification of users mentioned in answers; for platforms with mentions. Default: none, for BotMessenger allow.',
     }),
   ),
   welcome: Type.Optional(
     Type.String({
       description:
-        'What is said when the bot is brought into a conversation, for types whose platform tells that; an empty text says nothing.',
+        'Message when the bot is added to a conversation, for platforms that report this; empty = no message.',
       pattern: '^[\\s\\S]{0,4000}$',
       patternErrorMessage: 'a text of up to 4000 characters',
     }),
@@ -61,27 +61,27 @@ const options = {
 
 export const optionsSchema = Type.Object(options);
 
-/** Members of `spec` that all types have. */
+/** Fields of `spec` for all types. */
 const commonSpec = {
   commands: Type.Unsafe<Record<string, Type.Static<typeof bindingSchema>>>({
     type: 'object',
     patternProperties: { '^/?[^\\s/]{1,100}$': bindingSchema },
     additionalProperties: false,
     patternErrorMessage: 'a command without spaces, such as /deploy or pull_request.opened',
-    description: 'Who answers, by command: with a slash in chats, event or event.action for RepoHost.',
+    description: 'Commands and their targets: with a slash in chats, event or event.action for RepoHost.',
     default: {},
   }),
-  default_agent: Type.Optional(name('Agent for what no command takes.')),
+  default_agent: Type.Optional(name('Agent for events without a matching command.')),
   ...options,
 };
 
-/** The resource with `spec.type` and the `spec.config` of that type. */
+/** Returns the schema with `spec.type` and the `spec.config` of the type. */
 export function triggerSchema(types: readonly string[], config: Type.TSchema) {
   return Type.Object({
     ...resourceHeader('Trigger'),
     spec: Type.Object(
-      { type: Type.Enum([...types], { description: 'The type of source.' }), config, ...commonSpec },
-      { description: 'What it listens to, and who answers.' },
+      { type: Type.Enum([...types], { description: 'Type of the source.' }), config, ...commonSpec },
+      { description: 'Source, commands and targets.' },
     ),
   });
 }
@@ -90,43 +90,43 @@ const ruleSchema = Type.Object({
   match: Type.Object(
     {
       text_contains: Type.Array(Type.String({ minLength: 1 }), {
-        description: 'Words of which one must be in the text.',
+        description: 'Words; the text must contain at least one.',
         maxItems: 1000,
       }),
     },
-    { description: 'When the rule holds.' },
+    { description: 'Condition of the rule.' },
   ),
-  agent: name('Agent that answers.'),
+  agent: name('Agent for matching events.'),
 });
 
-/** The form with `spec.platform`, `spec.webhook` and `spec.routing`. */
+/** Alternative form with `spec.platform`, `spec.webhook` and `spec.routing`. */
 export const messengerFormSchema = Type.Object({
   ...resourceHeader('Trigger'),
   spec: Type.Object(
     {
-      platform: text('Word of the platform.'),
+      platform: text('Name of the platform.'),
       webhook: Type.Object(
         { path: webhookPath('Path of the webhook.', '/webhook/businessmessenger') },
-        { description: 'Where the platform sends to.', default: {} },
+        { description: 'Webhook of the platform.', default: {} },
       ),
       routing: Type.Object(
         {
           rules: Type.Array(ruleSchema, {
-            description: 'The first that holds decides.',
+            description: 'Rules; the first match decides.',
             default: [],
             maxItems: 1000,
           }),
-          default_agent: Type.Optional(name('Agent for what no rule takes.')),
+          default_agent: Type.Optional(name('Agent for events without a matching rule.')),
         },
-        { description: 'Who answers.', default: {} },
+        { description: 'Selection of the agent.', default: {} },
       ),
       ...options,
     },
-    { description: 'What it listens to, and who answers.' },
+    { description: 'Source, rules and targets.' },
   ),
 });
 
-/** What a reader gives, as far as it is the same for all types; what is bad has been left out. */
+/** Value from the reader, without invalid parts; fields common to all types. */
 export interface WrittenTrigger {
   readonly metadata?: {
     readonly name?: string;

@@ -1,5 +1,6 @@
-// All types of triggers, by name: a new type is one file under types/ and one line here. Their names, the platforms' words and the
-// union of triggers (trigger.ts) follow from it, and actors/platforms/adapters.ts does not compile without an adapter of each.
+// Registry of trigger types: a new type needs a file in platforms/ and a line here. Type names, platform
+// names and the union of triggers (trigger.ts) follow from it, and actors/platforms/adapters.ts does not
+// compile if an adapter is missing.
 
 import { botMessengerType } from '../platforms/botmessenger.ts';
 import { businessMessengerType } from '../platforms/businessmessenger.ts';
@@ -41,7 +42,7 @@ export type ConfigOf<Name extends TypeName> = Types[Name] extends TriggerType<in
 export const triggerTypes: Readonly<Record<TypeName, TriggerType>> = types;
 export const typeNames = Object.keys(types) as readonly TypeName[];
 
-/** A platform's word, as it stands in keys, ids and paths. */
+/** Returns the type's platform name, used in keys, ids and paths. */
 export function platformOf(type: TypeName): string {
   return type.toLowerCase();
 }

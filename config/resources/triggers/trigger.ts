@@ -1,4 +1,4 @@
-// All types of triggers as one union, and each type by its name.
+// Union of all triggers, and the trigger per type.
 
 import type { TriggerOf } from './trigger-of.ts';
 import type { ConfigOf, TypeName } from './trigger-types.ts';

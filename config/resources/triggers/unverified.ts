@@ -1,18 +1,18 @@
-// A source that cannot prove who sends is refused, unless the operator asks for it in so many words, and even then only
-// where nobody but this machine can reach the listener.
+// Refuses a source without verification of senders, unless the operator allows it explicitly and the listener
+// is on loopback.
 
 import * as Type from 'typebox';
 import { isLoopback } from '../../gateway-file/listen-addr.ts';
 import type { Fields } from './trigger-type.ts';
 
 export const insecureAllowUnverified = Type.Boolean({
-  description: 'Accept what nothing proves; on loopback only.',
+  description: 'Accept unverified requests (loopback only).',
   default: false,
 });
 
 /**
- * Reports a source without verification. `what` says what would verify it; `host` is where its listener is, undefined
- * when that is not known.
+ * Reports a source without verification. `what` is the missing setting; `host` is the listener's host,
+ * undefined if unknown.
  */
 export function checkUnverified(
   fields: Fields,
@@ -23,17 +23,17 @@ export function checkUnverified(
   if (!isAllowed) {
     fields.report(
       '',
-      `nothing proves who sends: give it ${what}, or say insecure_allow_unverified: true (on loopback only)`,
+      `senders are not verified: set ${what}, or insecure_allow_unverified: true (loopback only)`,
     );
   } else if (host !== undefined && !isLoopback(host)) {
     fields.report(
       'insecure_allow_unverified',
-      `is for loopback only, and this listener is on ${host}; give it ${what}`,
+      `is for loopback only, but the listener is on ${host}; set ${what}`,
     );
   } else {
     fields.report(
       'insecure_allow_unverified',
-      'EVENTS ARE NOT VERIFIED: every program on this machine can send them',
+      'EVENTS ARE NOT VERIFIED: any program on this machine can send them',
       'warning',
     );
   }

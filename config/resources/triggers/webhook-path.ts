@@ -1,9 +1,9 @@
-// Paths under which the outside may send events: their form, and those that are the gateway's own.
+// Paths of webhooks: their format, and paths reserved for the gateway.
 
 import * as Type from 'typebox';
 import type { Fields, ListenAddress } from './trigger-type.ts';
 
-/** First segments of what the gateway itself serves; what begins with one of them and a slash is its own too. */
+/** First segments reserved for the gateway, including paths below them. */
 const ownPaths = [
   'health',
   'servers',
@@ -17,10 +17,10 @@ const ownPaths = [
   'deliveries',
 ] as const;
 
-/** No percent signs and no empty segments: a path has one spelling. */
+/** Excludes percent signs and empty segments: each path has a single notation. */
 export const webhookPathPattern = '^/([A-Za-z0-9._~@+=,-]+(/[A-Za-z0-9._~@+=,-]+)*/?)?$';
 
-/** A field for the path of a webhook; without a default when none is given. */
+/** Schema for webhook paths. */
 export function webhookPath(description: string, byDefault: string) {
   return Type.String({
     description,
@@ -30,20 +30,20 @@ export function webhookPath(description: string, byDefault: string) {
   });
 }
 
-/** Reports a path that cannot be reached or that would hide what the gateway serves there. */
+/** Reports a path that is unreachable or would hide a path of the gateway. */
 export function checkWebhookPath(fields: Fields, path: string, isOnGateway: boolean): void {
   const segments = path.split('/');
   if (segments.includes('.') || segments.includes('..')) {
-    fields.report('path', 'must not hold . or .. as a segment: clients take them out');
+    fields.report('path', 'must not contain . or .. as a segment: clients remove them');
   }
-  const own = ownPaths.find((name) => name === segments[1]);
-  if (isOnGateway && own !== undefined) {
-    const advice = `choose another, such as /webhook${path}, or give the trigger a port of its own`;
-    fields.report('path', `/${own} and what is below it belong to the gateway; ${advice}`);
+  const reservedName = ownPaths.find((name) => name === segments[1]);
+  if (isOnGateway && reservedName !== undefined) {
+    const advice = `choose another, such as /webhook${path}, or give the trigger a separate port`;
+    fields.report('path', `/${reservedName} and all paths below it are reserved for the gateway; ${advice}`);
   }
 }
 
-/** Reports a port that the gateway itself listens on. */
+/** Reports a port that is also the gateway's. */
 export function checkOwnPort(
   fields: Fields,
   { host, port }: { readonly host: string | undefined; readonly port: number | undefined },
@@ -52,12 +52,9 @@ export function checkOwnPort(
   if (port === undefined && host !== undefined)
     fields.reportKey(
       'host',
-      'has no effect without a port: the trigger is on the listener of the gateway',
+      'has no effect without a port: the trigger uses the listener of the gateway',
       'warning',
     );
   if (port !== undefined && port > 0 && port === listen?.port)
-    fields.report(
-      'port',
-      'is the one the gateway itself listens on; leave port and host out to be served there',
-    );
+    fields.report('port', 'is the port of the gateway; remove port and host to use its listener');
 }

@@ -1,5 +1,6 @@
-// Opens a connection on which the operator token may be sent: the peer proved knowledge of the token, like
-// only the gateway of the state folder can. The request must use the same connection, since the port may change owners.
+// Opens a connection on which the operator token may be sent: the peer has proved that it knows the token, so
+// it is the gateway of the state folder. The request with the token must use the same connection, because
+// another program may take over the port.
 
 import { randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:http';
@@ -8,14 +9,14 @@ import { isLoopback } from '../../../config/gateway-file/listen-addr.ts';
 import { isProof, NONCE_HEADER, PROOF_HEADER } from '../../http/operator-proof.ts';
 
 export interface ProvenConnection {
-  /** Sends on this connection only; a request fails if it was closed. */
+  /** Sends requests on this connection only. They fail after it was closed. */
   readonly agent: Agent;
   close(): void;
 }
 
 /**
- * Returns a connection to the peer at `url`, whose path is the gateway's /health; undefined without a valid proof. Rejects
- * with the reason of a failed request.
+ * Connects to `url`, the gateway's /health. Returns undefined if the response has no valid proof. Rejects
+ * with the error of the request.
  */
 export function openProvenConnection(
   url: URL,
@@ -25,27 +26,27 @@ export function openProvenConnection(
   const agent = new SingleConnectionAgent();
   const connection = { agent, close: () => agent.destroy() };
   const nonce = randomBytes(32).toString('base64url');
-  return new Promise((done, reject) => {
+  return new Promise((resolve, reject) => {
     const fail = (error: Error) => {
       agent.destroy();
       reject(error);
     };
-    const sent = request(url, { agent, signal, headers: { [NONCE_HEADER]: nonce } }, (response) => {
+    const clientRequest = request(url, { agent, signal, headers: { [NONCE_HEADER]: nonce } }, (response) => {
       const isProven = hasProof(response.headers[PROOF_HEADER], token, nonce, response.socket);
       let size = 0;
       response.on('data', (chunk: Buffer) => {
         size += chunk.length;
         if (size > MAX_HEALTH_BYTES)
-          sent.destroy(new Error(`/health returned more than ${MAX_HEALTH_BYTES} bytes`));
+          clientRequest.destroy(new Error(`/health returned more than ${MAX_HEALTH_BYTES} bytes`));
       });
       response.on('error', fail);
       response.on('end', () => {
         if (!isProven) agent.destroy();
-        done(isProven ? connection : undefined);
+        resolve(isProven ? connection : undefined);
       });
     });
-    sent.on('error', fail);
-    sent.end();
+    clientRequest.on('error', fail);
+    clientRequest.end();
   });
 }
 
@@ -58,6 +59,7 @@ function hasProof(proof: unknown, token: string, nonce: string, socket: Socket):
   return isProof(proof, token, nonce, { host, port });
 }
 
+/** HTTP agent that never opens a second connection. */
 class SingleConnectionAgent extends Agent {
   #isOpened = false;
 

@@ -1,2 +1,2 @@
-/** Returns the path of a server in the API. */
+/** Returns the server's API path. */
 export const pathOf = (id: string): string => `servers/${encodeURIComponent(id)}`;

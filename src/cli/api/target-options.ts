@@ -1,9 +1,10 @@
-// Command target: a running gateway's address and key.
-// The default key is the operator token in the gateway's state folder (operator-key.ts).
+// Options that select the gateway for a command: address and key. The default key is the operator token in
+// the gateway's state folder (operator-key.ts).
 //
-// The key is never an argument: whoever may list the processes of the machine would see it (A9). The file of --config
-// is read for its address alone, since whoever asks seldom has the variables that the rest of it needs. Without --url and
-// --config the gateway file of this folder has the address, as it has for a gateway that is started here.
+// The key is never an argument, because other users can list the arguments of processes (A9,
+// ARCHITECTURE.md). From the gateway file only the address and the state folder are read: the user's shell
+// often lacks the variables that other fields need. If neither --url nor --config is set, gateway.yaml in the
+// current folder is used, as for a start.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -17,9 +18,9 @@ import { SecretValues } from '../../../config/reader/secret-values.ts';
 import { readSourceFile, SourceFile } from '../../../config/reader/source-file.ts';
 import type { Environment } from '../../../config/reader/substitute.ts';
 import { parseYamlTree } from '../../../config/reader/yaml-tree.ts';
-import { seconds } from '../option-values.ts';
-import { USUAL_CONFIG } from '../options.ts';
-import type { Target } from './api-client.ts';
+import { secondsParser } from '../option-values.ts';
+import { DEFAULT_CONFIG } from '../options.ts';
+import type { GatewayTarget } from './client.ts';
 import { findOperatorKey, requestStateFolder } from './operator-key.ts';
 
 export interface TargetOptions {
@@ -30,117 +31,122 @@ export interface TargetOptions {
   readonly timeout?: number;
 }
 
-/** The command line is wrong, or what it names cannot be used: exit code 2. */
-export class UsageError extends Error {}
+/** The command line is invalid, or names an unusable file or value. Exit code 2. */
+export class CommandLineError extends Error {}
 
 export const DEFAULT_URL = 'http://127.0.0.1:8080';
 
-/** Where a key is looked for that no file is named for. */
+/** Environment variable that contains the key, if --api-key-file is not set. */
 export const KEY_VARIABLE = 'GATEWAY_API_KEY';
 
 const targetHelp = `
-The address is --url, else listen_addr of the file of --config, else that of ./${USUAL_CONFIG} where there is one, else
-${DEFAULT_URL}. A key is taken from --api-key-file, else from the environment variable GATEWAY_API_KEY, which may
-stand in .env beside that file. Without either the command uses the operator token of a gateway on this
-machine, if it may read the token's file.
+The address is --url, else listen_addr in the file of --config, else in ./${DEFAULT_CONFIG} if it exists,
+else ${DEFAULT_URL}. The key is read from --api-key-file, else from GATEWAY_API_KEY in the
+environment or in .env next to the gateway file. Without a key the command uses the operator token of a
+gateway on this machine, if this user may read it.
 
-Exit codes: 0 done, 1 it failed, 2 wrong usage`;
+Exit codes: 0 success, 1 failure, 2 invalid usage`;
 
-/** Declares the options of a command that sends requests to a running gateway, and explains them after its own help. */
+/** Declares the options for commands that send requests to a running gateway, and appends their help. */
 export function declareTarget(command: Command, timeoutSeconds: number, moreExitCodes = ''): void {
-  declareGateway(command, timeoutSeconds, 'config').addHelpText('after', targetHelp + moreExitCodes);
+  declareTargetOptions(command, timeoutSeconds, 'config').addHelpText('after', targetHelp + moreExitCodes);
 }
 
-/** Declares the same options for a command that reads more of the gateway file than its address. */
-export function declareGateway(
+/**
+ * Declares the same options without help text, for commands that also use other parts of the gateway file.
+ */
+export function declareTargetOptions(
   command: Command,
   timeoutSeconds: number,
-  ...excluded: readonly string[]
+  ...conflicting: readonly string[]
 ): Command {
-  refuseBareKey(command);
+  refuseKeyArgument(command);
   return command
-    .addOption(new Option('--url <address>', 'where the gateway listens').conflicts([...excluded]))
-    .option('-c, --config <file>', 'take the address from this gateway configuration (YAML)')
+    .addOption(new Option('--url <address>', 'address of the gateway').conflicts([...conflicting]))
+    .option('-c, --config <file>', 'read the address from this gateway configuration (YAML)')
     .option('--api-key-file <file>', 'file with the key on its first line')
     .option(
       '--timeout <seconds>',
-      `longest wait for an answer (default: ${timeoutSeconds})`,
-      seconds(0.1, 3600),
+      `timeout for the response (default: ${timeoutSeconds})`,
+      secondsParser(0.1, 3600),
     );
 }
 
-/** Refuses a key on the command line with the reason. The value is not repeated. */
-export function refuseBareKey(command: Command): void {
+/** Rejects a key on the command line; the error does not repeat it. */
+export function refuseKeyArgument(command: Command): void {
   command
     .addOption(new Option('--api-key [key]').hideHelp())
     .on('option:api-key', () =>
       command.error(
-        'error: a key on the command line is shown to everybody who lists processes; ' +
+        'error: a key on the command line is visible in process lists; ' +
           'put it into a file (--api-key-file FILE) or into GATEWAY_API_KEY',
       ),
     );
 }
 
-/** Default `state_dir`, relative to the gateway file. */
-const USUAL_STATE_DIR = '.gateway';
+/** Default of `state_dir`, relative to the gateway file. */
+const DEFAULT_STATE_DIR = '.gateway';
 
-/** Throws UsageError for an address or a file that cannot be used. */
-export async function readTarget(written: TargetOptions, env: NodeJS.ProcessEnv): Promise<Target> {
-  const { url: text, config, apiKeyFile } = written;
-  const usual = existsSync(USUAL_CONFIG) ? USUAL_CONFIG : undefined;
-  const file = config ?? usual;
+/** Returns address and key. Throws CommandLineError if address or file are invalid. */
+export async function readTarget(options: TargetOptions, env: NodeJS.ProcessEnv): Promise<GatewayTarget> {
+  const { url: text, config, apiKeyFile } = options;
+  const defaultFile = existsSync(DEFAULT_CONFIG) ? DEFAULT_CONFIG : undefined;
+  const file = config ?? defaultFile;
   const environment = file === undefined ? env : (await environmentBeside(resolve(file), env)).environment;
-  const read =
+  const gatewayFile =
     file === undefined ? undefined : await readGatewayFile(file, environment, config !== undefined);
-  const url = readUrl(text ?? read?.url ?? DEFAULT_URL);
+  const url = readUrl(text ?? gatewayFile?.url ?? DEFAULT_URL);
   // The .env file applies to the gateway file in the same folder.
   const key = readKey(apiKeyFile, text === undefined ? environment : env);
   return {
     url,
-    ...(text === undefined ? { source: sourceOf(config, read) } : {}),
-    key: key ?? (await findTokenFor(url, read?.stateDir ?? resolve(USUAL_STATE_DIR))),
+    ...(text === undefined ? { source: sourceOf(config, gatewayFile) } : {}),
+    key: key ?? (await findTokenKey(url, gatewayFile?.stateDir ?? resolve(DEFAULT_STATE_DIR))),
   };
 }
 
-/** `stateDir` counts if the gateway at `url` does not name its own. */
-async function findTokenFor(url: URL, stateDir: string): Promise<Target['key']> {
+/** Finds the operator token. `stateDir` is the folder if the gateway at `url` does not report its own. */
+async function findTokenKey(url: URL, stateDir: string): Promise<GatewayTarget['key']> {
   return findOperatorKey(url, (await requestStateFolder(url)) ?? stateDir);
 }
 
-/** The default file may lack an address. */
-function sourceOf(config: string | undefined, read: GatewayFile | undefined): string {
-  if (read === undefined) return 'the default';
-  const name = config ?? `./${USUAL_CONFIG}`;
-  return read.url === undefined ? `the default: ${name} has no usable listen_addr` : `listen_addr of ${name}`;
+/** Describes where the address comes from, for messages. */
+function sourceOf(config: string | undefined, gatewayFile: GatewayFile | undefined): string {
+  if (gatewayFile === undefined) return 'the default';
+  const name = config ?? `./${DEFAULT_CONFIG}`;
+  return gatewayFile.url === undefined
+    ? `the default: ${name} has no usable listen_addr`
+    : `listen_addr of ${name}`;
 }
 
 function readUrl(text: string): URL {
   const isHttp = /^https?:\/\/[^/]/i.test(text) && URL.canParse(text);
-  if (!isHttp) throw new UsageError(`--url expects an address such as ${DEFAULT_URL}`);
+  if (!isHttp) throw new CommandLineError(`--url expects an address such as ${DEFAULT_URL}`);
   const url = new URL(text);
   if (url.username !== '' || url.password !== '')
-    throw new UsageError('--url takes no user and password; the key has its own ways, see --help');
+    throw new CommandLineError('--url must not contain user and password; --help explains how to pass a key');
   url.search = '';
   url.hash = '';
   return url;
 }
 
-function readKey(file: string | undefined, env: Environment): Target['key'] {
+function readKey(file: string | undefined, env: Environment): GatewayTarget['key'] {
   if (file !== undefined) return { value: readKeyFile(file), source: file };
   const value = (env[KEY_VARIABLE] ?? '').trim();
-  return value === '' ? undefined : { value: sendable(value, KEY_VARIABLE), source: KEY_VARIABLE };
+  return value === '' ? undefined : { value: checkHeaderValue(value, KEY_VARIABLE), source: KEY_VARIABLE };
 }
 
-/** The key on the first line of a file. Throws UsageError for one that cannot be used. */
+/** Returns the key in the file's first line. Throws CommandLineError if there is none. */
 export function readKeyFile(file: string): string {
   const value = firstLine(file).trim();
-  if (value === '') throw new UsageError(`--api-key-file ${file}: it has no key on its first line`);
-  return sendable(value, file);
+  if (value === '')
+    throw new CommandLineError(`--api-key-file ${file}: the first line is empty; write the key there`);
+  return checkHeaderValue(value, file);
 }
 
-function sendable(value: string, source: string): string {
+function checkHeaderValue(value: string, source: string): string {
   if (/^[ -~]+$/.test(value)) return value;
-  throw new UsageError(`the key from ${source} has characters that cannot be sent in a header`);
+  throw new CommandLineError(`the key from ${source} contains characters that are not allowed in a header`);
 }
 
 function firstLine(file: string): string {
@@ -149,42 +155,45 @@ function firstLine(file: string): string {
   } catch (error) {
     const { code = 'unknown reason' } = error as { code?: string };
     const why = code === 'ENOENT' ? 'the file does not exist' : `cannot be read (${code})`;
-    throw new UsageError(`--api-key-file ${file}: ${why}`);
+    throw new CommandLineError(`--api-key-file ${file}: ${why}`);
   }
 }
 
 interface GatewayFile {
-  /** Undefined if no address is usable. */
+  /** Undefined if the file has no usable listen_addr. */
   readonly url: string | undefined;
   readonly stateDir: string;
 }
 
-/** Throws UsageError if the named file has no address. */
+/** Reads the file. If --config names it (`isNamed`), throws CommandLineError if the address is unusable. */
 async function readGatewayFile(path: string, env: Environment, isNamed: boolean): Promise<GatewayFile> {
   const source = await readSourceFile(resolve(path));
   if (!(source instanceof SourceFile)) {
-    if (isNamed) throw new UsageError(`${path}: ${source.reason}`);
-    return { url: undefined, stateDir: resolve(USUAL_STATE_DIR) };
+    if (isNamed) throw new CommandLineError(`${path}: ${source.reason}`);
+    return { url: undefined, stateDir: resolve(DEFAULT_STATE_DIR) };
   }
   const reader = new SchemaReader(source, env, new SecretValues());
   const { root, problems } = parseYamlTree(source);
   const { listen_addr, state_dir } = root === undefined ? {} : readGateway(reader, root, source.path);
-  const stateDir = state_dir ?? resolve(dirname(source.path), USUAL_STATE_DIR);
+  const stateDir = state_dir ?? resolve(dirname(source.path), DEFAULT_STATE_DIR);
   try {
     const { host, port } = parseListenAddr(listen_addr ?? '');
-    if (port !== 0) return { url: `http://${hostOf(host)}:${port}`, stateDir };
+    if (port !== 0) return { url: `http://${reachableHost(host)}:${port}`, stateDir };
   } catch {
-    const found = [...problems, ...reader.problems].map(formatProblem);
-    if (isNamed) throw new UsageError([`${path} has no usable listen_addr; give --url`, ...found].join('\n'));
+    const lines = [...problems, ...reader.problems].map(formatProblem);
+    if (isNamed)
+      throw new CommandLineError([`${path} has no usable listen_addr; add --url`, ...lines].join('\n'));
     return { url: undefined, stateDir };
   }
   if (isNamed)
-    throw new UsageError(`${path} has port 0: the log line "gateway is ready" has the address for --url`);
+    throw new CommandLineError(
+      `${path} has port 0: the log line "gateway is ready" has the address for --url`,
+    );
   return { url: undefined, stateDir };
 }
 
-/** Who listens on every address is reached on loopback. */
-function hostOf(host: string): string {
+/** Returns the host to connect to: loopback for a gateway that listens on all addresses. */
+function reachableHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';
   return host.includes(':') ? `[${host}]` : host;

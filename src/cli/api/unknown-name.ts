@@ -1,40 +1,43 @@
-// For a name that the gateway does not know: the names that it knows, and the one that was probably meant.
+// Hints for unknown names in error messages: the most similar existing name, or a list of the existing names.
 
 import { suggest } from '../../../config/reader/suggest.ts';
-import { type ApiClient, ApiProblem } from './api-client.ts';
+import { type ApiClient, ApiProblem } from './client.ts';
 
-const SHOWN = 20;
+const MAX_NAMES = 20;
 
-interface Asked {
+interface LookupContext {
   readonly client: ApiClient;
   readonly args: readonly string[];
   readonly timeoutMs: number;
 }
 
-/** `did you mean files?`, or what there is. */
-export function hintFor(name: string, known: readonly string[]): string {
-  const close = suggest(name, known);
+/** Returns `did you mean files?` or `there are files, web and 3 more`. */
+export function hintFor(name: string, candidates: readonly string[]): string {
+  const close = suggest(name, candidates);
   if (close !== undefined) return `did you mean ${close}?`;
-  const more = known.length > SHOWN ? ` and ${known.length - SHOWN} more` : '';
-  return `there are ${known.slice(0, SHOWN).join(', ') || 'none at all'}${more}`;
+  const more = candidates.length > MAX_NAMES ? ` and ${candidates.length - MAX_NAMES} more` : '';
+  return `there are ${candidates.slice(0, MAX_NAMES).join(', ') || 'none'}${more}`;
 }
 
-/** A better explanation where `problem` is about an unknown name, which is the first argument; else `problem` itself. */
+/**
+ * If the first argument is an unknown name, returns a problem with a hint; otherwise `problem` itself. `noun`
+ * is the kind of the name in the message, such as `server`.
+ */
 export async function explainUnknown(
   problem: ApiProblem,
-  asked: Asked,
+  context: LookupContext,
   noun: string,
-  knownNames: (asked: Asked) => Promise<readonly string[]>,
+  listNames: (context: LookupContext) => Promise<readonly string[]>,
 ): Promise<ApiProblem> {
-  const [name] = asked.args;
-  if (problem.answer?.status !== 404 || name === undefined) return problem;
-  let known: readonly string[];
+  const [name] = context.args;
+  if (problem.response?.status !== 404 || name === undefined) return problem;
+  let names: readonly string[];
   try {
-    known = await knownNames(asked);
+    names = await listNames(context);
   } catch {
     return problem;
   }
-  if (known.includes(name)) return problem;
-  const message = `there is no ${noun} ${JSON.stringify(name)}; ${hintFor(name, known)}`;
-  return new ApiProblem(message, false, problem.answer);
+  if (names.includes(name)) return problem;
+  const message = `there is no ${noun} ${JSON.stringify(name)}; ${hintFor(name, names)}`;
+  return new ApiProblem(message, { response: problem.response });
 }

@@ -1,17 +1,20 @@
-// For an id that is not in the catalog: the ids that are, and the one that was probably meant.
+// Adds a hint to the error message for an unknown server, for commands whose first argument is a server id.
 
 import type { ServerList } from '../../http/api/server-shapes.ts';
-import type { Situation } from '../commands/operation.ts';
-import type { ApiProblem } from './api-client.ts';
+import type { CommandContext } from '../commands/operation.ts';
+import type { ApiProblem } from './client.ts';
 import { explainUnknown } from './unknown-name.ts';
 
-/** A better explanation where `problem` is about an unknown server; else `problem` itself. */
+/**
+ * Requests the servers from the gateway. If the first argument is an unknown server, returns a problem with a
+ * hint; otherwise `problem` itself.
+ */
 export function explainUnknownServer(
   problem: ApiProblem,
-  situation: Pick<Situation, 'client' | 'args' | 'timeoutMs'>,
+  context: Pick<CommandContext, 'client' | 'args' | 'timeoutMs'>,
 ): Promise<ApiProblem> {
-  return explainUnknown(problem, situation, 'server', async ({ client, timeoutMs }) => {
-    const { body } = await client.ask('GET', 'servers', timeoutMs);
+  return explainUnknown(problem, context, 'server', async ({ client, timeoutMs }) => {
+    const { body } = await client.request('GET', 'servers', timeoutMs);
     return (body as ServerList).servers.map(({ id }) => id);
   });
 }

@@ -1,26 +1,26 @@
-// `add`: a server more in the catalog, by the command that starts it or by its address.
+// `servers add`: adds a server to the catalog, given its command or its address.
 
 import { dirname } from 'node:path';
 import { serverIdPattern } from '../../../config/catalog/catalog-schema.ts';
 import type { EntryToWrite } from '../../../config/catalog/edit-block.ts';
-import { UsageError } from '../api/target-options.ts';
+import { CommandLineError } from '../api/target-options.ts';
 import type { CommandModule } from '../command.ts';
-import { collected } from '../option-values.ts';
-import { complain } from '../views/output.ts';
+import { collectValues } from '../option-values.ts';
+import { printMessage } from '../views/output.ts';
+import { CatalogFile } from './file.ts';
+import { locateCatalog } from './location.ts';
+import { printOutcome } from './outcome.ts';
+import { reloadGateway } from './reload-gateway.ts';
+import { SecretStore } from './secret-store.ts';
 import {
   type CatalogOptions,
   catalogHelp,
   declareCatalog,
   readCatalogOptions,
-  reportingProblems,
-} from './catalog-options.ts';
-import { findCatalog } from './catalog-place.ts';
-import { CatalogFile } from './change-catalog.ts';
-import { tell } from './outcome.ts';
-import { tellGateway } from './running-gateway.ts';
-import { SecretKeeper } from './secret-words.ts';
+  reportProblems,
+} from './shared-options.ts';
 
-interface Given {
+interface AddOptions {
   readonly env?: readonly string[];
   readonly header?: readonly string[];
   readonly tag?: readonly string[];
@@ -30,13 +30,14 @@ interface Given {
 
 interface Options extends CatalogOptions {
   readonly id: string;
-  readonly words: readonly string[];
-  readonly given: Given;
+  readonly operands: readonly string[];
+  readonly entryOptions: AddOptions;
 }
 
 const after = `
-Values that look like secrets (a variable, a header, an option or a parameter named like TOKEN, KEY, SECRET, PASSWORD or
-Authorization) go into .env beside the gateway file, with mode 0600, and a reference into the catalog.
+Values that look like secrets (variables, headers, options or parameters with names such as TOKEN, KEY,
+SECRET, PASSWORD or Authorization) are written to .env next to the gateway file, with mode 0600. The catalog
+gets a reference.
 ${catalogHelp}
 
 Examples:
@@ -50,87 +51,98 @@ export const addServer: CommandModule = {
       .usage('[options] <name> (-- <command...> | <url>)')
       .option(
         '--env <NAME=value>',
-        'a variable of the program; NAME alone is a reference to it; repeatable',
-        collected,
+        "environment variable of the program; NAME alone references the gateway's variable; repeatable",
+        collectValues,
       )
-      .option("--header <'Name: value'>", 'a header of each request to the address; repeatable', collected)
-      .option('--tag <word>', 'a word for tool search; repeatable', collected)
-      .option('--sse', 'the address speaks the older transport')
-      .option('--force', 'replace a server of that name')
+      .option("--header <'Name: value'>", 'header of each request to the address; repeatable', collectValues)
+      .option('--tag <word>', 'keyword for tool search; repeatable', collectValues)
+      .option('--sse', 'the address uses the older SSE transport')
+      .option('--force', 'replace an existing server of that name')
       .addHelpText('after', after);
     declareCatalog(command);
   },
   run: (command) => {
-    const [id = '', ...words] = command.args;
-    const options = { ...readCatalogOptions(command), id, words, given: command.opts<Given>() };
-    return reportingProblems(() => added(options));
+    const [id = '', ...operands] = command.args;
+    const options = {
+      ...readCatalogOptions(command),
+      id,
+      operands,
+      entryOptions: command.opts<AddOptions>(),
+    };
+    return reportProblems(() => addToCatalog(options));
   },
 };
 
-async function added(options: Options): Promise<number> {
-  const { id, given } = options;
-  refuseNoId(id);
-  const file = await CatalogFile.open(await findCatalog(options, process.env));
-  const isReplacing = given.force === true;
-  file.refuseTaken(id, isReplacing);
+async function addToCatalog(options: Options): Promise<number> {
+  const { id, entryOptions } = options;
+  checkServerId(id);
+  const file = await CatalogFile.open(await locateCatalog(options, process.env));
+  const isReplacing = entryOptions.force === true;
+  file.refuseDuplicate(id, isReplacing);
   const did = file.names.includes(id) ? 'replaced' : 'added';
-  const entry = entryFor(options, new SecretKeeper(id, file.draft));
+  const entry = entryFor(options, new SecretStore(id, file.draft));
   await file.change({ do: 'add', name: id, entry, isReplacing });
-  if (entry.command !== undefined && !options.isJson) noteFolder(dirname(file.place.catalogPath));
-  return tell({ server: id, did, file, after: await tellGateway(options, file.place, id) }, options.isJson);
+  if (entry.command !== undefined && !options.isJson) printFolderNote(dirname(file.location.catalogPath));
+  return printOutcome(
+    { server: id, did, file, reload: await reloadGateway(options, file.location, id) },
+    options.isJson,
+  );
 }
 
-/** Throws UsageError for what cannot be the id of a server. */
-export function refuseNoId(id: string): void {
+/** Throws CommandLineError for an invalid server id. */
+export function checkServerId(id: string): void {
   if (new RegExp(serverIdPattern).test(id) && id !== '.' && id !== '..') return;
-  throw new UsageError(`${JSON.stringify(id)} cannot be the id of a server: 1 to 64 of A-Z a-z 0-9 . _ -`);
+  throw new CommandLineError(
+    `${JSON.stringify(id)} is not a valid server id; use 1 to 64 characters of A-Z a-z 0-9 . _ -`,
+  );
 }
 
-function entryFor({ words, given }: Options, keeper: SecretKeeper): EntryToWrite {
-  const [first] = words;
-  const { env = [], header = [], tag, sse } = given;
+function entryFor({ operands, entryOptions }: Options, secrets: SecretStore): EntryToWrite {
+  const [first] = operands;
+  const { env = [], header = [], tag, sse } = entryOptions;
   const tags = tag === undefined ? {} : { tags: tag };
   if (first === undefined)
-    throw new UsageError(
-      'say what to add: -- COMMAND ARGUMENTS… for a program, or the address of a remote server',
+    throw new CommandLineError(
+      'nothing to add; append -- COMMAND ARGUMENTS… for a program, or the address of a remote server',
     );
-  if (words.length === 1 && /^https?:\/\//i.test(first)) {
-    if (env.length > 0) throw new UsageError('--env is for programs; a remote server takes --header');
-    const headers = Object.fromEntries(header.map((line) => headerFrom(line, keeper)));
+  if (operands.length === 1 && /^https?:\/\//i.test(first)) {
+    if (env.length > 0)
+      throw new CommandLineError('--env applies to programs only; use --header for a remote server');
+    const headers = Object.fromEntries(header.map((line) => headerFrom(line, secrets)));
     return {
-      url: keeper.url(first),
+      url: secrets.url(first),
       ...(sse === true ? { runtime: 'sse' } : {}),
       ...(header.length === 0 ? {} : { headers }),
       ...tags,
     };
   }
   if (header.length > 0 || sse === true)
-    throw new UsageError('--header and --sse are for an address; a program takes --env');
-  const [command = '', ...rest] = words;
-  const variables = Object.fromEntries(env.map((text) => variableFrom(text, keeper)));
+    throw new CommandLineError('--header and --sse apply to addresses only; use --env for a program');
+  const [command = '', ...rest] = operands;
+  const variables = Object.fromEntries(env.map((text) => variableFrom(text, secrets)));
   return {
     command,
-    ...(rest.length === 0 ? {} : { args: keeper.args(rest) }),
+    ...(rest.length === 0 ? {} : { args: secrets.args(rest) }),
     ...(env.length === 0 ? {} : { env: variables }),
     ...tags,
   };
 }
 
-function variableFrom(text: string, keeper: SecretKeeper): [string, string] {
+function variableFrom(text: string, secrets: SecretStore): [string, string] {
   const at = text.indexOf('=');
   const name = at === -1 ? text : text.slice(0, at);
   if (!/^[A-Za-z_]\w*$/.test(name))
-    throw new UsageError('--env expects NAME=value, or NAME for a variable that is set');
-  return [name, at === -1 ? `\${${name}}` : keeper.variable(name, text.slice(at + 1))];
+    throw new CommandLineError('--env expects NAME=value, or NAME of a variable in the environment');
+  return [name, at === -1 ? `\${${name}}` : secrets.variable(name, text.slice(at + 1))];
 }
 
-function headerFrom(line: string, keeper: SecretKeeper): [string, string] {
+function headerFrom(line: string, secrets: SecretStore): [string, string] {
   const [, name = '', value = ''] = /^([^:\s]+):\s*(.*?)\s*$/s.exec(line) ?? [];
-  if (name === '') throw new UsageError("--header expects 'Name: value'");
-  return [name, keeper.header(name, value)];
+  if (name === '') throw new CommandLineError("--header expects 'Name: value'");
+  return [name, secrets.header(name, value)];
 }
 
-/** Relative paths in a command are taken from there. */
-function noteFolder(folder: string): void {
-  if (folder !== process.cwd()) complain(`it will run in ${folder}: relative paths are taken from there`);
+/** Prints the working folder of the server if it is not the current folder. */
+function printFolderNote(folder: string): void {
+  if (folder !== process.cwd()) printMessage(`the server runs in ${folder}: relative paths start there`);
 }

@@ -1,44 +1,44 @@
-// `servers remove`, `servers enable` and `servers disable`: one server of the catalog less, or switched.
+// `servers remove`, `servers enable` and `servers disable`: changes an entry of the catalog.
 
 import { plainId } from '../../../config/catalog/read-catalog.ts';
 import { printable } from '../../terminal/terminal-text.ts';
-import { ApiProblem } from '../api/api-client.ts';
+import { ApiProblem } from '../api/client.ts';
 import type { CommandModule } from '../command.ts';
+import { CatalogFile } from './file.ts';
+import { locateCatalog } from './location.ts';
+import { type CatalogOutcome, printOutcome } from './outcome.ts';
+import { reloadGateway } from './reload-gateway.ts';
+import { findServerReferences } from './server-references.ts';
 import {
   type CatalogOptions,
   catalogHelp,
   declareCatalog,
   readCatalogOptions,
-  reportingProblems,
-} from './catalog-options.ts';
-import { findCatalog } from './catalog-place.ts';
-import { CatalogFile } from './change-catalog.ts';
-import { namedElsewhere } from './named-elsewhere.ts';
-import { type Outcome, tell } from './outcome.ts';
-import { tellGateway } from './running-gateway.ts';
+  reportProblems,
+} from './shared-options.ts';
 
 interface Options extends CatalogOptions {
   readonly id: string;
 }
 
-const words = { remove: 'removed', enable: 'enabled', disable: 'disabled' } as const;
+const results = { remove: 'removed', enable: 'enabled', disable: 'disabled' } as const;
 
 const notes = {
-  remove: 'Comments above it stay, and what .env has for it.',
-  enable: 'A running gateway starts it, and its tools are told.',
-  disable: 'Its entry stays, with enabled: false, or disabled: true where the file of a client says it so.',
+  remove: 'Comments above the entry are kept, and so are its variables in .env.',
+  enable: 'A running gateway starts the server, and the command prints its tools.',
+  disable: "The entry is kept, with enabled: false, or disabled: true in a client's file.",
 };
 
-const commandFor = (name: keyof typeof words): CommandModule => ({
+const commandFor = (name: keyof typeof results): CommandModule => ({
   declare: (command) => {
     command.addHelpText(
       'after',
-      `\n${notes[name]}\n${catalogHelp}\n\nExample:\n  actor-gateway servers show ${name} files`,
+      `\n${notes[name]}\n${catalogHelp}\n\nExample:\n  actor-gateway servers ${name} files`,
     );
     declareCatalog(command);
   },
   run: (command) =>
-    reportingProblems(() => changed(name, { ...readCatalogOptions(command), id: command.args[0] ?? '' })),
+    reportProblems(() => changeServer(name, { ...readCatalogOptions(command), id: command.args[0] ?? '' })),
 });
 
 export const catalogCommands = {
@@ -47,29 +47,27 @@ export const catalogCommands = {
   disable: commandFor('disable'),
 };
 
-async function changed(name: keyof typeof words, options: Options): Promise<number> {
+async function changeServer(name: keyof typeof results, options: Options): Promise<number> {
   const { id } = options;
-  const file = await CatalogFile.open(await findCatalog(options, process.env));
+  const file = await CatalogFile.open(await locateCatalog(options, process.env));
   const server = file.nameOf(id);
-  if (name === 'remove') await refuseNamed(server, file);
+  if (name === 'remove') await refuseReferenced(server, file);
   const isChanged = await file.change(
     name === 'remove'
       ? { do: 'remove', name: server }
       : { do: 'switch', name: server, isEnabled: name === 'enable' },
   );
-  const did: Outcome['did'] = isChanged ? words[name] : 'nothing';
-  const after = await tellGateway(options, file.place, name === 'enable' ? plainId(server) : undefined);
-  return tell({ server, did, file, after }, options.isJson);
+  const did: CatalogOutcome['did'] = isChanged ? results[name] : 'nothing';
+  const reload = await reloadGateway(options, file.location, name === 'enable' ? plainId(server) : undefined);
+  return printOutcome({ server, did, file, reload }, options.isJson);
 }
 
-/** Throws ApiProblem where the gateway would not load what is left. */
-async function refuseNamed(server: string, { place }: CatalogFile): Promise<void> {
-  const lines = await namedElsewhere(plainId(server), place);
+/** Throws ApiProblem if profiles, agents or other resources reference the server. */
+async function refuseReferenced(server: string, { location }: CatalogFile): Promise<void> {
+  const lines = await findServerReferences(plainId(server), location);
   if (lines.length === 0) return;
   throw new ApiProblem(
-    `${server} is named elsewhere; change that first, or disable it; nothing was written`,
-    false,
-    undefined,
-    lines.map(printable),
+    `${server} is used by other parts of the configuration; change these first, or disable the server; nothing was written`,
+    { details: lines.map(printable) },
   );
 }

@@ -1,92 +1,98 @@
-// What a command puts into `.env`: values that nobody should read in a catalog. A variable that has another value already keeps it;
-// then the new value gets another name.
+// Draft of a `.env` file: collects new variables for secrets that must not be in the catalog. Nothing is
+// written here; `text` is the new content of the file. An existing variable never changes: a new value gets a
+// free name.
 
 import { parseEnvText } from '../../../config/reader/env-file.ts';
 import { SourceFile } from '../../../config/reader/source-file.ts';
 import type { Environment } from '../../../config/reader/substitute.ts';
 
 export class EnvDraft {
-  #before: string;
+  #originalText: string;
   #environment: Environment;
   readonly #added: Record<string, string> = {};
 
-  /** `text` is the file's, and `environment` what references are read with, that text included. */
+  /** `text` is the content of the file; `environment` includes its variables. */
   constructor(text: string, environment: Environment) {
-    this.#before = text;
+    this.#originalText = text;
     this.#environment = environment;
   }
 
   /**
-   * The name of a variable with that value: the first of `names` that is free, or has the value already. Undefined for a value that
-   * no file of this format can have.
+   * Adds a value and returns the name of its variable: the first of `names` that is free or already has this
+   * value. Returns undefined if the file format cannot express the value.
    */
-  keep(value: string, names: readonly string[]): string | undefined {
+  addValue(value: string, names: readonly string[]): string | undefined {
     if (lineFor('X', value) === undefined) return undefined;
     for (const name of candidates(names)) {
-      const known = this.#added[name] ?? this.#environment[name];
-      if (known === value) return name;
-      if (known !== undefined) continue;
+      const existing = this.#added[name] ?? this.#environment[name];
+      if (existing === value) return name;
+      if (existing !== undefined) continue;
       this.#added[name] = value;
       return name;
     }
     return undefined;
   }
 
-  /** The variables that the file does not have yet. */
-  get added(): readonly string[] {
+  /** Variables that are not in the file yet. */
+  get addedNames(): readonly string[] {
     return Object.keys(this.#added);
   }
 
-  /** Whether the same can be added to another text of the file, which it then is. */
-  canFollow(text: string): boolean {
+  /**
+   * Applies the draft to a new content of the file, after a concurrent change. Returns false if a variable
+   * has another value there.
+   */
+  rebase(text: string): boolean {
     const { values } = parseEnvText(new SourceFile('', text));
     const isFree = ([name, value]: [string, string]) => (values[name] ?? value) === value;
     if (!Object.entries(this.#added).every(isFree)) return false;
-    this.#before = text;
+    this.#originalText = text;
+    // The earlier values have priority: they include the variables of the process, which override the file.
     this.#environment = { ...values, ...this.#environment };
     return true;
   }
 
+  /** All variables, with the new ones. */
   get environment(): Environment {
     return { ...this.#environment, ...this.#added };
   }
 
-  /** The file with them at its end. */
+  /** Content of the file with the new variables at the end. */
   get text(): string {
-    const { values } = parseEnvText(new SourceFile('', this.#before));
-    const missing = Object.entries(this.#added).filter(([name]) => values[name] === undefined);
-    const lines = missing.map(([name, value]) => `${lineFor(name, value) ?? ''}\n`);
-    const gap = this.#before === '' || this.#before.endsWith('\n') ? '' : '\n';
-    return lines.length === 0 ? this.#before : this.#before + gap + lines.join('');
+    const { values } = parseEnvText(new SourceFile('', this.#originalText));
+    const newVariables = Object.entries(this.#added).filter(([name]) => values[name] === undefined);
+    const lines = newVariables.map(([name, value]) => `${lineFor(name, value) ?? ''}\n`);
+    const gap = this.#originalText === '' || this.#originalText.endsWith('\n') ? '' : '\n';
+    return lines.length === 0 ? this.#originalText : this.#originalText + gap + lines.join('');
   }
 
-  get before(): string {
-    return this.#before;
+  /** Content of the file without the new variables. */
+  get originalText(): string {
+    return this.#originalText;
   }
 }
 
-const MOST = 100;
+const MAX_CANDIDATES = 100;
 
 function* candidates(names: readonly string[]): Generator<string> {
   yield* names;
-  for (let count = 2; count < MOST; count += 1) yield `${names.at(-1)}_${count}`;
+  for (let count = 2; count < MAX_CANDIDATES; count += 1) yield `${names.at(-1)}_${count}`;
 }
 
-/** In the first way of quoting by which it is read as it is. */
+/** Returns `NAME=value` with the first quotes that preserve the value; undefined if none does. */
 function lineFor(name: string, value: string): string | undefined {
-  for (const quote of ['', "'", '"', '`']) {
+  const needsQuotes = /[\s'"`#\\]/.test(value);
+  for (const quote of needsQuotes ? ["'", '"', '`'] : ['', "'", '"', '`']) {
     const line = `${name}=${quote}${value}${quote}`;
     const { values, problems } = parseEnvText(new SourceFile('', `${line}\n`));
-    const isPlain = quote !== '' || /^[^\s'"`#\\]*$/.test(value);
-    if (isPlain && problems.length === 0 && Object.keys(values).length === 1 && values[name] === value)
-      return line;
+    if (problems.length === 0 && Object.keys(values).length === 1 && values[name] === value) return line;
   }
   return undefined;
 }
 
-/** Words in capitals, as variables are written. */
-export function variableName(...words: readonly string[]): string {
-  const name = words
+/** Joins the parts to a valid name in capitals: `my-server`, `token` → `MY_SERVER_TOKEN`. */
+export function toVariableName(...parts: readonly string[]): string {
+  const name = parts
     .join('_')
     .replace(/[^A-Za-z0-9]+/g, '_')
     .replace(/^_+|_+$/g, '')

@@ -1,23 +1,22 @@
-// The approvals that a terminal asks about, one after the other, and which of the lines that are typed are answers to them. A question
-// may be decided elsewhere while it is open, and another one may be in its place when a key is pressed that was meant for it.
+// Queue of approval questions in a terminal chat. Shows one question after another, and decides which typed
+// line is the answer.
 //
-// APQ1  a line is an answer only to the question that was open when its first key was pressed. What is begun within `LATE_MS` after
-//       a question was withdrawn, or took the place of what somebody was typing, is no answer to the next one; and if it is as short
-//       as an answer it is nothing else either.
-// APQ2  a question is open until it is answered here or decided anywhere, and each is asked once.
+// A line is an answer only if the question was visible when the user pressed its first key. If a question
+// appears or disappears while the user types, lines started within GRACE_MS are no answers; lines as short as
+// an answer are discarded. A question stays open until it is answered here or decided at another place.
 
 import type { ApprovalEvent } from '../../http/api/run-events.ts';
 import type { TypedLine } from './typed-lines.ts';
 
-/** A person sees that there is something new, and holds the finger back. */
-export const LATE_MS = 1_500;
+/** Time a person needs to notice a new question. */
+export const GRACE_MS = 1_500;
 
-/** `yes`. */
+/** Length of `yes`. */
 const LONGEST_ANSWER = 3;
 
-export type Verdict = 'approve' | 'deny';
+export type ApprovalDecision = 'approve' | 'deny';
 
-const verdicts: Readonly<Record<string, Verdict>> = {
+const decisionWords: Readonly<Record<string, ApprovalDecision>> = {
   ...{ y: 'approve', yes: 'approve' },
   ...{ n: 'deny', no: 'deny', '': 'deny' },
 };
@@ -25,72 +24,82 @@ const verdicts: Readonly<Record<string, Verdict>> = {
 export class ApprovalQuestions {
   readonly #now: () => number;
   #questions: ApprovalEvent[] = [];
-  /** Of those that were asked, or are to be. */
+  /** Titles of all questions, by id, also of answered ones. */
   readonly #titles = new Map<string, string>();
-  #lateUntil = Number.NEGATIVE_INFINITY;
+  #graceUntil = Number.NEGATIVE_INFINITY;
 
-  /** `now` in milliseconds, as the beginnings of lines. */
+  /** `now` returns milliseconds, of the same clock as `TypedLine.startedAt`. */
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  /** The one that is asked now. */
-  get open(): ApprovalEvent | undefined {
+  /** Question on the screen. */
+  get current(): ApprovalEvent | undefined {
     return this.#questions[0];
   }
 
-  /** What an approval is about. */
+  /** Title of an approval. */
   titleOf(id: string): string | undefined {
     return this.#titles.get(id);
   }
 
-  /** `isInterrupting`: somebody is typing something else. Gives whether it is asked at once. */
+  /**
+   * Adds a question. `isInterrupting`: the person is typing a message. Returns true if the question must be
+   * shown now.
+   */
   add(approval: ApprovalEvent, isInterrupting: boolean): boolean {
     this.#titles.set(approval.id, approval.title ?? approval.id);
     const isFirst = this.#questions.push(approval) === 1;
-    if (isFirst && isInterrupting) this.#beginLate();
+    if (isFirst && isInterrupting) this.#startGracePeriod();
     return isFirst;
   }
 
-  /** Was meant for another question, or may have been. */
-  isLate({ begunAt, added }: Pick<TypedLine, 'begunAt' | 'added'>): boolean {
-    const mayBeAnswer = this.open !== undefined || added.trim().length <= LONGEST_ANSWER;
-    return begunAt < this.#lateUntil && mayBeAnswer;
+  /** Returns true if the user may have started the line before the current question was visible. */
+  isLate({ startedAt, newText }: Pick<TypedLine, 'startedAt' | 'newText'>): boolean {
+    const mayBeAnswer = this.current !== undefined || newText.trim().length <= LONGEST_ANSWER;
+    return startedAt < this.#graceUntil && mayBeAnswer;
   }
 
-  /** The open one is answered by a line; undefined where that says neither yes nor no. */
-  answer(line: string): { readonly question: ApprovalEvent; readonly verdict: Verdict } | undefined {
-    const verdict = verdicts[line.trim().toLowerCase()];
-    const question = this.open;
-    if (question === undefined || verdict === undefined) return undefined;
+  /** Removes the current question and returns the decision; undefined if the line is neither yes nor no. */
+  answer(
+    line: string,
+  ): { readonly question: ApprovalEvent; readonly decision: ApprovalDecision } | undefined {
+    const decision = decisionWords[line.trim().toLowerCase()];
+    const question = this.current;
+    if (question === undefined || decision === undefined) return undefined;
     this.#questions.shift();
-    return { question, verdict };
+    return { question, decision };
   }
 
-  /** Its answer did not arrive. Gives whether it is asked at once. */
-  again(question: ApprovalEvent): boolean {
+  /**
+   * Adds a question again if the request with its answer has failed. Returns true if it must be shown now.
+   */
+  requeue(question: ApprovalEvent): boolean {
     return this.#titles.has(question.id) && this.add(question, false);
   }
 
-  /** It was decided. Gives whether it was the open one, which is withdrawn. */
-  decided(id: string): boolean {
-    const wasOpen = this.open?.id === id;
+  /** Removes a question that was decided at another place. Returns true if it was the current one. */
+  withdraw(id: string): boolean {
+    const wasVisible = this.current?.id === id;
     this.#questions = this.#questions.filter((question) => question.id !== id);
     this.#titles.delete(id);
-    if (wasOpen) this.#beginLate();
-    return wasOpen;
+    if (wasVisible) this.#startGracePeriod();
+    return wasVisible;
   }
 
-  /** The run is over, and with it all that it asked; `isOwnEnd`: by who is asked. Gives whether one was open. */
-  end(isOwnEnd: boolean): boolean {
-    const wasOpen = this.open !== undefined;
+  /**
+   * Removes all questions when the run has ended. `isCancelledHere`: the person has cancelled the run.
+   * Returns true if a question was visible.
+   */
+  clear(isCancelledHere: boolean): boolean {
+    const wasVisible = this.current !== undefined;
     this.#questions = [];
     this.#titles.clear();
-    if (wasOpen && !isOwnEnd) this.#beginLate();
-    return wasOpen;
+    if (wasVisible && !isCancelledHere) this.#startGracePeriod();
+    return wasVisible;
   }
 
-  #beginLate(): void {
-    this.#lateUntil = this.#now() + LATE_MS;
+  #startGracePeriod(): void {
+    this.#graceUntil = this.#now() + GRACE_MS;
   }
 }

@@ -1,23 +1,23 @@
-// What a terminal shows of a run: the text as it grows, and between its parts a faint line for each call of a tool.
+// Prints a run on a terminal: streams the text, and prints a faint line for each tool call.
 
 import type { ApprovalEvent, RetryEvent, ToolEvent } from '../../http/api/run-events.ts';
-import type { RunAnswer, RunRecord } from '../../http/api/run-shapes.ts';
+import type { RunRecord, RunResultRecord } from '../../http/api/run-shapes.ts';
 import type { Paint } from '../../terminal/paint.ts';
 import { printable, printableLines } from '../../terminal/terminal-text.ts';
 import { latency } from '../views/figures.ts';
-import { CUT_LINE, putOffLine, retryLine } from '../views/run-views.ts';
-import type { RunListener } from './followed-run.ts';
+import { delayLine, RECONNECT_LINE, retryLine } from '../views/runs.ts';
+import type { RunListener } from './follow-run.ts';
 
 const MAX_ARGUMENTS = 120;
 
 export class RunPrinter implements RunListener {
   readonly #write: (text: string) => void;
   readonly #paint: Paint;
-  /** All of the newest text. */
-  #whole = '';
-  #isLineBegun = false;
+  /** Text printed so far. */
+  #text = '';
+  #isMidLine = false;
 
-  /** `write` gets text of which a terminal obeys nothing but our own colours. */
+  /** `write` receives text without control characters, except the gateway's own colours. */
   constructor(write: (text: string) => void, paint: Paint) {
     this.#write = write;
     this.#paint = paint;
@@ -25,46 +25,46 @@ export class RunPrinter implements RunListener {
 
   onText(text: string): void {
     this.endLine();
-    this.#whole = '';
-    this.onMore(text);
+    this.#text = '';
+    this.onDelta(text);
   }
 
-  onMore(delta: string): void {
-    this.#whole += delta;
-    const shown = printableLines(delta);
-    if (shown === '') return;
-    this.#write(shown);
-    this.#isLineBegun = !shown.endsWith('\n');
+  onDelta(delta: string): void {
+    this.#text += delta;
+    const printableText = printableLines(delta);
+    if (printableText === '') return;
+    this.#write(printableText);
+    this.#isMidLine = !printableText.endsWith('\n');
   }
 
-  onTool({ name = 'a tool', arguments: given = '', state, took_ms }: ToolEvent): void {
-    if (state === 'called') this.#line(`${name} ${shortened(given)}`, 'faint');
+  onTool({ name = 'a tool', arguments: argumentText = '', state, took_ms }: ToolEvent): void {
+    if (state === 'called') this.#line(`${name} ${shorten(argumentText)}`, 'faint');
     else if (state === 'done') this.#line(`  ${name}: done in ${latency(took_ms ?? null)}`, 'faint');
     else this.#line(`  ${name}: ${state}`, 'busy');
   }
 
-  /** `what` is text that a terminal may show. */
-  onAsked(title: string, what: string): void {
-    this.#line(`It asks for approval: ${title}`, 'busy');
-    this.#write(`${what}\n`);
+  /** Prints an approval request. `request` must already be free of control characters. */
+  printApprovalRequest(title: string, request: string): void {
+    this.#line(`Approval required: ${title}`, 'busy');
+    this.#write(`${request}\n`);
   }
 
-  /** `title` is what it was asked about. */
-  onDecided({ state, id, by }: ApprovalEvent, title = id): void {
+  /** Prints a decision. `title` is the title of the approval request. */
+  printDecision({ state, id, by }: ApprovalEvent, title = id): void {
     this.#line(`${title} is ${state}${by === undefined ? '' : ` by ${by}`}`, 'faint');
   }
 
   onState(run: RunRecord): void {
-    const line = putOffLine(run, Date.now());
+    const line = delayLine(run, Date.now());
     if (line !== undefined) this.#line(line, 'busy');
   }
 
-  /** A line that was typed before its turn. */
-  onTakenUp(line: string): void {
+  /** Prints a line that was queued during the previous run, when it is sent. */
+  printQueuedLine(line: string): void {
     this.#line(`> ${line}`, 'faint');
   }
 
-  /** A line that is no part of the run. */
+  /** Prints a note of the chat itself. */
   note(text: string): void {
     this.#line(text, 'faint');
   }
@@ -73,14 +73,14 @@ export class RunPrinter implements RunListener {
     this.#line(retryLine(retry), 'busy');
   }
 
-  onCut(): void {
-    this.#line(CUT_LINE, 'busy');
+  onReconnect(): void {
+    this.#line(RECONNECT_LINE, 'busy');
   }
 
-  /** What has not been shown yet of how it has ended. */
-  onEnd({ state, answer, note, id }: RunAnswer): void {
-    if (state === 'done' && answer !== null && answer !== this.#whole) {
-      if (answer.startsWith(this.#whole)) this.onMore(answer.slice(this.#whole.length));
+  /** Prints the rest of the answer, and the state if the run did not succeed. */
+  printEnd({ state, answer, note, id }: RunResultRecord): void {
+    if (state === 'done' && answer !== null && answer !== this.#text) {
+      if (answer.startsWith(this.#text)) this.onDelta(answer.slice(this.#text.length));
       else this.onText(answer);
     }
     this.endLine();
@@ -93,12 +93,11 @@ export class RunPrinter implements RunListener {
     this.#write(`${this.#paint(style, printable(text))}\n`);
   }
 
-  /** What comes next begins a line. */
+  /** Writes a line break if the cursor is in the middle of a line. */
   endLine(): void {
-    if (this.#isLineBegun) this.#write('\n');
-    this.#isLineBegun = false;
+    if (this.#isMidLine) this.#write('\n');
+    this.#isMidLine = false;
   }
 }
 
-const shortened = (text: string) =>
-  text.length <= MAX_ARGUMENTS ? text : `${text.slice(0, MAX_ARGUMENTS)}…`;
+const shorten = (text: string) => (text.length <= MAX_ARGUMENTS ? text : `${text.slice(0, MAX_ARGUMENTS)}…`);

@@ -1,24 +1,22 @@
-// The lines that are typed on a terminal, each with when its first key was pressed, behind a prompt that changes.
-//
-// TYL1  what was typed when a question takes the place of the prompt is no part of the answer: it comes back behind the prompt, until a
-//       line is taken there.
-// TYL2  what is shown while an answer is waited for stands above the question, which is there with what was typed of the answer.
+// Reads lines typed on a terminal, and records when their first key was pressed. A question can replace the
+// prompt while the user types: the unfinished line (draft) is saved, and restored with the next prompt.
+// Output during a question is printed above it.
 
 import { createInterface, type Interface } from 'node:readline';
 
 export interface TypedLine {
   readonly text: string;
-  /** The same without what came back behind the prompt. */
-  readonly added: string;
-  /** When the first key of that was pressed, in performance.now() milliseconds. */
-  readonly begunAt: number;
+  /** Text typed behind the restored draft. */
+  readonly newText: string;
+  /** Time of the first key of `newText`, by performance.now(). */
+  readonly startedAt: number;
 }
 
 export interface TypedLinesListener {
   onLine(line: TypedLine): void;
   /** Ctrl-C. */
   onInterrupt(): void;
-  /** Ctrl-D, or the terminal is gone. */
+  /** Ctrl-D, or a closed terminal. */
   onEnd(): void;
 }
 
@@ -26,79 +24,79 @@ const PROMPT = '> ';
 
 export class TypedLines {
   readonly #terminal: Interface;
-  #begunAt = 0;
-  /** What an answer is waited for. */
+  #startedAt = 0;
+  /** Question in place of the prompt. */
   #question = '';
-  /** What was being typed when a question came. */
-  #setAside = '';
-  /** It is behind the prompt again, and no key was pressed since. */
-  #isBack = false;
+  /** Line that was unfinished when a question appeared. */
+  #draft = '';
+  /** True until the first key after the draft was restored. */
+  #isDraftRestored = false;
 
   constructor(listener: TypedLinesListener) {
     const { stdin: input, stdout: output } = process;
     this.#terminal = createInterface({ input, output, prompt: PROMPT });
-    // Before the terminal itself hears of the key.
+    // Prepended, to run before readline changes the line.
     input.prependListener('keypress', () => {
-      if (this.#terminal.line === '' || this.#isBack) this.#begunAt = performance.now();
-      this.#isBack = false;
+      if (this.#terminal.line === '' || this.#isDraftRestored) this.#startedAt = performance.now();
+      this.#isDraftRestored = false;
     });
     this.#terminal.on('line', (text) => listener.onLine(this.#lineOf(text)));
     this.#terminal.on('SIGINT', () => listener.onInterrupt());
     this.#terminal.on('close', () => listener.onEnd());
   }
 
-  /** Whether there is a line that has begun. */
+  /** True if the current line is not empty. */
   get isTyping(): boolean {
     return this.#terminal.line !== '';
   }
 
-  /** Waits for a line, as whatever was typed meanwhile goes on. */
+  /** Shows the prompt with the saved draft. */
   prompt(): void {
     this.#terminal.setPrompt(PROMPT);
     this.#terminal.prompt();
-    if (this.#setAside === '') return;
-    this.#terminal.write(this.#setAside);
-    this.#isBack = true;
+    if (this.#draft === '') return;
+    this.#terminal.write(this.#draft);
+    this.#isDraftRestored = true;
   }
 
   #lineOf(text: string): TypedLine {
-    const before = this.#setAside;
+    const before = this.#draft;
     return {
       text,
-      added: text.startsWith(before) ? text.slice(before.length) : text,
-      begunAt: this.#begunAt,
+      newText: text.startsWith(before) ? text.slice(before.length) : text,
+      startedAt: this.#startedAt,
     };
   }
 
-  /** What was typed behind the prompt is what was meant. */
-  taken(): void {
-    this.#setAside = '';
+  /** Discards the draft. Called when the line that contains it was accepted. */
+  clearDraft(): void {
+    this.#draft = '';
   }
 
-  /** Waits for an answer. */
+  /** Shows a question as the prompt. */
   ask(question: string): void {
     this.#question = question;
     this.#terminal.setPrompt(question);
     this.#terminal.prompt();
   }
 
-  /** While an answer is waited for: what `show` prints stands above the question. */
-  above(show: () => void): void {
+  /** Calls `show`, which prints above the question. */
+  printAbove(show: () => void): void {
     const { line } = this.#terminal;
-    this.forget();
+    this.clearLine();
     show();
     this.ask(this.#question);
     this.#terminal.write(line);
   }
 
-  /** Keeps what is being typed for the next prompt. */
-  setAside(): void {
-    this.#setAside += this.#terminal.line;
-    this.forget();
+  /** Saves the unfinished line as the draft for the next prompt, and clears it. */
+  saveDraft(): void {
+    this.#draft += this.#terminal.line;
+    this.clearLine();
   }
 
-  /** Takes prompt and line from the screen, and forgets what is being typed. */
-  forget(): void {
+  /** Clears the prompt and the typed line. */
+  clearLine(): void {
     this.#terminal.setPrompt('');
     this.#terminal.write(null, { ctrl: true, name: 'e' });
     this.#terminal.write(null, { ctrl: true, name: 'u' });

@@ -1,4 +1,5 @@
-// --check: says what is wrong with a configuration, or what it would serve, and starts nothing.
+// `--check`: checks a configuration without starting anything. Prints the errors, or the servers, triggers,
+// fleets and flows if the configuration is valid.
 
 import { Redactor } from '../../../actors/base/errors/redact.ts';
 import type { GatewayConfig } from '../../../config/gateway-file/gateway-schema.ts';
@@ -12,9 +13,9 @@ import type { CliOptions } from '../options.ts';
 import { counted } from '../views/figures.ts';
 import { print, printJson } from '../views/output.ts';
 import { printProblems } from '../views/problem-lines.ts';
-import { whyUnstartable } from './unstartable.ts';
+import { findStartObstacle } from './start-obstacle.ts';
 
-/** Prints the findings and gives the exit code: 0 good, 2 bad. */
+/** Prints the result. Returns exit code 0, or 2 if the configuration is invalid. */
 export async function check({ target, listen, isJson }: CliOptions): Promise<number> {
   try {
     const {
@@ -25,36 +26,38 @@ export async function check({ target, listen, isJson }: CliOptions): Promise<num
       secrets,
       environment,
     } = await loadTarget(target, process.env, { hasTriggers: true, isListening: true, listen });
-    const resources = await resourcesOf(settings, environment, Object.keys(catalog.servers));
+    const resources = await loadConfiguredResources(settings, environment, Object.keys(catalog.servers));
     const problems = [...warnings, ...(resources?.problems ?? [])];
     if (hasError(problems)) throw new ConfigError(problems);
     const servers = Object.entries(catalog.servers);
     if (isJson) {
       const names = ({ name }: { readonly name: string }) => name;
-      const there = resources && {
+      const resourceNames = resources && {
         triggers: resources.triggers.map(names),
         agents: resources.agents.map(names),
         fleets: resources.fleets.map(names),
         flows: resources.flows.map(names),
       };
-      await printJson(JSON.stringify({ ok: true, servers: servers.map(([id]) => id), ...there, problems }));
+      await printJson(
+        JSON.stringify({ ok: true, servers: servers.map(([id]) => id), ...resourceNames, problems }),
+      );
       return 0;
     }
     printProblems(problems);
     const file = 'config' in target ? target.config : target.catalog;
-    const where = catalogPath === '' || 'catalog' in target ? 'it' : catalogPath;
-    await print(`${file} is good; ${where} has ${counted(servers.length, 'server')}\n`);
+    const catalogName = catalogPath === '' || 'catalog' in target ? 'it' : catalogPath;
+    await print(`${file} is valid; ${catalogName} has ${counted(servers.length, 'server')}\n`);
     const redactor = new Redactor(secrets);
     for (const [id, entry] of servers) {
-      const why = entry.enabled ? whyUnstartable(entry, process.env) : undefined;
-      const note = why === undefined ? '' : `  (would not start here: ${redactor.redact(why)})`;
-      await print(`  ${id}  ${entry.runtime}  ${entry.enabled ? entry.isolation : 'switched off'}${note}\n`);
+      const why = entry.enabled ? findStartObstacle(entry, process.env) : undefined;
+      const note = why === undefined ? '' : `  (cannot start here: ${redactor.redact(why)})`;
+      await print(`  ${id}  ${entry.runtime}  ${entry.enabled ? entry.isolation : 'disabled'}${note}\n`);
     }
     if (resources !== undefined) {
       const { triggers, fleets, flows } = resources;
-      await print(`with ${countedResources(resources)}\n`);
+      await print(`with ${resourceCounts(resources)}\n`);
       for (const { name, type, enabled } of triggers)
-        await print(`  ${name}  ${type}${enabled ? '' : '  switched off'}\n`);
+        await print(`  ${name}  ${type}${enabled ? '' : '  disabled'}\n`);
       for (const { name } of fleets) await print(`  ${name}  Fleet\n`);
       for (const { name } of flows) await print(`  ${name}  Flow\n`);
     }
@@ -67,8 +70,8 @@ export async function check({ target, listen, isJson }: CliOptions): Promise<num
   }
 }
 
-/** `2 triggers and 3 agents`; fleets and flows where there are any. */
-export function countedResources({ triggers, agents, fleets, flows }: LoadedResources): string {
+/** Returns `2 triggers and 3 agents`, and the numbers of fleets and flows, unless they are 0. */
+export function resourceCounts({ triggers, agents, fleets, flows }: LoadedResources): string {
   const always = [counted(triggers.length, 'trigger'), counted(agents.length, 'agent')];
   const others = [
     ...(fleets.length === 0 ? [] : [counted(fleets.length, 'fleet')]),
@@ -78,8 +81,8 @@ export function countedResources({ triggers, agents, fleets, flows }: LoadedReso
   return `${all.slice(0, -1).join(', ')} and ${all.at(-1)}`;
 }
 
-/** The triggers, agents, fleets and flows, read as a start would read them; undefined without a folder of either. */
-async function resourcesOf(
+/** Loads triggers, agents, fleets and flows; undefined if the gateway file names no folder. */
+async function loadConfiguredResources(
   config: GatewayConfig,
   environment: Environment,
   servers: readonly string[],

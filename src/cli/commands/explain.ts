@@ -1,37 +1,39 @@
-// `explain`: what the published schemas know of a field, or of a kind of file. No gateway is needed for it, and no file.
+// `explain`: prints description and schema for a configuration field or a kind of file. Needs no gateway and
+// no configuration files.
 
 import { kinds, rootField, schemaOf } from '../../../config/json-schema/schema-fields.ts';
 import { columnsOf, isTerminal, paintFor } from '../../terminal/paint.ts';
 import type { CommandModule } from '../command.ts';
-import { fieldPage } from '../views/field-views.ts';
+import { fieldPage } from '../views/fields.ts';
 import { print, printJson } from '../views/output.ts';
 import { table } from '../views/table.ts';
-import { fieldNamed, kindMeanings } from './named-field.ts';
+import { findNamedField, kindMeanings } from './find-field.ts';
 
 const after = `
-A field is named from its kind on, with dots: gateway.limits.body_bytes. Lists and ids are passed through:
-catalog.servers.command. Where a field differs by type, the type may stand there: trigger.spec.config.Schedule.
+The path of a field starts with its kind: gateway.limits.body_bytes. Leave out indices and ids:
+catalog.servers.command. If a field depends on the type, the path may contain the type:
+trigger.spec.config.Schedule.
 
 Examples:
   actor-gateway explain
   actor-gateway explain gateway.limits.body_bytes
   actor-gateway explain trigger.spec.config.Schedule
 
-Exit codes: 0 done, 2 there is no such field, or wrong usage`;
+Exit codes: 0 success, 2 unknown field or invalid usage`;
 
 export const explain: CommandModule = {
   declare: (command) =>
     command
-      .argument('[field]', 'a kind of file, or a field of one; without it the kinds')
+      .argument('[field]', 'kind of file, or path of a field (default: list the kinds)')
       .option('--json', 'print the part of the JSON Schema')
       .addHelpText('after', after),
-  run: (command) => explained(command.args[0], command.opts<{ json?: boolean }>().json === true),
+  run: (command) => printExplanation(command.args[0], command.opts<{ json?: boolean }>().json === true),
 };
 
-async function explained(words: string | undefined, isJson: boolean): Promise<number> {
+async function printExplanation(path: string | undefined, isJson: boolean): Promise<number> {
   const { stdout } = process;
   const width = isTerminal(stdout, process.env) ? columnsOf(stdout) : undefined;
-  if (words === undefined) {
+  if (path === undefined) {
     if (isJson)
       await printJson(
         JSON.stringify(Object.fromEntries(kinds.map((kind) => [kind, schemaOf(rootField(kind))]))),
@@ -39,7 +41,7 @@ async function explained(words: string | undefined, isJson: boolean): Promise<nu
     else await print(`${kindsPage(width).join('\n')}\n`);
     return 0;
   }
-  const field = fieldNamed(words);
+  const field = findNamedField(path);
   if (isJson) await printJson(JSON.stringify(schemaOf(field)));
   else await print(`${fieldPage(field, paintFor(stdout, process.env), width).join('\n')}\n`);
   return 0;

@@ -1,50 +1,53 @@
-// Triggers, agents, fleets and flows of -f, in the shapes of the API.
+// Answers `show` and list commands from files (-f) instead of calling a gateway, in the JSON of the API.
 
 import type { Command } from 'commander';
-import { ApiProblem, type ApiResponse } from '../api/api-client.ts';
-import { UsageError } from '../api/target-options.ts';
+import { ApiProblem, type GatewayResponse } from '../api/client.ts';
+import { CommandLineError } from '../api/target-options.ts';
 import { hintFor } from '../api/unknown-name.ts';
-import type { Situation } from './operation.ts';
+import type { CommandContext } from './operation.ts';
 import type { ResourceNoun } from './resource-files.ts';
 
-const DONE = 200;
+const HTTP_OK = 200;
 
-interface Named {
+interface NamedRow {
   readonly name: string;
 }
 
 export function declareFiles(command: Command): void {
   command.option(
     '-f, --file <path...>',
-    'read files or folders instead of asking a gateway; may be given several times',
+    'files or folders to read, instead of a running gateway; repeatable',
   );
 }
 
-const filesOf = ({ options }: Situation) => options.file as readonly string[] | undefined;
+const filesOf = ({ options }: CommandContext) => options.file as readonly string[] | undefined;
 
-export const hasFiles = (situation: Situation): boolean => filesOf(situation) !== undefined;
+export const hasFiles = (context: CommandContext): boolean => filesOf(context) !== undefined;
 
-/** All of them, or the one that is named. What is wrong with the files is printed, and with an error nothing else. */
-export async function fromFiles(situation: Situation, noun: ResourceNoun): Promise<ApiResponse> {
-  const [name] = situation.args;
-  // With them the whole of the schemas is loaded, which no other command needs.
+/**
+ * Returns all resources with the same kind, or only the named resource. Prints the problems of the files.
+ * Throws CommandLineError if one of the problems is an error.
+ */
+export async function fromFiles(context: CommandContext, noun: ResourceNoun): Promise<GatewayResponse> {
+  const [name] = context.args;
+  // Imported lazily, because it loads all schemas.
   const files = await import('./resource-files.ts');
   const { printProblems } = await import('../views/problem-lines.ts');
-  const loaded = await files.readResourceFiles(filesOf(situation) ?? []);
-  printProblems(loaded.problems);
-  if (!files.isGood(loaded)) throw new UsageError('the files have errors, as printed above');
-  const resources = files.inFiles(noun, loaded);
-  if (name === undefined) return answered({ [`${noun}s`]: resources.map(({ row }) => row) });
+  const loadedFiles = await files.readResourceFiles(filesOf(context) ?? []);
+  printProblems(loadedFiles.problems);
+  if (!files.areValid(loadedFiles)) throw new CommandLineError('the files have errors, as printed above');
+  const resources = files.resourcesOfKind(noun, loadedFiles);
+  if (name === undefined) return okResponse({ [`${noun}s`]: resources.map(({ row }) => row) });
   const resource = resources.find((each) => each.name === name);
-  if (resource !== undefined) return answered(resource.details);
-  throw unknownName(noun, name, resources);
+  if (resource !== undefined) return okResponse(resource.details);
+  throw unknownNameProblem(noun, name, resources);
 }
 
-export function unknownName(noun: string, name: string, known: readonly Named[]): ApiProblem {
-  const names = known.map((each) => each.name);
-  return new ApiProblem(`there is no ${noun} ${JSON.stringify(name)}; ${hintFor(name, names)}`, false);
+export function unknownNameProblem(noun: string, name: string, rows: readonly NamedRow[]): ApiProblem {
+  const names = rows.map((each) => each.name);
+  return new ApiProblem(`there is no ${noun} ${JSON.stringify(name)}; ${hintFor(name, names)}`);
 }
 
-export function answered(body: object): ApiResponse {
-  return { status: DONE, body, text: JSON.stringify(body) };
+export function okResponse(body: object): GatewayResponse {
+  return { status: HTTP_OK, body, text: JSON.stringify(body) };
 }

@@ -1,16 +1,16 @@
-// `logs`: what the servers of a running gateway said and what it logged about them, with the name of each and the level in front; with
-// -f it goes on until somebody ends it.
+// `logs`: prints the output of servers, and the gateway's log lines about servers, with server name and
+// level. With -f, new lines follow until the user interrupts.
 
 import { InvalidArgumentError, Option } from 'commander';
-import { levelNamed, lineLevels } from '../../../actors/mcp/servers/lines/line-level.ts';
+import { levelByName, lineLevels } from '../../../actors/mcp/servers/lines/level.ts';
 import type { logRecord } from '../../http/api/log-stream.ts';
 import { type Paint, paintFor, type Style } from '../../terminal/paint.ts';
 import { printable } from '../../terminal/terminal-text.ts';
-import { ApiClient, ApiProblem, type ApiResponse } from '../api/api-client.ts';
-import { declareTarget, readTarget, type TargetOptions, UsageError } from '../api/target-options.ts';
+import { ApiClient, ApiProblem, type GatewayResponse } from '../api/client.ts';
+import { CommandLineError, declareTarget, readTarget, type TargetOptions } from '../api/target-options.ts';
 import { explainUnknownServer } from '../api/unknown-server.ts';
 import type { CommandModule } from '../command.ts';
-import { complain, print, printJson } from '../views/output.ts';
+import { print, printJson, printMessage } from '../views/output.ts';
 import { exampleHelp } from './operation.ts';
 
 const TIMEOUT_SECONDS = 10;
@@ -30,25 +30,25 @@ interface Options extends TargetOptions {
 export const logs: CommandModule = {
   declare: (command) => {
     command
-      .option('--server <server>', 'only of this server')
+      .option('--server <server>', 'only lines of this server')
       .option('-f, --follow', 'follow new lines')
       .addOption(
-        new Option('--level <level>', 'this level and above').choices(lineLevels).argParser(readLevel),
+        new Option('--level <level>', 'this level and above').choices(lineLevels).argParser(parseLevel),
       )
-      .option('--since <time>', 'only what came since: a time, or a while ago such as 10m, 12h')
-      .option('-n, --lines <count>', 'at most this many of the last lines (default: 100)')
-      .option('-t, --timestamps', 'the time in front of each line')
-      .option('--json', 'one JSON object on each line: at, server, level, from, text')
+      .option('--since <time>', 'only lines since: a time, or a duration such as 10m, 12h')
+      .option('-n, --lines <count>', 'maximum number of lines (default: 100)')
+      .option('-t, --timestamps', 'print the time before each line')
+      .option('--json', 'print one JSON object per line: at, server, level, from, text')
       .addHelpText('after', exampleHelp(examples));
     declareTarget(command, TIMEOUT_SECONDS);
   },
-  run: (command) => shown(command.opts<Options>()),
+  run: (command) => printLogs(command.opts<Options>()),
 };
 
 const examples = ['logs -f', 'logs --server files --since 10m --lines 1000', 'logs --level warn'];
 
-/** Rejects with an ApiProblem, or with UsageError for a value that the gateway refuses. */
-async function shown(options: Options): Promise<number> {
+/** Prints the lines. Rejects with an ApiProblem, or with CommandLineError for invalid options. */
+async function printLogs(options: Options): Promise<number> {
   const client = new ApiClient(await readTarget(options, process.env));
   const timeoutMs = (options.timeout ?? TIMEOUT_SECONDS) * 1000;
   try {
@@ -57,66 +57,72 @@ async function shown(options: Options): Promise<number> {
       : await showOnce(client, options, timeoutMs);
   } catch (error) {
     if (!(error instanceof ApiProblem)) throw error;
-    if (error.answer?.status === 400) throw new UsageError(printable(error.message));
-    if (error.answer?.status === 404 && options.server !== undefined)
+    if (error.response?.status === 400) throw new CommandLineError(printable(error.message));
+    if (error.response?.status === 404 && options.server !== undefined)
       throw await explainUnknownServer(error, { client, args: [options.server], timeoutMs });
     throw error;
   }
 }
 
 async function showOnce(client: ApiClient, options: Options, timeoutMs: number): Promise<number> {
-  const { body }: ApiResponse = await client.ask('GET', pathOf(options), timeoutMs);
+  const { body }: GatewayResponse = await client.request('GET', pathOf(options), timeoutMs);
   const { lines } = body as { readonly lines: readonly Line[] };
-  const show = shownBy(options, Math.max(0, ...lines.map(({ server }) => server.length)));
-  if (lines.length === 0 && options.json !== true) complain(`nothing: ${nothingOf(options)}`);
-  for (const line of lines) if (!(await show(line))) break;
+  const printLine = linePrinter(options, Math.max(0, ...lines.map(({ server }) => server.length)));
+  if (lines.length === 0 && options.json !== true) printMessage(`no lines: ${emptyResultText(options)}`);
+  for (const line of lines) if (!(await printLine(line))) break;
   return 0;
 }
 
 async function follow(client: ApiClient, options: Options, timeoutMs: number): Promise<number> {
-  const left = new AbortController();
-  const show = shownBy(options);
-  let reason = 'the gateway does not answer any more';
-  // One after the other, as they came.
-  let shown: Promise<unknown> = Promise.resolve();
+  const closed = new AbortController();
+  const printLine = linePrinter(options);
+  let reason = 'the gateway no longer responds';
+  // Printing is asynchronous; the chain keeps the order of the events.
+  let printed: Promise<unknown> = Promise.resolve();
   const onEvent = (name: string, data: unknown) => {
     if (name === 'end') ({ reason } = data as { readonly reason: string });
     if (name !== 'line') return;
-    shown = shown.then(async () => {
-      // As when `head` has seen enough.
-      if (!(await show(data as Line))) left.abort();
+    printed = printed.then(async () => {
+      // The reader of stdout, such as `head`, has closed the pipe.
+      if (!(await printLine(data as Line))) closed.abort();
     });
   };
   try {
-    await client.follow('GET', pathOf(options), timeoutMs, { signal: left.signal }, onEvent);
+    await client.follow('GET', pathOf(options), timeoutMs, { signal: closed.signal }, onEvent);
   } catch (error) {
-    if (!left.signal.aborted) throw error;
+    if (!closed.signal.aborted) throw error;
   }
-  await shown;
-  if (left.signal.aborted) return 0;
-  complain(`logs: no more lines come: ${printable(reason)}`);
+  await printed;
+  if (closed.signal.aborted) return 0;
+  printMessage(`logs: the stream has ended: ${printable(reason)}`);
   return 1;
 }
 
-/** What was asked for more narrowly than all. */
-function nothingOf({ server, level, since }: Options): string {
-  const who = server === undefined ? 'no server has' : `${server} has not`;
-  const what = level === undefined ? 'said anything' : `said anything of level ${level} or graver`;
-  return `${who} ${what}${since === undefined ? ' since the gateway started' : ' in that time'}`;
+/** Returns the message for empty results, which names the filters. */
+function emptyResultText({ server, level, since }: Options): string {
+  const subject = server === undefined ? 'no server has' : `${server} has not`;
+  const predicate = level === undefined ? 'printed anything' : `printed anything of level ${level} or above`;
+  return `${subject} ${predicate}${since === undefined ? ' since the gateway started' : ' in that time'}`;
 }
 
-/** Names are as wide as the widest so far, and at least so wide. */
-function shownBy({ json, timestamps = false }: Options, leastWidth = 0): (line: Line) => Promise<boolean> {
+/**
+ * Returns a function that prints a line. The column of server names has `leastWidth` characters, or more
+ * after a longer name.
+ */
+function linePrinter(
+  { json, timestamps = false }: Options,
+  leastWidth = 0,
+): (line: Line) => Promise<boolean> {
   if (json === true) return (line) => printJson(JSON.stringify(line));
   const paint = paintFor(process.stdout, process.env);
   let width = leastWidth;
   return (line) => {
     width = Math.max(width, line.server.length);
-    return print(`${timestamps ? `${line.at} ` : ''}${shownLine(line, width, paint)}\n`);
+    return print(`${timestamps ? `${line.at} ` : ''}${formatLine(line, width, paint)}\n`);
   };
 }
 
-/** As wide as the longest of them. */
+/** Width of the longest level. */
 const LEVEL_CHARS = 5;
 const styleOf: Readonly<Record<Line['level'], Style>> = {
   debug: 'faint',
@@ -125,8 +131,8 @@ const styleOf: Readonly<Record<Line['level'], Style>> = {
   error: 'bad',
 };
 
-/** The gateway's own are told from what the server says. */
-function shownLine({ server, level, from, text }: Line, width: number, paint: Paint): string {
+/** Formats a line; lines of the gateway itself have a prefix. */
+function formatLine({ server, level, from, text }: Line, width: number, paint: Paint): string {
   const rest = `${from === 'gateway' ? 'gateway: ' : ''}${printable(text)}`;
   const gap = ' '.repeat(LEVEL_CHARS - level.length);
   return `${paint('strong', printable(server).padEnd(width))} | ${paint(styleOf[level], level)}${gap} ${rest}`;
@@ -139,8 +145,8 @@ function pathOf({ server, level, since, lines }: Options): string {
   return query.size === 0 ? 'logs' : `logs?${query}`;
 }
 
-function readLevel(word: string): string {
-  const level = levelNamed(word);
+function parseLevel(word: string): string {
+  const level = levelByName(word);
   if (level !== undefined) return level;
-  throw new InvalidArgumentError(`There are ${lineLevels.join(', ')}.`);
+  throw new InvalidArgumentError(`Expected one of ${lineLevels.join(', ')}.`);
 }

@@ -1,4 +1,5 @@
-// `machines`: prints the state machines of this program as Mermaid diagrams. docs/state-charts.md is generated from them.
+// `machines`: prints the state machines of the gateway as Mermaid diagrams. docs/state-charts.md is generated
+// with this code.
 
 import type { Command } from 'commander';
 import type { AnyStateMachine } from 'xstate';
@@ -8,13 +9,13 @@ import { gatewayMachine } from '../../../machines/gateway.ts';
 import { serverMachine } from '../../../machines/server.ts';
 import { supervisorMachine } from '../../../machines/supervisor.ts';
 import { triggerMachine } from '../../../machines/trigger.ts';
-import { UsageError } from '../api/target-options.ts';
+import { CommandLineError } from '../api/target-options.ts';
 import { hintFor } from '../api/unknown-name.ts';
 import type { CommandModule } from '../command.ts';
 import { mermaid } from '../views/mermaid.ts';
 import { print } from '../views/output.ts';
 
-/** Each machine in machines/, from the root of the tree to its leaves. */
+/** All machines of machines/, from the root of the tree to the leaves. */
 export const machineList: Readonly<Record<string, AnyStateMachine>> = {
   gateway: gatewayMachine,
   supervisor: supervisorMachine,
@@ -25,7 +26,7 @@ export const machineList: Readonly<Record<string, AnyStateMachine>> = {
 };
 
 const declare = (command: Command) =>
-  void command.addHelpText('after', '\nExit codes: 0 done, 2 wrong usage');
+  void command.addHelpText('after', '\nExit codes: 0 success, 2 invalid usage');
 
 export const machineCommands = {
   list: {
@@ -42,7 +43,9 @@ export const machineCommands = {
     declare,
     run: async ({ args: [name = ''] }) => {
       if (!Object.hasOwn(machineList, name))
-        throw new UsageError(`there is no such machine; ${hintFor(name, Object.keys(machineList))}`);
+        throw new CommandLineError(
+          `there is no machine ${JSON.stringify(name)}; ${hintFor(name, Object.keys(machineList))}`,
+        );
       await print(mermaid(machineList[name] as AnyStateMachine));
       return 0;
     },

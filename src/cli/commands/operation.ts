@@ -1,44 +1,51 @@
-// Commands that send one request to a running gateway: the request, and the page made of the response.
+// Base of commands that send one request to a running gateway and print the response.
 
 import type { Command } from 'commander';
 import { columnsOf, isTerminal, type Paint, paintFor } from '../../terminal/paint.ts';
-import { ApiClient, ApiProblem, type ApiResponse } from '../api/api-client.ts';
-import { declareTarget, readTarget, type TargetOptions, type UsageError } from '../api/target-options.ts';
+import { ApiClient, ApiProblem, type GatewayResponse } from '../api/client.ts';
+import {
+  type CommandLineError,
+  declareTarget,
+  readTarget,
+  type TargetOptions,
+} from '../api/target-options.ts';
 import type { CommandModule } from '../command.ts';
 import { print, printJson } from '../views/output.ts';
 
-export interface Situation {
+export interface CommandContext {
   readonly client: ApiClient;
   readonly args: readonly string[];
-  /** The command's own options, by their names in camel case. */
+  /** Options by name in camel case. */
   readonly options: Readonly<Record<string, unknown>>;
   readonly timeoutMs: number;
   readonly paint: Paint;
-  /** Characters in a line of the terminal; undefined elsewhere. */
+  /** Width of the terminal; undefined without one. */
   readonly width: number | undefined;
 }
 
 export interface Operation {
-  /** Command lines for the help, without the program's name. */
+  /** Example command lines, without the program's name. */
   readonly examples?: readonly string[];
   /** Text after the examples. */
   readonly help?: string;
-  /** With -f it asks a gateway of its own (chat/with-gateway.ts). */
-  readonly isWithOwnGateway?: boolean;
-  /** Longest wait for a response without --timeout. */
+  /** True if the command has the option -f, which starts a local gateway (chat/with-gateway.ts). */
+  readonly hasLocalGateway?: boolean;
+  /** Timeout without --timeout. */
   readonly timeoutSeconds: number;
-  /** Declares options of its own. */
+  /** Declares options of this command, in addition to the common ones. */
   declare?(command: Command): void;
-  /** Sends the request whose response `--json` prints. */
-  ask(situation: Situation): Promise<ApiResponse>;
-  show(answer: ApiResponse, situation: Situation): Promise<readonly string[]> | readonly string[];
-  /** The exit code if the response alone does not mean success. */
-  exitCode?(answer: ApiResponse): number;
-  /** Returns a better explanation of a refusal, or the same. UsageError: the request cannot be fulfilled. */
-  explain?(problem: ApiProblem, situation: Situation): Promise<ApiProblem | UsageError>;
+  /** Sends the request; `--json` prints its response. */
+  request(context: CommandContext): Promise<GatewayResponse>;
+  show(response: GatewayResponse, context: CommandContext): Promise<readonly string[]> | readonly string[];
+  /** Returns the exit code. If undefined, each response means success. */
+  exitCode?(response: GatewayResponse): number;
+  /**
+   * Returns a better error for a failed request, or `problem` itself. CommandLineError: invalid arguments.
+   */
+  explain?(problem: ApiProblem, context: CommandContext): Promise<ApiProblem | CommandLineError>;
 }
 
-/** Returns the command of each operation. */
+/** Returns one command per operation. */
 export function operationCommands<Name extends string>(
   operations: Readonly<Record<Name, Operation>>,
 ): Readonly<Record<Name, CommandModule>> {
@@ -52,7 +59,7 @@ export function operationCommands<Name extends string>(
   return Object.fromEntries(commands) as Readonly<Record<Name, CommandModule>>;
 }
 
-/** Returns the paragraph of the help with `lines`, command lines without the program's name. */
+/** Returns the help section with example command lines. */
 export function exampleHelp(lines: readonly string[], help = ''): string {
   const examples =
     lines.length === 0 ? [] : ['', 'Examples:', ...lines.map((line) => `  actor-gateway ${line}`)];
@@ -64,25 +71,25 @@ function declareOperation(command: Command, operation: Operation): void {
   operation.declare?.(command);
   command.addHelpText('after', exampleHelp(examples, help));
   declareTarget(command, timeoutSeconds);
-  command.option('--json', 'print what the HTTP API answers');
+  command.option('--json', 'print the response of the HTTP API');
 }
 
 type Options = TargetOptions & { readonly json?: boolean; readonly file?: readonly string[] };
 
 async function runOperation(command: Command, operation: Operation): Promise<number> {
   const options = command.opts<Options>();
-  // Commands that read files themselves need no gateway.
-  if (operation.isWithOwnGateway !== true || options.file === undefined)
-    return perform(command, operation, new ApiClient(await readTarget(options, process.env)));
+  // Other commands with -f read the files themselves (from-files.ts).
+  if (operation.hasLocalGateway !== true || options.file === undefined)
+    return sendAndPrint(command, operation, new ApiClient(await readTarget(options, process.env)));
   const { withGateway } = await import('../chat/with-gateway.ts');
-  return withGateway(options, (client) => perform(command, operation, client));
+  return withGateway(options, (client) => sendAndPrint(command, operation, client));
 }
 
-async function perform(command: Command, operation: Operation, client: ApiClient): Promise<number> {
+async function sendAndPrint(command: Command, operation: Operation, client: ApiClient): Promise<number> {
   const { stdout } = process;
   const isScreen = isTerminal(stdout, process.env);
   const options = command.opts<Options>();
-  const situation = {
+  const context = {
     client,
     args: command.args,
     options: { ...options },
@@ -91,22 +98,22 @@ async function perform(command: Command, operation: Operation, client: ApiClient
     width: isScreen ? columnsOf(stdout) : undefined,
   };
   try {
-    const answer = await operation.ask(situation);
-    if (options.json === true) await printJson(asJson(answer.text, isScreen));
+    const response = await operation.request(context);
+    if (options.json === true) await printJson(asJson(response.text, isScreen));
     else {
-      const lines = await operation.show(answer, situation);
+      const lines = await operation.show(response, context);
       if (lines.length > 0) await print(`${lines.join('\n')}\n`);
     }
-    return operation.exitCode?.(answer) ?? 0;
+    return operation.exitCode?.(response) ?? 0;
   } catch (error) {
     if (!(error instanceof ApiProblem)) throw error;
-    const isShown = options.json === true && error.answer?.body !== undefined;
-    if (isShown) await printJson(asJson(error.answer?.text ?? '', isScreen));
-    throw (await operation.explain?.(error, situation)) ?? error;
+    const hasBody = options.json === true && error.response?.body !== undefined;
+    if (hasBody) await printJson(asJson(error.response?.text ?? '', isScreen));
+    throw (await operation.explain?.(error, context)) ?? error;
   }
 }
 
-/** Returns the response on one line, or indented on a terminal. */
+/** Returns JSON on one line, or indented for a terminal. */
 function asJson(text: string, isScreen: boolean): string {
   return isScreen ? JSON.stringify(JSON.parse(text), undefined, 2) : text;
 }

@@ -1,5 +1,6 @@
-// --print-config: the entry with which a desktop client starts this program. Values that may be secret are never
-// printed; in their place stands a reference, and `env` names what the client has to provide.
+// `stdio --print-config` and `connect`: creates the entry with which a desktop client starts this program. In
+// place of secret values the entry has references to variables; `env` lists the variables that the client
+// must provide.
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -9,12 +10,12 @@ import type { StdioTarget } from '../stdio-options.ts';
 
 const NAME = 'actor-gateway';
 
-/** What may stand around a reference without being a secret. */
+/** Authentication schemes that may precede a reference (`Bearer ${TOKEN}`). */
 const SCHEMES = /^((Bearer|Basic|Token)\s+)?$/i;
 
 /**
- * The text to print; `script` is the absolute path of this program, and the words that belong to it. Reads the files of
- * `target` again.
+ * Returns the entry as JSON. `script` is the absolute path of this program and its first arguments. `files`
+ * are read to find references to variables.
  */
 export function desktopEntry(
   target: StdioTarget,
@@ -31,24 +32,24 @@ export function desktopEntry(
   return `${JSON.stringify({ mcpServers: { [NAME]: entry } }, undefined, 2)}\n`;
 }
 
-type RemoteTarget = Extract<StdioTarget, { readonly url: string }>;
+type RemoteStdioTarget = Extract<StdioTarget, { readonly url: string }>;
 
-/** What gateway-stdio is started with for a target. Reads its files again. */
-export function argumentsFor(target: StdioTarget, files: readonly string[]): Arguments {
+/** Returns the arguments and variables for a target. Reads `files` to find references to variables. */
+export function argumentsFor(target: StdioTarget, files: readonly string[]): ProgramArguments {
   return 'url' in target ? remoteArguments(target) : localArguments(target, files);
 }
 
-interface Arguments {
+interface ProgramArguments {
   readonly args: readonly string[];
-  /** Variables the program needs. */
+  /** Names of the variables that the program needs. */
   readonly names: readonly string[];
 }
 
-/** A desktop client passes little of the user's environment on, so that what the files refer to has to be named. */
+/** Lists the variables that the files reference: desktop clients pass only listed variables. */
 function localArguments(
   target: LoadTarget & { server: string | undefined; profile: string | undefined },
   files: readonly string[],
-): Arguments {
+): ProgramArguments {
   const server = target.server === undefined ? [] : ['--server', target.server];
   const profile = target.profile === undefined ? [] : ['--profile', target.profile];
   const names = new Set(files.flatMap((file) => referencesInFile(readFileSync(file, 'utf8'))));
@@ -57,24 +58,25 @@ function localArguments(
   return { args: [...file, ...server, ...profile], names: [...names] };
 }
 
-function remoteArguments(target: RemoteTarget): Arguments {
+function remoteArguments(target: RemoteStdioTarget): ProgramArguments {
   const names = new Set(referencesIn(target.url));
   const args = Object.entries(target.headers).flatMap(([name, value]) => {
-    const shown = withoutValue(name, value);
-    for (const each of referencesIn(shown)) names.add(each);
-    return ['--header', `${name}: ${shown}`];
+    const safeValue = safeValueOf(name, value);
+    for (const each of referencesIn(safeValue)) names.add(each);
+    return ['--header', `${name}: ${safeValue}`];
   });
   return { args: ['--url', target.url, ...args, ...keyArguments(target, names)], names: [...names] };
 }
 
-function keyArguments({ keyFile, keyVariable }: RemoteTarget, names: Set<string>): string[] {
+function keyArguments({ keyFile, keyVariable }: RemoteStdioTarget, names: Set<string>): string[] {
   if (keyFile !== undefined) return ['--api-key-file', resolve(keyFile)];
   if (keyVariable === undefined) return [];
   names.add(keyVariable);
   return ['--api-key-variable', keyVariable];
 }
 
-function withoutValue(header: string, value: string): string {
+/** Returns `value` if this is a reference; otherwise a reference to a variable named after the header. */
+function safeValueOf(header: string, value: string): string {
   if (isReference(value, SCHEMES)) return value;
   return `\${${header.toUpperCase().replace(/[^A-Z0-9]/g, '_')}}`;
 }

@@ -1,5 +1,5 @@
-// `triggers register`: puts the commands of the triggers of a configuration into the menus of their platforms. No gateway is needed for it,
-// and none is disturbed: nothing is locked, and no store is opened.
+// `triggers register`: registers the commands of triggers in the command menus of the chat platforms. Needs
+// no running gateway and does not disturb one: it takes no lock and opens no store.
 
 import {
   type MenuResult,
@@ -17,14 +17,20 @@ import { SecretValues } from '../../../config/reader/secret-values.ts';
 import { loadGatewayResources } from '../../../config/resources/gateway-resources.ts';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { printable, printableLines } from '../../terminal/terminal-text.ts';
-import { UsageError } from '../api/target-options.ts';
+import { CommandLineError } from '../api/target-options.ts';
 import { hintFor } from '../api/unknown-name.ts';
 import type { CommandModule } from '../command.ts';
-import { complain, print, printJson } from '../views/output.ts';
+import { print, printJson, printMessage } from '../views/output.ts';
 import { printProblems } from '../views/problem-lines.ts';
 
-const unopened = () => Promise.reject(new InternalError('a registration of menus opens no store'));
-const noStore: AdapterServices['store'] = { get: unopened, put: unopened, delete: unopened, keys: unopened };
+const rejectStoreUse = () =>
+  Promise.reject(new InternalError('registration of menus must not open the store'));
+const noStore: AdapterServices['store'] = {
+  get: rejectStoreUse,
+  put: rejectStoreUse,
+  delete: rejectStoreUse,
+  keys: rejectStoreUse,
+};
 
 interface Options {
   readonly config: string;
@@ -33,25 +39,26 @@ interface Options {
 }
 
 const after = `
-Without names all menus are registered. A menu belongs to an account: names of triggers select their accounts, each with all its triggers. It replaces
-what stands there. The variables that the files name must be set.
+If no trigger is named, all menus are registered. A menu belongs to an account on a platform: a trigger name
+selects its account, and the menu contains the commands of all triggers of the account. The new menu replaces
+the old one. All variables in the files must be set.
 
 Examples:
   actor-gateway triggers register --config gateway.yaml
   actor-gateway triggers register --config gateway.yaml --guild 4711 team
 
-Exit codes: 0 done, 1 a platform has refused it, 2 bad configuration or usage`;
+Exit codes: 0 success, 1 rejected by a platform, 2 invalid configuration or usage`;
 
 export const register: CommandModule = {
   declare: (command) =>
     command
       .requiredOption('-c, --config <file>', 'gateway configuration (YAML)')
-      .option('--guild <id>', 'for this guild alone, where it shows at once')
+      .option('--guild <id>', 'register for this guild only, where it appears immediately')
       .option('--json', 'print the result as JSON')
       .addHelpText('after', after),
   run: async (command) => {
     try {
-      return await registered(command.args, command.opts<Options>());
+      return await registerMenus(command.args, command.opts<Options>());
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       printProblems(error.problems);
@@ -60,24 +67,24 @@ export const register: CommandModule = {
   },
 };
 
-async function registered(
+async function registerMenus(
   names: readonly string[],
   { config, guild, json: isJson = false }: Options,
 ): Promise<number> {
-  const { triggers, redactor, maxBodyBytes } = await read(config);
+  const { triggers, redactor, maxBodyBytes } = await loadTriggers(config);
   checkNames(triggers, names);
   const adapters = makeAdapters({ maxBodyBytes, store: noStore, log: silentLog });
   const { accounts, without, keptOut } = menuAccounts(triggers, names, guild, adapters.ofType);
   if (guild !== undefined && accounts.length === 0 && keptOut.length === 0)
-    throw new UsageError('--guild: no trigger is of a platform that has guilds');
+    throw new CommandLineError('--guild: no trigger belongs to a platform with guilds');
   const results: MenuResult[] = [];
   for (const account of accounts) {
     const name = `${account.platform}/${account.account}`;
     const result = await registerMenu(account, guild, (ms) =>
-      complain(`${name} takes no more for now; it is asked again in ${Math.ceil(ms / 1000)} s`),
+      printMessage(`${name} is rate limited; retrying in ${Math.ceil(ms / 1000)} s`),
     );
-    results.push(shownOf(result, (text) => redactor.redact(text)));
-    if (!isJson) await tell(results.at(-1) as MenuResult);
+    results.push(redactResult(result, (text) => redactor.redact(text)));
+    if (!isJson) await printResult(results.at(-1) as MenuResult);
   }
   if (isJson) await printJson(JSON.stringify({ accounts: results, without, keptOut }));
   else {
@@ -85,19 +92,19 @@ async function registered(
       await print(`no menu${guild === undefined ? '' : ' for a guild'}: ${without.join(', ')}\n`);
     if (keptOut.length > 0) {
       const why = guild === undefined ? 'register: never' : 'register: never, or for other guilds';
-      await print(`left as it is (${why}): ${keptOut.join(', ')}\n`);
+      await print(`unchanged (${why}): ${keptOut.join(', ')}\n`);
     }
   }
   return results.some(({ done }) => done === 'refused') ? 1 : 0;
 }
 
-/** Throws ConfigError. */
-async function read(path: string) {
+/** Loads the triggers named in a gateway file. Throws ConfigError. */
+async function loadTriggers(path: string) {
   const { config, catalog, secrets, environment } = await loadConfig(path, process.env, {
     hasTriggers: true,
   });
   if (config.spec.triggers.directory === undefined)
-    throw new UsageError(`${path} names no folder of triggers (spec.triggers.directory)`);
+    throw new CommandLineError(`${path} has no folder of triggers; set spec.triggers.directory`);
   const values = new SecretValues();
   const servers = Object.keys(catalog.servers);
   const { triggers, problems } = await loadGatewayResources(config, environment, values, servers);
@@ -107,26 +114,28 @@ async function read(path: string) {
 }
 
 function checkNames(triggers: readonly Trigger[], names: readonly string[]): void {
-  const known = triggers.map(({ name }) => name);
+  const triggerNames = triggers.map(({ name }) => name);
   for (const name of names) {
-    if (!known.includes(name))
-      throw new UsageError(`there is no trigger ${JSON.stringify(name)}; ${hintFor(name, known)}`);
+    if (!triggerNames.includes(name))
+      throw new CommandLineError(
+        `there is no trigger ${JSON.stringify(name)}; ${hintFor(name, triggerNames)}`,
+      );
     if (triggers.some((each) => each.name === name && !each.enabled))
-      throw new UsageError(`${name} is switched off (spec.enabled)`);
+      throw new CommandLineError(`${name} is disabled (spec.enabled)`);
   }
 }
 
-/** A platform may repeat what it was sent (A9). */
-function shownOf(result: MenuResult, redact: (text: string) => string): MenuResult {
+/** Redacts the error: a platform may repeat our request, which contains its token (A9, ARCHITECTURE.md). */
+function redactResult(result: MenuResult, redact: (text: string) => string): MenuResult {
   return result.done === 'refused' ? { ...result, error: redact(result.error) } : result;
 }
 
-async function tell(result: MenuResult): Promise<void> {
+async function printResult(result: MenuResult): Promise<void> {
   const name = printable(`${result.platform}/${result.account}`);
-  if (result.done === 'refused') complain(`${name}: ${printable(result.error)}`);
+  if (result.done === 'refused') printMessage(`${name}: ${printable(result.error)}`);
   else if (result.done === 'by hand')
     await print(
-      `${name}: commands stand in ${result.where}, and are not set from here:\n${printableLines(result.text)}\n`,
+      `${name}: enter the commands in ${result.formName} by hand:\n${printableLines(result.text)}\n`,
     );
   else {
     const commands = result.commands.map(printable).join(', ') || 'none';

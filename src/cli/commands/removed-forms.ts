@@ -1,9 +1,13 @@
-// Command lines of version 0.1 that the grammar no longer has, and their new forms. They are explained for one version.
+// Command lines of version 0.1 that were removed, and their replacements, for error messages. To be deleted
+// after one version.
 
 import { suggest } from '../../../config/reader/suggest.ts';
-import { commandTree } from './command-tree.ts';
+import { commandTree } from './grammar.ts';
 
-/** First match wins; only nouns and verbs are captured, since any other word may be a secret (A9). */
+/**
+ * The first match counts. Groups capture only nouns and verbs, because other words may be secrets (A9,
+ * ARCHITECTURE.md).
+ */
 const newForms: readonly (readonly [removed: RegExp, form: string])[] = [
   [/^get (NOUN) ./, '$1 show NAME'],
   [/^get (NOUN)/, '$1'],
@@ -21,7 +25,10 @@ const newForms: readonly (readonly [removed: RegExp, form: string])[] = [
   [/^\S+\.ya?ml\b/i, '--config FILE'],
 ];
 
-/** Returns the new form of a removed command line; undefined for one that is valid, mistyped or unknown. */
+/**
+ * Returns the replacement for a removed command line. Returns undefined for any other command line, also if
+ * it is mistyped or unknown.
+ */
 export function newForm(words: readonly string[]): string | undefined {
   const end = words.findIndex((word) => word.startsWith('-'));
   const operands = end === -1 ? words : words.slice(0, end);

@@ -1,5 +1,5 @@
-// Triggers, agents, fleets and flows of files, without a gateway: `validate` and the option -f of lists. Unset variables
-// are warnings here: the files are read on one machine and used on another.
+// Loads triggers, agents, fleets and flows from files, for `validate` and -f. Needs no gateway. An unset
+// variable is only a warning, because the files may be meant for another machine.
 
 import { resolve } from 'node:path';
 import { environmentBeside } from '../../../config/reader/env-file.ts';
@@ -12,19 +12,19 @@ import { agentRecord, fleetRecord, flowDetails, flowRecord } from '../../http/ap
 import type { AgentRecord } from '../../http/api/target-shapes.ts';
 import { commandRecord } from '../../http/api/trigger-records.ts';
 
-/** With the variables of a `.env` in the working folder, as of one beside the gateway file. */
+/** Loads the files, with the variables of `.env` in the current folder. */
 export async function readResourceFiles(paths: readonly string[]): Promise<LoadedResources> {
   const { environment: env, problems } = await environmentBeside(resolve('gateway.yaml'), process.env);
   const secrets = new SecretValues();
-  const found = await loadResources({ files: paths, env, secrets, isLenient: true });
-  return { ...found, problems: [...problems, ...found.problems] };
+  const loadedFiles = await loadResources({ files: paths, env, secrets, isLenient: true });
+  return { ...loadedFiles, problems: [...problems, ...loadedFiles.problems] };
 }
 
-export function isGood({ problems }: LoadedResources): boolean {
+export function areValid({ problems }: LoadedResources): boolean {
   return !hasError(problems);
 }
 
-/** What a file tells of a trigger: never a value of its configuration, which may be a secret (A9). */
+/** Omits the trigger's configuration, which may contain secrets (A9, ARCHITECTURE.md). */
 function triggerInFile({ name, type, enabled, commands, default_target, labels, file }: Trigger) {
   const default_agent = default_target?.name ?? null;
   const maturity = triggerTypes[type].maturity ?? null;
@@ -45,27 +45,27 @@ export type AgentInFile = AgentRecord & { readonly file: string };
 
 export type ResourceNoun = 'trigger' | 'agent' | 'fleet' | 'flow';
 
-interface InFile {
+interface FileResource {
   readonly name: string;
-  /** In a list. */
+  /** Entry in lists. */
   readonly row: object;
-  /** By itself. */
+  /** Response to `show`. */
   readonly details: object;
 }
 
-/** All of that kind, told as the API would tell them, with their files. */
-export function inFiles(
+/** Returns all resources with the same kind, in the shape of the API, with their files. */
+export function resourcesOfKind(
   noun: ResourceNoun,
   { triggers, agents, fleets, flows }: LoadedResources,
-): readonly InFile[] {
-  const alike = (name: string, row: object): InFile => ({ name, row, details: row });
+): readonly FileResource[] {
+  const sameView = (name: string, row: object): FileResource => ({ name, row, details: row });
   switch (noun) {
     case 'trigger':
-      return triggers.map((each) => alike(each.name, triggerInFile(each)));
+      return triggers.map((each) => sameView(each.name, triggerInFile(each)));
     case 'agent':
-      return agents.map((each) => alike(each.name, { ...agentRecord(each), file: each.file }));
+      return agents.map((each) => sameView(each.name, { ...agentRecord(each), file: each.file }));
     case 'fleet':
-      return fleets.map((each) => alike(each.name, { ...fleetRecord(each), file: each.file }));
+      return fleets.map((each) => sameView(each.name, { ...fleetRecord(each), file: each.file }));
     case 'flow':
       return flows.map((each) => {
         const { name, file } = each;

@@ -1,22 +1,22 @@
-// `agents run`, `fleets run`, `flows run`: one run. stdout has the answer alone; on a terminal stderr shows the progress.
+// `agents run`, `fleets run`, `flows run`: starts a run and prints its answer. stdout receives only the
+// answer; on a terminal, stderr shows the progress.
 
 import type { Command } from 'commander';
 import type { TargetKind } from '../../../config/resources/triggers/target.ts';
-import type { RunAnswer } from '../../http/api/run-shapes.ts';
+import type { RunResultRecord } from '../../http/api/run-shapes.ts';
 import type { FlowDetails } from '../../http/api/target-shapes.ts';
 import { printable, printableLines } from '../../terminal/terminal-text.ts';
-import type { ApiProblem, ApiResponse } from '../api/api-client.ts';
-import { UsageError } from '../api/target-options.ts';
+import type { ApiProblem, GatewayResponse } from '../api/client.ts';
+import { CommandLineError } from '../api/target-options.ts';
 import { hintFor } from '../api/unknown-name.ts';
-import { answerOf } from '../chat/answered-run.ts';
-import { declareFiles, FILES_HELP } from '../chat/local-files.ts';
-import { keyValue, seconds } from '../option-values.ts';
-import type { Operation, Situation } from './operation.ts';
+import { awaitRun, WAITING_EXIT_CODE } from '../chat/await-run.ts';
+import { declareLocalFiles, LOCAL_FILES_HELP } from '../chat/files-option.ts';
+import { collectKeyValue, secondsParser } from '../option-values.ts';
+import type { CommandContext, Operation } from './operation.ts';
 import { explainUnknownTarget, targetPath } from './resource-requests.ts';
 import { readStdin } from './stdin-text.ts';
 
 const WAIT_SECONDS = 600;
-const WAITS = 3;
 
 interface RunOptions {
   readonly input?: string;
@@ -24,7 +24,7 @@ interface RunOptions {
   readonly session?: string;
   readonly user?: string;
   readonly wait?: number;
-  /** The gateway ends with the command. */
+  /** Files for a local gateway, which stops with the command. */
   readonly file?: readonly string[];
 }
 
@@ -49,76 +49,81 @@ export function runTarget(kind: TargetKind): Operation {
   const isFlow = kind === 'flow';
   return {
     examples: examples[kind],
-    help: `${FILES_HELP}
-Exit code 3: it waits for approval; stderr says which, and how to decide.`,
-    isWithOwnGateway: true,
+    help: `${LOCAL_FILES_HELP}
+Exit code 3: waiting for approval; stderr shows the commands that approve and deny.`,
+    hasLocalGateway: true,
     timeoutSeconds: WAIT_SECONDS,
     declare: (command: Command) => {
-      if (isFlow)
-        command.option('--param <key=value...>', 'a parameter; may be given several times', keyValue);
+      if (isFlow) command.option('--param <key=value...>', 'a parameter; repeatable', collectKeyValue);
       command
-        .option(
-          '--input <text>',
-          `what ${isFlow ? 'the flow has as its input' : 'to ask'}; - reads it from stdin`,
-        )
-        .option('--session <name>', 'the conversation that it is of (default: one of its own)')
-        .option('--user <name>', 'who asks, as the agent and approvals are told')
-        .option('--wait <seconds>', 'longest wait for the answer, as --timeout', seconds(0.1, 3600));
-      declareFiles(command);
+        .option('--input <text>', `${isFlow ? 'input of the flow' : 'question'}; - reads it from stdin`)
+        .option('--session <name>', 'name of the conversation (default: a new one)')
+        .option('--user <name>', 'name of the user, for the agent and for approvals')
+        .option('--wait <seconds>', 'timeout for the answer, same as --timeout', secondsParser(0.1, 3600));
+      declareLocalFiles(command);
     },
-    ask: async ({ client, args: [name = ''], options, timeoutMs }: Situation): Promise<ApiResponse> => {
+    request: async ({
+      client,
+      args: [name = ''],
+      options,
+      timeoutMs,
+    }: CommandContext): Promise<GatewayResponse> => {
       const { param, session, user, wait, file } = options as RunOptions;
       const input = await inputOf(options as RunOptions, isFlow);
-      const question = { target: { kind, name }, input, parameters: param, session, user };
+      const runRequest = { target: { kind, name }, input, parameters: param, session, user };
       const waitMs = wait === undefined ? timeoutMs : wait * 1000;
-      const body = await answerOf(client, question, waitMs, file !== undefined);
+      const body = await awaitRun(client, runRequest, waitMs, file !== undefined);
       return { status: 200, body, text: JSON.stringify(body) };
     },
-    show: ({ body }: ApiResponse) => {
-      const { state, answer } = body as RunAnswer;
+    show: ({ body }: GatewayResponse) => {
+      const { state, answer } = body as RunResultRecord;
       return state === 'done' && answer !== null && answer !== '' ? [printableLines(answer)] : [];
     },
-    exitCode: ({ body }: ApiResponse) => {
-      const { state, waiting_for, approvals } = body as Pick<RunAnswer, 'state' | 'waiting_for'> & {
+    exitCode: ({ body }: GatewayResponse) => {
+      const { state, waiting_for, approvals } = body as Pick<RunResultRecord, 'state' | 'waiting_for'> & {
         readonly approvals?: readonly string[];
       };
       if (state === 'done') return 0;
-      return waiting_for === 'approval' && approvals?.length !== 0 ? WAITS : 1;
+      return waiting_for === 'approval' && approvals?.length !== 0 ? WAITING_EXIT_CODE : 1;
     },
-    explain: async (problem, situation) =>
-      (isFlow ? await explainParameters(problem, situation) : undefined) ??
-      explainUnknownTarget(kind, problem, situation),
+    explain: async (problem, context) =>
+      (isFlow ? await explainParameters(problem, context) : undefined) ??
+      explainUnknownTarget(kind, problem, context),
   };
 }
 
-/** A flow may do without. Throws UsageError. */
+/** Returns the input, which only flows may omit. Throws CommandLineError. */
 async function inputOf({ input }: RunOptions, isFlow: boolean): Promise<string | undefined> {
   if (input === undefined && isFlow) return undefined;
   if (input === undefined)
-    throw new UsageError('--input TEXT says what to ask; with --input - it is read from stdin');
+    throw new CommandLineError(
+      'the question is missing; add --input TEXT, or --input - to read it from stdin',
+    );
   const text = input === '-' ? await readStdin() : input;
-  if (text === '' && !isFlow) throw new UsageError('there is nothing to ask: what --input gives is empty');
+  if (text === '' && !isFlow) throw new CommandLineError('the question is empty; pass a text with --input');
   return text;
 }
 
-/** Where the parameters are not those of the flow: which, and what it has. Undefined for any other problem. */
+/** Returns an error that names unknown or missing parameters; undefined for other problems. */
 async function explainParameters(
   problem: ApiProblem,
-  { client, args: [name = ''], options, timeoutMs }: Situation,
-): Promise<UsageError | undefined> {
-  if (problem.answer?.status !== 400) return undefined;
-  const { body } = await client.ask('GET', targetPath('flow', name), timeoutMs);
+  { client, args: [name = ''], options, timeoutMs }: CommandContext,
+): Promise<CommandLineError | undefined> {
+  if (problem.response?.status !== 400) return undefined;
+  const { body } = await client.request('GET', targetPath('flow', name), timeoutMs);
   const { parameters } = body as FlowDetails;
   const names = parameters.map((each) => each.name);
-  const { param: given = {} } = options as RunOptions;
-  const unknown = Object.keys(given).find((each) => !names.includes(each));
+  const { param: values = {} } = options as RunOptions;
+  const unknown = Object.keys(values).find((each) => !names.includes(each));
   if (unknown !== undefined)
-    return new UsageError(printable(`flow ${name} has no parameter ${unknown}; ${hintFor(unknown, names)}`));
-  const missing = parameters.filter((each) => each.required && (given[each.name] ?? '') === '');
+    return new CommandLineError(
+      printable(`flow ${name} has no parameter ${unknown}; ${hintFor(unknown, names)}`),
+    );
+  const missing = parameters.filter((each) => each.required && (values[each.name] ?? '') === '');
   if (missing.length === 0) return undefined;
-  const wanted = missing.map((each) => {
-    const what = each.description === undefined ? '' : `  (${each.description})`;
-    return `  --param ${each.name}=…${what}`;
+  const lines = missing.map((each) => {
+    const hint = each.description === undefined ? '' : `  (${each.description})`;
+    return `  --param ${each.name}=…${hint}`;
   });
-  return new UsageError([`flow ${printable(name)} needs`, ...wanted.map(printable)].join('\n'));
+  return new CommandLineError([`flow ${printable(name)} needs`, ...lines.map(printable)].join('\n'));
 }

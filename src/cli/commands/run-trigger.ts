@@ -1,18 +1,19 @@
-// `triggers run`: runs a trigger of type Manual after its questions, waits for the answer and prints it.
+// `triggers run`: runs a trigger of type Manual and prints the answer. Asks for missing parameters and for
+// confirmation.
 
 import { createInterface, type Interface } from 'node:readline/promises';
 import { type Command, Option } from 'commander';
 import type { RunResponse, TriggerRecord } from '../../http/api/trigger-shapes.ts';
 import { printable, printableLines } from '../../terminal/terminal-text.ts';
-import type { ApiClient, ApiResponse } from '../api/api-client.ts';
-import { UsageError } from '../api/target-options.ts';
-import { keyValue } from '../option-values.ts';
-import { waitText } from '../views/automation-views.ts';
-import type { Operation, Situation } from './operation.ts';
+import type { ApiClient, GatewayResponse } from '../api/client.ts';
+import { CommandLineError } from '../api/target-options.ts';
+import { collectKeyValue } from '../option-values.ts';
+import { waitText } from '../views/automation.ts';
+import type { CommandContext, Operation } from './operation.ts';
 import { explainUnknownTrigger, triggerPath } from './resource-requests.ts';
 
 const WAIT_SECONDS = 300;
-/** The gateway bounds a wait, too. */
+/** Limit of the gateway for `wait_seconds`. */
 const LONGEST_WAIT_SECONDS = 600;
 
 interface RunOptions {
@@ -33,27 +34,31 @@ export const runTrigger = {
   timeoutSeconds: WAIT_SECONDS,
   declare: (command: Command) => {
     command
-      .option('--command <text>', 'the command to run, with its parameters behind it')
-      .option('--input <key=value...>', 'a parameter; may be given several times', keyValue)
-      .option('--text <text>', 'what to say instead of a command')
-      .option('--interactive', 'ask for what is missing')
+      .option('--command <text>', 'command to run, followed by its parameters')
+      .option('--input <key=value...>', 'a parameter; repeatable', collectKeyValue)
+      .option('--text <text>', 'text instead of a command')
+      .option('--interactive', 'ask for missing parameters')
       .option('--yes', 'do not ask for confirmation')
       .option('--no-wait', 'do not wait for the answer')
       .addOption(
-        new Option('-o, --output <format>', 'json: as --json').choices(['json']).implies({ json: true }),
+        new Option('-o, --output <format>', 'json: same as --json').choices(['json']).implies({ json: true }),
       );
   },
-  ask: async (situation: Situation): Promise<ApiResponse> => {
-    const { client, args, timeoutMs } = situation;
+  request: async (context: CommandContext): Promise<GatewayResponse> => {
+    const { client, args, timeoutMs } = context;
     const [name = ''] = args;
-    const options = situation.options as unknown as RunOptions;
-    const trigger = (await client.ask('GET', triggerPath(name), timeoutMs)).body as TriggerRecord;
-    // Of another type it is refused below, before anybody was asked anything.
+    const options = context.options as unknown as RunOptions;
+    const trigger = (await client.request('GET', triggerPath(name), timeoutMs)).body as TriggerRecord;
+    // Ask no questions for other types; the gateway will reject the request.
     const isManual = trigger.type === 'Manual';
-    const { command, input } = await completed(trigger, options, isManual && options.interactive === true);
-    if (isManual && trigger.requires_confirmation && options.yes !== true) await confirmed(trigger, command);
+    const { command, input } = await completeInput(
+      trigger,
+      options,
+      isManual && options.interactive === true,
+    );
+    if (isManual && trigger.requires_confirmation && options.yes !== true) await confirmRun(trigger, command);
     const waitSeconds = options.wait ? Math.min(LONGEST_WAIT_SECONDS, timeoutMs / 1000) : 0;
-    return post(client, name, timeoutMs, {
+    return sendRun(client, name, timeoutMs, {
       command,
       input,
       text: options.text ?? '',
@@ -61,43 +66,58 @@ export const runTrigger = {
       wait_seconds: waitSeconds,
     });
   },
-  show: ({ body }: ApiResponse) => {
+  show: ({ body }: GatewayResponse) => {
     const { id, state, answer, note, ...wait } = body as RunResponse;
     if (state === 'done' || answer !== null) return [printableLines(answer ?? '')];
     if (state === 'accepted')
-      return [`${printable(id)} is accepted; "deliveries show ${printable(id)}" tells how it ends`];
+      return [`${printable(id)} is accepted; "deliveries show ${printable(id)}" shows its result`];
     if (state === 'waiting')
       return [
-        `${printable(id)} waits for ${waitText(wait)}; "deliveries show ${printable(id)}" tells how it ends`,
+        `${printable(id)} waits for ${waitText(wait)}; "deliveries show ${printable(id)}" shows its result`,
       ];
     return [`${printable(id)} is ${state}${note === null ? '' : `: ${printable(note)}`}`];
   },
-  /** Not done, and nothing more will be. */
-  exitCode: ({ body }: ApiResponse) => (['dead', 'ignored'].includes((body as RunResponse).state) ? 1 : 0),
+  /** Returns 1 if the event was not handled. */
+  exitCode: ({ body }: GatewayResponse) =>
+    ['dead', 'ignored'].includes((body as RunResponse).state) ? 1 : 0,
   explain: explainUnknownTrigger,
 } satisfies Operation;
 
-/** The request waits as long as the run may take, and a little for its way. */
-function post(client: ApiClient, name: string, timeoutMs: number, body: unknown): Promise<ApiResponse> {
-  return client.ask('POST', triggerPath(name, 'run'), timeoutMs + 5_000, { body });
+/** Sends the request. Its timeout is longer than `wait_seconds`, to leave time for the transmission. */
+function sendRun(
+  client: ApiClient,
+  name: string,
+  timeoutMs: number,
+  body: unknown,
+): Promise<GatewayResponse> {
+  return client.request('POST', triggerPath(name, 'run'), timeoutMs + 5_000, { body });
 }
 
-/** What was given, and under --interactive what a person adds. */
-async function completed(trigger: TriggerRecord, options: RunOptions, isAsked: boolean) {
+/** Returns command and parameters from the options. With --interactive, prompts for missing parameters. */
+async function completeInput(trigger: TriggerRecord, options: RunOptions, isInteractive: boolean) {
   const input: Record<string, string> = { ...options.input };
   let command = options.command ?? '';
-  if (!isAsked) return { command, input };
-  if (process.stdin.isTTY !== true) throw new UsageError('--interactive needs a terminal');
+  if (!isInteractive) return { command, input };
+  if (process.stdin.isTTY !== true) throw new CommandLineError('--interactive needs a terminal');
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     const names = trigger.commands.map((each) => each.command);
     if (command === '' && options.text === undefined && names.length > 0)
-      command = await asked(terminal, `command (${names.join(', ')}): `);
-    const [word = ''] = command.replace(/^\//, '').split(/\s/, 1);
-    const parameters = trigger.commands.find((each) => each.command === word)?.parameters ?? [];
-    for (const { name, required, description, default: given } of parameters) {
-      if (!required || given !== undefined || input[name] !== undefined || command.trim() !== word) continue;
-      input[name] = await asked(terminal, `${name}${description === undefined ? '' : ` (${description})`}: `);
+      command = await askQuestion(terminal, `command (${names.join(', ')}): `);
+    const [commandName = ''] = command.replace(/^\//, '').split(/\s/, 1);
+    const parameters = trigger.commands.find((each) => each.command === commandName)?.parameters ?? [];
+    for (const { name, required, description, default: defaultValue } of parameters) {
+      if (
+        !required ||
+        defaultValue !== undefined ||
+        input[name] !== undefined ||
+        command.trim() !== commandName
+      )
+        continue;
+      input[name] = await askQuestion(
+        terminal,
+        `${name}${description === undefined ? '' : ` (${description})`}: `,
+      );
     }
     return { command, input };
   } finally {
@@ -105,25 +125,25 @@ async function completed(trigger: TriggerRecord, options: RunOptions, isAsked: b
   }
 }
 
-/** Throws UsageError where nobody can be asked, or somebody says no. */
-async function confirmed({ name }: TriggerRecord, command: string): Promise<void> {
-  if (process.stdin.isTTY !== true) throw new UsageError(`${name} asks for confirmation; --yes gives it`);
+/** Asks for confirmation. Throws CommandLineError if stdin is not a terminal or the person declines. */
+async function confirmRun({ name }: TriggerRecord, command: string): Promise<void> {
+  if (process.stdin.isTTY !== true) throw new CommandLineError(`${name} requires confirmation; add --yes`);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    const said = await asked(terminal, `Run ${name}${command === '' ? '' : ` ${command}`}? [y/N] `);
-    if (!/^y(es)?$/i.test(said.trim())) throw new UsageError('not confirmed; nothing was run');
+    const reply = await askQuestion(terminal, `Run ${name}${command === '' ? '' : ` ${command}`}? [y/N] `);
+    if (!/^y(es)?$/i.test(reply.trim())) throw new CommandLineError('not confirmed; nothing was run');
   } finally {
     terminal.close();
   }
 }
 
-/** Throws UsageError when the question is left with Ctrl-C or Ctrl-D. */
-async function asked(terminal: Interface, question: string): Promise<string> {
+/** Asks a question. Throws CommandLineError on Ctrl-C and Ctrl-D. */
+async function askQuestion(terminal: Interface, question: string): Promise<string> {
   try {
     return await terminal.question(printable(question));
   } catch (error) {
     if ((error as Error).name !== 'AbortError') throw error;
     process.stderr.write('\n');
-    throw new UsageError('given up; nothing was run');
+    throw new CommandLineError('cancelled; nothing was run');
   }
 }

@@ -1,21 +1,21 @@
-// `triggers send`: sends a message to a conversation of a trigger; with --wait it also prints the outcome.
+// `triggers send`: sends a message to a chat conversation through a trigger. With --wait it polls the
+// delivery of the message and prints the result.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { DeliveryDetails } from '../../http/api/delivery-shapes.ts';
 import type { SendResponse } from '../../http/api/trigger-shapes.ts';
 import { printable } from '../../terminal/terminal-text.ts';
-import type { ApiProblem, ApiResponse } from '../api/api-client.ts';
-import { UsageError } from '../api/target-options.ts';
-import { deliveryLine } from '../views/automation-views.ts';
-import type { Operation, Situation } from './operation.ts';
+import type { ApiProblem, GatewayResponse } from '../api/client.ts';
+import { CommandLineError } from '../api/target-options.ts';
+import { deliveryLine } from '../views/automation.ts';
+import type { CommandContext, Operation } from './operation.ts';
 import { explainUnknownTrigger, triggerPath } from './resource-requests.ts';
 import { readStdin } from './stdin-text.ts';
 
 const SEND_SECONDS = 30;
-const ASK_AGAIN_MS = 300;
-/** None of these is changed by waiting longer. */
-const ENDED = ['done', 'dead', 'ignored'];
+const POLL_MS = 300;
+const FINAL_STATES = ['done', 'dead', 'ignored'];
 
 interface SendOptions {
   readonly conversation?: string;
@@ -25,8 +25,8 @@ interface SendOptions {
   readonly idempotencyKey?: string;
 }
 
-/** What is known of the deliveries, with --wait. */
-interface Sent extends SendResponse {
+interface SendResult extends SendResponse {
+  /** States of the deliveries. Only with --wait. */
   readonly states?: readonly Pick<DeliveryDetails, 'id' | 'state' | 'note'>[];
 }
 
@@ -38,34 +38,44 @@ export const sendMessage = {
   timeoutSeconds: SEND_SECONDS,
   declare: (command: Command) => {
     command
-      .option('--conversation <name>', 'where to, as agents are told it and "deliveries show ID" shows it')
-      .option('--text <text>', 'what to say; - reads it from stdin')
-      .option('--title <text>', 'a title above it')
-      .option('--wait', 'wait until it is sent, or never will be')
-      .option('--idempotency-key <key>', 'under one key a message is sent once');
+      .option('--conversation <name>', 'conversation, as shown by "deliveries show ID"')
+      .option('--text <text>', 'text of the message; - reads it from stdin')
+      .option('--title <text>', 'title above the text')
+      .option('--wait', 'wait until the message was sent or has failed')
+      .option('--idempotency-key <key>', 'send only one message per key');
   },
-  ask: async ({ client, args: [name = ''], options, timeoutMs }: Situation): Promise<ApiResponse> => {
+  request: async ({
+    client,
+    args: [name = ''],
+    options,
+    timeoutMs,
+  }: CommandContext): Promise<GatewayResponse> => {
     const { conversation, text, title, wait, idempotencyKey } = options as SendOptions;
     if (conversation === undefined)
-      throw new UsageError('--conversation NAME says where to; "deliveries show ID" has that of an event');
+      throw new CommandLineError(
+        'the conversation is missing; add --conversation NAME ("deliveries show ID" prints it)',
+      );
     if (text === undefined && title === undefined)
-      throw new UsageError('--text TEXT says what; with --text - it is read from stdin');
+      throw new CommandLineError('the text is missing; add --text TEXT, or --text - to read it from stdin');
     const body = { conversation, text: text === '-' ? await readStdin() : text, title };
     const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
-    const endsAt = performance.now() + timeoutMs;
-    const accepted = await client.ask('POST', triggerPath(name, 'send'), timeoutMs, { body, headers });
-    if (wait !== true) return accepted;
-    const { deliveries } = accepted.body as SendResponse;
+    const deadline = performance.now() + timeoutMs;
+    const response = await client.request('POST', triggerPath(name, 'send'), timeoutMs, { body, headers });
+    if (wait !== true) return response;
+    const { deliveries } = response.body as SendResponse;
     const states: DeliveryDetails[] = [];
-    for (const id of deliveries) states.push(await ended(client, id, timeoutMs, endsAt));
-    const sent: Sent = { deliveries, states: states.map(({ id, state, note }) => ({ id, state, note })) };
-    return { ...accepted, body: sent, text: JSON.stringify(sent) };
+    for (const id of deliveries) states.push(await awaitFinalState(client, id, timeoutMs, deadline));
+    const result: SendResult = {
+      deliveries,
+      states: states.map(({ id, state, note }) => ({ id, state, note })),
+    };
+    return { ...response, body: result, text: JSON.stringify(result) };
   },
-  show: ({ body }: ApiResponse) => {
-    const { deliveries, states } = body as Sent;
+  show: ({ body }: GatewayResponse) => {
+    const { deliveries, states } = body as SendResult;
     if (states === undefined)
       return deliveries.map(
-        (id) => `${printable(id)} is accepted; "deliveries show ${printable(id)}" tells whether it was sent`,
+        (id) => `${printable(id)} is accepted; "deliveries show ${printable(id)}" shows whether it was sent`,
       );
     return states.map((each) => {
       if (each.state === 'done') return `${printable(each.id)} is sent`;
@@ -73,25 +83,25 @@ export const sendMessage = {
       return `${deliveryLine(each)}${note}`;
     });
   },
-  exitCode: ({ body }: ApiResponse) =>
-    ((body as Sent).states ?? []).some(({ state }) => state !== 'done') ? 1 : 0,
-  explain: async (problem: ApiProblem, situation: Situation) =>
-    problem.answer?.status === 400
-      ? new UsageError(printable(problem.message))
-      : explainUnknownTrigger(problem, situation),
+  exitCode: ({ body }: GatewayResponse) =>
+    ((body as SendResult).states ?? []).some(({ state }) => state !== 'done') ? 1 : 0,
+  explain: async (problem: ApiProblem, context: CommandContext) =>
+    problem.response?.status === 400
+      ? new CommandLineError(printable(problem.message))
+      : explainUnknownTrigger(problem, context),
 } satisfies Operation;
 
-/** The delivery when it has ended, or as it is when the time is up. */
-async function ended(
-  client: Situation['client'],
+/** Polls the delivery until it has a final state or the timeout expires. */
+async function awaitFinalState(
+  client: CommandContext['client'],
   id: string,
   timeoutMs: number,
-  endsAt: number,
+  deadline: number,
 ): Promise<DeliveryDetails> {
   for (;;) {
     const path = `deliveries/${encodeURIComponent(id)}`;
-    const delivery = (await client.ask('GET', path, timeoutMs)).body as DeliveryDetails;
-    if (ENDED.includes(delivery.state) || performance.now() + ASK_AGAIN_MS > endsAt) return delivery;
-    await pause(ASK_AGAIN_MS);
+    const delivery = (await client.request('GET', path, timeoutMs)).body as DeliveryDetails;
+    if (FINAL_STATES.includes(delivery.state) || performance.now() + POLL_MS > deadline) return delivery;
+    await pause(POLL_MS);
   }
 }

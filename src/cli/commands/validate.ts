@@ -1,4 +1,4 @@
-// `validate`: checks files of triggers, agents, fleets and flows as the gateway would read them, without one.
+// `validate`: checks files with triggers, agents, fleets and flows. Needs no gateway.
 
 import { isError } from '../../../config/reader/problem.ts';
 import type { LoadedResources } from '../../../config/resources/load-resources.ts';
@@ -8,8 +8,8 @@ import type { CommandModule } from '../command.ts';
 import { counted } from '../views/figures.ts';
 import { print, printJson } from '../views/output.ts';
 import { printProblems } from '../views/problem-lines.ts';
-import { countedResources } from './check.ts';
-import { isGood, readResourceFiles } from './resource-files.ts';
+import { resourceCounts } from './check.ts';
+import { areValid, readResourceFiles } from './resource-files.ts';
 
 interface Options {
   readonly file: readonly string[];
@@ -17,58 +17,58 @@ interface Options {
 }
 
 const after = `
-Every problem is printed as file:line:column: message.
+Prints each problem as file:line:column: message.
 
 Examples:
   actor-gateway validate -f triggers/
   actor-gateway validate -f triggers/deploy.yaml -f agents/ -f flows/ --json
 
-Exit codes: 0 good, 2 bad files or wrong usage`;
+Exit codes: 0 valid, 2 invalid files or usage`;
 
 export const validate: CommandModule = {
   declare: (command) =>
     command
-      .requiredOption('-f, --file <path...>', 'a file, or a folder with files; may be given several times')
+      .requiredOption('-f, --file <path...>', 'file or folder; repeatable')
       .option('--json', 'print the result as JSON')
       .addHelpText('after', after),
-  run: (command) => validated(command.opts<Options>()),
+  run: (command) => runValidation(command.opts<Options>()),
 };
 
-async function validated({ file: paths, json }: Options): Promise<number> {
-  const found = await readResourceFiles(paths);
-  if (json === true) await printJson(JSON.stringify(asJson(found)));
+async function runValidation({ file: paths, json }: Options): Promise<number> {
+  const resources = await readResourceFiles(paths);
+  if (json === true) await printJson(JSON.stringify(asJson(resources)));
   else {
-    printProblems(found.problems);
-    await print(`${summary(found)}\n`);
+    printProblems(resources.problems);
+    await print(`${summary(resources)}\n`);
   }
-  return isGood(found) ? 0 : 2;
+  return areValid(resources) ? 0 : 2;
 }
 
-function asJson(found: LoadedResources) {
-  const { triggers, agents, fleets, flows, problems } = found;
-  const named = ({ name, file }: { readonly name: string; readonly file: string }) => ({ name, file });
+function asJson(resources: LoadedResources) {
+  const { triggers, agents, fleets, flows, problems } = resources;
+  const toReference = ({ name, file }: { readonly name: string; readonly file: string }) => ({ name, file });
   return {
-    ok: isGood(found),
+    ok: areValid(resources),
     triggers: triggers.map(({ name, type, enabled, file }) => {
       return { name, type, maturity: maturityOf(type), enabled, file };
     }),
-    agents: agents.map(named),
-    fleets: fleets.map(named),
-    flows: flows.map(named),
+    agents: agents.map(toReference),
+    fleets: fleets.map(toReference),
+    flows: flows.map(toReference),
     problems,
   };
 }
 
-function summary(found: LoadedResources): string {
-  const { triggers, problems } = found;
-  const good = `${countedResources(found)} are good`;
+function summary(resources: LoadedResources): string {
+  const { triggers, problems } = resources;
+  const good = `${resourceCounts(resources)} are valid`;
   const errors = problems.filter(isError).length;
-  const first = isGood(found) ? good : `${counted(errors, 'problem')}; ${good}`;
-  const labelled = labels.flatMap((label) => {
+  const first = areValid(resources) ? good : `${counted(errors, 'problem')}; ${good}`;
+  const labelLines = labels.flatMap((label) => {
     const names = triggers.filter(({ type }) => maturityOf(type) === label).map(({ name }) => name);
     return names.length === 0 ? [] : [`  ${label}: ${names.join(', ')}`];
   });
-  return [first, ...labelled].join('\n');
+  return [first, ...labelLines].join('\n');
 }
 
 const labels = ['Stable', 'Experimental'] as const;

@@ -1,4 +1,5 @@
-// What each shell is told once. All that is completed comes from the program, which is asked with the words that stand there.
+// Completion scripts for the shells, printed by `completion`. When the user presses Tab, they pass the typed
+// words to `actor-gateway __complete` (shell-response.ts) and offer the lines that it prints.
 
 export const shells = ['bash', 'zsh', 'fish'] as const;
 
@@ -14,7 +15,7 @@ _actor_gateway() {
     if [ -z "$mode" ]; then
       mode=$value
     else
-      # A name may hold what the shell would take for a command.
+      # Quote names that contain shell syntax.
       printf -v value '%q' "$value"
       COMPREPLY+=("$value")
     fi

@@ -1,5 +1,5 @@
-// What a value of a command names, read off the words with which the help tells of it: `<server>`, `--agent <name>`, or
-// "name of a trigger". So whoever declares a command says it once.
+// Derives the noun (kind of value) from the help texts: `<server>`, `--agent <name>`, "name of a
+// trigger". So commands need no separate declaration for completion.
 
 const nouns = [
   'server',
@@ -17,10 +17,10 @@ const nouns = [
   'folder',
 ] as const;
 
-export type Noun = (typeof nouns)[number];
+export type ValueNoun = (typeof nouns)[number];
 
-/** Other words for them. */
-const synonyms: Readonly<Record<string, Noun>> = {
+/** Other words for nouns. */
+const synonyms: Readonly<Record<string, ValueNoun>> = {
   path: 'file',
   dir: 'folder',
   directory: 'folder',
@@ -28,23 +28,29 @@ const synonyms: Readonly<Record<string, Noun>> = {
   deliveries: 'delivery',
 };
 
-const nounOf = (word: string): Noun | undefined =>
+const nounOf = (word: string): ValueNoun | undefined =>
   nouns.find((each) => each === word) ?? (Object.hasOwn(synonyms, word) ? synonyms[word] : undefined);
 
-/** Of the word between `<` and `>`, what the help says of it, and the name of its option. */
-export function placeholderNoun(placeholder: string, description: string, option?: string): Noun | undefined {
-  const own = nounOf(placeholder.toLowerCase());
-  if (own !== undefined) return own;
-  // `<text>`, `<count>`: only a name can name something.
+/** Returns the noun for a placeholder such as `<name>`, using the description and the name of the option. */
+export function placeholderNoun(
+  placeholder: string,
+  description: string,
+  option?: string,
+): ValueNoun | undefined {
+  const ownNoun = nounOf(placeholder.toLowerCase());
+  if (ownNoun !== undefined) return ownNoun;
+  // For `<name>` and `<id>`, the noun is in the description, or is the name of the option.
   if (!/^(?:ids?|names?)$/.test(placeholder)) return undefined;
-  const said = /\b(?:ids?|names?) of (?:an? |the )?(\w+)/i.exec(description)?.[1];
-  return nounOf(said?.toLowerCase() ?? '') ?? nounOf(option ?? '');
+  const namedNoun = /\b(?:ids?|names?) of (?:an? |the )?(\w+)/i.exec(description)?.[1];
+  return nounOf(namedNoun?.toLowerCase() ?? '') ?? nounOf(option ?? '');
 }
 
-/** The words of a list that the help gives alone, or at its end: `only of this kind: agent, fleet, flow`, `one of a, b and c`. */
-export function wordsIn(description: string): readonly string[] {
+/**
+ * Returns the values listed in a description: `only of this kind: agent, fleet, flow`, `one of a, b and c`.
+ */
+export function parseChoices(description: string): readonly string[] {
   const list = (/^((?:[\w-]+, )+[\w-]+,? or [\w-]+)$/.exec(description) ??
     /(?::|\bone of) ((?:[\w-]+, )*[\w-]+(?:,? (?:or|and) [\w-]+)?)(?=$|[;.])/.exec(description))?.[1];
-  const words = list?.split(/,? (?:or|and) |, /) ?? [];
-  return words.length > 1 ? words : [];
+  const choices = list?.split(/,? (?:or|and) |, /) ?? [];
+  return choices.length > 1 ? choices : [];
 }

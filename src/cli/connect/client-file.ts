@@ -1,5 +1,6 @@
-// A client's file on disk. It is replaced as a whole or not at all, with its mode and through symbolic links; what it was
-// before our entry came stands beside it until the entry is taken out again. What is no JSON is left alone.
+// Writes the gateway's entry into an MCP client's configuration file, and removes it. Replaces the file
+// atomically, keeps its permissions and follows symbolic links. A backup of the original is kept next to the
+// file until the entry is removed. Files that are not JSON are refused.
 
 import { constants } from 'node:fs';
 import { mkdir, open, realpath, rm } from 'node:fs/promises';
@@ -7,90 +8,98 @@ import { dirname } from 'node:path';
 import type { ClientEntries } from '../../../config/clients/client-entry.ts';
 import { formatProblem } from '../../../config/reader/problem.ts';
 import { SourceFile } from '../../../config/reader/source-file.ts';
-import { UsageError } from '../api/target-options.ts';
-import { replaceableFile, UnwritableFile } from '../files/replaceable-file.ts';
-import { type WholeFileOptions, writeWhole } from '../files/whole-file.ts';
-import { type EntryPlace, entryIn, UnusableText, withEntry, withoutEntry } from './client-text.ts';
+import { CommandLineError } from '../api/target-options.ts';
+import { type AtomicWriteOptions, writeFileAtomically } from '../files/atomic-write.ts';
+import { resolveReplaceable, UnwritableFile } from '../files/replaceable-path.ts';
+import { type EntryLocation, entryIn, InvalidClientText, withEntry, withoutEntry } from './client-text.ts';
 
-/** Some clients keep their history in the same file. */
+/** Generous, because some clients store their history in the same file. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** Kept in place of a file that our entry was the first to need. */
-const NOT_THERE = '// There was no such file before this entry was written.\n';
+/** Content of the backup if the file did not exist before. */
+const NO_FILE_MARK = '// There was no such file before this entry was written.\n';
 
-export type Written =
+export type WriteResult =
   | { readonly what: 'written'; readonly backup: string | undefined }
   | { readonly what: 'unchanged' };
-export type Undone = { readonly what: 'removed' | 'restored' | 'deleted' | 'unchanged' };
+export type UndoResult = { readonly what: 'removed' | 'restored' | 'deleted' | 'unchanged' };
 
-/** Puts the entry into the file, which is made where it is missing. Throws UsageError for one that cannot be used. */
-export async function writeEntry(path: string, place: EntryPlace, entries: ClientEntries): Promise<Written> {
+/** Writes the entry. Creates a missing file. Throws CommandLineError if the file is unusable. */
+export async function writeEntry(
+  path: string,
+  location: EntryLocation,
+  entries: ClientEntries,
+): Promise<WriteResult> {
   const text = await textOf(path);
-  const next = usable(path, text ?? '', () => withEntry(text ?? '', place, entries));
+  const next = applyEdit(path, text ?? '', () => withEntry(text ?? '', location, entries));
   if (next === text) return { what: 'unchanged' };
-  const backup = backupOf(path, place);
+  const backup = backupOf(path, location);
   if (text === undefined) {
     await mkdir(dirname(path), { recursive: true });
     await refuseUnusable(path);
-    await replace(backup, NOT_THERE);
-    await replace(path, next, { check: () => refuseChanged(path, undefined) });
+    await replaceFile(backup, NO_FILE_MARK);
+    await replaceFile(path, next, { check: () => refuseChanged(path, undefined) });
     return { what: 'written', backup: undefined };
   }
-  // Where our entry is already, what was before it is kept, and not what is before this change.
-  const isOurs = entryIn(text, place) !== undefined && (await textOf(backup)) !== undefined;
-  if (!isOurs) await replace(backup, text, { like: path });
-  await replace(path, next, { check: () => refuseChanged(path, text) });
+  // If the file already contains our entry, the existing backup is the original.
+  const hasOriginalBackup = entryIn(text, location) !== undefined && (await textOf(backup)) !== undefined;
+  if (!hasOriginalBackup) await replaceFile(backup, text, { like: path });
+  await replaceFile(path, next, { check: () => refuseChanged(path, text) });
   return { what: 'written', backup };
 }
 
-/** Takes the entry out again, or puts back what stood under its name. Throws UsageError as `writeEntry` does. */
-export async function undoEntry(path: string, place: EntryPlace): Promise<Undone> {
+/**
+ * Removes the entry, or restores the entry that had this name before. Throws CommandLineError like
+ * `writeEntry`.
+ */
+export async function undoEntry(path: string, location: EntryLocation): Promise<UndoResult> {
   const text = await textOf(path);
   if (text === undefined) return { what: 'unchanged' };
-  const backup = backupOf(path, place);
-  const kept = await textOf(backup);
-  const before = kept === NOT_THERE ? undefined : kept;
-  const next = usable(path, text, () => withoutEntry(text, place, before));
+  const backup = backupOf(path, location);
+  const backupText = await textOf(backup);
+  const before = backupText === NO_FILE_MARK ? undefined : backupText;
+  const next = applyEdit(path, text, () => withoutEntry(text, location, before));
   if (next === text) return { what: 'unchanged' };
   if (next === undefined) {
     await rm(await realpath(path));
     await rm(backup, { force: true });
     return { what: 'deleted' };
   }
-  await replace(path, next, { check: () => refuseChanged(path, text) });
+  await replaceFile(path, next, { check: () => refuseChanged(path, text) });
   await rm(backup, { force: true });
-  return { what: entryIn(next, place) === undefined ? 'removed' : 'restored' };
+  return { what: entryIn(next, location) === undefined ? 'removed' : 'restored' };
 }
 
-/** Whether the file is there, and has the entry. A file that cannot be read has none. */
-export async function lookAt(
+/** Returns whether the file exists and contains the entry. An unreadable file counts as not connected. */
+export async function inspectFile(
   path: string,
-  place: EntryPlace,
-): Promise<{ isThere: boolean; isConnected: boolean }> {
+  location: EntryLocation,
+): Promise<{ exists: boolean; isConnected: boolean }> {
   try {
     const text = await textOf(path);
-    const isConnected = text !== undefined && entryIn(text, place) !== undefined;
-    return { isThere: text !== undefined, isConnected };
+    const isConnected = text !== undefined && entryIn(text, location) !== undefined;
+    return { exists: text !== undefined, isConnected };
   } catch (error) {
-    if (error instanceof UsageError || error instanceof UnusableText)
-      return { isThere: true, isConnected: false };
+    if (error instanceof CommandLineError || error instanceof InvalidClientText)
+      return { exists: true, isConnected: false };
     throw error;
   }
 }
 
-function backupOf(path: string, { name }: EntryPlace): string {
+function backupOf(path: string, { name }: EntryLocation): string {
   return `${path}.before-${name}`;
 }
 
-/** With its byte order mark; undefined for a file that is not there. */
+/** Returns the text, including a byte order mark; undefined for a missing file. */
 async function textOf(path: string): Promise<string | undefined> {
   try {
-    // Without O_NONBLOCK the opening of a named pipe would wait for a writer, perhaps for ever.
+    // Without O_NONBLOCK, opening a named pipe would block until another process writes to it.
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
-      const found = await file.stat();
-      if (!found.isFile()) throw new UsageError(`${path} is no file`);
-      if (found.size > MAX_BYTES) throw new UsageError(`${path} is larger than 64 MiB; nothing was changed`);
+      const stats = await file.stat();
+      if (!stats.isFile()) throw new CommandLineError(`${path} is not a regular file`);
+      if (stats.size > MAX_BYTES)
+        throw new CommandLineError(`${path} is larger than 64 MiB; nothing was changed`);
       return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await file.readFile());
     } finally {
       await file.close();
@@ -98,45 +107,46 @@ async function textOf(path: string): Promise<string | undefined> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
-    if (error instanceof UsageError) throw error;
-    const why = error instanceof TypeError ? 'it is no text in UTF-8' : (code ?? (error as Error).message);
-    throw new UsageError(`${path} cannot be read (${why}); nothing was changed`);
+    if (error instanceof CommandLineError) throw error;
+    const why = error instanceof TypeError ? 'it is not UTF-8 text' : (code ?? (error as Error).message);
+    throw new CommandLineError(`${path} cannot be read (${why}); nothing was changed`);
   }
 }
 
-function usable<T>(path: string, text: string, edit: () => T): T {
+/** Calls `edit`. Converts InvalidClientText to CommandLineError with file, line and column. */
+function applyEdit<T>(path: string, text: string, edit: () => T): T {
   try {
     return edit();
   } catch (error) {
-    if (!(error instanceof UnusableText)) throw error;
+    if (!(error instanceof InvalidClientText)) throw error;
     const problem = new SourceFile(path, text.replace(/^\uFEFF/, '')).problem(
       error.offset,
       `${error.message}; nothing was changed`,
     );
-    throw new UsageError(formatProblem(problem));
+    throw new CommandLineError(formatProblem(problem));
   }
 }
 
-/** A client that writes its file too may have done so just now. */
+/** Throws CommandLineError if the file no longer has the content `text`. */
 async function refuseChanged(path: string, text: string | undefined): Promise<void> {
   if ((await textOf(path)) !== text)
-    throw new UsageError(`${path} has just been changed by somebody else; try again`);
+    throw new CommandLineError(`${path} was changed by another program; run the command again`);
 }
 
-/** Throws UsageError for a path at which no file can be created, such as a link that leads nowhere. */
+/** Throws CommandLineError if no file can be created at the path, for example a link to a missing file. */
 async function refuseUnusable(path: string): Promise<void> {
-  await asUsage(() => replaceableFile(path));
+  await withCommandLineErrors(() => resolveReplaceable(path));
 }
 
-/** Throws UsageError where the file cannot be written. */
-async function replace(path: string, text: string, options: WholeFileOptions = {}): Promise<void> {
-  await asUsage(() => writeWhole(path, text, options));
+/** Replaces the file. Throws CommandLineError if this fails. */
+async function replaceFile(path: string, text: string, options: AtomicWriteOptions = {}): Promise<void> {
+  await withCommandLineErrors(() => writeFileAtomically(path, text, options));
 }
 
-async function asUsage(action: () => Promise<unknown>): Promise<void> {
+async function withCommandLineErrors(action: () => Promise<unknown>): Promise<void> {
   try {
     await action();
   } catch (error) {
-    throw error instanceof UnwritableFile ? new UsageError(error.message) : error;
+    throw error instanceof UnwritableFile ? new CommandLineError(error.message) : error;
   }
 }

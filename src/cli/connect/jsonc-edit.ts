@@ -1,27 +1,28 @@
-// Puts a member into an object or a list of a JSON file with comments, and takes one out, without touching anything else:
-// comments, trailing commas, order, indentation and line ends stay. Taking out what was put in gives the text as it was,
-// but for an object or a list that was empty on one line.
+// Inserts and removes members of objects and lists in JSON with comments. Keeps comments, trailing commas,
+// order, indentation and line breaks. Removing an inserted member restores the original text, except in an
+// object or list that was empty on one line.
 
 import { createScanner, type Node } from 'jsonc-parser';
 
-/** How the text is laid out, as far as new members have to fit in. */
+/** Formatting of the text: line break, and indentation of one level. */
 interface Layout {
   readonly lineEnd: string;
   readonly unit: string;
 }
 
+/** Text between two members, or between the last member and the closing bracket. */
 interface Gap {
-  /** Behind the comma; undefined where there is none. */
+  /** Offset after the comma; undefined if the gap has no comma. */
   readonly afterComma: number | undefined;
-  /** Behind what stands last before the bracket or the next member: a comment, a comma, or the member before. */
+  /** Offset after the last comment or comma in the gap; otherwise the start of the gap. */
   readonly end: number;
-  /** What stands last runs to the end of its line. */
+  /** True if the gap has a `//` comment last. */
   readonly isLineComment: boolean;
 }
 
 const lineBreak = /\r\n|\n|\r/;
 
-/** `key` is left out for a list. `top` is the value of the whole text. */
+/** Inserts a member as the last one. `key` is undefined for lists. `top` is the node of the whole text. */
 export function insertMember(
   text: string,
   top: Node,
@@ -61,25 +62,26 @@ export function insertMember(
   ].join('');
 }
 
-/** The text without one of the members of an object or a list. */
+/** Removes a member from an object or list. */
 export function removeMember(text: string, container: Node, member: Node): string {
   const members = container.children ?? [];
   const at = members.indexOf(member);
   const before = members[at - 1];
   const next = members[at + 1];
-  const own = scanGap(text, endOf(member), next?.offset ?? endOf(container) - 1);
-  const end = own.afterComma ?? endOf(member);
-  const gap = scanGap(text, before === undefined ? container.offset + 1 : endOf(before), member.offset);
-  // The line break that ends a comment stays, unless another one follows.
-  const isEndNeeded = gap.isLineComment && !/^[ \t]*[\r\n]/.test(text.slice(end));
+  const gapAfter = scanGap(text, endOf(member), next?.offset ?? endOf(container) - 1);
+  const end = gapAfter.afterComma ?? endOf(member);
+  const gapBefore = scanGap(text, before === undefined ? container.offset + 1 : endOf(before), member.offset);
+  // A line comment before the member needs its line break, unless another one follows.
+  const isEndNeeded = gapBefore.isLineComment && !/^[ \t]*[\r\n]/.test(text.slice(end));
   const start = isEndNeeded ? member.offset : beforeSpace(text, member.offset);
-  if (before === undefined || own.afterComma !== undefined) return text.slice(0, start) + text.slice(end);
-  // It was the last, without a comma of its own: the one before it goes with it.
-  const comma = (gap.afterComma ?? start) - 1;
+  if (before === undefined || gapAfter.afterComma !== undefined)
+    return text.slice(0, start) + text.slice(end);
+  // The last member has no comma; remove the comma of the previous one.
+  const comma = (gapBefore.afterComma ?? start) - 1;
   return text.slice(0, comma) + text.slice(comma + 1, start) + text.slice(end);
 }
 
-/** Where the value of a property stands, or the element of a list itself. */
+/** Returns the node's end offset. */
 export function endOf({ offset, length }: Node): number {
   return offset + length;
 }
@@ -93,15 +95,15 @@ function layoutOf(text: string, top: Node): Layout {
   };
 }
 
-/** An empty container is laid out as the text around it. */
+/** Returns true if the container is on one line. An empty container is formatted like the whole text. */
 function isOnOneLine(text: string, top: Node, container: Node): boolean {
-  const own = text.slice(container.offset, endOf(container));
-  if (lineBreak.test(own)) return false;
+  const containerText = text.slice(container.offset, endOf(container));
+  if (lineBreak.test(containerText)) return false;
   if ((container.children ?? []).length > 0) return true;
   return (top.children ?? []).length > 0 && !lineBreak.test(text.slice(top.offset, endOf(top)));
 }
 
-/** The space before a place when nothing else stands before it on its line. */
+/** Returns the indentation before an offset; undefined if other text precedes it on the line. */
 function ownIndent(text: string, offset: number): string | undefined {
   const before = text.slice(lineStart(text, offset), offset);
   return /^[ \t]*$/.test(before) ? before : undefined;
@@ -115,7 +117,7 @@ function lineStart(text: string, offset: number): number {
   return Math.max(text.lastIndexOf('\n', offset - 1), text.lastIndexOf('\r', offset - 1)) + 1;
 }
 
-/** Back over the spaces before a place, and over one line break. */
+/** Returns the offset without the spaces, and the line break, before it. */
 function beforeSpace(text: string, offset: number): number {
   const [space = ''] = /(?:\r\n|\n|\r)?[ \t]*$/.exec(text.slice(0, offset)) ?? [];
   return offset - space.length;

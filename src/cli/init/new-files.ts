@@ -1,28 +1,30 @@
-// The texts that `init` writes: each says what it is for, and what may be changed in it. They hold no secret: what must not be
-// read by others is a variable, whose value goes into .env.
+// Content of the files that `init` writes, with comments for the user. Secrets are references to variables;
+// their values are written to .env.
 
 import { isLoopback, parseListenAddr, urlOf } from '../../../config/gateway-file/listen-addr.ts';
 
-/** What was answered, or the defaults. */
-export interface Wishes {
-  /** host:port */
+/** Answers of the user, or the defaults. */
+export interface InitOptions {
+  /** Listen address, host:port. */
   readonly listen: string;
   readonly hasKey: boolean;
-  /** Whose files the first server reads and writes, absolute or relative to the new folder; undefined for none. */
+  /**
+   * Folder for the files server, absolute or relative to the output folder; undefined without that server.
+   */
   readonly files: string | undefined;
   readonly hasBrowser: boolean;
-  /** The catalog is begun with the servers that clients on this machine have. */
+  /** True to import the servers of MCP clients on this machine. */
   readonly isImporting: boolean;
   readonly hasTriggers: boolean;
 }
 
 export interface NewFile {
-  /** Relative to the folder. */
+  /** Relative to the output folder. */
   readonly path: string;
   readonly text: string;
 }
 
-export const defaults: Wishes = {
+export const defaults: InitOptions = {
   listen: '127.0.0.1:8080',
   hasKey: false,
   files: './files',
@@ -31,23 +33,23 @@ export const defaults: Wishes = {
   hasTriggers: false,
 };
 
-/** Whether only this machine reaches the address. */
+/** Returns true for a loopback address, which only this machine can reach. */
 export function isPrivate(listen: string): boolean {
   return isLoopback(/^(.*):\d+$/.exec(listen)?.[1] ?? '');
 }
 
-/** All but .env, the gateway file first. */
-export function newFiles(wishes: Wishes): NewFile[] {
-  const { files, hasTriggers } = wishes;
+/** Returns all files except .env. The first two are the gateway file and the catalog. */
+export function renderFiles(options: InitOptions): NewFile[] {
+  const { files, hasTriggers } = options;
   return [
-    { path: 'gateway.yaml', text: gatewayText(wishes) },
-    { path: 'catalog.yaml', text: catalogText(wishes) },
+    { path: 'gateway.yaml', text: gatewayText(options) },
+    { path: 'catalog.yaml', text: catalogText(options) },
     ...(files === defaults.files
       ? [{ path: 'files/hello.txt', text: 'Hello from the files of the gateway.\n' }]
       : []),
     ...(hasTriggers
       ? [
-          { path: 'triggers/hello.yaml', text: triggerText(wishes) },
+          { path: 'triggers/hello.yaml', text: triggerText(options) },
           { path: 'agents/greeter.yaml', text: AGENT },
           { path: 'agents/rules/greeter.yaml', text: RULES },
         ]
@@ -55,33 +57,33 @@ export function newFiles(wishes: Wishes): NewFile[] {
   ];
 }
 
-/** The variables that need a value, which is made for them. */
-export function variablesOf({ hasKey, hasTriggers, listen }: Wishes): string[] {
+/** Returns the names of the variables whose values `init` generates. */
+export function variablesOf({ hasKey, hasTriggers, listen }: InitOptions): string[] {
   return [
     ...(hasKey ? ['GATEWAY_API_KEY'] : []),
     ...(hasTriggers && !isPrivate(listen) ? ['HELLO_KEY'] : []),
   ];
 }
 
-function gatewayText({ listen, hasKey, hasTriggers }: Wishes): string {
+function gatewayText({ listen, hasKey, hasTriggers }: InitOptions): string {
   const key = hasKey
-    ? `# Every request but GET /health needs this key. Its value stands in .env, beside this file.
+    ? `# All requests except GET /health need this key. Its value is in .env, next to this file.
 api_key: \${GATEWAY_API_KEY}`
-    : `# With a key every request but GET /health needs it. Its value belongs into .env, beside this file.
+    : `# With a key, all requests except GET /health need it. Put its value into .env, next to this file.
 # api_key: \${GATEWAY_API_KEY}`;
   const spec = hasTriggers
-    ? `# Triggers take events in, agents answer them. Files that change are read again at once.
+    ? `# Triggers receive events, agents answer them. Changed files are reloaded automatically.
 spec:
   triggers: { directory: ./triggers, watch: true }
   agents: { directory: ./agents }`
-    : `# Triggers take events in (webhooks, chats, schedules), agents answer them.
+    : `# Triggers receive events (webhooks, chats, schedules), agents answer them.
 # spec:
 #   triggers: { directory: ./triggers, watch: true }
 #   agents: { directory: ./agents }`;
-  return `# The gateway: where it listens, and what it reads. "actor-gateway explain gateway" tells each field,
-# "actor-gateway --config gateway.yaml --check" what is wrong with it.
+  return `# The gateway file. "actor-gateway explain gateway" describes all fields,
+# "actor-gateway --config gateway.yaml --check" reports errors.
 
-# Only programs of this machine reach 127.0.0.1; 0.0.0.0:8080 is open to the network, and needs a key.
+# 127.0.0.1 is reachable only from this machine; 0.0.0.0:8080 is open to the network, and needs a key.
 listen_addr: ${listen}
 
 # The tool servers.
@@ -89,30 +91,30 @@ catalog_path: ./catalog.yaml
 
 ${key}
 
-# Least level that is logged: debug shows more.
+# Minimum log level; debug prints more.
 log_level: info
 
 ${spec}
 `;
 }
 
-function catalogText(wishes: Wishes): string {
-  const { files, hasBrowser } = wishes;
+function catalogText(options: InitOptions): string {
+  const { files, hasBrowser } = options;
   const entries = [
-    files === undefined ? commented(filesEntry(files)) : `  ${filesEntry(files)}`,
-    hasBrowser ? `  ${BROWSER_ENTRY}` : commented(BROWSER_ENTRY),
+    files === undefined ? commentOut(filesEntry(files)) : `  ${filesEntry(files)}`,
+    hasBrowser ? `  ${BROWSER_ENTRY}` : commentOut(BROWSER_ENTRY),
   ];
   const hasNone = files === undefined && !hasBrowser;
-  return `# The catalog: the tool servers, by id. Each is started by the first request that needs it.
-# "actor-gateway explain catalog.servers" tells each field. A server of your own is a command with its arguments
-# (command, args, env), or an address (url, headers). A secret is a variable: \${NAME}.
-servers:${hasNone ? ' {} # instead of {}, what is commented out below' : ''}
+  return `# The catalog: tool servers by id. The first request for a server starts it.
+# "actor-gateway explain catalog.servers" describes all fields. Add a server by its command (command, args,
+# env), or by its address (url, headers). Write secrets as variables: \${NAME}.
+servers:${hasNone ? ' {} # replace {} by entries such as those below' : ''}
 ${entries.join('\n\n')}
 `;
 }
 
-/** The same servers behind those of a catalog that was imported; what has such an id there stays. */
-export function withOwnServers(catalog: string, { files, hasBrowser }: Wishes): string {
+/** Appends the chosen servers to an imported catalog, unless their ids are taken. */
+export function withOwnServers(catalog: string, { files, hasBrowser }: InitOptions): string {
   const isTaken = (id: string) => new RegExp(`^ {2}["']?${id}["']?:`, 'm').test(catalog);
   const entries = [
     ...(files === undefined || isTaken('files') ? [] : [filesEntry(files)]),
@@ -121,36 +123,34 @@ export function withOwnServers(catalog: string, { files, hasBrowser }: Wishes): 
   return [catalog.trimEnd(), ...entries.map((entry) => `\n  ${entry}`)].join('\n').concat('\n');
 }
 
-const filesEntry = (
-  files = './files',
-) => `files: # reads and writes what is in the folder, and nothing outside of it
-    command: actor-gateway-files # comes with the gateway
-    args: [${yamlWord(files)}] # "--read-only" before it: nothing is changed`;
+const filesEntry = (files = './files') => `files: # reads and writes files in this folder only
+    command: actor-gateway-files # part of the gateway
+    args: [${yamlScalar(files)}] # put "--read-only" before it to forbid changes`;
 
-const BROWSER_ENTRY = `browser: # opens pages; needs Chromium or Chrome on this machine
-    command: actor-gateway-browser # comes with the gateway
-    isolation: session # each client has a browser of its own`;
+const BROWSER_ENTRY = `browser: # opens web pages; needs Chromium or Chrome on this machine
+    command: actor-gateway-browser # part of the gateway
+    isolation: session # one browser per client`;
 
-const commented = (entry: string): string =>
+const commentOut = (entry: string): string =>
   `  ${entry}`
     .split('\n')
     .map((line) => `  # ${line.slice(2)}`)
     .join('\n');
 
-/** As a member of a list in brackets. */
-function yamlWord(text: string): string {
-  const isPlain = /^[A-Za-z0-9./_][A-Za-z0-9./_-]*$/.test(text) && !/^[0-9.]+$/.test(text);
-  return isPlain || text === '.' || text === '..' ? text : JSON.stringify(text.replaceAll('${', '$${'));
+/** Returns a text as a YAML scalar, quoted if necessary. */
+function yamlScalar(text: string): string {
+  const needsNoQuotes = /^[A-Za-z0-9./_][A-Za-z0-9./_-]*$/.test(text) && !/^[0-9.]+$/.test(text);
+  return needsNoQuotes || text === '.' || text === '..' ? text : JSON.stringify(text.replaceAll('${', '$${'));
 }
 
-function triggerText({ listen }: Wishes): string {
+function triggerText({ listen }: InitOptions): string {
   const proof = isPrivate(listen)
-    ? `# Nothing proves who sends, which is allowed as long as only this machine reaches the gateway. For others:
+    ? `# Requests are not verified, which is allowed while only this machine reaches the gateway. Otherwise use:
     # webhook_secret: \${HELLO_SECRET}
     insecure_allow_unverified: true`
-    : `# Who sends proves it by this header; its value stands in .env.
+    : `# Senders must send this header; its value is in .env.
     required_headers: { X-Hello-Key: "\${HELLO_KEY}" }`;
-  return `# A webhook: what is sent to it, the agent "greeter" answers. "actor-gateway explain trigger.spec" tells each field.
+  return `# A webhook, answered by the agent "greeter". "actor-gateway explain trigger.spec" describes all fields.
 #   ${sampleRequest(listen)}
 apiVersion: example.com/v1
 kind: Trigger
@@ -159,19 +159,19 @@ spec:
   type: HTTP
   config:
     path: /webhook/hello
-    respond: sync # the answer of the agent is the answer to the request
+    respond: sync # the response contains the agent's answer
     ${proof}
   default_agent: greeter
 `;
 }
 
-/** A command line that the trigger answers. */
+/** Returns a curl command that sends a test request to the sample webhook. */
 export function sampleRequest(listen: string): string {
   const proof = isPrivate(listen) ? '' : ` -H "X-Hello-Key: $HELLO_KEY"`;
   return `curl${proof} -H 'content-type: application/json' -d '{"text":"hello"}' ${urlOf(parseListenAddr(listen))}/webhook/hello`;
 }
 
-const AGENT = `# An agent that answers by the rules of a file, without a model and without a key. With a model it is, for example:
+const AGENT = `# An agent with fixed rules instead of a model; it needs no key. With a model, for example:
 #   model: google:gemini-2.5-flash
 #   system_prompt: You are friendly, and brief.
 #   mcp_servers: [files]
@@ -179,12 +179,12 @@ apiVersion: example.com/v1
 kind: Agent
 metadata: { name: greeter }
 spec:
-  description: Greets whoever writes
+  description: Greets users
   model: scripted:rules/greeter.yaml
 `;
 
-const RULES = `# The first rule that fits answers; this file is read again when it changes.
+const RULES = `# The first matching rule answers. The file is reloaded when it changes.
 - match: { text: "(?i)\\\\b(hello|hi|hey)\\\\b" }
-  answer: "Hello! The trigger {{trigger}} has brought me this: {{input}}"
-- answer: "Say hello, and I greet you. You said: {{input}}"
+  answer: "Hello! The trigger {{trigger}} sent me this: {{input}}"
+- answer: "Say hello, and I greet you. You wrote: {{input}}"
 `;

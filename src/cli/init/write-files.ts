@@ -1,31 +1,33 @@
-// Writes the files of `init`. Refuses to start if one of them exists.
-//
-// INI1  an existing file is never replaced. Variables are added to `.env`, which only its owner may read.
+// Writes the files of `init`. Existing files are never replaced: the command fails before the first write.
+// Variables are appended to `.env`, which only the owner may read.
 
 import { randomBytes } from 'node:crypto';
 import { lstatSync, mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { ApiProblem } from '../api/api-client.ts';
-import { UsageError } from '../api/target-options.ts';
-import { readWhole, replaceText } from '../catalog/replace-text.ts';
-import { UnwritableFile } from '../files/replaceable-file.ts';
-import { writeWhole } from '../files/whole-file.ts';
+import { ApiProblem } from '../api/client.ts';
+import { CommandLineError } from '../api/target-options.ts';
+import { readText, replaceText } from '../catalog/replace-text.ts';
+import { writeFileAtomically } from '../files/atomic-write.ts';
+import { UnwritableFile } from '../files/replaceable-path.ts';
 import type { NewFile } from './new-files.ts';
 
 const OWNER_ONLY = 0o600;
 const KEY_BYTES = 24;
 
-/** Throws UsageError, which names what is there. */
+/** Throws CommandLineError if one of the files exists. */
 export function refuseExisting(folder: string, files: readonly NewFile[]): void {
-  const there = files.map(({ path }) => path).filter((path) => exists(join(folder, path)));
-  if (there.length === 0) return;
-  const [is, them] = there.length === 1 ? ['is', 'it'] : ['are', 'them'];
-  throw new UsageError(
-    `${there.join(', ')} ${is} there already in ${folder}; nothing was written. Name another folder, or move ${them} away`,
+  const existing = files.map(({ path }) => path).filter((path) => exists(join(folder, path)));
+  if (existing.length === 0) return;
+  const [verb, them] = existing.length === 1 ? ['exists', 'it'] : ['exist', 'them'];
+  throw new CommandLineError(
+    `${existing.join(', ')} ${verb} already in ${folder}; nothing was written. Use another folder, or move ${them} away`,
   );
 }
 
-/** Returns the written paths. Throws UsageError if the disk does not accept them. */
+/**
+ * Writes the files and returns their paths. `variables` get generated values in .env. Throws
+ * CommandLineError.
+ */
 export async function writeAll(
   folder: string,
   files: readonly NewFile[],
@@ -34,21 +36,21 @@ export async function writeAll(
   try {
     for (const { path, text } of files) {
       mkdirSync(dirname(join(folder, path)), { recursive: true });
-      await writeWhole(join(folder, path), text, { isNew: true });
+      await writeFileAtomically(join(folder, path), text, { isNew: true });
     }
-    const isKept = variables.length > 0 && (await addVariables(join(folder, '.env'), variables));
-    return [...files.map(({ path }) => path), ...(isKept ? ['.env'] : [])];
+    const hasNewVariables = variables.length > 0 && (await addVariables(join(folder, '.env'), variables));
+    return [...files.map(({ path }) => path), ...(hasNewVariables ? ['.env'] : [])];
   } catch (error) {
     throw unwritable(error, folder);
   }
 }
 
-/** Includes dangling links. */
+/** Returns true also for a link to a missing file. */
 function exists(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
-/** With what is above it; one that is there stays as it is. Throws UsageError. */
+/** Creates the folder and its parents, if missing. Throws CommandLineError. */
 export function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true });
@@ -57,20 +59,21 @@ export function makeFolder(folder: string): void {
   }
 }
 
-function unwritable(error: unknown, folder: string): UsageError {
-  if (error instanceof UnwritableFile || error instanceof ApiProblem) return new UsageError(error.message);
+function unwritable(error: unknown, folder: string): CommandLineError {
+  if (error instanceof UnwritableFile || error instanceof ApiProblem)
+    return new CommandLineError(error.message);
   const { code = 'unknown reason', path = folder } = error as NodeJS.ErrnoException;
-  return new UsageError(`${path} cannot be written (${code})`);
+  return new CommandLineError(`${path} cannot be written (${code})`);
 }
 
-/** Adds a new key for each variable that has no key. Returns false if all have keys. */
+/** Generates a value for each variable that is not set. Returns false if all are set. */
 async function addVariables(file: string, names: readonly string[]): Promise<boolean> {
-  const before = await readWhole(file);
+  const before = await readText(file);
   const missing = names.filter((name) => !new RegExp(`^\\s*(?:export\\s+)?${name}\\s*=`, 'm').test(before));
   if (missing.length === 0) return false;
   const head =
     before === ''
-      ? '# Secrets of gateway.yaml and of what it names; keep this file out of version control.\n'
+      ? '# Secrets of gateway.yaml and its files. Do not put this file under version control.\n'
       : '';
   const separator = before === '' || before.endsWith('\n') ? '' : '\n';
   const lines = missing.map((name) => `${name}=${randomBytes(KEY_BYTES).toString('base64url')}\n`);

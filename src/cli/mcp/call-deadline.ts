@@ -1,8 +1,8 @@
-// How long a call may take: its time begins anew with each sign of life of the server, and stands still while a person is asked.
+// Deadline for a tool call. Progress of the server restarts it; it pauses while the user answers a question.
 
 export class CallDeadline {
   readonly #timeoutMs: number;
-  readonly #over = new AbortController();
+  readonly #expired = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #questions = 0;
 
@@ -11,18 +11,18 @@ export class CallDeadline {
     this.renew();
   }
 
-  /** Aborted once the time is over. */
+  /** Aborted when the deadline expires. */
   get signal(): AbortSignal {
-    return this.#over.signal;
+    return this.#expired.signal;
   }
 
   readonly renew = (): void => {
     clearTimeout(this.#timer);
-    if (this.#questions === 0) this.#timer = setTimeout(() => this.#over.abort(), this.#timeoutMs);
+    if (this.#questions === 0) this.#timer = setTimeout(() => this.#expired.abort(), this.#timeoutMs);
   };
 
-  /** Stands still until what `ask` gives has settled. */
-  async during<T>(ask: () => Promise<T>): Promise<T> {
+  /** Calls `ask`, and pauses the deadline until its promise is settled. */
+  async pauseDuring<T>(ask: () => Promise<T>): Promise<T> {
     this.#questions += 1;
     clearTimeout(this.#timer);
     try {
@@ -33,7 +33,7 @@ export class CallDeadline {
     }
   }
 
-  end(): void {
+  close(): void {
     clearTimeout(this.#timer);
     this.#questions = Number.POSITIVE_INFINITY;
   }

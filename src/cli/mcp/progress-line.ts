@@ -1,14 +1,12 @@
-// What a server says while a call runs, on stderr: its progress as one line that is drawn anew, on a terminal only, and its logging
-// messages above that.
-//
-// Whatever a server says is made harmless first (TT1).
+// Shows a call's progress on stderr, as a line that is redrawn; only on a terminal. Log messages of the
+// server are printed above it. Control characters from servers are removed.
 
 import { columnsOf, isTerminal } from '../../terminal/paint.ts';
 import { printable } from '../../terminal/terminal-text.ts';
-import { complain } from '../views/output.ts';
-import type { Progress } from './mcp-session.ts';
+import { printMessage } from '../views/output.ts';
+import type { Progress } from './session.ts';
 
-export interface Screen {
+export interface ProgressStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;
@@ -17,31 +15,31 @@ export interface Screen {
 const CLEAR = '\r\u001b[K';
 
 export class ProgressLine {
-  readonly #screen: Screen;
-  readonly #isShown: boolean;
+  readonly #screen: ProgressStream;
+  readonly #isEnabled: boolean;
   #line = '';
   #isQuiet = false;
 
-  constructor(screen: Screen = process.stderr, env: NodeJS.ProcessEnv = process.env) {
+  constructor(screen: ProgressStream = process.stderr, env: NodeJS.ProcessEnv = process.env) {
     this.#screen = screen;
-    this.#isShown = isTerminal(screen, env);
+    this.#isEnabled = isTerminal(screen, env);
   }
 
-  /** Takes the place of what was shown. */
+  /** Shows a new state of the progress. */
   show(progress: Progress): void {
     this.#line = progressText(progress);
     this.#draw();
   }
 
-  /** Prints whole lines on stderr; the progress stands below them again. */
-  above(print: () => void): void {
+  /** Calls `print`, which prints complete lines above the progress. */
+  printAbove(print: () => void): void {
     this.#clear();
     print();
     this.#draw();
   }
 
-  /** Shows nothing until what `ask` gives has settled: a question stands there. */
-  async during<T>(ask: () => Promise<T>): Promise<T> {
+  /** Calls `ask`, and hides the progress until its promise is settled. */
+  async hideDuring<T>(ask: () => Promise<T>): Promise<T> {
     this.#clear();
     this.#isQuiet = true;
     try {
@@ -51,22 +49,22 @@ export class ProgressLine {
     }
   }
 
-  end(): void {
+  close(): void {
     this.#clear();
     this.#line = '';
   }
 
   #draw(): void {
-    if (!this.#isShown || this.#isQuiet || this.#line === '') return;
+    if (!this.#isEnabled || this.#isQuiet || this.#line === '') return;
     this.#screen.write(`${CLEAR}${this.#line.slice(0, columnsOf(this.#screen) - 1)}`);
   }
 
   #clear(): void {
-    if (this.#isShown && !this.#isQuiet && this.#line !== '') this.#screen.write(CLEAR);
+    if (this.#isEnabled && !this.#isQuiet && this.#line !== '') this.#screen.write(CLEAR);
   }
 }
 
-/** `40 %  2 of 5  copying`; of what says no total `7  copying`. */
+/** Returns `40 %  2 of 5  copying`; if the total is unknown, `7  copying`. */
 export function progressText({ progress, total, message }: Progress): string {
   const text = message === undefined ? '' : `  ${printable(message)}`;
   if (total === undefined || total <= 0) return `${progress}${text}`;
@@ -74,8 +72,8 @@ export function progressText({ progress, total, message }: Progress): string {
   return `${String(share).padStart(3)} %  ${progress} of ${total}${text}`;
 }
 
-/** A logging message of a server, as one line on stderr. */
-export function sayMessage(level: string, logger: string | undefined, data: unknown): void {
+/** Prints a server's log message as a line on stderr. */
+export function printServerMessage(level: string, logger: string | undefined, data: unknown): void {
   const from = logger === undefined ? '' : ` ${logger}`;
-  complain(printable(`${level}${from}: ${typeof data === 'string' ? data : JSON.stringify(data)}`));
+  printMessage(printable(`${level}${from}: ${typeof data === 'string' ? data : JSON.stringify(data)}`));
 }

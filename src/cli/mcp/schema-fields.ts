@@ -1,42 +1,49 @@
-// The fields of an object as its JSON Schema has them: what a person must know to write a value of each. Of a schema only that is
-// read; whether a value is good is for the server to say.
+// Reduces an object's JSON Schema to its fields, with the facts that users need to write values: name,
+// types, choices, default. Values are validated by the server.
 
 import {
   isObject,
   type JsonSchema,
-  resolved as replaced,
+  resolveSchema as replaced,
 } from '../../../config/value-schema/schema-parts.ts';
 
 export type FieldType = 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object' | 'null';
 
-export interface Field {
+export interface InputField {
   readonly name: string;
-  /** All that its value may be; empty where the schema does not say. */
+  /** Allowed types; empty if the schema names none. */
   readonly types: readonly FieldType[];
   readonly isRequired: boolean;
   readonly description: string;
-  /** The values that are allowed, where there is a list of them. */
+  /** Allowed values, if the schema lists them. */
   readonly choices: readonly unknown[] | undefined;
   readonly hasDefault: boolean;
   readonly default: unknown;
-  /** With references and combinations of one replaced. */
+  /** Schema of the field, after resolving references. */
   readonly schema: JsonSchema;
 }
 
 const typeNames: readonly string[] = ['string', 'integer', 'number', 'boolean', 'array', 'object', 'null'];
 
-/** The fields of the object that `schema` describes, in its order; `root` is what references are resolved in. */
-export function fieldsOf(schema: JsonSchema, root: JsonSchema = schema): Field[] {
-  const own = resolved(schema, root);
+/**
+ * Returns the fields in an object schema, in its order. `root` is the document that references point into.
+ */
+export function fieldsOf(schema: JsonSchema, root: JsonSchema = schema): InputField[] {
+  const own = resolveReferences(schema, root);
   const required = listOf(own.required);
   return Object.entries(recordOf(own.properties)).map(([name, property]) =>
-    fieldOf(name, recordOf(property), root, required.includes(name)),
+    fieldOf(name, recordOf(property), root, { isRequired: required.includes(name) }),
   );
 }
 
-/** A field of that name and schema. */
-export function fieldOf(name: string, schema: JsonSchema, root: JsonSchema, isRequired: boolean): Field {
-  const own = resolved(schema, root);
+/** Returns the field with this name and schema. */
+export function fieldOf(
+  name: string,
+  schema: JsonSchema,
+  root: JsonSchema,
+  { isRequired }: { readonly isRequired: boolean },
+): InputField {
+  const own = resolveReferences(schema, root);
   return {
     name,
     types: typesOf(own, root),
@@ -49,21 +56,21 @@ export function fieldOf(name: string, schema: JsonSchema, root: JsonSchema, isRe
   };
 }
 
-/** What each item of an array is. */
-export function itemField(field: Field, root: JsonSchema): Field {
-  return fieldOf(field.name, recordOf(arrayPart(field, root).items), root, true);
+/** Returns a field that describes the array's items. */
+export function itemField(field: InputField, root: JsonSchema): InputField {
+  return fieldOf(field.name, recordOf(arrayPart(field, root).items), root, { isRequired: true });
 }
 
-/** Whether the object may have members that its schema does not name. */
-export function takesOthers(schema: JsonSchema): boolean {
+/** Returns true if the object allows properties that the schema does not name. */
+export function allowsAdditional(schema: JsonSchema): boolean {
   const { additionalProperties: others, patternProperties, properties } = schema;
   if (others === false) return false;
-  // Where nothing is said about others, a name that is not known is taken for a slip.
+  // If the schema does not mention additional properties, an unknown name is probably a typing error.
   return others !== undefined || patternProperties !== undefined || properties === undefined;
 }
 
-/** `integer`, `string or null`, `array of string`. */
-export function typeText(field: Field, root: JsonSchema): string {
+/** Returns a text such as `integer`, `string or null`, `array of string`. */
+export function typeText(field: InputField, root: JsonSchema): string {
   const { types } = field;
   if (types.length === 0) return 'any';
   return types
@@ -75,8 +82,8 @@ export function typeText(field: Field, root: JsonSchema): string {
     .join(' or ');
 }
 
-/** Returns the schema with its references replaced. */
-export function resolved(schema: JsonSchema, root: JsonSchema): JsonSchema {
+/** Returns the schema with references resolved. */
+export function resolveReferences(schema: JsonSchema, root: JsonSchema): JsonSchema {
   return replaced(root, schema) ?? { ...schema, $ref: undefined };
 }
 
@@ -85,18 +92,23 @@ export function recordOf(value: unknown): JsonSchema {
 }
 
 function alternatives(schema: JsonSchema, root: JsonSchema): JsonSchema[] {
-  return [...listOf(schema.anyOf), ...listOf(schema.oneOf)].map((each) => resolved(recordOf(each), root));
+  return [...listOf(schema.anyOf), ...listOf(schema.oneOf)].map((each) =>
+    resolveReferences(recordOf(each), root),
+  );
 }
 
 function typesOf(schema: JsonSchema, root: JsonSchema): FieldType[] {
-  const written = typeof schema.type === 'string' ? [schema.type] : listOf(schema.type);
-  const named = written.length > 0 ? written : alternatives(schema, root).flatMap((each) => typesNamed(each));
-  if (named.length === 0) return typesOfValues(choicesOf(schema, root) ?? []);
-  return [...new Set(named)].filter((each): each is FieldType => typeNames.includes(each as string));
+  const declaredTypes = typeof schema.type === 'string' ? [schema.type] : listOf(schema.type);
+  const typeNamesFound =
+    declaredTypes.length > 0
+      ? declaredTypes
+      : alternatives(schema, root).flatMap((each) => typesOfAlternative(each));
+  if (typeNamesFound.length === 0) return typesOfValues(choicesOf(schema, root) ?? []);
+  return [...new Set(typeNamesFound)].filter((each): each is FieldType => typeNames.includes(each as string));
 }
 
-/** Of one that says nothing else, its values say it. */
-function typesNamed(schema: JsonSchema): readonly unknown[] {
+/** Returns the alternative's declared types, else derives them from its members or values. */
+function typesOfAlternative(schema: JsonSchema): readonly unknown[] {
   const { type, properties, items } = schema;
   if (type !== undefined) return typeof type === 'string' ? [type] : listOf(type);
   if (properties !== undefined) return ['object'];
@@ -124,16 +136,16 @@ function choicesOf(schema: JsonSchema, root: JsonSchema): readonly unknown[] | u
   return lists.every((list) => Array.isArray(list)) ? lists.flat() : undefined;
 }
 
-/** The alternative that is an array, or the schema itself. */
-function arrayPart({ schema }: Field, root: JsonSchema): JsonSchema {
+/** Returns the alternative of the schema that is an array, else the schema itself. */
+function arrayPart({ schema }: InputField, root: JsonSchema): JsonSchema {
   if (schema.items !== undefined) return schema;
   return (
     alternatives(schema, root).find((each) => each.type === 'array' || each.items !== undefined) ?? schema
   );
 }
 
-/** The alternative that is an object, or the schema itself. */
-export function objectPart({ schema }: Field, root: JsonSchema): JsonSchema {
+/** Returns the alternative of the schema that is an object, else the schema itself. */
+export function objectPart({ schema }: InputField, root: JsonSchema): JsonSchema {
   if (schema.properties !== undefined) return schema;
   return (
     alternatives(schema, root).find((each) => each.type === 'object' || each.properties !== undefined) ??

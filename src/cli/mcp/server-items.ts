@@ -1,37 +1,37 @@
-// Selects a server's items from a list. A server address lists the server's own names; a profile address lists names as in
-// /mcp, for all its servers.
+// Selects a server's items (tools, prompts) from a list. /mcp/SERVER lists the server's own names.
+// /mcp/@PROFILE lists the items of several servers under merged names, as /mcp does (`files__read`).
 
 import { MergedNames } from '../../../actors/mcp/clients/aggregate/tool-names.ts';
 import { printable } from '../../terminal/terminal-text.ts';
-import { UsageError } from '../api/target-options.ts';
-import { serverIds } from './listed-servers.ts';
-import type { Item } from './mcp-session.ts';
-import type { McpSituation } from './situation.ts';
+import { CommandLineError } from '../api/target-options.ts';
+import type { McpContext } from './context.ts';
+import { serverIds } from './list-notes.ts';
+import type { ListedItem } from './session.ts';
 
-type Situation = Pick<McpSituation, 'place' | 'timeoutMs'>;
+type ItemContext = Pick<McpContext, 'endpoint' | 'timeoutMs'>;
 
-/** Returns the requested server's items, or all items if no server is requested. */
+/** Returns the items of the requested server; all items if no server was requested. */
 export async function itemsOfServer(
-  items: readonly Item[],
-  { place, timeoutMs }: Situation,
-): Promise<readonly Item[]> {
-  const { server, profile } = place;
+  items: readonly ListedItem[],
+  { endpoint, timeoutMs }: ItemContext,
+): Promise<readonly ListedItem[]> {
+  const { server, profile } = endpoint;
   if (server === undefined || profile === undefined) return items;
-  const names = new MergedNames((await serverIds(place, timeoutMs)) ?? [server]);
+  const names = new MergedNames((await serverIds(endpoint, timeoutMs)) ?? [server]);
   return items.filter(({ name }) => names.likelyOwnerOf(String(name)) === server);
 }
 
 /**
- * Looks up an item by own name or name at /mcp. Throws UsageError if these are two items: `files__read` may mean the tool
- * `read` of `files`, or a tool called `files__read`.
+ * Finds an item by its own name or its name at /mcp. Throws CommandLineError if these are two items:
+ * `files__read` may be the tool `read` of `files`, or a tool named `files__read`.
  */
-export async function itemNamed(
+export async function findItem(
   name: string,
-  items: readonly Item[],
-  { place, timeoutMs }: Situation,
-): Promise<Item | undefined> {
-  const { server = '', profile } = place;
-  const names = new MergedNames((await serverIds(place, timeoutMs)) ?? [server]);
+  items: readonly ListedItem[],
+  { endpoint, timeoutMs }: ItemContext,
+): Promise<ListedItem | undefined> {
+  const { server = '', profile } = endpoint;
+  const names = new MergedNames((await serverIds(endpoint, timeoutMs)) ?? [server]);
   const mergedNameOf = (own: string) => names.namesOf(server, [own]).get(own);
   const merged = mergedNameOf(name);
   const [found, ...others] = items.filter((item) => {
@@ -39,7 +39,7 @@ export async function itemNamed(
     return itemName === merged || itemName === name;
   });
   if (others.length === 0) return found;
-  throw new UsageError(
+  throw new CommandLineError(
     printable(
       `${JSON.stringify(name)} means two items of ${server}: its own ${JSON.stringify(name)}, which is ${merged} at /mcp, ` +
         `and the one that is ${name} at /mcp; give the own name of the latter, or ${merged}`,

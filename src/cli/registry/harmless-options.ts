@@ -1,9 +1,10 @@
-// Options of npx, uvx and container engines that registry entries may use without permission. Other text before the package requires
-// permission: engines have a hundred options, and a list of dangerous options is never complete.
+// Options of npx, uvx, docker and podman that registry entries may use without the user's permission. All
+// other options need permission: these programs have hundreds of options, and a list of the dangerous ones
+// would never be complete.
 
 interface Options {
   readonly flags: readonly string[];
-  /** Options with a value (next argument or after `=`), mapped to harmless values. */
+  /** Options with a value, after `=` or as the next argument, and a pattern for their harmless values. */
   readonly values: Readonly<Record<string, RegExp>>;
 }
 
@@ -68,8 +69,8 @@ const harmless: Readonly<Record<string, Options>> = {
   podman: engine,
 };
 
-/** Returns the arguments not known to be harmless; an option includes its value. */
-export function otherWords(program: string, words: readonly string[]): readonly string[] {
+/** Returns the arguments that need permission. An option includes its value. */
+export function nonHarmlessWords(program: string, words: readonly string[]): readonly string[] {
   const { flags, values } = harmless[program] ?? { flags: [], values: {} };
   const others: string[] = [];
   for (let at = 0; at < words.length; at += 1) {

@@ -1,8 +1,9 @@
-// From an entry of a registry to an entry of the catalog: which of its packages and remotes is taken, what it asks, and what is
-// written down.
+// Plans how a registry entry becomes a catalog entry: one plan per package and per remote address. A plan
+// contains the questions to ask, and creates the catalog entry from the answers.
 //
-// RGP1  whatever comes from a registry is text: a `${NAME}` in it is written so that no variable of the operator's comes out of it.
-//      References in a new entry are those to secrets that were given, and those that the user has given as an answer.
+// RGP1  Values from a registry are plain text: `${NAME}` in them is escaped, so that they cannot read the
+//       user's variables. References in the new entry are stored secrets, or were typed by the user as an
+//       answer.
 
 import type {
   NamedInput,
@@ -11,26 +12,26 @@ import type {
   RegistryInput,
   RegistryPackage,
   RegistryRemote,
-} from '../../../actors/mcp/registry/registry-entry.ts';
+} from '../../../actors/mcp/registry/entry.ts';
 import type { EntryToWrite } from '../../../config/catalog/edit-block.ts';
 import {
   anyMachine,
-  byHand,
   commandLine,
   type InstallingMachine,
-  inheritedBy,
+  inheritedVariables,
   isPackage,
   literal,
+  manualInstallText,
   optionsOf,
   programFor,
 } from './package-command.ts';
 import {
   type Answers,
-  isOwnReference,
-  type Question,
-  Questions,
+  type EntryQuestion,
+  isVariableReference,
+  normalizeAnswer,
+  QuestionList,
   questionName,
-  settled,
 } from './questions.ts';
 import {
   type UnusualItem,
@@ -43,53 +44,53 @@ import {
 export const kinds = ['npm', 'pypi', 'oci', 'remote'] as const;
 export type Kind = (typeof kinds)[number];
 
-/** Gives the reference to a secret that is kept. */
-export type KeepSecret = (name: string, value: string) => string;
+/** Stores a secret and returns its reference. */
+export type StoreSecret = (name: string, value: string) => string;
 
 export interface Plan {
   readonly kind: Kind;
-  /** `npm package @a/b 1.2.3`. */
+  /** A text such as `npm package @a/b 1.2.3`. */
   readonly title: string;
-  /** The program that must be there; undefined for a remote. */
+  /** Program that runs the package; undefined for a remote server. */
   readonly program: string | undefined;
-  readonly questions: readonly Question[];
-  entry(answers: Answers, keep: KeepSecret): EntryToWrite;
-  /** Items that need permission, given the answers (unusual-items.ts). */
+  readonly questions: readonly EntryQuestion[];
+  entry(answers: Answers, store: StoreSecret): EntryToWrite;
+  /** Returns the items that need permission (unusual-items.ts). */
   unusual(answers: Answers): readonly UnusualItem[];
 }
 
 export interface Plans {
   readonly plans: readonly Plan[];
-  /** Why others cannot be had. */
-  readonly others: readonly string[];
+  /** Packages and addresses that cannot be used, each with the reason. */
+  readonly unusable: readonly string[];
 }
 
-/** All ways to have the server, as the entry orders them: packages, then addresses, of these the newer transport first. */
+/** Returns the plans: packages in the order of the entry, then addresses, with SSE addresses last. */
 export function plansFor({ packages, remotes }: RegistryEntry, machine = anyMachine): Plans {
   const newerFirst = [...remotes].sort((a, b) => Number(a.type === 'sse') - Number(b.type === 'sse'));
   const all = [...packages.map((each) => planForPackage(each, machine)), ...newerFirst.map(planForRemote)];
   return {
     plans: all.filter((each) => typeof each !== 'string'),
-    others: all.filter((each) => typeof each === 'string'),
+    unusable: all.filter((each) => typeof each === 'string'),
   };
 }
 
-function planForPackage(given: RegistryPackage, machine: InstallingMachine): Plan | string {
-  const { registryType: kind, identifier, version, transport, registryBaseUrl } = given;
+function planForPackage(registryPackage: RegistryPackage, machine: InstallingMachine): Plan | string {
+  const { registryType: kind, identifier, version, transport, registryBaseUrl } = registryPackage;
   const what = `${kind} package ${identifier}`;
-  if (!isPackage(given)) return `${what}: its name or its version is none of a package`;
-  const program = programFor(given, machine);
-  if (program === undefined) return `${what}: ${byHand(given)}`;
+  if (!isPackage(registryPackage)) return `${what}: invalid name or version`;
+  const program = programFor(registryPackage, machine);
+  if (program === undefined) return `${what}: ${manualInstallText(registryPackage)}`;
   if (transport !== 'stdio')
-    return `${what}: it listens at an address (${transport}); start it yourself, and add that address: actor-gateway servers add NAME URL`;
+    return `${what}: it listens at an address (${transport}); start it yourself and run: actor-gateway servers add NAME URL`;
   if (
     kind === 'pypi' &&
     registryBaseUrl !== undefined &&
     !/^https:\/\/pypi\.org(?:\/|$)/.test(registryBaseUrl)
   )
-    return `${what}: it is in another index (${registryBaseUrl}), which this command does not use`;
-  const questions = new Questions();
-  const { runtimeArguments, packageArguments, environmentVariables } = given;
+    return `${what}: unsupported package index ${registryBaseUrl}`;
+  const questions = new QuestionList();
+  const { runtimeArguments, packageArguments, environmentVariables } = registryPackage;
   for (const argument of [...runtimeArguments, ...packageArguments]) askArgument(questions, argument);
   for (const variable of environmentVariables) askInput(questions, variable.name, variable);
   return {
@@ -98,24 +99,24 @@ function planForPackage(given: RegistryPackage, machine: InstallingMachine): Pla
     program,
     questions: questions.all,
     unusual: (answers) => {
-      const writer = new Writer(questions.all, answers, asReference);
+      const writer = new ValueWriter(questions.all, answers, asReference);
       return [
-        ...unusualSource(given, program),
-        ...unusualOptions(program, optionsOf(given, writer.args(runtimeArguments))),
-        ...unusualVariables(writer.named(environmentVariables)),
+        ...unusualSource(registryPackage, program),
+        ...unusualOptions(program, optionsOf(registryPackage, writer.args(runtimeArguments))),
+        ...unusualVariables(writer.fillNamed(environmentVariables)),
       ];
     },
-    entry: (answers, keep) => {
-      const writer = new Writer(questions.all, answers, keep);
-      const env = writer.named(environmentVariables);
+    entry: (answers, store) => {
+      const writer = new ValueWriter(questions.all, answers, store);
+      const env = writer.fillNamed(environmentVariables);
       const args = commandLine(
-        given,
+        registryPackage,
         program,
         writer.args(runtimeArguments),
         writer.args(packageArguments),
         Object.keys(env),
       );
-      const inherited = inheritedBy(given, machine);
+      const inherited = inheritedVariables(registryPackage, machine);
       return {
         command: program,
         args,
@@ -128,8 +129,8 @@ function planForPackage(given: RegistryPackage, machine: InstallingMachine): Pla
 
 function planForRemote(remote: RegistryRemote): Plan | string {
   const { type, url, headers, variables } = remote;
-  if (type !== 'streamable-http' && type !== 'sse') return `${url}: its transport ${type} is not known here`;
-  const questions = new Questions();
+  if (type !== 'streamable-http' && type !== 'sse') return `${url}: unsupported transport ${type}`;
+  const questions = new QuestionList();
   for (const name of namesIn(url))
     if (variables[name] !== undefined) askInput(questions, name, variables[name]);
   for (const header of headers) askInput(questions, header.name, header);
@@ -139,12 +140,14 @@ function planForRemote(remote: RegistryRemote): Plan | string {
     program: undefined,
     questions: questions.all,
     unusual: (answers) =>
-      unusualAddress(new Writer(questions.all, answers, asReference).filled(url, variables) ?? literal(url)),
-    entry: (answers, keep) => {
-      const writer = new Writer(questions.all, answers, keep);
-      const written = writer.named(headers);
+      unusualAddress(
+        new ValueWriter(questions.all, answers, asReference).fill(url, variables) ?? literal(url),
+      ),
+    entry: (answers, store) => {
+      const writer = new ValueWriter(questions.all, answers, store);
+      const written = writer.fillNamed(headers);
       return {
-        url: writer.filled(url, variables) ?? literal(url),
+        url: writer.fill(url, variables) ?? literal(url),
         ...(type === 'sse' ? { runtime: 'sse' } : {}),
         ...(Object.keys(written).length === 0 ? {} : { headers: written }),
       };
@@ -152,25 +155,26 @@ function planForRemote(remote: RegistryRemote): Plan | string {
   };
 }
 
-const asReference: KeepSecret = (name) => `\${${name}}`;
+const asReference: StoreSecret = (name) => `\${${name}}`;
 
-/** A value that stands fast asks for its variables only. */
-function askInput(questions: Questions, name: string, input: RegistryInput, isRepeated = false): void {
+/** Adds the input's question. If the entry fixes the value, adds questions for the variables in it. */
+function askInput(questions: QuestionList, name: string, input: RegistryInput, isRepeated = false): void {
   if (input.value === undefined) questions.ask(questionName(name), input, isRepeated);
   for (const variable of namesIn(input.value ?? '')) {
-    const asked = input.variables[variable];
-    if (asked !== undefined && asked.value === undefined) questions.ask(variable, asked);
+    const variableInput = input.variables[variable];
+    if (variableInput !== undefined && variableInput.value === undefined)
+      questions.ask(variable, variableInput);
   }
 }
 
-function askArgument(questions: Questions, argument: RegistryArgument): void {
+function askArgument(questions: QuestionList, argument: RegistryArgument): void {
   if (isBareFlag(argument)) return;
   askInput(questions, nameOf(argument), argument, argument.isRepeated);
 }
 
 const nameOf = ({ name, valueHint }: RegistryArgument): string => name ?? valueHint ?? 'argument';
 
-/** An option of which nothing is said but its name. */
+/** Returns true for options that take no value. */
 function isBareFlag({
   type,
   value,
@@ -180,8 +184,10 @@ function isBareFlag({
   isRequired,
   ...rest
 }: RegistryArgument): boolean {
-  const said = [value, description, format, rest.default, rest.placeholder];
-  return type === 'named' && !isRequired && choices.length === 0 && said.every((each) => each === undefined);
+  const details = [value, description, format, rest.default, rest.placeholder];
+  return (
+    type === 'named' && !isRequired && choices.length === 0 && details.every((each) => each === undefined)
+  );
 }
 
 const namesIn = (template: string): readonly string[] =>
@@ -189,20 +195,20 @@ const namesIn = (template: string): readonly string[] =>
 
 const variable = /\{([^{}\s]+)\}/g;
 
-/** What is written, from the answers. */
-class Writer {
-  readonly #questions: ReadonlyMap<string, Question>;
-  readonly #given: Answers;
-  readonly #keep: KeepSecret;
+/** Creates the values of the catalog entry from the answers. */
+class ValueWriter {
+  readonly #questions: ReadonlyMap<string, EntryQuestion>;
+  readonly #answersByName: Answers;
+  readonly #store: StoreSecret;
 
-  constructor(questions: readonly Question[], answers: Answers, keep: KeepSecret) {
+  constructor(questions: readonly EntryQuestion[], answers: Answers, store: StoreSecret) {
     this.#questions = new Map(questions.map((each) => [each.name, each]));
-    this.#given = answers;
-    this.#keep = keep;
+    this.#answersByName = answers;
+    this.#store = store;
   }
 
-  /** Variables, or headers: those that have a value. */
-  named(inputs: readonly NamedInput[]): Record<string, string> {
+  /** Returns the environment variables or headers, unless they have no value. */
+  fillNamed(inputs: readonly NamedInput[]): Record<string, string> {
     const written = inputs.flatMap((input) => {
       const [value] = this.#values(input.name, input);
       return value === undefined ? [] : [[input.name, value] as const];
@@ -224,22 +230,22 @@ class Writer {
     });
   }
 
-  /** The template with its variables; undefined where one of them has no value. */
-  filled(template: string, variables: Readonly<Record<string, RegistryInput>>): string | undefined {
+  /** Replaces the variables in a template. Returns undefined if one of them has no value. */
+  fill(template: string, variables: Readonly<Record<string, RegistryInput>>): string | undefined {
     let written = '';
-    // Escaped as a whole: two harmless texts side by side may be a reference.
+    // Adjacent texts are escaped together, because together they may form a reference.
     let text = '';
-    let done = 0;
+    let position = 0;
     for (const match of template.matchAll(variable)) {
       const [whole, name = ''] = match;
       const input = variables[name];
-      // What is no variable stays as it is.
+      // The entry does not declare this name, so it is text.
       if (input === undefined) continue;
       const value =
         input.value === undefined ? this.#answers(name)[0] : { text: input.value, isReference: false };
       if (value === undefined) return undefined;
-      text += template.slice(done, match.index);
-      done = match.index + whole.length;
+      text += template.slice(position, match.index);
+      position = match.index + whole.length;
       if (!value.isReference) {
         text += value.text;
         continue;
@@ -247,7 +253,7 @@ class Writer {
       written += literal(text) + value.text;
       text = '';
     }
-    return written + literal(text + template.slice(done));
+    return written + literal(text + template.slice(position));
   }
 
   #values(name: string, input: RegistryInput): string[] {
@@ -255,21 +261,22 @@ class Writer {
       return this.#answers(questionName(name)).map(({ text, isReference }) =>
         isReference ? text : literal(text),
       );
-    const value = this.filled(input.value, input.variables);
+    const value = this.fill(input.value, input.variables);
     return value === undefined ? [] : [value];
   }
 
   #answers(name: string): { readonly text: string; readonly isReference: boolean }[] {
     const question = this.#questions.get(name);
     if (question === undefined) return [];
-    const given = this.#given[name];
-    const all = given ?? (question.default === undefined ? [] : [question.default]);
+    const registryPackage = this.#answersByName[name];
+    const all = registryPackage ?? (question.default === undefined ? [] : [question.default]);
     return all
       .filter((answer) => answer !== '')
       .map((answer) => {
-        if (given !== undefined && isOwnReference(answer)) return { text: answer, isReference: true };
-        if (question.isSecret) return { text: this.#keep(name, answer), isReference: true };
-        return { text: settled(question, answer), isReference: false };
+        if (registryPackage !== undefined && isVariableReference(answer))
+          return { text: answer, isReference: true };
+        if (question.isSecret) return { text: this.#store(name, answer), isReference: true };
+        return { text: normalizeAnswer(question, answer), isReference: false };
       });
   }
 }

@@ -1,19 +1,19 @@
-// How a package of a registry is run: by which program, with which command line; and what to do with a package that no program here runs.
-//
-// RGP2  identifiers and versions are those of packages: none of them is an option of the program that runs it, and none means anything to a shell.
+// Creates the command line that runs a package from a registry (`npx -y NAME@VERSION`), and instructions for
+// kinds of packages that are not supported. Identifiers and versions must match patterns, so that they cannot
+// be options or shell syntax.
 
-import type { RegistryPackage } from '../../../actors/mcp/registry/registry-entry.ts';
+import type { RegistryPackage } from '../../../actors/mcp/registry/entry.ts';
 
-/** What is known of the machine that a command is written for. */
+/** Machine on which the command will run. */
 export interface InstallingMachine {
   hasProgram(name: string): boolean;
   hasVariable(name: string): boolean;
 }
 
-/** One that has everything, and says nothing. */
+/** Assumed machine for a search: it has all programs and no variables. */
 export const anyMachine: InstallingMachine = { hasProgram: () => true, hasVariable: () => false };
 
-/** The programs that run a kind, the usual one first, and where that comes from. */
+/** Programs that run a kind of package, the default first, and a hint how to install them. */
 const runners: Readonly<
   Record<string, { readonly programs: readonly [string, ...string[]]; readonly from: string }>
 > = {
@@ -32,13 +32,16 @@ const identifiers: Readonly<Record<string, RegExp>> = {
 
 const plainVersion = /^[A-Za-z0-9][\w.+!-]*$/;
 
-/** Whether its identifier and its version are such (RGP2); of a kind that is not known that is all that is asked. */
+/** Returns true if identifier and version are valid. */
 export function isPackage({ registryType, identifier, version }: RegistryPackage): boolean {
   const pattern = identifiers[registryType] ?? /^[A-Za-z0-9][\w.:/@+-]*$/;
   return pattern.test(identifier) && (version === undefined || plainVersion.test(version));
 }
 
-/** Of those that can run it the one that the entry names, or the usual one, if it is there; undefined where none can. */
+/**
+ * Returns the program that runs the package: the program that the entry names, or the default. Prefers
+ * installed programs. Returns undefined for unsupported kinds.
+ */
 export function programFor(
   { registryType, runtimeHint }: RegistryPackage,
   machine: InstallingMachine,
@@ -46,92 +49,109 @@ export function programFor(
   const programs = runners[registryType]?.programs;
   if (programs === undefined) return undefined;
   const [first] = programs;
-  const meant = programs.find((each) => each === runtimeHint) ?? first;
-  return machine.hasProgram(meant) ? meant : (programs.find((each) => machine.hasProgram(each)) ?? meant);
+  const preferred = programs.find((each) => each === runtimeHint) ?? first;
+  return machine.hasProgram(preferred)
+    ? preferred
+    : (programs.find((each) => machine.hasProgram(each)) ?? preferred);
 }
 
-/** Where a program is to be had. */
-export function whereFrom(program: string): string | undefined {
+/** Returns a hint how to install a program. */
+export function installHint(program: string): string | undefined {
   return Object.values(runners).find(({ programs }) => programs.includes(program))?.from;
 }
 
-/** By these a client of containers finds its engine, where it is not at its usual place. */
-const ofEngines = ['DOCKER_HOST', 'DOCKER_CONTEXT', 'DOCKER_CONFIG', 'CONTAINER_HOST', 'XDG_RUNTIME_DIR'];
+/** Variables with which docker and podman find the container engine. */
+const engineVariables = [
+  'DOCKER_HOST',
+  'DOCKER_CONTEXT',
+  'DOCKER_CONFIG',
+  'CONTAINER_HOST',
+  'XDG_RUNTIME_DIR',
+];
 
-/** Variables of the machine that the program needs besides. */
-export function inheritedBy({ registryType }: RegistryPackage, machine: InstallingMachine): string[] {
-  return registryType === 'oci' ? ofEngines.filter((name) => machine.hasVariable(name)) : [];
+/** Returns the environment variables that the program inherits from the gateway. */
+export function inheritedVariables({ registryType }: RegistryPackage, machine: InstallingMachine): string[] {
+  return registryType === 'oci' ? engineVariables.filter((name) => machine.hasVariable(name)) : [];
 }
 
-/** What somebody can do who wants a package that is not installed here. */
-export function byHand({ registryType, identifier, version, fileSha256 }: RegistryPackage): string {
-  const own = version === undefined ? identifier : `${identifier}@${version}`;
+/** Returns the steps for a manual installation. */
+export function manualInstallText({
+  registryType,
+  identifier,
+  version,
+  fileSha256,
+}: RegistryPackage): string {
+  const packageName = version === undefined ? identifier : `${identifier}@${version}`;
   if (registryType === 'mcpb') {
     const sum = fileSha256 === undefined ? '' : `, check its SHA-256 (${fileSha256})`;
-    return `a bundle is not installed by this command; download it${sum}, unpack it as a zip file, and add the command in its manifest.json: actor-gateway servers add NAME -- COMMAND`;
+    return `bundles are not supported; download it${sum}, unpack it as a zip file, and add the command in its manifest.json: actor-gateway servers add NAME -- COMMAND`;
   }
   if (registryType === 'nuget')
-    return `packages of .NET are not installed by this command; with its SDK (10 or newer) add it, and its arguments behind a second --: actor-gateway servers add NAME -- dnx ${own} --yes`;
-  return 'packages of this kind are not installed by this command; install it as its maker says, and add its command: actor-gateway servers add NAME -- COMMAND';
+    return `.NET packages are not supported; with the SDK (10 or newer) run, with arguments after a second --: actor-gateway servers add NAME -- dnx ${packageName} --yes`;
+  return 'packages of this kind are not supported; install it by its documentation, and add its command: actor-gateway servers add NAME -- COMMAND';
 }
 
-/** Returns the options to write between program and package. */
+/** Returns the options for the place between program and package. */
 export function optionsOf(
   { registryType, identifier }: Pick<RegistryPackage, 'registryType' | 'identifier'>,
   runtime: readonly string[],
 ): readonly string[] {
-  // Some entries repeat the package among the options.
+  // Some entries also list the package among the options.
   const rest = runtime.filter((word) => word !== identifier && !word.startsWith(`${identifier}@`));
   return registryType === 'oci' && rest[0] === 'run' ? rest.slice(1) : rest;
 }
 
-/** What the program is given: its own arguments, the package, and those of the package. */
+/** Returns the arguments of the program: its options, the package, and the arguments of the package. */
 export function commandLine(
-  given: RegistryPackage,
+  registryPackage: RegistryPackage,
   program: string,
   runtime: readonly string[],
-  own: readonly string[],
+  packageArguments: readonly string[],
   variables: readonly string[],
 ): string[] {
-  const { registryType, identifier, version, registryBaseUrl } = given;
-  const rest = optionsOf(given, runtime);
+  const { registryType, identifier, version, registryBaseUrl } = registryPackage;
+  const rest = optionsOf(registryPackage, runtime);
   if (registryType === 'npm') {
     const yes = rest.some((word) => word === '-y' || word === '--yes') ? [] : ['-y'];
-    const isOther =
+    const isOtherRegistry =
       registryBaseUrl !== undefined && !/^https:\/\/registry\.npmjs\.org(?:\/|$)/.test(registryBaseUrl);
-    const from = isOther ? [`--registry=${literal(registryBaseUrl)}`] : [];
+    const from = isOtherRegistry ? [`--registry=${literal(registryBaseUrl)}`] : [];
     return [
       ...yes,
       ...from,
       ...rest,
       version === undefined ? identifier : `${identifier}@${version}`,
-      ...own,
+      ...packageArguments,
     ];
   }
   if (registryType === 'pypi')
-    return [...rest, version === undefined ? identifier : `${identifier}==${version}`, ...own];
+    return [...rest, version === undefined ? identifier : `${identifier}==${version}`, ...packageArguments];
   const usual = ['-i', '--rm'].filter((option) => !rest.includes(option));
   return [
     'run',
     ...usual,
     ...rest,
     ...variables.flatMap((name) => ['-e', name]),
-    imageOf(program, given),
-    ...own,
+    imageOf(program, registryPackage),
+    ...packageArguments,
   ];
 }
 
-/** Older entries have the host and the version apart. Of an image without a host only docker knows where it is. */
+/**
+ * Returns the image name with host and version. Older entries contain these as separate fields. podman has no
+ * default host, so docker.io is added.
+ */
 export function imageOf(program: string, { identifier, version, registryBaseUrl }: RegistryPackage): string {
   const [first = ''] = identifier.split('/');
   const hasHost = identifier.includes('/') && /[.:]|^localhost$/.test(first);
   const host = /^https?:\/\/([\w.-]+(?::\d+)?)/.exec(registryBaseUrl ?? '')?.[1];
-  const isUsual = host === undefined || host === 'docker.io';
-  const usual = program === 'docker' ? identifier : `docker.io/${identifier}`;
-  const image = hasHost ? identifier : isUsual ? usual : `${host}/${identifier}`;
+  const isDefaultHost = host === undefined || host === 'docker.io';
+  let image = identifier;
+  if (!hasHost && !isDefaultHost) image = `${host}/${identifier}`;
+  else if (!hasHost && program !== 'docker') image = `docker.io/${identifier}`;
   const hasVersion = image.includes('@') || /:[^/]*$/.test(image);
   return hasVersion || version === undefined ? image : `${image}:${version}`;
 }
 
-/** Text in which nothing is a reference. */
+/** Escapes references, so that the gateway treats them as text. */
 export const literal = (text: string): string => text.replaceAll('${', () => '$${');

@@ -1,5 +1,5 @@
-// Addresses that need permission in a registry entry: this machine, private networks, and plain HTTP. Host names are not resolved,
-// since their addresses can change at any time.
+// Finds addresses in a registry entry that need the user's permission: on this machine, in private networks,
+// and without HTTPS. Host names are not resolved, because their addresses can change at any time.
 
 import { BlockList, isIP } from 'node:net';
 
@@ -17,33 +17,33 @@ for (const [network, prefix] of [
   ['224.0.0.0', 3],
 ] as const)
   notPublic.addSubnet(network, prefix, 'ipv4');
-/** The only range with public IPv6 addresses. */
+/** Range of all public IPv6 addresses. */
 const globalUnicast = new BlockList();
 globalUnicast.addSubnet('2000::', 3, 'ipv6');
-/** Ranges that embed an IPv4 address: 6to4 and Teredo. */
+/** Ranges whose addresses contain an IPv4 address, which may be private: 6to4 and Teredo. */
 const tunnels = new BlockList();
 tunnels.addSubnet('2002::', 16, 'ipv6');
 tunnels.addSubnet('2001::', 32, 'ipv6');
 
 /** Names of private networks. */
-const ownNames = /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|lan|home|corp|home\.arpa)$/;
+const privateNames = /(?:^|\.)(?:localhost|localdomain|local|internal|intranet|lan|home|corp|home\.arpa)$/;
 
-/** Returns the server address risk; undefined for a public HTTPS address. */
+/** Returns the reason why an address is risky; undefined for a public HTTPS address. */
 export function riskOfAddress(address: string): string | undefined {
   if (!URL.canParse(address)) return 'its host is unknown';
   const { protocol, hostname } = new URL(address);
   const host = hostname.replace(/\.$/, '').replace(/^\[|\]$/g, '');
-  const isInClear = protocol !== 'https:';
+  const isUnencrypted = protocol !== 'https:';
   if (isPrivateHost(host))
-    return `it is on this machine or in a private network${isInClear ? ', in the clear' : ''}`;
-  if (isInClear) return 'the connection is not encrypted (no HTTPS)';
+    return `it is on this machine or in a private network${isUnencrypted ? ', without encryption' : ''}`;
+  if (isUnencrypted) return 'the connection is not encrypted (no HTTPS)';
   return undefined;
 }
 
-/** Tests if a host, as the URL parser writes it, is private. */
+/** Returns true for a private host. `host` is written as by the URL parser. */
 function isPrivateHost(host: string): boolean {
   const version = isIP(host);
   if (version === 4) return notPublic.check(host, 'ipv4');
   if (version === 6) return !globalUnicast.check(host, 'ipv6') || tunnels.check(host, 'ipv6');
-  return !host.includes('.') || ownNames.test(host);
+  return !host.includes('.') || privateNames.test(host);
 }

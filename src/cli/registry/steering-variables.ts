@@ -1,18 +1,18 @@
-// Environment variables that steer programs: lookup of programs and code, settings, proxies, certificates. A registry entry may set
-// them only with permission.
+// Environment variables that change the behaviour of programs: which programs and code they load, which
+// settings, proxies and certificates they use. A registry entry may set them only with the user's permission.
 //
-// The table also applies to images: `docker` itself runs with the container's variables. Names are case-insensitive, as on Windows
-// and npm.
+// The table also applies to container images, because `docker` itself receives the variables. Case is
+// ignored, as on Windows and in npm.
 
-interface Group {
-  /** Completes "it can change …". */
+interface VariableGroup {
+  /** Effect, as the end of the sentence "it can change …". */
   readonly effect: string;
   /** Names; a trailing `*` matches any suffix. */
   readonly names: readonly string[];
   readonly except?: readonly string[];
 }
 
-const groups: readonly Group[] = [
+const groups: readonly VariableGroup[] = [
   {
     effect: 'which programs are run',
     names: [
@@ -149,11 +149,11 @@ const groups: readonly Group[] = [
 
 const plainName = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Returns a steering variable's effect; undefined if harmless. */
+/** Returns the variable's effect; undefined for harmless variables. */
 export function steeringEffect(name: string): string | undefined {
-  if (!plainName.test(name)) return 'more than one variable: it is not the name of one';
+  if (!plainName.test(name)) return 'several variables: it is not a valid variable name';
   const upper = name.toUpperCase();
-  const isNamed = (each: string) =>
+  const matchesName = (each: string) =>
     each.endsWith('*') ? upper.startsWith(each.slice(0, -1)) : upper === each;
-  return groups.find(({ names, except = [] }) => names.some(isNamed) && !except.includes(upper))?.effect;
+  return groups.find(({ names, except = [] }) => names.some(matchesName) && !except.includes(upper))?.effect;
 }

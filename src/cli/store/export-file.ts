@@ -1,39 +1,42 @@
-// Store export output: a file that only its owner may read, or stdout.
+// Output of `store export`: a file that only its owner may read, or stdout.
 
-import { StoreFileError } from '../../../actors/store/moved/move-errors.ts';
-import { ApiProblem } from '../api/api-client.ts';
-import { replaceableFile, UnwritableFile } from '../files/replaceable-file.ts';
-import { fillWhole, type Write } from '../files/whole-file.ts';
+import { StoreFileError } from '../../../actors/store/export/errors.ts';
+import { ApiProblem } from '../api/client.ts';
+import { fillFileAtomically, type Write } from '../files/atomic-write.ts';
+import { resolveReplaceable, UnwritableFile } from '../files/replaceable-path.ts';
 
 const OWNER_ONLY = 0o600;
 
-/** Throws ApiProblem for a path that the export may not replace. */
+/** Throws ApiProblem if the file exists and `isForced` is false, or if the path is not a regular file. */
 export async function refuseExisting(path: string, isForced: boolean): Promise<void> {
   try {
-    await replaceableFile(path, !isForced);
+    await resolveReplaceable(path, !isForced);
   } catch (error) {
-    throw error instanceof UnwritableFile ? new ApiProblem(wordsOf(path, error), false) : error;
+    throw error instanceof UnwritableFile ? new ApiProblem(errorText(path, error)) : error;
   }
 }
 
-/** Returns the result of `fill`. Rejects with the `fill` error, or StoreFileError if the file is unwritable. */
+/**
+ * Creates the file, with the content that `fill` writes, and returns the result of `fill`. Rejects with the
+ * error of `fill`, or with StoreFileError if the file is not writable.
+ */
 export async function writeExport<T>(
   path: string,
   isForced: boolean,
   fill: (write: Write) => Promise<T>,
 ): Promise<T> {
   try {
-    return await fillWhole(path, fill, { mode: OWNER_ONLY, isNew: !isForced });
+    return await fillFileAtomically(path, fill, { mode: OWNER_ONLY, isNew: !isForced });
   } catch (error) {
-    throw error instanceof UnwritableFile ? new StoreFileError(wordsOf(path, error)) : error;
+    throw error instanceof UnwritableFile ? new StoreFileError(errorText(path, error)) : error;
   }
 }
 
-function wordsOf(path: string, { isTaken, message }: UnwritableFile): string {
-  return isTaken ? `${path} is there already; --force replaces it, if it is a file` : message;
+function errorText(path: string, { isTaken, message }: UnwritableFile): string {
+  return isTaken ? `${path} already exists; add --force to replace it, if it is a file` : message;
 }
 
-/** To a pipe or a terminal, whose reader may leave. */
+/** Writes to stdout. Rejects with StoreFileError if the reader has closed it. */
 export const toStdout: Write = (part) =>
   new Promise((resolve, reject) => {
     process.stdout.write(part, (error) => {

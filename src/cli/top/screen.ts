@@ -1,7 +1,5 @@
-// A whole terminal window that is drawn again and again, as `top` and `less` use it: its own screen, no cursor, keys
-// without Enter. Whatever ends the program, the terminal is given back as it was.
-//
-// SCR1  what was switched is switched back exactly once: at `leave`, or when the process exits by whatever way.
+// Full-screen terminal window, as in `less`: alternate screen, no cursor, keys without Enter. The terminal is
+// restored exactly once, by `close` or when the process exits.
 
 import { writeSync } from 'node:fs';
 import { columnsOf } from '../../terminal/paint.ts';
@@ -17,77 +15,77 @@ const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
 
 export interface ScreenEvents {
   onKey(key: string): void;
-  /** Draw again: the size has changed, or the program was continued. */
+  /** The size has changed, or the process was resumed. */
   onRedraw(): void;
-  /** A signal, Ctrl-C, or the terminal is gone. */
+  /** The process received a signal or Ctrl-C, or the terminal was closed. */
   onEnd(): void;
 }
 
 export class Screen {
   readonly #events: ScreenEvents;
-  #isOn = false;
+  #isOpen = false;
 
   constructor(events: ScreenEvents) {
     this.#events = events;
-    process.on('exit', this.#off);
-    process.on('SIGCONT', this.#continued);
+    process.on('exit', this.#restore);
+    process.on('SIGCONT', this.#resume);
     for (const signal of endSignals) process.on(signal, events.onEnd);
     process.stdout.on('resize', events.onRedraw);
     process.stdout.on('error', events.onEnd);
     process.stdin.on('error', events.onEnd);
     process.stdin.on('data', this.#read);
     if (process.stdin.isTTY) process.stdin.on('end', events.onEnd);
-    this.#on();
+    this.#enter();
   }
 
   get height(): number {
     return process.stdout.rows || 24;
   }
 
-  /** One less than there are, if there are more: after a full line terminals disagree about where the cursor is. */
+  /** One less than the width of the terminal: terminals differ in the cursor position behind a full line. */
   get width(): number {
     return Math.max(1, columnsOf(process.stdout) - 1);
   }
 
-  /** Shows these lines and nothing else. They must fit. */
+  /** Replaces the content of the screen. The lines must fit. */
   draw(lines: readonly string[]): void {
-    if (this.#isOn)
+    if (this.#isOpen)
       process.stdout.write(
         `${HOME}${lines.map(forTerminal).join(`${END_OF_LINE}\n`)}${END_OF_LINE}${REST_OF_SCREEN}`,
       );
   }
 
-  leave(): void {
-    this.#off();
-    process.off('exit', this.#off);
-    process.off('SIGCONT', this.#continued);
+  close(): void {
+    this.#restore();
+    process.off('exit', this.#restore);
+    process.off('SIGCONT', this.#resume);
     for (const signal of endSignals) process.off(signal, this.#events.onEnd);
     process.stdout.off('resize', this.#events.onRedraw);
     process.stdin.off('data', this.#read);
     process.stdin.pause();
   }
 
-  #on(): void {
-    this.#isOn = true;
+  #enter(): void {
+    this.#isOpen = true;
     if (process.stdin.isTTY) process.stdin.setRawMode(true);
     process.stdout.write(ENTER);
   }
 
-  readonly #off = (): void => {
-    if (!this.#isOn) return;
-    this.#isOn = false;
+  readonly #restore = (): void => {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
     try {
       if (process.stdin.isTTY) process.stdin.setRawMode(false);
-      // At the exit of a process only what is written at once is written at all.
+      // The process may be exiting, so the write must be synchronous.
       writeSync(process.stdout.fd, LEAVE);
     } catch {
-      // The terminal itself is gone.
+      // The terminal is closed.
     }
   };
 
-  readonly #continued = (): void => {
-    this.#off();
-    this.#on();
+  readonly #resume = (): void => {
+    this.#restore();
+    this.#enter();
     this.#events.onRedraw();
   };
 
@@ -99,10 +97,10 @@ export class Screen {
     }
   };
 
-  /** Ctrl-Z: without raw mode the terminal itself would do it. */
+  /** Handles Ctrl-Z, which the terminal does not handle in raw mode. */
   #suspend(): void {
     if (process.platform === 'win32') return;
-    this.#off();
+    this.#restore();
     process.kill(process.pid, 'SIGSTOP');
   }
 }

@@ -1,35 +1,38 @@
-// The triggers as `top` shows them: by name, with what waits of each and, of one that is not well, why. Those come first.
+// Rows for the triggers in `top`: counts, and reasons for problems.
 //
-// The gateway counts deliveries by state alone; how many are of which trigger is counted here among the newest of them. One that has
-// not been tried yet is no trigger's in its record, and is found by its id and its conversation, where these name one.
+// The gateway counts deliveries by state, not by trigger, so the newest deliveries of the sample are counted
+// here. A delivery that was not attempted yet has no trigger in its record; its id or conversation may
+// contain the name.
 
 import type { DeliveryRecord } from '../../http/api/delivery-shapes.ts';
 import type { TriggerStats } from '../../http/api/stats-shapes.ts';
 import type { TriggerRecord } from '../../http/api/trigger-shapes.ts';
 import type { Paint } from '../../terminal/paint.ts';
 import { printable } from '../../terminal/terminal-text.ts';
-import { stateText, triggerStyle } from '../views/automation-views.ts';
-import { retryText } from '../views/server-views.ts';
+import { stateText, triggerStyle } from '../views/automation.ts';
+import { retryText } from '../views/servers.ts';
 import { type Column, table } from '../views/table.ts';
-import type { Sample } from './top-sample.ts';
+import type { GatewaySample } from './sample.ts';
 
-interface Backlog {
+interface TriggerBacklog {
   waiting: number;
   running: number;
   dead: number;
-  /** Those that are tried again, and of the newest of these and of the dead why. */
+  /** Number of deliveries with failed attempts, which are being retried. */
   retrying: number;
+  /** Note of the newest retried delivery. */
   retryNote: string | undefined;
+  /** Note of the newest dead delivery. */
   deadNote: string | undefined;
 }
 
-export interface TriggerRow extends TriggerStats, Backlog {
+export interface TriggerRow extends TriggerStats, TriggerBacklog {
   readonly name: string;
-  /** Why it is not well; none where it is. */
+  /** Problems of the trigger, with their reasons. */
   readonly reasons: readonly string[];
 }
 
-const none: Backlog = {
+const emptyBacklog: TriggerBacklog = {
   waiting: 0,
   running: 0,
   dead: 0,
@@ -38,12 +41,12 @@ const none: Backlog = {
   deadNote: undefined,
 };
 
-/** What is wrong comes first, then what has most to do. */
-export function triggerRows({ stats, backlog, triggers }: Sample, now: number): TriggerRow[] {
-  const known = stats.triggers ?? {};
-  const counts = counted(backlog.deliveries, new Set(Object.keys(known)));
-  const rows = Object.entries(known).map(([name, trigger]) => {
-    const row = { name, ...trigger, ...(counts.get(name) ?? none) };
+/** Returns the rows. Triggers with problems come first, then those with the most work. */
+export function triggerRows({ stats, backlog, triggers }: GatewaySample, now: number): TriggerRow[] {
+  const triggerStats = stats.triggers ?? {};
+  const counts = countBacklog(backlog.deliveries, new Set(Object.keys(triggerStats)));
+  const rows = Object.entries(triggerStats).map(([name, trigger]) => {
+    const row = { name, ...trigger, ...(counts.get(name) ?? emptyBacklog) };
     return { ...row, reasons: reasonsOf(row, triggers.get(name), now) };
   });
   const busy = (row: TriggerRow) => row.waiting + row.running;
@@ -55,10 +58,10 @@ export function triggerRows({ stats, backlog, triggers }: Sample, now: number): 
   );
 }
 
-/** The title, and of each row its line with, below it, why it is not well. */
+/** Returns the title line, and a block per row: the row, and a line with the problems. */
 export function triggerBlocks(
   rows: readonly TriggerRow[],
-  { backlog }: Sample,
+  { backlog }: GatewaySample,
   paint: Paint,
   width: number | undefined,
 ): { readonly titles: string; readonly blocks: readonly (readonly string[])[] } {
@@ -71,9 +74,9 @@ export function triggerBlocks(
   return { titles, blocks };
 }
 
-function columns(paint: Paint, isWhole: boolean): Column<TriggerRow>[] {
-  // Among more than were looked at there may be others of it.
-  const least = (count: number) => `${count}${isWhole || count === 0 ? '' : '+'}`;
+function columns(paint: Paint, isComplete: boolean): Column<TriggerRow>[] {
+  // If the sample does not contain all deliveries, the count is a minimum: `12+`.
+  const least = (count: number) => `${count}${isComplete || count === 0 ? '' : '+'}`;
   return [
     { title: 'TRIGGER', text: ({ name }) => name },
     { title: 'STATE', text: stateText, paint: ({ state }, text) => paint(triggerStyle(state), text) },
@@ -90,39 +93,39 @@ function columns(paint: Paint, isWhole: boolean): Column<TriggerRow>[] {
   ];
 }
 
-/** `deliveries` are the newest first. */
-function counted(
+/** Counts the deliveries per trigger. The newest delivery comes first. */
+function countBacklog(
   deliveries: readonly DeliveryRecord[],
   names: ReadonlySet<string>,
-): ReadonlyMap<string, Backlog> {
-  const counts = new Map<string, Backlog>();
+): ReadonlyMap<string, TriggerBacklog> {
+  const counts = new Map<string, TriggerBacklog>();
   for (const delivery of deliveries) {
     const name = triggerOf(delivery, names);
     if (name === undefined) continue;
-    const one = counts.get(name) ?? { ...none };
-    counts.set(name, one);
+    const counted = counts.get(name) ?? { ...emptyBacklog };
+    counts.set(name, counted);
     if (delivery.state === 'dead') {
-      one.dead += 1;
-      one.deadNote ??= delivery.note ?? undefined;
-    } else if (delivery.state === 'running') one.running += 1;
+      counted.dead += 1;
+      counted.deadNote ??= delivery.note ?? undefined;
+    } else if (delivery.state === 'running') counted.running += 1;
     else {
-      one.waiting += 1;
+      counted.waiting += 1;
       if (delivery.state !== 'retrying') continue;
-      one.retrying += 1;
-      one.retryNote ??= delivery.note ?? undefined;
+      counted.retrying += 1;
+      counted.retryNote ??= delivery.note ?? undefined;
     }
   }
   return counts;
 }
 
-/** `http:alerts/7` in `conversation/http/alerts/db` is of alerts. */
+/** Returns the delivery's trigger: `http:alerts/7` in `conversation/http/alerts/db` belongs to alerts. */
 function triggerOf(
   { trigger, id, conversation }: DeliveryRecord,
   names: ReadonlySet<string>,
 ): string | undefined {
   if (trigger !== null) return trigger;
-  const told = [/^[a-z]+:([^/]+)\//.exec(id)?.[1], conversation.split('/')[2]];
-  return told.find((name) => name !== undefined && names.has(name));
+  const candidates = [/^[a-z]+:([^/]+)\//.exec(id)?.[1], conversation.split('/')[2]];
+  return candidates.find((name) => name !== undefined && names.has(name));
 }
 
 function reasonsOf(row: Omit<TriggerRow, 'reasons'>, record: TriggerRecord | undefined, now: number) {
@@ -134,10 +137,10 @@ function reasonsOf(row: Omit<TriggerRow, 'reasons'>, record: TriggerRecord | und
     ...(state === 'failed'
       ? [because(`next try ${retryText(record?.next_retry_at ?? null, now)}`, record?.last_error)]
       : []),
-    ...(paused ? [`paused, ${waiting} held up; "triggers resume ${name}" lets go`] : []),
+    ...(paused ? [`paused, ${waiting} held; "triggers resume ${name}" releases them`] : []),
     ...(isLost ? [because(`not connected (${connection})`, record?.connection?.last_error)] : []),
-    ...(circuit === null ? [] : [because('its platform does not answer', record?.circuit?.last_error)]),
-    ...(retrying > 0 ? [because(`${retrying} tried again`, row.retryNote)] : []),
+    ...(circuit === null ? [] : [because('its platform does not respond', record?.circuit?.last_error)]),
+    ...(retrying > 0 ? [because(`${retrying} being retried`, row.retryNote)] : []),
     ...(dead > 0 ? [because(`${dead} dead`, row.deadNote)] : []),
   ];
 }

@@ -1,6 +1,6 @@
-// Durations, latencies and counts as a person reads them.
+// Formats durations, latencies and counts.
 
-/** `48s`, `5m 03s`, `3h 12m` or `4d 02h`: two units are enough to know how old something is. */
+/** Returns `48s`, `5m 03s`, `3h 12m` or `4d 02h`. */
 export function duration(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds));
   const steps = [
@@ -14,14 +14,14 @@ export function duration(seconds: number): string {
   return `${Math.floor(whole / step.size)}${step.unit} ${String(rest).padStart(2, '0')}${step.next}`;
 }
 
-/** `0.45ms`, `5.6ms`, `120ms` or `2.1s`; `-` where there is none. */
+/** Returns `0.45ms`, `5.6ms`, `120ms` or `2.1s`; `-` for null. */
 export function latency(ms: number | null): string {
   if (ms === null) return '-';
   if (ms >= 1000) return `${(ms / 1000).toFixed(1)}s`;
   return `${ms.toFixed(ms < 1 ? 2 : ms < 10 ? 1 : 0)}ms`;
 }
 
-/** `1 server`, `2 servers`. */
+/** Returns `1 server` or `2 servers`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -1,16 +1,16 @@
-// A flow as a Mermaid flowchart: text that documents and code hosts draw.
+// Converts a flow to a Mermaid flowchart, for `flows graph`. Nodes appear in the order of the file, so the
+// same flow always gives the same text.
 //
-// FLC1  whatever stands in names, conditions and descriptions is text of a label, and never a part of the chart: names of nodes in the chart
-//     are made here, and in labels what means something to Mermaid or to HTML is written as a character code.
-// FLC2  the same flow always gives the same text, in the order of its file.
+// Node names in the chart are generated. Texts from the file occur only in labels, where special characters
+// of Mermaid and HTML are escaped.
 
 import type { FlowDetails } from '../../http/api/target-shapes.ts';
 import { printable } from '../../terminal/terminal-text.ts';
 
-type Body = Pick<FlowDetails, 'nodes' | 'connections'>;
+type FlowStructure = Pick<FlowDetails, 'nodes' | 'connections'>;
 type Node = FlowDetails['nodes'][number];
 
-/** What stands around the label, by type; a plain box for any other. */
+/** Shapes by node type. Other types get a box. */
 const shapes: Readonly<Record<string, readonly [open: string, close: string]>> = {
   Agent: ['([', '])'],
   Fleet: ['[[', ']]'],
@@ -25,11 +25,11 @@ const shapes: Readonly<Record<string, readonly [open: string, close: string]>> =
 };
 const BOX = ['[', ']'] as const;
 
-/** Of one label, in characters: a chart with whole programs on its arrows is not read. */
+/** Maximum label length. */
 const LONGEST = 120;
 
-/** With a line break at its end. */
-export function flowChart(flow: Pick<FlowDetails, 'name'> & Body): string {
+/** Returns the chart. The text has a line break at the end. */
+export function flowChart(flow: Pick<FlowDetails, 'name'> & FlowStructure): string {
   return [
     `---`,
     `title: ${JSON.stringify(cut(flow.name))}`,
@@ -40,15 +40,18 @@ export function flowChart(flow: Pick<FlowDetails, 'name'> & Body): string {
   ].join('\n');
 }
 
-/** `prefix` is before the names of its nodes: one chart has one space of names. */
-function bodyLines({ nodes, connections }: Body, prefix: string, indent: string): readonly string[] {
+/**
+ * Returns the lines for a flow, or for the nodes inside a loop. `prefix` makes node names unique in the
+ * chart.
+ */
+function bodyLines({ nodes, connections }: FlowStructure, prefix: string, indent: string): readonly string[] {
   const names = new Map(nodes.map(({ id }, index) => [id, `${prefix}${index + 1}`]));
   const nameOf = (id: string) => names.get(id) ?? prefix;
   return [
     ...nodes.flatMap((node) => nodeLines(node, nameOf(node.id), indent)),
     ...connections.map(({ from, to, when }) => {
       const label = labelText(when ?? '');
-      // Mermaid refuses one that is empty.
+      // Mermaid rejects empty labels.
       return `${indent}${nameOf(from)} -->${label === '' ? '' : `|"${label}"|`} ${nameOf(to)}`;
     }),
     ...nodes.flatMap(({ id, on_error }) =>
@@ -70,7 +73,7 @@ function nodeLines({ id, type, inside }: Node, name: string, indent: string): re
   ];
 }
 
-/** Codes as Mermaid has them: `#quot;` is `"`. Letters and digits stay, and what no syntax knows. */
+/** Escapes all characters that may be syntax: `"` becomes `#34;`. */
 function labelText(text: string): string {
   return Array.from(cut(text), (char) =>
     /[\p{L}\p{N} .,:?!_=+*/()'-]/u.test(char) ? char : `#${char.codePointAt(0)};`,

@@ -1,43 +1,45 @@
-// What is printed, and the one place where text meets a terminal. Writing to stdout waits until it is written: the program
-// ends with process.exit, which waits for nothing.
+// Prints to stdout and stderr, and makes the text safe for terminals. Commands must await the promises:
+// process.exit would discard pending writes.
 
 import { inspect } from 'node:util';
 import { forTerminal, jsonForTerminal } from '../../terminal/terminal-text.ts';
 
-/** Or takes nothing more, as a full disk does. */
-let isReaderGone = false;
+/** True if the reader has closed stdout, or a write has failed. */
+let isReaderClosed = false;
 
-/** For people, on stderr. A fault of ours is shown with its stack. */
-export function complain(what: unknown): void {
+/** Prints a message on stderr. An error object is printed with its stack. */
+export function printMessage(what: unknown): void {
   console.error(forTerminal(typeof what === 'string' ? what : inspect(what)));
 }
 
-/** JSON for programs, which a terminal may show as well. Resolves as `print` does. */
+/** Prints JSON in a form that is safe for a terminal. Resolves like `print`. */
 export function printJson(json: string): Promise<boolean> {
   return write(`${jsonForTerminal(json)}\n`);
 }
 
-/** For people; resolves with false once the reader has left, as `head` does, which is no failure of ours. */
+/**
+ * Prints text. Resolves with false if the reader, such as `head`, has closed stdout; this is not an error.
+ */
 export function print(text: string): Promise<boolean> {
   return write(forTerminal(text));
 }
 
-function onFault({ code, message }: NodeJS.ErrnoException): void {
-  isReaderGone = true;
+function onWriteError({ code, message }: NodeJS.ErrnoException): void {
+  isReaderClosed = true;
   if (code === 'EPIPE') return;
-  complain(`stdout takes no more: ${message}`);
+  printMessage(`could not write to stdout: ${message}`);
   process.once('exit', () => {
     process.exitCode ||= 1;
   });
 }
 
 function write(text: string): Promise<boolean> {
-  if (isReaderGone) return Promise.resolve(false);
-  // Without a listener a closed pipe is an uncaught exception.
+  if (isReaderClosed) return Promise.resolve(false);
+  // Without a listener, a closed pipe would be an uncaught exception.
   if (process.stdout.listenerCount('error') === 0) {
-    process.stdout.on('error', onFault);
+    process.stdout.on('error', onWriteError);
   }
-  return new Promise((done) => {
-    process.stdout.write(text, (error) => done(error === undefined || error === null));
+  return new Promise((resolve) => {
+    process.stdout.write(text, (error) => resolve(error === undefined || error === null));
   });
 }

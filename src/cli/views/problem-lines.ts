@@ -1,13 +1,13 @@
-// What is wrong with files, as compilers say it. Apart from --check, which a start does not load.
+// Prints problems of configuration files like a compiler: `file:line:column: message`.
 
 import { formatProblem, type Problem } from '../../../config/reader/problem.ts';
-import { complain } from './output.ts';
+import { printMessage } from './output.ts';
 
-/** One line per problem on stderr, as compilers write them; below a fault of the syntax the line that it is in. */
+/** Prints one line per problem on stderr, and the line of the file for a syntax error. */
 export function printProblems(problems: readonly Problem[]): void {
   for (const problem of problems) {
     const kind = problem.severity === 'warning' ? 'warning: ' : '';
-    complain(formatProblem(kind === '' ? problem : { ...problem, message: kind + problem.message }));
-    if (problem.excerpt !== undefined) complain(problem.excerpt.join('\n'));
+    printMessage(formatProblem(kind === '' ? problem : { ...problem, message: kind + problem.message }));
+    if (problem.excerpt !== undefined) printMessage(problem.excerpt.join('\n'));
   }
 }

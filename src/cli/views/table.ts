@@ -1,18 +1,18 @@
-// Rows in columns for a terminal. Lines are cut before they are painted, so that a colour never loses its end and a row
-// never takes two lines.
+// Formats tables for a terminal. Text is cut before it is coloured: a row never needs two lines, and a colour
+// is always reset.
 
 import { printable } from '../../terminal/terminal-text.ts';
 
 export interface Column<Row> {
   readonly title: string;
-  /** Numbers stand to the right. */
+  /** Aligns the column to the right. */
   readonly isNumber?: boolean;
   text(row: Row): string;
-  /** Colours the text of a cell, which is padded already. */
+  /** Colours a cell. `text` is already padded and cut. */
   paint?(row: Row, text: string): string;
 }
 
-/** The title line and one line per row; each at most `width` characters. */
+/** Returns the title line and a line per row. No line is longer than `width`. */
 export function table<Row>(
   columns: readonly Column<Row>[],
   rows: readonly Row[],
@@ -25,7 +25,7 @@ export function table<Row>(
   const padded = (text: string, at: number): string => {
     const size = widths[at] ?? 0;
     if (columns[at]?.isNumber === true) return text.padStart(size);
-    // Nothing stands to the right of the last column.
+    // The last column needs no padding.
     return at === columns.length - 1 ? text : text.padEnd(size);
   };
   const titles = columns.map(({ title }, at) => padded(title, at));
@@ -40,7 +40,7 @@ export function table<Row>(
 
 const GAP = '  ';
 
-/** The cells that fit, the last of them shortened. */
+/** Returns the cells that fit. Shortens the last of them. */
 function cut(cells: readonly string[], width: number): string[] {
   const fitting: string[] = [];
   let left = width;

@@ -1,23 +1,23 @@
-// `triggers show`: one trigger for whoever wants to know how it does. What is wrong comes before what is set.
+// Output of `triggers show`: a trigger, with problems before settings.
 
-import type { TriggerDetails } from '../../http/api/trigger-shapes.ts';
+import type { TriggerDetailsRecord } from '../../http/api/trigger-shapes.ts';
 import type { Paint } from '../../terminal/paint.ts';
 import { printable } from '../../terminal/terminal-text.ts';
-import { stateText, triggerStyle } from './automation-views.ts';
+import { stateText, triggerStyle } from './automation.ts';
 import { counted } from './figures.ts';
 
-type Entry = readonly [name: string, text: string];
+type PageEntry = readonly [name: string, text: string];
 
 const NAME_WIDTH = 13;
 
-export function triggerPage(trigger: TriggerDetails, paint: Paint): string[] {
+export function triggerPage(trigger: TriggerDetailsRecord, paint: Paint): string[] {
   const { menu, maturity, default_agent } = trigger;
-  const entries: readonly Entry[] = [
+  const entries: readonly PageEntry[] = [
     ['trigger', trigger.name],
     ['type', maturity === null ? trigger.type : `${trigger.type} (${maturity})`],
     ['state', paint(triggerStyle(trigger.state), stateText(trigger))],
-    ...some('last error', trigger.last_error),
-    ...some('next try', trigger.next_retry_at),
+    ...optionalEntry('last error', trigger.last_error),
+    ...optionalEntry('next try', trigger.next_retry_at),
     ...connectionEntries(trigger, paint),
     ...circuitEntries(trigger, paint),
     ['handled', `${trigger.handled}, ${trigger.failed} failed attempts`],
@@ -30,9 +30,9 @@ export function triggerPage(trigger: TriggerDetails, paint: Paint): string[] {
           'remarks',
           trigger.remarks.map(({ at, text }) => `${at}  ${printable(text)}`),
         )),
-    ...some('way in', trigger.way_in === '' ? null : trigger.way_in),
+    ...optionalEntry('way in', trigger.way_in === '' ? null : trigger.way_in),
     ['agent', default_agent ?? '-'],
-    ...some('welcome', trigger.welcome),
+    ...optionalEntry('welcome', trigger.welcome),
     ...(menu === null
       ? list(
           'commands',
@@ -47,71 +47,73 @@ export function triggerPage(trigger: TriggerDetails, paint: Paint): string[] {
   return entries.map(([name, text]) => `${name.padEnd(NAME_WIDTH)} ${text}`.trimEnd());
 }
 
-function connectionEntries({ connection }: TriggerDetails, paint: Paint): readonly Entry[] {
+function connectionEntries({ connection }: TriggerDetailsRecord, paint: Paint): readonly PageEntry[] {
   if (connection === null) return [];
   const { platform, account, state, since, held_by, last_error, next_retry_at } = connection;
   const style = state === 'connected' || state === 'standby' ? 'good' : state === 'failed' ? 'bad' : 'busy';
   return [
     ['connection', `${paint(style, state)} to ${printable(`${platform}/${account}`)} since ${since}`],
-    ...(state === 'standby' ? [heldElsewhere(held_by)] : []),
-    ...some('  error', last_error),
-    ...some('  next try', next_retry_at),
+    ...(state === 'standby' ? [holderEntry(held_by)] : []),
+    ...optionalEntry('  error', last_error),
+    ...optionalEntry('  next try', next_retry_at),
   ];
 }
 
-function heldElsewhere(node: string | null): Entry {
+function holderEntry(node: string | null): PageEntry {
   return ['  held', node === null ? 'by another node' : `by node ${printable(node)}`];
 }
 
-function circuitEntries({ circuit }: TriggerDetails, paint: Paint): readonly Entry[] {
+function circuitEntries({ circuit }: TriggerDetailsRecord, paint: Paint): readonly PageEntry[] {
   if (circuit === null) return [];
   const { state, since, last_error, next_retry_at } = circuit;
-  const how =
-    state === 'open' ? paint('bad', 'held back') : paint('busy', 'tried again with the next message');
+  const how = state === 'open' ? paint('bad', 'held back') : paint('busy', 'retrying with the next message');
   return [
-    ['sending', `${how}; the platform does not answer since ${since}`],
-    ...some('  error', last_error),
-    ...some('  next try', next_retry_at),
+    ['sending', `${how}; the platform has not responded since ${since}`],
+    ...optionalEntry('  error', last_error),
+    ...optionalEntry('  next try', next_retry_at),
   ];
 }
 
-function eventText(event: TriggerDetails['last_event']): string {
+function eventText(event: TriggerDetailsRecord['last_event']): string {
   return event === null ? '-' : `${event.received_at}  ${event.state}  ${printable(event.id)}`;
 }
 
-function requestEntries({ refused_requests: refused }: TriggerDetails, paint: Paint): readonly Entry[] {
+function requestEntries(
+  { refused_requests: refused }: TriggerDetailsRecord,
+  paint: Paint,
+): readonly PageEntry[] {
   if (refused === null) return [];
   const { count, last_at, reason, text } = refused;
   return [
     [
       'refused',
-      `${counted(count, 'request')} without a proof, the last ${last_at}  ${paint('busy', reason)}  ${printable(text)}`,
+      `${counted(count, 'request')} unverified, last at ${last_at}  ${paint('busy', reason)}  ${printable(text)}`,
     ],
   ];
 }
 
-function refusalText(refusal: TriggerDetails['last_refusal'], paint: Paint): string {
+function refusalText(refusal: TriggerDetailsRecord['last_refusal'], paint: Paint): string {
   if (refusal === null) return '-';
   const { id, state, at, note } = refusal;
   const style = state === 'dead' ? 'bad' : 'busy';
   return `${at ?? '-'}  ${paint(style, state)}  ${printable(note ?? '')}  (${printable(id)})`;
 }
 
-function limitEntries({ limits }: TriggerDetails, paint: Paint): readonly Entry[] {
+function limitEntries({ limits }: TriggerDetailsRecord, paint: Paint): readonly PageEntry[] {
   if (limits === null) return [];
   const { text, buttons, rates, held } = limits;
   const unit = text.unit === 'utf8' ? 'bytes' : 'characters';
-  const shown = [
+  const limitLines = [
     `${text.most} ${unit} in a message${buttons === null ? '' : `, ${buttons} buttons`}`,
     ...rates.map(({ of, most, per_seconds, at_once }) => {
       const span = per_seconds === 1 ? 'a second' : `in ${per_seconds} s`;
-      const together = at_once > most ? `, ${at_once} at once` : '';
+      const together = at_once > most ? `, burst ${at_once}` : '';
       return `${of}: ${round(most)} ${span}${together}`;
     }),
   ];
   const waits = held.map(({ of, until }) => `${printable(of)} until ${until}`);
   return [
-    ...list('limits', shown),
+    ...list('limits', limitLines),
     ...list('held back', waits.length === 0 ? ['nothing'] : waits.map((each) => paint('busy', each))),
   ];
 }
@@ -123,11 +125,11 @@ const line = (command: string, description: string | undefined) =>
     ? printable(command)
     : `${printable(command)}  ${printable(description)}`;
 
-const some = (name: string, text: string | null): readonly Entry[] =>
+const optionalEntry = (name: string, text: string | null): readonly PageEntry[] =>
   text === null ? [] : [[name, printable(text)]];
 
-/** The name stands beside the first of them. */
-function list(name: string, lines: readonly string[]): readonly Entry[] {
+/** Returns an entry per line. Only the first entry has the name. */
+function list(name: string, lines: readonly string[]): readonly PageEntry[] {
   if (lines.length === 0) return [[name, '-']];
   return lines.map((text, index) => [index === 0 ? name : '', text]);
 }

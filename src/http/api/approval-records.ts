@@ -1,23 +1,23 @@
-// Creates the records in approval-shapes.ts. ShownApproval is redacted already.
+// Creates the records of approval-shapes.ts. The input is already redacted.
 
-import type { ApprovalBody, Person } from '../../../actors/agents/approvals/approval-record.ts';
-import type { ShownApproval } from '../../../actors/agents/approvals/operator-approvals.ts';
-import { shownName, wholeRequest } from '../../../actors/agents/approvals/shown-request.ts';
+import type { ApprovalView } from '../../../actors/agents/approvals/operator-approvals.ts';
+import type { ApprovalBody, Person } from '../../../actors/agents/approvals/record.ts';
+import { displayName, fullRequestText } from '../../../actors/agents/approvals/request-text.ts';
 import type { ApprovalRecord } from './approval-shapes.ts';
 import { isoTime } from './iso-time.ts';
 import type { RecordView } from './record-view.ts';
 
-/** Limit for requests in the brief view. */
+/** Maximum request length in the brief view (record-view.ts). */
 const MAX_REQUEST = 20_000;
 const MAX_COMMENT = 2_000;
 
-/** GET /approvals/:id, and one line of GET /approvals. */
+/** Returns the record for `/approvals/:id` and for the list. */
 export function approvalRecord(
-  { body, decision, ...approval }: ShownApproval,
+  { body, decision, ...approval }: ApprovalView,
   view: RecordView,
 ): ApprovalRecord {
   const { kind, title, command, tool, node, digest, agent, requestedBy, rights } = body;
-  const name = view.isBrief ? shownName : (text: string) => text;
+  const name = view.isBrief ? displayName : (text: string) => text;
   return {
     id: approval.id,
     state: approval.state,
@@ -46,7 +46,7 @@ export function approvalRecord(
 }
 
 function briefRequest(body: ApprovalBody, view: RecordView): NonNullable<ApprovalRecord['request']> {
-  const text = wholeRequest(body);
+  const text = fullRequestText(body);
   return { text: view.text(text, MAX_REQUEST), is_cut: text.length > MAX_REQUEST };
 }
 

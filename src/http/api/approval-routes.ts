@@ -1,42 +1,39 @@
-// Routes below /approvals. A refused decision returns the current record.
-//
-// ART1  the inspector approves only requests that its brief view shows whole.
+// Routes below /approvals. The response to a refused decision contains the current record. The inspector can
+// approve only requests that its brief view shows completely.
 
-import {
-  approvalFilter,
-  askedDecision,
-  nameOfPlace,
-} from '../../../actors/agents/approvals/approval-query.ts';
+import { approvalFilter, pageToken, parseDecision } from '../../../actors/agents/approvals/query.ts';
 import { ConflictError } from '../../../actors/base/errors/errors.ts';
-import type { Verdict } from '../../../actors/events/decision-action.ts';
+import type { DecisionVerdict } from '../../../actors/events/decision-action.ts';
 import { statusOf } from '../status.ts';
 import { approvalRecord } from './approval-records.ts';
 import type { ApprovalList, ApprovalRecord } from './approval-shapes.ts';
-import { ANSWERED, get, post, type ShapedRoute } from './automation-route.ts';
+import { getRoute, postRoute, RESPONDED, type ShapedRoute } from './automation-route.ts';
 
-const decide = (verdict: Verdict) =>
-  post(async ({ approvals }, { context, id, body, view }) => {
+const decide = (verdict: DecisionVerdict) =>
+  postRoute(async ({ approvals }, { context, id, body, view }) => {
     const { isFromInspector, principal } = context;
-    const asked = askedDecision(body);
+    const decision = parseDecision(body);
     if (isFromInspector && verdict === 'approve') {
       const { request } = approvalRecord(await approvals.find(id), view);
       if (request?.is_cut !== false)
-        throw new ConflictError('it is too long to be shown whole here, so it is not approved here');
+        throw new ConflictError(
+          'the request is too long to be shown completely, so it cannot be approved here',
+        );
     }
     const via = isFromInspector ? 'inspector' : 'api';
-    const decided = await approvals.decide(id, verdict, asked, principal, via);
-    if (!('error' in decided)) return approvalRecord(decided, view);
-    const { error, approval } = decided;
+    const result = await approvals.decide(id, verdict, decision, principal, via);
+    if (!('error' in result)) return approvalRecord(result, view);
+    const { error, approval } = result;
     context.error(statusOf(error), error.message, [], { approval: approvalRecord(approval, view) });
-    return ANSWERED;
+    return RESPONDED;
   });
 
 export const approvalRoutes: readonly ShapedRoute[] = [
   [
     '/approvals',
-    get(async ({ approvals }, { query, view }): Promise<ApprovalList> => {
+    getRoute(async ({ approvals }, { query, view }): Promise<ApprovalList> => {
       const page = await approvals.list(approvalFilter(query));
-      const next = page.before && nameOfPlace(page.before);
+      const next = page.before && pageToken(page.before);
       return {
         approvals: page.approvals.map((each) => approvalRecord(each, view)),
         next_before: next ?? null,
@@ -45,7 +42,7 @@ export const approvalRoutes: readonly ShapedRoute[] = [
   ],
   [
     '/approvals/*',
-    get(
+    getRoute(
       async ({ approvals }, { id, view }): Promise<ApprovalRecord> =>
         approvalRecord(await approvals.find(id), view),
     ),

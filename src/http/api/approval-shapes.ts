@@ -1,4 +1,5 @@
-// JSON of `GET /approvals` and `GET /approvals/:id`. Types for API, CLI and inspector (server-shapes.ts).
+// Types of the JSON of `GET /approvals` and `GET /approvals/:id`, for API, CLI and inspector (see
+// server-shapes.ts).
 
 import type { ApprovalState } from '../../../actors/store/approval.ts';
 
@@ -27,7 +28,7 @@ export interface ApprovalRecord {
     readonly user: string;
     readonly aliases: readonly string[];
   } | null;
-  /** Empty: anyone in the channel; without a channel, operators only. */
+  /** If empty, anyone in the channel may decide; without a channel, only operators. */
   readonly approvers: readonly string[];
   readonly approval_channel: string | null;
   readonly self_approval: boolean;
@@ -41,9 +42,9 @@ export interface ApprovalRecord {
   readonly comment: string | null;
 }
 
-/** The newest first. */
+/** Newest approvals first. */
 export interface ApprovalList {
   readonly approvals: readonly ApprovalRecord[];
-  /** For `before`; null at the end. */
+  /** Value of `before` for the next page; null on the last page. */
   readonly next_before: string | null;
 }

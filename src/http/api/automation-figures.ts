@@ -1,39 +1,38 @@
-// Statistics of triggers and deliveries, for GET /stats and for the inspector.
-//
-// AG1  at most one query of these runs in the store at a time, however many callers ask, and each caller has a deadline of its
-//      own: a slow disk must not block the statistics that show it (A8).
+// Statistics of the automation (triggers, targets, deliveries, queues), for GET /stats and the inspector. All
+// callers share one query of the store, and each has a deadline: a slow disk must not block the statistics
+// that reveal the problem (A8, ARCHITECTURE.md).
 
 import type { TriggerStatus } from '../../../actors/automation/operator/operator.ts';
 import type { RunningAutomation } from '../../../actors/automation/running-automation.ts';
 import type { QueueStats } from '../../../actors/events/inbox/queue-stats.ts';
 import type { DeliveryCounts } from '../../../actors/store/delivery.ts';
 import type { TargetKind } from '../../../config/resources/triggers/target.ts';
-import { statsTogether } from './queue-sum.ts';
+import { sumQueueStats } from './queue-sum.ts';
 import type { AutomationStats, TriggerStats } from './stats-shapes.ts';
 import { targetStats } from './target-records.ts';
 
-/** One trigger in GET /stats. */
+/** Returns a trigger's entry in the statistics. */
 export function triggerStats({ state, isPaused, counts, connection, circuit }: TriggerStatus): TriggerStats {
   const { handled, failed } = counts;
   const states = { connection: connection?.state ?? null, circuit: circuit?.state ?? null };
   return { state, paused: isPaused, handled, failed, ...states };
 }
 
-/** Names of the queues of platforms begin so. */
-const OUTBOX = 'outbox/';
+/** Prefix of the names of outbox queues; the platform follows. */
+const OUTBOX_PREFIX = 'outbox/';
 
-type Works = Readonly<Record<string, QueueStats>> & Pick<AutomationStats, 'conversations' | 'outbox'>;
+type WorkStats = Readonly<Record<string, QueueStats>> & Pick<AutomationStats, 'conversations' | 'outbox'>;
 
 export class AutomationFigures {
   readonly #automation: Pick<RunningAutomation, 'operator' | 'dispatcher' | 'targets' | 'feed'>;
-  #asking: Promise<DeliveryCounts | null> | undefined;
+  #query: Promise<DeliveryCounts | null> | undefined;
   #latest: DeliveryCounts | null = null;
 
   constructor(automation: Pick<RunningAutomation, 'operator' | 'dispatcher' | 'targets' | 'feed'>) {
     this.#automation = automation;
   }
 
-  /** What GET /stats adds where there are triggers. */
+  /** Returns the statistics of the automation. */
   async stats(timeoutMs: number): Promise<AutomationStats> {
     const deliveries = await this.deliveries(timeoutMs);
     const triggers = this.triggers().map((status) => [status.trigger.name, triggerStats(status)] as const);
@@ -56,46 +55,46 @@ export class AutomationFigures {
     return this.#automation.operator.triggers();
   }
 
-  /** Each kind of work under the name of its actor, and the outbox by platform as well. */
+  /** Returns the statistics of the queues by kind of work, and of the outbox also by platform. */
   queues(): Pick<AutomationStats, 'conversations' | 'outbox' | 'platforms'> {
     const platforms = Object.entries(this.#automation.dispatcher.stats()).flatMap(([name, stats]) =>
-      name.startsWith(OUTBOX) ? [[name.slice(OUTBOX.length), stats] as const] : [],
+      name.startsWith(OUTBOX_PREFIX) ? [[name.slice(OUTBOX_PREFIX.length), stats] as const] : [],
     );
     return { ...this.works(), platforms: Object.fromEntries(platforms) };
   }
 
-  /** The figures of all that stands under one actor together. Whatever kinds are registered are here. */
-  works(): Works {
+  /** Returns the statistics of the queues by kind of work. */
+  works(): WorkStats {
     const { conversations, outbox = [], ...others } = this.#automation.dispatcher.statsByParent();
     if (conversations === undefined) throw new Error('the dispatcher has no queue of conversations');
     const kinds = Object.entries({ conversations, outbox, ...others });
-    return Object.fromEntries(kinds.map(([name, queues]) => [name, statsTogether(queues)])) as Works;
+    return Object.fromEntries(kinds.map(([name, queues]) => [name, sumQueueStats(queues)])) as WorkStats;
   }
 
-  /** How many deliveries are in each state; null when the store cannot tell, or not within `timeoutMs`. */
+  /** Returns the number of deliveries by state; null if the store fails or exceeds `timeoutMs`. */
   deliveries(timeoutMs: number): Promise<DeliveryCounts | null> {
-    this.#asking ??= this.#ask().finally(() => {
-      this.#asking = undefined;
+    this.#query ??= this.#queryCounts().finally(() => {
+      this.#query = undefined;
     });
-    const asking = this.#asking;
+    const query = this.#query;
     return new Promise((resolve) => {
       const deadline = setTimeout(() => {
         this.#latest = null;
         resolve(null);
       }, timeoutMs);
-      void asking.then((counts) => {
+      void query.then((counts) => {
         clearTimeout(deadline);
         resolve(counts);
       });
     });
   }
 
-  /** As the last question was answered; null before the first, and while the store is silent. */
+  /** Result of the last query; null if none was made yet, or if the store did not respond. */
   get latestDeliveries(): DeliveryCounts | null {
     return this.#latest;
   }
 
-  async #ask(): Promise<DeliveryCounts | null> {
+  async #queryCounts(): Promise<DeliveryCounts | null> {
     try {
       this.#latest = await this.#automation.operator.counts();
     } catch {

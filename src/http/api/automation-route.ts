@@ -1,4 +1,4 @@
-// What a route of the automation is: what it asks, and how it answers.
+// Types and helpers for the routes of the automation (automation-routes.ts).
 
 import type { RunningAutomation } from '../../../actors/automation/running-automation.ts';
 import type { Redactor } from '../../../actors/base/errors/redact.ts';
@@ -7,6 +7,7 @@ import type { ExchangeContext } from '../mcp/exchange-context.ts';
 import type { Heartbeat } from '../mcp/heartbeat.ts';
 import type { RecordView } from './record-view.ts';
 
+/** Services that the routes use. */
 export interface ApiHost extends Pick<RunningAutomation, 'operator' | 'runs' | 'approvals' | 'feed'> {
   readonly redactor: Redactor;
   /** Servers from the catalog and from agents. */
@@ -16,32 +17,41 @@ export interface ApiHost extends Pick<RunningAutomation, 'operator' | 'runs' | '
   readonly isDraining: boolean;
 }
 
-export interface ApiRequest {
+export interface AutomationRequest {
   readonly context: ExchangeContext;
   /** Name in the path. */
   readonly id: string;
-  /** Parsed JSON; undefined for none. */
+  /** Parsed JSON; undefined without body. */
   readonly body: unknown;
   /** The query without `view`. */
   readonly query: string;
-  /** View of the records in the answer. */
+  /** View of the records in the response. */
   readonly view: RecordView;
 }
 
-/** Returns the JSON body, or ANSWERED. */
-export type Answering = (host: ApiHost, request: ApiRequest) => Promise<unknown>;
+/** Returns the JSON body of the response, or RESPONDED. */
+export type RouteHandler = (host: ApiHost, request: AutomationRequest) => Promise<unknown>;
 
 export interface AutomationRoute {
   readonly method: 'GET' | 'POST';
-  /** Of a good answer. */
-  readonly status: number | ((answer: unknown) => number);
-  readonly answer: Answering;
+  /** Status for success. */
+  readonly status: number | ((body: unknown) => number);
+  readonly handle: RouteHandler;
 }
 
+/** Route with the shape of its path, such as `/runs/*`. */
 export type ShapedRoute = readonly [shape: string, route: AutomationRoute];
 
-export const get = (answer: Answering): AutomationRoute => ({ method: 'GET', status: 200, answer });
-export const post = (answer: Answering): AutomationRoute => ({ method: 'POST', status: 200, answer });
+export const getRoute = (handle: RouteHandler): AutomationRoute => ({
+  method: 'GET',
+  status: 200,
+  handle,
+});
+export const postRoute = (handle: RouteHandler): AutomationRoute => ({
+  method: 'POST',
+  status: 200,
+  handle,
+});
 
-/** The route has answered itself, as with a stream. */
-export const ANSWERED = Symbol('answered');
+/** Returned by a handler that has responded itself, for example with a stream. */
+export const RESPONDED = Symbol('responded');

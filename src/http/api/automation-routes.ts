@@ -1,16 +1,17 @@
-// The routes of triggers, agents, fleets, flows, deliveries, runs and approvals. They need the key like the rest of the API.
-// Without `spec.triggers` in the configuration they answer that there are none.
+// Routes of triggers, agents, fleets, flows, deliveries, runs and approvals. If the gateway has no
+// automation, their paths return 404.
 
 import { deliveryFilter } from '../../../actors/automation/operator/delivery-query.ts';
 import { manualRun } from '../../../actors/automation/operator/manual-run.ts';
 import { proactiveMessage } from '../../../actors/automation/operator/proactive-message.ts';
 import { InvalidQueryError } from '../../../actors/base/errors/errors.ts';
+import { parseJson } from '../../../config/reader/json-text.ts';
 import type { TargetKind } from '../../../config/resources/triggers/target.ts';
 import { isJson } from '../listener/framing.ts';
 import type { BodyHandler } from '../listener/seam.ts';
 import type { ExchangeContext } from '../mcp/exchange-context.ts';
 import { approvalRoutes } from './approval-routes.ts';
-import { ANSWERED, type ApiHost, type AutomationRoute, get, post } from './automation-route.ts';
+import { type ApiHost, type AutomationRoute, getRoute, postRoute, RESPONDED } from './automation-route.ts';
 import { deliveryDetails, deliveryRecord } from './delivery-records.ts';
 import type { DeliveryList } from './delivery-shapes.ts';
 import { fullView, RecordView, viewIn } from './record-view.ts';
@@ -27,37 +28,37 @@ import type { Loaded, LoadedAgent } from './target-shapes.ts';
 import { runResponse, triggerDetails, triggerRecord } from './trigger-records.ts';
 import type { TriggerList } from './trigger-shapes.ts';
 
-/** A run, or what is asked of a delivery, is small. */
+/** Maximum request body size. */
 const MAX_BODY_BYTES = 262_144;
 
-/** By the shape of the path, `*` for a segment that is a name. */
+/** Routes by path shape; `*` is a name. */
 export const automationRoutes: ReadonlyMap<string, AutomationRoute> = new Map([
   ...runRoutes,
   ...approvalRoutes,
   [
     '/triggers',
-    get(async ({ operator }, { view }): Promise<TriggerList> => {
+    getRoute(async ({ operator }, { view }): Promise<TriggerList> => {
       return { triggers: operator.triggers().map((each) => triggerRecord(each, view)) };
     }),
   ],
   [
     '/triggers/*',
-    get(async ({ operator }, { id, view }) => triggerDetails(await operator.details(id), view)),
+    getRoute(async ({ operator }, { id, view }) => triggerDetails(await operator.details(id), view)),
   ],
   [
     '/triggers/*/pause',
-    post(async ({ operator }, { id, view }) => triggerRecord(await operator.pause(id), view)),
+    postRoute(async ({ operator }, { id, view }) => triggerRecord(await operator.pause(id), view)),
   ],
   [
     '/triggers/*/resume',
-    post(async ({ operator }, { id, view }) => {
+    postRoute(async ({ operator }, { id, view }) => {
       const status = await operator.resume(id);
       return status === undefined ? { name: id, state: 'gone', paused: false } : triggerRecord(status, view);
     }),
   ],
   [
     '/triggers/*/run',
-    post(async ({ operator }, { context: { traceparent, principal }, id, body }) =>
+    postRoute(async ({ operator }, { context: { traceparent, principal }, id, body }) =>
       runResponse(await operator.run(id, manualRun(body), traceparent, principal)),
     ),
   ],
@@ -65,9 +66,9 @@ export const automationRoutes: ReadonlyMap<string, AutomationRoute> = new Map([
     '/triggers/*/send',
     {
       method: 'POST',
-      // Durable, and sent later.
+      // The message is stored, and sent later.
       status: 202,
-      answer: async ({ operator }, { context: { traceparent, principal, request }, id, body }) => {
+      handle: async ({ operator }, { context: { traceparent, principal, request }, id, body }) => {
         const idempotencyKey = request.headers['idempotency-key'];
         const origin = { trace: traceparent, principal, idempotencyKey };
         return { deliveries: await operator.send(id, proactiveMessage(body), origin) };
@@ -76,8 +77,8 @@ export const automationRoutes: ReadonlyMap<string, AutomationRoute> = new Map([
   ],
   [
     '/agents',
-    get(async (host, { view }) => {
-      const agents = host.operator.answering.agents.map((agent): LoadedAgent => {
+    getRoute(async (host, { view }) => {
+      const agents = host.operator.loadedTargets.agents.map((agent): LoadedAgent => {
         const loaded = withStats(host, 'agent', agentRecord(agent, view));
         return { ...loaded, servers: agentServers(agent, host, view) };
       });
@@ -86,25 +87,27 @@ export const automationRoutes: ReadonlyMap<string, AutomationRoute> = new Map([
   ],
   [
     '/fleets',
-    get(async (host, { view }) => {
-      const { fleets } = host.operator.answering;
+    getRoute(async (host, { view }) => {
+      const { fleets } = host.operator.loadedTargets;
       return { fleets: fleets.map((fleet) => withStats(host, 'fleet', fleetRecord(fleet, view))) };
     }),
   ],
   [
     '/flows',
-    get(async (host, { view }) => {
-      const { flows } = host.operator.answering;
+    getRoute(async (host, { view }) => {
+      const { flows } = host.operator.loadedTargets;
       return { flows: flows.map((flow) => withStats(host, 'flow', flowRecord(flow, view))) };
     }),
   ],
   [
     '/flows/*',
-    get(async (host, { id, view }) => withStats(host, 'flow', flowDetails(host.operator.flow(id), view))),
+    getRoute(async (host, { id, view }) =>
+      withStats(host, 'flow', flowDetails(host.operator.flow(id), view)),
+    ),
   ],
   [
     '/deliveries',
-    get(async ({ operator }, { query, view }): Promise<DeliveryList> => {
+    getRoute(async ({ operator }, { query, view }): Promise<DeliveryList> => {
       const page = await operator.deliveryPage(deliveryFilter(query, Date.now()));
       return {
         deliveries: page.deliveries.map((each) => deliveryRecord(each, view)),
@@ -114,17 +117,17 @@ export const automationRoutes: ReadonlyMap<string, AutomationRoute> = new Map([
   ],
   [
     '/deliveries/*',
-    get(async ({ operator, runs }, { id, view }) =>
+    getRoute(async ({ operator, runs }, { id, view }) =>
       deliveryDetails(await operator.delivery(id), await runs.hasJournal(id), view),
     ),
   ],
   [
     '/deliveries/*/replay',
-    post(async ({ operator }, { id, view }) => deliveryRecord(await operator.replay(id), view)),
+    postRoute(async ({ operator }, { id, view }) => deliveryRecord(await operator.replay(id), view)),
   ],
   [
     '/deliveries/*/discard',
-    post(async ({ operator }, { id, view }) => deliveryRecord(await operator.discard(id), view)),
+    postRoute(async ({ operator }, { id, view }) => deliveryRecord(await operator.discard(id), view)),
   ],
 ]);
 
@@ -136,25 +139,25 @@ function withStats<Target extends { readonly name: string }>(
   return { ...target, stats: targetStats(feed.counters.of({ kind, name: target.name })) };
 }
 
-export interface FoundRoute {
+export interface MatchedRoute {
   readonly route: AutomationRoute;
   readonly id: string;
 }
 
-/** The route of a raw path; undefined when it is none of these. */
-export function automationRouteOf(path: string): FoundRoute | undefined {
+/** Returns the route for a raw path; undefined unless the path belongs to the automation. */
+export function automationRouteOf(path: string): MatchedRoute | undefined {
   const [empty, head = '', segment, verb, ...rest] = path.split('/');
   if (empty !== '' || rest.length > 0 || segment === '') return undefined;
   const shape = `/${head}${segment === undefined ? '' : '/*'}${verb === undefined ? '' : `/${verb}`}`;
   const route = automationRoutes.get(shape);
-  const id = segment === undefined ? '' : decoded(segment);
+  const id = segment === undefined ? '' : decodeSegment(segment);
   return route === undefined || id === undefined ? undefined : { route, id };
 }
 
-/** Returns the second step of a request to a route. `fail` answers errors. */
-export function answerAutomation(
+/** Returns the BodyHandler for a route. `fail` responds with an error. */
+export function handleAutomation(
   host: ApiHost,
-  found: FoundRoute,
+  match: MatchedRoute,
   context: ExchangeContext,
   fail: (error: unknown) => void,
 ): BodyHandler {
@@ -162,39 +165,39 @@ export function answerAutomation(
   return (_, body) => {
     if (typeof body === 'string' || body.length > MAX_BODY_BYTES)
       context.refuseBody(typeof body === 'string' ? body : 'too_large', MAX_BODY_BYTES);
-    else answered(host, context, found, parsed(headers, body)).catch(fail);
+    else respond(host, context, match, bodyParser(headers, body)).catch(fail);
   };
 }
 
-async function answered(
+async function respond(
   host: ApiHost,
   context: ExchangeContext,
-  { route, id }: FoundRoute,
+  { route, id }: MatchedRoute,
   body: () => unknown,
 ): Promise<void> {
   const { isBrief, rest: query } = viewIn(context.request.query, context.isFromInspector);
   const view = isBrief ? new RecordView(host.redactor) : fullView;
-  const answer = await route.answer(host, { context, id, body: body(), query, view });
-  if (answer === ANSWERED) return;
+  const response = await route.handle(host, { context, id, body: body(), query, view });
+  if (response === RESPONDED) return;
   const { status } = route;
-  context.json(typeof status === 'number' ? status : status(answer), answer);
+  context.json(typeof status === 'number' ? status : status(response), response);
 }
 
-/** Put off, so that what is wrong with it is answered like any other error. */
-function parsed(headers: ExchangeContext['request']['headers'], body: Buffer): () => unknown {
+/** Returns a function that parses the body. It throws inside the error handling of the route. */
+function bodyParser(headers: ExchangeContext['request']['headers'], body: Buffer): () => unknown {
   return () => {
     if (body.length === 0) return undefined;
     if (!isJson(headers['content-type'] ?? ''))
-      throw new InvalidQueryError('the body should be JSON (Content-Type: application/json)');
+      throw new InvalidQueryError('the body must be JSON (Content-Type: application/json)');
     try {
-      return JSON.parse(body.toString('utf8')) as unknown;
+      return parseJson(body.toString('utf8'));
     } catch {
       throw new InvalidQueryError('the body is not JSON');
     }
   };
 }
 
-function decoded(segment: string): string | undefined {
+function decodeSegment(segment: string): string | undefined {
   try {
     return decodeURIComponent(segment);
   } catch {

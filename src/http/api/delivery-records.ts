@@ -1,4 +1,5 @@
-// Creates the records in delivery-shapes.ts. Only GET /deliveries/:id contains the body.
+// Creates the API records of deliveries (delivery-shapes.ts). A delivery is an event with its processing
+// state. Only GET /deliveries/:id contains the event's body.
 
 import type { Delivery } from '../../../actors/store/delivery.ts';
 import type { DeliveryBody, DeliveryDetails, DeliveryRecord, FailureRecord } from './delivery-shapes.ts';
@@ -6,15 +7,18 @@ import { isoTime } from './iso-time.ts';
 import { fullView, type RecordView } from './record-view.ts';
 
 const MAX_BODY_BYTES = 65_536;
-/** Limit for bodies and answers in the brief view. */
+/** Maximum length of bodies and answers in the brief view (record-view.ts). */
 const MAX_TEXT = 20_000;
 
-/** One line of GET /deliveries. Without attempts `started_at` is null: a held or released claim never ran. */
+/**
+ * Returns an entry for the list of deliveries. `started_at` is null before the first attempt: a node may have
+ * claimed the delivery, which sets the start time, and released it again without an attempt.
+ */
 export function deliveryRecord(delivery: Delivery, view: RecordView = fullView): DeliveryRecord {
   const { receivedAt, endedAt, attempts } = delivery;
   const startedAt = attempts === 0 ? undefined : delivery.startedAt;
   return {
-    // Not cut: requests use the id.
+    // Not cut, because requests use the id.
     id: delivery.id,
     seq: delivery.seq,
     kind: delivery.kind,
@@ -37,7 +41,7 @@ export function deliveryRecord(delivery: Delivery, view: RecordView = fullView):
   };
 }
 
-/** GET /deliveries/:id. */
+/** Returns the record for `/deliveries/:id`. */
 export function deliveryDetails(
   delivery: Delivery & { readonly meta: string; readonly body: Uint8Array },
   hasRun: boolean,
@@ -61,7 +65,7 @@ export function failureRecords(
   return failures.map(({ attempt, at, note }) => ({ attempt, at: isoTime(at), note: view.note(note) }));
 }
 
-/** Returns the sender from the event's metadata. */
+/** Returns the sender from the event's metadata, which is JSON. */
 function principalIn(meta: string): string | undefined {
   try {
     const { principal } = JSON.parse(meta) as { readonly principal?: unknown };
@@ -71,15 +75,17 @@ function principalIn(meta: string): string | undefined {
   }
 }
 
-/** Returns text, or Base64 for binary bodies; the brief view omits Base64. */
+/** Returns up to MAX_BODY_BYTES as text, or as Base64 if they are binary. The brief view omits Base64. */
 function bodyOf(bytes: Uint8Array, view: RecordView): DeliveryBody {
-  const shown = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, MAX_BODY_BYTES));
-  const text = shown.toString('utf8');
+  const returnedBytes = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, MAX_BODY_BYTES));
+  const text = returnedBytes.toString('utf8');
+  // The limit may split the last character, which then decodes to U+FFFD.
   const isText = !text.includes('\u0000') && !text.slice(0, -1).includes('\uFFFD');
-  const isCut = shown.length < bytes.length;
-  const about = { bytes: bytes.length, is_cut: isCut || (view.isBrief && isText && text.length > MAX_TEXT) };
+  const isCut = returnedBytes.length < bytes.length;
+  const isCutByView = view.isBrief && isText && text.length > MAX_TEXT;
+  const about = { bytes: bytes.length, is_cut: isCut || isCutByView };
   if (isText) return { ...about, text: view.text(text, MAX_TEXT, isCut) };
-  return view.isBrief ? about : { ...about, base64: shown.toString('base64') };
+  return view.isBrief ? about : { ...about, base64: returnedBytes.toString('base64') };
 }
 
 function seconds(from: number | undefined, to: number | undefined): number | null {

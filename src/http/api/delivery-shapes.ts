@@ -1,4 +1,5 @@
-// JSON of `GET /deliveries` and `GET /deliveries/:id`. Types for API, CLI and inspector (server-shapes.ts).
+// Types of the JSON of `GET /deliveries` and `GET /deliveries/:id`, for API, CLI and inspector (see
+// server-shapes.ts).
 
 import type { DeliveryState } from '../../../actors/store/delivery.ts';
 
@@ -8,10 +9,10 @@ export interface DeliveryRecord {
   readonly kind: string;
   readonly state: DeliveryState;
   readonly trigger: string | null;
-  /** Mailbox key. */
+  /** Key of the mailbox, which contains platform and chat. */
   readonly conversation: string;
   readonly attempts: number;
-  /** Attempts that ended with the gateway. */
+  /** Number of attempts during which the gateway crashed. */
   readonly crashes: number;
   readonly deferrals: number;
   readonly received_at: string;
@@ -23,16 +24,16 @@ export interface DeliveryRecord {
   readonly until: string | null;
   /** Duration of the last attempt. */
   readonly duration_seconds: number | null;
-  /** Time from acceptance to end. */
+  /** Time from the acceptance to the final state. */
   readonly total_seconds: number | null;
   readonly trace: string;
   readonly note: string | null;
 }
 
-/** The newest first. */
+/** Newest deliveries first. */
 export interface DeliveryList {
   readonly deliveries: readonly DeliveryRecord[];
-  /** For `before`; null at the end. */
+  /** Value of `before` for the next page; null on the last page. */
   readonly next_before: number | null;
 }
 
@@ -43,7 +44,7 @@ export interface FailureRecord {
 }
 
 export interface DeliveryDetails extends DeliveryRecord {
-  /** Sender. */
+  /** Identified sender of the event. */
   readonly principal: string | null;
   readonly answer: string | null;
   readonly receipt: string | null;

@@ -1,26 +1,32 @@
-// GET /logs: what the servers said and what was logged about them, as JSON, or as server-sent events that go on with each line that comes.
-//
-// LGS1 (A8)  at most 32 watch at a time. For one that does not read 1,000 lines wait; then its stream ends with a word.
+// GET /logs: the output of servers and the gateway's log lines about them. Returns the newest lines as JSON.
+// A client that accepts `text/event-stream` gets them as server-sent events, and then each new line. The
+// number of such clients is limited (MAX_WATCHERS). For a slow client, up to MAX_QUEUED lines are queued;
+// then the stream is closed with a reason (A8, ARCHITECTURE.md).
 
 import { OverloadedError } from '../../../actors/base/errors/errors.ts';
-import { instant, oneOf, queryValues, wholeNumber } from '../../../actors/base/errors/query-values.ts';
-import { levelNamed, lineLevels } from '../../../actors/mcp/servers/lines/line-level.ts';
 import {
-  isWanted,
+  parseChoice,
+  parseQuery,
+  parseTime,
+  parseWholeNumber,
+} from '../../../actors/base/errors/query-values.ts';
+import { levelByName, lineLevels } from '../../../actors/mcp/servers/lines/level.ts';
+import {
   type LineQuery,
   type LineWatcher,
+  matchesQuery,
   type ServerLine,
-} from '../../../actors/mcp/servers/lines/recent-lines.ts';
+} from '../../../actors/mcp/servers/lines/recent.ts';
 import type { HttpStream } from '../listener/seam.ts';
 import type { ExchangeContext } from '../mcp/exchange-context.ts';
 import type { RouteContext } from '../route-context.ts';
 import { isoTime } from './iso-time.ts';
 
-const known = ['server', 'level', 'since', 'lines'];
+const parameters = ['server', 'level', 'since', 'lines'];
 const DEFAULT_LINES = 100;
 const MAX_LINES = 10_000;
 const MAX_WATCHERS = 32;
-const MAX_WAITING = 1_000;
+const MAX_QUEUED = 1_000;
 
 const HEADERS = [
   ['content-type', 'text/event-stream'],
@@ -28,17 +34,17 @@ const HEADERS = [
   ['x-accel-buffering', 'no'],
 ] as const;
 
-/** One line, in the answer and in each event `line`. */
+/** Returns the JSON of a line, for the response and for the event `line`. */
 export function logRecord({ at, server, level, from, text }: ServerLine, redact: (text: string) => string) {
-  // Redacted already, but the secrets may be others since.
+  // Redacted again, because secrets can be newer than the line.
   return { at: isoTime(at), server, level, from, text: redact(text) };
 }
 
-/** Throws InvalidQueryError, UnknownServerError and OverloadedError. */
-export function answerLogs(routes: RouteContext, context: ExchangeContext): void {
+/** Handles GET /logs. Throws InvalidQueryError, UnknownServerError and OverloadedError. */
+export function handleLogs(routes: RouteContext, context: ExchangeContext): void {
   const { mcp, life, redactor } = routes;
   const query = logQuery(context.request.query);
-  // One that has left the catalog may be asked for, too.
+  // A server that was removed from the catalog is allowed while lines of it exist.
   if (query.server !== undefined && !mcp.lines.has(query.server)) mcp.servers.require(query.server);
   const lines = mcp.lines.read(query);
   const record = (line: ServerLine) => logRecord(line, (text) => redactor.redact(text));
@@ -51,19 +57,19 @@ export function answerLogs(routes: RouteContext, context: ExchangeContext): void
     return;
   }
   if (mcp.lines.watchers >= MAX_WATCHERS)
-    throw new OverloadedError(`${MAX_WATCHERS} clients follow the logs already; try again later`);
+    throw new OverloadedError(`${MAX_WATCHERS} clients already follow the logs; retry later`);
   new LogStream(routes, context, record, query).begin(lines);
 }
 
 function logQuery(text: string): LineQuery {
-  const asked = queryValues(text, known);
-  const since = asked.get('since');
-  const level = asked.get('level');
+  const values = parseQuery(text, parameters);
+  const since = values.get('since');
+  const level = values.get('level');
   return {
-    server: asked.get('server'),
-    level: level === undefined ? undefined : (levelNamed(level) ?? oneOf('level', lineLevels, level)),
-    since: since === undefined ? undefined : instant(since, Date.now()),
-    lines: wholeNumber('lines', asked.get('lines') ?? String(DEFAULT_LINES), MAX_LINES, 0),
+    server: values.get('server'),
+    level: level === undefined ? undefined : (levelByName(level) ?? parseChoice('level', lineLevels, level)),
+    since: since === undefined ? undefined : parseTime(since, Date.now()),
+    lines: parseWholeNumber('lines', values.get('lines') ?? String(DEFAULT_LINES), MAX_LINES, 0),
   };
 }
 
@@ -74,8 +80,8 @@ class LogStream implements LineWatcher {
   readonly #query: Pick<LineQuery, 'server' | 'level'>;
   readonly #onBeat = { heartbeat: () => void this.#http.write(': \n\n') };
   readonly #stopWatching: () => void;
-  #waiting: ServerLine[] = [];
-  #hasRoom = true;
+  #queued: ServerLine[] = [];
+  #isWritable = true;
 
   constructor(
     routes: RouteContext,
@@ -88,33 +94,36 @@ class LogStream implements LineWatcher {
     this.#query = { server, level };
     this.#http = context.reply.stream(200, context.headers(HEADERS));
     this.#stopWatching = routes.mcp.lines.watch(this);
-    context.reply.onAbort(() => this.#leave());
-    this.#http.onDrain(() => this.#goOn());
+    context.reply.onAbort(() => this.#close());
+    this.#http.onDrain(() => this.#flush());
     routes.heartbeat.streams.add(this.#onBeat);
   }
 
-  /** `lines` are those that are there already. */
+  /** Writes the existing lines. */
   begin(lines: readonly ServerLine[]): void {
     if (this.#http.isDone) {
-      this.#leave();
+      this.#close();
       return;
     }
     this.#http.write(`: \n\n${lines.map((line) => this.#event(line)).join('')}`);
   }
 
-  tell(line: ServerLine): void {
-    if (!isWanted(line, this.#query)) return;
-    if (this.#hasRoom) this.#hasRoom = this.#http.write(this.#event(line));
-    else if (this.#waiting.length < MAX_WAITING) this.#waiting.push(line);
-    else this.#end('it was not read as fast as the servers write; ask again for what came since');
+  notify(line: ServerLine): void {
+    if (!matchesQuery(line, this.#query)) return;
+    if (this.#isWritable) this.#isWritable = this.#http.write(this.#event(line));
+    else if (this.#queued.length < MAX_QUEUED) this.#queued.push(line);
+    else
+      this.#end(
+        'the client reads more slowly than the servers write; request the missing lines with ?since=',
+      );
   }
 
   end(): void {
-    this.#end('the gateway stops');
+    this.#end('the gateway is stopping');
   }
 
   #end(reason: string): void {
-    this.#leave();
+    this.#close();
     this.#http.write(`event: end\ndata: ${JSON.stringify({ reason })}\n\n`);
     this.#http.end();
   }
@@ -123,14 +132,14 @@ class LogStream implements LineWatcher {
     return `event: line\ndata: ${JSON.stringify(this.#record(line))}\n\n`;
   }
 
-  #goOn(): void {
-    this.#hasRoom = true;
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const line of waiting) this.tell(line);
+  #flush(): void {
+    this.#isWritable = true;
+    const queuedLines = this.#queued;
+    this.#queued = [];
+    for (const line of queuedLines) this.notify(line);
   }
 
-  #leave(): void {
+  #close(): void {
     this.#stopWatching();
     this.#routes.heartbeat.streams.delete(this.#onBeat);
   }

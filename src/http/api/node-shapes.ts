@@ -1,4 +1,4 @@
-// JSON of `GET /nodes`. Types for API, CLI and inspector (server-shapes.ts).
+// Types of the JSON of `GET /nodes`, for API, CLI and inspector (see server-shapes.ts).
 
 import type { NodeStatus } from '../../../actors/cluster/node-list.ts';
 
@@ -6,6 +6,6 @@ export type { NodeStatus };
 
 export interface NodesAnswer {
   readonly nodes: readonly NodeStatus[];
-  /** Age of the list while the database is away. */
+  /** Age of the list. Set only if the database is unavailable. */
   readonly stale_seconds?: number;
 }

@@ -1,6 +1,6 @@
-// GET /nodes: the gateways that share a store, the same at each of them.
+// GET /nodes: the gateways that share a store. All of them return the same list.
 
-import type { GatewayNode } from '../../../actors/gateway/gateway-node.ts';
+import type { GatewayNode } from '../../../actors/gateway/node.ts';
 import type { NodesAnswer } from './node-shapes.ts';
 
 export function nodesAnswer({ all: nodes, cluster }: Pick<GatewayNode, 'all' | 'cluster'>): NodesAnswer {

@@ -1,9 +1,9 @@
-// Sums the figures of several queues as if they were one: those of the outbox, which has a queue for each platform.
+// Combines the statistics of several queues, such as the outbox queues of all platforms.
 
 import type { QueueStats } from '../../../actors/events/inbox/queue-stats.ts';
 
-/** What is counted is added up, and of the times the longest is told. */
-export function statsTogether(queues: readonly QueueStats[]): QueueStats {
+/** Returns the sums of the counters, and the longest durations. */
+export function sumQueueStats(queues: readonly QueueStats[]): QueueStats {
   const sum = (of: (queue: QueueStats) => number) => queues.reduce((total, queue) => total + of(queue), 0);
   const longest = (of: (queue: QueueStats) => number | null) =>
     queues.map(of).reduce((most, ms) => (ms !== null && ms >= (most ?? 0) ? ms : most), null);

@@ -1,12 +1,13 @@
-// Views of API records. The full view returns stored texts unchanged. The brief view (`?view=brief`) redacts and cuts texts
-// from outside; lists on screens use it.
+// Views of API records. The full view returns stored texts unchanged. The brief view (`?view=brief`) is for
+// screens: it redacts and cuts foreign texts.
 //
-// RV1 (A9)  requests from the inspector always get the brief view: the cookie grants less than the key (IA1).
+// RV1  Requests from the inspector always get the brief view (A9, ARCHITECTURE.md): the cookie grants less
+//      than the key (IA1).
 
 import { InvalidQueryError } from '../../../actors/base/errors/errors.ts';
-import { oneOf } from '../../../actors/base/errors/query-values.ts';
+import { parseChoice } from '../../../actors/base/errors/query-values.ts';
 import type { Redactor } from '../../../actors/base/errors/redact.ts';
-import { redactedJson } from '../../../actors/base/errors/redacted-json.ts';
+import { redactJson } from '../../../actors/base/errors/redacted-json.ts';
 
 const views = ['full', 'brief'] as const;
 const MAX_NAME = 200;
@@ -15,7 +16,7 @@ const MAX_NOTE = 500;
 export class RecordView {
   readonly #redactor: Redactor | undefined;
 
-  /** With a redactor the view is brief. */
+  /** Creates the brief view if there is a redactor, else the full view. */
   constructor(redactor?: Redactor) {
     this.#redactor = redactor;
   }
@@ -24,7 +25,7 @@ export class RecordView {
     return this.#redactor !== undefined;
   }
 
-  /** Returns the text for this view, null if undefined. `isCut` marks a text that was cut before. */
+  /** Returns the text in this view; null for undefined. `isCut`: the text was already cut. */
   text(text: string, maxChars: number, isCut?: boolean): string;
   text(text: string | undefined, maxChars: number, isCut?: boolean): string | null;
   text(text: string | undefined, maxChars: number, isCut = false): string | null {
@@ -32,20 +33,20 @@ export class RecordView {
     return this.#redactor?.excerpt(text, maxChars, isCut) ?? text;
   }
 
-  /** Returns values from a file, redacted in the brief view. */
+  /** Returns values from a configuration file; the brief view redacts them. */
   json<T>(value: T): T {
     const redactor = this.#redactor;
-    return redactor === undefined ? value : redactedJson(value, (text) => redactor.redact(text));
+    return redactor === undefined ? value : redactJson(value, (text) => redactor.redact(text));
   }
 
-  /** Returns a name, at most 200 characters in the brief view. */
+  /** Returns a name; the brief view cuts it after MAX_NAME characters. */
   name(text: string): string;
   name(text: string | undefined): string | null;
   name(text: string | undefined): string | null {
     return this.text(text, MAX_NAME);
   }
 
-  /** Returns a note, at most 500 characters in the brief view. */
+  /** Returns a note; the brief view cuts it after MAX_NOTE characters. */
   note(text: string): string;
   note(text: string | undefined): string | null;
   note(text: string | undefined): string | null {
@@ -55,7 +56,10 @@ export class RecordView {
 
 export const fullView = new RecordView();
 
-/** Separates `view` from the other parameters (RV1). Throws InvalidQueryError for an unknown view. */
+/**
+ * Parses the parameter `view` (RV1). `rest` is the query with all other parameters. Throws InvalidQueryError
+ * for an unknown view.
+ */
 export function viewIn(
   query: string,
   isFromInspector: boolean,
@@ -63,7 +67,7 @@ export function viewIn(
   const values = new URLSearchParams(query);
   const [view = 'full', ...others] = values.getAll('view');
   if (others.length > 0) throw new InvalidQueryError('give view once');
-  const isBrief = oneOf('view', views, view) === 'brief' || isFromInspector;
+  const isBrief = parseChoice('view', views, view) === 'brief' || isFromInspector;
   values.delete('view');
   return { isBrief, rest: values.toString() };
 }

@@ -1,28 +1,28 @@
-// JSON of `GET /runs/:id/events`. Types for API and CLI. The events `run` and `state` contain a RunRecord, `part` a
-// StepRecord, and `end` a RunAnswer.
+// Types of the JSON of `GET /runs/:id/events`, for API and CLI. The events `run` and `state` contain a
+// RunRecord, `part` a StepRecord, and `end` a RunResultRecord. All other events are declared here.
 
 import type { ApprovalRecord } from './approval-shapes.ts';
 
-/** New text, or an addition to the last one. */
+/** `text` starts a new text; `delta` is an addition to it. */
 export type TextEvent =
   | { readonly delta: string }
-  /** `part` names the agent inside the run. */
+  /** `part`: the agent inside a fleet or flow. */
   | { readonly text: string; readonly part: string | undefined };
 
 export interface ToolEvent {
-  /** Calling node or member. */
+  /** Node of the flow, or member of the fleet, that calls the tool. */
   readonly part?: string | undefined;
   readonly call?: string | undefined;
   readonly name?: string | undefined;
-  /** JSON text, cut. */
+  /** JSON text, possibly cut. */
   readonly arguments?: string | undefined;
-  /** `called`, `done`, `failed`, `interrupted`, `refused`. */
+  /** One of `called`, `done`, `failed`, `interrupted` and `refused`. */
   readonly state: string;
   readonly result?: string | undefined;
   readonly took_ms?: number | undefined;
 }
 
-/** Pending approvals include the request. */
+/** An approval has changed. The members after `by` are set only for a new approval. */
 export interface ApprovalEvent extends Pick<ApprovalRecord, 'id'> {
   readonly state: string;
   readonly by?: string | undefined;
@@ -32,7 +32,7 @@ export interface ApprovalEvent extends Pick<ApprovalRecord, 'id'> {
   readonly tool?: NonNullable<ApprovalRecord['tool']> | undefined;
 }
 
-/** A failed step, with the delay before the retry. */
+/** A step has failed and will be retried. */
 export interface RetryEvent {
   readonly reason: string;
   readonly in_ms: number;

@@ -1,13 +1,14 @@
-// Creates the records in run-shapes.ts.
+// Creates the API records of runs, their steps, and their parts: flow nodes and fleet members
+// (run-shapes.ts).
 
-import type { RunParts } from '../../../actors/agents/runs/parts-of-run.ts';
-import { conversationOf } from '../../../actors/agents/runs/run-conversation.ts';
-import type { RunMember } from '../../../actors/agents/runs/run-members.ts';
-import type { RunNode } from '../../../actors/agents/runs/run-nodes.ts';
-import { waitsFor } from '../../../actors/agents/runs/run-state.ts';
+import { conversationOf } from '../../../actors/agents/runs/conversation-key.ts';
+import type { RunMember } from '../../../actors/agents/runs/member-progress.ts';
+import type { RunNode } from '../../../actors/agents/runs/node-progress.ts';
+import type { RunParts } from '../../../actors/agents/runs/part-progress.ts';
+import type { RunAnswer as AnsweredRun, RunView } from '../../../actors/agents/runs/run-view.ts';
 import type { RawStep, StepPage } from '../../../actors/agents/runs/runs.ts';
-import type { RunAnswer as AnsweredRun, ShownRun } from '../../../actors/agents/runs/shown-run.ts';
-import type { ShownStep } from '../../../actors/agents/runs/step-for-people.ts';
+import { waitsFor } from '../../../actors/agents/runs/state.ts';
+import type { StepView } from '../../../actors/agents/runs/step-shape.ts';
 import { deliveryRecord, failureRecords } from './delivery-records.ts';
 import { isoTime } from './iso-time.ts';
 import type { RecordView } from './record-view.ts';
@@ -15,18 +16,18 @@ import type {
   MemberRecord,
   NodeRecord,
   RawStepRecord,
-  RunAnswer,
   RunDetails,
   RunRecord,
+  RunResultRecord,
   RunUsage,
   StepRecord,
 } from './run-shapes.ts';
 
-/** Limit for answers in the brief view. */
+/** Maximum answer length in the brief view (record-view.ts). */
 const MAX_ANSWER = 2_000;
 
-/** One line of GET /runs. */
-export function runRecord(run: ShownRun, view: RecordView): RunRecord {
+/** Returns an entry for the list of runs. */
+export function runRecord(run: RunView, view: RecordView): RunRecord {
   const { delivery, kind, name, state, figures, stepCount } = run;
   const record = deliveryRecord(delivery, view);
   const { id, seq, until, conversation, trigger, attempts, trace, note } = record;
@@ -39,7 +40,7 @@ export function runRecord(run: ShownRun, view: RecordView): RunRecord {
   };
 }
 
-function usageRecord(figures: ShownRun['figures'], view: RecordView): RunUsage | null {
+function usageRecord(figures: RunView['figures'], view: RecordView): RunUsage | null {
   if (figures === undefined) return null;
   const { model, iterations, tool_calls, input_tokens, output_tokens, cost, worked_ms } = figures;
   return {
@@ -53,13 +54,13 @@ function usageRecord(figures: ShownRun['figures'], view: RecordView): RunUsage |
   };
 }
 
-/** POST /agents/:name/runs and the event `end`. */
-export function answerRecord(run: AnsweredRun, view: RecordView): RunAnswer {
+/** Returns the JSON of POST /agents/:name/runs and of the event `end`. */
+export function runResultRecord(run: AnsweredRun, view: RecordView): RunResultRecord {
   const data = view.isBrief ? null : (run.data ?? null);
   return { ...runRecord(run, view), answer: view.text(run.answer, MAX_ANSWER), data };
 }
 
-/** GET /runs/:id. */
+/** Returns the record for `/runs/:id`. */
 export function runDetails(
   run: AnsweredRun,
   { steps, nextAfter }: StepPage,
@@ -67,7 +68,7 @@ export function runDetails(
   view: RecordView,
 ): RunDetails {
   return {
-    ...answerRecord(run, view),
+    ...runResultRecord(run, view),
     ...(nodes === undefined ? {} : { nodes: nodes.map(nodeRecord) }),
     ...(members === undefined ? {} : { members: members.map(memberRecord) }),
     failures: failureRecords(run.delivery, view),
@@ -76,23 +77,26 @@ export function runDetails(
   };
 }
 
-/** Texts in nodes, members and steps are redacted and cut in both views. */
+/**
+ * Returns the node's record. Texts of nodes, members and steps are already redacted and cut in both views.
+ */
 export function nodeRecord(node: RunNode): NodeRecord {
   return {
     ...{ path: node.path, place: node.place, id: node.id, type: node.type, state: node.state },
     ...{ turn: node.turn ?? null, attempts: node.attempts },
     until: isoTime(node.until),
     for_people: node.isForPeople,
-    ...lifeRecord(node),
+    ...outcomeRecord(node),
     ...{ input: node.input ?? null, approval: node.approval ?? null, taken: node.taken ?? null },
   };
 }
 
-export function memberRecord({ path, name, state, vote, ...life }: RunMember): MemberRecord {
-  return { path, name, state, ...lifeRecord(life), vote: vote ?? null };
+export function memberRecord({ path, name, state, vote, ...outcome }: RunMember): MemberRecord {
+  return { path, name, state, ...outcomeRecord(outcome), vote: vote ?? null };
 }
 
-function lifeRecord({
+/** Returns the fields that nodes and members have in common: reason, times and output. */
+function outcomeRecord({
   why,
   startedAt,
   endedAt,
@@ -108,7 +112,7 @@ function lifeRecord({
   };
 }
 
-export function stepRecord(step: ShownStep): StepRecord {
+export function stepRecord(step: StepView): StepRecord {
   const { n, at, kind, tookMs, until, waitingFor, ...others } = step;
   return {
     ...{ n, at: isoTime(at), kind, ...others },

@@ -1,16 +1,15 @@
-// The events of a run as server-sent events, for one client. It goes on where the run waits, and its client may leave at any time: the
-// run does not. Whoever comes back is told all of it again, from the journal.
-//
-// RST1  nothing is read or kept for a client that does not take what it was told.
+// Sends a run's events to a client, as server-sent events. A disconnect does not affect the run; after a
+// reconnect the client gets all events again, from the journal. If the client does not read, no events are
+// read from the journal, so none are buffered.
 
-import type { RunEvent, RunReader, RunWatch } from '../../../actors/agents/runs/run-watch.ts';
+import type { RunEvent, RunReader, RunWatch } from '../../../actors/agents/runs/watch.ts';
 import { StoppedError } from '../../../actors/base/errors/errors.ts';
 import type { HttpStream } from '../listener/seam.ts';
 import type { ExchangeContext } from '../mcp/exchange-context.ts';
 import type { Heartbeat } from '../mcp/heartbeat.ts';
 import type { RecordView } from './record-view.ts';
 import type { ApprovalEvent, RetryEvent, TextEvent, ToolEvent } from './run-events.ts';
-import { answerRecord, runRecord, stepRecord } from './run-records.ts';
+import { runRecord, runResultRecord, stepRecord } from './run-records.ts';
 import type { RunRecord, StepRecord } from './run-shapes.ts';
 
 const HEADERS = [
@@ -19,7 +18,10 @@ const HEADERS = [
   ['x-accel-buffering', 'no'],
 ] as const;
 
-/** Answers with the events of what `open` opens, which is given whoever reads them. Rejects as that does, and then nothing was answered. */
+/**
+ * Responds with a stream of events. `open` opens the watch that reads the events. Rejects like `open`, before
+ * responding.
+ */
 export async function streamRun(
   context: ExchangeContext,
   heartbeat: Heartbeat,
@@ -31,7 +33,7 @@ export async function streamRun(
     stream = new RunStream(context, heartbeat, view);
     return stream;
   });
-  stream?.whenGone(() => watch.close());
+  stream?.onClose(() => watch.close());
 }
 
 class RunStream implements RunReader {
@@ -39,54 +41,54 @@ class RunStream implements RunReader {
   readonly #heartbeat: Heartbeat;
   readonly #view: RecordView;
   readonly #onBeat = { heartbeat: () => void this.#http.write(': \n\n') };
-  #isGone = false;
-  #whenGone: (() => void) | undefined;
-  #whenRoom: (() => void) | undefined;
+  #isClosed = false;
+  #onClose: (() => void) | undefined;
+  #resume: (() => void) | undefined;
 
   constructor(context: ExchangeContext, heartbeat: Heartbeat, view: RecordView) {
     this.#heartbeat = heartbeat;
     this.#view = view;
     this.#http = context.reply.stream(200, context.headers(HEADERS));
-    context.reply.onAbort(() => this.#leave());
-    this.#http.onDrain(() => this.#goOn());
+    context.reply.onAbort(() => this.#close());
+    this.#http.onDrain(() => this.#flush());
     heartbeat.streams.add(this.#onBeat);
   }
 
-  /** Calls it when the client has gone, and at once where it has. */
-  whenGone(listener: () => void): void {
-    this.#whenGone = listener;
-    if (this.#isGone) listener();
+  /** Calls the listener when the client disconnects; immediately after a disconnect. */
+  onClose(listener: () => void): void {
+    this.#onClose = listener;
+    if (this.#isClosed) listener();
   }
 
-  tell(event: RunEvent): Promise<void> | undefined {
-    if (this.#isGone) return undefined;
-    const hasRoom = this.#http.write(
+  send(event: RunEvent): Promise<void> | undefined {
+    if (this.#isClosed) return undefined;
+    const isWritable = this.#http.write(
       `event: ${event.event}\ndata: ${JSON.stringify(dataOf(event, this.#view))}\n\n`,
     );
-    if (hasRoom || this.#isGone) return undefined;
+    if (isWritable || this.#isClosed) return undefined;
     return new Promise((resolve) => {
-      this.#whenRoom = resolve;
+      this.#resume = resolve;
     });
   }
 
   end(error?: unknown): void {
-    if (this.#isGone) return;
-    this.#leave();
-    // A stream without an end is one that was cut: its client comes back.
+    if (this.#isClosed) return;
+    this.#close();
+    // Without the event `end`, a client reconnects.
     if (error === undefined || error instanceof StoppedError) this.#http.end();
     else this.#http.destroy();
   }
 
-  #leave(): void {
-    this.#isGone = true;
+  #close(): void {
+    this.#isClosed = true;
     this.#heartbeat.streams.delete(this.#onBeat);
-    this.#goOn();
-    this.#whenGone?.();
+    this.#flush();
+    this.#onClose?.();
   }
 
-  #goOn(): void {
-    const go = this.#whenRoom;
-    this.#whenRoom = undefined;
+  #flush(): void {
+    const go = this.#resume;
+    this.#resume = undefined;
     go?.();
   }
 }
@@ -102,8 +104,8 @@ function dataOf(event: RunEvent, view: RecordView): EventData {
       return 'delta' in event ? { delta: event.delta } : { text: event.text, part: event.part };
     case 'tool': {
       const step = stepRecord(event.step);
-      const { part, call, tool, arguments: given, result, state = 'called', took_ms } = step;
-      return { part, call, name: tool, arguments: given, state, result, took_ms };
+      const { part, call, tool, arguments: argumentText, result, state = 'called', took_ms } = step;
+      return { part, call, name: tool, arguments: argumentText, state, result, took_ms };
     }
     case 'part':
       return stepRecord(event.step);
@@ -112,6 +114,6 @@ function dataOf(event: RunEvent, view: RecordView): EventData {
     case 'retry':
       return { reason: event.reason, in_ms: event.inMs };
     case 'end':
-      return answerRecord(event.answer, view);
+      return runResultRecord(event.answer, view);
   }
 }

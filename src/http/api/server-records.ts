@@ -1,4 +1,4 @@
-// The JSON of GET /servers and GET /stats about a server. Times are ISO 8601, durations seconds.
+// Creates the records of server-shapes.ts. Times are ISO 8601, durations are seconds.
 
 import { cutMessages } from '../../../actors/mcp/servers/lists/bounded-list.ts';
 import type { ListKind } from '../../../actors/mcp/servers/lists/lists.ts';
@@ -13,10 +13,10 @@ import type {
   ServerTrouble,
 } from './server-shapes.ts';
 
-/** Lines; under session isolation a server is many processes. */
+/** Maximum number of stderr lines. A server may have many processes. */
 const MAX_STDERR = 100;
 
-/** Undefined once it has come: then the next request starts the server, and nothing does before. */
+/** Returns the time of the next retry. After that time the next request starts the server: undefined. */
 function nextRetryAt({ nextRetryAt: at }: ManagedServer): number | undefined {
   return at !== undefined && at > Date.now() ? at : undefined;
 }
@@ -29,8 +29,8 @@ function pidsOf(server: ManagedServer): number[] {
   return [...server.pool.members].flatMap((member) => member.connection.link.pid ?? []);
 }
 
-/** Of one that runs once in the whole cluster: at which node, or null while it does not. */
-function placeOf({ entry, pool }: ManagedServer): {
+/** For servers that run once per cluster, returns the node; null if the server is not running. */
+function placementOf({ entry, pool }: ManagedServer): {
   readonly placement?: 'cluster';
   readonly node?: string | null;
 } {
@@ -52,14 +52,14 @@ function countersOf(server: ManagedServer) {
   };
 }
 
-/** One line of GET /servers. */
+/** Returns an entry for the list of servers. */
 export function serverRecord(server: ManagedServer, redact: (text: string) => string): ServerRecord {
   return {
     id: server.id,
     runtime: server.entry.runtime,
     state: server.state,
     isolation: server.entry.isolation,
-    ...placeOf(server),
+    ...placementOf(server),
     enabled: server.entry.enabled,
     ...countersOf(server),
     started_at: isoTime(server.opened?.at),
@@ -69,7 +69,7 @@ export function serverRecord(server: ManagedServer, redact: (text: string) => st
   };
 }
 
-/** Returns the last failure and the next start. `text` redacts and may cut. */
+/** Returns the last failure and the time of the next retry. `text` redacts and may cut a message. */
 export function serverTrouble(server: ManagedServer, text: (message: string) => string): ServerTrouble {
   const { lastError, handle } = server;
   return {
@@ -79,7 +79,7 @@ export function serverTrouble(server: ManagedServer, text: (message: string) => 
   };
 }
 
-/** Invalid list items and the outcome in merged lists; null if all are valid. */
+/** Returns the list's invalid items, and whether merged lists repair or omit them; null if all are valid. */
 function invalidItems(
   { cache }: ManagedServer,
   kind: ListKind,
@@ -95,7 +95,9 @@ function invalidItems(
   return { repaired, omitted, items };
 }
 
-/** A server's lists: number of items, why a list is cut off, its invalid items; null for unknown lists. */
+/**
+ * Returns a record per list: number of items, why it was cut off, invalid items; null if the list is unknown.
+ */
 function listRecords(server: ManagedServer, redact: (text: string) => string): ServerDetails['lists'] {
   const record = (kind: ListKind): ListRecord => {
     const { lists, cuts } = server.cache;
@@ -115,11 +117,11 @@ function listRecords(server: ManagedServer, redact: (text: string) => string): S
   };
 }
 
-/** GET /servers/:id. */
+/** Returns the record for `/servers/:id`. */
 export function serverDetails(server: ManagedServer, redact: (text: string) => string): ServerDetails {
   return {
     ...serverRecord(server, redact),
-    eras: Object.entries(server.eras.known ?? {}).flatMap(([era, isSpoken]) => (isSpoken ? [era] : [])),
+    eras: Object.entries(server.eras.knownEras ?? {}).flatMap(([era, isSpoken]) => (isSpoken ? [era] : [])),
     tools: (server.cache.lists.tools ?? []).map((item) => item.key),
     lists: listRecords(server, redact),
     connections: [...server.pool.members].map((member) => ({
@@ -129,12 +131,12 @@ export function serverDetails(server: ManagedServer, redact: (text: string) => s
       in_flight: member.inFlight,
       protocol_version: member.connection.description?.protocolVersion ?? null,
     })),
-    // Redacted already, but the secrets may be others since.
+    // Redacted again, because secrets can be newer than the lines.
     stderr: server.pool.stderrTail.slice(-MAX_STDERR).map(redact),
   };
 }
 
-/** One server in GET /stats. */
+/** Returns the server's entry in the statistics. */
 export function serverStats(server: ManagedServer): ServerStats {
   const { handle } = server;
   return {

@@ -1,5 +1,6 @@
-// JSON of a server in `GET /servers`, `GET /servers/:id` and `GET /stats`. Files named *-shapes.ts declare types
-// and no values, because the inspector's page imports them and compiles without Node types.
+// Types of the JSON about servers, in `GET /servers`, `GET /servers/:id` and `GET /stats`. The files
+// *-shapes.ts contain only types, because the inspector's page also imports them, and is compiled without the
+// types of Node.
 
 import type { ServerState } from '../../../machines/server.ts';
 
@@ -12,16 +13,17 @@ interface ServerCounters {
   readonly uptime_seconds: number;
 }
 
-/** One server in GET /stats. */
+/** Statistics of one server. */
 export interface ServerStats extends ServerCounters {
   readonly state: ServerState;
   readonly latency_ms: Readonly<Record<'p50' | 'p95' | 'p99', number | null>>;
 }
 
 export interface ServerTrouble {
-  /** Last failure; kept after a restart. */
+  /** Last failure, also after a successful restart. */
   readonly last_error: { readonly code: string; readonly message: string } | null;
   readonly next_retry_at: string | null;
+  /** True if the server has failed too often: requests fail immediately until `next_retry_at`. */
   readonly is_parked: boolean;
 }
 
@@ -30,9 +32,9 @@ export interface ServerRecord extends ServerCounters, ServerTrouble {
   readonly runtime: string;
   readonly state: ServerState;
   readonly isolation: string;
-  /** Only of a server that runs once in the whole cluster. */
+  /** Only for a server that runs once per cluster. */
   readonly placement?: 'cluster';
-  /** The node of such a server; null while it does not run. */
+  /** The node on which such a server runs; null if none. */
   readonly node?: string | null;
   readonly enabled: boolean;
   readonly started_at: string | null;
@@ -44,14 +46,14 @@ export interface ServerList {
   readonly servers: readonly ServerRecord[];
 }
 
-/** List items that merged lists repair or omit; the first few are described. */
+/** Invalid list items, which merged lists repair or omit. `items` describes only the first. */
 export interface InvalidItems {
   readonly repaired: number;
   readonly omitted: number;
   readonly items: readonly { readonly name: string; readonly outcome: string; readonly reason: string }[];
 }
 
-/** Null for a list that is not known yet. */
+/** Null if the list is not known yet. */
 export type ListRecord = {
   readonly count: number;
   readonly cut: { readonly reason: string; readonly message: string } | null;

@@ -1,4 +1,4 @@
-// JSON of `GET /stats`. Types for API, CLI and inspector (server-shapes.ts).
+// Types of the JSON of `GET /stats`, for API, CLI and inspector (see server-shapes.ts).
 
 import type { QueueStats } from '../../../actors/events/inbox/queue-stats.ts';
 import type { DeliveryCounts } from '../../../actors/store/delivery.ts';
@@ -6,7 +6,7 @@ import type { ServerStats } from './server-shapes.ts';
 import type { TargetStats } from './target-shapes.ts';
 import type { CircuitRecord, ConnectionRecord, TriggerState } from './trigger-shapes.ts';
 
-/** Client counters. */
+/** Counters of requests and sessions of clients. */
 export interface ClientStats {
   readonly requests: { readonly total: number; readonly failed: number; readonly in_flight: number };
   readonly sessions: number;
@@ -14,7 +14,7 @@ export interface ClientStats {
 }
 
 export interface ProfileStats extends ClientStats {
-  /** Server ids. */
+  /** Ids of the servers in the profile. */
   readonly servers: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export interface TriggerStats extends Pick<TriggerState, 'state' | 'paused' | 'h
 
 type ByName<Value> = Readonly<Record<string, Value>>;
 
-/** Only with triggers. */
+/** Statistics of the automation, if the gateway has one. */
 export interface AutomationStats {
   readonly triggers: ByName<TriggerStats>;
   readonly agents: ByName<TargetStats>;
@@ -41,7 +41,7 @@ export interface AutomationStats {
 }
 
 export interface Stats extends ClientStats, Partial<AutomationStats> {
-  /** Responding node, in clusters. */
+  /** Responding node, in a cluster. */
   readonly node?: string;
   readonly uptime_seconds: number;
   readonly servers: ByName<ServerStats>;

@@ -1,9 +1,10 @@
-// Creates the records in target-shapes.ts. Addresses, headers and bodies are omitted: they may contain secrets. Graphs and
-// fleets come from the definition text, which has variable names instead of values, so runs of old definitions look alike.
+// Creates the records of target-shapes.ts. Addresses, headers and bodies are omitted, because they may
+// contain secrets. Graphs and fleets are parsed from the text of the definition, in which variables are not
+// replaced. Stored definitions of older runs are parsed in the same way.
 
 import type { AgentCounts } from '../../../actors/agents/runs/agent-counters.ts';
-import { type DefinedFleet, definedFleet } from '../../../actors/agents/runs/defined-fleet.ts';
-import { type DefinedGraph, definedGraph } from '../../../actors/agents/runs/defined-graph.ts';
+import { type DefinedFleet, parseFleetDefinition } from '../../../actors/agents/runs/fleet-definition.ts';
+import { type DefinedGraph, parseFlowDefinition } from '../../../actors/agents/runs/flow-definition.ts';
 import type { ManagedServer } from '../../../actors/mcp/servers/managed-server.ts';
 import type { Agent } from '../../../config/resources/agents/agent.ts';
 import type { Fleet } from '../../../config/resources/fleets/fleet.ts';
@@ -21,7 +22,7 @@ import type {
   TargetStats,
 } from './target-shapes.ts';
 
-/** Returns the counters for GET /stats. */
+/** Returns a target's entry in the statistics. */
 export function targetStats(counts: AgentCounts): TargetStats {
   const { runs, running, failed, iterations, toolCalls, inputTokens, outputTokens, cost } = counts;
   return {
@@ -32,46 +33,51 @@ export function targetStats(counts: AgentCounts): TargetStats {
   };
 }
 
-/** One line of GET /agents. */
+/** Returns an entry for the list of agents. */
 export function agentRecord(agent: Agent, view: RecordView = fullView): AgentRecord {
   const { name, description, model = null, runtime, tools, mcp_servers } = agent;
   const configured = view.json({ model, runtime: runtime.kind, tools, mcp_servers });
   return { name, description: view.note(description), ...configured };
 }
 
-/** Returns an agent's servers with state and last error. */
+/** Returns the agent's tool servers, with state and last error. */
 export function agentServers(
-  { name, runtime, mcp_servers }: Agent,
+  { name: agentName, runtime, mcp_servers }: Agent,
   { mcp: { servers, agentServers }, redactor }: Pick<ApiHost, 'mcp' | 'redactor'>,
   view: RecordView,
 ): readonly AgentServerRecord[] {
-  const record = (server: string, own: boolean, running: ManagedServer | undefined): AgentServerRecord => {
+  /** `own`: the server belongs to the agent, not to the catalog. `running`: undefined for unknown servers. */
+  const record = (
+    name: string,
+    { own, running }: { readonly own: boolean; readonly running: ManagedServer | undefined },
+  ): AgentServerRecord => {
     const { state = null, lastError } = running ?? {};
     const last_error = lastError === undefined ? null : view.note(redactor.redact(lastError.message));
-    return { name: server, own, state, last_error };
+    return { name, own, state, last_error };
   };
-  if (runtime.kind !== 'model') return mcp_servers.map((id) => record(id, false, servers.get(id)));
-  // A reload may leave two servers with the same id; the later one is current.
-  const ofAgents = new Map([...agentServers.everyone()].map((server) => [server.id, server]));
+  if (runtime.kind !== 'model')
+    return mcp_servers.map((id) => record(id, { own: false, running: servers.get(id) }));
+  // After a reload there may be two servers with the same id for a while; the later one is current.
+  const agentServersById = new Map([...agentServers.everyone()].map((server) => [server.id, server]));
   return runtime.servers.map((server) =>
     server.entry === undefined
-      ? record(server.name, false, servers.get(server.name))
-      : record(server.name, true, ofAgents.get(`${name}/${server.name}`)),
+      ? record(server.name, { own: false, running: servers.get(server.name) })
+      : record(server.name, { own: true, running: agentServersById.get(`${agentName}/${server.name}`) }),
   );
 }
 
-/** One line of GET /fleets. */
+/** Returns an entry for the list of fleets. */
 export function fleetRecord(fleet: Fleet, view: RecordView = fullView): FleetRecord {
   const { name, description, definition, timeout_seconds } = fleet;
   return {
     name,
     description: view.note(description),
-    ...fleetPlan(definedFleet(definition), view),
+    ...fleetPlan(parseFleetDefinition(definition), view),
     timeout_seconds,
   };
 }
 
-/** Returns coordination and members. */
+/** Returns how the fleet is coordinated, and its members. */
 export function fleetPlan({ mode, vote, aggregation, members }: DefinedFleet, view: RecordView): FleetPlan {
   return {
     mode: view.name(mode),
@@ -90,7 +96,7 @@ export function fleetPlan({ mode, vote, aggregation, members }: DefinedFleet, vi
   };
 }
 
-/** One line of GET /flows. */
+/** Returns an entry for the list of flows. */
 export function flowRecord(
   { name, description, parameters, nodes, timeout_seconds }: Flow,
   view: RecordView = fullView,
@@ -107,13 +113,13 @@ export function flowRecord(
 const countOf = (nodes: readonly FlowNode[]): number =>
   nodes.reduce((sum, { work }) => sum + 1 + (work.type === 'Loop' ? countOf(work.body.nodes) : 0), 0);
 
-/** GET /flows/:name. */
+/** Returns the record for `/flows/:name`. */
 export function flowDetails(flow: Flow, view: RecordView = fullView): FlowDetails {
-  const graph = definedGraph(flow.definition) ?? { nodes: [], connections: [] };
+  const graph = parseFlowDefinition(flow.definition) ?? { nodes: [], connections: [] };
   return { ...flowRecord(flow, view), ...graphRecord(graph, view) };
 }
 
-/** Returns nodes and connections, loops included. */
+/** Returns nodes and connections, including those inside loops. */
 export function graphRecord(
   { nodes, connections }: Pick<DefinedGraph, 'nodes' | 'connections'>,
   view: RecordView,

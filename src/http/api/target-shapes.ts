@@ -1,14 +1,17 @@
-// JSON of `GET /agents`, `GET /fleets` and `GET /flows`. Types for API, CLI and inspector (server-shapes.ts).
+// Types of the JSON of `GET /agents`, `GET /fleets` and `GET /flows`, for API, CLI and inspector (see
+// server-shapes.ts).
 
 import type { ParameterRecord } from './trigger-shapes.ts';
 
-/** Counters since the start. Fleets and flows include the work of all parts. */
+/**
+ * Counters since the start of the gateway. The counters of fleets and flows include the work of all parts.
+ */
 export interface TargetStats {
   /** Completed runs. */
   readonly runs: number;
-  /** Attempts under way. */
+  /** Attempts that are running now. */
   readonly running: number;
-  /** Attempts failed. */
+  /** Failed attempts. */
   readonly failed: number;
   readonly iterations: number;
   readonly cost: number;
@@ -17,13 +20,13 @@ export interface TargetStats {
   readonly output_tokens: number;
 }
 
-/** Target in a running gateway. */
+/** Agent, fleet or flow in a running gateway, as opposed to one from a file. */
 export type Loaded<Target> = Target & { readonly stats: TargetStats };
 
 export interface AgentRecord {
   readonly name: string;
   readonly description: string | null;
-  /** As written, PROVIDER:MODEL. */
+  /** Model as written in the file: PROVIDER:MODEL. */
   readonly model: string | null;
   readonly runtime: string;
   readonly tools: readonly string[];
@@ -32,7 +35,7 @@ export interface AgentRecord {
 
 export type LoadedAgent = Loaded<AgentRecord> & { readonly servers: readonly AgentServerRecord[] };
 
-/** Tool server of an agent. */
+/** An agent's tool server. */
 export interface AgentServerRecord {
   readonly name: string;
   /** True if the agent's file defines it; false for a server of the catalog. */
@@ -42,17 +45,17 @@ export interface AgentServerRecord {
   readonly last_error: string | null;
 }
 
-/** Coordination and members. */
+/** A fleet's coordination and members. */
 export interface FleetPlan {
-  /** `pipeline`, `peer`, `hierarchical`, `tiered`. */
+  /** One of `pipeline`, `peer`, `hierarchical` and `tiered`. */
   readonly mode: string;
-  /** Null without a vote. */
+  /** Null if the fleet does not vote. */
   readonly vote: { readonly field: string; readonly algorithm: string; readonly min_votes: number } | null;
   /** `merge` or `manager`. */
   readonly aggregation: string | null;
   readonly members: readonly {
     readonly name: string;
-    /** Null for an inline agent. */
+    /** Null if the agent is defined inside the fleet. */
     readonly agent: string | null;
     readonly weight: number;
     readonly manager: boolean;
@@ -70,14 +73,14 @@ export interface FlowRecord {
   readonly name: string;
   readonly description: string | null;
   readonly parameters: readonly ParameterRecord[];
-  /** Including nodes in loops. */
+  /** Includes nodes inside loops. */
   readonly nodes_count: number;
   readonly timeout_seconds: number;
 }
 
-/** Graph of a flow or loop. */
+/** Graph of a flow, or of the nodes inside a loop. */
 export interface GraphRecord {
-  readonly nodes: readonly GraphNode[];
+  readonly nodes: readonly GraphNodeRecord[];
   /** In the order of the file. */
   readonly connections: readonly {
     readonly from: string;
@@ -87,13 +90,13 @@ export interface GraphRecord {
   }[];
 }
 
-export interface GraphNode {
+export interface GraphNodeRecord {
   readonly id: string;
   readonly type: string;
   readonly description: string | null;
   /** Next node after a failure. */
   readonly on_error: string | null;
-  /** Only in loops. */
+  /** Only for loops: the graph inside. */
   readonly inside?: GraphRecord;
 }
 

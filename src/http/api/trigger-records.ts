@@ -1,8 +1,8 @@
-// Creates the records in trigger-shapes.ts. Configuration values are omitted: they may be secrets.
+// Creates the records of trigger-shapes.ts. Configuration values are omitted, because they may be secrets.
 
 import type { RunResult, TriggerStatus } from '../../../actors/automation/operator/operator.ts';
 import type { TriggerDetails as DetailedTrigger } from '../../../actors/automation/operator/trigger-details.ts';
-import type { TriggerCounts } from '../../../actors/automation/triggers/trigger-counters.ts';
+import type { TriggerCounts } from '../../../actors/automation/triggers/counters.ts';
 import type { OutboundLimits } from '../../../actors/events/outbox/limits.ts';
 import type { Delivery } from '../../../actors/store/delivery.ts';
 import type { Binding } from '../../../config/resources/triggers/binding.ts';
@@ -13,12 +13,12 @@ import type {
   CommandRecord,
   LimitsRecord,
   RunResponse,
-  TriggerDetails,
+  TriggerDetailsRecord,
   TriggerRecord,
 } from './trigger-shapes.ts';
 import { triggerState } from './trigger-state.ts';
 
-/** One line of GET /triggers. */
+/** Returns an entry for the list of triggers. */
 export function triggerRecord(status: TriggerStatus, view: RecordView = fullView): TriggerRecord {
   const { trigger } = status;
   const { name, type, state, paused, ...changing } = triggerState(status, view);
@@ -36,11 +36,11 @@ export function triggerRecord(status: TriggerStatus, view: RecordView = fullView
   };
 }
 
-/** GET /triggers/:name. */
+/** Returns the record for `/triggers/:name`. */
 export function triggerDetails(
   details: TriggerStatus & DetailedTrigger,
   view: RecordView = fullView,
-): TriggerDetails {
+): TriggerDetailsRecord {
   const { wayIn, menu, limits, remarks, records } = details;
   return {
     ...triggerRecord(details, view),
@@ -55,17 +55,17 @@ export function triggerDetails(
   };
 }
 
-/** Rates above one per second are given per second. */
+/** Returns the limits for sent messages. A rate for less than a second is converted to a rate per second. */
 function limitsRecord({ text, buttons, rates, held }: OutboundLimits): LimitsRecord {
   return {
     text,
     buttons: buttons ?? null,
     rates: rates.map(({ of, most, perMs, atOnce = most }) => {
-      const isQuick = perMs < 1_000;
+      const isBelowSecond = perMs < 1_000;
       return {
         of,
-        most: isQuick ? (most * 1_000) / perMs : most,
-        per_seconds: isQuick ? 1 : perMs / 1_000,
+        most: isBelowSecond ? (most * 1_000) / perMs : most,
+        per_seconds: isBelowSecond ? 1 : perMs / 1_000,
         at_once: atOnce,
       };
     }),
@@ -73,34 +73,37 @@ function limitsRecord({ text, buttons, rates, held }: OutboundLimits): LimitsRec
   };
 }
 
-function lastEvent({ id, state, receivedAt }: Delivery): TriggerDetails['last_event'] {
+function lastEvent({ id, state, receivedAt }: Delivery): TriggerDetailsRecord['last_event'] {
   return { id, state, received_at: isoTime(receivedAt) };
 }
 
-function refusedRecord({ refused }: TriggerCounts, view: RecordView): TriggerDetails['refused_requests'] {
+function refusedRecord(
+  { refused }: TriggerCounts,
+  view: RecordView,
+): TriggerDetailsRecord['refused_requests'] {
   if (refused === undefined) return null;
   const { count, at, reason, text } = refused;
   return { count, last_at: isoTime(at), reason, text: view.note(text) };
 }
 
-/** A retried message has the note of the last attempt. */
+/** Returns the platform's last refusal. For a retried message, it is the last failed attempt. */
 function lastRefusal(
   { id, state, endedAt, note, failures }: Delivery,
   view: RecordView,
-): TriggerDetails['last_refusal'] {
+): TriggerDetailsRecord['last_refusal'] {
   const last = failures.at(-1);
-  // A later postponement is not a refusal.
+  // The delivery's own note may be about a later delay, which is not a refusal.
   if (state !== 'dead' && last !== undefined)
     return { id, state, at: isoTime(last.at), note: view.note(last.note) };
   return { id, state, at: isoTime(endedAt ?? last?.at), note: view.note(note ?? last?.note) };
 }
 
-/** Returns a command as in the file, with the target under `agent`, `fleet` or `flow`. */
+/** Returns a command like in the file: the target is the value of `agent`, `fleet` or `flow`. */
 export function commandRecord({ command, target, description, parameters }: Binding): CommandRecord {
   return { command, [target.kind]: target.name, description, parameters };
 }
 
-/** POST /triggers/:name/run. */
+/** Returns the JSON of POST /triggers/:name/run. */
 export function runResponse({ id, state, answer, note, waitingFor, until }: RunResult): RunResponse {
   return { id, state, answer, note, waiting_for: waitingFor ?? null, until: isoTime(until) };
 }

@@ -1,32 +1,33 @@
-// JSON of `GET /triggers` and `GET /triggers/:name`. Types for API, CLI and inspector (server-shapes.ts).
+// Types of the JSON of `GET /triggers` and `GET /triggers/:name`, for API, CLI and inspector (see
+// server-shapes.ts).
 
 import type { TriggerRetry } from '../../../config/resources/triggers/trigger-of.ts';
 import type { DeliveryRecord } from './delivery-shapes.ts';
 
-/** Runtime state, also in the inspector's feed. */
+/** Trigger state, also sent to the inspector. */
 export interface TriggerState {
   readonly name: string;
   readonly type: string;
   readonly state: 'off' | 'opening' | 'open' | 'paused' | 'closing' | 'failed' | 'ended';
   readonly paused: boolean;
-  /** Events answered. */
+  /** Answered events. */
   readonly handled: number;
-  /** Attempts failed. */
+  /** Failed attempts. */
   readonly failed: number;
   readonly last_event_at: string | null;
   readonly last_error: string | null;
   readonly next_retry_at: string | null;
   /** Null if the type has no connection. */
   readonly connection: ConnectionRecord | null;
-  /** Null while the platform responds. */
+  /** Null if the platform responds. Otherwise sending is paused. */
   readonly circuit: CircuitRecord | null;
 }
 
-/** Connection to a platform; triggers of one account share it. */
+/** Connection to a platform. Triggers with the same account share it. */
 export interface ConnectionRecord {
   readonly platform: string;
   readonly account: string;
-  /** `standby` while another node is connected. */
+  /** `standby` if another node is connected instead. */
   readonly state: string;
   readonly since: string;
   /** Name of that node, if known. */
@@ -42,7 +43,7 @@ export interface CircuitRecord {
   readonly next_retry_at: string | null;
 }
 
-/** As in the file: `agent`, `fleet` or `flow` names the target. */
+/** Command like in the file: the target is the value of `agent`, `fleet` or `flow`. */
 export interface CommandRecord {
   readonly command: string;
   readonly agent?: string;
@@ -75,7 +76,7 @@ export interface TriggerList {
   readonly triggers: readonly TriggerRecord[];
 }
 
-export interface TriggerDetails extends TriggerRecord {
+export interface TriggerDetailsRecord extends TriggerRecord {
   readonly way_in: string;
   readonly welcome: string | null;
   readonly menu: readonly { readonly command: string; readonly description: string }[] | null;
@@ -105,10 +106,10 @@ export interface LimitsRecord {
   readonly held: readonly { readonly of: string; readonly until: string }[];
 }
 
-/** POST /triggers/:name/run. */
+/** JSON of POST /triggers/:name/run. */
 export interface RunResponse {
   readonly id: string;
-  /** `accepted` until the run ends. */
+  /** `accepted` if the run was not completed within the requested time. */
   readonly state: DeliveryRecord['state'] | 'accepted';
   readonly answer: string | null;
   readonly note: string | null;
@@ -116,8 +117,8 @@ export interface RunResponse {
   readonly until: string | null;
 }
 
-/** POST /triggers/:name/send. */
+/** JSON of POST /triggers/:name/send. */
 export interface SendResponse {
-  /** Ids. */
+  /** Ids of the deliveries, one per message. */
   readonly deliveries: readonly string[];
 }

@@ -1,5 +1,5 @@
-// Creates TriggerState (trigger-shapes.ts) for the API and the inspector's feed. The feed is loaded without triggers, too, so
-// this file imports no trigger configuration.
+// Creates TriggerState (trigger-shapes.ts) for the API and for the inspector. The inspector is also loaded in
+// gateways without triggers, so this file imports no trigger configuration.
 
 import type { TriggerStatus } from '../../../actors/automation/operator/operator.ts';
 import type { CircuitStatus } from '../../../actors/events/outbox/circuits.ts';
@@ -8,7 +8,7 @@ import { isoTime } from './iso-time.ts';
 import { fullView, type RecordView } from './record-view.ts';
 import type { CircuitRecord, ConnectionRecord, TriggerState } from './trigger-shapes.ts';
 
-/** Returns the current state. */
+/** Returns the trigger's state. */
 export function triggerState(status: TriggerStatus, view: RecordView = fullView): TriggerState {
   const { trigger, state, isPaused, counts, lastError, retryAt, connection, circuit } = status;
   return {
@@ -27,7 +27,7 @@ export function triggerState(status: TriggerStatus, view: RecordView = fullView)
 }
 
 function connectionRecord(
-  { platform, account, state, since, heldBy, lastError, retryAt }: ConnectionStatus,
+  { platform, account, state, since, connectedNode, lastError, retryAt }: ConnectionStatus,
   view: RecordView,
 ): ConnectionRecord {
   return {
@@ -35,7 +35,7 @@ function connectionRecord(
     account,
     state,
     since: isoTime(since),
-    held_by: heldBy ?? null,
+    held_by: connectedNode ?? null,
     last_error: view.note(lastError),
     next_retry_at: isoTime(retryAt),
   };

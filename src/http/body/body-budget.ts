@@ -1,66 +1,69 @@
-// Bounds the memory for request bodies that are being received. They share one budget, of which each address has a share; a body
-// for which there is no room is refused and may be sent again. Bodies of unverified senders have a separate budget: those of
-// webhooks, whose signature covers the whole body, and of the form for the inspector's key. A body that comes in one piece
-// needs no room.
+// Memory budget for request bodies that are being received. All bodies share a budget; a body that does not
+// fit is refused with 503. Unverified senders have a separate budget: webhooks, whose signature covers the
+// whole body, and the login form of the inspector. A body that arrives in one piece is not counted.
 //
-// BB1 (A8)  all of them together hold no more than the budget, in memory as it is (incoming-body.ts).
-// BB2 (A6)  one address gets half of it at most (actors/base/bounds/budget.ts). IPv6 addresses are grouped by their first 64 bits, which
-//           one host usually controls. The address is that of the socket: behind a proxy all senders are one.
-// BB3       what was taken is given back when the body is whole, refused or gone.
+// - All bodies together use no more memory than the budget (A8, ARCHITECTURE.md); incoming-body.ts counts it.
+// - A single address gets about half of the budget (A6, actors/base/bounds/budget.ts). IPv6 addresses are
+//   grouped by their first 64 bits, which usually belong to one host. Senders behind a proxy share an
+//   address.
+// - Memory is released when the body is complete, refused or aborted.
 
 import { Budget, Share } from '../../../actors/base/bounds/budget.ts';
 
-/** Six of the largest find room at once although an address gets half only. */
-const LARGEST = 12;
+/** Size of the budget, in bodies of maximum size. Each address gets half: six. */
+const LARGEST_BODIES = 12;
 const MIN_BYTES = 64 * 1024 * 1024;
 
-/** The part of one request. */
+/** Memory for a single body within the budget. */
 export interface Allowance {
-  /** False when there is not as much: then nothing more is to be kept. */
-  take(bytes: number): boolean;
-  giveBack(): void;
+  /** Reserves memory. Returns false if the budget is exhausted; the caller must not store the bytes then. */
+  acquire(bytes: number): boolean;
+  release(): void;
 }
 
 export class BodyBudget {
   readonly #budget: Budget;
-  /** Of those who hold something. */
+  /** Shares of the networks that currently use memory. */
   readonly #shares = new Map<string, Share>();
 
   constructor(bytes: number) {
     this.#budget = new Budget(bytes);
   }
 
-  /** For bodies of up to `maxBodyBytes`. */
+  /** Returns a budget for bodies of up to `maxBodyBytes`. */
   static for(maxBodyBytes: number): BodyBudget {
-    return new BodyBudget(Math.max(MIN_BYTES, LARGEST * maxBodyBytes));
+    return new BodyBudget(Math.max(MIN_BYTES, LARGEST_BODIES * maxBodyBytes));
   }
 
   get heldBytes(): number {
-    return this.#budget.taken;
+    return this.#budget.used;
   }
 
-  /** To be called with the first piece that takes something. */
+  /** Returns the allowance for a body of this sender. It has reserved no memory yet. */
   allowanceFor({ remoteAddress }: { readonly remoteAddress: string }): Allowance {
     const network = networkOf(remoteAddress);
     const share = this.#shares.get(network) ?? new Share();
     let held = 0;
     return {
-      take: (bytes) => {
-        if (!this.#budget.take(bytes, share)) return false;
+      acquire: (bytes) => {
+        if (!this.#budget.acquire(bytes, share)) return false;
         this.#shares.set(network, share);
         held += bytes;
         return true;
       },
-      giveBack: () => {
-        this.#budget.give(held, share);
+      release: () => {
+        this.#budget.release(held, share);
         held = 0;
-        if (share.held === 0) this.#shares.delete(network);
+        if (share.used === 0) this.#shares.delete(network);
       },
     };
   }
 }
 
-/** Of IPv6 the first half in one way of writing; but IPv4 in IPv6, and loopback, whole. */
+/**
+ * Returns the first 64 bits if this is an IPv6 address, normalised. Returns other addresses, mapped IPv4
+ * addresses and loopback unchanged.
+ */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address;
   const [head = '', tail] = address.split('::', 2);

@@ -1,45 +1,47 @@
-// Reads the body of one request: counted whatever Content-Length says, bounded in bytes and in time, and by a budget
-// over all that are still coming in. It is delivered once, whole or as a problem, and what comes after that is
-// discarded.
+// Receives a request body, limited by size, time and a shared memory budget. The receiver is called
+// once, with the complete body or with a problem; later bytes are discarded.
 //
-// An answer given while the body is still coming is held until it is in: closing a socket with unread bytes makes
-// the system send a reset, and the client would lose the answer. The wait ends after LINGER_MS.
+// A response before the end of the body is held back: closing a socket with unread bytes makes the system
+// send a reset, and the client would lose the response. It is sent when the body is complete, or after
+// LINGER_MS.
 
-import type { Deadlines, Waiting } from '../../../actors/base/time/deadlines.ts';
+import type { Deadlines, TimedEntry } from '../../../actors/base/time/deadlines.ts';
 import { type BodyProblem, type HttpRequest, LINGER_MS } from '../listener/seam.ts';
 import type { Allowance, BodyBudget } from './body-budget.ts';
 
+/** Pieces of at least this size are not copied. */
 const LARGE_BYTES = 16_384;
 const MIN_BLOCK_BYTES = 1_024;
 const MAX_BLOCK_BYTES = 65_536;
 
-/** Approximate overhead per piece, in bytes. */
+/** Approximate memory per piece in addition to its bytes. */
 const PIECE_BYTES = 256;
 
 const NOTHING: Buffer = Buffer.alloc(0);
 
-/**
- * Received body pieces. Small pieces share blocks, because each object would cost hundreds of times the bytes; the first piece and
- * large ones are not copied, because most bodies arrive in one piece.
+/** Received pieces. Small pieces are copied into common blocks, because an object per piece would need
+ * hundreds of times its bytes. The first piece is not copied, because most bodies arrive in one piece;
+ * neither are large pieces.
  */
 export class BodyPieces {
   #first = NOTHING;
   #others: Buffer[] | undefined;
   #bytes = 0;
-  /** Filled bytes of the last block of small pieces. */
+  /** Block for small pieces. */
   #block = NOTHING;
+  /** Number of used bytes in the block. */
   #filled = 0;
 
-  /** Returns the memory needed to add this number of bytes. */
+  /** Returns the memory that is needed to add this number of bytes. */
   costOf(bytes: number): number {
     if (this.#fits(bytes)) return 0;
-    return PIECE_BYTES + (this.#isKept(bytes) ? bytes : this.#blockBytes(bytes));
+    return PIECE_BYTES + (this.#isUncopied(bytes) ? bytes : this.#blockBytes(bytes));
   }
 
   /** Adds bytes, which the caller must not change afterwards. */
   add(bytes: Buffer): void {
     if (this.#bytes === 0) this.#first = bytes;
-    else if (this.#isKept(bytes.length)) {
+    else if (this.#isUncopied(bytes.length)) {
       this.#close();
       this.#push(bytes);
     } else {
@@ -72,19 +74,19 @@ export class BodyPieces {
     this.#others.push(bytes);
   }
 
-  #isKept(bytes: number): boolean {
+  #isUncopied(bytes: number): boolean {
     return this.#bytes === 0 || bytes >= LARGE_BYTES;
   }
 
   #fits(bytes: number): boolean {
-    return !this.#isKept(bytes) && this.#filled + bytes <= this.#block.length;
+    return !this.#isUncopied(bytes) && this.#filled + bytes <= this.#block.length;
   }
 
   #blockBytes(bytes: number): number {
     return Math.max(bytes, Math.min(MAX_BLOCK_BYTES, Math.max(MIN_BLOCK_BYTES, this.#bytes)));
   }
 
-  /** Closes the block. */
+  /** Appends the current block to the pieces. */
   #close(): void {
     if (this.#filled > 0) this.#push(this.#block.subarray(0, this.#filled));
     this.#block = NOTHING;
@@ -92,46 +94,45 @@ export class BodyPieces {
   }
 }
 
-export class IncomingBody implements Waiting<IncomingBody> {
-  /** Set and read by the deadlines. */
+export class IncomingBody implements TimedEntry<IncomingBody> {
+  /** Set by Deadlines, like the next two. */
   dueAt = 0;
   previous: IncomingBody | undefined;
   next: IncomingBody | undefined;
   readonly #sender: Pick<HttpRequest, 'remoteAddress'>;
   readonly #maxBytes: number;
-  readonly #announced: number;
+  readonly #expectedBytes: number;
   readonly #deadlines: Deadlines<IncomingBody>;
   #deliver: ((body: Buffer | BodyProblem) => void) | undefined;
-  #release: ((isIn: boolean) => void) | undefined;
+  #release: ((isComplete: boolean) => void) | undefined;
   #budget: BodyBudget;
-  /** Set once it holds something: most bodies come in one piece. */
+  /** Created on first use, because most bodies need no memory. */
   #allowance: Allowance | undefined;
   readonly #pieces = new BodyPieces();
   #size = 0;
-  #isIn = false;
+  #isComplete = false;
   #isLate = false;
-  /** How long a held answer waits. */
+  /** Sends a held-back response after LINGER_MS. */
   #timer: NodeJS.Timeout | undefined;
 
-  /** The deadline runs from here. `announced` bytes are to come, Infinity where that is not known. */
+  /** Starts the deadline. `expectedBytes` is Infinity if the length is unknown. */
   constructor(
     sender: Pick<HttpRequest, 'remoteAddress'>,
-    announced: number,
+    expectedBytes: number,
     maxBytes: number,
     budget: BodyBudget,
     deadlines: Deadlines<IncomingBody>,
   ) {
     this.#sender = sender;
-    this.#announced = announced;
+    this.#expectedBytes = expectedBytes;
     this.#maxBytes = maxBytes;
     this.#budget = budget;
     this.#deadlines = deadlines;
     deadlines.add(this, performance.now());
   }
 
-  /** The last byte is in. */
-  get isIn(): boolean {
-    return this.#isIn;
+  get isComplete(): boolean {
+    return this.#isComplete;
   }
 
   expire(): void {
@@ -139,38 +140,42 @@ export class IncomingBody implements Waiting<IncomingBody> {
     this.#end('too_slow');
   }
 
-  /** The deadline, unless it is over, runs from here anew. */
-  waitAnew(now: number): void {
-    if (this.#isLate || this.#isIn || this.#release !== undefined) return;
+  /** Restarts the deadline, unless it has expired. */
+  restartDeadline(now: number): void {
+    if (this.#isLate || this.#isComplete || this.#release !== undefined) return;
     this.#deadlines.delete(this);
     this.#deadlines.add(this, now);
   }
 
-  /** It goes by another budget; to be called before the first byte can come. */
+  /** Sets another budget. Must be called before the first byte. */
   limit(budget: BodyBudget): void {
     this.#budget = budget;
   }
 
-  /** `deliver` is called once, unless `drop` or `cancel` come first. Call this before the first byte can come. */
+  /**
+   * Sets the receiver, which is called once, unless `drop` or `cancel` is called before. Must be called
+   * before the first byte.
+   */
   deliverTo(deliver: (body: Buffer | BodyProblem) => void): void {
-    // An answer held already wants no body.
+    // After a response, the body is not needed.
     if (this.#release === undefined) this.#deliver = deliver;
   }
 
-  /** Takes over the bytes: the caller must not change them. */
+  /** Adds bytes, which the caller must not change afterwards. */
   push(bytes: Buffer): void {
     if (this.#deliver === undefined || bytes.length === 0) return;
     this.#size += bytes.length;
-    // With the last byte it is whole, and delivered at once.
-    const hasRoom = this.#size === this.#announced || this.#take(this.#pieces.costOf(bytes.length));
+    // The last piece is delivered immediately, so it needs no memory.
+    const isWithinBudget =
+      this.#size === this.#expectedBytes || this.#acquire(this.#pieces.costOf(bytes.length));
     if (this.#size > this.#maxBytes) this.#end('too_large');
-    else if (!hasRoom) this.#end('no_room');
+    else if (!isWithinBudget) this.#end('over_budget');
     else this.#pieces.add(bytes);
   }
 
-  /** The last byte is in. */
+  /** Called after the last byte. Delivers the body, and sends a held-back response. */
   finish(): void {
-    this.#isIn = true;
+    this.#isComplete = true;
     this.#deadlines.delete(this);
     this.#end(this.#pieces.whole());
     const release = this.#release;
@@ -180,24 +185,24 @@ export class IncomingBody implements Waiting<IncomingBody> {
     release(true);
   }
 
-  /** The length announced is beyond the limit: nothing needs to be read to know. */
+  /** Called if Content-Length exceeds the limit. */
   refuse(): void {
     this.#end('too_large');
   }
 
-  /** Nobody wants the body any more. */
+  /** Discards the body and releases its memory. */
   drop(): void {
     this.#deliver = undefined;
     this.#pieces.clear();
-    this.#allowance?.giveBack();
+    this.#allowance?.release();
   }
 
-  /** Calls `release` when the body is in, with true; or with false when it is not worth waiting any longer. */
-  hold(release: (isIn: boolean) => void): void {
+  /** Calls `release` with true when the body is complete, or with false after LINGER_MS. */
+  hold(release: (isComplete: boolean) => void): void {
     this.drop();
     this.#deadlines.delete(this);
-    if (this.#isIn || this.#isLate) {
-      release(this.#isIn);
+    if (this.#isComplete || this.#isLate) {
+      release(this.#isComplete);
       return;
     }
     this.#release = release;
@@ -207,7 +212,7 @@ export class IncomingBody implements Waiting<IncomingBody> {
     }, LINGER_MS);
   }
 
-  /** The client has gone. */
+  /** Called when the client has disconnected. */
   cancel(): void {
     this.#deadlines.delete(this);
     clearTimeout(this.#timer);
@@ -215,10 +220,10 @@ export class IncomingBody implements Waiting<IncomingBody> {
     this.drop();
   }
 
-  #take(bytes: number): boolean {
+  #acquire(bytes: number): boolean {
     if (bytes === 0) return true;
     this.#allowance ??= this.#budget.allowanceFor(this.#sender);
-    return this.#allowance.take(bytes);
+    return this.#allowance.acquire(bytes);
   }
 
   #end(body: Buffer | BodyProblem): void {

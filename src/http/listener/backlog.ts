@@ -1,80 +1,78 @@
-// The bytes of a streamed answer that have not been written yet. Small pieces are gathered into blocks, so that a hundred
-// thousand of them become a few writes; large ones are kept as they are, since other streams may share them.
-//
-// BL1  everything in it is taken from the budget of all readers (readers.ts), until the client has it.
-// BL2  taking from it costs the same however much there is.
+// Queue for the unsent bytes in a response. Small pieces are copied into blocks, so that many pieces need few
+// writes. Large pieces are stored unchanged, because other streams may share the same bytes. All bytes count
+// in the limit for slow readers (readers.ts) until the client has received them.
 
-import { SHARED_FROM } from '../../../actors/base/bounds/held-bytes.ts';
+import { SHARED_FROM } from '../../../actors/base/bounds/buffered-bytes.ts';
 import type { Reader, Readers } from './readers.ts';
 
 const MIN_BLOCK_BYTES = 1_024;
 const MAX_BLOCK_BYTES = 65_536;
 
-interface Item {
+interface QueuedBytes {
   readonly bytes: Uint8Array;
-  /** Where what was written ends; beyond it a block has room. */
+  /** End of the used bytes; a block can have free bytes. */
   end: number;
-  /** Others may have it too. */
+  /** True if other streams may use the same bytes. */
   readonly isShared: boolean;
 }
 
 export class Backlog {
   readonly #readers: Readers;
   readonly #reader: Reader;
-  #items: Item[] = [];
-  /** How much of the first the client has. */
-  #at = 0;
+  #items: QueuedBytes[] = [];
+  /** Number of sent bytes in the first item. */
+  #sentBytes = 0;
   #bytes = 0;
-  /** Of the server beneath, which may copy a piece of what is shared. */
-  #handBytes = 0;
+  /** Memory reserved for the HTTP server, which may copy a part of shared bytes. */
+  #copyBytes = 0;
 
   constructor(readers: Readers, reader: Reader) {
     this.#readers = readers;
     this.#reader = reader;
   }
 
-  /** Bytes that the client does not have yet. */
+  /** Number of unsent bytes. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Adds bytes, which must not be changed afterwards; false when there is no room for them. */
+  /** Adds bytes, which must not change afterwards. Returns false if the limit is reached. */
   push(bytes: Uint8Array): boolean {
     if (!(bytes.length < SHARED_FROM ? this.#pushSmall(bytes) : this.#pushLarge(bytes))) return false;
     this.#bytes += bytes.length;
     return true;
   }
 
-  /** The next bytes to hand over, `most` at most; undefined when there are none. They stay until `drop`. */
-  peek(most: number): Uint8Array | undefined {
+  /** Returns up to `maxBytes` of the next bytes, without removing them; undefined if the queue is empty. */
+  peek(maxBytes: number): Uint8Array | undefined {
     const item = this.#items[0];
-    return item?.bytes.subarray(this.#at, Math.min(item.end, this.#at + most));
+    return item?.bytes.subarray(this.#sentBytes, Math.min(item.end, this.#sentBytes + maxBytes));
   }
 
-  /** The client has the next `count` bytes; no more than `peek` gave. */
+  /** Removes the next `count` bytes, which must be part of the last result of `peek`. */
   drop(count: number): void {
     const item = this.#items[0];
     if (item === undefined) return;
-    this.#at += count;
+    this.#sentBytes += count;
     this.#bytes -= count;
-    if (this.#at < item.end) return;
-    this.#at = 0;
+    if (this.#sentBytes < item.end) return;
+    this.#sentBytes = 0;
     this.#items.shift();
-    this.#giveBack(item);
-    if (this.#items.length === 0) this.#releaseHand();
+    this.#release(item);
+    if (this.#items.length === 0) this.#releaseCopy();
   }
 
   clear(): void {
-    for (const item of this.#items) this.#giveBack(item);
+    for (const item of this.#items) this.#release(item);
     this.#items = [];
-    this.#at = 0;
+    this.#sentBytes = 0;
     this.#bytes = 0;
-    this.#releaseHand();
+    this.#releaseCopy();
   }
 
   #pushSmall(bytes: Uint8Array): boolean {
     const last = this.#items.at(-1);
-    // Most are the only one: no copy is made of what leaves at once.
+    // Usually sent immediately, so it is not copied.
     if (last === undefined) return this.#add(bytes, bytes.length);
     if (!last.isShared && last.end + bytes.length <= last.bytes.length) {
       last.bytes.set(bytes, last.end);
@@ -82,35 +80,35 @@ export class Backlog {
       return true;
     }
     const size = Math.max(bytes.length, Math.min(MAX_BLOCK_BYTES, Math.max(MIN_BLOCK_BYTES, this.#bytes)));
-    // Not of a pool, which would keep more than is counted.
+    // Not from Node's buffer pool, which would keep more memory than is counted.
     const block = Buffer.allocUnsafeSlow(size);
     block.set(bytes);
     return this.#add(block, bytes.length);
   }
 
   #add(bytes: Uint8Array, end: number): boolean {
-    if (!this.#readers.take(bytes.length, this.#reader)) return false;
+    if (!this.#readers.acquire(bytes.length, this.#reader)) return false;
     this.#items.push({ bytes, end, isShared: false });
     return true;
   }
 
   #pushLarge(bytes: Uint8Array): boolean {
-    if (this.#handBytes === 0) {
-      if (!this.#readers.take(MAX_BLOCK_BYTES, this.#reader)) return false;
-      this.#handBytes = MAX_BLOCK_BYTES;
+    if (this.#copyBytes === 0) {
+      if (!this.#readers.acquire(MAX_BLOCK_BYTES, this.#reader)) return false;
+      this.#copyBytes = MAX_BLOCK_BYTES;
     }
-    if (!this.#readers.hold(bytes, this.#reader)) return false;
+    if (!this.#readers.acquireShared(bytes, this.#reader)) return false;
     this.#items.push({ bytes, end: bytes.length, isShared: true });
     return true;
   }
 
-  #giveBack({ bytes, isShared }: Item): void {
-    if (isShared) this.#readers.letGo(bytes, this.#reader);
-    else this.#readers.give(bytes.length, this.#reader);
+  #release({ bytes, isShared }: QueuedBytes): void {
+    if (isShared) this.#readers.releaseShared(bytes, this.#reader);
+    else this.#readers.release(bytes.length, this.#reader);
   }
 
-  #releaseHand(): void {
-    if (this.#handBytes > 0) this.#readers.give(this.#handBytes, this.#reader);
-    this.#handBytes = 0;
+  #releaseCopy(): void {
+    if (this.#copyBytes > 0) this.#readers.release(this.#copyBytes, this.#reader);
+    this.#copyBytes = 0;
   }
 }

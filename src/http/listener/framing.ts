@@ -1,15 +1,15 @@
-// Header checks for both fillings: of requests, against request smuggling, where two parties disagree on where a request ends
-// (RFC 9112 section 6.3); of answers, against header injection, where a value ends its header early (section 5).
-// Neither server checks all of it: uWebSockets.js takes the first of two lengths and lets any coding pass.
+// Header checks for both listener implementations, because neither HTTP server checks everything. Requests:
+// against request smuggling, where two parties disagree where a request ends (RFC 9112 section 6.3).
+// Responses: against header injection, where a value contains a line break (section 5).
 
 import { STATUS_CODES } from 'node:http';
 import type { Body, HeaderList } from './seam.ts';
 
-/** A record without prototype; faster to make and to read than Object.create(null). */
+/** Record without prototype, like Object.create(null), but faster. */
 export const HeaderRecord = function HeaderRecord() {} as unknown as new () => Record<string, string>;
 HeaderRecord.prototype = Object.create(null);
 
-/** Names that most requests have. A record takes a name made anew for each request several times slower than its own. */
+/** Common header names as the same string objects: new strings would make records several times slower. */
 const commonNames = new Map(
   [
     ...['host', 'user-agent', 'accept', 'accept-encoding', 'accept-language', 'connection', 'content-type'],
@@ -18,26 +18,25 @@ const commonNames = new Map(
   ].map((name) => [name, name]),
 );
 
-/** Adds one header as received; a repeated one is joined (RFC 9110 section 5.3). `name` is in lower case. */
+/** Adds a header. Joins the values of repeated headers (RFC 9110 section 5.3). `name` is in lower case. */
 export function addHeader(headers: Record<string, string>, name: string, value: string): void {
   const key = commonNames.get(name) ?? name;
-  const before = headers[key];
-  headers[key] = before === undefined ? value : `${before}, ${value}`;
+  const previousValue = headers[key];
+  headers[key] = previousValue === undefined ? value : `${previousValue}, ${value}`;
 }
 
-/** Whether a Content-Type says JSON, with or without parameters. */
+/** Returns true for the JSON content type, with or without parameters. */
 export function isJson(contentType: string): boolean {
   return contentType === 'application/json' || /^application\/json\s*(;|$)/i.test(contentType);
 }
 
-/** Why the request must be refused with 400 and its connection closed, or undefined. */
+/** Returns why a request must be refused, with 400 and a closed connection; undefined for a valid request. */
 export function framingProblem(path: string, headers: Readonly<Record<string, string>>): string | undefined {
   const length = headers['content-length'];
   const coding = headers['transfer-encoding'];
   if (length !== undefined && !/^\d{1,15}$/.test(length))
     return 'Content-Length must be sent once, as a whole number.';
-  if (coding !== undefined && coding.toLowerCase() !== 'chunked')
-    return 'The only Transfer-Encoding understood is chunked.';
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') return 'Transfer-Encoding must be chunked.';
   if (length !== undefined && coding !== undefined)
     return 'Content-Length and Transfer-Encoding exclude each other.';
   if (headers.host?.includes(',')) return 'Host must be sent once.';
@@ -45,32 +44,32 @@ export function framingProblem(path: string, headers: Readonly<Record<string, st
   return undefined;
 }
 
-/** Bytes of the body that are announced: Infinity for a chunked one, 0 for none. The framing is in order. */
-export function announcedBytes(headers: Readonly<Record<string, string>>): number {
+/** Returns the length of the body in bytes; Infinity for a chunked body. Requires valid framing. */
+export function bodyLengthOf(headers: Readonly<Record<string, string>>): number {
   if (headers['transfer-encoding'] !== undefined) return Number.POSITIVE_INFINITY;
   const length = headers['content-length'];
   return length === undefined ? 0 : Number(length);
 }
 
-const ownHeaders = new Set(['content-length', 'transfer-encoding', 'date', 'connection']);
+const managedHeaders = new Set(['content-length', 'transfer-encoding', 'date', 'connection']);
 
-/** True for headers that the seam writes itself. Looks at the length first: this runs for each header of each answer. */
-export function isOwnHeader(name: string): boolean {
+/** Returns true for headers that the listener writes itself. Checks the length first, for speed. */
+export function isManagedHeader(name: string): boolean {
   const { length } = name;
   if (length !== 4 && length !== 10 && length !== 14 && length !== 17) return false;
-  return ownHeaders.has(name.toLowerCase());
+  return managedHeaders.has(name.toLowerCase());
 }
 
-/** Names that stand in nearly every answer. */
+/** Names in nearly all responses, which need no check. */
 const usualNames = new Set(['content-type', 'x-request-id', 'mcp-session-id']);
 
-/** Gives true when the answer asks for the connection to be closed. Throws TypeError for what must not be sent. */
+/** Returns true if the response closes the connection. Throws TypeError if a header is invalid. */
 export function checkHeaders(headers: HeaderList): boolean {
   let wantsClose = false;
   for (const [name, value] of headers) {
     if (!usualNames.has(name) && !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name))
-      throw new TypeError(`${JSON.stringify(name)} is no header name`);
-    // The value itself stays out of the message: it may be a secret (A9).
+      throw new TypeError(`${JSON.stringify(name)} is not a header name`);
+    // The message omits the value, which may be a secret (A9, ARCHITECTURE.md).
     if (!/^[\t -~]*$/.test(value))
       throw new TypeError(`the value of header ${name} is not one line of ASCII`);
     if (name.length === 10 && name.toLowerCase() === 'connection')
@@ -84,23 +83,23 @@ const statusLines: readonly string[] = Array.from(
   (_, status) => `${status} ${STATUS_CODES[status] ?? 'Unknown'}`,
 );
 
-/** `404 Not Found`, for a status that `checkStatus` has passed. */
+/** Returns `404 Not Found`, for a status accepted by `checkStatus`. */
 export function statusLine(status: number): string {
   return statusLines[status] ?? '500 Internal Server Error';
 }
 
-/** Throws TypeError for what is no status of a final answer. */
+/** Throws TypeError if a final response cannot have this status. */
 export function checkStatus(status: number): void {
   if (status < 200 || statusLines[status] === undefined)
-    throw new TypeError(`${status} is no status of an answer`);
+    throw new TypeError(`${status} is not a response status`);
 }
 
-/** Answers that never have a body, nor a Content-Length (RFC 9110 section 8.6). */
+/** Returns true for statuses whose responses have no body and no Content-Length (RFC 9110 section 8.6). */
 export function isBodilessStatus(status: number): boolean {
   return status === 204 || status === 304;
 }
 
-/** The seam's own answers, given without asking the routes. */
+/** Returns the body for the listener's own error responses. */
 export function plainError(status: number, message: string): string {
   return JSON.stringify({ error: STATUS_CODES[status], message });
 }

@@ -1,23 +1,23 @@
-// Opens the HTTP listener and chooses its filling, once: uWebSockets.js where its addon loads, else node:http.
-// A refused address is told in the same words by both, naming the address and what to do.
+// Opens an HTTP listener: on uWebSockets.js if its native addon can be loaded, otherwise on node:http. Errors
+// are the same for both, and contain the address and the remedy.
 
 import { createServer } from 'node:net';
-import { AlreadyHeldError } from '../../../actors/base/errors/errors.ts';
+import { AlreadyInUseError } from '../../../actors/base/errors/errors.ts';
 import { listenNode } from './node-listener.ts';
 import { portHolder } from './port-holder.ts';
 import type { Listener, ListenerOptions } from './seam.ts';
 import { listenUws, loadUws } from './uws-listener.ts';
 
 export interface ListenOptions extends ListenerOptions {
-  /** Default: what GATEWAY_HTTP says ('node' or 'uws'), else 'uws'. */
+  /** @default GATEWAY_HTTP ('node' or 'uws'), otherwise 'uws' */
   readonly prefer?: 'uws' | 'node';
-  /** Which setting has the address, for whoever has to change it. @default 'listen_addr' */
+  /** Setting that contains the address, for error messages. @default 'listen_addr' */
   readonly setting?: string;
 }
 
 /**
- * Opens `host:port`. Rejects with AlreadyHeldError when the address is in use, and with an Error that names the
- * address when the system refuses it otherwise.
+ * Opens `host:port`. Rejects with AlreadyInUseError if the address is in use, and with an Error that contains
+ * the address if the system refuses it for another reason.
  */
 export async function listen(options: ListenOptions): Promise<Listener> {
   const prefer = options.prefer ?? (process.env.GATEWAY_HTTP === 'node' ? 'node' : 'uws');
@@ -31,18 +31,18 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   }
   const listener = listenUws(uws, options);
   if (listener !== undefined) return listener;
-  throw refusal(options, await probe(options));
+  throw listenError(options, await probe(options));
 }
 
 async function openNode(options: ListenOptions, fallbackReason?: string): Promise<Listener> {
   try {
     return await listenNode(options, fallbackReason);
   } catch (error) {
-    throw refusal(options, error);
+    throw listenError(options, error);
   }
 }
 
-/** Asks the system why an address is refused, by trying it once more in a way that says so. */
+/** Listens on an address to get the system's error, which uWebSockets.js does not report. */
 function probe({ host, port }: ListenerOptions): Promise<unknown> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -51,8 +51,8 @@ function probe({ host, port }: ListenerOptions): Promise<unknown> {
   });
 }
 
-/** Why an address cannot be listened on, in words that name the setting. */
-export function refusal(
+/** Returns an error that contains the reason and the setting to correct. */
+export function listenError(
   { host, port, setting = 'listen_addr' }: Pick<ListenOptions, 'host' | 'port' | 'setting'>,
   cause: unknown,
 ): Error {
@@ -62,8 +62,8 @@ export function refusal(
     case 'EADDRINUSE': {
       const pid = portHolder(port);
       const holder = pid === undefined ? 'another process' : `process ${pid}`;
-      return new AlreadyHeldError(
-        `the address ${address} is in use by ${holder}; stop that one, or choose another ${setting}`,
+      return new AlreadyInUseError(
+        `the address ${address} is in use by ${holder}; stop it, or choose another ${setting}`,
         { cause },
       );
     }

@@ -1,5 +1,5 @@
-// The filling of the seam on node:http, for every Node that has no addon of uWebSockets.js. Limits and timeouts
-// are set to what the other filling has built in, so that the gateway behaves alike on both.
+// Listener on node:http, for platforms on which uWebSockets.js cannot be loaded, and for TLS between nodes.
+// Limits and timeouts are the same as in uWebSockets.js.
 
 import {
   createServer,
@@ -12,7 +12,7 @@ import type { AddressInfo, Server as NetServer, Socket } from 'node:net';
 import { Deadlines } from '../../../actors/base/time/deadlines.ts';
 import { BodyBudget } from '../body/body-budget.ts';
 import type { IncomingBody } from '../body/incoming-body.ts';
-import { refuse, reportFault, serve } from '../serve.ts';
+import { refuseMalformed, reportFault, serveRequest } from '../serve-request.ts';
 import { addHeader, HeaderRecord } from './framing.ts';
 import { NodeReply } from './node-reply.ts';
 import { Readers } from './readers.ts';
@@ -26,24 +26,26 @@ import {
   MAX_HEADER_BYTES,
 } from './seam.ts';
 
-/** The servers beneath: connections come in at `gate`, which is `http` itself where nothing stands before that. */
-export interface ServersBeneath {
+/**
+ * Servers of Node. Connections arrive at `gate`, which is `http` itself or a filter before it (tls-gate.ts).
+ */
+export interface NodeServers {
   readonly http: Server;
   readonly gate: NetServer;
 }
 
-/** Rejects with the system's error when the address is refused. `make` gives other servers than a plain one. */
+/** Opens the listener. Rejects with the system's error. `createServers` may create a TLS server. */
 export async function listenNode(
   options: ListenerOptions,
   fallbackReason?: string,
-  make: (settings: ServerOptions) => ServersBeneath = plainServer,
+  createServers: (settings: ServerOptions) => NodeServers = plainServer,
 ): Promise<Listener> {
-  const listener = new NodeListener(options, fallbackReason, make);
+  const listener = new NodeListener(options, fallbackReason, createServers);
   await listener.start();
   return listener;
 }
 
-function plainServer(settings: ServerOptions): ServersBeneath {
+function plainServer(settings: ServerOptions): NodeServers {
   const http = createServer(settings);
   return { http, gate: http };
 }
@@ -75,7 +77,7 @@ class NodeRequest implements HttpRequest {
   }
 }
 
-/** From the raw list, since node's own record drops some repeated headers that the other filling joins. */
+/** Reads the raw list of headers, because Node's record drops some repeated headers. */
 function collectHeaders(rawHeaders: readonly string[]): Record<string, string> {
   const headers = new HeaderRecord();
   for (let at = 0; at + 1 < rawHeaders.length; at += 2)
@@ -85,7 +87,7 @@ function collectHeaders(rawHeaders: readonly string[]): Record<string, string> {
 
 const BEYOND_ASCII = /[\x80-\xff]/;
 
-/** node:http gives each byte of a value as a character, the other filling reads them as UTF-8. */
+/** Decodes a header value as UTF-8, like uWebSockets.js; node:http has decoded it as Latin-1. */
 function textOf(value: string): string {
   return BEYOND_ASCII.test(value) ? Buffer.from(value, 'latin1').toString('utf8') : value;
 }
@@ -100,14 +102,14 @@ class NodeListener implements Listener, ReplyOwner {
   readonly #bodies: BodyBudget;
   readonly #bodyDeadlines: Deadlines<IncomingBody>;
   #port: number;
-  /** Connections on which the end of a request is unsure: what follows there is nobody's request. */
-  readonly #condemned = new WeakSet<Socket>();
+  /** Connections that are being closed after invalid framing. Further data is not handled as requests. */
+  readonly #closing = new WeakSet<Socket>();
   #open = 0;
 
   constructor(
     options: ListenerOptions,
     fallbackReason: string | undefined,
-    make: (settings: ServerOptions) => ServersBeneath,
+    createServers: (settings: ServerOptions) => NodeServers,
   ) {
     this.#options = options;
     this.#bodies = options.bodies ?? BodyBudget.for(options.maxBodyBytes);
@@ -115,18 +117,18 @@ class NodeListener implements Listener, ReplyOwner {
     this.#bodyDeadlines = new Deadlines(options.bodyTimeoutMs ?? BODY_TIMEOUT_MS);
     this.#port = options.port;
     this.fallbackReason = fallbackReason;
-    const { http, gate } = make({
+    const { http, gate } = createServers({
       maxHeaderSize: MAX_HEADER_BYTES,
       headersTimeout: IDLE_TIMEOUT_MS,
       keepAliveTimeout: IDLE_TIMEOUT_MS,
       connectionsCheckingInterval: 2_000,
-      // The deadline of a body is kept by IncomingBody, which lets the routes answer.
+      // IncomingBody has a deadline instead, so that the routes can respond.
       requestTimeout: 0,
     });
     this.#server = http;
     this.#gate = gate;
     this.#server.on('request', (raw, res) => this.#onRequest(raw, res));
-    // Each request pipelined on a connection listens to its socket, and nothing else bounds their number.
+    // Node warns about many listeners, and each pipelined request adds some to the socket.
     for (const event of ['connection', 'secureConnection'])
       this.#server.on(event, (socket: Socket) => socket.setMaxListeners(0));
   }
@@ -145,7 +147,7 @@ class NodeListener implements Listener, ReplyOwner {
       server.once('error', reject);
       server.listen({ host: this.#options.host, port: this.#options.port, exclusive: true }, () => {
         server.off('error', reject);
-        // Later errors of a listening socket (no free descriptor for a connection) concern that connection only.
+        // Later errors, such as too many open files, concern only one connection.
         server.on('error', (error) => this.onFault(error));
         this.#port = (server.address() as AddressInfo).port;
         resolve();
@@ -171,14 +173,14 @@ class NodeListener implements Listener, ReplyOwner {
   }
 
   #onRequest(raw: IncomingMessage, res: ServerResponse): void {
-    // No answer either: the one before this closes the connection.
-    if (this.#condemned.has(raw.socket)) return;
+    // No response: the previous response closes the connection.
+    if (this.#closing.has(raw.socket)) return;
     const request = new NodeRequest(raw);
     const reply = new NodeReply(res, raw.socket, request.method === 'HEAD', this);
     this.#open += 1;
-    if (!serve(request, reply, this.#options, this.#bodies, this.#bodyDeadlines)) {
-      this.#condemned.add(raw.socket);
-      refuse(request, reply);
+    if (!serveRequest(request, reply, this.#options, this.#bodies, this.#bodyDeadlines)) {
+      this.#closing.add(raw.socket);
+      refuseMalformed(request, reply);
     }
     const { body } = reply;
     if (body === undefined) return;

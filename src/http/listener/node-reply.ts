@@ -1,38 +1,38 @@
-// One answer on node:http, and its stream. What a ServerResponse does not tell is that a request pipelined behind
-// another has lost its client; that is learnt from the socket.
+// Response on node:http, and its stream. For a pipelined request, ServerResponse does not report a
+// disconnect, so this file also listens to the socket.
 
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { isBodilessStatus, isInPieces, isOwnHeader } from './framing.ts';
+import { isBodilessStatus, isInPieces, isManagedHeader } from './framing.ts';
 import { PacedStream } from './paced-stream.ts';
 import type { Readers } from './readers.ts';
 import { Reply, type ReplyOwner } from './reply.ts';
 import { type Body, type HeaderList, IDLE_TIMEOUT_MS } from './seam.ts';
 
-/** An answer up to that is put together with its head. */
+/** A body up to this size is sent in one write with the head. */
 const SMALL_BYTES = 16_384;
 
 export class NodeReply extends Reply {
   readonly #res: ServerResponse;
   readonly #socket: Socket;
-  readonly #onGone = (): void => this.abort();
+  readonly #onDisconnect = (): void => this.abort();
 
   constructor(res: ServerResponse, socket: Socket, isHead: boolean, owner: ReplyOwner) {
     super(isHead, owner);
     this.#res = res;
     this.#socket = socket;
-    socket.once('close', this.#onGone);
+    socket.once('close', this.#onDisconnect);
     res.once('finish', () => this.settle());
-    // Writing to a client that has gone is no fault of ours; the end of the socket tells the same.
+    // A write to a disconnected client fails; the event 'close' of the socket handles the disconnect.
     res.on('error', () => {});
   }
 
   override settle(): void {
-    this.#socket.off('close', this.#onGone);
+    this.#socket.off('close', this.#onDisconnect);
     super.settle();
   }
 
-  /** While the client takes nothing the connection may not stay for ever; taking anything counts as life. */
+  /** Closes the connection if the client reads no bytes for IDLE_TIMEOUT_MS. */
   watchReader(): void {
     this.#socket.setTimeout(IDLE_TIMEOUT_MS);
   }
@@ -41,7 +41,7 @@ export class NodeReply extends Reply {
     if (!this.isSettled) this.#socket.setTimeout(0);
   }
 
-  protected answer(status: number, headers: HeaderList, body: Body, close: boolean): void {
+  protected writeResponse(status: number, headers: HeaderList, body: Body, close: boolean): void {
     if (this.isSettled) return;
     const flat = flatten(headers, close);
     if (isBodilessStatus(status)) {
@@ -58,23 +58,23 @@ export class NodeReply extends Reply {
       for (const piece of pieces.slice(0, last)) this.#res.write(piece);
       this.#res.end(pieces[last]);
     }
-    // Ends with the answer: node sets its timeout between requests then.
+    // After the response, Node replaces this timeout by its keep-alive timeout.
     if (this.#res.writableLength === 0) return;
     this.watchReader();
-    this.keep(pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)));
+    this.trackUnsent(pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)));
   }
 
-  protected begin(status: number, headers: HeaderList, close: boolean, readers: Readers): PacedStream {
+  protected openStream(status: number, headers: HeaderList, close: boolean, readers: Readers): PacedStream {
     this.#res.writeHead(status, flatten(headers, close));
     return new NodeStream(this.#res, this, readers);
   }
 
-  protected cut(): void {
+  protected closeConnection(): void {
     this.#socket.destroy();
   }
 }
 
-/** Text of one character a byte: node:http puts that behind the head, and both leave in one write. */
+/** Returns the bytes as Latin-1 text, which node:http sends in one write with the head. */
 function bytesAsText(pieces: readonly (string | Uint8Array)[]): string {
   return pieces
     .map((piece) => {
@@ -86,12 +86,12 @@ function bytesAsText(pieces: readonly (string | Uint8Array)[]): string {
 
 function flatten(headers: HeaderList, close: boolean): string[] {
   const flat: string[] = [];
-  for (const [name, value] of headers) if (!isOwnHeader(name)) flat.push(name, value);
+  for (const [name, value] of headers) if (!isManagedHeader(name)) flat.push(name, value);
   if (close) flat.push('Connection', 'close');
   return flat;
 }
 
-/** What is handed over at once: by reference, and for the next the event loop has to come round. */
+/** Maximum write size. Large, because bytes are not copied and each write needs an event loop turn. */
 const PIECE_BYTES = 262_144;
 
 class NodeStream extends PacedStream {
@@ -104,17 +104,17 @@ class NodeStream extends PacedStream {
     this.#reply = reply;
     res.on('drain', () => {
       reply.unwatchReader();
-      this.onTaken();
+      this.onPieceSent();
     });
   }
 
-  protected hand(piece: Uint8Array): boolean {
-    const isTaken = this.#res.write(piece);
-    if (!isTaken) this.#reply.watchReader();
-    return isTaken;
+  protected writePiece(piece: Uint8Array): boolean {
+    const isAccepted = this.#res.write(piece);
+    if (!isAccepted) this.#reply.watchReader();
+    return isAccepted;
   }
 
-  protected corked(code: () => void): void {
+  protected cork(code: () => void): void {
     code();
   }
 

@@ -1,8 +1,10 @@
-// Flow control for streamed answers on both fillings: bytes are written to the HTTP server in pieces, the next one when the client
-// has taken the last. So the count of unsent bytes is exact, and the gateway itself bounds it.
+// Flow control of streamed responses, for both listener implementations. The HTTP server gets the bytes in
+// pieces, each after it has sent the previous one. So the gateway knows the number of unsent bytes and can
+// limit it.
 //
-// SP1  one turn of the event loop hands over no more than TURN_BYTES for a client, however much waits for it.
-// SP2  a client for which there is no room is cut off, and the routes are told as if it had left (A8).
+// In one event loop turn, up to TURN_BYTES are written for a client. If the limit for slow readers is
+// reached, the client is cut off: its connection is closed, and the routes see a disconnect (A8,
+// ARCHITECTURE.md).
 
 import { Backlog } from './backlog.ts';
 import { Reader, type Readers } from './readers.ts';
@@ -17,18 +19,18 @@ export abstract class PacedStream implements HttpStream {
   readonly #readers: Readers;
   readonly #reader: Reader;
   readonly #backlog: Backlog;
-  /** The piece that the server beneath has not passed on yet. */
-  #inHand = 0;
-  #turn: NodeJS.Immediate | undefined;
+  /** Size of the piece that the HTTP server has accepted and not sent yet. */
+  #unsentBytes = 0;
+  #nextTurn: NodeJS.Immediate | undefined;
   #isDone = false;
-  #isOver = false;
+  #isFinished = false;
   #onDrain: (() => void) | undefined;
 
   constructor(reply: Reply, readers: Readers, pieceBytes: number) {
     this.reply = reply;
     this.#pieceBytes = pieceBytes;
     this.#readers = readers;
-    this.#reader = new Reader(() => reply.giveUp());
+    this.#reader = new Reader(() => reply.cutOff());
     this.#backlog = new Backlog(readers, this.#reader);
   }
 
@@ -44,10 +46,10 @@ export abstract class PacedStream implements HttpStream {
     if (this.isDone || chunk.length === 0) return true;
     const bytes = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
     if (!this.#backlog.push(bytes)) {
-      this.reply.giveUp();
+      this.reply.cutOff();
       return true;
     }
-    if (this.#inHand === 0 && this.#turn === undefined) this.#pump();
+    if (this.#unsentBytes === 0 && this.#nextTurn === undefined) this.#pump();
     return this.#backlog.bytes === 0;
   }
 
@@ -66,33 +68,33 @@ export abstract class PacedStream implements HttpStream {
     this.reply.destroy();
   }
 
-  /** The client has gone: the response must not be touched any more. */
+  /** Called when the client has disconnected. The response object can no longer be used. */
   abort(): void {
     this.#isDone = true;
-    this.#isOver = true;
-    clearImmediate(this.#turn);
+    this.#isFinished = true;
+    clearImmediate(this.#nextTurn);
     this.#readers.noteCaughtUp(this.#reader);
     this.#backlog.clear();
   }
 
-  /** The client has taken what was in hand. */
-  protected readonly onTaken = (): void => {
-    if (this.#isOver || this.#inHand === 0) return;
-    this.#backlog.drop(this.#inHand);
-    this.#inHand = 0;
-    this.#goOn();
+  /** Called when the HTTP server has sent the current piece. */
+  protected readonly onPieceSent = (): void => {
+    if (this.#isFinished || this.#unsentBytes === 0) return;
+    this.#backlog.drop(this.#unsentBytes);
+    this.#unsentBytes = 0;
+    this.#resume();
   };
 
-  /** Hands over a piece; false when the client has to be waited for, and then `onTaken` is called. */
-  protected abstract hand(piece: Uint8Array): boolean;
-  /** Ends the answer, all of which was handed over. */
+  /** Writes a piece. Returns false if the client has not received it; `onPieceSent` is called later. */
+  protected abstract writePiece(piece: Uint8Array): boolean;
+  /** Completes the response when all pieces are written. */
   protected abstract finish(): void;
-  /** Runs code that hands pieces over, which leave in one write where the server beneath can do that. */
-  protected abstract corked(code: () => void): void;
+  /** Calls code that writes pieces. Joins them to one write if the HTTP server supports this. */
+  protected abstract cork(code: () => void): void;
 
-  #goOn(): void {
-    this.#turn = undefined;
-    if (this.#isOver) return;
+  #resume(): void {
+    this.#nextTurn = undefined;
+    if (this.#isFinished) return;
     this.#pump();
     if (this.#backlog.bytes > 0) return;
     if (this.#isDone) this.#finish();
@@ -100,30 +102,30 @@ export abstract class PacedStream implements HttpStream {
   }
 
   #pump(): void {
-    this.corked(() => this.#handOver());
+    this.cork(() => this.#writePieces());
     if (this.#backlog.bytes > 0) this.#readers.noteBehind(this.#reader);
     else this.#readers.noteCaughtUp(this.#reader);
   }
 
-  #handOver(): void {
-    let left = TURN_BYTES;
+  #writePieces(): void {
+    let remainingBytes = TURN_BYTES;
     for (let piece = this.#backlog.peek(this.#pieceBytes); piece !== undefined; ) {
-      if (!this.hand(piece)) {
-        this.#inHand = piece.length;
+      if (!this.writePiece(piece)) {
+        this.#unsentBytes = piece.length;
         return;
       }
       this.#backlog.drop(piece.length);
-      left -= piece.length;
+      remainingBytes -= piece.length;
       piece = this.#backlog.peek(this.#pieceBytes);
-      if (left > 0 || piece === undefined) continue;
-      this.#turn = setImmediate(() => this.#goOn());
+      if (remainingBytes > 0 || piece === undefined) continue;
+      this.#nextTurn = setImmediate(() => this.#resume());
       return;
     }
   }
 
   #finish(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.#isFinished) return;
+    this.#isFinished = true;
     this.finish();
   }
 }

@@ -1,12 +1,12 @@
-// Finds the process that listens on a port of this machine, for the message that the port is taken. Linux only (/proc);
-// elsewhere, and for processes of other users, nobody is found and the message does without.
+// Finds the process that listens on a local port, for the error message about a port in use. Works only on
+// Linux (/proc), and only for processes of the same user.
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
 /** State "LISTEN" in /proc/net/tcp (Linux, include/net/tcp_states.h). */
 const LISTEN = '0A';
 
-/** Process id of the listener; undefined when it cannot be told. */
+/** Returns the id of the process; undefined if unknown. */
 export function portHolder(port: number): number | undefined {
   try {
     const inodes = new Set(
@@ -38,7 +38,7 @@ function hasSocket(pid: string, inodes: ReadonlySet<string>): boolean {
       return inode !== undefined && inodes.has(inode);
     });
   } catch {
-    // Gone meanwhile, or another user's.
+    // The process has exited or belongs to another user.
     return false;
   }
 }

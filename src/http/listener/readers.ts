@@ -1,37 +1,43 @@
-// Bounds what waits for slow readers: clients that read slower than is written to them. The bound is over all together;
-// when it is reached those that have read nothing for a while are cut off, and where there are none no more is taken.
+// Limits the memory for slow readers: clients that read slower than the gateway writes. All readers share the
+// limit. When it is reached, a reader that has stalled (makes no progress) is cut off: its connection is
+// closed. If no reader has stalled, new bytes are refused.
 //
-// RD1 (A8)  what waits is never more than `total`; a message that waits for many counts once (actors/base/bounds/held-bytes.ts).
-// RD2 (A6)  whoever reads is never cut off for what others leave lying: who has been seen reading for a second is cut off after
-//           a second in which it reads nothing, and who has not after a quarter of one, longer than a way there and back.
-// RD3 (A6)  who comes finds room where all that is in the way has been left lying for so long.
+// - Queued bytes never exceed the limit (A8, ARCHITECTURE.md). A message that is queued for many readers
+//   counts once (actors/base/bounds/buffered-bytes.ts).
+// - A reader that makes progress is not cut off because of stalled readers (A6). A confirmed reader, which
+//   was seen reading for a second, is cut off after STALLED_MS without progress; an unconfirmed reader after
+//   UNCONFIRMED_MS, which is longer than a network round trip.
+// - A new reader gets memory if all others have stalled (A6).
 
 import { Share } from '../../../actors/base/bounds/budget.ts';
-import { HeldBytes } from '../../../actors/base/bounds/held-bytes.ts';
-import { type Linked, LinkedList } from '../../../actors/base/bounds/linked-list.ts';
+import { BufferedBytes } from '../../../actors/base/bounds/buffered-bytes.ts';
+import { LinkedList, type ListMember } from '../../../actors/base/bounds/linked-list.ts';
 
-/** The bytes that may wait for all clients together, or four of the largest messages. */
+/** Minimum limit for all clients. The limit is larger if four messages of maximum size need more. */
 const MIN_WAITING_BYTES = 128 * 1024 * 1024;
 
-/** A reader that has taken nothing for so long may be cut off. */
+/** Time without progress after which a confirmed reader may be cut off. */
 const STALLED_MS = 1_000;
 
-/** The same for one that may never have read: what the buffers of the system take at once looks like reading. */
-const UNSEEN_MS = 250;
+/** Same for unconfirmed readers: the first progress may be only the socket buffer. */
+const UNCONFIRMED_MS = 250;
 
-/** One answer that waits for its client. */
-export class Reader implements Linked<Reader> {
+/** A response whose client reads slowly. */
+export class Reader implements ListMember<Reader> {
   previous: Reader | undefined;
   next: Reader | undefined;
   readonly share = new Share();
   isBehind = false;
-  /** performance.now() of when the wait began. */
+  /** `performance.now()` when the client fell behind. */
   behindSince = 0;
-  /** performance.now() of when the client last took something, or the wait began. */
+  /** `performance.now()` of the last progress, or when the client fell behind. */
   movedAt = 0;
-  /** The client has been seen reading: it took something long after its wait had begun, or all of it. */
-  isSeenReading = false;
-  /** Ends the answer, and has everything given back that was taken for it. */
+  /**
+   * True if the client has certainly read: it has read everything, or made progress a second after it fell
+   * behind.
+   */
+  isConfirmed = false;
+  /** Aborts the response, which releases its memory. */
   readonly cut: () => void;
 
   constructor(cut: () => void) {
@@ -40,72 +46,77 @@ export class Reader implements Linked<Reader> {
 }
 
 export class Readers {
-  readonly #held: HeldBytes;
-  /** The slow readers that were seen reading, the one that took something longest ago first. */
-  readonly #seen = new LinkedList<Reader>();
-  /** The other slow readers, in the same order. */
-  readonly #unseen = new LinkedList<Reader>();
+  readonly #held: BufferedBytes;
+  /** Confirmed readers that are behind, in the order of their last progress. */
+  readonly #active = new LinkedList<Reader>();
+  /** Unconfirmed readers that are behind, in the same order. */
+  readonly #unconfirmed = new LinkedList<Reader>();
 
   constructor(total: number) {
-    this.#held = new HeldBytes(total);
+    this.#held = new BufferedBytes(total);
   }
 
-  /** For messages of up to `maxMessageBytes`. */
+  /** Returns a limit for messages of up to `maxMessageBytes`. */
   static for(maxMessageBytes: number): Readers {
     return new Readers(Math.max(MIN_WAITING_BYTES, 4 * maxMessageBytes));
   }
 
-  /** Bytes that wait for all of them. */
+  /** Number of queued bytes. */
   get waitingBytes(): number {
-    return this.#held.taken;
+    return this.#held.used;
   }
 
-  /** Takes room for what a reader has for itself; false when there is none. */
-  take(bytes: number, reader: Reader): boolean {
-    while (!this.#held.take(bytes, reader.share)) if (!this.#makeRoom(reader)) return false;
+  /** Reserves memory for bytes of one reader. Returns false if the limit is reached. */
+  acquire(bytes: number, reader: Reader): boolean {
+    while (!this.#held.acquire(bytes, reader.share)) if (!this.#freeCapacity(reader)) return false;
     return true;
   }
 
-  give(bytes: number, reader: Reader): void {
-    this.#held.give(bytes, reader.share);
+  release(bytes: number, reader: Reader): void {
+    this.#held.release(bytes, reader.share);
   }
 
-  /** Takes room for what others may wait for too; false when there is none. */
-  hold(bytes: Uint8Array, reader: Reader): boolean {
-    while (!this.#held.hold(bytes, reader.share)) if (!this.#makeRoom(reader)) return false;
+  /** Reserves memory for bytes that several readers may share. Returns false if the limit is reached. */
+  acquireShared(bytes: Uint8Array, reader: Reader): boolean {
+    while (!this.#held.acquireShared(bytes, reader.share)) if (!this.#freeCapacity(reader)) return false;
     return true;
   }
 
-  letGo(bytes: Uint8Array, reader: Reader): void {
-    this.#held.letGo(bytes, reader.share);
+  releaseShared(bytes: Uint8Array, reader: Reader): void {
+    this.#held.releaseShared(bytes, reader.share);
   }
 
-  /** The client has to be waited for, or has taken something and is still behind. */
+  /** Called when a client falls behind, and when it has made progress but is still behind. */
   noteBehind(reader: Reader): void {
     const now = performance.now();
     if (reader.isBehind) this.#listOf(reader).delete(reader);
     else reader.behindSince = now;
     reader.isBehind = true;
     reader.movedAt = now;
-    if (now - reader.behindSince >= STALLED_MS) reader.isSeenReading = true;
+    if (now - reader.behindSince >= STALLED_MS) reader.isConfirmed = true;
     this.#listOf(reader).add(reader);
   }
 
-  /** Removes a reader for which nothing waits any more. */
+  /** Called when a client has read everything. */
   noteCaughtUp(reader: Reader): void {
     if (!reader.isBehind) return;
     this.#listOf(reader).delete(reader);
     reader.isBehind = false;
-    reader.isSeenReading = true;
+    reader.isConfirmed = true;
   }
 
-  #listOf({ isSeenReading }: Reader): LinkedList<Reader> {
-    return isSeenReading ? this.#seen : this.#unseen;
+  #listOf({ isConfirmed }: Reader): LinkedList<Reader> {
+    return isConfirmed ? this.#active : this.#unconfirmed;
   }
 
-  /** Cuts off one that has stalled; false when nobody has, or only the one that wants room. */
-  #makeRoom(reader: Reader): boolean {
-    return this.#cutFirst(this.#unseen, UNSEEN_MS, reader) || this.#cutFirst(this.#seen, STALLED_MS, reader);
+  /**
+   * Cuts off the reader that has stalled for the longest time. Returns false if no other reader has stalled.
+   */
+  #freeCapacity(reader: Reader): boolean {
+    return (
+      this.#cutFirst(this.#unconfirmed, UNCONFIRMED_MS, reader) ||
+      this.#cutFirst(this.#active, STALLED_MS, reader)
+    );
   }
 
   #cutFirst(list: LinkedList<Reader>, stalledMs: number, reader: Reader): boolean {

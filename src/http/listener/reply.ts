@@ -1,5 +1,6 @@
-// The part of an answer that both fillings share: the states that make it end exactly once (HS1), the wait for a body
-// that is still coming, and the barrier for what handlers throw (HS2). The fillings only write bytes.
+// Base class for the responses of both listener implementations, which only write bytes. This class ensures
+// that each request gets exactly one response or abort (HS1), holds a response back until the request body is
+// complete, and handles exceptions of the routes (HS2).
 
 import type { BodyBudget } from '../body/body-budget.ts';
 import type { IncomingBody } from '../body/incoming-body.ts';
@@ -8,32 +9,32 @@ import { checkHeaders, checkStatus, JSON_HEADERS, plainError } from './framing.t
 import { Reader, type Readers } from './readers.ts';
 import type { Body, HeaderList, HttpReply, HttpStream } from './seam.ts';
 
-/** What the replies of one listener report to it. */
+/** The listener, which receives events of its replies. */
 export interface ReplyOwner {
-  /** Of all listeners together. */
+  /** Limit for slow readers. */
   readonly readers: Readers;
-  /** The answer has wholly left, or the client has gone. */
+  /** Called when the response was sent completely, or the client has disconnected. */
   onSettled(): void;
   onFault(error: unknown): void;
 }
 
-/** A streamed answer that ends when its client leaves. */
-interface StreamedAnswer extends HttpStream {
-  /** The client has left: the response must not be touched any more. */
+/** Streamed response. */
+interface ResponseStream extends HttpStream {
+  /** Called when the client has disconnected. The response object can no longer be used. */
   abort(): void;
 }
 
 export abstract class Reply implements HttpReply {
-  /** The body of the request, while it has one. */
+  /** Request body, if any. */
   body: IncomingBody | undefined;
   readonly #owner: ReplyOwner;
   readonly #isHead: boolean;
   #state: 'fresh' | 'streaming' | 'done' = 'fresh';
   #isSettled = false;
   #onAbort: (() => void) | undefined;
-  #stream: StreamedAnswer | undefined;
-  /** The answer, while its client takes it bit by bit. */
-  #kept: Backlog | undefined;
+  #stream: ResponseStream | undefined;
+  /** Unsent bytes when the client reads a complete response slowly. */
+  #unsent: Backlog | undefined;
   #reader: Reader | undefined;
 
   constructor(isHead: boolean, owner: ReplyOwner) {
@@ -49,14 +50,14 @@ export abstract class Reply implements HttpReply {
     return this.#isHead;
   }
 
-  /** From here on the response of the server beneath must not be touched. */
+  /** True if the response object of the HTTP server can no longer be used. */
   get isSettled(): boolean {
     return this.#isSettled;
   }
 
-  /** The client has not taken all that it was given. */
+  /** True if the client has not received all bytes yet. */
   get isBehind(): boolean {
-    return this.#kept !== undefined || (this.#stream?.bufferedBytes ?? 0) > 0;
+    return this.#unsent !== undefined || (this.#stream?.bufferedBytes ?? 0) > 0;
   }
 
   send(status: number, headers: HeaderList, body: Body = ''): void {
@@ -64,8 +65,9 @@ export abstract class Reply implements HttpReply {
     checkStatus(status);
     const wantsClose = checkHeaders(headers);
     this.#state = 'done';
-    if (this.body === undefined || this.body.isIn) this.answer(status, headers, body, wantsClose);
-    else this.body.hold((isIn) => this.answer(status, headers, body, wantsClose || !isIn));
+    if (this.body === undefined || this.body.isComplete)
+      this.writeResponse(status, headers, body, wantsClose);
+    else this.body.hold((isIn) => this.writeResponse(status, headers, body, wantsClose || !isIn));
   }
 
   limitBody(budget: BodyBudget): void {
@@ -73,12 +75,12 @@ export abstract class Reply implements HttpReply {
   }
 
   stream(status: number, headers: HeaderList): HttpStream {
-    if (this.#state === 'streaming') throw new TypeError('this request has a streamed answer already');
+    if (this.#state === 'streaming') throw new TypeError('this request already has a streamed response');
     if (this.#state === 'fresh' && !this.#isHead) {
       checkStatus(status);
       const wantsClose = checkHeaders(headers);
       this.#state = 'streaming';
-      this.#stream = this.begin(status, headers, wantsClose, this.#owner.readers);
+      this.#stream = this.openStream(status, headers, wantsClose, this.#owner.readers);
       return this.#stream;
     }
     this.send(status, headers);
@@ -89,18 +91,13 @@ export abstract class Reply implements HttpReply {
     this.#onAbort = listener;
   }
 
-  /** Answers for a handler that failed: 500, or a cut stream. */
+  /** Called if a handler has failed: responds with 500, or cuts the stream. */
   fail(): void {
     if (this.#state === 'streaming') this.destroy();
-    else
-      this.send(
-        500,
-        JSON_HEADERS,
-        plainError(500, 'The request failed inside the gateway; its log says why.'),
-      );
+    else this.send(500, JSON_HEADERS, plainError(500, 'Internal error; see the log of the gateway.'));
   }
 
-  /** Runs code of the routes; what it throws is reported, and ends this request only. */
+  /** Calls code of the routes. An exception is reported, and fails only this request. */
   guard(code: () => void): void {
     try {
       code();
@@ -109,41 +106,41 @@ export abstract class Reply implements HttpReply {
     }
   }
 
-  /** Code of the routes has thrown. */
+  /** Reports an exception of the routes and fails the request. */
   onFault(error: unknown): void {
     this.#owner.onFault(error);
     this.fail();
   }
 
-  /** Cuts the connection without telling the routes. */
+  /** Closes the connection without notifying the routes. */
   destroy(): void {
     if (this.#isSettled) return;
     this.#state = 'done';
-    this.cut();
+    this.closeConnection();
   }
 
-  /** Cuts off a client that does not take what it is sent; for the routes it has left. */
-  giveUp(): void {
+  /** Closes a slow client's connection. The routes see a disconnect. */
+  cutOff(): void {
     if (this.#isSettled) return;
-    this.cut();
+    this.closeConnection();
     this.abort();
   }
 
-  /** The routes have ended the stream; its last bytes may still be under way. */
+  /** Called when the routes have closed the stream. The last bytes may still be unsent. */
   markDone(): void {
     this.#state = 'done';
   }
 
-  /** The last byte was handed over. */
+  /** Called after the last byte of the response, or when the client has disconnected. */
   settle(): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
     if (this.#reader !== undefined) this.#owner.readers.noteCaughtUp(this.#reader);
-    this.#kept?.clear();
+    this.#unsent?.clear();
     this.#owner.onSettled();
   }
 
-  /** The client has gone, or the connection was cut. */
+  /** Called when the client has disconnected. */
   abort(): void {
     if (this.#isSettled) return;
     this.settle();
@@ -154,36 +151,38 @@ export abstract class Reply implements HttpReply {
     if (this.#onAbort !== undefined) this.guard(this.#onAbort);
   }
 
-  /** The client has not taken an answer at once: until it is settled that waits, or the client is cut off. */
-  protected keep(pieces: readonly Uint8Array[]): void {
+  /** Counts unsent pieces in the limit for slow readers, until the response is sent or aborted. */
+  protected trackUnsent(pieces: readonly Uint8Array[]): void {
     const { readers } = this.#owner;
-    this.#reader = new Reader(() => this.giveUp());
-    this.#kept = new Backlog(readers, this.#reader);
+    this.#reader = new Reader(() => this.cutOff());
+    this.#unsent = new Backlog(readers, this.#reader);
     for (const piece of pieces) {
-      if (this.#kept.push(piece)) continue;
-      this.giveUp();
+      if (this.#unsent.push(piece)) continue;
+      this.cutOff();
       return;
     }
     readers.noteBehind(this.#reader);
   }
 
-  /** The client has taken some of it. */
-  protected onTaken(): void {
+  /** Called when a slow client has made progress. */
+  protected noteProgress(): void {
     if (this.#reader !== undefined && !this.#isSettled) this.#owner.readers.noteBehind(this.#reader);
   }
 
-  /** Writes the whole answer, and closes the connection after it when `close` is set. May come after an abort. */
-  protected abstract answer(status: number, headers: HeaderList, body: Body, close: boolean): void;
-  protected abstract begin(
+  /**
+   * Writes the complete response. `close`: the connection is closed afterwards. May be called after an abort.
+   */
+  protected abstract writeResponse(status: number, headers: HeaderList, body: Body, close: boolean): void;
+  protected abstract openStream(
     status: number,
     headers: HeaderList,
     close: boolean,
     readers: Readers,
-  ): StreamedAnswer;
-  protected abstract cut(): void;
+  ): ResponseStream;
+  protected abstract closeConnection(): void;
 }
 
-/** The stream of a HEAD request, and of a client that has gone already. */
+/** Stream for a HEAD request, or for a client that has disconnected. It drops all bytes. */
 const closedStream: HttpStream = {
   isDone: true,
   bufferedBytes: 0,

@@ -1,130 +1,133 @@
-// The seam between the routes and an HTTP server: one small set of interfaces with two fillings, uWebSockets.js
-// and node:http. The routes know these interfaces only; the test test/e2e/http/http-seam.test.ts runs on both fillings.
+// Interfaces between the routes and the HTTP server. There are two implementations, on uWebSockets.js and on
+// node:http; test/e2e/http/http-seam.test.ts tests both. Request bodies, unsent bytes and durations are
+// limited (A8, ARCHITECTURE.md).
 //
-// HS1  every request ends exactly once: answered, or aborted; afterwards each method of its reply does nothing (A2).
-// HS2  what a handler throws ends that request (500, or a cut stream) and is reported; never the process (A6).
-// HS3  bodies in and bytes out are bounded: `maxBodyBytes`, `bodyTimeoutMs`, `bufferedBytes`, and over all `bodies` and
-//     `readers` (A8).
+// HS1  Each request gets exactly one response or abort. Afterwards the methods of its reply have no effect
+//      (A2).
+// HS2  A handler's exception is reported and fails only its request, with 500 or a cut stream (A6).
 
 import type { BodyBudget } from '../body/body-budget.ts';
 import type { Readers } from './readers.ts';
 
-/** Names and values of an answer. Content-Length, Transfer-Encoding and Date belong to the seam and are left out. */
+/** Response headers, without Content-Length, Transfer-Encoding and Date, which the listener writes. */
 export type HeaderList = ReadonlyArray<readonly [name: string, value: string]>;
 
 export interface HttpRequest {
-  /** In capitals as sent. HEAD is told as HEAD; the seam drops the body of its answer. */
+  /** Method as sent, normally in upper case. For HEAD, the listener drops the body of the response. */
   readonly method: string;
-  /** The raw path: no query, not decoded, not normalised. */
+  /** Path as sent, without the query: neither decoded nor normalised. */
   readonly path: string;
-  /** What stands after the first `?`, raw; '' without one. */
+  /** Text after the first `?` as sent; may be ''. */
   readonly query: string;
   /**
-   * Names in lower case; repeated headers joined by ', '. Values are read as UTF-8, what is none becomes U+FFFD. No
-   * prototype, so that `__proto__` is a name like any other.
+   * Values by name in lower case. Repeated headers are joined by ', '. Values are decoded as UTF-8, with
+   * U+FFFD for invalid bytes. The record has no prototype, so `__proto__` is an ordinary name.
    */
   readonly headers: Readonly<Record<string, string>>;
-  /** Address of the peer; '' once it is gone. */
+  /** Peer address; empty once disconnected. */
   readonly remoteAddress: string;
   /** Port of the listener. */
   readonly localPort: number;
   /**
-   * False where the server beneath does not read the framing strictly, so that the body may be another than the one that
-   * was sent: of chunks on uWebSockets.js (uws-chunks.ts). Who acts on bytes that prove nothing of themselves asks this.
+   * False if the HTTP server checks the framing too loosely, so that the body may differ from the sent one.
+   * This concerns chunked bodies on uWebSockets.js (uws-chunks.ts). Must be checked before unsigned bytes are
+   * trusted.
    */
   readonly isBodyExact: boolean;
 }
 
-/** Bytes, or text in UTF-8; in pieces where to put them together would cost a copy of what is large. */
+/** Bytes or text (UTF-8). Large bodies may be in pieces, to avoid a copy. */
 export type Body = string | Uint8Array | readonly Uint8Array[];
 
 export interface HttpReply {
-  /** True once the answer is complete, or the client has gone. */
+  /** True if the response is complete or the client has disconnected. */
   readonly isDone: boolean;
   /**
-   * The whole answer. A header ['connection', 'close'] closes the connection afterwards. Throws TypeError, and
-   * answers nothing, for a header that cannot be sent as it is. Bytes given must not be changed afterwards.
+   * Sends the complete response. The header ['connection', 'close'] closes the connection afterwards. Throws
+   * TypeError if a header is invalid, without sending anything. The bytes must not change afterwards.
    */
   send(status: number, headers: HeaderList, body?: Body): void;
-  /** What comes of the body is held at the cost of that budget. To be called before the handler returns. */
+  /** Selects the memory budget for the request body. Must be called before the handler returns. */
   limitBody(budget: BodyBudget): void;
-  /** Begins a streamed answer; headers as for `send`. Only for use in a BodyHandler. */
+  /** Starts a streamed response. Headers are checked as in `send`. May be called only in a BodyHandler. */
   stream(status: number, headers: HeaderList): HttpStream;
   /**
-   * Called at most once: the client went away before `send`, or before the stream's `end`, or takes too little of a
-   * stream and was cut off. One listener.
+   * Sets the listener for a disconnect before `send`, or before `end` of the stream. A client that is cut off
+   * because it reads too slowly also counts as disconnected. Replaces an earlier listener.
    */
   onAbort(listener: () => void): void;
-  /** Runs what a handler does later, when it is no longer on the stack: what that throws ends this request as HS2 has it. */
+  /** Calls a handler's code that runs later, so that HS2 also applies to its exceptions. */
   guard(code: () => void): void;
 }
 
 export interface HttpStream {
-  /** True once ended or aborted; writes are dropped then. The stream of a HEAD request is born done. */
+  /** True if the stream is closed or aborted, and for a HEAD request. Further writes are dropped. */
   readonly isDone: boolean;
-  /** Bytes accepted and not yet taken by the system. */
+  /** Number of written bytes that are not sent yet. */
   readonly bufferedBytes: number;
   /**
-   * False: the bytes are kept, but wait for `onDrain` before writing more. The status and the headers leave with
-   * the first chunk, so write one at once (for SSE a comment). Bytes given must not be changed afterwards.
+   * Writes bytes, which must not change afterwards. Returns false if they are queued; the caller should then
+   * write no more until `onDrain`. Status and headers are sent with the first chunk, so the caller should
+   * write a chunk immediately (for SSE a comment).
    */
   write(chunk: string | Uint8Array): boolean;
-  /** Called each time after `write` gave false, when the buffer has run empty. One listener. */
+  /** Sets the listener that is called when the queue is empty again after `write` has returned false. */
   onDrain(listener: () => void): void;
   end(): void;
-  /** Cuts the connection, so that the client sees a broken stream; `onAbort` is not called. */
+  /** Closes the connection, so that the client sees an incomplete stream. `onAbort` is not called. */
   destroy(): void;
 }
 
 /**
- * The body is larger than `maxBodyBytes` (answer 413), was not in within `bodyTimeoutMs` (answer 408), or there was no room
- * for it among all that are coming in (answer 503).
+ * Why there is no body: it exceeds `maxBodyBytes` (respond with 413), did not arrive within `bodyTimeoutMs`
+ * (408), or does not fit into the memory budget (503).
  */
-export type BodyProblem = 'too_large' | 'too_slow' | 'no_room';
+export type BodyProblem = 'too_large' | 'too_slow' | 'over_budget';
 
-/** Runs once the whole body is in (at once when there is none); not called when the client has gone. */
+/** Called when the body is complete, immediately if empty. Not called after a disconnect. */
 export type BodyHandler = (request: HttpRequest, body: Buffer | BodyProblem, reply: HttpReply) => void;
 
 /**
- * Runs when the headers are in, before the body. Gives undefined when it has answered already: what comes of the
- * body is then thrown away, and the answer leaves when it is in, or after LINGER_MS together with the connection.
+ * Called when the headers have arrived, before the body. Returns undefined after responding. The body is
+ * discarded then. The response is sent when the body is complete; after LINGER_MS it is sent anyway, and the
+ * connection is closed.
  */
 export type RequestHandler = (request: HttpRequest, reply: HttpReply) => BodyHandler | undefined;
 
 export interface ListenerOptions {
   readonly host: string;
-  /** 0 = any free port; see `address`. */
+  /** 0 selects a free port; `address` contains it. */
   readonly port: number;
   readonly maxBodyBytes: number;
   readonly bodyTimeoutMs?: number;
   readonly handler: RequestHandler;
-  /** Memory for bodies that are still coming in; several listeners may share it. By default one of its own. */
+  /** Memory budget for request bodies, which listeners may share. @default a separate budget */
   readonly bodies?: BodyBudget;
-  /** What may wait for clients that read slowly; several listeners may share it. By default one of its own. */
+  /** Limit for slow readers, which listeners may share. @default a separate limit */
   readonly readers?: Readers;
-  /** Told what a handler or a listener threw; by default it becomes a process warning. */
+  /** Called with exceptions of handlers and the listener. @default emits a process warning */
   readonly onFault?: (error: unknown) => void;
 }
 
 export interface Listener {
   readonly kind: 'uWebSockets.js' | 'node:http';
   readonly address: { readonly host: string; readonly port: number };
-  /** Why node:http serves although uWebSockets.js was wanted. */
+  /** Why node:http is used instead of uWebSockets.js; undefined if uWebSockets.js was not preferred. */
   readonly fallbackReason: string | undefined;
-  /** Requests whose answers have not wholly left yet. */
+  /** Number of requests whose response was not sent completely yet. */
   readonly open: number;
-  /** Takes no new connections; requests on those that are open are still served. */
+  /** Refuses new connections. Existing connections are still served. */
   stopListening(): void;
-  /** Ends everything now; every request that is open is aborted. */
+  /** Closes all connections and aborts the open requests. */
   close(): void;
 }
 
 export const BODY_TIMEOUT_MS = 30_000;
 
-/** How long the answer to a request whose body is not wanted waits for that body: an early close would lose it. */
+/** Time for which a response is held back if the request body is incomplete (incoming-body.ts). */
 export const LINGER_MS = 2_000;
 
-/** Time for the headers, between requests, and for a reader that takes nothing: what uWebSockets.js has built in. */
+/** Timeout for headers, between requests, and for stalled readers. Fixed in uWebSockets.js, so equal here. */
 export const IDLE_TIMEOUT_MS = 10_000;
 
 export const MAX_HEADER_BYTES = 16_384;

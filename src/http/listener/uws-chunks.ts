@@ -1,16 +1,17 @@
-// A chunked body on uWebSockets.js, whose parser reads the lines between the chunks loosely: a blank or a bare line feed
-// passes, an extension is read as digits of the size, and trailers are taken for the next request (RFC 9112, section 7.1).
-// It shows the bytes of chunks only, so this file cannot read those lines itself; it sees to it that they do no harm.
+// Receives chunked request bodies on uWebSockets.js. Its parser is not strict about the lines between chunks
+// (RFC 9112, section 7.1): it accepts a blank or a bare line feed, reads an extension as digits of the size,
+// and treats trailers as the next request. It passes on only the bytes of the chunks, so this file cannot
+// check these lines. It limits the harm:
 //
-// UC1  nothing is delivered before the parser has gone over all it had read: where it ended the connection over what
-//      follows the body, the routes never see that request.
-// UC2  a request in chunks is the last of its connection, which is not read while its answer is made: what the parser
-//      would take for the next request never becomes one, and trailers that come late do not cost the answer.
-// UC3  a size read wrong makes the parser wait for bytes that never come, and at last drop the connection without a word;
-//      a silence is answered before that, with 408.
-// UC4  an answer may be as long in coming, and as large, as that to any other request.
+// - A body is delivered after the parser has processed all received bytes. If the parser closes the
+//   connection because of bytes after the body, the routes never see the request.
+// - A chunked request is the last one of its connection, and the connection is not read while the response is
+//   prepared. So no bytes of the body can become a next request, and late trailers do no harm.
+// - If the parser misreads a size, it waits for bytes that never arrive, and finally closes the connection
+//   without a response. To avoid that, the deadline for silence is shorter: the client gets status 408.
+// - A late or large response is not cut off: the paused connection is resumed regularly (keepReading).
 //
-// What is left is a body that is not the one that was sent: HttpRequest.isBodyExact says so.
+// One risk remains: the received body may differ from the sent body. See HttpRequest.isBodyExact.
 
 import type { HttpResponse } from 'uWebSockets.js';
 import { Deadlines } from '../../../actors/base/time/deadlines.ts';
@@ -18,48 +19,57 @@ import type { IncomingBody } from '../body/incoming-body.ts';
 import { LINGER_MS } from './seam.ts';
 import type { UwsReply } from './uws-reply.ts';
 
-/** uWebSockets.js drops a silent connection after 8 to 12 s. */
+/**
+ * Maximum time between two chunks. Shorter than 8 s, the minimum time after which uWebSockets.js closes a
+ * silent connection.
+ */
 const SILENCE_MS = 6_000;
 
 export class UwsChunks {
-  /** For silences: each chunk begins them anew. */
+  /** Deadlines for the next chunk of each body. Each chunk restarts the deadline of its body. */
   readonly deadlines: Deadlines<IncomingBody>;
   readonly #silenceMs: number;
   readonly #totalMs: number;
 
+  /** `totalMs`: maximum time for a whole body. */
   constructor(totalMs: number) {
     this.#totalMs = totalMs;
     this.#silenceMs = Math.min(SILENCE_MS, totalMs);
     this.deadlines = new Deadlines(this.#silenceMs);
   }
 
+  /** Passes the chunks to `body`, and completes it after the last chunk. */
   receive(res: HttpResponse, body: IncomingBody, reply: UwsReply): void {
-    const lastStartAt = performance.now() + this.#totalMs - this.#silenceMs;
+    /** Later chunks do not restart the deadline, so the body takes no longer than `totalMs`. */
+    const lastRestartAt = performance.now() + this.#totalMs - this.#silenceMs;
     res.onData((chunk, isLast) => {
-      // The server takes its memory back when this returns, so the bytes are copied.
+      // Copied, because the server reuses its memory after the callback.
       body.push(Buffer.from(new Uint8Array(chunk)));
       if (!isLast) {
         const now = performance.now();
-        if (now < lastStartAt) body.waitAnew(now);
+        if (now < lastRestartAt) body.restartDeadline(now);
         return;
       }
       res.pause();
       setImmediate(() => {
         if (reply.isSettled) return;
         body.finish();
-        watchLater(res, reply);
+        keepReading(res, reply);
       });
     });
   }
 }
 
-/** A connection that is not read does not tell that its client has gone; by now nothing that belongs to the body comes. */
-function watchLater(res: HttpResponse, reply: UwsReply): void {
+/**
+ * Resumes reading every LINGER_MS after the body, until the response is complete. A paused connection reports
+ * no disconnect.
+ */
+function keepReading(res: HttpResponse, reply: UwsReply): void {
   if (reply.isSettled) return;
   const timer = setInterval(() => {
     if (reply.isSettled) clearInterval(timer);
-    // Again and again: the server takes a silence after it for the end of the client, and an answer may be long in coming.
-    // It does watch over a client that takes nothing.
+    // Each `resume` restarts the server's timeout for silent connections, so a late response is not lost. It
+    // is not restarted for a client that does not read the response (isBehind).
     else if (!reply.isBehind) res.resume();
   }, LINGER_MS).unref();
 }

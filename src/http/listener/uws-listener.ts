@@ -1,13 +1,16 @@
-// The filling of the seam on uWebSockets.js: the fast one, where its native addon loads.
-// Known limits of that server: it answers HTTP/1.0 with 505; it drops a connection on which a request is pipelined
-// behind one not yet answered; it drops a request whose body comes slower than 16 kB/s over 10 s (no 408 then); it takes
-// bytes beyond ASCII off both ends of a header's value, as if they were blanks; what it makes of chunks, see uws-chunks.ts.
+// Listener on uWebSockets.js, the fast implementation. Known limits of this HTTP server:
+//
+// - It responds to HTTP/1.0 with 505.
+// - It closes a connection on which a pipelined request arrives before the previous response.
+// - It closes a connection without 408 if a body arrives slower than 16 kB/s over 10 s.
+// - It trims non-ASCII bytes from both ends of header values.
+// - Chunked bodies: see uws-chunks.ts.
 
 import type { HttpResponse, HttpRequest as RawRequest, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { Deadlines } from '../../../actors/base/time/deadlines.ts';
 import { BodyBudget } from '../body/body-budget.ts';
 import type { IncomingBody } from '../body/incoming-body.ts';
-import { refuse, reportFault, serve } from '../serve.ts';
+import { refuseMalformed, reportFault, serveRequest } from '../serve-request.ts';
 import { addHeader, HeaderRecord } from './framing.ts';
 import { Readers } from './readers.ts';
 import type { ReplyOwner } from './reply.ts';
@@ -23,20 +26,20 @@ import { UwsReply } from './uws-reply.ts';
 
 type UwsModule = typeof import('uWebSockets.js');
 
-/** Loads the native addon; throws where there is none for this Node. */
+/** Loads the native addon. Rejects if none exists for this platform and version of Node. */
 export async function loadUws(): Promise<UwsModule> {
-  // Read by the addon when it loads; its own default of 4 kB is less than what one signed token can take.
+  // The addon reads it when it is loaded. The default of 4 kB is too small for some signed tokens.
   process.env.UWS_HTTP_MAX_HEADERS_SIZE ??= String(MAX_HEADER_BYTES);
   try {
     return await import('uWebSockets.js');
   } catch (error) {
     if ((error as { code?: string }).code !== 'ERR_MODULE_NOT_FOUND') throw error;
-    // Beside the built program, where that is all there is (scripts/build.mjs).
+    // Without node_modules: the build copies the addon next to the program (scripts/build.mjs).
     return await import(new URL('./uWebSockets.js/index.mjs', import.meta.url).href);
   }
 }
 
-/** Gives undefined when the address is refused; uWebSockets.js does not say why. */
+/** Returns undefined if the system refuses the address. uWebSockets.js does not report the reason. */
 export function listenUws(uws: UwsModule, options: ListenerOptions): Listener | undefined {
   const listener = new UwsListener(uws, options);
   return listener.isListening ? listener : undefined;
@@ -70,14 +73,15 @@ class UwsRequest implements HttpRequest {
   }
 }
 
-// One callback for all requests: forEach is synchronous, so one variable is enough and no request makes a closure.
-let collecting: Record<string, string> = new HeaderRecord();
-const collect = (name: string, value: string): void => addHeader(collecting, name, value);
+// forEach is synchronous, so all requests can share a callback and a variable, which avoids a closure per
+// request.
+let collectedHeaders: Record<string, string> = new HeaderRecord();
+const collect = (name: string, value: string): void => addHeader(collectedHeaders, name, value);
 
 function collectHeaders(raw: RawRequest): Record<string, string> {
-  collecting = new HeaderRecord();
+  collectedHeaders = new HeaderRecord();
   raw.forEach(collect);
-  return collecting;
+  return collectedHeaders;
 }
 
 class UwsListener implements Listener, ReplyOwner {
@@ -106,7 +110,7 @@ class UwsListener implements Listener, ReplyOwner {
     listenExclusively(this.#app, options, (socket) => {
       this.#socket = socket;
     });
-    // A listen socket is a socket to this function too, whatever the types say.
+    // The function also accepts a listen socket, although its type does not.
     const port = this.#socket ? uws.us_socket_local_port(this.#socket as never) : options.port;
     this.address = { host: options.host, port };
   }
@@ -145,10 +149,11 @@ class UwsListener implements Listener, ReplyOwner {
     const isChunked = !request.isBodyExact;
     reply.isLastOfConnection = isChunked;
     const deadlines = isChunked ? this.#chunks.deadlines : this.#bodyDeadlines;
-    if (!serve(request, reply, this.#options, this.#bodies, deadlines)) {
-      // Not at once: an answer at once, even one that closes, lets the server read what follows as the next request.
-      // While this one is open, anything that follows makes the server drop the connection.
-      setImmediate(() => refuse(request, reply));
+    if (!serveRequest(request, reply, this.#options, this.#bodies, deadlines)) {
+      // Deferred: after an immediate response, the server would parse the next bytes as a request, even if it
+      // closes the connection. While this request is open, further bytes make the server close the
+      // connection.
+      setImmediate(() => refuseMalformed(request, reply));
     }
     reply.watch();
     const { body } = reply;
@@ -158,14 +163,14 @@ class UwsListener implements Listener, ReplyOwner {
       return;
     }
     res.onData((chunk, isLast) => {
-      // The server takes its memory back when this returns, so the bytes are copied.
+      // Copied, because the server reuses the memory after the callback.
       body.push(Buffer.from(new Uint8Array(chunk)));
       if (isLast) body.finish();
     });
   }
 }
 
-/** LIBUS_LISTEN_EXCLUSIVE_PORT: without it two processes share a port and nobody is told. */
+/** LIBUS_LISTEN_EXCLUSIVE_PORT: without it, two processes would share a port silently. */
 const EXCLUSIVE_PORT = 1;
 
 type ListenExclusively = (
@@ -175,7 +180,7 @@ type ListenExclusively = (
   callback: (socket: us_listen_socket | false) => void,
 ) => void;
 
-/** `listen` with a host and options at once, which the types leave out. The callback runs before this returns. */
+/** Calls `listen` with host and options, which its type does not declare. The callback is synchronous. */
 function listenExclusively(
   app: TemplatedApp,
   options: ListenerOptions,

@@ -1,8 +1,8 @@
-// One answer on uWebSockets.js. The response object must not be touched after an abort or after its end, and every
-// write belongs into a cork; both rules are kept here and in uws-stream.ts, and nobody else sees the object (HS1).
+// Response on uWebSockets.js. Its response object must not be used after an abort or after `end`, and each
+// write must be corked. Only this file and uws-stream.ts write, and they follow both rules (HS1).
 
 import type { HttpResponse } from 'uWebSockets.js';
-import { isBodilessStatus, isInPieces, isOwnHeader, statusLine } from './framing.ts';
+import { isBodilessStatus, isInPieces, isManagedHeader, statusLine } from './framing.ts';
 import type { Readers } from './readers.ts';
 import { Reply, type ReplyOwner } from './reply.ts';
 import type { Body, HeaderList } from './seam.ts';
@@ -10,7 +10,7 @@ import { PIECE_BYTES, UwsStream } from './uws-stream.ts';
 
 export class UwsReply extends Reply {
   readonly #res: HttpResponse;
-  /** Its connection takes no request after it, and is not read any more once it has ended. */
+  /** True if the connection is closed after this response, without reading it further. */
   isLastOfConnection = false;
   #isWatched = false;
 
@@ -23,23 +23,23 @@ export class UwsReply extends Reply {
     return this.isSettled ? '' : Buffer.from(this.#res.getRemoteAddressAsText()).toString('latin1');
   }
 
-  /** Must be called before the request handler returns unless the answer has left: the server insists. */
+  /** Listens for a disconnect. Must be called before the request handler returns, unless it has responded. */
   watch(): void {
     if (this.#isWatched || this.isSettled) return;
     this.#isWatched = true;
     this.#res.onAborted(() => this.abort());
   }
 
-  protected answer(status: number, headers: HeaderList, body: Body, wantsClose: boolean): void {
+  protected writeResponse(status: number, headers: HeaderList, body: Body, wantsClose: boolean): void {
     if (this.isSettled) return;
     const close = wantsClose || this.isLastOfConnection;
     this.stopReading();
     const isBodiless = isBodilessStatus(status);
-    // A large answer is handed over as the client takes it; the server would copy all of it into its buffer.
-    // Only `end` can close the connection, so one that the routes want closed is handed over at once all the same; the last of
-    // its connection leaves it to the client, whom the header tells to.
+    // A large response is sent in pieces, at the speed of the client; otherwise the server would copy it into
+    // its buffer. Only `end` can close the connection, so a response that must close it is written
+    // immediately. After a connection's last response, the header makes the client close it.
     if (isLarge(body) && !wantsClose && !this.isHead && !isBodiless) {
-      this.#answerInParts(status, headers, piecesOf(body));
+      this.#sendInPieces(status, headers, piecesOf(body));
       return;
     }
     const res = this.#res;
@@ -50,8 +50,8 @@ export class UwsReply extends Reply {
         res.end(whole, close);
         return;
       }
-      // endWithoutBody must have no arguments: with a length it leaves the request open, and without one (undefined
-      // is read as 2^63) it takes no other. So this connection is closed by the client, whom the header tells to.
+      // endWithoutBody must get no arguments: with a length it leaves the request open, and reads undefined
+      // as 2^63. The header makes the client close the connection.
       if (close) res.writeHeader('Connection', 'close');
       if (!isBodiless) res.writeHeader('Content-Length', String(Buffer.byteLength(whole)));
       res.endWithoutBody();
@@ -59,12 +59,17 @@ export class UwsReply extends Reply {
     this.settle();
   }
 
-  /** Before the end of the last answer of a connection: what closes it does so not always, nor at once. */
+  /** Stops reading before the last response of the connection is complete: closing may be late or fail. */
   stopReading(): void {
     if (this.isLastOfConnection) this.#res.pause();
   }
 
-  protected begin(status: number, headers: HeaderList, wantsClose: boolean, readers: Readers): UwsStream {
+  protected openStream(
+    status: number,
+    headers: HeaderList,
+    wantsClose: boolean,
+    readers: Readers,
+  ): UwsStream {
     this.watch();
     this.#res.cork(() => {
       this.#writeHead(status, headers);
@@ -73,50 +78,53 @@ export class UwsReply extends Reply {
     return new UwsStream(this.#res, this, readers);
   }
 
-  protected cut(): void {
+  protected closeConnection(): void {
     this.watch();
     this.#res.close();
   }
 
-  #answerInParts(status: number, headers: HeaderList, pieces: readonly Uint8Array[]): void {
+  #sendInPieces(status: number, headers: HeaderList, pieces: readonly Uint8Array[]): void {
     const res = this.#res;
     this.watch();
     const total = pieces.reduce((sum, piece) => sum + piece.length, 0);
     let at = 0;
-    /** Where the piece at hand begins in the answer. */
+    /** Offset of the current piece in the response. */
     let start = 0;
-    /** The server has taken the first `offset` bytes; true while it takes all it is given. */
-    const give = (offset: number): boolean => {
+    /** Writes from `offset`; returns true if the server accepted everything. */
+    const writeFrom = (offset: number): boolean => {
       for (let piece = pieces[at]; piece !== undefined; piece = pieces[at]) {
-        const taken = Math.max(0, offset - start);
-        if (taken < piece.length) {
-          const [isWritten, isOver] = res.tryEnd(taken === 0 ? piece : piece.subarray(taken), total);
-          if (isOver) this.settle();
-          if (!isWritten || isOver) return isWritten;
+        const sentBytes = Math.max(0, offset - start);
+        if (sentBytes < piece.length) {
+          const [isWritten, isFinished] = res.tryEnd(
+            sentBytes === 0 ? piece : piece.subarray(sentBytes),
+            total,
+          );
+          if (isFinished) this.settle();
+          if (!isWritten || isFinished) return isWritten;
         }
         start += piece.length;
         at += 1;
       }
       return true;
     };
-    let isTaken = true;
+    let isAccepted = true;
     res.cork(() => {
       this.#writeHead(status, headers);
       if (this.isLastOfConnection) res.writeHeader('Connection', 'close');
-      isTaken = give(0);
+      isAccepted = writeFrom(0);
     });
-    // Most clients take it all at once.
-    if (isTaken || this.isSettled) return;
+    // Usually the system accepts everything immediately.
+    if (isAccepted || this.isSettled) return;
     res.onWritable((offset) => {
-      this.onTaken();
-      return give(offset);
+      this.noteProgress();
+      return writeFrom(offset);
     });
-    this.keep(pieces);
+    this.trackUnsent(pieces);
   }
 
   #writeHead(status: number, headers: HeaderList): void {
     this.#res.writeStatus(statusLine(status));
-    for (const [name, value] of headers) if (!isOwnHeader(name)) this.#res.writeHeader(name, value);
+    for (const [name, value] of headers) if (!isManagedHeader(name)) this.#res.writeHeader(name, value);
   }
 }
 

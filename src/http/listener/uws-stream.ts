@@ -1,8 +1,9 @@
-// A streamed answer on uWebSockets.js. The server buffers without bound and tells neither how much nor when it is
-// empty, so it is given pieces of at most PIECE_BYTES, each when it has none of the last.
+// Streamed response on uWebSockets.js. The server buffers without limit, and reports neither the size of its
+// buffer nor when it is empty. So it gets pieces of up to PIECE_BYTES, each after the previous one was sent.
 //
-// Once an onWritable handler is set the server drains its own buffer only when it is written to; leaving an empty
-// cork counts as a write, which is why every onWritable goes through one.
+// With an onWritable handler, the server sends the rest of its buffer only on the next write. A call of
+// `cork` counts as a write, even if its callback writes nothing. So PacedStream calls `cork` after each
+// onWritable.
 
 import type { HttpResponse } from 'uWebSockets.js';
 import { PacedStream } from './paced-stream.ts';
@@ -11,9 +12,9 @@ import type { Reply } from './reply.ts';
 
 export const PIECE_BYTES = 65_536;
 
-/** The answer that the stream belongs to. */
+/** Response that the stream belongs to. */
 interface StreamingReply extends Reply {
-  /** Stops reading the connection if this is its last answer. */
+  /** Stops reading the connection, if this is its last response. */
   stopReading(): void;
 }
 
@@ -26,22 +27,23 @@ export class UwsStream extends PacedStream {
     this.#reply = reply;
     this.#res = res;
     res.onWritable(() => {
-      this.onTaken();
+      this.onPieceSent();
       return true;
     });
   }
 
-  protected hand(piece: Uint8Array): boolean {
+  protected writePiece(piece: Uint8Array): boolean {
     return this.#res.write(piece);
   }
 
-  protected corked(code: () => void): void {
+  protected cork(code: () => void): void {
     this.#res.cork(code);
   }
 
   protected finish(): void {
+    // No request may arrive after the connection's last response.
     this.#reply.stopReading();
-    // Without the flag that closes: after a chunk uWebSockets.js 20 would write a header into the body.
+    // No close flag: after a chunk, uWebSockets.js 20 would write a header into the body.
     this.#res.cork(() => this.#res.end());
     this.reply.settle();
   }

@@ -1,13 +1,13 @@
-// Writes one server-sent event. A message is one line, so that it needs one data field. A large one is written as it is,
-// between its head and its end, so that its bytes are shared with other readers.
+// Writes a message as a server-sent event. A message is a single line, so a single data field is sufficient.
+// Large messages are not copied, so that several streams can share the bytes.
 
-import { SHARED_FROM } from '../../../actors/base/bounds/held-bytes.ts';
+import { SHARED_FROM } from '../../../actors/base/bounds/buffered-bytes.ts';
 import { isInPieces, type Message } from '../../../actors/mcp/jsonrpc/span.ts';
 import type { HttpStream } from '../listener/seam.ts';
 
 const TAIL = Buffer.from('\n\n');
 
-/** `head` are its fields before the data, each with its line end. */
+/** Writes an event. `head` contains the fields before the data, each with its line break. */
 export function writeEvent(http: HttpStream, head: string, message: Message): void {
   const start = Buffer.from(`${head}data: `, 'latin1');
   if (!isInPieces(message) && message.length < SHARED_FROM) {

@@ -1,12 +1,12 @@
-// One server-sent event stream of a session, for one request or for everything else. It outlives its connection: what
-// is sent while nobody listens is kept in the session's ring, and a client that comes back with Last-Event-ID gets
-// the rest of this stream and of no other (Streamable HTTP, "Resumability and Redelivery").
+// A session's server-sent event stream, for the response to a request or for all other messages. It
+// continues when its connection is lost: messages are stored in the replay ring of the session, and a client
+// that reconnects with Last-Event-ID gets the rest of the stream (Streamable HTTP, "Resumability and
+// Redelivery").
 //
-// EV1  an event is numbered and kept before it is written.
-// EV2  a reader that takes nothing is cut off at MAX_BUFFERED bytes, or when there is no room for it (readers.ts); it may
-//     come back and ask for the rest.
+// An event is numbered and stored before it is written. A client that reads slowly is cut off at MAX_BUFFERED
+// bytes, or when the limit for slow readers is reached (readers.ts). It may reconnect and request the rest.
 
-import { eventId } from '../../../actors/mcp/clients/sessions/replay-ring.ts';
+import { eventId } from '../../../actors/mcp/clients/sessions/replay-buffer.ts';
 import type { ClientSession } from '../../../actors/mcp/clients/sessions/session.ts';
 import type { Message } from '../../../actors/mcp/jsonrpc/span.ts';
 import type { HttpStream } from '../listener/seam.ts';
@@ -14,6 +14,7 @@ import { writeEvent } from './event-frame.ts';
 import type { ExchangeContext } from './exchange-context.ts';
 
 const MAX_BUFFERED = 16 * 1024 * 1024;
+/** Delay before a client reconnects. */
 const RETRY_MS = 1000;
 
 export class EventStream {
@@ -22,7 +23,7 @@ export class EventStream {
   #http: HttpStream | undefined;
   #number = 0;
   isEnded = false;
-  /** Called when it ends, but not when its connection is lost. */
+  /** Called when the stream is closed, not when its connection is lost. */
   whenEnded: (() => void) | undefined;
 
   constructor(session: ClientSession, id: number = session.replay.newStream()) {
@@ -36,10 +37,10 @@ export class EventStream {
   }
 
   /**
-   * Begins the answer on a request, for a client that has the events up to number `after`; `onGone` tells that its
-   * connection is lost, while the stream goes on.
+   * Starts the response to a client that already has the events up to number `after`. Calls `onDisconnect` if
+   * the connection is lost; the stream continues.
    */
-  connect(context: ExchangeContext, after = 0, onGone?: () => void): void {
+  connect(context: ExchangeContext, after = 0, onDisconnect?: () => void): void {
     const http = context.reply.stream(
       200,
       context.headers([
@@ -52,15 +53,15 @@ export class EventStream {
     this.#http = http;
     context.reply.onAbort(() => {
       if (this.#http === http) this.#http = undefined;
-      onGone?.();
+      onDisconnect?.();
     });
-    // The headers leave with the first bytes. Clients of older revisions stumble over an event without data.
+    // The first bytes also send the headers. Clients of older revisions do not support an event without data.
     if (this.#session.protocolVersion >= '2025-11-25') {
       http.write(`id: ${eventId(this.id, after)}\nretry: ${RETRY_MS}\ndata:\n\n`);
     } else http.write(': open\n\n');
   }
 
-  /** Writes again what the client has missed after event `number`. */
+  /** Writes the stored events after `number`. */
   replayAfter(number: number): void {
     for (const event of this.#session.replay.after(this.id, number)) this.#write(event.number, event.message);
   }
@@ -86,7 +87,7 @@ export class EventStream {
     this.whenEnded?.();
   }
 
-  /** Another connection takes over. */
+  /** Closes the connection, because the client has opened a new one for this stream. */
   disconnect(): void {
     this.#http?.end();
     this.#http = undefined;
@@ -106,7 +107,7 @@ export class EventStream {
 
 const streamsBySession = new WeakMap<ClientSession, Map<number, EventStream>>();
 
-/** The streams of a session that have not ended, by id. */
+/** Returns the session's open streams, by id. */
 export function liveStreams(session: ClientSession): Map<number, EventStream> {
   let streams = streamsBySession.get(session);
   if (streams === undefined) {

@@ -1,7 +1,8 @@
-// The context of one HTTP request for its route, and the ways in which a route answers: JSON, an error body, or a JSON-
-// RPC error. Each answer carries the request id and, where the origin is allowed, the CORS headers.
+// Context for an HTTP request, with methods for the kinds of responses: JSON, an error body, a JSON-RPC
+// error. Each response contains the request id and, for allowed origins, the CORS headers.
 //
-// EXC1  MCP addresses return every error as a JSON-RPC message, and answer an accepted request with status 200 (ADR9).
+// EXC1  MCP addresses return each error as a JSON-RPC message. If a request was accepted, the status is 200
+//       (ADR9).
 
 import { randomBytes } from 'node:crypto';
 import { GatewayError, OverloadedError, StoppedError } from '../../../actors/base/errors/errors.ts';
@@ -12,31 +13,33 @@ import type { Message } from '../../../actors/mcp/jsonrpc/span.ts';
 import type { BodyProblem, HeaderList, HttpReply, HttpRequest } from '../listener/seam.ts';
 import { reasonPhrase, refusalCode, statusOf, statusOfFault } from '../status.ts';
 
-const saneId = /^[A-Za-z0-9._:-]{1,128}$/;
+const validId = /^[A-Za-z0-9._:-]{1,128}$/;
 // Trace Context Level 1, section 3.2: version 00; all-zero ids are invalid.
-const saneTrace = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})$/;
+const validTrace = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-([0-9a-f]{2})$/;
 
-/** Returns the client's id if valid, or a new one. */
-function requestIdOf(given: string | undefined): string {
-  return given !== undefined && saneId.test(given) ? given : random.take(16);
+/** Returns the client's valid request id, else a new id. */
+function requestIdOf(clientId: string | undefined): string {
+  return clientId !== undefined && validId.test(clientId) ? clientId : random.take(16);
 }
 
-/** Continues the trace under a new span; without a trace, starts one that is not sampled. */
-function traceparentOf(given: string | undefined): string {
-  const match = given === undefined ? null : saneTrace.exec(given);
+/**
+ * Continues the trace of the header with a new span. If the header is invalid, starts a trace, not sampled.
+ */
+function traceparentOf(header: string | undefined): string {
+  const match = header === undefined ? null : validTrace.exec(header);
   const span = random.take(8);
   return match === null ? `00-${random.take(16)}-${span}-00` : `00-${match[1]}-${span}-${match[2]}`;
 }
 
-/** Random bytes for many requests at once, because a system call per request is expensive. */
+/** Pool of random bytes, because a system call per request is expensive. */
 const random = {
   pool: '',
   take(bytes: number): string {
     const length = bytes * 2;
     if (this.pool.length < length) this.pool = randomBytes(4096).toString('hex');
-    const taken = this.pool.slice(-length);
+    const hex = this.pool.slice(-length);
     this.pool = this.pool.slice(0, -length);
-    return taken;
+    return hex;
   },
 };
 
@@ -46,19 +49,19 @@ const JSON_TYPE: Header = ['content-type', 'application/json'];
 const none: HeaderList = [];
 
 const TOO_SLOW = 'the body did not arrive in time';
-const noRoom = new OverloadedError('too many large bodies are being received; send it again shortly');
+const overloaded = new OverloadedError('too many large bodies are being received; retry shortly');
 
 export class ExchangeContext {
   readonly request: HttpRequest;
   readonly reply: HttpReply;
   readonly requestId: string;
-  /** Who asks, once that is known. */
+  /** Identified sender. */
   principal: Principal = anonymous;
-  /** Another node has passed it on, and it goes no further. */
+  /** True for requests that another node has forwarded; they are not forwarded again. */
   isFromNode = false;
-  /** True for requests from the inspector's page, which get brief records (RV1). */
+  /** True for requests from the inspector's page, which get the brief view (RV1). */
   isFromInspector = false;
-  /** True for MCP addresses; set before anything is answered. */
+  /** True for MCP addresses; set before any response. */
   isMcp = false;
   #traceparent: string | undefined;
   /** Headers for every response: CORS and the inspector's security headers. */
@@ -70,7 +73,7 @@ export class ExchangeContext {
     this.requestId = requestIdOf(request.headers['x-request-id']);
   }
 
-  /** Made when it is first asked for: most requests go to servers that cannot be told. */
+  /** Created on demand, because most requests do not need it. */
   get traceparent(): string {
     this.#traceparent ??= traceparentOf(this.request.headers.traceparent);
     return this.#traceparent;
@@ -88,7 +91,7 @@ export class ExchangeContext {
     this.reply.send(status, this.headers(more, JSON_TYPE), JSON.stringify(body));
   }
 
-  /** A JSON-RPC message as the whole answer. */
+  /** Responds with a JSON-RPC message. */
   message(status: number, message: Message, more?: HeaderList): void {
     this.reply.send(status, this.headers(more, JSON_TYPE), message);
   }
@@ -97,7 +100,7 @@ export class ExchangeContext {
     this.reply.send(status, this.headers(more));
   }
 
-  /** `{error, message, request_id}`, as every plain route fails; a JSON-RPC error on MCP routes. */
+  /** Responds with `{error, message, request_id}`; on MCP routes, with a JSON-RPC error. */
   error(status: number, message: string, more: HeaderList = [], details: Record<string, unknown> = {}): void {
     if (this.isMcp) this.message(status, errorMessage(undefined, refusalCode(status), message), more);
     else
@@ -108,7 +111,7 @@ export class ExchangeContext {
       );
   }
 
-  /** An error of the gateway's own on a plain route; anything else is a fault of ours and says no more than that. */
+  /** Responds to an error on a route that is not JSON-RPC. Hides the details of internal errors. */
   fail(error: unknown, redact: (text: string) => string): void {
     if (!(error instanceof GatewayError)) {
       this.error(500, 'internal error; the log has the details under this request id');
@@ -119,38 +122,43 @@ export class ExchangeContext {
     this.error(statusOf(error), redact(error.message), retryAfter(error), details);
   }
 
-  /** A message on a JSON-RPC route that could not be taken. */
+  /** Refuses an invalid message on a JSON-RPC route. */
   rpcFault(fault: RpcFault, status: number = statusOfFault(fault)): void {
     this.message(status, errorMessage(fault.rawId, fault.code, fault.message, fault.data));
   }
 
-  /** An error of the gateway's own on a JSON-RPC route; `rawId` identifies the accepted request that failed (EXC1). */
+  /**
+   * Responds with a gateway error on a JSON-RPC route. `rawId`: id of the request, if it was accepted (EXC1).
+   */
   rpcError(error: GatewayError, rawId: string | undefined, more: HeaderList = []): void {
-    const isAnswer = this.isMcp && rawId !== undefined;
-    this.#rpcError(isAnswer ? 200 : statusOf(error), error, rawId, more);
+    const isAccepted = this.isMcp && rawId !== undefined;
+    this.#rpcError(isAccepted ? 200 : statusOf(error), error, rawId, more);
   }
 
-  /** On a plain route: the body, of which `maxBytes` are taken, did not come as a whole. */
+  /** Refuses an incomplete or oversized body, on a route that is not JSON-RPC. */
   refuseBody(problem: BodyProblem, maxBytes: number): void {
-    if (problem === 'no_room') this.error(statusOf(noRoom), noRoom.message, retryAfter(noRoom));
+    if (problem === 'over_budget')
+      this.error(statusOf(overloaded), overloaded.message, retryAfter(overloaded));
     else if (problem === 'too_slow') this.error(408, TOO_SLOW);
     else this.error(413, `the body is larger than ${maxBytes} bytes`);
   }
 
-  /** The same on a JSON-RPC route. */
+  /** Refuses an incomplete or oversized body on a JSON-RPC route. */
   refuseRpcBody(problem: BodyProblem, maxBytes: number): void {
-    const refused = (message: string) => new RpcFault(rpcCodes.invalidRequest, message);
-    if (problem === 'no_room') this.rpcError(noRoom, undefined);
-    else if (problem === 'too_slow') this.rpcFault(refused(TOO_SLOW), 408);
-    else this.rpcFault(refused(`the body is larger than limits.body_bytes (${maxBytes})`), 413);
+    const invalidRequest = (message: string) => new RpcFault(rpcCodes.invalidRequest, message);
+    if (problem === 'over_budget') this.rpcError(overloaded, undefined);
+    else if (problem === 'too_slow') this.rpcFault(invalidRequest(TOO_SLOW), 408);
+    else this.rpcFault(invalidRequest(`the body is larger than limits.body_bytes (${maxBytes})`), 413);
   }
 
-  /** Refuses new work while the gateway is stopping, and closes the connection. `rawId` identifies a JSON-RPC request. */
+  /**
+   * Refuses a request while the gateway is stopping, and closes the connection. `rawId`: JSON-RPC request id.
+   */
   refuseWhileDraining(rawId?: string): void {
-    const error = new StoppedError('the gateway is stopping and takes no new requests');
+    const error = new StoppedError('the gateway is stopping and accepts no new requests');
     const status = statusOf(error);
-    if (this.isMcp) this.#rpcError(status, error, rawId, closing(error));
-    else this.error(status, error.message, [...retryAfter(error), ...closing(error)]);
+    if (this.isMcp) this.#rpcError(status, error, rawId, closeHeaders(error));
+    else this.error(status, error.message, [...retryAfter(error), ...closeHeaders(error)]);
   }
 
   #rpcError(status: number, error: GatewayError, rawId: string | undefined, more: HeaderList): void {
@@ -163,7 +171,7 @@ export function retryAfter(error: GatewayError): HeaderList {
   return error.retryAfterSeconds === undefined ? [] : [['retry-after', String(error.retryAfterSeconds)]];
 }
 
-/** While the gateway stops, a connection that is told so is of no use any more. */
-export function closing(error: GatewayError): HeaderList {
+/** Returns the header that closes the connection if the gateway is stopping. */
+export function closeHeaders(error: GatewayError): HeaderList {
   return error instanceof StoppedError ? [['connection', 'close']] : [];
 }

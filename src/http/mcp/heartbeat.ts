@@ -1,7 +1,7 @@
-// One timer for all open answers: a comment every 15 s keeps proxies from closing quiet streams, and an answer that
-// is still waited for after a few seconds becomes a stream, for the same reason.
+// A timer for all open responses. Proxies close quiet connections, so each stream gets a comment every 15 s,
+// and a response that is pending for a few seconds becomes a stream.
 
-import { type Linked, LinkedList } from '../../../actors/base/bounds/linked-list.ts';
+import { LinkedList, type ListMember } from '../../../actors/base/bounds/linked-list.ts';
 
 const TICK_MS = 1_000;
 const BEAT_TICKS = 15;
@@ -10,19 +10,19 @@ export interface HeartbeatTarget {
   heartbeat(): void;
 }
 
-export interface Awaited extends Linked<Awaited> {
-  /** performance.now() of the request. */
-  readonly since: number;
-  /** Begins a stream, since the answer takes its time. */
+export interface PendingReply extends ListMember<PendingReply> {
+  /** `performance.now()` of the request. */
+  readonly requestedAt: number;
+  /** Starts a stream, because the response is late. */
   becomeStream(): void;
 }
 
-/** A request without an answer for this long gets a stream. */
-export const PATIENCE_MS = 5_000;
+/** Time after which a pending response becomes a stream. */
+export const STREAM_AFTER_MS = 5_000;
 
 export class Heartbeat {
   readonly streams = new Set<HeartbeatTarget>();
-  readonly awaited = new LinkedList<Awaited>();
+  readonly pending = new LinkedList<PendingReply>();
   readonly #timer: NodeJS.Timeout;
   #ticks = 0;
 
@@ -39,12 +39,12 @@ export class Heartbeat {
   }
 
   #tick(): void {
-    const late = performance.now() - PATIENCE_MS;
-    // In the order of arrival: the first that is not late ends the round.
-    for (const waiting of this.awaited) {
-      if (waiting.since > late) break;
-      this.awaited.delete(waiting);
-      waiting.becomeStream();
+    const latestRequestAt = performance.now() - STREAM_AFTER_MS;
+    // `pending` is in the order of the requests, so the rest of the list is not late either.
+    for (const reply of this.pending) {
+      if (reply.requestedAt > latestRequestAt) break;
+      this.pending.delete(reply);
+      reply.becomeStream();
     }
     this.#ticks += 1;
     if (this.#ticks % BEAT_TICKS === 0) this.#beat();

@@ -1,18 +1,19 @@
-// MCP over Streamable HTTP. The body of a message tells its era: a message that carries a protocol version is modern and is handled
-// by modern-endpoint.ts. This file serves the revisions with sessions: POST takes messages, GET opens the stream for messages
-// that belong to no request, DELETE ends the session (spec revision 2025-11-25, "Transports").
+// MCP over Streamable HTTP, for the protocol revisions with sessions: POST accepts messages, GET opens the
+// stream for messages that belong to no request, DELETE closes the session (revision 2025-11-25,
+// "Transports"). A message whose body contains a protocol version belongs to the modern era, which has no
+// sessions: see modern-endpoint.ts.
 
 import { GatewayError } from '../../../actors/base/errors/errors.ts';
 import { readCaller } from '../../../actors/mcp/clients/eras/modern-caller.ts';
 import { unknownState } from '../../../actors/mcp/clients/eras/suspended-calls.ts';
 import type { Endpoint } from '../../../actors/mcp/clients/profiles/profile.ts';
-import { parseEventId } from '../../../actors/mcp/clients/sessions/replay-ring.ts';
+import { parseEventId } from '../../../actors/mcp/clients/sessions/replay-buffer.ts';
 import type { ClientSession } from '../../../actors/mcp/clients/sessions/session.ts';
 import type { Envelope } from '../../../actors/mcp/jsonrpc/envelope.ts';
 import { modernVersion } from '../../../actors/mcp/jsonrpc/modern-meta.ts';
 import { readClientMessage } from '../../../actors/mcp/jsonrpc/read-message.ts';
 import { RpcFault, rpcCodes } from '../../../actors/mcp/jsonrpc/rpc-fault.ts';
-import { isSessionVersion, sessionVersions } from '../../../actors/mcp/servers/cache/server-description.ts';
+import { isSessionVersion, sessionVersions } from '../../../actors/mcp/servers/cache/introduction.ts';
 import { isJson } from '../listener/framing.ts';
 import type { BodyProblem } from '../listener/seam.ts';
 import type { RouteContext } from '../route-context.ts';
@@ -21,10 +22,10 @@ import type { ExchangeContext } from './exchange-context.ts';
 import { checkMirrorHeaders, isModernHeader, postModern } from './modern-endpoint.ts';
 import { PostOutlet } from './post-outlet.ts';
 
-/** What nearly every client sends: no need to read it again each time. */
+/** Accept header of nearly all clients; needs no parsing. */
 const USUAL_ACCEPT = 'application/json, text/event-stream';
 
-/** Refuses what can be refused by the headers alone; true when the body, which tells the era, is wanted. */
+/** Checks the headers that concern both eras. Returns true if the body should be read. */
 export function admitPost(context: ExchangeContext): boolean {
   const { 'content-type': type = '' } = context.request.headers;
   if (isJson(type)) return true;
@@ -32,7 +33,7 @@ export function admitPost(context: ExchangeContext): boolean {
   return false;
 }
 
-export function post(
+export function postMessage(
   routes: RouteContext,
   context: ExchangeContext,
   endpoint: Endpoint,
@@ -40,12 +41,12 @@ export function post(
 ): void {
   const envelope = readBody(context, body, routes.config.limits.body_bytes);
   if (envelope === undefined) return;
-  const { nodes } = routes;
+  const { forwarder } = routes;
   try {
     const isStateless = envelope.isModern;
-    if (isStateless && isRetryElsewhere(routes, context, envelope)) return;
-    // What belongs to a session is for the node that has it, also while this one stops.
-    const isOfSession = nodes !== undefined && !isStateless && envelope.method !== 'initialize';
+    if (isStateless && forwardRetry(routes, context, envelope)) return;
+    // Messages of a session are forwarded to the node that owns it, even while this node is stopping.
+    const isOfSession = forwarder !== undefined && !isStateless && envelope.method !== 'initialize';
     if (envelope.kind === 'request' && routes.life.isEnding && !isOfSession) {
       context.refuseWhileDraining(envelope.rawId);
       return;
@@ -54,20 +55,22 @@ export function post(
       postModern(routes, context, endpoint, envelope);
       return;
     }
-    if (isModernHeader(context.request.headers['mcp-protocol-version'])) {
-      // The header claims what the body does not; only a notification need not claim it as well.
+    // Its body negotiates the version; a version header has no meaning yet (MCP 2025-11-25, Lifecycle).
+    const isInitialize = envelope.kind === 'request' && envelope.method === 'initialize';
+    if (!isInitialize && isModernHeader(context.request.headers['mcp-protocol-version'])) {
+      // The header is modern, but the body has no version. Only a notification may omit it.
       if (envelope.kind === 'request') readCaller(envelope);
       else if (envelope.kind === 'notification') context.empty(202);
-      else throw new RpcFault(rpcCodes.invalidRequest, 'this revision knows no answers of clients');
+      else throw new RpcFault(rpcCodes.invalidRequest, 'this revision has no client responses');
       return;
     }
-    if (!admitAccept(context) || !admitVersion(context)) return;
+    if (!admitAccept(context) || !(isInitialize || admitVersion(context))) return;
     checkMirrorHeaders(context.request.headers, envelope);
-    if (envelope.kind === 'request' && envelope.method === 'initialize') {
+    if (isInitialize) {
       initialize(routes, context, endpoint, envelope);
       return;
     }
-    const session = sessionOf(routes, context, endpoint, envelope);
+    const session = requireSession(routes, context, endpoint, envelope);
     if (session === undefined) return;
     if (envelope.kind === 'request') {
       if (routes.life.isEnding) {
@@ -77,15 +80,15 @@ export function post(
       const outlet = new PostOutlet(context, routes.heartbeat, session);
       routes.mcp.clients.router.request(session, envelope, outlet, context);
     } else {
-      routes.mcp.clients.router.note(session, envelope);
+      routes.mcp.clients.router.receive(session, envelope);
       context.empty(202);
     }
   } catch (error) {
-    answerError(context, error, envelope);
+    respondWithError(context, error, envelope);
   }
 }
 
-/** Begins a session. Invalid parameters fail an accepted request, so the error has status 200 (EXC1). */
+/** Opens a session. A request with invalid parameters counts as accepted, so the status is 200 (EXC1). */
 function initialize(
   routes: RouteContext,
   context: ExchangeContext,
@@ -103,16 +106,16 @@ function initialize(
   }
 }
 
-/** Opens the session's own stream, or goes on with one that was lost. */
-export function get(routes: RouteContext, context: ExchangeContext, endpoint: Endpoint): void {
-  if (refusesModern(context)) return;
+/** Opens the stream of the session, or resumes a stream whose connection was lost. */
+export function openStream(routes: RouteContext, context: ExchangeContext, endpoint: Endpoint): void {
+  if (refuseIfModern(context)) return;
   const { accept = '', 'last-event-id': lastEventId } = context.request.headers;
   if (!accepts(accept, 'text/event-stream')) {
     context.rpcFault(new RpcFault(rpcCodes.invalidRequest, 'Accept must list text/event-stream'), 406);
     return;
   }
   if (!admitVersion(context)) return;
-  const session = sessionOf(routes, context, endpoint, undefined);
+  const session = requireSession(routes, context, endpoint, undefined);
   if (session === undefined) return;
   if (routes.life.isEnding) {
     context.refuseWhileDraining();
@@ -121,47 +124,50 @@ export function get(routes: RouteContext, context: ExchangeContext, endpoint: En
   session.lastSeenAt = performance.now();
   const last = lastEventId === undefined ? undefined : parseEventId(lastEventId);
   if (lastEventId !== undefined && last === undefined) {
-    context.rpcFault(new RpcFault(rpcCodes.invalidRequest, 'Last-Event-ID is none of this session'), 400);
+    context.rpcFault(
+      new RpcFault(rpcCodes.invalidRequest, 'Last-Event-ID does not belong to this session'),
+      400,
+    );
     return;
   }
-  const lost = last === undefined ? undefined : liveStreams(session).get(last.stream);
-  if (last !== undefined && lost === undefined) {
-    finishLost(session, context, last);
+  const lostStream = last === undefined ? undefined : liveStreams(session).get(last.stream);
+  if (last !== undefined && lostStream === undefined) {
+    replayEnded(session, context, last);
     return;
   }
-  const stream = lost ?? new EventStream(session);
-  if (lost === undefined) {
+  const stream = lostStream ?? new EventStream(session);
+  if (lostStream === undefined) {
     session.stream?.end();
     session.stream = stream;
-    routes.mcp.clients.sessions.tellMissed(session);
+    routes.mcp.clients.sessions.notifyMissed(session);
   }
   stream.disconnect();
   routes.heartbeat.streams.add(stream);
   stream.whenEnded = () => routes.heartbeat.streams.delete(stream);
   stream.connect(context, last?.number, () => {
-    // From now on nobody listens, and the session counts as unused; the stream waits for its client to come back.
+    // From now on the session counts as unused. The stream continues if its client reconnects.
     session.lastSeenAt = performance.now();
   });
   if (last !== undefined) stream.replayAfter(last.number);
 }
 
-export function remove(routes: RouteContext, context: ExchangeContext, endpoint: Endpoint): void {
-  if (refusesModern(context)) return;
-  const session = sessionOf(routes, context, endpoint, undefined);
+export function deleteSession(routes: RouteContext, context: ExchangeContext, endpoint: Endpoint): void {
+  if (refuseIfModern(context)) return;
+  const session = requireSession(routes, context, endpoint, undefined);
   if (session === undefined) return;
-  routes.mcp.clients.router.end(session);
+  routes.mcp.clients.router.endSession(session);
   context.empty(204);
 }
 
-/** The modern era knows neither GET nor DELETE; true when that was said. */
-function refusesModern(context: ExchangeContext): boolean {
+/** If the client is modern, refuses its GET or DELETE and returns true. */
+function refuseIfModern(context: ExchangeContext): boolean {
   if (!isModernHeader(context.request.headers['mcp-protocol-version'])) return false;
-  context.error(405, `revision ${modernVersion} knows POST only`, [['allow', 'POST']]);
+  context.error(405, `revision ${modernVersion} allows only POST`, [['allow', 'POST']]);
   return true;
 }
 
-/** The stream has ended meanwhile: what was missed of it, and its end. */
-function finishLost(
+/** Sends the events that the client has missed, and closes the response. */
+function replayEnded(
   session: ClientSession,
   context: ExchangeContext,
   last: { stream: number; number: number },
@@ -180,55 +186,63 @@ function readBody(context: ExchangeContext, body: Buffer | BodyProblem, limit: n
   try {
     return readClientMessage(body);
   } catch (error) {
-    answerError(context, error, undefined);
+    respondWithError(context, error, undefined);
     return undefined;
   }
 }
 
-function sessionOf(
+/**
+ * Returns the session of a request. Otherwise returns undefined: the request was forwarded to the node that
+ * owns the session, or refused.
+ */
+function requireSession(
   routes: RouteContext,
   context: ExchangeContext,
   endpoint: Endpoint,
   envelope: Envelope | undefined,
 ): ClientSession | undefined {
   const id = context.request.headers['mcp-session-id'];
-  const rawId = envelope?.kind === 'request' ? envelope.rawId : undefined;
+  const rawId = envelope?.rawRequestId;
   if (id === undefined || id === '') {
     const message = 'the Mcp-Session-Id header is missing; initialize first';
     context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message, rawId), 400);
     return undefined;
   }
-  const { mcp, life, nodes } = routes;
+  const { mcp, life, forwarder } = routes;
   const session = mcp.clients.sessions.find(id, endpoint, context.principal);
   // A 404 makes the client initialize again (MCP 2025-11-25, Session Management).
-  const gone = () => context.rpcFault(new RpcFault(-32001, 'Session not found', rawId), 404);
+  const refuseUnknown = () => context.rpcFault(new RpcFault(-32001, 'Session not found', rawId), 404);
   if (session === undefined) {
-    if (nodes?.takeForSession(id, { context, envelope, body: envelope?.bytes, gone }) !== true) gone();
+    if (
+      forwarder?.forwardForSession(id, { context, envelope, body: envelope?.bytes, refuseUnknown }) !== true
+    )
+      refuseUnknown();
     return undefined;
   }
   const begins = envelope === undefined ? context.request.method === 'GET' : envelope.kind === 'request';
-  if (nodes === undefined || !life.isEnding || !begins || context.principal.kind === 'node') return session;
-  // It may do so at another node, now; a node knows by itself what stops here.
-  gone();
+  if (forwarder === undefined || !life.isEnding || !begins || context.principal.kind === 'node')
+    return session;
+  // The 404 makes the client initialize again, at another node. Not for requests of nodes, which know that
+  // this node is stopping.
+  refuseUnknown();
   return undefined;
 }
 
-/** Whether another node takes it, which has the call that waits for it. */
-export function isRetryElsewhere(
-  { nodes }: RouteContext,
+/** Forwards a retried call to the node that has suspended it. Returns false for other messages. */
+export function forwardRetry(
+  { forwarder }: RouteContext,
   context: ExchangeContext,
   envelope: Envelope,
 ): boolean {
-  if (nodes === undefined || envelope.kind !== 'request') return false;
-  const gone = () => context.rpcFault(unknownState(envelope.rawId), 200);
-  return nodes.takeRetry({ context, envelope, body: envelope.bytes, gone });
+  if (forwarder === undefined || envelope.kind !== 'request') return false;
+  const refuseUnknown = () => context.rpcFault(unknownState(envelope.rawId), 200);
+  return forwarder.forwardRetry({ context, envelope, body: envelope.bytes, refuseUnknown });
 }
 
-function answerError(context: ExchangeContext, error: unknown, envelope: Envelope | undefined): void {
-  const rawId = envelope?.kind === 'request' ? envelope.rawId : undefined;
+function respondWithError(context: ExchangeContext, error: unknown, envelope: Envelope | undefined): void {
+  const rawId = envelope?.rawRequestId;
   if (error instanceof RpcFault) {
-    const { code, message, data } = error;
-    context.rpcFault(new RpcFault(code, message, error.rawId ?? rawId, data), 400);
+    context.rpcFault(error.withId(rawId), 400);
   } else if (error instanceof GatewayError) {
     context.rpcError(error, rawId);
   } else {
@@ -248,16 +262,16 @@ function admitAccept(context: ExchangeContext): boolean {
 function admitVersion(context: ExchangeContext): boolean {
   const version = context.request.headers['mcp-protocol-version'];
   if (version === undefined || isSessionVersion(version)) return true;
-  const message = `unsupported MCP-Protocol-Version; the gateway speaks ${sessionVersions.join(', ')}`;
+  const message = `unsupported MCP-Protocol-Version; supported: ${sessionVersions.join(', ')}`;
   context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message), 400);
   return false;
 }
 
-/** Whether an Accept header takes a media type; its weights do not matter here, but 0 means no. */
+/** Returns true if an Accept header includes a media type. Ignores weights, except for 0. */
 function accepts(accept: string, type: string): boolean {
   const [kind] = type.split('/');
   return accept.split(',').some((range) => {
-    // Blanks around the separator are cut off each part: a pattern with them would try every blank of a long run.
+    // A pattern with optional blanks would need quadratic time for many blanks, so the parts are trimmed.
     const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
     if (parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))) return false;
     return name === type || name === '*/*' || name === `${kind}/*`;

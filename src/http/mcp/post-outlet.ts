@@ -1,5 +1,5 @@
-// The answer to a POST that carries a request of a session. Its form is decided by the first message that comes:
-// the answer itself makes it plain JSON, anything else a stream of events (Streamable HTTP, "Sending Messages").
+// Response to a POST with a session request. The first message determines its form: if it is the result,
+// the response is plain JSON; any other message starts an event stream (Streamable HTTP, "Sending Messages").
 
 import type { GatewayError } from '../../../actors/base/errors/errors.ts';
 import type { Outlet } from '../../../actors/mcp/clients/outlet.ts';
@@ -8,13 +8,13 @@ import type { Message } from '../../../actors/mcp/jsonrpc/span.ts';
 import { statusOf } from '../status.ts';
 import { EventStream } from './event-stream.ts';
 import { type ExchangeContext, retryAfter } from './exchange-context.ts';
-import type { Awaited, Heartbeat } from './heartbeat.ts';
+import type { Heartbeat, PendingReply } from './heartbeat.ts';
 
-export class PostOutlet implements Outlet, Awaited {
-  readonly since = performance.now();
-  previous: Awaited | undefined;
-  next: Awaited | undefined;
-  /** Set once the session is known; the answer to `initialize` tells its id. */
+export class PostOutlet implements Outlet, PendingReply {
+  readonly requestedAt = performance.now();
+  previous: PendingReply | undefined;
+  next: PendingReply | undefined;
+  /** For `initialize`, set when the session was opened; the response contains its id. */
   session: ClientSession | undefined;
 
   readonly #context: ExchangeContext;
@@ -25,7 +25,7 @@ export class PostOutlet implements Outlet, Awaited {
     this.#context = context;
     this.#heartbeat = heartbeat;
     this.session = session;
-    if (session !== undefined) heartbeat.awaited.add(this);
+    if (session !== undefined) heartbeat.pending.add(this);
   }
 
   send(message: Message): void {
@@ -34,13 +34,13 @@ export class PostOutlet implements Outlet, Awaited {
   }
 
   finish(message: Message, error?: GatewayError): void {
-    this.#heartbeat.awaited.delete(this);
+    this.#heartbeat.pending.delete(this);
     if (this.#stream !== undefined) {
       this.#stream.send(message);
-      this.#endStream(this.#stream);
+      this.#closeStream(this.#stream);
       return;
     }
-    // EXC1. Errors carry no session id: a failed `initialize` closes its session.
+    // Status 200: EXC1. Errors have no session id: a failed `initialize` closes its session.
     if (error !== undefined) this.#context.message(200, message, retryAfter(error));
     else {
       const { session } = this;
@@ -54,13 +54,13 @@ export class PostOutlet implements Outlet, Awaited {
   }
 
   drop(): void {
-    this.#heartbeat.awaited.delete(this);
+    this.#heartbeat.pending.delete(this);
     if (this.#stream === undefined) this.#context.empty(202);
-    else this.#endStream(this.#stream);
+    else this.#closeStream(this.#stream);
   }
 
   becomeStream(): void {
-    this.#heartbeat.awaited.delete(this);
+    this.#heartbeat.pending.delete(this);
     if (this.#stream !== undefined || this.session === undefined || this.#context.reply.isDone) return;
     const stream = new EventStream(this.session);
     this.#stream = stream;
@@ -68,13 +68,13 @@ export class PostOutlet implements Outlet, Awaited {
     this.#heartbeat.streams.add(stream);
   }
 
-  #endStream(stream: EventStream): void {
+  #closeStream(stream: EventStream): void {
     this.#heartbeat.streams.delete(stream);
     stream.end();
   }
 }
 
-/** The answer to a request without a session: JSON only, and nothing before it. */
+/** Response to a request of POST /rpc: always JSON. Messages before the response are dropped. */
 export class JsonOutlet implements Outlet {
   readonly #context: ExchangeContext;
 
@@ -83,7 +83,7 @@ export class JsonOutlet implements Outlet {
   }
 
   send(): void {
-    // Without a stream there is no room for it.
+    // Dropped: only a stream could send it.
   }
 
   finish(message: Message, error?: GatewayError): void {

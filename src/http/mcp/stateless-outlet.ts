@@ -1,7 +1,7 @@
-// The answer to a request of the modern era. Its form is decided by the first message that comes: the answer itself
-// is plain JSON with the status its error asks for, anything else begins a stream of events, and then the status is
-// said (2026-07-28, Streamable HTTP). A stream cannot be taken up again, so its events have no ids; a client that
-// closes it wants no answer any more.
+// Response to a request of the modern era. The first message determines its form: if it is the result, the
+// response is plain JSON, with a status that depends on the error; any other message starts an event stream
+// with status 200 (2026-07-28, Streamable HTTP). A stream cannot be resumed, so events have no ids. A client
+// cancels the request by closing the stream.
 
 import type { GatewayError } from '../../../actors/base/errors/errors.ts';
 import type { Outlet } from '../../../actors/mcp/clients/outlet.ts';
@@ -10,46 +10,46 @@ import type { HttpStream } from '../listener/seam.ts';
 import { statusOfCode } from '../status.ts';
 import { writeEvent } from './event-frame.ts';
 import { type ExchangeContext, retryAfter } from './exchange-context.ts';
-import type { Awaited, Heartbeat, HeartbeatTarget } from './heartbeat.ts';
+import type { Heartbeat, HeartbeatTarget, PendingReply } from './heartbeat.ts';
 
 const MAX_BUFFERED = 16 * 1024 * 1024;
 const HEAD = 'event: message\n';
 
-export class StatelessOutlet implements Outlet, Awaited, HeartbeatTarget {
-  readonly since = performance.now();
-  previous: Awaited | undefined;
-  next: Awaited | undefined;
+export class StatelessOutlet implements Outlet, PendingReply, HeartbeatTarget {
+  readonly requestedAt = performance.now();
+  previous: PendingReply | undefined;
+  next: PendingReply | undefined;
   readonly #context: ExchangeContext;
   readonly #heartbeat: Heartbeat;
   #http: HttpStream | undefined;
-  #onGone: (() => void) | undefined;
+  #onDisconnect: (() => void) | undefined;
   isEnded = false;
 
   constructor(context: ExchangeContext, heartbeat: Heartbeat) {
     this.#context = context;
     this.#heartbeat = heartbeat;
-    heartbeat.awaited.add(this);
-    context.reply.onAbort(() => this.#gone());
+    heartbeat.pending.add(this);
+    context.reply.onAbort(() => this.#disconnect());
   }
 
-  /** The request was refused before it began: whoever refused it answers. */
-  leave(): void {
+  /** Called if the request was refused. The caller responds. */
+  abandon(): void {
     this.#release();
   }
 
-  /** Called when the client has gone before the end. */
-  whenGone(onGone: () => void): void {
-    this.#onGone = onGone;
+  /** Sets the listener for a disconnect before the response is complete. */
+  onDisconnect(listener: () => void): void {
+    this.#onDisconnect = listener;
   }
 
   send(message: Message): void {
     this.becomeStream();
     const http = this.#http;
     if (http === undefined || http.isDone) return;
-    // A reader that takes nothing loses its stream, and with it the request (A8).
+    // The client does not read, so the stream is closed and the request cancelled (A8, ARCHITECTURE.md).
     if (http.bufferedBytes > MAX_BUFFERED) {
       http.destroy();
-      this.#gone();
+      this.#disconnect();
     } else writeEvent(http, HEAD, message);
   }
 
@@ -81,7 +81,7 @@ export class StatelessOutlet implements Outlet, Awaited, HeartbeatTarget {
   }
 
   becomeStream(): void {
-    this.#heartbeat.awaited.delete(this);
+    this.#heartbeat.pending.delete(this);
     if (this.#http !== undefined || this.isEnded || this.#context.reply.isDone) return;
     const headers = this.#context.headers([
       ['content-type', 'text/event-stream'],
@@ -93,16 +93,16 @@ export class StatelessOutlet implements Outlet, Awaited, HeartbeatTarget {
     this.#http.write(': open\n\n');
   }
 
-  #gone(): void {
+  #disconnect(): void {
     if (this.isEnded) return;
     this.#release();
-    this.#onGone?.();
+    this.#onDisconnect?.();
   }
 
   #release(): void {
     this.isEnded = true;
     this.#http = undefined;
-    this.#heartbeat.awaited.delete(this);
+    this.#heartbeat.pending.delete(this);
     this.#heartbeat.streams.delete(this);
   }
 }

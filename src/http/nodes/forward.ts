@@ -1,42 +1,45 @@
-// One request that was passed on to the node it belongs to, and its answer on the way back.
+// A client's request that is forwarded to another node, the owner of the session or of the call, and the
+// response of the owner.
 //
-// FW1 (A2)  it ends once: by the answer, by an error that says what became of it, by a stream that is cut, or by its client's going.
-// FW2 (A8)  of an answer no more is kept here than COLLECTED_BYTES, or what its client is behind: its owner waits for the client.
-// FW3       a client that goes is seen by the owner as if it had been connected there.
+// - The client gets exactly one result: the response, an error or a cut stream (A2, ARCHITECTURE.md). Each
+//   error states that the request was not executed, or that it may have been executed.
+// - Small responses are collected and sent in one piece. For larger ones, the owner is paused if the client
+//   reads slowly (A8).
+// - If the client disconnects, the owner sees a disconnect, too.
 
 import {
   ConnectionLostError,
   type GatewayError,
   UnavailableError,
 } from '../../../actors/base/errors/errors.ts';
-import { nodeHeaders } from '../../../actors/cluster/node-ways.ts';
+import { nodeHeaders } from '../../../actors/cluster/node-connection.ts';
 import type { ConnectionUser, HttpConnection } from '../../../actors/mcp/links/http/http-connection.ts';
 import type { ResponseHead } from '../../../actors/mcp/links/http/response-head.ts';
 import type { HttpStream } from '../listener/seam.ts';
-import type { Asked } from './elsewhere.ts';
-import { answerHeaders } from './forwarded-head.ts';
-import { isRefusedProof } from './refused-proof.ts';
+import { responseHeaders } from './forwarded-head.ts';
+import { isProofRefusal } from './proof-refusal.ts';
+import type { ForwardRequest } from './request-forwarder.ts';
 
-/** An answer up to this size leaves in one piece, as it does at its owner. */
+/** Maximum size for responses to be collected. */
 const COLLECTED_BYTES = 65_536;
 
 export interface ForwardOptions {
-  readonly asked: Asked;
-  /** What the owner is called. */
+  readonly request: ForwardRequest;
+  /** Name of the owner. */
   readonly node: string;
-  /** It is over; called once. */
+  /** Called once, when the client has its result. */
   onEnd(): void;
-  /** The owner does not take our proof, or has none that is taken here. */
-  onRefusedProof(why: string): void;
+  /** Called if either node refuses the other's proof (cluster secret). */
+  onProofRefused(why: string): void;
 }
 
 export class Forward implements ConnectionUser {
   readonly #options: ForwardOptions;
   #connection: HttpConnection | undefined;
   #wasSent = false;
-  #isOver = false;
+  #isEnded = false;
   #head: ResponseHead | undefined;
-  /** While the answer is collected. */
+  /** Set while a small response is collected. */
   #pieces: Buffer[] | undefined;
   #stream: HttpStream | undefined;
 
@@ -46,17 +49,17 @@ export class Forward implements ConnectionUser {
 
   send(connection: HttpConnection, head: string, body: Buffer | undefined): void {
     this.#connection = connection;
-    this.#options.asked.context.reply.onAbort(() => this.#leave());
+    this.#options.request.context.reply.onAbort(() => this.#disconnect());
     connection.send(head, body, this);
   }
 
-  /** The owner is no node of the cluster any more. */
-  onOwnerGone(): void {
-    if (this.#isOver) return;
-    if (!this.#wasSent) this.#gone();
+  /** Fails the request, because the owner has left the cluster. */
+  onOwnerRemoved(): void {
+    if (this.#isEnded) return;
+    if (!this.#wasSent) this.#refuseUnknown();
     else
       this.#fail(
-        new ConnectionLostError(`${this.#owner} has gone; what was asked may have been carried out`),
+        new ConnectionLostError(`${this.#owner} left the cluster; the request may have been executed`),
       );
   }
 
@@ -65,12 +68,12 @@ export class Forward implements ConnectionUser {
   }
 
   onHead(head: ResponseHead): void {
-    const refused = head.header(nodeHeaders.refused);
-    if (refused !== undefined) {
-      if (refused !== 'proof') this.#gone();
+    const refusal = head.header(nodeHeaders.refused);
+    if (refusal !== undefined) {
+      if (refusal !== 'proof') this.#refuseUnknown();
       else {
-        this.#options.onRefusedProof('it takes no proof of ours');
-        this.#fail(this.#unreachable('refuses this one'));
+        this.#options.onProofRefused('it refuses the proof of this node');
+        this.#fail(this.#unreachable('refuses the proof of this node'));
       }
       return;
     }
@@ -80,8 +83,8 @@ export class Forward implements ConnectionUser {
       this.#pieces = [];
       return;
     }
-    const { context } = this.#options.asked;
-    const stream = context.reply.stream(head.status, context.headers(answerHeaders(head)));
+    const { context } = this.#options.request;
+    const stream = context.reply.stream(head.status, context.headers(responseHeaders(head)));
     this.#stream = stream;
     stream.onDrain(() => this.#connection?.resume());
   }
@@ -93,63 +96,63 @@ export class Forward implements ConnectionUser {
   }
 
   onEnd(): void {
-    if (this.#isOver || this.#head === undefined) return;
+    if (this.#isEnded || this.#head === undefined) return;
     this.#connection = undefined;
     this.#end();
     if (this.#pieces === undefined) this.#stream?.end();
     else {
-      const { context } = this.#options.asked;
+      const { context } = this.#options.request;
       const [first = '', ...more] = this.#pieces;
       const body = more.length === 0 ? first : Buffer.concat(this.#pieces);
-      context.reply.send(this.#head.status, context.headers(answerHeaders(this.#head)), body);
+      context.reply.send(this.#head.status, context.headers(responseHeaders(this.#head)), body);
     }
   }
 
   onBroken(error: Error): void {
-    if (this.#isOver) return;
-    if (isRefusedProof(error)) this.#options.onRefusedProof((error as NodeJS.ErrnoException).code ?? '');
-    const isNobodyThere = (error as NodeJS.ErrnoException).code === 'ECONNREFUSED';
-    // A process that is there listens: this one is no more.
-    if (!this.#wasSent && isNobodyThere) this.#gone();
-    else if (!this.#wasSent) this.#fail(this.#unreachable(`cannot be reached now (${error.message})`));
+    if (this.#isEnded) return;
+    if (isProofRefusal(error)) this.#options.onProofRefused((error as NodeJS.ErrnoException).code ?? '');
+    const isPortClosed = (error as NodeJS.ErrnoException).code === 'ECONNREFUSED';
+    // If the port is closed, the process of the owner has exited.
+    if (!this.#wasSent && isPortClosed) this.#refuseUnknown();
+    else if (!this.#wasSent) this.#fail(this.#unreachable(`is unreachable (${error.message})`));
     else
       this.#fail(
         new ConnectionLostError(
-          `the connection to ${this.#owner} broke off; what was asked may have been carried out`,
+          `the connection to ${this.#owner} was lost; the request may have been executed`,
         ),
       );
   }
 
-  /** The connections to the owner were closed. */
+  /** Called when all connections to the owner are being closed. */
   destroy(): void {
-    this.onOwnerGone();
+    this.onOwnerRemoved();
   }
 
   get #owner(): string {
-    return `the node ${this.#options.node}, which has it,`;
+    return `the node ${this.#options.node}, which owns the session or call,`;
   }
 
-  #unreachable(what: string): UnavailableError {
-    return new UnavailableError(`${this.#owner} ${what}; nothing was done, try again shortly`, 1);
+  #unreachable(problem: string): UnavailableError {
+    return new UnavailableError(`${this.#owner} ${problem}; the request was not executed, retry shortly`, 1);
   }
 
-  #gone(): void {
-    const { asked } = this.#options;
-    if (this.#isOver) return;
-    this.#leave();
-    asked.gone();
+  #refuseUnknown(): void {
+    const { request } = this.#options;
+    if (this.#isEnded) return;
+    this.#disconnect();
+    request.refuseUnknown();
   }
 
   #fail(error: GatewayError): void {
-    const { context, envelope } = this.#options.asked;
+    const { context, envelope } = this.#options.request;
     const stream = this.#stream;
-    this.#leave();
+    this.#disconnect();
     if (stream !== undefined) stream.destroy();
     else context.rpcError(error, envelope?.kind === 'request' ? envelope.rawId : undefined);
   }
 
-  /** Nothing more is wanted of the owner. */
-  #leave(): void {
+  /** Closes the connection to the owner. */
+  #disconnect(): void {
     const connection = this.#connection;
     this.#connection = undefined;
     this.#end();
@@ -157,8 +160,8 @@ export class Forward implements ConnectionUser {
   }
 
   #end(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.#isEnded) return;
+    this.#isEnded = true;
     this.#options.onEnd();
   }
 }

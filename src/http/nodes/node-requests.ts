@@ -1,14 +1,13 @@
-// Handles requests of cluster nodes: greetings, forwarded client requests, and calls of servers on this node.
-//
-// NF1  senders without the proof of this cluster are refused, as are requests for a previous process.
-// NF2  nodes may forward client requests for sessions, servers and calls only.
+// Handles requests from other nodes of the cluster: greetings (peers.ts), forwarded requests of clients, and
+// the nodes' own calls of servers that run on this node. Refuses requests that lack the proof of this
+// cluster, or are meant for a previous process. Only MCP requests of clients may be forwarded.
 
 import { setTimeout as elapse } from 'node:timers/promises';
-import { forgetOldest } from '../../../actors/base/bounds/forget-oldest.ts';
+import { deleteOldest } from '../../../actors/base/bounds/delete-oldest.ts';
 import { InternalError } from '../../../actors/base/errors/errors.ts';
 import type { ClusterPart } from '../../../actors/cluster/cluster-part.ts';
-import { type NodeRefusal, nodeHeaders } from '../../../actors/cluster/node-ways.ts';
-import type { Reach } from '../../../actors/cluster/reach.ts';
+import { type NodeRefusal, nodeHeaders } from '../../../actors/cluster/node-connection.ts';
+import type { NodePeers } from '../../../actors/cluster/node-peers.ts';
 import { operator, type Principal } from '../../../actors/identity/principal.ts';
 import { Dispatch } from '../dispatch.ts';
 import type { HttpServices } from '../http-services.ts';
@@ -16,119 +15,119 @@ import { JSON_HEADERS, plainError } from '../listener/framing.ts';
 import type { BodyHandler, HttpReply, HttpRequest } from '../listener/seam.ts';
 import { ExchangeContext } from '../mcp/exchange-context.ts';
 import { RouteTable } from '../route-table.ts';
-import type { Elsewhere } from './elsewhere.ts';
 import { HELLO_PATH } from './peer.ts';
-import { type Peers, SAME_PROOF } from './peers.ts';
+import { type Peers, SAME_PROOF_HINT } from './peers.ts';
+import type { RequestForwarder } from './request-forwarder.ts';
 
-/** Paths of forwarded client requests. */
-const PASSED_ON = /^\/(?:mcp(?:\/[^/]+)?|rpc)$/;
-/** Servers, for a node's own calls. */
+/** Paths of clients' requests that nodes may forward. */
+const FORWARDABLE_PATH = /^\/(?:mcp(?:\/[^/]+)?|rpc)$/;
+/** Server path, for the own calls of nodes. */
 const SERVER_PATH = /^\/mcp\/([^/@][^/]*)$/;
-const MAX_REMEMBERED = 1_000;
+const MAX_LOGGED = 1_000;
 
-/** Maximum wait of a greeting for the list of members. */
-const MEETING_MS = 1_000;
+/** Maximum time until the greeting node is found among the members. */
+const MEMBER_WAIT_MS = 1_000;
 
 export interface NodeRequestsOptions {
   readonly http: HttpServices;
   readonly cluster: ClusterPart;
-  readonly reach: Reach;
+  readonly reach: NodePeers;
   readonly peers: Peers;
-  readonly nodes: Elsewhere;
+  readonly forwarder: RequestForwarder;
 }
 
 export class NodeRequests {
   readonly #options: NodeRequestsOptions;
   readonly #dispatch: Dispatch;
   readonly #table = new RouteTable({});
-  /** Addresses whose refusal is in the log. */
-  readonly #refused = new Set<string>();
+  /** Addresses whose refusal was already logged. */
+  readonly #loggedAddresses = new Set<string>();
 
   constructor(options: NodeRequestsOptions) {
     this.#options = options;
-    const { http, nodes } = options;
+    const { http, forwarder } = options;
     const { config, log, redactor, version, life, mcp, node } = http.gateway;
     this.#dispatch = new Dispatch(http, {
-      ...{ config, log, redactor, version, life, mcp, node, nodes, heartbeat: http.heartbeat },
+      ...{ config, log, redactor, version, life, mcp, node, forwarder, heartbeat: http.heartbeat },
       triggers: undefined,
       proofFor: () => [],
       reload: () => Promise.reject(new InternalError('another node cannot request a reload')),
     });
   }
 
-  /** Handles one request. */
   handle(request: HttpRequest, reply: HttpReply): BodyHandler | undefined {
     const { headers, path } = request;
     const { cluster, reach } = this.#options;
-    if (!reach.proof.isRight(headers[nodeHeaders.proof])) {
+    if (!reach.proof.isValid(headers[nodeHeaders.proof])) {
       this.onRefused(request.remoteAddress, 'proof');
-      return refuse(reply, 403, 'proof', `the proof is none of this cluster; ${SAME_PROOF}`);
+      return refuse(reply, 403, 'proof', `the proof is not of this cluster; ${SAME_PROOF_HINT}`);
     }
     if (headers[nodeHeaders.to] !== cluster.instance)
-      return refuse(reply, 421, 'instance', 'another process is here than the one that is meant');
+      return refuse(reply, 421, 'instance', 'the request is for another process');
     if (path === HELLO_PATH) return () => void this.#hello(headers[nodeHeaders.from], reply);
-    if (headers[nodeHeaders.epoch] !== undefined) return this.#takeForNode(request, reply);
-    const proven = headers[nodeHeaders.operator] === undefined ? undefined : operator;
-    if (PASSED_ON.test(path)) return this.#take(request, reply, proven);
-    reply.send(404, JSON_HEADERS, plainError(404, 'nodes ask for nothing of the kind'));
+    if (headers[nodeHeaders.epoch] !== undefined) return this.#handleNodeCall(request, reply);
+    const principal = headers[nodeHeaders.operator] === undefined ? undefined : operator;
+    if (FORWARDABLE_PATH.test(path)) return this.#dispatchRequest(request, reply, principal);
+    reply.send(404, JSON_HEADERS, plainError(404, 'not a path for cluster nodes'));
     return undefined;
   }
 
-  /** Logs the first refusal of an address. `code` is `proof`, or the code of an error of its connection. */
+  /** Logs the first refusal per address. `code` is `proof`, or the error code of the connection. */
   onRefused(address: string, code: string): void {
     const { log } = this.#options.http.gateway;
-    const isOther = code === 'proof' || /BAD_RECORD_MAC|DECRYPT|PSK_IDENTITY/.test(code);
-    const key = `${address} ${isOther}`;
-    if (this.#refused.has(key)) return;
-    this.#refused.add(key);
-    forgetOldest(this.#refused, MAX_REMEMBERED);
-    if (isOther)
+    const hasOtherProof = code === 'proof' || /BAD_RECORD_MAC|DECRYPT|PSK_IDENTITY/.test(code);
+    const key = `${address} ${hasOtherProof}`;
+    if (this.#loggedAddresses.has(key)) return;
+    this.#loggedAddresses.add(key);
+    deleteOldest(this.#loggedAddresses, MAX_LOGGED);
+    if (hasOtherProof)
       log.error(
         { address, reason: code },
-        'a node was refused, its proof is another: node.secret has to be the same at all of them, and node.tls at all or at none',
+        'refused a node with another proof: use the same node.secret on all nodes, and node.tls on all or none',
       );
-    else
-      log.warn(
-        { address, reason: code },
-        'a connection to the address for nodes was refused: it has shown no proof',
-      );
+    else log.warn({ address, reason: code }, 'refused a connection to the node address: it sent no proof');
   }
 
-  /** Answers when the sender is a known member, or after MEETING_MS: the database may be unavailable. */
+  /** Responds when the sender is known as a member; after MEMBER_WAIT_MS in any case. */
   async #hello(from: string | undefined, reply: HttpReply): Promise<void> {
-    const patience = new AbortController();
-    await Promise.race([this.#options.peers.meet(from), elapse(MEETING_MS, undefined, patience)]).catch(
-      () => {},
-    );
-    patience.abort();
+    const timeout = new AbortController();
+    await Promise.race([
+      this.#options.peers.awaitMember(from),
+      elapse(MEMBER_WAIT_MS, undefined, timeout),
+    ]).catch(() => {});
+    timeout.abort();
     reply.send(200, JSON_HEADERS, '{}');
   }
 
-  /** Handles the node's own call of a server on this node. */
-  #takeForNode(request: HttpRequest, reply: HttpReply): BodyHandler | undefined {
+  /** Handles a node's own call to a server that runs on this node. */
+  #handleNodeCall(request: HttpRequest, reply: HttpReply): BodyHandler | undefined {
     const server = SERVER_PATH.exec(request.path)?.[1];
     const epoch = Number(request.headers[nodeHeaders.epoch]);
-    if (server === undefined || !this.#options.cluster.placement.holds(decoded(server), epoch))
-      return refuse(reply, 421, 'epoch', 'this node has not the server by that lease');
-    return this.#take(request, reply, { kind: 'node', name: 'node' });
+    if (server === undefined || !this.#options.cluster.placement.holds(decodeSegment(server), epoch))
+      return refuse(reply, 421, 'epoch', 'this node does not hold that lease of the server');
+    return this.#dispatchRequest(request, reply, { kind: 'node', name: 'node' });
   }
 
   /**
-   * Handles a request from a node that checked Host and Origin. `principal` is the node or the sender identified by it; undefined
-   * for an unidentified sender.
+   * Handles a request whose Host and Origin were checked by the other node. `principal` is the sender, if
+   * the other node has identified it.
    */
-  #take(request: HttpRequest, reply: HttpReply, principal: Principal | undefined): BodyHandler | undefined {
+  #dispatchRequest(
+    request: HttpRequest,
+    reply: HttpReply,
+    principal: Principal | undefined,
+  ): BodyHandler | undefined {
     const context = new ExchangeContext(request, reply);
     context.isFromNode = true;
     const route = this.#table.ofApi(request.path);
     context.isMcp = route.isMcp === true;
     return principal === undefined
       ? this.#dispatch.identify(route, context)
-      : this.#dispatch.identified(principal, route, context);
+      : this.#dispatch.dispatchIdentified(principal, route, context);
   }
 }
 
-function decoded(segment: string): string {
+function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {

@@ -1,44 +1,43 @@
-// Another node as this one sees it: the connections to it, and what was passed on to it and has not been answered.
+// Another node of the cluster: the connections to it, and the open forwards.
 
 import { Share } from '../../../actors/base/bounds/budget.ts';
-import { type NodeWay, nodeHeaders } from '../../../actors/cluster/node-ways.ts';
+import { type NodeConnection, nodeHeaders } from '../../../actors/cluster/node-connection.ts';
 import { ConnectionPool } from '../../../actors/mcp/links/http/connection-pool.ts';
 import type { Member } from '../../../actors/store/membership.ts';
 import type { Forward } from './forward.ts';
-import { isRefusedProof } from './refused-proof.ts';
+import { isProofRefusal } from './proof-refusal.ts';
 
-/** Below the lease of a node that has just gone. */
+/** Shorter than the leases of a dead node. */
 const CONNECT_MS = 2_000;
 
-/** Where a node says that it is there, and that it takes our proof. */
+/** Path for greetings, which check that a node responds and accepts the proof of this node. */
 export const HELLO_PATH = '/-/hello';
 
-export type Greeted = 'known' | 'refused' | 'nobody' | 'silent';
+/** `refused`: the proof was refused. `nobody`: the port is closed. `silent`: no valid response in time. */
+export type GreetResult = 'known' | 'refused' | 'nobody' | 'silent';
 
 export class Peer {
   readonly name: string;
   readonly address: string;
-  readonly way: NodeWay;
+  readonly connection: NodeConnection;
   readonly pool: ConnectionPool;
   readonly forwards = new Set<Forward>();
-  /** Of the bounds over all that is passed on. */
-  readonly places = new Share();
+  /** Shares of this node in the budgets of Forwards. */
+  readonly requests = new Share();
   readonly streams = new Share();
   readonly bytes = new Share();
-  /** It is being asked whether it is there. */
-  isChecked = false;
-  /** It has said that it stops. */
+  isBeingChecked = false;
   isDraining = false;
-  /** performance.now() of when it was found to be no member any more. */
+  /** `performance.now()` when the node was first missing among the members. */
   missingSince: number | undefined;
-  /** By performance.now(). */
+  /** Earliest time of the next greeting, by `performance.now()`. */
   greetingDueAt = 0;
 
-  constructor({ name, address }: Member, way: NodeWay) {
+  constructor({ name, address }: Member, connection: NodeConnection) {
     this.name = name;
     this.address = address;
-    this.way = way;
-    const { url, tls } = way;
+    this.connection = connection;
+    const { url, tls } = connection;
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
     this.pool = new ConnectionPool({
       isTls: true,
@@ -50,41 +49,41 @@ export class Peer {
     });
   }
 
-  /** `nobody`: nothing listens there; `silent`: no answer within `timeoutMs`, or a broken one. */
-  greet(timeoutMs: number): Promise<Greeted> {
-    const { url, headers } = this.way;
-    const own = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-    const head = `GET ${HELLO_PATH} HTTP/1.1\r\nhost: ${url.host}\r\nconnection: keep-alive\r\n${own.join('')}\r\n`;
+  /** Sends a greeting and returns the result. */
+  greet(timeoutMs: number): Promise<GreetResult> {
+    const { url, headers } = this.connection;
+    const headerLines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    const head = `GET ${HELLO_PATH} HTTP/1.1\r\nhost: ${url.host}\r\nconnection: keep-alive\r\n${headerLines.join('')}\r\n`;
     return new Promise((resolve) => {
-      const connection = this.pool.take();
-      let greeted: Greeted = 'silent';
-      const over = (what: Greeted) => {
+      const connection = this.pool.acquire();
+      let result: GreetResult = 'silent';
+      const settle = (value: GreetResult) => {
         clearTimeout(timer);
-        resolve(what);
+        resolve(value);
       };
       const timer = setTimeout(() => {
         connection.destroy();
-        over('silent');
+        settle('silent');
       }, timeoutMs);
       connection.send(head, undefined, {
         onConnected: () => {},
-        onHead: (answer) => {
-          greeted = answer.header(nodeHeaders.refused) === 'proof' ? 'refused' : 'known';
+        onHead: (response) => {
+          result = response.header(nodeHeaders.refused) === 'proof' ? 'refused' : 'known';
         },
         onBody: (piece) => piece.length,
-        onEnd: () => over(greeted),
+        onEnd: () => settle(result),
         onBroken: (error) => {
-          if (isRefusedProof(error)) over('refused');
-          else over((error as NodeJS.ErrnoException).code === 'ECONNREFUSED' ? 'nobody' : 'silent');
+          if (isProofRefusal(error)) settle('refused');
+          else settle((error as NodeJS.ErrnoException).code === 'ECONNREFUSED' ? 'nobody' : 'silent');
         },
-        destroy: () => over('silent'),
+        destroy: () => settle('silent'),
       });
     });
   }
 
-  /** It is no member any more. */
+  /** Fails the forwards and closes the connections. */
   close(): void {
-    for (const forward of [...this.forwards]) forward.onOwnerGone();
+    for (const forward of [...this.forwards]) forward.onOwnerRemoved();
     this.pool.close();
   }
 }

@@ -1,186 +1,198 @@
-// The other nodes, each greeted once when it is seen first: so that another node.secret is known at once, and not by the first session
-// that cannot be served; and so that the others know of a node before its clients do.
+// The other nodes of the cluster. Nodes prove to each other that they know the same node.secret. A node is
+// greeted when it is first seen. This detects a wrong secret before a session needs the node, and makes a new
+// node known before its clients arrive.
 //
-// PRS1  a node that is no member any more is forgotten with all that was passed on to it. One that answers all the same has a moment to
-//       be one again: with a restart of the database, or on a machine that is busy, memberships end and nodes do not.
-// PRS2  a gateway that begins ends where a member refuses its proof; one that runs goes on, and says so once for each.
-// PRS3  whoever greets is known here before it is answered, as long as it is a member: it has clients as soon as it has its answers.
+// - A node that is missing among the members is removed, and its forwards fail. If it still responds, it gets
+//   REJOIN_MS to rejoin: after a restart of the database, or on a busy machine, nodes lose their membership
+//   without exiting.
+// - If a member refuses the proof of this node, a starting gateway fails; a running gateway logs it once per
+//   node.
+// - The response to a greeting is sent when this node knows the greeting node, because the clients of that
+//   node may send requests immediately afterwards.
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import { NodeRefusedError } from '../../../actors/base/errors/errors.ts';
 import type { Log } from '../../../actors/base/errors/log.ts';
-import type { NodeWays } from '../../../actors/cluster/node-ways.ts';
+import type { NodeConnections } from '../../../actors/cluster/node-connection.ts';
 import type { Cluster, Member } from '../../../actors/store/membership.ts';
 import { Peer } from './peer.ts';
 
-/** A greeting at the start is waited for so long. */
+/** Greeting timeout. */
 const GREETING_MS = 4_000;
-/** One that was not answered is tried again after so long. */
-const AGAIN_MS = 5_000;
-/** Beyond that no answer to a greeting comes: the node, or the way to it, is no more. */
-const SILENCE_MS = 10_000;
-/** A node that is no member any more has to answer within that, or is forgotten. */
-const ALIVE_MS = 400;
-/** One that answers begins its next membership within that. */
-const REJOINED_MS = 3_000;
+/** Interval between greetings to a node that does not respond, and between checks. */
+const RETRY_MS = 5_000;
+/** Check timeout. Afterwards the node counts as dead or unreachable. */
+const SILENT_MS = 10_000;
+/** Timeout of the greeting to a missing node. If it does not respond, it is removed. */
+const MISSING_GREETING_MS = 400;
+/** Time for a missing node to rejoin. */
+const REJOIN_MS = 3_000;
+/** Minimum interval between two reads of the members. */
 const REFRESH_MS = 250;
 
-export const SAME_PROOF =
-  'node.secret has to be the same at all gateways of a database, and node.tls set at all of them or at none';
+export const SAME_PROOF_HINT =
+  'use the same node.secret on all gateways of a database, and node.tls on all or none';
 
 export interface PeersOptions {
   readonly cluster: Cluster;
-  readonly ways: NodeWays;
+  readonly connections: NodeConnections;
   readonly log: Log;
 }
 
 export class Peers {
   readonly #options: PeersOptions;
-  /** By instance. */
+  /** Other nodes by instance (process id in the cluster). */
   readonly #peers = new Map<string, Peer>();
-  /** What was said of by its name and address. */
-  readonly #refusing = new Set<string>();
-  #unwatch = () => {};
-  #checking: NodeJS.Timeout | undefined;
-  #looking: Promise<void> | undefined;
-  /** By performance.now(). */
-  #lookedAt = Number.NEGATIVE_INFINITY;
+  /** Nodes whose refusal was already logged, as `NAME ADDRESS`. */
+  readonly #loggedRefusals = new Set<string>();
+  #stopWatching = () => {};
+  #checkTimer: NodeJS.Timeout | undefined;
+  #refreshing: Promise<void> | undefined;
+  /** `performance.now()` of the last read of the members. */
+  #refreshedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: PeersOptions) {
     this.#options = options;
   }
 
-  /** Greets those that are there, and from then on whoever comes. Rejects with NodeRefusedError (PRS2). */
-  async begin(): Promise<void> {
+  /**
+   * Greets all members, and each later member when it joins. Rejects with NodeRefusedError if a member
+   * refuses the proof of this node.
+   */
+  async start(): Promise<void> {
     const { membership } = this.#options.cluster;
-    // Who became a member before this one could be greeted is found now, and who does so after that greets.
-    await this.#look();
-    this.#unwatch = membership.watch({ onMembers: (members) => this.#onMembers(members) });
-    this.#learn(membership.members);
-    const refused = await Promise.all(
+    // Finds the members that have joined before this node could be greeted. Later members greet this node.
+    await this.#refresh();
+    this.#stopWatching = membership.watch({ onMembers: (members) => this.#onMembers(members) });
+    this.#updatePeers(membership.members);
+    const refusing = await Promise.all(
       [...this.#peers.values()].map(async (peer) => ((await this.#greet(peer)) ? [] : [peer])),
     );
-    const [first] = refused.flat();
+    const [first] = refusing.flat();
     if (first === undefined) return;
     this.close();
     throw new NodeRefusedError(
-      `the node ${first.name} at ${first.address} refuses the proof of this one; ${SAME_PROOF}`,
+      `the node ${first.name} at ${first.address} refuses the proof of this node; ${SAME_PROOF_HINT}`,
     );
   }
 
-  /** The process of that instance; undefined for this one, for one that is no member, and for one without an address. */
+  /** Returns another node; undefined for this process, an unknown instance, or a node without an address. */
   at(instance: string): Peer | undefined {
     return this.#peers.get(instance);
   }
 
-  /** Somebody of whom nothing is known here has proven that it is a node: resolves once it is found among the members (PRS3). */
-  async meet(instance: string | undefined): Promise<void> {
+  /** Reads the members until the node is found, up to two times. */
+  async awaitMember(instance: string | undefined): Promise<void> {
     if (instance === undefined) return;
-    // A look that is under way may have begun before it was a member; the next one has not.
-    for (let looks = 0; looks < 2 && !this.#peers.has(instance); looks += 1) await this.#look();
+    // A read that is already running may have started before the node joined, so a second read is necessary.
+    for (let refreshes = 0; refreshes < 2 && !this.#peers.has(instance); refreshes += 1)
+      await this.#refresh();
   }
 
-  /** To be called when something has been passed on: while something is under way its owner is looked after. */
-  watchOver(): void {
-    this.#checking ??= setInterval(() => this.#check(), AGAIN_MS).unref();
+  /** Starts the periodic checks of nodes with open forwards. Called after each forward. */
+  startChecks(): void {
+    this.#checkTimer ??= setInterval(() => this.#check(), RETRY_MS).unref();
   }
 
-  /** Its proof was refused, or it refused ours. */
-  onRefused({ name, address }: Peer, why: string): void {
+  /** Logs, once per node, that one of the two nodes refuses the proof of the other. */
+  onProofRefused({ name, address }: Peer, reason: string): void {
     const key = `${name} ${address}`;
-    if (this.#refusing.has(key)) return;
-    this.#refusing.add(key);
+    if (this.#loggedRefusals.has(key)) return;
+    this.#loggedRefusals.add(key);
     this.#options.log.error(
-      { node: name, address, reason: why },
-      'a node refuses the proof of this one: node.secret has to be the same at all of them, and node.tls at all or at none',
+      { node: name, address, reason },
+      'a node refuses the proof of this node: use the same node.secret on all nodes, and node.tls on all or none',
     );
   }
 
   close(): void {
-    this.#unwatch();
-    clearInterval(this.#checking);
+    this.#stopWatching();
+    clearInterval(this.#checkTimer);
     for (const peer of this.#peers.values()) peer.close();
     this.#peers.clear();
   }
 
-  /** Reads the members anew: one look for all that ask while it is due or under way, and one within REFRESH_MS. */
-  #look(): Promise<void> {
-    this.#looking ??= this.#lookInTurn().finally(() => {
-      this.#looking = undefined;
+  /** Reads the members. Concurrent callers share one read. */
+  #refresh(): Promise<void> {
+    this.#refreshing ??= this.#refreshAfterPause().finally(() => {
+      this.#refreshing = undefined;
     });
-    return this.#looking;
+    return this.#refreshing;
   }
 
-  async #lookInTurn(): Promise<void> {
-    await elapse(Math.max(0, this.#lookedAt + REFRESH_MS - performance.now()), undefined, { ref: false });
-    this.#lookedAt = performance.now();
-    await this.#options.cluster.membership.tellNow();
+  async #refreshAfterPause(): Promise<void> {
+    await elapse(Math.max(0, this.#refreshedAt + REFRESH_MS - performance.now()), undefined, { ref: false });
+    this.#refreshedAt = performance.now();
+    await this.#options.cluster.membership.publishNow();
   }
 
-  #learn(members: readonly Member[]): ReadonlySet<string> {
-    const here = new Set<string>();
+  #updatePeers(members: readonly Member[]): ReadonlySet<string> {
+    const instances = new Set<string>();
     for (const member of members) {
       const instance = String(member.about.instance);
-      here.add(instance);
-      const way = this.#options.ways.to(member);
-      if (way === undefined) continue;
-      const peer = this.#peers.get(instance) ?? new Peer(member, way);
+      instances.add(instance);
+      const connection = this.#options.connections.connectionTo(member);
+      if (connection === undefined) continue;
+      const peer = this.#peers.get(instance) ?? new Peer(member, connection);
       peer.isDraining = member.about.state === 'draining';
       this.#peers.set(instance, peer);
     }
-    return here;
+    return instances;
   }
 
   #onMembers(members: readonly Member[]): void {
-    const here = this.#learn(members);
+    const instances = this.#updatePeers(members);
     const now = performance.now();
     for (const [instance, peer] of this.#peers) {
-      if (here.has(instance)) {
+      if (instances.has(instance)) {
         peer.missingSince = undefined;
         if (now >= peer.greetingDueAt) void this.#greet(peer);
         continue;
       }
       peer.missingSince ??= now;
-      // Whoever has said that it stops does not come back.
-      if (peer.isDraining || now - peer.missingSince > REJOINED_MS) this.#forget(instance, peer);
+      // A draining node does not rejoin.
+      if (peer.isDraining || now - peer.missingSince > REJOIN_MS) this.#remove(instance, peer);
       else
-        void peer.greet(ALIVE_MS).then((greeted) => {
-          if (greeted !== 'known' && peer.missingSince !== undefined) this.#forget(instance, peer);
+        void peer.greet(MISSING_GREETING_MS).then((result) => {
+          if (result !== 'known' && peer.missingSince !== undefined) this.#remove(instance, peer);
         });
     }
   }
 
-  #forget(instance: string, peer: Peer): void {
+  #remove(instance: string, peer: Peer): void {
     if (this.#peers.get(instance) !== peer) return;
     this.#peers.delete(instance);
-    this.#refusing.delete(`${peer.name} ${peer.address}`);
+    this.#loggedRefusals.delete(`${peer.name} ${peer.address}`);
     peer.close();
   }
 
-  /** False where it refuses the proof. */
+  /** Greets a node. Returns false if the proof was refused. */
   async #greet(peer: Peer): Promise<boolean> {
-    peer.greetingDueAt = performance.now() + AGAIN_MS;
-    const greeted = await peer.greet(GREETING_MS);
-    if (greeted === 'known' || greeted === 'refused') peer.greetingDueAt = Number.POSITIVE_INFINITY;
-    if (greeted === 'refused') this.onRefused(peer, 'greeted');
-    return greeted !== 'refused';
+    peer.greetingDueAt = performance.now() + RETRY_MS;
+    const result = await peer.greet(GREETING_MS);
+    if (result === 'known' || result === 'refused') peer.greetingDueAt = Number.POSITIVE_INFINITY;
+    if (result === 'refused') this.onProofRefused(peer, 'greeted');
+    return result !== 'refused';
   }
 
-  /** The list of members stays as it is while the database is away: whoever is silent then must not be waited for for ever. */
+  /**
+   * Checks that nodes with open forwards still respond. If the database is unavailable, the list of members
+   * is not updated, so a dead node would not be noticed.
+   */
   #check(): void {
     const busy = [...this.#peers.values()].filter(({ forwards }) => forwards.size > 0);
     if (busy.length === 0) {
-      clearInterval(this.#checking);
-      this.#checking = undefined;
+      clearInterval(this.#checkTimer);
+      this.#checkTimer = undefined;
     }
     for (const peer of busy) {
-      if (peer.isChecked) continue;
-      peer.isChecked = true;
-      const passedOn = [...peer.forwards];
-      void peer.greet(SILENCE_MS).then((greeted) => {
-        peer.isChecked = false;
-        if (greeted === 'silent' || greeted === 'nobody')
-          for (const forward of passedOn) forward.onOwnerGone();
+      if (peer.isBeingChecked) continue;
+      peer.isBeingChecked = true;
+      const forwards = [...peer.forwards];
+      void peer.greet(SILENT_MS).then((result) => {
+        peer.isBeingChecked = false;
+        if (result === 'silent' || result === 'nobody')
+          for (const forward of forwards) forward.onOwnerRemoved();
       });
     }
   }

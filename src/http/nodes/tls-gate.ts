@@ -1,26 +1,25 @@
-// What stands before the listener for nodes: whoever does not begin with a TLS handshake is told that this address is not theirs, and
-// whoever has not proven itself yet may stay for a moment only.
-//
-// TLG1 (A8)  of connections that have proven nothing there are at most MAX_UNPROVEN, each for PROOF_MS; one more ends the oldest of them.
-// TLG2       nothing of a connection is read as HTTP before the handshake is over.
+// TCP server in front of the TLS listener for nodes. A connection that does not start with a TLS handshake
+// gets a 403. The number of connections in a handshake is limited to MAX_UNAUTHENTICATED, each for
+// HANDSHAKE_MS; a further connection closes the oldest of them (A8, ARCHITECTURE.md). No bytes are parsed as
+// HTTP before the handshake is complete.
 
 import type { ServerOptions } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { createServer, type Socket } from 'node:net';
 import type { TLSSocket, TlsOptions } from 'node:tls';
 import { plainError } from '../listener/framing.ts';
-import type { ServersBeneath } from '../listener/node-listener.ts';
+import type { NodeServers } from '../listener/node-listener.ts';
 import { LINGER_MS } from '../listener/seam.ts';
 
-const MAX_UNPROVEN = 256;
-const PROOF_MS = 5_000;
-/** Streams of sessions have a connection each. */
+const MAX_UNAUTHENTICATED = 256;
+const HANDSHAKE_MS = 5_000;
+/** High, because each session stream needs its own connection. */
 const MAX_CONNECTIONS = 20_000;
 const TCP_KEEP_ALIVE_MS = 15_000;
-/** The first byte of a handshake: a record of that type. */
+/** First byte in a TLS handshake: the record type. */
 const HANDSHAKE = 0x16;
 
-const body = plainError(403, 'this address is for the nodes of a cluster; clients have another one');
+const body = plainError(403, 'this address is for cluster nodes; clients use listen_addr');
 const REFUSAL = [
   'HTTP/1.1 403 Forbidden',
   'Content-Type: application/json',
@@ -32,46 +31,46 @@ const REFUSAL = [
 
 export interface TlsGateOptions {
   readonly tls: TlsOptions;
-  /** A handshake has failed: `code` is that of the TLS library. */
+  /** Called after a failed handshake. `code` is the error code of the TLS library. */
   onRefused(address: string, code: string): void;
 }
 
-export function tlsGate({ tls, onRefused }: TlsGateOptions, settings: ServerOptions): ServersBeneath {
-  const http = createHttpsServer({ ...settings, ...tls, handshakeTimeout: PROOF_MS });
-  /** Oldest first. */
-  const unproven = new Map<Socket, NodeJS.Timeout>();
+export function tlsGate({ tls, onRefused }: TlsGateOptions, settings: ServerOptions): NodeServers {
+  const http = createHttpsServer({ ...settings, ...tls, handshakeTimeout: HANDSHAKE_MS });
+  /** Sockets in a handshake, oldest first, with the timers that close them. */
+  const handshaking = new Map<Socket, NodeJS.Timeout>();
   const forget = (socket: Socket) => {
-    clearTimeout(unproven.get(socket));
-    unproven.delete(socket);
+    clearTimeout(handshaking.get(socket));
+    handshaking.delete(socket);
   };
-  // The socket beneath is not told; both have the same two ends.
-  const portOf = (socket: Pick<Socket, 'remoteAddress' | 'remotePort'>) =>
+  // The event 'secureConnection' does not contain the TCP socket, so it is found by remote address and port.
+  const addressKey = (socket: Pick<Socket, 'remoteAddress' | 'remotePort'>) =>
     `${socket.remoteAddress} ${socket.remotePort}`;
-  const byPort = new Map<string, Socket>();
-  http.on('secureConnection', (proven: TLSSocket) => {
-    const socket = byPort.get(portOf(proven));
+  const socketsByAddress = new Map<string, Socket>();
+  http.on('secureConnection', (tlsSocket: TLSSocket) => {
+    const socket = socketsByAddress.get(addressKey(tlsSocket));
     if (socket !== undefined) forget(socket);
-    proven.setKeepAlive(true, TCP_KEEP_ALIVE_MS);
+    tlsSocket.setKeepAlive(true, TCP_KEEP_ALIVE_MS);
   });
   http.on('tlsClientError', (error: NodeJS.ErrnoException, { remoteAddress = '' }: TLSSocket) =>
     onRefused(remoteAddress, error.code ?? ''),
   );
   const gate = createServer({ noDelay: true }, (socket) => {
-    if (unproven.size >= MAX_UNPROVEN) {
-      const [oldest] = unproven.keys();
+    if (handshaking.size >= MAX_UNAUTHENTICATED) {
+      const [oldest] = handshaking.keys();
       oldest?.destroy();
     }
-    const key = portOf(socket);
-    byPort.set(key, socket);
-    unproven.set(
+    const key = addressKey(socket);
+    socketsByAddress.set(key, socket);
+    handshaking.set(
       socket,
-      setTimeout(() => socket.destroy(), PROOF_MS),
+      setTimeout(() => socket.destroy(), HANDSHAKE_MS),
     );
     socket.once('close', () => {
       forget(socket);
-      byPort.delete(key);
+      socketsByAddress.delete(key);
     });
-    // Whoever goes before it has proven anything is nobody's fault.
+    // A disconnect before the handshake is not an error.
     socket.on('error', () => {});
     socket.once('data', (first) => {
       if (first[0] !== HANDSHAKE) {
@@ -84,13 +83,13 @@ export function tlsGate({ tls, onRefused }: TlsGateOptions, settings: ServerOpti
     });
   });
   gate.maxConnections = MAX_CONNECTIONS;
-  // It listens for nothing itself, and keeps its deadlines from here on.
+  // The HTTPS server does not listen itself. The event starts its timeout checks.
   gate.once('listening', () => http.emit('listening'));
   gate.once('close', () => http.close());
   return { http, gate };
 }
 
-/** What it has sent is read, or the system would reset the connection before the answer is there. */
+/** Refuses a client. Reads its data, because unread data would make the system reset the connection. */
 function refuse(socket: Socket): void {
   socket.on('data', () => {});
   socket.end(REFUSAL);

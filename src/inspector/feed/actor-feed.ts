@@ -1,43 +1,46 @@
-// What happens in the actor tree, for as long as somebody watches. XState is inspected from the first watcher on and left
-// alone after the last; unwatched, the feed costs nothing.
+// Publishes the events of the actor tree to viewers. XState inspection runs only while there are viewers;
+// without viewers the feed costs nothing.
 //
-// AF1  ten frames a second at most, and in each an actor once, with the steps it took since the frame before.
-// AF2  types of events and values of states, and nothing else of them (see actor-tree.ts, actor-names.ts).
-// AF3  everything is bounded: steps per actor, actors and steps per frame, the ring of recent steps. What is over a bound is counted in
-//      `dropped`; when whole actors were left out (`unseen`), whoever watches is to be sent the tree anew.
+// AF2  Frames contain event types and state values, never payloads or contexts (actor-tree.ts,
+//      actor-names.ts).
+// AF3  Actors per frame, steps per actor and frame, and recent steps are bounded. `dropped` counts
+//      omitted steps. If a frame omits whole actors (`unseen`), viewers need a complete tree.
+//
+// A frame is a message with the actors that had events since the previous frame, each with the new steps. A
+// step is one event, with the new state if it changed. The limit is ten frames per second.
 
 import type { AnyActorRef, InspectionEvent, Subscription } from 'xstate';
-import type { Frame, RecentStep, Step, Tree } from '../wire/feed-wire.ts';
+import type { Frame, MachineStep, RecentStep, Tree } from '../wire/feed.ts';
 import type { ActorNames } from './actor-names.ts';
-import { isThere, nodeOf, stateOf, treeOf } from './actor-tree.ts';
+import { isActive, nodeOf, stateOf, treeOf } from './actor-tree.ts';
 
 const TICK_MS = 100;
 const MAX_STEPS = 16;
 const MAX_ACTORS = 2_000;
-/** Of all actors together, in a frame: a megabyte of text. */
+/** Maximum steps per frame, summed over the actors: about a megabyte of text. */
 const MAX_FRAME_STEPS = 8_000;
 const MAX_RECENT = 1_024;
 
-interface Seen {
+interface ActorSteps {
   readonly ref: AnyActorRef;
-  readonly steps: Step[];
+  readonly steps: MachineStep[];
 }
 
 export class ActorFeed {
   readonly #root: AnyActorRef;
   readonly #names: ActorNames;
   readonly #watchers = new Set<(frame: Frame) => void>();
-  #seen = new Map<string, Seen>();
-  /** In all of `#seen`. */
-  #steps = 0;
-  /** The last known state of each actor, as JSON: to tell a step that changed it from one that did not. */
+  #pending = new Map<string, ActorSteps>();
+  /** Number of steps in `#pending`. */
+  #pendingSteps = 0;
+  /** Last known state of each actor, as JSON, to recognise steps that change it. */
   readonly #states = new WeakMap<AnyActorRef, string>();
   /**
-   * Where events came from, when, and in which order; the snapshot that an event led to tells none of it. Of an event that led to
-   * another the snapshot comes after that of the other: by their times the two would stand in the wrong order.
+   * Source, time and number of each event. A snapshot contains only the event. If events are nested, the
+   * inner one has the earlier snapshot, so steps are sorted by the number.
    */
-  readonly #origins = new WeakMap<object, Pick<Step, 'n' | 'source' | 'at'>>();
-  #count = 0;
+  readonly #origins = new WeakMap<object, Pick<MachineStep, 'n' | 'source' | 'at'>>();
+  #eventCount = 0;
   #recent: RecentStep[] = [];
   #dropped = 0;
   #unseen = 0;
@@ -53,87 +56,87 @@ export class ActorFeed {
     return this.#watchers.size;
   }
 
-  /** How often an actor found no room in a frame. */
+  /** Number of actors that did not fit into a frame. */
   get unseen(): number {
     return this.#unseen;
   }
 
-  /** Frames from now on, until what is returned is called. */
+  /** Subscribes to frames. Returns a function that unsubscribes. */
   watch(onFrame: (frame: Frame) => void): () => void {
     this.#watchers.add(onFrame);
-    if (this.#subscription === undefined) this.#begin();
+    if (this.#subscription === undefined) this.#startInspection();
     return () => {
-      if (this.#watchers.delete(onFrame) && this.#watchers.size === 0) this.#end();
+      if (this.#watchers.delete(onFrame) && this.#watchers.size === 0) this.#stopInspection();
     };
   }
 
-  /** The tree as it is; what has not been told in a frame yet is in it already. */
+  /** Returns the current tree. It includes changes that are not in a frame yet. */
   tree(): Tree {
     const actors = [...treeOf(this.#root)].map((ref) => nodeOf(ref, this.#names));
     return { at: Date.now(), actors, recent: this.#recent, dropped: this.#dropped };
   }
 
-  #begin(): void {
+  #startInspection(): void {
     this.#dropped = 0;
     for (const ref of treeOf(this.#root)) this.#states.set(ref, JSON.stringify(stateOf(ref.getSnapshot())));
     this.#subscription = this.#root.system.inspect((event) => this.#onInspection(event));
   }
 
-  #end(): void {
+  #stopInspection(): void {
     this.#subscription?.unsubscribe();
     this.#subscription = undefined;
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#seen.clear();
-    this.#steps = 0;
+    this.#pending.clear();
+    this.#pendingSteps = 0;
     this.#recent = [];
   }
 
-  #onInspection(inspected: InspectionEvent): void {
-    // The types say that this may be any actor-like thing; here all are actors of the tree.
-    const ref = inspected.actorRef as AnyActorRef;
-    if (inspected.type === '@xstate.event') {
-      this.#origins.set(inspected.event, {
-        n: this.#count++,
-        source: inspected.sourceRef?.sessionId ?? null,
+  #onInspection(inspection: InspectionEvent): void {
+    // The type is wider than the value: only actors of the tree are inspected.
+    const ref = inspection.actorRef as AnyActorRef;
+    if (inspection.type === '@xstate.event') {
+      this.#origins.set(inspection.event, {
+        n: this.#eventCount++,
+        source: inspection.sourceRef?.sessionId ?? null,
         at: Date.now(),
       });
       return;
     }
-    if (inspected.type !== '@xstate.snapshot') return;
-    const state = stateOf(inspected.snapshot as never);
+    if (inspection.type !== '@xstate.snapshot') return;
+    const state = stateOf(inspection.snapshot as never);
     const text = JSON.stringify(state);
     const isChange = this.#states.get(ref) !== text;
     this.#states.set(ref, text);
-    const { event } = inspected;
-    const origin = this.#origins.get(event) ?? { n: this.#count++, source: null, at: Date.now() };
-    this.#note(ref, { ...origin, event: event.type, state: isChange ? state : null });
+    const { event } = inspection;
+    const origin = this.#origins.get(event) ?? { n: this.#eventCount++, source: null, at: Date.now() };
+    this.#addStep(ref, { ...origin, event: event.type, state: isChange ? state : null });
   }
 
-  #note(ref: AnyActorRef, step: Step): void {
-    let seen = this.#seen.get(ref.sessionId);
-    if (seen === undefined && this.#seen.size < MAX_ACTORS) {
-      seen = { ref, steps: [] };
-      this.#seen.set(ref.sessionId, seen);
-      this.#timer ??= setTimeout(() => this.#tick(), TICK_MS).unref();
+  #addStep(ref: AnyActorRef, step: MachineStep): void {
+    let pending = this.#pending.get(ref.sessionId);
+    if (pending === undefined && this.#pending.size < MAX_ACTORS) {
+      pending = { ref, steps: [] };
+      this.#pending.set(ref.sessionId, pending);
+      this.#timer ??= setTimeout(() => this.#sendFrame(), TICK_MS).unref();
     }
-    if (seen === undefined) this.#unseen += 1;
-    if (seen === undefined || seen.steps.length >= MAX_STEPS || this.#steps >= MAX_FRAME_STEPS) {
+    if (pending === undefined) this.#unseen += 1;
+    if (pending === undefined || pending.steps.length >= MAX_STEPS || this.#pendingSteps >= MAX_FRAME_STEPS) {
       this.#dropped += 1;
       return;
     }
-    this.#steps += 1;
-    seen.steps.push(step);
+    this.#pendingSteps += 1;
+    pending.steps.push(step);
   }
 
-  #tick(): void {
+  #sendFrame(): void {
     this.#timer = undefined;
-    const seen = this.#seen;
-    this.#seen = new Map();
-    this.#steps = 0;
-    const actors = [...seen.values()].map(({ ref, steps }) => ({
+    const pending = this.#pending;
+    this.#pending = new Map();
+    this.#pendingSteps = 0;
+    const actors = [...pending.values()].map(({ ref, steps }) => ({
       ...nodeOf(ref, this.#names),
-      isGone: !isThere(ref),
+      isGone: !isActive(ref),
       steps: steps.map((step) => ({ ...step, event: this.#names.eventOf(step.event) })),
     }));
     const steps = actors.flatMap(({ id, name, machine, steps }) =>

@@ -1,7 +1,6 @@
-// Actors by the names that are shown. The actor of a mailbox is called by its key, and so are the events that tell of its
-// end: a key may hold what somebody has sent. Such names have a slash, and no others have one.
-//
-// AN1 (A9)  a key is shown redacted, and cut. Where that has taken something away a number keeps two of them apart.
+// Display names of actors. The id of a mailbox's actor contains the key of the mailbox, which may contain
+// text of senders. The key is redacted and truncated (A9, ARCHITECTURE.md); a number keeps such names unique.
+// Only these ids contain a slash.
 
 import type { Redactor } from '../../../actors/base/errors/redact.ts';
 
@@ -14,16 +13,16 @@ export class ActorNames {
     this.#redactor = redactor;
   }
 
-  /** The name of the actor of that id, such as `conversation/http/orders#12`. */
+  /** Returns the display name, such as `conversation/http/orders#12`. */
   nameOf(id: string): string {
     if (!id.includes('/')) return id;
     const [, key = id, number] = /^(.*)#(\d+)$/s.exec(id) ?? [];
-    const shown = this.#redactor.excerpt(key, MAX_KEY);
-    if (shown === key) return id;
-    return number === undefined ? shown : `${shown} (${number})#${number}`;
+    const excerpt = this.#redactor.excerpt(key, MAX_KEY);
+    if (excerpt === key) return id;
+    return number === undefined ? excerpt : `${excerpt} (${number})#${number}`;
   }
 
-  /** The type of an event; XState puts the id of a child that has ended into it. */
+  /** Returns the event type with display names: XState includes the id of a completed child in its event. */
   eventOf(type: string): string {
     if (!type.includes('/')) return type;
     const [, prefix = '', rest = type] = /^(xstate\.\w+\.actor\.)(.*)$/s.exec(type) ?? [];

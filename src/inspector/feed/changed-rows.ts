@@ -1,38 +1,42 @@
-// The numbers of many things, once a second while somebody watches: those that have changed since the last time.
+// Selects the rows (servers or triggers) that changed since the previous `numbers` message of the feed.
 
-export interface RowsOptions<Thing, Row> {
-  idOf(thing: Thing): string;
-  /** What the thing looks like, in short; a row is made only when that is another. */
-  markOf(thing: Thing): string;
-  rowOf(thing: Thing): Row;
+export interface RowsOptions<Item, Row> {
+  idOf(item: Item): string;
+  /** Returns a short fingerprint; the row is created only if it changes. */
+  fingerprintOf(item: Item): string;
+  rowOf(item: Item): Row;
 }
 
-export class ChangedRows<Thing, Row> {
-  readonly #options: RowsOptions<Thing, Row>;
-  #marks = new Map<string, string>();
+export class ChangedRows<Item, Row> {
+  readonly #options: RowsOptions<Item, Row>;
+  #fingerprints = new Map<string, string>();
 
-  constructor(options: RowsOptions<Thing, Row>) {
+  constructor(options: RowsOptions<Item, Row>) {
     this.#options = options;
   }
 
-  /** Rows of things that are new or not as they were; and the ids of those that have gone. */
-  take(things: readonly Thing[]): { readonly changed: Row[]; readonly gone: string[] } {
-    const { idOf, markOf, rowOf } = this.#options;
-    const marks = new Map<string, string>();
+  /** Returns the rows of new and changed items, and the ids of removed items. */
+  takeChanges(items: readonly Item[]): { readonly changed: Row[]; readonly removed: string[] } {
+    const { idOf, fingerprintOf, rowOf } = this.#options;
+    const fingerprints = new Map<string, string>();
     const changed: Row[] = [];
-    for (const thing of things) {
-      const id = idOf(thing);
-      const mark = markOf(thing);
-      marks.set(id, mark);
-      if (this.#marks.get(id) !== mark) changed.push(rowOf(thing));
+    for (const item of items) {
+      const id = idOf(item);
+      const fingerprint = fingerprintOf(item);
+      fingerprints.set(id, fingerprint);
+      if (this.#fingerprints.get(id) !== fingerprint) changed.push(rowOf(item));
     }
-    const gone = [...this.#marks.keys()].filter((id) => !marks.has(id));
-    this.#marks = marks;
-    return { changed, gone };
+    const removed = [...this.#fingerprints.keys()].filter((id) => !fingerprints.has(id));
+    this.#fingerprints = fingerprints;
+    return { changed, removed };
   }
 
-  /** The next take gives every row: somebody has seen numbers between two takes, and they may have gone back since. */
-  forget(): void {
-    for (const id of this.#marks.keys()) this.#marks.set(id, '');
+  /**
+   * Makes the next `takeChanges` return all rows. Called after a page has received the complete state, which
+   * is newer than the fingerprints: if a row then changed back, no change would be found, and this page would
+   * keep the other value.
+   */
+  invalidate(): void {
+    for (const id of this.#fingerprints.keys()) this.#fingerprints.set(id, '');
   }
 }

@@ -1,5 +1,5 @@
-// The machines as the chart of the page needs them: states, and transitions by event, target and guard. Read from the
-// machines themselves, so that the picture cannot be out of date. Actions and contexts are left out: they are code.
+// Converts the XState machines to definitions for the charts: states, and transitions with event, target and
+// guard. Actions and contexts are omitted, because they are code.
 
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import { connectionMachine } from '../../../machines/connection.ts';
@@ -8,7 +8,7 @@ import { gatewayMachine } from '../../../machines/gateway.ts';
 import { serverMachine } from '../../../machines/server.ts';
 import { supervisorMachine } from '../../../machines/supervisor.ts';
 import { triggerMachine } from '../../../machines/trigger.ts';
-import type { MachineDefinition, MachineState, MachineTransition } from '../wire/feed-wire.ts';
+import type { MachineDefinition, MachineState, MachineTransition } from '../wire/feed.ts';
 
 const machines = [
   gatewayMachine,
@@ -19,12 +19,11 @@ const machines = [
   conversationMachine,
 ];
 
-/** Every machine that an actor of the tree can run, by the name that `tree` messages have for it. */
+/** Returns all machines of the actor tree. Their ids are the names in `tree` messages. */
 export function machineDefinitions(): MachineDefinition[] {
   return machines.map((machine) => definitionOf(machine));
 }
 
-/** The states and transitions of one machine. */
 export function definitionOf(machine: AnyStateMachine): MachineDefinition {
   return { id: machine.id, root: stateOf(machine.root) };
 }
@@ -54,7 +53,7 @@ function pathOf(node: AnyStateNode): string {
   return node.path.join('.');
 }
 
-/** A condition written in place has the name of the field it stands in, which says nothing. */
+/** Returns the name of the guard; `condition` for an inline function. */
 function guardName(guard: unknown): string | null {
   if (guard === undefined) return null;
   if (typeof guard === 'string') return guard;

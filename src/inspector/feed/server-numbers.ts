@@ -1,9 +1,9 @@
-// The numbers of a server, as the feed tells them.
+// Server numbers for the inspector's feed.
 
 import type { Redactor } from '../../../actors/base/errors/redact.ts';
 import type { ManagedServer } from '../../../actors/mcp/servers/managed-server.ts';
 import { serverStats, serverTrouble } from '../../http/api/server-records.ts';
-import type { ServerNumbers } from '../wire/feed-wire.ts';
+import type { ServerNumbers } from '../wire/feed.ts';
 import { ChangedRows } from './changed-rows.ts';
 
 const MAX_ERROR = 300;
@@ -13,11 +13,15 @@ export function numbersOf(server: ManagedServer, redactor: Redactor): ServerNumb
   return { id: server.id, ...serverStats(server), ...trouble };
 }
 
-/** Percentiles are sorted out of a thousand latencies: not for a server that nobody has called meanwhile. */
-function markOf({ state, handle, restarts, nextRetryAt, lastError }: ManagedServer): string {
+/** Returns a fingerprint. Percentiles are omitted, because computing them sorts a thousand latencies. */
+function fingerprintOf({ state, handle, restarts, nextRetryAt, lastError }: ManagedServer): string {
   return `${state} ${handle.requests} ${handle.failed} ${handle.inFlight} ${handle.waiting} ${restarts} ${nextRetryAt} ${handle.isParked} ${lastError?.message}`;
 }
 
-export function changedServers(redactor: Redactor): ChangedRows<ManagedServer, ServerNumbers> {
-  return new ChangedRows({ idOf: ({ id }) => id, markOf, rowOf: (server) => numbersOf(server, redactor) });
+export function trackServers(redactor: Redactor): ChangedRows<ManagedServer, ServerNumbers> {
+  return new ChangedRows({
+    idOf: ({ id }) => id,
+    fingerprintOf,
+    rowOf: (server) => numbersOf(server, redactor),
+  });
 }

@@ -1,32 +1,29 @@
-// What happens in the actor tree, in the three messages that viewers of @statelyai/inspect (0.7) understand: `@xstate.actor`,
-// `@xstate.event`, `@xstate.snapshot`. For other tools, and only where `inspector.stately` is set.
-//
-// What a slow reader does not take is dropped, never kept (VW1).
-//
-// SY1  no context, no output and no payload: of an event its type, of a snapshot its status and value (AF2).
+// Streams the actor tree to viewers of @statelyai/inspect (0.7), as messages `@xstate.actor`, `@xstate.event`
+// and `@xstate.snapshot`. Enabled by `inspector.stately`. Messages contain event types, status and state
+// values, but no contexts, outputs or payloads (AF2). If the reader is slow, messages are dropped (VW1).
 
 import type { AnyActorRef, InspectionEvent } from 'xstate';
 import type { HttpStream } from '../../http/listener/seam.ts';
 import type { ActorNames } from './actor-names.ts';
 import { stateOf, treeOf } from './actor-tree.ts';
 
-/** The version of the format, as its own package writes it. */
+/** Format version, as written by the package. */
 const VERSION = '0.7.2';
 const MAX_BUFFERED = 1024 * 1024;
 
-/** Tells `stream` of all actors that there are, and then of what they do, until what is returned is called. */
-export function tellStately(root: AnyActorRef, names: ActorNames, stream: HttpStream): () => void {
+/** Sends all current actors, then new events. Returns a function that stops the stream. */
+export function streamStately(root: AnyActorRef, names: ActorNames, stream: HttpStream): () => void {
   const rootId = root.sessionId;
   const send = (message: { readonly type: string; readonly sessionId: string }) => {
     if (stream.bufferedBytes > MAX_BUFFERED) return;
-    const stamped = {
+    const envelope = {
       ...message,
       rootId,
       id: message.sessionId,
       createdAt: String(Date.now()),
       _version: VERSION,
     };
-    stream.write(`data: ${JSON.stringify(stamped)}\n\n`);
+    stream.write(`data: ${JSON.stringify(envelope)}\n\n`);
   };
   stream.write(': open\n\n');
   for (const ref of treeOf(root)) send(actorMessage(ref, names));
@@ -37,23 +34,23 @@ export function tellStately(root: AnyActorRef, names: ActorNames, stream: HttpSt
   return () => subscription.unsubscribe();
 }
 
-function messageOf(inspected: InspectionEvent, names: ActorNames) {
-  const ref = inspected.actorRef as AnyActorRef;
+function messageOf(inspection: InspectionEvent, names: ActorNames) {
+  const ref = inspection.actorRef as AnyActorRef;
   const { sessionId } = ref;
-  switch (inspected.type) {
+  switch (inspection.type) {
     case '@xstate.actor':
       return actorMessage(ref, names);
     case '@xstate.event': {
-      const type = names.eventOf(inspected.event.type);
-      return { type: inspected.type, sessionId, event: { type }, sourceId: inspected.sourceRef?.sessionId };
+      const type = names.eventOf(inspection.event.type);
+      return { type: inspection.type, sessionId, event: { type }, sourceId: inspection.sourceRef?.sessionId };
     }
     case '@xstate.snapshot': {
-      const type = names.eventOf(inspected.event.type);
+      const type = names.eventOf(inspection.event.type);
       return {
-        type: inspected.type,
+        type: inspection.type,
         sessionId,
         event: { type },
-        snapshot: plain(inspected.snapshot as never),
+        snapshot: statusOf(inspection.snapshot as never),
       };
     }
     default:
@@ -69,8 +66,8 @@ function actorMessage(ref: AnyActorRef, names: ActorNames) {
     name: names.nameOf(ref.id),
     parentId: ref._parent?.sessionId,
     definition: JSON.stringify(logic.config ?? { id: ref.id }),
-    // An actor that is being made has no snapshot yet.
-    snapshot: hasSnapshot(ref) ? plain(ref.getSnapshot()) : { status: 'active' },
+    // An actor under construction has no snapshot yet.
+    snapshot: hasSnapshot(ref) ? statusOf(ref.getSnapshot()) : { status: 'active' },
   };
 }
 
@@ -78,6 +75,6 @@ function hasSnapshot(ref: AnyActorRef): boolean {
   return (ref.getSnapshot() as unknown) !== undefined;
 }
 
-function plain(snapshot: Parameters<typeof stateOf>[0]) {
+function statusOf(snapshot: Parameters<typeof stateOf>[0]) {
   return { status: snapshot.status, value: stateOf(snapshot) };
 }

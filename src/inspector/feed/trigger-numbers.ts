@@ -5,14 +5,14 @@ import type { AutomationFigures } from '../../http/api/automation-figures.ts';
 import type { RecordView } from '../../http/api/record-view.ts';
 import type { TriggerState } from '../../http/api/trigger-shapes.ts';
 import { triggerState } from '../../http/api/trigger-state.ts';
-import type { AutomationTotals } from '../wire/feed-wire.ts';
+import type { AutomationTotals } from '../wire/feed.ts';
 import { ChangedRows } from './changed-rows.ts';
 
-export function changedTriggers(view: RecordView): ChangedRows<TriggerStatus, TriggerState> {
+export function trackTriggers(view: RecordView): ChangedRows<TriggerStatus, TriggerState> {
   const rowOf = (status: TriggerStatus) => triggerState(status, view);
   return new ChangedRows({
     idOf: ({ trigger }) => trigger.name,
-    markOf: (status) => JSON.stringify(rowOf(status)),
+    fingerprintOf: (status) => JSON.stringify(rowOf(status)),
     rowOf,
   });
 }

@@ -1,27 +1,28 @@
-// One browser, or another tool, that watches: a stream of server-sent events.
+// One viewer of the feed: a stream of server-sent events.
 //
-// VW1  what a slow viewer does not take is dropped, never kept: beyond MAX_BUFFERED it gets nothing, and once it has caught
-//     up it gets everything anew, with the count of what it has missed.
+// VW1  Messages for a slow viewer are dropped, never queued. With more than MAX_BUFFERED unread bytes a
+//      viewer receives nothing. Once it has read everything, it receives the complete state and the number of
+//      missed messages.
 
 import type { HttpStream } from '../../http/listener/seam.ts';
 
-/** Enough for the tree of some thousand actors. */
+/** Enough for a tree with several thousand actors. */
 const MAX_BUFFERED = 2 * 1024 * 1024;
 
 export class Viewer {
   readonly #stream: HttpStream;
-  readonly #whole: (missed: number) => string;
-  /** Messages it was not sent. */
+  readonly #completeState: (missed: number) => string;
+  /** Number of messages that were not sent. */
   #missed = 0;
   #isBehind = false;
 
-  /** `whole` gives the messages that say how everything is; see `sendWhole`. */
-  constructor(stream: HttpStream, whole: (missed: number) => string) {
+  /** `completeState` returns the messages with the complete state. */
+  constructor(stream: HttpStream, completeState: (missed: number) => string) {
     this.#stream = stream;
-    this.#whole = whole;
+    this.#completeState = completeState;
   }
 
-  /** Sends a message made by `eventText`, if there is room. */
+  /** Sends a message from `eventText`, unless the viewer is too slow. */
   send(message: string): void {
     if (this.#stream.bufferedBytes > MAX_BUFFERED) this.#isBehind = true;
     if (!this.#isBehind) {
@@ -31,17 +32,19 @@ export class Viewer {
     this.#missed += 1;
     if (this.#stream.bufferedBytes > 0) return;
     this.#isBehind = false;
-    // The message is in it.
-    this.#stream.write(this.#whole(this.#missed));
+    // The complete state includes this message.
+    this.#stream.write(this.#completeState(this.#missed));
   }
 
-  /** Sends everything, as at the beginning; for a viewer that is behind that is done anyway. */
-  sendWhole(): void {
+  /**
+   * Sends the complete state, unless the viewer is too slow: it receives the state when it has read all data.
+   */
+  sendComplete(): void {
     if (!this.#isBehind && this.#stream.bufferedBytes <= MAX_BUFFERED)
-      this.#stream.write(this.#whole(this.#missed));
+      this.#stream.write(this.#completeState(this.#missed));
   }
 
-  /** A comment, so that proxies keep the connection. */
+  /** Sends a comment, so that proxies keep the connection. */
   heartbeat(): void {
     if (!this.#isBehind) this.#stream.write(': \n\n');
   }
@@ -51,7 +54,7 @@ export class Viewer {
   }
 }
 
-/** A message as it goes over the stream; made once for all who watch. */
+/** Formats a server-sent event. The text is created once and sent to all viewers. */
 export function eventText(event: 'tree' | 'frame' | 'numbers', data: unknown): string {
   return `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }

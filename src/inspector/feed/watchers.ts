@@ -1,30 +1,32 @@
-// Everybody who watches the gateway at the moment: the pages, which get tree, frames and numbers, and other tools.
-//
-// IN2  while nobody watches, no actor is inspected and no timer runs.
+// All open streams of /inspector/feed and /inspector/stately. Pages receive the actor tree, then frames with
+// new events, and numbers every second. Without viewers no actor is inspected and no timer runs.
 
 import type { AnyActorRef } from 'xstate';
-import type { Gateway } from '../../../actors/gateway/gateway.ts';
+import type { GatewayRuntime } from '../../../actors/gateway/gateway.ts';
 import type { AutomationFigures } from '../../http/api/automation-figures.ts';
 import { nodesAnswer } from '../../http/api/nodes-answer.ts';
 import { RecordView } from '../../http/api/record-view.ts';
 import { triggerState } from '../../http/api/trigger-state.ts';
 import type { HttpStream } from '../../http/listener/seam.ts';
-import type { NumbersMessage, Totals, TreeMessage } from '../wire/feed-wire.ts';
+import type { NumbersMessage, Totals, TreeMessage } from '../wire/feed.ts';
 import { ActorFeed } from './actor-feed.ts';
 import { ActorNames } from './actor-names.ts';
-import { changedServers, numbersOf } from './server-numbers.ts';
-import { tellStately } from './stately-stream.ts';
-import { automationTotals, changedTriggers } from './trigger-numbers.ts';
+import { numbersOf, trackServers } from './server-numbers.ts';
+import { streamStately } from './stately-stream.ts';
+import { automationTotals, trackTriggers } from './trigger-numbers.ts';
 import { eventText, Viewer } from './viewer.ts';
 
-const PULSE_MS = 1_000;
-const BEAT_PULSES = 15;
-/** After so long without an answer of the store the page is told that there is none. */
-const STORE_MS = 2_000;
-/** One more is refused: a page that opens streams in a loop must not use up the listener (A8). */
+const TICK_MS = 1_000;
+const HEARTBEAT_TICKS = 15;
+/** Timeout of the store; then the page shows that the store does not respond. */
+const STORE_TIMEOUT_MS = 2_000;
+/**
+ * Further streams are refused, so that a page that opens streams in a loop cannot exhaust the listener (A8,
+ * ARCHITECTURE.md).
+ */
 const MAX_WATCHERS = 64;
 
-type WatchedGateway = Pick<Gateway, 'config' | 'redactor' | 'version' | 'life' | 'mcp' | 'node'>;
+type WatchedGateway = Pick<GatewayRuntime, 'config' | 'redactor' | 'version' | 'life' | 'mcp' | 'node'>;
 
 export class Watchers {
   readonly #gateway: WatchedGateway;
@@ -33,124 +35,124 @@ export class Watchers {
   readonly #names: ActorNames;
   readonly #feed: ActorFeed;
   readonly #viewers = new Set<Viewer>();
-  /** Other tools than the page. */
-  readonly #others = new Set<{ end(): void; silence(): void }>();
-  readonly #servers: ReturnType<typeof changedServers>;
-  readonly #triggers: ReturnType<typeof changedTriggers>;
+  /** Streams of @statelyai/inspect. */
+  readonly #tools = new Set<{ end(): void; stop(): void }>();
+  readonly #servers: ReturnType<typeof trackServers>;
+  readonly #triggers: ReturnType<typeof trackTriggers>;
   readonly #view: RecordView;
   #unwatch: (() => void) | undefined;
-  #pulse: NodeJS.Timeout | undefined;
-  #pulses = 0;
-  /** How many actors the feed had no room for, at the last pulse. */
-  #unseen = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #ticks = 0;
+  /** Number of actors omitted by the feed, at the last tick. */
+  #lastUnseen = 0;
 
-  /** `figures` where there are triggers. */
+  /** `figures` is undefined without triggers. */
   constructor(gateway: WatchedGateway, root: AnyActorRef, figures?: AutomationFigures) {
     this.#gateway = gateway;
     this.#root = root;
     this.#figures = figures;
     this.#names = new ActorNames(gateway.redactor);
     this.#feed = new ActorFeed(root, this.#names);
-    this.#servers = changedServers(gateway.redactor);
+    this.#servers = trackServers(gateway.redactor);
     this.#view = new RecordView(gateway.redactor);
-    this.#triggers = changedTriggers(this.#view);
+    this.#triggers = trackTriggers(this.#view);
   }
 
   get isFull(): boolean {
-    return this.#viewers.size + this.#others.size >= MAX_WATCHERS;
+    return this.#viewers.size + this.#tools.size >= MAX_WATCHERS;
   }
 
-  /** Tells a page everything from now on; to be called back when it has gone. */
+  /** Streams to a page. Returns a function that stops it; call it when the page disconnects. */
   watch(stream: HttpStream): () => void {
-    // Begun before the tree is read, so that nothing falls between the two.
-    this.#rise();
-    const viewer = new Viewer(stream, (missed) => this.#whole(missed));
+    // Start before the tree is read, so that no event is lost in between.
+    this.#start();
+    const viewer = new Viewer(stream, (missed) => this.#completeState(missed));
     this.#viewers.add(viewer);
-    viewer.sendWhole();
+    viewer.sendComplete();
     return () => {
       this.#viewers.delete(viewer);
-      if (this.#viewers.size === 0) this.#rest();
+      if (this.#viewers.size === 0) this.#stop();
     };
   }
 
-  /** The same for a tool that understands the messages of @statelyai/inspect. */
-  tellOthers(stream: HttpStream): () => void {
-    const silence = tellStately(this.#root, this.#names, stream);
-    const other = { end: () => stream.end(), silence };
-    this.#others.add(other);
+  /** Streams to a viewer of @statelyai/inspect. Returns a function that stops it. */
+  streamToTool(stream: HttpStream): () => void {
+    const stop = streamStately(this.#root, this.#names, stream);
+    const tool = { end: () => stream.end(), stop };
+    this.#tools.add(tool);
     return () => {
-      silence();
-      this.#others.delete(other);
+      stop();
+      this.#tools.delete(tool);
     };
   }
 
-  /** Ends every stream, having said why. */
+  /** Sends a last message and closes the streams. */
   close(): void {
-    const nothingNew = { servers: [], gone: [], triggers: [], gone_triggers: [] };
-    const farewell: NumbersMessage = { ...this.#totals(), is_draining: true, ...nothingNew };
+    const noChanges = { servers: [], gone: [], triggers: [], gone_triggers: [] };
+    const lastMessage: NumbersMessage = { ...this.#totals(), is_draining: true, ...noChanges };
     for (const viewer of this.#viewers) {
-      viewer.send(eventText('numbers', farewell));
+      viewer.send(eventText('numbers', lastMessage));
       viewer.end();
     }
     this.#viewers.clear();
-    for (const { end, silence } of this.#others) {
-      silence();
+    for (const { end, stop } of this.#tools) {
+      stop();
       end();
     }
-    this.#others.clear();
-    this.#rest();
+    this.#tools.clear();
+    this.#stop();
   }
 
-  #rise(): void {
-    void this.#figures?.deliveries(STORE_MS);
+  #start(): void {
+    void this.#figures?.deliveries(STORE_TIMEOUT_MS);
     this.#unwatch ??= this.#feed.watch((frame) => {
       const message = eventText('frame', frame);
       for (const viewer of this.#viewers) viewer.send(message);
     });
-    this.#pulse ??= setInterval(() => this.#onPulse(), PULSE_MS).unref();
+    this.#timer ??= setInterval(() => this.#onTick(), TICK_MS).unref();
   }
 
-  #rest(): void {
+  #stop(): void {
     this.#unwatch?.();
     this.#unwatch = undefined;
-    clearInterval(this.#pulse);
-    this.#pulse = undefined;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 
-  #onPulse(): void {
-    const servers = this.#servers.take(this.#gateway.mcp.servers.all());
-    const triggers = this.#triggers.take(this.#figures?.triggers() ?? []);
+  #onTick(): void {
+    const servers = this.#servers.takeChanges(this.#gateway.mcp.servers.all());
+    const triggers = this.#triggers.takeChanges(this.#figures?.triggers() ?? []);
     const numbers: NumbersMessage = {
       ...this.#totals(),
       servers: servers.changed,
-      gone: servers.gone,
+      gone: servers.removed,
       triggers: triggers.changed,
-      gone_triggers: triggers.gone,
+      gone_triggers: triggers.removed,
     };
-    // For the next pulse: nothing here waits for the store.
-    void this.#figures?.deliveries(STORE_MS);
+    // Requests the counts for the next tick, so that no message waits for the store.
+    void this.#figures?.deliveries(STORE_TIMEOUT_MS);
     const message = eventText('numbers', numbers);
-    this.#pulses += 1;
-    const isIncomplete = this.#feed.unseen > this.#unseen;
-    this.#unseen = this.#feed.unseen;
+    this.#ticks += 1;
+    const isIncomplete = this.#feed.unseen > this.#lastUnseen;
+    this.#lastUnseen = this.#feed.unseen;
     for (const viewer of this.#viewers) {
       viewer.send(message);
-      // Who had no room in a frame may have ended (AF3).
-      if (isIncomplete) viewer.sendWhole();
-      if (this.#pulses % BEAT_PULSES === 0) viewer.heartbeat();
+      // The last frame omitted actors, which may have stopped (AF3).
+      if (isIncomplete) viewer.sendComplete();
+      if (this.#ticks % HEARTBEAT_TICKS === 0) viewer.heartbeat();
     }
   }
 
-  /** The tree and the numbers of every server. */
-  #whole(missed: number): string {
+  /** Returns tree and numbers, complete. */
+  #completeState(missed: number): string {
     const tree: TreeMessage = { ...this.#feed.tree(), started_at: this.#gateway.life.startTime.at, missed };
     const { redactor } = this.#gateway;
     const servers = this.#gateway.mcp.servers.all().map((server) => numbersOf(server, redactor));
     const triggers = (this.#figures?.triggers() ?? []).map((status) => triggerState(status, this.#view));
     const rows = { servers, gone: [], triggers, gone_triggers: [] };
     const numbers: NumbersMessage = { ...this.#totals(), ...rows };
-    this.#servers.forget();
-    this.#triggers.forget();
+    this.#servers.invalidate();
+    this.#triggers.invalidate();
     return eventText('tree', tree) + eventText('numbers', numbers);
   }
 

@@ -1,4 +1,5 @@
-// The page: what must not be missed on top, the tree, the chart of the chosen actor, and the tabs about it.
+// Page layout. Below the header and the banners: the overview, or the tree of actors with the state chart and
+// the tabs of the selected actor, or another section of the page, such as runs or approvals.
 
 import { useEffect, useRef } from 'preact/hooks';
 import type { ServerDetails } from '../../http/api/server-shapes.ts';
@@ -7,12 +8,13 @@ import {
   addressOf,
   deliveryAt,
   flowAt,
-  isOfNodes,
-  isOfSessions,
+  isNodeView,
+  isSessionView,
   NODES,
   nameAt,
   nodeAt,
   OVERVIEW,
+  type PageView,
   runAt,
   SESSIONS,
   sectionAt,
@@ -22,58 +24,59 @@ import {
   toolIn,
   toolsView,
   triggerAt,
-  type View,
 } from './address.ts';
-import { workAt } from './automation-words.ts';
+import { workAt } from './automation-figures.ts';
 import { Banners } from './banners/banners.tsx';
 import { Commands } from './banners/commands.tsx';
-import { ChartPane } from './chart/chart-pane.tsx';
-import { ConnectView } from './connect/connect-view.tsx';
-import { machines, server as serverDetails } from './feed/api.ts';
-import { type Asked, type Go, useAsked, useStore, useView } from './feed/hooks.ts';
+import { ChartPane } from './chart/pane.tsx';
+import { ConnectView } from './connect/view.tsx';
+import { fetchMachines, fetchServer } from './feed/api.ts';
+import { type Go, type PollResult, usePolled, useStore, useView } from './feed/hooks.ts';
+import type { ActorView, PageState, ServerView } from './feed/page-state.ts';
 import type { PageStore } from './feed/page-store.ts';
-import type { ActorView, PageState, ServerView } from './feed/store.ts';
+import { count, pluralize } from './format.ts';
 import { Link } from './link.tsx';
-import { OverviewPane } from './overview/overview-pane.tsx';
+import { OverviewPane } from './overview/pane.tsx';
 import { Pill } from './pill.tsx';
 import { mayAct } from './rights.ts';
-import { SectionsNav } from './runs/sections-nav.tsx';
-import { SectionsView } from './runs/sections-view.tsx';
+import { SectionsNav } from './sections-nav.tsx';
+import { SectionsView } from './sections-view.tsx';
 import { CONTENT, SkipLink } from './skip-link.tsx';
-import { stateText } from './state-words.ts';
-import { DetailsTab } from './tabs/details-tab.tsx';
-import { LogTab } from './tabs/log-tab.tsx';
+import { stateText } from './state-text.ts';
+import { DetailsTab } from './tabs/details.tsx';
+import { LogTab } from './tabs/log.tsx';
 import { NodesPane } from './tabs/nodes-pane.tsx';
-import { NumbersTab } from './tabs/numbers-tab.tsx';
-import { SequenceTab } from './tabs/sequence-tab.tsx';
+import { NumbersTab } from './tabs/numbers.tsx';
+import { SequenceTab } from './tabs/sequence.tsx';
 import { SessionPane, SessionsPane } from './tabs/session-pane.tsx';
-import { StderrTab } from './tabs/stderr-tab.tsx';
-import { benchOf } from './tools/benches.ts';
-import { ToolsTab } from './tools/tools-tab.tsx';
-import { TreePane } from './tree/tree-pane.tsx';
-import { count, counted } from './words.ts';
+import { StderrTab } from './tabs/stderr.tsx';
+import { ToolsTab } from './tools/tab.tsx';
+import { workspaceOf } from './tools/workspaces.ts';
+import { TreePane } from './tree/pane.tsx';
 
 const DETAILS_MS = 2_000;
 const HOUR_MS = 3_600_000;
 
 export function App({ store }: { readonly store: PageStore }) {
-  const { state, link } = useStore(store);
+  const { state, connection } = useStore(store);
   const [view, go] = useView();
-  const charts = useAsked(`machines ${state.startedAt}`, machines, HOUR_MS);
-  // Beside the overview stands what there is to say of the gateway as a whole.
-  const chosen = actorAt(view.actor, state.actors);
+  const isStale = connection.status !== 'live';
+  // The key contains the start time, so the definitions are loaded again after a restart of the gateway.
+  const definitions = usePolled(`machines ${state.startedAt}`, fetchMachines, HOUR_MS);
+  // In the overview this is the root, so the tabs show the whole gateway.
+  const selected = actorAt(view.actor, state.actors);
   const session = sessionAt(view.actor);
   const section = sectionAt(view.actor);
-  const title = titleOf(view, chosen, session, state);
+  const title = titleOf(view, selected, session, state);
   const server = state.servers.get(view.actor.split('/')[0] ?? '');
   const trigger = state.triggers.get(triggerAt(view.actor) ?? '');
   useEffect(() => {
-    document.title = `${title}${chosen === undefined ? '' : `: ${stateText(chosen.state)}`} · actor-gateway`;
+    document.title = `${title}${selected === undefined ? '' : `: ${stateText(selected.state)}`} · actor-gateway`;
   });
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const filter = document.getElementById('filter');
-      if (event.key !== '/' || filter === null || isWrittenIn(event.target)) return;
+      if (event.key !== '/' || filter === null || isTextInput(event.target)) return;
       event.preventDefault();
       filter.focus();
     };
@@ -84,26 +87,26 @@ export function App({ store }: { readonly store: PageStore }) {
     <>
       <SkipLink />
       <Header state={state} view={view} go={go} />
-      <Banners state={state} link={link} isOverview={view.actor === OVERVIEW} go={go} />
+      <Banners state={state} connection={connection} isOverview={view.actor === OVERVIEW} go={go} />
       {section === 'connect' ? (
         <ConnectView />
       ) : section !== undefined ? (
-        <SectionsView section={section} view={view} state={state} isStale={link.status !== 'live'} go={go} />
+        <SectionsView section={section} view={view} state={state} isStale={isStale} go={go} />
       ) : view.actor === OVERVIEW ? (
-        <main id={CONTENT} tabIndex={-1} class={link.status === 'live' ? '' : 'stale'}>
-          <TreePane state={state} view={view} chosen={undefined} go={go} />
+        <main id={CONTENT} tabIndex={-1} class={isStale ? 'stale' : ''}>
+          <TreePane state={state} view={view} selected={undefined} go={go} />
           <OverviewPane state={state} go={go} />
-          <TabsPane store={store} view={view} chosen={chosen} server={undefined} go={go} />
+          <TabsPane store={store} view={view} selected={selected} server={undefined} go={go} />
         </main>
       ) : (
-        <main id={CONTENT} tabIndex={-1} class={link.status === 'live' ? '' : 'stale'}>
-          <TreePane state={state} view={view} chosen={chosen} go={go} />
+        <main id={CONTENT} tabIndex={-1} class={isStale ? 'stale' : ''}>
+          <TreePane state={state} view={view} selected={selected} go={go} />
           <section class="pane middle" aria-label="State chart">
             <div class="bar">
               <h1>{title}</h1>
-              {chosen !== undefined && <Pill state={chosen.state} />}
-              {chosen === undefined && !isOfSessions(view.actor) && !isOfNodes(view.actor) && (
-                <span class="aside">not there</span>
+              {selected !== undefined && <Pill state={selected.state} />}
+              {selected === undefined && !isSessionView(view.actor) && !isNodeView(view.actor) && (
+                <span class="aside">not found</span>
               )}
               {server !== undefined && mayAct(state.totals) && (
                 <Commands
@@ -126,31 +129,31 @@ export function App({ store }: { readonly store: PageStore }) {
             </div>
             {session !== undefined && <SessionPane key={session} number={session} go={go} />}
             {view.actor === SESSIONS && <SessionsPane totals={state.totals} />}
-            {isOfNodes(view.actor) && (
-              <NodesPane cluster={state.totals?.cluster} chosen={nodeAt(view.actor)} />
+            {isNodeView(view.actor) && (
+              <NodesPane cluster={state.totals?.cluster} selected={nodeAt(view.actor)} />
             )}
-            {chosen !== undefined && (
+            {selected !== undefined && (
               <ChartPane
-                actor={chosen}
-                definition={charts.value?.find(({ id }) => id === chosen.machine)}
-                isWork={workAt(state.totals?.automation, view.actor) !== undefined}
+                actor={selected}
+                definition={definitions.value?.find(({ id }) => id === selected.machine)}
+                isMailboxParent={workAt(state.totals?.automation, view.actor) !== undefined}
               />
             )}
           </section>
-          <TabsPane store={store} view={view} chosen={chosen} server={server} go={go} />
+          <TabsPane store={store} view={view} selected={selected} server={server} go={go} />
         </main>
       )}
     </>
   );
 }
 
-function isWrittenIn(target: EventTarget | null): boolean {
+function isTextInput(target: EventTarget | null): boolean {
   return target instanceof Element && target.matches('input, textarea, select');
 }
 
 function titleOf(
-  view: View,
-  chosen: ActorView | undefined,
+  view: PageView,
+  selected: ActorView | undefined,
   session: number | undefined,
   { actors }: PageState,
 ): string {
@@ -164,31 +167,39 @@ function titleOf(
     return runAt(view.actor) === undefined
       ? (flowAt(view.actor) ?? deliveryAt(view.actor) ?? nameAt(view.actor))
       : 'run';
-  return nameAt(chosen === undefined ? view.actor : addressOf(chosen, actors));
+  return nameAt(selected === undefined ? view.actor : addressOf(selected, actors));
 }
 
-function Header({ state, view, go }: { readonly state: PageState; readonly view: View; readonly go: Go }) {
+function Header({
+  state,
+  view,
+  go,
+}: {
+  readonly state: PageState;
+  readonly view: PageView;
+  readonly go: Go;
+}) {
   const { totals, dropped, missed } = state;
-  const lost = [
-    ...(dropped > 0 ? [`${counted(dropped, 'step')} dropped by the feed`] : []),
-    ...(missed > 0 ? [`${counted(missed, 'message')} missed by this page`] : []),
+  const losses = [
+    ...(dropped > 0 ? [`${pluralize(dropped, 'step')} dropped by the feed`] : []),
+    ...(missed > 0 ? [`${pluralize(missed, 'message')} missed by this page`] : []),
   ];
   return (
     <header>
       <span class="brand">actor-gateway</span>
-      <SectionsNav view={view} hasAgents={totals?.automation != null} go={go} />
+      <SectionsNav view={view} hasAutomation={totals?.automation != null} go={go} />
       {totals !== null && (
         <span class="aside">
-          {totals.version} · {counted(state.servers.size, 'server')} ·{' '}
-          {totals.automation !== null && `${counted(state.triggers.size, 'trigger')} · `}
+          {totals.version} · {pluralize(state.servers.size, 'server')} ·{' '}
+          {totals.automation !== null && `${pluralize(state.triggers.size, 'trigger')} · `}
           <Link to={{ actor: SESSIONS, tab: 'log' }} go={go}>
-            {counted(totals.sessions, 'session')}
+            {pluralize(totals.sessions, 'session')}
             {totals.listens > 0 && `, ${count(totals.listens)} listening`}
           </Link>{' '}
           · {count(totals.requests.in_flight)} in flight
         </span>
       )}
-      {lost.length > 0 && <span class="chip">{lost.join(', ')}</span>}
+      {losses.length > 0 && <span class="chip">{losses.join(', ')}</span>}
       {mayAct(totals) && <Commands commands={[['Reload catalog', 'admin/reload']]} />}
     </header>
   );
@@ -196,36 +207,43 @@ function Header({ state, view, go }: { readonly state: PageState; readonly view:
 
 interface TabsPaneProps {
   readonly store: PageStore;
-  readonly view: View;
-  readonly chosen: ActorView | undefined;
+  readonly view: PageView;
+  readonly selected: ActorView | undefined;
   readonly server: ServerView | undefined;
   readonly go: Go;
 }
 
-function TabsPane({ store, view, chosen, server, go }: TabsPaneProps) {
+function TabsPane({ store, view, selected, server, go }: TabsPaneProps) {
   const list = useRef<HTMLDivElement>(null);
-  const offered = tabs.filter((tab) =>
-    tab === 'stderr' || tab === 'tools'
-      ? server !== undefined
-      : tab !== 'details' || !(isOfSessions(view.actor) || isOfNodes(view.actor)),
-  );
-  const tab: Tab = offered.includes(view.tab) ? view.tab : 'log';
-  /** Of the tools the one that was looked at last. */
-  const viewOf = (name: Tab): View =>
+  const availableTabs = tabs.filter((tab) => {
+    switch (tab) {
+      case 'stderr':
+      case 'tools':
+        return server !== undefined;
+      case 'details':
+        return !isSessionView(view.actor) && !isNodeView(view.actor);
+      default:
+        return true;
+    }
+  });
+  const tab: Tab = availableTabs.includes(view.tab) ? view.tab : 'log';
+  /** The tools tab opens with the last selected tool. */
+  const viewOf = (name: Tab): PageView =>
     name === 'tools' && server !== undefined
-      ? toolsView(view.actor, benchOf(server.id).chosen)
+      ? toolsView(view.actor, workspaceOf(server.id).selected)
       : { actor: view.actor, tab: name };
   const onKeyDown = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
-    const next = offered[(offered.indexOf(tab) + step + offered.length) % offered.length];
+    const next =
+      availableTabs[(availableTabs.indexOf(tab) + step + availableTabs.length) % availableTabs.length];
     if (step === 0 || next === undefined) return;
-    go(viewOf(next), true);
+    go(viewOf(next), { isReplacing: true });
     list.current?.querySelector<HTMLElement>(`#tab-${next}`)?.focus();
   };
   return (
-    <section class="pane tabs" aria-label="About the chosen actor">
+    <section class="pane tabs" aria-label="Selected actor">
       <div class="bar tablist" role="tablist" ref={list} onKeyDown={onKeyDown}>
-        {offered.map((name) => (
+        {availableTabs.map((name) => (
           <button
             type="button"
             role="tab"
@@ -245,33 +263,52 @@ function TabsPane({ store, view, chosen, server, go }: TabsPaneProps) {
           <ToolsTab
             key={server.id}
             server={server.id}
-            chosen={toolIn(view)}
+            selected={toolIn(view)}
             mayCall={mayAct(store.state.totals)}
-            onChoose={(tool) => go(toolsView(view.actor, tool))}
+            onSelect={(tool) => go(toolsView(view.actor, tool))}
           />
         ) : server !== undefined && (tab === 'stderr' || tab === 'details') ? (
           <WithDetails
             key={server.id}
             id={server.id}
-            draw={(asked) =>
+            draw={(details) =>
               tab === 'stderr' ? (
-                <StderrTab asked={asked} />
+                <StderrTab details={details} />
               ) : (
-                <DetailsTab state={store.state} actor={chosen} asked={asked} address={view.actor} go={go} />
+                <DetailsTab
+                  state={store.state}
+                  actor={selected}
+                  details={details}
+                  address={view.actor}
+                  go={go}
+                />
               )
             }
           />
         ) : (
-          <PlainTab tab={tab} store={store} chosen={chosen} server={server} address={view.actor} go={go} />
+          <PlainTab
+            tab={tab}
+            store={store}
+            selected={selected}
+            server={server}
+            address={view.actor}
+            go={go}
+          />
         )}
       </div>
     </section>
   );
 }
 
-/** Asks for a server's details while a tab that needs them is shown. */
-function WithDetails({ id, draw }: { id: string; draw(asked: Asked<ServerDetails>): preact.JSX.Element }) {
-  return draw(useAsked(id, () => serverDetails(id), DETAILS_MS));
+/** Polls server details while a tab shows them. */
+function WithDetails({
+  id,
+  draw,
+}: {
+  id: string;
+  draw(details: PollResult<ServerDetails>): preact.JSX.Element;
+}) {
+  return draw(usePolled(id, () => fetchServer(id), DETAILS_MS));
 }
 
 interface PlainTabProps extends Omit<TabsPaneProps, 'view'> {
@@ -279,21 +316,21 @@ interface PlainTabProps extends Omit<TabsPaneProps, 'view'> {
   readonly address: string;
 }
 
-function PlainTab({ tab, store, chosen, server, address, go }: PlainTabProps) {
+function PlainTab({ tab, store, selected, server, address, go }: PlainTabProps) {
   const { state, history } = store;
   switch (tab) {
     case 'sequence':
-      return <SequenceTab log={state.log} actor={chosen} />;
+      return <SequenceTab log={state.log} actor={selected} />;
     case 'numbers':
       return <NumbersTab state={state} history={history} server={server} address={address} />;
     case 'details':
-      return <DetailsTab state={state} actor={chosen} asked={undefined} address={address} go={go} />;
+      return <DetailsTab state={state} actor={selected} details={undefined} address={address} go={go} />;
     default:
       return (
         <LogTab
           log={state.log}
           actors={state.actors}
-          actor={chosen}
+          actor={selected}
           go={go}
           onClear={() => store.clearLog()}
         />

@@ -1,15 +1,15 @@
-// A link to a view: an ordinary one for the middle button and the address bar, without loading the page anew for a click.
+// Link to a view. A plain click changes the view without reloading the page; other clicks behave as usual.
 
 import type { ComponentChildren } from 'preact';
-import { pathOf, type View } from './address.ts';
+import { type PageView, pathOf } from './address.ts';
 import type { Go } from './feed/hooks.ts';
 
 export interface LinkProps {
-  readonly to: View;
+  readonly to: PageView;
   readonly go: Go;
   readonly children: ComponentChildren;
   readonly class?: string;
-  /** It leads to what is shown already. */
+  /** True if the target is the current view. */
   readonly isCurrent?: boolean;
 }
 

@@ -1,4 +1,4 @@
-// Begins the page: one store, one feed, one view of it.
+// Entry point of the page: renders it and opens the feed, whose messages update the store.
 
 import { render } from 'preact';
 import { App } from './app.tsx';
@@ -8,4 +8,7 @@ import { PageStore } from './feed/page-store.ts';
 const store = new PageStore();
 const root = document.getElementById('page');
 if (root !== null) render(<App store={store} />, root);
-connect({ onMessage: (message) => store.take(message), onStatus: (status) => store.setLink(status) });
+connect({
+  onMessage: (message) => store.take(message),
+  onStatus: (status) => store.setConnectionStatus(status),
+});

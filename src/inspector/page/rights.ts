@@ -1,9 +1,9 @@
-// Rights of this page. If commands are allowed, the gateway marks a watcher's page: it would refuse every command
-// without the operator's cookie, so the page has no buttons.
+// Rights of this page. Without the operator's cookie the gateway refuses commands, and marks the page as
+// read-only (`data-access="watch"`). Then the page shows no buttons.
 
-import type { Totals } from '../wire/feed-wire.ts';
+import type { Totals } from '../wire/feed.ts';
 
-/** Prints a link with the operator's cookie. */
+/** CLI command that prints a link to the page; the link sets the operator's cookie. */
 export const ENTRY_COMMAND = 'actor-gateway inspector';
 
 /** True if the page lacks the operator's cookie. */
@@ -12,8 +12,8 @@ export const isWatching = (): boolean => document.body.dataset.access === 'watch
 /** True if the page offers commands. */
 export const mayAct = (totals: Totals | null): boolean => totals?.commands === true && !isWatching();
 
-/** Returns the step that enables an action such as `decide`. */
-export function howToAct(act: string): string {
+/** Returns a text with the step that enables an action such as `decide`. */
+export function actionHint(act: string): string {
   const step = isWatching()
     ? `open the link that ${ENTRY_COMMAND} prints`
     : 'set inspector.commands: true in the gateway file';

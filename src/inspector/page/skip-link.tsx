@@ -1,12 +1,12 @@
-// The first thing that the keyboard reaches: past the header and the banners, to what the page shows.
+// First link of the page, for keyboard users: skips the header and the banners.
 
-/** Of the element with what the page shows; it has to be one that can have the focus. */
+/** Id of the main element, which must be focusable. */
 export const CONTENT = 'content';
 
 export function SkipLink() {
   return (
     <a class="skip" href={`#${CONTENT}`}>
-      Skip to the content
+      Skip to content
     </a>
   );
 }

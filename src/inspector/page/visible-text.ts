@@ -1,22 +1,22 @@
-// What strangers have written, as it is shown: nothing in it is unseen, and nothing turns the order of what is seen.
+// Escapes invisible characters, and marks that change the text direction, in untrusted text.
 
-/** Controls but for line ends and tabs, marks that turn the order, ends of lines that are none, and halves of pairs. */
+/** Control characters except line feeds and tabs, direction marks, line separators, and lone surrogates. */
 const HIDDEN = /[^\P{Cc}\n\r\t]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]|\p{Cs}/gu;
-/** In a name there is nothing that is not seen. */
+/** All invisible characters, including line feeds and tabs. For names. */
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cs}]/gu;
 
-/** A text of any length. */
+/** Escapes a text of any length. */
 export function visible(text: string): string {
-  return text.replace(HIDDEN, written);
+  return text.replace(HIDDEN, escapeCharacter);
 }
 
-/** One line of at most `most` characters. */
-export function visibleName(text: string, most = 200): string {
-  const shown = text.slice(0, most).replace(UNSEEN, written);
-  return text.length > most ? `${shown}…` : shown;
+/** Escapes a name and truncates it after `maxChars` characters. */
+export function escapeName(text: string, maxChars = 200): string {
+  const escaped = text.slice(0, maxChars).replace(UNSEEN, escapeCharacter);
+  return text.length > maxChars ? `${escaped}…` : escaped;
 }
 
-function written(character: string): string {
+function escapeCharacter(character: string): string {
   const code = character.codePointAt(0) ?? 0;
   return code > 0xffff ? `\\u{${code.toString(16)}}` : `\\u${code.toString(16).padStart(4, '0')}`;
 }

@@ -1,4 +1,5 @@
-// A gateway that is killed leaves children behind; the next one must find them, and nobody else.
+// Records of child processes: a new gateway finds and ends the children of a killed gateway, and no other
+// process.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,7 +12,7 @@ import { recordText } from '../../../actors/state/child-record.ts';
 import { ChildRecords } from '../../../actors/state/child-records.ts';
 import { isGroupRunning } from '../../../actors/state/process-group.ts';
 import { identityOf, isAlive, type ProcessIdentity } from '../../../actors/state/process-identity.ts';
-import { bundled } from '../../fixtures/children/bundled.ts';
+import { bundle } from '../../fixtures/children/bundled.ts';
 import { fixtures } from '../../fixtures/children/recorded-link.ts';
 
 let stateDir: string;
@@ -27,19 +28,19 @@ afterEach(() => {
   rmSync(stateDir, { recursive: true });
 });
 
-/** Starts an owner with a child; gives what the child said first. */
+/** Starts an owner process with a child. Returns the first line of the child, parsed. */
 async function startOwner(
   ...child: string[]
-): Promise<{ process: ChildProcess; said: Record<string, number> }> {
+): Promise<{ process: ChildProcess; firstLine: Record<string, number> }> {
   const [script = '', ...args] = child;
-  const process_ = spawn(process.execPath, [bundled('owner.ts'), stateDir, join(fixtures, script), ...args], {
+  const process_ = spawn(process.execPath, [bundle('owner.ts'), stateDir, join(fixtures, script), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   started.push(process_);
   const [line] = (await once(createInterface({ input: process_.stdout }), 'line')) as [string];
-  const said = JSON.parse(line) as Record<string, number>;
-  groups.push(said.child ?? 0);
-  return { process: process_, said };
+  const firstLine = JSON.parse(line) as Record<string, number>;
+  groups.push(firstLine.child ?? 0);
+  return { process: process_, firstLine };
 }
 
 async function killOwner(process: ChildProcess): Promise<void> {
@@ -48,7 +49,7 @@ async function killOwner(process: ChildProcess): Promise<void> {
   await exited;
 }
 
-/** A process of its own group that has nothing to do with us. */
+/** Starts a process that the gateway does not own, in a separate process group. */
 async function startForeign(): Promise<ProcessIdentity> {
   const child = spawn(process.execPath, [join(fixtures, 'stubborn.mjs')], { detached: true, stdio: 'pipe' });
   started.push(child);
@@ -56,27 +57,29 @@ async function startForeign(): Promise<ProcessIdentity> {
   return identityOf(child.pid ?? 0);
 }
 
-function recordsOf(warnings: string[] = []): ChildRecords {
+/** The child records of this process, in the state folder of the test. */
+function openRecords(warnings: string[] = []): ChildRecords {
   return new ChildRecords(stateDir, identityOf(process.pid), (message) => warnings.push(message));
 }
 
-function write(name: string, text: string): void {
+function writeRecord(name: string, text: string): void {
   mkdirSync(join(stateDir, 'children'), { recursive: true });
   writeFileSync(join(stateDir, 'children', name), text);
 }
 
-function files(): string[] {
+function recordFiles(): string[] {
   return readdirSync(join(stateDir, 'children'));
 }
 
+/** The start time is invalid, so no process has this identity. */
 const deadOwner: ProcessIdentity = { pid: process.pid, startTime: 'boot/1' };
 
-describe('the records of children', () => {
-  test('hold a running child and are removed with it', async () => {
+describe('child records', () => {
+  test('keep a running child until they are removed', async () => {
     const { pid } = await startForeign();
-    const records = recordsOf();
+    const records = openRecords();
     records.add(pid, 'files');
-    const [name = ''] = files();
+    const [name = ''] = recordFiles();
     expect(JSON.parse(readFileSync(join(stateDir, 'children', name), 'utf8'))).toEqual({
       server: 'files',
       pid,
@@ -87,58 +90,58 @@ describe('the records of children', () => {
     });
     records.remove(pid);
     records.remove(pid);
-    expect(files()).toEqual([]);
+    expect(recordFiles()).toEqual([]);
   });
 
-  test('the child of an owner that was killed is ended by the next gateway, though it ignores SIGTERM', async () => {
-    const { process: gateway, said } = await startOwner('stubborn.mjs');
-    const child = identityOf(said.child ?? 0);
+  test('let the next gateway end the child of a killed owner, although the child ignores SIGTERM', async () => {
+    const { process: gateway, firstLine } = await startOwner('stubborn.mjs');
+    const child = identityOf(firstLine.child ?? 0);
     await killOwner(gateway);
     expect(isAlive(child)).toBe(true);
     const start = performance.now();
-    expect(await recordsOf().sweep()).toEqual([{ pid: child.pid, server: 'files', wasKilled: true }]);
-    // One grace of a second; a child that is asked without end would be asked for ever.
+    expect(await openRecords().sweep()).toEqual([{ pid: child.pid, server: 'files', wasKilled: true }]);
+    // The grace period is 1 s; the limit leaves time for a busy machine.
     expect(performance.now() - start).toBeLessThan(8000);
     expect(isAlive(child)).toBe(false);
-    expect(files()).toEqual([]);
+    expect(recordFiles()).toEqual([]);
   });
 
-  test('a grandchild whose launcher has gone is ended, too', async () => {
-    const { process: gateway, said } = await startOwner('launcher.mjs', 'stay');
-    const grandchild = identityOf(said.grandchild ?? 0);
-    const launcher = identityOf(said.child ?? 0);
+  test('let the next gateway also end a grandchild whose launcher has exited', async () => {
+    const { process: gateway, firstLine } = await startOwner('launcher.mjs', 'stay');
+    const grandchild = identityOf(firstLine.grandchild ?? 0);
+    const launcher = identityOf(firstLine.child ?? 0);
     await killOwner(gateway);
-    // The launcher ends with its stdin.
+    // The launcher exits when its stdin closes.
     await expect.poll(() => isAlive(launcher), { timeout: 30_000 }).toBe(false);
     expect(isAlive(grandchild)).toBe(true);
-    expect(await recordsOf().sweep()).toEqual([{ pid: launcher.pid, server: 'files', wasKilled: true }]);
+    expect(await openRecords().sweep()).toEqual([{ pid: launcher.pid, server: 'files', wasKilled: true }]);
     expect(isAlive(grandchild)).toBe(false);
   });
 
-  test('a child whose owner lives is left alone', async () => {
-    const { said } = await startOwner('stubborn.mjs');
-    expect(await recordsOf().sweep()).toEqual([]);
-    expect(isAlive(identityOf(said.child ?? 0))).toBe(true);
-    expect(files()).toHaveLength(1);
+  test('do not touch a child whose owner is alive', async () => {
+    const { firstLine } = await startOwner('stubborn.mjs');
+    expect(await openRecords().sweep()).toEqual([]);
+    expect(isAlive(identityOf(firstLine.child ?? 0))).toBe(true);
+    expect(recordFiles()).toHaveLength(1);
   });
 
-  test('a foreign process that has got the pid of a dead child is left alone', async () => {
+  test('do not touch a foreign process that reuses the pid of a dead child', async () => {
     const foreign = await startForeign();
     const [boot = '', ticks = ''] = (foreign.startTime ?? '').split('/');
-    const others = [`${boot}/${Number(ticks) - 1}`, `another-boot/${ticks}`, undefined];
-    for (const [at, startTime] of others.entries())
-      write(
-        `${at}.json`,
+    const otherStartTimes = [`${boot}/${Number(ticks) - 1}`, `another-boot/${ticks}`, undefined];
+    for (const [n, startTime] of otherStartTimes.entries())
+      writeRecord(
+        `${n}.json`,
         recordText({ child: { pid: foreign.pid, startTime }, server: 'x', owner: deadOwner }),
       );
     const warnings: string[] = [];
-    expect(await recordsOf(warnings).sweep()).toEqual([]);
+    expect(await openRecords(warnings).sweep()).toEqual([]);
     expect(isAlive(foreign)).toBe(true);
-    expect(files()).toEqual([]);
+    expect(recordFiles()).toEqual([]);
     expect(warnings).toEqual([expect.stringContaining('cannot prove')]);
   });
 
-  test('damaged records are removed with a warning, and never lead to a signal', async () => {
+  test('are removed with a warning if they are damaged, without sending a signal', async () => {
     const { startTime } = identityOf(process.pid);
     const record = { server: 'x', start_time: startTime, owner_pid: 4_194_304, owner_start_time: 'x/1' };
     const damaged = [
@@ -153,28 +156,28 @@ describe('the records of children', () => {
       JSON.stringify({ ...record, pid: 70, group: 71 }),
       JSON.stringify({ ...record, pid: '70', group: '70' }),
     ];
-    for (const [at, text] of damaged.entries()) write(`${at}.json`, text);
+    for (const [n, text] of damaged.entries()) writeRecord(`${n}.json`, text);
     const warnings: string[] = [];
-    expect(await recordsOf(warnings).sweep()).toEqual([]);
+    expect(await openRecords(warnings).sweep()).toEqual([]);
     expect(warnings).toHaveLength(damaged.length);
-    expect(files()).toEqual([]);
+    expect(recordFiles()).toEqual([]);
   });
 
-  test('a state folder that cannot be used is told and stops nobody', async () => {
+  test('report an unusable state folder without stopping the gateway', async () => {
     const file = join(stateDir, 'file');
     writeFileSync(file, '');
     const warnings: string[] = [];
     const records = new ChildRecords(file, identityOf(process.pid), (message) => warnings.push(message));
     records.add(process.pid, 'files');
-    expect(warnings).toEqual([expect.stringMatching(/^process \d+ of server files is not recorded/)]);
+    expect(warnings).toEqual([expect.stringMatching(/^could not record process \d+ of server files/)]);
     expect(await records.sweep()).toEqual([]);
   });
 
-  test('two sweeps at once end each child once between them, and both come to an end', async () => {
+  test('are handled once if two sweeps run at the same time, and both sweeps finish', async () => {
     const gateways = await Promise.all([startOwner('stubborn.mjs'), startOwner('stubborn.mjs')]);
     for (const { process: gateway } of gateways) await killOwner(gateway);
-    await Promise.all([recordsOf().sweep(), recordsOf().sweep()]);
-    for (const { said } of gateways) expect(isGroupRunning(said.child ?? 0)).toBe(false);
-    expect(files()).toEqual([]);
+    await Promise.all([openRecords().sweep(), openRecords().sweep()]);
+    for (const { firstLine } of gateways) expect(isGroupRunning(firstLine.child ?? 0)).toBe(false);
+    expect(recordFiles()).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
-// A server that writes without end is heard a little in each turn of the event loop, so that others have theirs (A6).
+// A server that writes without pause is read in small portions per turn of the event loop, so that other work
+// is not delayed.
 
 import { afterEach, expect, test } from 'vitest';
 import { Redactor } from '../../../actors/base/errors/redact.ts';
@@ -10,12 +11,12 @@ import { initialize, request, until } from '../../fixtures/remote/link-recorder.
 import { answerJson, beginStream, event, methodOf, result } from '../../fixtures/remote/local-server.ts';
 import { httpLink, INITIALIZE, sseLink } from '../../fixtures/remote/open-link.ts';
 
-/** What one line may cost, in the worst case a log message for many clients. */
+/** Simulated cost per line, in milliseconds: the worst case is a log message for many clients. */
 const WORK_MS = 0.2;
 const LINES = 2000;
 
-/** Counts what is handled in each turn of the event loop; each takes its time. */
-class Handled {
+/** Counts the lines handled in each turn of the event loop; each line costs WORK_MS. */
+class LineCounter {
   total = 0;
   most = 0;
   #now = 0;
@@ -29,7 +30,7 @@ class Handled {
     next();
   }
 
-  one(): void {
+  handleLine(): void {
     const until = performance.now() + WORK_MS;
     while (performance.now() < until);
     this.total += 1;
@@ -42,26 +43,26 @@ class Handled {
   }
 }
 
-const handled: Handled[] = [];
+const handlers: LineCounter[] = [];
 
 afterEach(async () => {
-  for (const one of handled.splice(0)) one.stop();
+  for (const handler of handlers.splice(0)) handler.stop();
   await endServers();
 });
 
-function counted(): Handled {
-  const one = new Handled();
-  handled.push(one);
-  return one;
+function counted(): LineCounter {
+  const handler = new LineCounter();
+  handlers.push(handler);
+  return handler;
 }
 
 const nothing = () => {};
 const note = { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'x' } };
 
-test('of a local server, and a paused pipe holds it up', async () => {
+test('a flooding local server is read in portions, and a paused pipe stops it', async () => {
   const counts = counted();
   const events: LinkEvents = {
-    onMessage: () => counts.one(),
+    onMessage: () => counts.handleLine(),
     onOversized: nothing,
     onUndelivered: nothing,
     onEnd: nothing,
@@ -79,16 +80,16 @@ test('of a local server, and a paused pipe holds it up', async () => {
   );
   await link.open();
   await until('the flood', () => counts.total > LINES);
-  // Without a turn's end all that the pipe brings is handled in one: some hundred lines a read, many reads.
+  // Without yielding, one turn would handle all lines of the pipe: several hundred.
   expect(counts.most).toBeLessThan(50);
   link.kill();
   await link.close();
 });
 
 test.each([
-  ['the stream of a session', httpLink],
-  ['the stream that is the session', sseLink],
-] as const)('of a remote server, on %s', async (_, make) => {
+  ['SSE stream of a session', httpLink],
+  ['legacy SSE transport', sseLink],
+] as const)('a flooding remote server is read in portions on %s', async (_, make) => {
   const flood = event(note).repeat(LINES);
   const server = await serve(({ req, res, body }) => {
     if (req.method !== 'GET') {
@@ -99,7 +100,7 @@ test.each([
         .end(flood + event(result(body)));
     }
     beginStream(res);
-    // In one piece each: a read has many events, and a piece of the body has, too.
+    // A single write, so that one read contains many events.
     res.write('event: endpoint\ndata: /mcp\n\n');
     res.write(flood);
   });
@@ -107,7 +108,7 @@ test.each([
   const { link, seen } = make(server.url());
   const onMessage = seen.onMessage.bind(seen);
   seen.onMessage = (bytes, call) => {
-    counts.one();
+    counts.handleLine();
     onMessage(bytes, call);
   };
   await link.open();
@@ -116,17 +117,17 @@ test.each([
     await seen.answer(INITIALIZE);
     link.send(request(2, 'tools/call'), 2);
     await seen.answer(2);
-    // The answer was behind all of the flood.
+    // The response follows the whole flood.
     expect(counts.total).toBe(LINES + 2);
     link.ready('2025-11-25');
-    await until('the flood of the other stream', () => counts.total === 2 * LINES + 2);
+    await until('flood of the second stream', () => counts.total === 2 * LINES + 2);
   }
   await until('the flood', () => counts.total >= LINES);
   expect(counts.most).toBeLessThan(50);
   link.kill();
 });
 
-test('of a remote server with many streams, which share the turn', async () => {
+test('many streams of a remote server share the limit per turn of the event loop', async () => {
   const STREAMS = 30;
   const flood = event(note).repeat(LINES);
   const server = await serve(({ req, res, body }) => {
@@ -141,12 +142,12 @@ test('of a remote server with many streams, which share the turn', async () => {
   await link.open();
   link.send(initialize(INITIALIZE), INITIALIZE);
   await seen.answer(INITIALIZE);
-  seen.onMessage = () => counts.one();
+  seen.onMessage = () => counts.handleLine();
   for (let call = 2; call < 2 + STREAMS; call += 1) link.send(request(call, 'tools/call'), call);
   await until('the beginning', () => counts.total > 20 * STREAMS);
   counts.most = 0;
   await until('the flood', () => counts.total > 200 * STREAMS);
-  // Each a line or two; with a turn for each stream they would be some fifteen each.
+  // A few lines per stream. With a separate limit per stream it would be about fifteen.
   expect(counts.most).toBeLessThan(4 * STREAMS);
   link.kill();
 });

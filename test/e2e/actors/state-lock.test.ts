@@ -1,4 +1,4 @@
-// One gateway per state folder, with real processes that start at the same time and die without a word.
+// One gateway per state folder, tested with real processes that start together and are killed.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,12 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { AlreadyHeldError } from '../../../actors/base/errors/errors.ts';
-import { inStateFolder, StateFolderError } from '../../../actors/state/state-folder-access.ts';
-import { acquireStateLock } from '../../../actors/state/state-lock.ts';
-import { bundled } from '../../fixtures/children/bundled.ts';
+import { AlreadyInUseError } from '../../../actors/base/errors/errors.ts';
+import { inStateFolder, StateFolderError } from '../../../actors/state/folder-access.ts';
+import { acquireStateLock } from '../../../actors/state/lock.ts';
+import { bundle } from '../../fixtures/children/bundled.ts';
 
-const what = { listenAddr: '127.0.0.1:8080' };
+const owner = { listenAddr: '127.0.0.1:8080' };
 let parent: string;
 let stateDir: string;
 const started: ChildProcess[] = [];
@@ -36,7 +36,7 @@ class Contender {
   }
 
   static async start(): Promise<Contender> {
-    const child = spawn(process.execPath, [bundled('lock-contender.ts'), stateDir], {
+    const child = spawn(process.execPath, [bundle('lock-contender.ts'), stateDir], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     started.push(child);
@@ -64,29 +64,29 @@ class Contender {
 }
 
 describe('the lock of a state folder', () => {
-  test('creates the folder for its owner only, and can be taken again after release', async () => {
-    const lock = await acquireStateLock(stateDir, what);
+  test('creates the folder with owner-only access and can be acquired again after a release', async () => {
+    const lock = await acquireStateLock(stateDir, owner);
     expect(statSync(stateDir).mode & 0o777).toBe(0o700);
-    await expect(acquireStateLock(stateDir, what)).rejects.toBeInstanceOf(AlreadyHeldError);
+    await expect(acquireStateLock(stateDir, owner)).rejects.toBeInstanceOf(AlreadyInUseError);
     await lock.release();
-    const again = await acquireStateLock(stateDir, what);
+    const secondLock = await acquireStateLock(stateDir, owner);
     await lock.release();
-    await expect(acquireStateLock(stateDir, what)).rejects.toBeInstanceOf(AlreadyHeldError);
-    await again.release();
+    await expect(acquireStateLock(stateDir, owner)).rejects.toBeInstanceOf(AlreadyInUseError);
+    await secondLock.release();
     expect(readdirSync(stateDir)).toHaveLength(1);
   });
 
-  test('names process, address and folder of a living holder', async () => {
+  test('reports process, address and folder of a live holder', async () => {
     const holder = await Contender.start();
     expect(await holder.do('take')).toEqual({ holds: true });
-    const error = await acquireStateLock(stateDir, what).catch((reason: unknown) => reason as Error);
+    const error = await acquireStateLock(stateDir, owner).catch((reason: unknown) => reason as Error);
     expect(error).toMatchObject({ code: 'ERR_ALREADY_HELD' });
     const { pid } = holder.process;
     expect((error as Error).message).toContain(`process ${pid}, listening on 127.0.0.1:${pid}`);
     expect((error as Error).message).toContain(stateDir);
   });
 
-  test('of twenty that start at once exactly one holds, anew and after kill -9 of the holder', async () => {
+  test('is held by exactly one of twenty processes started together, also after kill -9 of the holder', async () => {
     const all = await Promise.all(Array.from({ length: 20 }, () => Contender.start()));
     let contenders = all;
     for (let round = 0; round < 6; round += 1) {
@@ -104,39 +104,39 @@ describe('the lock of a state folder', () => {
     expect(readdirSync(stateDir)).toHaveLength(1);
   });
 
-  test('is free when its file is damaged or names a process that has another start time', async () => {
+  test('is free if its file is damaged or names a process with another start time', async () => {
     const texts = ['', 'null', '{"pid":', `{"pid":${process.pid},"start_time":"boot/1","listen_addr":"x"}`];
-    (await acquireStateLock(stateDir, what)).release();
+    (await acquireStateLock(stateDir, owner)).release();
     for (const text of texts) {
       const [name = ''] = readdirSync(stateDir);
       writeFileSync(join(stateDir, name), text);
-      const lock = await acquireStateLock(stateDir, what);
+      const lock = await acquireStateLock(stateDir, owner);
       await lock.release();
     }
   });
 
-  test('a folder that cannot be used is named, with what to do', async () => {
+  test('reports an unusable folder with a remedy', async () => {
     const file = join(parent, 'file');
     writeFileSync(file, '');
     for (const path of [file, join(file, 'below')]) {
-      const error = await acquireStateLock(path, what).catch((reason: unknown) => reason);
+      const error = await acquireStateLock(path, owner).catch((reason: unknown) => reason);
       expect(error).toBeInstanceOf(StateFolderError);
       expect((error as Error).message).toContain(
-        `cannot use the state folder ${path}: it, or a part of its path`,
+        `cannot use the state folder ${path}: the path contains a file`,
       );
     }
   });
 
   test.each([
-    ['EACCES', 'may not write there'],
+    ['EACCES', 'has no write permission'],
     ['EROFS', 'read-only file system'],
     ['ENOSPC', 'disk or the quota is full'],
-    ['EIO', 'the system says EIO'],
-  ])('the error %s is explained', (code, words) => {
+    ['EIO', 'system error EIO'],
+  ])('explains the system error %s', (code, message) => {
     const fail = (): never => {
       throw Object.assign(new Error(`${code}: as the system puts it`), { code });
     };
-    expect(() => inStateFolder('/state', fail)).toThrow(words);
+    expect(() => inStateFolder('/state', fail)).toThrow(message);
     expect(() => inStateFolder('/state', fail)).toThrow(StateFolderError);
   });
 });

@@ -1,4 +1,4 @@
-// Real processes: every server here is one of test/fixtures/children.
+// Links to local servers, tested with the real processes of test/fixtures/children.
 
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,39 +12,41 @@ import {
   StoppedError,
 } from '../../../actors/base/errors/errors.ts';
 import { Redactor } from '../../../actors/base/errors/redact.ts';
-import { isInPieces, whole } from '../../../actors/mcp/jsonrpc/span.ts';
-import { StdioLink, type StdioOptions } from '../../../actors/mcp/links/stdio/stdio-link.ts';
+import { isInPieces, toBuffer } from '../../../actors/mcp/jsonrpc/span.ts';
+import { StdioLink, type StdioLinkOptions } from '../../../actors/mcp/links/stdio/stdio-link.ts';
 import { isGroupRunning } from '../../../actors/state/process-group.ts';
 import { identityOf, isAlive } from '../../../actors/state/process-identity.ts';
-import { fixtures, type Recorded, recordedLink, request } from '../../fixtures/children/recorded-link.ts';
+import { fixtures, type RecordedLink, recordedLink, request } from '../../fixtures/children/recorded-link.ts';
 
-const opened: Recorded[] = [];
+const opened: RecordedLink[] = [];
 
-function linkTo(script: string[], changes: Partial<StdioOptions> = {}): Recorded {
+function linkTo(script: string[], changes: Partial<StdioLinkOptions> = {}): RecordedLink {
   const recorded = recordedLink(script, changes);
   opened.push(recorded);
   return recorded;
 }
 
-/** Opens the link and waits until the server is ready to misbehave. */
+/** Opens the link. Returns when the server is ready. */
 async function openTo(
   script: string[],
-  changes: Partial<StdioOptions> = {},
-): Promise<Recorded & { pid: number }> {
+  changes: Partial<StdioLinkOptions> = {},
+): Promise<RecordedLink & { pid: number }> {
   const recorded = linkTo(script, changes);
   await recorded.link.open();
   const pid = recorded.link.pid ?? 0;
-  await recorded.first();
+  await recorded.waitForFirstMessage();
   return { ...recorded, pid };
 }
 
-async function ended({ ends }: Recorded): Promise<void> {
+/** Blocks until the link has reported its end. */
+async function waitForEnd({ ends }: RecordedLink): Promise<void> {
   await vi.waitFor(() => expect(ends).toHaveLength(1), { timeout: 30_000, interval: 10 });
 }
 
-async function failureOf(
-  changes: Partial<StdioOptions>,
-): Promise<{ error: StartFailedError; recorded: Recorded }> {
+/** Opens a link that cannot start its server. Returns the error. */
+async function failToOpen(
+  changes: Partial<StdioLinkOptions>,
+): Promise<{ error: StartFailedError; recorded: RecordedLink }> {
   const recorded = linkTo(['echo.mjs'], changes);
   const error = await recorded.link.open().then(
     () => undefined,
@@ -59,15 +61,15 @@ afterEach(async () => {
   for (const recorded of opened.splice(0)) await recorded.link.close();
 });
 
-describe('the end of a local server', () => {
-  test('a server that answers the end of its stdin ends at once', async () => {
+describe('closing a link to a local server', () => {
+  test('returns as soon as the server has exited after its stdin was closed', async () => {
     const server = await openTo(['echo.mjs']);
     const closing = server.link.close();
     await vi.waitFor(() => expect(isGroupRunning(server.pid)).toBe(false), { timeout: 10_000, interval: 5 });
-    const goneAt = performance.now();
+    const exitedAt = performance.now();
     await closing;
-    // The time a process takes to end is its own; nobody waits for the rest of its second.
-    expect(performance.now() - goneAt).toBeLessThan(700);
+    // The close takes as long as the process needs, not the full grace period of 1 s.
+    expect(performance.now() - exitedAt).toBeLessThan(700);
     expect(server.messages).toEqual([{ ready: true }]);
     expect(isGroupRunning(server.pid)).toBe(false);
     expect(server.ends).toEqual([expect.any(StoppedError)]);
@@ -75,31 +77,31 @@ describe('the end of a local server', () => {
     expect(server.order).toEqual(['spawn', 'message', 'reaped', 'end']);
   });
 
-  test('one that ignores end and SIGTERM is asked both ways, a second each, and gone', async () => {
+  test('closes stdin, sends SIGTERM a second later, and kills a server that ignores both after another second', async () => {
     const server = await openTo(['stubborn.mjs']);
     const start = performance.now();
     await server.link.close();
     const took = performance.now() - start;
     expect(took).toBeGreaterThan(1900);
-    // Two graces of a second, and a machine that is busy; not a grace for each of its signals, and more.
+    // Two grace periods of 1 s, plus tolerance for a busy machine.
     expect(took).toBeLessThan(8000);
     expect(server.messages).toEqual([{ ready: true }, { heard: 'end' }, { heard: 'SIGTERM' }]);
     expect(isGroupRunning(server.pid)).toBe(false);
   });
 
-  test('kill ends it at once', async () => {
+  test('with kill stops the server immediately', async () => {
     const server = await openTo(['stubborn.mjs']);
     const start = performance.now();
     server.link.kill();
-    await ended(server);
-    // It was not asked first, which would take two seconds.
+    await waitForEnd(server);
+    // Less than the two grace periods of 1 s.
     expect(performance.now() - start).toBeLessThan(1900);
     expect(server.messages).not.toContainEqual({ heard: 'SIGTERM' });
     expect(isGroupRunning(server.pid)).toBe(false);
     expect(server.order).toEqual(['spawn', 'message', 'reaped', 'end']);
   });
 
-  test('kill drops the answers that are on their way', async () => {
+  test('with kill drops pending responses', async () => {
     const server = await openTo(['echo.mjs']);
     for (let id = 1; id <= 200; id += 1) server.link.send(request(id, { size: 64 * 1024 }), id);
     await vi.waitFor(() => expect(server.messages.length).toBeGreaterThan(2), {
@@ -108,12 +110,12 @@ describe('the end of a local server', () => {
     });
     server.link.kill();
     const count = server.messages.length;
-    await ended(server);
+    await waitForEnd(server);
     expect(count).toBeLessThan(201);
     expect(server.messages).toHaveLength(count);
   });
 
-  test('kill cuts a graceful end short', async () => {
+  test('with kill interrupts a graceful close', async () => {
     const server = await openTo(['stubborn.mjs']);
     const start = performance.now();
     const closing = server.link.close();
@@ -124,7 +126,7 @@ describe('the end of a local server', () => {
     expect(server.ends).toHaveLength(1);
   });
 
-  test('a stubborn grandchild is gone with its launcher', async () => {
+  test('ends a stubborn grandchild together with its launcher', async () => {
     const server = await openTo(['launcher.mjs', 'stay']);
     const grandchild = identityOf(Number(server.messages[0]?.grandchild));
     expect(isAlive(grandchild)).toBe(true);
@@ -133,17 +135,17 @@ describe('the end of a local server', () => {
     expect(isGroupRunning(server.pid)).toBe(false);
   });
 
-  test('a grandchild that is left when its launcher exits by itself is ended, too', async () => {
+  test('ends a grandchild that remains after its launcher exits by itself', async () => {
     const server = await openTo(['launcher.mjs', 'leave']);
     const grandchild = Number(server.messages[0]?.grandchild);
-    await ended(server);
+    await waitForEnd(server);
     expect(isGroupRunning(server.pid)).toBe(false);
     expect(isAlive({ pid: grandchild, startTime: undefined })).toBe(false);
     expect(server.ends[0]?.message).toContain('exited with code 0');
   });
 
-  test('closing or killing in the tick of opening leaves nothing behind', async () => {
-    for (const way of ['close', 'kill'] as const) {
+  test('or killing it in the same tick as the opening leaves no process behind', async () => {
+    for (const method of ['close', 'kill'] as const) {
       let pid = 0;
       const server = linkTo(['stubborn.mjs'], {
         onSpawn: (spawned) => {
@@ -151,7 +153,7 @@ describe('the end of a local server', () => {
         },
       });
       const opening = server.link.open();
-      void server.link[way]();
+      void server.link[method]();
       await expect(opening).rejects.toBeInstanceOf(StoppedError);
       await server.link.close();
       expect(pid).toBeGreaterThan(1);
@@ -160,20 +162,22 @@ describe('the end of a local server', () => {
     }
   });
 
-  test('a link that was closed before it was opened starts nothing', async () => {
+  test('before opening prevents the start', async () => {
     const server = linkTo(['echo.mjs']);
     await server.link.close();
     await expect(server.link.open()).rejects.toBeInstanceOf(StoppedError);
     expect(server.order).toEqual(['end']);
   });
+});
 
-  test('a server that exits says why, and its last words are kept', async () => {
+describe('a local server that exits', () => {
+  test('is reported with the exit cause and its last stderr lines', async () => {
     const server = linkTo(['exits-at-once.mjs'], {
       env: { TOKEN: 'top-secret' },
       redactor: new Redactor(['top-secret']),
     });
     await server.link.open();
-    await ended(server);
+    await waitForEnd(server);
     expect(server.ends[0]).toMatchObject({ code: 'ERR_CONNECTION_LOST' });
     expect(server.ends[0]?.message).toMatch(
       /exited with code 3; .*fatal: no key given, TOKEN is \[redacted\]$/,
@@ -182,17 +186,17 @@ describe('the end of a local server', () => {
     expect(server.stderr).toEqual(server.link.stderrTail);
   });
 
-  test('a Node program that ends by an error tells the error, and not the version of Node', async () => {
+  test('is reported with the error of a failed Node program, without the Node version', async () => {
     const server = linkTo(['no-such-script.mjs']);
     await server.link.open();
-    await ended(server);
+    await waitForEnd(server);
     expect(server.ends[0]?.message).toMatch(
       /exited with code 1; its last error on stderr: Error: Cannot find module '.*no-such-script\.mjs'$/,
     );
     expect(server.link.stderrTail.at(-1)).toBe(`Node.js ${process.version}`);
   });
 
-  test('fifty links leave no listener and no process behind', async () => {
+  test('leaves no listener behind, and causes no warning, after fifty links', async () => {
     const count = (): number =>
       process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0);
     const before = count();
@@ -202,7 +206,7 @@ describe('the end of a local server', () => {
     for (let round = 0; round < 5; round += 1) {
       const servers = Array.from({ length: 10 }, () => linkTo(['exits-at-once.mjs']));
       await Promise.all(servers.map(({ link }) => link.open()));
-      await Promise.all(servers.map(ended));
+      await Promise.all(servers.map(waitForEnd));
     }
     process.off('warning', onWarning);
     expect(warnings).toEqual([]);
@@ -210,33 +214,35 @@ describe('the end of a local server', () => {
   });
 });
 
-describe('a server that cannot be started', () => {
-  test('a program that is not on the PATH is named, and the PATH', async () => {
-    const { error, recorded } = await failureOf({ command: 'no-such-program', env: { PATH: '/nowhere' } });
+describe('a local server that cannot be started', () => {
+  test('is reported with the program and the PATH if the program is not found', async () => {
+    const { error, recorded } = await failToOpen({ command: 'no-such-program', env: { PATH: '/nowhere' } });
     expect(error.message).toMatch(/could not start "no-such-program" in .*\/nowhere.*PATH under `env:`/);
     expect(recorded.ends).toEqual([error]);
     expect(recorded.order).toEqual(['end']);
   });
 
-  test('a missing file, folder or interpreter and a missing right are told apart', async () => {
+  test('is reported with different messages for a missing file, folder, interpreter or permission', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'actor-gateway-'));
     try {
       const plain = join(folder, 'plain');
       writeFileSync(plain, '#!/no/such/interpreter\n', { mode: 0o600 });
-      expect((await failureOf({ command: plain })).error.message).toContain('may not be executed');
+      expect((await failToOpen({ command: plain })).error.message).toContain('may not execute it');
       chmodSync(plain, 0o700);
-      expect((await failureOf({ command: plain })).error.message).toContain('interpreter');
-      expect((await failureOf({ command: `${folder}/none` })).error.message).toContain('no such file');
-      expect((await failureOf({ command: folder })).error.message).toContain('it is a folder');
-      const { error } = await failureOf({ cwd: join(folder, 'none') });
+      expect((await failToOpen({ command: plain })).error.message).toContain('interpreter');
+      expect((await failToOpen({ command: `${folder}/none` })).error.message).toContain(
+        'file does not exist',
+      );
+      expect((await failToOpen({ command: folder })).error.message).toContain('it is a folder');
+      const { error } = await failToOpen({ cwd: join(folder, 'none') });
       expect(error.message).toContain(`in ${join(folder, 'none')}: that folder does not exist`);
     } finally {
       rmSync(folder, { recursive: true });
     }
   });
 
-  test('neither arguments nor secrets are shown', async () => {
-    const { error } = await failureOf({
+  test('is reported without arguments and secrets', async () => {
+    const { error } = await failToOpen({
       command: 'no-such-program',
       args: ['--key', 'in-the-arguments'],
       env: { PATH: '/with/top-secret/in' },
@@ -245,26 +251,26 @@ describe('a server that cannot be started', () => {
     expect(JSON.stringify({ ...error, message: error.message, cause: error.cause })).not.toMatch(
       /top-secret|in-the-arguments/,
     );
-    const { error: large } = await failureOf({ args: ['top-secret'.repeat(300_000)] });
+    const { error: large } = await failToOpen({ args: ['top-secret'.repeat(300_000)] });
     expect(large.message).toContain('larger than the system allows');
     expect(large.message).not.toContain('top-secret');
   });
 });
 
 describe('messages of a local server', () => {
-  test('two hundred parallel answers of 64 KB all arrive', async () => {
+  test('include all of two hundred parallel responses of 64 KB', async () => {
     const server = await openTo(['echo.mjs']);
     for (let id = 1; id <= 200; id += 1) server.link.send(request(id, { size: 64 * 1024 }), id);
     await vi.waitFor(() => expect(server.messages).toHaveLength(201), { timeout: 30_000 });
     const answers = server.messages.slice(1) as { id: number; result: { text: string } }[];
-    expect(answers.map(({ id }) => id)).toEqual(Array.from({ length: 200 }, (_, at) => at + 1));
+    expect(answers.map(({ id }) => id)).toEqual(Array.from({ length: 200 }, (_, index) => index + 1));
     expect(answers.every(({ result }) => result.text.length === 64 * 1024)).toBe(true);
   });
 
-  test('large and small requests arrive whole and in order, with line breaks turned into spaces', async () => {
+  test('arrive whole and in order, small and large, with line breaks replaced by spaces', async () => {
     const server = await openTo(['echo.mjs'], { maxMessageBytes: 8 * 1024 * 1024 });
     const sizes = [0, 70_000, 10, 3_000_000, 1, 65_536, 2];
-    for (const [at, size] of sizes.entries()) server.link.send(request(at, { pad: 'p'.repeat(size) }), at);
+    for (const [id, size] of sizes.entries()) server.link.send(request(id, { pad: 'p'.repeat(size) }), id);
     server.link.send(Buffer.from('{"id":7,\r\n"method":"x",\n"params":{"a":"b\\n"}}'), 7);
     await vi.waitFor(() => expect(server.messages).toHaveLength(9), { timeout: 30_000 });
     const answers = server.messages.slice(1) as { id: number; result: { got: { pad: string; a: string } } }[];
@@ -272,23 +278,26 @@ describe('messages of a local server', () => {
     expect(answers.slice(0, 7).map(({ result }) => result.got.pad.length)).toEqual(sizes);
     expect(answers[7]?.result.got.a).toBe('b\n');
     expect(server.link.queuedBytes).toBe(0);
-    // The large one was never put together.
-    expect(server.large.map((message) => isInPieces(message) && whole(message).length)).toEqual([3_000_062]);
+    // The large message is never assembled.
+    expect(server.large.map((message) => isInPieces(message) && toBuffer(message).length)).toEqual([
+      // The text of 3,000,000 characters and 62 bytes around it.
+      3_000_062,
+    ]);
   });
 
-  test('only well-formed answers come in pieces; what else is large goes the way of all lines', async () => {
-    const seen: string[] = [];
+  test('arrive in pieces only if they are well-formed responses; other large messages are read as lines', async () => {
+    const lines: string[] = [];
     const end = await new Promise<GatewayError>((onEnd) => {
       const options = { command: process.execPath, args: ['large-lines.mjs'], cwd: fixtures };
       const env = { PATH: process.env.PATH ?? '' };
       const redactor = new Redactor([]);
-      const onNoise = (line: string) => seen.push(`noise ${line.slice(0, 10)}`);
+      const onNoise = (line: string) => lines.push(`noise ${line.slice(0, 10)}`);
       const link = new StdioLink(
         { ...options, env, redactor, onNoise, maxMessageBytes: 1024 * 1024 },
         {
-          onMessage: (bytes) => seen.push(`message ${bytes.length} ${bytes.toString('latin1', 0, 27)}`),
+          onMessage: (bytes) => lines.push(`message ${bytes.length} ${bytes.toString('latin1', 0, 27)}`),
           onLargeAnswer: (answer) =>
-            seen.push(`answer ${answer.rawId} ${isInPieces(answer.message)} ${answer.bytes.length}`),
+            lines.push(`answer ${answer.rawId} ${isInPieces(answer.message)} ${answer.bytes.length}`),
           onOversized: () => {},
           onUndelivered: () => {},
           onEnd,
@@ -297,7 +306,7 @@ describe('messages of a local server', () => {
       void link.open();
     });
     expect(end).toBeInstanceOf(ConnectionLostError);
-    expect(seen).toEqual([
+    expect(lines).toEqual([
       'answer 1 true 400046',
       'answer 2 true 400056',
       'message 400072 {"jsonrpc":"2.0","method":"',
@@ -309,13 +318,13 @@ describe('messages of a local server', () => {
     ]);
   });
 
-  test('noise is told and never an error; split characters, CRLF and a huge line are handled', async () => {
+  test('are separated from noise, which is logged and never an error: split characters, CRLF, a huge line', async () => {
     const server = linkTo(['noisy.mjs'], {
       env: { TOKEN: 'top-secret' },
       redactor: new Redactor(['top-secret']),
     });
     await server.link.open();
-    await ended(server);
+    await waitForEnd(server);
     expect(server.messages).toEqual([
       { jsonrpc: '2.0', method: 'grüße', params: { text: '€ 🎭' } },
       [{ jsonrpc: '2.0', method: 'batch' }],
@@ -332,36 +341,36 @@ describe('messages of a local server', () => {
     expect(server.ends[0]?.message).toContain('exited with code 0');
   });
 
-  test('a flood on stderr stalls nobody and is kept short', async () => {
+  test('continue during a flood on stderr, which is truncated', async () => {
     const server = await openTo(['floods-stderr.mjs']);
     await server.link.close();
     expect(server.link.stderrTail).toHaveLength(50);
     expect(server.link.stderrTail.at(-1)).toBe('line 199999 of the flood');
     expect(server.stderr.length).toBeLessThan(2000);
-    const told = server.stderr.map((line) =>
+    const stderrLines = server.stderr.map((line) =>
       Number(/^\[(\d+) more lines? not shown\]$/.exec(line)?.[1] ?? 1),
     );
-    expect(told.reduce((sum, count) => sum + count, 0)).toBe(200_000);
+    expect(stderrLines.reduce((sum, count) => sum + count, 0)).toBe(200_000);
   });
 
-  test('what a paused link holds back comes after resume', async () => {
+  test('are held by a paused link and delivered after resume', async () => {
     const server = await openTo(['echo.mjs']);
     server.link.pause();
     server.link.send(request(1), 1);
     server.link.send(request(2), 2);
-    const other = await openTo(['echo.mjs']);
-    other.link.send(request(1), 1);
-    await vi.waitFor(() => expect(other.messages).toHaveLength(2), { timeout: 30_000 });
+    const unpaused = await openTo(['echo.mjs']);
+    unpaused.link.send(request(1), 1);
+    await vi.waitFor(() => expect(unpaused.messages).toHaveLength(2), { timeout: 30_000 });
     expect(server.messages).toHaveLength(1);
     server.link.resume();
     await vi.waitFor(() => expect(server.messages).toHaveLength(3), { timeout: 30_000 });
   });
 });
 
-describe('a server that does not read', () => {
+describe('a local server that does not read', () => {
   const megabyte = 1024 * 1024;
 
-  test('is sent no more than the bound; calls beyond it are refused as not carried out', async () => {
+  test('receives calls up to the queue limit; further calls are rejected as not executed', async () => {
     const server = await openTo(['deaf.mjs'], { maxQueuedBytes: 4 * megabyte });
     for (let id = 1; id <= 10; id += 1) server.link.send(request(id, { pad: 'p'.repeat(megabyte) }), id);
     expect(server.undelivered).toEqual([]);
@@ -374,15 +383,15 @@ describe('a server that does not read', () => {
     }
   });
 
-  test('calls that never left are given back when it dies, those that may have left are not', async () => {
+  test('that is killed has its unsent calls reported as undelivered, but not the call that may have been sent', async () => {
     const server = await openTo(['deaf.mjs']);
     for (let id = 1; id <= 4; id += 1) server.link.send(request(id, { pad: 'p'.repeat(megabyte) }), id);
     await vi.waitFor(() => expect(server.link.queuedBytes).toBeGreaterThan(0), { timeout: 30_000 });
-    // The first fills the pipe; another that waits is taken back and not reported.
+    // The first call fills the pipe, so it may have been sent. The other calls stay in the queue.
     await new Promise((resolve) => setImmediate(resolve));
     server.link.forget(3);
     process.kill(server.pid, 'SIGKILL');
-    await ended(server);
+    await waitForEnd(server);
     expect(server.undelivered.map(({ call }) => call)).toEqual([2, 4]);
     expect(server.undelivered.every(({ wasCarriedOut }) => !wasCarriedOut)).toBe(true);
     expect(server.order.at(-1)).toBe('end');
@@ -390,19 +399,19 @@ describe('a server that does not read', () => {
     await vi.waitFor(() => expect(server.undelivered).toHaveLength(3), { timeout: 30_000 });
   });
 
-  test('a closed stdin is no unhandled EPIPE: the server is ended', async () => {
+  test('and closes its stdin is terminated, without an unhandled EPIPE', async () => {
     const server = await openTo(['deaf.mjs', 'closed']);
     for (let id = 1; id <= 50; id += 1) server.link.send(request(id, { pad: 'p'.repeat(10_000) }), id);
-    await ended(server);
+    await waitForEnd(server);
     expect(isGroupRunning(server.pid)).toBe(false);
     expect(server.ends[0]).toMatchObject({ code: 'ERR_CONNECTION_LOST' });
   });
 
-  test('an exit in the middle of writing crashes nothing, and every answer given before arrives', async () => {
+  test('may exit during a write without a crash, and earlier responses arrive', async () => {
     for (let round = 0; round < 5; round += 1) {
       const server = await openTo(['echo.mjs', '20']);
       for (let id = 1; id <= 500; id += 1) server.link.send(request(id, { pad: 'p'.repeat(5000) }), id);
-      await ended(server);
+      await waitForEnd(server);
       expect(server.messages).toHaveLength(21);
       expect(server.ends[0]?.message).toContain('exited with code 7');
       expect(server.order.at(-1)).toBe('end');

@@ -1,19 +1,19 @@
-// Agents that have asked, in a chat, and a gateway that is killed at every moment between the question and the answer: nothing is
-// called before somebody has said so or under two keys, and whoever asked has one answer.
+// Approvals of tool calls in a chat. The gateway is killed at any moment between question and answer: no call
+// runs before the approval or under two keys, and each requester receives one answer.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   answersSoFar,
+  expectRunState,
   MODEL,
-  runIs,
+  requestMessages,
+  requestToolResults,
   startModelGateway,
-  toldMessages,
-  toldResults,
 } from '../../fixtures/agents/model-gateway.ts';
 import { ReportedCalls } from '../../fixtures/agents/reported-calls.ts';
 import { agent, eventually } from '../../fixtures/automation/automation.ts';
 import { botTrigger, newPlatform } from '../../fixtures/automation/bots.ts';
-import { atRest, saidOnce } from '../../fixtures/automation/killed.ts';
+import { saidOnce, waitUntilIdle } from '../../fixtures/automation/killed.ts';
 import type { Bot } from '../../fixtures/bot-platform/bot.ts';
 import type { BotPlatform } from '../../fixtures/bot-platform/bot-platform.ts';
 import type { Chat, Person } from '../../fixtures/bot-platform/chat.ts';
@@ -23,7 +23,7 @@ import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
 import { ModelServer } from '../../fixtures/models/model-server.ts';
 import { seeded } from '../../fixtures/seeded.ts';
 
-/** By what is asked for: what becomes of it. */
+/** Expected outcome per request. */
 const CASES = {
   'approved late': 'approved when the gateway has been killed twice',
   'approved, killed': 'killed as soon as the decision was answered',
@@ -38,24 +38,24 @@ const cases = Object.keys(CASES) as Case[];
 const isUnderWay = (words: unknown) => String(words).startsWith('under way');
 
 let model: ModelServer;
-let desk: ReportedCalls;
+let reportedCalls: ReportedCalls;
 let platform: BotPlatform;
 let bots: Readonly<Record<string, Bot>>;
-let letModelGo: () => void = () => {};
+let releaseModel: () => void = () => {};
 const people = new Map<Case, { readonly person: Person; readonly chat: Chat; readonly bot: Bot }>();
 
 beforeAll(async () => {
-  desk = await ReportedCalls.start(({ args }) => isUnderWay(args.for));
-  const isLetGo = new Promise<void>((resolve) => {
-    letModelGo = resolve;
+  reportedCalls = await ReportedCalls.start(({ args }) => isUnderWay(args.for));
+  const modelReleased = new Promise<void>((resolve) => {
+    releaseModel = resolve;
   });
   model = (await ModelServer.start()).answerWith(async (request) => {
-    const words = toldMessages(request).findLast(({ role }) => role === 'user')?.content ?? '';
+    const words = requestMessages(request).findLast(({ role }) => role === 'user')?.content ?? '';
     if (words === 'take your time') {
-      await isLetGo;
+      await modelReleased;
       return { text: 'Here I am.' };
     }
-    if (answersSoFar(request) > 0) return { text: `${words}: ${toldResults(request).join()}` };
+    if (answersSoFar(request) > 0) return { text: `${words}: ${requestToolResults(request).join()}` };
     return { calls: [{ name: 'pay', input: { for: words, amount: 5 } }] };
   });
   platform = await newPlatform();
@@ -72,14 +72,14 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  desk[Symbol.dispose]();
+  reportedCalls[Symbol.dispose]();
 });
 
 const say = (each: Case, text: string) => {
   const { chat, person } = people.get(each) ?? {};
   if (chat !== undefined && person !== undefined) platform.say(chat, person, text);
 };
-const saidIn = (each: Case) => {
+const textsFor = (each: Case) => {
   const { chat, bot } = people.get(each) ?? {};
   return chat === undefined || bot === undefined
     ? []
@@ -87,46 +87,51 @@ const saidIn = (each: Case) => {
 };
 const questionsOf = (each: Case) => {
   const { chat, bot } = people.get(each) ?? {};
-  const said = chat === undefined || bot === undefined ? [] : platform.saidBy(bot, chat);
-  return said.flatMap((message) =>
+  const sentMessages = chat === undefined || bot === undefined ? [] : platform.saidBy(bot, chat);
+  return sentMessages.flatMap((message) =>
     message.text?.includes(`"for": "${each}"`)
       ? [{ text: message.text, choices: buttonsOf(message).map(({ text }) => text) }]
       : [],
   );
 };
-const callsFor = (each: Case) => desk.calls.filter(({ args }) => args.for === each);
+const callsFor = (each: Case) => reportedCalls.calls.filter(({ args }) => args.for === each);
 
-interface Found {
+interface FoundApproval {
   readonly id: string;
   readonly run: string;
   readonly state: string;
 }
 
-async function approvalsFor({ url }: GatewayProcess, each: Case): Promise<readonly Found[]> {
+async function approvalsFor({ url }: GatewayProcess, each: Case): Promise<readonly FoundApproval[]> {
   const { json } = await ask(`${url}/approvals`);
   return json.approvals.filter(
     ({ tool }: { tool: { arguments: { for: string } } }) => tool.arguments.for === each,
   );
 }
 
-const pendingFor = (gateway: GatewayProcess, each: Case): Promise<Found> =>
+const waitForApproval = (gateway: GatewayProcess, each: Case): Promise<FoundApproval> =>
   eventually(async () => {
-    const found = (await approvalsFor(gateway, each)).filter(({ state }) => state === 'pending');
-    expect([each, found.length]).toEqual([each, 1]);
-    return found[0] as Found;
+    const pending = (await approvalsFor(gateway, each)).filter(({ state }) => state === 'pending');
+    expect([each, pending.length]).toEqual([each, 1]);
+    return pending[0] as FoundApproval;
   });
 
-const decide = ({ url }: GatewayProcess, { id }: Found, verb: 'approve' | 'deny') =>
+const decide = ({ url }: GatewayProcess, { id }: FoundApproval, verb: 'approve' | 'deny') =>
   ask(`${url}/approvals/${id}/${verb}`, { method: 'POST' });
 
-/** Another moment each time; a run that failed is made again with what its name says. */
+/**
+ * The moments of the kills differ per run. To repeat a failed run, set the variable to the value in the test
+ * name.
+ */
 const seed = Number(process.env.ACTOR_GATEWAY_SEED ?? Date.now() % 100_000);
 const killedAfterMs = seeded(seed)() * 120;
 
-test(`whenever it is killed, each call is made after a word and under one key, and its answer is there once (ACTOR_GATEWAY_SEED=${seed})`, async () => {
+test(`a killed gateway makes each call after its approval, under one key, and answers once (ACTOR_GATEWAY_SEED=${seed})`, async () => {
   const clerk = (interrupted_calls: string) =>
     agent(interrupted_calls, {
-      ...{ model: MODEL, mcp_servers: [desk.entry('desk')], interrupted_calls },
+      model: MODEL,
+      mcp_servers: [reportedCalls.entry('desk')],
+      interrupted_calls,
       policy: { ask: ['pay'], approvers: ['boss'] },
     });
   const resources = Object.entries(bots).flatMap(([name, bot]) => [
@@ -136,23 +141,23 @@ test(`whenever it is killed, each call is made after a word and under one key, a
   let gateway = await startModelGateway(model, { resources });
   const { folder } = gateway;
 
-  // While they ask, at whatever moment of that.
+  // Killed while the agents request approval.
   for (const each of cases) say(each, each);
   await eventually(() => expect(model.requests.length).toBeGreaterThan(0));
   await new Promise((done) => setTimeout(done, killedAfterMs));
   await gateway.stop('SIGKILL');
   gateway = await startModelGateway(model, { folder });
-  const found = new Map<Case, Found>();
-  for (const each of cases) found.set(each, await pendingFor(gateway, each));
-  const of = (each: Case) => found.get(each) as Found;
-  expect(desk.calls).toEqual([]);
+  const pendingByCase = new Map<Case, FoundApproval>();
+  for (const each of cases) pendingByCase.set(each, await waitForApproval(gateway, each));
+  const of = (each: Case) => pendingByCase.get(each) as FoundApproval;
+  expect(reportedCalls.calls).toEqual([]);
 
-  // While calls are made, one run sleeps behind its conversation, and decisions have just been taken.
+  // Killed during calls: one conversation is busy, and three decisions were just made.
   say('approved, asleep', 'take your time');
   await eventually(() => expect(JSON.stringify(model.requests.at(-1)?.body)).toContain('take your time'));
   for (const each of cases.filter(isUnderWay))
     expect((await decide(gateway, of(each), 'approve')).status).toBe(200);
-  await eventually(() => expect(desk.calls).toHaveLength(3));
+  await eventually(() => expect(reportedCalls.calls).toHaveLength(3));
   const last = await Promise.all([
     decide(gateway, of('approved, asleep'), 'approve'),
     decide(gateway, of('approved, killed'), 'approve'),
@@ -161,23 +166,23 @@ test(`whenever it is killed, each call is made after a word and under one key, a
   await gateway.stop('SIGKILL');
   expect(last.map(({ status }) => status)).toEqual([200, 200, 200]);
   expect(callsFor('approved, asleep')).toEqual([]);
-  desk.letGo();
-  letModelGo();
+  reportedCalls.releaseAll();
+  releaseModel();
 
   gateway = await startModelGateway(model, { folder });
-  expect(await pendingFor(gateway, 'approved late')).toEqual(of('approved late'));
+  expect(await waitForApproval(gateway, 'approved late')).toEqual(of('approved late'));
   expect(callsFor('approved late')).toEqual([]);
   expect((await decide(gateway, of('approved late'), 'approve')).status).toBe(200);
-  // Whether it is made again somebody has to say again.
-  const again = await pendingFor(gateway, 'under way, asked');
-  expect(again.run).toBe(of('under way, asked').run);
+  // The retried call needs a new approval.
+  const sameApproval = await waitForApproval(gateway, 'under way, asked');
+  expect(sameApproval.run).toBe(of('under way, asked').run);
   expect(callsFor('under way, asked')).toHaveLength(1);
-  expect((await decide(gateway, again, 'approve')).status).toBe(200);
-  const runs = new Map<Case, Awaited<ReturnType<typeof runIs>>>();
-  for (const each of cases) runs.set(each, await runIs(gateway, of(each).run, 'done'));
-  await atRest(gateway);
+  expect((await decide(gateway, sameApproval, 'approve')).status).toBe(200);
+  const runs = new Map<Case, Awaited<ReturnType<typeof expectRunState>>>();
+  for (const each of cases) runs.set(each, await expectRunState(gateway, of(each).run, 'done'));
+  await waitUntilIdle(gateway);
 
-  const unknown = /No result is known.*may have happened/;
+  const unknown = /Outcome unknown.*may have happened/;
   const expected: Readonly<Record<Case, readonly [calls: number, answer: RegExp]>> = {
     'approved late': [1, /: pay done$/],
     'approved, killed': [1, unknown],
@@ -194,18 +199,18 @@ test(`whenever it is killed, each call is made after a word and under one key, a
     for (const { args } of made) expect(args).toEqual({ for: each, amount: 5 });
     expect(new Set(made.map(({ key }) => key)).size).toBe(Math.min(1, made.length));
     expect(steps?.filter(({ kind }) => kind === 'ended')).toHaveLength(1);
-    // Of what was decided at the very moment of the kill, the call may have been made, cut off, or neither.
+    // A call decided at the moment of the kill may have been made, interrupted, or not started.
     if (each === 'approved, killed') {
       expect(made.length).toBeLessThanOrEqual(1);
-      expect(answer).toMatch(made.length === 1 ? /: pay done$|No result is known/ : unknown);
+      expect(answer).toMatch(made.length === 1 ? /: pay done$|Outcome unknown/ : unknown);
     } else {
       expect([each, made.length]).toEqual([each, calls]);
       expect([each, answer]).toEqual([each, expect.stringMatching(pattern)]);
     }
-    const answers = saidIn(each).filter((text) => text.startsWith(`${each}: `));
+    const answers = textsFor(each).filter((text) => text.startsWith(`${each}: `));
     const uncertain = each.endsWith(', killed') ? [String(answer)] : [];
     saidOnce(answers, [String(answer)], uncertain);
-    // The questions are settled where they were asked; of one that a kill has cut off in the middle there may be a copy.
+    // The question shows the outcome. If the gateway is killed while it sends, a second copy may be left.
     const outcome = each.startsWith('denied') ? 'Denied by an operator' : 'Approved by an operator';
     const settled = await eventually(() => {
       const found = questionsOf(each).filter(({ text }) => text.includes(outcome));
@@ -214,11 +219,11 @@ test(`whenever it is killed, each call is made after a word and under one key, a
     });
     for (const { choices } of settled) expect([each, choices]).toEqual([each, []]);
   }
-  expect(saidIn('approved, asleep').filter((text) => text === 'Here I am.')).toHaveLength(1);
-  const all = (await ask(`${gateway.url}/approvals`)).json.approvals as readonly Found[];
+  expect(textsFor('approved, asleep').filter((text) => text === 'Here I am.')).toHaveLength(1);
+  const all = (await ask(`${gateway.url}/approvals`)).json.approvals as readonly FoundApproval[];
   expect(all).toHaveLength(cases.length + 1);
   expect(gateway.logs().filter(({ level }) => level === 'error')).toEqual([]);
-  const keys = new Map(desk.calls.map(({ key, args }) => [key, args.for]));
+  const keys = new Map(reportedCalls.calls.map(({ key, args }) => [key, args.for]));
   expect(keys.size).toBe(new Set(keys.values()).size);
   await gateway.stop();
 });

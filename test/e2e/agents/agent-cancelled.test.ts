@@ -1,16 +1,16 @@
-// A run of an agent that is cancelled while it works (R7): whatever it has under way is told so at its socket, a model as well as a
-// tool, and nothing is asked or called for it any more. When it is tried again it goes on from its journal.
+// Cancelling a working agent run: the current request to a model or tool is aborted at its socket, and no
+// further request is made. A retry resumes from the journal.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   answersSoFar,
+  expectRunState,
   MODEL,
   type RunRecord,
+  requestMessages,
+  requestToolResults,
   runAt,
-  runIs,
   startModelGateway,
-  toldMessages,
-  toldResults,
 } from '../../fixtures/agents/model-gateway.ts';
 import { agent, eventually } from '../../fixtures/automation/automation.ts';
 import { ask } from '../../fixtures/clients/api-client.ts';
@@ -21,7 +21,7 @@ import { type ModernServer, startModernServer } from '../../fixtures/remote/mode
 import { fault } from '../../fixtures/server/fault-servers.ts';
 
 const A_LONG_TIME_MS = 60_000;
-/** What is cancelled ends by that, and not by a deadline. */
+/** Below all deadlines: a request that stops within this time was cancelled and did not time out. */
 const SOON_MS = 5_000;
 
 let model: ModelServer;
@@ -29,22 +29,22 @@ let remote: ModernServer;
 let gateway: GatewayProcess;
 
 const wordsIn = (request: RecordedRequest) =>
-  toldMessages(request).findLast(({ role }) => role === 'user')?.content ?? '';
-const askedFor = (words: string) => model.requests.filter((each) => wordsIn(each) === words);
+  requestMessages(request).findLast(({ role }) => role === 'user')?.content ?? '';
+const requestsFor = (words: string) => model.requests.filter((each) => wordsIn(each) === words);
 
 beforeAll(async () => {
   remote = await startModernServer();
   model = (await ModelServer.start()).answerWith((request) => {
     const words = wordsIn(request);
     const n = answersSoFar(request);
-    const isFirst = askedFor(words).length === 1;
+    const isFirst = requestsFor(words).length === 1;
     if (words === 'think' && isFirst) return { text: ['Half ', 'of it'], pauseMs: A_LONG_TIME_MS };
     if (words === 'be refused' && isFirst) return { status: 429, headers: { 'retry-after': '60' } };
     if (words === 'wait' && n === 0)
       return { calls: [{ name: 'wait', input: { ms: A_LONG_TIME_MS, label: words } }] };
     if (words === 'wait' && n === 1) return { calls: [{ name: 'cancelled' }] };
     if (words === 'hang' && n === 0) return { calls: [{ name: 'hang-silently' }] };
-    return { text: `told: ${toldResults(request).join()}` };
+    return { text: `told: ${requestToolResults(request).join()}` };
   });
   const servers = [
     { name: 'desk', ...fault('echo') },
@@ -76,8 +76,8 @@ async function begin(input: string, name = 'clerk'): Promise<string> {
 const order = (id: string, verb: 'cancel' | 'retry') =>
   ask(`${gateway.url}/runs/${encodeURIComponent(id)}/${verb}`, { method: 'POST' });
 
-/** Gives the run as it is when the cancel has been carried out, which is soon. */
-async function cancelled(id: string): Promise<RunRecord> {
+/** Cancels a run. Returns the record of the cancelled run. */
+async function cancelRun(id: string): Promise<RunRecord> {
   const beganAt = performance.now();
   expect((await order(id, 'cancel')).status).toBe(200);
   await eventually(async () => expect((await runAt(gateway, id)).state).toBe('cancelled'));
@@ -87,47 +87,50 @@ async function cancelled(id: string): Promise<RunRecord> {
 
 const kindsOf = ({ steps }: RunRecord) => steps.map(({ kind }) => kind);
 
-test('while its model answers: the stream is given up, and what has come of it is thrown away', async () => {
+test('cancelling while the model answers aborts the stream and discards the partial answer', async () => {
   const id = await begin('think');
-  await eventually(() => expect(askedFor('think')).toHaveLength(1));
-  const run = await cancelled(id);
-  await eventually(() => expect(askedFor('think')[0]?.wasGivenUp).toBe(true));
+  await eventually(() => expect(requestsFor('think')).toHaveLength(1));
+  const run = await cancelRun(id);
+  await eventually(() => expect(requestsFor('think')[0]?.wasGivenUp).toBe(true));
   expect([kindsOf(run), run.answer]).toEqual([['begun'], null]);
   expect((await order(id, 'retry')).status).toBe(200);
-  expect(await runIs(gateway, id, 'done')).toMatchObject({ answer: 'told: ', usage: { iterations: 1 } });
-  expect(askedFor('think')).toHaveLength(2);
+  expect(await expectRunState(gateway, id, 'done')).toMatchObject({
+    answer: 'told: ',
+    usage: { iterations: 1 },
+  });
+  expect(requestsFor('think')).toHaveLength(2);
 });
 
-test('while it waits to ask its model again: it is not asked', async () => {
+test('cancelling during the wait for a model retry prevents the retry', async () => {
   const id = await begin('be refused');
-  await eventually(() => expect(askedFor('be refused')).toHaveLength(1));
-  expect(kindsOf(await cancelled(id))).toEqual(['begun']);
-  expect(askedFor('be refused')).toHaveLength(1);
+  await eventually(() => expect(requestsFor('be refused')).toHaveLength(1));
+  expect(kindsOf(await cancelRun(id))).toEqual(['begun']);
+  expect(requestsFor('be refused')).toHaveLength(1);
 });
 
-test('while a program that is its tool works: it is told by its id, and the call is not made again', async () => {
+test('cancelling during a local tool call sends the call id to the program, and the call is not repeated', async () => {
   const id = await begin('wait');
   await eventually(async () => expect(kindsOf(await runAt(gateway, id))).toContain('called'));
-  expect(kindsOf(await cancelled(id))).toEqual(['begun', 'answer', 'called']);
-  expect(askedFor('wait')).toHaveLength(1);
+  expect(kindsOf(await cancelRun(id))).toEqual(['begun', 'answer', 'called']);
+  expect(requestsFor('wait')).toHaveLength(1);
   expect((await order(id, 'retry')).status).toBe(200);
-  const { answer, steps } = await runIs(gateway, id, 'done');
-  // The tool tells what it was told.
+  const { answer, steps } = await expectRunState(gateway, id, 'done');
+  // The tool returns the notifications that it received.
   expect(answer).toBe('told: [{"label":"wait"}]');
   expect(steps.find(({ kind }) => kind === 'result')).toMatchObject({ tool: 'wait', state: 'interrupted' });
-  expect(askedFor('wait')).toHaveLength(3);
+  expect(requestsFor('wait')).toHaveLength(3);
 });
 
-test('while a remote server works: its socket is closed', async () => {
+test('cancelling during a call of a remote server closes the socket', async () => {
   const id = await begin('hang');
   await eventually(() => expect(remote.begun).toEqual(['hang-silently']));
   expect(remote.cancelled).toEqual([]);
-  expect(kindsOf(await cancelled(id))).toEqual(['begun', 'answer', 'called']);
+  expect(kindsOf(await cancelRun(id))).toEqual(['begun', 'answer', 'called']);
   await eventually(() => expect(remote.cancelled).toEqual(['hang-silently']));
-  expect(askedFor('hang')).toHaveLength(1);
+  expect(requestsFor('hang')).toHaveLength(1);
 });
 
-test('while its tools are listed: it ends at once', async () => {
+test('cancelling while tools are listed ends the run immediately', async () => {
   const id = await begin('begin', 'early');
   await eventually(async () =>
     expect((await ask(`${gateway.url}/deliveries/${encodeURIComponent(id)}`)).json.state).toBe('running'),
@@ -136,9 +139,9 @@ test('while its tools are listed: it ends at once', async () => {
   await eventually(async () =>
     expect((await ask(`${gateway.url}/deliveries/${encodeURIComponent(id)}`)).json.state).toBe('ignored'),
   );
-  expect(askedFor('begin')).toEqual([]);
+  expect(requestsFor('begin')).toEqual([]);
 });
 
-test('nothing has gone wrong by that', () => {
+test('no error occurred after the cancels', () => {
   expect(gateway.logs().filter(({ level }) => level === 'error')).toEqual([]);
 });

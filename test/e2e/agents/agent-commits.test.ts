@@ -1,21 +1,21 @@
-// From a signed webhook to a comment: an agent whose model works through the file servers of this project and of others, and
-// commits through the server of the repository host, all of them real programs.
+// From a signed webhook to a comment: an agent works with the file servers of this project and of third
+// parties, and commits through the repository host server. All are real programs.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   answersSoFar,
+  expectRunState,
   fromVariable,
   keptAndWritten,
   MODEL,
   MODEL_KEY,
   offeredTools,
-  runIs,
+  requestMessages,
+  requestToolResults,
   runsOf,
   startModelGateway,
-  toldMessages,
-  toldResults,
 } from '../../fixtures/agents/model-gateway.ts';
 import { agent, eventually, trigger } from '../../fixtures/automation/automation.ts';
 import { ask } from '../../fixtures/clients/api-client.ts';
@@ -23,18 +23,17 @@ import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
 import { ModelServer } from '../../fixtures/models/model-server.ts';
 import type { RecordedRequest } from '../../fixtures/models/protocols/protocol.ts';
 import type { Reply } from '../../fixtures/models/reply.ts';
-import { type Happening, type LocalRepoHost, post } from '../../fixtures/repositories/local-repo-host.ts';
+import { type HostEvent, type LocalRepoHost, post } from '../../fixtures/repositories/local-repo-host.ts';
 import { LocalRepoHostA } from '../../fixtures/repositories/local-repohost.ts';
 import { serverFile } from '../../fixtures/rest-host/host-client.ts';
 import { ReplayHost } from '../../fixtures/rest-host/replay-host.ts';
 import { filesystemServer } from '../../fixtures/server/real-servers.ts';
 import { filesystemProgram, testFolder } from '../../fixtures/tool-servers/filesystem-server.ts';
 
-/** Sends the webhooks and receives the comments. */
 const sender: LocalRepoHost = new LocalRepoHostA();
 const access = sender.access('shop');
 const REPOSITORY = 'ada/shop';
-/** The file at the host, and the published commit. */
+/** File at the host, and the published commit. */
 const FILE_SHA = 'f'.repeat(40);
 const COMMIT_SHA = '18a43cd8e1e3a79c786e3d808a73d23b6d212b16';
 const OPEN = 'Open from 9 to 5.\n';
@@ -42,15 +41,14 @@ const work = testFolder();
 const file = join(work, 'hours.md');
 
 let model: ModelServer;
-/** Receives the requests of the tool server. */
 let host: ReplayHost;
 let gateway: GatewayProcess;
 
-/** What the model says next; it knows what it has read, and nothing else. */
+/** Scripted model: derives the next reply from the request alone. */
 function next(request: RecordedRequest): Reply {
-  const results = toldResults(request);
+  const results = requestToolResults(request);
   const usage = { input: 100, output: 20 };
-  const where = { owner: 'ada', repo: 'shop', path: 'hours.md' };
+  const commentTexts = { owner: 'ada', repo: 'shop', path: 'hours.md' };
   switch (answersSoFar(request)) {
     case 0:
       return {
@@ -59,7 +57,7 @@ function next(request: RecordedRequest): Reply {
         calls: [
           { name: 'read_file', input: { path: file } },
           { name: 'read_text_file', input: { path: file } },
-          { name: 'get_file_contents', input: where },
+          { name: 'get_file_contents', input: commentTexts },
         ],
       };
     case 1: {
@@ -77,11 +75,17 @@ function next(request: RecordedRequest): Reply {
       return { usage, calls: [{ name: 'read_text_file', input: { path: file } }] };
     case 3: {
       const sha = /"sha":\s*"([0-9a-f]{40})"/.exec(
-        toldMessages(request)
+        requestMessages(request)
           .map(({ content }) => content)
           .join(),
       )?.[1];
-      const input = { ...where, content: results[0], message: 'Open until seven', branch: 'main', sha };
+      const input = {
+        ...commentTexts,
+        content: results[0],
+        message: 'Open until seven',
+        branch: 'main',
+        sha,
+      };
       return { usage, calls: [{ name: 'create_or_update_file', input }] };
     }
     default: {
@@ -146,7 +150,7 @@ afterAll(async () => {
   await sender.stop();
 });
 
-const asks: Happening = {
+const asks: HostEvent = {
   kind: 'issue comment',
   repository: REPOSITORY,
   number: 1,
@@ -156,11 +160,11 @@ const shown = () => sender.comments(`${REPOSITORY}#1`);
 const written = () => host.asked(/^(POST|PUT|PATCH)/);
 const runId = 'repohost:shop/one';
 
-test('a signed webhook has a file read, edited and committed, and its issue has the answer as one comment', async () => {
-  const sent = sender.delivery(asks, access.secret, 'one');
-  expect(await post(`${gateway.url}${access.path}`, sent)).toBe(202);
-  const run = await runIs(gateway, runId, 'done');
-  // The commit and the comment.
+test('a signed webhook leads to one read, edit and commit of a file, and to one comment on the issue', async () => {
+  const delivery = sender.delivery(asks, access.secret, 'one');
+  expect(await post(`${gateway.url}${access.path}`, delivery)).toBe(202);
+  const run = await expectRunState(gateway, runId, 'done');
+  // Commit and comment.
   expect(written()).toMatchObject([
     {
       method: 'PUT',
@@ -177,7 +181,6 @@ test('a signed webhook has a file read, edited and committed, and its issue has 
   const answer = `We are open until seven, since ${COMMIT_SHA}.`;
   await eventually(() => expect(shown()).toEqual([{ text: answer, author: 'the-bot' }]));
   expect(readFileSync(file, 'utf8')).toBe('Open from 9 to 7.\n');
-  // What the gateway has.
   expect(run).toMatchObject({
     answer,
     attempts: 1,
@@ -198,51 +201,58 @@ test('a signed webhook has a file read, edited and committed, and its issue has 
   expect(new Set(calls('result').map(({ call }) => call))).toEqual(
     new Set(calls('called').map(({ call }) => call)),
   );
-  // What the model was told.
   const [first] = model.requests;
   expect(first?.headers.authorization).toBe(`Bearer ${MODEL_KEY}`);
   expect([...offeredTools(first as RecordedRequest)].sort()).toEqual([
     ...['create_or_update_file', 'edit_file', 'get_file_contents', 'read_file', 'read_text_file'],
   ]);
-  expect(toldMessages(first as RecordedRequest)).toMatchObject([
+  expect(requestMessages(first as RecordedRequest)).toMatchObject([
     { role: 'system', content: expect.stringContaining('You keep the shop.') },
     { role: 'user', content: expect.stringContaining('Please mend it.') },
   ]);
 });
 
-test('the statistics of the agent have what its run took', async () => {
+test('the statistics of the agent include the run', async () => {
   const { agents } = (await ask(`${gateway.url}/stats`)).json;
   expect(agents.keeper).toMatchObject({
-    ...{ runs: 1, running: 0, failed: 0, iterations: 5, tool_calls: 6 },
-    ...{ input_tokens: 500, output_tokens: 100, cost: expect.closeTo(0.002) },
+    runs: 1,
+    running: 0,
+    failed: 0,
+    iterations: 5,
+    tool_calls: 6,
+    input_tokens: 500,
+    output_tokens: 100,
+    cost: expect.closeTo(0.002),
   });
 });
 
-test('what the webhook brings again is the same run: nobody is asked, and nothing is written', async () => {
+test('a redelivered webhook is the same run: no model request and no write', async () => {
   const before = model.requests.length;
-  const sent = sender.delivery(asks, access.secret, 'one');
-  expect(await post(`${gateway.url}${access.path}`, sent)).toBe(200);
-  // One that is no redelivery is worked after it.
+  const redelivery = sender.delivery(asks, access.secret, 'one');
+  expect(await post(`${gateway.url}${access.path}`, redelivery)).toBe(200);
+  // When the next new webhook is handled, the redelivery was handled.
   model.answerWith(() => ({ text: 'Nothing to do.' }));
   const other = sender.delivery({ ...asks, text: 'Thanks.' }, access.secret, 'two');
   expect(await post(`${gateway.url}${access.path}`, other)).toBe(202);
-  await runIs(gateway, 'repohost:shop/two', 'done');
-  // One of each, of which the second waits for the pace of the host.
+  await expectRunState(gateway, 'repohost:shop/two', 'done');
+  // One delivery each. The second one is delayed by the rate limit of the host.
   const rows = await ask(`${gateway.url}/deliveries?source=outbox`);
   expect(rows.json.deliveries).toHaveLength(2);
   expect(shown()).toHaveLength(1);
   expect((await runsOf(gateway, 'keeper')).map(({ id }) => id).sort()).toEqual([runId, 'repohost:shop/two']);
   expect(model.requests).toHaveLength(before + 1);
   expect(written()).toHaveLength(1);
-  // The conversation goes on: what was answered is told, and the calls are not.
-  expect(toldMessages(model.requests.at(-1) as RecordedRequest).map(({ role }) => role)).toEqual([
+  // The conversation continues with the answer, without its tool calls.
+  expect(requestMessages(model.requests.at(-1) as RecordedRequest).map(({ role }) => role)).toEqual([
     ...['system', 'user', 'assistant', 'user'],
   ]);
 });
 
-test('no secret is in the store, in a log or in what a model was told', async () => {
-  const told = JSON.stringify(model.requests.map(({ body }) => body));
-  const all = [keptAndWritten(gateway), told, JSON.stringify(await runsOf(gateway, 'keeper'))].join('\n');
+test('no secret is in the store, in a log or in a model request', async () => {
+  const requestTexts = JSON.stringify(model.requests.map(({ body }) => body));
+  const all = [keptAndWritten(gateway), requestTexts, JSON.stringify(await runsOf(gateway, 'keeper'))].join(
+    '\n',
+  );
   expect(all).toContain('Open until seven');
   for (const secret of [access.token, access.secret, MODEL_KEY]) expect(all).not.toContain(secret);
 });

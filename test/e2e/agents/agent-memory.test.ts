@@ -1,7 +1,12 @@
-// What a run leaves in memory once it waits for somebody, or is over: nothing. Seen by counting objects, as in whole/growth.
+// Memory of runs: a waiting or completed run retains no objects. Counts objects like whole/memory-growth.
 
 import { expect, test } from 'vitest';
-import { MODEL, startModelGateway, toldMessages, toldResults } from '../../fixtures/agents/model-gateway.ts';
+import {
+  MODEL,
+  requestMessages,
+  requestToolResults,
+  startModelGateway,
+} from '../../fixtures/agents/model-gateway.ts';
 import { agent, eventually } from '../../fixtures/automation/automation.ts';
 import { ask } from '../../fixtures/clients/api-client.ts';
 import { crowd } from '../../fixtures/clients/crowd.ts';
@@ -11,11 +16,11 @@ import { fault, signsOfBugs } from '../../fixtures/server/fault-servers.ts';
 
 const TIMES = 40;
 const AT_ONCE = 12;
-/** With them there were 250 requests to the model: of so many Node itself keeps how long they took. */
+/** Causes more than 250 model requests, because Node retains the timings of the last 250. */
 const BEFORE = AT_ONCE * 3;
 const TOLERANCE = TIMES / 4;
 
-/** One run each, of a conversation of its own; resolves once it waits, or has ended. */
+/** Each starts a run in a new conversation and resolves when the run is waiting or complete. */
 const jobs = [
   'waits',
   'answers',
@@ -25,11 +30,11 @@ const jobs = [
   'fails',
 ] as const;
 
-test(`nothing of ${TIMES} runs stays that wait for an approval, nor of as many that have ended`, async () => {
+test(`${TIMES} runs that wait for an approval, and as many completed runs, retain no objects`, async () => {
   await using model = (await ModelServer.start()).answerWith((request) => {
-    const words = toldMessages(request).findLast(({ role }) => role === 'user')?.content ?? '';
+    const words = requestMessages(request).findLast(({ role }) => role === 'user')?.content ?? '';
     if (words === 'fails') return { status: 400, message: 'no' };
-    if (words === 'answers' || toldResults(request).length > 0) return { text: 'That is all.' };
+    if (words === 'answers' || requestToolResults(request).length > 0) return { text: 'That is all.' };
     return { calls: [{ name: 'echo', input: { a: words } }] };
   });
   const census = heapCensus();
@@ -55,10 +60,10 @@ test(`nothing of ${TIMES} runs stays that wait for an approval, nor of as many t
     expect(json.state).toBe(first);
     if (first !== 'waiting' || input === 'waits') return;
     const { steps } = await now();
-    const asked = (steps as { kind: string; approval: string }[]).find(({ kind }) => kind === 'asked');
+    const approvalStep = (steps as { kind: string; approval: string }[]).find(({ kind }) => kind === 'asked');
     const path = input.includes('cancelled')
       ? `/runs/${id}/cancel`
-      : `/approvals/${asked?.approval}/${input === 'is denied' ? 'deny' : 'approve'}`;
+      : `/approvals/${approvalStep?.approval}/${input === 'is denied' ? 'deny' : 'approve'}`;
     expect((await post(path)).status).toBe(200);
     const end = input.includes('cancelled') ? 'cancelled' : 'done';
     await eventually(async () => expect((await now()).state).toBe(end));
@@ -68,13 +73,12 @@ test(`nothing of ${TIMES} runs stays that wait for an approval, nor of as many t
   };
   const stats = async () => (await ask(`${gateway.url}/stats`)).json;
   const counts = async () => {
-    // The actors of conversations rest for some seconds before they go.
     await eventually(async () =>
       expect((await stats()).conversations).toMatchObject({ active: 0, resting: 0 }),
     );
     return census.count(gateway);
   };
-  // The first ones make what is there for good: the server of the tool, connections, code that is loaded.
+  // The first runs create permanent objects: the tool server, connections, loaded code.
   await everything(BEFORE);
   const before = await counts();
   await everything(TIMES);

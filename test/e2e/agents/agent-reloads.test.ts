@@ -1,9 +1,9 @@
-// The servers of agents, as the files of agents change under runs that use them.
+// Servers of agents when agent files change during runs.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ToolBox } from '../../../actors/agents/model-agent/tool-box.ts';
 import type { RunningAutomation } from '../../../actors/automation/running-automation.ts';
-import type { Gateway } from '../../../actors/gateway/gateway.ts';
+import type { GatewayRuntime } from '../../../actors/gateway/gateway.ts';
 import type { OpenStore } from '../../../actors/store/store-part.ts';
 import { loadConfig } from '../../../config/load-config.ts';
 import type { AgentServer } from '../../../config/resources/agents/model-runtime.ts';
@@ -18,11 +18,11 @@ import { fault } from '../../fixtures/server/fault-servers.ts';
 import { MemoryStore } from '../../fixtures/store/memory-store.ts';
 
 const folder = temporaryFolder();
-let gateway: Gateway;
+let gateway: GatewayRuntime;
 let automation: RunningAutomation;
 let reload: () => Promise<void>;
 
-/** Triggers and an agent whose server says `word` at each start. */
+/** Writes triggers, and an agent whose server returns `word`. */
 function write(word: string, more: Parameters<typeof writeResources>[1] = []): void {
   const server = { name: 'echo', ...fault('echo', { env: { SAY: word } }) };
   writeResources(folder, [
@@ -69,7 +69,7 @@ const pidOf = async (box: ToolBox) => {
 };
 const tree = () => gateway.life.find('agent servers')?.getSnapshot().context.children.size as number;
 
-test('a run goes on with the servers it began with, and the next has those of the file', async () => {
+test('a run keeps the servers of its start, and the next run uses the servers of the changed file', async () => {
   expect(gateway.life.find('agent servers')).toBeUndefined();
   const before = serversNow();
   const first = automation.targets.toolBoxes.open('clerk', before, []);
@@ -84,7 +84,7 @@ test('a run goes on with the servers it began with, and the next has those of th
   first.release();
   await until('the end of the first', () => !isAlive(pid) && tree() === 1);
   second.release();
-  // What is loaded stays; what a reload has not changed is the same process.
+  // A server that the reload does not change keeps its process.
   write('second', [agent('other', { model: 'ollama:small' })]);
   await reload();
   const third = automation.targets.toolBoxes.open('clerk', serversNow(), []);
@@ -92,7 +92,7 @@ test('a run goes on with the servers it began with, and the next has those of th
   third.release();
 });
 
-test('an agent that is taken out takes its servers with it, and a gateway that stops ends them', async () => {
+test('the servers of an agent stop when the agent is removed or the gateway stops', async () => {
   const box = automation.targets.toolBoxes.open('clerk', serversNow(), []);
   const pid = await pidOf(box);
   writeResources(folder, []);

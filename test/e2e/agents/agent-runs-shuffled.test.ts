@@ -1,5 +1,5 @@
-// Runs that ask people, and everything that may come between two of their steps, in an order by chance: decisions, times that are over,
-// cancels, reloads with other definitions, stops and kills of the program as it is shipped.
+// Runs with approvals, and a random sequence of the events that can happen between two steps: decisions,
+// timeouts, cancels, reloads with other definitions, stops and kills of the built program.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -7,26 +7,26 @@ import {
   answersSoFar,
   MODEL,
   type RunRecord,
+  requestMessages,
   runAt,
   startModelGateway,
-  toldMessages,
 } from '../../fixtures/agents/model-gateway.ts';
 import { ReportedCalls } from '../../fixtures/agents/reported-calls.ts';
 import { agent, eventually, writeResources } from '../../fixtures/automation/automation.ts';
-import { atRest } from '../../fixtures/automation/killed.ts';
+import { waitUntilIdle } from '../../fixtures/automation/killed.ts';
 import { ask } from '../../fixtures/clients/api-client.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
 import { ModelServer } from '../../fixtures/models/model-server.ts';
 import type { RecordedRequest } from '../../fixtures/models/protocols/protocol.ts';
 import { seeded } from '../../fixtures/seeded.ts';
 
-/** Another order each time; one that failed is made again with what its name says. */
+/** The order differs per run. To repeat a failed run, set the variable to the value in the test name. */
 const seed = Number(process.env.ACTOR_GATEWAY_SEED ?? Date.now() % 100_000);
 const chance = seeded(seed);
 const oneOf = <T>(list: readonly T[]): T | undefined => list[Math.floor(chance() * list.length)];
 
-/** As often as they stand here; what ends the process not so often that a run is given up. */
-const bag = [
+/** Repetitions are the frequency. Stops and kills are rare, so that no run reaches the retry limit. */
+const actions = [
   ...Array<'begin'>(10).fill('begin'),
   ...Array<'approve'>(10).fill('approve'),
   ...Array<'deny'>(3).fill('deny'),
@@ -36,54 +36,55 @@ const bag = [
   ...Array<'stop'>(2).fill('stop'),
 ] as const;
 const LONGEST_PAUSE_MS = 120;
-/** Of the agent whose questions expire: about as long as two happenings. */
+/** Expiry of the approvals of the agent `hasty`: about the length of two events. */
 const HASTY_SECONDS = 0.3;
 
 let model: ModelServer;
-let desk: ReportedCalls;
+let reportedCalls: ReportedCalls;
 let gateway: GatewayProcess;
 let definition = 1;
-let ends = 0;
+let gatewayEnds = 0;
 
-/** Runs by what they were asked. */
-const begun = new Map<string, string>();
-/** Of those that were cancelled: what had been asked and called by then. */
-const doneWhenCancelled = new Map<string, number>();
+const inputsById = new Map<string, string>();
+/** Number of model requests and tool calls of the run when it was cancelled, by input. */
+const countWhenCancelled = new Map<string, number>();
 
-const cameAt = new Map<RecordedRequest, number>();
+const receivedAt = new Map<RecordedRequest, number>();
 
-const wordsIn = (request: RecordedRequest) =>
-  toldMessages(request).findLast(({ role }) => role === 'user')?.content ?? '';
-const askedFor = (words: string) => model.requests.filter((each) => wordsIn(each) === words);
-const callsFor = (words: string) => desk.calls.filter(({ args }) => args.for === words);
-const doneFor = (words: string) => askedFor(words).length + callsFor(words).length;
+const inputOf = (request: RecordedRequest) =>
+  requestMessages(request).findLast(({ role }) => role === 'user')?.content ?? '';
+const requestsFor = (input: string) => model.requests.filter((each) => inputOf(each) === input);
+const callsFor = (input: string) => reportedCalls.calls.filter(({ args }) => args.for === input);
+const countFor = (input: string) => requestsFor(input).length + callsFor(input).length;
 
 beforeAll(async () => {
-  desk = await ReportedCalls.start();
+  reportedCalls = await ReportedCalls.start();
   model = (await ModelServer.start()).answerWith((request) => {
-    cameAt.set(request, Date.now());
-    const words = wordsIn(request);
-    const pay = (n: number) => ({ name: 'pay', input: { for: words, n } });
+    receivedAt.set(request, Date.now());
+    const input = inputOf(request);
+    const pay = (n: number) => ({ name: 'pay', input: { for: input, n } });
     const delayMs = Math.floor(chance() * 40);
     switch (answersSoFar(request)) {
       case 0:
-        return { calls: [{ name: 'look', input: { for: words } }, pay(1)], delayMs };
+        return { calls: [{ name: 'look', input: { for: input } }, pay(1)], delayMs };
       case 1:
         return { calls: [pay(2), pay(3)], delayMs };
       default:
-        return { text: `The end of ${words}.`, delayMs };
+        return { text: `The end of ${input}.`, delayMs };
     }
   });
 });
 
 afterAll(async () => {
-  desk[Symbol.dispose]();
+  reportedCalls[Symbol.dispose]();
 });
 
 function resources() {
   const clerk = (name: string, policy: object) =>
     agent(name, {
-      ...{ model: MODEL, mcp_servers: [desk.entry('desk')], system_prompt: `By definition ${definition}.` },
+      model: MODEL,
+      mcp_servers: [reportedCalls.entry('desk')],
+      system_prompt: `By definition ${definition}.`,
       policy: { ask: ['pay'], approvers: ['boss'], ...policy },
     });
   return [clerk('clerk', {}), clerk('hasty', { approval_timeout_seconds: HASTY_SECONDS })];
@@ -96,35 +97,35 @@ const post = (path: string, body: object = {}) =>
     body: JSON.stringify(body),
   });
 
-const pending = async (): Promise<readonly { readonly id: string }[]> =>
+const pendingApprovals = async (): Promise<readonly { readonly id: string }[]> =>
   (await ask(`${gateway.url}/approvals?state=pending`)).json.approvals;
 
-async function happen(what: (typeof bag)[number]): Promise<void> {
-  if (what === 'begin') {
-    const words = `run ${begun.size}`;
-    const { status, json } = await post(`/agents/${oneOf(['clerk', 'hasty'])}/runs`, { input: words });
+async function perform(action: (typeof actions)[number]): Promise<void> {
+  if (action === 'begin') {
+    const input = `run ${inputsById.size}`;
+    const { status, json } = await post(`/agents/${oneOf(['clerk', 'hasty'])}/runs`, { input: input });
     expect(status).toBe(202);
-    begun.set(words, json.id);
-  } else if (what === 'approve' || what === 'deny') {
-    const found = oneOf(await pending());
-    // Its time may be over meanwhile.
-    if (found !== undefined)
-      expect((await post(`/approvals/${found.id}/${what}`)).status).toBeOneOf([200, 409]);
-  } else if (what === 'reload') {
+    inputsById.set(input, json.id);
+  } else if (action === 'approve' || action === 'deny') {
+    const approval = oneOf(await pendingApprovals());
+    // The approval may have expired meanwhile.
+    if (approval !== undefined)
+      expect((await post(`/approvals/${approval.id}/${action}`)).status).toBeOneOf([200, 409]);
+  } else if (action === 'reload') {
     definition += 1;
     writeResources(gateway.folder, resources());
     expect((await post('/admin/reload')).status).toBe(200);
-  } else if (what === 'cancel') await cancel();
+  } else if (action === 'cancel') await cancel();
   else {
-    ends += 1;
-    await gateway.stop(what === 'kill' ? 'SIGKILL' : 'SIGTERM');
+    gatewayEnds += 1;
+    await gateway.stop(action === 'kill' ? 'SIGKILL' : 'SIGTERM');
     gateway = await startModelGateway(model, { folder: gateway.folder });
   }
 }
 
 async function cancel(): Promise<void> {
-  const [words, id] = oneOf([...begun]) ?? [];
-  if (words === undefined || id === undefined) return;
+  const [input, id] = oneOf([...inputsById]) ?? [];
+  if (input === undefined || id === undefined) return;
   const { status } = await post(`/runs/${encodeURIComponent(id)}/cancel`);
   if (status !== 200) return;
   let isCancelled = false;
@@ -133,84 +134,93 @@ async function cancel(): Promise<void> {
     expect(json.state).toBeOneOf(['ignored', 'done']);
     isCancelled = json.state === 'ignored';
   });
-  // What was sent before that may be heard of only now.
+  // Model requests and tool calls that were sent before the cancellation may arrive only now.
   await sleep(300);
-  if (isCancelled) doneWhenCancelled.set(words, doneFor(words));
+  if (isCancelled) countWhenCancelled.set(input, countFor(input));
 }
 
-/** People say yes to all that is left. */
+/** Approves all pending approvals until no run is active. */
 async function settle(): Promise<void> {
   await eventually(async () => {
-    for (const { id } of await pending()) await post(`/approvals/${id}/approve`);
+    for (const { id } of await pendingApprovals()) await post(`/approvals/${id}/approve`);
     expect((await ask(`${gateway.url}/stats`)).json.deliveries).toMatchObject({
-      ...{ queued: 0, running: 0, retrying: 0, waiting: 0 },
+      queued: 0,
+      running: 0,
+      retrying: 0,
+      waiting: 0,
     });
   });
-  await atRest(gateway);
+  await waitUntilIdle(gateway);
 }
 
 const stepsOf = ({ steps }: RunRecord, kind: string) => steps.filter((each) => each.kind === kind);
 
-/** A question may be on its way while the first row is: what was asked before a process ended in that was of no run yet. */
-function checkDefinition(words: string, run: RunRecord): void {
+/**
+ * Checks that all model requests of the run have the system prompt of one definition. A request that was sent
+ * before the first row of the run was stored may have another one: a new attempt starts the run again.
+ */
+function checkDefinition(input: string, run: RunRecord): void {
   const begunAt = new Date(stepsOf(run, 'begun')[0]?.at as string).getTime();
-  const told = (each: RecordedRequest) => toldMessages(each)[0]?.content;
-  const own = told(askedFor(words).at(-1) as RecordedRequest);
-  for (const each of askedFor(words))
-    if (told(each) !== own)
-      expect([words, answersSoFar(each), (cameAt.get(each) ?? 0) <= begunAt]).toEqual([words, 0, true]);
+  const systemPromptOf = (each: RecordedRequest) => requestMessages(each)[0]?.content;
+  const own = systemPromptOf(requestsFor(input).at(-1) as RecordedRequest);
+  for (const each of requestsFor(input))
+    if (systemPromptOf(each) !== own)
+      expect([input, answersSoFar(each), (receivedAt.get(each) ?? 0) <= begunAt]).toEqual([input, 0, true]);
 }
 
-function checkCalls(words: string, run: RunRecord): void {
-  const asked = new Map(stepsOf(run, 'asked').map(({ approval, call }) => [approval, call]));
+function checkCalls(input: string, run: RunRecord): void {
+  const callsByApproval = new Map(stepsOf(run, 'asked').map(({ approval, call }) => [approval, call]));
   const approved = stepsOf(run, 'decided')
     .filter(({ state }) => state === 'approved')
-    .map(({ approval }) => asked.get(approval));
-  const keys = new Map<string, Set<string>>();
-  for (const { tool, args, key } of callsFor(words)) {
-    const of = `${tool} ${JSON.stringify(args)}`;
-    keys.set(of, (keys.get(of) ?? new Set()).add(key));
-    // Of what may have happened the model is told: nothing with effects is made again.
+    .map(({ approval }) => callsByApproval.get(approval));
+  const keysByCall = new Map<string, Set<string>>();
+  for (const { tool, args, key } of callsFor(input)) {
+    const call = `${tool} ${JSON.stringify(args)}`;
+    keysByCall.set(call, (keysByCall.get(call) ?? new Set()).add(key));
+    // Only approved payments are made.
     if (tool === 'pay')
-      expect([words, approved]).toEqual([words, expect.arrayContaining([key.split('/').at(-1)])]);
+      expect([input, approved]).toEqual([input, expect.arrayContaining([key.split('/').at(-1)])]);
   }
-  for (const [of, under] of keys) expect([words, of, under.size]).toEqual([words, of, 1]);
-  const paid = callsFor(words).filter(({ tool }) => tool === 'pay');
-  expect([words, paid.length]).toEqual([words, new Set(paid.map(({ key }) => key)).size]);
+  for (const [call, keys] of keysByCall) expect([input, call, keys.size]).toEqual([input, call, 1]);
+  // No payment is repeated, because the model is notified of calls with an unknown outcome.
+  const payments = callsFor(input).filter(({ tool }) => tool === 'pay');
+  expect([input, payments.length]).toEqual([input, new Set(payments.map(({ key }) => key)).size]);
 }
 
-test(`whatever comes between, and when: a run has each of its steps once, by its own definition, and calls what was approved (ACTOR_GATEWAY_SEED=${seed})`, async () => {
+test(`in any order of events a run makes each step once, with the definition at its start, and only approved payments (ACTOR_GATEWAY_SEED=${seed})`, async () => {
   gateway = await startModelGateway(model, { resources: resources() });
-  const order = bag.map((what) => ({ what, at: chance() })).sort((a, b) => a.at - b.at);
-  for (const { what } of order) {
-    await happen(what);
+  const order = actions
+    .map((action) => ({ action, position: chance() }))
+    .sort((a, b) => a.position - b.position);
+  for (const { action } of order) {
+    await perform(action);
     await sleep(chance() * LONGEST_PAUSE_MS);
   }
   await settle();
 
-  let askedAgain = 0;
-  for (const [words, id] of begun) {
-    const isCancelled = doneWhenCancelled.has(words);
-    if (isCancelled) expect([words, doneFor(words)]).toEqual([words, doneWhenCancelled.get(words)]);
+  let mostRepetitions = 0;
+  for (const [input, id] of inputsById) {
+    const isCancelled = countWhenCancelled.has(input);
+    if (isCancelled) expect([input, countFor(input)]).toEqual([input, countWhenCancelled.get(input)]);
     const run = await runAt(gateway, id);
-    // One that was cancelled before it had a row.
+    // A run cancelled before its first row.
     if (isCancelled && (run.steps ?? []).length === 0) continue;
-    expect([words, run.state]).toEqual([words, isCancelled ? 'cancelled' : 'done']);
-    if (!isCancelled) expect(run).toMatchObject({ answer: `The end of ${words}.`, usage: { iterations: 3 } });
-    expect([words, stepsOf(run, 'begun').length]).toEqual([words, 1]);
-    expect([words, stepsOf(run, 'ended').length]).toEqual([words, isCancelled ? 0 : 1]);
+    expect([input, run.state]).toEqual([input, isCancelled ? 'cancelled' : 'done']);
+    if (!isCancelled) expect(run).toMatchObject({ answer: `The end of ${input}.`, usage: { iterations: 3 } });
+    expect([input, stepsOf(run, 'begun').length]).toEqual([input, 1]);
+    expect([input, stepsOf(run, 'ended').length]).toEqual([input, isCancelled ? 0 : 1]);
     const iterations = stepsOf(run, 'answer').map(({ iteration }) => iteration);
-    expect([words, iterations]).toEqual([words, [1, 2, 3].slice(0, iterations.length)]);
-    checkDefinition(words, run);
+    expect([input, iterations]).toEqual([input, [1, 2, 3].slice(0, iterations.length)]);
+    checkDefinition(input, run);
     for (const n of [0, 1, 2]) {
-      const times = askedFor(words).filter((each) => answersSoFar(each) === n).length;
-      askedAgain = Math.max(askedAgain, times - 1);
+      const times = requestsFor(input).filter((each) => answersSoFar(each) === n).length;
+      mostRepetitions = Math.max(mostRepetitions, times - 1);
     }
-    checkCalls(words, run);
+    checkCalls(input, run);
   }
-  // Only what ends the process has a question asked again.
-  expect(askedAgain).toBeLessThanOrEqual(ends);
-  expect(await pending()).toEqual([]);
+  // Only a stop or a kill causes a repeated model request.
+  expect(mostRepetitions).toBeLessThanOrEqual(gatewayEnds);
+  expect(await pendingApprovals()).toEqual([]);
   expect(gateway.logs().filter(({ level }) => level === 'error')).toEqual([]);
   await gateway.stop();
 });

@@ -1,4 +1,5 @@
-// Servers that an agent brings along, as real programs: they are for nobody else, and none outlives its gateway (A5).
+// Servers that belong to an agent, as real programs: no other client can use them, and they do not outlive
+// the gateway.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,12 +9,12 @@ import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AgentToolBoxes } from '../../../actors/agents/model-agent/agent-tool-boxes.ts';
 import type { ToolBox } from '../../../actors/agents/model-agent/tool-box.ts';
-import type { Gateway } from '../../../actors/gateway/gateway.ts';
+import type { GatewayRuntime } from '../../../actors/gateway/gateway.ts';
 import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
 import { loadConfig } from '../../../config/load-config.ts';
 import type { AgentServer } from '../../../config/resources/agents/model-runtime.ts';
 import { toolBoxesOf } from '../../fixtures/agents/tool-boxes.ts';
-import { bundled } from '../../fixtures/children/bundled.ts';
+import { bundle } from '../../fixtures/children/bundled.ts';
 import { isAlive, json, RawSession, until } from '../../fixtures/clients/raw-session.ts';
 import { bootGateway, bootServed } from '../../fixtures/gateway/boot-gateway.ts';
 import { temporaryFolder, writeConfiguration } from '../../fixtures/gateway/gateway-process.ts';
@@ -24,7 +25,7 @@ import { filesystemProgram } from '../../fixtures/tool-servers/filesystem-server
 const { folder, file, outside } = guardedFolder();
 const stateFolder = temporaryFolder();
 const strays = new Set<number>();
-let gateway: Gateway;
+let gateway: GatewayRuntime;
 let boxes: AgentToolBoxes;
 let url: string;
 let servers: readonly AgentServer[];
@@ -63,15 +64,15 @@ const call = (box: ToolBox, server: string, tool: string, args: object = {}) =>
 const running = (id: string) =>
   [...gateway.mcp.agentServers.everyone()].filter((server) => server.id === id && server.isRunning);
 
-test('an agent works with the file servers of this project and of others, and with the reference server', async () => {
+test('an agent works with the file servers of this project and of third parties, and with the reference server', async () => {
   const box = boxes.open('clerk', servers, ['read_text_file', 'ours/*_file', 'everything/*']);
   const tools = await box.list(signal, 60_000);
   const of = (server: string) => tools.filter((tool) => tool.server === server).map(({ tool }) => tool);
   expect(of('theirs')).toEqual(['read_text_file']);
   expect(of('ours')).toContain('write_file');
   expect(of('everything').length).toBeGreaterThan(5);
-  const ours = tools.find(({ server, tool }) => server === 'ours' && tool === 'read_file');
-  expect(ours?.hints.isReadOnly).toBe(true);
+  const sharedServerTool = tools.find(({ server, tool }) => server === 'ours' && tool === 'read_file');
+  expect(sharedServerTool?.hints.isReadOnly).toBe(true);
   const path = join(folder, 'written.txt');
   expect(await call(box, 'ours', 'write_file', { path, content: 'by an agent' })).toMatchObject({
     isError: false,
@@ -81,7 +82,7 @@ test('an agent works with the file servers of this project and of others, and wi
     text: 'by an agent',
     isError: false,
   });
-  // Their own complaints, for the model to read.
+  // Error texts of the servers, for the model.
   expect(await call(box, 'ours', 'read_file', { path: outside })).toMatchObject({ isError: true });
   expect((await call(box, 'theirs', 'read_text_file', { path: outside })).text).toMatch(/denied/i);
   expect((await call(box, 'ours', 'read_file', { wrong: file })).text).toMatch(/path/);
@@ -92,7 +93,7 @@ test('an agent works with the file servers of this project and of others, and wi
   box.release();
 });
 
-test('nobody sees them over HTTP, whatever name is tried', async () => {
+test('no HTTP request reaches the servers of an agent, under any name', async () => {
   const box = boxes.open('hidden', servers.slice(0, 1), []);
   await call(box, 'ours', 'read_file', { path: file });
   expect(running('hidden/ours')).toHaveLength(1);
@@ -121,7 +122,7 @@ test('nobody sees them over HTTP, whatever name is tried', async () => {
   box.release();
 });
 
-test('a reload of the catalog does not touch them', async () => {
+test('a catalog reload does not change the servers of an agent', async () => {
   const box = boxes.open('kept', servers.slice(0, 1), []);
   await call(box, 'ours', 'read_file', { path: file });
   const before = running('kept/ours');
@@ -131,11 +132,11 @@ test('a reload of the catalog does not touch them', async () => {
   box.release();
 });
 
-describe.concurrent('none outlives its gateway (A5)', () => {
+describe.concurrent('no server of an agent outlives its gateway', () => {
   test.each([
-    ['drained', (one: Gateway) => one.stop()],
-    ['killed by itself', async (one: Gateway) => one.mcp.kill()],
-  ])('that is %s, and calls of them end', async (_, end) => {
+    ['drained', (one: GatewayRuntime) => one.stop()],
+    ['killed by itself', async (one: GatewayRuntime) => one.mcp.kill()],
+  ])('if the gateway is %s; its calls end', async (_, end) => {
     const stubborn = fault('stubborn', { env: { GRANDCHILD: '1' } });
     const settings = { shutdown_seconds: 1 };
     const path = writeConfiguration(temporaryFolder(), {
@@ -158,7 +159,7 @@ describe.concurrent('none outlives its gateway (A5)', () => {
     if (!one.life.isEnding) await one.stop();
   });
 
-  test('that was killed and started again', async () => {
+  test('if the gateway is killed and started again', async () => {
     const stubborn = fault('stubborn', { env: { GRANDCHILD: '1' } });
     const { config, catalog } = await loadConfig(
       writeConfiguration(stateFolder, { servers: { one: stubborn, other: stubborn } }),
@@ -174,25 +175,26 @@ describe.concurrent('none outlives its gateway (A5)', () => {
     await once(first.process, 'exit');
     expect(left.filter(isAlive)).toEqual(left);
     const second = startUser(file);
-    const told = await second.said(4);
+    const messages = await second.said(4);
     expect(left.filter(isAlive)).toEqual([]);
-    const ended = told.filter(({ message }) => /an earlier gateway had left behind/.test(String(message)));
-    expect(new Set(ended.map(({ server }) => server))).toEqual(new Set(['clerk/one', 'clerk/other']));
-    const fresh = told.flatMap(({ pids }) => (pids as number[] | undefined) ?? []);
+    const errors = messages.filter(({ message }) =>
+      /orphaned process of an earlier gateway/.test(String(message)),
+    );
+    expect(new Set(errors.map(({ server }) => server))).toEqual(new Set(['clerk/one', 'clerk/other']));
+    const fresh = messages.flatMap(({ pids }) => (pids as number[] | undefined) ?? []);
     for (const pid of fresh) strays.add(pid);
     second.process.kill('SIGKILL');
     await once(second.process, 'exit');
   });
 });
 
-/** A gateway in a process of its own, which calls each of the servers of an agent. */
 function startUser(file: string) {
-  const process_: ChildProcess = spawn(process.execPath, [bundled('agent-tools-user.ts'), file], {
+  const process_: ChildProcess = spawn(process.execPath, [bundle('agent-tools-user.ts'), file], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lines: Record<string, unknown>[] = [];
-  const told = createInterface({ input: process_.stdout as NodeJS.ReadableStream });
-  told.on('line', (line) => lines.push(JSON.parse(line)));
+  const stdoutLines = createInterface({ input: process_.stdout as NodeJS.ReadableStream });
+  stdoutLines.on('line', (line) => lines.push(JSON.parse(line)));
   return {
     process: process_,
     said: async (count: number) => {

@@ -1,20 +1,20 @@
-// A gateway that is told to stop, or to read its files again, in the middle of a run: the run goes on by what it began with, with the
-// secrets that the environment has by then.
+// Stops and reloads of a gateway during a run: the run continues with the definition of the start and the
+// secrets of the current environment.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
   answersSoFar,
+  expectRunState,
   fromVariable,
   keptAndWritten,
   MODEL,
   MODEL_KEY,
   offeredTools,
-  runIs,
+  requestMessages,
+  requestToolResults,
   startModelGateway,
-  toldMessages,
-  toldResults,
 } from '../../fixtures/agents/model-gateway.ts';
 import { agent, eventually, writeResources } from '../../fixtures/automation/automation.ts';
 import { ask } from '../../fixtures/clients/api-client.ts';
@@ -35,13 +35,13 @@ async function begin({ url }: GatewayProcess, input: string): Promise<string> {
   return json.id;
 }
 
-/** Lines that a server has left in a file. */
+/** Lines that a server wrote to a file. */
 const linesOf = (file: string) => (existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : []);
 
 const system = (request: RecordedRequest | undefined) =>
-  request && toldMessages(request).find(({ role }) => role === 'system')?.content;
+  request && requestMessages(request).find(({ role }) => role === 'system')?.content;
 
-test.concurrent('a stop in the middle of a model’s answer counts for nothing: it is asked again, once, and the run has its answer', async () => {
+test.concurrent('a stop during a model answer does not count as an attempt: the answer is requested once more and the run completes', async () => {
   const [model, folder] = [await ModelServer.start(), temporaryFolder()];
   const clerk = agent('clerk', { model: MODEL });
   const first = await startModelGateway(model, { folder, resources: [clerk] });
@@ -54,14 +54,14 @@ test.concurrent('a stop in the middle of a model’s answer counts for nothing: 
   await eventually(() => expect(model.requests[0]?.wasGivenUp).toBe(true));
   model.answerWith(() => ({ text: 'The whole of it.' }));
   const second = await startModelGateway(model, { folder });
-  const run = await runIs(second, id, 'done');
+  const run = await expectRunState(second, id, 'done');
   expect(run).toMatchObject({ answer: 'The whole of it.', attempts: 1, usage: { iterations: 1 } });
   expect(run.steps.map(({ kind }) => kind)).toEqual(['begun', 'answer', 'ended']);
   expect(model.requests).toHaveLength(2);
   expect(model.requests[1]?.body).toEqual(model.requests[0]?.body);
 });
 
-test.concurrent('a stop in the middle of a call makes it once: the model is told that nobody knows, and decides', async () => {
+test.concurrent('a stop during a call does not repeat it: the model learns that the outcome is unknown, and decides', async () => {
   const [model, folder] = [await ModelServer.start(), temporaryFolder()];
   const calls = join(folder, 'calls');
   const desk = { name: 'desk', ...fault('echo', { env: { CALLS: calls } }) };
@@ -70,7 +70,7 @@ test.concurrent('a stop in the middle of a call makes it once: the model is told
   model.answerWith((request) =>
     answersSoFar(request) === 0
       ? { calls: [{ name: 'wait', input: { ms: A_LONG_TIME_MS, label: 'made' } }] }
-      : { text: `It said: ${toldResults(request)[0]}` },
+      : { text: `It said: ${requestToolResults(request)[0]}` },
   );
   const id = await begin(first, 'wait for it');
   await eventually(() => expect(linesOf(calls)).toEqual(['made']));
@@ -78,10 +78,10 @@ test.concurrent('a stop in the middle of a call makes it once: the model is told
   expect(await first.stop()).toBe(0);
   expect(performance.now() - beganAt).toBeLessThan(10_000);
   const second = await startModelGateway(model, { folder });
-  const run = await runIs(second, id, 'done');
+  const run = await expectRunState(second, id, 'done');
   expect(run).toMatchObject({
     attempts: 1,
-    answer: expect.stringMatching(/No result is known.*may have happened/),
+    answer: expect.stringMatching(/Outcome unknown.*may have happened/),
   });
   expect(run.steps.map(({ kind }) => kind)).toEqual([
     'begun',
@@ -96,7 +96,7 @@ test.concurrent('a stop in the middle of a call makes it once: the model is told
   expect(model.requests).toHaveLength(2);
 });
 
-test.concurrent('a run goes on by its old definition over a reload and a restart, with the secret of the new environment, and no secret is kept', async () => {
+test.concurrent('a run keeps its old definition across reload and restart, uses the secret of the new environment, and stores no secret', async () => {
   const [model, folder] = [await ModelServer.start(), temporaryFolder()];
   const calls = join(folder, 'calls');
   const listed = [{ name: 'look', inputSchema: { type: 'object' } }];
@@ -121,16 +121,16 @@ test.concurrent('a run goes on by its old definition over a reload and a restart
   await eventually(() => expect(model.requests).toHaveLength(2));
   writeResources(folder, [agent('clerk', { model: MODEL, system_prompt: 'By the new words.' })]);
   expect((await ask(`${first.url}/admin/reload`, { method: 'POST' })).status).toBe(200);
-  // Whoever comes now has the new file; the run goes on.
+  // New runs use the new file; the old run continues.
   const other = await begin(first, 'look');
-  expect(await runIs(first, other, 'done')).toMatchObject({ answer: 'Looked.' });
+  expect(await expectRunState(first, other, 'done')).toMatchObject({ answer: 'Looked.' });
   expect(system(model.requests[2])).toContain('By the new words.');
   expect(offeredTools(model.requests[2] as RecordedRequest)).toEqual([]);
   expect(model.requests[1]?.wasGivenUp).toBe(false);
   expect(await first.stop()).toBe(0);
   isSlow = false;
   const second = await startModelGateway(model, { folder, env: { DESK_TOKEN: tokens[1] } });
-  const run = await runIs(second, id, 'done');
+  const run = await expectRunState(second, id, 'done');
   expect(run).toMatchObject({ answer: 'Looked.', attempts: 1, usage: { iterations: 3, tool_calls: 2 } });
   expect(model.requests).toHaveLength(5);
   for (const n of [0, 1, 3, 4]) {
@@ -140,10 +140,10 @@ test.concurrent('a run goes on by its old definition over a reload and a restart
   const noted = linesOf(calls).map((line) => JSON.parse(line));
   expect(noted.map(({ token }) => token)).toEqual(tokens);
   expect(new Set(noted.map(({ _meta }) => _meta['actor-gateway/key'])).size).toBe(2);
-  // What is kept of it, and what was written and told, while it runs and when it has ended.
-  const told = JSON.stringify([model.requests.map(({ body }) => body), run]);
+  // Stored rows, logs and model requests, during the run and later.
+  const texts = JSON.stringify([model.requests.map(({ body }) => body), run]);
   const expectNoSecret = () => {
-    const all = [keptAndWritten(second), first.text(), told].join('\n');
+    const all = [keptAndWritten(second), first.text(), texts].join('\n');
     expect(all).toContain('By the old words.');
     for (const secret of [...tokens, MODEL_KEY]) expect(all).not.toContain(secret);
   };

@@ -1,10 +1,15 @@
-// What a chat sees while a model answers and tools work: one message that grows, says what is being done, and is the answer in the
-// end; what was cut half-way is nowhere.
+// A chat message while the model answers and tools work: one message grows, shows the current work, and
+// becomes the answer. Interrupted answers leave no trace.
 
 import { beforeAll, expect, test } from 'vitest';
-import { answersSoFar, MODEL, startModelGateway, toldMessages } from '../../fixtures/agents/model-gateway.ts';
+import {
+  answersSoFar,
+  MODEL,
+  requestMessages,
+  startModelGateway,
+} from '../../fixtures/agents/model-gateway.ts';
 import { agent, eventually } from '../../fixtures/automation/automation.ts';
-import { botTrigger, newPlatform, says } from '../../fixtures/automation/bots.ts';
+import { botTrigger, expectBotTexts, newPlatform } from '../../fixtures/automation/bots.ts';
 import type { Bot } from '../../fixtures/bot-platform/bot.ts';
 import type { BotPlatform } from '../../fixtures/bot-platform/bot-platform.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
@@ -13,7 +18,7 @@ import type { RecordedRequest } from '../../fixtures/models/protocols/protocol.t
 import type { Reply } from '../../fixtures/models/reply.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 
-/** By what the person says; `n` counts the answers that the model was asked for about that, from 0. */
+/** Replies by the text of the person. `n` counts the model answers to that text, from 0. */
 const replies: Readonly<Record<string, (n: number, request: RecordedRequest) => Reply>> = {
   'look it up': (_, request) =>
     answersSoFar(request) === 0
@@ -23,8 +28,8 @@ const replies: Readonly<Record<string, (n: number, request: RecordedRequest) => 
           pauseMs: 50,
         }
       : { text: ['Disk ', 'full ', 'on ', 'db-2.'], pauseMs: 100 },
-  'cut by a reset': (n) => cutOnce(n, 'reset'),
-  'cut by an end': (n) => cutOnce(n, 'end'),
+  'interrupted by a reset': (n) => cutOnce(n, 'reset'),
+  'interrupted by an end': (n) => cutOnce(n, 'end'),
 };
 
 function cutOnce(n: number, how: 'reset' | 'end'): Reply {
@@ -40,16 +45,16 @@ let model: ModelServer;
 let platform: BotPlatform;
 let bot: Bot;
 let gateway: GatewayProcess;
-const asked = new Map<string, number>();
-const wordsOf = (request: RecordedRequest) =>
-  toldMessages(request).findLast(({ role }) => role === 'user')?.content ?? '';
+const requestCounts = new Map<string, number>();
+const inputOf = (request: RecordedRequest) =>
+  requestMessages(request).findLast(({ role }) => role === 'user')?.content ?? '';
 
 beforeAll(async () => {
   model = (await ModelServer.start()).answerWith((request) => {
-    const words = wordsOf(request);
-    const n = asked.get(words) ?? 0;
-    asked.set(words, n + 1);
-    return replies[words]?.(n, request);
+    const input = inputOf(request);
+    const n = requestCounts.get(input) ?? 0;
+    requestCounts.set(input, n + 1);
+    return replies[input]?.(n, request);
   });
   platform = await newPlatform();
   bot = platform.addBot('a_bot');
@@ -61,40 +66,43 @@ beforeAll(async () => {
   });
 });
 
-/** Somebody else says it each time, until the bot has said that and nothing else; gives all that was shown meanwhile, in order. */
-async function shownFor(words: string, answer: string): Promise<readonly string[]> {
-  const person = platform.person(words);
+/**
+ * Sends the text as a new person, and blocks until the answer arrives. Returns every text that the answering
+ * message had, in order.
+ */
+async function collectStates(input: string, answer: string): Promise<readonly string[]> {
+  const person = platform.person(input);
   const chat = platform.privateChat(person, bot);
-  platform.say(chat, person, words);
-  await says(platform, bot, chat, answer);
+  platform.say(chat, person, input);
+  await expectBotTexts(platform, bot, chat, answer);
   await eventually(async () => {
     const open = await fetch(`${gateway.url}/deliveries?state=queued,running,retrying,waiting`);
     expect(await open.json()).toMatchObject({ deliveries: [] });
   });
-  await says(platform, bot, chat, answer);
+  await expectBotTexts(platform, bot, chat, answer);
   const calls = platform.calls.filter(({ values }) => String(values.chat_id) === String(chat.id));
   expect(calls.filter(({ method }) => method === 'sendMessage')).toHaveLength(1);
   return calls.flatMap(({ values }) => (values.text === undefined ? [] : [String(values.text)]));
 }
 
-test.concurrent('an answer grows in one message, which says what a long call is doing and is the answer in the end', async () => {
-  const shown = await shownFor('look it up', 'Disk full on db-2.');
-  expect(shown[0]).toMatch(/^Let me/);
-  expect(shown.some((text) => /Let me look\.[\s\S]*Using desk\/count: page 3…/.test(text))).toBe(true);
-  expect(shown.at(-1)).toBe('Disk full on db-2.');
-  expect(asked.get('look it up')).toBe(2);
+test.concurrent('an answer grows in one message, which shows a long call and becomes the final answer', async () => {
+  const texts = await collectStates('look it up', 'Disk full on db-2.');
+  expect(texts[0]).toMatch(/^Let me/);
+  expect(texts.some((text) => /Let me look\.[\s\S]*Using desk\/count: page 3…/.test(text))).toBe(true);
+  expect(texts.at(-1)).toBe('Disk full on db-2.');
+  expect(requestCounts.get('look it up')).toBe(2);
 });
 
-test.concurrent.each(['cut by a reset', 'cut by an end'])(
-  'an answer that was %s is thrown away and asked for again: the whole is there once',
-  async (words) => {
-    const shown = await shownFor(words, 'The whole of it.');
-    expect(shown[0]).toMatch(/^Half/);
-    expect(shown.filter((text) => /Half[\s\S]*whole|whole[\s\S]*Half/.test(text))).toEqual([]);
-    expect(asked.get(words)).toBe(2);
-    // It is not told what it had begun to say.
+test.concurrent.each(['interrupted by a reset', 'interrupted by an end'])(
+  'a model answer that was %s is discarded and requested again: the whole answer appears once',
+  async (input) => {
+    const texts = await collectStates(input, 'The whole of it.');
+    expect(texts[0]).toMatch(/^Half/);
+    expect(texts.filter((text) => /Half[\s\S]*whole|whole[\s\S]*Half/.test(text))).toEqual([]);
+    expect(requestCounts.get(input)).toBe(2);
+    // The model does not receive its partial answer.
     for (const request of model.requests)
-      if (wordsOf(request) === words)
-        expect(toldMessages(request).filter(({ role }) => role === 'assistant')).toEqual([]);
+      if (inputOf(request) === input)
+        expect(requestMessages(request).filter(({ role }) => role === 'assistant')).toEqual([]);
   },
 );

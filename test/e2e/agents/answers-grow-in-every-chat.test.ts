@@ -1,12 +1,17 @@
-// What every chat sees of an answer while a model makes it: where the platform changes messages, one that grows at its pace, says what a
-// long call of a tool is doing, waits for people, and is the answer in the end; elsewhere the answer alone. What only one chat has to do
-// with it is in the tests of that chat.
+// Growing answers on every chat platform: if messages can be edited, one message grows, shows a long tool
+// call and open approvals, and becomes the answer; otherwise only the answer is sent. Separate files test the
+// single platforms.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { answersSoFar, MODEL, startModelGateway, toldMessages } from '../../fixtures/agents/model-gateway.ts';
+import {
+  answersSoFar,
+  MODEL,
+  requestMessages,
+  startModelGateway,
+} from '../../fixtures/agents/model-gateway.ts';
 import { ReportedCalls } from '../../fixtures/agents/reported-calls.ts';
 import { agent, eventually, trigger } from '../../fixtures/automation/automation.ts';
-import { atRest } from '../../fixtures/automation/killed.ts';
+import { waitUntilIdle } from '../../fixtures/automation/killed.ts';
 import type { LocalChat, Seen } from '../../fixtures/chats/local-chat.ts';
 import { localChats } from '../../fixtures/chats/local-chats.ts';
 import { ask } from '../../fixtures/clients/api-client.ts';
@@ -15,25 +20,26 @@ import { ModelServer } from '../../fixtures/models/model-server.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 
 const chats = Object.entries(localChats).map(([name, make]) => ({ name, chat: make() }));
-const nothingChangesIn = 'businessmessenger';
-const changing = chats.filter(({ name }) => name !== nothingChangesIn);
+/** Name of the chat whose platform cannot edit messages. */
+const chatWithoutEdits = 'businessmessenger';
+const chatsWithEdits = chats.filter(({ name }) => name !== chatWithoutEdits);
 const LOOKS = 'Somebody who looks';
 const ASKS = 'Somebody who asks';
 
 let model: ModelServer;
-let desk: ReportedCalls;
+let reportedCalls: ReportedCalls;
 let gateway: GatewayProcess;
 
 beforeAll(async () => {
-  desk = await ReportedCalls.start();
+  reportedCalls = await ReportedCalls.start();
   model = (await ModelServer.start()).answerWith((request) => {
-    const words = toldMessages(request).findLast(({ role }) => role === 'user')?.content ?? '';
+    const words = requestMessages(request).findLast(({ role }) => role === 'user')?.content ?? '';
     const isFirst = answersSoFar(request) === 0;
     if (words.includes('pay')) {
       const calls = [5, 6].map((amount) => ({ name: 'pay', input: { amount } }));
       return isFirst ? { text: ['I shall ', 'pay.', ' '], calls, pauseMs: 700 } : { text: 'It is paid.' };
     }
-    // Longer than the slowest of them takes for two changes.
+    // Longer than two edits take on the slowest platform.
     const input = { steps: 26, every_ms: 200, label: 'page 3' };
     if (isFirst) return { text: ['Let me ', 'look.'], calls: [{ name: 'count', input }], pauseMs: 50 };
     return { text: ['Disk ', 'full ', 'on ', 'db-2.'], pauseMs: 100 };
@@ -44,7 +50,7 @@ beforeAll(async () => {
       ...chats.map(({ name, chat }) => trigger(name, { ...chat.trigger('clerk'), default_agent: 'clerk' })),
       agent('clerk', {
         model: MODEL,
-        mcp_servers: [{ name: 'shelf', ...fault('echo') }, desk.entry('desk')],
+        mcp_servers: [{ name: 'shelf', ...fault('echo') }, reportedCalls.entry('desk')],
         tools: ['count', 'pay'],
         policy: { ask: ['pay'], approvers: ['boss'] },
       }),
@@ -56,31 +62,31 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway.stop();
   await Promise.all(chats.map(({ chat }) => chat.stop()));
-  desk[Symbol.dispose]();
+  reportedCalls[Symbol.dispose]();
 });
 
 interface Glimpse extends Pick<Seen, 'id' | 'text'> {
-  /** In performance.now() milliseconds. */
+  /** By performance.now(). */
   readonly at: number;
 }
 
-/** All that is seen in the place until the answer is there, each text once, as it comes. */
-async function watched(chat: LocalChat, place: string, answer: string): Promise<readonly Glimpse[]> {
+/** Returns all texts seen in the chat until the answer, each once, in order. */
+async function watchAnswer(chat: LocalChat, place: string, answer: string): Promise<readonly Glimpse[]> {
   const glimpses: Glimpse[] = [];
   await eventually(() => {
     for (const { id, text } of chat.seen(place))
-      if (!glimpses.some((known) => known.id === id && known.text === text))
+      if (!glimpses.some((earlier) => earlier.id === id && earlier.text === text))
         glimpses.push({ id, text, at: performance.now() });
     expect(glimpses.at(-1)?.text).toBe(answer);
   });
   return glimpses;
 }
 
-test.concurrent.each(changing)(
-  '$name: one message grows, says what a long call is doing, and is the answer in the end',
+test.concurrent.each(chatsWithEdits)(
+  '$name: one message grows, shows a long call, and becomes the answer',
   async ({ chat }) => {
     await chat.say(LOOKS, 'look it up');
-    const glimpses = await watched(chat, LOOKS, 'Disk full on db-2.');
+    const glimpses = await watchAnswer(chat, LOOKS, 'Disk full on db-2.');
     expect(new Set(glimpses.map(({ id }) => id)).size).toBe(1);
     expect(glimpses[0]?.text).toMatch(/^Let me/);
     expect(glimpses.some(({ text }) => /Let me look\.[\s\S]*Using shelf\/count: page 3…/.test(text))).toBe(
@@ -88,21 +94,21 @@ test.concurrent.each(changing)(
     );
     const { id, isEdited } = chat.seen(LOOKS)[0] ?? {};
     expect([chat.seen(LOOKS).length, id, isEdited]).toEqual([1, glimpses[0]?.id, true]);
-    // No platform takes a change each time that there is something new; the answer comes as soon as it may.
+    // Platforms accept fewer edits than there are changes. The answer is sent as early as possible.
     const growing = glimpses.slice(0, -1);
     for (const [n, { at }] of growing.slice(1).entries())
       expect(at - (growing[n]?.at ?? 0)).toBeGreaterThan(900);
   },
 );
 
-test.concurrent.each(changing)(
-  '$name: what had begun before people were asked is the answer in the end; each of two questions stays, with what came of it',
+test.concurrent.each(chatsWithEdits)(
+  '$name: an answer that started before the questions becomes the final answer; both questions stay and show the outcome',
   async ({ name, chat }) => {
     await chat.say(ASKS, 'pay it');
-    const begun = await eventually(() => {
-      const found = chat.seen(ASKS).find(({ text }) => text.startsWith('I shall'));
-      expect(found).toBeDefined();
-      return found as Seen;
+    const message = await eventually(() => {
+      const message = chat.seen(ASKS).find(({ text }) => text.startsWith('I shall'));
+      expect(message).toBeDefined();
+      return message as Seen;
     });
     const questions = await eventually(() => {
       const found = chat.seen(ASKS).filter(({ choices }) => choices.includes('Approve'));
@@ -110,29 +116,29 @@ test.concurrent.each(changing)(
       return found;
     });
     const { json } = await ask(`${gateway.url}/approvals?state=pending`);
-    const asked = json.approvals.filter(({ trigger: of }: { readonly trigger: string }) => of === name);
-    expect(asked).toHaveLength(2);
-    for (const { id } of asked)
+    const approvals = json.approvals.filter(({ trigger: of }: { readonly trigger: string }) => of === name);
+    expect(approvals).toHaveLength(2);
+    for (const { id } of approvals)
       expect((await ask(`${gateway.url}/approvals/${id}/approve`, { method: 'POST' })).status).toBe(200);
     await eventually(() => {
-      const said = new Map(chat.seen(ASKS).map((each) => [each.id, each]));
-      expect(said.get(begun.id)?.text).toBe('It is paid.');
+      const messagesById = new Map(chat.seen(ASKS).map((each) => [each.id, each]));
+      expect(messagesById.get(message.id)?.text).toBe('It is paid.');
       for (const { id } of questions)
-        expect(JSON.stringify(said.get(id))).toContain('Approved by an operator');
-      expect(said.size).toBe(3);
-      expect([...said.values()].flatMap(({ choices }) => choices)).toEqual([]);
+        expect(JSON.stringify(messagesById.get(id))).toContain('Approved by an operator');
+      expect(messagesById.size).toBe(3);
+      expect([...messagesById.values()].flatMap(({ choices }) => choices)).toEqual([]);
     });
   },
 );
 
-test('where nothing can be changed the answer alone is said', async () => {
-  const { chat } = chats.find(({ name }) => name === nothingChangesIn) ?? {};
+test('in a chat that cannot edit messages only the final answer appears', async () => {
+  const { chat } = chats.find(({ name }) => name === chatWithoutEdits) ?? {};
   await chat?.say(LOOKS, 'look it up');
   await eventually(() => expect(chat?.seen(LOOKS).map(({ text }) => text)).toEqual(['Disk full on db-2.']));
 });
 
-test('afterwards nothing is at work, and nothing went wrong', async () => {
-  await atRest(gateway);
+test('no work remains afterwards, and no error occurred', async () => {
+  await waitUntilIdle(gateway);
   expect(gateway.logs().filter(({ level }) => level === 'error')).toEqual([]);
-  expect(desk.calls).toHaveLength(2 * changing.length);
+  expect(reportedCalls.calls).toHaveLength(2 * chatsWithEdits.length);
 });

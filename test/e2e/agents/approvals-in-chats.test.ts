@@ -1,5 +1,6 @@
-// Commands that wait for somebody's word, with the built program and whole platforms: people are asked in another channel, press
-// buttons or put marks there, the question turns into the outcome, and whoever gave the command is answered where that was.
+// Commands that need approval, with the built program and whole platforms: the question is sent to another
+// channel, is decided by buttons or reactions, and shows the outcome; the requester is answered in the
+// original chat.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
@@ -11,7 +12,7 @@ import {
   trigger,
 } from '../../fixtures/automation/automation.ts';
 import { botTrigger, newPlatform, texts } from '../../fixtures/automation/bots.ts';
-import { atRest } from '../../fixtures/automation/killed.ts';
+import { waitUntilIdle } from '../../fixtures/automation/killed.ts';
 import type { Bot } from '../../fixtures/bot-platform/bot.ts';
 import type { BotPlatform } from '../../fixtures/bot-platform/bot-platform.ts';
 import type { Chat, Message, Person } from '../../fixtures/bot-platform/chat.ts';
@@ -70,13 +71,13 @@ afterAll(async () => {
   await workspace.stop();
 });
 
-/** Behind the command, which one of the platforms leaves in the text. */
+/** Last word of the command. Every platform includes it in the text. */
 const wordIn = (input: string) => input.split(' ').at(-1) ?? '';
-const timesDone = (word: string) => program.requests.filter(({ body }) => wordIn(body.input) === word).length;
+const countRuns = (word: string) => program.requests.filter(({ body }) => wordIn(body.input) === word).length;
 const approvals = async () => (await ask(`${gateway.url}/approvals`)).json.approvals;
 
-/** Somebody says it to the bot, alone; gives the question to the others. */
-async function askedByBot(
+/** Sends the command to the bot in a private chat. Returns the question in the approval channel. */
+async function askBot(
   person: Person,
   word: string,
 ): Promise<{ readonly chat: Chat; readonly question: Message }> {
@@ -87,16 +88,14 @@ async function askedByBot(
     expect(found && buttonsOf(found).map(({ text }) => text)).toEqual(['Approve', 'Deny']);
     return found as Message;
   });
-  await eventually(() =>
-    expect(texts(platform, bot, chat).at(-1)).toContain('This waits for approval of ann.'),
-  );
+  await eventually(() => expect(texts(platform, bot, chat).at(-1)).toContain('Waiting for approval by ann.'));
   expect(question.text).toMatch(new RegExp(`^Command: /deploy ${word}$`, 'm'));
-  expect(timesDone(word)).toBe(0);
+  expect(countRuns(word)).toBe(0);
   return { chat, question };
 }
 
-/** Shown to whoever pressed, alone. */
-const told = (by: Bot, press: string | undefined, text: string) =>
+/** Notices shown only to the person who pressed a button. */
+const expectNotice = (by: Bot, press: string | undefined, text: string) =>
   eventually(() => expect(by.queries.get(press ?? '')).toMatchObject({ answer: text }));
 const isRefusal = (text = '') => text.startsWith('Sorry') || text.startsWith('It is');
 
@@ -104,8 +103,8 @@ const buttonOf = (message: Message, title: string) =>
   buttonsOf(message).find(({ text }) => text === title)?.callback_data ?? '';
 const nowOf = ({ message_id }: Message) => ops.messages.get(message_id) as Message;
 
-/** The question is the outcome, without buttons, and whoever asked has the answer once. */
-async function settledByBot(
+/** Checks that the question shows the outcome without buttons, and that the requester was answered once. */
+async function expectOutcomeFromBot(
   { chat, question }: { readonly chat: Chat; readonly question: Message },
   outcome: RegExp,
   answer: RegExp,
@@ -118,33 +117,37 @@ async function settledByBot(
   expect(texts(platform, bot, chat).filter((text = '') => answer.test(text))).toHaveLength(1);
 }
 
-test('a messenger: who is named presses the button, and others press in vain, with another bot too', async () => {
-  const asked = await askedByBot(platform.person('Mia', 'mia'), 'one');
-  const approve = buttonOf(asked.question, 'Approve');
-  const inVain = platform.press(bot, ben, asked.question, approve);
-  await told(bot, inVain, 'Sorry, only those who are named as approvers may decide.');
-  // The same button, below a message of a bot that has not asked.
-  const elsewhere = platform.group('Elsewhere', other);
-  const copy = elsewhere.add({ from: other.person, text: 'Approve?' });
-  await told(other, platform.press(other, ann, copy, approve), 'Sorry, it is not decided here.');
-  expect(await approvals()).toMatchObject([{ state: 'pending', approval_channel: String(ops.id) }]);
-  expect(timesDone('one')).toBe(0);
-  const [first, second] = ['Approve', 'Deny'].map((title) =>
-    platform.press(bot, ann, asked.question, buttonOf(asked.question, title)),
+test('a messenger: an approver decides by a button; presses by other users, also with another bot, have no effect', async () => {
+  const question = await askBot(platform.person('Mia', 'mia'), 'one');
+  const approve = buttonOf(question.question, 'Approve');
+  const inVain = platform.press(bot, ben, question.question, approve);
+  await expectNotice(bot, inVain, 'Sorry, only named approvers may decide.');
+  // Same button data, below a message of a bot that asked no question.
+  const otherGroup = platform.group('Elsewhere', other);
+  const copy = otherGroup.add({ from: other.person, text: 'Approve?' });
+  await expectNotice(
+    other,
+    platform.press(other, ann, copy, approve),
+    'Sorry, the decision must be made where the approval was requested.',
   );
-  await told(bot, first, 'It is approved.');
-  await told(bot, second, 'It is approved.');
-  const late = platform.press(bot, ben, asked.question, approve);
-  await told(bot, late, 'Sorry, only those who are named as approvers may decide.');
-  await settledByBot(asked, /^Approved by ann at /m, /^shipped one$/);
-  // Nobody but whoever pressed has read any of that.
-  for (const chat of [ops, elsewhere])
+  expect(await approvals()).toMatchObject([{ state: 'pending', approval_channel: String(ops.id) }]);
+  expect(countRuns('one')).toBe(0);
+  const [first, second] = ['Approve', 'Deny'].map((title) =>
+    platform.press(bot, ann, question.question, buttonOf(question.question, title)),
+  );
+  await expectNotice(bot, first, 'Request approved.');
+  await expectNotice(bot, second, 'Request approved.');
+  const late = platform.press(bot, ben, question.question, approve);
+  await expectNotice(bot, late, 'Sorry, only named approvers may decide.');
+  await expectOutcomeFromBot(question, /^Approved by ann at /m, /^shipped one$/);
+  // Only the person who pressed the button sees the notice.
+  for (const chat of [ops, otherGroup])
     expect(texts(platform, chat === ops ? bot : other, chat).filter(isRefusal)).toEqual([]);
-  expect(timesDone('one')).toBe(1);
+  expect(countRuns('one')).toBe(1);
   expect(await approvals()).toMatchObject([{ state: 'approved', decided_name: 'ann', via: 'chat' }]);
 });
 
-test('a messenger: whoever asked is told at once why a press of theirs does nothing, however much the group is written to', async () => {
+test('a messenger: a requester who presses a button learns immediately why it has no effect, even in a busy group', async () => {
   const busy = platform.supergroup('Busy', selfBot);
   platform.say(busy, ann, '/deploy@self_bot four');
   const question = await eventually(() => {
@@ -154,25 +157,25 @@ test('a messenger: whoever asked is told at once why a press of theirs does noth
   expect(question.text).toMatch(/^Command: \/deploy four$/m);
   for (let n = 0; n < 30; n += 1) {
     const press = platform.press(selfBot, ann, question, buttonOf(question, 'Approve'));
-    await told(selfBot, press, 'Sorry, whoever asked may not decide.');
+    await expectNotice(selfBot, press, 'Sorry, the requester may not decide.');
   }
   expect(texts(platform, selfBot, busy).filter(isRefusal)).toEqual([]);
-  expect(timesDone('four')).toBe(0);
+  expect(countRuns('four')).toBe(0);
   platform.press(selfBot, ben, question, buttonOf(question, 'Deny'));
   await eventually(() => expect(busy.messages.get(question.message_id)?.text).toMatch(/^Denied by ben at /m));
 });
 
-test('a messenger: marks on the question decide as the buttons do', async () => {
-  const yes = await askedByBot(platform.person('Zoe', 'zoe'), 'two');
-  const no = await askedByBot(platform.person('Kai', 'kai'), 'three');
+test('a messenger: reactions to the question decide like buttons', async () => {
+  const yes = await askBot(platform.person('Zoe', 'zoe'), 'two');
+  const no = await askBot(platform.person('Kai', 'kai'), 'three');
   platform.react(ops, ben, yes.question, '👍');
   platform.react(ops, ann, yes.question, '🤔');
   platform.react(ops, ann, no.question, '👎');
-  await settledByBot(no, /^Denied by ann at /m, /^Denied by ann/);
+  await expectOutcomeFromBot(no, /^Denied by ann at /m, /^Denied by ann/);
   expect(nowOf(yes.question).text).not.toMatch(/^Approved by/m);
   platform.react(ops, ann, yes.question, '👍');
-  await settledByBot(yes, /^Approved by ann at /m, /^shipped two$/);
-  expect([timesDone('two'), timesDone('three')]).toEqual([1, 0]);
+  await expectOutcomeFromBot(yes, /^Approved by ann at /m, /^shipped two$/);
+  expect([countRuns('two'), countRuns('three')]).toEqual([1, 0]);
 });
 
 interface Element {
@@ -192,16 +195,20 @@ const buttonsIn = ({ blocks = [] }: WorkspaceMessage) =>
 const inRoom = () => workspace.platform.saidBy(workspace.app, room);
 const textOf = (message: WorkspaceMessage | undefined) => JSON.stringify([message?.text, message?.blocks]);
 
-async function askedInWorkspace(word: string): Promise<WorkspaceMessage> {
+async function askInWorkspace(word: string): Promise<WorkspaceMessage> {
   await workspace.platform.command(workspace.app, direct, MIA, '/deploy', word);
   return eventually(() => {
-    const found = inRoom().find((message) => textOf(message).includes(`/deploy ${word}`));
-    expect(found && buttonsIn(found).map(({ text }) => text.text)).toEqual(['Approve', 'Deny']);
-    return found as WorkspaceMessage;
+    const question = inRoom().find((message) => textOf(message).includes(`/deploy ${word}`));
+    expect(question && buttonsIn(question).map(({ text }) => text.text)).toEqual(['Approve', 'Deny']);
+    return question as WorkspaceMessage;
   });
 }
 
-async function settledInWorkspace({ ts }: WorkspaceMessage, outcome: RegExp, answer: string): Promise<void> {
+async function expectOutcomeInWorkspace(
+  { ts }: WorkspaceMessage,
+  outcome: RegExp,
+  answer: string,
+): Promise<void> {
   await eventually(() => {
     const now = inRoom().find((each) => each.ts === ts);
     expect(textOf(now)).toMatch(outcome);
@@ -215,19 +222,19 @@ async function settledInWorkspace({ ts }: WorkspaceMessage, outcome: RegExp, ans
   });
 }
 
-test('a workspace: buttons and marks of those who are named, and of nobody else', async () => {
-  const one = await askedInWorkspace('five');
-  const [approve] = buttonsIn(one);
-  await workspace.platform.press(workspace.app, room, MIA, one, { ...approve });
-  await eventually(() => expect(textOf(inRoom().at(-1))).toContain('Sorry, only those who are named'));
-  await workspace.platform.react(room, MIA, one, '+1');
-  expect(timesDone('five')).toBe(0);
-  await workspace.platform.press(workspace.app, room, ANN, one, { ...approve });
-  await settledInWorkspace(one, /Approved by /, 'shipped five');
-  const two = await askedInWorkspace('six');
+test('a workspace: only buttons and reactions of the approvers count', async () => {
+  const question = await askInWorkspace('five');
+  const [approve] = buttonsIn(question);
+  await workspace.platform.press(workspace.app, room, MIA, question, { ...approve });
+  await eventually(() => expect(textOf(inRoom().at(-1))).toContain('Sorry, only named approvers'));
+  await workspace.platform.react(room, MIA, question, '+1');
+  expect(countRuns('five')).toBe(0);
+  await workspace.platform.press(workspace.app, room, ANN, question, { ...approve });
+  await expectOutcomeInWorkspace(question, /Approved by /, 'shipped five');
+  const two = await askInWorkspace('six');
   await workspace.platform.react(room, ANN, two, '-1');
-  await settledInWorkspace(two, /Denied by /, 'Denied by ');
-  expect(['five', 'six'].map(timesDone)).toEqual([1, 0]);
-  await atRest(gateway);
+  await expectOutcomeInWorkspace(two, /Denied by /, 'Denied by ');
+  expect(['five', 'six'].map(countRuns)).toEqual([1, 0]);
+  await waitUntilIdle(gateway);
   expect(gateway.logs().filter(({ level }) => level === 'error')).toEqual([]);
 });

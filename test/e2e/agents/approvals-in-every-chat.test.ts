@@ -1,14 +1,14 @@
-// What waits for somebody's word, in every chat: signed event in, question with buttons out, press or mark in, and then the question
-// says what came of it, what waited runs, and whoever asked is answered. One gateway, and people of local platforms. What only one
-// of these has is in approvals-in-chats.test.ts.
+// Approvals on every chat platform: a signed event leads to a question with buttons; a press or a reaction
+// decides; the question shows the outcome, the work continues, and the requester is answered. One gateway,
+// and people on local platforms. See approvals-in-chats.test.ts for single platforms.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   answersSoFar,
   MODEL,
+  requestMessages,
+  requestToolResults,
   startModelGateway,
-  toldMessages,
-  toldResults,
 } from '../../fixtures/agents/model-gateway.ts';
 import { ReportedCalls } from '../../fixtures/agents/reported-calls.ts';
 import {
@@ -20,7 +20,7 @@ import {
   trigger,
   writeResources,
 } from '../../fixtures/automation/automation.ts';
-import { atRest } from '../../fixtures/automation/killed.ts';
+import { waitUntilIdle } from '../../fixtures/automation/killed.ts';
 import type { LocalChat, Seen } from '../../fixtures/chats/local-chat.ts';
 import { localChats } from '../../fixtures/chats/local-chats.ts';
 import { ask } from '../../fixtures/clients/api-client.ts';
@@ -28,36 +28,37 @@ import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
 import { ModelServer } from '../../fixtures/models/model-server.ts';
 
 const chats = Object.entries(localChats).map(([name, make]) => ({ name, chat: make() }));
-const nothingChangesIn = chats.find(({ name }) => name === 'businessmessenger')?.chat;
+/** A chat whose platform cannot edit messages. */
+const chatWithoutEdits = chats.find(({ name }) => name === 'businessmessenger')?.chat;
 let program: AgentProgram;
 let model: ModelServer;
-let desk: ReportedCalls;
+let reportedCalls: ReportedCalls;
 let gateway: GatewayProcess;
 
-/** Where people are asked, and who is there may decide. */
+/** Approval channel, whose members may decide. */
 const opsOf = ({ hasGroups }: LocalChat) => (hasGroups === false ? 'Ops' : '#ops');
-/** A word of what was said, whatever a platform makes of the rest. */
-const wordIn = (text: string) => /for-[\w-]+/.exec(text)?.[0] ?? '';
+/** Finds the id of the request (`for-…`) in a text with any markup. */
+const requestIdIn = (text: string) => /for-[\w-]+/.exec(text)?.[0] ?? '';
 
 interface Approver {
-  /** As the agent is told the conversation. */
+  /** Channel as seen by the agent. */
   readonly channel: string;
   readonly user: string;
 }
 
-/** By chat; learnt from what they say, as whoever writes a file would look it up. */
+/** Approvers by chat, with the ids from their first messages: the resources need the ids of the platform. */
 const approvers = new Map<string, Approver>();
 
 beforeAll(async () => {
   program = await startAgent(({ body }) => {
-    const word = wordIn(JSON.stringify(body));
-    return { text: word === '' ? '' : `did ${word}` };
+    const requestId = requestIdIn(JSON.stringify(body));
+    return { text: requestId === '' ? '' : `did ${requestId}` };
   });
-  desk = await ReportedCalls.start();
+  reportedCalls = await ReportedCalls.start();
   model = (await ModelServer.start()).answerWith((request) => {
-    if (answersSoFar(request) > 0) return { text: `told: ${toldResults(request).join()}` };
-    const said = toldMessages(request).findLast(({ role }) => role === 'user')?.content ?? '';
-    return { calls: [{ name: 'pay', input: { for: wordIn(said), amount: 5 } }] };
+    if (answersSoFar(request) > 0) return { text: `told: ${requestToolResults(request).join()}` };
+    const input = requestMessages(request).findLast(({ role }) => role === 'user')?.content ?? '';
+    return { calls: [{ name: 'pay', input: { for: requestIdIn(input), amount: 5 } }] };
   });
   for (const { chat } of chats) await chat.start();
   gateway = await startModelGateway(model, { resources: resources() });
@@ -79,7 +80,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await gateway.stop();
   await Promise.all(chats.map(({ chat }) => chat.stop()));
-  desk[Symbol.dispose]();
+  reportedCalls[Symbol.dispose]();
 });
 
 function resources() {
@@ -87,96 +88,112 @@ function resources() {
     const { config, commands, ...spec } = chat.trigger('deployer');
     const approver = approvers.get(name);
     const gate = approver && {
-      ...{ requires_approval: true, approvers: [approver.user], approval_channel: approver.channel },
+      requires_approval: true,
+      approvers: [approver.user],
+      approval_channel: approver.channel,
     };
-    const forWhat = { parameters: [{ name: 'what', required: true }] };
-    const more = {
-      deploy: { agent: 'deployer', ...forWhat, ...gate },
-      pay: { agent: 'cashier', ...forWhat },
+    const parameters = [{ name: 'what', required: true }];
+    const approvalCommands = {
+      deploy: { agent: 'deployer', parameters, ...gate },
+      pay: { agent: 'cashier', parameters },
     };
-    return trigger(name, { ...spec, config, commands: { ...commands, ...more }, default_agent: 'deployer' });
+    return trigger(name, {
+      ...spec,
+      config,
+      commands: { ...commands, ...approvalCommands },
+      default_agent: 'deployer',
+    });
   });
   const users = [...approvers.values()].map(({ user }) => user);
   const policy = { ask: ['pay'], approvers: [...users, 'somebody'], self_approval: true };
-  const cashier = agent('cashier', { model: MODEL, mcp_servers: [desk.entry('desk')], policy });
+  const cashier = agent('cashier', { model: MODEL, mcp_servers: [reportedCalls.entry('desk')], policy });
   return [...triggers, httpAgent('deployer', program.url), cashier];
 }
 
-const timesDone = (word: string) =>
-  program.requests.filter(({ body }) => wordIn(JSON.stringify(body)) === word).length;
+const countRuns = (requestId: string) =>
+  program.requests.filter(({ body }) => requestIdIn(JSON.stringify(body)) === requestId).length;
 
-/** All that can be read in a message, whatever form the platform has for it. */
-const words = ({ title = '', text, fields }: Seen) =>
+/** All readable text in the message, on any platform. */
+const readableText = ({ title = '', text, fields }: Seen) =>
   [title, text, ...fields.map(({ name, value }) => `${name}: ${value}`)].join('\n');
 
-/** Until people are asked about that there. */
-const asked = (chat: LocalChat, place: string, word: string): Promise<Seen> =>
+const findQuestion = (chat: LocalChat, place: string, requestId: string): Promise<Seen> =>
   eventually(() => {
-    const found = chat.seen(place).find((each) => words(each).includes(word) && each.choices.length > 0);
-    expect(found?.choices).toEqual(['Approve', 'Deny']);
-    return found as Seen;
+    const question = chat
+      .seen(place)
+      .find((each) => readableText(each).includes(requestId) && each.choices.length > 0);
+    expect(question?.choices).toEqual(['Approve', 'Deny']);
+    return question as Seen;
   });
 
-/** Until the question has become the outcome; in a chat where nothing can be changed, until that stands below it. */
-const settled = (chat: LocalChat, place: string, { id }: Seen, word: string, outcome: RegExp) =>
+/**
+ * Returns when the question shows the outcome. In a chat that cannot edit messages, the outcome is sent below
+ * the question.
+ */
+const expectOutcome = (chat: LocalChat, place: string, { id }: Seen, requestId: string, outcome: RegExp) =>
   eventually(() => {
-    const told = chat.seen(place).filter((each) => words(each).includes(word) && outcome.test(words(each)));
-    expect(told).toHaveLength(1);
-    expect(told[0]?.choices).toEqual([]);
-    const isChanged = chat !== nothingChangesIn;
-    expect([told[0]?.isEdited, told[0]?.id === id]).toEqual([isChanged, isChanged]);
+    const outcomes = chat
+      .seen(place)
+      .filter((each) => readableText(each).includes(requestId) && outcome.test(readableText(each)));
+    expect(outcomes).toHaveLength(1);
+    expect(outcomes[0]?.choices).toEqual([]);
+    const editsQuestion = chat !== chatWithoutEdits;
+    expect([outcomes[0]?.isEdited, outcomes[0]?.id === id]).toEqual([editsQuestion, editsQuestion]);
   });
 
-const isAnswered = (chat: LocalChat, place: string, answer: RegExp) =>
+/** Blocks until the place shows one message that matches. */
+const expectAnswer = (chat: LocalChat, place: string, answer: RegExp) =>
   eventually(() => expect(chat.seen(place).filter((each) => answer.test(each.text))).toHaveLength(1));
 
-/** One after the other: a press is of the newest question in its place. */
+// The steps of one chat run one after another, because a press applies to the newest question of the chat.
 test.concurrent.each(chats)(
-  '$name: a button and a mark decide, of a command and of a tool, and whoever asked presses in vain',
+  '$name: a button approves a command, a reaction approves a tool call, and a press by the requester has no effect',
   async ({ name, chat }) => {
     const ops = opsOf(chat);
 
-    // A command that is asked about elsewhere runs when the button there is pressed.
+    // A button press in the approval channel approves the command.
     const command = `for-${name}-command`;
     await chat.command('Asker', 'deploy', { what: command });
-    const question = await asked(chat, ops, command);
-    expect(words(question)).toMatch(new RegExp(`/deploy .*${command}`));
-    await isAnswered(chat, 'Asker', /This waits for approval of /);
-    expect(timesDone(command)).toBe(0);
+    const question = await findQuestion(chat, ops, command);
+    expect(readableText(question)).toMatch(new RegExp(`/deploy .*${command}`));
+    await expectAnswer(chat, 'Asker', /Waiting for approval by /);
+    expect(countRuns(command)).toBe(0);
     await chat.press(ops, 'Approve');
-    await settled(chat, ops, question, command, /Approved by /);
-    await isAnswered(chat, 'Asker', new RegExp(`did ${command}`));
-    expect(timesDone(command)).toBe(1);
+    await expectOutcome(chat, ops, question, command, /Approved by /);
+    await expectAnswer(chat, 'Asker', new RegExp(`did ${command}`));
+    expect(countRuns(command)).toBe(1);
 
-    // A tool that is asked about where its agent is talked with is called when the question is marked.
+    // The question about a tool call is in the chat of the agent, and a reaction approves it.
     const tool = `for-${name}-tool`;
-    const timesCalled = () => desk.calls.filter(({ args }) => args.for === tool).length;
+    const timesCalled = () => reportedCalls.calls.filter(({ args }) => args.for === tool).length;
     await chat.command(ops, 'pay', { what: tool });
-    const aboutTool = await asked(chat, ops, tool);
-    expect(words(aboutTool)).toContain('desk/pay');
+    const aboutTool = await findQuestion(chat, ops, tool);
+    expect(readableText(aboutTool)).toContain('desk/pay');
     expect(timesCalled()).toBe(0);
-    if (chat.mark === undefined) await chat.press(ops, 'Approve');
-    else await chat.mark(ops, 'up');
-    await settled(chat, ops, aboutTool, tool, /Approved by /);
-    await isAnswered(chat, ops, /told: pay done/);
+    if (chat.react === undefined) await chat.press(ops, 'Approve');
+    else await chat.react(ops, 'up');
+    await expectOutcome(chat, ops, aboutTool, tool, /Approved by /);
+    await expectAnswer(chat, ops, /told: pay done/);
     expect(timesCalled()).toBe(1);
 
     const own = `for-${name}-own`;
     await chat.command(ops, 'deploy', { what: own });
-    const aboutOwn = await asked(chat, ops, own);
+    const aboutOwn = await findQuestion(chat, ops, own);
     await chat.press(ops, 'Approve');
-    // One platform shows it to whoever pressed, and to nobody else.
-    if (name !== 'botmessenger') await isAnswered(chat, ops, /whoever asked may not decide/);
+    // Botmessenger shows the notice only to the person who pressed.
+    if (name !== 'botmessenger') await expectAnswer(chat, ops, /the requester may not decide/);
     const { json } = await ask(`${gateway.url}/approvals?state=pending`);
-    const [pending] = json.approvals.filter(({ trigger: of }: { readonly trigger: string }) => of === name);
+    const [pending] = json.approvals.filter(
+      (approval: { readonly trigger: string }) => approval.trigger === name,
+    );
     expect((await ask(`${gateway.url}/approvals/${pending.id}/deny`, { method: 'POST' })).status).toBe(200);
-    await settled(chat, ops, aboutOwn, own, /Denied by an operator/);
-    expect(timesDone(own)).toBe(0);
+    await expectOutcome(chat, ops, aboutOwn, own, /Denied by an operator/);
+    expect(countRuns(own)).toBe(0);
   },
 );
 
-test('afterwards nothing waits, and nothing went wrong', async () => {
-  await atRest(gateway);
+test('no approval is pending afterwards, and no error occurred', async () => {
+  await waitUntilIdle(gateway);
   expect(gateway.logs().filter(({ level }) => level === 'error')).toEqual([]);
   expect((await ask(`${gateway.url}/approvals?state=pending`)).json.approvals).toEqual([]);
 });

@@ -1,14 +1,14 @@
-// Files that change while people are asked: who may decide stays as it was asked, a run stays that of its agent, and where that is
-// gone nothing hangs, and those who have decided are told.
+// Reloads while questions are open: a question keeps the approvers, a run keeps the agent. If the agent is
+// removed, the run is ended and the approvers are notified.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   answersSoFar,
+  expectRunState,
   MODEL,
-  runIs,
+  requestMessages,
+  requestToolResults,
   startModelGateway,
-  toldMessages,
-  toldResults,
 } from '../../fixtures/agents/model-gateway.ts';
 import { ReportedCalls } from '../../fixtures/agents/reported-calls.ts';
 import {
@@ -20,7 +20,7 @@ import {
   writeResources,
 } from '../../fixtures/automation/automation.ts';
 import { botTrigger, newPlatform, texts } from '../../fixtures/automation/bots.ts';
-import { atRest } from '../../fixtures/automation/killed.ts';
+import { waitUntilIdle } from '../../fixtures/automation/killed.ts';
 import type { Bot } from '../../fixtures/bot-platform/bot.ts';
 import type { BotPlatform } from '../../fixtures/bot-platform/bot-platform.ts';
 import type { Chat, Message, Person } from '../../fixtures/bot-platform/chat.ts';
@@ -30,23 +30,23 @@ import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
 import { ModelServer } from '../../fixtures/models/model-server.ts';
 
 let model: ModelServer;
-let desk: ReportedCalls;
+let reportedCalls: ReportedCalls;
 let program: AgentProgram;
 let platform: BotPlatform;
 let bot: Bot;
 let ann: Person;
 let ben: Person;
 let ops: Chat;
-/** With its platform, so that runs without a trigger are asked about there as well. */
+/** Includes the platform, so that questions of runs that no trigger started are sent there as well. */
 let channel: string;
 let gateway: GatewayProcess;
 
 beforeAll(async () => {
-  desk = await ReportedCalls.start();
+  reportedCalls = await ReportedCalls.start();
   program = await startAgent(() => ({ text: 'somebody else was asked' }));
   model = (await ModelServer.start()).answerWith((request) => {
-    if (answersSoFar(request) > 0) return { text: `told: ${toldResults(request).join()}` };
-    const words = toldMessages(request).findLast(({ role }) => role === 'user')?.content ?? '';
+    if (answersSoFar(request) > 0) return { text: `told: ${requestToolResults(request).join()}` };
+    const words = requestMessages(request).findLast(({ role }) => role === 'user')?.content ?? '';
     return { calls: [{ name: 'pay', input: { for: words } }] };
   });
   platform = await newPlatform();
@@ -59,10 +59,10 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await gateway.stop();
-  desk[Symbol.dispose]();
+  reportedCalls[Symbol.dispose]();
 });
 
-/** Agents of those names, whose calls `approver` decides about; the bot talks as `talks`. */
+/** Agents with these names, whose calls `approver` decides; the bot answers as `talks`. */
 function resources(talks: string, agents: readonly string[], approver: string) {
   const policy = { ask: ['pay'], approvers: [approver], approval_channel: channel };
   return [
@@ -71,7 +71,9 @@ function resources(talks: string, agents: readonly string[], approver: string) {
       commands: { keep: { agent: agents.includes('keeper') ? 'keeper' : 'other' } },
     }),
     httpAgent('other', program.url),
-    ...agents.map((name) => agent(name, { model: MODEL, mcp_servers: [desk.entry('desk')], policy })),
+    ...agents.map((name) =>
+      agent(name, { model: MODEL, mcp_servers: [reportedCalls.entry('desk')], policy }),
+    ),
   ];
 }
 
@@ -80,7 +82,7 @@ async function reload(...files: Parameters<typeof resources>): Promise<void> {
   expect((await ask(`${gateway.url}/admin/reload`, { method: 'POST' })).status).toBe(200);
 }
 
-async function said(person: Person, text: string) {
+async function send(person: Person, text: string) {
   const chat = platform.privateChat(person, bot);
   platform.say(chat, person, text);
   const question = await eventually(() => {
@@ -99,49 +101,47 @@ const press = (person: Person, question: Message, title: string) =>
     question,
     buttonsOf(question).find(({ text }) => text === title)?.callback_data ?? '',
   );
-const shown = (query: string) =>
+const listRuns = (query: string) =>
   eventually(() => bot.queries.get(query)?.answer ?? expect.unreachable('nothing'));
 const textNow = ({ message_id }: Message) => ops.messages.get(message_id)?.text;
-const callsFor = (text: string) => desk.calls.filter(({ args }) => args.for === text);
+const callsFor = (text: string) => reportedCalls.calls.filter(({ args }) => args.for === text);
 
-test('who was named when it was asked decides, of a run that goes on with its agent', async () => {
-  const { chat, question, run } = await said(platform.person('Mia'), 'one');
-  // Others talk there now, and others may decide about what is asked from now on.
+test('the approver at the time of the question decides, and the run continues with its agent', async () => {
+  const { chat, question, run } = await send(platform.person('Mia'), 'one');
+  // After the reload another agent answers there, and another approver decides new questions.
   await reload('other', ['clerk', 'keeper'], '@ben');
-  expect(await shown(press(ben, question, 'Approve'))).toBe(
-    'Sorry, only those who are named as approvers may decide.',
-  );
-  expect(await shown(press(ann, question, 'Approve'))).toBe('It is approved.');
-  await runIs(gateway, run, 'done');
+  expect(await listRuns(press(ben, question, 'Approve'))).toBe('Sorry, only named approvers may decide.');
+  expect(await listRuns(press(ann, question, 'Approve'))).toBe('Request approved.');
+  await expectRunState(gateway, run, 'done');
   await eventually(() => expect(texts(platform, bot, chat)).toEqual(['told: pay done']));
   expect(callsFor('one')).toHaveLength(1);
   expect(program.requests).toEqual([]);
 });
 
-test('a run whose agent is gone is nobody else’s: it ends, and the question says that nothing was done (ADM2)', async () => {
+test('a run of a removed agent is ended, no other agent continues it, and the question shows that nothing was done', async () => {
   await reload('clerk', ['clerk', 'keeper'], '@ann');
-  const { question, run, id } = await said(platform.person('Kai'), 'two');
+  const { question, run, id } = await send(platform.person('Kai'), 'two');
   await reload('other', ['keeper'], '@ann');
-  expect(await shown(press(ann, question, 'Approve'))).toBe('It is approved.');
-  expect((await runIs(gateway, run, 'failed')).note).toContain('there is no agent clerk');
+  expect(await listRuns(press(ann, question, 'Approve'))).toBe('Request approved.');
+  expect((await expectRunState(gateway, run, 'failed')).note).toContain('there is no agent clerk');
   await eventually(() =>
     expect(textNow(question)).toMatch(
-      /Approved by ann at [^\n]*\n\nIt was not done then: there is no agent clerk\./,
+      /Approved by ann at [^\n]*\n\nIt was not done: there is no agent clerk\./,
     ),
   );
   expect(buttonsOf(ops.messages.get(question.message_id) as Message)).toEqual([]);
   expect((await ask(`${gateway.url}/approvals/${id}`)).json).toMatchObject({ state: 'approved' });
   expect([callsFor('two'), program.requests]).toEqual([[], []]);
-  // With its agent back it goes on where it was, and nobody is asked again.
+  // When the agent is back, the run continues with no new question.
   await reload('clerk', ['clerk', 'keeper'], '@ann');
   expect((await ask(`${gateway.url}/runs/${encodeURIComponent(run)}/retry`, { method: 'POST' })).status).toBe(
     200,
   );
-  expect((await runIs(gateway, run, 'done')).answer).toBe('told: pay done');
+  expect((await expectRunState(gateway, run, 'done')).answer).toBe('told: pay done');
   expect(callsFor('two')).toHaveLength(1);
 });
 
-test('a run that was asked for without a trigger ends with its agent, whoever approves it', async () => {
+test('a run that no trigger started is ended when the agent is removed, even if it was approved', async () => {
   const { json: waiting } = await ask(`${gateway.url}/agents/keeper/runs`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -149,23 +149,23 @@ test('a run that was asked for without a trigger ends with its agent, whoever ap
   });
   expect(waiting).toMatchObject({ state: 'waiting' });
   const question = await eventually(() => {
-    const found = platform.saidBy(bot, ops).find((each) => each.text?.includes('three'));
-    return found ?? expect.unreachable('nobody was asked');
+    const decision = platform.saidBy(bot, ops).find((each) => each.text?.includes('three'));
+    return decision ?? expect.unreachable('nobody was asked');
   });
   await reload('clerk', ['clerk'], '@ann');
   const [{ id }] = (await ask(`${gateway.url}/approvals?state=pending`)).json.approvals;
   expect((await ask(`${gateway.url}/approvals/${id}/approve`, { method: 'POST' })).status).toBe(200);
-  const ended = await eventually(async () => {
+  const run = await eventually(async () => {
     const { json } = await ask(`${gateway.url}/runs/${encodeURIComponent(waiting.id)}`);
     expect(['failed', 'cancelled']).toContain(json.state);
     return json;
   });
-  expect(ended.note).toMatch(/gone|there is no agent keeper/);
+  expect(run.note).toMatch(/removed or disabled|there is no agent keeper/);
   await eventually(() =>
-    expect(textNow(question)).toMatch(/Approved by an operator at [^\n]*\n\nIt was not done then: /),
+    expect(textNow(question)).toMatch(/Approved by an operator at [^\n]*\n\nIt was not done: /),
   );
   expect(callsFor('three')).toEqual([]);
-  await atRest(gateway);
+  await waitUntilIdle(gateway);
   const errors = gateway.logs().filter(({ level }) => level === 'error');
   expect(errors.map(({ reason }) => reason)).toEqual(['there is no agent clerk']);
 });

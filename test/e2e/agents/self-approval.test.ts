@@ -1,16 +1,16 @@
-// An agent without an API key whose tools include one that sends requests: the model tries to approve its own call, to start
-// another run, and to call a denied tool at the gateway's addresses. None of its requests has an effect.
+// An agent without an API key and with a tool that sends requests: the model tries to approve its own call,
+// to start another run, and to call a denied tool at the gateway's addresses. These requests have no effect.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   answersSoFar,
+  expectRunState,
   MODEL,
-  runIs,
+  requestMessages,
+  requestToolResults,
   startModelGateway,
-  toldMessages,
-  toldResults,
 } from '../../fixtures/agents/model-gateway.ts';
 import { agent } from '../../fixtures/automation/automation.ts';
 import { ask, fixture } from '../../fixtures/clients/api-client.ts';
@@ -23,14 +23,14 @@ const curious = { command: process.execPath, args: [fixture('curious.mjs')], env
 let model: ModelServer;
 let gateway: GatewayProcess;
 
-/** Calls of the `web` tool that the model makes in one answer; filled by each test. */
+/** Calls of the `web` tool that the model makes in one answer. Each test sets them. */
 let attempts: readonly { readonly url: string; readonly headers?: object; readonly body?: string }[] = [];
 
 beforeAll(async () => {
   writeFileSync(paid, '');
   model = (await ModelServer.start()).answerWith((request) => {
-    const input = toldMessages(request).findLast(({ role }) => role === 'user')?.content ?? '';
-    if (answersSoFar(request) > 0) return { text: toldResults(request).join('\n') };
+    const input = requestMessages(request).findLast(({ role }) => role === 'user')?.content ?? '';
+    if (answersSoFar(request) > 0) return { text: requestToolResults(request).join('\n') };
     if (input === 'pay') return { calls: [{ name: 'pay', input: { to: 'eve' } }] };
     return { calls: attempts.map((each) => ({ name: 'web', input: { method: 'POST', ...each } })) };
   });
@@ -88,6 +88,6 @@ test('an agent cannot approve its own call, start runs, or call tools past its p
 
   const approve = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' };
   expect((await ask(`${gateway.url}/approvals/${approvals[0].id}/approve`, approve)).status).toBe(200);
-  await runIs(gateway, id, 'done');
+  await expectRunState(gateway, id, 'done');
   expect(readFileSync(paid, 'utf8')).toBe('{"to":"eve"}\n');
 });

@@ -1,5 +1,5 @@
-// Runs of an agent with a real model server and a real tool server. Each stands still at another of its steps when the gateway is
-// killed: nothing with effects happens twice, what has a row is not asked for again, and the answer comes once.
+// Agent runs with real model and tool servers. Each run is blocked at a different step when the gateway is
+// killed. Calls with effects run once, stored answers are not requested again, and the answer is sent once.
 
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -13,7 +13,7 @@ import type { RecordedRequest } from '../../fixtures/models/protocols/protocol.t
 import type { ScriptedAnswer } from '../../fixtures/models/reply.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 
-/** What the model says in a run, by how many of its answers it has been told the results of. */
+/** Model answers per run, by the number of answers whose tool results the model has received. */
 const script = (run: number): readonly ScriptedAnswer[] => [
   {
     text: 'Let me look.',
@@ -25,9 +25,9 @@ const script = (run: number): readonly ScriptedAnswer[] => [
   { calls: [{ name: 'pay', input: { run, n: 2 } }] },
   { text: `All of ${run} is paid.` },
 ];
-/** What happens in a run: three questions to the model, three calls. */
-const HAPPENINGS = 6;
-const RUNS = Array.from({ length: HAPPENINGS }, (_, n) => n + 1);
+/** Requests per run: three to the model, three to tools. */
+const REQUESTS_PER_RUN = 6;
+const RUNS = Array.from({ length: REQUESTS_PER_RUN }, (_, n) => n + 1);
 
 interface Report {
   readonly tool: string;
@@ -35,29 +35,29 @@ interface Report {
   readonly key: string;
 }
 
-/** A run stands still at the happening of its own number, until it is let go. */
-class Scene {
+/** Blocks run `n` at the n-th request, until it is released. */
+class RunBlocker {
   readonly reports: Report[] = [];
-  readonly standing = new Set<number>();
-  readonly #happened = new Map<number, number>();
-  readonly #letGo: (() => void)[] = [];
-  #isOver = false;
+  readonly blockedRuns = new Set<number>();
+  readonly #requestCounts = new Map<number, number>();
+  readonly #releases: (() => void)[] = [];
+  #isReleased = false;
 
-  async happens(run: number): Promise<void> {
-    const n = (this.#happened.get(run) ?? 0) + 1;
-    this.#happened.set(run, n);
-    if (n !== run || this.#isOver) return;
-    this.standing.add(run);
-    await new Promise<void>((resolve) => this.#letGo.push(resolve));
+  async blockAtStep(run: number): Promise<void> {
+    const n = (this.#requestCounts.get(run) ?? 0) + 1;
+    this.#requestCounts.set(run, n);
+    if (n !== run || this.#isReleased) return;
+    this.blockedRuns.add(run);
+    await new Promise<void>((resolve) => this.#releases.push(resolve));
   }
 
-  letGo(): void {
-    this.#isOver = true;
-    for (const each of this.#letGo.splice(0)) each();
+  release(): void {
+    this.#isReleased = true;
+    for (const each of this.#releases.splice(0)) each();
   }
 }
 
-let scene = new Scene();
+let blocker = new RunBlocker();
 let model: ModelServer;
 let tools: Server;
 
@@ -71,22 +71,22 @@ const messagesIn = ({ body }: RecordedRequest) =>
   (body as { readonly messages: readonly Message[] }).messages;
 const runIn = (request: RecordedRequest) =>
   Number(/Pay what is open of (\d+)/.exec(JSON.stringify(messagesIn(request)))?.[1]);
-const toldIn = (request: RecordedRequest) =>
+const countAnswers = (request: RecordedRequest) =>
   messagesIn(request).filter(({ tool_calls }) => tool_calls !== undefined).length;
 
 beforeAll(async () => {
   model = await ModelServer.start();
   model.answerWith(async (request) => {
     const run = runIn(request);
-    await scene.happens(run);
-    return script(run)[toldIn(request)];
+    await blocker.blockAtStep(run);
+    return script(run)[countAnswers(request)];
   });
   tools = createServer(async (request, response) => {
     const pieces: Buffer[] = [];
     for await (const piece of request) pieces.push(piece as Buffer);
     const report = JSON.parse(Buffer.concat(pieces).toString()) as Report;
-    scene.reports.push(report);
-    await scene.happens(report.args.run);
+    blocker.reports.push(report);
+    await blocker.blockAtStep(report.args.run);
     response.end();
   });
   tools.listen(0, '127.0.0.1');
@@ -117,36 +117,36 @@ async function begin(gateway: GatewayProcess, run: number): Promise<string> {
   return json.id as string;
 }
 
-const ended = (gateway: GatewayProcess, id: string) =>
+const waitForEnd = (gateway: GatewayProcess, id: string) =>
   eventually(async () => {
     const { json } = await ask(`${gateway.url}/runs/${encodeURIComponent(id)}`);
     expect(json).toMatchObject({ state: 'done' });
     return json;
   });
 
-/** How often the model was asked in a run; for each number of answers that it was told the results of. */
-const askedIn = (run: number) =>
+/** Number of model requests per run, by the number of answers that they contain. */
+const countRequestsByAnswers = (run: number) =>
   [0, 1, 2].map(
-    (told) => model.requests.filter((each) => runIn(each) === run && toldIn(each) === told).length,
+    (told) => model.requests.filter((each) => runIn(each) === run && countAnswers(each) === told).length,
   );
 
-describe('the run of an agent', () => {
-  test.each(['while it happens', 'a moment later'])(
-    'goes on where it was when the gateway is killed %s, at each of its steps',
+describe('a run of an agent', () => {
+  test.each(['during a step', 'shortly after a step'])(
+    'resumes after the gateway is killed %s, for every step',
     async (when) => {
-      scene = new Scene();
+      blocker = new RunBlocker();
       model.requests.length = 0;
       let gateway = await start();
       const ids = await Promise.all(RUNS.map((run) => begin(gateway, run)));
-      await eventually(() => expect(scene.standing.size).toBe(HAPPENINGS));
-      if (when === 'a moment later') {
-        scene.letGo();
+      await eventually(() => expect(blocker.blockedRuns.size).toBe(REQUESTS_PER_RUN));
+      if (when === 'shortly after a step') {
+        blocker.release();
         await new Promise((resolve) => setTimeout(resolve, Math.random() * 20));
       }
       await gateway.stop('SIGKILL');
-      scene.letGo();
+      blocker.release();
       gateway = await start(gateway.folder);
-      const runs = await Promise.all(ids.map((id) => ended(gateway, id)));
+      const runs = await Promise.all(ids.map((id) => waitForEnd(gateway, id)));
 
       for (const [at, run] of RUNS.entries()) {
         const { answer, kind, name, steps } = runs[at] ?? {};
@@ -158,21 +158,21 @@ describe('the run of an agent', () => {
         const kinds = (steps as readonly { readonly kind: string }[]).map((step) => step.kind);
         expect(kinds.filter((each) => each === 'answer')).toHaveLength(3);
         expect(kinds.filter((each) => each === 'ended')).toHaveLength(1);
-        // What has a row is not asked for again: the one question that the kill has cut off is.
-        const asked = askedIn(run);
-        expect(Math.min(...asked)).toBe(1);
-        expect(asked.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(4);
+        // Only the interrupted request is repeated. Stored answers are used.
+        const requestCount = countRequestsByAnswers(run);
+        expect(Math.min(...requestCount)).toBe(1);
+        expect(requestCount.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(4);
 
-        const reports = scene.reports.filter(({ args }) => args.run === run);
+        const reports = blocker.reports.filter(({ args }) => args.run === run);
         const pays = reports.filter(({ tool }) => tool === 'pay');
         for (const n of [1, 2]) expect(pays.filter(({ args }) => args.n === n).length).toBeLessThanOrEqual(1);
-        const looks = reports.filter(({ tool }) => tool === 'look');
-        expect(new Set(looks.map(({ key }) => key)).size).toBe(1);
+        const lookCalls = reports.filter(({ tool }) => tool === 'look');
+        expect(new Set(lookCalls.map(({ key }) => key)).size).toBe(1);
       }
-      const keys = scene.reports.filter(({ tool }) => tool === 'pay').map(({ key }) => key);
+      const keys = blocker.reports.filter(({ tool }) => tool === 'pay').map(({ key }) => key);
       expect(new Set(keys).size).toBe(keys.length);
-      // What was not cut off has happened.
-      expect(scene.reports.filter(({ args }) => args.run === 1)).toHaveLength(3);
+      // Calls that were not interrupted ran once.
+      expect(blocker.reports.filter(({ args }) => args.run === 1)).toHaveLength(3);
       expect(gateway.logs().filter(({ level }) => level === 'error')).toEqual([]);
       await gateway.stop();
     },

@@ -1,4 +1,5 @@
-// Agents that are asked over the API without a trigger of a file, and what is shown of it: at once, after a wait, as a stream.
+// Agent runs started over the API, without a trigger: immediate response, response with the result, and event
+// stream.
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { AskedAgents } from '../../fixtures/agents/asked-agents.ts';
@@ -13,30 +14,28 @@ beforeAll(async () => {
   ({ gateway } = agents);
 });
 
-const sent = (body: object, headers: Readonly<Record<string, string>> = {}) => ({
+const requestOf = (body: object, headers: Readonly<Record<string, string>> = {}) => ({
   method: 'POST',
   headers: { 'content-type': 'application/json', ...headers },
   body: JSON.stringify(body),
 });
 const runsOf = (name: string) => `${gateway.url}/agents/${name}/runs`;
 const post = (name: string, body: object, headers: Readonly<Record<string, string>> = {}) =>
-  ask(runsOf(name), sent(body, headers));
+  ask(runsOf(name), requestOf(body, headers));
 const runPath = (id: string, verb = '') => `${gateway.url}/runs/${encodeURIComponent(id)}${verb}`;
 const stream = (name: string, body: object) =>
   postStream(runsOf(name), JSON.stringify(body), { accept: 'text/event-stream' });
 
-/** Names and data of what a stream has told. */
-const told = ({ text }: EventReader) =>
+const eventsOf = ({ text }: EventReader) =>
   [...text.matchAll(/^event: (\w+)\ndata: (.*)$/gm)].map(
     ([, name = '', data = '']) => [name, JSON.parse(data)] as const,
   );
-const named = (reader: EventReader, wanted: string) =>
-  told(reader).flatMap(([name, data]) => (name === wanted ? [data] : []));
-const until = (reader: EventReader, wanted: string) =>
-  reader.until(wanted, () => named(reader, wanted).at(-1));
+const named = (reader: EventReader, eventName: string) =>
+  eventsOf(reader).flatMap(([name, data]) => (name === eventName ? [data] : []));
+const until = (reader: EventReader, name: string) => reader.until(name, () => named(reader, name).at(-1));
 
-describe('an agent that is asked', () => {
-  test('answers, with what came beside its words', async () => {
+describe('an agent called over the API', () => {
+  test('returns the answer with attachments', async () => {
     const { status, json } = await post('clerk', { input: 'hello', wait_seconds: 10 });
     expect([status, json.data]).toEqual([200, { of: 'agent/clerk' }]);
     expect(json).toMatchObject({
@@ -47,7 +46,7 @@ describe('an agent that is asked', () => {
     });
   });
 
-  test('remembers what was said in a session, and nothing of another one', async () => {
+  test('remembers the messages of a session and nothing of other sessions', async () => {
     const say = async (input: string, session?: string) =>
       (await post('clerk', { input, wait_seconds: 10, session })).json;
     expect((await say('one', 'ada')).answer).toBe('heard one after 0');
@@ -57,12 +56,12 @@ describe('an agent that is asked', () => {
     expect((await say('three')).answer).toBe('heard three after 0');
   });
 
-  test('gives its whole answer, however much of it the record keeps', async () => {
+  test('returns the whole answer, even if the record stores only a part', async () => {
     const { json } = await post('clerk', { input: 'long', wait_seconds: 10 });
     expect([json.answer.length, json.data]).toEqual([60_000, { verdict: 'fine' }]);
   });
 
-  test('is accepted at once where nobody waits, and the run tells how it ended', async () => {
+  test('accepts a run immediately if the client does not wait, and the run record shows the outcome', async () => {
     const { status, json } = await post('desk', { input: 'in a moment', session: 's1' });
     expect([status, json.state === 'queued' || json.state === 'running']).toEqual([202, true]);
     await eventually(async () =>
@@ -77,39 +76,43 @@ describe('an agent that is asked', () => {
     expect(delivery).toMatchObject({ state: 'done', trigger: 'agent/desk' });
   });
 
-  test('is asked once under one key, however often the request comes', async () => {
+  test('runs once per idempotency key, however often the request is repeated', async () => {
     const key = { 'idempotency-key': 'k-1' };
     const first = (await post('clerk', { input: 'once', wait_seconds: 10 }, key)).json;
-    const again = (await post('clerk', { input: 'once', wait_seconds: 10 }, key)).json;
+    const secondResponse = (await post('clerk', { input: 'once', wait_seconds: 10 }, key)).json;
     expect(first.id).toBe('manual:agent/clerk/k-1');
-    expect([again.id, again.answer, again.session]).toEqual([first.id, first.answer, first.session]);
+    expect([secondResponse.id, secondResponse.answer, secondResponse.session]).toEqual([
+      first.id,
+      first.answer,
+      first.session,
+    ]);
     expect(agents.program.requests.filter(({ body }) => body.input === 'once')).toHaveLength(1);
     const other = await post('clerk', { input: 'something else', wait_seconds: 10 }, key);
     expect([other.status, other.json.message]).toEqual([409, expect.stringContaining('Idempotency-Key')]);
   });
 
-  test('that fails for good says so', async () => {
+  test('reports a permanent failure', async () => {
     const { status, json } = await post('clerk', { input: 'broken', wait_seconds: 10 });
     expect([status, json.state, json.answer]).toEqual([200, 'failed', null]);
     expect(json.note).toContain('400');
   });
 
-  test('has to be there, and to be asked something', async () => {
+  test('must exist and needs an input', async () => {
     expect((await post('clark', { input: 'x' })).status).toBe(404);
     for (const body of [{}, { input: ' ' }, { input: 'x', session: 'a/b' }, { input: 'x', more: 1 }])
       expect((await post('clerk', body)).status).toBe(400);
     expect((await ask(runsOf('clerk'))).status).toBe(405);
   });
 
-  test('AGT1: has no trigger that is listed, paused or run', async () => {
+  test('has no trigger that can be listed, paused or run', async () => {
     const { json } = await ask(`${gateway.url}/triggers`);
     expect(json.triggers).toEqual([]);
     expect((await ask(`${gateway.url}/triggers/agent%2Fclerk/pause`, { method: 'POST' })).status).toBe(404);
   });
 });
 
-describe('a run that waits or lasts', () => {
-  test('is told as waiting, goes on by itself, and its end is told to whoever watches', async () => {
+describe('a waiting or long run', () => {
+  test('is shown as waiting, continues by itself, and reports the completion to stream readers', async () => {
     const { status, json } = await post('desk', { input: 'later', wait_seconds: 0.1 });
     expect([status, json.state, json.waiting_for]).toEqual([200, 'waiting', 'timer']);
     const events = new EventReader(runPath(json.id, '/events'), {});
@@ -117,16 +120,16 @@ describe('a run that waits or lasts', () => {
     await events.ended();
   });
 
-  test('is waited for where it goes on by itself in time', async () => {
+  test('answers a client that stays connected, if it continues in time', async () => {
     const { json } = await post('desk', { input: 'later', wait_seconds: 10 });
     expect([json.state, json.answer]).toEqual(['done', 'It is time.']);
   });
 
-  test('is cancelled, once', async () => {
-    const waits = (await post('desk', { input: 'for ever', wait_seconds: 10 })).json;
-    const cancelled = await ask(runPath(waits.id, '/cancel'), { method: 'POST' });
+  test('is cancelled once', async () => {
+    const runningRun = (await post('desk', { input: 'for ever', wait_seconds: 10 })).json;
+    const cancelled = await ask(runPath(runningRun.id, '/cancel'), { method: 'POST' });
     expect([cancelled.status, cancelled.json.state]).toEqual([200, 'cancelled']);
-    expect((await ask(runPath(waits.id, '/cancel'), { method: 'POST' })).status).toBe(409);
+    expect((await ask(runPath(runningRun.id, '/cancel'), { method: 'POST' })).status).toBe(409);
 
     const failedBefore = (await ask(`${gateway.url}/stats`)).json.agents.desk.failed;
     const lasting = stream('desk', { input: 'slow' });
@@ -137,18 +140,18 @@ describe('a run that waits or lasts', () => {
     expect((await ask(`${gateway.url}/stats`)).json.agents.desk.failed).toBe(failedBefore);
   });
 
-  test('that was cancelled goes on when it is tried again; one that is done does not', async () => {
+  test('continues after a cancel if it is retried, but not after it has finished', async () => {
     const { id } = (await post('desk', { input: 'for ever, again', wait_seconds: 10 })).json;
     await ask(runPath(id, '/cancel'), { method: 'POST' });
     const retried = await ask(runPath(id, '/retry'), { method: 'POST' });
     expect(retried.status).toBe(200);
     await eventually(async () => expect((await ask(runPath(id))).json.state).not.toBe('cancelled'));
     const done = (await post('desk', { input: 'done', wait_seconds: 10 })).json;
-    const refused = await ask(runPath(done.id, '/retry'), { method: 'POST' });
-    expect([refused.status, refused.json.message]).toEqual([409, expect.stringContaining('the run is done')]);
+    const refusal = await ask(runPath(done.id, '/retry'), { method: 'POST' });
+    expect([refusal.status, refusal.json.message]).toEqual([409, expect.stringContaining('the run is done')]);
   });
 
-  test('is none where there is no such id, or the delivery has no journal', async () => {
+  test('is not found for an unknown id or a delivery without a journal', async () => {
     expect((await ask(runPath('manual:nothing'))).status).toBe(404);
     expect((await ask(runPath('manual:nothing', '/events'))).status).toBe(404);
     expect((await ask(`${gateway.url}/runs?state=ended`)).status).toBe(400);
@@ -159,20 +162,20 @@ describe('a run that waits or lasts', () => {
   });
 });
 
-describe('a stream', () => {
-  test('tells the run, what is added to the text, and the end', async () => {
+describe('the event stream of a run', () => {
+  test('contains the run, text deltas and the end', async () => {
     const reader = stream('clerk', { input: 'count' });
     expect(await until(reader, 'text')).toEqual({ text: 'One, ' });
     agents.sendMore();
     expect(await until(reader, 'end')).toMatchObject({ state: 'done', answer: 'One, two.' });
     await reader.ended();
-    const names = told(reader).map(([name]) => name);
+    const names = eventsOf(reader).map(([name]) => name);
     expect([names[0], names.at(-1)]).toEqual(['run', 'end']);
     const [first, ...more] = named(reader, 'text');
     expect(first.text + more.map(({ delta }) => delta).join('')).toBe('One, two.');
   });
 
-  test('tells why an attempt has failed, and when the next one begins', async () => {
+  test('contains the cause of a failed attempt and the time of the next attempt', async () => {
     const reader = stream('clerk', { input: 'fails once, streamed' });
     expect(await until(reader, 'end')).toMatchObject({
       state: 'done',
@@ -188,16 +191,16 @@ describe('a stream', () => {
     );
   });
 
-  test('may be left: the run goes on, and whoever comes back is told what there is', async () => {
+  test('can be closed: the run continues, and a new reader receives the current state', async () => {
     const reader = stream('clerk', { input: 'count' });
     const { id } = await until(reader, 'run');
     await until(reader, 'text');
     reader.drop();
-    const again = new EventReader(runPath(id, '/events'), {});
-    expect(await until(again, 'text')).toEqual({ text: 'One, ' });
+    const secondReader = new EventReader(runPath(id, '/events'), {});
+    expect(await until(secondReader, 'text')).toEqual({ text: 'One, ' });
     agents.sendMore();
-    expect(await until(again, 'end')).toMatchObject({ state: 'done', answer: 'One, two.' });
-    // And once it is over.
+    expect(await until(secondReader, 'end')).toMatchObject({ state: 'done', answer: 'One, two.' });
+    // Also when the run has completed.
     const late = new EventReader(runPath(id, '/events'), {});
     expect(await until(late, 'end')).toMatchObject({ state: 'done', answer: 'One, two.' });
     await late.ended();

@@ -1,4 +1,4 @@
-// Commands that wait for somebody's word, in the program as it is shipped: over HTTP and from the terminal, and whenever it is killed.
+// Approval of commands with the built program: over HTTP, from the terminal, and across kills.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -18,7 +18,7 @@ let program: AgentProgram;
 let gateway: GatewayProcess;
 
 beforeAll(async () => {
-  program = await startAgent(({ body }) => ({ text: `did ${saidIn(body)}` }));
+  program = await startAgent(({ body }) => ({ text: `did ${inputOf(body)}` }));
   const approval = { agent: 'deployer', requires_approval: true, approvers: ['ben', '@carl'] };
   gateway = await startAutomation({
     resources: [
@@ -36,8 +36,8 @@ afterAll(async () => {
   await gateway.stop();
 });
 
-/** Behind the command. */
-const saidIn = ({ input }: AgentRequest['body']) => input.split('\n')[1] ?? '';
+/** The text after the command. */
+const inputOf = ({ input }: AgentRequest['body']) => input.split('\n')[1] ?? '';
 
 const post = (path: string, body: object = {}) =>
   ask(`${gateway.url}${path}`, {
@@ -46,30 +46,30 @@ const post = (path: string, body: object = {}) =>
     body: JSON.stringify(body),
   });
 
-async function asked(text: string): Promise<{ readonly run: string; readonly id: string }> {
+async function runAndWait(text: string): Promise<{ readonly run: string; readonly id: string }> {
   const { json } = await post('/triggers/ops/run', { command: 'deploy', text });
   const run = json.id as string;
   const [approval] = await eventually(async () => {
-    const found = await listed(run);
-    expect(found).toHaveLength(1);
-    return found;
+    const approvals = await approvalsOf(run);
+    expect(approvals).toHaveLength(1);
+    return approvals;
   });
   return { run, id: approval?.id as string };
 }
 
-async function listed(run: string): Promise<readonly { readonly id: string }[]> {
+async function approvalsOf(run: string): Promise<readonly { readonly id: string }[]> {
   const { json } = await ask(`${gateway.url}/approvals?run=${encodeURIComponent(run)}`);
   return json.approvals as readonly { readonly id: string }[];
 }
 
-const ended = (run: string) =>
+const waitForEnd = (run: string) =>
   eventually(async () => {
     const { json } = await ask(`${gateway.url}/runs/${encodeURIComponent(run)}`);
     expect(json.state).toBe('done');
     return json;
   });
 
-const timesDone = (text: string) => program.requests.filter(({ body }) => saidIn(body) === text).length;
+const countRuns = (text: string) => program.requests.filter(({ body }) => inputOf(body) === text).length;
 
 async function restart(): Promise<void> {
   const { folder } = gateway;
@@ -77,41 +77,44 @@ async function restart(): Promise<void> {
   gateway = await startAutomation({ folder });
 }
 
-describe('over HTTP', () => {
-  test('an operator approves, and what was asked is done once', async () => {
-    const { run, id } = await asked('one');
+describe('an approval over HTTP', () => {
+  test('runs the command once after an operator approves', async () => {
+    const { run, id } = await runAndWait('one');
     const { json } = await ask(`${gateway.url}/approvals/${id}`);
     expect(json).toMatchObject({
-      ...{ id, run, state: 'pending', kind: 'command', approvers: ['ben', '@carl'], via: null },
+      id,
+      run,
+      state: 'pending',
+      kind: 'command',
+      approvers: ['ben', '@carl'],
+      via: null,
       command: { name: 'deploy', input: expect.stringContaining('one') as string },
       digest: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
     });
     const waiting = await ask(`${gateway.url}/runs?state=waiting`);
     expect(JSON.stringify(waiting.json)).toContain(run);
-    expect(timesDone('one')).toBe(0);
+    expect(countRuns('one')).toBe(0);
     const approved = await post(`/approvals/${id}/approve`, { comment: 'go ahead' });
     expect(approved).toMatchObject({
       status: 200,
       json: { state: 'approved', decided_by: 'an operator', via: 'api', comment: 'go ahead' },
     });
-    expect(await ended(run)).toMatchObject({ answer: 'did one', kind: 'command', name: 'deploy' });
-    expect(timesDone('one')).toBe(1);
-    const again = await post(`/approvals/${id}/deny`);
-    expect(again).toMatchObject({ status: 409, json: { approval: { id, state: 'approved' } } });
-    const lines = gateway.logs().filter(({ msg }) => msg === 'an approval is decided');
+    expect(await waitForEnd(run)).toMatchObject({ answer: 'did one', kind: 'command', name: 'deploy' });
+    expect(countRuns('one')).toBe(1);
+    const secondResponse = await post(`/approvals/${id}/deny`);
+    expect(secondResponse).toMatchObject({ status: 409, json: { approval: { id, state: 'approved' } } });
+    const lines = gateway.logs().filter(({ msg }) => msg === 'approval decided');
     expect(lines.find((line) => line.approval === id)).toMatchObject({ run, via: 'api', state: 'approved' });
   });
 
-  test('in the name of a user it is decided with the rights of that user', async () => {
-    const { run, id } = await asked('two');
-    const refused = await post(`/approvals/${id}/approve`, { by: 'mallory' });
-    expect(refused).toMatchObject({ status: 403, json: { approval: { id, state: 'pending' } } });
+  test('that is decided in the name of a user is checked against the rights of that user', async () => {
+    const { run, id } = await runAndWait('two');
+    const refusal = await post(`/approvals/${id}/approve`, { by: 'mallory' });
+    expect(refusal).toMatchObject({ status: 403, json: { approval: { id, state: 'pending' } } });
     const denied = await post(`/approvals/${id}/deny`, { by: '@ben', comment: 'not now' });
     expect(denied).toMatchObject({ status: 200, json: { state: 'denied', operator: 'operator:token' } });
     await eventually(() => {
-      const line = gateway
-        .logs()
-        .find(({ msg, approval }) => msg === 'an approval is decided' && approval === id);
+      const line = gateway.logs().find(({ msg, approval }) => msg === 'approval decided' && approval === id);
       expect(line).toMatchObject({
         run,
         by: '@ben',
@@ -120,12 +123,12 @@ describe('over HTTP', () => {
         state: 'denied',
       });
     });
-    expect(await ended(run)).toMatchObject({ answer: 'Denied by @ben: not now' });
-    expect(timesDone('two')).toBe(0);
+    expect(await waitForEnd(run)).toMatchObject({ answer: 'Denied by @ben: not now' });
+    expect(countRuns('two')).toBe(0);
   });
 
-  test('what is not known, or not understood, is refused', async () => {
-    const { id } = await asked('three');
+  test('is rejected for an unknown id or an invalid decision', async () => {
+    const { id } = await runAndWait('three');
     expect((await ask(`${gateway.url}/approvals/nobody`)).status).toBe(404);
     expect((await post('/approvals/nobody/approve')).status).toBe(404);
     for (const body of [
@@ -143,8 +146,8 @@ describe('over HTTP', () => {
     await post(`/approvals/${id}/deny`);
   });
 
-  test('a list has pages, each of which says where the next begins', async () => {
-    for (const text of ['p1', 'p2', 'p3']) await asked(text);
+  test('is listed in pages with a cursor to the next page', async () => {
+    for (const text of ['p1', 'p2', 'p3']) await runAndWait(text);
     const whole = (await ask(`${gateway.url}/approvals?state=pending`)).json;
     expect(whole.next_before).toBeNull();
     const ids: string[] = [];
@@ -159,45 +162,45 @@ describe('over HTTP', () => {
     for (const id of ids) await post(`/approvals/${id}/deny`);
   });
 
-  test('what nobody decides about in time has expired', async () => {
+  test('expires without a decision in time', async () => {
     const { json } = await post('/triggers/ops/run', { command: 'quick', text: 'four' });
-    expect(await ended(json.id as string)).toMatchObject({
+    expect(await waitForEnd(json.id as string)).toMatchObject({
       answer: expect.stringContaining('Expired') as string,
     });
-    const [approval] = await listed(json.id as string);
+    const [approval] = await approvalsOf(json.id as string);
     expect(await post(`/approvals/${approval?.id}/approve`)).toMatchObject({ status: 409 });
-    expect(timesDone('four')).toBe(0);
+    expect(countRuns('four')).toBe(0);
   });
 });
 
-describe('from the terminal', () => {
+describe('an approval from the terminal', () => {
   const run = (...args: readonly string[]) =>
     runMain([...args, '--url', gateway.url], { env: { GATEWAY_API_KEY: '' } });
 
-  test('approvals are listed, shown and decided', async () => {
-    const one = await asked('t1');
-    const two = await asked('t2');
+  test('can be listed, shown and decided', async () => {
+    const first = await runAndWait('t1');
+    const two = await runAndWait('t2');
     const list = await run('approvals', '--state', 'pending');
-    expect(list.stdout).toMatch(new RegExp(`pending +command +.*${one.id} +/deploy t1`));
+    expect(list.stdout).toMatch(new RegExp(`pending +command +.*${first.id} +/deploy t1`));
     const newest = await run('approvals', '--state', 'pending', '--limit', '1');
     const [, before = ''] = /^more: --before (\S+)$/m.exec(newest.stdout) ?? [];
     const older = await run('approvals', '--state', 'pending', '--before', before);
     expect([newest.stdout.includes(two.id), older.stdout.includes(two.id)]).toEqual([true, false]);
-    expect(older.stdout).toContain(one.id);
-    const page = await run('approvals', 'show', one.id);
+    expect(older.stdout).toContain(first.id);
+    const page = await run('approvals', 'show', first.id);
     expect(page.stdout).toContain('"input": "deploy\\nt1"');
-    expect(await run('approvals', 'approve', one.id, '--as', 'mallory')).toMatchObject({ code: 1 });
-    const approved = await run('approvals', 'approve', one.id, '--as', 'ben', '--comment', 'seen');
-    expect(approved).toMatchObject({ code: 0, stdout: `${one.id} is approved\n` });
+    expect(await run('approvals', 'approve', first.id, '--as', 'mallory')).toMatchObject({ code: 1 });
+    const approved = await run('approvals', 'approve', first.id, '--as', 'ben', '--comment', 'seen');
+    expect(approved).toMatchObject({ code: 0, stdout: `${first.id} is approved\n` });
     const denied = await run('approvals', 'deny', two.id, '--json');
     expect(JSON.parse(denied.stdout)).toMatchObject({ state: 'denied', decided_by: 'an operator' });
-    expect((await ended(one.run)).answer).toBe('did t1');
+    expect((await waitForEnd(first.run)).answer).toBe('did t1');
     expect((await run('approvals', '--state', 'maybe')).code).toBe(2);
   });
 });
 
-test('a kill between question and decision, and one right after the decision, lose nothing and do nothing twice', async () => {
-  const questions = await Promise.all(['k1', 'k2', 'k3', 'k4'].map(asked));
+test('survives a kill before and after the decision: nothing is lost or done twice', async () => {
+  const questions = await Promise.all(['k1', 'k2', 'k3', 'k4'].map(runAndWait));
   await restart();
   const [first, second, third, fourth] = questions;
   for (const { id } of questions)
@@ -207,7 +210,7 @@ test('a kill between question and decision, and one right after the decision, lo
   await post(`/approvals/${third?.id}/approve`);
   await restart();
   await post(`/approvals/${fourth?.id}/approve`);
-  const answers = await Promise.all(questions.map(async ({ run }) => (await ended(run)).answer));
+  const answers = await Promise.all(questions.map(async ({ run }) => (await waitForEnd(run)).answer));
   expect(answers).toEqual(
     ['did k1', 'Denied by an operator', 'did k3', 'did k4'].map(
       (text) => expect.stringContaining(text) as string,
@@ -215,11 +218,11 @@ test('a kill between question and decision, and one right after the decision, lo
   );
   const keys = new Map<string, Set<unknown>>();
   for (const { headers, body } of program.requests) {
-    const text = saidIn(body);
+    const text = inputOf(body);
     keys.set(text, (keys.get(text) ?? new Set()).add(headers['idempotency-key']));
   }
-  // An attempt that a kill has cut off may be made again, under the same key.
+  // An attempt interrupted by a kill may be repeated under the same key.
   for (const text of ['k1', 'k3', 'k4']) expect(keys.get(text)?.size).toBe(1);
-  expect(timesDone('k2')).toBe(0);
+  expect(countRuns('k2')).toBe(0);
   expect(gateway.logs().filter(({ level }) => level === 'error')).toEqual([]);
 });

@@ -1,5 +1,5 @@
-// A gateway that was killed while an event ran starts on a disk without any room: its tools work, its triggers say that they do
-// not, and go on by themselves when there is room again.
+// A gateway that was killed during an event starts on a full disk: tools work, triggers report the problem,
+// and resume when there is space.
 
 import { chmodSync, cpSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import {
 } from '../../fixtures/automation/automation.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 
-/** A Node whose state folder is a disk of its own, with what was in it before, which is then filled. */
+/** Starts Node with a state folder on a separate disk: copies the previous content, then fills the disk. */
 function nodeOnDisk(folder: string, options: string, filling: string): string {
   const state = join(folder, '.gateway');
   cpSync(state, join(folder, 'kept'), { recursive: true });
@@ -35,7 +35,7 @@ const listOf = async (url: string) => {
   return (await fetch(`${url}/rpc`, { method: 'POST', headers, body })).text();
 };
 
-test('on a disk that takes no further file tools are served, without a lock', async () => {
+test('tools are served without a lock on a disk that accepts no files', async () => {
   const servers = { tools: fault('echo') };
   const before = await startAutomation({ resources: [], servers });
   const { folder } = before;
@@ -46,12 +46,12 @@ test('on a disk that takes no further file tools are served, without a lock', as
   const gateway = await startAutomation({ folder, servers, nodePath });
   expect(await listOf(gateway.url)).toContain('"tools"');
   expect(gateway.logs().map(({ msg }) => msg)).toContain(
-    'the state folder is not locked: start no other gateway in it',
+    'could not lock the state folder; do not start another gateway in it',
   );
   await gateway.stop();
 });
 
-test('a disk that fills up is told by /health and two lines of the log until there is room', async () => {
+test('/health and two log lines report a disk that fills up, until there is space', async () => {
   const program = await startAgent();
   const resources = [
     trigger('orders', {
@@ -68,26 +68,26 @@ test('a disk that fills up is told by /health and two lines of the log until the
   const gateway = await startAutomation({ folder, nodePath: nodeOnDisk(folder, 'size=4m', 'true') });
   const health = async () => (await (await fetch(`${gateway.url}/health`)).json()) as { triggers?: string };
   const hook = async (n: number) => (await postHook(gateway.url, '/hooks/orders', { n })).status;
-  const toldOf = (text: string) => gateway.logs().filter(({ msg }) => msg.includes(text)).length;
+  const countLogLines = (text: string) => gateway.logs().filter(({ msg }) => msg.includes(text)).length;
   expect([await hook(0), (await health()).triggers]).toEqual([202, undefined]);
   const filler = join('/proc', String(gateway.pid), 'root', state, 'filler');
   expect(() => writeFileSync(filler, Buffer.alloc(8_000_000))).toThrow('ENOSPC');
   await eventually(async () => expect(await hook(1)).toBe(503));
   for (let n = 0; n < 20; n += 1) expect(await hook(1)).toBe(503);
-  expect((await health()).triggers).toContain('no room');
-  expect([toldOf('the disk of the store is full'), toldOf('was refused')]).toEqual([1, 1]);
+  expect((await health()).triggers).toContain('no disk space');
+  expect([countLogLines('store disk is full'), countLogLines('could not store an event')]).toEqual([1, 1]);
   rmSync(filler);
   await eventually(async () => expect((await health()).triggers).toBeUndefined(), 20_000);
-  expect([await hook(2), toldOf('the disk of the store has room again')]).toEqual([202, 1]);
+  expect([await hook(2), countLogLines('store disk has space again')]).toEqual([202, 1]);
   await gateway.stop();
 });
 
-test('on a full disk tools are served, webhooks get 503, and all goes on when there is room', async () => {
+test('with a full disk tools are served and webhooks get 503; everything resumes when there is space', async () => {
   let isHanging = true;
-  const handled: unknown[] = [];
+  const events: unknown[] = [];
   const program = await startAgent(async ({ body }) => {
     if (isHanging) await new Promise(() => {});
-    handled.push(body.event.payload);
+    events.push(body.event.payload);
     return { text: '' };
   });
   const resources = [
@@ -110,21 +110,21 @@ test('on a full disk tools are served, webhooks get 503, and all goes on when th
   const nodePath = nodeOnDisk(folder, 'size=2m', `head -c 100m /dev/zero > '${state}/filler'`);
   const gateway = await startAutomation({ folder, servers, nodePath });
   const health = async () => (await (await fetch(`${gateway.url}/health`)).json()) as { triggers?: string };
-  expect((await health()).triggers).toContain('no room');
-  const refused = await postHook(gateway.url, '/hooks/orders', { n: 2 });
-  expect(refused.status).toBe(503);
-  expect(await refused.text()).toContain('cannot be stored at the moment');
+  expect((await health()).triggers).toContain('no disk space');
+  const refusal = await postHook(gateway.url, '/hooks/orders', { n: 2 });
+  expect(refusal.status).toBe(503);
+  expect(await refusal.text()).toContain('cannot be stored at the moment');
   expect(await listOf(gateway.url)).toContain('"tools"');
-  // Here also a long link has room; on ext4 one has that needs no block.
+  // This file system also has space for a long link. On ext4 an inline link would need no block.
   const lock = join('/proc', String(gateway.pid), 'root', state, 'gateway.lock.2');
   expect(readlinkSync(lock).length).toBeLessThan(60);
   expect(gateway.logs().map(({ msg }) => msg)).toContain(
-    'triggers do not work: the store cannot be opened; it is tried again',
+    'could not open the store: triggers are inactive until a retry succeeds',
   );
 
   rmSync(join('/proc', String(gateway.pid), 'root', state, 'filler'));
   await eventually(async () => expect((await health()).triggers).toBeUndefined(), 20_000);
   expect((await postHook(gateway.url, '/hooks/orders', { n: 2 })).status).toBe(202);
-  await eventually(() => expect(handled).toEqual(expect.arrayContaining([{ n: 1 }, { n: 2 }])), 20_000);
+  await eventually(() => expect(events).toEqual(expect.arrayContaining([{ n: 1 }, { n: 2 }])), 20_000);
   await gateway.stop();
 });

@@ -1,5 +1,5 @@
-// Nothing accepted is lost: the program is killed at random moments while signed events come in, and started again in its
-// folder. What it has acknowledged must be handled, in the order of its conversation.
+// Accepted events are not lost: the program is killed at random moments while signed events arrive, and
+// restarted in the same folder. Every acknowledged event is handled, in the order of the conversation.
 
 import { expect, test } from 'vitest';
 import {
@@ -17,15 +17,15 @@ const EVENTS = 10_000;
 const CONVERSATIONS = 40;
 const KILLS = 6;
 
-test('what was acknowledged is handled after kill -9, in order, and can be counted once', async () => {
-  // The first time that an effect is asked for it happens; the key tells every repetition.
+test('acknowledged events are handled in order after kill -9, and every effect can be deduplicated by the key', async () => {
+  // An effect happens at the first request. The key identifies repetitions.
   const effects = new Map<string, number[]>();
-  const seen = new Set<string>();
+  const keys = new Set<string>();
   const program = await startAgent(({ headers, body }) => {
     const key = String(headers['idempotency-key']);
     const { c, n } = body.event.payload as { c: string; n: number };
-    if (!seen.has(key)) effects.set(c, [...(effects.get(c) ?? []), n]);
-    seen.add(key);
+    if (!keys.has(key)) effects.set(c, [...(effects.get(c) ?? []), n]);
+    keys.add(key);
     return { text: '' };
   });
   const resources = [
@@ -38,9 +38,9 @@ test('what was acknowledged is handled after kill -9, in order, and can be count
   ];
   let gateway: GatewayProcess = await startAutomation({ resources });
   const { folder } = gateway;
-  let sent = 0;
+  let count = 0;
 
-  /** Sends the events of one conversation, each until it is acknowledged, under the same key. */
+  /** Sends the events of a conversation. Repeats each under the same key until it is acknowledged. */
   async function send(c: string): Promise<void> {
     for (let n = 0; n < EVENTS / CONVERSATIONS; n += 1) {
       for (;;) {
@@ -54,7 +54,7 @@ test('what was acknowledged is handled after kill -9, in order, and can be count
         if (answer?.ok === true) break;
         await new Promise((done) => setTimeout(done, 5));
       }
-      sent += 1;
+      count += 1;
     }
   }
 
@@ -62,7 +62,7 @@ test('what was acknowledged is handled after kill -9, in order, and can be count
   const sending = Promise.all(names.map(send));
   for (let kill = 1; kill <= KILLS; kill += 1) {
     const until = Math.floor(((kill - Math.random()) * EVENTS) / (KILLS + 1));
-    await eventually(() => expect(sent).toBeGreaterThanOrEqual(until), 120_000);
+    await eventually(() => expect(count).toBeGreaterThanOrEqual(until), 120_000);
     await gateway.stop('SIGKILL');
     gateway = await startAutomation({ folder });
   }
@@ -76,11 +76,11 @@ test('what was acknowledged is handled after kill -9, in order, and can be count
   for (const name of names) expect(effects.get(name), name).toEqual(inOrder);
 }, 300_000);
 
-test('seven ends of the process in a row are no fault of an agent that hangs: its event is handled when it answers', async () => {
-  let asked = 0;
+test('seven kills in a row do not count as failures of a slow agent: the event is handled when the agent answers', async () => {
+  let requestCount = 0;
   let isHanging = true;
   const program = await startAgent(async () => {
-    asked += 1;
+    requestCount += 1;
     if (isHanging) await new Promise(() => {});
     return { text: '' };
   });
@@ -98,8 +98,9 @@ test('seven ends of the process in a row are no fault of an agent that hangs: it
   const { folder } = gateway;
   expect((await postHook(gateway.url, '/hooks/orders', { n: 1 })).status).toBe(202);
   for (let kill = 1; kill <= 7; kill += 1) {
-    // It runs at the first three of them; then its pauses are longer than we wait.
-    if (kill <= 3) await eventually(() => expect(asked).toBe(kill));
+    // The event runs at the first three starts. Afterwards the pauses are longer than the interval of the
+    // kills.
+    if (kill <= 3) await eventually(() => expect(requestCount).toBe(kill));
     await gateway.stop('SIGKILL');
     gateway = await startAutomation({ folder });
   }

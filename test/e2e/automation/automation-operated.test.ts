@@ -1,6 +1,6 @@
-// An operator at work while events come in, handlers fail, files change and the process is stopped or killed: pausing,
-// resuming, replaying and discarding at any moment must not lose an event, nor leave one lying, nor have two of one
-// conversation handled at once.
+// Operator actions while events arrive, handlers fail, files change and the process stops or is killed.
+// Pause, resume, replay and discard never lose or forget an event, and never run two events of a conversation
+// in parallel.
 
 import { expect, test } from 'vitest';
 import {
@@ -21,24 +21,24 @@ const CONVERSATIONS = 8;
 const STEPS = 150;
 const STOP_EVERY = 40;
 
-interface Listed {
+interface DeliveryList {
   readonly deliveries: readonly { readonly id: string; readonly state: string }[];
 }
 
-test('whatever an operator does meanwhile, and whenever the process ends, every event comes to its end, one by one', async () => {
+test('every event reaches a final state in conversation order, for any operator actions, stops and kills', async () => {
   const random = seeded(11);
   const draw = (below: number) => Math.floor(random() * below);
 
   const running = new Set<string>();
   const overlaps: string[] = [];
-  /** Of each conversation, in the order of their first attempts. */
-  const begun = new Map<string, number[]>();
+  /** Events per conversation, in the order of first attempts. */
+  const attemptsByConversation = new Map<string, number[]>();
   const program = await startAgent(async ({ body }, count) => {
     const { c, n } = body.event.payload as { c: string; n: number };
     if (running.has(c)) overlaps.push(`${c} at ${n}`);
     running.add(c);
-    const before = begun.get(c) ?? [];
-    if (!before.includes(n)) begun.set(c, [...before, n]);
+    const before = attemptsByConversation.get(c) ?? [];
+    if (!before.includes(n)) attemptsByConversation.set(c, [...before, n]);
     await new Promise((done) => setTimeout(done, count % 7));
     running.delete(c);
     return count % 11 === 0 ? { status: 500 } : { text: 'ok' };
@@ -61,7 +61,7 @@ test('whatever an operator does meanwhile, and whenever the process ends, every 
     );
   const listed = async (states: string) => {
     const answer = await api(`/deliveries?state=${states}&limit=1000`, 'GET');
-    return answer?.status === 200 ? (answer.body as Listed).deliveries : [];
+    return answer?.status === 200 ? (answer.body as DeliveryList).deliveries : [];
   };
 
   let isOver = false;
@@ -88,8 +88,8 @@ test('whatever an operator does meanwhile, and whenever the process ends, every 
   const sending = Promise.all(names.map(send));
 
   const some = async (states: string) => {
-    const found = await listed(states);
-    return found[draw(Math.max(1, found.length))]?.id;
+    const deliveries = await listed(states);
+    return deliveries[draw(Math.max(1, deliveries.length))]?.id;
   };
   const faults: unknown[] = [];
   for (let step = 1; step <= STEPS; step += 1) {
@@ -120,9 +120,9 @@ test('whatever an operator does meanwhile, and whenever the process ends, every 
   expect(faults).toEqual([]);
   expect((await api('/triggers/orders/resume'))?.status).toBe(200);
   await eventually(async () => expect(await listed('queued,running,retrying,held')).toEqual([]), 60_000);
-  const ended = await fetch(`${gateway.url}/deliveries?limit=1000`);
-  const ids = new Set(((await ended.json()) as Listed).deliveries.map(({ id }) => id));
+  const response = await fetch(`${gateway.url}/deliveries?limit=1000`);
+  const ids = new Set(((await response.json()) as DeliveryList).deliveries.map(({ id }) => id));
   expect(acknowledged.filter((id) => !ids.has(`http:orders/${id}`))).toEqual([]);
   expect(overlaps).toEqual([]);
-  for (const [c, order] of begun) expect(order, c).toEqual([...order].sort((a, b) => a - b));
+  for (const [c, order] of attemptsByConversation) expect(order, c).toEqual([...order].sort((a, b) => a - b));
 }, 300_000);

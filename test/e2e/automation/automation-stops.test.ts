@@ -1,5 +1,5 @@
-// Webhooks while the gateway starts and stops: whoever was told that an event is accepted finds it handled, and nobody who
-// sent one that was kept is cut off.
+// Webhooks while the gateway starts or stops: every acknowledged event is handled, and the request of an
+// accepted event always gets a response.
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -21,7 +21,7 @@ const hook = (config: object = {}) => ({
   default_agent: 'orders',
 });
 
-/** An agent that answers when it is told to. */
+/** Agent that answers when the test releases it. */
 async function slowAgent() {
   let isHanging = true;
   const waiting: (() => void)[] = [];
@@ -29,19 +29,19 @@ async function slowAgent() {
     if (isHanging) await new Promise<void>((resolve) => waiting.push(resolve));
     return { text: 'at last' };
   });
-  const letGo = () => {
+  const release = () => {
     isHanging = false;
     for (const resolve of waiting) resolve();
   };
-  return { program, letGo };
+  return { program, letGo: release };
 }
 
 describe('while the gateway stops', () => {
-  test.each(['on its own listener', "on the gateway's listener"])(
-    'a request that waits for its answer %s is told that its event is kept, and the event is handled after the next start',
-    async (where) => {
+  test.each(['on the listener of the trigger', 'on the listener of the gateway'])(
+    'a request %s that waits for an answer learns that the event is stored, and the event is handled after the next start',
+    async (listener) => {
       const { program, letGo } = await slowAgent();
-      const port = where.startsWith('on its own') ? await freePort() : undefined;
+      const port = listener.startsWith('on its own') ? await freePort() : undefined;
       const resources = [
         trigger('orders', hook({ respond: 'sync', ...(port === undefined ? {} : { port }) })),
         httpAgent('orders', program.url),
@@ -63,7 +63,7 @@ describe('while the gateway stops', () => {
     },
   );
 
-  test('what comes is accepted, and handled after the next start (AU2)', async () => {
+  test('new events are accepted and handled after the next start', async () => {
     const { program, letGo } = await slowAgent();
     const resources = [
       trigger('orders', hook({ respond: 'sync' })),
@@ -88,7 +88,7 @@ describe('while the gateway stops', () => {
   });
 });
 
-test('nobody who sends while the gateway starts is told that there is nothing: refused, or 503, until it is accepted', async () => {
+test('during a start a webhook is refused or gets 503 until it is accepted, but never 404', async () => {
   const program = await startAgent();
   const port = await freePort();
   const many = Array.from({ length: 200 }, (_, n) =>
@@ -109,16 +109,16 @@ test('nobody who sends while the gateway starts is told that there is nothing: r
   expect(statuses.filter((status) => !['refused', 503, 202].includes(status as number | string))).toEqual([]);
 });
 
-test('a reload that is asked for while the gateway starts leaves no trigger closed', async () => {
+test('a reload requested during the start leaves every trigger open', async () => {
   const folder = temporaryFolder();
   const program = await startAgent();
   const resources = [trigger('orders', hook()), httpAgent('orders', program.url)];
   const started = startAutomation({ folder, resources });
   const pid = await eventually(() => {
     const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim().split(' ');
-    const found = children.find((each) => readFileSync(`/proc/${each}/cmdline`, 'utf8').includes(folder));
-    if (found === undefined) throw new Error('the process has not begun');
-    return Number(found);
+    const processId = children.find((each) => readFileSync(`/proc/${each}/cmdline`, 'utf8').includes(folder));
+    if (processId === undefined) throw new Error('the process has not begun');
+    return Number(processId);
   });
   for (let isListening = false; !isListening; ) {
     await new Promise((resolve) => setImmediate(resolve));

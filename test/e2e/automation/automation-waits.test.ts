@@ -1,4 +1,5 @@
-// An event that its agent has wait: it is seen, its conversation goes on, and no end of the process ends its wait.
+// Parked events: an agent defers an event until later. Such events are visible, do not block the
+// conversation, and survive a kill of the process.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +15,7 @@ import {
 import { temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
 import { runMain } from '../../fixtures/gateway/run-main.ts';
 
-/** Longer than a start of the gateway on a busy machine. */
+/** Longer than a gateway start on a busy machine. */
 const WAIT_MS = 8_000;
 const HOUR_MS = 3_600_000;
 const script = `
@@ -23,7 +24,7 @@ const script = `
 - { answer: 'Heard: {{input}}' }
 `;
 
-test('what waits is told of, holds up nobody, outlives kill -9, and can be discarded and run again', async () => {
+test('a parked event is listed, blocks nothing, survives kill -9, and can be discarded and replayed', async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'desk.script'), script);
   const resources = [
@@ -73,7 +74,7 @@ test('what waits is told of, holds up nobody, outlives kill -9, and can be disca
   expect(await record('n1')).toMatchObject({ state: 'ignored', waiting_for: null });
 });
 
-test('who waits for the answer hears at once that it is parked, over HTTP and at the command line', async () => {
+test('a client that waits for the answer learns immediately that the event is parked, over HTTP and on the command line', async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'desk.script'), script);
   const model = { model: `scripted:${join(folder, 'desk.script')}` };
@@ -90,15 +91,17 @@ test('who waits for the answer hears at once that it is parked, over HTTP and at
   const { url } = await startAutomation({ folder, resources });
   const askedAt = Date.now();
   const answer = await postHook(url, '/hooks/ask', { c: 'one', text: 'never' }, { 'idempotency-key': 'n1' });
-  const said = (await answer.json()) as { until: string };
-  expect([answer.status, said]).toEqual([
+  const status = (await answer.json()) as { until: string };
+  expect([answer.status, status]).toEqual([
     202,
     {
-      ...{ id: 'http:ask/n1', status: 'waiting', until: expect.any(String) },
+      id: 'http:ask/n1',
+      status: 'waiting',
+      until: expect.any(String),
       waiting_for: expect.stringContaining('http:ask/n1'),
     },
   ]);
-  expect(Date.parse(said.until)).toBeGreaterThanOrEqual(askedAt + HOUR_MS);
+  expect(Date.parse(status.until)).toBeGreaterThanOrEqual(askedAt + HOUR_MS);
 
   const run = await fetch(`${url}/triggers/notes/run`, {
     method: 'POST',
@@ -106,7 +109,9 @@ test('who waits for the answer hears at once that it is parked, over HTTP and at
     body: JSON.stringify({ text: 'never', wait_seconds: 300 }),
   });
   expect(await run.json()).toMatchObject({
-    ...{ state: 'waiting', answer: null, waiting_for: expect.stringContaining('manual:') },
+    state: 'waiting',
+    answer: null,
+    waiting_for: expect.stringContaining('manual:'),
     until: expect.any(String),
   });
   const command = await runMain(['triggers', 'run', 'notes', '--text', 'never', '--url', url]);

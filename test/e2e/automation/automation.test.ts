@@ -1,4 +1,5 @@
-// The way of an event through the whole program: from a signed request to a handled one, and what an operator sees of it.
+// An event through the whole program: from the signed request to the handled event, and to the records that
+// an operator sees.
 
 import { describe, expect, test } from 'vitest';
 import {
@@ -26,15 +27,23 @@ const hook = (more: object = {}) => ({
 const fast = { attempts: 3, min_backoff_seconds: 0.05, max_backoff_seconds: 0.1, factor: 2 };
 
 describe('an event of a signed webhook', () => {
-  test('is answered when it is durable, and handled once (A3, WH3)', async () => {
+  test('is acknowledged once durable, and handled once (A3)', async () => {
     const program = await startAgent();
     const gateway = await startAutomation({
       resources: [trigger('orders', hook()), httpAgent('orders', program.url)],
     });
     const answer = await postHook(gateway.url, '/hooks/orders', { text: 'one' }, { 'idempotency-key': 'a1' });
     expect(answer.status).toBe(202);
-    const again = await postHook(gateway.url, '/hooks/orders', { text: 'one' }, { 'idempotency-key': 'a1' });
-    expect([again.status, await again.json()]).toEqual([200, { id: 'http:orders/a1', status: 'duplicate' }]);
+    const secondResponse = await postHook(
+      gateway.url,
+      '/hooks/orders',
+      { text: 'one' },
+      { 'idempotency-key': 'a1' },
+    );
+    expect([secondResponse.status, await secondResponse.json()]).toEqual([
+      200,
+      { id: 'http:orders/a1', status: 'duplicate' },
+    ]);
     await eventually(async () => {
       expect(await json(`${gateway.url}/deliveries/http%3Aorders%2Fa1`)).toMatchObject({
         state: 'done',
@@ -48,7 +57,7 @@ describe('an event of a signed webhook', () => {
     expect(program.requests[0]?.headers['idempotency-key']).toBe('http:orders/a1');
   });
 
-  test('that was recorded is not handled again under another id, by HTTP and by a repository host', async () => {
+  test('is not handled again if a recorded request is sent under another id, by HTTP or by a repository host', async () => {
     const program = await startAgent();
     const repo = { type: 'RepoHost', config: { webhook_secret: SECRET }, default_agent: 'orders' };
     const gateway = await startAutomation({
@@ -67,25 +76,25 @@ describe('an event of a signed webhook', () => {
     await eventually(() => expect(program.requests).toHaveLength(2));
   });
 
-  test('is refused with 401 when one byte of it is not what was signed, and leaves no trace (WH2)', async () => {
+  test('is rejected with 401 and leaves no trace if one byte differs from the signed body', async () => {
     const program = await startAgent();
     const gateway = await startAutomation({
       resources: [trigger('orders', hook()), httpAgent('orders', program.url)],
     });
-    const wrong = await postHook(
+    const rejectedResponse = await postHook(
       gateway.url,
       '/hooks/orders',
       { a: 1 },
       { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` },
     );
-    expect(wrong.status).toBe(401);
+    expect(rejectedResponse.status).toBe(401);
     expect((await fetch(`${gateway.url}/hooks/orders`, { method: 'POST', body: '{}' })).status).toBe(401);
     expect((await fetch(`${gateway.url}/hooks/orders`)).status).toBe(405);
     expect((await fetch(`${gateway.url}/hooks/other`, { method: 'POST' })).status).toBe(404);
     expect(await json(`${gateway.url}/deliveries`)).toEqual({ deliveries: [], next_before: null });
   });
 
-  test('needs neither the key of the API nor a known Host', async () => {
+  test('needs neither the API key nor a known Host', async () => {
     const program = await startAgent();
     const gateway = await startAutomation({
       resources: [trigger('orders', hook({ respond: 'sync' })), httpAgent('orders', program.url)],
@@ -104,7 +113,7 @@ describe('an event of a signed webhook', () => {
     expect((await fetch(`${gateway.url}/deliveries`)).status).toBe(401);
   });
 
-  test('is tried again after a failure, dies in the end, and runs again when it is replayed', async () => {
+  test('is retried after a failure, becomes dead after the last attempt, and runs again when it is replayed', async () => {
     let isBroken = true;
     const program = await startAgent(() => (isBroken ? { status: 500 } : { text: 'fine' }));
     const gateway = await startAutomation({
@@ -120,7 +129,7 @@ describe('an event of a signed webhook', () => {
     expect((await fetch(`${path}/discard`, { method: 'POST' })).status).toBe(409);
   });
 
-  test('waits while its trigger is paused, over a restart too, and goes on in order (CW2)', async () => {
+  test('waits while the trigger is paused, also across a restart, and is handled in order', async () => {
     const program = await startAgent();
     const resources = [trigger('orders', hook()), httpAgent('orders', program.url)];
     const gateway = await startAutomation({ resources });
@@ -149,7 +158,7 @@ describe('an event of a signed webhook', () => {
     ]);
   });
 
-  test('that nobody takes is recorded as ignored, with the reason (CW1)', async () => {
+  test('that matches no rule is recorded as ignored, with the reason', async () => {
     const gateway = await startAutomation({
       resources: [
         trigger('issues', {
@@ -177,7 +186,7 @@ describe('an event of a signed webhook', () => {
   });
 });
 
-test('an address that leads nowhere names the list of triggers, or how the id of a delivery is written', async () => {
+test('a request to an unknown address is answered with the list of triggers or the format of a delivery id', async () => {
   const program = await startAgent();
   const gateway = await startAutomation({
     resources: [trigger('orders', hook()), httpAgent('orders', program.url)],
@@ -189,17 +198,17 @@ test('an address that leads nowhere names the list of triggers, or how the id of
   for (const path of ['/hooks/orders/', '/deliveries/'])
     expect(await at(path)).toEqual([
       404,
-      `nothing is at "${path}"; MCP clients use /mcp, browsers /inspector, GET /servers lists the servers, and GET /triggers the triggers`,
+      `no route for "${path}"; MCP clients use /mcp, browsers /inspector, GET /servers lists the servers, and GET /triggers the triggers`,
     ]);
   for (const path of ['/deliveries/http:orders/a1', '/deliveries/http:orders/a1/replay'])
     expect(await at(path)).toEqual([
       404,
-      `nothing is at "${path}"; percent-encode the id of a delivery: it is one segment of the path, with %2F for a slash`,
+      `no route for "${path}"; percent-encode the delivery id as one path segment (%2F for a slash)`,
     ]);
 });
 
-describe('the files of triggers', () => {
-  test('end the start with 2 and every problem, when one is wrong', async () => {
+describe('trigger files', () => {
+  test('with an error stop the start with exit code 2 and a list of all problems', async () => {
     const bad = startAutomation({
       resources: [
         trigger('orders', {
@@ -212,7 +221,7 @@ describe('the files of triggers', () => {
     await expect(bad).rejects.toThrow(/orders\.yaml:1:\d+: .*path[\s\S]*did you mean methods\?[\s\S]*nobody/);
   });
 
-  test('are loaded again when they change, and what is wrong leaves the old ones (AU1)', async () => {
+  test('are reloaded when they change; if one is invalid, the previous version stays in use', async () => {
     const program = await startAgent();
     const agents = httpAgent('orders', program.url);
     const gateway = await startAutomation({
@@ -225,13 +234,13 @@ describe('the files of triggers', () => {
       agents,
     ]);
     await eventually(async () => expect((await postHook(gateway.url, '/hooks/more', {})).status).toBe(202));
-    // The bad file keeps what was good in it, and the other is changed all the same.
+    // The invalid file keeps the previous version, and the valid file changes.
     writeResources(gateway.folder, [
       trigger('orders', { type: 'HTTP' }),
       trigger('more', { ...hook({ path: '/hooks/less' }) }),
       agents,
     ]);
-    await eventually(() => expect(gateway.text()).toMatch(/the changed triggers have errors/));
+    await eventually(() => expect(gateway.text()).toMatch(/changed files have errors/));
     await eventually(async () => expect((await postHook(gateway.url, '/hooks/less', {})).status).toBe(202));
     expect((await postHook(gateway.url, '/hooks/orders', {})).status).toBe(202);
     writeResources(gateway.folder, [trigger('orders', hook()), agents]);

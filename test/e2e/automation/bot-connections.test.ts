@@ -1,4 +1,4 @@
-// The connection of a bot over its life, with the whole program: shared, kept, exchanged, lost for a while, and ended.
+// Bot connections to the platform, with the whole program: shared, kept, replaced, interrupted and closed.
 
 import { expect, test } from 'vitest';
 import {
@@ -7,17 +7,17 @@ import {
   startAutomation,
   writeResources,
 } from '../../fixtures/automation/automation.ts';
-import { botTrigger, echo, newPlatform, says } from '../../fixtures/automation/bots.ts';
+import { botTrigger, echo, expectBotTexts, newPlatform } from '../../fixtures/automation/bots.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
 
-async function shown(gateway: GatewayProcess, name: string) {
+async function connectionOf(gateway: GatewayProcess, name: string) {
   const at = async (path: string) => (await fetch(`${gateway.url}${path}`)).json();
   const { triggers } = (await at('/triggers')) as { triggers: Record<string, unknown>[] };
   const stats = (await at('/stats')) as { triggers: Record<string, { connection: string }> };
   return { ...triggers.find((each) => each.name === name), inStats: stats.triggers[name]?.connection };
 }
 
-test('one token is asked for once for all of its triggers, and a token in its place is used in its place', async () => {
+test('triggers with the same token share one poll, which continues with a replaced token', async () => {
   const platform = await newPlatform();
   const bot = platform.addBot('shared_bot');
   const ann = platform.person('Ann');
@@ -31,25 +31,25 @@ test('one token is asked for once for all of its triggers, and a token in its pl
   const gateway = await startAutomation({ resources: both() });
   platform.say(chat, ann, 'a');
   platform.say(group, ann, 'b');
-  await says(platform, bot, chat, 'heard: a');
-  await says(platform, bot, group, 'heard: b');
+  await expectBotTexts(platform, bot, chat, 'heard: a');
+  await expectBotTexts(platform, bot, group, 'heard: b');
   expect(platform.called('getMe', bot)).toHaveLength(1);
 
-  // Its owner has had a new one made: the old one is worth nothing from then on.
+  // The owner has created a new token, so the old token is invalid.
   const old = bot.token;
   bot.token = old.replace(/.$/, 'Z');
   bot.updates.repeat();
-  const refused = { state: 'failed', last_error: expect.stringContaining('Unauthorized'), inStats: 'failed' };
+  const failure = { state: 'failed', last_error: expect.stringContaining('Unauthorized'), inStats: 'failed' };
   await eventually(async () => {
-    for (const name of ['one', 'two']) expect(await shown(gateway, name)).toMatchObject(refused);
+    for (const name of ['one', 'two']) expect(await connectionOf(gateway, name)).toMatchObject(failure);
   });
   platform.say(chat, ann, 'c');
   writeResources(gateway.folder, both());
   await fetch(`${gateway.url}/admin/reload`, { method: 'POST' });
-  await says(platform, bot, chat, 'heard: a', 'heard: c');
+  await expectBotTexts(platform, bot, chat, 'heard: a', 'heard: c');
   await eventually(async () => {
     for (const name of ['one', 'two'])
-      expect(await shown(gateway, name)).toMatchObject({
+      expect(await connectionOf(gateway, name)).toMatchObject({
         state: 'open',
         last_error: null,
         inStats: 'connected',
@@ -60,12 +60,12 @@ test('one token is asked for once for all of its triggers, and a token in its pl
   const { deliveries } = (await (await fetch(`${gateway.url}/deliveries`)).json()) as {
     deliveries: unknown[];
   };
-  const seen = [gateway.text(), JSON.stringify(deliveries), JSON.stringify(program.requests)];
-  for (const text of seen)
+  const texts = [gateway.text(), JSON.stringify(deliveries), JSON.stringify(program.requests)];
+  for (const text of texts)
     for (const token of [old, bot.token]) expect(text).not.toContain(token.split(':')[1]);
 });
 
-test('a platform that is away is asked at growing pauses, is no failure of the trigger, and gives what it kept', async () => {
+test('an unavailable platform is polled at growing intervals, does not fail the trigger, and then delivers the stored updates', async () => {
   const platform = await newPlatform();
   const bot = platform.addBot('away_bot');
   const ann = platform.person('Ann');
@@ -75,7 +75,7 @@ test('a platform that is away is asked at growing pauses, is no failure of the t
   await eventually(() => expect(bot.updates.isPolled).toBe(true));
   platform.faults.plan('getUpdates', { kind: 'page', status: 502 }, { times: 1_000 });
   platform.say(chat, ann, 'before');
-  await says(platform, bot, chat, 'heard: before');
+  await expectBotTexts(platform, bot, chat, 'heard: before');
   const from = performance.now();
   await new Promise((done) => setTimeout(done, 4_000));
   const times = platform.called('getUpdates', bot).flatMap(({ at }) => (at > from - 1_000 ? [at] : []));
@@ -84,17 +84,17 @@ test('a platform that is away is asked at growing pauses, is no failure of the t
   expect(Math.min(...pauses)).toBeGreaterThanOrEqual(100);
   expect(pauses.length).toBeGreaterThan(1);
   expect(pauses.at(-1)).toBeGreaterThan(2 * (pauses[0] ?? 0));
-  expect(await shown(gateway, 'bot')).toMatchObject({
+  expect(await connectionOf(gateway, 'bot')).toMatchObject({
     state: 'open',
     last_error: null,
     connection: { last_error: expect.stringContaining('502') },
   });
   platform.say(chat, ann, 'meanwhile');
   platform.faults.clear();
-  await says(platform, bot, chat, 'heard: before', 'heard: meanwhile');
+  await expectBotTexts(platform, bot, chat, 'heard: before', 'heard: meanwhile');
 });
 
-test('a stop ends the poll at once, and the next process asks from where it ended', async () => {
+test('a stop aborts the poll immediately, and the next process polls from the last offset', async () => {
   const platform = await newPlatform();
   const bot = platform.addBot('stopped_bot');
   const ann = platform.person('Ann');
@@ -103,17 +103,17 @@ test('a stop ends the poll at once, and the next process asks from where it ende
   const resources = [botTrigger('bot', platform, bot), echo(program)];
   let gateway = await startAutomation({ resources });
   platform.say(chat, ann, 'one');
-  await says(platform, bot, chat, 'heard: one');
+  await expectBotTexts(platform, bot, chat, 'heard: one');
   await eventually(() => expect(bot.updates.isPolled).toBe(true));
   const from = performance.now();
   await gateway.stop();
-  // A poll waits for thirty seconds.
+  // A poll would last thirty seconds.
   expect(performance.now() - from).toBeLessThan(10_000);
   await eventually(() => expect(bot.updates.isPolled).toBe(false));
   platform.say(chat, ann, 'two');
   const polls = platform.called('getUpdates', bot).length;
   gateway = await startAutomation({ folder: gateway.folder });
-  await says(platform, bot, chat, 'heard: one', 'heard: two');
+  await expectBotTexts(platform, bot, chat, 'heard: one', 'heard: two');
   expect(platform.called('getUpdates', bot)[polls]?.values.offset).toBeDefined();
   expect(program.requests).toHaveLength(2);
   expect(bot.updates.conflicts).toBe(0);

@@ -1,5 +1,5 @@
-// Bots of a messenger, with the whole program against the fake of their platform: what people say is answered where it was
-// said, once, whatever fails on the way.
+// Messenger bots on a fake platform, with the whole program: messages are answered once, in the same chat,
+// despite failures.
 
 import { expect, test } from 'vitest';
 import { decisionActionId } from '../../../actors/events/decision-action.ts';
@@ -10,8 +10,8 @@ import {
   type trigger,
   writeResources,
 } from '../../fixtures/automation/automation.ts';
-import { botTrigger, echo, newPlatform, says, texts } from '../../fixtures/automation/bots.ts';
-import { askedUnderOneKey, atRest, saidOnce } from '../../fixtures/automation/killed.ts';
+import { botTrigger, echo, expectBotTexts, newPlatform, texts } from '../../fixtures/automation/bots.ts';
+import { askedUnderOneKey, saidOnce, waitUntilIdle } from '../../fixtures/automation/killed.ts';
 import { BotError } from '../../fixtures/bot-platform/bot-error.ts';
 import { buttonsOf } from '../../fixtures/bot-platform/methods-message.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
@@ -20,12 +20,12 @@ async function triggerRecord(gateway: GatewayProcess, name: string): Promise<Rec
   const { triggers } = (await (await fetch(`${gateway.url}/triggers`)).json()) as {
     triggers: Record<string, unknown>[];
   };
-  const found = triggers.find((each) => each.name === name);
-  if (found === undefined) throw new Error(`there is no trigger ${name}`);
-  return found;
+  const listedTrigger = triggers.find((each) => each.name === name);
+  if (listedTrigger === undefined) throw new Error(`there is no trigger ${name}`);
+  return listedTrigger;
 }
 
-test('messages, commands, groups, topics and buttons are answered where they were said', async () => {
+test('messages, commands, groups, topics and buttons are answered in the chat of origin', async () => {
   const platform = await newPlatform();
   const bot = platform.addBot('Ops_bot');
   const ann = platform.person('Ann', 'ann');
@@ -52,7 +52,7 @@ test('messages, commands, groups, topics and buttons are answered where they wer
   platform.say(chat, ann, 'hello');
   platform.say(chat, ann, '/deploy staging');
   platform.say(chat, ann, 'deploy prod');
-  await says(
+  await expectBotTexts(
     platform,
     bot,
     chat,
@@ -63,23 +63,23 @@ test('messages, commands, groups, topics and buttons are answered where they wer
   expect(platform.saidBy(bot, chat)[0]?.reply_to_message).toBeUndefined();
 
   platform.say(group, ann, '/deploy@another_bot prod');
-  const asked = platform.say(group, ann, '/deploy@ops_bot', { thread: 4 });
+  const command = platform.say(group, ann, '/deploy@ops_bot', { thread: 4 });
   await eventually(() => expect(texts(platform, bot, group)[0]).toContain('A parameter is missing:'));
-  expect(platform.saidBy(bot, group)[0]?.reply_to_message?.message_id).toBe(asked.message_id);
+  expect(platform.saidBy(bot, group)[0]?.reply_to_message?.message_id).toBe(command.message_id);
 
   platform.say(forum, ann, 'ask', { thread: topic });
-  await says(platform, bot, forum, '- {} ask');
+  await expectBotTexts(platform, bot, forum, '- {} ask');
   const [answer] = platform.saidBy(bot, forum);
   expect(answer).toMatchObject({ message_thread_id: topic });
   expect(buttonsOf(answer!)).toEqual([{ text: 'Deploy', callback_data: 'deploy prod' }]);
   const query = platform.press(bot, ann, answer!, 'deploy prod');
   await eventually(() => expect(bot.queries.get(query)?.answeredAt).toBeDefined());
-  await says(platform, bot, forum, '- {} ask', 'deploy {"env":"prod"} deploy prod');
+  await expectBotTexts(platform, bot, forum, '- {} ask', 'deploy {"env":"prod"} deploy prod');
 
-  // Nothing was asked: a press of such a button is no talk, and a text that looks like one is.
+  // No approval is open: a press on an approval button is no message, but a text that looks like one is.
   const approve = decisionActionId('0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00', 'approve');
   const pressed = platform.press(bot, ann, answer!, approve);
-  await eventually(() => expect(bot.queries.get(pressed)?.answer).toContain('is not known any more.'));
+  await eventually(() => expect(bot.queries.get(pressed)?.answer).toContain('no longer exists.'));
   platform.say(group, ann, approve);
   await eventually(() => expect(texts(platform, bot, group)[1]).toBe(`- {} ${approve}`));
   expect(texts(platform, bot, forum).length).toBe(2);
@@ -104,14 +104,14 @@ test('messages, commands, groups, topics and buttons are answered where they wer
   expect(gateway.text()).not.toContain(bot.token.split(':')[1]);
 });
 
-test('a reload keeps the poll, also one that adds a trigger with the same bot, and changes the menu', async () => {
+test('a reload keeps the poll open and updates the menu, also if it adds a trigger with the same bot', async () => {
   const platform = await newPlatform();
   const bot = platform.addBot('one_bot');
   const ann = platform.person('Ann');
   const chat = platform.privateChat(ann, bot);
   const group = platform.group('Team', bot);
   const program = await startAgent(({ body }) => ({ text: `${body.command}` }));
-  const one = (command: string) =>
+  const commandFor = (command: string) =>
     botTrigger('one', platform, bot, {
       commands: { [command]: { agent: 'echo' } },
       config: { chat_ids: [chat.id] },
@@ -120,26 +120,26 @@ test('a reload keeps the poll, also one that adds a trigger with the same bot, a
     commands: { two: { agent: 'echo' } },
     config: { chat_ids: [group.id] },
   });
-  const gateway = await startAutomation({ resources: [one('a'), echo(program)] });
+  const gateway = await startAutomation({ resources: [commandFor('a'), echo(program)] });
   await eventually(() => expect(bot.menu.map(({ command }) => command)).toEqual(['a']));
   const reload = async (...triggers: ReturnType<typeof trigger>[]) => {
     writeResources(gateway.folder, [...triggers, echo(program)]);
     expect((await fetch(`${gateway.url}/admin/reload`, { method: 'POST' })).status).toBe(200);
   };
-  for (const command of ['b', 'c', 'd']) await reload(one(command), two);
+  for (const command of ['b', 'c', 'd']) await reload(commandFor(command), two);
   await eventually(() => expect(bot.menu.map(({ command }) => command)).toEqual(['d', 'two']));
   platform.say(chat, ann, '/d');
   platform.say(group, ann, '/two');
-  await says(platform, bot, chat, 'd');
-  await says(platform, bot, group, 'two');
+  await expectBotTexts(platform, bot, chat, 'd');
+  await expectBotTexts(platform, bot, group, 'two');
   await reload(two);
   await eventually(() => expect(bot.menu.map(({ command }) => command)).toEqual(['two']));
   platform.say(group, ann, '/two');
-  await says(platform, bot, group, 'two', 'two');
+  await expectBotTexts(platform, bot, group, 'two', 'two');
   expect(bot.updates.conflicts).toBe(0);
 });
 
-test('a token that is refused and a bot that another asks for are told, and mend by themselves', async () => {
+test('a rejected token and a bot polled by another program are reported and recover by themselves', async () => {
   const platform = await newPlatform();
   const [revoked, taken] = [platform.addBot('revoked_bot'), platform.addBot('taken_bot')];
   const ann = platform.person('Ann');
@@ -167,7 +167,7 @@ test('a token that is refused and a bot that another asks for are told, and mend
   });
   revoked.isRevoked = false;
   platform.say(chat, ann, 'hello');
-  await says(platform, revoked, chat, 'heard: hello');
+  await expectBotTexts(platform, revoked, chat, 'heard: hello');
   await eventually(async () => {
     for (const name of ['revoked', 'taken'])
       expect(await triggerRecord(gateway, name)).toMatchObject({ state: 'open', last_error: null });
@@ -175,7 +175,7 @@ test('a token that is refused and a bot that another asks for are told, and mend
   expect(gateway.text()).not.toContain(revoked.token.split(':')[1]);
 });
 
-test('a platform that hangs delays no other, and its bot goes on when it is back', async () => {
+test('a platform that hangs delays no other platform, and the bot continues afterwards', async () => {
   const [hung, good] = [await newPlatform(), await newPlatform()];
   const [a, b] = [hung.addBot('a_bot'), good.addBot('b_bot')];
   const ann = good.person('Ann');
@@ -190,13 +190,13 @@ test('a platform that hangs delays no other, and its bot goes on when it is back
   hung.say(hungChat, ann, 'one');
   await eventually(() => expect(hung.called('sendMessage', a)).toHaveLength(1));
   for (let i = 0; i < 4; i += 1) good.say(goodChat, ann, `${i}`);
-  await says(good, b, goodChat, 'heard: 0', 'heard: 1', 'heard: 2', 'heard: 3');
+  await expectBotTexts(good, b, goodChat, 'heard: 0', 'heard: 1', 'heard: 2', 'heard: 3');
   expect(texts(hung, a, hungChat)).toEqual([]);
   hung.cutHung();
-  await says(hung, a, hungChat, 'heard: one');
+  await expectBotTexts(hung, a, hungChat, 'heard: one');
 });
 
-test('a group that becomes a supergroup keeps its conversation and is still the chat that the file names', async () => {
+test('a group that becomes a supergroup keeps the conversation, and still matches the chat id in the file', async () => {
   const platform = await newPlatform();
   const bot = platform.addBot('growing_bot');
   const ann = platform.person('Ann');
@@ -205,11 +205,11 @@ test('a group that becomes a supergroup keeps its conversation and is still the 
   const resources = [botTrigger('bot', platform, bot, { config: { chat_ids: [group.id] } }), echo(program)];
   let gateway = await startAutomation({ resources });
   platform.say(group, ann, 'one');
-  await says(platform, bot, group, '0 before one');
+  await expectBotTexts(platform, bot, group, '0 before one');
   const large = platform.migrate(group, 'Large team');
   platform.say(large, ann, 'two');
-  await says(platform, bot, large, '2 before two');
-  expect(gateway.logs().find(({ msg }) => msg.includes('write the new one into chat_ids'))).toMatchObject({
+  await expectBotTexts(platform, bot, large, '2 before two');
+  expect(gateway.logs().find(({ msg }) => msg.includes('replace it with the new one'))).toMatchObject({
     from: String(group.id),
     to: String(large.id),
     triggers: ['bot'],
@@ -217,10 +217,10 @@ test('a group that becomes a supergroup keeps its conversation and is still the 
   await gateway.stop();
   gateway = await startAutomation({ folder: gateway.folder });
   platform.say(large, ann, 'three');
-  await says(platform, bot, large, '2 before two', '4 before three');
+  await expectBotTexts(platform, bot, large, '2 before two', '4 before three');
 });
 
-test('kill -9 around a poll loses nothing, and nothing is asked or answered under two keys', async () => {
+test('kill -9 around a poll loses nothing, and no request or answer uses two keys', async () => {
   const platform = await newPlatform();
   const bot = platform.addBot('killed_bot');
   const ann = platform.person('Ann');
@@ -228,9 +228,8 @@ test('kill -9 around a poll loses nothing, and nothing is asked or answered unde
   const program = await startAgent();
   const resources = [botTrigger('bot', platform, bot), echo(program)];
   let gateway = await startAutomation({ resources });
-  const killedAfter = async (text: string, step: () => Promise<unknown>) => {
-    // Nothing is left of the steps before.
-    await atRest(gateway);
+  const killAfter = async (text: string, step: () => Promise<unknown>) => {
+    await waitUntilIdle(gateway);
     await eventually(() => expect(bot.updates.isPolled).toBe(true));
     const stepped = step();
     platform.say(chat, ann, text);
@@ -238,25 +237,25 @@ test('kill -9 around a poll loses nothing, and nothing is asked or answered unde
     await gateway.stop('SIGKILL');
     gateway = await startAutomation({ folder: gateway.folder });
   };
-  const said = (text: string) =>
+  const expectAnswer = (text: string) =>
     eventually(() => expect(texts(platform, bot, chat)).toContain(`heard: ${text}`));
 
-  await killedAfter('as it came', () => platform.answered('getUpdates'));
-  await said('as it came');
-  await killedAfter('when its answer had left', () => platform.answered('sendMessage'));
-  await said('when its answer had left');
-  await killedAfter('unconfirmed', () => {
-    // The poll that would confirm it does not arrive.
+  await killAfter('as it came', () => platform.answered('getUpdates'));
+  await expectAnswer('as it came');
+  await killAfter('when its answer had left', () => platform.answered('sendMessage'));
+  await expectAnswer('when its answer had left');
+  await killAfter('unconfirmed', () => {
+    // The poll that would confirm the update does not arrive.
     platform.faults.plan('getUpdates', { kind: 'hang' });
-    return said('unconfirmed');
+    return expectAnswer('unconfirmed');
   });
   platform.say(chat, ann, 'last');
-  await said('last');
+  await expectAnswer('last');
   await eventually(() => expect(bot.updates.pending).toEqual([]));
 
   const answers = [...askedUnderOneKey(program).keys()].map((text) => `heard: ${text}`);
   expect(answers).toHaveLength(4);
-  // Of these nobody can know whether they had arrived.
+  // It is unknown whether these were delivered.
   const uncertain = ['heard: when its answer had left', 'heard: unconfirmed'];
   saidOnce(texts(platform, bot, chat), answers, uncertain);
 });

@@ -1,9 +1,9 @@
-// How a bot sends where its platform takes only so much, with the whole program: what was refused for now is sent later,
-// in order, and counts for nothing.
+// Platform rate limits, with the whole program: a rate-limited message is sent later, in order, and no
+// attempt is counted.
 
 import { expect, test } from 'vitest';
 import { eventually, startAgent, startAutomation } from '../../fixtures/automation/automation.ts';
-import { botTrigger, echo, newPlatform, says, texts } from '../../fixtures/automation/bots.ts';
+import { botTrigger, echo, expectBotTexts, newPlatform, texts } from '../../fixtures/automation/bots.ts';
 import { tooManyRequests } from '../../fixtures/bot-platform/bot-error.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
 
@@ -14,7 +14,7 @@ interface Row {
   readonly deferrals: number;
 }
 
-/** What went out, in the order in which it was to go. */
+/** Outbox rows in sending order. */
 async function rows(gateway: GatewayProcess): Promise<readonly Row[]> {
   const { deliveries } = (await (await fetch(`${gateway.url}/deliveries?limit=100`)).json()) as {
     deliveries: Row[];
@@ -22,7 +22,7 @@ async function rows(gateway: GatewayProcess): Promise<readonly Row[]> {
   return deliveries.filter(({ id }) => id.startsWith('outbox:')).reverse();
 }
 
-test.concurrent('more 429s in a row than there are attempts lose nothing, keep the order and use up no attempt; faults do', async () => {
+test.concurrent('more 429s than attempts lose no message, keep the order, and count no attempt, unlike errors', async () => {
   const platform = await newPlatform();
   const bot = platform.addBot('slow_bot');
   const ann = platform.person('Ann');
@@ -36,7 +36,7 @@ test.concurrent('more 429s in a row than there are attempts lose nothing, keep t
   platform.faults.plan('sendMessage', { kind: 'page', status: 502 });
   platform.faults.plan('sendMessage', { kind: 'cut' });
   for (const text of ['one', 'two', 'three']) platform.say(chat, ann, text);
-  await says(platform, bot, chat, 'heard: one', 'heard: two', 'heard: three');
+  await expectBotTexts(platform, bot, chat, 'heard: one', 'heard: two', 'heard: three');
   await eventually(async () => {
     const [one, ...others] = await rows(gateway);
     // The trigger has four attempts.
@@ -49,7 +49,7 @@ test.concurrent('more 429s in a row than there are attempts lose nothing, keep t
   });
 });
 
-test.concurrent('a platform that is down uses up few attempts, says so, and gets everything when it is back', async () => {
+test.concurrent('a platform outage uses few attempts, is reported, and all messages are sent afterwards', async () => {
   const platform = await newPlatform();
   const bot = platform.addBot('down_bot');
   const people = Array.from({ length: 12 }, (_, i) => platform.person(`P${i}`));
@@ -72,25 +72,25 @@ test.concurrent('a platform that is down uses up few attempts, says so, and gets
       last_error: expect.stringContaining('502'),
     },
   });
-  // Without it each of them would have used up its four attempts in two seconds.
+  // Otherwise every message would have used four attempts within two seconds.
   expect(platform.called('sendMessage').length).toBeLessThan(24);
   platform.faults.clear();
-  for (const chat of chats) await says(platform, bot, chat, 'heard: hello');
+  for (const chat of chats) await expectBotTexts(platform, bot, chat, 'heard: hello');
   await eventually(async () => expect(await circuit()).toMatchObject({ circuit: null }));
-  const sent = await eventually(async () => {
+  const times = await eventually(async () => {
     const all = await rows(gateway);
     expect(all.map(({ state }) => state)).toEqual(chats.map(() => 'done'));
     return all;
   });
-  expect(sent.filter(({ deferrals }) => deferrals > 0).length).toBeGreaterThan(6);
+  expect(times.filter(({ deferrals }) => deferrals > 0).length).toBeGreaterThan(6);
   for (const message of [
-    'a platform does not answer; nothing is sent to it for now',
-    'a platform answers again',
+    'a platform does not respond; sending to it is suspended',
+    'a platform responds again',
   ])
     expect(gateway.logs().filter(({ msg }) => msg === message)).toHaveLength(1);
 });
 
-test.concurrent('a long answer meets one 429 at most, repeats that part alone, and holds up no other chat', async () => {
+test.concurrent('a long answer gets at most one 429, only the refused part is sent again, and no other chat is delayed', async () => {
   const platform = await newPlatform();
   const bot = platform.addBot('long_bot');
   const [ann, ben] = [platform.person('Ann'), platform.person('Ben')];
@@ -105,10 +105,10 @@ test.concurrent('a long answer meets one 429 at most, repeats that part alone, a
   platform.say(group, ann, 'long');
   await eventually(() => expect(texts(platform, bot, group)).toHaveLength(1));
   platform.say(other, ben, 'quick');
-  await says(platform, bot, other, 'short');
+  await expectBotTexts(platform, bot, other, 'short');
   expect(texts(platform, bot, group).length).toBeLessThan(5);
   const parts = [1, 2, 3, 4, 5].map((n) => words(n).trim());
-  await says(platform, bot, group, ...parts);
+  await expectBotTexts(platform, bot, group, ...parts);
   expect(platform.meter.refused).toBeLessThanOrEqual(1);
   expect(platform.called('sendMessage', bot)).toHaveLength(6 + platform.meter.refused);
   await eventually(async () =>

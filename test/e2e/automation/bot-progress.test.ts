@@ -1,15 +1,15 @@
-// What a chat sees of an answer while it is being made: one message that grows and is the answer in the end, whatever fails on
-// the way; and that somebody types, for as long as that is so.
+// A growing answer in a chat: one message grows and becomes the answer despite failures. Meanwhile the typing
+// indicator is shown.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agent, eventually, startAgent, startAutomation } from '../../fixtures/automation/automation.ts';
-import { botTrigger, echo, newPlatform, says, texts } from '../../fixtures/automation/bots.ts';
+import { botTrigger, echo, expectBotTexts, newPlatform, texts } from '../../fixtures/automation/bots.ts';
 import { tooManyRequests } from '../../fixtures/bot-platform/bot-error.ts';
 import { temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
 
-/** A bot with one chat, whose agent streams what `stream` gives. */
+/** Starts a bot in a chat, whose agent streams the text of `stream`. */
 async function startChat(stream: (input: string, count: number) => AsyncIterable<string>) {
   const platform = await newPlatform();
   const bot = platform.addBot('a_bot');
@@ -18,16 +18,24 @@ async function startChat(stream: (input: string, count: number) => AsyncIterable
   const program = await startAgent(({ body }, count) => ({ stream: stream(body.input, count) }));
   const gateway = await startAutomation({ resources: [botTrigger('bot', platform, bot), echo(program)] });
   const say = (text: string) => platform.say(chat, ann, text);
-  const shows = (...expected: string[]) => says(platform, bot, chat, ...expected);
+  const expectTexts = (...expected: string[]) => expectBotTexts(platform, bot, chat, ...expected);
   const until = async (check: () => void) => void (await eventually(check));
-  return { platform, bot, chat, program, gateway, say, shows, until };
+  return { platform, bot, chat, program, gateway, say, shows: expectTexts, until };
 }
 
 const piece = (text: string) => `data: ${JSON.stringify({ delta: text })}`;
 const never = new Promise<never>(() => {});
 
-test.concurrent('an answer that streams grows in one message at the pace of the platform, over 429s, and somebody types until it is there', async () => {
-  const { platform, bot, chat, gateway, say, shows, until } = await startChat(async function* () {
+test.concurrent('a streamed answer grows in one message at the pace of the platform, across 429s, with a typing indicator until it is complete', async () => {
+  const {
+    platform,
+    bot,
+    chat,
+    gateway,
+    say,
+    shows: expectTexts,
+    until,
+  } = await startChat(async function* () {
     yield 'event: progress\ndata: Looking…';
     await until(() => expect(texts(platform, bot, chat)).toEqual(['Looking…']));
     for (const word of ['Disk ', 'full ']) yield piece(word);
@@ -39,11 +47,11 @@ test.concurrent('an answer that streams grows in one message at the pace of the 
     yield piece('db-2.');
   });
   say('why?');
-  await shows('Disk full on db-2.');
+  await expectTexts('Disk full on db-2.');
   expect(platform.called('sendMessage', bot)).toHaveLength(1);
   const edits = platform.called('editMessageText', bot).map(({ at }) => at);
   expect((edits[1] ?? 0) - (edits[0] ?? 0)).toBeGreaterThan(1_400);
-  // With the answer the typing ends.
+  // The typing indicator stops with the answer.
   const typed = platform.called('sendChatAction', bot).length;
   await new Promise((resolve) => setTimeout(resolve, 4_500));
   expect(platform.called('sendChatAction', bot)).toHaveLength(typed);
@@ -52,33 +60,40 @@ test.concurrent('an answer that streams grows in one message at the pace of the 
   for (const { state } of deliveries) expect(state).toBe('done');
 });
 
-test.concurrent('kill -9 between the first text and the answer leaves one message, which is the answer in the end', async () => {
+test.concurrent('kill -9 between the first text and the answer leaves one message, which becomes the answer', async () => {
   let isShown = false;
-  const { platform, bot, chat, gateway, program, say, shows, until } = await startChat(
-    async function* (_, count) {
-      yield piece(count === 1 ? 'At first' : 'In the end');
-      if (count === 1) {
-        await until(() => expect(texts(platform, bot, chat)).toEqual(['At first']));
-        isShown = true;
-        await never;
-      }
-    },
-  );
+  const {
+    platform,
+    bot,
+    chat,
+    gateway,
+    program,
+    say,
+    shows: expectTexts,
+    until,
+  } = await startChat(async function* (_, count) {
+    yield piece(count === 1 ? 'At first' : 'In the end');
+    if (count === 1) {
+      await until(() => expect(texts(platform, bot, chat)).toEqual(['At first']));
+      isShown = true;
+      await never;
+    }
+  });
   say('why?');
   await until(() => expect(isShown).toBe(true));
-  // Its receipt is kept before anybody may end the process, or the message is nobody's.
+  // Unless the message id is stored before the kill, the next process cannot find the message.
   await eventually(async () => {
     const listed = await fetch(`${gateway.url}/deliveries?state=done`);
     expect(await listed.text()).toContain('/draft/1');
   });
   await gateway.stop('SIGKILL');
   await startAutomation({ folder: gateway.folder });
-  await shows('In the end');
+  await expectTexts('In the end');
   expect(platform.called('sendMessage', bot)).toHaveLength(1);
   expect(new Set(program.requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
 });
 
-test.concurrent('what an agent leaves when it dies is replaced by word of it, a long answer goes on below, and one that was deleted is posted anew', async () => {
+test.concurrent('a partial answer of a failed agent is replaced by a notice, a long answer continues in a new message, and a deleted message is posted again', async () => {
   const long = `${'word '.repeat(900)}end`;
   const { platform, bot, chat, program, say, until } = await startChat(async function* (input) {
     yield `event: progress\ndata: ${input}…`;
@@ -92,19 +107,19 @@ test.concurrent('what an agent leaves when it dies is replaced by word of it, a 
       yield piece('here again');
     }
   });
-  const said = async (input: string, ...expected: unknown[]) => {
+  const expectAnswer = async (input: string, ...expected: unknown[]) => {
     const before = texts(platform, bot, chat);
     say(input);
     await until(() => expect(texts(platform, bot, chat)).toEqual([...before, ...expected]));
   };
-  await said('long', expect.stringMatching(/^word /), expect.stringMatching(/end$/));
-  await said('deleted', 'here again');
-  await said('nothing', 'Done.');
-  await said('die', expect.stringMatching(/^Sorry, that did not work/));
+  await expectAnswer('long', expect.stringMatching(/^word /), expect.stringMatching(/end$/));
+  await expectAnswer('deleted', 'here again');
+  await expectAnswer('nothing', 'Done.');
+  await expectAnswer('die', expect.stringMatching(/^Sorry, that failed/));
   expect(program.requests.filter(({ body }) => body.input === 'die')).toHaveLength(4);
 });
 
-test.concurrent('while an event waits nobody types, though its answer is still to come', async () => {
+test.concurrent('no typing indicator is shown while an event is parked', async () => {
   const platform = await newPlatform();
   const bot = platform.addBot('a_bot');
   const ann = platform.person('Ann');
@@ -114,6 +129,6 @@ test.concurrent('while an event waits nobody types, though its answer is still t
   const desk = agent('desk', { model: `scripted:${join(folder, 'desk.script')}` });
   await startAutomation({ folder, resources: [botTrigger('bot', platform, bot, { agent: 'desk' }), desk] });
   platform.say(chat, ann, 'remind me');
-  await says(platform, bot, chat, 'It is time.');
+  await expectBotTexts(platform, bot, chat, 'It is time.');
   expect(platform.called('sendChatAction')).toEqual([]);
 });

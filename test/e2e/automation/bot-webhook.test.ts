@@ -1,4 +1,4 @@
-// A bot of a messenger whose platform sends its updates, with the whole program.
+// Messenger bot that receives updates by webhook, with the whole program.
 
 import { expect, test } from 'vitest';
 import {
@@ -7,9 +7,9 @@ import {
   startAutomation,
   writeResources,
 } from '../../fixtures/automation/automation.ts';
-import { botTrigger, echo, newPlatform, says } from '../../fixtures/automation/bots.ts';
+import { botTrigger, echo, expectBotTexts, newPlatform } from '../../fixtures/automation/bots.ts';
 
-test('by webhook only what has the secret is taken, each update once, and the platform is told where to send', async () => {
+test('updates by webhook need the secret, are accepted once, and the address is registered at the platform', async () => {
   const platform = await newPlatform();
   const bot = platform.addBot('hook_bot');
   const ann = platform.person('Ann');
@@ -39,20 +39,23 @@ test('by webhook only what has the secret is taken, each update once, and the pl
     expect((await post(JSON.stringify(other), secret_token)).status).toBe(200);
   expect((await post(JSON.stringify(update), secret_token)).status).toBe(202);
   expect((await post(JSON.stringify(update), secret_token)).status).toBe(200);
-  await says(platform, bot, chat, 'heard: one');
+  await expectBotTexts(platform, bot, chat, 'heard: one');
 
-  // With the address the platform is told, and sends itself.
-  const told = { ...config, webhook_url: url };
-  writeResources(gateway.folder, [botTrigger('bot', platform, bot, { config: told }), echo(program)]);
+  // The gateway registers the webhook address at the platform, which then sends updates.
+  const webhookConfig = { ...config, webhook_url: url };
+  writeResources(gateway.folder, [
+    botTrigger('bot', platform, bot, { config: webhookConfig }),
+    echo(program),
+  ]);
   await fetch(`${gateway.url}/admin/reload`, { method: 'POST' });
   await eventually(() => expect(bot.webhook).toMatchObject({ url, secretToken: secret_token }));
   for (const { values } of platform.called('setWebhook', bot))
     expect(values).not.toHaveProperty('drop_pending_updates');
   platform.say(chat, ann, 'two');
-  await says(platform, bot, chat, 'heard: one', 'heard: two');
+  await expectBotTexts(platform, bot, chat, 'heard: one', 'heard: two');
   expect(platform.called('getUpdates', bot)).toEqual([]);
 
-  // What could not be delivered while nobody was here is told, and comes.
+  // The platform reports undelivered updates and redelivers them.
   const oldHost = new URL(url).host;
   await gateway.stop();
   platform.say(chat, ann, 'away');
@@ -61,36 +64,34 @@ test('by webhook only what has the secret is taken, each update once, and the pl
   const moved = { ...config, webhook_url: `${gateway.url}/webhook/botmessenger` };
   writeResources(gateway.folder, [botTrigger('bot', platform, bot, { config: moved }), echo(program)]);
   await fetch(`${gateway.url}/admin/reload`, { method: 'POST' });
-  await says(platform, bot, chat, 'heard: one', 'heard: two', 'heard: away');
-  const remarks = async () => {
+  await expectBotTexts(platform, bot, chat, 'heard: one', 'heard: two', 'heard: away');
+  const diagnosticsOf = async () => {
     const { remarks } = (await (await fetch(`${gateway.url}/triggers/bot`)).json()) as {
       remarks: { text: string }[];
     };
     return remarks.map(({ text }) => text);
   };
-  expect(await remarks()).toEqual(
+  expect(await diagnosticsOf()).toEqual(
     expect.arrayContaining([
       'the platform could not deliver to the webhook: Connection failed',
-      '1 updates waited at the platform when the bot was connected',
-      `the webhook led to ${oldHost}, and was set anew`,
+      '1 updates were pending at the platform when the bot connected',
+      `replaced the webhook, which led to ${oldHost}`,
     ]),
   );
-  expect(
-    gateway.logs().find(({ msg }) => msg === 'updates waited at the platform; they come now'),
-  ).toMatchObject({ pending: 1 });
+  expect(gateway.logs().find(({ msg }) => msg === 'receiving pending updates')).toMatchObject({ pending: 1 });
 
-  // By polls again: the webhook is taken away, and what waits for it is not lost.
+  // Back to polling: the webhook is removed, and pending updates are not lost.
   platform.say(chat, ann, 'three');
   writeResources(gateway.folder, [botTrigger('bot', platform, bot), echo(program)]);
   await fetch(`${gateway.url}/admin/reload`, { method: 'POST' });
   platform.say(chat, ann, 'four');
   const all = ['one', 'two', 'away', 'three', 'four'].map((text) => `heard: ${text}`);
-  await says(platform, bot, chat, ...all);
+  await expectBotTexts(platform, bot, chat, ...all);
   expect(bot.webhook).toBeUndefined();
   await gateway.stop();
   platform.say(chat, ann, 'five');
   platform.say(chat, ann, 'six');
   gateway = await startAutomation({ folder: gateway.folder });
-  await says(platform, bot, chat, ...all, 'heard: five', 'heard: six');
-  expect(await remarks()).toEqual(['2 updates waited at the platform when the bot was connected']);
+  await expectBotTexts(platform, bot, chat, ...all, 'heard: five', 'heard: six');
+  expect(await diagnosticsOf()).toEqual(['2 updates were pending at the platform when the bot connected']);
 });

@@ -1,4 +1,5 @@
-// The brief view: for API clients with `?view=brief`, and always for the inspector, whose cookie grants less than the key.
+// The brief view of the API: for clients with `?view=brief`, and always for the inspector, whose cookie
+// grants less than the key.
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -29,14 +30,17 @@ const parameter = { name: 'whom', description: SECRET, default: `user of ${SECRE
 const LONG = 'word '.repeat(10_000);
 
 let gateway: GatewayProcess;
-/** Id of a delivery with the secret in body and answer. */
+/** Id of a delivery that contains the secret in body and answer. */
 let dead = '';
 
 beforeAll(async () => {
   const folder = temporaryFolder();
   await storeRuns(folder, [
     {
-      ...{ id: 'pays', agent: 'shop', rows: [begunRow('Pay.'), askedRow(APPROVAL)], outcome: 'parked' },
+      id: 'pays',
+      agent: 'shop',
+      rows: [begunRow('Pay.'), askedRow(APPROVAL)],
+      outcome: 'parked',
       asks: [askedAbout(APPROVAL, { to: 'bob', key: SECRET, hidden: '\u202etxt.exe', text: LONG })],
     },
     {
@@ -88,7 +92,7 @@ const single = () => [
   `/deliveries/${encodeURIComponent(dead)}`,
 ];
 
-/** Returns the field names of each record. */
+/** Names of the fields in every record. */
 function fieldsOf(json: object): unknown {
   const [first] = Object.values(json);
   if (Array.isArray(first)) return first.map(fieldsOf);
@@ -96,7 +100,7 @@ function fieldsOf(json: object): unknown {
 }
 
 describe('the brief view', () => {
-  test('has the fields of the full one, without secrets, and with long texts cut', async () => {
+  test('has the fields of the full view, without secrets, and truncates long texts', async () => {
     for (const path of [...lists, ...single()]) {
       const [full, brief] = [await read(`${path}?view=full`), await read(`${path}?view=brief`)];
       expect([path, full.status, brief.status]).toEqual([path, 200, 200]);
@@ -107,7 +111,7 @@ describe('the brief view', () => {
     }
   });
 
-  test('cuts the body and the answer of a delivery and says so, and leaves its id whole', async () => {
+  test('truncates the body and the answer of a delivery with a mark, but not the id', async () => {
     const path = `/deliveries/${encodeURIComponent(dead)}`;
     const [full, brief] = [(await read(path)).json, (await read(`${path}?view=brief`)).json];
     expect([full.body.text.includes(SECRET), full.body.is_cut]).toEqual([true, false]);
@@ -123,7 +127,7 @@ describe('the brief view', () => {
     expect(json.runs[0].note).toMatch(/^\[redacted\] word .{400,490}…$/);
   });
 
-  test('has what is to be approved as text in which everything can be seen, in place of the call', async () => {
+  test('escapes pending calls so that every character is visible', async () => {
     const { json } = await read(`/approvals/${APPROVAL}?view=brief`);
     expect(json).toMatchObject({ tool: null, command: null, node: null, request: { is_cut: true } });
     expect(json.request.text).toContain('"key": "[redacted]"');
@@ -140,18 +144,16 @@ describe('the brief view', () => {
     }
   });
 
-  test('is one of two, and any other is refused with their names', async () => {
+  test('is selected by name, and unknown names are rejected with the list of the two views', async () => {
     for (const path of [...lists, ...single()])
       for (const view of ['short', '', 'BRIEF', 'brief,full']) {
         const { status, json } = await read(`${path}?view=${view}`);
         expect([path, view, status]).toEqual([path, view, 400]);
-        expect(json.message).toContain('view: there is no');
-        expect(json.message).toContain('there are full, brief');
+        expect(json.message).toContain('view: unknown value');
+        expect(json.message).toContain('valid values: full, brief');
       }
     expect((await read('/runs?view=brief&view=full')).json.message).toContain('give view once');
-    expect((await read('/runs?view=brief&colour=red')).json.message).toContain(
-      'there is no parameter "colour"',
-    );
+    expect((await read('/runs?view=brief&colour=red')).json.message).toContain('unknown parameter "colour"');
   });
 });
 
@@ -165,23 +167,23 @@ describe('the API under the cookie of the inspector', () => {
     return { cookie: headers['set-cookie']?.[0]?.split(';', 1)[0] ?? '' };
   };
 
-  test('is brief whatever the page asks for, and needs the cookie or the key', async () => {
+  test('is brief for any view parameter, and needs the cookie or the key', async () => {
     const page = await cookie();
     for (const path of [...lists, ...single()]) {
       expect((await read(`/inspector/api${path}`, {})).status).toBe(401);
       expect((await read(path, page)).status, path).toBe(401);
       const brief = await read(`${path}?view=brief`);
       for (const headers of [page, withKey]) {
-        const asked = await read(`/inspector/api${path}?view=full`, headers);
-        expect([path, asked.status, asked.text]).toEqual([path, 200, brief.text]);
-        expect(asked.headers['x-content-type-options']).toBe('nosniff');
-        expect(asked.headers['cache-control']).toBe('no-store');
+        const full = await read(`/inspector/api${path}?view=full`, headers);
+        expect([path, full.status, full.text]).toEqual([path, 200, brief.text]);
+        expect(full.headers['x-content-type-options']).toBe('nosniff');
+        expect(full.headers['cache-control']).toBe('no-store');
       }
     }
     expect((await read('/inspector/api/runs?view=short', page)).status).toBe(400);
   });
 
-  test('has no more than the records: no streams, no clients, no statistics, and no actions without commands', async () => {
+  test('has only records: no streams, clients, statistics, or actions without commands', async () => {
     const page = await cookie();
     for (const path of [
       ...['', '/', '/health', '/stats', '/logs', '/nodes', '/mcp', '/mcp/echo', '/rpc', '/admin/reload'],

@@ -1,12 +1,12 @@
-// The gateway is killed between any two steps of a message of the business messenger: what was acknowledged is answered, and
-// under one key.
+// The gateway is killed between any two steps of a business messenger message: every acknowledged message is
+// answered, under one key.
 
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../fixtures/automation/automation.ts';
-import { askedUnderOneKey, atRest, saidOnce } from '../../fixtures/automation/killed.ts';
+import { askedUnderOneKey, saidOnce, waitUntilIdle } from '../../fixtures/automation/killed.ts';
 import { textIn } from '../../fixtures/business-platform/business-platform.ts';
 import { graphError } from '../../fixtures/business-platform/graph-error.ts';
 import {
@@ -25,8 +25,8 @@ import {
 } from '../../fixtures/business-platform/notification.ts';
 import { seeded } from '../../fixtures/seeded.ts';
 
-/** A notification of which only the head and half of the body have arrived. */
-async function halfSent({ gateway }: Messenger, content: Members): Promise<Socket> {
+/** Sends the head and half of the body of a notification. */
+async function sendHalf({ gateway }: Messenger, content: Members): Promise<Socket> {
   const body = bytesOf(content);
   const socket = connect(gateway.port, '127.0.0.1').on('error', () => {});
   await once(socket, 'connect');
@@ -38,16 +38,16 @@ async function halfSent({ gateway }: Messenger, content: Members): Promise<Socke
   return socket;
 }
 
-describe('a gateway that is killed', () => {
-  it('between any two steps of a message has lost nothing that was acknowledged; nobody is asked or answered under two keys', async () => {
+describe('a killed gateway', () => {
+  it('loses no acknowledged message between any two steps, and neither request nor answer uses two keys', async () => {
     const isAway = new Set(['while asked']);
     const gate = { isOpen: false };
-    const opened = () => eventually(() => expect(gate.isOpen).toBe(true));
+    const expectGateOpen = () => eventually(() => expect(gate.isOpen).toBe(true));
     const first = await startMessenger({
       answer: async ({ body: { input } }) => {
         if (isAway.has(input)) await new Promise(() => {});
         const [, step] = /^as answered (\d)$/.exec(input) ?? [];
-        if (step !== undefined) await opened().then(() => pause(3 * Number(step)));
+        if (step !== undefined) await expectGateOpen().then(() => pause(3 * Number(step)));
         return { text: input };
       },
     });
@@ -55,13 +55,13 @@ describe('a gateway that is killed', () => {
     let now = first;
     const people = new Map<string, Person & { readonly number: string }>();
     const messages = new Map<string, Members>();
-    /** A message of a person of its own, or of the one who has said another. */
+    /** Creates a message of a new person, or of the person who wrote another message. */
     const messageOf = (text: string, by = text): Members => {
       const person = people.get(by) ?? { name: by, number: String(15551000000 + people.size) };
       people.set(by, person);
-      const said = messages.get(text) ?? textMessage(person, text);
-      messages.set(text, said);
-      return messagesOf(business, [[person, said]]);
+      const message = messages.get(text) ?? textMessage(person, text);
+      messages.set(text, message);
+      return messagesOf(business, [[person, message]]);
     };
     const numberOf = (by: string) => people.get(by)?.number ?? '';
     const delivery = (text: string) => now.delivery(`businessmessenger:desk/${messages.get(text)?.id}`);
@@ -72,7 +72,7 @@ describe('a gateway that is killed', () => {
       now = await now.again();
     };
 
-    // What is certain: each waits at its step when the process ends.
+    // Deterministic cases: each message is at a known step when the process is killed.
     await take('sent, and stored as sent');
     await eventually(async () =>
       expect(await rowOf('sent, and stored as sent')).toMatchObject({ state: 'done' }),
@@ -91,7 +91,7 @@ describe('a gateway that is killed', () => {
     messageOf('before we knew');
     platform.fail({ kind: 'hang', isTaken: true }, numberOf('before we knew'));
     await take('before we knew');
-    const half = await halfSent(now, messageOf('half of it'));
+    const half = await sendHalf(now, messageOf('half of it'));
     await eventually(async () => {
       expect(await delivery('while asked')).toMatchObject({ state: 'running' });
       expect(await delivery('behind it')).toMatchObject({ state: 'queued' });
@@ -102,14 +102,14 @@ describe('a gateway that is killed', () => {
     await kill();
     half.destroy();
     isAway.clear();
-    // The platform has heard nothing of these.
+    // The platform received no acknowledgement of these messages.
     for (const text of ['half of it', 'while asked', 'before it arrived']) await take(text);
     await take('behind it', 'while asked');
-    await atRest(now.gateway);
+    await waitUntilIdle(now.gateway);
     expect(await rowOf('before it arrived')).toMatchObject({ attempts: 2, crashes: 1, state: 'done' });
     expect(await delivery('while asked')).toMatchObject({ attempts: 2, crashes: 1, state: 'done' });
 
-    // What is not: they lie around the moment of the end.
+    // Random cases around the moment of the kill.
     const steps = [0, 1, 2, 3];
     const accepting = steps.map(async (step) => {
       await pause(3 * step);
@@ -119,7 +119,7 @@ describe('a gateway that is killed', () => {
     await kill();
     for (const [step, status] of (await Promise.all(accepting)).entries())
       if (status !== 200) await take(`as accepted ${step}`);
-    await atRest(now.gateway);
+    await waitUntilIdle(now.gateway);
 
     for (const step of steps) await take(`as answered ${step}`);
     await eventually(() => expect(agent.requests.at(-1)?.body.input).toMatch(/^as answered/));
@@ -130,12 +130,12 @@ describe('a gateway that is killed', () => {
     gate.isOpen = true;
     await pause(25);
     await kill();
-    await atRest(now.gateway);
+    await waitUntilIdle(now.gateway);
 
     gate.isOpen = false;
     for (const step of steps) {
       messageOf(`as sent ${step}`);
-      const until = opened().then(() => pause(3 * step));
+      const until = expectGateOpen().then(() => pause(3 * step));
       platform.fail({ kind: 'late', until }, numberOf(`as sent ${step}`));
       await take(`as sent ${step}`);
     }
@@ -145,37 +145,39 @@ describe('a gateway that is killed', () => {
     gate.isOpen = true;
     await pause(25);
     await kill();
-    await atRest(now.gateway);
+    await waitUntilIdle(now.gateway);
 
-    const asked = askedUnderOneKey(agent);
+    const requests = askedUnderOneKey(agent);
     const texts = [...messages.keys()];
     for (const text of texts) {
       const twice = text === 'while asked' || /^as (accepted|answered)/.test(text);
-      expect([text, asked.get(text)]).toEqual([text, twice ? expect.toBeOneOf([1, 2]) : 1]);
+      expect([text, requests.get(text)]).toEqual([text, twice ? expect.toBeOneOf([1, 2]) : 1]);
       expect(await delivery(text)).toMatchObject({ state: 'done', answer: text });
       const row = await rowOf(text);
       expect(row).toMatchObject({ state: 'done', answer: null });
       expect(platform.sent.map(({ id }) => id)).toContain(row.receipt);
     }
-    // Of the platform nobody can ask whether a message has arrived.
+    // The platform offers no way to check whether a message arrived.
     const uncertain = texts.filter((text) => text === 'before we knew' || text.startsWith('as '));
-    const seen = platform.sent.map(({ body }) => textIn(body).replace('✅ ', ''));
-    saidOnce(seen, texts, uncertain);
+    const sentTexts = platform.sent.map(({ body }) => textIn(body).replace('✅ ', ''));
+    saidOnce(sentTexts, texts, uncertain);
     expect(platform.textsTo(numberOf('while asked'))).toEqual(['✅ while asked', '✅ behind it']);
-    // One for each message and each answer.
+    // One row per message and answer.
     expect(await now.outbox()).toHaveLength(texts.length);
   });
 
-  it('at any moment, several times, has answered everything that the platform was told is taken', async () => {
+  it('answers every acknowledged message after several kills at random moments', async () => {
     const random = seeded(20_261_122);
     const people = Array.from({ length: 8 }, (_, i) => ({ name: `P${i}`, number: String(15551000000 + i) }));
     let now = await startMessenger({ answer: ({ body }) => ({ text: body.input }) });
     const first = now;
-    const said = Array.from({ length: 120 }, (_, i) => {
+    const messages = Array.from({ length: 120 }, (_, i) => {
       const person = people[i % people.length] as (typeof people)[number];
       return [person, textMessage(person, `m${i}`)] as const;
     });
-    const batches = Array.from({ length: 24 }, (_, i) => messagesOf(business, said.slice(5 * i, 5 * i + 5)));
+    const batches = Array.from({ length: 24 }, (_, i) =>
+      messagesOf(business, messages.slice(5 * i, 5 * i + 5)),
+    );
     const sending = (async () => {
       for (const batch of batches)
         for (let status = 0; status !== 200; ) {
@@ -194,9 +196,9 @@ describe('a gateway that is killed', () => {
       for (const [i, { number }] of people.entries())
         expect(texts(number)).toEqual(Array.from({ length: 15 }, (_, k) => `✅ m${i + 8 * k}`));
     }, 60_000);
-    expect(askedUnderOneKey(first.agent).size).toBe(said.length);
-    // Once more only what was on its way at a kill.
-    const doubled = first.platform.sent.length - said.length;
+    expect(askedUnderOneKey(first.agent).size).toBe(messages.length);
+    // Only messages in transit at the kill are repeated.
+    const doubled = first.platform.sent.length - messages.length;
     expect(doubled).toBeLessThanOrEqual(3 * people.length);
   });
 });

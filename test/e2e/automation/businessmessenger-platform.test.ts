@@ -1,4 +1,5 @@
-// The platform of the business messenger at its worst, with the whole program: limits, refusals, cuts, and many at once.
+// Faults of the business messenger platform, with the whole program: limits, refusals, cut connections and
+// floods of messages.
 
 import { describe, expect, it } from 'vitest';
 import { eventually, httpAgent, startAgent, startAutomation } from '../../fixtures/automation/automation.ts';
@@ -25,12 +26,12 @@ import { WebhookSender } from '../../fixtures/business-platform/webhook-sender.t
 const ada = { name: 'Ada', number: '15550002222' };
 const bob = { name: 'Bob', number: '15550003333' };
 
-describe('the platform', () => {
+describe('the business messenger platform', () => {
   const impatient = { attempts: 2, min_backoff_seconds: 0.1, factor: 1, max_backoff_seconds: 0.1 };
   const rowOf = async ({ outbox }: Messenger, number: string) =>
     (await outbox()).find(({ conversation }) => conversation.endsWith(`/${number}`));
 
-  it('that says "too much" in whatever way, more often than there are attempts, loses nothing and uses up none', async () => {
+  it('may return any rate limit error more often than there are attempts: no message is lost, and no attempt is used', async () => {
     const desk = await startMessenger({ spec: { retry: impatient } });
     const plain: Fault = { kind: 'html', status: 429, retryAfter: '0' };
     const tooMuch = (code: number, status?: number): Fault => ({
@@ -58,14 +59,14 @@ describe('the platform', () => {
     expect(desk.platform.sendings).toHaveLength(4 + 17);
   });
 
-  it('that fails for a moment is asked again, with one attempt each; that refuses for good is asked once (B13)', async () => {
+  it('is retried after each temporary error, but not after a permanent error', async () => {
     const desk = await startMessenger({ spec: { retry: { ...impatient, attempts: 3 } } });
     const people = (codes: readonly number[]) =>
       codes.map((code) => ({ name: 'P', number: String(15552000000 + code), code }));
     const passing = people([131000, 131016, 131057, 133004, 1, 2]);
     const final = people([100, 131030, 131047, 131051, 368, 190, 131026]);
     for (const person of [...passing, ...final]) {
-      // Under the other status than the usual one, too: the code decides.
+      // Also under an unusual HTTP status, because the error code decides.
       const statuses = passing.includes(person) ? [undefined, 400] : [undefined];
       for (const status of statuses)
         desk.platform.fail(
@@ -73,8 +74,8 @@ describe('the platform', () => {
           person.number,
         );
     }
-    const said = [...passing, ...final].map((person) => [person, textMessage(person, 'hello')] as const);
-    await desk.sender.deliver(messagesOf(business, said));
+    const messages = [...passing, ...final].map((person) => [person, textMessage(person, 'hello')] as const);
+    await desk.sender.deliver(messagesOf(business, messages));
     for (const { number, code } of passing) {
       await eventually(async () =>
         expect(await rowOf(desk, number), String(code)).toMatchObject({
@@ -95,14 +96,14 @@ describe('the platform', () => {
       );
       expect(desk.platform.sendings.filter(({ body }) => body.to === number)).toHaveLength(1);
     }
-    for (const [person, { id }] of said)
+    for (const [person, { id }] of messages)
       expect(await desk.delivery(`businessmessenger:desk/${id}`), person.number).toMatchObject({
         state: 'done',
       });
-    expect(desk.agent.requests).toHaveLength(said.length);
+    expect(desk.agent.requests).toHaveLength(messages.length);
   });
 
-  it('that names a pause is not asked before it is over', async () => {
+  it('is not called during a pause that it requested', async () => {
     const desk = await startMessenger({ spec: { retry: impatient } });
     desk.platform.refuse(130429, 'too much', { headers: { 'retry-after': '2' } });
     await desk.say(ada, textMessage(ada, 'hello'));
@@ -115,7 +116,7 @@ describe('the platform', () => {
     expect(await rowOf(desk, ada.number)).toMatchObject({ attempts: 1 });
   });
 
-  it('that says afterwards that a message did not arrive: its delivery is dead, over kill -9, and a replay sends it again', async () => {
+  it('may report later that a message failed: the delivery is dead, also after kill -9, and a replay sends it again', async () => {
     const first = await startMessenger();
     await first.say(ada, textMessage(ada, 'hello'));
     await eventually(async () => expect(await first.outbox()).toMatchObject([{ state: 'done' }]));
@@ -135,7 +136,7 @@ describe('the platform', () => {
     expect(await desk.delivery(row?.id ?? '')).toMatchObject({ receipt: id });
     await desk.replay(row?.id ?? '');
     await eventually(async () => expect(await desk.outbox()).toMatchObject([{ state: 'done', note: null }]));
-    // What is said of the first message is nothing to the second, and nobody is told of it in the chat.
+    // A report about the first message does not affect the second, and the chat gets no notice.
     await desk.sender.deliver(failed);
     expect(await desk.outbox()).toMatchObject([{ state: 'done' }]);
     expect(desk.platform.textsTo(ada.number)).toEqual(['✅ heard: hello', '✅ heard: hello']);
@@ -143,26 +144,23 @@ describe('the platform', () => {
   });
 
   it.each<readonly [string, Fault]>([
-    ['answers with a page', { kind: 'html', status: 502 }],
+    ['returns a page', { kind: 'html', status: 502 }],
     ['cuts the connection', { kind: 'cut' }],
     [
       'is out of service under 400',
       { kind: 'refuse', error: { code: 131016, details: 'busy', status: 400 } },
     ],
-  ])(
-    'that %s is asked again, in the middle of a long answer too, and all of it arrives in order',
-    async (_, fault) => {
-      const long = Array.from({ length: 1_500 }, (_, i) => `line ${i}`).join('\n');
-      const desk = await startMessenger({ answer: () => ({ text: long }) });
-      desk.platform.fail(fault);
-      await desk.say(ada, textMessage(ada, 'tell me'));
-      await eventually(() => expect(desk.platform.sent.length).toBeGreaterThan(1));
-      desk.platform.fail(fault);
-      await eventually(() => expect(desk.platform.textsTo(ada.number).join('\n')).toBe(`✅ ${long}`));
-    },
-  );
+  ])('that %s is retried, also within a long answer, and all parts arrive in order', async (_, fault) => {
+    const long = Array.from({ length: 1_500 }, (_, i) => `line ${i}`).join('\n');
+    const desk = await startMessenger({ answer: () => ({ text: long }) });
+    desk.platform.fail(fault);
+    await desk.say(ada, textMessage(ada, 'tell me'));
+    await eventually(() => expect(desk.platform.sent.length).toBeGreaterThan(1));
+    desk.platform.fail(fault);
+    await eventually(() => expect(desk.platform.textsTo(ada.number).join('\n')).toBe(`✅ ${long}`));
+  });
 
-  it('that hangs delays nobody but those it hangs for', async () => {
+  it('that hangs for one person delays no other person', async () => {
     const hanging = await startPlatform();
     const platform = await startPlatform();
     for (let count = 0; count < 100; count += 1) hanging.fail({ kind: 'hang' });
@@ -197,21 +195,21 @@ describe('the platform', () => {
   });
 });
 
-it('300 messages of 100 people in one notification are taken within seconds, and each is answered once, in order, at a pace that the platform takes', async () => {
+it('may send 300 messages of 100 people in one notification; all are accepted within seconds, and answered once, in order, within the rate limit', async () => {
   const desk = await startMessenger({ answer: ({ body }) => ({ text: body.input }) });
   desk.platform.meter.limits = vendorLimits;
   const people = Array.from({ length: 100 }, (_, i) => ({ name: `P${i}`, number: String(15551000000 + i) }));
-  const said = Array.from({ length: 300 }, (_, i) => {
+  const messages = Array.from({ length: 300 }, (_, i) => {
     const person = people[i % 100] as Person;
     return [person, textMessage(person, `m${i}`)] as const;
   });
-  await desk.sender.deliver(messagesOf(business, said));
+  await desk.sender.deliver(messagesOf(business, messages));
   expect(desk.sender.attempts).toEqual([{ status: 200, tookMs: expect.any(Number) }]);
   expect(desk.sender.attempts[0]?.tookMs).toBeLessThan(5_000);
   await eventually(() => expect(desk.platform.sent).toHaveLength(300), 60_000);
   for (const [i, { number }] of people.entries())
     expect(desk.platform.textsTo(number)).toEqual([`✅ m${i}`, `✅ m${i + 100}`, `✅ m${i + 200}`]);
   expect(desk.agent.requests).toHaveLength(300);
-  // On a busy machine messages may come closer together than they have left.
+  // On a busy machine messages may arrive closer together than they were sent.
   expect(desk.platform.meter.refused.length).toBeLessThanOrEqual(3);
 });

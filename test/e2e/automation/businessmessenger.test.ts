@@ -1,4 +1,5 @@
-// The business messenger with the whole program: messages of its platform come in, an agent answers, and people see it.
+// The business messenger with the whole program: messages arrive from the platform, an agent answers, and
+// people see the answer.
 
 import { describe, expect, it } from 'vitest';
 import { decisionActionId } from '../../../actors/events/decision-action.ts';
@@ -30,37 +31,37 @@ const pablo = { name: 'Pablo', userId: 'US.13491208655302741918' };
 
 const whom = ({ number, userId }: Person) => number ?? userId ?? '';
 
-/** Waits until a person has seen these texts, and no others. */
-async function sees({ platform }: Messenger, person: Person, texts: readonly string[]): Promise<void> {
+/** Returns when a person has seen exactly these texts. */
+async function expectTexts({ platform }: Messenger, person: Person, texts: readonly string[]): Promise<void> {
   await eventually(() => expect(platform.textsTo(whom(person))).toEqual(texts));
 }
 
-describe('a person who writes', () => {
-  it('and taps a button of an approval is no talk where nothing was asked; words that look like one are', async () => {
+describe('the business messenger', () => {
+  it('ignores a press of an approval button without an open approval, but not a text that looks like a press', async () => {
     const desk = await startMessenger();
     const id = decisionActionId('0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00', 'approve');
     const tap = buttonReply(ada, id, 'Approve');
     await desk.say(ada, tap);
-    const told = '⚠️ What this asked for is not known any more.';
-    await sees(desk, ada, [told]);
+    const notice = '⚠️ This approval request no longer exists.';
+    await expectTexts(desk, ada, [notice]);
     await desk.say(ada, textMessage(ada, id));
-    await sees(desk, ada, [told, `✅ heard: ${id}`]);
+    await expectTexts(desk, ada, [notice, `✅ heard: ${id}`]);
     const delivery = await eventually(async () => {
-      const found = await desk.delivery(`businessmessenger:desk/${tap.id}`);
-      expect(found.state).toBe('ignored');
-      return found;
+      const record = await desk.delivery(`businessmessenger:desk/${tap.id}`);
+      expect(record.state).toBe('ignored');
+      return record;
     });
     expect(delivery.conversation).toBe(
       `conversation/businessmessenger/${business.phone_number_id}/${ada.number}/commands`,
     );
   });
 
-  it('is answered in the conversation, with its history, once, however often and in whatever order it is delivered', async () => {
+  it('answers in the conversation, with history, once, for any number and order of deliveries', async () => {
     const desk = await startMessenger({ spec: { commands: { '/status': { agent: 'desk' } } } });
     await desk.sender.subscribe();
     const first = textMessage(ada, 'Grüße 🦋');
     await desk.say(ada, first);
-    await sees(desk, ada, ['✅ heard: Grüße 🦋']);
+    await expectTexts(desk, ada, ['✅ heard: Grüße 🦋']);
     const second = textMessage(ada, '/status of all');
     await desk.sender.deliver(
       messagesOf(business, [
@@ -69,7 +70,7 @@ describe('a person who writes', () => {
       ]),
     );
     await desk.say(ada, first);
-    await sees(desk, ada, ['✅ heard: Grüße 🦋', '✅ heard: /status of all']);
+    await expectTexts(desk, ada, ['✅ heard: Grüße 🦋', '✅ heard: /status of all']);
     expect(desk.agent.requests).toHaveLength(2);
     const [asked, later] = desk.agent.requests;
     expect(asked?.body).toMatchObject({
@@ -102,7 +103,7 @@ describe('a person who writes', () => {
       expect(desk.gateway.text() + JSON.stringify(desk.agent.requests)).not.toContain(secret);
   });
 
-  it('has buttons and lists to answer with, and what is tapped is heard', async () => {
+  it('shows buttons and lists, and handles a press', async () => {
     const answers: Record<string, object> = {
       deploy: {
         actions: [
@@ -140,11 +141,11 @@ describe('a person who writes', () => {
     expect(lists.length).toBe(2);
   });
 
-  it('with an id only is answered by it, and is the same as with a number beside it', async () => {
+  it('answers a person known only by id, and recognises the same person with a number', async () => {
     const desk = await startMessenger();
     const both = { ...pablo, number: bob.number };
     await desk.say(pablo, textMessage(pablo, 'no number'));
-    await sees(desk, pablo, ['✅ heard: no number']);
+    await expectTexts(desk, pablo, ['✅ heard: no number']);
     expect(desk.platform.sent[0]?.body).toMatchObject({
       recipient: pablo.userId,
       recipient_type: 'individual',
@@ -157,21 +158,21 @@ describe('a person who writes', () => {
     expect(desk.platform.lost).toEqual([]);
   });
 
-  it('sees that an answer is written', async () => {
+  it('shows that an answer is being written', async () => {
     const desk = await startMessenger({
       answer: async () => {
         await new Promise((done) => setTimeout(done, 1_000));
         return { text: 'at last' };
       },
     });
-    const said = textMessage(ada, 'slow');
-    await desk.say(ada, said);
-    await sees(desk, ada, ['✅ at last']);
-    expect(desk.platform.typing).toEqual([said.id]);
+    const slowMessage = textMessage(ada, 'slow');
+    await desk.say(ada, slowMessage);
+    await expectTexts(desk, ada, ['✅ at last']);
+    expect(desk.platform.typing).toEqual([slowMessage.id]);
   });
 
   it.each(['refused', 'never answered'] as const)(
-    'is answered at once although marks of reading and writing are %s',
+    'answers immediately although read and typing indicators are %s',
     async (marks) => {
       const desk = await startMessenger({
         answer: async () => {
@@ -182,22 +183,22 @@ describe('a person who writes', () => {
       desk.platform.marks = marks;
       const beganAt = performance.now();
       for (const text of ['one', 'two']) await desk.say(ada, textMessage(ada, text));
-      await sees(desk, ada, ['✅ all the same', '✅ all the same']);
-      // Nothing waited for the end of a mark, which is given up after 10 s.
+      await expectTexts(desk, ada, ['✅ all the same', '✅ all the same']);
+      // The answer was not delayed by the indicator, which times out after 10 s.
       expect(performance.now() - beganAt).toBeLessThan(9_000);
       const marked = desk.platform.calls.filter(({ body }) => body.status === 'read');
       expect(marked.some(({ body }) => body.typing_indicator !== undefined)).toBe(true);
     },
   );
 
-  it('and is not allowed, or sends what nobody can read, hears nothing at all', async () => {
+  it('sends nothing to a person without access or for an unreadable message', async () => {
     const desk = await startMessenger({ config: { allowed_numbers: [`+${ada.number}`] } });
     const unheard = textMessage(bob, 'hello?');
     await desk.say(bob, unheard);
     const picture = message(ada, 'image', { id: '1', mime_type: 'image/jpeg' });
     await desk.say(ada, picture);
     await desk.say(ada, textMessage(ada, 'hello'));
-    await sees(desk, ada, ['✅ heard: hello']);
+    await expectTexts(desk, ada, ['✅ heard: hello']);
     await eventually(async () =>
       expect(await desk.delivery(`businessmessenger:desk/${picture.id}`)).toMatchObject({
         state: 'ignored',
@@ -207,12 +208,12 @@ describe('a person who writes', () => {
     expect(desk.agent.requests).toHaveLength(1);
     await eventually(() => expect(desk.platform.read).toHaveLength(1));
     const calls = JSON.stringify(desk.platform.calls);
-    // Neither an answer nor a mark that it was read.
+    // Neither an answer nor a read indicator was sent.
     for (const sign of [bob.number, unheard.id, picture.id]) expect(calls).not.toContain(sign);
   });
 });
 
-it('a trigger in the second form has the credentials of the platform, and its rules choose the agent', async () => {
+it('uses platform credentials and routing rules of a trigger in the second file format', async () => {
   const platform = await startPlatform();
   const billing = await startAgent(() => ({ text: 'about money' }));
   const desk = await startAgent(() => ({ text: 'about anything' }));

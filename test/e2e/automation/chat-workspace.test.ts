@@ -1,4 +1,5 @@
-// A gateway and a workspace chat whose events come by HTTP: what only this platform has. What every chat keeps is in every-chat.test.ts.
+// Workspace chat that receives events by HTTP: features of this platform only. Common features:
+// every-chat.test.ts.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decisionActionId } from '../../../actors/events/decision-action.ts';
@@ -10,7 +11,7 @@ import {
   startAutomation,
   trigger,
 } from '../../fixtures/automation/automation.ts';
-import { atRest } from '../../fixtures/automation/killed.ts';
+import { waitUntilIdle } from '../../fixtures/automation/killed.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
 import type { Channel, Message } from '../../fixtures/workspace-platform/channel.ts';
 import { EventSender } from '../../fixtures/workspace-platform/event-sender.ts';
@@ -35,7 +36,7 @@ const config = {
   bot_token: app.botToken,
   signing_secret: app.signingSecret,
 };
-/** Quick, so that tests are. */
+/** Short, to keep the tests fast. */
 const retry = { attempts: 5, min_backoff_seconds: 0.2, factor: 2, max_backoff_seconds: 1 };
 const long = Array.from({ length: 400 }, (_, n) => `row ${n} of what has to be read in order`).join('\n');
 
@@ -48,10 +49,10 @@ beforeAll(async () => {
     return { text: `heard: ${input}` };
   });
   const named = await startAgent(({ body: { input } }) => ({ text: `named: ${input}` }));
-  const given = { ...config, api_root: platform.apiRoot };
+  const workspaceConfig = { ...config, api_root: platform.apiRoot };
   const workspace = {
     type: 'ChatWorkspace',
-    config: given,
+    config: workspaceConfig,
     commands: { '/deploy': { agent: 'desk' } },
     default_agent: 'desk',
     welcome: 'Here I am.',
@@ -59,7 +60,7 @@ beforeAll(async () => {
   };
   const byName = {
     ...workspace,
-    config: { ...given, channels: ['#by-name'] },
+    config: { ...workspaceConfig, channels: ['#by-name'] },
     commands: {},
     default_agent: 'named',
   };
@@ -82,27 +83,27 @@ async function begin(resources?: Parameters<typeof startAutomation>[0]['resource
 const mention = (channel: Channel, text: string): Promise<Message> =>
   platform.say(channel, ANN, `<@${app.user}> ${text}`);
 const answers = (channel: Channel) => platform.saidBy(app, channel);
-const sees = (channel: Channel, ...texts: readonly string[]) =>
+const expectTexts = (channel: Channel, ...texts: readonly string[]) =>
   eventually(() => expect(answers(channel).map(({ text }) => text)).toEqual(texts));
-const asked = (input: string) => program.requests.filter(({ body }) => body.input === input);
+const requestsFor = (input: string) => program.requests.filter(({ body }) => body.input === input);
 
-describe.concurrent('in a channel', () => {
-  test('a mention is answered in the thread that it begins, and what is said there goes on with it', async () => {
+describe.concurrent('a workspace chat', () => {
+  test('answers a mention in a new thread, which continues the conversation', async () => {
     const channel = platform.addChannel('threads', [app]);
     const { ts } = await mention(channel, 'what a day');
-    await sees(channel, 'heard: what a day');
+    await expectTexts(channel, 'heard: what a day');
     expect(answers(channel)[0]).toMatchObject({ thread_ts: ts });
     await platform.say(channel, ANN, 'and what a night', { thread_ts: ts });
-    await sees(channel, 'heard: what a day', 'heard: and what a night');
-    const [first] = asked('what a day');
-    const [second] = asked('and what a night');
-    expect(asked('what a day')).toHaveLength(1);
+    await expectTexts(channel, 'heard: what a day', 'heard: and what a night');
+    const [first] = requestsFor('what a day');
+    const [second] = requestsFor('and what a night');
+    expect(requestsFor('what a day')).toHaveLength(1);
     expect(first?.body).toMatchObject({ conversation: `chatworkspace/A0DESK/${channel.id}/${ts}` });
     expect(second?.body.conversation).toBe(first?.body.conversation);
     expect(second?.body.history.map(({ text }) => text)).toEqual(['what a day', 'heard: what a day']);
   });
 
-  test('a slash command is acknowledged with nothing, and a button of its answer goes on in its conversation', async () => {
+  test('acknowledges a slash command without content, and a button of the answer continues the conversation', async () => {
     const channel = platform.addChannel('commands', [app]);
     await platform.command(app, channel, ANN, '/deploy', 'prod');
     const [shown] = await eventually(() => {
@@ -119,27 +120,27 @@ describe.concurrent('in a channel', () => {
       | undefined;
     const button = { ...actions?.elements[0], block_id: actions?.block_id };
     await platform.press(app, channel, ANN, shown, button);
-    await sees(channel, 'Sure?', 'heard: approve');
+    await expectTexts(channel, 'Sure?', 'heard: approve');
     expect(answers(channel)[1]).toMatchObject({ thread_ts: shown.ts });
-    const [pressed] = asked('approve');
+    const [pressed] = requestsFor('approve');
     expect(pressed?.body.conversation).toBe(`chatworkspace/A0DESK/${channel.id}`);
     expect(pressed?.body.history.map(({ text }) => text)).toEqual(['prod', 'Sure?']);
     expect(pressed?.body.event.payload).toMatchObject({ type: 'block_actions' });
   });
 
-  test('a press of a button of an approval is acknowledged with nothing, and is no talk where nothing was asked', async () => {
+  test('acknowledges a press of an approval button without content, and ignores it without an open approval', async () => {
     const channel = platform.addChannel('decisions', [app]);
     const { ts } = await mention(channel, 'hello');
-    await sees(channel, 'heard: hello');
+    await expectTexts(channel, 'heard: hello');
     const [shown] = answers(channel);
     const id = decisionActionId('0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00', 'deny');
     await platform.press(app, channel, ANN, shown!, { type: 'button', action_id: id, block_id: 'b' });
-    const told = 'What this asked for is not known any more.';
-    await sees(channel, 'heard: hello', told);
+    const notice = 'This approval request no longer exists.';
+    await expectTexts(channel, 'heard: hello', notice);
     await platform.react(channel, ANN, shown!, 'x');
     await mention(channel, id);
-    await sees(channel, 'heard: hello', told, `heard: ${id}`);
-    expect(asked(id)).toHaveLength(1);
+    await expectTexts(channel, 'heard: hello', notice, `heard: ${id}`);
+    expect(requestsFor(id)).toHaveLength(1);
     const conversation = `conversation/chatworkspace/A0DESK/${channel.id}/${ts}/commands`;
     await eventually(async () => {
       const response = await fetch(`${gateway.url}/deliveries?source=chatworkspace&state=ignored`);
@@ -149,30 +150,30 @@ describe.concurrent('in a channel', () => {
     });
   });
 
-  test('who brings the bot in is greeted there, and nobody is asked', async () => {
+  test('sends a welcome when the bot is added, without calling the agent', async () => {
     const channel = platform.addChannel('arrival', [app]);
     const joined = { type: 'member_joined_channel', user: app.user, inviter: ANN };
     await sender.deliver('events_api', callbackPayload(app, channel, joined));
-    await sees(channel, 'Here I am.');
+    await expectTexts(channel, 'Here I am.');
     expect(answers(channel)[0]).not.toHaveProperty('thread_ts');
   });
 
-  test('that a trigger knows by name is its own, also when the name cannot be had at once', async () => {
+  test('matches a channel by name, also if the platform temporarily fails to return the name', async () => {
     const channel = platform.addChannel('by-name', [app]);
     const other = platform.addChannel('another', [app]);
     void platform.fail('conversations.info', { kind: 'page', status: 503 }, { channel: channel.id });
     await mention(channel, 'one');
-    await sees(channel, 'named: one');
+    await expectTexts(channel, 'named: one');
     await mention(channel, 'two');
     await mention(other, 'three');
-    await sees(channel, 'named: one', 'named: two');
-    await sees(other, 'heard: three');
+    await expectTexts(channel, 'named: one', 'named: two');
+    await expectTexts(other, 'heard: three');
     expect(platform.called('conversations.info').filter((each) => each.channel === channel.id)).toHaveLength(
       2,
     );
   });
 
-  test('a long answer of which a part was too much arrives whole, once and in order', async () => {
+  test('sends a long answer whole, once and in order after a rate limit', async () => {
     const channel = platform.addChannel('long', [app]);
     const fitting = { skip: 1, times: 2, channel: channel.id };
     void platform.fail('chat.postMessage', { kind: 'refuse', error: tooMany(1) }, fitting);
@@ -190,30 +191,34 @@ describe.concurrent('in a channel', () => {
   });
 });
 
-test('kill -9 after the platform has taken an answer, and before we knew: it stands there once', async () => {
+test('shows an answer once if the gateway is killed before it has stored the acknowledgement', async () => {
   const channel = platform.addChannel('killed', [app]);
   await mention(channel, 'before');
-  await sees(channel, 'heard: before');
-  await atRest(gateway);
-  const taken = platform.fail('chat.postMessage', { kind: 'hang', isTaken: true }, { channel: channel.id });
-  const said = await mention(channel, 'while it ends');
-  await taken;
+  await expectTexts(channel, 'heard: before');
+  await waitUntilIdle(gateway);
+  const hangingCall = platform.fail(
+    'chat.postMessage',
+    { kind: 'hang', isTaken: true },
+    { channel: channel.id },
+  );
+  const message = await mention(channel, 'while it ends');
+  await hangingCall;
   await gateway.stop('SIGKILL');
   output += gateway.text();
   await begin();
-  await platform.tell(channel, said);
+  await platform.tell(channel, message);
   await mention(channel, 'after');
-  await sees(channel, 'heard: before', 'heard: while it ends', 'heard: after');
-  await atRest(gateway);
+  await expectTexts(channel, 'heard: before', 'heard: while it ends', 'heard: after');
+  await waitUntilIdle(gateway);
   expect(answers(channel)).toHaveLength(3);
 });
 
-test('no credential was in the log, in a record or in a request to the agent', async () => {
+test('leaks no credential into logs, records or agent requests', async () => {
   const get = async (path: string) => (await fetch(gateway.url + path)).json();
   const { deliveries } = (await get('/deliveries?limit=1000')) as { deliveries: readonly { id: string }[] };
   const records = await Promise.all(deliveries.map(({ id }) => get(`/deliveries/${encodeURIComponent(id)}`)));
-  const shown = output + gateway.text() + JSON.stringify([records, await get('/triggers'), program.requests]);
+  const texts = output + gateway.text() + JSON.stringify([records, await get('/triggers'), program.requests]);
   const tokens = [app.botToken, app.signingSecret, 'the-verification-token'];
-  for (const secret of [...tokens, RESPONSE_SECRET, ACTION_TOKEN]) expect(shown).not.toContain(secret);
+  for (const secret of [...tokens, RESPONSE_SECRET, ACTION_TOKEN]) expect(texts).not.toContain(secret);
   expect(deliveries.length).toBeGreaterThan(10);
 });

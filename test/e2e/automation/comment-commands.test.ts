@@ -1,5 +1,5 @@
-// What people command in comments, with the built gateway and a repository host on loopback: from whom it is taken, what becomes
-// of it while the host cannot say, and what an answer may judge.
+// Commands in comments, with the built gateway and repository hosts on loopback: permissions, failures of the
+// permission check, and reviews in answers.
 
 import { afterAll, expect, test } from 'vitest';
 import {
@@ -39,7 +39,7 @@ interface Setup {
   readonly program?: AgentProgram;
 }
 
-/** A gateway with one trigger, and the host that it asks: ada may write there, eve may not. */
+/** Starts a gateway with a trigger and a repository host. Only ada has write access, eve has none. */
 async function start({ config, commands = { '/deploy': deploy }, program }: Setup = {}) {
   const rest = await new RepoRestHost().start();
   hosts.push(rest);
@@ -69,7 +69,7 @@ interface Delivery {
   readonly attempts: number;
 }
 
-/** Of the event of that id. */
+/** Returns the delivery of the event with this id. */
 async function delivery({ url }: GatewayProcess, id: string): Promise<Delivery> {
   return (
     await fetch(`${url}/deliveries/${encodeURIComponent(`repohost:ops/${id}`)}`)
@@ -82,12 +82,12 @@ const say = async ({ url }: GatewayProcess, id: string, text: string, login: str
 
 const until = (gateway: GatewayProcess, id: string, state: string) =>
   eventually(async () => {
-    const found = await delivery(gateway, id);
-    expect(found).toMatchObject({ state });
-    return found;
+    const event = await delivery(gateway, id);
+    expect(event).toMatchObject({ state });
+    return event;
   });
 
-test.concurrent('a command of who may write runs, with its parameters, and the host is asked once for many', async () => {
+test.concurrent('a command of a writer runs with parameters, and several commands need one permission request', async () => {
   const { gateway, rest, agent, posted } = await start();
   await say(gateway, 'd1', '/deploy staging', 'ada');
   await say(gateway, 'd2', '/deploy production', 'ada');
@@ -98,16 +98,18 @@ test.concurrent('a command of who may write runs, with its parameters, and the h
     ['/deploy', { env: 'production' }, '/deploy production'],
   ]);
   await eventually(() => expect(posted()).toHaveLength(2));
-  const asked = rest.askedFor('GET', ASKED);
-  expect(asked.map(({ path }) => path)).toEqual([`/repos/${REPOSITORY}/collaborators/ada/permission`]);
-  expect(asked[0]?.authorization).toBe(`token ${TOKEN}`);
+  const permissionRequests = rest.askedFor('GET', ASKED);
+  expect(permissionRequests.map(({ path }) => path)).toEqual([
+    `/repos/${REPOSITORY}/collaborators/ada/permission`,
+  ]);
+  expect(permissionRequests[0]?.authorization).toBe(`token ${TOKEN}`);
 });
 
-test.concurrent('a command without what it needs is answered with how it is written', async () => {
+test.concurrent('a command with missing parameters is answered with the syntax of the command', async () => {
   const { gateway, agent, posted } = await start();
   await say(gateway, 'd1', '/deploy', 'ada');
   expect(await until(gateway, 'd1', 'ignored')).toMatchObject({
-    note: 'a parameter is missing, so nothing was run',
+    note: 'missing parameter: nothing was run',
   });
   await eventually(() =>
     expect(posted()).toEqual([
@@ -117,7 +119,7 @@ test.concurrent('a command without what it needs is answered with how it is writ
   expect(agent.requests).toHaveLength(0);
 });
 
-test.concurrent('a command of anybody else is ignored with the reason, and nothing is said to them', async () => {
+test.concurrent('a command of another person is ignored with the reason, without an answer', async () => {
   const { gateway, rest, agent, posted } = await start();
   for (const [id, login] of [
     ['d1', 'eve'],
@@ -126,10 +128,10 @@ test.concurrent('a command of anybody else is ignored with the reason, and nothi
   ] as const) {
     await say(gateway, id, '/deploy staging', login);
     const { note } = await until(gateway, id, 'ignored');
-    expect(note).toBe(`${login} may not write to ${REPOSITORY}, so /deploy is not carried out`);
+    expect(note).toBe(`${login} has no write access to ${REPOSITORY}; /deploy was not run`);
   }
   expect(agent.requests).toHaveLength(0);
-  // What is no command of the trigger is what a comment is to it.
+  // A text that is no command of the trigger is handled as a comment.
   await say(gateway, 'd4', '/other staging', 'eve');
   await say(gateway, 'd5', 'please /deploy staging', 'eve');
   await say(gateway, 'd6', '> /deploy staging', 'eve');
@@ -139,7 +141,7 @@ test.concurrent('a command of anybody else is ignored with the reason, and nothi
   expect(rest.askedFor('POST', /./)).toHaveLength(3);
 });
 
-test.concurrent('with commands_from: everyone nobody is asked for, and no token is needed', async () => {
+test.concurrent('with commands_from: everyone no permission is checked, and no token is needed', async () => {
   const { gateway, rest, agent } = await start({ config: { commands_from: 'everyone', token: undefined } });
   await say(gateway, 'd1', '/deploy staging', 'nobody');
   await until(gateway, 'd1', 'done');
@@ -147,7 +149,7 @@ test.concurrent('with commands_from: everyone nobody is asked for, and no token 
   expect(rest.asked).toHaveLength(0);
 });
 
-test.concurrent('while the host fails to say who may, the event is tried again, and taken by nobody', async () => {
+test.concurrent('while the permission check fails, the event is retried, not handled', async () => {
   const { gateway, rest, agent } = await start();
   rest.refuse(ASKED, { status: 502 });
   rest.refuse(ASKED, { status: 0, isCut: true });
@@ -159,30 +161,30 @@ test.concurrent('while the host fails to say who may, the event is tried again, 
   expect(agent.requests.map(({ body }) => body.command)).toEqual(['/deploy']);
 });
 
-test.concurrent('a token that may not ask makes the event dead, with the right that it lacks', async () => {
+test.concurrent('a token without permission makes the event dead, naming the missing right', async () => {
   const { gateway, rest, agent, posted } = await start();
   for (const status of [401, 403]) {
     rest.refuse(ASKED, { status, message: `no, ${TOKEN}` });
     await say(gateway, `d${status}`, `/deploy staging-${status}`, 'ada');
     const { note } = await until(gateway, `d${status}`, 'dead');
     expect(note).toContain(`answered ${status}`);
-    expect(note).toContain(status === 401 ? 'the token is not valid' : `needs write access to ${REPOSITORY}`);
+    expect(note).toContain(status === 401 ? 'the token is invalid' : `needs write access to ${REPOSITORY}`);
     expect(note).not.toContain(TOKEN);
   }
   rest.hidden.add(REPOSITORY);
   await say(gateway, 'd404', '/deploy staging', 'ada');
-  expect((await until(gateway, 'd404', 'dead')).note).toContain('Metadata (read)');
+  expect((await until(gateway, 'd404', 'dead')).note).toContain('Metadata, read');
   rest.hidden.clear();
   expect(agent.requests).toHaveLength(0);
   expect(posted()).toEqual([]);
-  // The token was given the right.
+  // The owner grants the permission.
   const path = `${gateway.url}/deliveries/${encodeURIComponent('repohost:ops/d403')}/replay`;
   expect((await fetch(path, { method: 'POST' })).ok).toBe(true);
   await until(gateway, 'd403', 'done');
   expect(agent.requests.map(({ body }) => body.command)).toEqual(['/deploy']);
 });
 
-test.concurrent('a kill while the host is being asked loses no command, and runs none twice', async () => {
+test.concurrent('a kill during the permission check loses no command and runs none twice', async () => {
   const { gateway, rest, agent, posted } = await start();
   rest.refuse(ASKED, { status: 0, isSilent: true });
   await say(gateway, 'd1', '/deploy staging', 'ada');
@@ -204,13 +206,13 @@ const REQUEST = `${REPOSITORY}#${(opened as { readonly number: number }).number}
 const REVIEW = /^POST .*\/reviews$/;
 
 const rows = async ({ url }: GatewayProcess) => {
-  const found = (await (await fetch(`${url}/deliveries?conversation=outbox/`)).json()) as {
+  const list = (await (await fetch(`${url}/deliveries?conversation=outbox/`)).json()) as {
     readonly deliveries: readonly Delivery[];
   };
-  return found.deliveries;
+  return list.deliveries;
 };
 
-test.concurrent('an answer approves a request where the file lets it, and its review is not answered', async () => {
+test.concurrent('an answer approves a request if the file allows it, and the review triggers no answer', async () => {
   const program = await judging();
   const { gateway, rest, posted } = await start({
     config: { reviews: 'allow' },
@@ -229,7 +231,7 @@ test.concurrent('an answer approves a request where the file lets it, and its re
   const own = reviewPayload(review?.body ?? '', rest.login);
   const answer = await postRepoEvent(gateway.url, 'pull_request_review', own, { id: 'd2' });
   expect(await answer.json()).toMatchObject({ status: 'ignored' });
-  // Who copies the mark is heard all the same.
+  // A person who copies the marker is still answered.
   const copied = reviewPayload(review?.body ?? '', 'eve');
   await postRepoEvent(gateway.url, 'pull_request_review', copied, { id: 'd3' });
   await until(gateway, 'd3', 'done');
@@ -243,7 +245,7 @@ test.concurrent('without reviews: allow an answer approves nothing', async () =>
   expect(rest.askedFor('POST', /reviews/)).toEqual([]);
 });
 
-test.concurrent('a review whose answer was lost is found again, also by the next process', async () => {
+test.concurrent('a review with a lost response is found again, also by the next process', async () => {
   const setup = {
     config: { reviews: 'allow' },
     commands: onOpened,
@@ -259,18 +261,20 @@ test.concurrent('a review whose answer was lost is found again, also by the next
   expect(rest.reviews.get(REQUEST)).toMatchObject([{ state: 'CHANGES_REQUESTED' }]);
 });
 
-test.concurrent('what is said of the own request of the token is a comment that says so', async () => {
+test.concurrent('an approval of a request by the user of the token becomes a comment', async () => {
   const setup = { config: { reviews: 'allow' }, commands: onOpened, program: await judging() };
   const { gateway, rest, posted } = await start(setup);
   rest.ownRequests.add(REQUEST);
   await postRepoEvent(gateway.url, 'pull_request', opened, { id: 'd1' });
   await eventually(async () =>
     expect(await rows(gateway)).toMatchObject([
-      { state: 'done', note: expect.stringContaining('takes no review (approve)') },
+      { state: 'done', note: expect.stringContaining('refuses a review (approve)') },
     ]),
   );
   expect(posted(REQUEST)).toEqual([
-    expect.stringContaining('*(approve: no review, since the host takes none from here)*\n\nIt reads well.'),
+    expect.stringContaining(
+      '*(approve: no review, since the host refuses one by this account)*\n\nIt reads well.',
+    ),
   ]);
   expect(rest.askedFor('POST', /reviews/)).toHaveLength(1);
 });

@@ -1,5 +1,5 @@
-// The community chat with the whole program, as far as no other chat is like it: one gateway for all cases. What it shares with the
-// others is in every-chat.test.ts.
+// The community chat with the whole program: features of this platform only, with a single gateway. Common
+// features: every-chat.test.ts.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decisionActionId } from '../../../actors/events/decision-action.ts';
@@ -28,7 +28,7 @@ let gateway: GatewayProcess;
 let program: AgentProgram;
 let output = '';
 const tokens: string[] = [];
-/** Answered only when it is told to. */
+/** Releases the held answer of the agent. */
 let release = () => {};
 const released = new Promise<void>((resolve) => {
   release = resolve;
@@ -74,7 +74,7 @@ beforeAll(async () => {
       bot_token: world.botToken,
       allowed_roles: ['42'],
     },
-    commands: { '/ask': ask, '/page': { agent: 'desk', description: 'Call somebody' } },
+    commands: { '/ask': ask, '/page': { agent: 'desk', description: 'Page a person' } },
     default_agent: 'desk',
     retry: { attempts: 3, min_backoff_seconds: 0.2, factor: 2, max_backoff_seconds: 1 },
   });
@@ -88,17 +88,17 @@ async function begin(resources?: Parameters<typeof startAutomation>[0]['resource
 }
 
 const boss = platform.world.person('Bea', ['42']);
-const room = (name: string) => platform.world.channel(name);
+const newChannel = (name: string) => platform.world.channel(name);
 
-async function act(what: Act, channel: Channel, person = boss) {
-  const reply = await platform.send({ act: what, channel, person });
+async function act(action: Act, channel: Channel, person = boss) {
+  const reply = await platform.send({ act: action, channel, person });
   tokens.push(reply.token);
   expect(reply).toMatchObject({ status: 200, body: { type: 5 } });
   expect(reply.tookMs).toBeLessThan(3_000);
   return reply;
 }
 const ask = (text: string, channel: Channel) => act(command('ask', { text }), channel);
-const sees = (channel: Channel, ...texts: readonly unknown[]) =>
+const expectTexts = (channel: Channel, ...texts: readonly unknown[]) =>
   eventually(() => expect(platform.textsIn(channel)).toEqual(texts));
 const delivery = async (id: string) =>
   (await (await fetch(`${gateway.url}/deliveries/${encodeURIComponent(id)}`)).json()) as {
@@ -107,22 +107,22 @@ const delivery = async (id: string) =>
   };
 const eventId = ({ id }: { readonly id: string }) => `communitychat:${platform.world.applicationId}/${id}`;
 
-test('a press of a button of an approval leaves its message alone, and is no talk where nothing was asked', async () => {
-  const channel = room('decisions');
+test('a press of an approval button without an open approval keeps the message and is ignored', async () => {
+  const channel = newChannel('decisions');
   await ask('hello', channel);
-  await sees(channel, 'heard: hello');
+  await expectTexts(channel, 'heard: hello');
   const id = decisionActionId('0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00', 'approve');
   const pressed = await platform.send({ act: click(id), channel, person: boss });
   expect(pressed).toMatchObject({ status: 200, body: { type: 6 } });
   tokens.push(pressed.token);
   await eventually(async () => expect((await delivery(eventId(pressed))).state).toBe('ignored'));
-  const told = 'What this asked for is not known any more.';
-  await sees(channel, 'heard: hello', told);
+  const notice = 'This approval request no longer exists.';
+  await expectTexts(channel, 'heard: hello', notice);
   await ask(id, channel);
-  await sees(channel, 'heard: hello', told, `heard: ${id}`);
+  await expectTexts(channel, 'heard: hello', notice, `heard: ${id}`);
 });
 
-test('a ping is answered, and the commands are in the menu, put there once', async () => {
+test('a ping is answered, and the commands are registered once in the menu', async () => {
   expect(await platform.post(JSON.stringify(ping))).toMatchObject({ status: 200, body: { type: 1 } });
   await eventually(() =>
     expect(platform.world.commands.get('')?.map(({ name }) => name)).toEqual([
@@ -136,26 +136,28 @@ test('a ping is answered, and the commands are in the menu, put there once', asy
   );
 });
 
-describe.concurrent('somebody', () => {
-  test('sees an answer that takes its time grow in the place where it was announced', async () => {
-    const channel = room('slow');
+describe.concurrent('a person', () => {
+  test('sees a slow answer grow in the message that was the placeholder', async () => {
+    const channel = newChannel('slow');
     await ask('slow', channel);
     expect(platform.thinkingIn(channel)).toBe(1);
     await eventually(() => expect(platform.textsIn(channel)).toEqual([expect.stringMatching(/^part 1/)]));
-    await sees(channel, 'part 1 part 2 part 3');
+    await expectTexts(channel, 'part 1 part 2 part 3');
     expect(platform.callsTo(channel).every(({ method }) => method === 'PATCH')).toBe(true);
     expect(platform.callsTo(channel).length).toBeGreaterThanOrEqual(2);
   });
 
-  test('sees a large card whole, within the limits, and what is chosen, pressed or filled in is heard', async () => {
-    const channel = room('card');
+  test('sees a large card whole, within the limits, and can use menus, buttons and forms', async () => {
+    const channel = newChannel('card');
     await ask('card', channel);
     const last = await eventually(() => {
-      const seen = platform.seen(channel);
+      const messages = platform.seen(channel);
       expect(
-        seen.flatMap(({ body }) => body.embeds as readonly { fields: [] }[]).flatMap(({ fields }) => fields),
+        messages
+          .flatMap(({ body }) => body.embeds as readonly { fields: [] }[])
+          .flatMap(({ fields }) => fields),
       ).toEqual(bigCard.fields);
-      return seen.at(-1);
+      return messages.at(-1);
     });
     expect(platform.callsTo(channel).filter(({ status }) => status === 400)).toEqual([]);
     const message = { id: last?.id };
@@ -172,8 +174,8 @@ describe.concurrent('somebody', () => {
     );
   });
 
-  test('who may not is told so, and no agent is asked, whatever they do', async () => {
-    const channel = room('roles');
+  test('without access is notified, and no agent is called', async () => {
+    const channel = newChannel('roles');
     for (const each of [command('ask', { text: 'forbidden' }), click('forbidden')])
       await act(each, channel, platform.ann);
     await eventually(() => expect(platform.seen(channel)).toHaveLength(2));
@@ -181,8 +183,8 @@ describe.concurrent('somebody', () => {
     expect(program.requests.filter(({ body }) => body.input.includes('forbidden'))).toEqual([]);
   });
 
-  test('who asks what is at work is answered although the channel is busy', async () => {
-    const channel = room('busy');
+  test('gets the list of current work although the channel is busy', async () => {
+    const channel = newChannel('busy');
     await ask('held', channel);
     await eventually(() => expect(program.requests.some(({ body }) => body.input === 'held')).toBe(true));
     await act(command('agent', { action: 'status' }), channel);
@@ -194,41 +196,41 @@ describe.concurrent('somebody', () => {
     await eventually(() => expect(platform.textsIn(channel)).toContain('heard: held'));
   });
 
-  test('has each built-in command answered, by an agent or at once', async () => {
-    const channel = room('built in');
-    const told = async (name: string, values: Readonly<Record<string, string>>, answer: unknown) => {
+  test('gets an answer to every built-in command, from an agent or immediately', async () => {
+    const channel = newChannel('built in');
+    const runCommand = async (name: string, values: Readonly<Record<string, string>>, answer: unknown) => {
       const { length } = platform.seen(channel);
       await act(command(name, values), channel);
       await eventually(() => expect(platform.textsIn(channel).slice(length)).toEqual([answer]));
     };
     const matching = (pattern: RegExp) => expect.stringMatching(pattern);
-    await told('agent', { action: 'run', agent_id: 'desk', input: 'by name' }, 'heard: by name');
-    await told(
+    await runCommand('agent', { action: 'run', agent_id: 'desk', input: 'by name' }, 'heard: by name');
+    await runCommand(
       'agent',
       { action: 'run', agent_id: 'nobody', input: 'by name' },
       matching(/no agent "nobody".* desk/),
     );
-    await told('agent', { action: 'run' }, matching(/A parameter is missing:.*input/s));
-    await told('agent', { action: 'stop' }, 'Nothing is at work here.');
-    await told('task', { action: 'run', description: 'a task' }, 'heard: a task');
-    await told('task', { action: 'status' }, 'Nothing is at work here.');
-    await told('fleet', { action: 'status' }, matching(/no fleets/));
-    await told('flow', { workflow: 'nightly' }, matching(/no flow "nightly"/));
+    await runCommand('agent', { action: 'run' }, matching(/A parameter is missing:.*input/s));
+    await runCommand('agent', { action: 'stop' }, 'Nothing is running here.');
+    await runCommand('task', { action: 'run', description: 'a task' }, 'heard: a task');
+    await runCommand('task', { action: 'status' }, 'Nothing is running here.');
+    await runCommand('fleet', { action: 'status' }, matching(/no fleets/));
+    await runCommand('flow', { workflow: 'nightly' }, matching(/no flow "nightly"/));
     expect(program.requests.filter(({ body }) => body.input === 'by name')).toHaveLength(1);
   });
 
-  test('stops with /agent what is at work in the channel, and reads so in its place', async () => {
-    const channel = room('stopped');
+  test('stops the current work of a channel with /agent, and sees the stop in the message', async () => {
+    const channel = newChannel('stopped');
     const reply = await ask('endless', channel);
     await eventually(() => expect(program.requests.some(({ body }) => body.input === 'endless')).toBe(true));
     await act(command('task', { action: 'status' }), channel);
     await eventually(() =>
-      expect(platform.textsIn(channel)).toEqual([expect.stringMatching(/^At work here: 1, /)]),
+      expect(platform.textsIn(channel)).toEqual([expect.stringMatching(/^Running here: 1, /)]),
     );
     await act(command('agent', { action: 'stop' }), channel);
     await eventually(() =>
       expect(platform.textsIn(channel).toSorted()).toEqual([
-        expect.stringMatching(/^At work here: 1, /),
+        expect.stringMatching(/^Running here: 1, /),
         'Stopped: 1.',
         'This was stopped. There will be no answer.',
       ]),
@@ -237,33 +239,33 @@ describe.concurrent('somebody', () => {
     expect(platform.thinkingIn(channel)).toBe(0);
   });
 
-  test('is answered although another answer in the channel does not get through', async () => {
-    const channel = room('jammed');
+  test('is answered although another answer in the channel fails', async () => {
+    const channel = newChannel('jammed');
     const hanging = platform.fail({ kind: 'hang' }, channel);
     await ask('jammed', channel);
     await hanging;
     await ask('behind it', channel);
-    await sees(channel, 'heard: behind it');
+    await expectTexts(channel, 'heard: behind it');
     expect(platform.thinkingIn(channel)).toBe(1);
   });
 
-  test('whose answer the platform takes no more has it in the record, with the reason', async () => {
-    const channel = room('late');
+  test('whose answer the platform refuses, has the answer and the reason in the record', async () => {
+    const channel = newChannel('late');
     platform.refuse(50027, channel);
     const reply = await ask('late', channel);
     await eventually(async () =>
       expect(await delivery(`outbox:${eventId(reply)}/1`)).toMatchObject({
         state: 'dead',
         attempts: 1,
-        note: expect.stringMatching(/^50027 the 15 minutes of the interaction are over/),
+        note: expect.stringMatching(/^50027 the interaction is older than 15 minutes/),
       }),
     );
     expect(await delivery(eventId(reply))).toMatchObject({ state: 'done' });
   });
 });
 
-test('what was acknowledged is answered once after kill -9, also when it comes again', async () => {
-  const channel = room('killed');
+test('acknowledged commands are answered once after kill -9, even if they are delivered again', async () => {
+  const channel = newChannel('killed');
   const hanging = platform.faults.plan(
     { kind: 'hang', isTaken: true },
     (each) => each.channel === channel.id,
@@ -273,32 +275,31 @@ test('what was acknowledged is answered once after kill -9, also when it comes a
   await gateway.stop('SIGKILL');
   output += gateway.text();
   await begin();
-  const again = await platform.send({
+  const secondResponse = await platform.send({
     act: command('ask', { text: 'before the end' }),
     channel,
     person: boss,
     again: reply,
   });
-  expect(again.status).toBe(200);
+  expect(secondResponse.status).toBe(200);
   await eventually(async () =>
     expect(await delivery(`outbox:${eventId(reply)}/1`)).toMatchObject({ state: 'done' }),
   );
-  // To put it in its place twice is to put it there once.
   expect(platform.textsIn(channel)).toEqual(['heard: before the end']);
   expect(program.requests.filter(({ body }) => body.input === 'before the end')).toHaveLength(1);
-  // Each process says once what the menu is.
+  // Every process registers the menu once.
   await eventually(() => expect(platform.calls.filter(({ method }) => method === 'PUT')).toHaveLength(2));
 });
 
-test('what comes after the 15 minutes of the platform is dead, and the log and the record say why', async () => {
-  const channel = room('too late');
+test('an answer later than the 15 minutes of the platform is dead, with the reason in log and record', async () => {
+  const channel = newChannel('too late');
   const before = program.requests.length;
   const reply = await ask('held again', channel);
   await eventually(() => expect(program.requests.length).toBeGreaterThan(before));
   platform.world.advance(900_001);
   releaseAgain();
   const row = `outbox:${eventId(reply)}/1`;
-  const note = expect.stringMatching(/^50027 the 15 minutes of the interaction are over/);
+  const note = expect.stringMatching(/^50027 the interaction is older than 15 minutes/);
   await eventually(async () =>
     expect(await delivery(row)).toMatchObject({ state: 'dead', attempts: 1, note }),
   );
@@ -315,13 +316,13 @@ test('what comes after the 15 minutes of the platform is dead, and the log and t
   });
 });
 
-test('no token, of the bot or of an interaction, was in the log, in a record or in a request to the agent', async () => {
+test('no bot or interaction token was in the log, in a record or in a request to the agent', async () => {
   const list = (await (await fetch(`${gateway.url}/deliveries?limit=1000`)).json()) as {
     readonly deliveries: readonly { readonly id: string }[];
   };
   const records = await Promise.all(list.deliveries.map(({ id }) => delivery(id)));
   const triggers = await (await fetch(`${gateway.url}/triggers`)).json();
-  const shown = output + gateway.text() + JSON.stringify([records, triggers, program.requests]);
-  for (const secret of [platform.world.botToken, ...tokens]) expect(shown).not.toContain(secret);
+  const texts = output + gateway.text() + JSON.stringify([records, triggers, program.requests]);
+  for (const secret of [platform.world.botToken, ...tokens]) expect(texts).not.toContain(secret);
   expect(records.length).toBeGreaterThan(10);
 });

@@ -1,5 +1,5 @@
-// Looking through very many deliveries over the API and from the terminal: each answer comes after a bounded number of
-// records, and the command goes on by itself.
+// Lists of many deliveries over the API and in the terminal: an API response covers a bounded number of
+// records, and the command requests further pages.
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ beforeAll(async () => {
 const list = (...args: string[]) => ['deliveries', '--url', gateway.url, ...args];
 const run = (...args: string[]) => runMain(list(...args), { env: { GATEWAY_API_KEY: '' } });
 
-test('an answer of the API has what was found so far, and where to go on', async () => {
+test('an API response has the matches so far and the next cursor', async () => {
   const ask = async (query: string) =>
     (await (await fetch(`${gateway.url}/deliveries?${query}`)).json()) as List;
   const first = await ask('trigger=rare');
@@ -41,14 +41,14 @@ test('an answer of the API has what was found so far, and where to go on', async
   expect([seqs(last), last.next_before]).toEqual([[RARE[0]], null]);
 });
 
-test('the command goes on to the end, and prints one list', async () => {
+test('the command reads all pages and prints one list', async () => {
   const { code, stdout, stderr } = await run('--trigger', 'rare', '--json');
-  const found = JSON.parse(stdout) as List;
-  expect([code, stderr, seqs(found), found.next_before]).toEqual([0, '', [...RARE].reverse(), null]);
+  const page = JSON.parse(stdout) as List;
+  expect([code, stderr, seqs(page), page.next_before]).toEqual([0, '', [...RARE].reverse(), null]);
   expect((await run('--trigger', 'nobody')).stdout).toBe('no deliveries\n');
 });
 
-test('the command goes on to its limit and no further', async () => {
+test('the command stops at the limit', async () => {
   const { stdout } = await run('--trigger', 'rare', '--limit', '2');
   expect(stdout.match(/http:\d+/g)).toEqual([`http:${RARE[2]}`, `http:${RARE[1]}`]);
   expect(stdout).toMatch(new RegExp(`^more: --before ${RARE[1]}$`, 'm'));
@@ -56,17 +56,17 @@ test('the command goes on to its limit and no further', async () => {
   expect(rest.stdout.match(/http:\d+/g)).toEqual([`http:${RARE[0]}`]);
 });
 
-test('a terminal shows how far it has come, until the list is there', async () => {
+test('a terminal shows the progress until the list is complete', async () => {
   const terminal = new Terminal(list('--trigger', 'rare'), { env: { GATEWAY_API_KEY: '' } });
-  await terminal.end();
-  const [, told = '', shown = ''] = /(looking further.*?)\r␛\[K(RECEIVED.*)/s.exec(terminal.text) ?? [];
-  expect(told).toContain(`looking further, before ${MANY - LOOKED_AT + 1}; 1 found`);
-  expect(told).toContain(`looking further, before ${MANY - 2 * LOOKED_AT + 1}; 2 found`);
+  await terminal.waitForExit();
+  const [, told = '', shown = ''] = /(requesting deliveries.*?)\r␛\[K(RECEIVED.*)/s.exec(terminal.text) ?? [];
+  expect(told).toContain(`requesting deliveries before ${MANY - LOOKED_AT + 1}; 1 found`);
+  expect(told).toContain(`requesting deliveries before ${MANY - 2 * LOOKED_AT + 1}; 2 found`);
   expect(shown.match(/http:\d+/g)).toHaveLength(3);
-  expect(shown).not.toContain('looking');
+  expect(shown).not.toContain('requesting');
 });
 
-test('a limit that is none is wrong usage', async () => {
+test('an invalid limit is a usage error', async () => {
   const { code, stderr } = await run('--limit', 'many');
   expect([code, stderr]).toEqual([2, 'error: limit should be a whole number from 1 to 1000\n']);
 });

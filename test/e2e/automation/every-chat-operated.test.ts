@@ -1,5 +1,6 @@
-// What an operator has of every chat, whatever its platform is: what is told of its trigger, its menu in step with the files, and
-// `register`. Each case runs for each chat of test/fixtures/chats; what people have of it is in every-chat.test.ts.
+// Operator features of every chat platform: trigger state, a command menu that follows the files, and the
+// `register` command. Runs for every chat of test/fixtures/chats. Features for chat users:
+// every-chat.test.ts.
 
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -39,7 +40,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all(chats.map(({ chat }) => chat.stop())));
 
-/** With one more command, where it is named. */
+/** Trigger and agent, optionally with one more command. */
 function resources(more?: string) {
   const echo = { agent: 'echo' };
   const triggers = chats.map(({ name, chat }) => {
@@ -64,33 +65,33 @@ async function run(...args: readonly string[]) {
 const details = async (name: string) => (await ask(`${gateway.url}/triggers/${name}`)).json;
 
 describe.concurrent.each(chats)('$name', ({ name, chat }) => {
-  test('tells of its connection, its last event, what was refused, its menu and its limits, by the API and in the terminal', async () => {
+  test('shows connection, last event, last rejection, menu and limits, in the API and in the terminal', async () => {
     const forgeries = (await chat.forgeries?.('Forged', 'forged')) ?? [];
     for (const forgery of forgeries)
       expect(await postForgery(`${gateway.url}/webhook/${name}`, forgery), forgery.what).toBe(401);
-    const word = chat.refuse('Refused');
+    const errorText = chat.refuse('Refused');
     await chat.say('Refused', 'refused');
     await eventually(async () => expect((await details(name)).last_refusal).not.toBeNull());
     const { longText = 9_000 } = chat;
-    const said = `${name} long ${longText}`;
-    await chat.say('Shown', said);
-    const isIt = ({ body }: AgentRequest) => (body.parameters.text ?? body.input) === said;
+    const input = `${name} long ${longText}`;
+    await chat.say('Shown', input);
+    const isRequested = ({ body }: AgentRequest) => (body.parameters.text ?? body.input) === input;
     const { id } = await eventually(() => {
-      const [request] = program.requests.filter(isIt);
+      const [request] = program.requests.filter(isRequested);
       return request?.body.event ?? expect.unreachable('nobody was asked');
     });
     const json = await eventually(async () => {
       const shown = await details(name);
       expect(shown).toMatchObject({
         type: chat.trigger('echo').type,
-        // The contract has a label for none of the chats.
+        // No chat has a maturity label.
         maturity: null,
         state: 'open',
         last_error: null,
         connection: chat.hasConnection === false ? null : { state: 'connected', last_error: null },
         last_event: { id, state: 'done' },
         refused_requests: forgeries.length === 0 ? null : { count: forgeries.length },
-        last_refusal: { state: 'dead', note: expect.stringContaining(word) },
+        last_refusal: { state: 'dead', note: expect.stringContaining(errorText) },
       });
       expect(shown.menu?.map(({ command }: { readonly command: string }) => command)).toEqual(chat.menu?.());
       return shown;
@@ -117,8 +118,8 @@ describe.concurrent.each(chats)('$name', ({ name, chat }) => {
       state: has('open'),
       connection: chat.hasConnection === false ? undefined : has('connected to '),
       'last event': has(id, 'done'),
-      refused: forgeries.length === 0 ? undefined : has(`${forgeries.length} requests without a proof`),
-      'last refusal': has(' dead ', word),
+      refused: forgeries.length === 0 ? undefined : has(`${forgeries.length} requests unverified`),
+      'last refusal': has(' dead ', errorText),
       menu: chat.menu && has(chat.menu()[0] ?? ''),
       limits: has(`${text.most} `),
     };
@@ -127,7 +128,7 @@ describe.concurrent.each(chats)('$name', ({ name, chat }) => {
   });
 });
 
-test('a menu that the platform shows has the commands of the files, also after they were read again', async () => {
+test('has the commands of the files in the menu, also after a reload', async () => {
   expect(withMenu.length).toBeGreaterThan(1);
   await reload('later');
   for (const { name, chat } of withMenu)
@@ -139,8 +140,8 @@ test('a menu that the platform shows has the commands of the files, also after t
     await eventually(() => expect([name, ...(chat.menu?.() ?? [])]).not.toContain('later'));
 });
 
-test('`register` puts the commands of the files where the platform has a menu for them, and says where it has none', async () => {
-  // The gateway is not told of it.
+test('registers the commands by the `register` command, or reports that the platform has no menu', async () => {
+  // The gateway does not register this command, because the files change without a reload.
   writeResources(gateway.folder, resources('added'));
   const register = ['triggers', 'register', '--config', join(gateway.folder, 'gateway.yaml')];
   const [all, none, guild] = await Promise.all([
@@ -160,10 +161,10 @@ test('`register` puts the commands of the files where the platform has a menu fo
   }
   expect(without.toSorted()).toEqual(names.toSorted());
   expect(none.stdout).toMatch(/^no menu: /);
-  expect(guild.stderr).toBe('error: --guild: no trigger is of a platform that has guilds\n');
+  expect(guild.stderr).toBe('error: --guild: no trigger belongs to a platform with guilds\n');
 });
 
-test('nothing that was printed has a secret in it', () => {
+test('prints no secret', () => {
   expect(printed.length).toBeGreaterThan(1_000);
   for (const { chat } of chats) for (const secret of chat.secrets) expect(printed).not.toContain(secret);
 });

@@ -1,5 +1,5 @@
-// A flood of forged requests to each chat and repository host that sends to us: what one of them costs in time and memory, and how long
-// what is true waits meanwhile. One after the other, since they are measured.
+// Floods of forged requests against every chat and repository host that uses webhooks: CPU time and memory
+// per request, and delay of genuine requests. Sequential, because the costs are measured.
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -15,34 +15,37 @@ import type { Forgery, LocalChat } from '../../fixtures/chats/local-chat.ts';
 import { localChats } from '../../fixtures/chats/local-chats.ts';
 import { postForgery } from '../../fixtures/chats/post-forgery.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
-import { type Happening, type LocalRepoHost, post } from '../../fixtures/repositories/local-repo-host.ts';
+import { type HostEvent, type LocalRepoHost, post } from '../../fixtures/repositories/local-repo-host.ts';
 import { localRepoHosts } from '../../fixtures/repositories/local-repo-hosts.ts';
 
 const REQUESTS = 1_600;
 const SENDERS = 16;
-/** Behind a forged body, of every tenth: as large as each of the platforms may send. */
+/** Padding for every tenth forged body: the largest size that the platforms send. */
 const PADDING = ' '.repeat(200_000);
-/** Measured were 0.1 to 0.2 ms, up to 20 MiB, and 15 to 30 ms; a check in plain JavaScript would take 5 ms. */
+/**
+ * CPU time per request, memory growth, and delay of a genuine request. Measured values are 0.1 to 0.2 ms, up
+ * to 20 MiB, and 15 to 30 ms. A signature check in plain JavaScript would take 5 ms.
+ */
 const MOST = { cpuMs: 3, grownMiB: 150, waitedMs: 3_000 };
 
-interface Flooded {
+interface FloodedPlatform {
   start(): Promise<unknown>;
   stop(): Promise<void>;
-  /** Its `spec`. */
+  /** The `spec` of the trigger. */
   trigger(): Readonly<Record<string, unknown>>;
   attach(gatewayUrl: string): Promise<void>;
-  /** Of the path that is named as the trigger is. */
+  /** Forged requests for the path that has the name of the trigger. */
   forgeries(text: string): Promise<readonly Forgery[]>;
-  /** Resolves when it is taken. */
+  /** Sends a genuine request; resolves when it is accepted. */
   say(text: string): Promise<void>;
-  /** What came of it. */
+  /** Answers to genuine requests. */
   answers(): readonly string[];
 }
 
 let gateway: GatewayProcess;
 let program: AgentProgram;
 
-const ofChat = (chat: LocalChat): Flooded => ({
+const ofChat = (chat: LocalChat): FloodedPlatform => ({
   start: () => chat.start(),
   stop: () => chat.stop(),
   trigger: () => ({ ...chat.trigger('echo') }),
@@ -52,9 +55,9 @@ const ofChat = (chat: LocalChat): Flooded => ({
   answers: () => chat.seen('Flood').map(({ text }) => text),
 });
 
-function ofRepoHost(name: string, host: LocalRepoHost): Flooded {
+function ofRepoHost(name: string, host: LocalRepoHost): FloodedPlatform {
   const access = host.access(name);
-  const commented = (text: string): Happening => ({ kind: 'request comment', text });
+  const commented = (text: string): HostEvent => ({ kind: 'request comment', text });
   return {
     start: () => host.start(),
     stop: () => host.stop(),
@@ -62,10 +65,10 @@ function ofRepoHost(name: string, host: LocalRepoHost): Flooded {
     attach: async () => {},
     forgeries: async (text) => host.forgeries(commented(text), access.secret),
     async say(text) {
-      const sent = host.delivery(commented(text), access.secret);
-      expect(await post(gateway.url + access.path, sent)).toBe(202);
+      const request = host.delivery(commented(text), access.secret);
+      expect(await post(gateway.url + access.path, request)).toBe(202);
     },
-    // Its comments leave at the pace of its token.
+    // Comments are sent at the rate limit of the token, so the requests to the agent are counted instead.
     answers: () => program.requests.filter(({ body }) => body.trigger === name).map(({ body }) => body.input),
   };
 }
@@ -89,7 +92,6 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all(flooded.map(({ source }) => source.stop())));
 
-/** Of the whole process until now. */
 function cpuMs(): number {
   const stat = readFileSync(`/proc/${gateway.pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -103,13 +105,13 @@ function residentMiB(): number {
 }
 
 describe.each(flooded)('$name', ({ name, source }) => {
-  test('a flood of forged requests costs little each, keeps nothing, and holds up nobody', async () => {
+  test('a flood of forged requests costs little, leaves nothing in memory, and delays no genuine request', async () => {
     const forgeries = await source.forgeries(`${name} forged`);
     const statuses = new Map<string, number>();
-    let sent = 0;
+    let sentCount = 0;
     const flood = async (count: number) => {
-      while (sent < count) {
-        const n = sent++;
+      while (sentCount < count) {
+        const n = sentCount++;
         const forgery = forgeries[n % forgeries.length];
         if (forgery === undefined) return;
         const body = n % 10 === 0 ? forgery.body + PADDING : forgery.body;
@@ -117,21 +119,21 @@ describe.each(flooded)('$name', ({ name, source }) => {
         statuses.set(`${status} ${forgery.what}`, status);
       }
     };
-    // Keys are fetched, and what is compiled late is compiled.
+    // Warm-up: keys are fetched and code is compiled.
     await flood(50);
     const before = { cpu: cpuMs(), mib: residentMiB() };
     const waited: number[] = [];
     const senders = Promise.all(Array.from({ length: SENDERS }, () => flood(REQUESTS)));
     let isOver = false;
-    const ended = senders.finally(() => {
+    const end = senders.finally(() => {
       isOver = true;
     });
     do {
-      const begun = performance.now();
+      const startedAt = performance.now();
       await source.say(`real ${waited.length}`);
-      waited.push(performance.now() - begun);
+      waited.push(performance.now() - startedAt);
     } while (!isOver && waited.length < 5);
-    await ended;
+    await end;
     const cost = {
       cpuMs: (cpuMs() - before.cpu) / REQUESTS,
       grownMiB: residentMiB() - before.mib,
@@ -141,7 +143,7 @@ describe.each(flooded)('$name', ({ name, source }) => {
     for (const [what, most] of Object.entries(MOST))
       expect(cost[what as keyof typeof cost], what).toBeLessThan(most);
     await eventually(() => expect(source.answers()).toHaveLength(waited.length));
-    const heard = program.requests.map(({ body }) => JSON.stringify([body.input, body.parameters]));
-    expect(heard.filter((each) => each.includes(`${name} forged`))).toEqual([]);
+    const inputs = program.requests.map(({ body }) => JSON.stringify([body.input, body.parameters]));
+    expect(inputs.filter((each) => each.includes(`${name} forged`))).toEqual([]);
   });
 });

@@ -1,9 +1,9 @@
-// Incidents with the whole program: what happens to one is answered by a note once, whatever the platform, the network and the
-// machine do meanwhile, and what the gateway has done there itself is answered by nobody.
+// Incidents with the whole program: each event is answered by one note despite failures of platform, network
+// and machine, and events that the gateway itself caused are not answered.
 
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/automation/automation.ts';
-import { askedUnderOneKey, atRest } from '../../fixtures/automation/killed.ts';
+import { askedUnderOneKey, waitUntilIdle } from '../../fixtures/automation/killed.ts';
 import { invalidEvent, rateLimited, restRefusal } from '../../fixtures/incident-platform/incident-error.ts';
 import {
   byUser,
@@ -31,22 +31,22 @@ const ENQUEUE = /^POST \/v2\/enqueue$/;
 const idOf = (event: Members) => (event.event as { readonly id: string }).id;
 const rowOf = ({ delivery }: Incidents, event: Members, n = 1) =>
   delivery(`outbox:incidentmanager:incidents/${idOf(event)}/${n}`);
-/** What people read, without the last line. */
-const said = ({ platform }: Incidents, { id }: FakeIncident) =>
+/** Visible notes, without the last line, which is a marker of the gateway. */
+const notesOf = ({ platform }: Incidents, { id }: FakeIncident) =>
   platform.contentsOn(id).map((content) => content.replace(/\n\n-- actor-gateway [0-9a-f]{16}$/, ''));
-const done = (all: Incidents, event: Members, n = 1) =>
+const expectDone = (all: Incidents, event: Members, n = 1) =>
   eventually(async () => expect(await rowOf(all, event, n)).toMatchObject({ state: 'done' }));
 
-test.concurrent('an event is answered by one note, although it comes twice, and the note by nobody', async () => {
+test.concurrent('an event is answered by one note, also if it is delivered twice, and the note triggers no answer', async () => {
   const all = await startIncidents({ config: notes });
   const incident = all.platform.add({ title: 'Checkout is slow' });
   const event = incidentEvent('triggered', incident, byUser(ada));
   const statuses = [(await all.sender.send(event)).status, (await all.sender.send(event)).status];
   expect(statuses).toEqual([202, 200]);
-  await done(all, event);
+  await expectDone(all, event);
   await eventually(() => expect(all.told).toHaveLength(1));
-  await atRest(all.gateway);
-  expect(said(all, incident)).toEqual(['heard: Checkout is slow']);
+  await waitUntilIdle(all.gateway);
+  expect(notesOf(all, incident)).toEqual(['heard: Checkout is slow']);
   expect(all.agent.requests).toHaveLength(1);
   const [{ body } = { body: undefined }] = all.agent.requests;
   expect(body).toMatchObject({
@@ -60,7 +60,7 @@ test.concurrent('an event is answered by one note, although it comes twice, and 
   });
 });
 
-test.concurrent('what people write is answered in the conversation of its incident; pings and services reach nobody', async () => {
+test.concurrent('notes of people are answered in the conversation of the incident; pings and services call no agent', async () => {
   const all = await startIncidents({
     config: notes,
     spec: { default_agent: undefined, commands: { 'incident.annotated': { agent: 'oncall' } } },
@@ -72,17 +72,17 @@ test.concurrent('what people write is answered in the conversation of its incide
     noteEvent(incident, { id: `PN${n}`, content }, byUser(ada)),
   );
   for (const event of events) expect((await all.sender.send(event)).status).toBe(202);
-  for (const event of events) await done(all, event);
-  await atRest(all.gateway);
-  expect(said(all, incident)).toEqual(['heard: first', 'heard: second']);
+  for (const event of events) await expectDone(all, event);
+  await waitUntilIdle(all.gateway);
+  expect(notesOf(all, incident)).toEqual(['heard: first', 'heard: second']);
   expect(all.agent.requests.map(({ body }) => [body.command, body.history.length])).toEqual([
     ['incident.annotated', 0],
     ['incident.annotated', 2],
   ]);
 });
 
-describe('a gateway that is killed', () => {
-  test.concurrent('between acknowledgement and note has lost nothing; nobody is asked under two keys, and each note is there once', async () => {
+describe('a killed gateway', () => {
+  test.concurrent('loses no acknowledged event: one key per request, and one note each', async () => {
     let isAway = true;
     let now = await startIncidents({
       config: notes,
@@ -103,7 +103,7 @@ describe('a gateway that is killed', () => {
     ];
     const take = (incident: FakeIncident) => now.sender.deliver(all[incidents.indexOf(incident)] ?? {});
     await take(sent);
-    await done(now, all[0] ?? {});
+    await expectDone(now, all[0] ?? {});
     await take(asked);
     platform.fail(new RegExp(`^POST .*/${before.id}/notes`), { kind: 'hang' });
     platform.fail(new RegExp(`^POST .*/${after.id}/notes`), { kind: 'hang', isTaken: true });
@@ -117,25 +117,25 @@ describe('a gateway that is killed', () => {
     await now.gateway.stop('SIGKILL');
     isAway = false;
     now = await now.again();
-    // The platform has heard of none, and sends all of them again.
+    // The platform received no acknowledgement, and redelivers all of them.
     for (const incident of incidents) await take(incident);
-    await atRest(now.gateway);
-    for (const incident of incidents) expect(said(now, incident)).toEqual([incident.title]);
+    await waitUntilIdle(now.gateway);
+    for (const incident of incidents) expect(notesOf(now, incident)).toEqual([incident.title]);
     for (const event of all) expect(await rowOf(now, event)).toMatchObject({ state: 'done' });
     expect(askedUnderOneKey(agent).get('while asked')).toBe(2);
-    // What was told while nobody was here comes again: its id may be unknown, its last line is not.
+    // Events that occurred meanwhile are redelivered, possibly with a new id but with the same last line.
     for (const incident of incidents) {
       const [note] = platform.notes.get(incident.id) ?? [];
       const event = noteEvent(incident, { id: `${note?.id}X`, content: note?.content ?? '' });
       expect((await now.sender.send(event)).status).toBe(202);
     }
-    await atRest(now.gateway);
+    await waitUntilIdle(now.gateway);
     expect(new Set(agent.requests.map(({ body }) => body.input))).toEqual(new Set(titles));
   }, 90_000);
 });
 
-describe('the platform', () => {
-  test.concurrent('that asks for pauses four times under three attempts has used up none of them', async () => {
+describe('the incident platform', () => {
+  test.concurrent('may request four pauses without using one of three attempts', async () => {
     const all = await startIncidents({ config: notes });
     const incident = all.platform.add();
     const event = incidentEvent('triggered', incident);
@@ -143,12 +143,12 @@ describe('the platform', () => {
     all.platform.refuse(POST_NOTE, rateLimited(1));
     all.platform.refuse(POST_NOTE, restRefusal(2020), 2);
     await all.sender.send(event);
-    await done(all, event);
+    await expectDone(all, event);
     expect(await rowOf(all, event)).toMatchObject({ attempts: 1, state: 'done' });
-    expect(said(all, incident)).toHaveLength(1);
+    expect(notesOf(all, incident)).toHaveLength(1);
   });
 
-  test.concurrent('that fails, with its own fault, a page of a proxy or a cut connection, gets the note once', async () => {
+  test.concurrent('gets the note once despite server errors, proxy pages or cut connections', async () => {
     const all = await startIncidents({
       config: notes,
       spec: { retry: { attempts: 6, min_backoff_seconds: 0.1 } },
@@ -160,12 +160,12 @@ describe('the platform', () => {
     all.platform.fail(POST_NOTE, { kind: 'cut' });
     all.platform.fail(POST_NOTE, { kind: 'html', status: 502, isTaken: true });
     await all.sender.send(event);
-    await done(all, event);
-    expect(said(all, incident)).toHaveLength(1);
+    await expectDone(all, event);
+    expect(notesOf(all, incident)).toHaveLength(1);
     expect(all.platform.asked(POST_NOTE)).toHaveLength(4);
   });
 
-  test.concurrent('that refuses is asked once: the note is dead, the event is done', async () => {
+  test.concurrent('receives no retry of a refused request: the note is dead, and the event is done', async () => {
     const all = await startIncidents({ config: notes });
     for (const refusal of [restRefusal(2010), restRefusal(2100), restRefusal(1008), restRefusal(2001)]) {
       const event = incidentEvent('triggered', all.platform.add());
@@ -182,7 +182,7 @@ describe('the platform', () => {
     }
   });
 
-  test.concurrent('that does not answer holds up no other incident, and has the note once', async () => {
+  test.concurrent('delays no other incident if it does not respond, and gets the note once', async () => {
     const all = await startIncidents({ config: notes });
     const [stuck, other] = [all.platform.add(), all.platform.add()];
     all.platform.fail(new RegExp(`^POST .*/${stuck.id}/notes`), { kind: 'hang', isTaken: true });
@@ -193,13 +193,13 @@ describe('the platform', () => {
     await all.sender.send(first);
     await eventually(() => expect(all.platform.contentsOn(stuck.id)).toHaveLength(1));
     await all.sender.send(second);
-    await done(all, second);
+    await expectDone(all, second);
     all.platform.cutHung();
-    await done(all, first);
-    expect(said(all, stuck)).toHaveLength(1);
+    await expectDone(all, first);
+    expect(notesOf(all, stuck)).toHaveLength(1);
   });
 
-  test.concurrent('that cannot be asked for what a filter needs has the event wait, and taken when it can', async () => {
+  test.concurrent('may fail to return filter data: the event waits and is accepted afterwards', async () => {
     const all = await startIncidents({ config: { ...notes, service_ids: ['PSHOP01'] } });
     const [ours, others] = [
       all.platform.add(),
@@ -210,8 +210,8 @@ describe('the platform', () => {
       noteEvent(each, { id: `PN${n}`, content: 'And now?' }, byUser(ada)),
     ) as [Members, Members];
     for (const event of [first, second]) expect((await all.sender.send(event)).status).toBe(202);
-    await done(all, first);
-    await atRest(all.gateway);
+    await expectDone(all, first);
+    await waitUntilIdle(all.gateway);
     expect(all.agent.requests).toHaveLength(1);
     expect(await all.delivery(`incidentmanager:incidents/${idOf(second)}`)).toMatchObject({
       state: 'ignored',
@@ -219,16 +219,16 @@ describe('the platform', () => {
   });
 });
 
-describe('with a routing key alone', () => {
-  test.concurrent('answers are events for the open alert, and nothing for what is resolved', async () => {
+describe('with only a routing key', () => {
+  test.concurrent('answers become alert events while the alert is open, and nothing after it is resolved', async () => {
     const all = await startIncidents({ config: events });
     const incident = all.platform.add();
     all.platform.refuse(ENQUEUE, { status: 500, body: {} });
     const event = incidentEvent('triggered', incident);
     await all.sender.send(event);
-    await done(all, event);
+    await expectDone(all, event);
     await all.sender.send(incidentEvent('resolved', { ...incident, status: 'resolved' }));
-    await atRest(all.gateway);
+    await waitUntilIdle(all.gateway);
     expect(all.platform.events).toMatchObject([
       { event_action: 'trigger', dedup_key: incident.incident_key, routing_key: ROUTING_KEY },
     ]);
@@ -237,7 +237,7 @@ describe('with a routing key alone', () => {
     expect(all.platform.incidents.size).toBe(1);
   });
 
-  test.concurrent('what is refused is dead, in the words of the platform', async () => {
+  test.concurrent('a refused event is dead with the platform error', async () => {
     const all = await startIncidents({ config: events });
     const event = incidentEvent('triggered', all.platform.add());
     all.platform.refuse(ENQUEUE, invalidEvent("'routing_key' is invalid"));
@@ -253,7 +253,7 @@ test.concurrent.each([
   ['a routing key', { ...notes, ...events }, 'POST /v2/enqueue'],
   ['an api_key', notes, 'PUT'],
 ])(
-  'actions of an answer give the incident its state with %s, after the note, and are answered by nobody',
+  'actions of an answer set the incident state with %s, after the note, and trigger no answer',
   async (_, config, by) => {
     const actions = [
       { id: 'acknowledge', title: 'Acknowledge' },
@@ -263,13 +263,13 @@ test.concurrent.each([
     const incident = all.platform.add();
     const event = incidentEvent('triggered', incident);
     await all.sender.send(event);
-    for (const n of [1, 2, 3]) await done(all, event, n);
+    for (const n of [1, 2, 3]) await expectDone(all, event, n);
     await eventually(() => expect(all.told).toHaveLength(3));
-    await atRest(all.gateway);
+    await waitUntilIdle(all.gateway);
     expect(incident.status).toBe('resolved');
-    expect(said(all, incident)).toEqual(['Rolled back.']);
+    expect(notesOf(all, incident)).toEqual(['Rolled back.']);
     const writes = all.platform.asked(/^(POST|PUT)/).map(({ what }) => what);
-    expect([writes[0], writes.slice(1).map((what) => what.startsWith(by))]).toEqual([
+    expect([writes[0], writes.slice(1).map((text) => text.startsWith(by))]).toEqual([
       `POST /incidents/${incident.id}/notes`,
       [true, true],
     ]);
@@ -277,21 +277,19 @@ test.concurrent.each([
   },
 );
 
-test.concurrent('a hook that the platform has switched off is switched on again, as an operator is shown', async () => {
+test.concurrent('a webhook disabled by the platform is enabled again, and operators can see it', async () => {
   const all = await startIncidents({ config: notes });
   const hook = { id: 'POFF001', url: all.sender.url, active: true, temporarily_disabled: true };
   all.platform.subscriptions.push(hook);
   await eventually(() => expect(hook.temporarily_disabled).toBe(false));
   await eventually(async () => {
-    const shown = (await (await fetch(`${all.gateway.url}/triggers/incidents`)).json()) as object;
-    expect(shown).toMatchObject({ remarks: [{ text: expect.stringContaining('POFF001') }] });
+    const trigger = (await (await fetch(`${all.gateway.url}/triggers/incidents`)).json()) as object;
+    expect(trigger).toMatchObject({ remarks: [{ text: expect.stringContaining('POFF001') }] });
   });
-  expect(all.gateway.logs().map(({ msg }) => msg)).toContain(
-    'webhook that was switched off is switched on again',
-  );
+  expect(all.gateway.logs().map(({ msg }) => msg)).toContain('re-enabled webhook');
 });
 
-test.concurrent('a message that answers nothing goes to the incident that is named, once', async () => {
+test.concurrent('a proactive message is written once to the named incident', async () => {
   const all = await startIncidents({ config: notes });
   const incident = all.platform.add();
   const send = () =>
@@ -301,12 +299,12 @@ test.concurrent('a message that answers nothing goes to the incident that is nam
       body: JSON.stringify({ conversation: `incidentmanager/${incident.id}`, text: 'Released.' }),
     });
   for (const response of [await send(), await send()]) expect(response.ok).toBe(true);
-  await eventually(() => expect(said(all, incident)).toEqual(['Released.']));
-  await atRest(all.gateway);
-  expect(said(all, incident)).toHaveLength(1);
+  await eventually(() => expect(notesOf(all, incident)).toEqual(['Released.']));
+  await waitUntilIdle(all.gateway);
+  expect(notesOf(all, incident)).toHaveLength(1);
 });
 
-test.concurrent('no secret stands in the log or in what is told of deliveries', async () => {
+test.concurrent('no secret is in the log or in the delivery records', async () => {
   const all = await startIncidents({ config: { ...notes, ...events } });
   all.platform.refuse(POST_NOTE, restRefusal(2006, [`bad key ${API_KEY}`]));
   const event = incidentEvent('triggered', all.platform.add());
@@ -319,6 +317,6 @@ test.concurrent('no secret stands in the log or in what is told of deliveries', 
       (await fetch(url + path)).text(),
     ),
   );
-  const shown = [all.gateway.text(), ...pages, JSON.stringify(await rowOf(all, event))].join('\n');
-  for (const secret of [API_KEY, ROUTING_KEY, WEBHOOK_SECRET]) expect(shown).not.toContain(secret);
+  const texts = [all.gateway.text(), ...pages, JSON.stringify(await rowOf(all, event))].join('\n');
+  for (const secret of [API_KEY, ROUTING_KEY, WEBHOOK_SECRET]) expect(texts).not.toContain(secret);
 });

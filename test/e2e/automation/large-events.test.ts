@@ -1,5 +1,5 @@
-// Events of several megabytes at an agent that is slow: memory stays bounded, and the agent gets what was sent,
-// whole.
+// Events of several megabytes for a slow agent: memory stays bounded, and the agent receives the events
+// complete.
 
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -16,16 +16,16 @@ import {
 } from '../../fixtures/automation/automation.ts';
 
 const MB = 1024 * 1024;
-const ends: (() => void)[] = [];
+const cleanups: (() => void)[] = [];
 afterAll(() => {
-  for (const end of ends) end();
+  for (const end of cleanups) end();
 });
 
 function rssBytes(pid: number): number {
   return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
 }
 
-/** Many small objects: what parsing makes most of. */
+/** Many small objects: the worst case for the parser. */
 function manyItems(bytes: number): object[] {
   const items: object[] = [];
   for (let n = 0, size = 0; size < bytes; n += 1) {
@@ -41,17 +41,17 @@ function manyItems(bytes: number): object[] {
   return items;
 }
 
-interface Heard {
+interface ReceivedJob {
   readonly body: Buffer;
   answer(): void;
 }
 
-/** At work of one agent: half of 64 MiB, so that there is room for others. */
+/** Capacity of an agent: half of 64 MiB. The rest is reserved for other agents. */
 const AT_ONCE = 5;
 
-/** Takes jobs in, and answers when it is told to. */
+/** Starts an agent that answers when the test releases it. */
 async function slowAgent() {
-  const heard: Heard[] = [];
+  const requests: ReceivedJob[] = [];
   const waiting = { now: 0, most: 0 };
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -63,18 +63,18 @@ async function slowAgent() {
         waiting.now -= 1;
         response.end('{"text":""}');
       };
-      heard.push({ body: Buffer.concat(chunks), answer });
+      requests.push({ body: Buffer.concat(chunks), answer });
     });
   });
-  ends.push(() => {
+  cleanups.push(() => {
     server.closeAllConnections();
     server.close();
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, heard, waiting };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, heard: requests, waiting };
 }
 
-test('twelve events of 7 MB at a slow agent hold little memory, and arrive whole', async () => {
+test('twelve events of 7 MB for a slow agent use little memory and arrive whole', async () => {
   const agent = await slowAgent();
   const gateway = await startAutomation({
     resources: [
@@ -103,7 +103,7 @@ test('twelve events of 7 MB at a slow agent hold little memory, and arrive whole
   }, 5);
   for (const payload of payloads)
     expect((await postHook(gateway.url, '/hooks/orders', payload)).status).toBe(202);
-  // Time for as many as the agent may have, and for more, where nothing bounded them.
+  // Time for the allowed number of jobs, and for more if the limit does not work.
   await eventually(() => expect(agent.waiting.now).toBeGreaterThan(2));
   await new Promise((resolve) => setTimeout(resolve, 1_000));
   expect(agent.waiting.now).toBeLessThanOrEqual(AT_ONCE);
@@ -117,15 +117,15 @@ test('twelve events of 7 MB at a slow agent hold little memory, and arrive whole
     payloads.map(({ order }) => `http/orders/${order.id}`).sort(),
   );
   for (const { input, event } of jobs) {
-    const sent = payloads.find(({ order }) => order.id === event.payload.order.id);
-    expect(input).toBe(sent?.text);
-    expect(JSON.stringify(event.payload) === JSON.stringify(sent)).toBe(true);
+    const payload = payloads.find(({ order }) => order.id === event.payload.order.id);
+    expect(input).toBe(payload?.text);
+    expect(JSON.stringify(event.payload) === JSON.stringify(payload)).toBe(true);
   }
   expect(agent.waiting.most).toBeLessThanOrEqual(AT_ONCE);
   expect(mostBytes - before).toBeLessThan(330 * MB);
 });
 
-test('a large delivery of a repository host reads as a small one does', async () => {
+test('a large repository host delivery is parsed like a small delivery', async () => {
   const agent = await slowAgent();
   const gateway = await startAutomation({
     resources: [
@@ -171,7 +171,7 @@ test('a large delivery of a repository host reads as a small one does', async ()
   expect(large.event.context).toMatchObject({ 'repo.pr.number': 7, 'repo.pr.title': 'A change' });
 });
 
-test('what is large and no JSON is refused where it says so, and text where it does not', async () => {
+test('a large body that is no JSON is rejected if JSON is declared, otherwise read as text', async () => {
   const agent = await slowAgent();
   const gateway = await startAutomation({
     resources: [

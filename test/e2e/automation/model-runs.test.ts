@@ -1,4 +1,4 @@
-// Runs of an agent with a model and a tool, over the API and in the terminal: streamed, step by step, with figures.
+// Agent runs with a model and tools, over the API and the command line: stream, steps and statistics.
 
 import { resolve } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
@@ -29,12 +29,12 @@ beforeAll(async () => {
   });
 });
 
-const told = ({ text }: EventReader) =>
+const eventsOf = ({ text }: EventReader) =>
   [...text.matchAll(/^event: (\w+)\ndata: (.*)$/gm)].map(
     ([, name = '', data = '']) => [name, JSON.parse(data)] as const,
   );
 
-test('a run is streamed with its calls of tools, and afterwards each of its steps is there', async () => {
+test('a run is streamed with tool calls, and all steps are stored', async () => {
   models.reply(
     { text: 'I look.', calls: [{ name: 'echo', input: { text: 'hi' } }], usage: { input: 10, output: 5 } },
     { text: ['It says ', 'hi.'], usage: { input: 20, output: 4 } },
@@ -45,7 +45,7 @@ test('a run is streamed with its calls of tools, and afterwards each of its step
     { accept: 'text/event-stream' },
   );
   await reader.ended();
-  const events = told(reader);
+  const events = eventsOf(reader);
   const end = events.at(-1)?.[1];
   expect(
     events.flatMap(([name, data]) => (name === 'text' ? [data.text ?? data.delta] : [])).join('|'),
@@ -70,16 +70,16 @@ test('a run is streamed with its calls of tools, and afterwards each of its step
     running: 0,
     ...usage,
   });
-  const shown = await runMain(['runs', 'show', end.id, '--url', gateway.url], {
+  const show = await runMain(['runs', 'show', end.id, '--url', gateway.url], {
     env: { GATEWAY_API_KEY: '' },
   });
-  expect(shown.stdout).toMatch(/^ +4 .* result .* echo done \{"text":"hi"\}$/m);
+  expect(show.stdout).toMatch(/^ +4 .* result .* echo done \{"text":"hi"\}$/m);
 });
 
-test('while its model fails a run says why, and when that is asked again', async () => {
+test('a run shows why the model fails and when it is retried', async () => {
   models.reply({ status: 503 }, { status: 503 }, { text: 'Here I am.' });
   const args = ['agents', 'run', 'helper', '--input', 'are you there?', '--url', gateway.url];
   const { code, stdout, stderr } = await runMain(args, { env: { GATEWAY_API_KEY: '' } });
   expect([code, stdout]).toEqual([0, 'Here I am.\n']);
-  expect(stderr).toMatch(/^(the model local:tiny answered 503; tried again in [\d.]+m?s\n){2}$/);
+  expect(stderr).toMatch(/^(the model local:tiny answered 503; retrying in [\d.]+m?s\n){2}$/);
 });

@@ -1,4 +1,4 @@
-// Two gateways on one database: what one of them runs is waited for, watched and cancelled at the other.
+// Two gateways on the same database: a run of one gateway can be awaited, watched and cancelled at the other.
 
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -17,13 +17,13 @@ import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
 import { newDatabase } from '../../fixtures/store/shared-postgres.ts';
 
 let site: Server;
-let one: GatewayProcess;
-let two: GatewayProcess;
-/** Answers that are held back, for as long as whoever asks keeps to them. */
-const held = new Set<ServerResponse>();
-/** Whether the agent answers what is called `first`. */
+let firstGateway: GatewayProcess;
+let secondGateway: GatewayProcess;
+/** Held responses, while the client stays connected. */
+const responses = new Set<ServerResponse>();
+/** True if the answer to `first` is held. */
 let isHeld = true;
-const asked: string[] = [];
+const requests: string[] = [];
 
 beforeAll(async () => {
   site = createServer((request, response) => {
@@ -31,20 +31,21 @@ beforeAll(async () => {
       response.setHeader('content-type', 'application/json').end('{"ok":true}');
       return;
     }
-    held.add(response);
-    response.on('close', () => held.delete(response));
+    responses.add(response);
+    response.on('close', () => responses.delete(response));
   });
   await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
   const siteUrl = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
   const program = await startAgent(async ({ body }) => {
     const { text } = body.event.payload as { text: string };
-    asked.push(text);
+    requests.push(text);
     if (text === 'first') await eventually(() => expect(isHeld).toBe(false), 60_000);
     return { text: `heard: ${text}` };
   });
   const config = { path: '/hooks/desk', webhook_secret: SECRET, key: 'body:c', respond: 'sync' };
   const post = (id: string, path: string) => ({
-    ...{ id, type: 'HTTP' },
+    id,
+    type: 'HTTP',
     config: { method: 'POST', url: siteUrl + path },
   });
   const resources = [
@@ -65,32 +66,42 @@ beforeAll(async () => {
   const url = await newDatabase();
   const start = (name: string) =>
     startAutomation({ resources, settings: { store: { postgres: { url } }, node: { name } } });
-  [one, two] = await Promise.all([start('one'), start('two')]);
+  [firstGateway, secondGateway] = await Promise.all([start('one'), start('two')]);
 });
 afterAll(async () => {
   isHeld = false;
-  await Promise.all([one.stop(), two.stop()]);
+  await Promise.all([firstGateway.stop(), secondGateway.stop()]);
   site.closeAllConnections();
   site.close();
 });
 
-/** A run of the flow that the first gateway has begun, and that waits for the site. */
-async function runAtOne(): Promise<string> {
+/** Starts a flow run at the first gateway. The site holds the response that the run needs. */
+async function startRunAtFirst(): Promise<string> {
   const body = JSON.stringify({ wait_seconds: 0 });
   const headers = { 'content-type': 'application/json' };
-  const begun = await fetch(`${one.url}/flows/steps/runs`, { method: 'POST', body, headers });
-  const { id } = (await begun.json()) as { id: string };
-  await eventually(() => expect(held.size).toBe(1));
+  const response = await fetch(`${firstGateway.url}/flows/steps/runs`, { method: 'POST', body, headers });
+  const { id } = (await response.json()) as { id: string };
+  await eventually(() => expect(responses.size).toBe(1));
   return id;
 }
 
 const runPath = (gateway: GatewayProcess, id: string) => `${gateway.url}/runs/${encodeURIComponent(id)}`;
 
-test('who waits for the answer to an event is told it though another gateway handles the event (ELS1)', async () => {
-  const first = postHook(one.url, '/hooks/desk', { c: 'x', text: 'first' }, { 'idempotency-key': 'x1' });
-  await eventually(() => expect(asked).toContain('first'));
-  // It comes after the first one of its conversation, so where that is.
-  const second = postHook(two.url, '/hooks/desk', { c: 'x', text: 'second' }, { 'idempotency-key': 'x2' });
+test('a waiting client receives the answer to an event handled by another gateway', async () => {
+  const first = postHook(
+    firstGateway.url,
+    '/hooks/desk',
+    { c: 'x', text: 'first' },
+    { 'idempotency-key': 'x1' },
+  );
+  await eventually(() => expect(requests).toContain('first'));
+  // Both events belong to one conversation, so the same gateway handles them.
+  const second = postHook(
+    secondGateway.url,
+    '/hooks/desk',
+    { c: 'x', text: 'second' },
+    { 'idempotency-key': 'x2' },
+  );
   await new Promise((resolve) => setTimeout(resolve, 500));
   isHeld = false;
   const answers = await Promise.all([first, second]);
@@ -98,9 +109,11 @@ test('who waits for the answer to an event is told it though another gateway han
   expect(await answers[1]?.text()).toContain('heard: second');
 });
 
-test('a run is watched at another gateway than runs it: what was journaled, and its end (ELS1)', async () => {
-  const id = await runAtOne();
-  const stream = await fetch(`${runPath(two, id)}/events`, { headers: { accept: 'text/event-stream' } });
+test('the journal and the completion of a run can be watched at another gateway', async () => {
+  const id = await startRunAtFirst();
+  const stream = await fetch(`${runPath(secondGateway, id)}/events`, {
+    headers: { accept: 'text/event-stream' },
+  });
   let text = '';
   const reading = (async () => {
     for await (const chunk of stream.body as unknown as AsyncIterable<Uint8Array>)
@@ -108,41 +121,41 @@ test('a run is watched at another gateway than runs it: what was journaled, and 
   })();
   await eventually(() => expect(text).toContain('quick'));
   expect(text).not.toContain('through');
-  for (const response of held) response.setHeader('content-type', 'application/json').end('{}');
+  for (const response of responses) response.setHeader('content-type', 'application/json').end('{}');
   await reading;
   expect(text).toContain('event: end');
   expect(text).toContain('through');
 });
 
-test('a run is cancelled at another gateway than runs it, and its request is cut (CAN1)', async () => {
-  const id = await runAtOne();
+test('a run can be cancelled at another gateway, and its current request is aborted', async () => {
+  const id = await startRunAtFirst();
   const from = performance.now();
-  const cancelled = await fetch(`${runPath(two, id)}/cancel`, { method: 'POST' });
+  const cancelled = await fetch(`${runPath(secondGateway, id)}/cancel`, { method: 'POST' });
   expect(cancelled.status).toBe(200);
   expect(performance.now() - from).toBeLessThan(2_500);
-  await eventually(() => expect(held.size).toBe(0), 2_000);
+  await eventually(() => expect(responses.size).toBe(0), 2_000);
   await eventually(async () => {
-    const run = (await (await fetch(runPath(two, id))).json()) as { state: string };
+    const run = (await (await fetch(runPath(secondGateway, id))).json()) as { state: string };
     expect(run.state).toBe('cancelled');
   });
-  expect((await fetch(`${runPath(two, id)}/cancel`, { method: 'POST' })).status).toBe(409);
+  expect((await fetch(`${runPath(secondGateway, id)}/cancel`, { method: 'POST' })).status).toBe(409);
 });
 
-test('a run whose gateway stands still is not said to be cancelled (CAN1)', async () => {
-  const id = await runAtOne();
-  process.kill(one.pid, 'SIGSTOP');
-  const refused = await fetch(`${runPath(two, id)}/cancel`, { method: 'POST' });
-  process.kill(one.pid, 'SIGCONT');
-  // Within the time of its lease the run is its own; after that the other gateway has the event.
-  expect([503, 200, 409]).toContain(refused.status);
-  if (refused.status !== 200) {
+test('a run on a suspended gateway is not reported as cancelled at another gateway', async () => {
+  const id = await startRunAtFirst();
+  process.kill(firstGateway.pid, 'SIGSTOP');
+  const refusal = await fetch(`${runPath(secondGateway, id)}/cancel`, { method: 'POST' });
+  process.kill(firstGateway.pid, 'SIGCONT');
+  // During the lease the run belongs to the suspended gateway. Afterwards the other gateway owns the event.
+  expect([503, 200, 409]).toContain(refusal.status);
+  if (refusal.status !== 200) {
     await eventually(async () => {
-      const again = await fetch(`${runPath(two, id)}/cancel`, { method: 'POST' });
-      expect(again.status).toBe(200);
+      const secondResponse = await fetch(`${runPath(secondGateway, id)}/cancel`, { method: 'POST' });
+      expect(secondResponse.status).toBe(200);
     });
   }
   await eventually(async () => {
-    const run = (await (await fetch(runPath(two, id))).json()) as { state: string };
+    const run = (await (await fetch(runPath(secondGateway, id))).json()) as { state: string };
     expect(run.state).toBe('cancelled');
   });
 });

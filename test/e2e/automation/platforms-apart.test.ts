@@ -1,4 +1,4 @@
-// A platform that hangs holds up no other: three of them behind one gateway, and one does not answer any more.
+// A platform that hangs delays no other platform: a gateway serves three platforms, and one stops responding.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
@@ -22,17 +22,17 @@ import { messagesOf, textMessage } from '../../fixtures/business-platform/notifi
 import { WebhookSender } from '../../fixtures/business-platform/webhook-sender.ts';
 import { RepoRestHost } from '../../fixtures/repositories/repo-rest-host.ts';
 
-/** More than a platform has places. */
+/** Exceeds the number of slots per platform. */
 const MANY = 80;
-/** Less than any request may take that hangs. */
+/** Shorter than the request timeout. */
 const SOON_MS = 15_000;
 
-/** A platform as the test uses it: somebody at place `n` says something, and is answered there. */
+/** A platform as the test uses it: a person writes in chat `n`, where the bot answers. */
 interface Platform {
   hang(): void;
   say(n: number): Promise<unknown>;
-  /** Requests that would have answered somebody. */
-  asked(): number;
+  /** Number of requests that tried to send an answer. */
+  countRequests(): number;
   isAnswered(n: number): boolean;
 }
 
@@ -79,7 +79,7 @@ async function startThree(): Promise<Readonly<Record<string, Platform>>> {
         const { chat, person } = chats[n]!;
         bots.say(chat, person, 'hello');
       },
-      asked: () => bots.called('sendMessage', bot).length,
+      countRequests: () => bots.called('sendMessage', bot).length,
       isAnswered: (n) => texts(bots, bot, chats[n]!.chat).includes('the answer'),
     },
     BusinessMessenger: {
@@ -90,7 +90,7 @@ async function startThree(): Promise<Readonly<Record<string, Platform>>> {
         const person = { name: 'P', number: numberOf(n) };
         return sender.deliver(messagesOf(business, [[person, textMessage(person, 'hello')]]));
       },
-      asked: () => messenger.sendings.length,
+      countRequests: () => messenger.sendings.length,
       isAnswered: (n) => messenger.textsTo(numberOf(n)).includes('✅ the answer'),
     },
     RepoHost: {
@@ -102,20 +102,20 @@ async function startThree(): Promise<Readonly<Record<string, Platform>>> {
           ...comment,
           issue: { ...comment.issue, number: n + 1 },
         }),
-      asked: () => rest.asked.length,
+      countRequests: () => rest.asked.length,
       isAnswered: (n) => rest.comments.has(`Codertocat/Hello-World#${n + 1}`),
     },
   };
 }
 
 test.each(['BotMessenger', 'BusinessMessenger', 'RepoHost'])(
-  'what hangs at the platform of %s delays none of the others',
+  'requests that hang at the platform of %s delay no other platform',
   async (name) => {
     const { [name]: hung, ...others } = await startThree();
     if (hung === undefined) throw new Error(`there is no ${name}`);
     hung.hang();
     for (let n = 0; n < MANY; n += 1) await hung.say(n);
-    await eventually(() => expect(hung.asked()).toBeGreaterThan(0));
+    await eventually(() => expect(hung.countRequests()).toBeGreaterThan(0));
     for (const [other, platform] of Object.entries(others)) {
       await platform.say(MANY);
       await eventually(() => expect([other, platform.isAnswered(MANY)]).toEqual([other, true]), SOON_MS);

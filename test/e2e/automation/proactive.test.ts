@@ -1,5 +1,5 @@
-// Messages that answer nothing, asked for over the API and in the terminal: they arrive where the conversation is, once, whatever
-// becomes of the gateway meanwhile.
+// Proactive messages over the API and in the terminal: each arrives once in the conversation, even if the
+// gateway is killed.
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -10,7 +10,7 @@ import {
   startAutomation,
   trigger,
 } from '../../fixtures/automation/automation.ts';
-import { botTrigger, newPlatform, says, texts } from '../../fixtures/automation/bots.ts';
+import { botTrigger, expectBotTexts, newPlatform, texts } from '../../fixtures/automation/bots.ts';
 import type { Bot } from '../../fixtures/bot-platform/bot.ts';
 import { BotError } from '../../fixtures/bot-platform/bot-error.ts';
 import type { BotPlatform } from '../../fixtures/bot-platform/bot-platform.ts';
@@ -82,27 +82,27 @@ const delivery = async (id: string) =>
 
 const run = (...args: readonly string[]) => runMain([...args, '--url', gateway.url]);
 
-describe('a message that answers nothing', () => {
-  test('arrives where the agent was told the conversation is, with its card, and its deliveries are told', async () => {
+describe('a proactive message', () => {
+  test('arrives in the conversation that the agent knows, with a card, and has delivery records', async () => {
     const ann = platform.person('Ann');
     platform.say(group, ann, 'where is this?');
-    await says(platform, bot, group, inGroup());
+    await expectBotTexts(platform, bot, group, inGroup());
     const [request] = program.requests;
-    const sent = await send('team', {
+    const receipt = await send('team', {
       conversation: request?.body.conversation,
       title: 'Release',
       text: 'It is out.',
       fields: [{ name: 'Version', value: 12 }],
       actions: [{ id: 'undo', title: 'Undo' }],
     });
-    expect([sent.status, sent.json.deliveries]).toEqual([
+    expect([receipt.status, receipt.json.deliveries]).toEqual([
       202,
       [expect.stringMatching(/^outbox:send:team\//)],
     ]);
-    await says(platform, bot, group, inGroup(), 'Release\n\nIt is out.\n\nVersion: 12');
+    await expectBotTexts(platform, bot, group, inGroup(), 'Release\n\nIt is out.\n\nVersion: 12');
     const message = platform.saidBy(bot, group)[1]!;
     expect(buttonsOf(message)).toEqual([{ text: 'Undo', callback_data: 'undo' }]);
-    const [id] = sent.json.deliveries as string[];
+    const [id] = receipt.json.deliveries as string[];
     await eventually(async () =>
       expect(await delivery(id!)).toMatchObject({
         state: 'done',
@@ -114,17 +114,17 @@ describe('a message that answers nothing', () => {
     );
   });
 
-  test('goes into a topic, and to a person of the business messenger', async () => {
+  test('can go to a topic and to a person of the business messenger', async () => {
     const topic = forum.addTopic();
     await send('team', { conversation: `botmessenger/${account}/${forum.id}/${topic}`, text: 'on topic' });
-    await says(platform, bot, forum, 'on topic');
+    await expectBotTexts(platform, bot, forum, 'on topic');
     expect(platform.saidBy(bot, forum)[0]).toMatchObject({ message_thread_id: topic });
     const conversation = `conversation/businessmessenger/${business.phone_number_id}/15550002222`;
     expect((await send('desk', { conversation, text: 'Your order is ready.' })).status).toBe(202);
     await eventually(() => expect(messenger.textsTo('15550002222')).toEqual(['✅ Your order is ready.']));
   });
 
-  test('notifies nobody unless the trigger says so', async () => {
+  test('notifies no user unless the trigger allows it', async () => {
     const chat = platform.privateChat(platform.person('Mia'), bot);
     const conversation = `botmessenger/${account}/${chat.id}`;
     await send('team', { conversation, text: 'for @miamia' });
@@ -135,15 +135,15 @@ describe('a message that answers nothing', () => {
     expect(none).not.toContain('@miamia');
   });
 
-  test('is sent once under one key, however often and by however many it is asked for (PRO2)', async () => {
+  test('is sent once per key, for any number of requests and clients', async () => {
     const chat = platform.privateChat(platform.person('Ken'), bot);
     const body = { conversation: `botmessenger/${account}/${chat.id}`, text: 'x '.repeat(4_000) };
     const key = { 'idempotency-key': 'nightly 1/2' };
     const answers = await Promise.all([1, 2, 3].map(() => send('team', body, key)));
     expect(answers.map(({ status }) => status)).toEqual([202, 202, 202]);
     await eventually(() => expect(texts(platform, bot, chat)).toHaveLength(2));
-    const again = await send('team', body, key);
-    expect([...answers, again].map(({ json }) => json.deliveries)).toEqual(
+    const secondResponse = await send('team', body, key);
+    expect([...answers, secondResponse].map(({ json }) => json.deliveries)).toEqual(
       Array.from({ length: 4 }, () => ['outbox:send:team/nightly 1/2/1', 'outbox:send:team/nightly 1/2/2']),
     );
     const other = await send('team', { ...body, text: 'short' }, key);
@@ -154,17 +154,23 @@ describe('a message that answers nothing', () => {
     expect(texts(platform, bot, chat)).toHaveLength(3);
   });
 
-  test('is refused for who cannot send, for conversations of others, and for what is no message', async () => {
+  test('is rejected for platforms without support, foreign conversations and invalid messages', async () => {
     const conversation = inGroup();
-    const refused = async (name: string, body: object) => {
+    const expectRefusal = async (name: string, body: object) => {
       const { status, json } = await send(name, body);
       return [status, json.message];
     };
-    const there = { conversation, text: 'hello' };
-    expect(await refused('nobody', there)).toEqual([404, expect.stringContaining('no trigger "nobody"')]);
-    expect(await refused('off', there)).toEqual([409, expect.stringContaining('switched off')]);
-    expect(await refused('hand', there)).toEqual([409, expect.stringContaining('type Manual')]);
-    for (const elsewhere of [
+    const message = { conversation, text: 'hello' };
+    expect(await expectRefusal('nobody', message)).toEqual([
+      404,
+      expect.stringContaining('no trigger "nobody"'),
+    ]);
+    expect(await expectRefusal('off', message)).toEqual([
+      409,
+      expect.stringContaining('is disabled (spec.enabled)'),
+    ]);
+    expect(await expectRefusal('hand', message)).toEqual([409, expect.stringContaining('type Manual')]);
+    for (const address of [
       `botmessenger/${account}1/${group.id}`,
       `botmessenger/${account}`,
       `botmessenger/${account}/`,
@@ -172,15 +178,15 @@ describe('a message that answers nothing', () => {
       `botmessenger/${account}/${group.id}/1/2`,
       `businessmessenger/${business.phone_number_id}/15550002222`,
     ])
-      expect(await refused('team', { conversation: elsewhere, text: 'hello' })).toEqual([
+      expect(await expectRefusal('team', { conversation: address, text: 'hello' })).toEqual([
         404,
-        expect.stringContaining('knows no way'),
+        expect.stringContaining('cannot reach'),
       ]);
-    expect(await refused('desk', there)).toEqual([404, expect.anything()]);
-    expect(await refused('team', { conversation })).toEqual([400, expect.stringContaining('text')]);
+    expect(await expectRefusal('desk', message)).toEqual([404, expect.anything()]);
+    expect(await expectRefusal('team', { conversation })).toEqual([400, expect.stringContaining('text')]);
   });
 
-  test('leaves also after kill -9 (PRO1)', async () => {
+  test('is sent also after kill -9', async () => {
     const chat = platform.privateChat(platform.person('Zoe'), bot);
     platform.faults.plan('sendMessage', { kind: 'hang' });
     const sends = platform.called('sendMessage').length;
@@ -190,12 +196,12 @@ describe('a message that answers nothing', () => {
     await gateway.stop('SIGKILL');
     gateway = await startAutomation({ folder: gateway.folder });
     expect((await send('team', body, { 'idempotency-key': 'killed' })).status).toBe(202);
-    await says(platform, bot, chat, 'whatever happens');
+    await expectBotTexts(platform, bot, chat, 'whatever happens');
   });
 });
 
 describe('triggers show', () => {
-  test('tells how a trigger does, what was refused last, its menu and its limits', async () => {
+  test('prints state, last rejection, menu and limits of a trigger', async () => {
     const chat = platform.privateChat(platform.person('Bea'), bot);
     const conversation = `botmessenger/${account}/${chat.id}`;
     const kicked = new BotError(403, 'Forbidden: bot was blocked by the user');
@@ -206,7 +212,8 @@ describe('triggers show', () => {
     platform.faults.plan('sendMessage', { kind: 'error', error: flood });
     const later = (await send('silent', { conversation, text: 'too soon' })).json.deliveries[0];
     await eventually(async () => expect(await delivery(later)).toMatchObject({ deferrals: 1 }));
-    // The gateway before this one was killed; its connection comes back when the platform has ended the poll of that.
+    // The previous gateway was killed. The platform accepts a new poll only after the poll of that process
+    // has expired.
     const connected = { connection: { state: 'connected' } };
     await eventually(async () =>
       expect((await ask(`${gateway.url}/triggers/team`)).json).toMatchObject(connected),
@@ -217,7 +224,7 @@ describe('triggers show', () => {
       maturity: null,
       state: 'open',
       connection: { platform: 'botmessenger', account, state: 'connected' },
-      way_in: 'asks for messages',
+      way_in: 'polls for messages',
       menu: [
         { command: 'deploy', description: 'Ship it' },
         { command: 'status', description: 'status' },
@@ -255,7 +262,7 @@ describe('triggers show', () => {
     await ask(`${gateway.url}/deliveries/${encodeURIComponent(later)}/discard`, { method: 'POST' });
   });
 
-  test('names the event that a trigger took last', async () => {
+  test('names the last accepted event of a trigger', async () => {
     const ann = platform.person('Ann');
     platform.say(group, ann, '/deploy');
     await eventually(async () => {
@@ -267,7 +274,7 @@ describe('triggers show', () => {
 });
 
 describe('send', () => {
-  test('has it sent, and with --wait tells whether it was', async () => {
+  test('sends a message, and with --wait reports the outcome', async () => {
     const chat = platform.privateChat(platform.person('Eve'), bot);
     const to = ['--conversation', `botmessenger/${account}/${chat.id}`];
     const accepted = await run('triggers', 'send', 'team', ...to, '--text', 'one');
@@ -303,7 +310,7 @@ describe('send', () => {
     expect([dead.code, dead.stdout]).toEqual([1, expect.stringMatching(/ is dead: 403 .*bot was kicked/)]);
   });
 
-  test('says what is wrong, and what was probably meant', async () => {
+  test('reports invalid input with a suggestion', async () => {
     const [slip, lost, bad, nowhere] = await Promise.all([
       run('triggers', 'send', 'taem', '--conversation', inGroup(), '--text', 'x'),
       run('triggers', 'send', 'team', '--conversation', 'botmessenger/1/2', '--text', 'x'),
@@ -311,8 +318,8 @@ describe('send', () => {
       run('triggers', 'send', 'team', '--text', 'x'),
     ]);
     expect([slip.code, slip.stderr]).toEqual([1, 'there is no trigger "taem"; did you mean team?\n']);
-    expect([lost.code, lost.stderr]).toEqual([1, expect.stringContaining('team knows no way to')]);
-    expect([bad.code, bad.stderr]).toEqual([2, 'error: text is missing: there is nothing to be said\n']);
+    expect([lost.code, lost.stderr]).toEqual([1, expect.stringContaining('team cannot reach')]);
+    expect([bad.code, bad.stderr]).toEqual([2, 'error: text is missing: the message would be empty\n']);
     expect([nowhere.code, nowhere.stderr]).toEqual([2, expect.stringContaining('--conversation NAME')]);
   });
 });

@@ -1,5 +1,4 @@
-// A refused reload leaves no trace: afterwards the gateway works with the catalog, the variables and the credentials that it
-// had before.
+// A refused reload has no effect: the gateway keeps the previous catalog, variables and credentials.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +19,7 @@ const providers = {
 };
 const server = apiServer();
 const RELOADED = 'triggers reloaded';
-const REFUSED = 'the changed triggers have errors; those before them stay';
+const REFUSED = 'changed files have errors; keeping the previous versions';
 
 const manual = (more: object = {}) =>
   trigger('by-hand', { type: 'Manual', config: {}, default_agent: 'answers', ...more });
@@ -29,14 +28,14 @@ const modelAgent = (...ids: string[]) =>
 
 const reload = ({ url }: GatewayProcess) => ask(`${url}/admin/reload`, { method: 'POST' });
 
-/** Writes one file in its place: the folder watch sees a single change. */
+/** Writes the file in a single step, so that the folder watch sees one change. */
 function write({ folder }: GatewayProcess, { kind, name, spec }: ReturnType<typeof agent>): void {
   const text = JSON.stringify({ apiVersion: 'example.com/v1', kind, metadata: { name }, spec });
   writeFileSync(join(folder, `${kind.toLowerCase()}s`, `${name}.yaml`), text);
 }
 
-/** Makes a change, and returns the first line that the folder watch then logs about it. */
-async function watched(gateway: GatewayProcess, change: () => void) {
+/** Makes a change. Returns the first line that the folder watch then logs about it. */
+async function lineAfterChange(gateway: GatewayProcess, change: () => void) {
   const before = gateway.logs().length;
   change();
   return eventually('the folder watch', () =>
@@ -48,10 +47,10 @@ async function watched(gateway: GatewayProcess, change: () => void) {
 }
 
 async function refuse(gateway: GatewayProcess): Promise<string> {
-  await watched(gateway, () => write(gateway, manual({ nonsense: 1 })));
-  const refused = await reload(gateway);
-  expect(refused.status).toBe(422);
-  return refused.json.problems.join('\n');
+  await lineAfterChange(gateway, () => write(gateway, manual({ nonsense: 1 })));
+  const refusal = await reload(gateway);
+  expect(refusal.status).toBe(422);
+  return refusal.json.problems.join('\n');
 }
 
 const start = (more: Parameters<typeof startAutomation>[0] = {}) =>
@@ -63,32 +62,34 @@ const start = (more: Parameters<typeof startAutomation>[0] = {}) =>
     ...more,
   });
 
-test.concurrent('the folder watch refuses a server that only the refused catalog has, until a reload adds it', async () => {
+test.concurrent('the folder watch refuses agents with a server of the refused catalog, until a reload adds the server', async () => {
   const gateway = await start();
   gateway.writeCatalog({ first: server, second: server });
   await refuse(gateway);
-  expect((await watched(gateway, () => write(gateway, manual()))).msg).toBe(RELOADED);
-  const line = await watched(gateway, () => write(gateway, modelAgent('second')));
+  expect((await lineAfterChange(gateway, () => write(gateway, manual()))).msg).toBe(RELOADED);
+  const line = await lineAfterChange(gateway, () => write(gateway, modelAgent('second')));
   expect(line).toMatchObject({ msg: REFUSED, problems: [expect.stringContaining('second')] });
   expect((await reload(gateway)).json).toMatchObject({
     added: ['second'],
     triggers: { unchanged: ['by-hand'] },
   });
-  expect((await watched(gateway, () => write(gateway, modelAgent('second', 'first')))).msg).toBe(RELOADED);
+  expect((await lineAfterChange(gateway, () => write(gateway, modelAgent('second', 'first')))).msg).toBe(
+    RELOADED,
+  );
 });
 
-test.concurrent('a server that only the refused catalog lacks can still be named', async () => {
+test.concurrent('agents can still name a server that is missing only in the refused catalog', async () => {
   const gateway = await start({ servers: { first: server, second: server } });
   gateway.writeCatalog({ first: server });
   await refuse(gateway);
-  expect((await watched(gateway, () => write(gateway, manual()))).msg).toBe(RELOADED);
-  expect((await watched(gateway, () => write(gateway, modelAgent('second')))).msg).toBe(RELOADED);
-  const refused = await reload(gateway);
-  expect(refused.status).toBe(422);
-  expect(refused.json.problems.join('\n')).toMatch(/second/);
+  expect((await lineAfterChange(gateway, () => write(gateway, manual()))).msg).toBe(RELOADED);
+  expect((await lineAfterChange(gateway, () => write(gateway, modelAgent('second')))).msg).toBe(RELOADED);
+  const refusal = await reload(gateway);
+  expect(refusal.status).toBe(422);
+  expect(refusal.json.problems.join('\n')).toMatch(/second/);
 });
 
-test.concurrent('agents keep the variables of the .env file in use', async () => {
+test.concurrent('agents keep the variables of the last applied .env file', async () => {
   const [before, after] = await Promise.all([startAgent(), startAgent()]);
   const gateway = await start();
   const env = (text: string) => writeFileSync(join(gateway.folder, '.env'), text);
@@ -96,8 +97,8 @@ test.concurrent('agents keep the variables of the .env file in use', async () =>
   expect((await reload(gateway)).status).toBe(200);
   env(`WHERE=${after.url}\nADDED=1\n`);
   await refuse(gateway);
-  await watched(gateway, () => write(gateway, manual()));
-  await watched(gateway, () => write(gateway, httpAgent('answers', `\${WHERE}`)));
+  await lineAfterChange(gateway, () => write(gateway, manual()));
+  await lineAfterChange(gateway, () => write(gateway, httpAgent('answers', `\${WHERE}`)));
   const run = async (receiver: AgentProgram, input: string) => {
     const headers = { 'content-type': 'application/json' };
     const body = JSON.stringify({ input });
@@ -105,7 +106,7 @@ test.concurrent('agents keep the variables of the .env file in use', async () =>
     await eventually('the request', () => receiver.requests.find((request) => request.body.input === input));
   };
   await run(before, 'under the variables in use');
-  const line = await watched(gateway, () =>
+  const line = await lineAfterChange(gateway, () =>
     write(
       gateway,
       agent('answers', { runtime: { http: { url: `\${WHERE}`, headers: { x: `\${ADDED}` } } } }),
@@ -126,13 +127,13 @@ test.concurrent('credentials of refused files are not redacted, those of applied
       config: { path: '/hook', webhook_secret: 'harmless-words' },
       ...more,
     });
-  const shown = async () => (await ask(`${gateway.url}/servers/harmless-words`)).text;
+  const record = async () => (await ask(`${gateway.url}/servers/harmless-words`)).text;
   write(gateway, hook({ nonsense: 1 }));
   expect((await reload(gateway)).status).toBe(422);
-  expect(await shown()).toContain('harmless-words');
+  expect(await record()).toContain('harmless-words');
   write(gateway, hook());
   expect((await reload(gateway)).status).toBe(200);
-  expect(await shown()).not.toContain('harmless-words');
+  expect(await record()).not.toContain('harmless-words');
 });
 
 test.concurrent('a broken catalog does not make its new servers unknown to agents', async () => {
@@ -143,9 +144,9 @@ test.concurrent('a broken catalog does not make its new servers unknown to agent
     join(gateway.folder, 'catalog.yaml'),
     JSON.stringify({ servers: { second: { ...server, comand: 'x' } } }),
   );
-  const refused = await reload(gateway);
-  expect(refused.status).toBe(422);
-  const problems: string[] = refused.json.problems;
+  const refusal = await reload(gateway);
+  expect(refusal.status).toBe(422);
+  const problems: string[] = refusal.json.problems;
   expect(problems).toHaveLength(2);
   expect(problems[0]).toMatch(/catalog\.yaml:.*comand/);
   expect(problems[1]).toMatch(/by-hand\.yaml:.*nonsense/);

@@ -1,4 +1,5 @@
-// Reloads that overlap, that come while the gateway starts, and that fail in both halves, with the built program.
+// Reloads that overlap, arrive while the gateway starts, or find errors in catalog and resources, with the
+// built program.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,7 +20,7 @@ const reload = ({ url }: GatewayProcess) => ask(`${url}/admin/reload`, { method:
 const idsOf = async ({ url }: GatewayProcess) =>
   (await ask(`${url}/servers`)).json.servers.map(({ id }: { id: string }) => id);
 
-/** Whether a process has a file open. */
+/** Returns true if a process has the file open. */
 function hasOpen(pid: number, path: string): boolean {
   return readdirSync(`/proc/${pid}/fd`).some((fd) => {
     try {
@@ -30,11 +31,10 @@ function hasOpen(pid: number, path: string): boolean {
   });
 }
 
-test('of two reloads at once the later is applied last, and says what it has changed after the first (TG2)', async () => {
+test('of two concurrent reloads the later one is applied last, and reports the changes since the first reload', async () => {
   const server = apiServer();
   const gateway = await startGateway({ servers: { first: server } });
   const catalog = join(gateway.folder, 'catalog.yaml');
-  // Long to read and to parse.
   const padding = `# ${'x'.repeat(100)}\n`.repeat(35_000);
   writeFileSync(catalog, `${padding}${JSON.stringify({ servers: { slow: server } })}`);
   const next = join(gateway.folder, 'next.yaml');
@@ -47,7 +47,7 @@ test('of two reloads at once the later is applied last, and says what it has cha
   renameSync(next, catalog);
   const others = await Promise.all(Array.from({ length: 20 }, () => reload(gateway)));
   expect((await slow).json).toEqual({ added: ['slow'], changed: [], removed: ['first'], unchanged: [] });
-  // They share a turn, or come after it.
+  // All later reloads share one run, or the first of them runs alone.
   const applied = { added: ['quick'], changed: [], removed: ['slow'], unchanged: [] };
   const nothing = { added: [], changed: [], removed: [], unchanged: ['quick'] };
   expect(others.map(({ json }) => json)).toContainEqual(applied);
@@ -56,10 +56,10 @@ test('of two reloads at once the later is applied last, and says what it has cha
   expect((await rpc(gateway.url, 'quick', call('echo'))).status).toBe(200);
 });
 
-test('SIGHUP while the gateway starts is obeyed once it has, and its servers can be called', async () => {
+test('SIGHUP during the start reloads the catalog after the start, and the servers can be called', async () => {
   const folder = temporaryFolder();
   const state = join(folder, '.gateway');
-  // An earlier gateway has left a process behind that does not end when it is told to: the start takes a second.
+  // A process of an earlier gateway ignores SIGTERM, so the start takes a second.
   const stubborn = spawn(
     process.execPath,
     ['-e', "process.on('SIGTERM', () => {}); setInterval(() => {}, 1e6); console.log('up')"],
@@ -68,7 +68,7 @@ test('SIGHUP while the gateway starts is obeyed once it has, and its servers can
       stdio: ['ignore', 'pipe', 'ignore'],
     },
   );
-  const gone = once(stubborn, 'close');
+  const exit = once(stubborn, 'close');
   await once(stubborn.stdout, 'data');
   const owner = spawn(process.execPath, ['-e', '']);
   const dead = identityOf(owner.pid ?? 0);
@@ -91,28 +91,32 @@ test('SIGHUP while the gateway starts is obeyed once it has, and its servers can
   for (const id of ['kept', 'added']) expect((await rpc(gateway.url, id, call('echo'))).status).toBe(200);
   const messages = gateway.logs().map(({ msg }) => msg);
   expect(messages.indexOf('catalog reloaded')).toBeGreaterThan(
-    messages.indexOf('ended a process that an earlier gateway had left behind'),
+    messages.indexOf('terminated an orphaned process of an earlier gateway'),
   );
-  await gone;
+  await exit;
 });
 
-test('a reload with errors in both halves tells all of them and changes neither; repaired, it says what it did to each', async () => {
+test('a reload with errors in the catalog and in the resources reports all errors and changes nothing; after the correction it reports all changes', async () => {
   const answers = httpAgent('answers', 'http://127.0.0.1:9/');
-  const byHand = (name: string) => trigger(name, { type: 'Manual', config: {}, default_agent: 'answers' });
+  const manualTrigger = (name: string) =>
+    trigger(name, { type: 'Manual', config: {}, default_agent: 'answers' });
   const server = apiServer();
-  const gateway = await startAutomation({ resources: [answers, byHand('one')], servers: { first: server } });
-  writeResources(gateway.folder, [answers, byHand('two'), trigger('bad', { type: 'Manul' })]);
+  const gateway = await startAutomation({
+    resources: [answers, manualTrigger('one')],
+    servers: { first: server },
+  });
+  writeResources(gateway.folder, [answers, manualTrigger('two'), trigger('bad', { type: 'Manul' })]);
   writeFileSync(join(gateway.folder, 'catalog.yaml'), '{ servers: { second: { comand: x } } }');
-  const refused = await reload(gateway);
-  expect(refused.status).toBe(422);
-  expect(refused.json.problems.join('\n')).toMatch(
+  const refusal = await reload(gateway);
+  expect(refusal.status).toBe(422);
+  expect(refusal.json.problems.join('\n')).toMatch(
     /catalog\.yaml:1:24: .*comand(?:.|\n)*bad\.yaml:1:\d+: .*Manual/,
   );
   expect(await idsOf(gateway)).toEqual(['first']);
   const names = async () =>
     (await ask(`${gateway.url}/triggers`)).json.triggers.map(({ name }: { name: string }) => name);
   expect(await names()).toEqual(['one']);
-  writeResources(gateway.folder, [answers, byHand('two')]);
+  writeResources(gateway.folder, [answers, manualTrigger('two')]);
   gateway.writeCatalog({ first: server, second: server });
   expect((await reload(gateway)).json).toEqual({
     added: ['second'],

@@ -1,5 +1,5 @@
-// What only the repository host of type RepoHostB has, with the whole program: quick actions, which it carries out by the right of the
-// token; hooks that it has switched off; internal notes. What all hosts keep is in every-repo-host.test.ts.
+// Repository hosts of type RepoHostB, with the whole program: quick actions that run with the rights of the
+// token, webhooks disabled by the host, and internal notes. Common features: every-repo-host.test.ts.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
@@ -9,7 +9,7 @@ import {
   startAutomation,
   trigger,
 } from '../../fixtures/automation/automation.ts';
-import type { Happening } from '../../fixtures/repositories/local-repo-host.ts';
+import type { HostEvent } from '../../fixtures/repositories/local-repo-host.ts';
 import { post } from '../../fixtures/repositories/local-repo-host.ts';
 import { LocalRepoHostB } from '../../fixtures/repositories/local-repohostb.ts';
 import { issueEvent } from '../../fixtures/repositories/repohostb-payloads.ts';
@@ -40,14 +40,14 @@ beforeAll(async () => {
 });
 afterAll(() => host.stop());
 
-async function take(happening: Happening): Promise<void> {
-  const sent = host.delivery({ repository: PROJECT, ...happening }, access.secret);
-  expect(await post(gateway.url + access.path, sent)).toBe(202);
+async function take(hostEvent: HostEvent): Promise<void> {
+  const request = host.delivery({ repository: PROJECT, ...hostEvent }, access.secret);
+  expect(await post(gateway.url + access.path, request)).toBe(202);
 }
 
 const notes = (place: string) => host.comments(place).map(({ text }) => text);
 
-test('nothing that an agent repeats is carried out by the host, and its code is left as it is', async () => {
+test('an answer that repeats a quick action does not run it, and code blocks are unchanged', async () => {
   answer = 'You wrote:\n/merge\r/close\n\n```sh\n/usr/bin/env\n```\n<details>\n\n```\n/approve\n```';
   await take({ kind: 'request comment', number: 1, text: 'say it' });
   await eventually(() =>
@@ -58,7 +58,7 @@ test('nothing that an agent repeats is carried out by the host, and its code is 
   expect(host.api.carriedOut).toEqual([]);
 });
 
-test('an internal note is answered between those who may see it', async () => {
+test('an internal note is answered by an internal note', async () => {
   answer = 'between us';
   const { body, headers } = host.delivery(
     { kind: 'issue comment', repository: PROJECT, number: 2 },
@@ -69,10 +69,10 @@ test('an internal note is answered between those who may see it', async () => {
   const signed = host.signed(internal, access.secret);
   expect(await post(gateway.url + access.path, signed)).toBe(202);
   await eventually(() => expect(notes(`${PROJECT}#2`)).toEqual(['between us']));
-  expect(host.posts().at(-1)?.body).toMatchObject({ internal: true });
+  expect(host.commentRequests().at(-1)?.body).toMatchObject({ internal: true });
 });
 
-test('a hook that the host has switched off is switched on, and what failed is asked for again', async () => {
+test('a webhook disabled by the host is enabled again, and failed deliveries are requested again', async () => {
   await eventually(
     () =>
       expect(host.api.askedFor('POST', /\/hooks\//).map(({ path }) => path.split('/hooks/')[1])).toEqual([
@@ -81,7 +81,7 @@ test('a hook that the host has switched off is switched on, and what failed is a
       ]),
     20_000,
   );
-  expect(gateway.text()).toContain('a hook is switched off');
+  expect(gateway.text()).toContain('webhook is disabled');
   expect(gateway.text()).not.toContain(access.token);
   expect(gateway.text()).not.toContain(access.secret);
 });

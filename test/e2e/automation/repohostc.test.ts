@@ -1,5 +1,5 @@
-// What a repository host of type RepoHostC has of its own, with the whole program: names of events in both spellings, verdicts without
-// words, commands of people whom the host knows by id, tokens that are nobody's.
+// Repository hosts of type RepoHostC, with the whole program: event names in both notations, verdicts without
+// text, commands of users known by id, and invalid tokens. Common features: every-repo-host.test.ts.
 
 import { afterAll, expect, test } from 'vitest';
 import {
@@ -10,7 +10,7 @@ import {
   startAutomation,
   trigger,
 } from '../../fixtures/automation/automation.ts';
-import { type Happening, post } from '../../fixtures/repositories/local-repo-host.ts';
+import { type HostEvent, post } from '../../fixtures/repositories/local-repo-host.ts';
 import { LocalRepoHostC } from '../../fixtures/repositories/local-repohostc.ts';
 
 const hosts: LocalRepoHostC[] = [];
@@ -40,8 +40,8 @@ async function start(
       httpAgent('echo', agent.url),
     ],
   });
-  const send = (happening: Happening, id?: string) =>
-    post(`${gateway.url}${access.path}`, host.delivery(happening, access.secret, id));
+  const send = (hostEvent: HostEvent, id?: string) =>
+    post(`${gateway.url}${access.path}`, host.delivery(hostEvent, access.secret, id));
   const record = async (id: string) => {
     const response = await fetch(`${gateway.url}/deliveries/${encodeURIComponent(id)}`);
     return (await response.json()) as { readonly state: string; readonly note?: string };
@@ -50,7 +50,7 @@ async function start(
   return { host, agent, send, record, comments };
 }
 
-test.concurrent('a command is the binding that was found, as its file spells it; the event keeps the host’s name', async () => {
+test.concurrent('a command is found by the event name in the file; the event keeps the name of the host', async () => {
   const { agent, send } = await start({
     config: { bitbucket_events: ['pullrequest.created', 'pullrequest:rejected'] },
     commands: { 'pullrequest.created': echo, pullrequest: echo },
@@ -64,12 +64,12 @@ test.concurrent('a command is the binding that was found, as its file spells it;
   ]);
 });
 
-test.concurrent('an answer that approves is a comment and then a verdict, and neither comes back to us', async () => {
+test.concurrent('an answer that approves becomes a comment and a review, and neither triggers an answer', async () => {
   const { host, agent, send, record, comments } = await start(
     { config: { reviews: 'allow' }, default_agent: 'echo' },
     () => ({ text: 'Reads well.', data: { actions: [{ id: 'approve' }] } }),
   );
-  host.hidesUser();
+  host.hideUser();
   expect(await send({ kind: 'request opened' }, 'r-1')).toBe(202);
   await eventually(async () => {
     expect(host.api.states.get('acme/shop!5')).toEqual(new Map([['the-bot', 'approved']]));
@@ -88,7 +88,7 @@ test.concurrent('an answer that approves is a comment and then a verdict, and ne
   expect(agent.requests).toHaveLength(1);
 });
 
-test.concurrent('a command is taken from whom the host lists by id, and from no namesake; a token that may not ask is told of', async () => {
+test.concurrent('a command is accepted from the listed user id, not from a user with the same name; a token without access is reported', async () => {
   const { host, agent, send, record } = await start({ commands: { '/deploy': echo } });
   host.api.writers.add('ada');
   const say = (sender: string, id: string) =>
@@ -104,7 +104,7 @@ test.concurrent('a command is taken from whom the host lists by id, and from no 
   await eventually(async () =>
     expect(await record('repohostc:reviews/d-2')).toMatchObject({
       state: 'ignored',
-      note: expect.stringContaining('eve may not write to acme/shop, so /deploy is not carried out'),
+      note: expect.stringContaining('eve has no write access to acme/shop; /deploy was not run'),
     }),
   );
   expect(agent.requests.map(({ body }) => [body.command, body.input])).toEqual([['/deploy', '/deploy now']]);
@@ -113,7 +113,7 @@ test.concurrent('a command is taken from whom the host lists by id, and from no 
   await eventually(async () =>
     expect(await record('repohostc:reviews/d-3')).toMatchObject({
       state: 'dead',
-      note: expect.stringContaining('the token must be one that may administrate acme/shop'),
+      note: expect.stringContaining('the token needs admin permission for acme/shop'),
     }),
   );
 });

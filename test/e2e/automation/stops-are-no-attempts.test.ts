@@ -1,5 +1,5 @@
-// A stop of the program counts for nothing: neither while an answer is sent away, nor while it waits because its platform takes no
-// more. Each trigger has one attempt only, so that one which was counted would be the last.
+// A stop does not count as an attempt, neither during a send nor during a pause for a rate limit. Triggers
+// allow a single attempt, so a counted stop would make the message dead.
 
 import { afterAll, expect, test } from 'vitest';
 import {
@@ -37,7 +37,7 @@ interface Row {
   readonly deferrals: number;
 }
 
-test('a stop while answers are sent away, and while they are put off, uses up no attempt at any platform', async () => {
+test('a stop during a send or a rate limit pause counts no attempt on any platform', async () => {
   const [bots, businesses] = [await newPlatform(), await startPlatform(), await rest.start()];
   const bot = bots.addBot('stopped_bot');
   const ann = bots.person('Ann');

@@ -1,10 +1,10 @@
-// The team chat with the whole program: what its platform alone has. What it shares with all chats is in every-chat.test.ts.
+// The team chat with the whole program: features of this platform only. Common features: every-chat.test.ts.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { decisionActionId } from '../../../actors/events/decision-action.ts';
 import { eventually } from '../../fixtures/automation/automation.ts';
-import { atRest } from '../../fixtures/automation/killed.ts';
+import { waitUntilIdle } from '../../fixtures/automation/killed.ts';
 import { seeded } from '../../fixtures/seeded.ts';
 import { newActivityId, personalChat, personOf, thread } from '../../fixtures/team-platform/activities.ts';
 import { startTeamChat, type TeamChat } from '../../fixtures/team-platform/team-chat.ts';
@@ -32,9 +32,9 @@ afterAll(() => team.platform.stop());
 const say = (place: Parameters<TeamChat['platform']['activities']['message']>[0], text: string) =>
   team.sender.send(team.platform.activities.message(place, ada, text));
 const texts = (place: { readonly id: string }) => team.platform.textsTo(place.id);
-const askedFor = (input: string) => team.agent.requests.filter(({ body }) => body.input === input);
+const requestsFor = (input: string) => team.agent.requests.filter(({ body }) => body.input === input);
 
-test.concurrent('an invoke is answered at once, and what the agent says comes as one message, quick or slow', async () => {
+test.concurrent('an invoke is acknowledged immediately, and the answer of the agent is sent as a message, whether it is quick or slow', async () => {
   for (const verb of ['approve', 'slow']) {
     const place = personalChat(`invoke ${verb}`);
     const action = { type: 'Action.Execute', verb, data: { request: 'r-77' } };
@@ -47,9 +47,9 @@ test.concurrent('an invoke is answered at once, and what the agent says comes as
     ]);
     expect(tookMs).toBeLessThan(10_000);
     await eventually(() => expect(texts(place)).toEqual([`heard: ${verb}`]));
-    expect(askedFor(verb)[0]?.body).toMatchObject({ parameters: { request: 'r-77', verb } });
+    expect(requestsFor(verb)[0]?.body).toMatchObject({ parameters: { request: 'r-77', verb } });
   }
-  expect(askedFor('approve')[0]?.body.command).toMatch(/^\/?approve$/);
+  expect(requestsFor('approve')[0]?.body.command).toMatch(/^\/?approve$/);
   const unknown = team.platform.activities.invoke(personalChat('x'), ada, {}, 'task/fetch');
   expect(await team.sender.send(unknown)).toMatchObject({
     status: 501,
@@ -57,29 +57,29 @@ test.concurrent('an invoke is answered at once, and what the agent says comes as
   });
 });
 
-test.concurrent('a press of a button of an approval is received, and is no talk where nothing was asked', async () => {
+test.concurrent('a press of an approval button is acknowledged, and ignored without an open approval', async () => {
   const place = personalChat('decisions');
   const actionId = decisionActionId('0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00', 'approve');
   const { activities } = team.platform;
   expect(await team.sender.send(activities.submit(place, ada, { actionId }))).toMatchObject({ status: 202 });
-  const told = 'What this asked for is not known any more.';
-  await eventually(() => expect(texts(place)).toEqual([told]));
+  const notice = 'This approval request no longer exists.';
+  await eventually(() => expect(texts(place)).toEqual([notice]));
   await say(place, actionId);
-  await eventually(() => expect(texts(place)).toEqual([told, `heard: ${actionId}`]));
+  await eventually(() => expect(texts(place)).toEqual([notice, `heard: ${actionId}`]));
   await eventually(async () => {
     const ignored = await team.deliveries('state=ignored&source=teamchat');
-    expect(JSON.stringify(ignored)).toContain('it decides about nothing that is known');
+    expect(JSON.stringify(ignored)).toContain('unknown approval');
   });
 });
 
-test.concurrent('an invoke that has been received is not followed by silence when nothing is answered', async () => {
+test.concurrent('an acknowledged invoke without an answer gets a notice', async () => {
   const place = personalChat('silence');
   const action = { type: 'Action.Execute', verb: 'nothing' };
   await team.sender.send(team.platform.activities.invoke(place, ada, action));
   await eventually(() => expect(texts(place)).toHaveLength(1));
 });
 
-test.concurrent('the three forms of a command, and the same reaction of two people, two events of which nobody hears', async () => {
+test.concurrent('all three forms of a command work, and the same reaction of two people causes two events, which are not answered', async () => {
   const place = thread('commands');
   const { activities } = team.platform;
   await team.sender.send(activities.message(personalChat('one to one'), ada, '/approve 1'));
@@ -109,7 +109,7 @@ test.concurrent('the three forms of a command, and the same reaction of two peop
   expect(conversations.filter((each) => each.endsWith(place.id))).toHaveLength(2);
 });
 
-test.concurrent('five answers in a conversation that takes one a second arrive in order, with one refusal at most; another does not wait', async () => {
+test.concurrent('five answers in a conversation limited to one per second arrive in order, with at most one refusal, and delay no other conversation', async () => {
   const place = personalChat('many');
   for (const n of [1, 2, 3, 4, 5]) await say(place, `m${n}`);
   const other = personalChat('other');
@@ -117,25 +117,25 @@ test.concurrent('five answers in a conversation that takes one a second arrive i
   await eventually(() => expect(texts(other)).toEqual(['heard: quick']));
   expect(texts(place).length).toBeLessThan(5);
   await eventually(() => expect(texts(place)).toEqual([1, 2, 3, 4, 5].map((n) => `heard: m${n}`)));
-  const refused = team.platform.calls.filter(
+  const refusals = team.platform.calls.filter(
     ({ status, conversation }) => status === 429 && conversation === place.id,
   );
-  expect(refused.length).toBeLessThanOrEqual(1);
+  expect(refusals.length).toBeLessThanOrEqual(1);
 });
 
-test.concurrent('who brings the bot in is greeted with its commands, once for each arrival, and nobody is asked', async () => {
+test.concurrent('a person who adds the bot is greeted with the commands, once per installation, without calling the agent', async () => {
   const place = thread('new');
   const arrival = team.platform.activities.botAdded(place, ada);
   for (let time = 0; time < 2; time += 1) expect((await team.sender.send(arrival)).status).toBeLessThan(300);
   await eventually(() => expect(texts(place)).toEqual([expect.stringContaining('/approve: Let it pass')]));
-  // Behind it: nothing else was on its way.
+  // The later message shows that the greeting was sent once.
   await team.sender.send(team.platform.activities.mention(place, ada, 'thanks'));
   await eventually(() => expect(texts(place)).toEqual([expect.anything(), 'heard: thanks']));
-  const asked = team.agent.requests.filter(({ body }) => body.conversation.endsWith(place.id));
-  expect(asked).toHaveLength(1);
+  const requests = team.agent.requests.filter(({ body }) => body.conversation.endsWith(place.id));
+  expect(requests).toHaveLength(1);
 });
 
-test('a token that the service refuses is renewed once for all, and nothing is lost', async () => {
+test('a token rejected by the service is renewed once for all messages, and nothing is lost', async () => {
   const { length } = team.platform.tokenRequests;
   team.platform.revokeTokens();
   const places = Array.from({ length: 5 }, (_, n) => personalChat(`token ${n}`));
@@ -144,7 +144,7 @@ test('a token that the service refuses is renewed once for all, and nothing is l
   expect(team.platform.tokenRequests.length).toBe(length + 1);
 });
 
-test('a refused token is told in the note of the message, without the password, and the event is done', async () => {
+test('a permanently rejected token is shown in the note of the message, without the password, and the event is done', async () => {
   team.platform.revokeTokens();
   const body = { error: 'invalid_client', error_description: `AADSTS7000215: not ${APP_PASSWORD}` };
   team.platform.tokenFaults.push({ status: 401, body });
@@ -160,12 +160,12 @@ test('a refused token is told in the note of the message, without the password, 
   );
 });
 
-test('whatever the order of messages, refusals, new tokens and keys, and a provider that is away: what was taken is answered once, in order', async () => {
+test('accepted messages are answered once and in order, for any order of messages, refusals, new tokens and keys, and with an unavailable identity provider', async () => {
   const random = seeded(20_261_123);
   const { platform } = team;
   const { identity } = platform;
   const places = Array.from({ length: 12 }, (_, n) => personalChat(`random ${n}`));
-  const taken = new Map(places.map((place) => [place, [] as string[]]));
+  const acceptedByChat = new Map(places.map((place) => [place, [] as string[]]));
   const upTo = (count: number) => Math.floor(random() * count);
   const steps: readonly ((place: (typeof places)[number]) => unknown)[] = [
     ({ id }) => platform.refuse(429, 'TooManyRequests', {}, id),
@@ -188,26 +188,27 @@ test('whatever the order of messages, refusals, new tokens and keys, and a provi
     const place = places[upTo(places.length)] as (typeof places)[number];
     if (random() < 0.3) await steps[upTo(steps.length)]?.(place);
     const key = random() < 0.2 ? identity.keys[0] : identity.key;
-    const said = platform.activities.message(place, ada, `r${n}`);
-    const { status } = await team.sender.send(said, {}, key && { key });
-    // A key that is new is learnt at once, or not judged while the provider is away.
+    const message = platform.activities.message(place, ada, `r${n}`);
+    const { status } = await team.sender.send(message, {}, key && { key });
+    // A new key is fetched immediately, or the message is rejected while the provider is unavailable.
     expect([202, 503]).toContain(status);
-    if (status === 202) taken.get(place)?.push(`heard: r${n}`);
+    if (status === 202) acceptedByChat.get(place)?.push(`heard: r${n}`);
   }
   identity.status = undefined;
   const newest = identity.keys[0];
   await eventually(async () => {
-    const said = platform.activities.of('messageReaction', personalChat('newest key'), ada);
-    const { status } = await team.sender.send(said, {}, newest && { key: newest });
+    const reaction = platform.activities.of('messageReaction', personalChat('newest key'), ada);
+    const { status } = await team.sender.send(reaction, {}, newest && { key: newest });
     expect(status).toBe(202);
   });
-  for (const [place, answers] of taken) await eventually(() => expect(texts(place)).toEqual(answers));
-  expect([...taken.values()].flat().length).toBeGreaterThan(20);
-  await atRest(team.gateway);
-  for (const [place, answers] of taken) expect(texts(place)).toEqual(answers);
+  for (const [place, answers] of acceptedByChat)
+    await eventually(() => expect(texts(place)).toEqual(answers));
+  expect([...acceptedByChat.values()].flat().length).toBeGreaterThan(20);
+  await waitUntilIdle(team.gateway);
+  for (const [place, answers] of acceptedByChat) expect(texts(place)).toEqual(answers);
 });
 
-test('a flood of forged activities is refused in bounded time, asks the provider next to nothing, and delays nobody', async () => {
+test('a flood of forged activities is refused in bounded time, causes few provider requests, and delays no message', async () => {
   const stranger = await TeamIdentity.newKey('stranger');
   const { identity, activities } = team.platform;
   const place = personalChat('flooded');
@@ -217,26 +218,26 @@ test('a flood of forged activities is refused in bounded time, asks the provider
     Array.from({ length: 50 }, (_, n) => identity.token(team.platform.serviceUrl, { n }, form(n))),
   );
   const { keys } = identity.asked;
-  const begun = performance.now();
+  const startedAt = performance.now();
   const flood = Promise.all(
     Array.from({ length: 500 }, async (_, n) => (await team.sender.sendWith(forged, tokens[n % 50])).status),
   );
   await say(place, 'real');
   await eventually(() => expect(texts(place)).toEqual(['heard: real']));
   expect(new Set(await flood)).toEqual(new Set([401]));
-  // Some three milliseconds each on a loaded machine.
-  expect(performance.now() - begun).toBeLessThan(15_000);
+  // About 3 ms per request on a loaded machine.
+  expect(performance.now() - startedAt).toBeLessThan(15_000);
   expect(identity.asked.keys - keys).toBeLessThanOrEqual(2);
-  expect(askedFor('forged')).toEqual([]);
+  expect(requestsFor('forged')).toEqual([]);
 });
 
-test('after kill -9 a message of our own reaches a conversation as a new one, under a token of the new process', async () => {
+test('after kill -9 a proactive message reaches the conversation, with a token that the new process fetched', async () => {
   const place = thread('later');
   await team.sender.send(team.platform.activities.mention(place, ada, 'where am I?'));
   await eventually(() => expect(texts(place)).toEqual(['heard: where am I?']));
-  const { conversation } = askedFor('where am I?')[0]?.body ?? {};
+  const { conversation } = requestsFor('where am I?')[0]?.body ?? {};
   expect(conversation).toBe(`teamchat/${APP_ID}/${place.id}`);
-  await atRest(team.gateway);
+  await waitUntilIdle(team.gateway);
   await team.gateway.stop('SIGKILL');
   output += team.gateway.text();
   team = await team.again();
@@ -252,15 +253,15 @@ test('after kill -9 a message of our own reaches a conversation as a new one, un
   expect((await team.post('/triggers/team/send', { conversation: unknown, text: 'x' })).status).toBe(404);
 });
 
-test('a page of another site cannot have a message sent: neither as a form nor in its own name', async () => {
+test('a page of another site cannot send a message, neither by a form nor under another origin', async () => {
   const place = personalChat('page');
   await say(place, 'hi');
   await eventually(() => expect(texts(place)).toEqual(['heard: hi']));
-  const [known] = askedFor('hi').filter(({ body }) => body.conversation.includes(place.id.slice(0, 12)));
+  const [known] = requestsFor('hi').filter(({ body }) => body.conversation.includes(place.id.slice(0, 12)));
   const body = JSON.stringify({ conversation: known?.body.conversation, text: 'forged' });
   const post = async (headers: Readonly<Record<string, string>>) =>
     (await fetch(`${team.gateway.url}/triggers/team/send`, { method: 'POST', headers, body })).status;
-  // What a browser sends without asking first.
+  // Content types that a browser sends without a preflight request.
   for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data'])
     expect(await post({ 'content-type': type })).toBe(400);
   const json = { 'content-type': 'application/json' };
@@ -269,25 +270,25 @@ test('a page of another site cannot have a message sent: neither as a form nor i
   await eventually(() => expect(texts(place)).toEqual(['heard: hi', 'forged']));
 });
 
-test('no secret, and no token of ours or of theirs, was in the log or in a record', async () => {
+test('no secret and no token of either side was in the log or in a record', async () => {
   const ids = (await team.deliveries('')).map(({ id }) => id);
   const records = await Promise.all(ids.map((id) => team.get(`/deliveries/${encodeURIComponent(id)}`)));
-  const shown =
+  const allTexts =
     output +
     team.gateway.text() +
     JSON.stringify([records, await team.get('/triggers'), team.agent.requests]);
   for (const secret of [APP_PASSWORD, 'the-bot-token-of-the-tests', 'eyJhbGciOi'])
-    expect(shown).not.toContain(secret);
+    expect(allTexts).not.toContain(secret);
   expect(records.length).toBeGreaterThan(20);
 });
 
-test('a service that is dead stops none of the other conversations of the bot', async () => {
+test('an unavailable service does not stop other conversations of the bot', async () => {
   const dead = 'http://127.0.0.1:9/amer/';
   for (let n = 0; n < 8; n += 1) {
-    const said = team.platform.activities.message(personalChat(`dead ${n}`), ada, 'lost', {
+    const message = team.platform.activities.message(personalChat(`dead ${n}`), ada, 'lost', {
       serviceUrl: dead,
     });
-    expect((await team.sender.send(said)).status).toBe(202);
+    expect((await team.sender.send(message)).status).toBe(202);
   }
   const circuit = async () =>
     (await team.get<{ readonly triggers: readonly { readonly circuit: unknown }[] }>('/triggers')).triggers[0]
@@ -300,6 +301,6 @@ test('a service that is dead stops none of the other conversations of the bot', 
     await say(place, 'hi');
     await eventually(() => expect(texts(place)).toEqual(['heard: hi']));
   }
-  // Nothing has closed it meanwhile.
+  // The circuit is still open.
   expect(await circuit()).not.toBeNull();
 });

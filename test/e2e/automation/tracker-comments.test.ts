@@ -1,5 +1,5 @@
-// A comment in an issue tracker is answered by one comment, with the built gateway, whatever becomes of the tracker and of the gateway
-// meanwhile; and what the gateway has written itself is not answered.
+// Comments in an issue tracker, with the built gateway: each comment is answered by one comment despite
+// failures of tracker and gateway, and comments of the gateway are not answered.
 
 import { afterAll, describe, expect, test } from 'vitest';
 import {
@@ -11,7 +11,7 @@ import {
   startAutomation,
   trigger,
 } from '../../fixtures/automation/automation.ts';
-import { askedUnderOneKey, atRest } from '../../fixtures/automation/killed.ts';
+import { askedUnderOneKey, waitUntilIdle } from '../../fixtures/automation/killed.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
 import { documentFaults } from '../../fixtures/issue-tracker/document-faults.ts';
 import { type Fault, IssueTracker } from '../../fixtures/issue-tracker/issue-tracker.ts';
@@ -35,14 +35,14 @@ interface Desk {
   gateway: GatewayProcess;
   readonly tracker: IssueTracker;
   readonly program: Awaited<ReturnType<typeof startAgent>>;
-  /** Somebody writes it; gives the id of the event. */
+  /** Writes a comment as a person. Returns the event id. */
   say(text: string, id?: string): Promise<string>;
-  /** Ends the gateway at once, and starts it anew. */
+  /** Kills and restarts the gateway. */
   kill(): Promise<void>;
   rows(): Promise<readonly { id: string; state: string; note?: string; attempts: number }[]>;
 }
 
-/** A gateway, an issue that it is told of, and an agent that answers. */
+/** Starts a gateway, an issue with a webhook, and an agent that answers. */
 async function startDesk(answer: Answer = () => ({ text: 'the answer' }), attempts = 5): Promise<Desk> {
   const tracker = await new IssueTracker(ACCOUNT).start();
   trackers.push(tracker);
@@ -65,9 +65,9 @@ async function startDesk(answer: Answer = () => ({ text: 'the answer' }), attemp
     program,
     async say(body, id) {
       const { id: commentId } = tracker.addComment(KEY, {}, mia);
-      const made = { key: KEY, id: issueId, site: tracker.url };
+      const issue = { key: KEY, id: issueId, site: tracker.url };
       const author = userIn(tracker.url, mia);
-      const event = commentCreated(body, made, { id: commentId, author });
+      const event = commentCreated(body, issue, { id: commentId, author });
       const response = await postTrackerEvent(desk.gateway.url + PATH, SECRET, event, id);
       expect(response.ok).toBe(true);
       return ((await response.json()) as { readonly id: string }).id;
@@ -77,14 +77,14 @@ async function startDesk(answer: Answer = () => ({ text: 'the answer' }), attemp
       desk.gateway = useHook(await startAutomation({ folder: desk.gateway.folder }));
     },
     async rows() {
-      const found = await fetch(`${desk.gateway.url}/deliveries?conversation=outbox/`);
-      return ((await found.json()) as { deliveries: Awaited<ReturnType<Desk['rows']>> }).deliveries;
+      const response = await fetch(`${desk.gateway.url}/deliveries?conversation=outbox/`);
+      return ((await response.json()) as { deliveries: Awaited<ReturnType<Desk['rows']>> }).deliveries;
     },
   };
   return desk;
 }
 
-/** What the gateway has written. */
+/** Comments written by the gateway. */
 const answersIn = ({ tracker }: Desk) =>
   tracker.commentsOf(KEY).filter(({ author }) => author.accountId === tracker.user.accountId);
 
@@ -100,7 +100,7 @@ async function expectNoSecret({ gateway }: Desk): Promise<void> {
 }
 
 describe('a comment', () => {
-  test.concurrent('is answered by one comment in the format of the tracker, also when it comes twice; that comment by none', async () => {
+  test.concurrent('is answered by one formatted comment, also if it is delivered twice; the answer triggers none', async () => {
     const text = 'Hello\n**Mia**:\n\n```sh\nls  -l\n```\n\n- one\n- two';
     const desk = await startDesk(() => ({ text }));
     await desk.say('please help', 'the-same');
@@ -108,10 +108,10 @@ describe('a comment', () => {
     await eventually(() => expect(answersIn(desk)).toHaveLength(1));
     await eventually(async () =>
       expect(await (await fetch(`${desk.gateway.url}/deliveries?state=ignored`)).json()).toMatchObject({
-        deliveries: [{ note: expect.stringContaining('one of our own') }],
+        deliveries: [{ note: expect.stringContaining('the comment is our own') }],
       }),
     );
-    await atRest(desk.gateway);
+    await waitUntilIdle(desk.gateway);
     expect(answersIn(desk)).toHaveLength(1);
     const [{ body }] = answersIn(desk) as unknown as [{ body: { content: readonly object[] } }];
     expect(documentFaults(body)).toBe('');
@@ -124,7 +124,7 @@ describe('a comment', () => {
     await expectNoSecret(desk);
   });
 
-  test.concurrent('is answered by one comment though the gateway is killed before its agent has answered, and while the comment is written', async () => {
+  test.concurrent('is answered by one comment even if the gateway is killed before the agent has answered or during the write', async () => {
     let hasHung = false;
     const desk = await startDesk(async ({ body: { input } }) => {
       if (input !== 'slow' || hasHung) return { text: `heard: ${input}` };
@@ -136,11 +136,11 @@ describe('a comment', () => {
     await desk.kill();
     await eventually(() => expect(answersIn(desk)).toHaveLength(1));
     for (const isTaken of [true, false]) {
-      const hung = desk.tracker.fail({ kind: 'hang', isTaken }, 'POST', POST);
+      const requestHangs = desk.tracker.fail({ kind: 'hang', isTaken }, 'POST', POST);
       await desk.say(`taken: ${isTaken}`);
-      await hung;
+      await requestHangs;
       await desk.kill();
-      await atRest(desk.gateway);
+      await waitUntilIdle(desk.gateway);
     }
     expect(answersIn(desk)).toHaveLength(3);
     expect(askedUnderOneKey(desk.program)).toEqual(
@@ -156,7 +156,7 @@ describe('a comment', () => {
 
 describe('a tracker', () => {
   const after = (seconds: string) => ({ ...refusal(429, []), headers: { 'retry-after': seconds } });
-  const mended: readonly [string, readonly Fault[]][] = [
+  const recoveries: readonly [string, readonly Fault[]][] = [
     ['cuts the connection when it has stored the comment', [{ kind: 'cut', isTaken: true }]],
     [
       'says 502 in place of an answer, and nothing after that',
@@ -170,18 +170,18 @@ describe('a tracker', () => {
       ],
     ],
   ];
-  test.concurrent.each(mended)('that %s has one comment in the end', async (_, faults) => {
+  test.concurrent.each(recoveries)('that %s gets one comment', async (_, faults) => {
     const desk = await startDesk();
     for (const fault of faults) desk.tracker.fail(fault, 'POST', POST);
     const id = await desk.say('please help');
     await eventually(async () => expect(await desk.rows()).toMatchObject([{ state: 'done' }]));
-    await atRest(desk.gateway);
+    await waitUntilIdle(desk.gateway);
     expect(answersIn(desk)).toHaveLength(1);
     expect(await delivery(desk, id)).toMatchObject({ state: 'done' });
     await expectNoSecret(desk);
   });
 
-  test.concurrent('that asks for pauses is not asked before they are over, and no attempt is used up', async () => {
+  test.concurrent('that requests pauses is not called during them, and no attempt is counted', async () => {
     const desk = await startDesk(undefined, 1);
     for (const seconds of ['1', '2'])
       desk.tracker.fail({ kind: 'refuse', refusal: after(seconds) }, 'POST', POST);
@@ -199,7 +199,7 @@ describe('a tracker', () => {
     [403, refusal(403, ['You do not have the permission to comment on this issue.'])],
     [404, refusal(404, ['Issue does not exist or you do not have permission to see it.'])],
   ])(
-    'that says %i is asked once; the comment is dead with that in its note, and the event done',
+    'that returns %i is called once; the comment is dead with the reason in the note, and the event is done',
     async (status, answer) => {
       const desk = await startDesk();
       desk.tracker.fail({ kind: 'refuse', refusal: answer }, 'POST', POST);
@@ -215,17 +215,17 @@ describe('a tracker', () => {
     },
   );
 
-  test.concurrent('that hangs holds up no event, and gets its comment when it has come back', async () => {
+  test.concurrent('that hangs delays no event, and gets the comment afterwards', async () => {
     const desk = await startDesk(({ body: { input } }) => ({ text: `heard: ${input}` }));
-    const hung = desk.tracker.fail({ kind: 'hang' }, 'POST', POST);
+    const requestHangs = desk.tracker.fail({ kind: 'hang' }, 'POST', POST);
     await desk.say('one');
-    await hung;
+    await requestHangs;
     await desk.say('two');
     await eventually(() => expect(desk.program.requests).toHaveLength(2));
     expect(answersIn(desk)).toHaveLength(0);
     desk.tracker.cutHung();
     await eventually(() => expect(answersIn(desk)).toHaveLength(2));
-    await atRest(desk.gateway);
+    await waitUntilIdle(desk.gateway);
     const [one, two] = answersIn(desk).map(({ body }) => JSON.stringify(body));
     expect(one).toContain('heard: one');
     expect(two).toContain('heard: two');

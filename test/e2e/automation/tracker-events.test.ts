@@ -1,5 +1,5 @@
-// Events of an issue tracker, with the built gateway and a tracker on loopback: the three proofs, and a query that only the tracker can
-// judge, whatever becomes of the tracker, of the gateway and of the issue meanwhile.
+// Events of issue trackers on loopback, with the built gateway: three kinds of proof, and queries that the
+// tracker evaluates. Tracker and gateway fail, and issues change.
 
 import { encodeSymmetric } from 'atlassian-jwt';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ import {
   startAutomation,
   trigger,
 } from '../../fixtures/automation/automation.ts';
-import { atRest } from '../../fixtures/automation/killed.ts';
+import { waitUntilIdle } from '../../fixtures/automation/killed.ts';
 import { IssueTracker } from '../../fixtures/issue-tracker/issue-tracker.ts';
 import { issueCreated, issueDeleted, sprint } from '../../fixtures/issue-tracker/payloads.ts';
 
@@ -37,7 +37,7 @@ interface Desk {
   readonly answer?: (request: AgentRequest, count: number) => Promise<{ text: string }> | { text: string };
 }
 
-/** A gateway with one trigger that asks a tracker, and the agent behind it. */
+/** Starts a gateway with a trigger, a tracker for its queries, and an agent. */
 async function startDesk({ config = {}, attempts = 6, answer = () => ({ text: '' }) }: Desk = {}) {
   const tracker = await startTracker();
   const program = await startAgent(answer);
@@ -56,7 +56,7 @@ async function startDesk({ config = {}, attempts = 6, answer = () => ({ text: ''
   return { tracker, program, gateway };
 }
 
-let sent = 0;
+let eventCount = 0;
 
 async function post(
   url: string,
@@ -70,12 +70,12 @@ async function post(
     body,
     headers: {
       'content-type': 'application/json',
-      'x-atlassian-webhook-identifier': `w-${++sent}`,
+      'x-atlassian-webhook-identifier': `w-${++eventCount}`,
       ...(headers ?? { 'x-hub-signature': signature(body) }),
     },
   });
-  const said = (await response.json()) as { id?: string };
-  return response.status === 202 ? (said.id ?? '') : String(response.status);
+  const record = (await response.json()) as { id?: string };
+  return response.status === 202 ? (record.id ?? '') : String(response.status);
 }
 
 async function delivery(url: string, id: string) {
@@ -83,8 +83,8 @@ async function delivery(url: string, id: string) {
   return (await response.json()) as { state: string; attempts: number; note?: string };
 }
 
-describe('a tracker proves its events', () => {
-  test.concurrent('by a signature, a header or a token, and each path takes its own proof alone', async () => {
+describe('a tracker proves events', () => {
+  test.concurrent('by a signature, a header or a token, and every path accepts only the configured proof', async () => {
     const program = await startAgent(() => ({ text: '' }));
     const modes = ['hmac', 'static', 'jwt'];
     const gateway = await startAutomation({
@@ -117,7 +117,7 @@ describe('a tracker proves its events', () => {
         if (of === at) expect(answer).toMatch(new RegExp(`^issuetracker:${mode}/`));
         else expect([mode, of, answer]).toEqual([mode, of, '401']);
       }
-    await atRest(gateway);
+    await waitUntilIdle(gateway);
     expect(program.requests).toHaveLength(3);
     const [{ body } = {}] = program.requests;
     expect(body).toMatchObject({
@@ -131,23 +131,23 @@ describe('a tracker proves its events', () => {
 });
 
 describe('a query', () => {
-  test.concurrent('is asked of the tracker; what does not match is ignored, with the reason in its record', async () => {
+  test.concurrent('is evaluated by the tracker; events without a match are ignored, with the reason in the record', async () => {
     const { tracker, program, gateway } = await startDesk();
     tracker.queries.set(HIGH, (id) => id === 10_040);
-    const taken = await post(gateway.url, issueCreated());
+    const created = await post(gateway.url, issueCreated());
     const other = await post(gateway.url, issueCreated({ key: 'TES-42', id: '10041' }));
-    const gone = await post(gateway.url, issueDeleted({ key: 'TES-43' }));
+    const deleted = await post(gateway.url, issueDeleted({ key: 'TES-43' }));
     const started = await post(gateway.url, sprint('sprint_started'));
-    await atRest(gateway);
-    expect(await delivery(gateway.url, taken)).toMatchObject({ state: 'done' });
+    await waitUntilIdle(gateway);
+    expect(await delivery(gateway.url, created)).toMatchObject({ state: 'done' });
     expect(await delivery(gateway.url, started)).toMatchObject({ state: 'done' });
     expect(await delivery(gateway.url, other)).toMatchObject({
       state: 'ignored',
       note: 'the issue does not match jql_filter',
     });
-    expect(await delivery(gateway.url, gone)).toMatchObject({
+    expect(await delivery(gateway.url, deleted)).toMatchObject({
       state: 'ignored',
-      note: 'the issue is deleted, and the tracker can say no more whether it matched jql_filter',
+      note: 'the issue is deleted; jql_filter cannot be checked',
     });
     expect(program.requests.map(({ body }) => body.event.name).sort()).toEqual([
       'sprint_started',
@@ -155,27 +155,27 @@ describe('a query', () => {
     ]);
   });
 
-  test.concurrent('is asked again while the tracker is away, limits us or cuts us off', async () => {
+  test.concurrent('is repeated while the tracker is unavailable, rate limited or disconnected', async () => {
     const { tracker, program, gateway } = await startDesk();
     void tracker.fail({ kind: 'page', status: 502 }, 'POST', MATCH);
     void tracker.fail({ kind: 'cut' }, 'POST', MATCH);
     void tracker.fail({ kind: 'page', status: 429, headers: { 'retry-after': '1' } }, 'POST', MATCH);
     const id = await post(gateway.url, issueCreated());
     await eventually(async () => expect(await delivery(gateway.url, id)).toMatchObject({ state: 'done' }));
-    // Whoever asks for a pause uses up no attempt.
+    // A requested pause does not count as an attempt.
     expect(await delivery(gateway.url, id)).toMatchObject({ attempts: 3 });
     expect(program.requests).toHaveLength(1);
     const [, , limited, last] = tracker.callsOf('POST', MATCH);
     expect((last?.at ?? 0) - (limited?.at ?? 0)).toBeGreaterThanOrEqual(950);
   });
 
-  test.concurrent('that nobody answers to the last attempt leaves the event dead, and never taken unasked', async () => {
+  test.concurrent('without a result after the last attempt leaves the event dead, and the event is never handled unchecked', async () => {
     const { tracker, program, gateway } = await startDesk({ attempts: 2 });
     tracker.isAway = true;
     const id = await post(gateway.url, issueCreated());
     await eventually(async () => expect(await delivery(gateway.url, id)).toMatchObject({ state: 'dead' }));
     expect((await delivery(gateway.url, id)).note).toMatch(
-      /^whether TES-41 matches jql_filter is not known: 503/,
+      /^could not check whether TES-41 matches jql_filter: 503/,
     );
     expect(program.requests).toEqual([]);
     tracker.isAway = false;
@@ -188,29 +188,29 @@ describe('a query', () => {
   test.concurrent.each([
     ['is broken', { jql_filter: 'broken' }, "400: The value 'X' does not exist for the field 'project'."],
     [
-      'is asked with a wrong token',
+      'is requested with a wrong token',
       { api_token: 'another-token-than-that' },
       '401: Client must be authenticated',
     ],
-  ])('that %s leaves the event dead at once, with the words of the tracker', async (_, config, words) => {
+  ])('that %s leaves the event dead immediately, with the error of the tracker', async (_, config, words) => {
     const { tracker, program, gateway } = await startDesk({ config });
     tracker.queries.set('broken', "The value 'X' does not exist for the field 'project'.");
     const id = await post(gateway.url, issueCreated());
     await eventually(async () => expect(await delivery(gateway.url, id)).toMatchObject({ state: 'dead' }));
     const { attempts, note } = await delivery(gateway.url, id);
     expect(attempts).toBe(1);
-    expect(note).toContain(`whether TES-41 matches jql_filter is not known: ${words}`);
+    expect(note).toContain(`could not check whether TES-41 matches jql_filter: ${words}`);
     expect(tracker.callsOf('POST', MATCH)).toHaveLength(1);
     expect(program.requests).toEqual([]);
-    const told = gateway.text() + note;
-    for (const token of ['another-token-than-that', ACCOUNT.apiToken]) expect(told).not.toContain(token);
+    const texts = gateway.text() + note;
+    for (const token of ['another-token-than-that', ACCOUNT.apiToken]) expect(texts).not.toContain(token);
   });
 
-  test.concurrent('that hangs when the gateway is killed is asked again by the next, and the agent once', async () => {
+  test.concurrent('that hangs when the gateway is killed is repeated by the next gateway, and the agent is called once', async () => {
     const { tracker, program, gateway } = await startDesk();
-    const asked = tracker.fail({ kind: 'hang' }, 'POST', MATCH);
+    const hangingRequest = tracker.fail({ kind: 'hang' }, 'POST', MATCH);
     const id = await post(gateway.url, issueCreated());
-    await asked;
+    await hangingRequest;
     await gateway.stop('SIGKILL');
     tracker.cutHung();
     expect(program.requests).toEqual([]);
@@ -219,7 +219,7 @@ describe('a query', () => {
     expect(program.requests).toHaveLength(1);
   });
 
-  test.concurrent('that the work of the agent has made untrue cuts nobody off: after a kill it is gone on with', async () => {
+  test.concurrent('that the agent makes false interrupts no event: after a kill the agent continues', async () => {
     let killed = () => {};
     const wasKilled = new Promise<void>((resolve) => {
       killed = resolve;
@@ -232,7 +232,6 @@ describe('a query', () => {
     });
     const id = await post(gateway.url, issueCreated());
     await eventually(() => expect(program.requests).toHaveLength(1));
-    // The agent has closed the issue.
     tracker.queries.set(HIGH, () => false);
     await gateway.stop('SIGKILL');
     killed();

@@ -1,5 +1,5 @@
-// The connection of an app of a workspace chat over its life, with the whole program: one for its triggers, a socket after the other
-// without a gap, kept over reloads, refused and recovered; and what a kill leaves.
+// Socket connections of workspace chat apps, with the whole program: shared by triggers, replaced with no
+// gap, kept across reloads, refused, recovered and killed.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
@@ -11,7 +11,7 @@ import {
   trigger,
   writeResources,
 } from '../../fixtures/automation/automation.ts';
-import { askedUnderOneKey, atRest, saidOnce } from '../../fixtures/automation/killed.ts';
+import { askedUnderOneKey, saidOnce, waitUntilIdle } from '../../fixtures/automation/killed.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
 import type { Channel } from '../../fixtures/workspace-platform/channel.ts';
 import { callbackPayload } from '../../fixtures/workspace-platform/payloads.ts';
@@ -24,10 +24,10 @@ const newChannel = (name: string) => platform.addChannel(name, [installed]);
 const [one, two, three] = [newChannel('one'), newChannel('two'), newChannel('three')];
 let program: AgentProgram;
 let gateway: GatewayProcess;
-/** Inputs that the agent does not answer as long as they are here. */
-const held = new Set<string>();
+/** Inputs that the agent does not answer yet. */
+const heldInputs = new Set<string>();
 
-/** The platform takes one message per second and channel. */
+/** The platform accepts one message per second and channel. */
 const busy = Array.from({ length: 20 }, (_, n) => newChannel(`busy-${n}`));
 
 const opsOf = (name: string, channels: readonly Channel[], more: object = {}, config: object = {}) =>
@@ -52,7 +52,7 @@ const resources = (more: object = {}) => [
 beforeAll(async () => {
   await platform.start();
   program = await startAgent(async ({ body: { input } }) => {
-    await eventually(() => expect(held.has(input)).toBe(false), 60_000);
+    await eventually(() => expect(heldInputs.has(input)).toBe(false), 60_000);
     return { text: `heard: ${input}` };
   });
   gateway = await startAutomation({ resources: resources() });
@@ -61,26 +61,26 @@ beforeAll(async () => {
 
 afterAll(() => platform.stop());
 
-/** Somebody mentions the bot in a channel. */
+/** Mentions the bot in a channel. */
 function say(text: string, channel = one) {
   const message = channel.add({ user: 'UANN', text: `<@${installed.user}> ${text}` });
   return app.deliver('events_api', callbackPayload(installed, channel, { ...message, type: 'app_mention' }));
 }
 
 const answers = () => platform.called('chat.postMessage').map(({ values }) => String(values.text));
-const answered = (...texts: readonly string[]) =>
+const expectAnswers = (...texts: readonly string[]) =>
   eventually(() => expect(answers()).toEqual(expect.arrayContaining(texts.map((text) => `heard: ${text}`))));
 
-async function shown(name: string) {
+async function connectionOf(name: string) {
   const { triggers } = (await (await fetch(`${gateway.url}/triggers`)).json()) as {
     triggers: Record<string, unknown>[];
   };
   return triggers.find((each) => each.name === name);
 }
 
-test('what comes is answered, and sockets follow each other while it comes, without a gap and without anything twice', async () => {
+test('messages are answered while the platform replaces the socket, without a gap and without duplicates', async () => {
   const all = [say('first'), say('second', two)];
-  await answered('first', 'second');
+  await expectAnswers('first', 'second');
   for (let n = 0; n < 40; n += 1) {
     if (n % 15 === 5) {
       await eventually(() => expect(app.opened).toBe(1 + Math.floor(n / 15)));
@@ -89,118 +89,119 @@ test('what comes is answered, and sockets follow each other while it comes, with
     all.push(say(`n ${n}`, busy[n % 20]));
     await new Promise((done) => setTimeout(done, 25));
   }
-  await answered(...Array.from({ length: 40 }, (_, n) => `n ${n}`));
+  await expectAnswers(...Array.from({ length: 40 }, (_, n) => `n ${n}`));
   await eventually(() => expect(all.every(({ ackedAt }) => ackedAt !== undefined)).toBe(true));
   await eventually(() => expect([app.opened, app.open.length]).toEqual([4, 1]));
-  // Each was acknowledged on the socket on which it came first, but for one that came as a socket was being closed.
+  // A redelivery occurs only if the first socket was being closed.
   expect(all.filter(({ ids }) => ids.length > 1).length).toBeLessThanOrEqual(3);
   expect(app).toMatchObject({ aloneMs: 0, strange: [] });
   expect(new Set(answers()).size).toBe(answers().length);
 });
 
-test('a reload keeps the socket; a second trigger, and one that goes, open and close none', async () => {
+test('a reload keeps the socket, also if it adds or removes a second trigger', async () => {
   const [socket] = app.open;
   const { opened } = app;
   writeResources(gateway.folder, [...resources({ on_failure: 'silent' }), opsOf('three', [three])]);
   await fetch(`${gateway.url}/admin/reload`, { method: 'POST' });
-  await eventually(async () => expect(await shown('three')).toMatchObject({ state: 'open' }));
+  await eventually(async () => expect(await connectionOf('three')).toMatchObject({ state: 'open' }));
   say('after a reload', three);
-  await answered('after a reload');
+  await expectAnswers('after a reload');
   expect(app.open).toEqual([socket]);
   expect(app.opened).toBe(opened);
 });
 
-test('a bot token that a reload brings and the platform refuses is the failure of its trigger alone', async () => {
+test('a bot token rejected after a reload fails only the trigger with that token', async () => {
   const [socket] = app.open;
-  const refused = opsOf('three', [three], {}, { bot_token: 'xoxb-1-2-nobody' });
-  writeResources(gateway.folder, [...resources(), refused]);
+  const invalidApp = opsOf('three', [three], {}, { bot_token: 'xoxb-1-2-nobody' });
+  writeResources(gateway.folder, [...resources(), invalidApp]);
   await fetch(`${gateway.url}/admin/reload`, { method: 'POST' });
   await eventually(async () =>
-    expect(await shown('three')).toMatchObject({
+    expect(await connectionOf('three')).toMatchObject({
       state: 'failed',
       last_error: expect.stringContaining('invalid_auth'),
     }),
   );
   say('beside a refused one');
-  await answered('beside a refused one');
-  expect(await shown('one')).toMatchObject({ state: 'open', last_error: null });
+  await expectAnswers('beside a refused one');
+  expect(await connectionOf('one')).toMatchObject({ state: 'open', last_error: null });
   expect(app.open).toEqual([socket]);
   writeResources(gateway.folder, [...resources(), opsOf('three', [three])]);
   await fetch(`${gateway.url}/admin/reload`, { method: 'POST' });
   await eventually(async () =>
-    expect(await shown('three')).toMatchObject({ state: 'open', last_error: null }),
+    expect(await connectionOf('three')).toMatchObject({ state: 'open', last_error: null }),
   );
 });
 
-test('socket mode that is switched off is the failure of all triggers in that word, and is over when it is on', async () => {
+test('disabled socket mode fails all triggers with the error of the platform, until it is enabled', async () => {
   app.announceEnd('link_disabled');
   for (const name of ['one', 'two'])
     await eventually(async () =>
-      expect(await shown(name)).toMatchObject({
+      expect(await connectionOf(name)).toMatchObject({
         state: 'failed',
         last_error: expect.stringContaining('link_disabled'),
       }),
     );
   const meanwhile = say('while it was off');
-  await answered('while it was off');
+  await expectAnswers('while it was off');
   expect(meanwhile.ackedAt).toBeDefined();
   for (const name of ['one', 'two'])
     await eventually(async () =>
-      expect(await shown(name)).toMatchObject({ state: 'open', last_error: null }),
+      expect(await connectionOf(name)).toMatchObject({ state: 'open', last_error: null }),
     );
 });
 
-test('a kill before the acknowledgement, or after it, loses nothing, and each is asked under one key and answered once', async () => {
-  await atRest(gateway);
+test('a kill before or after the acknowledgement loses nothing; requests use one key, and answers are sent once', async () => {
+  await waitUntilIdle(gateway);
   const [socket] = app.open;
-  for (const text of ['acked and asked', 'kept and asked']) held.add(text);
+  for (const text of ['acked and asked', 'kept and asked']) heldInputs.add(text);
   const acked = say('acked and asked');
   await eventually(() => expect(acked.ackedAt).toBeDefined());
-  // Whatever is acknowledged from now on does not arrive.
+  // From now on, acknowledgements do not arrive.
   const unheard = [say('kept and answered'), say('kept and asked')];
   socket?.fallSilent();
-  await answered('kept and answered');
-  const asked = (text: string) => program.requests.filter(({ body }) => body.input === text).length;
-  await eventually(() => expect([asked('acked and asked'), asked('kept and asked')]).toEqual([1, 1]));
+  await expectAnswers('kept and answered');
+  const requestsFor = (text: string) => program.requests.filter(({ body }) => body.input === text).length;
+  await eventually(() =>
+    expect([requestsFor('acked and asked'), requestsFor('kept and asked')]).toEqual([1, 1]),
+  );
   expect(unheard.map(({ ackedAt }) => ackedAt)).toEqual([undefined, undefined]);
-  // Those that are asked about, and nothing else: what was sent is known to be sent.
+  // The gateway searches only for messages with an unknown outcome. Acknowledged messages were sent.
   await eventually(async () => {
     const open = await fetch(`${gateway.url}/deliveries?state=queued,running,retrying,waiting`);
     expect(((await open.json()) as { deliveries: unknown[] }).deliveries).toHaveLength(2);
   });
   await gateway.stop('SIGKILL');
-  held.clear();
+  heldInputs.clear();
   gateway = await startAutomation({ folder: gateway.folder });
-  await answered('acked and asked', 'kept and asked');
+  await expectAnswers('acked and asked', 'kept and asked');
   await eventually(() => expect(unheard.every(({ ackedAt }) => ackedAt !== undefined)).toBe(true));
-  await atRest(gateway);
+  await waitUntilIdle(gateway);
   const times = askedUnderOneKey(program);
   expect(times.get('kept and answered')).toBe(1);
   const all = [...times.keys()].map((input) => `heard: ${input}`);
   saidOnce(answers(), all);
 });
 
-test('a platform that never says who the bot is brings what people say all the same', async () => {
+test('messages are handled although the platform never returns the bot identity', async () => {
   await gateway.stop();
   platform.methods.delete('auth.test');
-  // Nothing is known of it from before.
   gateway = await startAutomation({ resources: resources() });
   const message = one.add({ user: 'UANN', text: `<@${installed.user}> without a name` });
-  const told = callbackPayload(installed, one, { ...message, type: 'app_mention' });
-  app.deliver('events_api', { ...told, authorizations: undefined });
-  await answered('without a name');
-  expect(await shown('one')).toMatchObject({ state: 'open', last_error: null });
+  const payload = callbackPayload(installed, one, { ...message, type: 'app_mention' });
+  app.deliver('events_api', { ...payload, authorizations: undefined });
+  await expectAnswers('without a name');
+  expect(await connectionOf('one')).toMatchObject({ state: 'open', last_error: null });
 });
 
-test('no token, and no address of a socket, is in the log or in what is shown', async () => {
+test('no token and no socket address is in the log or in a response', async () => {
   const deliveries = await (await fetch(`${gateway.url}/deliveries`)).text();
-  const seen = [
+  const texts = [
     gateway.text(),
     deliveries,
     JSON.stringify(program.requests),
-    JSON.stringify(await shown('one')),
+    JSON.stringify(await connectionOf('one')),
   ];
-  for (const text of seen)
+  for (const text of texts)
     for (const secret of [installed.appToken, installed.botToken, 'ticket='])
       expect(text).not.toContain(secret);
 });

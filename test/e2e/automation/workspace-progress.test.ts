@@ -1,5 +1,5 @@
-// What a workspace chat sees of an answer while it is being made: one message in the thread that grows by edits and is the answer in
-// the end, over a socket; also where the platform takes no more for a while, the message is deleted, or the gateway is killed.
+// Growing answers in a workspace chat over a socket: one message in the thread grows by edits and becomes the
+// answer, also after rate limits, a deletion or a kill.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -10,7 +10,7 @@ import {
   startAutomation,
   trigger,
 } from '../../fixtures/automation/automation.ts';
-import { atRest } from '../../fixtures/automation/killed.ts';
+import { waitUntilIdle } from '../../fixtures/automation/killed.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
 import type { Channel } from '../../fixtures/workspace-platform/channel.ts';
 import { tooMany } from '../../fixtures/workspace-platform/web-error.ts';
@@ -20,7 +20,7 @@ const platform = new WorkspacePlatform({ redeliverMs: 1_000 });
 const app = platform.addApp();
 let gateway: GatewayProcess;
 let program: AgentProgram;
-/** What the agent writes, piece by piece, by what was said. */
+/** Streamed text of the agent, by input. */
 const streams = new Map<string, (count: number) => AsyncIterable<string>>();
 
 beforeAll(async () => {
@@ -44,12 +44,12 @@ afterAll(() => platform.stop());
 
 const piece = (text: string) => `data: ${JSON.stringify({ delta: text })}`;
 const texts = (channel: Channel) => platform.saidBy(app, channel).map(({ text }) => text);
-const sees = (channel: Channel, ...expected: readonly string[]) =>
+const expectTexts = (channel: Channel, ...expected: readonly string[]) =>
   eventually(() => expect(texts(channel)).toEqual(expected));
 const callsTo = (method: string, { id }: Channel) =>
   platform.called(method).filter(({ channel }) => channel === id);
 
-/** Somebody asks in a channel of its own; gives it, and what was asked. */
+/** Mentions the bot in a new channel. Returns the channel and the input. */
 async function ask(name: string, stream: (channel: Channel, count: number) => AsyncIterable<string>) {
   const channel = platform.addChannel(name, [app]);
   streams.set(name, (count) => stream(channel, count));
@@ -57,19 +57,19 @@ async function ask(name: string, stream: (channel: Channel, count: number) => As
   return { channel, ts };
 }
 
-describe.concurrent('an answer that streams', () => {
-  test('grows in one message of the thread, over a 429, and is the answer in the end', async () => {
-    const { channel, ts } = await ask('grows', async function* (where) {
+describe.concurrent('a streamed answer', () => {
+  test('grows in one message of the thread, across a 429, and becomes the answer', async () => {
+    const { channel, ts } = await ask('grows', async function* (place) {
       yield 'event: progress\ndata: Looking…';
-      await sees(where, 'Looking…');
+      await expectTexts(place, 'Looking…');
       yield piece('Disk');
-      await sees(where, 'Disk');
-      void platform.fail('chat.update', { kind: 'refuse', error: tooMany(1) }, { channel: where.id });
+      await expectTexts(place, 'Disk');
+      void platform.fail('chat.update', { kind: 'refuse', error: tooMany(1) }, { channel: place.id });
       yield piece(' full');
-      await eventually(() => expect(callsTo('chat.update', where).length).toBeGreaterThan(1));
+      await eventually(() => expect(callsTo('chat.update', place).length).toBeGreaterThan(1));
       yield piece(' on db-2.');
     });
-    await sees(channel, 'Disk full on db-2.');
+    await expectTexts(channel, 'Disk full on db-2.');
     expect(platform.saidBy(app, channel)).toMatchObject([{ thread_ts: ts, edited: expect.anything() }]);
     expect(callsTo('chat.postMessage', channel)).toHaveLength(1);
     const times = callsTo('chat.update', channel).map(({ at }) => at);
@@ -77,46 +77,46 @@ describe.concurrent('an answer that streams', () => {
     expect(Math.min(...pauses)).toBeGreaterThan(900);
   });
 
-  test('and whose message somebody has deleted meanwhile is posted anew', async () => {
-    const { channel } = await ask('deleted', async function* (where) {
+  test('is posted again if its message was deleted', async () => {
+    const { channel } = await ask('deleted', async function* (place) {
       yield 'event: progress\ndata: Looking…';
-      await sees(where, 'Looking…');
-      const at = where.messages.findIndex(({ bot_id }) => bot_id === app.bot);
-      where.messages.splice(at, 1);
+      await expectTexts(place, 'Looking…');
+      const at = place.messages.findIndex(({ bot_id }) => bot_id === app.bot);
+      place.messages.splice(at, 1);
       yield piece('It is done.');
     });
-    await sees(channel, 'It is done.');
+    await expectTexts(channel, 'It is done.');
   });
 
-  test('and dies leaves word of it in the place of what it had written', async () => {
-    const { channel } = await ask('dies', async function* (where) {
+  test('that fails is replaced by a notice', async () => {
+    const { channel } = await ask('dies', async function* (place) {
       yield 'event: progress\ndata: Looking…';
-      await sees(where, 'Looking…');
+      await expectTexts(place, 'Looking…');
       yield 'event: error\ndata: x';
     });
-    await sees(channel, 'Sorry, that did not work, and it will not be tried again.');
+    await expectTexts(channel, 'Sorry, that failed and will not be retried.');
   });
 });
 
-test('kill -9 between the first text and the answer leaves one message, which is the answer in the end', async () => {
-  await atRest(gateway);
+test('kill -9 between the first text and the answer leaves one message, which becomes the answer', async () => {
+  await waitUntilIdle(gateway);
   let isShown = false;
-  const { channel } = await ask('killed', async function* (where, count) {
+  const { channel } = await ask('killed', async function* (place, count) {
     yield piece(count === 1 ? 'At first' : 'In the end');
     if (count > 1) return;
-    await sees(where, 'At first');
+    await expectTexts(place, 'At first');
     isShown = true;
     await new Promise<never>(() => {});
   });
   await eventually(() => expect(isShown).toBe(true));
-  // Its receipt is kept before anybody may end the process, or the message is nobody's.
+  // Unless the message id is stored before the kill, the next process cannot find the message.
   await eventually(async () => {
     const listed = await fetch(`${gateway.url}/deliveries?source=outbox&state=done&limit=1`);
     expect(await listed.text()).toContain('/draft/1');
   });
   await gateway.stop('SIGKILL');
   gateway = await startAutomation({ folder: gateway.folder });
-  await sees(channel, 'In the end');
+  await expectTexts(channel, 'In the end');
   expect(callsTo('chat.postMessage', channel)).toHaveLength(1);
   const requests = program.requests.filter(({ body }) => body.input === 'killed');
   expect(new Set(requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);

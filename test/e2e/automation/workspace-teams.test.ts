@@ -1,5 +1,5 @@
-// One app that is installed in two workspaces: a bot token of each, one app-level token, and one socket over which the events of both
-// come. Each is answered by its own trigger, under its own token, also after a kill.
+// An app in two workspaces: a bot token per workspace, an app-level token and a socket for both. Each
+// workspace is answered by the trigger and the token that belong to it, even if the gateway is killed.
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
@@ -16,9 +16,9 @@ import type { Channel } from '../../fixtures/workspace-platform/channel.ts';
 import { WorkspacePlatform } from '../../fixtures/workspace-platform/workspace-platform.ts';
 
 const platform = new WorkspacePlatform({ redeliverMs: 1_000 });
-const here = platform.addApp('A0SHARED', 'desk', 'T0HERE');
-const there = platform.addApp('A0SHARED', 'desk', 'T0THERE');
-const sockets = platform.socketsOf(here);
+const firstTeam = platform.addApp('A0SHARED', 'desk', 'T0HERE');
+const secondTeam = platform.addApp('A0SHARED', 'desk', 'T0THERE');
+const sockets = platform.socketsOf(firstTeam);
 let gateway: GatewayProcess;
 let program: AgentProgram;
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
   for (const app of platform.apps) app.deliver = sockets.bring;
   program = await startAgent(({ body: { input, trigger: name } }) => ({ text: `${name} heard: ${input}` }));
   gateway = await startAutomation({
-    resources: [triggerOf('here', here), triggerOf('there', there), httpAgent('echo', program.url)],
+    resources: [triggerOf('here', firstTeam), triggerOf('there', secondTeam), httpAgent('echo', program.url)],
   });
   await eventually(() => expect(sockets.open).toHaveLength(1));
 });
@@ -43,28 +43,34 @@ afterAll(() => platform.stop());
 
 const mention = (app: App, channel: Channel, text: string) =>
   platform.say(channel, 'U0ANN', `<@${app.user}> ${text}`);
-const sees = (app: App, channel: Channel, ...expected: readonly string[]) =>
+const expectTexts = (app: App, channel: Channel, ...expected: readonly string[]) =>
   eventually(() => expect(platform.saidBy(app, channel).map(({ text }) => text)).toEqual(expected));
 
-test('what is said and commanded in each workspace is answered by its trigger and its bot, over one socket', async () => {
-  const channels = [here, there].map((app) => platform.addChannel('ops', [app])) as [Channel, Channel];
+test('messages and commands of each workspace are answered by the right trigger and bot, over a shared socket', async () => {
+  const channels = [firstTeam, secondTeam].map((app) => platform.addChannel('ops', [app])) as [
+    Channel,
+    Channel,
+  ];
   const [one, two] = channels;
-  await Promise.all([mention(here, one, 'hello'), mention(there, two, 'hello')]);
-  await sees(here, one, 'here heard: hello');
-  await sees(there, two, 'there heard: hello');
-  await platform.command(there, two, 'U0ANN', '/status', 'now');
-  await eventually(() => expect(platform.saidBy(there, two)).toHaveLength(2));
+  await Promise.all([mention(firstTeam, one, 'hello'), mention(secondTeam, two, 'hello')]);
+  await expectTexts(firstTeam, one, 'here heard: hello');
+  await expectTexts(secondTeam, two, 'there heard: hello');
+  await platform.command(secondTeam, two, 'U0ANN', '/status', 'now');
+  await eventually(() => expect(platform.saidBy(secondTeam, two)).toHaveLength(2));
   expect(program.requests.map(({ body }) => body.trigger).toSorted()).toEqual(['here', 'there', 'there']);
   expect(sockets).toMatchObject({ opened: 1, mostOpen: 1 });
 });
 
-test('a kill loses nothing of either, and each bot is known again before the platform says who it is', async () => {
-  const [one, two] = [platform.addChannel('late', [here]), platform.addChannel('late', [there])];
+test('a kill loses no event of either workspace, and cached bot identities are used until the platform responds', async () => {
+  const [one, two] = [platform.addChannel('late', [firstTeam]), platform.addChannel('late', [secondTeam])];
   await gateway.stop('SIGKILL');
-  const taken = Promise.all([mention(here, one, 'while away'), mention(there, two, 'while away')]);
+  const acceptance = Promise.all([
+    mention(firstTeam, one, 'while away'),
+    mention(secondTeam, two, 'while away'),
+  ]);
   void platform.fail('auth.test', { kind: 'page', status: 503 }, { times: 4 });
   gateway = await startAutomation({ folder: gateway.folder });
-  await taken;
-  await sees(here, one, 'here heard: while away');
-  await sees(there, two, 'there heard: while away');
+  await acceptance;
+  await expectTexts(firstTeam, one, 'here heard: while away');
+  await expectTexts(secondTeam, two, 'there heard: while away');
 });

@@ -1,4 +1,4 @@
-// The commands about triggers and deliveries, run against a gateway that runs, and the check of their files without one.
+// Commands for triggers and deliveries at a running gateway. Resource files are checked without a gateway.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,6 @@ const orders = trigger('orders', {
   default_agent: 'orders',
 });
 
-/** A gateway with the trigger `orders`, and its commands. */
 async function setUp() {
   const program = await startAgent();
   const agents = httpAgent('orders', program.url);
@@ -33,7 +32,7 @@ async function setUp() {
   return { gateway, agents, run };
 }
 
-test('a pause is told once, and what it holds is listed by the conversation as it is shown', async () => {
+test('a pause is reported once, and held events can be listed by the displayed conversation', async () => {
   const { gateway, run } = await setUp();
   expect((await run('triggers', 'pause', 'orders')).stdout).toBe('orders is paused\n');
   await postHook(gateway.url, '/hooks/orders', { c: 'a' }, { 'idempotency-key': '1' });
@@ -47,19 +46,19 @@ test('a pause is told once, and what it holds is listed by the conversation as i
   });
 });
 
-test('reload tells what became of the triggers', async () => {
+test('reload reports the changes of triggers', async () => {
   const { gateway, agents, run } = await setUp();
   const more = trigger('more', { type: 'Manual', config: {}, default_agent: 'orders' });
   writeResources(gateway.folder, [orders, more, agents]);
   expect((await run('reload')).stdout).toMatch(/^triggers\n {2}added +more\n {2}changed +none\n/m);
 });
 
-test('--check reads triggers and agents as a start would', async () => {
+test('--check reads triggers and agents like a start', async () => {
   const folder = temporaryFolder();
   const settings = { spec: { triggers: { directory: './triggers' }, agents: { directory: './agents' } } };
   const config = writeConfiguration(folder, { settings });
-  const nobody = agent('orders', { runtime: { http: { url: 'http://127.0.0.1:9/' } } });
-  writeResources(folder, [orders, nobody]);
+  const unreachable = agent('orders', { runtime: { http: { url: 'http://127.0.0.1:9/' } } });
+  writeResources(folder, [orders, unreachable]);
   const good = await runMain(['--config', config, '--check']);
   expect([good.code, good.stdout]).toEqual([
     0,
@@ -78,7 +77,7 @@ test('--check reads triggers and agents as a start would', async () => {
   );
 });
 
-test('a start and --check tell at once what is wrong with the catalog and with triggers', async () => {
+test('a start and --check report all errors of the catalog and the triggers together', async () => {
   const folder = temporaryFolder();
   const settings = { spec: { triggers: { directory: './triggers' }, agents: { directory: './agents' } } };
   const config = writeConfiguration(folder, { settings });
@@ -92,7 +91,7 @@ test('a start and --check tell at once what is wrong with the catalog and with t
   }
 });
 
-test('an instant that replaces the one before ends its attempt', async () => {
+test('with overlap: replace, a new instant of a schedule aborts the attempt of the previous instant', async () => {
   const program = await startAgent(() => new Promise(() => {}));
   const gateway = await startAutomation({
     resources: [

@@ -1,4 +1,4 @@
-// A catalog is changed from a terminal, beside a gateway that runs: add, disable, enable, remove; and `.env`, which a reload reads again.
+// Catalog commands at a running gateway: add, disable, enable, remove. A reload reads `.env` again.
 
 import {
   chmodSync,
@@ -30,11 +30,11 @@ const {
   args: [script],
 } = apiServer();
 
-test('a server comes, goes off and on, and leaves, while a gateway runs; all else in the file stays as it was', async () => {
+test('a server is added, disabled, enabled and removed while a gateway runs, and the rest of the file is unchanged', async () => {
   const gateway = await startGateway({ catalogText });
   const { folder, url } = gateway;
   const file = join(folder, 'catalog.yaml');
-  // The file itself is behind a link, and has a mode of its own.
+  // The file is reached by a symbolic link, and has an unusual file mode.
   renameSync(file, join(folder, 'real.yaml'));
   symlinkSync('real.yaml', file);
   chmodSync(file, 0o640);
@@ -51,15 +51,17 @@ test('a server comes, goes off and on, and leaves, while a gateway runs; all els
   const variables = ['--env', 'TOKEN=of-the-puppet', '--env', `NAME=\${PUPPET}`, '--tag', 'toys'];
   const added = await add('puppet', variables, process.execPath, script ?? '');
   expect([added.code, added.stderr]).toEqual([1, '']);
-  expect(added.stdout).toMatch(/goes on as it was: .*\n.*PUPPET is not set/s);
-  // It is given in .env, which the next reload reads.
+  expect(added.stdout).toMatch(
+    /refused the change and keeps the previous configuration: .*\n.*PUPPET is not set/s,
+  );
+  // The variable is set in .env, which the next reload reads.
   const env = join(folder, '.env');
   expect(statSync(env).mode & 0o777).toBe(0o600);
   writeFileSync(env, `${readFileSync(env, 'utf8')}PUPPET=first name\n`);
-  const again = await run('servers', 'enable', 'puppet');
-  expect([again.code, again.stdout]).toEqual([
+  const secondRun = await run('servers', 'enable', 'puppet');
+  expect([secondRun.code, secondRun.stdout]).toEqual([
     0,
-    expect.stringMatching(/is so already.*puppet offers \d+ tools: .*hold/s),
+    expect.stringMatching(/is already in this state.*puppet offers \d+ tools: .*hold/s),
   ]);
   expect(await nameOf()).toBe('first name');
   writeFileSync(env, readFileSync(env, 'utf8').replace('first name', 'second name'));
@@ -85,13 +87,16 @@ test('a server comes, goes off and on, and leaves, while a gateway runs; all els
   });
   expect((await ask(`${url}/servers/puppet`)).json.enabled).toBe(false);
 
-  const taken = await add('puppet', [], 'node');
-  expect([taken.code, taken.stderr]).toEqual([
+  const duplicate = await add('puppet', [], 'node');
+  expect([duplicate.code, duplicate.stderr]).toEqual([
     1,
-    expect.stringContaining('has a server puppet already; --force'),
+    expect.stringContaining('already has a server puppet; add --force'),
   ]);
-  const wrong = await add('odd', ['--tag', 'not a tag'], 'node');
-  expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringMatching(/tags.*\nnothing was written/s)]);
+  const rejectedRun = await add('odd', ['--tag', 'not a tag'], 'node');
+  expect([rejectedRun.code, rejectedRun.stderr]).toEqual([
+    2,
+    expect.stringMatching(/tags.*\nnothing was written/s),
+  ]);
   const broken = await add(
     'broken',
     [],
@@ -110,15 +115,15 @@ test('a server comes, goes off and on, and leaves, while a gateway runs; all els
   expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('did you mean first?')]);
   expect((await ask(`${url}/servers`)).json.servers.map(({ id }: { id: string }) => id)).toEqual(['first']);
   expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([]);
-  // It says its token on stderr, which is in the log.
+  // The server writes its token to stderr, which is in the log.
   expect(gateway.text()).toContain('my token is');
   expect(gateway.text()).not.toContain('of-the-puppet');
 });
 
-test('without a gateway the file is changed all the same, and made where there is none', async () => {
+test('without a gateway the file is still changed, or created if missing', async () => {
   const folder = temporaryFolder();
   const run = (...args: readonly string[]) => runMain(args, { cwd: folder, env: { GATEWAY_API_KEY: '' } });
-  // Nobody listens on that port.
+  // No process listens on that port.
   const remote = [
     'servers',
     'add',
@@ -131,7 +136,7 @@ test('without a gateway the file is changed all the same, and made where there i
   expect([code, stdout]).toEqual([
     0,
     expect.stringMatching(
-      /no gateway runs at http:\/\/127\.0\.0\.1:9; start one with: .*--catalog catalog\.yaml/,
+      /no gateway runs at http:\/\/127\.0\.0\.1:9; start it with: .*--catalog catalog\.yaml/,
     ),
   ]);
   expect(readFileSync(join(folder, 'catalog.yaml'), 'utf8')).toBe(`servers:
@@ -143,11 +148,11 @@ test('without a gateway the file is changed all the same, and made where there i
   expect(readFileSync(join(folder, '.env'), 'utf8')).toBe(
     'FAR_AUTHORIZATION=s3cr3t-s3cr3t\nFAR_KEY=4711-4711\n',
   );
-  const left = await run('servers', 'disable', 'far', '--catalog', 'catalog.yaml', '--no-reload');
-  expect([left.code, left.stdout]).toEqual([0, 'far is disabled in catalog.yaml\n']);
+  const remaining = await run('servers', 'disable', 'far', '--catalog', 'catalog.yaml', '--no-reload');
+  expect([remaining.code, remaining.stdout]).toEqual([0, 'far is disabled in catalog.yaml\n']);
   const usage = await run('servers', 'add', 'x', '--header', 'a: b', '--', 'node');
   expect([usage.code, usage.stderr]).toEqual([
     2,
-    expect.stringContaining('--header and --sse are for an address'),
+    expect.stringContaining('--header and --sse apply to addresses only'),
   ]);
 });

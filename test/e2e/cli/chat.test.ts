@@ -1,5 +1,5 @@
-// Agents in the terminal: asked once, talked with line by line, and in a terminal; over the API of a gateway that runs, and on files
-// alone. And the runs of a gateway.
+// Agents in the terminal: single requests, line-by-line chats and interactive chats, over the API of a
+// running gateway and on files alone. Also the run commands.
 
 import { readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -34,12 +34,12 @@ const run = (...args: readonly string[]) => runMain([...args, '--url', gateway.u
 const withLines = (args: readonly string[], input: string) => runMain(args, { env, input });
 
 describe('run agent', () => {
-  test('prints the answer and nothing else, and nothing that a terminal would obey', async () => {
+  test('prints only the answer, without control characters', async () => {
     const { code, stdout, stderr } = await run('agents', 'run', 'clerk', '--input', 'sequences');
     expect([code, stdout, stderr]).toEqual([0, 'heard sequences after 0\n', '']);
   });
 
-  test('reads what to ask from stdin, goes on in a session, and prints JSON', async () => {
+  test('reads the input from stdin, continues a session, and prints JSON', async () => {
     const args = ['agents', 'run', 'clerk', '--input', '-', '--session', 'ada', '--url', gateway.url];
     expect((await withLines(args, 'one\n')).stdout).toBe('heard one after 0\n');
     const { stdout } = await withLines([...args, '--json'], 'two\n');
@@ -47,7 +47,7 @@ describe('run agent', () => {
     expect(JSON.parse(stdout).answer).toContain('heard two after 2');
   });
 
-  test('says why there is no answer, with exit code 1', async () => {
+  test('reports a missing answer with the reason and exit code 1', async () => {
     const [failed, unknown, late, wrong, empty] = await Promise.all([
       run('agents', 'run', 'clerk', '--input', 'broken'),
       run('agents', 'run', 'clark', '--input', 'x'),
@@ -61,18 +61,18 @@ describe('run agent', () => {
     expect([late.code, late.stdout, late.stderr]).toEqual([
       1,
       '',
-      expect.stringMatching(/the run goes on: "runs show manual:/),
+      expect.stringMatching(/the run continues: "runs show manual:/),
     ]);
     expect([wrong.code, empty.code]).toEqual([2, 2]);
   });
 
-  test('says at once why an attempt has failed, and leaves stdout to the answer', async () => {
+  test('reports a failed attempt immediately on stderr, and prints only the answer on stdout', async () => {
     const { code, stdout, stderr } = await run('agents', 'run', 'clerk', '--input', 'fails once', '--json');
     expect([code, JSON.parse(stdout).answer]).toEqual([0, 'heard fails once after 0']);
-    expect(stderr).toMatch(/^[^\n]*503[^\n]*; attempt 2 begins in [\d.]+m?s\n$/);
+    expect(stderr).toMatch(/^[^\n]*503[^\n]*; attempt 2 starts in [\d.]+m?s\n$/);
   });
 
-  test('cancels its run at Ctrl-C', async () => {
+  test('cancels the run at Ctrl-C', async () => {
     const atWork = async () => (await ask(`${gateway.url}/deliveries?state=running`)).json.deliveries.length;
     const terminal = new Terminal(['agents', 'run', 'desk', '--input', 'slow', '--url', gateway.url], {
       env,
@@ -83,7 +83,7 @@ describe('run agent', () => {
     expect(await atWork()).toBe(0);
   });
 
-  test('LOC1: runs an agent of files alone, and leaves nothing behind', async () => {
+  test('runs an agent without a gateway, on files alone, and leaves nothing behind', async () => {
     const before = readdirSync(tmpdir()).filter((name) => name.startsWith('actor-gateway-local-'));
     const { code, stdout, stderr } = await runMain(
       ['agents', 'run', 'desk', '--input', 'hello', '-f', join(folder, 'agent.yaml')],
@@ -100,10 +100,10 @@ describe('run agent', () => {
       env,
     });
     expect([late.code, late.stdout]).toEqual([1, '']);
-    expect(late.stderr).toContain('the run had not ended, and ends with this command');
+    expect(late.stderr).toContain('the run had not ended and stops with this command');
   });
 
-  test('says what is wrong with the files, with exit code 2', async () => {
+  test('reports file errors with exit code 2', async () => {
     const file = join(folder, 'wrong.yaml');
     writeFileSync(file, JSON.stringify({ ...desk, spec: { model: 'scripted:nothing.yaml' } }));
     const { code, stderr } = await runMain(['agents', 'run', 'desk', '--input', 'x', '-f', file], { env });
@@ -112,7 +112,7 @@ describe('run agent', () => {
 });
 
 describe('chat', () => {
-  test('answers line by line where there is no terminal, in one conversation', async () => {
+  test('answers line by line without a terminal, in one conversation', async () => {
     const { code, stdout } = await withLines(
       ['agents', 'chat', 'clerk', '--url', gateway.url],
       'one\n\ntwo\n/exit\nthree\n',
@@ -120,7 +120,7 @@ describe('chat', () => {
     expect([code, stdout]).toEqual([0, 'heard one after 0\nheard two after 2\n']);
   });
 
-  test('shows the answer as it grows, cancels it with Ctrl-C, and ends with another', async () => {
+  test('shows the growing answer, cancels it with Ctrl-C, and exits with a second Ctrl-C', async () => {
     const terminal = new Terminal(['agents', 'chat', 'clerk', '--url', gateway.url], { env });
     await eventually('the prompt', () => terminal.text.includes('> '));
     terminal.type('count\r');
@@ -128,7 +128,7 @@ describe('chat', () => {
     expect(terminal.text).not.toContain('two.');
     agents.sendMore();
     await eventually('the rest', () => terminal.text.includes('One, two.'));
-    // Typed ahead, it is asked when the other one is over.
+    // Typed ahead: sent after the current run.
     terminal.type('count\r');
     await eventually('another beginning', () => terminal.text.split('One, ').length === 3);
     terminal.type('\u0003');
@@ -139,13 +139,15 @@ describe('chat', () => {
   });
 });
 
-test('chat shows each line that was typed ahead when its turn comes, and says of which there was no room', async () => {
+test('shows lines that were typed ahead when they are sent, and reports lines above the limit', async () => {
   const terminal = new Terminal(['agents', 'chat', 'clerk', '--url', gateway.url], { env });
   await eventually('the prompt', () => terminal.text.includes('> '));
   terminal.type('count\r');
   await eventually('the beginning', () => terminal.text.includes('One, '));
   terminal.type(Array.from({ length: 17 }, (_, n) => `line ${n}\r`).join(''));
-  await eventually('what is not taken', () => terminal.text.includes('not taken: 16 lines wait already'));
+  await eventually('the rejected line', () =>
+    terminal.text.includes('ignored: 16 lines are already waiting'),
+  );
   agents.sendMore();
   await eventually('the last', () => /> line 15[^\n]*\n[^\n]*heard line 15 after/.test(terminal.text));
   expect(terminal.text).not.toContain('heard line 16');
@@ -154,7 +156,7 @@ test('chat shows each line that was typed ahead when its turn comes, and says of
 });
 
 describe('runs', () => {
-  test('are listed, shown, cancelled and tried again', async () => {
+  test('are listed, shown, cancelled and retried', async () => {
     const asking = { input: 'for ever', wait_seconds: 10 };
     const [none, unknown, waiting] = await Promise.all([
       run('runs'),
@@ -169,8 +171,11 @@ describe('runs', () => {
     const { id } = waiting.json;
     expect((await run('runs', 'show', id)).stdout).toMatch(/^state +waiting \(timer\)$/m);
     expect((await run('runs', 'cancel', id)).stdout).toBe(`${id} is cancelled\n`);
-    const again = await run('runs', 'cancel', id);
-    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('there is nothing to cancel')]);
+    const secondRun = await run('runs', 'cancel', id);
+    expect([secondRun.code, secondRun.stderr]).toEqual([
+      1,
+      expect.stringContaining('it cannot be cancelled'),
+    ]);
     expect((await run('runs', 'retry', id)).stdout).toMatch(/ is (queued|running|waiting)\n$/);
   });
 });

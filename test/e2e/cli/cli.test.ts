@@ -1,16 +1,19 @@
-// The command line of the built program: what it prints, and the code it exits with.
+// Command line of the built program: output and exit codes.
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { isLoopback } from '../../../config/gateway-file/listen-addr.ts';
+import manifest from '../../../package.json' with { type: 'json' };
 import {
   type GatewaySetup,
   temporaryFolder,
   writeConfiguration,
 } from '../../fixtures/gateway/gateway-process.ts';
 import { runMain } from '../../fixtures/gateway/run-main.ts';
+
+const { version } = manifest;
 
 const root = resolve(import.meta.dirname, '../../..');
 const SECRET = 'hunter2-4711';
@@ -26,7 +29,7 @@ function files(setup: GatewaySetup, gatewayText?: string) {
 }
 
 describe('the command line', () => {
-  test('--help says what there is, and exits 0', async () => {
+  test('prints the commands with --help and exits with 0', async () => {
     for (const flag of ['--help', '-h']) {
       const { code, stdout, stderr } = await runMain([flag]);
       expect([code, stderr]).toEqual([0, '']);
@@ -36,38 +39,39 @@ describe('the command line', () => {
         '--json',
         '--version',
         'SIGHUP',
-        'triggers again;',
+        'reloads the catalog and the triggers;',
         'Exit codes',
       ])
         expect(stdout).toContain(word);
     }
   });
 
-  test('--version prints the version alone', async () => {
+  test('prints only the version with --version', async () => {
     for (const flag of ['--version', '-V'])
-      expect(await runMain([flag])).toEqual({ code: 0, stdout: '0.1.0\n', stderr: '' });
+      expect(await runMain([flag])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
   });
 
   test.each([
-    ['no --config, where there is no gateway.yaml', []],
+    ['no --config, without a gateway.yaml', []],
     ['--config without a file', ['--config']],
     ['--config and --catalog', ['--config', 'x.yaml', '--catalog', 'y.yaml']],
     ['no address after --listen', ['--config', 'x.yaml', '--listen', 'localhost']],
     ['an unknown option', ['--config', 'x.yaml', '--verbose']],
     ['a stray argument', ['--config', 'x.yaml', 'more']],
     ['an option before the command', ['--config', 'gateway.yaml', 'servers']],
-    ['an address that is none', ['--listen', SECRET]],
-    ['a variable that is none', ['stdio', '--api-key-variable', SECRET, '--url', 'http://127.0.0.1:9/mcp']],
+    ['an invalid address', ['--listen', SECRET]],
+    ['an invalid variable', ['stdio', '--api-key-variable', SECRET, '--url', 'http://127.0.0.1:9/mcp']],
     ['a configuration and an address', ['stdio', '--config', 'x.yaml', '--url', 'http://127.0.0.1:9/mcp']],
     ['a configuration and a header', ['stdio', '--config', 'x.yaml', '--header', 'A: b']],
     ['a catalog and a profile', ['stdio', '--catalog', 'c.yaml', '--profile', 'work']],
-  ])('%s is exit code 2, with the way to the help', async (_, args) => {
+  ])('exits with 2 and refers to the help for %s', async (_, args) => {
     const { code, stdout, stderr } = await runMain(args, { cwd: temporaryFolder() });
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/^error: /);
     expect(stderr).toContain('--help');
     expect(stderr).not.toContain(SECRET);
-    if (args.length === 0) for (const way of ['init', 'import', '--catalog']) expect(stderr).toContain(way);
+    if (args.length === 0)
+      for (const option of ['init', 'import', '--catalog']) expect(stderr).toContain(option);
   });
 
   test.each([
@@ -75,14 +79,14 @@ describe('the command line', () => {
     ['--hedaer X-Key: a-secret', '--hedaer'],
     ['-HX-Key: a-secret', '-H'],
     ["-H'a-secret' more", '-H'],
-  ])('of an unknown option (%s) the name alone is repeated', async (option, shown) => {
+  ])('repeats only the name of an unknown option (%s)', async (option, printed) => {
     const { code, stderr } = await runMain(['--config', 'x.yaml', option]);
     expect(code).toBe(2);
-    expect(stderr).toContain(`unknown option '${shown}'`);
+    expect(stderr).toContain(`unknown option '${printed}'`);
     expect(stderr).not.toContain('secret');
   });
 
-  test('a file that is not there is exit code 2 and named, with and without --check', async () => {
+  test('exits with 2 and names a missing file, with and without --check', async () => {
     const folder = temporaryFolder();
     for (const more of [[], ['--check']]) {
       const { code, stderr } = await runMain(['--config', 'missing.yaml', ...more], { cwd: folder });
@@ -91,7 +95,7 @@ describe('the command line', () => {
     }
   });
 
-  test('a catalog that is not there is exit code 2, at the line that names it', async () => {
+  test('exits with 2 at the line that names a missing catalog', async () => {
     const { config, folder } = files({}, 'listen_addr: 127.0.0.1:0\ncatalog_path: ./gone.yaml\n');
     const { code, stderr } = await runMain(['--config', config, '--check']);
     expect(code).toBe(2);
@@ -100,11 +104,11 @@ describe('the command line', () => {
   });
 });
 
-describe('an address that is open to others, without a key', () => {
-  // An address of no machine's: the start fails after its warnings, and nobody is listened to.
+describe('a public address without a key', () => {
+  // No machine has this address: the start fails after the warnings.
   const config = writeConfiguration(temporaryFolder(), { settings: { listen_addr: '192.0.2.1:0' } });
 
-  test('is warned of by --check as by a start', async () => {
+  test('causes a warning at --check and at a start', async () => {
     const [checked, started] = await Promise.all([
       runMain(['--config', config, '--check']),
       runMain(['--config', config]),
@@ -112,38 +116,40 @@ describe('an address that is open to others, without a key', () => {
     expect([checked.code, started.code]).toEqual([0, 1]);
     for (const text of [checked.stderr, started.stdout]) {
       expect(text).toMatch(/listen_addr: (warning: )?LISTENING BEYOND LOOPBACK WITHOUT A KEY/);
-      expect(text).toContain('the inspector is off: this address is open to others and there is no api_key');
+      expect(text).toContain(
+        'the inspector is off: other machines can reach this address, and api_key is not set',
+      );
     }
   });
 });
 
 describe('without --config', () => {
-  test('the gateway.yaml of this folder is taken, by a start and by the commands that ask a gateway', async () => {
+  test('a start and client commands use the gateway.yaml of the current folder', async () => {
     const { folder } = files(good, 'listen_addr: 127.0.0.1:9\ncatalog_path: ./catalog.yaml\n');
     const [checked, asked] = await Promise.all([
       runMain(['--check'], { cwd: folder }),
       runMain(['servers'], { cwd: folder }),
     ]);
     expect([checked.code, checked.stderr]).toEqual([0, '']);
-    expect(checked.stdout).toMatch(/^gateway\.yaml is good; .*catalog\.yaml has 2 servers\n/);
+    expect(checked.stdout).toMatch(/^gateway\.yaml is valid; .*catalog\.yaml has 2 servers\n/);
     expect([asked.code, asked.stderr]).toEqual([
       1,
-      'nobody listens at http://127.0.0.1:9 (listen_addr of ./gateway.yaml); start the gateway, or say where it is with --url or --config\n',
+      'no gateway listens at http://127.0.0.1:9 (listen_addr of ./gateway.yaml); start the gateway, or set its address with --url or --config\n',
     ]);
   });
 });
 
 describe('--check', () => {
-  test('of a good configuration is exit code 0, and starts nothing', async () => {
+  test('exits with 0 for a valid configuration and starts nothing', async () => {
     const { config } = files(good);
     const { code, stdout, stderr } = await runMain(['--config', config, '--check']);
     expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).toMatch(/is good; .*catalog\.yaml has 2 servers\n/);
+    expect(stdout).toMatch(/is valid; .*catalog\.yaml has 2 servers\n/);
     expect(stdout).toMatch(/^ {2}one {2}stdio {2}shared$/m);
-    expect(stdout).toMatch(/^ {2}far {2}http {2}switched off$/m);
+    expect(stdout).toMatch(/^ {2}far {2}http {2}disabled$/m);
   });
 
-  test('with --json says the same as JSON', async () => {
+  test('prints the same as JSON with --json', async () => {
     const { config } = files(good);
     const { code, stdout } = await runMain(['--config', config, '--check', '--json']);
     expect([code, JSON.parse(stdout)]).toEqual([0, { ok: true, servers: ['one', 'far'], problems: [] }]);
@@ -166,7 +172,7 @@ describe('--check', () => {
     '',
   ].join('\n');
 
-  test('of a bad one names every problem of both files with its line and column, and exits 2', async () => {
+  test('exits with 2 for an invalid configuration and prints all problems of both files with line and column', async () => {
     const { config, catalog } = files({ catalogText: badCatalog }, badGateway);
     const { code, stdout, stderr } = await runMain(['--config', config, '--check']);
     expect([code, stdout]).toEqual([2, '']);
@@ -189,7 +195,7 @@ describe('--check', () => {
     expect([started.code, started.stdout, started.stderr]).toEqual([2, '', stderr]);
   });
 
-  test('of a bad one with --json gives the problems with their places', async () => {
+  test('prints problems with their positions as JSON with --json', async () => {
     const { config } = files({ catalogText: badCatalog }, badGateway);
     const { code, stdout } = await runMain(['--config', config, '--check', '--json']);
     expect(code).toBe(2);
@@ -212,14 +218,14 @@ describe('--check', () => {
     ['a list', '- one', /catalog\.yaml:1:1: /],
     ['an id twice', 'servers:\n  a: {command: x}\n  a: {command: y}', /catalog\.yaml:3:3: /],
     ['a command and a url', 'servers:\n  a: {command: x, url: "http://h/"}', /catalog\.yaml:2:\d+: .*url/],
-  ])('%s in the catalog is named with its place', async (_, catalogText, line) => {
+  ])('reports %s in the catalog with line and column', async (_, catalogText, line) => {
     const { config } = files({ catalogText });
     const { code, stderr } = await runMain(['--config', config, '--check']);
     expect(code).toBe(2);
     expect(stderr).toMatch(line);
   });
 
-  test('a value from the environment is never shown', async () => {
+  test('never prints a value from the environment', async () => {
     const { config } = files(
       {},
       `listen_addr: \${SECRET_ADDR}\ncatalog_path: ./catalog.yaml\nlog_level: \${SECRET_LEVEL}\n`,
@@ -231,9 +237,9 @@ describe('--check', () => {
   });
 });
 
-describe('the loud warning about an open address', () => {
+describe('the warning about an open address', () => {
   test.each(['127.0.0.1', '127.0.0.2', '127.255.255.254', 'localhost', 'LOCALHOST', '::1', '[::1]'])(
-    'is not for %s, which only this machine can reach',
+    'is not printed for %s, a loopback address',
     (host) => expect(isLoopback(host)).toBe(true),
   );
 
@@ -248,27 +254,27 @@ describe('the loud warning about an open address', () => {
     'localhost.example',
     '::ffff:10.0.0.1',
     '',
-  ])('is for %s', (host) => expect(isLoopback(host)).toBe(false));
+  ])('is printed for %s', (host) => expect(isLoopback(host)).toBe(false));
 });
 
-describe('the code of a command', () => {
+describe('loaded code', () => {
   test.each([
     [['--help'], [], [/cli\/commands\//, /cli\/catalog\//]],
     [['--version'], [], [/cli\/commands\//, /cli\/catalog\//]],
     [
       ['servers', '--help'],
-      [/commands\/server-commands/],
+      [/cli\/commands\/servers\.ts/],
       [/cli\/catalog\/add-server/, /cli\/mcp\//, /cli\/registry\//],
     ],
     [
       ['servers', 'add', '--help'],
       [/cli\/catalog\/add-server/],
-      [/cli\/registry\//, /commands\/server-commands/],
+      [/cli\/registry\//, /cli\/commands\/servers\.ts/],
     ],
     [['tools', 'servers'], [], [/cli\/mcp\//]],
-  ])('of %s alone is loaded', async (words, present, absent) => {
+  ])('of %s contains only its own modules', async (description, present, absent) => {
     const folder = temporaryFolder();
-    await runMain(words, { env: { NODE_V8_COVERAGE: folder, NODE_OPTIONS: '' } });
+    await runMain(description, { env: { NODE_V8_COVERAGE: folder, NODE_OPTIONS: '' } });
     const sources = sourcesIn(folder);
     expect(sources).toContain('src/main.ts');
     for (const pattern of present) expect(sources).toContainEqual(expect.stringMatching(pattern));

@@ -1,5 +1,5 @@
-// `connect` in a home of its own: what it writes into the file of each client is followed as that client would follow it,
-// and taken out again.
+// `connect` with a temporary home folder: the entry in a client file works as the client reads it, and can be
+// removed.
 
 import { spawnSync } from 'node:child_process';
 import {
@@ -37,7 +37,7 @@ beforeAll(async () => {
   gateway = await startGateway({ servers: { all: everythingOverStdio() }, settings: { api_key: KEY } });
 });
 
-/** A home with the file of a client in it. */
+/** Creates a home folder with a client file. */
 function homeWith(id: ClientId, text: string | undefined) {
   const home = temporaryFolder();
   const machine = { platform: process.platform, home, cwd: home };
@@ -67,8 +67,8 @@ function entryIn(id: ClientId, path: string): Entry {
   return parse(text)[clientNamed(id)?.root ?? '']['actor-gateway'];
 }
 
-/** As each client does it: by its own references, and with its own variables or few of them. */
-function replaced(
+/** Replaces references like the client: with the syntax of the client and only these variables. */
+function replaceReferences(
   id: ClientId,
   values: Readonly<Record<string, string>> | undefined,
 ): Record<string, string> {
@@ -90,12 +90,12 @@ async function toolsThrough(id: ClientId, entry: Entry): Promise<string[]> {
           args: [...(entry.args ?? [])],
           env: {
             ...(clientNamed(id)?.isPassingEnvironment === true ? { GATEWAY_API_KEY: KEY } : {}),
-            ...replaced(id, entry.env),
+            ...replaceReferences(id, entry.env),
           },
           stderr: 'ignore',
         })
       : new StreamableHTTPClientTransport(new URL(address), {
-          requestInit: { headers: replaced(id, entry.headers) },
+          requestInit: { headers: replaceReferences(id, entry.headers) },
         });
   await client.connect(transport as Parameters<Client['connect']>[0]);
   const { tools } = await client.listTools();
@@ -105,12 +105,12 @@ async function toolsThrough(id: ClientId, entry: Entry): Promise<string[]> {
 
 describe('connect', () => {
   test.concurrent.each(clientIds)(
-    '%s reaches the gateway by what stands in its file, until it is undone',
+    'writes a working entry into the file of %s and removes it on undo',
     async (id) => {
       const { home, path, connect } = homeWith(id, clientFiles[id]);
       const keyFile = join(home, 'key');
       writeFileSync(keyFile, `${KEY}\n`);
-      // What such a client starts sees no variable that its file does not name, and it replaces none.
+      // These clients pass only the variables in the file to servers, and replace no references.
       const isBlind = id === 'claude-desktop' || id === 'cline';
       const key = isBlind ? ['--api-key-file', 'key'] : [];
       const written = await connect(id, '--url', gateway.url, ...key, '--write');
@@ -132,34 +132,34 @@ describe('connect', () => {
     },
   );
 
-  test.concurrent('prints what it would write, and writes it once', async () => {
+  test.concurrent('prints the change, and writes it with --write', async () => {
     const { path, connect } = homeWith('vscode', clientFiles.vscode);
-    const shown = await connect('vscode', '--url', gateway.url);
+    const output = await connect('vscode', '--url', gateway.url);
     expect(readFileSync(path, 'utf8')).toBe(clientFiles.vscode);
     await connect('vscode', '--url', gateway.url, '--write');
     const text = readFileSync(path, 'utf8');
-    const { inputs, servers } = JSON.parse(shown.stdout);
+    const { inputs, servers } = JSON.parse(output.stdout);
     expect(servers['actor-gateway']).toEqual(entryIn('vscode', path));
     expect(parse(text).inputs.at(-1)).toEqual(inputs[0]);
-    const again = await connect('vscode', '--url', gateway.url, '--write', '--json');
-    expect(JSON.parse(again.stdout)).toMatchObject({ client: 'vscode', file: path, what: 'unchanged' });
+    const secondRun = await connect('vscode', '--url', gateway.url, '--write', '--json');
+    expect(JSON.parse(secondRun.stdout)).toMatchObject({ client: 'vscode', file: path, what: 'unchanged' });
     expect(readFileSync(path, 'utf8')).toBe(text);
   });
 
-  test.concurrent('starts the servers of a configuration in the program that a client starts', async () => {
+  test.concurrent('starts the servers of a configuration in the process that the client starts', async () => {
     const { path, connect } = homeWith('claude-desktop', undefined);
     const config = writeConfiguration(temporaryFolder(), { servers: { own: everythingOverStdio() } });
     expect((await connect('claude-desktop', '--config', config, '--write')).code).toBe(0);
     const entry = entryIn('claude-desktop', path);
     expect(entry).toEqual({ command: process.execPath, args: [mainFile, 'stdio', '--config', config] });
     expect(await toolsThrough('claude-desktop', entry)).toContain('own__echo');
-    // There was no file, and there is none again, however often the entry has changed meanwhile.
+    // The file did not exist before. It is deleted, even after several changes of the entry.
     await connect('claude-desktop', '--url', gateway.url, '--write');
     expect((await connect('claude-desktop', '--undo')).code).toBe(0);
     expect(readdirSync(dirname(path))).toEqual([]);
   });
 
-  test.concurrent('lists the clients, and which of them have a file here and the entry in it', async () => {
+  test.concurrent('lists the clients with file and entry', async () => {
     const { connect, path } = homeWith('zed', clientFiles.zed);
     const states = async () => {
       const { clients } = JSON.parse((await connect('--json')).stdout);
@@ -174,7 +174,7 @@ describe('connect', () => {
     expect((await connect()).stdout).toContain(`zed             connected  user   ${path}`);
   });
 
-  test.concurrent('writes through a symbolic link, and puts back what stood under its name', async () => {
+  test.concurrent('writes through a symbolic link, and restores the previous entry', async () => {
     const { home, path, connect } = homeWith('cursor', undefined);
     const real = join(home, 'dotfiles.json');
     const text =
@@ -184,7 +184,7 @@ describe('connect', () => {
     symlinkSync(real, path);
     await connect('cursor', '--url', gateway.url, '--write');
     expect(entryIn('cursor', path).url).toBe(`${gateway.url}/mcp`);
-    // Another of our own, and somebody else's change: neither hides what was there before.
+    // The previous entry is restored after further writes and a change by another program.
     await connect('cursor', '--url', `${gateway.url}/mcp/all`, '--write');
     writeFileSync(real, readFileSync(real, 'utf8').replace('"b"', '"c"'));
     expect((await connect('cursor', '--undo', '--json')).stdout).toContain('"restored"');
@@ -193,19 +193,19 @@ describe('connect', () => {
   });
 
   test.concurrent.each([
-    ['{"mcpServers": {"a": 1,,}}', ':1:24: it is no JSON'],
-    ['{\n  "mcpServers": []\n}', ':2:17: "mcpServers" is no object'],
-    ['[]', ':1:1: the file is no JSON object'],
-  ])('leaves a file alone that reads %j', async (text, said) => {
+    ['{"mcpServers": {"a": 1,,}}', ':1:24: invalid JSON'],
+    ['{\n  "mcpServers": []\n}', ':2:17: "mcpServers" is not an object with servers by name'],
+    ['[]', ':1:1: the file is not a JSON object'],
+  ])('does not change a file with the error %j', async (text, error) => {
     const { path, connect } = homeWith('cursor', text);
     const { code, stdout, stderr } = await connect('cursor', '--url', gateway.url, '--write');
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain(said);
+    expect(stderr).toContain(error);
     expect(readFileSync(path, 'utf8')).toBe(text);
     expect(readdirSync(dirname(path))).toEqual([basename(path)]);
   });
 
-  test.concurrent('says what it cannot do, and never takes a key as an argument', async () => {
+  test.concurrent('reports unsupported input, and never accepts a key as an argument', async () => {
     const { connect } = homeWith('cursor', undefined);
     expect(await connect('cursr')).toMatchObject({
       code: 2,
@@ -230,7 +230,7 @@ describe('the program', () => {
     ['actor-gateway', ['stdio'], 'actor-gateway stdio [options]'],
     ['gateway-http', ['top'], 'gateway-http top [options]'],
     ['actor-gateway', ['connect'], 'actor-gateway connect [options] [client]'],
-  ] as const)('is called %s in the help of %j where it was started so', async (name, words, usage) => {
+  ] as const)('has the name %s in the help of %j if started so', async (name, words, usage) => {
     const link = join(temporaryFolder(), name);
     symlinkSync(mainFile, link);
     const { stdout } = spawnSync(process.execPath, [link, ...words, '--help'], { encoding: 'utf8' });

@@ -1,4 +1,5 @@
-// The example configuration as `npm start` runs it: the project's own tool servers behind the gateway, and their pages.
+// Example configuration as in `npm start`: the tool servers of this project behind the gateway, and their
+// documentation pages.
 
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -18,7 +19,7 @@ beforeAll(async () => {
 });
 
 describe('the example configuration', () => {
-  test('offers the tools of all three servers at one address, and each answers', async () => {
+  test('offers the working tools of all three servers at one address', async () => {
     const client = await McpClient.connect(`${gateway.url}/mcp`);
     const { tools } = await client.client.listTools();
     const counts: Record<string, number> = {};
@@ -37,22 +38,19 @@ describe('the example configuration', () => {
     await client.leave();
   });
 
-  test.each(Object.entries(pages))(
-    'has a page for %s whose tables name every tool and parameter',
-    async (id, name) => {
-      const page = readFileSync(join(root, 'docs/tool-servers', `${name}.md`), 'utf8');
-      const client = await McpClient.connect(`${gateway.url}/mcp/${id}`);
-      const { tools } = await client.client.listTools();
-      await client.leave();
-      const words = tools.flatMap((tool) => [tool.name, ...Object.keys(tool.inputSchema.properties ?? {})]);
-      expect(words.length).toBeGreaterThan(15);
-      const rows = new Set([...page.matchAll(/^\|.*$/gm)].flatMap(([row]) => row.match(/\w+/g) ?? []));
-      expect(words.filter((word) => !rows.has(word))).toEqual([]);
-      for (const { title, description, annotations, inputSchema } of tools) {
-        expect([title, description].every((text) => (text?.length ?? 0) > 3)).toBe(true);
-        expect(Object.values(annotations ?? {}).filter((hint) => typeof hint === 'boolean')).toHaveLength(4);
-        expect(inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
-      }
-    },
-  );
+  test.each(Object.entries(pages))('has a page for %s with all tools and parameters', async (id, name) => {
+    const page = readFileSync(join(root, 'docs/tool-servers', `${name}.md`), 'utf8');
+    const client = await McpClient.connect(`${gateway.url}/mcp/${id}`);
+    const { tools } = await client.client.listTools();
+    await client.leave();
+    const words = tools.flatMap((tool) => [tool.name, ...Object.keys(tool.inputSchema.properties ?? {})]);
+    expect(words.length).toBeGreaterThan(15);
+    const rows = new Set([...page.matchAll(/^\|.*$/gm)].flatMap(([row]) => row.match(/\w+/g) ?? []));
+    expect(words.filter((word) => !rows.has(word))).toEqual([]);
+    for (const { title, description, annotations, inputSchema } of tools) {
+      expect([title, description].every((text) => (text?.length ?? 0) > 3)).toBe(true);
+      expect(Object.values(annotations ?? {}).filter((hint) => typeof hint === 'boolean')).toHaveLength(4);
+      expect(inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
+    }
+  });
 });

@@ -1,4 +1,4 @@
-// Fleets and flows from the terminal, by the built program: of files alone, and of a gateway that runs.
+// Fleets and flows in the terminal, with the built program: on files alone, and with a running gateway.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const resource = (kind: string, name: string, spec: object) =>
 const deploy = {
   description: 'Ships a version.',
   parameters: [
-    { name: 'version', required: true, description: 'What to ship.' },
+    { name: 'version', required: true, description: 'Version to ship.' },
     { name: 'to', default: 'staging' },
   ],
   nodes: [
@@ -66,7 +66,7 @@ const both = {
 
 const broken = { nodes: [{ id: 'no', type: 'End', config: { status: 'failed', output: 'it is broken' } }] };
 
-/** Files of an agent that says `fine`, two flows and a fleet. */
+/** Writes files of an agent that answers `fine`, two flows and a fleet. */
 function writeFiles(): string {
   const folder = temporaryFolder();
   for (const name of ['agents', 'fleets', 'flows', 'scripts']) mkdirSync(join(folder, name));
@@ -82,31 +82,31 @@ function writeFiles(): string {
 
 const FILES = ['-f', 'agents', '-f', 'fleets', '-f', 'flows'];
 
-describe('of files alone', () => {
+describe('on files alone', () => {
   let folder = '';
   beforeAll(() => {
     folder = writeFiles();
   });
   const run = (...args: string[]) => runMain([...args, ...FILES], { cwd: folder });
 
-  test('validate counts them, and lists them as JSON', async () => {
+  test('validate counts and lists flows and fleets as JSON', async () => {
     expect(await run('validate')).toMatchObject({
       code: 0,
-      stdout: '0 triggers, 1 agent, 1 fleet and 3 flows are good\n',
+      stdout: '0 triggers, 1 agent, 1 fleet and 3 flows are valid\n',
     });
     const { fleets, flows } = JSON.parse((await run('validate', '--json')).stdout);
     expect(fleets).toEqual([{ name: 'both', file: join(folder, 'fleets/both.yaml') }]);
     expect(flows.map(({ name }: { name: string }) => name)).toEqual(['broken', 'deploy', 'ship']);
   });
 
-  test('get lists fleets and flows, and shows one flow with its nodes', async () => {
+  test('get lists fleets and flows, and shows the nodes of a flow', async () => {
     expect((await run('fleets')).stdout).toMatch(/^both {3}peer {2}one two {2}- +fleets\/both\.yaml$/m);
     const all = (await run('flows')).stdout;
     expect(all).toMatch(/^deploy +6 {2}version \[to\] {2}Ships a version\. +flows\/deploy\.yaml$/m);
-    const one = (await run('flows', 'show', 'deploy')).stdout;
-    expect(one).toMatch(/^parameter +version \(required\) What to ship\.$/m);
-    expect(one).toMatch(/^check +Agent +poll \(steps\.check\.output\.text == 'fine'\), no \(else\)$/m);
-    expect(one).toMatch(/^poll\/look +Transform +soak$/m);
+    const output = (await run('flows', 'show', 'deploy')).stdout;
+    expect(output).toMatch(/^parameter +version \(required\) Version to ship\.$/m);
+    expect(output).toMatch(/^check +Agent +poll \(steps\.check\.output\.text == 'fine'\), no \(else\)$/m);
+    expect(output).toMatch(/^poll\/look +Transform +soak$/m);
     const json = JSON.parse((await run('flows', 'show', 'deploy', '--json')).stdout);
     expect(json).toMatchObject({ name: 'deploy', nodes_count: 6, nodes: expect.any(Array) });
     const unknown = await run('flows', 'show', 'deply');
@@ -124,18 +124,18 @@ describe('of files alone', () => {
     );
   });
 
-  test('run flow prints the answer, also of one that waits for a time', async () => {
+  test('run flow prints the answer, also after a timed wait', async () => {
     const done = await run('flows', 'run', 'deploy', '--param', 'version=1.2.3', 'to=shop');
     expect(done).toEqual({ code: 0, stdout: 'Shipped 1.2.3 to shop.\n', stderr: '' });
     const json = await run('flows', 'run', 'deploy', '--param', 'version=2', '--json');
     expect(JSON.parse(json.stdout)).toMatchObject({ kind: 'flow', name: 'deploy', state: 'done' });
   });
 
-  test('run flow names the parameters that are missing or unknown, and a flow that is not there', async () => {
+  test('run flow reports missing and unknown parameters and an unknown flow', async () => {
     const missing = await run('flows', 'run', 'deploy');
     expect([missing.code, missing.stderr]).toEqual([
       2,
-      'error: flow deploy needs\n --param version=… (What to ship.)\n',
+      'error: flow deploy needs\n --param version=… (Version to ship.)\n',
     ]);
     const unknown = await run('flows', 'run', 'deploy', '--param', 'verson=1');
     expect([unknown.code, unknown.stderr]).toEqual([
@@ -143,25 +143,28 @@ describe('of files alone', () => {
       'error: flow deploy has no parameter verson; did you mean version?\n',
     ]);
     expect(await run('flows', 'run', 'deploy', '--param', 'version')).toMatchObject({ code: 2 });
-    const nobody = await run('flows', 'run', 'deply', '--param', 'version=1');
-    expect([nobody.code, nobody.stderr]).toEqual([1, 'there is no flow "deply"; did you mean deploy?\n']);
+    const misspelled = await run('flows', 'run', 'deply', '--param', 'version=1');
+    expect([misspelled.code, misspelled.stderr]).toEqual([
+      1,
+      'there is no flow "deply"; did you mean deploy?\n',
+    ]);
   });
 
-  test('run fleet prints the answer that its members come to, and wants an input', async () => {
+  test('run fleet prints the answer of the members, and requires an input', async () => {
     const done = await run('fleets', 'run', 'both', '--input', 'well?');
     expect(done).toMatchObject({ code: 0, stdout: '**one**\nfine\n\n**two**\nfine\n' });
     expect(await run('fleets', 'run', 'both')).toMatchObject({ code: 2 });
     expect((await run('fleets', 'run', 'boht', '--input', 'x')).stderr).toContain('did you mean both?');
   });
 
-  test('run flow says why one failed, and that one which waits for people ends with the command', async () => {
+  test('run flow reports a failure, and reports that it cannot wait for people', async () => {
     const failed = await run('flows', 'run', 'broken');
     expect([failed.code, failed.stdout]).toEqual([1, '']);
     expect(failed.stderr).toMatch(/ is failed: flow broken: no: it is broken\n$/);
-    const waits = await run('flows', 'run', 'ship');
-    expect([waits.code, waits.stderr]).toEqual([
+    const waitingRun = await run('flows', 'run', 'ship');
+    expect([waitingRun.code, waitingRun.stderr]).toEqual([
       3,
-      'it waits for approval of Ship it?, and ends with this command: "flows run ship" of a running gateway waits for people\n',
+      'waiting for approval of Ship it?, but this gateway stops with the command: "flows run ship" of a running gateway waits for people\n',
     ]);
   });
 });
@@ -183,7 +186,7 @@ test('--check counts and lists fleets and flows', async () => {
   expect(json).toMatchObject({ agents: ['checker'], fleets: ['both'], flows: ['broken', 'deploy', 'ship'] });
 });
 
-test('of a gateway: a flow waits for people, is shown with its nodes, goes on after the decision, and is listed', async () => {
+test('at a gateway a flow waits for people, is shown with all nodes, continues after the decision, and is listed', async () => {
   const folder = writeFiles();
   const spec = Object.fromEntries(
     ['agents', 'fleets', 'flows'].map((each) => [each, { directory: join(folder, each) }]),
@@ -191,12 +194,12 @@ test('of a gateway: a flow waits for people, is shown with its nodes, goes on af
   const gateway = await startAutomation({ resources: [], settings: { spec } });
   const run = (...args: string[]) =>
     runMain([...args, '--url', gateway.url], { env: { GATEWAY_API_KEY: '' } });
-  const asked = await run('flows', 'run', 'ship', '--json');
-  const { id, approvals } = JSON.parse(asked.stdout) as { id: string; approvals: string[] };
-  expect(asked.code).toBe(3);
-  expect(asked.stderr).toContain(`"approvals approve ${approvals[0]}"`);
+  const flowRun = await run('flows', 'run', 'ship', '--json');
+  const { id, approvals } = JSON.parse(flowRun.stdout) as { id: string; approvals: string[] };
+  expect(flowRun.code).toBe(3);
+  expect(flowRun.stderr).toContain(`"approvals approve ${approvals[0]}"`);
   const waiting = (await run('runs', 'show', id)).stdout;
-  expect(waiting).toMatch(/^NODE +TYPE +STATE +BEGAN +TOOK +TRIES +WHY, OR OUTPUT$/m);
+  expect(waiting).toMatch(/^NODE +TYPE +STATE +BEGAN +TOOK +TRIES +REASON OR OUTPUT$/m);
   expect(waiting).toMatch(/^ask +Approval +waiting \(for approval, until .*Z\) +\d\d:\d\d:\d\d +- +1$/m);
   expect(waiting).toMatch(/^rest +Wait +idle +- +- +0$/m);
   expect(waiting).toMatch(/^ +\d+ {2}\S+ {2}ask {2}entered$/m);
@@ -204,12 +207,12 @@ test('of a gateway: a flow waits for people, is shown with its nodes, goes on af
   const following = run('flows', 'run', 'deploy', '--param', 'version=1');
   await run('approvals', 'approve', approvals[0] ?? '', '--as', 'ada');
   await eventually(async () => {
-    const shown = (await run('runs', 'show', id)).stdout;
-    expect(shown).toMatch(/^state +done$/m);
-    expect(shown).toMatch(/^ask +Approval +done .*"by":"ada"/m);
-    expect(shown).toMatch(/^rest +Wait +done /m);
-    expect(shown).toMatch(/ask {3}left .*→ rest/);
-    expect(shown).toMatch(/^answer\nBy ada\.$/m);
+    const output = (await run('runs', 'show', id)).stdout;
+    expect(output).toMatch(/^state +done$/m);
+    expect(output).toMatch(/^ask +Approval +done .*"by":"ada"/m);
+    expect(output).toMatch(/^rest +Wait +done /m);
+    expect(output).toMatch(/ask {3}left .*→ rest/);
+    expect(output).toMatch(/^answer\nBy ada\.$/m);
   });
   expect((await following).stdout).toBe('Shipped 1 to staging.\n');
   const events = await fetch(`${gateway.url}/flows/deploy/runs`, {
@@ -217,16 +220,16 @@ test('of a gateway: a flow waits for people, is shown with its nodes, goes on af
     headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
     body: JSON.stringify({ parameters: { version: 2 } }),
   });
-  const told = [...(await events.text()).matchAll(/^event: part\ndata: (.*)$/gm)].map(([, data = '']) => {
+  const parts = [...(await events.text()).matchAll(/^event: part\ndata: (.*)$/gm)].map(([, data = '']) => {
     const { part, kind } = JSON.parse(data) as { readonly part: string; readonly kind: string };
     return `${part} ${kind}`;
   });
-  const turn = (n: number) => [
+  const lineOf = (n: number) => [
     ...['poll turn', `poll#${n}/look entered`, `poll#${n}/look left`],
     ...[`poll#${n}/soak entered`, `poll#${n}/soak parked`, `poll#${n}/soak left`],
   ];
-  expect(told).toEqual([
-    ...['check entered', 'check left', 'poll entered', ...turn(1), ...turn(2)],
+  expect(parts).toEqual([
+    ...['check entered', 'check left', 'poll entered', ...lineOf(1), ...lineOf(2)],
     ...['poll left', 'told entered', 'told left'],
   ]);
   await run('fleets', 'run', 'both', '--input', 'well?');

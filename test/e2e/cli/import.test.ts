@@ -1,4 +1,4 @@
-// From the files of clients on a machine to tools that are listed: import, --check, and a gateway with --catalog.
+// From client files to listed tools: `import`, `--check`, and a gateway with `--catalog`.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,7 +12,7 @@ import { mainFile, runMain } from '../../fixtures/gateway/run-main.ts';
 const echo = resolve(import.meta.dirname, '../../fixtures/servers/echo.mjs');
 const SECRET = 'n0body-may-see-this';
 
-/** A home folder with files of clients, and a folder to work in. */
+/** Creates a working folder and a home folder with client files. */
 function machine() {
   const home = temporaryFolder();
   const cwd = temporaryFolder();
@@ -25,7 +25,7 @@ function machine() {
   write(
     '.config/Code/User/mcp.json',
     `{
-  // Asked for once.
+  // The value is requested once.
   "inputs": [{ "type": "promptString", "id": "second-key", "description": "A key", "password": true }],
   "servers": {
     "echo": { "type": "stdio", "command": ${JSON.stringify(process.execPath)}, "args": [${JSON.stringify(echo)}], "env": { "API_KEY": "\${input:second-key}" }, },
@@ -38,13 +38,13 @@ function machine() {
     JSON.stringify({ mcpServers: { echo: { ...server, disabled: true } } }),
   );
   write('.gemini/settings.json', '{ "mcpServers": {\n  "a": {} } }');
-  // What this process has of them would count as set.
+  // Without the variables of this process, which would count as set.
   const env = { HOME: home, XDG_CONFIG_HOME: '', APPDATA: '' };
   return { home, cwd, env };
 }
 
 describe('import', () => {
-  test('leads from the files of clients to their tools, without a secret in between (IPT1, IPT2)', async () => {
+  test('makes the tools of client files available, without copying a secret', async () => {
     const { cwd, env } = machine();
     const imported = await runMain(['servers', 'import'], { cwd, env });
     expect([imported.code, imported.stderr]).toEqual([
@@ -55,17 +55,17 @@ describe('import', () => {
     expect(imported.stdout).toMatch(
       /^echo +stdio +Cursor \(~\/\.cursor\/mcp\.json:1\), Cline \(~\/\.cline\/.*\)$/m,
     );
-    expect(imported.stdout).toMatch(/^echo-vscode +stdio +VS Code .*; there called echo/m);
+    expect(imported.stdout).toMatch(/^echo-vscode +stdio +VS Code .*; renamed from echo/m);
     for (const name of ['API_KEY', 'SECOND_KEY'])
       expect(imported.stdout).toMatch(new RegExp(`^${name} `, 'm'));
     const catalog = readFileSync(join(cwd, 'catalog.yaml'), 'utf8');
     expect(imported.stdout + imported.stderr + catalog).not.toContain(SECRET);
     expect(catalog).toContain('  # from VS Code (~/.config/Code/User/mcp.json:5)\n');
 
-    const again = await runMain(['servers', 'import'], { cwd, env });
-    expect([again.code, again.stderr]).toEqual([
+    const secondRun = await runMain(['servers', 'import'], { cwd, env });
+    expect([secondRun.code, secondRun.stderr]).toEqual([
       2,
-      'error: catalog.yaml is there already; --force replaces it, --output FILE writes another one\n',
+      'error: catalog.yaml already exists; add --force to replace it, or --output FILE to write another file\n',
     ]);
     expect(readFileSync(join(cwd, 'catalog.yaml'), 'utf8')).toBe(catalog);
 
@@ -77,7 +77,9 @@ describe('import', () => {
       env: { ...env, ...values },
     });
     expect([checked.code, checked.stderr]).toEqual([0, '']);
-    expect(checked.stdout).toMatch(/^catalog\.yaml is good; it has 3 servers\n {2}echo {2}stdio {2}shared\n/);
+    expect(checked.stdout).toMatch(
+      /^catalog\.yaml is valid; it has 3 servers\n {2}echo {2}stdio {2}shared\n/,
+    );
 
     const gateway = await startGateway({
       args: ['--catalog', join(cwd, 'catalog.yaml'), '--listen', '127.0.0.1:0'],
@@ -90,19 +92,19 @@ describe('import', () => {
     expect(gateway.text()).not.toContain(SECRET);
   });
 
-  test('takes the files of one client, or one file, and replaces what it is told to', async () => {
+  test('reads the files of one client, or one file, and replaces only requested servers', async () => {
     const { home, cwd, env } = machine();
     const file = join(home, '.config/Code/User/mcp.json');
     writeFileSync(join(cwd, 'out.yaml'), 'mine');
-    const one = await runMain(
+    const output = await runMain(
       ['servers', 'import', '--from', 'vscode', '--output', 'out.yaml', '--force', '--json'],
       {
         cwd,
         env,
       },
     );
-    expect([one.code, one.stderr]).toEqual([0, '']);
-    expect(JSON.parse(one.stdout)).toMatchObject({
+    expect([output.code, output.stderr]).toEqual([0, '']);
+    expect(JSON.parse(output.stdout)).toMatchObject({
       output: join(cwd, 'out.yaml'),
       servers: [
         { id: 'echo', runtime: 'stdio', enabled: true, from: [{ client: 'VS Code', file, line: 5 }] },
@@ -114,15 +116,18 @@ describe('import', () => {
       ],
     });
     expect(readFileSync(join(cwd, 'out.yaml'), 'utf8')).not.toContain(SECRET);
-    const wrong = await runMain(['servers', 'import', join(home, '.gemini/settings.json')], { cwd, env });
-    expect([wrong.code, wrong.stdout]).toEqual([2, '']);
+    const rejectedRun = await runMain(['servers', 'import', join(home, '.gemini/settings.json')], {
+      cwd,
+      env,
+    });
+    expect([rejectedRun.code, rejectedRun.stdout]).toEqual([2, '']);
     const none = await runMain(['servers', 'import', '--from', 'zed'], { cwd, env });
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('~/.config/zed/settings.json')]);
   });
 });
 
 describe('gateway-stdio --catalog', () => {
-  test("serves a client's file as it is", async () => {
+  test('serves a client file without changes', async () => {
     const { home, env } = machine();
     const file = join(home, '.cursor/mcp.json');
     const child = spawn(
@@ -146,12 +151,12 @@ describe('gateway-stdio --catalog', () => {
       { id: 2, method: 'tools/list' },
     ])
       child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
-    let said = '';
+    let output = '';
     for await (const chunk of child.stdout) {
-      said += String(chunk);
-      if (said.includes('"id":2')) child.stdin.end();
+      output += String(chunk);
+      if (output.includes('"id":2')) child.stdin.end();
     }
     if (child.exitCode === null) await once(child, 'exit');
-    expect(said).toContain('"tools":[{');
+    expect(output).toContain('"tools":[{');
   });
 });

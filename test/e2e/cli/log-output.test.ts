@@ -1,4 +1,4 @@
-// The log goes to a place that takes nothing more: that costs the lines, and nobody their gateway.
+// If log output cannot be written, lines are lost, but the gateway continues.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -11,39 +11,39 @@ import { mainFile } from '../../fixtures/gateway/run-main.ts';
 const full = openSync('/dev/full', 'w');
 afterAll(() => closeSync(full));
 
-test('a gateway whose log is on a full disk starts, serves and stops as ever', async () => {
+test('a gateway with its log on a full disk starts, serves and stops normally', async () => {
   const config = writeConfiguration(temporaryFolder(), {
     servers: { api: apiServer() },
     settings: { log_level: 'debug' },
   });
   const child = spawn(process.execPath, [mainFile, '--config', config], {
     stdio: ['ignore', full, 'pipe'],
-    // As under `npm start`, where the address is told on stderr.
+    // With `npm start` the address is printed on stderr.
     env: { ...process.env, npm_lifecycle_event: 'start' },
     timeout: 60_000,
     killSignal: 'SIGKILL',
   });
   const exited = once(child, 'exit');
-  let said = '';
+  let output = '';
   child.stderr?.setEncoding('utf8');
   child.stderr?.on('data', (text: string) => {
-    said += text;
+    output += text;
   });
-  const url = () => /at (http:\/\/127\.0\.0\.1:\d+)/.exec(said)?.[1];
+  const url = () => /at (http:\/\/127\.0\.0\.1:\d+)/.exec(output)?.[1];
   while (url() === undefined && child.exitCode === null)
     await new Promise((resolve) => setTimeout(resolve, 20));
-  expect(said).toContain('Try:');
+  expect(output).toContain('Try:');
   for (let i = 0; i < 3; i += 1) expect((await rpc(url() ?? '', 'api', call('echo'))).status).toBe(200);
   child.kill('SIGTERM');
   expect(await exited).toEqual([0, null]);
 });
 
-test('a command whose output finds no room says so, and has failed', async () => {
+test('a command reports an output error and fails', async () => {
   const child = spawn(process.execPath, [mainFile, 'machines'], { stdio: ['ignore', full, 'pipe'] });
-  let said = '';
+  let output = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
+    output += text;
   });
   expect(await once(child, 'close')).toEqual([1, null]);
-  expect(said).toContain('stdout takes no more: ENOSPC');
+  expect(output).toContain('could not write to stdout: ENOSPC');
 });

@@ -1,4 +1,4 @@
-// `logs`, and what the table of servers says of one that has failed, asked of a gateway that runs.
+// The logs command, and the reason of a failed server in the server table, with a running gateway.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -28,10 +28,10 @@ const say = (stderr: string) => rpc(gateway.url, 'loud', call('say', { stderr })
 const linesAt = async (query: string): Promise<readonly { server: string; from: string; text: string }[]> =>
   (await ask(`${gateway.url}/logs?${query}`)).json.lines;
 
-test('logs shows what servers wrote with their names in front, without secrets, and follows them', async () => {
+test('logs prints lines of servers with their names, without secrets, and follows them', async () => {
   await rpc(gateway.url, 'calm', call('say', { stderr: 'calm is here' }));
   await say(`the token is ${secret}`);
-  await eventually('the line is kept', async () =>
+  await eventually('the stored line', async () =>
     (await linesAt('server=loud')).some(({ from }) => from === 'stderr'),
   );
   const { code, stdout } = await run(['logs']);
@@ -68,10 +68,11 @@ test('logs shows what servers wrote with their names in front, without secrets, 
     await say('a word');
     return followed.includes('loud | info  a word\n');
   });
-  // A flood of one leaves the lines of others, and no control character reaches a terminal.
+  // The lines of other servers are shown, despite a flood of one server. No control character reaches a
+  // terminal.
   await say(Array.from({ length: 2_000 }, (_, at) => `\u001b]0;noise ${at}\u0007`).join('\n'));
   await eventually(
-    'what was left out is told',
+    'the notice of dropped lines',
     () => /more lines? not shown/.test(followed) || say('more').then(() => false),
   );
   expect(followed).not.toContain('\u001b');
@@ -81,41 +82,41 @@ test('logs shows what servers wrote with their names in front, without secrets, 
   await once(child, 'exit');
 });
 
-test('logs of a server that is not there, and a time that is none, are refused with what there is', async () => {
+test('logs rejects an unknown server and an invalid time, and lists the servers', async () => {
   const unknown = await run(['logs', '--server', 'clam']);
   expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('did you mean calm?')]);
   const never = await run(['logs', '--since', 'never']);
   expect([never.code, never.stderr]).toEqual([2, expect.stringContaining('such as 15m')]);
 });
 
-test('the table of servers says why one has failed and when it is tried again', async () => {
+test('the server table shows the failure reason and the time of the next start', async () => {
   await run(['servers', 'start', 'broken']);
   const { stdout } = await run(['servers']);
   expect(stdout).toMatch(/REASON\n/);
-  expect(stdout).toMatch(/^broken +failed .* (?:parked|backing off|failed), next try .*: .*was refused/m);
+  expect(stdout).toMatch(/^broken +failed .* (?:parked|backing off|failed), next try .*: .*was rejected/m);
   expect(stdout).not.toContain(secret);
 });
 
-test('each line has a level: of what a server says on stderr, of its log messages, and of what the gateway logs about it', async () => {
+test('stderr lines, log messages of a server and gateway lines about it have a level', async () => {
   await say('TypeError: no such thing\n    at main (a.js:1)\nDEBUG: a detail');
   await rpc(gateway.url, 'told', call('log', { level: 'critical', logger: 'db', data: `lost ${secret}` }));
   await run(['servers', 'start', 'broken']);
-  const graveLines = async () => (await run(['logs', '--level', 'warning'])).stdout.split('\n');
+  const warningLines = async () => (await run(['logs', '--level', 'warning'])).stdout.split('\n');
   const expected = [
     /^loud {3}\| error TypeError: no such thing$/,
     /^loud {3}\| error {2}at main \(a\.js:1\)$/,
     /^told {3}\| error db: lost \[redacted\]$/,
-    /^broken \| warn {2}gateway: server failed: .*(?:exited with code 4|was refused)/,
+    /^broken \| warn {2}gateway: server failed: .*(?:exited with code 4|was rejected)/,
   ];
-  await eventually('all are there', async () => {
-    const lines = await graveLines();
+  await eventually('all lines', async () => {
+    const lines = await warningLines();
     return expected.every((each) => lines.some((line) => each.test(line)));
   });
-  expect((await graveLines()).filter((line) => /\| (?:info|debug) /.test(line))).toEqual([]);
+  expect((await warningLines()).filter((line) => /\| (?:info|debug) /.test(line))).toEqual([]);
   const { code, stderr } = await run(['logs', '--level', 'loud']);
-  expect([code, stderr]).toEqual([2, expect.stringContaining('There are debug, info, warn, error.')]);
-  const refused = await ask(`${gateway.url}/logs?level=loud`);
-  expect([refused.status, refused.json.message]).toEqual([
+  expect([code, stderr]).toEqual([2, expect.stringContaining('Expected one of debug, info, warn, error.')]);
+  const refusal = await ask(`${gateway.url}/logs?level=loud`);
+  expect([refusal.status, refusal.json.message]).toEqual([
     400,
     expect.stringContaining('debug, info, warn, error'),
   ]);

@@ -1,4 +1,4 @@
-// `call` in a pseudo terminal: progress as a line that changes, questions of the server answered by hand, Ctrl-C.
+// `call` in a pseudo terminal: progress line, questions of the server, Ctrl-C.
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/clients/api-client.ts';
@@ -19,8 +19,8 @@ const call = (...args: string[]) => callOf('everything', ...args);
 
 const withoutSequences = (text: string) => text.replace(/␛\[[\d;]*[A-Za-z]/g, '');
 
-/** What stands in the terminal, once it ends like this. */
-async function says(terminal: Terminal, end: RegExp): Promise<string> {
+/** Returns the terminal text once it matches `end`. */
+async function waitForText(terminal: Terminal, end: RegExp): Promise<string> {
   const pattern = new RegExp(`${end.source}$`);
   try {
     return await eventually(`${pattern}`, () => {
@@ -33,20 +33,20 @@ async function says(terminal: Terminal, end: RegExp): Promise<string> {
 }
 
 async function endOf(terminal: Terminal): Promise<string> {
-  await terminal.end();
+  await terminal.waitForExit();
   return terminal.text;
 }
 
-/** Answers one prompt after the other. */
+/** Answers the prompts in order. */
 async function answer(terminal: Terminal, dialogue: readonly (readonly [RegExp, string])[]): Promise<void> {
   for (const [prompt, line] of dialogue) {
-    await says(terminal, prompt);
+    await waitForText(terminal, prompt);
     terminal.type(`${line}\r`);
   }
 }
 
 describe('call in a terminal', () => {
-  test('shows progress as one line, which is gone when the result stands there', async () => {
+  test('shows progress in one line, which the result replaces', async () => {
     const terminal = call('trigger-long-running-operation', 'duration=1', 'steps=4');
     const text = await endOf(terminal);
     expect(text).toMatch(/\r␛\[K 25 % {2}1 of 4\r␛\[K 50 % {2}2 of 4/);
@@ -55,7 +55,7 @@ describe('call in a terminal', () => {
     );
   });
 
-  test('TQ1: asks what the server asks, field by field, complains, and sends what was confirmed', async () => {
+  test('asks for the requested fields one by one, validates them, and sends the confirmed answer', async () => {
     const terminal = call('trigger-elicitation-request');
     await answer(terminal, [
       [/\nname: /, ''],
@@ -69,9 +69,9 @@ describe('call in a terminal', () => {
       [/integer \(integer, 1 to 100\) \[42\]: /, '7'],
       [/number \(number, 0 to 1000\) \[3\.14\]: /, ''],
       [/untitledSingleSelectEnum \[Monica\]: /, '3'],
-      [/untitledMultipleSelectEnum \(one or more, with commas\) \[Guitar\]: /, '1,Drums'],
+      [/untitledMultipleSelectEnum \(one or more, separated by commas\) \[Guitar\]: /, '1,Drums'],
       [/titledSingleSelectEnum \[hero-1\]: /, 'wonder woman'],
-      [/titledMultipleSelectEnum \(one or more, with commas\) \[fish-1\]: /, ''],
+      [/titledMultipleSelectEnum \(one or more, separated by commas\) \[fish-1\]: /, ''],
       [/legacyTitledEnum \[pet-1\]: /, 'Reptiles'],
       [/Send this\? \[y\]es, \[n\]o declines, \[c\]ancel: /, 'y'],
     ]);
@@ -80,40 +80,47 @@ describe('call in a terminal', () => {
     expect(content).toEqual({
       action: 'accept',
       content: {
-        ...{ name: 'Ada', check: true, firstLine: 'It was a dark and stormy night.', email: 'a@b.c' },
-        ...{ integer: 7, number: 3.14, untitledSingleSelectEnum: 'Joey' },
-        ...{ untitledMultipleSelectEnum: ['Guitar', 'Drums'], titledSingleSelectEnum: 'hero-3' },
-        ...{ titledMultipleSelectEnum: ['fish-1'], legacyTitledEnum: 'pet-5' },
+        name: 'Ada',
+        check: true,
+        firstLine: 'It was a dark and stormy night.',
+        email: 'a@b.c',
+        integer: 7,
+        number: 3.14,
+        untitledSingleSelectEnum: 'Joey',
+        untitledMultipleSelectEnum: ['Guitar', 'Drums'],
+        titledSingleSelectEnum: 'hero-3',
+        titledMultipleSelectEnum: ['fish-1'],
+        legacyTitledEnum: 'pet-5',
       },
     });
     expect(text).toContain('TERMINAL AS BEFORE');
   });
 
-  test.concurrent('TQ2: declines by a word and cancels by Ctrl-D; of an address it shows where it leads', async () => {
+  test.concurrent('declines by a word, cancels by Ctrl-D, and shows the destination of a URL', async () => {
     const form = call('trigger-elicitation-request');
     await answer(form, [[/\nname: /, '/decline']]);
     expect(await endOf(form)).toMatch(/"action": "decline"/);
-    const left = call('trigger-elicitation-request');
-    await says(left, /\nname: /);
-    left.type('\u0004');
-    expect(await endOf(left)).toMatch(/"action": "cancel"/);
+    const leaving = call('trigger-elicitation-request');
+    await waitForText(leaving, /\nname: /);
+    leaving.type('\u0004');
+    expect(await endOf(leaving)).toMatch(/"action": "cancel"/);
     const address = call('trigger-url-elicitation', 'url=https://example.com/way?x=1');
-    const shown = await says(address, /Enter goes on, n declines, c cancels: /);
-    expect(shown).toMatch(/https:\/\/example\.com\/way\?x=1\r\n {2}It leads to example\.com;/);
+    const screen = await waitForText(address, /Enter continues, n declines, c cancels: /);
+    expect(screen).toMatch(/https:\/\/example\.com\/way\?x=1\r\n {2}Its host is example\.com;/);
     address.type('\r');
     expect(await endOf(address)).toMatch(/"action": "accept"|accepted/);
   });
 
-  test.concurrent('Ctrl-C cancels the call at the server and exits with 130, also in the middle of a question', async () => {
+  test.concurrent('cancels the call at the server on Ctrl-C and exits with 130, also during a question', async () => {
     const long = callOf('raw', 'count', '--input', '{"steps":600,"every_ms":100,"label":"endless"}');
-    await says(long, /of 600 {2}endless/);
+    await waitForText(long, /of 600 {2}endless/);
     long.type('\u0003');
     expect(await endOf(long)).toMatch(/cancelled\r\nENDED 130\r\nTERMINAL AS BEFORE/);
     const { stdout } = await runMain(['tools', 'call', 'raw', 'cancelled', '--url', gateway.url]);
     expect(stdout).toBe('[{"label":"endless"}]\n');
-    const asked = call('trigger-elicitation-request');
-    await says(asked, /\nname: /);
-    asked.type('\u0003');
-    expect(await endOf(asked)).toMatch(/ENDED 130\r\nTERMINAL AS BEFORE/);
+    const question = call('trigger-elicitation-request');
+    await waitForText(question, /\nname: /);
+    question.type('\u0003');
+    expect(await endOf(question)).toMatch(/ENDED 130\r\nTERMINAL AS BEFORE/);
   });
 });

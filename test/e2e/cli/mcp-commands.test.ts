@@ -1,4 +1,4 @@
-// `tools`, `call`, `resources` and `prompts`, as a person and a script type them, against the public reference servers.
+// `tools`, `call`, `resources` and `prompts` for people and scripts, with the public reference servers.
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ const { folder, file } = guardedFolder();
 const missing = join(temporaryFolder(), 'missing');
 const servers = {
   everything: everythingServer,
-  // Only a server of its own is told that a client can be asked.
+  // Under session isolation the server learns that the client answers questions.
   curious: { ...everythingServer, isolation: 'session' },
   files: { ...filesystemServer(folder), tools: { deny: ['write_file'] } },
   broken: { command: missing, restart: { intensity: 0 } },
@@ -37,7 +37,7 @@ const good = async (...args: string[]): Promise<string> => {
 };
 
 describe('tools', () => {
-  test('lists those of all servers by server, and says why one has none', async () => {
+  test('lists the tools of all servers by server, with the reason for a server without tools', async () => {
     const { code, stdout, stderr } = await run('tools');
     expect(code).toBe(0);
     const lines = stdout.split('\n');
@@ -50,14 +50,14 @@ describe('tools', () => {
     expect(stdout).toMatch(
       /^ {2}files__read_text_file +Read the complete contents of a file from the file system as text\.$/m,
     );
-    expect(stderr).toMatch(/^without broken: .*there is no such file/m);
+    expect(stderr).toMatch(/^without broken: .*the file does not exist/m);
     const { tools } = JSON.parse((await run('tools', '--json')).stdout);
     expect(tools).toContainEqual(
       expect.objectContaining({ name: 'everything__echo', inputSchema: expect.anything() }),
     );
   });
 
-  test('lists those of one by their own names, explains one, and suggests what was meant', async () => {
+  test('lists the tools of one server by their own names, explains one tool, and suggests similar names', async () => {
     expect(await good('tools', '--server', 'files')).toMatch(/^files \(13 tools\)\n {2}read_file /);
     const page = await good('tools', 'show', 'files', 'edit_file');
     expect(page).toMatch(/^ARGUMENT +TYPE +REQUIRED +DEFAULT +MEANING\npath +string +yes/m);
@@ -78,12 +78,12 @@ describe('tools', () => {
       expect([code, stderr.slice(0, text.length)]).toEqual([2, text]);
     }
     const broken = await run('tools', '--server', 'broken');
-    expect([broken.code, broken.stderr]).toEqual([1, expect.stringContaining('there is no such file')]);
+    expect([broken.code, broken.stderr]).toEqual([1, expect.stringContaining('the file does not exist')]);
   });
 });
 
 describe('call', () => {
-  test('reads values by the schema, and prints text as text and structured content as JSON', async () => {
+  test('parses values by the schema, and prints text as text and structured content as JSON', async () => {
     expect(await good('tools', 'call', 'everything', 'get-sum', 'a=3', 'b=4.5')).toBe(
       'The sum of 3 and 4.5 is 7.5.\n',
     );
@@ -96,7 +96,7 @@ describe('call', () => {
     ).toMatchObject({
       temperature: 33,
     });
-    const read = await good(
+    const resource = await good(
       'tools',
       'call',
       'files',
@@ -104,14 +104,14 @@ describe('call', () => {
       `paths=${file}`,
       `paths=${file}`,
     );
-    expect(read.match(/grüße 🎭/g)).toHaveLength(2);
+    expect(resource.match(/grüße 🎭/g)).toHaveLength(2);
     const whole = JSON.parse(
       await good('tools', 'call', 'everything', 'get-sum', '--input', '{"a":1,"b":2}', 'b=5', '--json'),
     );
     expect(whole).toEqual({ content: [{ type: 'text', text: 'The sum of 1 and 5 is 6.' }] });
   });
 
-  test('takes arguments from stdin or a file', async () => {
+  test('reads arguments from stdin or a file', async () => {
     const env = { GATEWAY_API_KEY: KEY };
     const piped = await runMain(
       ['tools', 'call', 'everything', 'echo', '--input', '-', '--url', gateway.url],
@@ -121,9 +121,11 @@ describe('call', () => {
       },
     );
     expect(piped).toEqual({ code: 0, stdout: 'Echo: piped\n', stderr: '' });
-    const given = join(temporaryFolder(), 'input.json');
-    writeFileSync(given, '{"message":"kept"}');
-    expect(await good('tools', 'call', 'everything', 'echo', '--input', `@${given}`)).toBe('Echo: kept\n');
+    const inputFile = join(temporaryFolder(), 'input.json');
+    writeFileSync(inputFile, '{"message":"kept"}');
+    expect(await good('tools', 'call', 'everything', 'echo', '--input', `@${inputFile}`)).toBe(
+      'Echo: kept\n',
+    );
     for (const input of ['{', '[]', `@${missing}`])
       expect(await run('tools', 'call', 'everything', 'echo', '--input', input)).toMatchObject({
         code: 2,
@@ -131,17 +133,17 @@ describe('call', () => {
       });
   });
 
-  test('sends nothing where arguments are missing or unknown, and says what there is', async () => {
+  test('sends nothing with missing or unknown arguments, and lists the parameters', async () => {
     const before = gateway.logs().length;
     expect(await run('tools', 'call', 'everything', 'get-sum', 'a=x', 'c=1')).toEqual({
       code: 2,
       stdout: '',
       stderr: [
-        'error: everything get-sum cannot be asked for like that:',
+        'error: everything get-sum has invalid arguments:',
         '  a: expected a number',
         '  unknown argument c; there are a, b',
         '  b is missing (number): Second number',
-        '("tools show everything get-sum" shows what it takes)',
+        '("tools show everything get-sum" describes the arguments)',
         '',
       ].join('\n'),
     });
@@ -161,7 +163,7 @@ describe('call', () => {
     expect((await run('tools', 'call', 'everything')).code).toBe(2);
   });
 
-  test('exits with 1 and the text where the tool has failed', async () => {
+  test('exits with 1 and prints the text if the tool fails', async () => {
     const { code, stdout, stderr } = await run(
       'tools',
       'call',
@@ -169,14 +171,14 @@ describe('call', () => {
       'read_text_file',
       `path=${join(folder, 'nope')}`,
     );
-    expect([code, stderr]).toEqual([1, 'files read_text_file says that it failed\n']);
+    expect([code, stderr]).toEqual([1, 'files read_text_file reported a failure\n']);
     expect(stdout).toMatch(/ENOENT/);
   });
 
-  test('says of pictures and links what they are, and saves them', async () => {
+  test('describes images and links, and saves them', async () => {
     const picture = join(temporaryFolder(), 'tiny.png');
-    const seen = await good('tools', 'call', 'everything', 'get-tiny-image');
-    expect(seen).toMatch(/^\[image: image\/png, 4\.0 kB; --output FILE saves it\]$/m);
+    const image = await good('tools', 'call', 'everything', 'get-tiny-image');
+    expect(image).toMatch(/^\[image: image\/png, 4\.0 kB; --output FILE saves it\]$/m);
     const saved = await run('tools', 'call', 'everything', 'get-tiny-image', '--output', picture);
     expect(saved.stderr).toBe(`saved ${picture} (image/png, 4.0 kB)\n`);
     expect(readFileSync(picture).subarray(1, 4).toString()).toBe('PNG');
@@ -185,10 +187,10 @@ describe('call', () => {
     );
   });
 
-  test('declines what a server asks where there is no terminal, and says so', async () => {
+  test('declines questions of a server without a terminal, with a notice', async () => {
     const form = await run('tools', 'call', 'curious', 'trigger-elicitation-request');
     expect(form.stderr).toBe(
-      'curious asks: Please provide inputs for the following fields:\n  declined: there is no terminal to answer it on\n',
+      'curious asks: Please provide inputs for the following fields:\n  declined: answers need a terminal\n',
     );
     expect(form.stdout).toContain('"action": "decline"');
     const address = await run(
@@ -205,7 +207,7 @@ describe('call', () => {
     ]);
   });
 
-  test('gives up after --timeout, but not while there is progress', async () => {
+  test('times out after --timeout, unless the server reports progress', async () => {
     const steps = ['tools', 'call', 'everything', 'trigger-long-running-operation', 'duration=3'];
     expect((await run(...steps, 'steps=6', '--timeout', '2')).stdout).toMatch(
       /^Long running operation completed/,
@@ -213,30 +215,30 @@ describe('call', () => {
     const late = await run(...steps, 'steps=1', '--timeout', '1');
     expect([late.code, late.stderr]).toEqual([
       1,
-      expect.stringContaining('has not answered within 1 s, and was told to stop'),
+      expect.stringContaining('has not responded within 1 s; the request was cancelled'),
     ]);
   });
 });
 
 describe('resources and prompts', () => {
-  test('resources are listed with their templates, read, saved, and explained where there is none', async () => {
+  test('resources are listed with templates, read and saved; an empty list is explained', async () => {
     const list = await good('resources', '--server', 'everything');
-    expect(list).toMatch(/^RESOURCE +NAME +TYPE +WHAT IT IS\ndemo:\/\/resource\/static/);
+    expect(list).toMatch(/^RESOURCE +NAME +TYPE +DESCRIPTION\ndemo:\/\/resource\/static/);
     expect(list).toMatch(/^demo:\/\/resource\/dynamic\/text\/\{resourceId\} /m);
     expect(await good('resources', 'show', 'everything', 'demo://resource/dynamic/text/7')).toMatch(
       /^Resource 7: /,
     );
-    const kept = join(temporaryFolder(), 'seven');
+    const savedFile = join(temporaryFolder(), 'seven');
     const saved = await run(
       'resources',
       'show',
       'everything',
       'demo://resource/dynamic/blob/7',
       '--output',
-      kept,
+      savedFile,
     );
     expect([saved.code, saved.stdout]).toEqual([0, '']);
-    expect(readFileSync(kept, 'utf8')).toMatch(/^Resource 7: /);
+    expect(readFileSync(savedFile, 'utf8')).toMatch(/^Resource 7: /);
     const unknown = await run('resources', 'show', 'everything', 'demo://nope');
     expect([unknown.code, unknown.stderr]).toEqual([
       2,
@@ -246,9 +248,9 @@ describe('resources and prompts', () => {
     expect(JSON.parse((await run('resources', '--json')).stdout).resourceTemplates).toHaveLength(2);
   });
 
-  test('prompts are listed with what they take, and given', async () => {
+  test('prompts are listed with arguments, and printed', async () => {
     expect(await good('prompts', '--server', 'everything')).toMatch(
-      /^ {2}args-prompt +takes city \[state\]; A prompt/m,
+      /^ {2}args-prompt +arguments: city \[state\]; A prompt/m,
     );
     expect((await run('prompts')).stdout).toMatch(/^ {2}everything__args-prompt /m);
     expect(await good('prompts', 'show', 'everything', 'args-prompt', 'city=Ulm')).toBe(
@@ -263,24 +265,24 @@ describe('resources and prompts', () => {
   });
 });
 
-describe('where they look', () => {
-  test('is a gateway with a key, and what is wrong with that is told', async () => {
+describe('the gateway of a command', () => {
+  test('can require a key, and errors with the key are reported', async () => {
     const args = ['tools', 'call', 'everything', 'echo', 'message=x', '--url'];
     const none = await runMain([...args, gateway.url], { env: { GATEWAY_API_KEY: '' } });
-    expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('asks for a key')]);
-    const wrong = await runMain([...args, gateway.url], { env: { GATEWAY_API_KEY: 'wrong-key' } });
-    expect([wrong.code, wrong.stderr]).toEqual([
+    expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('requires a key')]);
+    const rejectedRun = await runMain([...args, gateway.url], { env: { GATEWAY_API_KEY: 'wrong-key' } });
+    expect([rejectedRun.code, rejectedRun.stderr]).toEqual([
       1,
       expect.stringContaining('refuses the key from GATEWAY_API_KEY'),
     ]);
     const away = await runMain([...args, 'http://127.0.0.1:2']);
     expect([away.code, away.stderr]).toEqual([
       1,
-      expect.stringContaining('nobody listens at http://127.0.0.1:2'),
+      expect.stringContaining('no gateway listens at http://127.0.0.1:2'),
     ]);
   });
 
-  test('is with --catalog a gateway of their own, of which nothing is left', async () => {
+  test('is started temporarily with --catalog, and leaves nothing behind', async () => {
     const place = temporaryFolder();
     const catalog = join(place, 'catalog.yaml');
     writeFileSync(catalog, JSON.stringify({ servers: { everything: everythingServer } }));

@@ -1,5 +1,5 @@
-// `npm start` runs scripts/start.mjs through a shell, and that shell passes no signal on. What follows `--` is a command, or
-// options of the gateway.
+// `npm start` runs scripts/start.mjs through a shell that forwards no signals. Arguments after `--` are a
+// command, or options of the gateway.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { resolve } from 'node:path';
@@ -9,9 +9,9 @@ import { temporaryFolder, writeConfiguration } from '../../fixtures/gateway/gate
 
 const root = resolve(import.meta.dirname, '../../..');
 
-test('a gateway started by npm greets on stderr, logs on stdout, and ends when npm’s shell is killed', async () => {
+test('a gateway started by npm prints a greeting on stderr, logs on stdout, and exits when the npm shell is killed', async () => {
   const config = writeConfiguration(temporaryFolder(), { servers: { one: { command: 'node' } } });
-  // The second command keeps the shell from becoming the gateway itself.
+  // Because of the second command the shell cannot replace itself with the gateway.
   const shell = spawn('sh', ['-c', `node scripts/start.mjs --config '${config}'; true`], {
     cwd: root,
     env: { ...process.env, npm_lifecycle_event: 'start' },
@@ -29,7 +29,7 @@ test('a gateway started by npm greets on stderr, logs on stdout, and ends when n
   expect(stderr).toMatch(
     /actor-gateway 0\.1\.0 at http:\/\/127\.0\.0\.1:\d+ \(.*\), 1 server:\n {2}one {2}starts on demand/,
   );
-  // What is proposed can be typed in this folder.
+  // The suggested command works in this folder.
   const [, tools = '', url] = /^ {2}node (.*) --url (http:\S+)$/m.exec(stderr) ?? [];
   expect(tools).toBe('dist/main.js tools --server one');
   const listed = spawnSync(process.execPath, ['dist/main.js', 'servers', '--url', url ?? ''], {
@@ -38,7 +38,7 @@ test('a gateway started by npm greets on stderr, logs on stdout, and ends when n
   });
   expect(listed.stdout).toMatch(/^one +stopped/m);
   shell.kill('SIGTERM');
-  // Both pipes are closed only when the gateway is gone as well.
+  // Both pipes close when the gateway has exited.
   await closed;
   expect(stdout).toContain('"msg":"stopped"');
 });
@@ -58,17 +58,17 @@ test.each([
   [['-V'], 0, /^\d+\.\d+\.\d+\n$/],
   [['servers', '--help'], 0, /npm start -- servers/],
   [['top', '--help'], 0, /npm start -- top/],
-  // A port that nobody can listen on.
+  // No process can listen on this port.
   [['stats', '--url', 'http://127.0.0.1:1'], 1, /^$/],
   [['servers', '-c', 'none.yaml'], 2, /^$/],
   [['no-such-command'], 2, /^$/],
   [['-cnone.yaml', '--check'], 2, /^$/],
   [['--catalog', 'none.yaml', '--check'], 2, /^$/],
-] as const)('npm start -- %j is passed on as it stands', (args, code, said) => {
+] as const)('npm start -- %j is passed on unchanged', (args, code, pattern) => {
   const { status, stdout, stderr } = start(args);
   expect([status, stderr]).toEqual([code, code === 0 ? '' : expect.any(String)]);
   expect(stderr).not.toContain('gateway.yaml');
-  expect(stdout).toMatch(said);
+  expect(stdout).toMatch(pattern);
 });
 
 test('npm start -- --check checks the example configuration', () => {

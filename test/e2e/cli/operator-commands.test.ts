@@ -1,4 +1,4 @@
-// The commands of gateway-http for an operator without a browser, run against a gateway that runs.
+// Operator commands of gateway-http, with a running gateway.
 
 import { chmodSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -16,7 +16,7 @@ import { type RunOptions, runMain } from '../../fixtures/gateway/run-main.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 
 const key = 'the-operators-key-4711';
-/** Nothing of the environment of whoever runs the tests. */
+/** Without the key in the environment of the tests. */
 const bare = { GATEWAY_API_KEY: '' };
 
 const servers = {
@@ -31,18 +31,18 @@ beforeAll(async () => {
   gateway = await startGateway({ servers });
 });
 
-/** A command for the gateway of this file. */
+/** Runs a command for the gateway of this file. */
 const run = (args: readonly string[], options: RunOptions = {}) =>
   runMain([...args, '--url', gateway.url], { ...options, env: { ...bare, ...options.env } });
 
 const state = async (id: string): Promise<string> => (await ask(`${gateway.url}/servers/${id}`)).json.state;
 
 describe('servers', () => {
-  test('prints a table of all servers, in plain text where stdout is no terminal', async () => {
+  test('prints a table of all servers, as plain text if stdout is no terminal', async () => {
     const { code, stdout, stderr } = await run(['servers']);
     expect([code, stderr]).toEqual([0, '']);
     const [title = '', ...rows] = stdout.trimEnd().split('\n');
-    // The last one only once a server has failed.
+    // The REASON column appears only if a server has failed.
     expect(title.split(/ {2,}/).filter((word) => word !== 'REASON')).toEqual([
       'SERVER',
       'STATE',
@@ -59,20 +59,20 @@ describe('servers', () => {
     expect(rows.map((row) => row.split(/\s+/).slice(0, 3))).toEqual([
       ['files', 'stopped', 'stdio'],
       ['other', 'stopped', 'stdio'],
-      ['off', 'off', 'stdio'],
+      ['off', 'disabled', 'stdio'],
       ['broken', expect.stringMatching(/stopped|failed/), 'stdio'],
     ]);
     expect(stdout).not.toContain('\u001b');
   });
 
-  test('with --json prints exactly what the API answers', async () => {
+  test('prints the API response with --json', async () => {
     const { code, stdout } = await run(['servers', '--json']);
     const { json } = await ask(`${gateway.url}/servers`);
     expect([code, JSON.parse(stdout)]).toEqual([0, json]);
     expect(stdout.trimEnd()).not.toContain('\n');
   });
 
-  test('with an id shows that server with its connections, tools and latencies', async () => {
+  test('shows one server with connections, tools and latencies', async () => {
     await run(['servers', 'start', 'other']);
     const body = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pid","arguments":{}}}';
     const headers = { 'content-type': 'application/json', 'x-mcp-server': 'other' };
@@ -87,17 +87,17 @@ describe('servers', () => {
     expect(stdout).toMatch(
       new RegExp(`^ *${json.pids[0]} +shared +yes +0 +${json.connections[0].protocol_version}$`, 'm'),
     );
-    const one = await run(['servers', 'show', 'other', '--json']);
-    expect(JSON.parse(one.stdout)).toMatchObject({ id: 'other', pids: json.pids, tools: json.tools });
+    const output = await run(['servers', 'show', 'other', '--json']);
+    expect(JSON.parse(output.stdout)).toMatchObject({ id: 'other', pids: json.pids, tools: json.tools });
   });
 
-  test('with an id that is slightly wrong asks for the one that was meant', async () => {
+  test('suggests the id that was probably meant', async () => {
     const { code, stdout, stderr } = await run(['servers', 'show', 'fles']);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toBe('there is no server "fles"; did you mean files?\n');
   });
 
-  test('with an id like no other names those that exist', async () => {
+  test('lists the existing ids for an unknown id', async () => {
     for (const id of ['zzzzzz', '..', 'a/b', '%2e']) {
       const { code, stderr } = await run(['servers', 'show', id]);
       expect([code, stderr]).toEqual([
@@ -109,7 +109,7 @@ describe('servers', () => {
 });
 
 describe('start and stop', () => {
-  test('start a server and stop it', async () => {
+  test('start and stop a server', async () => {
     const started = await run(['servers', 'start', 'files']);
     expect(started).toMatchObject({ code: 0, stderr: '' });
     expect(started.stdout).toMatch(/^files is running \(pid \d+\)\n$/);
@@ -122,36 +122,36 @@ describe('start and stop', () => {
     expect(await state('files')).toBe('stopped');
   });
 
-  test('with --json print the record', async () => {
+  test('print the record with --json', async () => {
     const { stdout } = await run(['servers', 'start', 'files', '--json']);
     expect(JSON.parse(stdout)).toMatchObject({ id: 'files', state: 'running' });
     const stopped = await run(['servers', 'stop', 'files', '--json']);
     expect(JSON.parse(stopped.stdout)).toMatchObject({ id: 'files', state: 'stopped', pids: [] });
   });
 
-  test('of a server that cannot be started say why, with its last lines on stderr', async () => {
+  test('report the reason of a failed start with the last stderr lines', async () => {
     const { code, stdout, stderr } = await run(['servers', 'start', 'broken']);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^server broken could not be started: .*exited with code 4/);
     expect(stderr).toMatch(/^ {2}stderr: reading the settings$/m);
-    expect(stderr).toMatch(/^ {2}stderr: the key \[redacted\] was refused by the far side$/m);
+    expect(stderr).toMatch(/^ {2}stderr: the key \[redacted\] was rejected by the API$/m);
   });
 
-  test('that fail print what the API answered too, with --json', async () => {
+  test('also print the API response with --json if they fail', async () => {
     const { code, stdout, stderr } = await run(['servers', 'start', 'broken', '--json']);
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ error: 'Bad Gateway', stderr: expect.any(Array) });
     expect(stderr).toContain('could not be started');
   });
 
-  test('of a server that is switched off say so', async () => {
+  test('report a disabled server', async () => {
     const { code, stderr } = await run(['servers', 'start', 'off']);
-    expect([code, stderr]).toEqual([1, expect.stringContaining('switched off')]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('is disabled')]);
   });
 });
 
 describe('stats', () => {
-  test('shows the counters, what has failed first', async () => {
+  test('shows counters, most failures first', async () => {
     await run(['servers', 'start', 'broken']);
     await eventually('the failure', async () => (await state('broken')) === 'failed');
     const { code, stdout } = await run(['stats']);
@@ -164,7 +164,7 @@ describe('stats', () => {
 });
 
 describe('reload', () => {
-  test('says what has changed, and what is wrong with a bad catalog', async () => {
+  test('reports the changes, and the errors of a wrong catalog', async () => {
     const own = await startGateway({ servers: { a: apiServer(), b: apiServer() } });
     own.writeCatalog({ a: apiServer(), c: apiServer() });
     const good = await runMain(['reload', '--url', own.url], { env: bare });
@@ -194,7 +194,7 @@ describe('a gateway with a key', () => {
   const at = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
     runMain([...args, '--url', guarded.url], { env: { ...bare, ...env } });
 
-  test('is asked with the key from the environment, or from a file', async () => {
+  test('is called with the key from the environment, or from a file', async () => {
     for (const [args, env] of [
       [['servers'], { GATEWAY_API_KEY: key }],
       [['servers', '--api-key-file', keyFile], {}],
@@ -206,39 +206,40 @@ describe('a gateway with a key', () => {
     }
   });
 
-  test('without a key says where to put it', async () => {
+  test('is reported with the ways to provide the key if it is missing', async () => {
     for (const command of [['servers'], ['servers', 'start', 'one'], ['top'], ['top', '--once']]) {
       const { code, stdout, stderr } = await at(command);
       expect([code, stdout]).toEqual([1, '']);
-      expect(stderr).toBe(
-        `${guarded.url} asks for a key; give it in GATEWAY_API_KEY, or by --api-key-file FILE\n`,
-      );
+      expect(stderr).toBe(`${guarded.url} requires a key; set GATEWAY_API_KEY or add --api-key-file FILE\n`);
     }
   });
 
-  test('with a wrong key says where that came from, and does not repeat it', async () => {
+  test('reports the source of a wrong key without the key', async () => {
     const { code, stderr } = await at(['servers'], { GATEWAY_API_KEY: 'not-the-right-one' });
     expect([code, stderr]).toEqual([1, `${guarded.url} refuses the key from GATEWAY_API_KEY\n`]);
   });
 
-  test('a missing or wrong key is explained for an MCP address as well', async () => {
+  test('explains a missing or wrong key for an MCP address', async () => {
     const url = `${guarded.url}/mcp`;
     const none = await runMain(['servers', '--url', url], { env: bare });
     expect([none.code, none.stderr]).toEqual([
       1,
-      `${url} asks for a key; give it in GATEWAY_API_KEY, or by --api-key-file FILE\n`,
+      `${url} requires a key; set GATEWAY_API_KEY or add --api-key-file FILE\n`,
     ]);
-    const wrong = await runMain(['servers', '--url', url], {
+    const rejectedRun = await runMain(['servers', '--url', url], {
       env: { ...bare, GATEWAY_API_KEY: 'wrong-key' },
     });
-    expect([wrong.code, wrong.stderr]).toEqual([1, `${url} refuses the key from GATEWAY_API_KEY\n`]);
+    expect([rejectedRun.code, rejectedRun.stderr]).toEqual([
+      1,
+      `${url} refuses the key from GATEWAY_API_KEY\n`,
+    ]);
   });
 
-  test('a file that has no key, or is not there, is wrong usage', async () => {
+  test('causes a usage error for a file that has no key or does not exist', async () => {
     const empty = join(guarded.folder, 'empty');
     writeFileSync(empty, '\n');
     for (const [file, reason] of [
-      [empty, 'it has no key on its first line'],
+      [empty, 'the first line is empty; write the key there'],
       [join(guarded.folder, 'gone'), 'the file does not exist'],
       [guarded.folder, 'cannot be read (EISDIR)'],
     ] as const) {
@@ -249,7 +250,7 @@ describe('a gateway with a key', () => {
 });
 
 describe('the address', () => {
-  test('is taken from the configuration, whatever else of it cannot be read here', async () => {
+  test('is read from the configuration, also if other parts of it cannot be read', async () => {
     const folder = temporaryFolder();
     const settings = { listen_addr: `0.0.0.0:${gateway.port}`, api_key: `\${NO_SUCH_KEY}` };
     const config = writeConfiguration(folder, { settings, catalogText: `a: \${NO_SUCH_TOKEN}` });
@@ -257,7 +258,7 @@ describe('the address', () => {
     expect([code, stdout]).toEqual([0, expect.stringContaining('4 servers')]);
   });
 
-  test('cannot be taken from a configuration without one, or one that takes any port', async () => {
+  test('cannot be read from a configuration without an address or with any free port', async () => {
     const folder = temporaryFolder();
     const anyPort = writeConfiguration(folder, {});
     const bad = join(folder, 'bad.yaml');
@@ -278,13 +279,15 @@ describe('the address', () => {
     ['/mcp/', ['stats', '--json']],
     ['/mcp/files/', ['top']],
     ['/mcp/files', ['servers', 'show', 'files']],
-  ])('with the %s of MCP clients behind it fails with a word on that: %j', async (path, command) => {
+  ])('with the %s of MCP clients behind it fails with an explanation: %j', async (path, command) => {
     const { code, stderr } = await runMain([...command, '--url', gateway.url + path], { env: bare });
     expect(code).toBe(1);
-    expect(stderr).toContain(`; --url is the gateway's own address: is it ${gateway.url}, without /mcp?\n`);
+    expect(stderr).toContain(
+      `; --url expects the gateway's base address; try ${gateway.url}, without /mcp\n`,
+    );
   });
 
-  test('that ends in /mcp/prod by a proxy’s rule leads to the gateway behind it', async () => {
+  test('that ends in /mcp/prod because of a proxy rule reaches the gateway behind the proxy', async () => {
     const proxy = createServer(async ({ url = '' }, answer) => {
       const behind = await fetch(gateway.url + url.replace('/mcp/prod/', '/'));
       answer.writeHead(behind.status).end(await behind.text());
@@ -299,7 +302,7 @@ describe('the address', () => {
     proxy.close();
   });
 
-  test('where nobody listens is told with what to do', async () => {
+  test('without a listener is reported with a remedy', async () => {
     const closed = createServer();
     await new Promise<void>((done) => closed.listen(0, '127.0.0.1', done));
     const url = `http://127.0.0.1:${(closed.address() as AddressInfo).port}`;
@@ -308,45 +311,45 @@ describe('the address', () => {
       const { code, stdout, stderr } = await runMain([...command, '--url', url], { env: bare });
       expect([code, stdout]).toEqual([1, '']);
       expect(stderr).toBe(
-        `nobody listens at ${url}; start the gateway, or say where it is with --url or --config\n`,
+        `no gateway listens at ${url}; start the gateway, or set its address with --url or --config\n`,
       );
     }
   });
 
-  test('of somebody who never answers costs no more than --timeout', async () => {
+  test('without a response times out after --timeout', async () => {
     const silent = createTcpServer();
     await new Promise<void>((done) => silent.listen(0, '127.0.0.1', done));
     const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
-    const begun = performance.now();
+    const startedAt = performance.now();
     const { code, stderr } = await runMain(['servers', '--url', url, '--timeout', '0.3'], { env: bare });
-    expect(performance.now() - begun).toBeLessThan(9_000);
+    expect(performance.now() - startedAt).toBeLessThan(9_000);
     expect([code, stderr]).toEqual([
       1,
-      `${url} has not answered within 0.3 s; --timeout SECONDS waits longer\n`,
+      `${url} has not responded within 0.3 s; --timeout SECONDS waits longer\n`,
     ]);
     silent.close();
   });
 
-  test('of another program is told apart from a gateway', async () => {
+  test('of another program is distinguished from a gateway', async () => {
     const page = createServer((_, answer) => answer.end('<html>It works!</html>'));
     await new Promise<void>((done) => page.listen(0, '127.0.0.1', done));
     const url = `http://127.0.0.1:${(page.address() as AddressInfo).port}`;
     const { code, stderr } = await runMain(['servers', '--url', url], { env: bare });
     expect([code, stderr]).toEqual([
       1,
-      `${url} answered 200, but not as a gateway does; is the address right?\n`,
+      `${url} returned status 200, but not like a gateway; check the address\n`,
     ]);
     const secure = url.replace('http', 'https');
     expect(await runMain(['servers', '--url', secure], { env: bare })).toMatchObject({
       code: 1,
-      stderr: `${secure} speaks no TLS; the gateway itself listens at http://\n`,
+      stderr: `${secure} does not use TLS; the gateway itself listens at http://\n`,
     });
     page.close();
   });
 });
 
 describe('machines', () => {
-  test('prints every machine, or the one that is named, the same each time', async () => {
+  test('prints all machines, or the named machine, with the same output each time', async () => {
     const all = await runMain(['machines']);
     expect([all.code, all.stderr]).toEqual([0, '']);
     expect(all.stdout.match(/^%% \w+$/gm)).toEqual([

@@ -1,4 +1,5 @@
-// Commands and foreign listeners: the operator token reaches the gateway of the folder only, also while it boots or stops.
+// Commands and foreign listeners on the port of the gateway: only the gateway of the folder receives the
+// operator token, also while it boots or stops.
 
 import { createServer, request, type Server } from 'node:http';
 import { join } from 'node:path';
@@ -18,7 +19,7 @@ afterEach(() => {
   foreign?.close();
 });
 
-/** Listens in the gateway's place, as soon as the port is free, and returns all received headers. */
+/** Listens on the port of the gateway once it is free. Returns all received headers. */
 async function takePort(port: number, relayTo?: number): Promise<string[]> {
   const received: string[] = [];
   const server = createServer((message, response) => {
@@ -29,12 +30,12 @@ async function takePort(port: number, relayTo?: number): Promise<string[]> {
     }
     const { url = '', method = '', headers } = message;
     const path = url === '/health' ? url : '/servers';
-    const sent = request({ host: '127.0.0.1', port: relayTo, path, method, headers }, (answer) => {
+    const forwarded = request({ host: '127.0.0.1', port: relayTo, path, method, headers }, (answer) => {
       response.writeHead(answer.statusCode ?? 500, answer.headers);
       answer.pipe(response);
     });
-    sent.on('error', () => response.writeHead(502).end('{}'));
-    message.pipe(sent);
+    forwarded.on('error', () => response.writeHead(502).end('{}'));
+    message.pipe(forwarded);
   });
   foreign = server;
   for (;;) {
@@ -47,7 +48,7 @@ async function takePort(port: number, relayTo?: number): Promise<string[]> {
   }
 }
 
-test('a listener that takes the port of a stopping gateway receives no token', async () => {
+test('a listener on the port of a stopping gateway receives no token', async () => {
   const port = await freePort();
   const gateway = await startGateway({
     servers: { stubborn },
@@ -68,18 +69,18 @@ test('a listener that takes the port of a stopping gateway receives no token', a
   expect(received.join('\n')).not.toContain(token);
   expect([code, stdout]).toEqual([1, '']);
   expect(stderr).toBe(
-    `http://127.0.0.1:${port} answered 200, but not as a gateway does; is the address right?\n`,
+    `http://127.0.0.1:${port} returned status 200, but not like a gateway; check the address\n`,
   );
   process.kill(gateway.pid, 'SIGKILL');
   await exited;
 });
 
-test('a listener that relays to the gateway, or holds the port before it boots, receives no token', async () => {
+test('a listener that relays to the gateway, or listens before it boots, receives no token', async () => {
   const gateway = await startGateway({ servers: {} });
   const token = operatorTokenIn(join(gateway.folder, '.gateway'));
   const port = await freePort();
   const received = await takePort(port, gateway.port);
-  // The gateway was started with another address than the file has now.
+  // The file contains a different address now.
   const config = writeConfiguration(gateway.folder, { settings: { listen_addr: `127.0.0.1:${port}` } });
   for (const args of [
     ['reload', '--config', config],
@@ -99,7 +100,7 @@ test('a listener that relays to the gateway, or holds the port before it boots, 
   expect(received.join('\n')).not.toContain(token);
 });
 
-describe('commands are the operator', () => {
+describe('commands act as the operator', () => {
   test.each(['127.0.0.1', 'localhost', '0.0.0.0', '[::]', '[::1]'])('at a gateway on %s', async (host) => {
     const folder = temporaryFolder();
     const port = await freePort();

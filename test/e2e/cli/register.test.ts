@@ -1,4 +1,4 @@
-// `register`, run on configurations alone: no gateway runs.
+// The register command on configuration files alone, without a running gateway.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { temporaryFolder, writeConfiguration } from '../../fixtures/gateway/gate
 import { runMain } from '../../fixtures/gateway/run-main.ts';
 
 let platform: BotPlatform;
-let one: Bot;
+let firstBot: Bot;
 let two: Bot;
 let folder: string;
 let config: string;
@@ -21,7 +21,7 @@ const accountOf = (bot: Bot) => `${bot.id}@${new URL(platform.url).host}`;
 
 beforeAll(async () => {
   platform = await newPlatform();
-  one = platform.addBot('one_bot');
+  firstBot = platform.addBot('one_bot');
   two = platform.addBot('two_bot');
   folder = temporaryFolder();
   const bot = (name: string, bot_token: string, commands: object, more = {}) =>
@@ -33,8 +33,8 @@ beforeAll(async () => {
       ...more,
     });
   writeResources(folder, [
-    bot('ship', one.token, { deploy: { agent: 'echo', description: 'Ship it' } }),
-    bot('status', one.token, { status: { agent: 'echo' } }),
+    bot('ship', firstBot.token, { deploy: { agent: 'echo', description: 'Ship it' } }),
+    bot('status', firstBot.token, { status: { agent: 'echo' } }),
     bot('other', `\${OTHER_TOKEN}`, { ping: { agent: 'echo' } }),
     bot('off', two.token, { never: { agent: 'echo' } }, { enabled: false }),
     trigger('hand', { type: 'Manual', config: {}, default_agent: 'echo' }),
@@ -50,17 +50,17 @@ const register = (token: string, ...args: readonly string[]) =>
     cwd: folder,
   });
 
-test('puts the commands of all triggers of each account into its menu, and opens nothing', async () => {
+test('register puts the commands of all triggers of an account into the menu, and opens no listener', async () => {
   const { code, stdout, stderr } = await register(two.token);
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout.split('\n')).toEqual(
     expect.arrayContaining([
-      `botmessenger/${accountOf(one)}: /deploy, /status (ship, status)`,
+      `botmessenger/${accountOf(firstBot)}: /deploy, /status (ship, status)`,
       `botmessenger/${accountOf(two)}: /ping (other)`,
       'no menu: hand',
     ]),
   );
-  expect(one.menu).toEqual([
+  expect(firstBot.menu).toEqual([
     { command: 'deploy', description: 'Ship it' },
     { command: 'status', description: 'status' },
   ]);
@@ -69,15 +69,15 @@ test('puts the commands of all triggers of each account into its menu, and opens
   expect(existsSync(join(folder, '.gateway'))).toBe(false);
 });
 
-test('tells what a platform refuses, and goes on with the others; nothing shows a token (RGM2)', async () => {
+test('register reports refusals of a platform, continues with the other platforms, and shows no token', async () => {
   const before = platform.called('setMyCommands').length;
   const stranger = '4711:AAnobodyknowsthistoken';
-  const refused = await register(stranger);
-  expect(refused.code).toBe(1);
-  expect(refused.stderr).toMatch(/^botmessenger\/4711@.*: 401 the token is not accepted: Unauthorized$/m);
-  expect(refused.stdout).toContain('/deploy, /status');
+  const refusal = await register(stranger);
+  expect(refusal.code).toBe(1);
+  expect(refusal.stderr).toMatch(/^botmessenger\/4711@.*: 401 the token is not accepted: Unauthorized$/m);
+  expect(refusal.stdout).toContain('/deploy, /status');
   const bad = new BotError(400, 'Bad Request: BOT_COMMAND_INVALID');
-  platform.faults.plan('setMyCommands', { kind: 'error', error: bad }, { botId: one.id });
+  platform.faults.plan('setMyCommands', { kind: 'error', error: bad }, { botId: firstBot.id });
   const json = await register(stranger, '--json', 'status');
   expect([json.code, JSON.parse(json.stdout)]).toEqual([
     1,
@@ -85,35 +85,35 @@ test('tells what a platform refuses, and goes on with the others; nothing shows 
       accounts: [
         {
           platform: 'botmessenger',
-          account: accountOf(one),
+          account: accountOf(firstBot),
           triggers: ['ship', 'status'],
           done: 'refused',
-          error: '400 this can never be carried out: Bad Request: BOT_COMMAND_INVALID',
+          error: '400 invalid request: Bad Request: BOT_COMMAND_INVALID',
         },
       ],
       without: [],
       keptOut: [],
     },
   ]);
-  expect(refused.stdout + refused.stderr + json.stdout + json.stderr).not.toContain('nobodyknows');
+  expect(refusal.stdout + refusal.stderr + json.stdout + json.stderr).not.toContain('nobodyknows');
   expect(platform.called('setMyCommands').length).toBeGreaterThan(before);
 });
 
-test('waits once for a platform that takes no more, and not for long (RGM3)', async () => {
+test('register retries a rate limited platform once, after a short pause', async () => {
   const flood = (seconds: number) => new BotError(429, 'Too Many Requests', { retry_after: seconds });
-  platform.faults.plan('setMyCommands', { kind: 'error', error: flood(1) }, { botId: one.id });
+  platform.faults.plan('setMyCommands', { kind: 'error', error: flood(1) }, { botId: firstBot.id });
   const later = await register(two.token, 'ship');
   expect([later.code, later.stdout]).toEqual([0, expect.stringContaining('/deploy, /status')]);
-  expect(later.stderr).toMatch(/takes no more for now; it is asked again in 1 s/);
-  platform.faults.plan('setMyCommands', { kind: 'error', error: flood(3_600) }, { botId: one.id });
-  const told = await register(two.token, 'ship');
-  expect([told.code, told.stderr]).toEqual([
+  expect(later.stderr).toMatch(/is rate limited; retrying in 1 s/);
+  platform.faults.plan('setMyCommands', { kind: 'error', error: flood(3_600) }, { botId: firstBot.id });
+  const output = await register(two.token, 'ship');
+  expect([output.code, output.stderr]).toEqual([
     1,
     expect.stringMatching(/429 too many .*; try again in 3600 s/),
   ]);
 });
 
-test('says what is wrong with the configuration or the command line', async () => {
+test('register reports errors of configuration and command line', async () => {
   const [unset, slip, off, guild, nothing] = await Promise.all([
     register(''),
     register(two.token, 'shp'),
@@ -126,10 +126,10 @@ test('says what is wrong with the configuration or the command line', async () =
     expect.stringMatching(/other\.yaml:.*spec\.config\.bot_token: /),
   ]);
   expect([slip.code, slip.stderr]).toEqual([2, 'error: there is no trigger "shp"; did you mean ship?\n']);
-  expect([off.code, off.stderr]).toEqual([2, 'error: off is switched off (spec.enabled)\n']);
+  expect([off.code, off.stderr]).toEqual([2, 'error: off is disabled (spec.enabled)\n']);
   expect([guild.code, guild.stderr]).toEqual([
     2,
-    'error: --guild: no trigger is of a platform that has guilds\n',
+    'error: --guild: no trigger belongs to a platform with guilds\n',
   ]);
   expect([nothing.code, nothing.stderr]).toEqual([
     2,
@@ -137,7 +137,7 @@ test('says what is wrong with the configuration or the command line', async () =
   ]);
 });
 
-test('a community chat has one more for each guild; what the platform refuses is told without the token', async () => {
+test('a community chat has an additional menu per guild, and register reports refusals without the token', async () => {
   const chat = await new CommunityPlatform().start();
   const { publicKey: public_key, apiRoot: api_root, world } = chat;
   const { applicationId: application_id, botToken, guild } = world;
@@ -167,7 +167,7 @@ test('a community chat has one more for each guild; what the platform refuses is
   const names = ['ship', 'agent', 'task', 'fleet', 'flow'];
   for (const scope of ['', guild]) expect(world.commands.get(scope)?.map(({ name }) => name)).toEqual(names);
   expect(none.stdout + none.stderr).toContain('50001');
-  expect(all.stdout).toContain('left as it is (register: never): quiet');
+  expect(all.stdout).toContain('unchanged (register: never): quiet');
   expect(JSON.stringify([all, one, none])).not.toContain(botToken);
   await chat.stop();
 });

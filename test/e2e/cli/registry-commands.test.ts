@@ -1,5 +1,5 @@
-// A registry is searched, and a server of it is installed: in a script, and by questions in a terminal. The registry is one on loopback that is
-// held against the public one's OpenAPI; the package that is installed is run by the real npx.
+// Registry search and server installation, in a script and by questions in a terminal. The local registry is
+// checked against the OpenAPI file of the public registry. The package is run by the real npx.
 
 import { readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -26,7 +26,7 @@ const env = { GATEWAY_API_KEY: '' };
 const run = (...args: readonly string[]) => runMain(args, { cwd: folder, env });
 const readFolder = (name: string) => readFileSync(join(folder, name), 'utf8');
 
-test('search shows the newest versions over all pages, and what is deprecated', async () => {
+test('search shows the newest versions over all pages, and marks deprecated versions', async () => {
   const all = await run('servers', 'search', 'weather');
   expect([all.code, all.stderr]).toEqual([0, '']);
   expect(all.stdout).toMatch(/^NAME +VERSION +AS +DESCRIPTION\n/);
@@ -41,7 +41,7 @@ test('search shows the newest versions over all pages, and what is deprecated', 
   );
 });
 
-test('what is missing is told all at once where nobody can be asked, and nothing is written without a word', async () => {
+test('without a terminal, all missing values are reported together, and the file is written only with a confirmation', async () => {
   const catalog = readFolder('catalog.yaml');
   const missing = await run('servers', 'install', 'com.example/analytics', '--yes');
   expect([missing.code, missing.stderr]).toEqual([
@@ -52,10 +52,10 @@ test('what is missing is told all at once where nobody can be asked, and nothing
   const silent = await run('servers', 'install', 'com.example/analytics', ...answers);
   expect([silent.code, silent.stderr]).toEqual([
     2,
-    expect.stringMatching(/url: https:\/\/acme\.example\.com\/mcp[\s\S]*--yes agrees/),
+    expect.stringMatching(/url: https:\/\/acme\.example\.com\/mcp[\s\S]*add --yes to consent/),
   ]);
   expect(silent.stderr).not.toContain('t0p-s3cret');
-  const wrong = await run(
+  const rejectedRun = await run(
     'servers',
     'install',
     'com.example/analytics',
@@ -65,12 +65,12 @@ test('what is missing is told all at once where nobody can be asked, and nothing
     '--set',
     'nobody=x',
   );
-  expect([wrong.code, wrong.stderr]).toEqual([
+  expect([rejectedRun.code, rejectedRun.stderr]).toEqual([
     2,
-    expect.stringMatching(/one of eu, us\n.*nothing of that name is asked/),
+    expect.stringMatching(/one of eu, us\n.*the entry has no such input/),
   ]);
-  const gone = await run('servers', 'install', 'io.example.people/gone', '--yes');
-  expect([gone.code, gone.stderr]).toEqual([
+  const unknown = await run('servers', 'install', 'io.example.people/gone', '--yes');
+  expect([unknown.code, unknown.stderr]).toEqual([
     1,
     expect.stringContaining('has been deleted from the registry: it sent mail by itself'),
   ]);
@@ -126,13 +126,13 @@ servers:
   expect(registry.asked).toContain('/registry/v0.1/servers/io.example.people%2Fweather/versions/0.4.0');
 });
 
-test('a package is installed by questions in a terminal, of which secret answers are not shown, and its tools are told', async () => {
+test('a package is installed by questions in a terminal, with hidden secrets, and its tools are listed', async () => {
   const gateway = await startGateway({ servers: {}, settings: { registry_url: registry.url } });
-  const here = gateway.folder;
-  // npx takes a package that is there in the version that is asked for, and fetches nothing.
-  symlinkSync(join(root, 'node_modules'), join(here, 'node_modules'));
-  writeFileSync(join(here, 'package.json'), '{}');
-  const config = join(here, 'gateway.yaml');
+  const installFolder = gateway.folder;
+  // npx downloads nothing if the requested version of the package is installed.
+  symlinkSync(join(root, 'node_modules'), join(installFolder, 'node_modules'));
+  writeFileSync(join(installFolder, 'package.json'), '{}');
+  const config = join(installFolder, 'gateway.yaml');
   const args = [
     'servers',
     'install',
@@ -142,11 +142,11 @@ test('a package is installed by questions in a terminal, of which secret answers
     '--url',
     gateway.url,
   ];
-  const given = new Terminal(args, { env });
-  await eventually('the first question', () => given.text.includes('EVERYTHING_API_KEY>'));
-  given.type('\u0003');
+  const installer = new Terminal(args, { env });
+  await eventually('the first question', () => installer.text.includes('EVERYTHING_API_KEY>'));
+  installer.type('\u0003');
   await eventually('the end', () =>
-    /nothing was written[\s\S]*ENDED 2[\s\S]*TERMINAL AS BEFORE/.test(given.text),
+    /nothing was written[\s\S]*ENDED 2[\s\S]*TERMINAL AS BEFORE/.test(installer.text),
   );
 
   const terminal = new Terminal(args, { env });
@@ -154,7 +154,7 @@ test('a package is installed by questions in a terminal, of which secret answers
   terminal.type('k3y-of-mine\r');
   await eventually('the second question', () => terminal.text.includes('EVERYTHING_MODE>'));
   terminal.type('shrill\r');
-  await eventually('what is wrong with that', () => terminal.text.includes('it is one of calm, loud'));
+  await eventually('the validation error', () => terminal.text.includes('it is one of calm, loud'));
   terminal.type('\r');
   await eventually('the preview', () => terminal.text.includes('Write it? [y/N]'));
   expect(terminal.text).toContain(
@@ -165,16 +165,18 @@ test('a package is installed by questions in a terminal, of which secret answers
   expect(terminal.text).toMatch(/everything offers \d+ tools: echo/);
   expect(terminal.text).toContain('ENDED 0');
   expect(terminal.text).not.toContain('k3y-of-mine');
-  expect(readFileSync(join(here, '.env'), 'utf8')).toBe('EVERYTHING_API_KEY=k3y-of-mine\n');
-  expect(statSync(join(here, '.env')).mode & 0o777).toBe(0o600);
-  expect(JSON.parse(readFileSync(join(here, 'catalog.yaml'), 'utf8')).servers.everything.env).toEqual({
+  expect(readFileSync(join(installFolder, '.env'), 'utf8')).toBe('EVERYTHING_API_KEY=k3y-of-mine\n');
+  expect(statSync(join(installFolder, '.env')).mode & 0o777).toBe(0o600);
+  expect(
+    JSON.parse(readFileSync(join(installFolder, 'catalog.yaml'), 'utf8')).servers.everything.env,
+  ).toEqual({
     EVERYTHING_API_KEY: `\${EVERYTHING_API_KEY}`,
     EVERYTHING_MODE: 'calm',
     LOG_LEVEL: 'info',
   });
 });
 
-/** Has all kinds of unusual items. */
+/** Package with all kinds of unusual items, which need permission. */
 const greedy: Published = {
   server: {
     name: 'io.example.people/greedy',
@@ -202,43 +204,43 @@ const greedy: Published = {
 
 async function withGreedy(use: (install: readonly string[], file: string) => Promise<void>): Promise<void> {
   const own = await startFakeRegistry([greedy]);
-  const here = temporaryFolder();
-  writeFileSync(join(here, 'catalog.yaml'), 'servers: {}\n');
-  const config = join(here, 'gateway.yaml');
+  const targetFolder = temporaryFolder();
+  writeFileSync(join(targetFolder, 'catalog.yaml'), 'servers: {}\n');
+  const config = join(targetFolder, 'gateway.yaml');
   writeFileSync(config, `listen_addr: 127.0.0.1:9\ncatalog_path: ./catalog.yaml\nregistry_url: ${own.url}\n`);
   try {
     await use(
       ['servers', 'install', 'io.example.people/greedy', '--config', config],
-      join(here, 'catalog.yaml'),
+      join(targetFolder, 'catalog.yaml'),
     );
   } finally {
     await own.stop();
   }
 }
 
-test('unusual items are shown, and written only with permission for each by name', async () => {
+test('unusual items are shown, and written only if permitted by name', async () => {
   await withGreedy(async (install, file) => {
     const args = [...install, '--yes', '--no-reload', '--set', 'API_KEY=k'];
-    const refused = await run(...args);
-    expect([refused.code, readFileSync(file, 'utf8')]).toEqual([2, 'servers: {}\n']);
-    expect(refused.stderr).toContain(
+    const refusal = await run(...args);
+    expect([refusal.code, readFileSync(file, 'utf8')]).toEqual([2, 'servers: {}\n']);
+    expect(refusal.stderr).toContain(
       'env:DOCKER_HOST = tcp://192.0.2.1:2375: it can change which container engine',
     );
-    expect(refused.stderr).not.toContain('\u001b');
-    const [, flags = ''] = /To grant them, add\n {2}(.*)\n/.exec(refused.stderr) ?? [];
+    expect(refusal.stderr).not.toContain('\u001b');
+    const [, flags = ''] = /To grant them, add\n {2}(.*)\n/.exec(refusal.stderr) ?? [];
     expect(flags).toBe(
       "--allow option:--privileged --allow 'option:-v /:/host' --allow env:DOCKER_HOST --allow env:PATH",
     );
     const names = ['option:--privileged', 'option:-v /:/host', 'env:DOCKER_HOST', 'env:PATH'];
-    const most = await run(
+    const runWithAllOptions = await run(
       ...args,
       ...names.slice(1).flatMap((name) => ['--allow', name]),
       '--allow',
       'env:HOME',
     );
-    expect([most.code, readFileSync(file, 'utf8')]).toEqual([2, 'servers: {}\n']);
-    expect(most.stderr).toContain('add\n  --allow option:--privileged\n');
-    expect(most.stderr).toContain('--allow env:HOME: the entry has no such item');
+    expect([runWithAllOptions.code, readFileSync(file, 'utf8')]).toEqual([2, 'servers: {}\n']);
+    expect(runWithAllOptions.stderr).toContain('add\n  --allow option:--privileged\n');
+    expect(runWithAllOptions.stderr).toContain('--allow env:HOME: the entry has no such item');
     const address = await run(...install, '--yes', '--from', 'remote');
     expect([address.code, address.stderr]).toEqual([
       2,
@@ -250,7 +252,7 @@ test('unusual items are shown, and written only with permission for each by name
   });
 });
 
-test('in a terminal each item is asked about, and one refusal ends it', async () => {
+test('a terminal asks about every unusual item, and one refusal ends the installation', async () => {
   await withGreedy(async (install, file) => {
     const terminal = new Terminal([...install, '--yes', '--no-reload', '--set', 'API_KEY=k'], { env });
     await eventually('the first item', () => terminal.text.includes('Allow option:--privileged? [y/N]'));
@@ -262,7 +264,7 @@ test('in a terminal each item is asked about, and one refusal ends it', async ()
   });
 });
 
-test('an entry of another name or version than was asked for is refused', async () => {
+test('an entry with another name or version than requested is rejected', async () => {
   const before = readFolder('catalog.yaml');
   const [weatherEntry] = allEntries.filter(({ server }) => server.name === 'io.example.people/weather');
   const answer = (more: object) =>
@@ -284,10 +286,7 @@ test('an entry of another name or version than was asked for is refused', async 
         'w2',
         ...args,
       );
-      expect([code, stderr]).toEqual([
-        1,
-        expect.stringMatching(/its entry is of .*nothing of that is installed/),
-      ]);
+      expect([code, stderr]).toEqual([1, expect.stringMatching(/instead of .*nothing is installed/)]);
     }
   } finally {
     registry.answerWith(undefined);

@@ -1,4 +1,5 @@
-// From an empty folder to a first call and a first webhook: `init` with its defaults and on a terminal, and what bash completes.
+// From an empty folder to the first call and webhook: `init` with defaults and in a terminal, and bash
+// completion.
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,8 +17,8 @@ const folder = temporaryFolder();
 const stops: (() => Promise<unknown>)[] = [];
 afterAll(() => Promise.all(stops.map((stop) => stop())));
 
-/** Starts the gateway on files that are there, on any port, and gives its address. */
-async function started(home: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
+/** Starts the gateway on these files with a free port. Returns the address. */
+async function startGatewayOn(home: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
   const file = join(home, 'gateway.yaml');
   writeFileSync(file, readFileSync(file, 'utf8').replace(/^listen_addr: .*$/m, 'listen_addr: 127.0.0.1:0'));
   const child = spawn(process.execPath, [mainFile, '--config', file], {
@@ -46,7 +47,7 @@ function post(url: string, body: object, headers: Readonly<Record<string, string
 
 const readHello = { name: 'read_text_file', arguments: { path: 'hello.txt' } };
 
-/** What bash offers at the end of a line: its words, as bash itself takes them apart. */
+/** Completions of bash at the end of a line. Bash splits the line into words. */
 async function bashOffers(
   words: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -60,7 +61,7 @@ async function bashOffers(
 }
 
 describe('init', () => {
-  test('INI1: with its defaults leads to a first call; a second time is refused; bash completes the names there are', async () => {
+  test('writes a working setup with defaults, and refuses to overwrite it; bash completes existing names', async () => {
     const home = join(folder, 'mine');
     const first = await runMain(['init', '--yes', home]);
     expect([first.code, first.stderr]).toEqual([0, '']);
@@ -69,21 +70,21 @@ describe('init', () => {
     for (const text of before) expect(text.match(/# /g)?.length).toBeGreaterThan(5);
     expect(readdirSync(home).sort()).toEqual(['catalog.yaml', 'files', 'gateway.yaml']);
 
-    const again = await runMain(['init', home, '--yes']);
-    expect([again.code, again.stdout]).toEqual([2, '']);
-    expect(again.stderr).toContain('gateway.yaml, catalog.yaml are there already');
+    const secondRun = await runMain(['init', home, '--yes']);
+    expect([secondRun.code, secondRun.stdout]).toEqual([2, '']);
+    expect(secondRun.stderr).toContain('gateway.yaml, catalog.yaml exist already');
     expect(['gateway.yaml', 'catalog.yaml'].map((name) => readFileSync(join(home, name), 'utf8'))).toEqual(
       before,
     );
 
-    // Without the programs of the package on the PATH: the gateway finds them by itself.
+    // The package is not on the PATH. The gateway still finds its programs.
     const checked = await runMain(['--config', join(home, 'gateway.yaml'), '--check']);
     expect([checked.code, checked.stdout]).toEqual([
       0,
       expect.stringMatching(/ has 1 server\n {2}files {2}stdio {2}shared\n$/),
     ]);
 
-    const url = await started(home);
+    const url = await startGatewayOn(home);
     const call = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: readHello };
     const answer = await post(`${url}/rpc`, call, { 'x-mcp-server': 'files' });
     expect(await answer.text()).toContain('Hello from the files of the gateway.');
@@ -103,9 +104,9 @@ describe('init', () => {
     expect(await bashOffers(['runs', '--kind', '=', 'fl'], env)).toEqual(['fleet', 'flow']);
   });
 
-  test('asks on a terminal, and writes a key, a webhook and an agent that work at once', async () => {
+  test('asks questions in a terminal, and writes a working key, webhook and agent', async () => {
     const home = join(folder, 'asked');
-    // A client on this machine has a server already.
+    // A client on this machine already uses a server.
     const user = join(folder, 'user');
     mkdirSync(join(user, '.cursor'), { recursive: true });
     const notes = { command: 'node', args: ['notes.mjs'], env: { NOTES_TOKEN: 'a-secret-of-notes' } };
@@ -114,17 +115,17 @@ describe('init', () => {
     const answers: readonly (readonly [question: RegExp, typed: string])[] = [
       [/Address to listen on\? \[127\.0\.0\.1:8080\] /, 'somewhere\r'],
       [/expected host:port[\s\S]*Address to listen on\? /, '9\r'],
-      [/Ask clients for a key\? \[y\/N\] /, 'y\r'],
-      [/Files of which folder.* \[\.\/files, - for none\] /, '\r'],
-      [/A browser.* \[y\/N\] /, '\r'],
-      [/Take over the servers of .*Cursor.*\? \[y\/N\] /, 'y\r'],
-      [/A webhook and an agent to try .* \[y\/N\] /, 'yes\r'],
+      [/Require a key from clients\? \[y\/N\] /, 'y\r'],
+      [/Folder that clients may read and write.* \[\.\/files, - for none\] /, '\r'],
+      [/Add a browser.* \[y\/N\] /, '\r'],
+      [/Import the servers of .*Cursor.*\? \[y\/N\] /, 'y\r'],
+      [/Add a sample webhook and agent .* \[y\/N\] /, 'yes\r'],
     ];
     for (const [question, typed] of answers) {
       await eventually(String(question), () => question.test(terminal.text));
       terminal.type(typed);
     }
-    await terminal.end();
+    await terminal.waitForExit();
     expect(terminal.text).toMatch(/ENDED 0/);
     expect(terminal.text).toMatch(/curl -H .*127\.0\.0\.1:9\/webhook\/hello/);
     expect(statSync(join(home, '.env')).mode & 0o777).toBe(0o600);
@@ -137,21 +138,23 @@ describe('init', () => {
     expect(catalog + terminal.text).not.toContain('a-secret-of-notes');
 
     // The key is read from .env.
-    const url = await started(home, { NOTES_TOKEN: 'x' });
+    const url = await startGatewayOn(home, { NOTES_TOKEN: 'x' });
     expect((await fetch(`${url}/servers`)).status).toBe(401);
     expect((await fetch(`${url}/servers`, { headers: { 'x-api-key': key } })).status).toBe(200);
     const greeted = await post(`${url}/webhook/hello`, { text: 'hello' });
     expect(await greeted.json()).toMatchObject({ status: 'done', answer: expect.stringMatching(/^Hello!/) });
   });
 
-  test('writes nothing when it is left, and asks nothing where there is no terminal', async () => {
+  test('writes nothing if it is aborted, and asks no question without a terminal', async () => {
     const home = join(folder, 'left');
     const terminal = new Terminal(['init', home]);
     await eventually('the question', () => /listen on\?/.test(terminal.text));
     terminal.type('\u0003');
-    await eventually('the end', () => /nothing is written[\s\S]*ENDED 2[\s\S]*AS BEFORE/.test(terminal.text));
+    await eventually('the end', () =>
+      /nothing was written[\s\S]*ENDED 2[\s\S]*AS BEFORE/.test(terminal.text),
+    );
     const { code, stderr } = await runMain(['init', home]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('--yes takes the defaults')]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--yes accepts the defaults')]);
     expect(readdirSync(folder)).not.toContain('left');
   });
 });

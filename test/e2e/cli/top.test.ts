@@ -1,4 +1,4 @@
-// `top`, in a pseudo terminal as a person sees it, and through a pipe.
+// `top` in a pseudo terminal, and through a pipe.
 
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
@@ -24,7 +24,10 @@ const call = (url: string, server: string) =>
 
 const fail = (url: string) => ask(`${url}/servers/broken/start`, { method: 'POST' });
 
-/** A free port that nobody is given by the system while its gateway is away: below those of outgoing connections. */
+/**
+ * Returns a free port below the range for outgoing connections, so that no connection takes it during a
+ * restart.
+ */
 async function lastingPort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 10_000);
@@ -40,12 +43,12 @@ async function lastingPort(): Promise<number> {
 const first = (lines: readonly string[]) => lines.map((line) => line.split(/\s+/)[0] ?? '');
 
 describe('top in a terminal', () => {
-  test('shows the servers in a window of its own and follows them as they change', async () => {
+  test('shows the servers on the alternate screen and follows their changes', async () => {
     const { url } = await startGateway({ servers: { calm: apiServer(), busy: apiServer() } });
     const terminal = new Terminal(['top', '--url', url, '--interval', '0.2']);
-    const [head, counts, , titles, ...rows] = await terminal.shows(/^busy/);
+    const [head, counts, , titles, ...rows] = await terminal.waitForText(/^busy/);
     expect(head).toMatch(
-      new RegExp(`^${url} {2}up \\d+s {2}[-\\d.]+ requests/s {2}0 in flight {2}0 sessions {2}0 listens$`),
+      new RegExp(`^${url} {2}up \\d+s {2}[-\\d.]+ requests/s {2}0 in flight {2}0 sessions {2}0 listening$`),
     );
     expect(counts).toMatch(/^2 servers: 2 stopped {2}sorted by activity; s: next order, q: quit$/);
     expect(titles).toMatch(
@@ -53,21 +56,21 @@ describe('top in a terminal', () => {
     );
     expect(first(rows)).toEqual(['busy', 'calm']);
     await call(url, 'calm');
-    const after = await terminal.shows(/^calm +running +\S+ +0 +0 +1 +0 +0 +\d+s +[\d.]+ms/);
+    const after = await terminal.waitForText(/^calm +running +\S+ +0 +0 +1 +0 +0 +\d+s +[\d.]+ms/);
     expect(first(after.slice(4))).toEqual(['calm', 'busy']);
     expect(terminal.text).toContain('␛[32mrunning');
     terminal.type('s');
-    expect(first((await terminal.shows(/sorted by id/)).slice(4))).toEqual(['busy', 'calm']);
+    expect(first((await terminal.waitForText(/sorted by id/)).slice(4))).toEqual(['busy', 'calm']);
     terminal.type('q');
-    expect(await terminal.end()).toMatch(/ENDED 0\r\nTERMINAL AS BEFORE/);
+    expect(await terminal.waitForExit()).toMatch(/ENDED 0\r\nTERMINAL AS BEFORE/);
   });
 
-  test('puts a server that has failed on top, in red, with the reason and the next try', async () => {
+  test('shows a failed server first, in red, with the reason and the next start', async () => {
     const { url } = await startGateway({ servers: { busy: apiServer(), broken } });
     await call(url, 'busy');
     await fail(url);
     const terminal = new Terminal(['top', '--url', url, '--interval', '0.2'], { columns: 250 });
-    const [, counts, , , top, reason] = await terminal.shows(/^broken/);
+    const [, counts, , , top, reason] = await terminal.waitForText(/^broken/);
     expect(counts).toMatch(/^2 servers: 1 failed, 1 running /);
     expect(top).toMatch(/^broken +PARKED /);
     expect(reason).toMatch(/^ +next try in [45]m \d\ds: .*exited with code 4/);
@@ -75,41 +78,41 @@ describe('top in a terminal', () => {
     expect(terminal.text).toContain('␛[1;97;41m1 failed␛[0m');
     expect(terminal.text).not.toContain('hush');
     terminal.type('q');
-    await terminal.end();
+    await terminal.waitForExit();
   });
 
-  test('fits its window, says how many more there are, and draws anew when the window changes', async () => {
+  test('fits the window, counts hidden servers, and redraws after a resize', async () => {
     const ids = Array.from({ length: 60 }, (_, at) => `server-${String(at).padStart(2, '0')}`);
     const { url } = await startGateway({ servers: Object.fromEntries(ids.map((id) => [id, apiServer()])) });
     const terminal = new Terminal(['top', '--url', url, '--interval', '0.2'], { rows: 12, columns: 50 });
-    const lines = await terminal.shows(/^and 53 more$/);
+    const lines = await terminal.waitForText(/^and 53 more$/);
     expect(lines).toHaveLength(12);
     expect(first(lines.slice(4, 11))).toEqual(ids.slice(0, 7));
     for (const line of lines) expect(line.length).toBeLessThan(50);
     terminal.resize(20, 70);
-    expect(await terminal.shows(/^and 45 more$/)).toHaveLength(20);
+    expect(await terminal.waitForText(/^and 45 more$/)).toHaveLength(20);
     terminal.type('q');
-    await terminal.end();
+    await terminal.waitForExit();
   });
 
   test.each([
     ['Ctrl-C', (terminal: Terminal) => terminal.type('\u0003')],
     ['SIGTERM', (terminal: Terminal) => process.kill(terminal.pid, 'SIGTERM')],
     ['SIGHUP', (terminal: Terminal) => process.kill(terminal.pid, 'SIGHUP')],
-  ])('gives the terminal back after %s (SCR1)', async (_, end) => {
+  ])('restores the terminal after %s', async (_, end) => {
     const { url } = await startGateway({ servers: { one: apiServer() } });
     const terminal = new Terminal(['top', '--url', url]);
-    await terminal.shows(/^one/);
+    await terminal.waitForText(/^one/);
     end(terminal);
-    expect(await terminal.end()).toMatch(/^␛\[\?1049lENDED 0\r\nTERMINAL AS BEFORE/);
+    expect(await terminal.waitForExit()).toMatch(/^␛\[\?1049lENDED 0\r\nTERMINAL AS BEFORE/);
     expect(terminal.text.match(/␛\[\?1049h␛\[\?25l/g)).toHaveLength(1);
     expect(terminal.text.match(/␛\[\?25h␛\[\?1049l/g)).toHaveLength(1);
   });
 
-  test('gives the terminal back while it is suspended, and draws again when it goes on', async () => {
+  test('restores the terminal during a suspension, and redraws afterwards', async () => {
     const { url } = await startGateway({ servers: { one: apiServer() } });
     const terminal = new Terminal(['top', '--url', url]);
-    await terminal.shows(/^one/);
+    await terminal.waitForText(/^one/);
     terminal.type('\u001a');
     await eventually('the ordinary screen', () => terminal.text.endsWith('␛[?25h␛[?1049l'));
     process.kill(terminal.pid, 'SIGCONT');
@@ -117,33 +120,33 @@ describe('top in a terminal', () => {
       /␛\[\?1049h␛\[\?25l␛\[H.*one/s.test(terminal.text.split('␛[?1049l')[1] ?? ''),
     );
     terminal.type('q');
-    expect(await terminal.end()).toMatch(/ENDED 0\r\nTERMINAL AS BEFORE/);
+    expect(await terminal.waitForExit()).toMatch(/ENDED 0\r\nTERMINAL AS BEFORE/);
   });
 
-  test('waits for a gateway that restarts, and says so', async () => {
+  test('waits for a restarting gateway, with a notice', async () => {
     const servers = { one: apiServer(), two: apiServer() };
     const settings = { listen_addr: `127.0.0.1:${await lastingPort()}` };
     const before = await startGateway({ servers, settings });
     const terminal = new Terminal(['top', '--url', before.url, '--interval', '0.2'], { columns: 160 });
     await call(before.url, 'one');
-    // Older than its successor will be.
-    await terminal.shows(/up [2-9]s/);
+    // The next gateway will show a shorter uptime.
+    await terminal.waitForText(/up [2-9]s/);
     await before.stop();
-    const lines = await terminal.shows(/^NO ANSWER for \d+s, .* nobody listens at /);
+    const lines = await terminal.waitForText(/^NO RESPONSE for \d+s, .* no gateway listens at /);
     expect(first(lines.slice(4))).toEqual(['one', 'two']);
     await startGateway({ servers, settings, folder: before.folder });
-    const again = await terminal.shows(/^the gateway has restarted \d+s ago$/);
-    expect(again.join('\n')).not.toContain('NO ANSWER');
+    const frameAfterRestart = await terminal.waitForText(/^the gateway restarted \d+s ago$/);
+    expect(frameAfterRestart.join('\n')).not.toContain('NO RESPONSE');
     terminal.type('q');
-    expect(await terminal.end()).toContain('TERMINAL AS BEFORE');
+    expect(await terminal.waitForExit()).toContain('TERMINAL AS BEFORE');
   });
 
-  test('has no colours where NO_COLOR is set', async () => {
+  test('has no colours with NO_COLOR', async () => {
     const { url } = await startGateway({ servers: { one: apiServer() } });
     const terminal = new Terminal(['top', '--url', url], { env: { NO_COLOR: '1' } });
-    await terminal.shows(/^one +stopped/);
+    await terminal.waitForText(/^one +stopped/);
     terminal.type('q');
-    await terminal.end();
+    await terminal.waitForExit();
     expect(terminal.text).not.toMatch(/␛\[[\d;]*m/);
   });
 });
@@ -158,7 +161,7 @@ describe('top without a terminal', () => {
     expect(first(stdout.trimEnd().split('\n').slice(4))).toEqual(['broken', '', 'one']);
   });
 
-  test('prints frame after frame, with rates, until its reader leaves', async () => {
+  test('prints frames with rates until the reader closes the pipe', async () => {
     const { url } = await startGateway({ servers: { one: apiServer() } });
     const child = spawn(process.execPath, [mainFile, 'top', '--interval', '0.2', '--url', url], {
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,4 +1,4 @@
-// The commands about triggers, agents and deliveries, run against a gateway that runs, and on files alone.
+// Commands for triggers, agents and deliveries, with a running gateway and on files alone.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ import {
 } from '../../fixtures/gateway/gateway-process.ts';
 import { runMain } from '../../fixtures/gateway/run-main.ts';
 
-/** Nothing of the environment of whoever runs the tests, and the secret of the files. */
+/** Contains the secret of the files, and removes the variables of the test environment. */
 const bare = { GATEWAY_API_KEY: '', HOOK_SECRET: SECRET };
 const webhook_secret = `\${HOOK_SECRET}`;
 const once = { attempts: 1, min_backoff_seconds: 0.05, max_backoff_seconds: 0.1, factor: 2 };
@@ -66,13 +66,13 @@ beforeAll(async () => {
   gateway = await startAutomation({ resources: resources(program.url), env: bare });
 });
 
-/** A command for the gateway of this file. */
+/** Runs a command for the gateway of this file. */
 const run = (...args: readonly string[]) => runMain([...args, '--url', gateway.url], { env: bare });
 
 const stateOf = async (id: string) =>
   (await ask(`${gateway.url}/deliveries/${encodeURIComponent(id)}`)).json.state as string;
 
-/** Posts to a trigger and waits until its delivery is in that state. */
+/** Posts to a trigger. Returns when the delivery has this state. */
 async function delivered(name: string, text: string, state: string, path = 'orders'): Promise<string> {
   const answer = await postHook(
     gateway.url,
@@ -87,7 +87,7 @@ async function delivered(name: string, text: string, state: string, path = 'orde
 }
 
 describe('get', () => {
-  test('prints the triggers of a gateway as a table, and with --json what the API answers', async () => {
+  test('prints the triggers of a gateway as a table, and the API response with --json', async () => {
     const { code, stdout, stderr } = await run('triggers');
     expect([code, stderr]).toEqual([0, '']);
     const [title = '', ...rows] = stdout.trimEnd().split('\n');
@@ -105,17 +105,17 @@ describe('get', () => {
     expect(json).toEqual((await ask(`${gateway.url}/triggers/notes`)).json);
   });
 
-  test('prints the agents, or one', async () => {
+  test('prints all agents, or one agent', async () => {
     const all = await run('agents');
     expect([all.code, all.stdout]).toEqual([0, expect.stringMatching(/^spare +http +- +stands by$/m)]);
-    const one = await run('agents', 'show', 'clerk', '--json');
-    expect(JSON.parse(one.stdout)).toMatchObject({ name: 'clerk', runtime: 'http' });
+    const output = await run('agents', 'show', 'clerk', '--json');
+    expect(JSON.parse(output.stdout)).toMatchObject({ name: 'clerk', runtime: 'http' });
     expect((await run('agents', 'show', 'clark')).stderr).toBe(
       'there is no agent "clark"; did you mean clerk?\n',
     );
   });
 
-  test('asks for the name that was probably meant, or says what there is', async () => {
+  test('suggests the name that was probably meant, or lists the names', async () => {
     for (const args of [
       ['triggers', 'show'],
       ['triggers', 'pause'],
@@ -132,28 +132,28 @@ describe('get', () => {
     );
   });
 
-  test('reads files without any gateway with -f', async () => {
+  test('reads files without a gateway with -f', async () => {
     const folder = temporaryFolder();
     writeResources(folder, resources(program.url));
     const files = ['-f', join(folder, 'triggers'), join(folder, 'agents')];
-    const nobody = { env: bare, cwd: folder };
-    const all = await runMain(['triggers', ...files], nobody);
+    const offline = { env: bare, cwd: folder };
+    const all = await runMain(['triggers', ...files], offline);
     expect([all.code, all.stderr]).toEqual([0, '']);
     expect(all.stdout).toMatch(/^release +Manual +- +yes +ship status +clerk +triggers\/release\.yaml$/m);
-    const one = await runMain(['triggers', 'show', 'orders', '--json', ...files], nobody);
-    expect(JSON.parse(one.stdout)).toMatchObject({ name: 'orders', type: 'HTTP', enabled: true });
-    expect(one.stdout).not.toContain(SECRET);
-    const agents = await runMain(['agents', ...files], nobody);
+    const output = await runMain(['triggers', 'show', 'orders', '--json', ...files], offline);
+    expect(JSON.parse(output.stdout)).toMatchObject({ name: 'orders', type: 'HTTP', enabled: true });
+    expect(output.stdout).not.toContain(SECRET);
+    const agents = await runMain(['agents', ...files], offline);
     expect(agents.stdout).toMatch(/^clerk +http +- +- +agents\/clerk\.yaml$/m);
-    const slip = await runMain(['triggers', 'show', 'order', ...files], nobody);
+    const slip = await runMain(['triggers', 'show', 'order', ...files], offline);
     expect([slip.code, slip.stderr]).toEqual([1, 'there is no trigger "order"; did you mean orders?\n']);
     writeFileSync(join(folder, 'triggers', 'bad.yaml'), 'kind: Trigger\nspec: {type: Manuel}\n');
-    const bad = await runMain(['triggers', ...files], nobody);
+    const bad = await runMain(['triggers', ...files], offline);
     expect([bad.code, bad.stdout]).toEqual([2, '']);
     expect(bad.stderr).toMatch(/bad\.yaml:2:\d+: spec\.type: .*did you mean Manual\?/);
   });
 
-  test('of a gateway without triggers says so', async () => {
+  test('reports a gateway without triggers', async () => {
     const { url } = await startGateway({});
     for (const args of [['triggers'], ['triggers', 'show', 'x'], ['deliveries'], ['triggers', 'run', 'x']]) {
       const { code, stderr } = await runMain([...args, '--url', url], { env: bare });
@@ -170,16 +170,18 @@ describe('validate', () => {
   const files = ['-f', join(folder, 'triggers'), '-f', join(folder, 'agents')];
   beforeAll(() => writeResources(folder, resources('http://127.0.0.1:9/')));
 
-  test('says how many are good', async () => {
+  test('counts the valid resources', async () => {
     expect(await runMain(['validate', ...files], { env: bare })).toEqual({
-      ...{ code: 0, stdout: '4 triggers and 2 agents are good\n  Stable: orders, waiting\n', stderr: '' },
+      code: 0,
+      stdout: '4 triggers and 2 agents are valid\n  Stable: orders, waiting\n',
+      stderr: '',
     });
     const json = JSON.parse((await runMain(['validate', ...files, '--json'], { env: bare })).stdout);
     expect(json).toMatchObject({ ok: true, problems: [], agents: [{ name: 'clerk' }, { name: 'spare' }] });
     expect(json.triggers).toContainEqual(expect.objectContaining({ name: 'orders', maturity: 'Stable' }));
   });
 
-  test('tells of every problem where it is, and ends with 2', async () => {
+  test('reports all problems with their positions, and exits with 2', async () => {
     const bad = join(folder, 'bad');
     mkdirSync(bad);
     writeFileSync(
@@ -197,7 +199,7 @@ describe('validate', () => {
     expect(code).toBe(2);
     expect(stderr).toMatch(/one\.yaml:2:7: kind: .*did you mean Trigger\?/);
     expect(stderr).toMatch(/two\.yaml:6:18: spec\.config\.path: /);
-    expect(stdout).toMatch(/^2 problems; 4 triggers and 2 agents are good$/m);
+    expect(stdout).toMatch(/^2 problems; 4 triggers and 2 agents are valid$/m);
     const json = JSON.parse((await runMain(['validate', '-f', bad, '--json'], { env: bare })).stdout);
     expect(json).toMatchObject({ ok: false });
     const errors = json.problems.filter(({ severity }: { severity: string }) => severity === 'error');
@@ -205,7 +207,7 @@ describe('validate', () => {
     expect(stdout + stderr).not.toContain('secret-4711');
   });
 
-  test('warns of variables that are not set here, and of files that are not there complains', async () => {
+  test('warns about variables that are not set, and fails for missing files', async () => {
     const file = join(folder, 'variable.yaml');
     const spec = `{type: HTTP, config: {path: /x, webhook_secret: "\${NO_SUCH_SECRET}"}, default_agent: clerk}`;
     writeFileSync(file, `apiVersion: example.com/v1\nkind: Trigger\nmetadata: {name: v}\nspec: ${spec}\n`);
@@ -214,11 +216,11 @@ describe('validate', () => {
       0,
       expect.stringMatching(/variable\.yaml:4:\d+: warning: .*NO_SUCH_SECRET/),
     ]);
-    const gone = await runMain(['validate', '-f', join(folder, 'gone')]);
-    expect([gone.code, gone.stderr]).toEqual([2, expect.stringContaining('gone')]);
+    const missing = await runMain(['validate', '-f', join(folder, 'gone')]);
+    expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('gone')]);
   });
 
-  test('bots whose tokens are variables that are not set here are not compared', async () => {
+  test('does not compare bots whose token variables are not set', async () => {
     const bots = ['one', 'two'].map((name, index) => {
       const file = join(folder, `bot-${name}.yaml`);
       const config = `{bot_token: "\${BOT_${name}}", mode: ${index === 0 ? 'polling' : 'webhook, secret_token: abc-4711'}}`;
@@ -230,7 +232,7 @@ describe('validate', () => {
       return ['-f', file];
     });
     const { code, stdout, stderr } = await runMain(['validate', ...bots.flat(), ...files], { env: bare });
-    expect([code, stdout]).toEqual([0, expect.stringContaining('6 triggers and 2 agents are good')]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('6 triggers and 2 agents are valid')]);
     expect(stderr).toMatch(/bot-one\.yaml:4:\d+: warning: .*BOT_one is not set/);
     expect(stderr).toMatch(/bot-two\.yaml:4:\d+: warning: .*BOT_two is not set/);
     expect(stderr).not.toContain('same');
@@ -243,7 +245,7 @@ describe('run trigger', () => {
     expect([code, stdout, stderr]).toEqual([0, 'did - {} what is new?\n', '']);
   });
 
-  test('gives the command its parameters, by name or behind it', async () => {
+  test('passes parameters by name or by position', async () => {
     const args = ['triggers', 'run', 'release', '--yes', '--command'];
     const named = await run(...args, 'ship', '--input', 'version=1.2=3', '--input', 'more=x');
     expect(named.stdout).toMatch(/^did ship \{"version":"1\.2=3","more":"x"\}/);
@@ -251,38 +253,42 @@ describe('run trigger', () => {
     expect(behind.stdout).toMatch(/^did ship \{"version":"1\.2\.3"\}/);
   });
 
-  test('with --json, or --output json, prints what the API answers', async () => {
+  test('prints the API response with --json or --output json', async () => {
     for (const format of [['--json'], ['-o', 'json'], ['--output', 'json']]) {
       const { code, stdout } = await run('triggers', 'run', 'notes', '--text', 'hi', ...format);
       expect([code, JSON.parse(stdout)]).toEqual([
         0,
         {
-          ...{ id: expect.stringMatching(/^manual:/), state: 'done', answer: 'did - {} hi', note: null },
-          ...{ waiting_for: null, until: null },
+          id: expect.stringMatching(/^manual:/),
+          state: 'done',
+          answer: 'did - {} hi',
+          note: null,
+          waiting_for: null,
+          until: null,
         },
       ]);
     }
   });
 
-  test('with --no-wait tells what was accepted, which can be looked up', async () => {
+  test('prints the accepted delivery with --no-wait', async () => {
     const { code, stdout } = await run('triggers', 'run', 'notes', '--text', 'later', '--no-wait');
     const [, id = ''] =
-      /^(manual:\S+) is accepted; "deliveries show manual:\S+" tells how it ends$/m.exec(stdout) ?? [];
+      /^(manual:\S+) is accepted; "deliveries show manual:\S+" shows its result$/m.exec(stdout) ?? [];
     expect([code, id]).toEqual([0, expect.stringContaining('manual:')]);
     await eventually(async () => expect(await stateOf(id)).toBe('done'));
     expect((await run('deliveries', 'show', id)).stdout).toMatch(/^answer +did - \{\} later$/m);
   });
 
-  test('asks for a confirmation, which nobody can give without a terminal but by --yes', async () => {
+  test('requires a confirmation, which is --yes if there is no terminal', async () => {
     const before = program.requests.length;
     const { code, stdout, stderr } = await run('triggers', 'run', 'release', '--command', 'status');
-    expect([code, stdout, stderr]).toEqual([2, '', 'error: release asks for confirmation; --yes gives it\n']);
+    expect([code, stdout, stderr]).toEqual([2, '', 'error: release requires confirmation; add --yes\n']);
     expect(program.requests).toHaveLength(before);
     const confirmed = await run('triggers', 'run', 'release', '--command', 'status', '--yes');
     expect([confirmed.code, confirmed.stdout]).toEqual([0, expect.stringMatching(/^did status/)]);
   });
 
-  test('asks a person on a terminal for what is missing, and whether it is meant', async () => {
+  test('asks in a terminal for missing parameters and for confirmation', async () => {
     const args = ['triggers', 'run', 'release', '--interactive', '--url', gateway.url];
     const before = program.requests.length;
     const no = new Terminal([...args, '--command', 'status'], { env: bare });
@@ -300,7 +306,7 @@ describe('run trigger', () => {
     await eventually(() => expect(yes.text).toMatch(/did ship \{"version":"7"\}[\s\S]*ENDED 0/));
   });
 
-  test('says why it was not done: a command that is not allowed, a parameter that is missing, an agent that fails', async () => {
+  test('reports the reason of a failure: forbidden command, missing parameter, failed agent', async () => {
     const other = await run('triggers', 'run', 'release', '--yes', '--command', 'drop');
     expect([other.code, other.stdout]).toEqual([1, '']);
     expect(other.stderr).toMatch(/release does not run "drop"; allowed_commands are ship, status/);
@@ -310,16 +316,20 @@ describe('run trigger', () => {
     expect([broken.code, broken.stdout]).toEqual([1, expect.stringMatching(/^manual:\S+ is dead: /)]);
   });
 
-  test('is for triggers of type Manual only, and asks nothing for another', async () => {
+  test('accepts only triggers of type Manual, and asks no question for other triggers', async () => {
     const { code, stderr } = await run('triggers', 'run', 'orders', '--interactive');
     expect([code, stderr]).toEqual([1, expect.stringContaining('orders is of type HTTP')]);
-    const asked = await run('triggers', 'run', 'notes', '--interactive');
-    expect([asked.code, asked.stdout, asked.stderr]).toEqual([2, '', expect.stringMatching(/^error: /)]);
+    const interactive = await run('triggers', 'run', 'notes', '--interactive');
+    expect([interactive.code, interactive.stdout, interactive.stderr]).toEqual([
+      2,
+      '',
+      expect.stringMatching(/^error: /),
+    ]);
   });
 });
 
 describe('deliveries', () => {
-  test('are listed, the newest first, by state, trigger, source, conversation and time', async () => {
+  test('are listed, newest first, by state, trigger, source, conversation and time', async () => {
     const done = await delivered('list-1', 'fine', 'done');
     const dead = await delivered('list-2', 'fail', 'dead');
     const { code, stdout } = await run('deliveries', '--trigger', 'orders');
@@ -343,9 +353,9 @@ describe('deliveries', () => {
     expect((await run('deliveries', '--since', '2099-01-01')).stdout).toBe('no deliveries\n');
   });
 
-  test('are asked for by filters that are checked; a bad one is wrong usage', async () => {
+  test('are filtered by checked values; an invalid one is a usage error', async () => {
     for (const [option, value, words] of [
-      ['--state', 'late', 'there are queued, running'],
+      ['--state', 'late', 'valid values: queued, running'],
       ['--since', 'yesterday', 'since should be a time'],
       ['--limit', '0', 'limit should be a whole number'],
       [
@@ -359,7 +369,7 @@ describe('deliveries', () => {
     }
   });
 
-  test('are shown one by one with attempts, answer and body', async () => {
+  test('are shown with attempts, answer and body', async () => {
     const id = await delivered('show-1', 'hello', 'done');
     const { code, stdout } = await run('deliveries', 'show', id);
     expect(code).toBe(0);
@@ -373,15 +383,15 @@ describe('deliveries', () => {
     expect(json).toMatchObject({ id, state: 'done', trigger: 'orders', attempts: 1 });
   });
 
-  test('that are not there are told with where to look', async () => {
+  test('that do not exist are reported with the command that lists them', async () => {
     for (const verb of ['show', 'replay', 'discard']) {
       const { code, stdout, stderr } = await run('deliveries', verb, 'http:none/1');
       expect([code, stdout]).toEqual([1, '']);
-      expect(stderr).toMatch(/^there is no delivery "http:none\/1"; "deliveries" shows those that there are/);
+      expect(stderr).toMatch(/^there is no delivery "http:none\/1"; "deliveries" lists the existing ones/);
     }
   });
 
-  test('run again, several at once, and those that cannot do not hold up the others', async () => {
+  test('are replayed, several together, and a failure does not stop the other replays', async () => {
     const first = await delivered('replay-1', 'one', 'done');
     const second = await delivered('replay-2', 'two', 'done');
     const before = program.requests.length;
@@ -398,22 +408,26 @@ describe('deliveries', () => {
     expect([alone.code, JSON.parse(alone.stdout)]).toMatchObject([0, [{ id: first }]]);
   });
 
-  test('are discarded, waiting ones too, but not those that are done', async () => {
+  test('are discarded, also while they wait, but not after they have finished', async () => {
     const dead = await delivered('discard-1', 'fail', 'dead');
     expect(await run('deliveries', 'discard', dead)).toEqual({
-      ...{ code: 0, stdout: `${dead} is ignored\n`, stderr: '' },
+      code: 0,
+      stdout: `${dead} is ignored\n`,
+      stderr: '',
     });
-    const again = await run('deliveries', 'discard', dead);
-    expect([again.code, again.stdout, again.stderr]).toEqual([
-      ...[1, '', expect.stringMatching(/the delivery is ignored; only one that waits, is held or dead/)],
+    const secondRun = await run('deliveries', 'discard', dead);
+    expect([secondRun.code, secondRun.stdout, secondRun.stderr]).toEqual([
+      ...[1, '', expect.stringMatching(/the delivery is ignored; running, done and ignored deliveries/)],
     ]);
   });
 });
 
 describe('triggers', () => {
-  test('are paused, while what comes waits, and resumed, when it is handled', async () => {
+  test('can be paused, so that new events wait, and resumed, so that they are handled', async () => {
     expect(await run('triggers', 'pause', 'waiting')).toEqual({
-      ...{ code: 0, stdout: 'waiting is paused\n', stderr: '' },
+      code: 0,
+      stdout: 'waiting is paused\n',
+      stderr: '',
     });
     const id = await delivered('held-1', 'patience', 'held', 'waiting');
     expect((await run('triggers')).stdout).toMatch(/^waiting +HTTP +Stable +paused /m);

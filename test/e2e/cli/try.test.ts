@@ -1,5 +1,5 @@
-// `npm run try -- NAME`: a chat in the terminal, with a local platform, a gateway and an agent. Whoever leaves it finds nothing of
-// it on the machine.
+// `npm run try -- NAME`: chat in the terminal with a local platform, a gateway and an agent. The script
+// leaves nothing on the machine.
 
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -16,14 +16,14 @@ afterAll(() => {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** Where it keeps what it needs: empty again in the end. */
+/** Temporary folder of the script. It must be empty afterwards. */
 function scratch(): string {
   const folder = mkdtempSync(join(tmpdir(), 'tries-'));
   folders.add(folder);
   return folder;
 }
 
-async function typedInto(args: readonly string[], lines: readonly string[]) {
+async function runWithLines(args: readonly string[], lines: readonly string[]) {
   const folder = scratch();
   const child = spawn(process.execPath, [script, ...args], { env: { ...process.env, TMPDIR: folder } });
   let output = '';
@@ -44,10 +44,10 @@ const isServed = (url: string) =>
 const addressIn = (text: string) => /http:\S+(?=\/inspector)/.exec(text)?.[0] ?? '';
 
 test.concurrent.each(Object.keys(localChats))(
-  'what is piped into %s is said there, and what people see is drawn',
+  'lines piped into %s are sent there, and the visible messages are drawn',
   async (name) => {
     const lines = ['hello', '#2', 'ship it', '/deploy prod 2.4.1', '/place Bob', 'some code'];
-    const { code, output, left } = await typedInto([name], [...lines, '/who']);
+    const { code, output, left } = await runWithLines([name], [...lines, '/who']);
     expect(left).toEqual([]);
     expect([code, output]).toEqual([0, expect.anything()]);
     for (const pattern of [
@@ -66,28 +66,28 @@ test.concurrent.each(Object.keys(localChats))(
   },
 );
 
-test.concurrent('the commands that a chat has of its own are listed, and take their values by name', async () => {
-  const { output } = await typedInto(['CommunityChat'], ['/help', '/agent action:run input:hello']);
+test.concurrent('the commands of a chat are listed, and accept values by name', async () => {
+  const { output } = await runWithLines(['CommunityChat'], ['/help', '/agent action:run input:hello']);
   expect(output).toMatch(/^ {2}\/agent ACTION AGENT_ID INPUT +Ask an agent/m);
   expect(output).toMatch(/^│ .*Hello!/m);
 });
 
-test.concurrent('a name that is none is told with those that are; --help says the same', async () => {
-  const [wrong, help] = await Promise.all([typedInto(['nochat'], []), typedInto(['--help'], [])]);
+test.concurrent('an unknown name is reported with the known names, like in --help', async () => {
+  const [wrong, help] = await Promise.all([runWithLines(['nochat'], []), runWithLines(['--help'], [])]);
   expect([wrong.code, help.code]).toEqual([2, 0]);
-  expect(wrong.output).toContain('there is no chat "nochat"');
+  expect(wrong.output).toContain('unknown chat "nochat"');
   for (const { output, left } of [wrong, help]) {
     for (const name of Object.keys(localChats)) expect(output).toContain(`  ${name}\n`);
     expect(left).toEqual([]);
   }
 });
 
-test.concurrent('a pipe that nobody reads any more ends all of it', async () => {
+test.concurrent('all processes exit when the output pipe is closed', async () => {
   const folder = scratch();
   const child = spawn(process.execPath, [script, 'botmessenger'], {
     env: { ...process.env, TMPDIR: folder },
   });
-  const ended = new Promise((done) => child.once('close', done));
+  const exit = new Promise((done) => child.once('close', done));
   let output = '';
   let complaints = '';
   child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
@@ -96,27 +96,27 @@ test.concurrent('a pipe that nobody reads any more ends all of it', async () => 
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     output += chunk;
   });
-  await eventually('it has begun', () => output.includes('/help has the rest'));
+  await eventually('it has begun', () => output.includes('/help lists the rest'));
   child.stdout.destroy();
   child.stdin.write('hello\n');
-  expect([await ended, complaints]).toEqual([0, '']);
+  expect([await exit, complaints]).toEqual([0, '']);
   expect(readdirSync(folder)).toEqual([]);
   expect(await isServed(addressIn(output))).toBe(false);
 });
 
-test.concurrent('what a killed one leaves the next one ends and removes, and nothing that somebody still has', async () => {
+test.concurrent('the next script stops and removes what a killed script left, but no processes in use', async () => {
   const folder = scratch();
   const begin = async () => {
     const child = spawn(process.execPath, [script, 'botmessenger'], {
       env: { ...process.env, TMPDIR: folder },
     });
-    const ended = new Promise((done) => child.once('close', done));
+    const exit = new Promise((done) => child.once('close', done));
     let output = '';
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
       output += chunk;
     });
-    await eventually('it has begun', () => output.includes('/help has the rest'));
-    return { child, ended, url: addressIn(output) };
+    await eventually('it has begun', () => output.includes('/help lists the rest'));
+    return { child, ended: exit, url: addressIn(output) };
   };
   const [killed, other] = await Promise.all([begin(), begin()]);
   mkdirSync(join(folder, 'actor-gateway-try-of-nobody'));
@@ -137,27 +137,27 @@ test.concurrent('what a killed one leaves the next one ends and removes, and not
   expect(readdirSync(folder)).toEqual(['actor-gateway-try-of-nobody']);
 });
 
-test.concurrent('in a terminal it has colours and a prompt, and Ctrl-C ends all of it', async () => {
+test.concurrent('a terminal has colours and a prompt, and Ctrl-C stops all processes', async () => {
   const folder = scratch();
   const terminal = new Terminal(['botmessenger'], { script, env: { TMPDIR: folder } });
-  const shows = (pattern: RegExp) => eventually(`${pattern}`, () => pattern.test(terminal.text));
-  await shows(/Ada> /);
+  const waitForText = (pattern: RegExp) => eventually(`${pattern}`, () => pattern.test(terminal.text));
+  await waitForText(/Ada> /);
   terminal.type('hello\r');
-  await shows(/␛\[1mSome code␛\[0m/);
+  await waitForText(/␛\[1mSome code␛\[0m/);
   terminal.type('Some code\r');
-  await shows(/␛\[33m.*match: /);
+  await waitForText(/␛\[33m.*match: /);
   const url = addressIn(terminal.text);
   expect(await isServed(url)).toBe(true);
-  // While an answer is on its way.
+  // During an answer.
   terminal.type('patience\r');
   terminal.type('\u0003');
-  await terminal.end();
+  await terminal.waitForExit();
   expect(terminal.text).toMatch(/ENDED 0\s+TERMINAL AS BEFORE/);
   expect(await isServed(url)).toBe(false);
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test.concurrent('the stand-in for a model answers the examples of agents, and is gone with a signal', async () => {
+test.concurrent('the local model answers the example agents, and exits on a signal', async () => {
   const root = resolve(import.meta.dirname, '../../..');
   const folder = scratch();
   const env = { ...process.env, TMPDIR: folder };

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
 import { runMain } from '../../fixtures/gateway/run-main.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 
-/** Creates a folder with the input of the commands, in which `file` is a named pipe or a dangling link. */
+/** Creates a folder with the input of the commands. `file` is a named pipe or a dangling link. */
 function world(file: string, kind: 'pipe' | 'dangling'): string {
   const folder = temporaryFolder();
   mkdirSync(join(folder, '.cursor'));
@@ -46,7 +46,7 @@ const commands: readonly [string, string, readonly string[]][] = [
   ['remove', 'c.yaml', ['servers', 'remove', 'x', '--config', 'g.yaml', '--no-reload']],
 ];
 
-test.each(commands)('%s leaves a pipe and a dangling link where they are', async (_, file, args) => {
+test.each(commands)('%s keeps a pipe and a dangling link', async (_, file, args) => {
   for (const kind of ['pipe', 'dangling'] as const) {
     const folder = world(file, kind);
     const before = lstatSync(join(folder, file)).ino;
@@ -58,7 +58,7 @@ test.each(commands)('%s leaves a pipe and a dangling link where they are', async
   }
 });
 
-test('a link to a file is followed, and stays', async () => {
+test('a symbolic link to a file is followed and kept', async () => {
   const folder = world('none', 'dangling');
   for (const [link, args] of [
     ['out.yaml', ['servers', 'import', 'a.json', '--output', 'out.yaml', '--force']],
@@ -89,9 +89,9 @@ test('call --output writes into a pipe, which stays, and replaces a file through
       cwd: folder,
       env: { GATEWAY_API_KEY: '' },
     });
-  const ended = new Promise((done) => reader.once('close', done));
+  const exit = new Promise((done) => reader.once('close', done));
   const piped = await call('pipe');
-  await ended;
+  await exit;
   expect([piped.code, piped.stderr]).toEqual([0, expect.stringContaining('saved pipe')]);
   expect(text.length).toBeGreaterThan(0);
   expect(lstatSync(join(folder, 'pipe')).isFIFO()).toBe(true);

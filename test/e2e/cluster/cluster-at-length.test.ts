@@ -1,5 +1,4 @@
-// What the tests of every run do for seconds, for as long as it may last: a node that stands still for a minute, and one after the other
-// killed again and again.
+// Long versions of the cluster tests: a node suspended for a minute, and nodes killed repeatedly.
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -11,13 +10,13 @@ import { newDatabase } from '../../fixtures/store/shared-postgres.ts';
 import './nodes-stopped.ts';
 
 const LEASE_MS = 2_000;
-/** From the end of the lease of the one that was killed. */
-const GOES_ON_WITHIN_MS = 5_000;
+/** Counted from the expiry of the lease of the killed node. */
+const TAKEOVER_WITHIN_MS = 5_000;
 const BETWEEN_KILLS_MS = 7_000;
 const STOPPED_MS = 60_000;
 const KILLS = 6;
-/** Longer than the lease, so that others have the work by then; and so often that each part of what a node does is met. */
-const HALTED_MS = 2_800;
+/** Exceeds the lease, so that other nodes take over. Repeated often enough to hit all parts of the work. */
+const SUSPENDED_MS = 2_800;
 const BETWEEN_HALTS_MS = 700;
 const HALTS = 40;
 const load = { conversations: 40, perSecond: 120 };
@@ -32,7 +31,7 @@ async function underLoad() {
   return { ledger, cluster, holders, sending };
 }
 
-test('a node that stood still for a minute comes back, and nobody notices', async () => {
+test('a node suspended for a minute comes back without a visible effect', async () => {
   const { cluster, holders, sending } = await underLoad();
   cluster.node('two').halt();
   await elapse(STOPPED_MS);
@@ -46,12 +45,12 @@ test('a node that stood still for a minute comes back, and nobody notices', asyn
   expect(holders.faults).toEqual([]);
 }, 240_000);
 
-test('nodes that stand still again and again, each time beyond their lease, change no outcome and no order', async () => {
+test('repeated suspensions beyond the lease change no outcome and no order', async () => {
   const { cluster, holders, sending } = await underLoad();
   for (let halt = 0; halt < HALTS; halt += 1) {
     const node = cluster.node(halt % 2 === 0 ? 'one' : 'two');
     node.halt();
-    await elapse(HALTED_MS);
+    await elapse(SUSPENDED_MS);
     node.resume();
     await elapse(BETWEEN_HALTS_MS);
   }
@@ -62,7 +61,7 @@ test('nodes that stand still again and again, each time beyond their lease, chan
   await cluster.areMembers(['one', 'three', 'two']);
 }, 300_000);
 
-test('nodes that are killed one after the other lose nothing, and the others go on with their work in time', async () => {
+test('nodes killed one after another lose nothing, and the others continue in time', async () => {
   const { ledger, cluster, holders, sending } = await underLoad();
   const killedAtMs: number[] = [];
   for (let kill = 0; kill < KILLS; kill += 1) {
@@ -78,5 +77,5 @@ test('nodes that are killed one after the other lose nothing, and the others go 
   await holders.stop();
   expect(holders.faults).toEqual([]);
   for (const atMs of killedAtMs)
-    expect(lastSeenAfter(ledger, sending, atMs, atMs) - LEASE_MS).toBeLessThan(GOES_ON_WITHIN_MS);
+    expect(lastSeenAfter(ledger, sending, atMs, atMs) - LEASE_MS).toBeLessThan(TAKEOVER_WITHIN_MS);
 }, 300_000);

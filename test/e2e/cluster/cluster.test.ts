@@ -1,5 +1,5 @@
-// Three gateways on one PostgreSQL, and what may become of them, of the database and of the lines between. In one file, so that one after
-// the other has the machine: each is several processes under load.
+// Three gateways on the same PostgreSQL, with faults of nodes, database and network. In one file, so that the
+// tests run sequentially: each starts several processes under load.
 
 import './nodes-lost.ts';
 import './nodes-cut-off.ts';

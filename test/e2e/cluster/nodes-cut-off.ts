@@ -1,5 +1,5 @@
-// A gateway on a host of its own, which is cut off from the database and from the other nodes without a word while clients and the agent
-// reach it as before: what it had is done by the others, and nothing that it does then changes an outcome.
+// A gateway loses the connection to the database and the other nodes, while clients and the agent still reach
+// it. Other nodes take over the work, and late actions of the gateway change no outcome.
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -14,7 +14,7 @@ import { sharedPostgres } from '../../fixtures/store/shared-postgres.ts';
 
 const CUT_MS = 6_000;
 
-test('a node that is cut off from the database and its peers loses what it had, and comes back as a new member', async () => {
+test('a node separated from database and peers loses its work, and comes back as a new member', async () => {
   const ledger = await startLedger((conversation) => (conversation.endsWith('7') ? 500 : 10));
   const server = await sharedPostgres();
   const url = await server.newDatabase();
@@ -41,20 +41,20 @@ test('a node that is cut off from the database and its peers loses what it had, 
   const holders = watchHolders(url);
   const sending = startLoad({ conversations: 30, perSecond: 80, urls: cluster.urls });
   const three = cluster.node('three');
-  await eventually(() => expect(new Set(ledger.seen.map(({ node }) => node))).toContain('three'));
+  await eventually(() => expect(new Set(ledger.received.map(({ node }) => node))).toContain('three'));
   await sending.reaches(60);
 
   host.cut('back');
   const cutAtMs = performance.now();
   await elapse(3_000);
-  // Whatever it could have gone on with, its membership is over.
-  const seenBefore = ledger.seen.length;
+  // The membership has expired, so the remaining work does not count.
+  const seenBefore = ledger.received.length;
   const alone = await postOrder(three.url, 'cut-off', 1, { patienceMs: 12_000 });
   expect(['503', '202']).toContain(alone.status);
   await elapse(Math.max(0, CUT_MS - (performance.now() - cutAtMs)));
-  const whileCut = ledger.seen.slice(seenBefore);
+  const whileCut = ledger.received.slice(seenBefore);
   host.mend('back');
-  // It is a member again, under another epoch.
+  // A member, under a new epoch.
   await cluster.areMembers(['one', 'three', 'two']);
   await sending.reaches(sending.acknowledged.size + 40);
 

@@ -1,5 +1,5 @@
-// One of three nodes is killed, or has a clock that is off, under a load of signed webhooks: what was acknowledged is handled, in the order
-// of its conversation, and an instant ticks once.
+// One of three nodes is killed or has a wrong clock, under a load of signed webhooks: acknowledged events are
+// handled in conversation order, and schedules fire once per instant.
 
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -12,12 +12,15 @@ import { startLoad } from '../../fixtures/cluster/senders.ts';
 import { newDatabase } from '../../fixtures/store/shared-postgres.ts';
 
 const LEASE_MS = 2_000;
-/** From the end of a dead node's lease until its work goes on: 5 s are promised on a busy machine, and these are busier beside other tests. */
-const GOES_ON_WITHIN_MS = 8_000;
+/**
+ * Time until other nodes continue, from the expiry of the lease of the dead node. The documented maximum is 5
+ * s; this machine is busier.
+ */
+const TAKEOVER_WITHIN_MS = 8_000;
 const load = { conversations: 30, perSecond: 80 };
 
-test('what a node was working on when it was killed is done by the others, and its name is free again', async () => {
-  // Some turns last: they are under way whenever a node ends.
+test('the work of a killed node is done by the others, and the name of the node is free again', async () => {
+  // Some turns are slow, so that they run when a node is killed.
   const ledger = await startLedger((conversation) => (conversation.endsWith('7') ? 200 : 10));
   const url = await newDatabase();
   const cluster = await startCluster({ databaseUrl: url, ledger, nodes: threeNodes, hasSchedule: true });
@@ -27,7 +30,7 @@ test('what a node was working on when it was killed is done by the others, and i
 
   const killedAtMs = performance.now();
   await cluster.node('two').kill();
-  // It waits for the end of the membership of the one that was killed.
+  // The start blocks until the membership of the killed node has expired.
   await cluster.node('two').start();
   const backAfterMs = performance.now() - killedAtMs;
   await sending.reaches(sending.acknowledged.size + 60);
@@ -35,14 +38,14 @@ test('what a node was working on when it was killed is done by the others, and i
   expectNothingWrong(await cluster.account(sending));
   await holders.stop();
   const goneOnAfterMs = lastSeenAfter(ledger, sending, killedAtMs, killedAtMs + LEASE_MS) - LEASE_MS;
-  expect(goneOnAfterMs).toBeLessThan(GOES_ON_WITHIN_MS);
-  expect(backAfterMs - LEASE_MS).toBeLessThan(GOES_ON_WITHIN_MS);
+  expect(goneOnAfterMs).toBeLessThan(TAKEOVER_WITHIN_MS);
+  expect(backAfterMs - LEASE_MS).toBeLessThan(TAKEOVER_WITHIN_MS);
   expect(ledger.ticks.size).toBeGreaterThan(2);
-  expect(holders.looks).toBeGreaterThan(20);
+  expect(holders.reads).toBeGreaterThan(20);
   expect(holders.faults).toEqual([]);
 });
 
-test('a node whose clock is ten minutes off is one like the others', async () => {
+test('a node with a clock ten minutes off behaves like the others', async () => {
   const ledger = await startLedger();
   const url = await newDatabase();
   const preload = pathToFileURL(join(import.meta.dirname, '../../fixtures/cluster/shifted-clock.mjs')).href;
@@ -56,16 +59,16 @@ test('a node whose clock is ten minutes off is one like the others', async () =>
   expect(saidAt).toBeGreaterThan(startedAt + 500_000);
   const holders = watchHolders(url);
   const sending = startLoad({ ...load, urls: cluster.urls, patienceMs: 12_000 });
-  const handledBy = () => [...new Set(ledger.seen.map(({ node }) => node))].sort();
+  const nodesThatHandled = () => [...new Set(ledger.received.map(({ node }) => node))].sort();
   await sending.reaches(150);
-  await eventually(() => expect(handledBy()).toEqual(['ahead', 'behind', 'right']));
+  await eventually(() => expect(nodesThatHandled()).toEqual(['ahead', 'behind', 'right']));
   await eventually(() => expect(ledger.ticks.size).toBeGreaterThan(2));
 
   expectNothingWrong(await cluster.account(sending));
   await holders.stop();
   expect(holders.faults).toEqual([]);
   expect(Object.fromEntries(sending.refusals)).toEqual({});
-  // Instants come by the clock of the database: none was ten minutes early, or late.
+  // Instants follow the clock of the database, so they are never ten minutes early or late.
   for (const at of ledger.ticks.keys()) {
     expect(Date.parse(at)).toBeGreaterThan(startedAt - 60_000);
     expect(Date.parse(at)).toBeLessThan(Date.now() + 60_000);

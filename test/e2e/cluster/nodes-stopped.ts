@@ -1,5 +1,5 @@
-// A node stands still for longer than its membership, in the middle of what it does, and then goes on as if nothing had been: its work has
-// been done by the others, and nothing that it does changes an outcome or is seen after what came later.
+// A node is suspended beyond its membership lease, and then continues: other nodes have done the work. Late
+// actions of the node change no outcome, and are never visible after newer actions.
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -10,11 +10,11 @@ import { startRelay } from '../../fixtures/cluster/relay.ts';
 import { startLoad } from '../../fixtures/cluster/senders.ts';
 import { sharedPostgres } from '../../fixtures/store/shared-postgres.ts';
 
-/** Of a line to the database: so claims are on their way to a node at the moment at which it is stopped. */
-const LINE_MS = 3;
+/** Latency of the database connection, so that some claims are being sent when the node is suspended. */
+const LATENCY_MS = 3;
 const STOPPED_MS = 4_000;
 
-test('a node that was stopped for longer than its lease and goes on changes no outcome and no order', async () => {
+test('a node suspended for longer than the lease changes no outcome and no order when it continues', async () => {
   const ledger = await startLedger((conversation) => (conversation.endsWith('7') ? 500 : 10));
   const server = await sharedPostgres();
   const url = await server.newDatabase();
@@ -27,7 +27,7 @@ test('a node that was stopped for longer than its lease and goes on changes no o
     nodes: threeNodes,
     hasSchedule: true,
   });
-  relay.delay(LINE_MS);
+  relay.delay(LATENCY_MS);
   const holders = watchHolders(url);
   const sending = startLoad({ conversations: 60, perSecond: 150, urls: cluster.urls });
   await sending.reaches(60);
@@ -36,7 +36,7 @@ test('a node that was stopped for longer than its lease and goes on changes no o
     const before = sending.acknowledged.size;
     node.halt();
     await elapse(STOPPED_MS);
-    // The others have gone on meanwhile.
+    // Meanwhile other nodes have continued.
     await sending.reaches(before + 20);
     node.resume();
     await elapse(1_500);

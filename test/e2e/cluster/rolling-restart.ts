@@ -1,5 +1,5 @@
-// Three gateways behind nginx with the documented configuration, restarted one after the other while webhooks come: no sender is
-// refused, nothing is lost, and each ends by itself with 0.
+// Rolling restart of three gateways behind nginx with the documented configuration, under a load of webhooks:
+// no webhook is refused or lost, and all gateways exit with 0.
 
 import { expect, test } from 'vitest';
 import { startCluster } from '../../fixtures/cluster/cluster.ts';
@@ -12,7 +12,7 @@ import { newDatabase } from '../../fixtures/store/shared-postgres.ts';
 const SHUTDOWN_SECONDS = 10;
 
 test('a rolling restart behind a load balancer loses nothing and refuses no webhook', async () => {
-  // Some turns are under way when their node is told to stop.
+  // Some turns run when the node is stopped.
   const ledger = await startLedger((conversation) => (conversation.endsWith('7') ? 300 : 10));
   const ports = [await freePort(), await freePort(), await freePort()];
   const nodes = ['one', 'two', 'three'].map((name, at) => ({
@@ -33,7 +33,7 @@ test('a rolling restart behind a load balancer loses nothing and refuses no webh
     const askedAtMs = performance.now();
     expect(await node.gateway.stop('SIGTERM')).toBe(0);
     expect(performance.now() - askedAtMs).toBeLessThan((SHUTDOWN_SECONDS + 2) * 1_000);
-    // Its name is free at once.
+    // The name is free immediately.
     await node.start();
     await sending.reaches(sending.acknowledged.size + 30);
   }

@@ -1,13 +1,13 @@
-// All servers as one at /mcp, for clients of both eras before servers of both: an old process that is shared and one
-// for each session, a stateless process, a stateless remote server, one that speaks both, and a public one. Names,
-// routing, lists, hints and questions must be the same whoever asks.
+// All servers behind /mcp, for clients of both eras and servers of both eras: a legacy process that is
+// shared, a legacy process per session, a stateless process, a stateless remote server, a server of both
+// eras, and a public server. Names, routing, lists, hints and questions are the same for all clients.
 
 import type { IncomingHttpHeaders } from 'node:http';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { bothErasOverHttp, bothErasOverStdio, type RemoteBothEras } from '../../fixtures/both-eras/start.ts';
 import { text, tool } from '../../fixtures/both-eras/tool.ts';
 import { errorOf, eventually, McpClient } from '../../fixtures/clients/mcp-client.ts';
-import { canBeAsked, modern, said, toolCall } from '../../fixtures/clients/modern-client.ts';
+import { canBeAsked, modern, resultOf, toolCall } from '../../fixtures/clients/modern-client.ts';
 import { json, RawSession, rpc } from '../../fixtures/clients/raw-session.ts';
 import { connectReal, type Kind, type RealClient } from '../../fixtures/clients/real-clients.ts';
 import { everythingOverStdio } from '../../fixtures/everything/start.ts';
@@ -39,19 +39,19 @@ beforeAll(async () => {
   };
   gateway = await startGateway({ servers: catalog, settings: { list_timeout_seconds: 20 } });
   mcp = `${gateway.url}/mcp`;
-  // Everything is known from here on.
+  // Lists all tools: all tests need the lists.
   await modern(mcp, { method: 'tools/list' });
 });
 
 const clients = new Map<Kind, Promise<RealClient>>();
 const client = (kind: Kind): Promise<RealClient> => {
-  const known = clients.get(kind) ?? connectReal(kind, { url: mcp });
-  clients.set(kind, known);
-  return known;
+  const cached = clients.get(kind) ?? connectReal(kind, { url: mcp });
+  clients.set(kind, cached);
+  return cached;
 };
 
-async function everyTool(one: RealClient): Promise<string[]> {
-  return (await one.listTools()).tools.map(({ name }) => name);
+async function everyTool(realClient: RealClient): Promise<string[]> {
+  return (await realClient.listTools()).tools.map(({ name }) => name);
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the texts of the fixtures are of many shapes
@@ -69,25 +69,25 @@ const bytesOf = async (url: string, method: string) => {
   return text;
 };
 
-describe('whichever era the client speaks', () => {
-  test('the lists are the same, in the order of the catalog', async () => {
+describe('for clients of both eras', () => {
+  test('the lists are the same, in catalog order', async () => {
     const lists = await Promise.all(kinds.map(async (kind) => everyTool(await client(kind))));
     const [first = []] = lists;
     expect(new Set(first).size).toBe(first.length);
     expect([...new Set(first.map((name) => name.split('__')[0]))]).toEqual(ids);
     for (const list of lists) expect(list).toEqual(first);
     for (const kind of kinds) {
-      const one = await client(kind);
-      const { prompts } = await one.listPrompts();
+      const realClient = await client(kind);
+      const { prompts } = await realClient.listPrompts();
       expect([...new Set(prompts.map(({ name }) => name.split('__')[0]))]).toEqual(ids.slice(0, 5));
-      const { resources } = await one.listResources();
+      const { resources } = await realClient.listResources();
       expect(resources.map(({ uri }) => uri)).toEqual([
         'test://static-text',
         'test://static-binary',
         'test://watched-resource',
         ...ids.slice(0, 5).map((id) => `${id}://own`),
       ]);
-      const { resourceTemplates } = await one.listResourceTemplates();
+      const { resourceTemplates } = await realClient.listResourceTemplates();
       expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
         'test://template/{id}/data',
         ...ids.slice(0, 5).map((id) => `${id}://item/{id}`),
@@ -95,38 +95,47 @@ describe('whichever era the client speaks', () => {
     }
   });
 
-  test.each(kinds)('each prefixed tool is its server’s: %s', async (kind) => {
-    const one = await client(kind);
+  test.each(kinds)('a call of a prefixed tool reaches the right server: %s', async (kind) => {
+    const realClient = await client(kind);
     for (const id of ids.slice(0, 5))
-      expect(textOf(await one.call(`${id}__echo`, { id, é: [1, null] }))).toEqual({ id, é: [1, null] });
-    expect(textOf(await one.call('files__read_text_file', { path: file }))).toBe('grüße 🎭\n');
+      expect(textOf(await realClient.call(`${id}__echo`, { id, é: [1, null] }))).toEqual({
+        id,
+        é: [1, null],
+      });
+    expect(textOf(await realClient.call('files__read_text_file', { path: file }))).toBe('grüße 🎭\n');
     const pids = await Promise.all(
-      ids.slice(0, 5).map(async (id) => textOf(await one.call(`${id}__stats`)).pid as number),
+      ids.slice(0, 5).map(async (id) => textOf(await realClient.call(`${id}__stats`)).pid as number),
     );
-    // `web` lives in this very process.
+    // `web` runs in this process.
     expect(pids[3]).toBe(process.pid);
     expect(new Set(pids).size).toBe(5);
-    const rich = await one.call('web__rich');
+    const rich = await realClient.call('web__rich');
     expect(rich.structuredContent).toEqual({ answer: 42 });
     expect(rich['x-result-extra']).toEqual({ deep: [{ id: 'not an id' }, { progressToken: 'no token' }] });
-    expect((await one.call('young__refuse')).isError).toBe(true);
+    expect((await realClient.call('young__refuse')).isError).toBe(true);
     const steps: number[] = [];
-    await one.call('both__slow', { steps: 3, ms: 2 }, ({ progress }) => steps.push(progress));
-    await one.call('own__slow', { steps: 3, ms: 2 }, ({ progress }) => steps.push(progress));
-    await one.call('web__slow', { steps: 3, ms: 2 }, ({ progress }) => steps.push(progress));
+    await realClient.call('both__slow', { steps: 3, ms: 2 }, ({ progress }) => steps.push(progress));
+    await realClient.call('own__slow', { steps: 3, ms: 2 }, ({ progress }) => steps.push(progress));
+    await realClient.call('web__slow', { steps: 3, ms: 2 }, ({ progress }) => steps.push(progress));
     expect(steps).toEqual([1, 2, 3, 1, 2, 3, 1, 2, 3]);
-    expect(await errorOf(one.call('web__fail'))).toMatchObject({ code: -32050, data: { list: [1, null] } });
+    expect(await errorOf(realClient.call('web__fail'))).toMatchObject({
+      code: -32050,
+      data: { list: [1, null] },
+    });
     for (const unknown of ['echo', 'young__none', 'toString', ''])
-      expect(await errorOf(one.call(unknown)), unknown).toMatchObject({ code: -32602 });
+      expect(await errorOf(realClient.call(unknown)), unknown).toMatchObject({ code: -32602 });
   });
 
-  test.each(kinds)('prompts, resources and completions find their server: %s', async (kind) => {
-    const one = await client(kind);
+  test.each(kinds)('prompts, resources and completions reach the right server: %s', async (kind) => {
+    const realClient = await client(kind);
     for (const id of ids.slice(0, 5)) {
-      const { messages } = await one.getPrompt({ name: `${id}__greet`, arguments: { who: id } });
+      const { messages } = await realClient.getPrompt({ name: `${id}__greet`, arguments: { who: id } });
       expect(messages).toEqual([{ role: 'user', content: { type: 'text', text: `Hello ${id}` } }]);
       for (const uri of [`${id}://own`, `${id}://item/7`]) {
-        const [content] = (await one.readResource({ uri })).contents as { uri: string; text: string }[];
+        const [content] = (await realClient.readResource({ uri })).contents as {
+          uri: string;
+          text: string;
+        }[];
         expect(content?.uri).toBe(uri);
         expect(content?.text).toContain(uri);
       }
@@ -142,12 +151,16 @@ describe('whichever era the client speaks', () => {
       ] as const;
       for (const [ref, own] of refs) {
         const context = { arguments: { other: `${id}__greet`, 'é"': '' } };
-        const { completion } = await one.complete({ ref, argument: { name: 'who', value: 'B' }, context });
+        const { completion } = await realClient.complete({
+          ref,
+          argument: { name: 'who', value: 'B' },
+          context,
+        });
         expect(completion.values.slice(0, 2)).toEqual(['B1', 'B2']);
         expect(JSON.parse(completion.values[2] ?? '')).toEqual(own);
       }
     }
-    // What the remote server saw: the reference is its own, the context as the client sent it.
+    // The remote server received the original reference, and the context as sent by the client.
     const completions = web.http.requests.filter(
       ({ headers }) => headers['mcp-method'] === 'completion/complete',
     );
@@ -156,52 +169,57 @@ describe('whichever era the client speaks', () => {
       argument: { name: 'who', value: 'B' },
       context: { arguments: { other: 'web__greet', 'é"': '' } },
     });
-    // Every server has it: the first answers.
-    const [shared] = (await one.readResource({ uri: 'test://static-text' })).contents as { text: string }[];
+    // All servers have it: the first server in the catalog answers.
+    const [shared] = (await realClient.readResource({ uri: 'test://static-text' })).contents as {
+      text: string;
+    }[];
     expect(shared?.text).toContain('in session');
-    // SDK v2 gives its own error class, with the modern code, for either.
+    // SDK v2 throws an error class with the modern code for both eras.
     const missing = kind === 'v1' ? -32002 : -32602;
-    expect(await errorOf(one.readResource({ uri: 'nowhere://x' }))).toMatchObject({ code: missing });
+    expect(await errorOf(realClient.readResource({ uri: 'nowhere://x' }))).toMatchObject({ code: missing });
     for (const name of ['greet', 'web__none', 'none__greet']) {
-      expect(await errorOf(one.getPrompt({ name }))).toMatchObject({ code: -32602 });
+      expect(await errorOf(realClient.getPrompt({ name }))).toMatchObject({ code: -32602 });
       const ref = { type: 'ref/prompt' as const, name };
-      expect(await errorOf(one.complete({ ref, argument: { name: 'who', value: '' } }))).toMatchObject({
-        code: -32602,
-      });
+      expect(await errorOf(realClient.complete({ ref, argument: { name: 'who', value: '' } }))).toMatchObject(
+        {
+          code: -32602,
+        },
+      );
     }
   });
 
-  test.each(kinds)('a server can ask: %s', async (kind) => {
-    const one = await client(kind);
+  test.each(kinds)('a server can ask questions: %s', async (kind) => {
+    const realClient = await client(kind);
     const accepted = { action: 'accept', content: { name: 'Ann', check: true } };
-    // Of a modern server, and of one that speaks both eras over stdio, shared by everybody.
+    // A modern server, and a shared stdio server that supports either era.
     for (const id of ['young', 'web'])
-      expect(textOf(await one.call(`${id}__ask-rounds`)).answers, id).toEqual({
+      expect(textOf(await realClient.call(`${id}__ask-rounds`)).answers, id).toEqual({
         q0: accepted,
         q1: accepted,
         q2: accepted,
       });
     for (const id of ['young', 'web'])
-      expect(textOf(await one.call(`${id}__ask-with-raw-state`)).isSame, id).toBe(true);
-    const many = await one.call('web__ask-many', { kinds: ['elicit', 'sample', 'url'] });
+      expect(textOf(await realClient.call(`${id}__ask-with-raw-state`)).isSame, id).toBe(true);
+    const many = await realClient.call('web__ask-many', { kinds: ['elicit', 'sample', 'url'] });
     expect(many.isError, JSON.stringify(many)).toBeUndefined();
     expect(Object.keys(textOf(many).answers)).toEqual(['q0', 'q1', 'q2']);
-    // Of an old server with a process for each session.
-    expect(textOf(await one.call('own__elicit', { message: 'Who?' }))).toMatchObject({ answer: accepted });
-    const prompt = await one.getPrompt({ name: 'young__test_input_required_result_prompt' });
+    expect(textOf(await realClient.call('own__elicit', { message: 'Who?' }))).toMatchObject({
+      answer: accepted,
+    });
+    const prompt = await realClient.getPrompt({ name: 'young__test_input_required_result_prompt' });
     expect(JSON.stringify(prompt.messages)).toContain('accept');
-    const [secret] = (await one.readResource({ uri: 'test://secret' }).catch(() => ({ contents: [] })))
+    const [secret] = (await realClient.readResource({ uri: 'test://secret' }).catch(() => ({ contents: [] })))
       .contents as { text?: string }[];
-    // No server lists it, and several have resources.
+    // No server lists it, and several servers have resources.
     expect(secret).toBeUndefined();
   });
 
-  test('embedded resources and links keep the uris of their server', async () => {
+  test('embedded resources and links keep the URIs of their server', async () => {
     for (const kind of kinds) {
-      const one = await client(kind);
+      const realClient = await client(kind);
       const direct = await connectReal(kind, { url: `${mcp}/web` });
       for (const name of ['test_embedded_resource', 'test_multiple_content_types']) {
-        const { content } = await one.call(`web__${name}`);
+        const { content } = await realClient.call(`web__${name}`);
         expect(content).toEqual((await direct.call(name)).content);
         expect(JSON.stringify(content)).toContain('test://');
       }
@@ -219,7 +237,7 @@ describe('the gateway as one server', () => {
     completions: {},
   };
 
-  test('introduces itself alike in both eras, with what it can do and the instructions of its servers', async () => {
+  test('has the same introduction in both eras, with capabilities and the instructions of its servers', async () => {
     const { client: session } = await McpClient.connect(mcp);
     const { result } = await modern(mcp, { method: 'server/discover' });
     expect(session.getServerCapabilities()).toEqual(capabilities);
@@ -233,7 +251,7 @@ describe('the gateway as one server', () => {
     expect(result.instructions).toContain('# web\n\nAsk me in either way.');
   });
 
-  test('signs the results of modern servers itself at /mcp, and leaves them theirs at /mcp/:id', async () => {
+  test('adds its server info to results of modern servers at /mcp, and keeps the info of the server at /mcp/:id', async () => {
     const signer = async (url: string, method: string, params: Record<string, unknown>) =>
       (await modern(url, { method, params })).result._meta['io.modelcontextprotocol/serverInfo'].name;
     for (const id of ['young', 'web', 'both', 'own']) {
@@ -242,26 +260,26 @@ describe('the gateway as one server', () => {
     }
     expect(await signer(`${mcp}/web`, 'tools/call', { name: 'echo', arguments: {} })).toBe('web');
     expect(await signer(`${mcp}/young`, 'resources/read', { uri: 'young://own' })).toBe('young');
-    const asked = { method: 'tools/call', params: { name: 'web__ask' }, meta: canBeAsked };
-    const first = await modern(mcp, asked);
+    const request = { method: 'tools/call', params: { name: 'web__ask' }, meta: canBeAsked };
+    const first = await modern(mcp, request);
     expect(first.result.resultType).toBe('input_required');
     expect(first.result._meta['io.modelcontextprotocol/serverInfo'].name).toBe('actor-gateway');
   });
 
-  test('passes on what a client can do, but not that it knows tasks, whose ids lead to no server', async () => {
+  test('forwards client capabilities except tasks, because task ids have no server', async () => {
     const ui = { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } };
     const tasks = { 'io.modelcontextprotocol/tasks': {} };
-    const seen = async (url: string, name: string) => {
+    const statsOf = async (url: string, name: string) => {
       const clientCapabilities = { sampling: {}, extensions: { ...tasks, ...ui } };
       const answer = await modern(url, toolCall(name, {}, { meta: { clientCapabilities } }));
-      return (said(answer) as { mine: { clientCapabilities: object } }).mine.clientCapabilities;
+      return (resultOf(answer) as { mine: { clientCapabilities: object } }).mine.clientCapabilities;
     };
     for (const id of ['young', 'web', 'both'])
-      expect(await seen(mcp, `${id}__stats`), id).toEqual({ sampling: {}, extensions: ui });
-    expect(await seen(`${mcp}/web`, 'stats')).toEqual({ sampling: {}, extensions: { ...tasks, ...ui } });
+      expect(await statsOf(mcp, `${id}__stats`), id).toEqual({ sampling: {}, extensions: ui });
+    expect(await statsOf(`${mcp}/web`, 'stats')).toEqual({ sampling: {}, extensions: { ...tasks, ...ui } });
   });
 
-  test('says in each era’s own code that a resource is nowhere', async () => {
+  test('returns the error code of the era for an unknown resource', async () => {
     const uri = 'nowhere://x';
     const { error } = await modern(mcp, { method: 'resources/read', params: { uri } });
     expect(error).toEqual({ code: -32602, message: 'Resource not found', data: { uri } });
@@ -273,8 +291,8 @@ describe('the gateway as one server', () => {
     await session.end();
   });
 
-  test('names a remote server’s own tool, prompt and uri in the headers', async () => {
-    const seen = async (method: string, params: Record<string, unknown>) => {
+  test('puts the original tool, prompt or URI of a remote server into the headers', async () => {
+    const metaOf = async (method: string, params: Record<string, unknown>) => {
       await modern(mcp, { method, params });
       const { headers, body } = web.http.requests.at(-1) ?? {
         headers: {} as IncomingHttpHeaders,
@@ -285,18 +303,18 @@ describe('the gateway as one server', () => {
       expect(headers['mcp-name']).toBe(name ?? uri);
       return headers['mcp-name'];
     };
-    expect(await seen('tools/call', { name: 'web__echo', arguments: {} })).toBe('echo');
-    expect(await seen('prompts/get', { name: 'web__greet', arguments: { who: 'a' } })).toBe('greet');
-    expect(await seen('resources/read', { uri: 'web://own' })).toBe('web://own');
+    expect(await metaOf('tools/call', { name: 'web__echo', arguments: {} })).toBe('echo');
+    expect(await metaOf('prompts/get', { name: 'web__greet', arguments: { who: 'a' } })).toBe('greet');
+    expect(await metaOf('resources/read', { uri: 'web://own' })).toBe('web://own');
     const options = { headers: { 'mcp-param-region': '=?base64?c8O8ZA==?=' } };
-    const given = toolCall('web__region', { region: 'süd', query: 'q' }, options);
-    const { headers } = said(await modern(mcp, given)) as {
+    const call = toolCall('web__region', { region: 'süd', query: 'q' }, options);
+    const { headers } = resultOf(await modern(mcp, call)) as {
       headers: Record<string, string>;
     };
     expect(headers).toMatchObject({ 'mcp-name': 'region', 'mcp-param-region': '=?base64?c8O8ZA==?=' });
   });
 
-  test('the strictest hint holds for a merged list; a single server’s is its own', async () => {
+  test('uses the strictest cache hint for a merged list, and the hint of the server for a single server', async () => {
     const hint = async (url: string, method = 'tools/list') => {
       const { ttlMs, cacheScope } = (await modern(url, { method })).result;
       return { ttlMs, cacheScope };
@@ -312,7 +330,8 @@ describe('the gateway as one server', () => {
         cacheScope: 'public',
       });
     await stateless.stop();
-    // What was learnt is known to the next, which starts nothing for it; a server nobody knows makes it provisional.
+    // The next gateway uses cached lists and starts no server. If the list of a server is unknown, the merged
+    // list is provisional.
     const later = await startGateway({ servers, folder: stateless.folder });
     expect(await hint(`${later.url}/mcp`)).toEqual({ ttlMs: 5000, cacheScope: 'public' });
     expect((await json<{ state: string }>(`${later.url}/servers/young`)).body.state).toBe('stopped');
@@ -326,7 +345,7 @@ describe('the gateway as one server', () => {
     expect(await hint(`${partly.url}/mcp`)).toEqual({ ttlMs: 0, cacheScope: 'private' });
   });
 
-  test('gives the same bytes after a restart and a reload, whoever has started first', async () => {
+  test('returns the same bytes after a restart and a reload, in any start order', async () => {
     const methods = [
       'tools/list',
       'prompts/list',
@@ -352,17 +371,17 @@ describe('the gateway as one server', () => {
   });
 });
 
-describe('a list of more than one page', () => {
+describe('a list of several pages', () => {
   const count = 2345;
 
-  test.each(kinds)('is walked to its end by its cursors, and each item is there once: %s', async (kind) => {
-    const one = await connectReal(kind, { url: `${(await crowded()).url}/mcp` });
+  test.each(kinds)('is read completely by cursors, with all items once: %s', async (kind) => {
+    const realClient = await connectReal(kind, { url: `${(await crowded()).url}/mcp` });
     const names: string[] = [];
     let cursor: string | undefined;
     let pages = 0;
     do {
-      // SDK v2 follows the cursors by itself where it is given none.
-      const page = await one.listTools(cursor === undefined ? {} : { cursor });
+      // SDK v2 follows the cursors itself if the caller passes none.
+      const page = await realClient.listTools(cursor === undefined ? {} : { cursor });
       names.push(...page.tools.map(({ name }) => name));
       cursor = page.nextCursor;
       pages += 1;
@@ -372,10 +391,10 @@ describe('a list of more than one page', () => {
     expect(new Set(names).size).toBe(names.length);
     expect(names.some((name) => name.startsWith('few__'))).toBe(true);
     if (kind === 'v1') expect(pages).toBe(3);
-    expect(textOf(await one.call('many__item-2344'))).toBe(2344);
+    expect(textOf(await realClient.call('many__item-2344'))).toBe(2344);
   });
 
-  test('has pages of the same items in both eras, and cursors nobody can make', async () => {
+  test('has pages of the same items in both eras, with cursors that cannot be forged', async () => {
     const url = `${(await crowded()).url}/mcp`;
     const { client: old } = await McpClient.connect(url);
     const before = await old.listTools();
@@ -384,7 +403,7 @@ describe('a list of more than one page', () => {
     expect(first.result.tools).toHaveLength(1000);
     expect(first.result.nextCursor).toBe(before.nextCursor);
     const cursor = String(first.result.nextCursor);
-    // A cursor of one client is good for another: it says where in the list, not for whom.
+    // A cursor is valid for all clients, because it contains only a position.
     const second = await modern(url, { method: 'tools/list', params: { cursor } });
     expect(second.result.tools).toEqual((await old.listTools({ cursor })).tools);
     expect(second.result).toMatchObject({ resultType: 'complete', ttlMs: 0, cacheScope: 'private' });
@@ -409,7 +428,7 @@ describe('a list of more than one page', () => {
   });
 
   let started: Promise<GatewayProcess> | undefined;
-  /** A gateway before a server with many tools, and one with few. */
+  /** Starts a gateway with a server of many tools, and a server of few. */
   const crowded = (): Promise<GatewayProcess> => {
     started ??= (async () => {
       const many = await bothErasOverHttp({ name: 'many', isModernOnly: true, pageSize: 500 });
@@ -419,16 +438,16 @@ describe('a list of more than one page', () => {
           tool(`item-${n}`, 'One of many.', async () => text(n)),
         );
       const servers = { many: { url: many.url, era: 'modern' }, few: everythingOverStdio() };
-      const begun = await startGateway({ servers, settings: { list_timeout_seconds: 20 } });
-      await modern(`${begun.url}/mcp`, { method: 'tools/list' });
-      return begun;
+      const slowGateway = await startGateway({ servers, settings: { list_timeout_seconds: 20 } });
+      await modern(`${slowGateway.url}/mcp`, { method: 'tools/list' });
+      return slowGateway;
     })();
     return started;
   };
 });
 
 test.each(['legacy', 'modern'])(
-  'a server whose era is unknown delays no list beyond its time: %s client',
+  'a server with an unknown era delays a list at most until its timeout: %s client',
   async (era) => {
     const silent = { command: process.execPath, args: ['-e', 'setInterval(() => {}, 1000)'], era: 'auto' };
     const slow = { ...bothErasOverStdio({ listDelayMs: 5000 }), era: 'auto' };
@@ -445,20 +464,19 @@ test.each(['legacy', 'modern'])(
           : await old.client.listTools();
       return tools.map(({ name }: { name: string }) => name.split('__')[0]);
     };
-    // What it has is known in time however slowly processes start.
+    // The tools of this server are listed in time, however slowly processes start.
     expect((await rpc(late.url, 'good', 'tools/list')).status).toBe(200);
     const began = performance.now();
     expect([...new Set(await listed())]).toEqual(['good']);
-    // A start may take a minute.
     expect(performance.now() - began).toBeLessThan(15_000);
-    await eventually('the slow one', async () => (await listed()).includes('slow'));
-    const again = performance.now();
+    await eventually('the slow server', async () => (await listed()).includes('slow'));
+    const secondStart = performance.now();
     expect([...new Set(await listed())]).toEqual(['slow', 'good']);
-    expect(performance.now() - again).toBeLessThan(1800);
+    expect(performance.now() - secondStart).toBeLessThan(1800);
   },
 );
 
-test('servers with equal resources and awkward names: the first answers, and every name is found', async () => {
+test('if servers have equal resources and unusual names, the first server answers, and all names are found', async () => {
   const long = 'l'.repeat(60);
   const servers = {
     'be.ta': { ...bothErasOverStdio({ name: 'twin', isModernOnly: true }), era: 'modern' },
@@ -472,20 +490,20 @@ test('servers with equal resources and awkward names: the first answers, and eve
   const pidOf = async (id: string) =>
     (await json<{ pids: number[] }>(`${named.url}/servers/${id}`)).body.pids[0] as number;
   for (const kind of kinds) {
-    const one = await connectReal(kind, { url });
-    const names = await everyTool(one);
+    const realClient = await connectReal(kind, { url });
+    const names = await everyTool(realClient);
     expect(new Set(names).size).toBe(names.length);
     for (const name of names) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
     const pids = new Set<unknown>();
     for (const name of names.filter((each) => /stats|^llll/.test(each))) {
-      const { pid } = textOf(await one.call(name));
+      const { pid } = textOf(await realClient.call(name));
       if (pid !== undefined) pids.add(pid);
     }
     expect(pids).toEqual(new Set(await Promise.all(Object.keys(servers).map(pidOf))));
-    const uris = (await one.listResources()).resources.map(({ uri }) => uri);
+    const uris = (await realClient.listResources()).resources.map(({ uri }) => uri);
     expect(uris.filter((uri) => uri === 'twin://own')).toHaveLength(1);
-    const [content] = (await one.readResource({ uri: 'twin://own' })).contents as { text: string }[];
+    const [content] = (await realClient.readResource({ uri: 'twin://own' })).contents as { text: string }[];
     expect(content?.text).toBe('This is the content of twin://own');
-    await one.close();
+    await realClient.close();
   }
 });

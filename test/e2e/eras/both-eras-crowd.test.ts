@@ -1,12 +1,12 @@
-// A crowd of clients of both eras at real servers of either or both, in an order that chance decides: equal ids, equal
-// progress tokens, cancellations, duplicates in flight, questions that are answered once, twice or wrongly, servers
-// that exit and are stopped. Every answer carries what its caller sent, so that a crossed one shows.
-// CROWD_ROUNDS=20 CROWD_SEED=7 plays more rounds, and other ones.
+// Many clients of both eras with servers of either or both eras, in random order: equal ids and progress
+// tokens, cancellations, duplicates, questions that are answered once, repeatedly or wrongly, and servers
+// that exit or stop. Each answer contains the input of the caller, which reveals mixed-up answers.
+// CROWD_ROUNDS=20 CROWD_SEED=7 plays more rounds in another order.
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { silentLog } from '../../../actors/base/errors/log.ts';
-import type { Gateway } from '../../../actors/gateway/gateway.ts';
+import type { GatewayRuntime } from '../../../actors/gateway/gateway.ts';
 import { loadConfig } from '../../../config/load-config.ts';
 import { bothErasOverHttp, bothErasOverStdio } from '../../fixtures/both-eras/start.ts';
 import { crowd } from '../../fixtures/clients/crowd.ts';
@@ -38,11 +38,11 @@ const TASKS = 160;
 
 const canBeAsked = { elicitation: { form: {} } };
 const accepted = (name: string) => ({ action: 'accept', content: { name } });
-/** What happens to a call whose server died or was stopped, or is crowded; anything else is a fault of the gateway. */
-const misfortunes = new Set([-32603, -32000, -32001, -32002, -32003, -32004, -32005]);
+/** Error codes of calls to a dead, stopped or overloaded server. Other errors are bugs of the gateway. */
+const expectedErrorCodes = new Set([-32603, -32000, -32001, -32002, -32003, -32004, -32005]);
 
 let url: string;
-let gateway: Gateway;
+let gateway: GatewayRuntime;
 const faults: unknown[] = [];
 
 beforeAll(async () => {
@@ -78,24 +78,25 @@ const servers: readonly Server[] = [
   { id: 'modern-own', asks: true, isFragile: true },
   { id: 'legacy-shared', asks: false, isFragile: true },
   { id: 'legacy-own', asks: true, isFragile: true },
-  // It lives in this very process.
   { id: 'remote', asks: true, isFragile: false },
 ];
 
-interface Ended {
+interface CompletedStream {
   readonly messages: readonly Message[];
   readonly result: Record<string, unknown> | undefined;
   readonly error: Message['error'] | undefined;
 }
 
-/** One client: a session, or a modern one that has none. All of them use the same few ids and one token. */
+/**
+ * A legacy client with a session, or a modern client. All clients use the same few ids and the same token.
+ */
 class Caller {
   readonly server: Server;
   readonly session: RawSession | undefined;
-  /** What it has put into calls that ask. */
+  /** Marks of the calls that ask questions. */
   readonly marks = new Set<string>();
-  /** What it was asked that it had not put into any call. */
-  readonly strangers: string[] = [];
+  /** Questions that contain no mark of this client. */
+  readonly foreignQuestions: string[] = [];
 
   constructor(server: Server, session?: RawSession) {
     this.server = server;
@@ -107,7 +108,7 @@ class Caller {
     return new Caller(server, await RawSession.open(url, `/mcp/${server.id}`, canBeAsked));
   }
 
-  /** One call; what came for it, each message at once to `onMessage`. */
+  /** Makes a call. Returns all messages; passes them to `onMessage` as they arrive. */
   call(
     name: string,
     args: object,
@@ -127,18 +128,18 @@ class Caller {
       });
     }
     const meta = { progressToken, clientCapabilities: this.server.asks ? canBeAsked : {} };
-    const asked = toolCall(name, args, { id: JSON.stringify(id), meta, params });
-    return modern(`${url}/mcp/${this.server.id}`, asked, { signal });
+    const request = toolCall(name, args, { id: JSON.stringify(id), meta, params });
+    return modern(`${url}/mcp/${this.server.id}`, request, { signal });
   }
 
-  /** A session is asked on the stream of any of its calls, since nothing links a question to one. */
+  /** A question may arrive on the stream of any call in the session. */
   #onMessage({ id, method, params }: Message): void {
     const { session } = this;
     if (method !== 'elicitation/create' || session === undefined) return;
     const mark = String(params?.message);
-    this.strangers.push(...(this.marks.has(mark) ? [] : [mark]));
+    this.foreignQuestions.push(...(this.marks.has(mark) ? [] : [mark]));
     session.reply(id, accepted(`${mark} answered`)).catch(() => {});
-    // A second answer to the same question reaches nobody.
+    // The gateway ignores a second answer to the same question.
     session.reply(id, accepted('too late')).catch(() => {});
   }
 }
@@ -147,48 +148,54 @@ interface CallOptions {
   readonly id?: unknown;
   readonly params?: Readonly<Record<string, unknown>>;
   readonly signal?: AbortSignal;
-  /** Something has come on the stream of a session's call. */
+  /** Called at the first event on the stream of the call. */
   readonly onBegun?: () => void;
 }
 
-interface TriggerCounters {
+interface CallCounters {
   answered: number;
   unlucky: number;
 }
 
-/** One answer, the last of its stream, under its own id; before it nothing but its own progress and questions. */
-function checkStream(what: string, { messages }: Ended, id: unknown, mark: string): void {
+/** Checks a stream: only progress and questions of this call, then one answer with the right id. */
+function checkStream(label: string, { messages }: CompletedStream, id: unknown, mark: string): void {
   const answers = messages.filter((message) => message.method === undefined);
-  expect(answers, what).toHaveLength(1);
-  expect(messages.at(-1), what).toBe(answers[0]);
-  expect(answers[0]?.id, what).toBe(id);
+  expect(answers, label).toHaveLength(1);
+  expect(messages.at(-1), label).toBe(answers[0]);
+  expect(answers[0]?.id, label).toBe(id);
   for (const { method, params } of messages) {
     if (method === 'notifications/progress') {
-      expect(params?.progressToken, what).toBe('token');
-      expect(String(params?.message), what).toContain(mark);
+      expect(params?.progressToken, label).toBe('token');
+      expect(String(params?.message), label).toContain(mark);
     }
   }
 }
 
-/** The answer is the caller's own, or tells of a misfortune. */
-function checkAnswer(what: string, ended: Ended, id: unknown, mark: string, counters: TriggerCounters): void {
-  checkStream(what, ended, id, mark);
-  const { result, error } = ended;
+/** Checks that the answer belongs to the caller, or is one of the expected errors. */
+function checkAnswer(
+  label: string,
+  outcome: CompletedStream,
+  id: unknown,
+  mark: string,
+  counters: CallCounters,
+): void {
+  checkStream(label, outcome, id, mark);
+  const { result, error } = outcome;
   if (error !== undefined) {
-    expect(misfortunes, `${what}: ${JSON.stringify(error)}`).toContain(error.code);
+    expect(expectedErrorCodes, `${label}: ${JSON.stringify(error)}`).toContain(error.code);
     counters.unlucky += 1;
     return;
   }
   const text = JSON.stringify(result);
-  // A tool whose question could not be asked any more says so in its result.
+  // A tool returns an error result if the question could not be sent.
   if (result?.isError === true) counters.unlucky += 1;
   else {
-    expect(text, what).toContain(mark);
+    expect(text, label).toContain(mark);
     counters.answered += 1;
   }
 }
 
-type Task = (caller: Caller, mark: string, random: () => number, counters: TriggerCounters) => Promise<void>;
+type Task = (caller: Caller, mark: string, random: () => number, counters: CallCounters) => Promise<void>;
 
 const tasks: Readonly<Record<string, Task>> = {
   echo: async (caller, mark, random, counters) => {
@@ -199,11 +206,11 @@ const tasks: Readonly<Record<string, Task>> = {
     const args = { text: mark, steps: 3, ms: Math.floor(random() * 20) };
     checkAnswer(`${mark} slow`, await caller.call('slow', args), 1, mark, counters);
   },
-  /** Two requests of one client in flight under one id. */
+  /** Two concurrent requests of a client with the same id. */
   twice: async (caller, mark, _random, counters) => {
     const calls = ['a', 'b'].map(async (half) => {
-      const ended = await caller.call('slow', { text: `${mark}${half}`, steps: 2, ms: 10 }, { id: 7 });
-      checkAnswer(`${mark} twice`, ended, 7, `${mark}${half}`, counters);
+      const result = await caller.call('slow', { text: `${mark}${half}`, steps: 2, ms: 10 }, { id: 7 });
+      checkAnswer(`${mark} twice`, result, 7, `${mark}${half}`, counters);
     });
     await Promise.all(calls);
   },
@@ -217,19 +224,19 @@ const tasks: Readonly<Record<string, Task>> = {
       begin = resolve;
     });
     const running = caller.call('slow', args, { id, signal: stop.signal, onBegun: begin }).then(
-      (ended) => ended,
+      (result) => result,
       () => undefined,
     );
     await new Promise((resolve) => setTimeout(resolve, random() * 60));
     if (session === undefined) stop.abort();
     else {
-      // A cancellation that overtakes its call is one of nothing.
+      // A cancellation that arrives before the call has no effect.
       await Promise.race([hasBegun, running]);
       await session.notify('notifications/cancelled', { requestId: id });
     }
-    // It would take four seconds: what ends before has been cancelled, and carries no answer of the server.
-    const ended = await running;
-    for (const { result, params } of ended?.messages ?? []) {
+    // The call takes four seconds: if it completes earlier, it was cancelled and has no answer of the server.
+    const outcome = await running;
+    for (const { result, params } of outcome?.messages ?? []) {
       expect(result, mark).toBeUndefined();
       if (params?.progressToken !== undefined) expect(String(params.message)).toContain(mark);
     }
@@ -239,15 +246,15 @@ const tasks: Readonly<Record<string, Task>> = {
     const { session } = caller;
     if (session === undefined) return askModern(caller, mark, random, counters);
     caller.marks.add(mark);
-    const ended = await caller.call('ask', { message: mark });
-    checkAnswer(`${mark} ask`, ended, 1, mark, counters);
-    if (ended.result !== undefined && ended.result.isError !== true)
-      expect(JSON.stringify(ended.result), mark).toContain(`${mark} answered`);
+    const result = await caller.call('ask', { message: mark });
+    checkAnswer(`${mark} ask`, result, 1, mark, counters);
+    if (result.result !== undefined && result.result.isError !== true)
+      expect(JSON.stringify(result.result), mark).toContain(`${mark} answered`);
   },
   exit: async (caller, mark, _random, counters) => {
     if (!caller.server.isFragile) return;
-    const ended = await caller.call('exit', {});
-    checkStream(`${mark} exit`, ended, 1, mark);
+    const result = await caller.call('exit', {});
+    checkStream(`${mark} exit`, result, 1, mark);
     counters.unlucky += 1;
   },
   stop: async ({ server }) => {
@@ -258,8 +265,8 @@ const tasks: Readonly<Record<string, Task>> = {
     const { server } = caller;
     const uri = 'test://watched-resource';
     const id = `listen ${mark}`;
-    const asked = listenAsk({ resourceSubscriptions: [uri] }, { id: JSON.stringify(id) });
-    const reader = modernStream(`${url}/mcp/${server.id}`, asked);
+    const request = listenAsk({ resourceSubscriptions: [uri] }, { id: JSON.stringify(id) });
+    const reader = modernStream(`${url}/mcp/${server.id}`, request);
     await reader.until('the acknowledgement', ({ isOver, messages }) => isOver || messages.length > 0);
     await caller.call('update', { uri });
     await new Promise((resolve) => setTimeout(resolve, random() * 100));
@@ -277,12 +284,12 @@ const tasks: Readonly<Record<string, Task>> = {
   },
 };
 
-/** Comes back with the answer: once, twice at the same time, without it, or with a state nobody gave it. */
+/** Retries with the answer: once, as two parallel retries, without the answer, or with an invented state. */
 async function askModern(
   caller: Caller,
   mark: string,
   random: () => number,
-  counters: TriggerCounters,
+  counters: CallCounters,
 ): Promise<void> {
   const args = { message: mark };
   const first = await caller.call('ask', args);
@@ -307,21 +314,21 @@ async function askModern(
     expect(forged.error?.code, mark).toBeDefined();
   }
   const times = random() < 0.3 ? 2 : 1;
-  const ends = await Promise.all(
+  const results = await Promise.all(
     Array.from({ length: times }, () =>
       caller.call('ask', args, { params: { ...state, inputResponses: answers } }),
     ),
   );
   const isParked = requestState !== undefined;
-  // A call that is parked goes on once: the second to come back has come too late.
-  const late = ends.filter(({ error }) => error?.code === -32602);
+  // A parked call continues once, so the second retry is too late.
+  const late = results.filter(({ error }) => error?.code === -32602);
   if (isParked) expect(late.length, mark).toBe(times - 1);
   else expect(late, mark).toEqual([]);
-  for (const ended of ends) {
-    if (late.includes(ended)) continue;
-    checkAnswer(`${mark} retry`, ended, 1, mark, counters);
-    if (ended.result !== undefined && ended.result.isError !== true)
-      expect(JSON.stringify(ended.result), mark).toContain(`${mark} answered`);
+  for (const result of results) {
+    if (late.includes(result)) continue;
+    checkAnswer(`${mark} retry`, result, 1, mark, counters);
+    if (result.result !== undefined && result.result.isError !== true)
+      expect(JSON.stringify(result.result), mark).toContain(`${mark} answered`);
   }
 }
 
@@ -337,24 +344,24 @@ const weights: Readonly<Record<string, number>> = {
 };
 
 function chosen(random: () => number): string {
-  let left = random() * Object.values(weights).reduce((sum, weight) => sum + weight, 0);
+  let remaining = random() * Object.values(weights).reduce((sum, weight) => sum + weight, 0);
   for (const [name, weight] of Object.entries(weights)) {
-    left -= weight;
-    if (left < 0) return name;
+    remaining -= weight;
+    if (remaining < 0) return name;
   }
   return 'echo';
 }
 
-async function play(seed: number): Promise<TriggerCounters> {
+async function play(seed: number): Promise<CallCounters> {
   const random = seeded(seed);
   const counters = { answered: 0, unlucky: 0 };
   const askers = new Map<string, Promise<Caller>>();
-  // A session is shared by tasks that run at the same time; one that has ended with its process is replaced.
+  // Concurrent tasks share a session. If its process has exited, a session is replaced.
   const askerFor = async (server: Server, isLegacy: boolean, slot: number): Promise<Caller> => {
     const key = `${server.id} ${isLegacy} ${slot}`;
-    const found = askers.get(key) ?? Caller.open(server, isLegacy);
-    askers.set(key, found);
-    return found.catch((error) => {
+    const asker = askers.get(key) ?? Caller.open(server, isLegacy);
+    askers.set(key, asker);
+    return asker.catch((error) => {
       askers.delete(key);
       throw error;
     });
@@ -376,7 +383,7 @@ async function play(seed: number): Promise<TriggerCounters> {
     try {
       await tasks[name]?.(caller, `<${seed}/${number}>`, own, counters);
     } finally {
-      // Sessions that went with their process answer 404, which is no answer of a call.
+      // Sessions whose process has exited return 404.
       const { session } = caller;
       if (session !== undefined && !(await isKnown(session)))
         askers.delete(`${server.id} ${isLegacy} ${slot}`);
@@ -385,7 +392,7 @@ async function play(seed: number): Promise<TriggerCounters> {
   await Promise.all(
     [...askers.values()].map(async (opening) => {
       const caller = await opening.catch(() => undefined);
-      expect(caller?.strangers ?? []).toEqual([]);
+      expect(caller?.foreignQuestions ?? []).toEqual([]);
       await caller?.session?.end();
     }),
   );
@@ -393,7 +400,8 @@ async function play(seed: number): Promise<TriggerCounters> {
 }
 
 async function isKnown(session: RawSession): Promise<boolean> {
-  for (const known of gateway.mcp.clients.sessions.all()) if (known.id === session.id) return true;
+  for (const openSession of gateway.mcp.clients.sessions.all())
+    if (openSession.id === session.id) return true;
   return false;
 }
 
@@ -402,15 +410,15 @@ function children(): string[] {
   return pids.split(' ').filter((pid) => pid !== '');
 }
 
-describe('a crowd of both eras', () => {
-  test('every answer reaches its caller, none is lost and none doubled', {
+describe('many clients of both eras', () => {
+  test('receive every answer to their calls once', {
     timeout: 60_000 + rounds * 60_000,
   }, async () => {
     for (let seed = firstSeed; seed < firstSeed + rounds; seed += 1) {
       const counters = await play(seed);
       if (rounds > 1) process.stderr.write(`crowd: seed ${seed}: ${JSON.stringify(counters)}\n`);
       expect(counters.answered, `seed ${seed}`).toBeGreaterThan(TASKS / 3);
-      await until('everything to be over', async () => {
+      await until('the end of all clients', async () => {
         const { requests, servers: all } = await stats(url);
         const isQuiet = Object.values(all).every(({ in_flight, waiting }) => in_flight + waiting === 0);
         return requests.in_flight === 0 && isQuiet;
@@ -420,11 +428,11 @@ describe('a crowd of both eras', () => {
     expect((await json(`${url}/health`)).status).toBe(200);
   });
 
-  test('nothing is left of it when the gateway has stopped', async () => {
+  test('leave nothing behind when the gateway has stopped', async () => {
     const before = children();
     await gateway.stop();
     expect(before.length).toBeGreaterThan(0);
-    await until('every process to be gone', () => children().length === 0);
-    expect(gateway.mcp.clients.eraBridge.suspended.size).toBe(0);
+    await until('the end of all processes', () => children().length === 0);
+    expect(gateway.mcp.clients.eraBridge.suspendedCalls.size).toBe(0);
   });
 });

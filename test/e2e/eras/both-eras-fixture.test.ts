@@ -1,5 +1,5 @@
-// The both-eras server by itself, seen by the client of the public SDK. Tests of the gateway take its answers for
-// right, so they are looked at here first: over stdio and HTTP, in either era, every way of asking the client works.
+// The both-eras server of the fixtures, checked with the client of the public SDK, because gateway tests rely
+// on it: all kinds of questions, over stdio and HTTP, in both eras.
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -16,7 +16,7 @@ afterAll(async () => {
   await Promise.all(clients.map((client) => client.close()));
 });
 
-async function connect(era: Era, way: 'stdio' | 'http', isModernOnly = false): Promise<Client> {
+async function connect(era: Era, carrier: 'stdio' | 'http', isModernOnly = false): Promise<Client> {
   const client = new Client(
     { name: 'tester', version: '1' },
     {
@@ -35,7 +35,7 @@ async function connect(era: Era, way: 'stdio' | 'http', isModernOnly = false): P
   }));
   client.setRequestHandler('roots/list', async () => ({ roots: [{ uri: 'file:///root' }] }));
   const transport =
-    way === 'stdio'
+    carrier === 'stdio'
       ? new StdioClientTransport(bothErasOverStdio({ isModernOnly }))
       : new StreamableHTTPClientTransport(new URL((await bothErasOverHttp({ isModernOnly })).url));
   clients.push(client);
@@ -43,8 +43,8 @@ async function connect(era: Era, way: 'stdio' | 'http', isModernOnly = false): P
   return client;
 }
 
-const elicited = (said: string) => ({ action: 'accept', content: { said } });
-const sampled = { model: 'm', role: 'assistant', content: { type: 'text', text: 'sampled' } };
+const elicitation = (text: string) => ({ action: 'accept', content: { said: text } });
+const sample = { model: 'm', role: 'assistant', content: { type: 'text', text: 'sampled' } };
 const roots = { roots: [{ uri: 'file:///root' }] };
 
 describe.each([
@@ -52,20 +52,20 @@ describe.each([
   ['legacy', 'http'],
   ['modern', 'stdio'],
   ['modern', 'http'],
-] as const)('the server of era %s over %s', (era, way) => {
+] as const)('the server of era %s over %s', (era, transport) => {
   let client: Client;
 
   beforeAll(async () => {
-    client = await connect(era, way);
+    client = await connect(era, transport);
   });
 
-  async function call(name: string, given: Record<string, unknown> = {}): Promise<unknown> {
-    const { content } = await client.callTool({ name, arguments: given });
+  async function call(name: string, args: Record<string, unknown> = {}): Promise<unknown> {
+    const { content } = await client.callTool({ name, arguments: args });
     const [first] = content as { text: string }[];
     return JSON.parse(first?.text ?? 'null');
   }
 
-  test('speaks that era', async () => {
+  test('uses that era', async () => {
     const { mine } = (await call('stats')) as Seen;
     expect(mine).toMatchObject({
       era,
@@ -76,16 +76,16 @@ describe.each([
   });
 
   test('asks the user, the model and for roots', async () => {
-    expect(await call('ask', { message: 'Who?' })).toMatchObject({ answer: elicited('Who?') });
-    expect(await call('ask', { kind: 'sample' })).toMatchObject({ answer: sampled });
+    expect(await call('ask', { message: 'Who?' })).toMatchObject({ answer: elicitation('Who?') });
+    expect(await call('ask', { kind: 'sample' })).toMatchObject({ answer: sample });
     expect(await call('ask', { kind: 'roots' })).toMatchObject({ answer: roots });
     expect(await call('ask', { kind: 'url', message: 'Sign in' })).toMatchObject({
       answer: { action: 'accept' },
     });
   });
 
-  test('asks several things at once and one after the other', async () => {
-    const answers = { q0: elicited('Question 0'), q1: sampled, q2: roots };
+  test('asks several questions in parallel and in sequence', async () => {
+    const answers = { q0: elicitation('Question 0'), q1: sample, q2: roots };
     expect(await call('ask-many')).toEqual({ answers, rounds: 2 });
     expect(await call('ask-rounds', { kinds: ['elicit', 'sample', 'roots'] })).toEqual({
       answers,
@@ -93,33 +93,33 @@ describe.each([
     });
   });
 
-  test('is called again with nothing but a state, and has its states back unchanged', async () => {
+  test('is called again if the result contains only a state, which comes back unchanged', async () => {
     expect(await call('come-back', { rounds: 3 })).toEqual({ answers: {}, rounds: 4 });
     expect(await call('ask-with-raw-state')).toMatchObject({ isSame: true });
   });
 
-  test('asks for prompts and resources too', async () => {
+  test('also asks for prompts and resources', async () => {
     const prompt = await client.getPrompt({ name: 'test_input_required_result_prompt' });
     expect(JSON.stringify(prompt.messages)).toContain('Which context?');
     const { contents } = await client.readResource({ uri: 'test://secret' });
     expect(JSON.stringify(contents)).toContain('The word?');
   });
 
-  test('reports progress and hears of a cancellation', async () => {
+  test('reports progress and receives cancellations', async () => {
     const steps: number[] = [];
     const onprogress = ({ progress }: { progress: number }) => steps.push(progress);
     await client.callTool({ name: 'slow', arguments: { steps: 3, ms: 20 } }, { onprogress });
     expect(steps).toEqual([1, 2, 3]);
     const abort = new AbortController();
     const hanging = client.callTool({ name: 'hang' }, { signal: abort.signal });
-    const seen = async () => (await call('stats')) as Seen;
-    await eventually('the call to arrive', async () => (await seen()).calls.includes(`${era} hang`));
+    const stats = async () => (await call('stats')) as Seen;
+    await eventually('the start of the call', async () => (await stats()).calls.includes(`${era} hang`));
     abort.abort('enough');
     await expect(hanging).rejects.toThrow('enough');
-    await eventually('the cancellation', async () => (await seen()).cancelled.includes('hang'));
+    await eventually('the cancellation', async () => (await stats()).cancelled.includes('hang'));
   });
 
-  test('says that its tools and a resource have changed', async () => {
+  test('announces changes of tools and of a resource', async () => {
     const uri = 'test://watched-resource';
     const notes: string[] = [];
     client.setNotificationHandler('notifications/tools/list_changed', () => void notes.push('tools'));
@@ -131,11 +131,11 @@ describe.each([
     else await client.subscribeResource({ uri });
     await client.callTool({ name: 'update', arguments: { uri } });
     await client.callTool({ name: 'touch', arguments: { name: 'brand-new' } });
-    await eventually('both to be told', () => notes.includes('tools') && notes.includes(uri));
+    await eventually('both notifications', () => notes.includes('tools') && notes.includes(uri));
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('brand-new');
   });
 
-  test('refuses what it does not know with its own codes', async () => {
+  test('rejects unknown methods with the codes of the era', async () => {
     await expect(client.callTool({ name: 'none' })).rejects.toMatchObject({ code: -32602 });
     await expect(client.callTool({ name: 'fail' })).rejects.toMatchObject({
       code: -32050,
@@ -145,14 +145,14 @@ describe.each([
   });
 });
 
-describe('a server of the newer era only', () => {
-  // Over HTTP the client gives the body of the refusal as a text.
+describe('a server of the modern era only', () => {
+  // Over HTTP the client has the response body as text.
   test.each([
     ['stdio', { code: -32022 }],
     ['http', { message: expect.stringContaining('-32022') }],
-  ] as const)('refuses to be initialised over %s', async (way, refusal) => {
-    await expect(connect('legacy', way, true)).rejects.toMatchObject(refusal);
-    const client = await connect('modern', way, true);
+  ] as const)('rejects initialize over %s', async (transport, refusal) => {
+    await expect(connect('legacy', transport, true)).rejects.toMatchObject(refusal);
+    const client = await connect('modern', transport, true);
     expect((await client.listTools()).tools.map(({ name }) => name)).toContain('echo');
   });
 });

@@ -1,5 +1,5 @@
-// Legacy clients before servers of the modern era only: a server that answers that it needs input has the client asked
-// on the stream of its own call, and is asked again with the answers; the client sees one call with one answer.
+// Legacy clients with modern servers: if a server needs input, the gateway asks the client on the stream of
+// the call and retries the request with the answers. The client sees a single call and its answer.
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Seen } from '../../fixtures/both-eras/seen.ts';
@@ -48,8 +48,8 @@ async function answering(id: string, name: string, more: ConnectOptions = {}): P
   });
 }
 
-const elicited = (said: string) => ({ action: 'accept', content: { said } });
-const sampled = (name: string) => ({
+const accept = (text: string) => ({ action: 'accept', content: { said: text } });
+const sample = (name: string) => ({
   model: 'm',
   role: 'assistant',
   content: { type: 'text', text: `${name} sampled` },
@@ -58,24 +58,24 @@ const sampled = (name: string) => ({
 const open = (id: string, capabilities: object = { elicitation: {}, sampling: {} }) =>
   RawSession.open(gateway.url, `/mcp/${id}`, capabilities);
 
-/** A call of the puppet that gets these results, one per round. */
-const given = (key: string, ...results: readonly (string | null)[]) => ({ key, results });
+/** Arguments of a puppet call with one result per round. */
+const argsFor = (key: string, ...results: readonly (string | null)[]) => ({ key, results });
 const asks = (requests: string, state = '"s"') =>
   `{"resultType":"input_required","inputRequests":${requests},"requestState":${state}}`;
 const elicitation = '{"method":"elicitation/create","params":{"message":"é?","requestedSchema":{}}}';
 const sampling = '{"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}';
 const done = '{"resultType":"complete","content":[{"type":"text","text":"done"}]}';
 
-async function heard(session: RawSession): Promise<string[]> {
+async function linesOf(session: RawSession): Promise<string[]> {
   return JSON.parse((await session.call('heard')).text).heard as string[];
 }
 
-/** The requests the puppet has got for one key, retries included. */
+/** Requests of the puppet for a key, including retries. */
 const roundsOf = (lines: readonly string[], key: string) =>
   lines.filter((line) => line.includes('"method":"tools/call"') && line.includes(`"key":"${key}"`));
 
-test('a request that cannot be carried across is refused, and takes no place in flight', async () => {
-  // One deeper than in `initialize` is one too deep.
+test('a request that cannot be translated to the other era is rejected and uses no slot', async () => {
+  // Nested one level deeper than the limit when it is translated.
   const x = JSON.parse(`${'['.repeat(253)}${']'.repeat(253)}`);
   const session = await open('local', { experimental: { x } });
   const before = (await stats(gateway.url)).requests.in_flight;
@@ -85,12 +85,12 @@ test('a request that cannot be carried across is refused, and takes no place in 
   expect(await session.end()).toBe(204);
 });
 
-describe.each(['local', 'remote'])('a legacy client of the SDK at a modern server (%s)', (id) => {
-  test('is asked as the server asks, at once and one after the other, but not for roots', async () => {
+describe.each(['local', 'remote'])('a legacy SDK client of a modern server (%s)', (id) => {
+  test('receives the questions of the server, in parallel and in sequence, but no roots requests', async () => {
     const client = await answering(id, 'ann');
-    expect(await client.call('ask', { message: 'Who?' })).toMatchObject({ answer: elicited('ann on Who?') });
-    expect(await client.call('ask', { kind: 'sample' })).toMatchObject({ answer: sampled('ann') });
-    const answers = { q0: elicited('ann on Question 0'), q1: sampled('ann') };
+    expect(await client.call('ask', { message: 'Who?' })).toMatchObject({ answer: accept('ann on Who?') });
+    expect(await client.call('ask', { kind: 'sample' })).toMatchObject({ answer: sample('ann') });
+    const answers = { q0: accept('ann on Question 0'), q1: sample('ann') };
     const kinds = ['elicit', 'sample'];
     expect(await client.call('ask-many', { kinds })).toEqual({ answers, rounds: 2 });
     expect(await client.call('ask-rounds', { kinds })).toEqual({ answers, rounds: 3 });
@@ -99,19 +99,19 @@ describe.each(['local', 'remote'])('a legacy client of the SDK at a modern serve
     });
   });
 
-  test('is sent to a page under an id, which its era needs', async () => {
-    const seen: unknown[] = [];
+  test('receives a URL with an id, which the legacy era requires', async () => {
+    const progress: unknown[] = [];
     const client = await answering(id, 'ann', {
       capabilities: { elicitation: { form: {}, url: {} } },
       elicit: (params) => {
-        seen.push(params);
+        progress.push(params);
         return { action: 'accept' };
       },
     });
     expect(await client.call('ask', { kind: 'url', message: 'Sign in' })).toMatchObject({
       answer: { action: 'accept' },
     });
-    expect(seen).toEqual([
+    expect(progress).toEqual([
       {
         mode: 'url',
         message: 'Sign in',
@@ -121,13 +121,13 @@ describe.each(['local', 'remote'])('a legacy client of the SDK at a modern serve
     ]);
   });
 
-  test('is not asked where a state is all the server wants, which comes back unchanged (LM1)', async () => {
+  test('receives no request if the server only needs its state back, which the gateway returns unchanged', async () => {
     const client = await answering(id, 'ann');
     expect(await client.call('come-back', { rounds: 3 })).toEqual({ answers: {}, rounds: 4 });
     expect(await client.call('ask-with-raw-state')).toMatchObject({ isSame: true });
   });
 
-  test('is asked for prompts and resources too', async () => {
+  test('also receives questions for prompts and resources', async () => {
     const client = await answering(id, 'ann');
     const prompt = await client.client.getPrompt({ name: 'test_input_required_result_prompt' });
     expect(JSON.stringify(prompt.messages)).toContain('ann on Which context?');
@@ -135,7 +135,7 @@ describe.each(['local', 'remote'])('a legacy client of the SDK at a modern serve
     expect(JSON.stringify(contents)).toContain('ann on The word?');
   });
 
-  test('that refuses fails its tool with a result, and its prompt and resource with an error', async () => {
+  test('that declines gets an error result of a tool, and an error of a prompt or resource', async () => {
     const client = await answering(id, 'ann', {
       elicit: () => {
         throw Object.assign(new Error('not today'), { code: -1 });
@@ -153,7 +153,7 @@ describe.each(['local', 'remote'])('a legacy client of the SDK at a modern serve
     expect(await declining.call('ask')).toMatchObject({ answer: { action: 'decline' } });
   });
 
-  test('that cannot be asked is not', async () => {
+  test('that cannot answer questions receives none', async () => {
     const client = await McpClient.connect(`${gateway.url}/mcp/${id}`);
     expect(await client.request('tools/call', { name: 'ask', arguments: {} })).toMatchObject({
       isError: true,
@@ -161,7 +161,7 @@ describe.each(['local', 'remote'])('a legacy client of the SDK at a modern serve
     expect(await client.call('ask-what-you-can')).toEqual({ answers: {}, rounds: 1 });
   });
 
-  test('gets the log from the level it sets, updates of what it subscribes to, and its pings answered', async () => {
+  test('receives log messages from its level, updates of subscriptions, and answers to pings', async () => {
     const client = await answering(id, 'ann');
     const levels = ['debug', 'info', 'error'];
     await client.call('log', { levels });
@@ -169,8 +169,8 @@ describe.each(['local', 'remote'])('a legacy client of the SDK at a modern serve
     await client.client.setLoggingLevel('info');
     await client.call('log', { levels });
     await eventually('two messages', () => client.count('notifications/message') === 2);
-    const told = client.notes.map(({ params }) => (params as { level?: string } | undefined)?.level);
-    expect(told.filter((level) => level !== undefined)).toEqual(['info', 'error']);
+    const logLevels = client.notes.map(({ params }) => (params as { level?: string } | undefined)?.level);
+    expect(logLevels.filter((level) => level !== undefined)).toEqual(['info', 'error']);
     const uri = 'test://watched-resource';
     await client.client.subscribeResource({ uri });
     await client.call('update', { uri });
@@ -179,24 +179,24 @@ describe.each(['local', 'remote'])('a legacy client of the SDK at a modern serve
     await client.client.ping();
   });
 
-  test('cancels the server’s call with its own', async () => {
+  test('cancels the call at the server', async () => {
     const client = await answering(id, 'ann');
     const cancel = new AbortController();
     const before = ((await client.call('stats')) as Seen).cancelled.length;
     const { length } = ((await client.call('stats')) as Seen).calls;
     const running = client.client.callTool({ name: 'hang' }, undefined, { signal: cancel.signal });
     const failed = errorOf(running);
-    const seen = async () => (await client.call('stats')) as Seen;
-    await eventually('the call', async () => (await seen()).calls.slice(length).includes('modern hang'));
+    const statsOf = async () => (await client.call('stats')) as Seen;
+    await eventually('the call', async () => (await statsOf()).calls.slice(length).includes('modern hang'));
     cancel.abort();
     await failed;
-    await eventually('the cancellation', async () => (await seen()).cancelled.length === before + 1);
+    await eventually('the cancellation', async () => (await statsOf()).cancelled.length === before + 1);
   });
 
-  test('reports the progress of every round under the one token', async () => {
+  test('receives the progress of all rounds under one token', async () => {
     const session = await open(id);
     const onMessage = ({ id: asked, method }: Message) => {
-      if (method === 'elicitation/create') void session.reply(asked, elicited('go'));
+      if (method === 'elicitation/create') void session.reply(asked, accept('go'));
     };
     const { messages } = await session.call('report-and-ask', {}, { progressToken: 'tok', onMessage });
     const steps = messages.filter(({ method }) => method === 'notifications/progress');
@@ -208,30 +208,30 @@ describe.each(['local', 'remote'])('a legacy client of the SDK at a modern serve
     ]);
   });
 
-  test('two of them, with equal ids and tokens at the same time, are told apart', async () => {
+  test('is not mixed up with a second client that uses equal ids and tokens', async () => {
     const names = ['ann', 'bob', 'cy'];
     await Promise.all(
       names.map(async (name) => {
         const session = await open(id);
-        const asked: string[] = [];
+        const questions: string[] = [];
         const onMessage = ({ id: question, method, params }: Message) => {
           if (method !== 'elicitation/create') return;
-          asked.push(String(params?.message));
-          void session.reply(question, elicited(`${name} on ${params?.message}`));
+          questions.push(String(params?.message));
+          void session.reply(question, accept(`${name} on ${params?.message}`));
         };
         const calls = [1, 2, 3].map((n) =>
           session.call('ask', { message: `${name}${n}`, ms: 20 }, { id: 7, progressToken: 7, onMessage }),
         );
         for (const [n, { text }] of (await Promise.all(calls)).entries())
-          expect(JSON.parse(text).answer).toEqual(elicited(`${name} on ${name}${n + 1}`));
-        expect(asked.sort()).toEqual([1, 2, 3].map((n) => `${name}${n}`));
+          expect(JSON.parse(text).answer).toEqual(accept(`${name} on ${name}${n + 1}`));
+        expect(questions.sort()).toEqual([1, 2, 3].map((n) => `${name}${n}`));
       }),
     );
   });
 });
 
 describe.each(['rooted', 'rooted-remote'])('with forward_roots: true (%s)', (id) => {
-  test('roots are asked for as well', async () => {
+  test('roots are also requested', async () => {
     const client = await answering(id, 'ann');
     expect(await client.call('ask-many')).toMatchObject({
       answers: { q2: { roots: [{ uri: 'file:///ann' }] } },
@@ -240,36 +240,36 @@ describe.each(['rooted', 'rooted-remote'])('with forward_roots: true (%s)', (id)
 });
 
 describe('on the wire', () => {
-  test('a question comes on the stream of its call and nowhere else, and the answer after it', async () => {
+  test('a question arrives only on the stream of its call, before the answer', async () => {
     const session = await open('puppet');
     const stream = await session.listen();
     const results = [asks(`{"a":${elicitation},"b":${sampling}}`), done];
-    const asked: Message[] = [];
+    const questions: Message[] = [];
     const onMessage = (message: Message) => {
       if (message.method === undefined) return;
-      asked.push(message);
-      // In the other order, and only when both have come.
-      if (asked.length === 2)
+      questions.push(message);
+      // Answers in reverse order, once both questions have arrived.
+      if (questions.length === 2)
         void session
-          .reply(asked[1]?.id, { model: 'm' })
-          .then(() => session.reply(asked[0]?.id, elicited('x')));
+          .reply(questions[1]?.id, { model: 'm' })
+          .then(() => session.reply(questions[0]?.id, accept('x')));
     };
-    const answer = await session.call('do', given('wire', ...results), { id: 'mine', onMessage });
+    const answer = await session.call('do', argsFor('wire', ...results), { id: 'mine', onMessage });
     expect(answer.messages).toHaveLength(3);
-    expect(asked.map(({ method, params }) => [method, params])).toEqual([
+    expect(questions.map(({ method, params }) => [method, params])).toEqual([
       ['elicitation/create', { message: 'é?', requestedSchema: {} }],
       ['sampling/createMessage', { messages: [], maxTokens: 1 }],
     ]);
     expect(answer.messages.at(-1)).toMatchObject({ id: 'mine', result: { content: [{ text: 'done' }] } });
     expect(stream.messages).toEqual([]);
     stream.stop();
-    const [first, retry, ...more] = roundsOf(await heard(session), 'wire').map((line) => JSON.parse(line));
+    const [first, retry, ...more] = roundsOf(await linesOf(session), 'wire').map((line) => JSON.parse(line));
     expect(more).toEqual([]);
     expect(retry.id).not.toBe(first.id);
     expect(retry.params).toEqual({
       ...first.params,
       requestState: 's',
-      inputResponses: { a: elicited('x'), b: { model: 'm' } },
+      inputResponses: { a: accept('x'), b: { model: 'm' } },
     });
     expect(first.params._meta).toMatchObject({
       'io.modelcontextprotocol/clientInfo': { name: 'raw', version: '1' },
@@ -277,11 +277,11 @@ describe('on the wire', () => {
     });
   });
 
-  test('a state, an answer and arguments keep every byte', async () => {
+  test('a state, an answer and arguments reach the server byte for byte', async () => {
     const session = await open('puppet');
     const state = '"\\u00e9é\\u2028\u2028 \\"1.0\\" \\/ \\ud83d\\ude00😀\\u0000"';
     const results = [asks(`{"a é":${elicitation}}`, state), done];
-    const args = JSON.stringify(given('bytes', ...results)).replace(
+    const args = JSON.stringify(argsFor('bytes', ...results)).replace(
       '{',
       '{"n":1.0,"big":12345678901234567890,',
     );
@@ -297,34 +297,34 @@ describe('on the wire', () => {
     const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"do","arguments":${args}}}`;
     const answer = await session.raw(body, { onData });
     expect(answer.text).toBe('done');
-    const retry = roundsOf(await heard(session), 'bytes').at(-1) ?? '';
+    const retry = roundsOf(await linesOf(session), 'bytes').at(-1) ?? '';
     expect(retry).toContain(`"requestState":${state}`);
     expect(retry).toContain(`"inputResponses":{"a é":${reply}}`);
     expect(retry).toContain(args);
   });
 
-  test('a result loses what only the other era knows, and nothing else', async () => {
+  test('a result loses only fields unknown to the other era', async () => {
     const session = await open('puppet');
     const result =
       '{"resultType":"complete","content":[], "structuredContent":{"n":1.0,"ttlMs":5,"big":12345678901234567890},"ttlMs":5,"x":{"resultType":"y"},"cacheScope":"public","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"n"},"a":1e0}}';
-    const { body } = await session.call('do', given('lose', result));
-    const kept =
+    const { body } = await session.call('do', argsFor('lose', result));
+    const storedBytes =
       '{"content":[], "structuredContent":{"n":1.0,"ttlMs":5,"big":12345678901234567890},"x":{"resultType":"y"},"_meta":{"a":1e0}}';
-    expect(body.toString()).toContain(`"result":${kept}`);
+    expect(body.toString()).toContain(`"result":${storedBytes}`);
   });
 
-  test('a server that never has enough is asked eight times more, and then no more', async () => {
+  test('a server that always needs more input is retried eight times', async () => {
     const session = await open('puppet');
     const onMessage = ({ id, method }: Message) => {
-      if (method === 'elicitation/create') void session.reply(id, elicited('again'));
+      if (method === 'elicitation/create') void session.reply(id, accept('again'));
     };
-    const answer = await session.call('do', given('greedy', asks(`{"a":${elicitation}}`)), { onMessage });
+    const answer = await session.call('do', argsFor('greedy', asks(`{"a":${elicitation}}`)), { onMessage });
     expect(answer.result).toMatchObject({ isError: true });
     expect(answer.text).toContain('8 rounds');
-    expect(roundsOf(await heard(session), 'greedy')).toHaveLength(9);
+    expect(roundsOf(await linesOf(session), 'greedy')).toHaveLength(9);
   });
 
-  test('input that makes no sense fails the call, and nothing else', async () => {
+  test('invalid input fails only the call', async () => {
     const session = await open('puppet');
     const senseless = [
       '{"a":null}',
@@ -337,38 +337,38 @@ describe('on the wire', () => {
       `{${Array.from({ length: 300 }, (_, n) => `"q${n}":${elicitation}`).join(',')}}`,
     ];
     for (const [n, requests] of senseless.entries()) {
-      const answer = await session.call('do', given(`senseless-${n}`, asks(requests)));
+      const answer = await session.call('do', argsFor(`senseless-${n}`, asks(requests)));
       expect(answer.result).toMatchObject({ isError: true });
-      // Whatever was asked before the call failed was taken back.
-      const asked = answer.messages
+      // Questions that were asked before the failure were withdrawn.
+      const questions = answer.messages
         .filter(({ method }) => method === 'elicitation/create')
         .map(({ id }) => id);
       const withdrawn = answer.messages.filter(({ method }) => method === 'notifications/cancelled');
-      expect(withdrawn.map(({ params }) => params?.requestId)).toEqual(asked);
+      expect(withdrawn.map(({ params }) => params?.requestId)).toEqual(questions);
     }
     const odd = '{"resultType":{"toString":1,"valueOf":1},"content":[{"type":"text","text":"odd"}]}';
-    expect((await session.call('do', given('odd', odd))).text).toBe('odd');
-    const script = JSON.stringify(given('prompt', asks('{"a":null}')));
+    expect((await session.call('do', argsFor('odd', odd))).text).toBe('odd');
+    const script = JSON.stringify(argsFor('prompt', asks('{"a":null}')));
     const prompt = await session.request('prompts/get', { name: 'do', arguments: { script } });
     expect(prompt.error?.code).toBe(-32603);
-    expect((await session.call('do', given('fine', done))).text).toBe('done');
+    expect((await session.call('do', argsFor('fine', done))).text).toBe('done');
   });
 
-  test('a key that occurs twice is asked once, and the server is asked again once', async () => {
+  test('a duplicate key leads to one question, and the server is called once more', async () => {
     const session = await open('puppet');
-    let asked = 0;
+    let count = 0;
     const onMessage = ({ id, method }: Message) => {
       if (method === undefined) return;
-      asked += 1;
+      count += 1;
       void session.reply(id, { model: 'm' });
     };
     const results = [asks(`{"a":${elicitation},"a":${sampling}}`), done];
-    expect((await session.call('do', given('twice', ...results), { onMessage })).text).toBe('done');
-    expect(asked).toBe(1);
-    expect(roundsOf(await heard(session), 'twice')).toHaveLength(2);
+    expect((await session.call('do', argsFor('twice', ...results), { onMessage })).text).toBe('done');
+    expect(count).toBe(1);
+    expect(roundsOf(await linesOf(session), 'twice')).toHaveLength(2);
   });
 
-  test('one refusal takes the other questions back', async () => {
+  test('a refusal withdraws the other questions', async () => {
     const session = await open('puppet');
     const results = [asks(`{"a":${elicitation},"b":${sampling}}`), done];
     const onMessage = ({ id, method }: Message) => {
@@ -376,7 +376,7 @@ describe('on the wire', () => {
       if (method === 'sampling/createMessage')
         void session.raw(JSON.stringify({ jsonrpc: '2.0', id, error }));
     };
-    const answer = await session.call('do', given('refused', ...results), { onMessage });
+    const answer = await session.call('do', argsFor('refused', ...results), { onMessage });
     expect(answer.result).toMatchObject({ isError: true });
     expect(answer.text).toContain('no');
     const [elicits, , withdrawal] = answer.messages;
@@ -384,25 +384,25 @@ describe('on the wire', () => {
       method: 'notifications/cancelled',
       params: { requestId: elicits?.id },
     });
-    // Too late: it is nobody's any more.
-    await session.reply(elicits?.id, elicited('late'));
-    expect(roundsOf(await heard(session), 'refused')).toHaveLength(1);
+    // Too late: the question no longer exists.
+    await session.reply(elicits?.id, accept('late'));
+    expect(roundsOf(await linesOf(session), 'refused')).toHaveLength(1);
   });
 });
 
-test('at /mcp the client is asked in the same way', async () => {
+test('at /mcp the client receives questions in the same way', async () => {
   const session = await RawSession.open(gateway.url, '/mcp', { elicitation: {} });
   const onMessage = ({ id, method }: Message) => {
-    if (method === 'elicitation/create') void session.reply(id, elicited('all'));
+    if (method === 'elicitation/create') void session.reply(id, accept('all'));
   };
-  const call = given('aggregated', asks(`{"a":${elicitation}}`), done);
+  const call = argsFor('aggregated', asks(`{"a":${elicitation}}`), done);
   expect((await session.call('puppet__do', call, { onMessage })).text).toBe('done');
   const lines = JSON.parse((await session.call('puppet__heard')).text).heard as string[];
   expect(roundsOf(lines, 'aggregated').map((line) => JSON.parse(line).params.name)).toEqual(['do', 'do']);
 });
 
-describe('a call given up while the client is asked', () => {
-  async function asked(
+describe('a call abandoned during a question', () => {
+  async function askAndWait(
     key: string,
   ): Promise<{ session: RawSession; question: Message; ended: Promise<RpcAnswer> }> {
     const session = await open('puppet');
@@ -413,32 +413,32 @@ describe('a call given up while the client is asked', () => {
     const onMessage = (message: Message) => {
       if (message.method === 'elicitation/create') onQuestion(message);
     };
-    const call = given(key, asks(`{"a":${elicitation}}`), done);
-    const ended = session.call('do', call, { id: 'given-up', onMessage });
-    return { session, question: await question, ended };
+    const call = argsFor(key, asks(`{"a":${elicitation}}`), done);
+    const running = session.call('do', call, { id: 'given-up', onMessage });
+    return { session, question: await question, ended: running };
   }
 
-  test('by its cancellation ends with its question withdrawn and the server left alone', async () => {
-    const { session, question, ended } = await asked('cancelled');
+  test('ends when the client cancels it: the question is withdrawn, and the server is not called', async () => {
+    const { session, question, ended } = await askAndWait('cancelled');
     await session.notify('notifications/cancelled', { requestId: 'given-up' });
     const { messages } = await ended;
     expect(messages.at(-1)).toMatchObject({
       method: 'notifications/cancelled',
       params: { requestId: question.id },
     });
-    await session.reply(question.id, elicited('late'));
-    expect(roundsOf(await heard(session), 'cancelled')).toHaveLength(1);
+    await session.reply(question.id, accept('late'));
+    expect(roundsOf(await linesOf(session), 'cancelled')).toHaveLength(1);
   });
 
-  test('by the end of its session ends with an error', async () => {
-    const { session, ended } = await asked('deleted');
+  test('ends with an error when the session ends', async () => {
+    const { session, ended } = await askAndWait('deleted');
     expect(await session.end()).toBeLessThan(300);
     expect((await ended).error).toBeDefined();
     const other = await open('puppet');
-    expect(roundsOf(await heard(other), 'deleted')).toHaveLength(1);
+    expect(roundsOf(await linesOf(other), 'deleted')).toHaveLength(1);
   });
 
-  test('by nobody goes on, though the client’s connection is cut: it may answer from another', async () => {
+  test('continues after the connection is cut: the client may answer on a new connection', async () => {
     const session = await open('puppet');
     const cut = new AbortController();
     let question: unknown;
@@ -448,21 +448,21 @@ describe('a call given up while the client is asked', () => {
       question = id;
       cut.abort();
     };
-    await session.call('do', given('cut', ...results), { onMessage, signal: cut.signal }).catch(() => {});
-    await session.reply(question, elicited('from elsewhere'));
-    await eventually('the retry', async () => roundsOf(await heard(session), 'cut').length === 2);
+    await session.call('do', argsFor('cut', ...results), { onMessage, signal: cut.signal }).catch(() => {});
+    await session.reply(question, accept('from elsewhere'));
+    await eventually('the retry', async () => roundsOf(await linesOf(session), 'cut').length === 2);
   });
 });
 
-describe.each(['lazy', 'lazy-shared'])('a client that takes its time (%s)', (id) => {
-  test('is answered by the process that asked, though that had nothing to do meanwhile', async () => {
+describe.each(['lazy', 'lazy-shared'])('a slow client (%s)', (id) => {
+  test('is answered by the process that asked, although the process was idle meanwhile', async () => {
     const session = await open(id);
     const onMessage = ({ id: asked, method }: Message) => {
       if (method === 'elicitation/create')
-        setTimeout(() => void session.reply(asked, elicited('at last')), 2500);
+        setTimeout(() => void session.reply(asked, accept('at last')), 2500);
     };
     const { text } = await session.call('ask-many', { kinds: ['elicit'] }, { onMessage });
-    expect(JSON.parse(text)).toEqual({ answers: { q0: elicited('at last') }, rounds: 2 });
+    expect(JSON.parse(text)).toEqual({ answers: { q0: accept('at last') }, rounds: 2 });
     await eventually(
       'the end of the process',
       async () => (await details(gateway.url, id)).pids.length === 0,
@@ -470,7 +470,7 @@ describe.each(['lazy', 'lazy-shared'])('a client that takes its time (%s)', (id)
   });
 });
 
-test('without a session nobody can be asked, but a state alone is brought back', async () => {
+test('without a session receives no questions, but a result with only a state is retried', async () => {
   expect((await rpc(gateway.url, 'local', 'tools/call', { name: 'ask' })).result).toMatchObject({
     isError: true,
   });
@@ -478,7 +478,7 @@ test('without a session nobody can be asked, but a state alone is brought back',
   expect(JSON.parse(answer.text)).toMatchObject({ rounds: 3 });
 });
 
-test('nothing is in flight after all this, and the gateway has met no fault', async () => {
+test('no request is in flight afterwards, and no internal error was logged', async () => {
   await eventually('the end of all requests', async () => {
     const { requests, servers } = await stats(gateway.url);
     return requests.in_flight === 0 && Object.values(servers).every(({ in_flight }) => in_flight === 0);

@@ -1,5 +1,5 @@
-// Modern clients before legacy servers: what a server asks in the middle of a call becomes the result of the client's
-// request, and the call goes on when the client comes back. The other direction is in era-bridge-back.test.ts.
+// Modern clients with legacy servers: a question during a call becomes the result of the client's request,
+// and the call continues when the client retries. The other direction is in era-bridge-back.test.ts.
 
 import { existsSync } from 'node:fs';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -11,7 +11,7 @@ import {
   type ModernAsk,
   type More,
   modern,
-  said,
+  resultOf,
   toolCall,
 } from '../../fixtures/clients/modern-client.ts';
 import { details, http, isAlive, json, stats, until } from '../../fixtures/clients/raw-session.ts';
@@ -57,24 +57,24 @@ afterAll(async () => {
 const at = (id: string) => `${gateway.url}/mcp/${id}`;
 
 const capabilities = { elicitation: { form: {} }, sampling: {}, roots: {} };
-/** Asks as a client that can be asked for most things, unless the test says otherwise. */
-const sent = (address: string, asked: ModernAsk, leaving?: { signal: AbortSignal }) =>
-  modern(address, { ...asked, meta: { clientCapabilities: capabilities, ...asked.meta } }, leaving);
+/** Sends a request of a client with most capabilities, unless the test sets others. */
+const send = (address: string, request: ModernAsk, leaving?: { signal: AbortSignal }) =>
+  modern(address, { ...request, meta: { clientCapabilities: capabilities, ...request.meta } }, leaving);
 
-function call(server: string, name: string, given: object = {}, more: More = {}): Promise<ModernAnswer> {
-  return sent(at(server), toolCall(name, given, more));
+function call(server: string, name: string, args: object = {}, more: More = {}): Promise<ModernAnswer> {
+  return send(at(server), toolCall(name, args, more));
 }
 
-/** Has the puppet do these steps; comes back where it is a retry. */
+/** Makes the puppet perform these steps; a retry continues the call. */
 function play(server: string, steps: readonly object[], more: More = {}): Promise<ModernAnswer> {
   return call(server, 'do', { steps }, more);
 }
 
-async function heard(server: string): Promise<{ pid: number; heard: string[] }> {
-  return said(await call(server, 'heard')) as { pid: number; heard: string[] };
+async function linesOf(server: string): Promise<{ pid: number; heard: string[] }> {
+  return resultOf(await call(server, 'heard')) as { pid: number; heard: string[] };
 }
 
-/** Two steps, after which the gateway has read everything before them. */
+/** Two steps, after which the gateway has read all earlier messages. */
 const seenBy = (note: string) => [{ ask: 'ping' }, { note }];
 
 const elicit = { ask: 'elicitation/create', params: { message: 'Name?', requestedSchema: {} } };
@@ -82,15 +82,15 @@ const sample = { ask: 'sampling/createMessage', params: { messages: [], maxToken
 const accepted = (name: string) => ({ action: 'accept', content: { name } });
 const questionsOf = ({ result }: ModernAnswer) => Object.keys(result?.inputRequests ?? {});
 
-/** Comes back with the state and these answers. */
+/** Retry fields with the state and these answers. */
 const retry = (requestState: unknown, inputResponses?: object) => ({
   params: { requestState, inputResponses },
 });
-/** Comes back with the same answer to every question. */
-const back = (asked: ModernAnswer, answer: unknown) =>
-  retry(asked.result.requestState, Object.fromEntries(questionsOf(asked).map((key) => [key, answer])));
+/** Retry fields with the same answer to all questions. */
+const back = (question: ModernAnswer, answer: unknown) =>
+  retry(question.result.requestState, Object.fromEntries(questionsOf(question).map((key) => [key, answer])));
 
-/** Everything but the answer. */
+/** All messages except the answer. */
 const earlierIn = ({ messages }: ModernAnswer) => messages.slice(0, -1);
 const progressIn = (answer: ModernAnswer) =>
   earlierIn(answer).map(({ params }) => [params?.progressToken, params?.progress]);
@@ -118,42 +118,42 @@ async function connect(id: string, name = 'v2'): Promise<Client> {
   return client;
 }
 
-async function textOf(client: Client, name: string, given: Record<string, unknown> = {}): Promise<unknown> {
-  const { content } = await client.callTool({ name, arguments: given });
+async function textOf(client: Client, name: string, args: Record<string, unknown> = {}): Promise<unknown> {
+  const { content } = await client.callTool({ name, arguments: args });
   return JSON.parse((content as { text: string }[])[0]?.text ?? 'null');
 }
 
-const elicited = (said: string) => ({ action: 'accept', content: { said } });
+const elicitation = (text: string) => ({ action: 'accept', content: { said: text } });
 
-describe.each(['local', 'remote'])('the SDK’s modern client at a legacy server (%s)', (id) => {
-  test('is asked for input and a sample, and not for roots', async () => {
+describe.each(['local', 'remote'])('a modern SDK client of a legacy server (%s)', (id) => {
+  test('receives questions and sampling requests, but no roots requests', async () => {
     const client = await connect(id);
-    expect(await textOf(client, 'elicit', { message: 'm1' })).toEqual({ answer: elicited('v2 on m1') });
+    expect(await textOf(client, 'elicit', { message: 'm1' })).toEqual({ answer: elicitation('v2 on m1') });
     expect(await textOf(client, 'sample')).toMatchObject({ answer: { content: { text: 'v2 sampled' } } });
     expect(await textOf(client, 'list-roots')).toMatchObject({ refused: { code: -32601 } });
   });
 
-  test('gets its own answers, however many ask at once', async () => {
+  test('gets the answers to its calls among many concurrent clients', async () => {
     const names = ['ann', 'bob', 'cy'];
     const everyone = await Promise.all(names.map((name) => connect(id, name)));
     await Promise.all(
-      everyone.flatMap((client, who) =>
+      everyone.flatMap((client, index) =>
         [1, 2, 3].map(async (n) => {
-          const answer = elicited(`${names[who]} on ${names[who]}${n}`);
-          expect(await textOf(client, 'elicit', { message: `${names[who]}${n}` })).toEqual({ answer });
+          const answer = elicitation(`${names[index]} on ${names[index]}${n}`);
+          expect(await textOf(client, 'elicit', { message: `${names[index]}${n}` })).toEqual({ answer });
         }),
       ),
     );
   });
 });
 
-describe.each(['pinned', 'pinned-remote'])('a server of both eras taken as legacy (%s)', (id) => {
-  test('asks several things at once, and one after the other', async () => {
+describe.each(['pinned', 'pinned-remote'])('a server of both eras used as legacy (%s)', (id) => {
+  test('asks several questions in parallel and in sequence', async () => {
     const client = await connect(id);
-    const sampled = { model: 'm', role: 'assistant', content: { type: 'text', text: 'v2 sampled' } };
+    const sampleResult = { model: 'm', role: 'assistant', content: { type: 'text', text: 'v2 sampled' } };
     const answers = {
-      q0: elicited('v2 on Question 0'),
-      q1: sampled,
+      q0: elicitation('v2 on Question 0'),
+      q1: sampleResult,
       q2: { roots: [{ uri: 'file:///v2' }] },
     };
     expect(await textOf(client, 'ask-many')).toMatchObject({ answers });
@@ -163,7 +163,7 @@ describe.each(['pinned', 'pinned-remote'])('a server of both eras taken as legac
     expect(await textOf(client, 'come-back')).toMatchObject({ rounds: 3 });
   });
 
-  test('asks for prompts and resources too', async () => {
+  test('also asks for prompts and resources', async () => {
     const client = await connect(id);
     const prompt = await client.getPrompt({ name: 'test_input_required_result_prompt' });
     expect(JSON.stringify(prompt.messages)).toContain('v2 on Which context?');
@@ -171,26 +171,26 @@ describe.each(['pinned', 'pinned-remote'])('a server of both eras taken as legac
     expect(JSON.stringify(contents)).toContain('v2 on The word?');
   });
 
-  test('reports progress before it asks and afterwards, each under the token of the request that waits', async () => {
+  test('reports progress before and after a question, under the token of the current request', async () => {
     const first = await call(id, 'report-and-ask', {}, { meta: { progressToken: 'one' } });
     expect(progressIn(first)).toEqual([
       ['one', 1],
       ['one', 2],
     ]);
     expect(first.result).toMatchObject({ resultType: 'input_required' });
-    const again = { ...back(first, accepted('a')), meta: { progressToken: 2 }, id: '2' };
-    const second = await call(id, 'report-and-ask', {}, again);
+    const retryRequest = { ...back(first, accepted('a')), meta: { progressToken: 2 }, id: '2' };
+    const second = await call(id, 'report-and-ask', {}, retryRequest);
     expect(progressIn(second)).toEqual([
       [2, 3],
       [2, 4],
     ]);
     expect(second.messages.at(-1)?.id).toBe(2);
-    expect(said(second)).toMatchObject({ answers: { answer: accepted('a') } });
+    expect(resultOf(second)).toMatchObject({ answers: { answer: accepted('a') } });
   });
 });
 
 describe('a question', () => {
-  test('is asked on the wire as the server asked it, and its answer is given as it came', async () => {
+  test('is forwarded unchanged, and so is the answer', async () => {
     const first = await play('puppet', [
       { ask: 'sampling/createMessage', id: 'odd é\u2028', params: { messages: [], 'x-extra': { n: 1.5 } } },
     ]);
@@ -207,37 +207,37 @@ describe('a question', () => {
     const steps = [
       { ask: 'sampling/createMessage', id: 'odd é\u2028', params: { messages: [], 'x-extra': { n: 1.5 } } },
     ];
-    // Keys in another order, and spaces, make no other request.
+    // A different key order or spacing does not change the identity of the request.
     const body = `{ "steps" : [ {"params":${JSON.stringify(steps[0]?.params)},"id":${JSON.stringify(steps[0]?.id)},"ask":"sampling/createMessage"}]}`;
     const inputResponses = { extra: {}, 'input-1': { model: 'é', deep: { b: 1, a: [null] } }, 'input-2': 5 };
     const params = { name: 'do', requestState: first.result.requestState, inputResponses };
-    const second = await sent(at('puppet'), { method: 'tools/call', params, rawArguments: body });
-    expect(said(second)).toEqual([{ model: 'é', deep: { b: 1, a: [null] } }]);
-    const line = (await heard('puppet')).heard.find((each) => each.includes('odd'));
+    const second = await send(at('puppet'), { method: 'tools/call', params, rawArguments: body });
+    expect(resultOf(second)).toEqual([{ model: 'é', deep: { b: 1, a: [null] } }]);
+    const line = (await linesOf('puppet')).heard.find((each) => each.includes('odd'));
     expect(line).toBe(
       '{"jsonrpc":"2.0","id":"odd é\u2028","result":{"model":"é","deep":{"b":1,"a":[null]}}}',
     );
   });
 
-  test('that sends the user to a page is asked as the era does, and so is a call that is refused until then', async () => {
+  test('that opens a URL has the format of the era, also if the server rejects the call until the URL was opened', async () => {
     const page = (url: string) => ({ mode: 'url', message: 'Sign in', elicitationId: 'e', url });
     const meta = { clientCapabilities: { elicitation: { form: {}, url: {} } } };
     const steps = [{ ask: 'elicitation/create', params: page('https://a/') }];
-    const asked = await play('puppet', steps, { meta });
-    expect(asked.result.inputRequests['input-1'].params).toEqual({
+    const questions = await play('puppet', steps, { meta });
+    expect(questions.result.inputRequests['input-1'].params).toEqual({
       mode: 'url',
       message: 'Sign in',
       url: 'https://a/',
     });
-    const again = { meta, ...back(asked, { action: 'accept' }) };
-    expect(said(await play('puppet', steps, again))).toEqual([{ action: 'accept' }]);
+    const retryRequest = { meta, ...back(questions, { action: 'accept' }) };
+    expect(resultOf(await play('puppet', steps, retryRequest))).toEqual([{ action: 'accept' }]);
     const error = {
       code: -32042,
       message: 'first',
       data: { elicitations: [page('https://b/'), page('https://c/')] },
     };
-    const refused = await play('puppet', [{ error }], { meta });
-    expect(refused.result).toEqual({
+    const refusal = await play('puppet', [{ error }], { meta });
+    expect(refusal.result).toEqual({
       resultType: 'input_required',
       inputRequests: {
         'url-1': {
@@ -251,16 +251,16 @@ describe('a question', () => {
       },
       _meta: expect.anything(),
     });
-    // Without a state the retry is a new call.
-    const answers = { meta, ...back(refused, { action: 'accept' }) };
+    // A retry with no state is a new call.
+    const answers = { meta, ...back(refusal, { action: 'accept' }) };
     expect((await play('puppet', [{ error }], answers)).result?.resultType).toBe('input_required');
-    // Whom nobody can send there is told the error.
+    // A client without URL support receives the error.
     expect((await play('puppet', [{ error }])).error).toEqual(error);
     const senseless = { ...error, data: { elicitations: [1, null] } };
     expect((await play('puppet', [{ error: senseless }], { meta })).error).toEqual(senseless);
   });
 
-  test('that was not answered is asked again, with those that have come since', async () => {
+  test('without an answer is repeated, together with newer questions', async () => {
     const steps = [
       { asks: [elicit, sample] },
       { ms: 150 },
@@ -270,7 +270,7 @@ describe('a question', () => {
     expect(questionsOf(first)).toEqual(['input-1', 'input-2']);
     const answered = ({ result }: ModernAnswer, inputResponses?: object) =>
       play('puppet', steps, retry(result.requestState, inputResponses));
-    // What is no object is no answer.
+    // A value that is no object is no answer.
     const again = await answered(first, { 'input-2': null });
     expect(questionsOf(again)).toEqual(expect.arrayContaining(['input-1', 'input-2']));
     expect(again.result.requestState).not.toBe(first.result.requestState);
@@ -281,10 +281,10 @@ describe('a question', () => {
     let last = await answered(partly, { 'input-1': { action: 'decline' } });
     expect(last.result.inputRequests['input-3'].params.message).toBe('late');
     last = await answered(last, { 'input-3': { action: 'cancel' } });
-    expect(said(last)).toEqual([{ action: 'decline' }, { model: 'm' }, { action: 'cancel' }]);
+    expect(resultOf(last)).toEqual([{ action: 'decline' }, { model: 'm' }, { action: 'cancel' }]);
   });
 
-  test('that the server withdraws is not asked any more', async () => {
+  test('that the server withdraws is no longer asked', async () => {
     const [gate, withdrawn] = [latch(), latch().path];
     const steps = [
       {
@@ -306,10 +306,10 @@ describe('a question', () => {
     const answers = { 'input-1': accepted('x'), 'input-2': { model: 'm' } };
     const second = await play('puppet', steps, retry(first.result.requestState, answers));
     expect(second.result).toMatchObject({ resultType: 'complete', content: [] });
-    expect((await heard('puppet')).heard.filter((line) => line.includes('"id":"w"'))).toEqual([]);
+    expect((await linesOf('puppet')).heard.filter((line) => line.includes('"id":"w"'))).toEqual([]);
   });
 
-  test('of an open call is refused when the server ends the call first', async () => {
+  test('of an open call is rejected if the server ends the call first', async () => {
     const first = await play('puppet', [{ ...elicit, id: 'open' }]);
     const gate = latch();
     const steps = [
@@ -317,83 +317,86 @@ describe('a question', () => {
       { gate: gate.path },
       { answer: '{"content":[],"n":1}' },
     ];
-    const parked = await play('puppet', steps);
+    const question = await play('puppet', steps);
     gate.open();
     await until('the refusal', async () =>
-      (await heard('puppet')).heard.some((line) => line.includes('"never"') && line.includes('-32000')),
+      (await linesOf('puppet')).heard.some((line) => line.includes('"never"') && line.includes('-32000')),
     );
-    const last = await play('puppet', steps, back(parked, accepted('late')));
+    const last = await play('puppet', steps, back(question, accepted('late')));
     expect(last.result).toMatchObject({ resultType: 'complete', n: 1 });
     await play('puppet', [{ ...elicit, id: 'open' }], back(first, {}));
   });
 
-  test('of what the client did not declare is refused, and the call goes on', async () => {
+  test('without the declared capability is rejected, and the call continues', async () => {
     const meta = { clientCapabilities: { sampling: {} } };
     const answer = await play('puppet', [elicit, { ask: 'x/unknown' }, { ask: 'roots/list' }], { meta });
-    const refused = { error: { code: -32601, message: expect.any(String) } };
-    expect(said(answer)).toEqual([refused, refused, refused]);
+    const refusal = { error: { code: -32601, message: expect.any(String) } };
+    expect(resultOf(answer)).toEqual([refusal, refusal, refusal]);
   });
 });
 
 describe('a requestState', () => {
   const steps = [elicit, sample];
 
-  test('leads back from the same request only, and a wrong retry leaves the call where it is', async () => {
+  test('continues only the same request, and a wrong retry does not affect the call', async () => {
     const first = await play('puppet', steps);
     const right = back(first, accepted('x'));
     const state: string = first.result.requestState;
-    const wrong: Promise<ModernAnswer>[] = [
+    const invalidValues: Promise<ModernAnswer>[] = [
       play('puppet', steps, retry(`${state.slice(0, -1)}${state.endsWith('A') ? 'B' : 'A'}`)),
       play('puppet', steps, retry('nonsense')),
       play('puppet', steps, retry('')),
       play('puppet', [sample, elicit], right),
       play('two', steps, right),
       call('puppet', 'pid', {}, right),
-      sent(at('puppet'), {
+      send(at('puppet'), {
         method: 'prompts/get',
         params: { name: 'do', arguments: { steps }, requestState: state },
       }),
     ];
-    for (const { error, status } of await Promise.all(wrong)) {
+    for (const { error, status } of await Promise.all(invalidValues)) {
       expect(error?.code).toBe(-32602);
       expect(status).toBe(200);
     }
     const second = await play('puppet', steps, right);
     expect(second.result.inputRequests).toMatchObject({ 'input-2': { method: 'sampling/createMessage' } });
-    const used = await play('puppet', steps, right);
-    expect(used.error?.code).toBe(-32602);
+    const result = await play('puppet', steps, right);
+    expect(result.error?.code).toBe(-32602);
     const last = await play('puppet', steps, back(second, { model: 'm' }));
-    expect(said(last)).toEqual([accepted('x'), { model: 'm' }]);
+    expect(resultOf(last)).toEqual([accepted('x'), { model: 'm' }]);
   });
 
-  test('that comes twice at the same moment leads one of the two back, and the other nowhere', async () => {
+  test('that is sent twice in parallel continues the call once', async () => {
     const first = await play('puppet', [elicit]);
-    const again = back(first, accepted('once'));
-    const both = await Promise.all([play('puppet', [elicit], again), play('puppet', [elicit], again)]);
+    const retryRequest = back(first, accepted('once'));
+    const both = await Promise.all([
+      play('puppet', [elicit], retryRequest),
+      play('puppet', [elicit], retryRequest),
+    ]);
     expect(both.filter(({ error }) => error?.code === -32602)).toHaveLength(1);
     const [one] = both.filter(({ result }) => result !== undefined);
-    expect(one && said(one)).toEqual([accepted('once')]);
+    expect(one && resultOf(one)).toEqual([accepted('once')]);
   });
 
-  test('of a call whose server has died meanwhile brings its error, and the next call works', async () => {
+  test('of a call with a dead server returns the error, and the next call works', async () => {
     const gate = latch();
     const steps = [{ ...elicit, isAwaited: false }, { gate: gate.path }, { exit: 3 }];
     const wasNoted = () =>
-      gateway.logs().some(({ msg, server }) => msg === 'a connection ended by itself' && server === 'two');
+      gateway.logs().some(({ msg, server }) => msg === 'connection ended unexpectedly' && server === 'two');
     const first = await play('two', steps);
     gate.open();
     await until('the end of the process', wasNoted);
-    const again = back(first, accepted('x'));
-    const second = await play('two', steps, again);
+    const retryRequest = back(first, accepted('x'));
+    const second = await play('two', steps, retryRequest);
     expect(second.error?.code).toBe(-32000);
     expect(second.status).toBe(200);
-    expect((await play('two', steps, again)).error?.code).toBe(-32602);
+    expect((await play('two', steps, retryRequest)).error?.code).toBe(-32602);
     expect((await play('two', [{ answer: '{"content":[]}' }])).result?.resultType).toBe('complete');
   });
 });
 
 describe('a parked call', () => {
-  test('is not due, and is again when its client is back', async () => {
+  test('has no deadline until its client is back', async () => {
     const steps = [{ ...elicit }, { ms: 3000 }];
     const first = await play('hasty', steps);
     await new Promise((resolve) => setTimeout(resolve, 1500));
@@ -403,7 +406,7 @@ describe('a parked call', () => {
     expect(performance.now() - startedAt).toBeGreaterThan(900);
   });
 
-  test('keeps what the server says for the client’s return: progress, and the log it has asked for', async () => {
+  test('keeps messages of the server for the retry: progress, and requested log messages', async () => {
     const [gate, saidAll] = [latch(), latch().path];
     const steps = [
       { log: 'info' },
@@ -421,22 +424,22 @@ describe('a parked call', () => {
     const first = await play('puppet', steps, { meta: { logLevel, progressToken: 'a' } });
     expect(earlierIn(first).map(({ params }) => params?.level)).toEqual(['error']);
     gate.open();
-    await until('what it says', () => existsSync(saidAll));
-    const again = { meta: { logLevel, progressToken: 'b' }, ...back(first, accepted('x')) };
-    const second = await play('puppet', steps, again);
-    const told = earlierIn(second).map(
+    await until('its messages', () => existsSync(saidAll));
+    const retryRequest = { meta: { logLevel, progressToken: 'b' }, ...back(first, accepted('x')) };
+    const second = await play('puppet', steps, retryRequest);
+    const notifications = earlierIn(second).map(
       ({ params }) => params?.level ?? [params?.progressToken, params?.progress],
     );
-    expect(told).toEqual([['b', 1], 'critical', ['b', 2]]);
+    expect(notifications).toEqual([['b', 1], 'critical', ['b', 2]]);
   });
 
-  test('tells nothing of the server’s log to a client that has not asked', async () => {
+  test('sends no log messages to a client that did not request them', async () => {
     const answer = await play('puppet', [{ log: 'emergency' }, { answer: '{"content":[]}' }]);
     expect(earlierIn(answer)).toEqual([]);
     expect(answer.result?.resultType).toBe('complete');
   });
 
-  test('keeps its process from idling, and ends with its server when that is stopped', async () => {
+  test('prevents the idle stop of its process, and ends when the server is stopped', async () => {
     const first = await play('lazy', [elicit]);
     await new Promise((resolve) => setTimeout(resolve, 2200));
     const { pids, in_flight } = await details(gateway.url, 'lazy');
@@ -450,16 +453,16 @@ describe('a parked call', () => {
   });
 });
 
-test('a client that closes the stream of a running call has it cancelled at the server', async () => {
+test('a client that closes the stream of a running call cancels it at the server', async () => {
   const leave = new AbortController();
   const clientInfo = { name: 'closer', version: '1' };
-  const asked = toolCall('slow', { steps: 500, ms: 20 }, { meta: { clientInfo, progressToken: 1 } });
-  const left = sent(at('remote'), asked, { signal: leave.signal }).catch((error: Error) => error);
+  const request = toolCall('slow', { steps: 500, ms: 20 }, { meta: { clientInfo, progressToken: 1 } });
+  const abandoned = send(at('remote'), request, { signal: leave.signal }).catch((error: Error) => error);
   const isIts = ({ stats }: RemoteSession) =>
     stats.calls.includes('slow') && JSON.stringify(stats.clientInfo).includes('closer');
   const session = await until('the call', () => remote.sessions().find(isIts));
   leave.abort();
-  await left;
+  await abandoned;
   await until('the cancellation', () => session.stats.cancelled.length === 1);
   await until('the end of its session', () => !remote.sessions().includes(session));
 });
@@ -468,9 +471,10 @@ describe('an exclusive connection', () => {
   const client = (name: string, meta: object = {}): More => ({
     meta: { clientInfo: { name, version: '1' }, ...meta },
   });
-  const pidFor = async (server: string, more: More) => said(await call(server, 'pid', {}, more)) as number;
+  const pidFor = async (server: string, more: More) =>
+    resultOf(await call(server, 'pid', {}, more)) as number;
 
-  test('is used again by the same client, and by no other', async () => {
+  test('is reused only by the same client', async () => {
     const ann = await pidFor('puppet', client('own-ann'));
     expect(await pidFor('puppet', client('own-ann'))).toBe(ann);
     expect(await pidFor('puppet', client('own-bob'))).not.toBe(ann);
@@ -478,54 +482,57 @@ describe('an exclusive connection', () => {
     expect(await pidFor('puppet', client('own-ann'))).toBe(ann);
   });
 
-  test('serves one call at a time, however many the same client makes at once (LN1)', async () => {
-    const one = client('many-at-once');
+  test('serves one call at a time, also for concurrent calls of one client', async () => {
+    const firstClient = client('many-at-once');
     await Promise.all(
       Array.from({ length: 8 }, async (_, n) => {
         const steps = [0, 1].map((round) => ({
           ask: 'elicitation/create',
           params: { message: `${n}.${round}`, requestedSchema: {} },
         }));
-        let answer = await play('puppet', steps, one);
+        let answer = await play('puppet', steps, firstClient);
         for (const round of [0, 1]) {
           const questions: { params: { message: string } }[] = Object.values(answer.result.inputRequests);
           expect(questions.map(({ params }) => params.message)).toEqual([`${n}.${round}`]);
-          answer = await play('puppet', steps, { ...one, ...back(answer, accepted(`${n}.${round}`)) });
+          answer = await play('puppet', steps, {
+            ...firstClient,
+            ...back(answer, accepted(`${n}.${round}`)),
+          });
         }
-        expect(said(answer)).toEqual([accepted(`${n}.0`), accepted(`${n}.1`)]);
+        expect(resultOf(answer)).toEqual([accepted(`${n}.0`), accepted(`${n}.1`)]);
       }),
     );
   });
 
-  test('of a call whose client has left is not used again: its server may still ask', async () => {
+  test('is not reused after the client abandoned its call, because the server may still ask', async () => {
     const ann = client('leaver');
     const pid = await pidFor('two', ann);
     const leave = new AbortController();
     const late = { ...elicit, params: { message: 'for the one who left', requestedSchema: {} } };
     const steps = [{ progress: 1 }, { ms: 400 }, late];
-    const asked = toolCall('do', { steps }, ann);
-    const left = sent(at('two'), asked, { signal: leave.signal }).catch((error: Error) => error);
+    const request = toolCall('do', { steps }, ann);
+    const abandoned = send(at('two'), request, { signal: leave.signal }).catch((error: Error) => error);
     await until('the call', async () => (await details(gateway.url, 'two')).in_flight === 1);
     leave.abort();
-    await left;
+    await abandoned;
     const next = await play('two', [{ ms: 600 }], ann);
-    expect(said(next)).toEqual([]);
+    expect(resultOf(next)).toEqual([]);
     expect(await pidFor('two', ann)).not.toBe(pid);
     await until('the end of its process', () => !isAlive(pid));
     expect((await details(gateway.url, 'two')).in_flight).toBe(0);
   });
 
-  test('whose server asks although no call is there is not used again (LN3)', async () => {
+  test('is not reused after a server request outside a call', async () => {
     const ann = client('stray');
-    const { pid } = said(await call('local', 'stats', {}, ann)) as { pid: number };
-    // It asks when the answer to its call has long been sent.
+    const { pid } = resultOf(await call('local', 'stats', {}, ann)) as { pid: number };
+    // The server asks long after the answer to the call.
     await call('local', 'ask-later', { ms: 500, method: 'elicitation/create' }, ann);
     await until('the end of the process', () => !isAlive(pid));
-    const { notes } = said(await call('local', 'stats', {}, ann)) as { notes: string[] };
+    const { notes } = resultOf(await call('local', 'stats', {}, ann)) as { notes: string[] };
     expect(notes).not.toContain('refused -32601');
   });
 
-  test('that is free makes room for another when all places are taken, and then the one parked longest', async () => {
+  test('that is idle is replaced first when all slots are in use, then the connection that has been parked longest', async () => {
     const free = await pidFor('two', client('evicted'));
     const [a, b] = await Promise.all([
       play('two', [elicit], client('a')),
@@ -535,7 +542,7 @@ describe('an exclusive connection', () => {
       }),
     ]);
     await until('the end of the free one', () => !isAlive(free));
-    // Then the one whose client was asked first.
+    // Now the connection with the oldest question is replaced.
     expect(await pidFor('two', client('c'))).toBeGreaterThan(0);
     const again = [
       play('two', [elicit], { ...client('a'), ...back(a, accepted('a')) }),
@@ -546,14 +553,14 @@ describe('an exclusive connection', () => {
     expect(await pidFor('two', client('c'))).toBeGreaterThan(0);
   });
 
-  test('that nobody uses ends after the idle time', async () => {
+  test('closes after the idle time', async () => {
     const pid = await pidFor('lazy', client('idle'));
     await until('its end', () => !isAlive(pid));
   });
 });
 
 describe('a result', () => {
-  test('keeps its bytes, and says once what the era wants', async () => {
+  test('keeps its bytes, and gets the fields of the era once', async () => {
     const raw =
       '{"content":[],"structuredContent":{"n":1.0,"big":12345678901234567890,"resultType":"own","e":"\\u00e9é"},"_meta":{"a":1e0}}';
     const answer = await play('puppet', [{ answer: raw }]);
@@ -569,17 +576,17 @@ describe('a result', () => {
       ['tools/list', {}],
       ['resources/read', { uri: 'test://static-text' }],
     ] as const) {
-      const listed = (await sent(at('local'), { method, params })).text;
+      const listed = (await send(at('local'), { method, params })).text;
       for (const member of ['resultType":"complete', 'ttlMs":', 'cacheScope":', 'serverInfo":'])
         expect(listed.split(member)).toHaveLength(2);
     }
   });
 
-  test('that is an error is told with its code and data, and a missing resource with that of the era', async () => {
+  test('that is an error keeps code and data, but a missing resource has the code of the era', async () => {
     const data = '{"n":1.0}';
     const answer = await play('puppet', [{ error: { code: -32002, message: 'gone', data: { n: 1 } } }]);
     expect(answer.error).toEqual({ code: -32602, message: 'gone', data: { n: 1 } });
-    const missing = await sent(at('local'), { method: 'resources/read', params: { uri: 'test://missing' } });
+    const missing = await send(at('local'), { method: 'resources/read', params: { uri: 'test://missing' } });
     expect(missing.error).toMatchObject({ code: -32602, data: { uri: 'test://missing' } });
     const odd = await play('puppet', [{ error: { code: { valueOf: 1, toString: 1 }, message: data } }]);
     expect(odd.error?.message).toBe(data);
@@ -587,44 +594,44 @@ describe('a result', () => {
 });
 
 describe('a shared legacy server', () => {
-  test('answers a modern client, reports progress, and may not ask', async () => {
-    const given = { text: 'plain', n: 1 };
-    expect(said(await call('shared', 'echo', given))).toEqual(given);
+  test('answers a modern client, reports progress, and cannot ask questions', async () => {
+    const args = { text: 'plain', n: 1 };
+    expect(resultOf(await call('shared', 'echo', args))).toEqual(args);
     const slow = await call('shared', 'slow', { steps: 2 }, { meta: { progressToken: 'p' } });
     expect(progressIn(slow)).toEqual([
       ['p', 1],
       ['p', 2],
     ]);
     for (const tool of ['elicit', 'sample', 'list-roots'])
-      expect(said(await call('shared', tool))).toMatchObject({ refused: { code: -32601 } });
+      expect(resultOf(await call('shared', tool))).toMatchObject({ refused: { code: -32601 } });
   });
 
-  test('tells a modern client’s log to nobody that has not asked', async () => {
+  test('sends log messages only to modern clients that requested them', async () => {
     expect(earlierIn(await call('shared', 'log', { levels: ['error'] }))).toEqual([]);
   });
 });
 
-describe('elsewhere', () => {
-  test('at /mcp a call is parked under the name the client knows, and found again', async () => {
+describe('other addresses', () => {
+  test('at /mcp a call is parked under the prefixed name and found again', async () => {
     const atAll = (more?: More) =>
-      sent(`${gateway.url}/mcp`, toolCall('puppet__do', { steps: [elicit] }, more));
+      send(`${gateway.url}/mcp`, toolCall('puppet__do', { steps: [elicit] }, more));
     const first = await atAll();
     expect(questionsOf(first)).toEqual(['input-1']);
-    const again = back(first, accepted('all'));
-    // Under the server's own name it is another request.
-    expect((await play('puppet', [elicit], again)).error?.code).toBe(-32602);
-    expect(said(await atAll(again))).toEqual([accepted('all')]);
+    const retryRequest = back(first, accepted('all'));
+    // The unprefixed name is a different request.
+    expect((await play('puppet', [elicit], retryRequest)).error?.code).toBe(-32602);
+    expect(resultOf(await atAll(retryRequest))).toEqual([accepted('all')]);
   });
 
-  test('at /rpc a modern request is answered with JSON, and comes back as anywhere', async () => {
+  test('at /rpc a modern request is answered with JSON, and can be retried at any address', async () => {
     const post = async (more: object) => {
       const meta = {
         'io.modelcontextprotocol/protocolVersion': '2026-07-28',
         'io.modelcontextprotocol/clientCapabilities': { elicitation: {} },
         progressToken: 1,
       };
-      const given = { steps: [{ progress: 1 }, elicit] };
-      const params = { _meta: meta, name: 'do', arguments: given, ...more };
+      const args = { steps: [{ progress: 1 }, elicit] };
+      const params = { _meta: meta, name: 'do', arguments: args, ...more };
       const { status, headers, body } = await http(`${gateway.url}/rpc`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', 'x-mcp-server': 'puppet' },
@@ -645,10 +652,10 @@ describe('elsewhere', () => {
 });
 
 describe('the gateway', () => {
-  test('ends parked calls when it stops, at once, and leaves no process', async () => {
+  test('ends parked calls immediately when it stops, and leaves no process', async () => {
     const other = await startGateway({ servers: { puppet }, settings: { shutdown_seconds: 20 } });
-    const parked = await sent(`${other.url}/mcp/puppet`, toolCall('do', { steps: [elicit] }));
-    expect(parked.result.requestState).toMatch(/./);
+    const question = await send(`${other.url}/mcp/puppet`, toolCall('do', { steps: [elicit] }));
+    expect(question.result.requestState).toMatch(/./);
     const { pids } = await details(other.url, 'puppet');
     expect(pids.length).toBeGreaterThan(0);
     const startedAt = performance.now();
@@ -658,10 +665,10 @@ describe('the gateway', () => {
     expect(other.text()).not.toContain('uncaught');
   });
 
-  test('has nothing in flight after all this, and has met no fault', async () => {
+  test('has no request in flight afterwards and logged no internal error', async () => {
     await until('the end of all requests', async () => {
       const { requests, servers } = await stats(gateway.url);
-      // The call of `stats` itself is no request of a client.
+      // The `stats` call itself does not count as a client request.
       return requests.in_flight === 0 && Object.values(servers).every(({ in_flight }) => in_flight === 0);
     });
     expect(gateway.text()).not.toMatch(/uncaught|unhandled/);

@@ -1,5 +1,5 @@
-// `era: auto` and its neighbours, with real processes and real sockets: which era is found out for servers of every
-// kind, how often they are asked, what is kept of the verdict, and that nothing of the asking is left behind.
+// `era: auto` with real processes and sockets: detection of the era for all kinds of servers, number of
+// probes, storage of the result, and removal of the probe processes.
 
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,11 +34,11 @@ interface Character {
 
 interface Local {
   readonly entry: object;
-  /** `what` of each line of its log, in order. */
+  /** `what` of all lines in the log of the server, in order. */
   log(): string[];
-  /** Processes that were started so far. */
+  /** Processes started so far. */
   pids(): number[];
-  /** From the next start on it is another. */
+  /** Changes the behaviour for the next starts. */
   become(character: Character): void;
 }
 
@@ -67,26 +67,31 @@ function local(character: Character, more: object = {}): Local {
   };
 }
 
-const starts = ({ log }: Local) => log().filter((what) => what === 'start').length;
+const starts = ({ log }: Local) => log().filter((event) => event === 'start').length;
 const logged = (gateway: GatewayProcess, msg: string) => gateway.logs().filter((line) => line.msg === msg);
 const verdicts = (gateway: GatewayProcess) =>
-  logged(gateway, 'server was asked which eras it speaks').map(({ legacy, modern: isModern }) => ({
+  logged(gateway, 'probed the protocol eras of the server').map(({ legacy, modern: isModern }) => ({
     legacy,
     modern: isModern,
   }));
-/** What the state folder holds of verdicts. */
-function keptIn({ folder }: GatewayProcess): unknown[] {
+/** Era results in the state folder. */
+function storedVerdictsIn({ folder }: GatewayProcess): unknown[] {
   const lists = join(folder, '.gateway', 'lists');
   const files = existsSync(lists) ? readdirSync(lists).filter((file) => file.endsWith('.json')) : [];
-  const kept = files.map((file) => JSON.parse(readFileSync(join(lists, file), 'utf8')) as { eras?: unknown });
-  return kept.flatMap(({ eras }) => (eras === undefined ? [] : [eras]));
+  const records = files.map(
+    (file) => JSON.parse(readFileSync(join(lists, file), 'utf8')) as { eras?: unknown },
+  );
+  return records.flatMap(({ eras }) => (eras === undefined ? [] : [eras]));
 }
 
-/** The verdict is written beside the work, and would be lost by an end that comes at once. */
-async function stopOnceKept(gateway: GatewayProcess, verdict: object): Promise<void> {
+/**
+ * Stops the gateway after the result is on the disk: results are written asynchronously, and an earlier stop
+ * could lose them.
+ */
+async function stopOnceStored(gateway: GatewayProcess, verdict: object): Promise<void> {
   const inOrder = (eras: unknown) => JSON.stringify(Object.entries(eras as object).sort());
-  await eventually('the verdict on disk', () =>
-    keptIn(gateway).some((eras) => inOrder(eras) === inOrder(verdict)),
+  await eventually('the result on disk', () =>
+    storedVerdictsIn(gateway).some((eras) => inOrder(eras) === inOrder(verdict)),
   );
   await gateway.stop();
 }
@@ -95,8 +100,8 @@ const both = { legacy: true, modern: true };
 const legacyOnly = { legacy: true, modern: false };
 const modernOnly = { legacy: false, modern: true };
 
-/** The era in which a client of each era reached the server, and the process that served it. */
-async function reached(gateway: GatewayProcess, id: string) {
+/** Returns the era in which a client of each era reached the server, and the process id. */
+async function reachWithBothEras(gateway: GatewayProcess, id: string) {
   const address = `${gateway.url}/mcp/${id}`;
   const session = await initialize(address);
   const ofLegacy = JSON.parse(textOf(await post(address, call('pid'), session)));
@@ -104,37 +109,37 @@ async function reached(gateway: GatewayProcess, id: string) {
   return { legacy: ofLegacy, modern: ofModern } as Record<'legacy' | 'modern', { era: string; pid: number }>;
 }
 
-const erasOf = ({ legacy, modern: ofModern }: Awaited<ReturnType<typeof reached>>) => [
+const erasOf = ({ legacy, modern: ofModern }: Awaited<ReturnType<typeof reachWithBothEras>>) => [
   legacy.era,
   ofModern.era,
 ];
 
-describe.concurrent('a server over stdio under era: auto', () => {
+describe.concurrent('a stdio server with era: auto', () => {
   test.each([
     ['speaks both', { modern: true }, both, ['legacy', 'modern']],
-    ['is modern only', { modern: true, legacy: false }, modernOnly, ['modern', 'modern']],
+    ['supports only the modern era', { modern: true, legacy: false }, modernOnly, ['modern', 'modern']],
     ['refuses server/discover', {}, legacyOnly, ['legacy', 'legacy']],
-    ['is silent on server/discover', { discover: 'silent' }, legacyOnly, ['legacy', 'legacy']],
+    ['does not answer server/discover', { discover: 'silent' }, legacyOnly, ['legacy', 'legacy']],
     ['exits on server/discover', { discover: 'exit' }, legacyOnly, ['legacy', 'legacy']],
     ['answers no message', { discover: 'garbage' }, legacyOnly, ['legacy', 'legacy']],
     ['answers without versions', { discover: 'no-versions' }, legacyOnly, ['legacy', 'legacy']],
-    ['is modern in other versions', { discover: 'other-versions' }, legacyOnly, ['legacy', 'legacy']],
+    ['supports other modern versions', { discover: 'other-versions' }, legacyOnly, ['legacy', 'legacy']],
     ['prints noise first', { modern: true, noise: true }, both, ['legacy', 'modern']],
-    ['is slow to start and legacy', { startMs: 3000 }, legacyOnly, ['legacy', 'legacy']],
-    ['is slow to start and speaks both', { startMs: 3000, modern: true }, both, ['legacy', 'modern']],
+    ['starts slowly and is legacy', { startMs: 3000 }, legacyOnly, ['legacy', 'legacy']],
+    ['starts slowly and supports both', { startMs: 3000, modern: true }, both, ['legacy', 'modern']],
     [
-      'is slow to start and modern only',
+      'starts slowly and is modern only',
       { startMs: 3000, modern: true, legacy: false },
       modernOnly,
       ['modern', 'modern'],
     ],
-  ])('that %s is found out, and its clients are served', async (_, character, verdict, eras) => {
+  ])('that %s is detected, and clients are served', async (_, character, verdict, eras) => {
     const server = local(character);
     const gateway = await startGateway({ servers: { it: server.entry } });
-    const reachedIn = await reached(gateway, 'it');
+    const reachedIn = await reachWithBothEras(gateway, 'it');
     expect(erasOf(reachedIn)).toEqual(eras);
     expect(verdicts(gateway)).toEqual([verdict]);
-    // One process for each era that is in use; what was only asked is gone.
+    // One process per era in use. The probe processes have exited.
     const serving = new Set([reachedIn.legacy.pid, reachedIn.modern.pid]);
     expect(serving.size).toBe(eras[0] === eras[1] ? 1 : 2);
     await eventually('the end of the probes', () => server.pids().filter(isAlive).length === serving.size);
@@ -144,16 +149,16 @@ describe.concurrent('a server over stdio under era: auto', () => {
       last_error: null,
     });
 
-    // The verdict outlives the gateway: the next one asks nothing.
+    // The next gateway uses the stored result and sends no probe.
     const before = starts(server);
-    await stopOnceKept(gateway, verdict);
+    await stopOnceStored(gateway, verdict);
     const next = await startGateway({ servers: { it: server.entry }, folder: gateway.folder });
-    expect(erasOf(await reached(next, 'it'))).toEqual(eras);
+    expect(erasOf(await reachWithBothEras(next, 'it'))).toEqual(eras);
     expect(verdicts(next)).toEqual([]);
     expect(starts(server)).toBe(before + serving.size);
   });
 
-  test('has one process for each era, and each client sees its own (P5)', async () => {
+  test('has one process per era, and each client reaches the process of its era', async () => {
     const gateway = await startGateway({ servers: { it: { ...bothErasOverStdio(), era: 'auto' } } });
     const address = `${gateway.url}/mcp/it`;
     const session = await initialize(address);
@@ -164,7 +169,7 @@ describe.concurrent('a server over stdio under era: auto', () => {
     expect(verdicts(gateway)).toEqual([both]);
   });
 
-  test('is asked once for fifty first requests (SS2)', async () => {
+  test('is probed once for fifty first requests', async () => {
     const server = local({ modern: true, startMs: 200 });
     const gateway = await startGateway({ servers: { it: server.entry } });
     const address = `${gateway.url}/mcp/it`;
@@ -174,11 +179,11 @@ describe.concurrent('a server over stdio under era: auto', () => {
     expect(answers.map(({ json }) => json.id)).toEqual([...Array(50).keys()]);
     expect(new Set(answers.map(textOf)).size).toBe(1);
     expect(verdicts(gateway)).toEqual([both]);
-    // Two probes and the process that serves.
+    // Two probes and the serving process.
     expect(starts(server)).toBe(3);
   });
 
-  test('starts by hand, shows what it is, and is not asked by being shown', async () => {
+  test('can be started manually, shows the era, and is not probed when its record is read', async () => {
     const server = local({ modern: true });
     const gateway = await startGateway({ servers: { it: server.entry } });
     expect((await ask(`${gateway.url}/servers`)).json.servers[0]).toMatchObject({
@@ -196,26 +201,25 @@ describe.concurrent('a server over stdio under era: auto', () => {
     await eventually('the end of all', () => server.pids().filter(isAlive).length === 0);
   });
 
-  test('that turns out to be another is asked anew, and is reached again', async () => {
+  test('is probed again and served again when it changes the era', async () => {
     const server = local({ modern: true, legacy: false });
     const gateway = await startGateway({ servers: { it: server.entry } });
-    expect(erasOf(await reached(gateway, 'it'))).toEqual(['modern', 'modern']);
+    expect(erasOf(await reachWithBothEras(gateway, 'it'))).toEqual(['modern', 'modern']);
     await ask(`${gateway.url}/servers/it/stop`, { method: 'POST' });
     server.become({ modern: false, legacy: true });
     const failed = await modern(`${gateway.url}/mcp/it`, toolCall('pid'));
     expect([failed.status, failed.json.error.data.reason]).toEqual([200, 'ERR_UNAVAILABLE']);
-    expect(failed.json.error.message).toMatch(/another era; try again/);
+    expect(failed.json.error.message).toMatch(/another protocol era; try again/);
     expect(failed.headers['retry-after']).toBe('1');
-    expect(erasOf(await reached(gateway, 'it'))).toEqual(['legacy', 'legacy']);
+    expect(erasOf(await reachWithBothEras(gateway, 'it'))).toEqual(['legacy', 'legacy']);
     expect(verdicts(gateway)).toEqual([modernOnly, legacyOnly]);
-    // Also what was kept on disk.
-    await stopOnceKept(gateway, legacyOnly);
+    await stopOnceStored(gateway, legacyOnly);
     const next = await startGateway({ servers: { it: server.entry }, folder: gateway.folder });
-    expect(erasOf(await reached(next, 'it'))).toEqual(['legacy', 'legacy']);
+    expect(erasOf(await reachWithBothEras(next, 'it'))).toEqual(['legacy', 'legacy']);
     expect(verdicts(next)).toEqual([]);
   });
 
-  test('that cannot be started is not asked more often than it may be started', async () => {
+  test('that cannot be started is not probed more often than the backoff permits', async () => {
     const server = local({ discover: 'exit', legacy: false }, { restart: { min_backoff_ms: 30_000 } });
     const gateway = await startGateway({ servers: { it: server.entry } });
     const address = `${gateway.url}/mcp/it`;
@@ -227,37 +231,39 @@ describe.concurrent('a server over stdio under era: auto', () => {
     await eventually('the requests', async () => (await inFlight()) === 4);
     expect(starts(server)).toBe(before);
     server.become({ modern: true });
-    // By hand it starts whatever its backoff. Those that waited for its eras are answered; the first had none to trust.
+    // A manual start ignores the backoff. Requests that waited for the era are answered, except the first,
+    // whose probe had no result.
     expect((await ask(`${gateway.url}/servers/it/start`, { method: 'POST' })).status).toBe(200);
     expect((await first).json.error.data.reason).toBe('ERR_UNAVAILABLE');
-    for (const one of await Promise.all(waiting)) expect(JSON.parse(textOf(one)).era).toBe('modern');
+    for (const response of await Promise.all(waiting))
+      expect(JSON.parse(textOf(response)).era).toBe('modern');
   });
 
-  test('that is parked refuses at once, whoever waited for its eras included (SS3)', async () => {
+  test('in the failed state rejects requests immediately, including those that wait for its era', async () => {
     const server = local(
       { discover: 'exit', legacy: false },
       { restart: { min_backoff_ms: 50, intensity: 2, period_seconds: 60 } },
     );
     const gateway = await startGateway({ servers: { it: server.entry } });
     const address = `${gateway.url}/mcp/it`;
-    const seen = new Set<string>();
+    const pids = new Set<string>();
     await eventually('the park', async () => {
       const answers = await Promise.all([1, 2, 3].map(() => modern(address, toolCall('pid'))));
       const reasons = answers.map(({ json }) => String(json.error?.data.reason));
-      for (const reason of reasons) seen.add(reason);
+      for (const reason of reasons) pids.add(reason);
       return reasons.every((reason) => reason === 'ERR_UNAVAILABLE');
     });
     const before = starts(server);
     expect((await modern(address, toolCall('pid'))).json.error.data.reason).toBe('ERR_UNAVAILABLE');
     expect(starts(server)).toBe(before);
-    expect(['ERR_START_FAILED', 'ERR_UNAVAILABLE']).toEqual(expect.arrayContaining([...seen]));
+    expect(['ERR_START_FAILED', 'ERR_UNAVAILABLE']).toEqual(expect.arrayContaining([...pids]));
   });
 });
 
-describe.concurrent('what is asked and not answered yet', () => {
+describe.concurrent('a running probe', () => {
   const slow = () => local({ discover: 'silent', legacy: false, startMs: 60_000, stubborn: true });
 
-  test('ends with the gateway, whose clients are told (ER2)', async () => {
+  test('is aborted when the gateway stops, and waiting clients get an error', async () => {
     const server = slow();
     const gateway = await startGateway({ servers: { it: server.entry }, settings: { shutdown_seconds: 3 } });
     const waiting = modern(`${gateway.url}/mcp/it`, toolCall('pid', {}, { id: '"w"' }));
@@ -268,7 +274,7 @@ describe.concurrent('what is asked and not answered yet', () => {
     await eventually('the end of the probe', () => !server.pids().some(isAlive));
   });
 
-  test('is swept by the next gateway when this one is killed', async () => {
+  test('is stopped by the next gateway if the gateway is killed', async () => {
     const server = slow();
     const gateway = await startGateway({ servers: { it: server.entry } });
     const waiting = modern(`${gateway.url}/mcp/it`, toolCall('pid')).catch(() => undefined);
@@ -280,7 +286,7 @@ describe.concurrent('what is asked and not answered yet', () => {
     expect(server.pids().some(isAlive)).toBe(false);
   });
 
-  test('ends when the server is stopped, and the next request asks again', async () => {
+  test('is aborted when the server is stopped, and the next request probes again', async () => {
     const server = slow();
     const gateway = await startGateway({ servers: { it: server.entry } });
     const address = `${gateway.url}/mcp/it`;
@@ -293,7 +299,7 @@ describe.concurrent('what is asked and not answered yet', () => {
     expect(JSON.parse(textOf(await modern(address, toolCall('pid')))).era).toBe('modern');
   });
 
-  test('ends when the server leaves the catalog', async () => {
+  test('is aborted when the server is removed from the catalog', async () => {
     const server = slow();
     const gateway = await startGateway({ servers: { it: server.entry } });
     const waiting = modern(`${gateway.url}/mcp/it`, toolCall('pid'));
@@ -304,7 +310,7 @@ describe.concurrent('what is asked and not answered yet', () => {
     await eventually('the end of the probe', () => !server.pids().some(isAlive));
   });
 
-  test('is of no use to a client that has left, and the verdict is kept for the next', async () => {
+  test('continues after its client disconnects, and the result is stored for the next client', async () => {
     const server = local({ modern: true, startMs: 300 });
     const gateway = await startGateway({ servers: { it: server.entry } });
     const leaving = modernStream(`${gateway.url}/mcp/it`, toolCall('pid'));
@@ -312,17 +318,17 @@ describe.concurrent('what is asked and not answered yet', () => {
     leaving.drop();
     await eventually('the verdict', () => verdicts(gateway).length === 1);
     expect((await ask(`${gateway.url}/stats`)).json.requests.in_flight).toBe(0);
-    expect(erasOf(await reached(gateway, 'it'))).toEqual(['legacy', 'modern']);
+    expect(erasOf(await reachWithBothEras(gateway, 'it'))).toEqual(['legacy', 'modern']);
     expect(verdicts(gateway)).toEqual([both]);
   });
 });
 
-describe.concurrent('a remote server under era: auto', () => {
+describe.concurrent('a remote server with era: auto', () => {
   test.each([
     [{}, both, ['legacy', 'modern']],
     [{ isModernOnly: true }, modernOnly, ['modern', 'modern']],
   ])(
-    'of the public SDK with %j is found out and used in the era of each client',
+    'of the public SDK with %j is detected and used in the era of the client',
     async (options, verdict, eras) => {
       const remote = await bothErasOverHttp(options);
       const gateway = await startGateway({ servers: { it: { url: remote.url, era: 'auto' } } });
@@ -332,12 +338,12 @@ describe.concurrent('a remote server under era: auto', () => {
       expect(eraOf(await post(address, call('stats'), session))).toBe(eras[0]);
       expect(eraOf(await modern(address, toolCall('stats')))).toBe(eras[1]);
       expect(verdicts(gateway)).toEqual([verdict]);
-      // The session that was only asked for is over: what is left is the one that is used.
+      // The probe session is closed; only the session in use remains.
       await eventually(
         'the end of the probe',
         () => remote.sessions().length === (eras[0] === 'legacy' ? 1 : 0),
       );
-      await stopOnceKept(gateway, verdict);
+      await stopOnceStored(gateway, verdict);
       const { length } = remote.http.requests;
       const next = await startGateway({
         servers: { it: { url: remote.url, era: 'auto' } },
@@ -360,7 +366,7 @@ describe.concurrent('a remote server under era: auto', () => {
       400,
       '{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No valid session ID"}}',
     ],
-  ])('that answers %s to what it does not know is legacy', async (_, status, body) => {
+  ])('that answers %s to unknown methods is legacy', async (_, status, body) => {
     const server = await LocalServer.start(({ res, req, body: asked }) => {
       if (req.method !== 'POST') res.writeHead(405).end();
       else if (asked.includes('2026-07-28'))
@@ -374,7 +380,7 @@ describe.concurrent('a remote server under era: auto', () => {
       const gateway = await startGateway({ servers: { it: { url: server.url().href, era: 'auto' } } });
       expect(textOf(await modern(`${gateway.url}/mcp/it`, toolCall('pid')))).toBe('served');
       expect(verdicts(gateway)).toEqual([legacyOnly]);
-      await stopOnceKept(gateway, legacyOnly);
+      await stopOnceStored(gateway, legacyOnly);
       const next = await startGateway({
         servers: { it: { url: server.url().href, era: 'auto' } },
         folder: gateway.folder,
@@ -390,26 +396,29 @@ describe.concurrent('a remote server under era: auto', () => {
     ['401', 401, {}],
     ['500', 500, {}],
     ['a redirect', 307, { location: 'http://127.0.0.1:1/' }],
-  ])('that answers %s is no verdict: it is asked again once it works', async (_, status, headers) => {
-    const remote = await bothErasOverHttp({ isModernOnly: true });
-    remote.refusal = ({ res }) => void res.writeHead(status, headers).end();
-    const gateway = await startGateway({
-      servers: { it: { url: remote.url, era: 'auto', restart: { intensity: 0 } } },
-    });
-    const address = `${gateway.url}/mcp/it`;
-    const failed = await modern(address, toolCall('stats'));
-    expect([failed.status, failed.json.error.message]).toEqual([
-      200,
-      expect.stringContaining(`answered ${status}`),
-    ]);
-    remote.refusal = undefined;
-    expect((await ask(`${gateway.url}/servers/it/start`, { method: 'POST' })).status).toBe(200);
-    expect((await modern(address, toolCall('stats'))).json.error).toBeUndefined();
-    expect(verdicts(gateway)).toEqual([modernOnly]);
-  });
+  ])(
+    'that answers %s leaves the era unknown, and is probed again once it works',
+    async (_, status, headers) => {
+      const remote = await bothErasOverHttp({ isModernOnly: true });
+      remote.refusal = ({ res }) => void res.writeHead(status, headers).end();
+      const gateway = await startGateway({
+        servers: { it: { url: remote.url, era: 'auto', restart: { intensity: 0 } } },
+      });
+      const address = `${gateway.url}/mcp/it`;
+      const failed = await modern(address, toolCall('stats'));
+      expect([failed.status, failed.json.error.message]).toEqual([
+        200,
+        expect.stringContaining(`responded ${status}`),
+      ]);
+      remote.refusal = undefined;
+      expect((await ask(`${gateway.url}/servers/it/start`, { method: 'POST' })).status).toBe(200);
+      expect((await modern(address, toolCall('stats'))).json.error).toBeUndefined();
+      expect(verdicts(gateway)).toEqual([modernOnly]);
+    },
+  );
 
-  test('that cannot be reached is no verdict either', async () => {
-    // A port that no other test can be given meanwhile.
+  test('that is unreachable leaves the era unknown', async () => {
+    // Other tests cannot receive this port meanwhile.
     const url = 'http://127.0.0.1:9/mcp';
     const gateway = await startGateway({
       servers: { it: { url, era: 'auto', restart: { intensity: 0 } } },
@@ -420,7 +429,7 @@ describe.concurrent('a remote server under era: auto', () => {
       expect.stringContaining('ECONNREFUSED'),
     ]);
     await gateway.stop();
-    expect(keptIn(gateway)).toEqual([]);
+    expect(storedVerdictsIn(gateway)).toEqual([]);
   });
 });
 
@@ -434,13 +443,13 @@ const results: Record<string, object> = {
   'tools/call': { content: [{ type: 'text', text: 'served' }] },
 };
 
-describe.concurrent('an era that is set', () => {
+describe.concurrent('a configured era', () => {
   test.each([
     ['modern', {}, '`era: legacy`'],
     ['modern', { discover: 'no-versions' }, '`era: legacy`'],
     ['legacy', { modern: true, legacy: false }, '`era: modern`'],
   ] as const)(
-    'to %s for a server that is %j fails with what to set instead',
+    'of %s for a server that is %j fails with the correct setting',
     async (era, character, advice) => {
       const server = local(character, { era, restart: { intensity: 0 } });
       const gateway = await startGateway({ servers: { it: server.entry } });
@@ -456,10 +465,10 @@ describe.concurrent('an era that is set', () => {
     },
   );
 
-  test('is another one after a reload', async () => {
+  test('changes by a reload', async () => {
     const server = local({ modern: true });
     const gateway = await startGateway({ servers: { it: { ...server.entry, era: 'legacy' } } });
-    expect(erasOf(await reached(gateway, 'it'))).toEqual(['legacy', 'legacy']);
+    expect(erasOf(await reachWithBothEras(gateway, 'it'))).toEqual(['legacy', 'legacy']);
     for (const [era, eras] of [
       ['modern', ['modern', 'modern']],
       ['auto', ['legacy', 'modern']],
@@ -467,8 +476,8 @@ describe.concurrent('an era that is set', () => {
     ] as const) {
       gateway.writeCatalog({ it: { ...server.entry, era } });
       expect((await ask(`${gateway.url}/admin/reload`, { method: 'POST' })).json.changed).toEqual(['it']);
-      expect(erasOf(await reached(gateway, 'it'))).toEqual(eras);
+      expect(erasOf(await reachWithBothEras(gateway, 'it'))).toEqual(eras);
     }
-    await eventually('the end of what is not used', () => server.pids().filter(isAlive).length === 1);
+    await eventually('the end of unused processes', () => server.pids().filter(isAlive).length === 1);
   });
 });

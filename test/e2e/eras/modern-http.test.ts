@@ -1,5 +1,5 @@
-// Requests of the modern era by bare HTTP, on both HTTP fillings: what their headers must say, which status an answer
-// has, when it becomes a stream, and that leaving is how a client gives its request up (2026-07-28, Streamable HTTP).
+// Requests of the modern era by plain HTTP, for each HTTP engine: header rules, status codes, streams, and
+// cancellation by disconnect (2026-07-28, Streamable HTTP).
 
 import { connect } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -62,23 +62,22 @@ describe.each(fillingsInTurn)('a modern request over %s', (http) => {
       expect((await modern(`${all}/${id}`, { method: 'tools/list' })).error).toBeUndefined();
   });
 
-  describe('belongs to its era by its body', () => {
-    test('without the version header it is refused, not taken for legacy', async () => {
-      const asked = toolCall(
+  describe('belongs to an era depending on the body', () => {
+    test('without the version header is rejected, not treated as legacy', async () => {
+      const request = toolCall(
         'echo',
         {},
         { headers: { 'mcp-protocol-version': undefined, accept: 'text/html' } },
       );
-      expect(codeOf(await modern(own, asked))).toEqual([400, -32020, 1]);
+      expect(codeOf(await modern(own, request))).toEqual([400, -32020, 1]);
     });
 
-    test('with the header alone it is refused for want of its metadata', async () => {
+    test('with only the header is rejected for missing metadata', async () => {
       const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' };
       expect(codeOf(await post(own, message('tools/list', {}, '7'), headers))).toEqual([400, -32602, '7']);
-      expect(codeOf(await post(own, message('initialize', {}, 8), headers))).toEqual([400, -32602, 8]);
     });
 
-    test('with neither it is legacy, with its own rules', async () => {
+    test('with neither is legacy, with legacy rules', async () => {
       expect((await post(own, message('tools/list'))).status).toBe(400);
       const session = await initialize(legacy);
       expect((await post(legacy, call('echo', { a: 1 }), session)).json.result.content[0].text).toBe(
@@ -90,12 +89,12 @@ describe.each(fillingsInTurn)('a modern request over %s', (http) => {
       ).toBe(406);
     });
 
-    test('what it accepts does not matter', async () => {
+    test('needs no particular Accept header', async () => {
       for (const accept of ['text/html', '', 'application/json;q=0'])
         expect((await modern(own, { method: 'tools/list', headers: { accept } })).error).toBeUndefined();
     });
 
-    test('a session id and a Last-Event-ID are ignored, and none is given', async () => {
+    test('ignores a session id and a Last-Event-ID, and creates no session', async () => {
       const headers = { 'mcp-session-id': 'nobody', 'last-event-id': 'nowhere' };
       for (const address of [own, legacy, all]) {
         const answer = await modern(address, { method: 'server/discover', headers });
@@ -103,13 +102,13 @@ describe.each(fillingsInTurn)('a modern request over %s', (http) => {
       }
     });
 
-    test('a batch is refused', async () => {
+    test('cannot be a batch', async () => {
       const { body, headers } = prepared({ method: 'tools/list' });
       const answer = await post(own, `[${body}]`, headers);
       expect([answer.status, answer.json.error.code]).toEqual([400, -32600]);
     });
 
-    test('GET and DELETE do not exist', async () => {
+    test('cannot use GET and DELETE', async () => {
       for (const method of ['GET', 'DELETE'])
         for (const address of [own, all]) {
           const answer = await ask(address, { method, headers: { 'mcp-protocol-version': '2026-07-28' } });
@@ -118,7 +117,7 @@ describe.each(fillingsInTurn)('a modern request over %s', (http) => {
     });
   });
 
-  describe('must say in its headers what its body says', () => {
+  describe('headers must match the body', () => {
     test.each([
       ['no method', { 'mcp-method': undefined }],
       ['another method', { 'mcp-method': 'tools/list' }],
@@ -141,7 +140,7 @@ describe.each(fillingsInTurn)('a modern request over %s', (http) => {
         ]);
     });
 
-    test('a name may always come in Base64', async () => {
+    test('a name may be in Base64', async () => {
       const answer = await modern(
         own,
         toolCall('echo', { a: 1 }, { headers: { 'mcp-name': base64('echo') } }),
@@ -149,19 +148,19 @@ describe.each(fillingsInTurn)('a modern request over %s', (http) => {
       expect([answer.status, textOf(answer)]).toEqual([200, '{"a":1}']);
     });
 
-    test('a name that is no header text comes in Base64, and so does one that looks like it', async () => {
+    test('a name that is no valid header text is in Base64, and so is a name that looks like Base64', async () => {
       for (const name of ['größe', 'a\nb', ' x ', '=?base64?eA==?=', '']) {
-        const sent = { headers: { 'mcp-name': base64(name) } };
-        const answer = await modern(own, toolCall(name, {}, sent));
+        const headers = { headers: { 'mcp-name': base64(name) } };
+        const answer = await modern(own, toolCall(name, {}, headers));
         expect([answer.status, answer.json.error.message]).toEqual([
           200,
           expect.stringContaining(`no tool ${name}`),
         ]);
-        expect(codeOf(await modern(own, toolCall(`${name}2`, {}, sent)))).toEqual([400, -32020, 1]);
+        expect(codeOf(await modern(own, toolCall(`${name}2`, {}, headers)))).toEqual([400, -32020, 1]);
       }
     });
 
-    test('bytes that are no header text are a mismatch, even where the body has the same', async () => {
+    test('bytes that are no valid header text are a mismatch, even if the body has the same bytes', async () => {
       const port = new URL(own).port;
       const { body } = prepared(toolCall('é'));
       const answer = await raw(Number(port), [
@@ -180,20 +179,20 @@ describe.each(fillingsInTurn)('a modern request over %s', (http) => {
       expect(answer).toContain('"code":-32020');
     });
 
-    test('the uri of a resource and the name of a prompt are checked as well', async () => {
+    test('resource URIs and prompt names are also checked', async () => {
       const uri = 'test://static-text';
-      const read = { method: 'resources/read', params: { uri } };
+      const resourceRequest = { method: 'resources/read', params: { uri } };
       const prompt = { method: 'prompts/get', params: { name: 'test_simple_prompt' } };
-      for (const asked of [read, prompt]) {
-        expect((await modern(own, asked)).error).toBeUndefined();
+      for (const request of [resourceRequest, prompt]) {
+        expect((await modern(own, request)).error).toBeUndefined();
         for (const name of [undefined, 'x'])
-          expect(codeOf(await modern(own, { ...asked, headers: { 'mcp-name': name } }))).toEqual([
+          expect(codeOf(await modern(own, { ...request, headers: { 'mcp-name': name } }))).toEqual([
             400, -32020, 1,
           ]);
       }
     });
 
-    test('where the body has no name, none is needed, and one that is there is a mismatch', async () => {
+    test('if the body has no name, no header is needed and an existing header is a mismatch', async () => {
       const nameless = { method: 'tools/call', params: { arguments: {} } };
       expect((await modern(all, nameless)).json.error.code).toBe(-32602);
       expect(codeOf(await modern(all, { ...nameless, headers: { 'mcp-name': 'x' } }))).toEqual([
@@ -204,8 +203,8 @@ describe.each(fillingsInTurn)('a modern request over %s', (http) => {
     });
   });
 
-  describe('must say about itself', () => {
-    test('a version that is spoken here', async () => {
+  describe('must contain', () => {
+    test('a supported version', async () => {
       for (const protocolVersion of ['2027-01-01', '2025-11-25', 'tomorrow', '']) {
         const headers = { 'mcp-protocol-version': protocolVersion };
         const answer = await modern(own, {
@@ -224,19 +223,19 @@ describe.each(fillingsInTurn)('a modern request over %s', (http) => {
       ['capabilities that are no object', { clientCapabilities: [] }],
       ['an unknown log level', { logLevel: 'loud' }],
       ['a log level that is no text', { logLevel: 7 }],
-    ])('%s is refused with 400', async (_, meta) => {
+    ])('%s is rejected with 400', async (_, meta) => {
       for (const address of [own, legacy, all])
         expect(codeOf(await modern(address, { method: 'tools/list', meta }))).toEqual([400, -32602, 1]);
     });
 
-    test('not who it is', async () => {
+    test('not the client info', async () => {
       const meta = { clientInfo: undefined };
       for (const address of [own, legacy])
         expect((await modern(address, { ...toolCall('echo', { a: 1 }), meta })).error).toBeUndefined();
     });
   });
 
-  describe('is answered with a status that says what became of it', () => {
+  describe('has a response status', () => {
     test.each([
       'initialize',
       'ping',
@@ -245,7 +244,7 @@ describe.each(fillingsInTurn)('a modern request over %s', (http) => {
       'resources/unsubscribe',
       'no/such',
       'constructor',
-    ])('the method %s does not exist: 404', async (method) => {
+    ])('of 404 for the unknown method %s', async (method) => {
       for (const address of [own, legacy, all, `${all}/far`, `${all}/far-legacy`]) {
         const params = method.startsWith('resources/') ? { uri: 'test://static-text' } : { level: 'info' };
         const answer = await modern(address, { method, params, id: '9007199254740993' });
@@ -254,18 +253,18 @@ describe.each(fillingsInTurn)('a modern request over %s', (http) => {
       }
     });
 
-    test("a tool's own errors stay in a 200", async () => {
+    test('of 200 with the error of a tool', async () => {
       for (const address of [own, `${all}/far`, `${all}/far-legacy`])
         for (const code of [-32601, -32602, -32603, -32050])
           expect(codeOf(await modern(address, toolCall('fail', { code })))).toEqual([200, code, 1]);
     });
 
-    test('a capability that a tool wants of the client and misses is a 400', async () => {
+    test('of 400 for a missing client capability that a tool requires', async () => {
       for (const address of [own, `${all}/far`])
         expect(codeOf(await modern(address, toolCall('test_missing_capability')))).toEqual([400, -32021, 1]);
     });
 
-    test('an unknown tool, server and prompt', async () => {
+    test('of 200 with an error for an unknown tool, prompt or resource, and of 404 for an unknown server', async () => {
       expect(codeOf(await modern(all, toolCall('nobody__knows')))).toEqual([200, -32602, 1]);
       expect((await modern(`${all}/nobody`, { method: 'tools/list' })).status).toBe(404);
       expect(codeOf(await modern(all, { method: 'prompts/get', params: { name: 'x' } }))).toEqual([
@@ -276,32 +275,32 @@ describe.each(fillingsInTurn)('a modern request over %s', (http) => {
       ]);
     });
 
-    test('a notification is taken with 202 and does nothing, with its metadata or without', async () => {
-      const held = latch();
-      const holding = modern(legacy, toolCall('hold', { until: held.path }, { id: '77' }));
+    test('of 202 for a notification, without an effect, with or without metadata', async () => {
+      const gate = latch();
+      const holding = modern(legacy, toolCall('hold', { until: gate.path }, { id: '77' }));
       await eventually('the call', async () => (await details(gateway.url, 'api')).in_flight === 1);
       const params = { requestId: 77, reason: 'no' };
-      for (const asked of [
+      for (const request of [
         { method: 'notifications/cancelled', params, id: null },
         { method: 'notifications/no/such', id: null },
         { method: 'notifications/cancelled', params, id: null, headers: { 'mcp-method': undefined } },
       ]) {
-        const answer = await modern(legacy, asked);
+        const answer = await modern(legacy, request);
         expect([answer.status, answer.text]).toEqual([202, '']);
       }
       const bare = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
       expect((await post(legacy, bare, { 'mcp-protocol-version': '2026-07-28' })).status).toBe(202);
-      held.open();
+      gate.open();
       expect(textOf(await holding)).toBe('held');
     });
 
-    test('an answer of the client is refused', async () => {
+    test('of an error for an answer of the client', async () => {
       const headers = { 'mcp-protocol-version': '2026-07-28' };
       const answer = await post(own, '{"jsonrpc":"2.0","id":5,"result":{}}', headers);
       expect([answer.status, answer.json.error.code]).toEqual([400, -32600]);
     });
 
-    test('results say whose they are, and that they are complete', async () => {
+    test('and a result with the server info and the complete flag', async () => {
       const [mine, everyone] = [
         await modern(own, { method: 'tools/list' }),
         await modern(all, { method: 'tools/list' }),
@@ -314,11 +313,11 @@ describe.each(fillingsInTurn)('a modern request over %s', (http) => {
     });
   });
 
-  describe('repeats in headers the arguments that a tool wants there', () => {
+  describe('repeats tool arguments in headers', () => {
     const region = (args: unknown, header: string | undefined) =>
       toolCall('region', args, { headers: { 'mcp-param-region': header } });
 
-    test('and is answered when they agree', async () => {
+    test('and is answered if they match', async () => {
       for (const [address, name] of [
         [own, 'region'],
         [`${all}/far`, 'region'],
@@ -346,30 +345,30 @@ describe.each(fillingsInTurn)('a modern request over %s', (http) => {
       ['is missing', { region: 'us' }, undefined],
       ['differs', { region: 'us' }, 'eu'],
       ['differs in its case', { region: 'us' }, 'US'],
-      ['stands there for no argument', {}, 'us'],
-      ['stands there for null', { region: null }, 'us'],
+      ['is present for a missing argument', {}, 'us'],
+      ['is present for null', { region: null }, 'us'],
       ['is broken Base64', { region: 'us' }, '=?base64?dX?='],
       ['is bytes that are no text', { region: '\ufffd' }, '=?base64?/w==?='],
-    ])('and is refused when one %s', async (_, args, header) => {
+    ])('and is rejected if one %s', async (_, args, header) => {
       for (const address of [own, `${all}/far`, `${all}/far-legacy`])
         expect(codeOf(await modern(address, region(args, header)))).toEqual([400, -32020, 1]);
       const { headers = {} } = region(args, header);
       expect(codeOf(await modern(all, toolCall('own__region', args, { headers })))).toEqual([400, -32020, 1]);
     });
 
-    test("a header that no tool asked for is nobody's business", async () => {
+    test('and ignores headers that no tool requires', async () => {
       const headers = { 'mcp-param-other': 'x', 'mcp-param-region': 'x' };
       expect((await modern(own, toolCall('echo', {}, { headers }))).error).toBeUndefined();
     });
   });
 
-  describe('becomes a stream, or not, by the first message that comes', () => {
+  describe('has a stream or JSON response, depending on the first message', () => {
     test('an answer alone is JSON', async () => {
       const answer = await modern(legacy, toolCall('echo', {}, { meta: { progressToken: 'p' } }));
       expect([answer.status, answer.headers['content-type']]).toEqual([200, JSON_TYPE]);
     });
 
-    test('progress begins a stream of events without ids, in order, which ends with the answer', async () => {
+    test('progress starts an event stream without ids, in order, which ends with the answer', async () => {
       for (const address of [own, `${all}/far`, `${all}/far-legacy`]) {
         const stream = modernStream(
           address,
@@ -396,18 +395,18 @@ describe.each(fillingsInTurn)('a modern request over %s', (http) => {
       }
     });
 
-    test('a long silence begins one as well, with comments to keep it open', async () => {
-      const held = latch();
-      const stream = modernStream(legacy, toolCall('hold', { until: held.path }));
+    test('a long silence also starts a stream, with comments as keepalive', async () => {
+      const gate = latch();
+      const stream = modernStream(legacy, toolCall('hold', { until: gate.path }));
       await stream.until('the first comment', ({ text }) => text.startsWith(':'));
       expect(stream.messages).toEqual([]);
-      held.open();
+      gate.open();
       await stream.ended();
       expect(stream.messages.map(textOf)).toEqual(['held']);
     });
   });
 
-  describe('ends when its client leaves', () => {
+  describe('is cancelled when the client disconnects', () => {
     const cancelled = () => remote.company.seen.cancelled.length;
     const wait = (id: string, inFlight: number) =>
       eventually(
@@ -426,7 +425,7 @@ describe.each(fillingsInTurn)('a modern request over %s', (http) => {
       await wait(id, 0);
     });
 
-    test.each(['far', 'far-legacy'])('in the middle of its stream, at the remote server %s', async (id) => {
+    test.each(['far', 'far-legacy'])('during the stream, at the remote server %s', async (id) => {
       const before = cancelled();
       const stream = modernStream(
         `${all}/${id}`,
@@ -438,23 +437,23 @@ describe.each(fillingsInTurn)('a modern request over %s', (http) => {
       await wait(id, 0);
     });
 
-    test('at a server over stdio, of either era', async () => {
-      const seen = async (): Promise<string[]> =>
+    test('at a stdio server of either era', async () => {
+      const linesOf = async (): Promise<string[]> =>
         JSON.parse(textOf(await modern(own, toolCall('stats')))).cancelled;
-      const before = (await seen()).length;
+      const before = (await linesOf()).length;
       const hanging = modernStream(own, toolCall('hang'));
       await wait('own', 1);
       hanging.drop();
-      await eventually('the cancellation', async () => (await seen()).length === before + 1);
-      const held = latch();
-      const holding = modernStream(legacy, toolCall('hold', { until: held.path }));
+      await eventually('the cancellation', async () => (await linesOf()).length === before + 1);
+      const gate = latch();
+      const holding = modernStream(legacy, toolCall('hold', { until: gate.path }));
       await wait('api', 1);
       holding.drop();
       await wait('api', 0);
-      held.open();
+      gate.open();
     });
 
-    test('at /mcp, and while its server is still looked for', async () => {
+    test('at /mcp, also during the search for its server', async () => {
       const before = cancelled();
       const stream = modernStream(all, toolCall('far__hang'));
       await wait('far', 1);
@@ -475,7 +474,7 @@ describe.each(fillingsInTurn)('a modern request over %s', (http) => {
       await eventually('the cancellation', () => cancelled() === before + 1);
     });
 
-    test('and also when it reads nothing of a stream that does not end', async () => {
+    test('also if the client does not read an endless stream', async () => {
       const { body, headers } = prepared(
         toolCall(
           'talk',
@@ -504,20 +503,20 @@ describe.each(fillingsInTurn)('a modern request over %s', (http) => {
   describe('at /rpc', () => {
     const rpc = { 'x-mcp-server': 'own' };
 
-    test('is answered in JSON, without any header of its own', async () => {
+    test('is answered in JSON, and needs no headers', async () => {
       const headers = {
         ...rpc,
         'mcp-protocol-version': undefined,
         'mcp-method': undefined,
         'mcp-name': undefined,
       };
-      const asked = toolCall('slow', { steps: 3, ms: 1 }, { headers, meta: { progressToken: 1 } });
-      const answer = await modern(`${gateway.url}/rpc`, asked);
+      const request = toolCall('slow', { steps: 3, ms: 1 }, { headers, meta: { progressToken: 1 } });
+      const answer = await modern(`${gateway.url}/rpc`, request);
       expect([answer.status, answer.headers['content-type']]).toEqual([200, JSON_TYPE]);
       expect(answer.json.result.resultType).toBe('complete');
     });
 
-    test('must agree with the headers it has, and cannot listen', async () => {
+    test('must match existing headers, and cannot listen', async () => {
       const headers = { ...rpc, 'mcp-name': 'other' };
       expect(codeOf(await modern(`${gateway.url}/rpc`, toolCall('echo', {}, { headers })))).toEqual([
         400, -32020, 1,
@@ -527,21 +526,25 @@ describe.each(fillingsInTurn)('a modern request over %s', (http) => {
         listenAsk({ toolsListChanged: true }, { headers: rpc }),
       );
       expect([listen.json.error.code, listen.json.id]).toEqual([-32601, 1]);
-      const wrong = { method: 'tools/list', meta: { protocolVersion: '2027-01-01' }, headers: rpc };
-      expect(codeOf(await modern(`${gateway.url}/rpc`, wrong))).toEqual([400, -32022, 1]);
+      const unsupportedVersion = {
+        method: 'tools/list',
+        meta: { protocolVersion: '2027-01-01' },
+        headers: rpc,
+      };
+      expect(codeOf(await modern(`${gateway.url}/rpc`, unsupportedVersion))).toEqual([400, -32022, 1]);
     });
   });
 
-  describe('of a web page', () => {
-    test('may carry every header of the era, and those of tools', async () => {
-      const wanted =
+  describe('sent by a web page', () => {
+    test('may have all headers of the era and of tools', async () => {
+      const expected =
         'content-type,mcp-method,mcp-name,mcp-param-region,mcp-param-x-y,mcp-protocol-version,x-other,mcp-param-,mcp-param-a b';
       const answer = await ask(own, {
         method: 'OPTIONS',
         headers: {
           origin: 'https://app.example',
           'access-control-request-method': 'POST',
-          'access-control-request-headers': wanted,
+          'access-control-request-headers': expected,
         },
       });
       expect(answer.status).toBe(204);
@@ -558,7 +561,7 @@ describe.each(fillingsInTurn)('a modern request over %s', (http) => {
       for (const name of ['x-other', 'mcp-param-', 'mcp-param-a b']) expect(allowed).not.toContain(name);
     });
 
-    test('is answered at an allowed origin, as JSON and as a stream, and nowhere else', async () => {
+    test('is answered only for an allowed origin, as JSON and as a stream', async () => {
       const origin = 'https://app.example';
       const json = await modern(own, { method: 'tools/list', headers: { origin } });
       expect([json.status, json.headers['access-control-allow-origin']]).toEqual([200, origin]);
@@ -574,7 +577,7 @@ describe.each(fillingsInTurn)('a modern request over %s', (http) => {
   });
 });
 
-/** Sends text as it is, in Latin-1, and gives what comes until the end. */
+/** Sends text unchanged in Latin-1. Returns the whole response. */
 function raw(port: number, lines: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const head = Buffer.from(`${lines.slice(0, -1).join('\r\n')}\r\n`, 'latin1');
@@ -588,26 +591,26 @@ function raw(port: number, lines: readonly string[]): Promise<string> {
   });
 }
 
-describe.each(fillingsInTurn)('bounds and ends over %s', (http) => {
-  test('beyond limits.in_flight a request fails with the id of the request and Retry-After', async () => {
+describe.each(fillingsInTurn)('at the limits and at a shutdown, over %s', (http) => {
+  test('above limits.in_flight a request fails with its id and Retry-After', async () => {
     const gateway = await startGateway({
       http,
       servers: { api: apiServer() },
       settings: { limits: { in_flight: 4 } },
     });
     const address = `${gateway.url}/mcp/api`;
-    const held = latch();
-    const holding = [1, 2].map(() => modern(address, toolCall('hold', { until: held.path })));
+    const gate = latch();
+    const holding = [1, 2].map(() => modern(address, toolCall('hold', { until: gate.path })));
     await eventually('both', async () => (await details(gateway.url, 'api')).in_flight === 2);
-    const refused = await modern(address, toolCall('echo', {}, { id: '"third"' }));
-    expect(codeOf(refused)).toEqual([200, -32000, 'third']);
-    expect(refused.headers['retry-after']).toBe('1');
-    held.open();
+    const refusal = await modern(address, toolCall('echo', {}, { id: '"third"' }));
+    expect(codeOf(refusal)).toEqual([200, -32000, 'third']);
+    expect(refusal.headers['retry-after']).toBe('1');
+    gate.open();
     expect((await Promise.all(holding)).map(textOf)).toEqual(['held', 'held']);
     expect((await modern(address, toolCall('echo'))).json.error).toBeUndefined();
   });
 
-  test('clients that listen count as sessions do', async () => {
+  test('listening clients count as sessions', async () => {
     const gateway = await startGateway({
       http,
       servers: { api: apiServer() },
@@ -617,15 +620,15 @@ describe.each(fillingsInTurn)('bounds and ends over %s', (http) => {
     await initialize(address);
     const listens = [1, 2].map(() => modernStream(address, listenAsk({ toolsListChanged: true })));
     for (const listen of listens) await listen.opened();
-    const refused = await modern(address, listenAsk({ toolsListChanged: true }, { id: '"x"' }));
-    expect([...codeOf(refused), refused.json.error.data.reason]).toEqual([
+    const refusal = await modern(address, listenAsk({ toolsListChanged: true }, { id: '"x"' }));
+    expect([...codeOf(refusal), refusal.json.error.data.reason]).toEqual([
       200,
       -32000,
       'x',
       'ERR_OVERLOADED',
     ]);
-    expect(refused.headers['retry-after']).toBe('1');
-    const begun = await post(
+    expect(refusal.headers['retry-after']).toBe('1');
+    const session = await post(
       address,
       message('initialize', {
         protocolVersion: '2025-11-25',
@@ -633,8 +636,8 @@ describe.each(fillingsInTurn)('bounds and ends over %s', (http) => {
         clientInfo: { name: 'c', version: '1' },
       }),
     );
-    expect([begun.status, begun.json.error.data.reason]).toEqual([200, 'ERR_OVERLOADED']);
-    expect(begun.headers['mcp-session-id']).toBeUndefined();
+    expect([session.status, session.json.error.data.reason]).toEqual([200, 'ERR_OVERLOADED']);
+    expect(session.headers['mcp-session-id']).toBeUndefined();
     listens[0]?.drop();
     await eventually('room', async () => {
       const listen = modernStream(address, listenAsk({ toolsListChanged: true }));
@@ -643,7 +646,7 @@ describe.each(fillingsInTurn)('bounds and ends over %s', (http) => {
     });
   });
 
-  test('a key is asked for before anything else', async () => {
+  test('the key is checked before the limits', async () => {
     const gateway = await startGateway({
       http,
       servers: { api: apiServer() },
@@ -661,16 +664,16 @@ describe.each(fillingsInTurn)('bounds and ends over %s', (http) => {
     ).toBe(200);
   });
 
-  test('at the end of the gateway listens end well, calls are answered or told so, and it exits in time', async () => {
+  test('when the gateway stops, listen streams are completed, calls are answered or get an error, and the exit is in time', async () => {
     const gateway = await startGateway({
       http,
       servers: { api: apiServer() },
       settings: { shutdown_seconds: 4 },
     });
     const address = `${gateway.url}/mcp/api`;
-    const held = latch();
-    const answered = modern(address, toolCall('hold', { until: held.path }, { id: '"a"' }));
-    const lost = modern(address, toolCall('hold', { until: latch().path }, { id: '"b"' }));
+    const gate = latch();
+    const answered = modern(address, toolCall('hold', { until: gate.path }, { id: '"a"' }));
+    const abandoned = modern(address, toolCall('hold', { until: latch().path }, { id: '"b"' }));
     const streaming = modernStream(
       address,
       toolCall('talk', { before: 1, until: latch().path }, { id: '"c"', meta: { progressToken: 1 } }),
@@ -688,9 +691,9 @@ describe.each(fillingsInTurn)('bounds and ends over %s', (http) => {
     const late = await modern(address, toolCall('echo', {}, { id: '"late"' }));
     expect(codeOf(late)).toEqual([503, -32000, 'late']);
     expect(late.headers['retry-after']).toBe('1');
-    held.open();
+    gate.open();
     expect(textOf(await answered)).toBe('held');
-    expect(codeOf(await lost)).toEqual([200, -32000, 'b']);
+    expect(codeOf(await abandoned)).toEqual([200, -32000, 'b']);
     await streaming.ended();
     expect(streaming.messages.at(-1)?.json).toMatchObject({ id: 'c', error: { code: -32000 } });
     expect(await exited).toBe(0);

@@ -1,16 +1,16 @@
-// A stateless server over several processes, each of which seals its states with a key of its own: a retry has to
-// reach the process that its state came from, whoever carries it, however busy the others are.
+// A stateless server with several processes that encrypt states with different keys: a retry must reach the
+// process that issued the state, for all clients and under load.
 
 import { describe, expect, test } from 'vitest';
 import { bothErasOverStdio } from '../../fixtures/both-eras/start.ts';
-import { canBeAsked, modern, said, toolCall } from '../../fixtures/clients/modern-client.ts';
+import { canBeAsked, modern, resultOf, toolCall } from '../../fixtures/clients/modern-client.ts';
 import { details, json, until } from '../../fixtures/clients/raw-session.ts';
 import { connectReal } from '../../fixtures/clients/real-clients.ts';
 import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
 
 const accept = { action: 'accept', content: { name: 'Ann' } };
 
-/** Goes through all rounds of `ask-rounds` and gives what the server says in the end. */
+/** Answers all rounds of `ask-rounds`. Returns the final answer. */
 async function rounds(url: string, name: string, noise: () => void): Promise<unknown> {
   const call = (params: Record<string, unknown> = {}) =>
     modern(url, toolCall(name, {}, { meta: canBeAsked, params }));
@@ -21,20 +21,19 @@ async function rounds(url: string, name: string, noise: () => void): Promise<unk
     const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, accept]));
     answer = await call({ requestState, inputResponses });
   }
-  return said(answer);
+  return resultOf(answer);
 }
 
 describe.each([2, 4])('with %i processes', (max) => {
-  test('every retry reaches the process that its state came from (H5)', async () => {
+  test('every retry reaches the process that issued its state', async () => {
     const server = bothErasOverStdio({ isModernOnly: true });
     const gateway = await startGateway({ servers: { one: { ...server, era: 'modern', pool: { max } } } });
     const mcp = `${gateway.url}/mcp`;
     const noises: Promise<unknown>[] = [];
     const noise = () => {
-      const given = { steps: 1, ms: 5 + (noises.length % 7) * 5 };
-      noises.push(modern(`${mcp}/one`, toolCall('slow', given)));
+      const args = { steps: 1, ms: 5 + (noises.length % 7) * 5 };
+      noises.push(modern(`${mcp}/one`, toolCall('slow', args)));
     };
-    // Until as many processes run as there may be.
     await until('all processes', async () => {
       for (let n = 0; n < 2 * max; n += 1) noise();
       await Promise.all(noises);
@@ -47,21 +46,21 @@ describe.each([2, 4])('with %i processes', (max) => {
       expect(answer).toMatchObject({ answers: { q0: accept, q1: accept, q2: accept }, rounds: 4 });
     await Promise.all(noises);
     expect((await details(gateway.url, 'one')).pids).toHaveLength(max);
-    // Sessions stick to a process anyway; the rounds are made for them by the gateway.
+    // A legacy session is bound to a process. The gateway answers the rounds for it.
     const clients = await Promise.all(
       (['v1', 'v2 legacy', 'v2 modern'] as const).map((kind) => connectReal(kind, { url: mcp })),
     );
     const answers = await Promise.all(
       [...clients, ...clients].map(async (client) => {
         noise();
-        return said({ result: await client.call('one__ask-rounds'), error: undefined });
+        return resultOf({ result: await client.call('one__ask-rounds'), error: undefined });
       }),
     );
     for (const answer of answers) expect(answer).toMatchObject({ rounds: 4 });
     await Promise.all(noises);
   });
 
-  test('a state whose process is gone is refused by the server, and a new request is taken', async () => {
+  test('a state of a process that has exited is rejected by the server, and a new request works', async () => {
     const server = bothErasOverStdio({ isModernOnly: true });
     const gateway = await startGateway({ servers: { one: { ...server, era: 'modern', pool: { max } } } });
     const url = `${gateway.url}/mcp/one`;
@@ -75,7 +74,7 @@ describe.each([2, 4])('with %i processes', (max) => {
   });
 });
 
-test('a process whose state is with a client does not end for want of calls, and does when it is back', async () => {
+test('a process with an open state does not stop for inactivity, and stops after the retry', async () => {
   const server = { ...bothErasOverStdio({ isModernOnly: true }), era: 'modern', idle_timeout_seconds: 0.6 };
   const servers = { one: server, own: { ...server, isolation: 'session' }, other: server };
   const gateway = await startGateway({ servers });
@@ -84,8 +83,8 @@ test('a process whose state is with a client does not end for want of calls, and
   const isStopped = async (id: string) => (await details(gateway.url, id)).pids.length === 0;
   const [one, own] = await Promise.all([call('one', 'ask-rounds'), call('own', 'ask-rounds')]);
   await call('other', 'echo');
-  await until('the end of the one that nobody waits for', () => isStopped('other'));
-  // It has had as long again.
+  await until('the end of the process without a waiting client', () => isStopped('other'));
+  // The same time passes again.
   await call('other', 'echo');
   await until('its second end', () => isStopped('other'));
   for (const [id, { result }] of [
@@ -103,7 +102,7 @@ test('a process whose state is with a client does not end for want of calls, and
       requestState: third.result.requestState,
       inputResponses: { q2: accept },
     });
-    expect(said(last), id).toMatchObject({ rounds: 4 });
+    expect(resultOf(last), id).toMatchObject({ rounds: 4 });
     await until(`the end of ${id}`, () => isStopped(id));
   }
 });

@@ -1,9 +1,9 @@
-// `expose: search` for clients of both eras before servers of both: a call through `call_tool` is the server's own in
-// everything, the questions it asks and the end of a call included.
+// `expose: search` for clients and servers of both eras: a call through `call_tool` behaves like a direct
+// call, including questions and cancellation.
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { bothErasOverHttp, bothErasOverStdio, type RemoteBothEras } from '../../fixtures/both-eras/start.ts';
-import { canBeAsked, type More, modern, said, toolCall } from '../../fixtures/clients/modern-client.ts';
+import { canBeAsked, type More, modern, resultOf, toolCall } from '../../fixtures/clients/modern-client.ts';
 import { RawSession, until } from '../../fixtures/clients/raw-session.ts';
 import { type Answer, connectReal, type Kind, type RealClient } from '../../fixtures/clients/real-clients.ts';
 import { everythingOverStdio } from '../../fixtures/everything/start.ts';
@@ -34,7 +34,7 @@ const through = (name: string, args: object = {}, more: More = {}) =>
   toolCall('call_tool', { name, arguments: args }, more);
 
 function textOf(result: Answer): Answer {
-  return said({ result, error: undefined });
+  return resultOf({ result, error: undefined });
 }
 
 function caller(client: RealClient) {
@@ -43,7 +43,7 @@ function caller(client: RealClient) {
 }
 
 describe.each(kinds)('%s', (kind) => {
-  test('sees three tools, and calls the others as if it saw them', async () => {
+  test('sees three tools, and calls other tools as if they were listed', async () => {
     const client = await connectReal(kind, { url: mcp });
     const call = caller(client);
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual([
@@ -51,8 +51,8 @@ describe.each(kinds)('%s', (kind) => {
       'describe_tool',
       'call_tool',
     ]);
-    const found = await client.call('find_tools', { query: 'rich', server: 'web' });
-    expect(found.structuredContent.tools[0].name).toBe('web__rich');
+    const tools = await client.call('find_tools', { query: 'rich', server: 'web' });
+    expect(tools.structuredContent.tools[0].name).toBe('web__rich');
     const described = await client.call('describe_tool', { name: 'young__echo' });
     expect(described.structuredContent.tool).toMatchObject({ name: 'young__echo', inputSchema: {} });
     for (const id of ['own', 'young', 'web']) {
@@ -69,7 +69,7 @@ describe.each(kinds)('%s', (kind) => {
     expect((await call('web__none')).isError).toBe(true);
   });
 
-  test('is asked by the server behind call_tool, round after round', async () => {
+  test('answers questions of the server behind call_tool, for several rounds', async () => {
     const call = caller(await connectReal(kind, { url: mcp }));
     for (const id of ['young', 'web']) {
       const { answers } = textOf(await call(`${id}__ask-rounds`));
@@ -81,7 +81,7 @@ describe.each(kinds)('%s', (kind) => {
 });
 
 describe('on the wire', () => {
-  test('a state comes and goes byte for byte, and the retry is the server’s own call again', async () => {
+  test('a state is unchanged, and the retry calls the server again', async () => {
     const state = 'raw:é "\\/ \u2028 1.0 {"id":7}';
     const ask = (more: More = {}) =>
       modern(
@@ -92,37 +92,41 @@ describe('on the wire', () => {
     expect(first.result).toMatchObject({ resultType: 'input_required', requestState: state });
     const params = { requestState: state, inputResponses: { answer: { action: 'decline' } } };
     const second = await ask({ params, id: '"zwei"' });
-    expect(said(second)).toEqual({ isSame: true, back: state, answers: { answer: { action: 'decline' } } });
+    expect(resultOf(second)).toEqual({
+      isSame: true,
+      back: state,
+      answers: { answer: { action: 'decline' } },
+    });
     const [one, two] = web.http.requests
       .filter(({ headers }) => headers['mcp-name'] === 'ask-with-raw-state')
       .slice(-2)
       .map(({ body }) => JSON.parse(body).params);
     expect(one).toMatchObject({ name: 'ask-with-raw-state', arguments: { state: state.slice(4) } });
     expect(two).toMatchObject({ ...one, requestState: state });
-    // Of an old server the state is the gateway's, and belongs to these very arguments.
+    // For a legacy server the gateway issues the state, which belongs to these exact arguments.
     const elicit = (message: string, more: More = {}) =>
       modern(mcp, through('own__elicit', { message }, { meta: canBeAsked, ...more }));
     const { requestState, inputRequests } = (await elicit('Who?')).result;
     const [key = ''] = Object.keys(inputRequests);
     const answer = { params: { requestState, inputResponses: { [key]: accepted } } };
     expect((await elicit('You?', answer)).error?.code).toBe(-32602);
-    expect(said(await elicit('Who?', answer))).toEqual({ answer: accepted });
+    expect(resultOf(await elicit('Who?', answer))).toEqual({ answer: accepted });
   });
 
   test.each(['young', 'web'])('a cancellation reaches %s, of either era', async (id) => {
     const cancelled = async () =>
-      (said(await modern(mcp, through(`${id}__stats`))) as { cancelled: string[] }).cancelled.length;
+      (resultOf(await modern(mcp, through(`${id}__stats`))) as { cancelled: string[] }).cancelled.length;
     const calls = async () => {
-      const stats = said(await modern(mcp, through(`${id}__stats`))) as { calls: string[] };
+      const stats = resultOf(await modern(mcp, through(`${id}__stats`))) as { calls: string[] };
       return stats.calls.filter((call) => call.endsWith(' hang')).length;
     };
     const before = await cancelled();
-    const begun = await calls();
+    const countBefore = await calls();
     const leaving = new AbortController();
-    const left = modern(mcp, through(`${id}__hang`), { signal: leaving.signal }).catch(() => 'left');
-    await until('the call', async () => (await calls()) > begun);
+    const abandoned = modern(mcp, through(`${id}__hang`), { signal: leaving.signal }).catch(() => 'left');
+    await until('the call', async () => (await calls()) > countBefore);
     leaving.abort();
-    expect(await left).toBe('left');
+    expect(await abandoned).toBe('left');
     await until('the first end', async () => (await cancelled()) === before + 1);
     const session = await RawSession.open(gateway.url);
     const hanging = session.call(
@@ -130,7 +134,7 @@ describe('on the wire', () => {
       { name: `${id}__hang`, arguments: {} },
       { id: 'h', onMessage: () => {} },
     );
-    await until('the second call', async () => (await calls()) > begun + 1);
+    await until('the second call', async () => (await calls()) > countBefore + 1);
     await session.notify('notifications/cancelled', { requestId: 'h' });
     await until('the second end', async () => (await cancelled()) === before + 2);
     await session.end();

@@ -1,4 +1,5 @@
-// The example of a deployment, bound to a command of a chat: people press, and whoever gave the command hears how it went.
+// The deployment example, bound to a chat command: people decide by buttons, and the requester sees the
+// outcome.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -31,9 +32,9 @@ beforeAll(async () => {
     shipped += text;
   });
   const [, url = ''] = await eventually(() => {
-    const found = /at (http:\S+)\/\n/.exec(shipped);
-    expect(found).not.toBeNull();
-    return found as RegExpExecArray;
+    const address = /at (http:\S+)\/\n/.exec(shipped);
+    expect(address).not.toBeNull();
+    return address as RegExpExecArray;
   });
   platform = await newPlatform();
   bot = platform.addBot('deploy_bot');
@@ -52,20 +53,20 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await gateway.stop();
-  const ended = once(deployer, 'close');
+  const exit = once(deployer, 'close');
   deployer.kill();
-  await ended;
+  await exit;
 });
 
-const said = () => texts(platform, bot, ops);
-const saysAtLast = (text: string | RegExp) => eventually(() => expect(said().at(-1)).toMatch(text));
+const chatTexts = () => texts(platform, bot, ops);
+const expectLastText = (text: string | RegExp) => eventually(() => expect(chatTexts().at(-1)).toMatch(text));
 
-async function asked(version: string): Promise<Message> {
+async function requestAndWait(version: string): Promise<Message> {
   platform.say(ops, mia as Person, `/deploy ${version}`);
   return eventually(() => {
-    const found = platform.saidBy(bot, ops).find(({ text = '' }) => text.includes(`Ship ${version}?`));
-    expect(found && buttonsOf(found).map(({ text }) => text)).toEqual(['Approve', 'Deny']);
-    return found as Message;
+    const question = platform.saidBy(bot, ops).find(({ text = '' }) => text.includes(`Ship ${version}?`));
+    expect(question && buttonsOf(question).map(({ text }) => text)).toEqual(['Approve', 'Deny']);
+    return question as Message;
   });
 }
 
@@ -74,28 +75,28 @@ function press(question: Message, by: Person | undefined, title: string): void {
   platform.press(bot, by as Person, question, data);
 }
 
-test('approved, it is shipped once, and looked at after a while', async () => {
-  const question = await asked('2.4.1');
+test('an approved deployment runs once and is checked afterwards', async () => {
+  const question = await requestAndWait('2.4.1');
   expect(question.text).toContain('The check says: finished.');
   expect(shipped).not.toContain('ships');
   press(question, mia, 'Approve');
   press(question, ada, 'Approve');
-  await saysAtLast(/^Shipped 2\.4\.1, approved by .*ada: up and well\.$/);
+  await expectLastText(/^Shipped 2\.4\.1, approved by .*ada: up and well\.$/);
   expect(shipped.match(/ships 2\.4\.1, approved by .*ada,/g)).toHaveLength(1);
   expect(ops.messages.get(question.message_id)?.text).toMatch(/^Approved by ada at /m);
 });
 
-test('denied, it is not, and whoever asked hears who said so', async () => {
-  press(await asked('2.5.0'), ben, 'Deny');
-  await saysAtLast(/^Not shipped: denied by .*ben\./);
+test('a denied deployment does not run, and the requester sees who denied it', async () => {
+  press(await requestAndWait('2.5.0'), ben, 'Deny');
+  await expectLastText(/^Not shipped: denied by .*ben\./);
   expect(shipped).not.toContain('2.5.0');
 });
 
-test('a version that the check refuses is put before nobody, and without one the command says what it takes', async () => {
+test('a version that the check rejects is not submitted for approval, and a command without a version is answered with the syntax', async () => {
   platform.say(ops, mia as Person, '/deploy 3.0.0-rc1');
-  await saysAtLast('Not shipped: 3.0.0-rc1 is not finished.');
+  await expectLastText('Not shipped: 3.0.0-rc1 is not finished.');
   platform.say(ops, mia as Person, '/deploy');
-  await saysAtLast(/version/);
-  expect(said().at(-1)).toContain('Three numbers, as 2.4.1');
+  await expectLastText(/version/);
+  expect(chatTexts().at(-1)).toContain('Three numbers, such as 2.4.1');
   expect(gateway.logs().filter(({ level }) => level === 'error')).toEqual([]);
 });

@@ -1,6 +1,6 @@
-// Flows with every type of node, and a gateway that is killed at each commit that has rows of their journals: right before it is made, when
-// what it is about has happened in the world, and at every sixth right after, when nothing has yet that follows from it. Both at every row
-// are a property of the engine, without processes.
+// Flows with all node types. The gateway is killed at commits of journal rows: before the commit, when the
+// effect of the row has happened, and at every sixth row after it, before the next effect. A property test of
+// the engine covers both at all rows, in memory.
 
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
@@ -19,19 +19,22 @@ import {
   startAutomation,
 } from '../../fixtures/automation/automation.ts';
 import { botTrigger, newPlatform, texts } from '../../fixtures/automation/bots.ts';
-import { atRest } from '../../fixtures/automation/killed.ts';
+import { waitUntilIdle } from '../../fixtures/automation/killed.ts';
 import type { BotPlatform } from '../../fixtures/bot-platform/bot-platform.ts';
 import { ask } from '../../fixtures/clients/api-client.ts';
 import { type GatewayProcess, temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
 
 const preload = pathToFileURL(join(import.meta.dirname, '../../fixtures/store/killed-at-row.mjs'));
 const AT_ONCE = 4;
-/** `npm test` kills at every third commit, each time at others of the two flows; `all` takes its time. */
+/**
+ * `npm test` kills at every third commit, at different ones for the two flows. `all` covers every commit, but
+ * is slow.
+ */
 const EVERY = process.env.ACTOR_GATEWAY_KILLS === 'all' ? 1 : 3;
-/** Seldom: most of a life is the pause after a crash. */
-const LOOK_MS = 100;
+/** Polling interval. Most of the time is spent in pauses that follow a crash. */
+const POLL_MS = 100;
 
-interface Heard {
+interface ReceivedRequest {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
 }
@@ -40,14 +43,14 @@ let platform: BotPlatform;
 let program: AgentProgram;
 let tools: ReportedCalls;
 let site: Server;
-const heard: Heard[] = [];
+const requests: ReceivedRequest[] = [];
 
 beforeAll(async () => {
   platform = await newPlatform();
   program = await startAgent(({ body }) => ({ text: `of ${body.input}`, data: { verdict: 'ship' } }));
   tools = await ReportedCalls.start();
   site = createServer((request, response) => {
-    heard.push({ path: request.url ?? '', headers: request.headers });
+    requests.push({ path: request.url ?? '', headers: request.headers });
     request.resume().on('end', () => response.end('{"isUp":true}'));
   });
   site.listen(0, '127.0.0.1');
@@ -76,7 +79,7 @@ const three = {
   coordination: { mode: 'peer', consensus: { field: 'verdict', algorithm: 'unanimous' } },
 };
 
-/** What asks others: an agent, a fleet, tools, an address. */
+/** Nodes that call an agent, a fleet, tools and a URL. */
 const asking = (own: string) => ({
   nodes: [
     node('check', 'Agent', { agent: 'clerk', input: `check ${own}` }),
@@ -93,7 +96,7 @@ const asking = (own: string) => ({
   connections: chain('check', 'vote', 'look', 'pay', 'order', 'told'),
 });
 
-/** What waits, chooses and repeats, with words on the way. */
+/** Nodes that wait, branch and loop, with messages between them. */
 const waiting = (own: string) => ({
   nodes: [
     node('start', 'Transform', { set: { sums: [1, 2] } }),
@@ -122,10 +125,10 @@ const waiting = (own: string) => ({
   ],
 });
 
-/** People say yes as soon as they are asked, for as long as the process lives. */
+/** Approves all questions until the process exits. */
 async function approveAll(gateway: GatewayProcess): Promise<void> {
   let isOver = false;
-  const ended = gateway.exited.then(() => {
+  const end = gateway.exited.then(() => {
     isOver = true;
   });
   while (!isOver) {
@@ -134,25 +137,25 @@ async function approveAll(gateway: GatewayProcess): Promise<void> {
       for (const { id } of json.approvals)
         await ask(`${gateway.url}/approvals/${id}/approve`, { method: 'POST' });
     } catch {
-      // It is being killed.
+      // The process is being killed.
     }
-    await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, LOOK_MS))]);
+    await Promise.race([end, new Promise((resolve) => setTimeout(resolve, POLL_MS))]);
   }
 }
 
-interface Lived {
-  /** Of the first of its processes. */
+interface FlowOutcome {
+  /** Number of commits of the first process. */
   readonly commits: number;
   readonly said: readonly (string | undefined)[];
   readonly approvals: number;
-  /** What was asked for this flow: of whom, and under which key. */
+  /** Requests of this flow, each with receiver and key. */
   readonly asked: readonly { readonly what: string; readonly key: string }[];
 }
 
 let count = 0;
 
-/** One flow that begins with a command in a chat, by a process that is killed then, and the one after it. */
-async function lived(specOf: (own: string) => object, at: string): Promise<Lived> {
+/** Runs a flow that a chat command starts: in a process that is killed, then in the next process. */
+async function runWithKill(specOf: (own: string) => object, at: string): Promise<FlowOutcome> {
   const own = `f${++count}`;
   const folder = temporaryFolder();
   const bot = platform.addBot(`${own}_bot`);
@@ -175,8 +178,8 @@ async function lived(specOf: (own: string) => object, at: string): Promise<Lived
   const approving = approveAll(gateway);
   if (at === 'never') {
     await hasEnded(gateway);
-    // A message whose answer a kill has cut off may be sent again.
-    await atRest(gateway);
+    // A message whose response was lost may be sent a second time.
+    await waitUntilIdle(gateway);
     await gateway.stop('SIGKILL');
   }
   await gateway.exited;
@@ -184,14 +187,14 @@ async function lived(specOf: (own: string) => object, at: string): Promise<Lived
   gateway = await startAutomation({ folder, servers: { shop } });
   const approvingAgain = approveAll(gateway);
   await hasEnded(gateway);
-  await atRest(gateway);
+  await waitUntilIdle(gateway);
   const approvals = (await ask(`${gateway.url}/approvals`)).json.approvals.length;
   const errors = gateway.logs().filter(({ level }) => level === 'error');
   await gateway.stop('SIGKILL');
   await approvingAgain;
   expect([at, errors]).toEqual([at, []]);
   const commits = existsSync(committed) ? readFileSync(committed, 'utf8').trim().split('\n').length : 0;
-  return { commits, said: texts(platform, bot, chat), approvals, asked: askedFor(own) };
+  return { commits, said: texts(platform, bot, chat), approvals, asked: requestsFor(own) };
 }
 
 async function hasEnded(gateway: GatewayProcess): Promise<void> {
@@ -203,16 +206,16 @@ async function hasEnded(gateway: GatewayProcess): Promise<void> {
     const states = runs.map(({ state }) => state);
     if (states.length === 1 && states[0] === 'done') return;
     if (performance.now() > deadline) throw new Error(`it has not come to its end: ${states.join()}`);
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
 
-function askedFor(own: string): Lived['asked'] {
+function requestsFor(own: string): FlowOutcome['asked'] {
   const ofAgent = program.requests.map(({ body, headers }) => ({
     what: body.input,
     key: headers['idempotency-key'],
   }));
-  const ofSite = heard.map(({ path, headers }) => ({ what: path, key: headers['idempotency-key'] }));
+  const ofSite = requests.map(({ path, headers }) => ({ what: path, key: headers['idempotency-key'] }));
   const ofTools = tools.calls.map(({ tool, args, key }) => ({ what: `${tool} ${args.of}`, key }));
   return [...ofAgent, ...ofSite, ...ofTools].flatMap(({ what, key }) =>
     what.split(/[ /]/).includes(own)
@@ -221,67 +224,69 @@ function askedFor(own: string): Lived['asked'] {
   );
 }
 
-/** How often each was asked; each under keys of its own, so many. */
-function timesOf(asked: Lived['asked']): Readonly<Record<string, readonly [keys: number, times: number]>> {
-  const whats = [...new Set(asked.map(({ what }) => what))].sort();
+/** Number of keys and number of requests, per receiver. */
+function timesOf(
+  requests: FlowOutcome['asked'],
+): Readonly<Record<string, readonly [keys: number, times: number]>> {
+  const whats = [...new Set(requests.map(({ what }) => what))].sort();
   return Object.fromEntries(
-    whats.map((what) => {
-      const keys = asked.flatMap((each) => (each.what === what ? [each.key] : []));
-      return [what, [new Set(keys).size, keys.length]];
+    whats.map((receiver) => {
+      const keys = requests.flatMap((each) => (each.what === receiver ? [each.key] : []));
+      return [receiver, [new Set(keys).size, keys.length]];
     }),
   );
 }
 
 const ONCE = [1, 1];
-const perhapsAgain = (keys = 1) => [
+const onceOrTwice = (keys = 1) => [
   keys,
   expect.toSatisfy((times: number) => times >= keys && times <= 2 * keys),
 ];
 
-/** What the flow does when nobody kills it, and then with a kill at each of its commits, so many flows at a time. */
+/** Runs the flow undisturbed, then with a kill at each commit, several flows in parallel. */
 async function atEachCommit(
   specOf: (own: string) => object,
-  judge: (at: string, lived: Lived) => void,
+  judge: (at: string, result: FlowOutcome) => void,
 ): Promise<void> {
-  const calm = await lived(specOf, 'never');
+  const calm = await runWithKill(specOf, 'never');
   judge('never', calm);
   const commits = Array.from({ length: calm.commits }, (_, n) => n + 1);
   const chosen = commits.filter((n) => n % EVERY === calm.commits % EVERY);
-  const places = chosen.flatMap((n) => (n % 6 === 0 ? [`before ${n}`, `after ${n}`] : [`before ${n}`]));
-  const next = places.values();
-  const worked = Array.from({ length: AT_ONCE }, async () => {
-    for (const at of next) judge(at, await lived(specOf, at));
+  const killPoints = chosen.flatMap((n) => (n % 6 === 0 ? [`before ${n}`, `after ${n}`] : [`before ${n}`]));
+  const next = killPoints.values();
+  const workers = Array.from({ length: AT_ONCE }, async () => {
+    for (const at of next) judge(at, await runWithKill(specOf, at));
   });
-  await Promise.all(worked);
+  await Promise.all(workers);
 }
 
-/** Of a machine that has much else to do. */
+/** For a busy machine. */
 const TIMEOUT_MS = 240_000;
 
-describe('killed at each of its rows, a flow comes to its end', { timeout: TIMEOUT_MS }, () => {
-  test('and asks agents, fleets, tools and addresses under one key each', () =>
+describe('a flow killed at each journal row completes', { timeout: TIMEOUT_MS }, () => {
+  test('and calls agents, fleets, tools and URLs under one key per request', () =>
     atEachCommit(asking, (at, { asked, said }) => {
       const { pay = [0, 0], ...others } = timesOf(asked);
-      const again = at === 'never' ? (keys = 1) => [keys, keys] : perhapsAgain;
+      const again = at === 'never' ? (keys = 1) => [keys, keys] : onceOrTwice;
       expect([at, others]).toEqual([
         at,
         { check: again(), look: again(), '/order': again(), vote: again(3) },
       ]);
-      // One of which nobody knows whether it has happened is not made again.
+      // A call whose outcome is unknown is not repeated.
       expect([at, pay]).toEqual([at, at === 'never' ? ONCE : expect.toBeOneOf([[0, 0], ONCE])]);
       expect([at, said]).toEqual([at, ['asked: done']]);
     }));
 
-  test('and says each word once, asks people once, waits, and takes each turn of a loop under a key of its own', () =>
+  test('and sends messages once, asks people once, waits, and runs each loop iteration under a different key', () =>
     atEachCommit(waiting, (at, { asked, said, approvals }) => {
-      const again = at === 'never' ? ONCE : perhapsAgain();
+      const again = at === 'never' ? ONCE : onceOrTwice();
       expect([at, timesOf(asked)]).toEqual([at, { '/turn/1': again, '/turn/2': again }]);
       expect([at, approvals]).toEqual([at, 1]);
       const [question, ...others] = said.filter((text) => text?.startsWith('Approval of a step'));
       expect([at, question, others]).toEqual([at, expect.stringContaining('Approved by an operator'), []]);
-      // Whether a message has arrived that was on its way at the kill, nobody knows.
-      const words = said.filter((text) => text !== question);
-      expect([at, new Set(words)]).toEqual([at, new Set(['begun', 'approved: approved, 2 turns'])]);
-      expect([at, words.length]).toEqual([at, at === 'never' ? 2 : expect.toBeOneOf([2, 3])]);
+      // It is unknown whether a message in transit at the kill was delivered.
+      const messages = said.filter((text) => text !== question);
+      expect([at, new Set(messages)]).toEqual([at, new Set(['begun', 'approved: approved, 2 turns'])]);
+      expect([at, messages.length]).toEqual([at, at === 'never' ? 2 : expect.toBeOneOf([2, 3])]);
     }));
 });

@@ -1,5 +1,5 @@
-// Flows and fleets in the program as it is shipped: large ones, those that wait, fail and are retried, files that change meanwhile, members
-// that fail, dawdle and lie.
+// Flows and fleets in the built program: large flows, waits, failures, retries, changed files, and members
+// that fail, are slow or return wrong values.
 
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -19,17 +19,20 @@ import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
 
 let gateway: GatewayProcess;
 let site: Server;
-/** Requests that are not answered, for as long as whoever asks keeps to them. */
-const held = new Map<string, ServerResponse>();
-/** Of all requests, by their paths. */
+/** Held responses, while the client stays connected. */
+const responses = new Map<string, ServerResponse>();
+/** Keys of all requests, by path. */
 const keys = new Map<string, string[]>();
 let isDoorOpen = true;
 
 const SLEEPERS = 1_000;
 const NODES = 100;
 const MEMBERS = Array.from({ length: 16 }, (_, n) => `m${String(n + 1).padStart(2, '0')}`);
-/** One fails, one says it in words only, one gives another type; two are against it; one never answers. */
-const given: Readonly<Record<string, unknown>> = {
+/**
+ * One member fails, one answers in text only, another returns a wrong type, two vote against, and the last
+ * never answers.
+ */
+const memberAnswers: Readonly<Record<string, unknown>> = {
   m01: { status: 400 },
   m02: { text: 'ship, of course' },
   m03: { text: 'ship', verdict: ['ship'] },
@@ -97,7 +100,7 @@ const resources = (word: string) => [
         },
       },
       { id: 'alone', type: 'Agent', config: { agent: 'h1' } },
-      { ...post('site', '/held/site'), description: 'Beside the others' },
+      { ...post('site', '/held/site'), description: 'Parallel request' },
       { id: 'end', type: 'Join' },
     ],
     connections: ['all', 'alone', 'site'].map((from) => ({ from, to: 'end' })),
@@ -109,11 +112,11 @@ beforeAll(async () => {
     const path = request.url ?? '';
     keys.set(path, [...(keys.get(path) ?? []), String(request.headers['idempotency-key'])]);
     request.resume();
-    const answer = given[path.replace('/agents/', '')] ?? SHIP;
+    const answer = memberAnswers[path.replace('/agents/', '')] ?? SHIP;
     if (path.startsWith('/held/') || answer === 'never') {
       const key = String(request.headers['idempotency-key']);
-      held.set(key, response);
-      response.on('close', () => held.delete(key));
+      responses.set(key, response);
+      response.on('close', () => responses.delete(key));
       return;
     }
     const status = path === '/door' && !isDoorOpen ? 404 : ((answer as { status?: number }).status ?? 200);
@@ -141,7 +144,7 @@ const send = async (path: string, body: object = {}) =>
 
 const idOf = async (path: string, body: object = {}): Promise<string> => (await send(path, body)).id;
 const runOf = async (id: string) => (await ask(`${gateway.url}/runs/${encodeURIComponent(id)}`)).json;
-const runIs = (id: string, state: string) =>
+const expectRunState = (id: string, state: string) =>
   eventually(async () => {
     const run = await runOf(id);
     expect([run.state, run.note]).toEqual([state, state === 'done' ? null : run.note]);
@@ -151,76 +154,76 @@ const stateCount = async (state: 'waiting' | 'running'): Promise<number> =>
   (await ask(`${gateway.url}/stats`)).json.deliveries[state];
 const inMs = (ms: number) => ({ until: new Date(Date.now() + ms).toISOString() });
 
-test('a flow of 100 nodes comes to its end', async () => {
-  const run = await runIs(await idOf('/flows/long/runs'), 'done');
+test('a flow of 100 nodes completes', async () => {
+  const run = await expectRunState(await idOf('/flows/long/runs'), 'done');
   expect(run).toMatchObject({ answer: String(NODES), data: NODES, attempts: 1 });
 });
 
-test('sixteen members, of whom some fail, dawdle and lie, come to what plain arithmetic gives, and the rest is dropped', async () => {
-  const run = await runIs(await idOf('/fleets/jury/runs', { input: 'Shall we?' }), 'done');
-  // Ten of sixteen would ship, and nine of them are more than half, whatever the one says that never answers.
+test('sixteen members, some failing, slow or wrong, produce the expected verdict, and later answers are dropped', async () => {
+  const run = await expectRunState(await idOf('/fleets/jury/runs', { input: 'Shall we?' }), 'done');
+  // Ten of sixteen vote to ship. Nine are a majority without the silent member.
   expect(run).toMatchObject({ answer: 'ship', data: { verdict: 'ship' } });
   const votes = run.data.votes as Readonly<Record<string, unknown>>;
   expect(Object.values(votes).filter((vote) => vote === 'ship')).toHaveLength(9);
   for (const name of ['m01', 'm02', 'm16']) expect(votes).not.toHaveProperty(name);
   for (const [name, vote] of Object.entries(votes))
-    expect([name, vote]).toEqual([name, ((given[name] ?? SHIP) as typeof SHIP).verdict]);
+    expect([name, vote]).toEqual([name, ((memberAnswers[name] ?? SHIP) as typeof SHIP).verdict]);
   expect(run.members.find((member: { name: string }) => member.name === 'm16')).toMatchObject({
     state: 'dropped',
   });
-  await eventually(() => expect(held.size).toBe(0));
+  await eventually(() => expect(responses.size).toBe(0));
   for (const name of MEMBERS) expect([name, keys.get(`/agents/${name}`)?.length]).toEqual([name, 1]);
 });
 
-test('too few votes are no verdict, and the note has every one of them', async () => {
-  const run = await runIs(await idOf('/fleets/strict/runs', { input: 'Shall we?' }), 'failed');
-  expect(run.note).toContain('no consensus on verdict: 14 of 16 could vote, and 15 have to');
-  expect(run.note).toMatch(/m01: no vote, .*400.*; m02: no vote, its answer has no verdict; m03: /);
-  await eventually(() => expect(held.size).toBe(0));
+test('no verdict is reached with too few votes, and the note contains all votes', async () => {
+  const run = await expectRunState(await idOf('/fleets/strict/runs', { input: 'Shall we?' }), 'failed');
+  expect(run.note).toContain('no consensus on verdict: 14 of 16 can vote, and 15 are required');
+  expect(run.note).toMatch(/m01: no vote, .*400.*; m02: no vote, the answer has no verdict; m03: /);
+  await eventually(() => expect(responses.size).toBe(0));
 });
 
-test('a flow that has failed goes on at the node that failed, under its key, and does nothing again that has ended well', async () => {
+test('a failed flow continues at the failed node, under the same key, and repeats no completed node', async () => {
   isDoorOpen = false;
   const id = await idOf('/flows/shaky/runs');
-  expect((await runIs(id, 'failed')).note).toMatch(/^flow shaky: door: .* answered 404$/);
+  expect((await expectRunState(id, 'failed')).note).toMatch(/^flow shaky: door: .* answered 404$/);
   isDoorOpen = true;
   await send(`/runs/${encodeURIComponent(id)}/retry`);
-  expect(await runIs(id, 'done')).toMatchObject({ answer: 'in' });
+  expect(await expectRunState(id, 'done')).toMatchObject({ answer: 'in' });
   expect(keys.get('/first')).toHaveLength(1);
   expect(keys.get('/door')).toHaveLength(2);
   expect(new Set(keys.get('/door')).size).toBe(1);
 });
 
-test('cancelled, it lets go of everybody who is at work for it', async () => {
+test('a cancelled flow cancels all its current requests', async () => {
   const id = await idOf('/flows/holding/runs', { input: 'hold' });
-  await eventually(() => expect(held.size).toBe(5));
+  await eventually(() => expect(responses.size).toBe(5));
   await send(`/runs/${encodeURIComponent(id)}/cancel`);
-  await eventually(() => expect(held.size).toBe(0));
+  await eventually(() => expect(responses.size).toBe(0));
   expect(await runOf(id)).toMatchObject({ state: 'cancelled' });
 });
 
-test('a flow that is at work keeps the definition that it began with, over a reload and a restart', async () => {
+test('a running flow keeps its definition across a reload and a restart', async () => {
   const until = inMs(2_500);
   const id = await idOf('/flows/sleeper/runs', { parameters: until });
-  await runIs(id, 'waiting');
+  await expectRunState(id, 'waiting');
   writeResources(gateway.folder, resources('second'));
   await send('/admin/reload');
   const { folder } = gateway;
   await gateway.stop('SIGKILL');
   gateway = await startAutomation({ folder });
   const after = await idOf('/flows/sleeper/runs', { parameters: until });
-  expect(await runIs(after, 'done')).toMatchObject({ answer: 'second' });
-  expect(await runIs(id, 'done')).toMatchObject({ answer: 'first' });
+  expect(await expectRunState(after, 'done')).toMatchObject({ answer: 'second' });
+  expect(await expectRunState(id, 'done')).toMatchObject({ answer: 'first' });
 });
 
-test('a thousand flows that wait hold nothing up and hardly any memory, and all go on when their time has come', async () => {
+test('a thousand waiting flows delay nothing, use little memory, and continue in time', async () => {
   const residentMb = () =>
     Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${gateway.pid}/status`, 'utf8'))?.[1]) / 1024;
   const begin = async (count: number, until: object) => {
     for (let from = 0; from < count; from += 50)
       await Promise.all(Array.from({ length: 50 }, () => send('/flows/sleeper/runs', { parameters: until })));
   };
-  // How long they may take to begin, by how long a few do.
+  // Allowed start time, derived from a few flows.
   await begin(50, inMs(0));
   const started = performance.now();
   await begin(50, inMs(0));
@@ -229,11 +232,11 @@ test('a thousand flows that wait hold nothing up and hardly any memory, and all 
   await begin(SLEEPERS, until);
   const waiting = () => stateCount('waiting');
   await eventually(async () => expect(await waiting()).toBe(SLEEPERS));
-  const parked = residentMb();
+  const waitingMb = residentMb();
   expect(await stateCount('running')).toBe(0);
   expect(await send('/flows/long/runs', { wait_seconds: 10 })).toMatchObject({ answer: String(NODES) });
   await new Promise((resolve) => setTimeout(resolve, Date.parse(until.until) - Date.now()));
   await eventually(async () => expect(await waiting()).toBe(0), 60_000);
   await eventually(async () => expect(await stateCount('running')).toBe(0), 60_000);
-  expect(parked - before).toBeLessThan(150);
+  expect(waitingMb - before).toBeLessThan(150);
 });

@@ -1,4 +1,5 @@
-// Requests of HTTP nodes with values from outside, in the shipped program: the file alone chooses path, query and host.
+// Requests of HTTP nodes with values from outside, in the built program: only the file determines path, query
+// and host.
 
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
@@ -8,21 +9,21 @@ import { flow, startAutomation } from '../../fixtures/automation/automation.ts';
 import { ask } from '../../fixtures/clients/api-client.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
 
-interface Received {
+interface ReceivedRequest {
   readonly server: 'api' | 'other';
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: string;
 }
 
-const received: Received[] = [];
+const received: ReceivedRequest[] = [];
 let gateway: GatewayProcess;
 let api: Server;
 let other: Server;
 
 const portOf = (server: Server) => (server.address() as AddressInfo).port;
 
-async function startServer(name: Received['server']): Promise<Server> {
+async function startServer(name: ReceivedRequest['server']): Promise<Server> {
   const server = createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
@@ -37,7 +38,7 @@ async function startServer(name: Received['server']): Promise<Server> {
   return server;
 }
 
-/** A single-request flow with the parameter `q`. */
+/** A flow with a single request and the parameter `q`. */
 const sends = (name: string, config: Readonly<Record<string, unknown>>) =>
   flow(name, {
     parameters: [{ name: 'q' }],
@@ -108,7 +109,7 @@ test.each([
 });
 
 test.each(['..', '.', '', '../../admin/delete?all=1#', 'a\\..\\b'])(
-  'a value %j that would remove a segment sends nothing',
+  'no request is sent for the value %j, which would remove a path segment',
   async (q) => {
     expect(await run('path', q)).toMatchObject({
       state: 'failed',
@@ -118,12 +119,12 @@ test.each(['..', '.', '', '../../admin/delete?all=1#', 'a\\..\\b'])(
   },
 );
 
-test('a value stays one parameter of the query', async () => {
+test('a value cannot add parameters to the query', async () => {
   expect(await run('query', '1&limit=9999&x=#')).toMatchObject({ state: 'done' });
   expect(urls()).toEqual(['api /search?q=1%26limit%3D9999%26x%3D%23&limit=5']);
 });
 
-test('a gateway starts with a url whose host a value could choose, logs its place, and the node sends nothing', async () => {
+test('a URL whose host comes from a value is logged at the start with its position, and the node sends no request', async () => {
   for (const name of ['port', 'anywhere'])
     expect(gateway.logs()).toContainEqual(
       expect.objectContaining({
@@ -135,23 +136,23 @@ test('a gateway starts with a url whose host a value could choose, logs its plac
   expect(urls()).toEqual([]);
 });
 
-test('an expression that is the whole url leads to listed addresses alone', async () => {
+test('a URL from a single expression reaches listed addresses only', async () => {
   const at = `http://127.0.0.1:${portOf(api)}`;
   expect(await run('listed', `${at}/a?b=c`)).toMatchObject({ state: 'done' });
   expect(urls()).toEqual(['api /a?b=c']);
-  const elsewhere = `http://127.0.0.1:${portOf(other)}/`;
-  for (const q of [elsewhere, `${at}@127.0.0.1:${portOf(other)}/`, `http://u@127.0.0.1:${portOf(api)}/`])
+  const otherUrl = `http://127.0.0.1:${portOf(other)}/`;
+  for (const q of [otherUrl, `${at}@127.0.0.1:${portOf(other)}/`, `http://u@127.0.0.1:${portOf(api)}/`])
     expect(await run('listed', q)).toMatchObject({ state: 'failed' });
   expect(urls()).toHaveLength(1);
 });
 
-test('such a url, and any with allow_private: false, leads to no private address, by its name either', async () => {
-  const refused = [
+test('such a URL, and any with allow_private: false, reaches no private address, also by name', async () => {
+  const refusals = [
     await run('listed-public', `http://127.0.0.1:${portOf(api)}/`),
     await run('listed-public', `http://localhost:${portOf(api)}/`),
     await run('checked', 'x'),
   ];
-  for (const { state, note } of refused)
+  for (const { state, note } of refusals)
     expect([state, note]).toEqual([
       'failed',
       expect.stringMatching(/a loopback address; allow_private: true permits it$/),
@@ -159,19 +160,19 @@ test('such a url, and any with allow_private: false, leads to no private address
   expect(urls()).toEqual([]);
 });
 
-test('a redirect is not followed, and the header stays here', async () => {
+test('a redirect is not followed, and the header is not sent to its target', async () => {
   expect((await run('listed', `http://127.0.0.1:${portOf(api)}/away`)).note).toContain('answered 307');
   expect(urls()).toEqual(['api /away']);
 });
 
-test('a line break in a header sends nothing', async () => {
+test('no request is sent with a line break in a header', async () => {
   expect(await run('header', 'x\r\nx-admin: 1')).toMatchObject({ state: 'failed' });
   expect(urls()).toEqual([]);
   expect(await run('header', 'plain')).toMatchObject({ state: 'done' });
   expect(received[0]?.headers['x-note']).toBe('note plain');
 });
 
-test('a value stays in its place of a body', async () => {
+test('a value cannot change the structure of a body', async () => {
   const q = '"}, "admin": true, {"';
   expect(await run('body', q)).toMatchObject({ state: 'done' });
   const body = JSON.parse(received[0]?.body ?? '');

@@ -1,4 +1,4 @@
-// What `validate` finds in the file of a flow that would only show when it runs: with file, line and column.
+// Errors that `validate` finds in flow files before a run. Each has file, line and column.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,23 +24,23 @@ spec:
     - { from: third, to: fourth }
 `;
 
-test('cycles, unknown names within expressions, nodes that nothing leads to, and conditions of no boolean are told where they stand', async () => {
+test('cycles, unknown names in expressions, unreachable nodes and non-boolean conditions are reported with their positions', async () => {
   const file = join(temporaryFolder(), 'bad.yaml');
   writeFileSync(file, text);
   const { code, stdout, stderr } = await runMain(['validate', '-f', file]);
   expect(code).toBe(2);
-  const told = `${stdout}${stderr}`
+  const errors = `${stdout}${stderr}`
     .replaceAll(file, 'bad.yaml')
     .split('\n')
     .filter((line) => line.startsWith('bad.yaml'));
-  expect(told).toEqual([
+  expect(errors).toEqual([
     'bad.yaml:7:61: spec.nodes[0].config.set.n: there is no parameter verson; did you mean version?',
     'bad.yaml:8:57: spec.nodes[1].config.text: there is no node frist; did you mean first?',
     'bad.yaml:9:56: spec.nodes[2].config.text: unknown variable: stepz',
-    'bad.yaml:10:13: spec.nodes[3].id: nothing leads to alone, and it leads nowhere',
-    'bad.yaml:11:27: spec.nodes[4].type: programs are not run from flows: put it into a tool server, and write a Tool',
-    'bad.yaml:13:40: spec.connections[0].when: gives int, and should give bool',
-    'bad.yaml:15:26: spec.connections[2].to: leads back: first → second → third → first; what is to be done again stands in a Loop',
+    'bad.yaml:10:13: spec.nodes[3].id: alone has no connections',
+    'bad.yaml:11:27: spec.nodes[4].type: flows do not run programs: put it into a tool server, and use a Tool',
+    'bad.yaml:13:40: spec.connections[0].when: returns int, expected bool',
+    'bad.yaml:15:26: spec.connections[2].to: creates a cycle: first → second → third → first; use a Loop to repeat nodes',
   ]);
 });
 
@@ -61,14 +61,14 @@ spec:
 
 const urlProblems = [
   'flows/urls.yaml:7:60: spec.nodes[0].config.url: should begin with http:// or https:// and a host without {{ }}; or make the whole url one {{ }}, with url_allow',
-  'flows/urls.yaml:8:44: spec.nodes[1].config.url: could lead to any host: list allowed prefixes, as url_allow: [https://api.example.com/], or write the host in the url',
+  'flows/urls.yaml:8:44: spec.nodes[1].config.url: can lead to any host: list allowed prefixes, as url_allow: [https://api.example.com/], or write the host in the url',
   'flows/urls.yaml:9:77: spec.nodes[2].config.url_allow[0]: should end with /, as https://api.example.com/v1/',
-  'flows/urls.yaml:10:68: warning: spec.nodes[3].config.url: is encoded twice: remove encode(), urls encode values',
-  'flows/urls.yaml:10:97: warning: spec.nodes[3].config.url_allow: has no effect: the url names its host',
-  'flows/urls.yaml:11:87: spec.nodes[4].config.url: stands behind #, which is not sent: write %23 to send a #',
+  'flows/urls.yaml:10:68: warning: spec.nodes[3].config.url: would be encoded twice: remove encode(); urls encode values',
+  'flows/urls.yaml:10:97: warning: spec.nodes[3].config.url_allow: has no effect: the url contains its host',
+  'flows/urls.yaml:11:87: spec.nodes[4].config.url: follows #, which is not sent: write %23 to send a #',
 ];
 
-test('validate and --check refuse a url whose host a value could choose', async () => {
+test('validate and --check reject a URL whose host comes from a value', async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'flows'));
   writeFileSync(join(folder, 'flows/urls.yaml'), urls);

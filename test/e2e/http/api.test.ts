@@ -1,6 +1,7 @@
-// The plain endpoints of the built program: payloads, states, errors, request ids, traces and CORS.
+// JSON endpoints of the built program: payloads, states, errors, request ids, traces and CORS.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import manifest from '../../../package.json' with { type: 'json' };
 import {
   apiServer,
   ask,
@@ -15,6 +16,8 @@ import {
 import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
 import { answerJson, LocalServer, result } from '../../fixtures/remote/local-server.ts';
+
+const { version } = manifest;
 
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const recordKeys = [
@@ -86,19 +89,19 @@ describe.each(fillingsInTurn)('the endpoints on %s', (http) => {
     url = gateway.url;
   });
 
-  test('say on which filling they run', () => {
+  test('report the HTTP engine', () => {
     const ready = gateway.logs().find(({ msg }) => msg === 'gateway is ready');
     expect(ready?.http).toBe(http === 'uws' ? 'uWebSockets.js' : 'node:http');
   });
 
-  test('GET /health tells the version and the uptime', async () => {
+  test('return version and uptime for GET /health', async () => {
     const { status, json, headers } = await ask(`${url}/health`);
     expect(status).toBe(200);
-    expect(json).toEqual({ status: 'ok', version: '0.1.0', uptime_seconds: expect.any(Number) });
+    expect(json).toEqual({ status: 'ok', version, uptime_seconds: expect.any(Number) });
     expect(headers['content-type']).toBe('application/json');
   });
 
-  test('GET /servers lists every server of the catalog in its order, asleep until asked', async () => {
+  test('list all servers in catalog order for GET /servers, asleep until used', async () => {
     const fresh = await startGateway({
       http,
       servers: { b: apiServer(), a: apiServer({ isolation: 'session' }) },
@@ -115,7 +118,7 @@ describe.each(fillingsInTurn)('the endpoints on %s', (http) => {
     await fresh.stop();
   });
 
-  test('GET /servers/:id has the record, tools, errors, the next try, connections and stderr', async () => {
+  test('return record, tools, errors, next start, connections and stderr for GET /servers/:id', async () => {
     await ask(`${url}/servers/one/start`, { method: 'POST' });
     const { status, json } = await ask(`${url}/servers/one`);
     expect(status).toBe(200);
@@ -133,7 +136,7 @@ describe.each(fillingsInTurn)('the endpoints on %s', (http) => {
     ]);
   });
 
-  test('POST start runs a server and is idempotent; POST stop ends it, and a request starts it again', async () => {
+  test('start a server idempotently by POST start, and stop it by POST stop; a request starts it again', async () => {
     const first = await ask(`${url}/servers/one/start`, { method: 'POST' });
     expect(first.status).toBe(200);
     expect(Object.keys(first.json)).toEqual(recordKeys);
@@ -155,7 +158,7 @@ describe.each(fillingsInTurn)('the endpoints on %s', (http) => {
     expect(record.state).toBe('running');
   });
 
-  test('a stop while the server is starting ends both requests', async () => {
+  test('end both requests for a stop during a start', async () => {
     const slow = await startGateway({ http, servers: { slow: apiServer({ env: { HANG: '1' } }) } });
     const started = ask(`${slow.url}/servers/slow/start`, { method: 'POST' });
     await eventually(
@@ -169,29 +172,29 @@ describe.each(fillingsInTurn)('the endpoints on %s', (http) => {
     await slow.stop();
   });
 
-  test('POST stop lets the call in flight end', async () => {
-    const held = latch();
-    const answer = rpc(url, 'one', call('hold', { until: held.path }));
+  test('let the current call finish for POST stop', async () => {
+    const gate = latch();
+    const answer = rpc(url, 'one', call('hold', { until: gate.path }));
     await eventually('the call', async () => (await ask(`${url}/servers/one`)).json.in_flight === 1);
     const stopped = ask(`${url}/servers/one/stop`, { method: 'POST' });
     await eventually('stopping', async () => (await ask(`${url}/servers/one`)).json.state === 'stopping');
-    held.open();
+    gate.open();
     expect((await answer).json.result.content[0].text).toBe('held');
     expect((await stopped).json.state).toBe('stopped');
   });
 
-  test('an idle server says so, then stops by itself', async () => {
+  test('show an idle server, which then stops by itself', async () => {
     await rpc(url, 'idler', call('echo'));
-    const seen: string[] = [];
+    const states: string[] = [];
     await eventually('the stop', async () => {
       const { state } = (await ask(`${url}/servers/idler`)).json;
-      if (seen.at(-1) !== state) seen.push(state);
+      if (states.at(-1) !== state) states.push(state);
       return state === 'stopped';
     });
-    expect(seen.filter((state) => state !== 'stopping')).toEqual(['running', 'idle', 'stopped']);
+    expect(states.filter((state) => state !== 'stopping')).toEqual(['running', 'idle', 'stopped']);
   });
 
-  test('a start that fails is 502 with the reason and the last words of stderr, secrets struck', async () => {
+  test('return 502 for a failed start, with the reason and the last stderr lines but without secrets', async () => {
     const { status, json } = await ask(`${url}/servers/broken/start`, { method: 'POST' });
     expect(status).toBe(502);
     expect(Object.keys(json).sort()).toEqual(['error', 'message', 'request_id', 'stderr']);
@@ -208,7 +211,7 @@ describe.each(fillingsInTurn)('the endpoints on %s', (http) => {
     expect(JSON.stringify([json, details]) + gateway.text()).not.toContain('s3cret-token-1');
   });
 
-  test('a start that takes too long is 504', async () => {
+  test('return 504 for a slow start', async () => {
     const { status, json } = await ask(`${url}/servers/hung/start`, { method: 'POST' });
     expect(status).toBe(504);
     expect(json).toEqual({
@@ -218,12 +221,12 @@ describe.each(fillingsInTurn)('the endpoints on %s', (http) => {
     });
   });
 
-  test('a server that is switched off cannot be started, and calls to it are 503', async () => {
+  test('reject a start of a disabled server, and return 503 to calls', async () => {
     const { status, headers, json } = await ask(`${url}/servers/off/start`, { method: 'POST' });
     expect(status).toBe(503);
     expect(json).toMatchObject({
       error: 'Service Unavailable',
-      message: expect.stringMatching(/switched off/),
+      message: expect.stringMatching(/is disabled/),
     });
     expect(Number(headers['retry-after'])).toBeGreaterThan(0);
     const answer = await rpc(url, 'off', call('echo'));
@@ -232,7 +235,7 @@ describe.each(fillingsInTurn)('the endpoints on %s', (http) => {
     expect(answer.json).toMatchObject({ id: 1, error: { code: -32000, data: { server: 'off' } } });
   });
 
-  test('GET /stats counts requests, failures and those in flight, for all and for each', async () => {
+  test('count requests, failures and requests in flight for GET /stats, in total and per server', async () => {
     const fresh = await startGateway({
       http,
       servers: { api: apiServer(), off: apiServer({ enabled: false }) },
@@ -248,15 +251,15 @@ describe.each(fillingsInTurn)('the endpoints on %s', (http) => {
     await initialize(`${fresh.url}/mcp`);
     await rpc(fresh.url, 'api', call('echo'));
     await rpc(fresh.url, 'api', call('fail'));
-    const held = latch();
-    const waiting = rpc(fresh.url, 'api', call('hold', { until: held.path }));
+    const gate = latch();
+    const waiting = rpc(fresh.url, 'api', call('hold', { until: gate.path }));
     const busy = await eventually('the call in flight', async () => {
       const { json } = await ask(`${fresh.url}/stats`);
       return json.requests.in_flight === 1 && json.servers.api.in_flight === 1 && json;
     });
     expect(busy.requests).toEqual({ total: 4, failed: 1, in_flight: 1 });
     expect(busy.sessions).toBe(1);
-    held.open();
+    gate.open();
     await waiting;
     const { api } = (await ask(`${fresh.url}/stats`)).json.servers;
     expect(api).toEqual({ ...statsOf('running'), requests: 3, failed: 1, latency_ms: expect.anything() });
@@ -280,7 +283,7 @@ describe.each(fillingsInTurn)('the endpoints on %s', (http) => {
     }
   });
 
-  test('HEAD answers as GET without a body, and opens no stream', async () => {
+  test('answer HEAD like GET without a body, and open no stream', async () => {
     for (const path of ['/health', '/servers', '/servers/one', '/stats']) {
       const answer = await ask(url + path, { method: 'HEAD' });
       expect([path, answer.status, answer.text]).toEqual([path, 200, '']);
@@ -301,12 +304,11 @@ describe.each(fillingsInTurn)('the endpoints on %s', (http) => {
     '/servers/one/',
     '/servers/one/dance',
     '/servers/one/start/now',
-    '/mcp/',
     '/mcp/one/two',
     '/health/',
     '/Health',
     '/servers/__proto__',
-  ])('%s is 404', async (path) => {
+  ])('return 404 for %s', async (path) => {
     const answer = await ask(url + path);
     expect(answer.status).toBe(404);
     expect(answer.json).toEqual({
@@ -317,7 +319,7 @@ describe.each(fillingsInTurn)('the endpoints on %s', (http) => {
   });
 
   test.each(['/mcp/none', '/mcp/constructor', '/mcp/__proto__'])(
-    '%s is 404, in the words of JSON-RPC',
+    'return a JSON-RPC error with 404 for %s',
     async (path) => {
       const answer = await ask(url + path);
       expect([answer.status, answer.json.error?.data]).toEqual([404, { reason: 'ERR_UNKNOWN_SERVER' }]);
@@ -336,7 +338,7 @@ describe.each(fillingsInTurn)('the endpoints on %s', (http) => {
     ['PATCH', '/mcp', 'POST, GET, DELETE'],
     ['PUT', '/mcp/one', 'POST, GET, DELETE'],
     ['OPTIONS', '/servers', 'GET, HEAD'],
-  ])('%s %s is 405 and says what is allowed', async (method, path, allow) => {
+  ])('return 405 with the allowed methods for %s %s', async (method, path, allow) => {
     const answer = await ask(url + path, { method });
     expect(answer.status).toBe(405);
     expect(answer.headers.allow).toBe(allow);
@@ -386,15 +388,15 @@ describe.each(fillingsInTurn)('request ids, traces and logs on %s', (http) => {
   afterAll(() => remote.close());
 
   const key = { 'x-api-key': 'gateway-key-0815' };
-  const lineOf = (requestId: string) =>
+  const waitForCallLine = (requestId: string) =>
     eventually('the call line', () =>
       gateway.logs().find((line) => line.msg === 'call' && line.request_id === requestId),
     );
 
-  test('a sane X-Request-Id is kept, in the answer, the error body and the log', async () => {
+  test('a valid X-Request-Id is kept in the response, the error body and the log', async () => {
     const answer = await rpc(gateway.url, 'api', call('echo'), { ...key, 'x-request-id': 'mine:1.2_3-4' });
     expect(answer.headers['x-request-id']).toBe('mine:1.2_3-4');
-    expect(await lineOf('mine:1.2_3-4')).toMatchObject({
+    expect(await waitForCallLine('mine:1.2_3-4')).toMatchObject({
       level: 'debug',
       server: 'api',
       method: 'tools/call',
@@ -408,24 +410,24 @@ describe.each(fillingsInTurn)('request ids, traces and logs on %s', (http) => {
   });
 
   test.each([['two words'], ['x'.repeat(129)], ['"quoted"'], ['a,b'], ['é']])(
-    'the insane X-Request-Id %j is replaced',
-    async (given) => {
+    'the invalid X-Request-Id %j is replaced',
+    async (id) => {
       const answer = await ask(`${gateway.url}/health`, {
-        headers: { 'x-request-id': Buffer.from(given, 'utf8').toString('latin1') },
+        headers: { 'x-request-id': Buffer.from(id, 'utf8').toString('latin1') },
       });
       expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f]{32}$/);
     },
   );
 
-  test('a traceparent is continued under a span of our own, upstream and in the log', async () => {
+  test('a traceparent continues with a new span id, upstream and in the log', async () => {
     const trace = '0af7651916cd43dd8448eb211c80319c';
     const traceparent = `00-${trace}-b7ad6b7169203331-01`;
     const headers = { ...key, traceparent, 'x-request-id': 'traced' };
     expect((await rpc(gateway.url, 'far', call('see'), headers)).status).toBe(200);
-    const sent = upstream.at(-1) ?? '';
-    expect(sent).toMatch(new RegExp(`^00-${trace}-[0-9a-f]{16}-01$`));
-    expect(sent).not.toBe(traceparent);
-    expect(await lineOf('traced')).toMatchObject({ traceparent: sent });
+    const upstreamTrace = upstream.at(-1) ?? '';
+    expect(upstreamTrace).toMatch(new RegExp(`^00-${trace}-[0-9a-f]{16}-01$`));
+    expect(upstreamTrace).not.toBe(traceparent);
+    expect(await waitForCallLine('traced')).toMatchObject({ traceparent: upstreamTrace });
   });
 
   test.each([
@@ -434,24 +436,24 @@ describe.each(fillingsInTurn)('request ids, traces and logs on %s', (http) => {
     ['00-00000000000000000000000000000000-b7ad6b7169203331-01'],
     ['00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01'],
     ['ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'],
-  ])('with the traceparent %s a new trace begins', async (traceparent) => {
-    const given: Record<string, string> = traceparent === undefined ? {} : { traceparent };
-    expect((await rpc(gateway.url, 'far', call('see'), { ...key, ...given })).status).toBe(200);
+  ])('the traceparent %s starts a new trace', async (traceparent) => {
+    const headers: Record<string, string> = traceparent === undefined ? {} : { traceparent };
+    expect((await rpc(gateway.url, 'far', call('see'), { ...key, ...headers })).status).toBe(200);
     expect(upstream.at(-1)).toMatch(/^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-00$/);
     expect(upstream.at(-1)).not.toContain('0af7651916cd43dd8448eb211c80319c');
   });
 
-  test('no trace goes into a message to a local server', async () => {
+  test('a message to a local server contains no trace', async () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     const answer = await rpc(gateway.url, 'api', call('echo', { a: 1 }), { ...key, traceparent });
     expect(answer.json.result.content[0].text).toBe('{"a":1}');
   });
 
-  test('a failed call is logged at info, with the reason, and URLs have lost their query', async () => {
+  test('a failed call is logged at info with the reason, and URLs have no query', async () => {
     const headers = { ...key, 'x-request-id': 'to-the-dead' };
     const answer = await rpc(gateway.url, 'dead', call('see'), headers);
     expect(answer.status).toBe(503);
-    expect(await lineOf('to-the-dead')).toMatchObject({
+    expect(await waitForCallLine('to-the-dead')).toMatchObject({
       level: 'info',
       outcome: 'failed',
       server: 'dead',
@@ -461,15 +463,15 @@ describe.each(fillingsInTurn)('request ids, traces and logs on %s', (http) => {
     expect(gateway.text() + answer.text).not.toContain('in-the-query');
   });
 
-  test('a log line does not grow with what a client sends', async () => {
+  test('the size of a log line does not depend on client input', async () => {
     const headers = { ...key, 'x-request-id': 'long-name' };
     await rpc(gateway.url, 'api', call('n'.repeat(100_000)), headers);
-    expect(JSON.stringify(await lineOf('long-name')).length).toBeLessThan(2_000);
+    expect(JSON.stringify(await waitForCallLine('long-name')).length).toBeLessThan(2_000);
     await rpc(gateway.url, 'api', message('m'.repeat(100_000)), { ...key, 'x-request-id': 'long-method' });
-    expect(JSON.stringify(await lineOf('long-method')).length).toBeLessThan(2_000);
+    expect(JSON.stringify(await waitForCallLine('long-method')).length).toBeLessThan(2_000);
   });
 
-  test('keys and tokens appear nowhere', async () => {
+  test('keys and tokens are not logged', async () => {
     await ask(`${gateway.url}/servers?api_key=gateway-key-0815&token=tok-3n-abcdef`, { headers: key });
     await eventually('stderr of the server', () => gateway.text().includes('my token is'));
     const all = [gateway.text()];
@@ -479,11 +481,11 @@ describe.each(fillingsInTurn)('request ids, traces and logs on %s', (http) => {
     expect(all.join('\n')).not.toMatch(/gateway-key-0815|tok-3n-abcdef/);
   });
 
-  test('the session of a call stands in its line, by the beginning of its id and never whole', async () => {
+  test('the call line contains only the beginning of the session id', async () => {
     const session = await initialize(`${gateway.url}/mcp/api`, '2025-11-25', key);
     await post(`${gateway.url}/mcp/api`, call('echo'), { ...key, ...session, 'x-request-id': 'in-session' });
     const id = session['mcp-session-id'] ?? '';
-    expect(await lineOf('in-session')).toMatchObject({ session: id.slice(0, 8) });
+    expect(await waitForCallLine('in-session')).toMatchObject({ session: id.slice(0, 8) });
     expect(gateway.text()).not.toContain(id);
   });
 });

@@ -1,5 +1,5 @@
-// Who may talk to the gateway: the key in both headers and the contract's words about it, the Host and Origin checks
-// on every route, and what allowed origins get. On both HTTP fillings, with the built program.
+// Access to the built gateway, for each HTTP engine: the key in both headers and the documented errors, Host
+// and Origin checks on all routes, and CORS for allowed origins.
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -20,7 +20,7 @@ import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gatewa
 
 const KEY = 'correct horse battery staple';
 const json = { 'content-type': JSON_TYPE, accept: BOTH };
-/** Every route but /health. */
+/** All routes except /health. */
 const guarded: [string, string, Ask?][] = [
   ['GET', '/servers'],
   ['GET', '/servers/api'],
@@ -42,16 +42,16 @@ const guarded: [string, string, Ask?][] = [
 ];
 const everywhere = [['GET', '/health'] as [string, string, Ask?], ...guarded];
 
-/** Refusal body: at MCP addresses a JSON-RPC error, on plain routes the text in the contract. */
+/** Expected body of refusals: a JSON-RPC error at MCP addresses, the documented text at plain routes. */
 const refusal = (path: string, error: string, message: unknown, more: object = {}) =>
   /^\/mcp(\/|$)/.test(path)
     ? { jsonrpc: '2.0', id: null, error: { code: -32600, message } }
     : { error, message, ...more };
 
-const with_ = (given: Ask | undefined, method: string, headers: Readonly<Record<string, string>>): Ask => ({
-  ...given,
+const with_ = (options: Ask | undefined, method: string, headers: Readonly<Record<string, string>>): Ask => ({
+  ...options,
   method,
-  headers: { ...given?.headers, ...headers },
+  headers: { ...options?.headers, ...headers },
 });
 
 describe.each(fillingsInTurn)('a gateway with a key on %s', (http) => {
@@ -66,8 +66,8 @@ describe.each(fillingsInTurn)('a gateway with a key on %s', (http) => {
     });
   });
 
-  test.each(guarded)('%s %s without a key is 401, word for word', async (method, path, given) => {
-    const answer = await ask(gateway.url + path, with_(given, method, {}));
+  test.each(guarded)('%s %s returns the documented 401 without a key', async (method, path, options) => {
+    const answer = await ask(gateway.url + path, with_(options, method, {}));
     expect(answer.status).toBe(401);
     if (method !== 'HEAD')
       expect(answer.text).toBe(JSON.stringify(refusal(path, 'Unauthorized', 'API key required')));
@@ -75,16 +75,16 @@ describe.each(fillingsInTurn)('a gateway with a key on %s', (http) => {
     expect(answer.headers['content-type']).toBe('application/json');
   });
 
-  test.each(guarded)('%s %s with a wrong key is 403, word for word', async (method, path, given) => {
+  test.each(guarded)('%s %s returns the documented 403 with a wrong key', async (method, path, options) => {
     for (const headers of [{ authorization: 'Bearer wrong' }, { 'x-api-key': 'wrong' }]) {
-      const answer = await ask(gateway.url + path, with_(given, method, headers as Record<string, string>));
+      const answer = await ask(gateway.url + path, with_(options, method, headers as Record<string, string>));
       expect(answer.status).toBe(403);
       if (method !== 'HEAD')
         expect(answer.text).toBe(JSON.stringify(refusal(path, 'Forbidden', 'Invalid API key')));
     }
   });
 
-  test('GET /health needs none', async () => {
+  test('GET /health needs no key', async () => {
     expect((await ask(`${gateway.url}/health`)).status).toBe(200);
     expect((await ask(`${gateway.url}/health`, { headers: { 'x-api-key': 'wrong' } })).status).toBe(200);
   });
@@ -94,7 +94,7 @@ describe.each(fillingsInTurn)('a gateway with a key on %s', (http) => {
     ['authorization', `bearer ${KEY}`],
     ['x-api-key', KEY],
     ['X-API-Key', KEY],
-  ])('the key is taken from %s: %s', async (name, value) => {
+  ])('the key is read from %s: %s', async (name, value) => {
     expect((await ask(`${gateway.url}/servers`, { headers: { [name]: value } })).status).toBe(200);
     const session = await initialize(`${gateway.url}/mcp`, '2025-11-25', { [name]: value });
     expect(session['mcp-session-id']).toBeTruthy();
@@ -106,7 +106,7 @@ describe.each(fillingsInTurn)('a gateway with a key on %s', (http) => {
     `Token ${KEY}`,
     'Bearer',
     'Bearer ',
-  ])('the authorization %j carries no key, so that one is required', async (authorization) => {
+  ])('the authorization %j contains no key and returns 401', async (authorization) => {
     const answer = await ask(`${gateway.url}/servers`, { headers: { authorization } });
     expect([answer.status, answer.json?.message]).toEqual([401, 'API key required']);
   });
@@ -119,7 +119,7 @@ describe.each(fillingsInTurn)('a gateway with a key on %s', (http) => {
   );
 
   test.each(['api_key', 'key', 'token', 'access_token', 'x-api-key', 'authorization'])(
-    'a key in the query as %s is no key',
+    'a key in the query as %s is ignored',
     async (name) => {
       const query = new URLSearchParams({ [name]: KEY });
       expect((await ask(`${gateway.url}/servers?${query}`)).status).toBe(401);
@@ -127,7 +127,7 @@ describe.each(fillingsInTurn)('a gateway with a key on %s', (http) => {
     },
   );
 
-  test('nothing is started, and no body is read, for who has no key (FR1)', async () => {
+  test('without a key no server is started and no body is read', async () => {
     const answer = await ask(`${gateway.url}/servers`, { headers: { 'x-api-key': KEY } });
     const before = answer.json.servers[0].requests;
     await ask(`${gateway.url}/rpc`, with_({ headers: { 'x-mcp-server': 'api' }, body: '{' }, 'POST', json));
@@ -135,9 +135,9 @@ describe.each(fillingsInTurn)('a gateway with a key on %s', (http) => {
     expect(after.servers[0].requests).toBe(before);
   });
 
-  test('the key is compared by digests of one length, in constant time', () => {
+  test('the key is compared in constant time by digests of equal length', () => {
     const code = readFileSync(resolve(import.meta.dirname, '../../../src/http/identification.ts'), 'utf8');
-    expect(code).toMatch(/timingSafeEqual\(digest\(given\), this\.#digest\)/);
+    expect(code).toMatch(/timingSafeEqual\(digest\(key\), this\.#digest\)/);
     expect(code).not.toMatch(/given === |startsWith|localeCompare/);
   });
 });
@@ -168,7 +168,7 @@ describe.each(fillingsInTurn)('a loopback gateway on %s', (http) => {
     'gateway.lan',
     'Gateway.lan:80',
     'with.port:8443',
-  ])('the Host %s is known', async (host) => {
+  ])('the Host %s is allowed', async (host) => {
     const headers = { host: host.replace('PORT', String(gateway.port)) };
     expect((await ask(`${gateway.url}/servers`, { headers })).status).toBe(200);
   });
@@ -186,23 +186,26 @@ describe.each(fillingsInTurn)('a loopback gateway on %s', (http) => {
     '0.0.0.0',
   ];
 
-  test.each(everywhere)('%s %s is 403 for a foreign Host, but /health', async (method, path, given) => {
-    for (const host of evil) {
-      const headers = { host: host.replace('PORT', String(gateway.port)) };
-      const answer = await ask(gateway.url + path, with_(given, method, headers));
-      if (path === '/health') {
-        expect(answer.status).toBe(200);
-        continue;
+  test.each(everywhere)(
+    '%s %s returns 403 for a foreign Host, except /health',
+    async (method, path, options) => {
+      for (const host of evil) {
+        const headers = { host: host.replace('PORT', String(gateway.port)) };
+        const answer = await ask(gateway.url + path, with_(options, method, headers));
+        if (path === '/health') {
+          expect(answer.status).toBe(200);
+          continue;
+        }
+        expect([host, answer.status]).toEqual([host, 403]);
+        if (method !== 'HEAD')
+          expect(answer.json).toEqual(
+            refusal(path, 'Forbidden', expect.stringMatching(/Host.*allowed_hosts/), {
+              request_id: answer.headers['x-request-id'],
+            }),
+          );
       }
-      expect([host, answer.status]).toEqual([host, 403]);
-      if (method !== 'HEAD')
-        expect(answer.json).toEqual(
-          refusal(path, 'Forbidden', expect.stringMatching(/Host.*allowed_hosts/), {
-            request_id: answer.headers['x-request-id'],
-          }),
-        );
-    }
-  });
+    },
+  );
 
   const foreign = [
     'https://evil.example',
@@ -219,10 +222,10 @@ describe.each(fillingsInTurn)('a loopback gateway on %s', (http) => {
     'http://app.example.com',
   ];
 
-  test.each(everywhere)('%s %s is 403 for a foreign Origin', async (method, path, given) => {
+  test.each(everywhere)('%s %s returns 403 for a foreign Origin', async (method, path, options) => {
     for (const each of foreign) {
       const origin = each.replace('PORT', String(gateway.port));
-      const answer = await ask(gateway.url + path, with_(given, method, { origin }));
+      const answer = await ask(gateway.url + path, with_(options, method, { origin }));
       expect([origin, answer.status]).toEqual([origin, 403]);
       expect(answer.headers['access-control-allow-origin']).toBeUndefined();
       if (method !== 'HEAD')
@@ -235,7 +238,7 @@ describe.each(fillingsInTurn)('a loopback gateway on %s', (http) => {
   });
 
   test.each(['http://localhost:PORT', 'http://127.0.0.1:PORT', 'http://[::1]:PORT'])(
-    'its own page %s may call it',
+    'a page of the gateway itself, at %s, may call it',
     async (own) => {
       const origin = own.replace('PORT', String(gateway.port));
       const answer = await ask(`${gateway.url}/servers`, { headers: { origin } });
@@ -243,21 +246,18 @@ describe.each(fillingsInTurn)('a loopback gateway on %s', (http) => {
     },
   );
 
-  test.each([page, 'https://upper.example.com'])(
-    'answers to %s say that it may read them',
-    async (origin) => {
-      for (const [method, path, given] of everywhere) {
-        if (method === 'OPTIONS') continue;
-        const answer = await ask(gateway.url + path, with_(given, method, { origin }));
-        expect([path, answer.headers['access-control-allow-origin']]).toEqual([path, origin]);
-        expect(answer.headers['access-control-expose-headers']).toMatch(/mcp-session-id/i);
-        expect(answer.headers.vary).toMatch(/origin/i);
-        expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
-      }
-    },
-  );
+  test.each([page, 'https://upper.example.com'])('CORS headers are in responses to %s', async (origin) => {
+    for (const [method, path, given] of everywhere) {
+      if (method === 'OPTIONS') continue;
+      const answer = await ask(gateway.url + path, with_(given, method, { origin }));
+      expect([path, answer.headers['access-control-allow-origin']]).toEqual([path, origin]);
+      expect(answer.headers['access-control-expose-headers']).toMatch(/mcp-session-id/i);
+      expect(answer.headers.vary).toMatch(/origin/i);
+      expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
+    }
+  });
 
-  test('a stream to an allowed origin says so too', async () => {
+  test('CORS headers are in a stream for an allowed origin', async () => {
     const session = await initialize(`${gateway.url}/mcp`, '2025-11-25', { origin: page });
     const stream = new EventReader(`${gateway.url}/mcp`, { headers: { ...session, origin: page } });
     await stream.opened();
@@ -266,7 +266,7 @@ describe.each(fillingsInTurn)('a loopback gateway on %s', (http) => {
     stream.drop();
   });
 
-  test('the preflight of an allowed origin is 204 with what it may send; of another one 403', async () => {
+  test('the preflight of an allowed origin returns 204 with the allowed headers, another origin gets 403', async () => {
     const preflight = (origin: string) =>
       ask(`${gateway.url}/mcp/api`, {
         method: 'OPTIONS',
@@ -296,7 +296,7 @@ describe.each(fillingsInTurn)('a loopback gateway on %s', (http) => {
     expect((await preflight('https://evil.example')).status).toBe(403);
   });
 
-  test('a preflight needs no key, since browsers send none with it', async () => {
+  test('a preflight needs no key, because browsers send none', async () => {
     const locked = await startGateway({
       http,
       settings: { allowed_origins: [page], api_key: 'some-key-1' },

@@ -1,5 +1,5 @@
-// What is no proper request, on every endpoint that takes a body, on both HTTP fillings, with the built program: each
-// gets its status and an answer in the words of JSON-RPC, nothing reaches a server, and the gateway lives on.
+// Invalid requests on all endpoints that accept a body, for each HTTP engine with the built program: the
+// response has an error status and a JSON-RPC error, no server is called, and the gateway continues.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -49,13 +49,13 @@ describe.each(fillings)('bad input on %s', (http) => {
     expect(gateway.logs().filter(({ level }) => level === 'error' || level === 'fatal')).toEqual([]);
   });
 
-  /** The two ways in which a message comes to a server. */
-  const ways = [
+  /** The two addresses for messages to a server. */
+  const addresses = [
     ['/mcp/:id', (body: string, headers = {}) => post(`${url}/mcp/api`, body, { ...session, ...headers })],
     ['/rpc', (body: string, headers = {}) => rpc(url, 'api', body, headers)],
   ] as const;
 
-  test('a client that says too much of itself is refused, since its session would keep it', async () => {
+  test('a client with too large client info is rejected, because its session would store it', async () => {
     const params = { protocolVersion: '2025-11-25', clientInfo: { name: 'x'.repeat(70_000), version: '1' } };
     const roomy = await startGateway({ http, servers: { api: apiServer() } });
     const body = message('initialize', { ...params, capabilities: {} });
@@ -65,7 +65,7 @@ describe.each(fillings)('bad input on %s', (http) => {
     expect(answer.headers['mcp-session-id']).toBeUndefined();
   });
 
-  describe.each(ways)('at %s', (_, send) => {
+  describe.each(addresses)('at %s', (_, send) => {
     test.each([
       ['nothing', ''],
       ['no JSON', 'hello'],
@@ -80,7 +80,7 @@ describe.each(fillings)('bad input on %s', (http) => {
         'deep nesting',
         `{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":${'['.repeat(1500)}${']'.repeat(1500)}}}`,
       ],
-    ])('%s is 400 with −32700 and a null id', async (_name, body) => {
+    ])('%s returns 400 with −32700 and a null id', async (_name, body) => {
       const answer = await send(body);
       expect(answer.status).toBe(400);
       expect(answer.headers['content-type']).toBe('application/json');
@@ -112,14 +112,13 @@ describe.each(fillings)('bad input on %s', (http) => {
       ['neither method nor result', '{"jsonrpc":"2.0","id":7}', 7],
       ['a request with a result', '{"jsonrpc":"2.0","id":7,"method":"ping","result":{}}', 7],
       ['a number as params', '{"jsonrpc":"2.0","id":7,"method":"ping","params":7}', 7],
-    ])('%s is 400 with −32600', async (_name, body, id) => {
+    ])('%s returns 400 with −32600', async (_name, body, id) => {
       const answer = await send(body);
       expect([answer.status, answer.json.error.code]).toEqual([400, -32600]);
-      // Where the id could be read the answer names it.
       expect([id, null]).toContain(answer.json.id);
     });
 
-    test('bytes that are not UTF-8 are 400 with −32700', async () => {
+    test('bytes that are not UTF-8 return 400 with −32700', async () => {
       const bytes = Buffer.concat([
         Buffer.from('{"jsonrpc":"2.0","id":1,"method":"'),
         Buffer.from([0xff, 0xfe]),
@@ -135,17 +134,17 @@ describe.each(fillings)('bad input on %s', (http) => {
       'application/x-www-form-urlencoded',
       'multipart/form-data',
       '',
-    ])('the content type %j is 415', async (type) => {
+    ])('the content type %j returns 415', async (type) => {
       const answer = await send(call('echo'), { 'content-type': type });
       expect([answer.status, answer.json.error.code]).toEqual([415, -32600]);
     });
 
     test.each(['application/json; charset=utf-8', 'Application/JSON', 'application/json ;charset=utf-8'])(
-      'the content type %j is fine',
+      'the content type %j is accepted',
       async (type) => expect((await send(call('echo'), { 'content-type': type })).status).toBe(200),
     );
 
-    test('a body over limits.body_bytes is 413, announced or in chunks; one at the limit passes', async () => {
+    test('a body above limits.body_bytes returns 413, with a length or in chunks; a body at the limit passes', async () => {
       const sized = (bytes: number) => {
         const bare = call('echo', { pad: '' });
         return call('echo', { pad: 'x'.repeat(bytes - bare.length) });
@@ -163,25 +162,25 @@ describe.each(fillings)('bad input on %s', (http) => {
       ['mcp-name', 'b', message('prompts/get', { name: 'a' })],
       ['mcp-name', 'file:///b', message('resources/read', { uri: 'file:///a' })],
       ['mcp-name', 'echo', message('tools/call', {})],
-    ])('the header %s: %s that differs from the body is 400 with −32020', async (name, value, body) => {
+    ])('the header %s: %s that differs from the body returns 400 with −32020', async (name, value, body) => {
       const answer = await send(body, { [name]: value });
       expect(answer.status).toBe(400);
       expect(answer.json).toMatchObject({ id: 1, error: { code: -32020 } });
     });
 
-    test('headers that repeat the body are fine', async () => {
+    test('headers that match the body are accepted', async () => {
       const plain = { 'mcp-method': 'tools/call', 'mcp-name': 'echo' };
       expect((await send(call('echo'), plain)).status).toBe(200);
       const encoded = `=?base64?${Buffer.from('echo').toString('base64')}?=`;
       expect((await send(call('echo'), { 'mcp-name': encoded })).status).toBe(200);
     });
 
-    test('a notification is 202 without a body', async () => {
+    test('a notification returns 202 without a body', async () => {
       const answer = await send('{"jsonrpc":"2.0","method":"notifications/whatever"}');
       expect([answer.status, answer.text]).toEqual([202, '']);
     });
 
-    test('errors of the server come as it wrote them', async () => {
+    test('errors of the server are returned unchanged', async () => {
       const answer = await send(call('fail', {}, 'my-id'));
       expect(answer.status).toBe(200);
       expect(answer.json).toEqual({
@@ -192,7 +191,7 @@ describe.each(fillings)('bad input on %s', (http) => {
       expect((await send(message('no/such/method'))).json.error.code).toBe(-32601);
     });
 
-    test('a message over several lines reaches the server as one', async () => {
+    test('a message with line breaks reaches the server as one message', async () => {
       const body = JSON.stringify(JSON.parse(call('echo', { a: [1, 2] })), null, 2).replaceAll('\n', '\r\n');
       const answer = await send(body);
       expect(answer.json.result.content[0].text).toBe('{"a":[1,2]}');
@@ -205,12 +204,12 @@ describe.each(fillings)('bad input on %s', (http) => {
       ['text/event-stream'],
       ['text/html'],
       ['application/json;q=0, text/event-stream'],
-    ])('a POST that accepts only %s is 406', async (accept) => {
+    ])('a POST that accepts only %s returns 406', async (accept) => {
       const answer = await post(`${url}/mcp`, message('ping'), { accept });
       expect([answer.status, answer.json.error.code]).toEqual([406, -32600]);
     });
 
-    test('a POST without Accept is 406', async () => {
+    test('a POST without Accept returns 406', async () => {
       const headers = { 'content-type': JSON_TYPE };
       expect((await ask(`${url}/mcp`, { method: 'POST', body: message('ping'), headers })).status).toBe(406);
     });
@@ -220,25 +219,28 @@ describe.each(fillings)('bad input on %s', (http) => {
       'application/*, text/*',
       'text/event-stream; q=0.5 , application/json',
       'APPLICATION/JSON, Text/Event-Stream',
-    ])('a POST that accepts %s is fine', async (accept) => {
+    ])('a POST that accepts %s passes', async (accept) => {
       const answer = await post(`${url}/mcp/api`, message('ping'), { ...session, accept });
       expect(answer.status).toBe(200);
     });
 
-    test.each(['POST', 'GET', 'DELETE'])('%s to an unknown server is 404 with −32000', async (method) => {
-      const headers = { accept: BOTH, 'content-type': JSON_TYPE };
-      const sent = method === 'POST' ? { body: message('initialize', introduction('2025-11-25')) } : {};
-      const answer = await ask(`${url}/mcp/none`, { method, headers, ...sent });
-      expect([answer.status, answer.headers['content-type']]).toEqual([404, JSON_TYPE]);
-      expect(answer.json).toEqual(unknownServer);
-    });
+    test.each(['POST', 'GET', 'DELETE'])(
+      '%s to an unknown server returns 404 with −32000',
+      async (method) => {
+        const headers = { accept: BOTH, 'content-type': JSON_TYPE };
+        const options = method === 'POST' ? { body: message('initialize', introduction('2025-11-25')) } : {};
+        const answer = await ask(`${url}/mcp/none`, { method, headers, ...options });
+        expect([answer.status, answer.headers['content-type']]).toEqual([404, JSON_TYPE]);
+        expect(answer.json).toEqual(unknownServer);
+      },
+    );
 
-    test('a GET that does not accept a stream is 406', async () => {
+    test('a GET that does not accept a stream returns 406', async () => {
       const answer = await ask(`${url}/mcp/api`, { headers: { ...session, accept: JSON_TYPE } });
       expect(answer.status).toBe(406);
     });
 
-    test('the MCP-Protocol-Version of the newer era needs its metadata in the body, and knows POST only', async () => {
+    test('the MCP-Protocol-Version of the modern era requires metadata in the body and POST', async () => {
       const headers = { ...session, 'mcp-protocol-version': '2026-07-28' };
       const posted = await post(`${url}/mcp/api`, message('ping'), headers);
       expect([posted.status, posted.json.error.code, posted.json.id]).toEqual([400, -32602, 1]);
@@ -249,7 +251,7 @@ describe.each(fillings)('bad input on %s', (http) => {
     });
 
     test.each(['1.0', '2025-11-26', 'latest', '2025-11-25, 2025-11-25'])(
-      'the MCP-Protocol-Version %s is 400, for POST and GET',
+      'the MCP-Protocol-Version %s returns 400, for POST and GET',
       async (version) => {
         const headers = { ...session, 'mcp-protocol-version': version };
         const posted = await post(`${url}/mcp/api`, message('ping'), headers);
@@ -264,14 +266,14 @@ describe.each(fillings)('bad input on %s', (http) => {
       ['the version is missing', { capabilities: {}, clientInfo: {} }],
       ['the version is a number', { ...introduction('2025-11-25'), protocolVersion: 20251125 }],
       ['params are a list', []],
-    ])('an initialize where %s is answered with −32602 and no session', async (_name, params) => {
+    ])('an initialize where %s returns −32602 and no session', async (_name, params) => {
       const answer = await post(`${url}/mcp`, message('initialize', params, 5));
       expect([answer.status, answer.json.id, answer.json.error.code]).toEqual([200, 5, -32602]);
       expect(answer.headers['mcp-session-id']).toBeUndefined();
     });
 
     test.each(['not-an-id', '../../etc/passwd', 'x'.repeat(5000), "' or 1=1", '__proto__'])(
-      'the session id %s is 404',
+      'the session id %s returns 404',
       async (id) => {
         const headers = { 'mcp-session-id': Buffer.from(id).toString('latin1') };
         const answer = await post(`${url}/mcp/api`, message('ping', undefined, 'p'), headers);
@@ -280,7 +282,7 @@ describe.each(fillings)('bad input on %s', (http) => {
     );
 
     test.each(['abc', '1', '-1', '1-', '1-2-3', '999999999999999999999-1', '1_2', '0x1-1'])(
-      'the Last-Event-ID %s is 400',
+      'the Last-Event-ID %s returns 400',
       async (id) => {
         const headers = { ...session, accept: BOTH, 'last-event-id': id };
         expect((await ask(`${url}/mcp/api`, { headers })).status).toBe(400);
@@ -289,27 +291,42 @@ describe.each(fillings)('bad input on %s', (http) => {
   });
 
   describe('at /rpc', () => {
-    test('without X-MCP-Server it is 400 with −32600, and the message says what is missing', async () => {
+    test('a request without X-MCP-Server returns 400 with −32600 and names the missing header', async () => {
       const answer = await post(`${url}/rpc`, call('echo'));
       expect(answer.status).toBe(400);
       expect(answer.json).toEqual({
         jsonrpc: '2.0',
-        id: null,
+        id: 1,
         error: { code: -32600, message: expect.stringMatching(/X-MCP-Server/) },
       });
     });
 
     test.each(['none', 'API', '../api', 'api, api', '__proto__', 'x'.repeat(3000)])(
-      'with the unknown server %s it is 404 with −32000',
+      'the unknown server %s returns 404 with −32000',
       async (id) => {
         const answer = await rpc(url, id, call('echo'));
         expect(answer.status).toBe(404);
-        expect(answer.json).toEqual(unknownServer);
+        expect(answer.json).toEqual({ ...unknownServer, id: 1 });
         expect(answer.text.length).toBeLessThan(400);
       },
     );
 
-    test('initialize is refused', async () => {
+    test('a message without a request id gets the error for an unknown server with the id null', async () => {
+      for (const body of ['{"jsonrpc":"2.0","method":"x"}', '{"jsonrpc":"2.0","id":7,"result":{}}'])
+        expect((await rpc(url, 'none', body)).json).toEqual(unknownServer);
+    });
+
+    test('an unknown server that resembles a known one is reported with a suggestion', async () => {
+      const unknown = await rpc(url, 'appi', call('echo', {}, 'x'));
+      expect(unknown.json).toMatchObject({
+        id: 'x',
+        error: { message: expect.stringMatching(/did you mean api\?$/) },
+      });
+      const similarToNone = await rpc(url, 'quite-different', call('echo'));
+      expect(similarToNone.json.error.message).toMatch(/GET \/servers lists the available servers$/);
+    });
+
+    test('initialize is rejected', async () => {
       const answer = await rpc(url, 'api', message('initialize', introduction('2025-11-25'), 9));
       expect(answer.json).toMatchObject({
         id: 9,
@@ -319,19 +336,19 @@ describe.each(fillings)('bad input on %s', (http) => {
     });
 
     test.each(['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe'])(
-      '%s is refused, since it would last longer than its request',
+      '%s is rejected, because it would outlive its request',
       async (method) => {
         const answer = await rpc(url, 'api', message(method, { level: 'debug', uri: 'a:b' }));
         expect(answer.json.error.code).toBe(-32601);
       },
     );
 
-    test('an answer is refused', async () => {
+    test('an answer is rejected', async () => {
       const answer = await rpc(url, 'api', '{"jsonrpc":"2.0","id":1,"result":{}}');
       expect([answer.status, answer.json.error.code]).toEqual([400, -32600]);
     });
 
-    test('an answer is JSON, whatever came before it', async () => {
+    test('a response is JSON, also after notifications', async () => {
       const params = { name: 'talk', arguments: { before: 3 }, _meta: { progressToken: 1 } };
       const answer = await rpc(url, 'api', message('tools/call', params), { accept: 'text/event-stream' });
       expect(answer.headers['content-type']).toBe('application/json');
@@ -355,7 +372,7 @@ describe.each(fillings)('bad input on %s', (http) => {
     '/servers/a\\b',
     '/%73ervers',
     '/servers/%2561pi',
-  ])('the path %s leads nowhere and injects nothing', async (path) => {
+  ])('the path %s is not found and injects nothing', async (path) => {
     const client = await RawClient.connect(gateway.port);
     client.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
     const answer = await client.answer();
@@ -366,7 +383,7 @@ describe.each(fillings)('bad input on %s', (http) => {
     client.destroy();
   });
 
-  test('an id is percent-decoded once, and found', async () => {
+  test('an id is percent-decoded once', async () => {
     expect((await ask(`${url}/servers/%61pi`)).json.id).toBe('api');
   });
 
@@ -377,7 +394,7 @@ describe.each(fillings)('bad input on %s', (http) => {
     ],
     ['another coding', 'POST /rpc HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: gzip\r\n\r\n{}'],
     ['two hosts', 'GET /servers HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n'],
-  ])('a request with %s is refused', async (_name, bytes) => {
+  ])('a request with %s is rejected', async (_name, bytes) => {
     const client = await RawClient.connect(gateway.port);
     client.write(bytes);
     const answer = await client.answer().catch(() => undefined);
@@ -386,7 +403,7 @@ describe.each(fillings)('bad input on %s', (http) => {
     expect((await ask(`${url}/health`)).status).toBe(200);
   });
 
-  test('a method that is a word of the language is 405 or refused, never a fault', async () => {
+  test('a method named like a property of objects returns 405 or is rejected, without an internal error', async () => {
     for (const method of ['constructor', 'toString', '__proto__', 'hasOwnProperty']) {
       const client = await RawClient.connect(gateway.port);
       client.write(`${method} /servers HTTP/1.1\r\nHost: localhost\r\n\r\n`);
@@ -396,7 +413,7 @@ describe.each(fillings)('bad input on %s', (http) => {
     }
   });
 
-  test('after all that the server has been called as often as it should, by one process', async () => {
+  test('the server has received the expected number of calls, by one process', async () => {
     const { pids } = (await ask(`${url}/servers/api`)).json;
     expect(pids).toHaveLength(1);
     expect((await rpc(url, 'api', call('pid'))).json.result.content[0].text).toBe(String(pids[0]));

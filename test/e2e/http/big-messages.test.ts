@@ -1,5 +1,5 @@
-// Messages that are large, exact, cut in two, or not messages at all: what is right passes byte for byte, what is too
-// large is an error for its own call alone (A6).
+// Messages that are large, exactly at the limit, split, or invalid: valid messages pass unchanged, and a
+// message above the limit fails only the call that it belongs to.
 
 import { afterEach, describe, expect, it } from 'vitest';
 import { callOnce, details, http, RawSession, until } from '../../fixtures/clients/raw-session.ts';
@@ -19,14 +19,14 @@ const introduction = {
 
 afterEach(endServers);
 
-/** The raw bytes of `result` in an answer that is one JSON message; an event's data the same. */
+/** Raw bytes of `result` in a JSON message or in the data of an event. */
 function rawResult(body: Buffer): Buffer {
   const from = body.indexOf('"result":') + '"result":'.length;
   return body.subarray(from, body.lastIndexOf('}'));
 }
 
 describe('a result of 10 MB', () => {
-  it.each(['/mcp/echo', '/mcp', '/rpc'])('passes byte for byte at %s', async (path) => {
+  it.each(['/mcp/echo', '/mcp', '/rpc'])('passes unchanged at %s', async (path) => {
     const { url } = await startGateway({ servers: { echo: fault('echo') } });
     const expected = Buffer.from(bigResult(10 * MIB));
     expect(expected.length).toBe(10 * MIB);
@@ -44,7 +44,7 @@ describe('a result of 10 MB', () => {
 });
 
 describe('an argument of 4 MB', () => {
-  it.each(['/mcp/echo', '/mcp', '/rpc'])('passes byte for byte at %s', async (path) => {
+  it.each(['/mcp/echo', '/mcp', '/rpc'])('passes unchanged at %s', async (path) => {
     const { url } = await startGateway({ servers: { echo: fault('echo') } });
     const argument = bigResult(4 * MIB);
     const name = path === '/mcp' ? 'echo__mirror' : 'mirror';
@@ -64,10 +64,10 @@ describe('an argument of 4 MB', () => {
   });
 });
 
-describe('a message beyond limits.message_bytes', () => {
+describe('a message above limits.message_bytes', () => {
   const settings = { limits: { message_bytes: 2 * MIB } };
 
-  it('from a server is an error for its own call alone; others on the process live', async () => {
+  it('from a server fails only the call it belongs to; other calls of the process continue', async () => {
     const { url, text } = await startGateway({ servers: { echo: fault('echo') }, settings });
     const session = await RawSession.open(url, '/mcp/echo');
     const pid = (await session.call('pid')).text;
@@ -89,7 +89,7 @@ describe('a message beyond limits.message_bytes', () => {
     expect(text()).not.toMatch(signsOfBugs);
   });
 
-  it('that is a question of a server is answered, so that nobody waits', async () => {
+  it('that is a question of a server is answered with an error, so that the server does not wait', async () => {
     const patient = { request_timeout_seconds: 300 };
     const { url } = await startGateway({ servers: { asks: fault('puppet', patient) }, settings });
     const steps = [{ ask: 'sampling/createMessage', pad: 3 * MIB }];
@@ -97,7 +97,7 @@ describe('a message beyond limits.message_bytes', () => {
     expect([status, text]).toEqual([200, expect.stringContaining('limits.message_bytes')]);
   });
 
-  it('that is a question on the stream of a remote call is answered, and the call goes on', async () => {
+  it('that is a question on the stream of a remote call is answered, and the call continues', async () => {
     const question = `{"jsonrpc":"2.0","id":"q","method":"roots/list","params":{"pad":"${'x'.repeat(3 * MIB)}"}}`;
     let end = () => {};
     const remote = await serve(({ req, res, body }) => {
@@ -117,16 +117,16 @@ describe('a message beyond limits.message_bytes', () => {
     await gateway.stop();
   });
 
-  it('exactly at the limit passes', async () => {
+  it('is rejected, but a message exactly at the limit passes', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo') }, settings });
     const session = await RawSession.open(url, '/mcp/echo');
     const atLimit = async (bytes: number) => (await session.call('big', { bytes }, { id: 1 })).reason;
-    // The wrapping around the result, with the gateway's own id on the link, takes fewer than 60 bytes.
+    // The envelope of the result, with the id that the gateway uses, is shorter than 60 bytes.
     expect(await atLimit(2 * MIB - 60)).toBeUndefined();
     expect(await atLimit(2 * MIB)).toBe('ERR_MESSAGE_TOO_LARGE');
   });
 
-  it('from a client is 413, and its session lives', async () => {
+  it('from a client returns 413, and the session continues', async () => {
     const { url } = await startGateway({
       servers: { echo: fault('echo') },
       settings: { limits: { body_bytes: MIB } },
@@ -139,8 +139,8 @@ describe('a message beyond limits.message_bytes', () => {
   });
 });
 
-describe('a server that is noisy on stdout', () => {
-  it('is understood all the same: banners, half lines, split characters', async () => {
+describe('a server with noise on stdout', () => {
+  it('is understood despite banners, partial lines and split characters', async () => {
     const gateway = await startGateway({
       servers: { noisy: fault('noisy', { env: { TOKEN: 'hush-hush-4711' } }) },
       settings: { log_level: 'debug' },

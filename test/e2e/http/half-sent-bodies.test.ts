@@ -1,4 +1,5 @@
-// Clients that send bodies by halves: what they hold is bounded together, and per address, and others still get through.
+// Clients that send incomplete bodies: the memory is limited in total and per address, and other clients
+// still get through.
 
 import { connect, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
@@ -25,7 +26,7 @@ interface Sender {
 
 const hook = ['POST /hooks/orders HTTP/1.1', `x-hub-signature-256: sha256=${'0'.repeat(64)}`];
 
-/** Begins a request from an address of this machine, and sends all of its body but the last byte. */
+/** Starts a request from a local address, and sends the body except the last byte. */
 function beginBody(
   port: number,
   from: string,
@@ -51,7 +52,7 @@ function beginBody(
 }
 
 test.each(fillingsInTurn)(
-  'half-sent bodies that nobody has signed hold little, and others get through (%s)',
+  'unsigned incomplete bodies use little memory, and others get through (%s)',
   async (http) => {
     const program = await startAgent();
     const gateway = await startAutomation({
@@ -71,23 +72,23 @@ test.each(fillingsInTurn)(
     const senders = Array.from({ length: 80 }, () =>
       beginBody(gateway.port, '127.0.0.2', body.length + 1, body),
     );
-    const refused = () => senders.filter(({ answer }) => answer.startsWith('HTTP/1.1 503 '));
-    await eventually(() => expect(refused().length).toBeGreaterThanOrEqual(58));
-    expect(refused()[0]?.answer).toMatch(/retry-after: \d+/i);
+    const refusals = () => senders.filter(({ answer }) => answer.startsWith('HTTP/1.1 503 '));
+    await eventually(() => expect(refusals().length).toBeGreaterThanOrEqual(58));
+    expect(refusals()[0]?.answer).toMatch(/retry-after: \d+/i);
     expect(residentBytes(gateway.pid) - before).toBeLessThan(220 * MB);
-    // From another address there is room, also for what comes in pieces.
+    // Another address still has capacity, also for bodies in pieces.
     const text = 'x'.repeat(2 * MB);
     expect((await postHook(gateway.url, '/hooks/orders', { text })).status).toBe(202);
     for (const { socket } of senders) socket.destroy();
-    const again = beginBody(gateway.port, '127.0.0.2', body.length, body);
-    await eventually(() => expect(again.answer).toMatch(/^HTTP\/1.1 401 /));
-    again.socket.destroy();
+    const nextSender = beginBody(gateway.port, '127.0.0.2', body.length, body);
+    await eventually(() => expect(nextSender.answer).toMatch(/^HTTP\/1.1 401 /));
+    nextSender.socket.destroy();
   },
   60_000,
 );
 
 test.each(fillingsInTurn)(
-  'half-sent requests to a gateway without a key hold little, and others get through (%s)',
+  'incomplete requests to a gateway without a key use little memory, and others get through (%s)',
   async (http) => {
     const gateway = await startGateway({ http, servers: { api: apiServer() } });
     const small = () => rpc(gateway.url, 'api', call('echo', { small: true }));
@@ -101,20 +102,20 @@ test.each(fillingsInTurn)(
     const senders = Array.from({ length: 40 }, (_, n) =>
       beginBody(gateway.port, '127.0.0.2', body.length + 1, body, heads[n % 2]),
     );
-    const refused = () => senders.filter(({ answer }) => answer.startsWith('HTTP/1.1 503 '));
-    await eventually(() => expect(refused().length).toBeGreaterThanOrEqual(32));
-    expect(refused()[0]?.answer).toMatch(/retry-after: \d+/i);
-    expect(refused()[0]?.answer).toMatch(/too many large bodies are being received/);
+    const refusals = () => senders.filter(({ answer }) => answer.startsWith('HTTP/1.1 503 '));
+    await eventually(() => expect(refusals().length).toBeGreaterThanOrEqual(32));
+    expect(refusals()[0]?.answer).toMatch(/retry-after: \d+/i);
+    expect(refusals()[0]?.answer).toMatch(/too many large bodies are being received/);
     expect(residentBytes(gateway.pid) - before).toBeLessThan(220 * MB);
-    // What comes in one piece needs no room; from another address there is some.
+    // A body in one piece needs no capacity. Another address still has some.
     expect((await small()).status).toBe(200);
     const large = call('echo', { text: 'x'.repeat(2 * MB) });
     expect((await post(`${gateway.url}/mcp/api`, large)).status).toBe(400);
     expect((await rpc(gateway.url, 'api', large)).status).toBe(200);
     for (const { socket } of senders) socket.destroy();
-    const again = beginBody(gateway.port, '127.0.0.2', body.length, body, heads[1]);
-    await eventually(() => expect(again.answer).toMatch(/^HTTP\/1.1 400 /));
-    again.socket.destroy();
+    const nextSender = beginBody(gateway.port, '127.0.0.2', body.length, body, heads[1]);
+    await eventually(() => expect(nextSender.answer).toMatch(/^HTTP\/1.1 400 /));
+    nextSender.socket.destroy();
   },
   60_000,
 );

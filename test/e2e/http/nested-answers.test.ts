@@ -1,4 +1,4 @@
-// Answers nested deeper than anybody reads: their call fails at once, whatever way they come, and the server lives on.
+// Answers above the nesting limit: their call fails immediately on all transports, and the server continues.
 
 import { afterEach, expect, test } from 'vitest';
 import { callOnce, details } from '../../fixtures/clients/raw-session.ts';
@@ -13,13 +13,13 @@ const introduction = {
   capabilities: {},
   serverInfo: { name: 'far', version: '1' },
 };
-/** Far longer than the test may take. */
-const patient = { request_timeout_seconds: 300 };
+/** No test can wait for this timeout. */
+const longTimeout = { request_timeout_seconds: 300 };
 
 afterEach(endServers);
 
-test('of a local server', async () => {
-  const { url } = await startGateway({ servers: { files: fault('puppet', patient) } });
+test('a too deeply nested answer of a local server fails its call immediately', async () => {
+  const { url } = await startGateway({ servers: { files: fault('puppet', longTimeout) } });
   const { status, error } = await callOnce(url, 'files', 'do', { steps: [{ answer: deep }] });
   expect(status).toBe(502);
   expect(error?.message).toMatch(/server files to tools\/call is nested too deeply \(more than 256 levels\)/);
@@ -28,26 +28,29 @@ test('of a local server', async () => {
   expect(await details(url, 'files')).toMatchObject({ restarts: 0, in_flight: 0 });
 });
 
-test.each(['JSON', 'an event stream'])('of a remote server, as %s', async (form) => {
-  const remote = await serve(({ req, res, body }) => {
-    if (req.method !== 'POST') return void res.writeHead(405).end();
-    if (idOf(body) === undefined) return void res.writeHead(202).end();
-    const message = `{"jsonrpc":"2.0","id":${idOf(body)},"result":${deep}}`;
-    if (methodOf(body) === 'initialize') answerJson(res, result(body, introduction));
-    else if (!body.includes('deep')) answerJson(res, result(body, { content: [] }));
-    else if (form === 'JSON') res.writeHead(200, { 'content-type': 'application/json' }).end(message);
-    else {
-      beginStream(res);
-      // The stream stays open: its end tells nothing.
-      res.write(`id: 1\ndata: ${message}\n\n`);
-    }
-  });
-  const servers = { far: { url: remote.url().href, era: 'legacy', ...patient } };
-  const gateway = await startGateway({ servers });
-  const { url } = gateway;
-  const { status, error } = await callOnce(url, 'far', 'deep');
-  expect(status).toBe(502);
-  expect(error?.message).toMatch(/server far to tools\/call is nested too deeply \(more than 256 levels\)/);
-  expect((await callOnce(url, 'far', 'flat')).status).toBe(200);
-  await gateway.stop();
-});
+test.each(['JSON', 'an event stream'])(
+  'a too deeply nested answer of a remote server fails its call immediately, as %s',
+  async (form) => {
+    const remote = await serve(({ req, res, body }) => {
+      if (req.method !== 'POST') return void res.writeHead(405).end();
+      if (idOf(body) === undefined) return void res.writeHead(202).end();
+      const message = `{"jsonrpc":"2.0","id":${idOf(body)},"result":${deep}}`;
+      if (methodOf(body) === 'initialize') answerJson(res, result(body, introduction));
+      else if (!body.includes('deep')) answerJson(res, result(body, { content: [] }));
+      else if (form === 'JSON') res.writeHead(200, { 'content-type': 'application/json' }).end(message);
+      else {
+        beginStream(res);
+        // The stream stays open: the call must fail before it closes.
+        res.write(`id: 1\ndata: ${message}\n\n`);
+      }
+    });
+    const servers = { far: { url: remote.url().href, era: 'legacy', ...longTimeout } };
+    const gateway = await startGateway({ servers });
+    const { url } = gateway;
+    const { status, error } = await callOnce(url, 'far', 'deep');
+    expect(status).toBe(502);
+    expect(error?.message).toMatch(/server far to tools\/call is nested too deeply \(more than 256 levels\)/);
+    expect((await callOnce(url, 'far', 'flat')).status).toBe(200);
+    await gateway.stop();
+  },
+);

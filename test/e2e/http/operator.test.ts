@@ -36,7 +36,7 @@ const servers = {
 };
 const desk = httpAgent('desk', 'http://127.0.0.1:1/');
 const guarded = agent('clerk', { model: 'ollama:m', policy: { deny: ['pay'] } });
-const wrong = { authorization: `Bearer agop_${'a'.repeat(43)}` };
+const wrongToken = { authorization: `Bearer agop_${'a'.repeat(43)}` };
 
 let gateway: GatewayProcess;
 const at = (path: string) => gateway.url + path;
@@ -54,7 +54,6 @@ beforeAll(async () => {
 
 afterAll(() => gateway.stop());
 
-/** All routes in the tables, with their methods. */
 const routes = [
   ...[...fixedRoutes, ...namedRoutes].flatMap(([shape, { methods, access, gate }]) =>
     [...(methods as ReadonlyMap<string, unknown>).keys()].map((method) => ({
@@ -76,7 +75,7 @@ const needsOperator = routes.filter(
 );
 const pathOf = (shape: string) => shape.replace('*', shape.startsWith('/servers') ? 'curious' : 'unknown');
 
-test('the routes that clients may use without a proof are those of MCP, and those that start and stop servers', () => {
+test('the only routes that need no proof are those of MCP, and those that start and stop servers', () => {
   const ofClients = routes.filter(({ access }) => access === 'client').map(({ shape }) => shape);
   expect([...new Set(ofClients)]).toEqual(['/mcp', '/rpc', '/mcp/*', '/servers/*/start', '/servers/*/stop']);
   expect(needsOperator.length).toBeGreaterThan(12);
@@ -85,8 +84,8 @@ test('the routes that clients may use without a proof are those of MCP, and thos
 describe.each(needsOperator)('$method $shape', ({ method, shape }) => {
   const path = pathOf(shape);
 
-  test('is refused to an anonymous sender, and with a wrong token, in words that name the remedy', async () => {
-    for (const headers of [anonymously, wrong, { 'x-api-key': 'x' }]) {
+  test('is refused to an anonymous sender, and with a wrong token, with the remedy in the error', async () => {
+    for (const headers of [anonymously, wrongToken, { 'x-api-key': 'x' }]) {
       const { status, json, headers: answered } = await ask(at(path), { method, headers });
       expect([status, json.error]).toEqual([401, 'Unauthorized']);
       expect(json.message).toMatch(/operator-token in state_dir.*set api_key/);
@@ -102,7 +101,7 @@ describe.each(needsOperator)('$method $shape', ({ method, shape }) => {
   });
 });
 
-test('everything that is read is open to everyone', async () => {
+test('every route that only reads is open to everyone', async () => {
   for (const { shape, method, access } of routes)
     if ((method === 'GET' || method === 'HEAD') && access === undefined && shape !== '/logs') {
       const answer = await ask(at(pathOf(shape)), { method, headers: anonymously });
@@ -110,7 +109,7 @@ test('everything that is read is open to everyone', async () => {
     }
 });
 
-test('unknown methods and unknown paths are answered to an anonymous sender as before', async () => {
+test('unknown methods and unknown paths get the same response for an anonymous sender as for the operator', async () => {
   expect((await post('/servers', anonymously)).status).toBe(405);
   expect((await post('/triggers', anonymously)).status).toBe(405);
   expect((await ask(at('/agents/desk/runs'), { headers: anonymously })).status).toBe(405);
@@ -125,14 +124,14 @@ describe('the inspector', () => {
   ];
 
   test.each(commands)('refuses POST /inspector/%s to an anonymous sender', async (path) => {
-    for (const headers of [anonymously, wrong, { cookie: 'actor_gateway_inspector=9999999999.x' }]) {
+    for (const headers of [anonymously, wrongToken, { cookie: 'actor_gateway_inspector=9999999999.x' }]) {
       const { status, json } = await post(`/inspector/${path}`, headers, '{}');
       expect([status, json.message]).toEqual([401, expect.stringContaining('operator-token in state_dir')]);
     }
     expect((await post(`/inspector/${path}`, operatorOf(gateway.url), '{}')).status).not.toBe(401);
   });
 
-  test('is there to watch for everyone, and gives no cookie to who only reads', async () => {
+  test('is readable by all clients, and issues no cookie to readers', async () => {
     for (const path of [
       '/inspector',
       '/inspector/view/curious/log',
@@ -145,7 +144,7 @@ describe('the inspector', () => {
     expect((await ask(at('/inspector'), { headers: anonymously })).text).toContain('data-access="watch"');
   });
 
-  test('gives its cookie for a link, once, and with it the commands', async () => {
+  test('issues a cookie once per link, which permits commands', async () => {
     const { json } = await post('/inspector/links', operatorOf(gateway.url));
     expect(json).toMatchObject({
       path: expect.stringMatching(/^\/inspector\/enter\/[\w-]{32}$/),
@@ -158,14 +157,14 @@ describe('the inspector', () => {
     expect([entered.status, entered.headers.location]).toEqual([303, '/inspector']);
     const [cookie = ''] = entered.headers['set-cookie'] ?? [];
     expect(cookie).toMatch(/; Path=\/inspector; Max-Age=43200; HttpOnly; SameSite=Strict$/);
-    const again = await ask(at(json.path), { headers: anonymously });
-    expect([again.status, again.headers['set-cookie']]).toEqual([303, undefined]);
-    const sent = { cookie: cookie.split(';', 1)[0] ?? '' };
-    expect((await ask(at('/inspector'), { headers: sent })).text).not.toContain('data-access');
-    expect((await post('/inspector/api/servers/curious/stop', sent)).status).toBe(200);
-    // The cookie opens the inspector alone, and pages from foreign origins cannot use it.
-    expect((await post('/admin/reload', { ...anonymously, ...sent })).status).toBe(401);
-    const foreign = { ...sent, origin: 'http://127.0.0.1:9' };
+    const secondResponse = await ask(at(json.path), { headers: anonymously });
+    expect([secondResponse.status, secondResponse.headers['set-cookie']]).toEqual([303, undefined]);
+    const headers = { cookie: cookie.split(';', 1)[0] ?? '' };
+    expect((await ask(at('/inspector'), { headers: headers })).text).not.toContain('data-access');
+    expect((await post('/inspector/api/servers/curious/stop', headers)).status).toBe(200);
+    // The cookie grants access to the inspector only, and pages of foreign origins cannot use it.
+    expect((await post('/admin/reload', { ...anonymously, ...headers })).status).toBe(401);
+    const foreign = { ...headers, origin: 'http://127.0.0.1:9' };
     expect((await post('/inspector/api/servers/curious/stop', foreign)).status).toBe(403);
   });
 });
@@ -192,9 +191,9 @@ describe('clients of MCP', () => {
     const ping = message('ping');
     for (const path of addresses) {
       const { status, json } = await post(path, { 'x-mcp-server': 'curious', ...anonymously }, ping);
-      const words = path.startsWith('/mcp') ? json.error.message : json.message;
+      const errorText = path.startsWith('/mcp') ? json.error.message : json.message;
       expect([path, status]).toEqual([path, 401]);
-      expect(words).toMatch(
+      expect(errorText).toMatch(
         /^agent clerk guards calls \(policy\.deny\).*operator-token in state_dir.*set api_key/,
       );
     }
@@ -203,13 +202,15 @@ describe('clients of MCP', () => {
         (await ask(at('/mcp/curious'), { method, headers: { ...session, ...anonymously } })).status,
       ).toBe(401);
     expect((await post('/mcp/curious', { ...session, ...anonymously }, call('pay'))).status).toBe(401);
-    expect((await pay(wrong)).status).toBe(401);
+    expect((await pay(wrongToken)).status).toBe(401);
     expect(readFileSync(paid, 'utf8')).toBe(before);
     expect((await pay(operatorOf(gateway.url))).status).toBe(200);
     expect(await initialize(at('/mcp'), '2025-11-25', operatorOf(gateway.url))).toBeTruthy();
 
     const warned = () =>
-      gateway.logs().filter(({ level, msg }) => level === 'warn' && /api_key, so approvals/.test(msg));
+      gateway
+        .logs()
+        .filter(({ level, msg }) => level === 'warn' && /api_key is not set, so approvals/.test(msg));
     expect(warned()).toEqual([
       expect.objectContaining({ msg: expect.stringMatching(/clerk\.yaml:\d+:\d+: /) }),
     ]);
@@ -219,7 +220,7 @@ describe('clients of MCP', () => {
   });
 });
 
-test('a request whose body is incomplete when a file begins to guard calls is refused', async () => {
+test('a request with an incomplete body is refused if a file begins to guard calls meanwhile', async () => {
   const body = call('pay', { to: 'mallory' });
   const before = readFileSync(paid, 'utf8');
   const socket = connect({ port: gateway.port, host: '127.0.0.1' });
@@ -234,7 +235,7 @@ test('a request whose body is incomplete when a file begins to guard calls is re
     `content-type: ${JSON_TYPE}`,
   ];
   socket.write(`${[...head, `content-length: ${body.length}`].join('\r\n')}\r\n\r\n${body.slice(0, 20)}`);
-  // An answer on another connection shows that the gateway reads; the head was sent before.
+  // A response on another connection shows that the gateway has read the request head, which was sent before.
   await ask(at('/health'));
   writeResources(gateway.folder, [desk, guarded]);
   await reload();
@@ -246,18 +247,18 @@ test('a request whose body is incomplete when a file begins to guard calls is re
   await reload();
 });
 
-describe('a child', () => {
+describe('a child process', () => {
   const tool = async (name: string, args: object = {}) => {
     const { json } = await post('/rpc', { 'x-mcp-server': 'curious', ...anonymously }, call(name, args));
     return JSON.parse(json.result.content[0].text);
   };
 
-  test('inherits neither a variable nor a descriptor of the token', async () => {
+  test('inherits no variable and no descriptor with the token', async () => {
     const token = operatorTokenIn(join(gateway.folder, '.gateway'));
-    const seen = await tool('look');
-    expect(seen.descriptors.length).toBeGreaterThan(2);
-    expect(JSON.stringify(seen)).not.toContain(token);
-    expect(JSON.stringify(seen)).not.toContain('operator-token');
+    const inspection = await tool('look');
+    expect(inspection.descriptors.length).toBeGreaterThan(2);
+    expect(JSON.stringify(inspection)).not.toContain(token);
+    expect(JSON.stringify(inspection)).not.toContain('operator-token');
   });
 
   test('that sends requests decides nothing, and gets no cookie', async () => {
@@ -274,7 +275,7 @@ test('the token is nowhere in the log, at any level', () => {
   expect(gateway.text()).not.toContain('/inspector/enter/');
 });
 
-test('the token outlives a restart, and is another one after its file was removed', async () => {
+test('the token survives a restart, and is replaced if its file was removed', async () => {
   const file = (folder: string) => join(folder, '.gateway', 'operator-token');
   const first = await startGateway({ servers });
   const token = operatorOf(first.url);
@@ -293,7 +294,7 @@ test('the token outlives a restart, and is another one after its file was remove
   await third.stop();
 });
 
-test('with an API key there is no token, and one that is left opens nothing', async () => {
+test('with an API key there is no token, and an old token is refused', async () => {
   const first = await startGateway({ servers });
   const token = operatorOf(first.url);
   await first.stop();

@@ -1,5 +1,5 @@
-// Clients that do not read what they are sent, or read it late: what waits for them is held once and bounded for all
-// together, and nobody else waits. On both HTTP fillings, with the built program.
+// Clients that read late or not at all: pending messages are stored once, are limited in total, and delay no
+// other client. For each HTTP engine, with the built program.
 
 import { connect, type Socket } from 'node:net';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -38,28 +38,28 @@ async function unread(port: number, body: string): Promise<{ socket: Socket; isC
   return { socket, isClosed: () => isClosed };
 }
 
-const said = (bytes: number, before = 1) =>
+const logTo = (bytes: number, before = 1) =>
   message('tools/call', { name: 'talk', arguments: { before, bytes }, _meta: { progressToken: 't' } });
 
 describe.each(fillingsInTurn)('on %s', (http) => {
   test('a message of 15 MB to forty clients that do not read is in memory once', async () => {
     const { url, port, pid } = await startGateway({ http, servers: { api: apiServer() } });
-    const held = latch();
+    const gate = latch();
     const address = `${url}/mcp/api`;
     const inFlight = async () => (await ask(`${url}/servers/api`)).json.in_flight;
     const quiet = await initialize(address);
     await post(address, call('echo'), quiet);
-    for (let client = 0; client < 40; client += 1) await unread(port, call('hold', { until: held.path }));
+    for (let client = 0; client < 40; client += 1) await unread(port, call('hold', { until: gate.path }));
     await eventually('all calls', async () => (await inFlight()) === 40);
     const before = residentBytes(pid);
     expect((await post(address, call('log', { bytes: 15_000_000 }), quiet)).status).toBe(200);
     expect((await post(address, call('echo'), quiet)).json.error).toBeUndefined();
     expect((residentBytes(pid) - before) / MIB).toBeLessThan(200);
-    held.open();
+    gate.open();
     await eventually('the end of the calls', async () => (await inFlight()) === 0);
   });
 
-  test('what waits for many is bounded for all together: those that have stalled are cut off, and the others served (SP2)', async () => {
+  test('pending bytes of all clients share a limit: stalled clients are cut off, and the others are served', async () => {
     const { url, port, pid } = await startGateway({ http, servers: { api: apiServer() } });
     const address = `${url}/mcp/api`;
     const session = await initialize(address);
@@ -67,28 +67,31 @@ describe.each(fillingsInTurn)('on %s', (http) => {
     const before = residentBytes(pid);
     const clients: Awaited<ReturnType<typeof unread>>[] = [];
     for (let client = 0; client < 30; client += 1) {
-      clients.push(await unread(port, said(15_000_000)));
+      clients.push(await unread(port, logTo(15_000_000)));
       await eventually('the end of the call', async () => {
         return (await ask(`${url}/servers/api`)).json.in_flight === 0;
       });
     }
     expect((residentBytes(pid) - before) / MIB).toBeLessThan(290);
-    // There is no room for as much again, unless one of them makes it: whoever has taken nothing for a while.
+    // The same amount again fits only if stalled clients (without progress for a while) are cut off.
     await new Promise((resolve) => setTimeout(resolve, 400));
-    const answer = await post(address, said(15_000_000), session);
+    const answer = await post(address, logTo(15_000_000), session);
     expect(answer.text.length).toBeGreaterThan(15_000_000);
     for (const { socket } of clients) socket.resume();
-    await eventually('the ends of those cut off', () => clients.filter((one) => one.isClosed()).length > 8);
+    await eventually(
+      'the ends of those cut off',
+      () => clients.filter((client) => client.isClosed()).length > 8,
+    );
   });
 
-  test('two clients that read a hundred thousand small messages late hold nobody up (SP1)', async () => {
+  test('two clients that read a hundred thousand small messages late delay no other client', async () => {
     const { url, port } = await startGateway({ http, servers: { api: apiServer() } });
     const address = `${url}/mcp/api`;
     const session = await initialize(address);
     await post(address, call('echo'), session);
     const of = async () => (await ask(`${url}/servers/api`)).json;
     const before = (await of()).requests;
-    const late = [await unread(port, said(0, 100_000)), await unread(port, said(0, 100_000))];
+    const late = [await unread(port, logTo(0, 100_000)), await unread(port, logTo(0, 100_000))];
     await eventually('the end of the calls', async () => {
       const { requests, in_flight } = await of();
       return requests === before + 2 && in_flight === 0;
@@ -107,7 +110,7 @@ describe.each(fillingsInTurn)('on %s', (http) => {
       longest = Math.max(longest, performance.now() - since);
       return received > 199_000;
     });
-    // Taken from a long list one by one, they held up each call for as many seconds.
+    // Removing clients one by one from a long list once delayed every call for seconds.
     expect(longest).toBeLessThan(2_000);
   });
 });

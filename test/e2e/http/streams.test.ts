@@ -1,5 +1,4 @@
-// Event streams over raw HTTP: when an answer becomes one, what it is made of, and what a client gets that lost one.
-// On both HTTP fillings, with the built program.
+// Event streams over raw HTTP: start, content and resumption. For each HTTP engine, with the built program.
 
 import { connect } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -24,10 +23,10 @@ const talk = (args: Record<string, unknown>, id: unknown = 1, progressToken: unk
 const steps = (reader: EventReader) =>
   reader.messages.map(({ json }) => json.params?.progress ?? json.result?.content[0].text);
 
-interface Begun {
+interface QuietCall {
   readonly gateway: GatewayProcess;
   readonly address: string;
-  /** A call that says nothing for long. */
+  /** A call without progress for a long time. */
   readonly quiet: {
     readonly stream: EventReader;
     readonly held: ReturnType<typeof latch>;
@@ -35,9 +34,9 @@ interface Begun {
   };
 }
 
-const all = new Map<string, Begun>();
+const all = new Map<string, QuietCall>();
 
-// Both at once, so that the quiet calls of both pass while everything else is tested.
+// In parallel, so that all quiet calls run while other tests run.
 beforeAll(async () => {
   await Promise.all(
     fillings.map(async (http) => {
@@ -45,31 +44,31 @@ beforeAll(async () => {
       const gateway = await startGateway({ http, servers });
       const address = `${gateway.url}/mcp/api`;
       const session = await initialize(address);
-      const held = latch();
-      const stream = postStream(address, call('hold', { until: held.path }, 'q'), session);
-      all.set(http, { gateway, address, quiet: { held, since: Date.now(), stream } });
+      const gate = latch();
+      const stream = postStream(address, call('hold', { until: gate.path }, 'q'), session);
+      all.set(http, { gateway, address, quiet: { held: gate, since: Date.now(), stream } });
     }),
   );
 });
 
-function begun(http: string): Begun {
-  const found = all.get(http);
-  if (found === undefined) throw new Error(`no gateway on ${http}`);
-  return found;
+function quietCallsOf(http: string): QuietCall {
+  const calls = all.get(http);
+  if (calls === undefined) throw new Error(`no gateway on ${http}`);
+  return calls;
 }
 
 describe.each(fillings)('streams on %s', (http) => {
   let gateway: GatewayProcess;
   let address: string;
-  let quiet: Begun['quiet'];
+  let quiet: QuietCall['quiet'];
   let stats: () => Promise<Record<string, number>>;
 
   beforeAll(() => {
-    ({ gateway, address, quiet } = begun(http));
+    ({ gateway, address, quiet } = quietCallsOf(http));
     stats = async () => (await ask(`${gateway.url}/servers/api`)).json;
   });
 
-  test('an answer that comes first is JSON', async () => {
+  test('a first message that is the answer is sent as JSON', async () => {
     const session = await initialize(address);
     const answer = await post(address, call('echo', { a: 1 }, 'x'), session);
     expect(answer.headers['content-type']).toBe('application/json');
@@ -77,7 +76,7 @@ describe.each(fillings)('streams on %s', (http) => {
     expect(answer.json.id).toBe('x');
   });
 
-  test('anything that comes first makes it a stream: events in order, the answer last, then the end', async () => {
+  test('any other first message starts a stream: events in order, the answer last, then the stream closes', async () => {
     const session = await initialize(address);
     const stream = postStream(address, talk({ before: 3 }, 'x', 7), session);
     await stream.ended();
@@ -103,7 +102,7 @@ describe.each(fillings)('streams on %s', (http) => {
     ['2025-11-25', true],
     ['2025-06-18', false],
     ['2025-03-26', false],
-  ] as const)('revision %s is primed with an empty event: %s', async (version, isPrimed) => {
+  ] as const)('revision %s has an empty priming event: %s', async (version, isPrimed) => {
     const session = await initialize(address, version);
     const posted = postStream(address, talk({ before: 1 }), session);
     await posted.ended();
@@ -122,7 +121,7 @@ describe.each(fillings)('streams on %s', (http) => {
     listening.drop();
   });
 
-  test('a POST stream that was dropped is taken up by Last-Event-ID: the rest of it, nothing doubled, nothing else (EV1)', async () => {
+  test('a disconnected POST stream is resumed by Last-Event-ID with exactly the missing events', async () => {
     const session = await initialize(address);
     const [one, two] = [latch(), latch()];
     const first = postStream(address, talk({ before: 2, until: one.path, after: 5 }, 'a', 'A'), session);
@@ -131,56 +130,58 @@ describe.each(fillings)('streams on %s', (http) => {
     await other.until('two events', () => other.messages.length === 2);
     const lastId = first.messages[0]?.id ?? '';
     first.drop();
-    const again = new EventReader(address, { headers: { ...session, 'last-event-id': lastId } });
-    await again.until('what was missed', () => again.messages.length === 1);
+    const secondReader = new EventReader(address, { headers: { ...session, 'last-event-id': lastId } });
+    await secondReader.until('the missed events', () => secondReader.messages.length === 1);
     one.open();
     two.open();
-    await again.ended();
+    await secondReader.ended();
     await other.ended();
-    expect(steps(again)).toEqual([2, 3, 4, 5, 'talked']);
-    expect(again.messages.slice(0, -1).every(({ json }) => json.params.progressToken === 'A')).toBe(true);
-    expect(again.messages.at(-1)?.json.id).toBe('a');
-    expect(again.messages.map(({ id }) => id)).not.toContain(lastId);
+    expect(steps(secondReader)).toEqual([2, 3, 4, 5, 'talked']);
+    expect(secondReader.messages.slice(0, -1).every(({ json }) => json.params.progressToken === 'A')).toBe(
+      true,
+    );
+    expect(secondReader.messages.at(-1)?.json.id).toBe('a');
+    expect(secondReader.messages.map(({ id }) => id)).not.toContain(lastId);
     expect(steps(other)).toEqual([1, 2, 3, 4, 5, 'talked']);
     expect(other.messages.at(-1)?.json.id).toBe('b');
   });
 
-  test('the priming event of a stream that is taken up says where its client stands, not where the stream does', async () => {
+  test('the priming event of a resumed stream has the position of the client, not of the stream', async () => {
     const session = await initialize(address);
-    const held = latch();
-    const first = postStream(address, talk({ before: 4, until: held.path }), session);
+    const gate = latch();
+    const first = postStream(address, talk({ before: 4, until: gate.path }), session);
     await first.until('four events', () => first.messages.length === 4);
     const lastId = first.messages[1]?.id ?? '';
     first.drop();
     for (let round = 0; round < 3; round += 1) {
-      const again = new EventReader(address, { headers: { ...session, 'last-event-id': lastId } });
-      await again.until('what was missed', () => again.messages.length === 2);
-      expect(again.events[0]).toMatchObject({ id: lastId, data: '' });
-      expect(steps(again)).toEqual([3, 4]);
-      again.drop();
+      const secondReader = new EventReader(address, { headers: { ...session, 'last-event-id': lastId } });
+      await secondReader.until('the missed events', () => secondReader.messages.length === 2);
+      expect(secondReader.events[0]).toMatchObject({ id: lastId, data: '' });
+      expect(steps(secondReader)).toEqual([3, 4]);
+      secondReader.drop();
     }
-    held.open();
+    gate.open();
   });
 
-  test('a stream that ended while its client was away gives the rest and ends', async () => {
+  test('a stream that was completed while the client was disconnected sends the rest and closes', async () => {
     const session = await initialize(address);
-    const held = latch();
-    const first = postStream(address, talk({ before: 1, until: held.path, after: 3 }, 'gone'), session);
+    const gate = latch();
+    const first = postStream(address, talk({ before: 1, until: gate.path, after: 3 }, 'gone'), session);
     await first.until('an event', () => first.messages.length === 1);
     first.drop();
-    held.open();
+    gate.open();
     await eventually('the end of the call', async () => (await stats()).in_flight === 1);
     const lastId = first.messages[0]?.id ?? '';
     for (let round = 0; round < 2; round += 1) {
-      const again = new EventReader(address, { headers: { ...session, 'last-event-id': lastId } });
-      await again.ended();
-      expect(steps(again)).toEqual([2, 3, 'talked']);
-      expect(again.messages.at(-1)?.json.id).toBe('gone');
-      expect(again.events[0]?.id).toBe(lastId);
+      const secondReader = new EventReader(address, { headers: { ...session, 'last-event-id': lastId } });
+      await secondReader.ended();
+      expect(steps(secondReader)).toEqual([2, 3, 'talked']);
+      expect(secondReader.messages.at(-1)?.json.id).toBe('gone');
+      expect(secondReader.events[0]?.id).toBe(lastId);
     }
   });
 
-  test('a client has nothing of the streams of another session', async () => {
+  test('a client receives no messages of another session', async () => {
     const [mine, theirs] = [await initialize(address), await initialize(address)];
     const stream = postStream(address, talk({ before: 2 }), theirs);
     await stream.ended();
@@ -191,7 +192,7 @@ describe.each(fillings)('streams on %s', (http) => {
     expect(spy.messages).toEqual([]);
   });
 
-  test('a GET stream that was dropped is taken up by Last-Event-ID, with what came meanwhile, and goes on', async () => {
+  test('a disconnected GET stream is resumed by Last-Event-ID, with missed events, and continues', async () => {
     const session = await initialize(address);
     const listening = new EventReader(address, { headers: session });
     await listening.opened();
@@ -201,19 +202,20 @@ describe.each(fillings)('streams on %s', (http) => {
     listening.drop();
     await listening.ended();
     await post(address, call('change', { times: 1, every_ms: 1 }), session);
-    // The notice is coalesced for a moment, then kept; taking the stream up before or after must make no difference.
-    const again = new EventReader(address, { headers: { ...session, 'last-event-id': lastId } });
-    await again.until('the notice that was missed', () => again.messages.length === 1);
+    // The gateway delays the notice briefly to merge several, then stores it. A resumption before or after
+    // that must work.
+    const secondReader = new EventReader(address, { headers: { ...session, 'last-event-id': lastId } });
+    await secondReader.until('the missed notice', () => secondReader.messages.length === 1);
     await post(address, call('change', { times: 1, every_ms: 1 }), session);
-    await again.until('a further notice', () => again.messages.length === 2);
-    expect(again.messages.map(({ json }) => json.method)).toEqual(
+    await secondReader.until('a further notice', () => secondReader.messages.length === 2);
+    expect(secondReader.messages.map(({ json }) => json.method)).toEqual(
       Array(2).fill('notifications/tools/list_changed'),
     );
-    expect(again.messages.map(({ id }) => id)).not.toContain(lastId);
-    again.drop();
+    expect(secondReader.messages.map(({ id }) => id)).not.toContain(lastId);
+    secondReader.drop();
   });
 
-  test('a notice that comes while the GET stream is lost is kept for it', async () => {
+  test('a notice is stored while the GET stream is disconnected', async () => {
     const session = await initialize(address);
     const watcher = await initialize(address);
     const [listening, watching] = [session, watcher].map((headers) => new EventReader(address, { headers }));
@@ -224,13 +226,13 @@ describe.each(fillings)('streams on %s', (http) => {
     await listening?.ended();
     await post(address, call('change', { times: 1, every_ms: 1 }), watcher);
     await watching?.until('the notice', ({ messages }) => messages.length === 1);
-    const again = new EventReader(address, { headers: { ...session, 'last-event-id': lastId } });
-    await again.until('the notice', ({ messages }) => messages.length === 1);
-    again.drop();
+    const secondReader = new EventReader(address, { headers: { ...session, 'last-event-id': lastId } });
+    await secondReader.until('the notice', ({ messages }) => messages.length === 1);
+    secondReader.drop();
     watching?.drop();
   });
 
-  test('a second GET stream takes the place of the first, which ends', async () => {
+  test('a second GET stream replaces the first, which closes', async () => {
     const session = await initialize(address);
     const first = new EventReader(address, { headers: session });
     await first.opened();
@@ -243,7 +245,7 @@ describe.each(fillings)('streams on %s', (http) => {
     second.drop();
   });
 
-  test('many notices of a changed list become few (K3)', async () => {
+  test('many list changes cause few notifications', async () => {
     const session = await initialize(address);
     const listening = new EventReader(address, { headers: session });
     await listening.opened();
@@ -253,14 +255,14 @@ describe.each(fillings)('streams on %s', (http) => {
     listening.drop();
   });
 
-  test('at /mcp/:id of its own process, what belongs to no call comes on the GET stream', async () => {
+  test('at /mcp/:id under session isolation, messages that belong to no call arrive on the GET stream', async () => {
     const own = `${gateway.url}/mcp/own`;
     const session = await initialize(own);
     const listening = new EventReader(own, { headers: session });
     await listening.opened();
     const answer = await post(own, call('change', { times: 1, every_ms: 1 }), session);
     expect(answer.headers['content-type']).toBe('application/json');
-    // Its lists may be announced besides, since they have just become known.
+    // List changes may be announced as well, because the lists were just cached.
     await listening.until('the notice', ({ messages }) => messages.length > 0);
     expect(new Set(listening.messages.map(({ json }) => json.method))).toEqual(
       new Set(['notifications/tools/list_changed']),
@@ -268,20 +270,20 @@ describe.each(fillings)('streams on %s', (http) => {
     listening.drop();
   });
 
-  test('a client that drops a POST before its answer does not cancel it, and harms nobody', async () => {
+  test('a client that closes a POST before the answer does not cancel the call', async () => {
     const session = await initialize(address);
-    const held = latch();
-    const body = call('hold', { until: held.path });
+    const gate = latch();
+    const body = call('hold', { until: gate.path });
     const before = (await stats()).in_flight ?? 0;
     const dropped = postStream(address, body, session);
     await eventually('the call', async () => (await stats()).in_flight === before + 1);
     dropped.drop();
     expect((await post(address, call('echo'), session)).json.error).toBeUndefined();
-    held.open();
+    gate.open();
     await eventually('its end', async () => (await stats()).in_flight === before);
   });
 
-  test('a reader that takes nothing is cut off, and what is held for it is bounded (EV2)', async () => {
+  test('a client that reads nothing is cut off, and its buffer is limited', async () => {
     const session = await initialize(address);
     const socket = connect(gateway.port, '127.0.0.1');
     const isClosed = new Promise<void>((closed) => {
@@ -291,7 +293,7 @@ describe.each(fillings)('streams on %s', (http) => {
     const before = (await stats()).requests ?? 0;
     socket.pause();
     socket.write(rawPost(body, session));
-    // 40 MB are said to it; it is cut off at 16, while the call itself goes on to its end.
+    // 40 MB are sent to it. It is cut off at 16 MB, while the call continues.
     await eventually('the end of the call', async () => {
       const { requests = 0, in_flight } = await stats();
       return requests > before && in_flight === 1;
@@ -306,7 +308,7 @@ describe.each(fillings)('streams on %s', (http) => {
     expect(received).toBeLessThan(30_000_000);
   });
 
-  test('a call that is quiet for some seconds becomes a stream, kept alive by comments', async () => {
+  test('a call that is silent for some seconds becomes a stream with keepalive comments', async () => {
     const { stream, held, since } = quiet;
     await stream.opened();
     expect(stream.headers['content-type']).toBe('text/event-stream');

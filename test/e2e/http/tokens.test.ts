@@ -1,5 +1,5 @@
-// Who asks, where the gateway takes JSON Web Tokens besides its key: at its own routes and at webhooks alike. With the built
-// program and an identity provider on a real socket, on both HTTP fillings.
+// JSON Web Tokens as an alternative to the key, on routes and webhooks. For each HTTP engine, with the built
+// program and an identity provider on a real socket.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
@@ -27,7 +27,7 @@ import { KeyServer, type SigningKey, signingKey } from '../../fixtures/key-serve
 const KEY = 'correct horse battery staple';
 const withKey = { 'x-api-key': KEY };
 
-describe.each(fillingsInTurn)('a gateway that takes tokens, on %s', (http) => {
+describe.each(fillingsInTurn)('a gateway that accepts tokens, on %s', (http) => {
   let provider: KeyServer;
   let key: SigningKey;
   let gateway: GatewayProcess;
@@ -64,7 +64,7 @@ describe.each(fillingsInTurn)('a gateway that takes tokens, on %s', (http) => {
   });
   afterAll(() => provider[Symbol.asyncDispose]());
 
-  test('a token opens the routes like the key, and names who asks in the log and in what is run', async () => {
+  test('a token grants access to the routes like the key, and its principal is in the log and in runs', async () => {
     const alice = await bearer({ scope: 'tools' });
     expect((await ask(`${gateway.url}/servers`, { headers: alice })).status).toBe(200);
     const answer = await rpc(gateway.url, 'api', call('echo', { text: 'hello' }), {
@@ -73,22 +73,22 @@ describe.each(fillingsInTurn)('a gateway that takes tokens, on %s', (http) => {
     });
     expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('hello')]);
     await rpc(gateway.url, 'api', call('echo', {}), { ...withKey, 'x-request-id': 'r-key' });
-    const line = (id: string) =>
-      eventually('the line of the call', () => gateway.logs().find(({ request_id }) => request_id === id));
-    expect(await line('r-alice')).toMatchObject({ msg: 'call', principal: 'token:alice' });
-    expect(await line('r-key')).toMatchObject({ msg: 'call', principal: 'key:api_key' });
+    const waitForCallLine = (id: string) =>
+      eventually('the call line', () => gateway.logs().find(({ request_id }) => request_id === id));
+    expect(await waitForCallLine('r-alice')).toMatchObject({ msg: 'call', principal: 'token:alice' });
+    expect(await waitForCallLine('r-key')).toMatchObject({ msg: 'call', principal: 'key:api_key' });
     const run = await post(`${gateway.url}/triggers/ops/run`, '{"text":"go","wait_seconds":20}', alice);
     expect(run.json).toMatchObject({ state: 'done' });
     const record = `${gateway.url}/deliveries/${encodeURIComponent(run.json.id)}`;
     expect((await ask(record, { headers: alice })).json).toMatchObject({ principal: 'token:alice' });
   });
 
-  test('what is no good token is refused with what is wrong with it, and a key that is wrong as ever', async () => {
+  test('an invalid token is refused with the reason, and a wrong key with the usual error', async () => {
     const cases: [Record<string, string>, number, string][] = [
-      [await bearer(), 401, 'the token has not the "scope" that is asked for'],
+      [await bearer(), 401, 'the token lacks the required claim "scope"'],
       [await bearer({ scope: 'tools', aud: 'other' }), 401, 'the token is for another audience'],
       [await bearer({ scope: 'tools', exp: 1 }), 401, 'the token has expired'],
-      [{ authorization: 'Bearer a.b.c' }, 401, 'the token is no JSON Web Token'],
+      [{ authorization: 'Bearer a.b.c' }, 401, 'the token is not a JSON Web Token'],
       [{ authorization: 'Bearer wrong' }, 403, 'Invalid API key'],
       [{ 'x-api-key': 'wrong' }, 403, 'Invalid API key'],
       [{}, 401, 'API key required'],
@@ -103,11 +103,11 @@ describe.each(fillingsInTurn)('a gateway that takes tokens, on %s', (http) => {
     expect(gateway.text()).not.toContain(key.jwk.x);
   });
 
-  test('a session is of the principal that began it, whatever token that shows next', async () => {
+  test('a session belongs to the principal that opened it, also if another token is sent later', async () => {
     const address = `${gateway.url}/mcp/api`;
     const session = await initialize(address, '2025-11-25', await bearer({ scope: 'tools' }));
-    const ping = async (who: Record<string, string>) =>
-      (await post(address, message('ping'), { ...session, ...who })).status;
+    const ping = async (headers: Record<string, string>) =>
+      (await post(address, message('ping'), { ...session, ...headers })).status;
     expect(await ping(await bearer({ scope: 'tools', jti: 'a later token' }))).toBe(200);
     expect(await ping(await bearer({ scope: 'tools', sub: 'bob' }))).toBe(404);
     expect(await ping(withKey)).toBe(404);
@@ -120,10 +120,10 @@ describe.each(fillingsInTurn)('a gateway that takes tokens, on %s', (http) => {
     expect((await end(await bearer({ scope: 'tools' }))).status).toBe(204);
   });
 
-  test('an event has its sender in its record, whatever proved it', async () => {
+  test('an event record has the sender for each kind of proof', async () => {
     const headers = { ...(await bearer({ aud: 'hooks', sub: 'shop' })), 'idempotency-key': 'one' };
-    const given = await post(`${gateway.url}/hooks/orders`, '{"text":"an order"}', headers);
-    expect([given.status, given.json]).toEqual([202, { id: 'http:orders/one', status: 'accepted' }]);
+    const response = await post(`${gateway.url}/hooks/orders`, '{"text":"an order"}', headers);
+    expect([response.status, response.json]).toEqual([202, { id: 'http:orders/one', status: 'accepted' }]);
     await postHook(gateway.url, '/hooks/signed', { text: 'signed' }, { 'idempotency-key': 'two' });
     for (const [id, principal] of [
       ['http:orders/one', 'token:shop'],
@@ -134,8 +134,8 @@ describe.each(fillingsInTurn)('a gateway that takes tokens, on %s', (http) => {
       });
       expect(record.json).toMatchObject({ principal });
     }
-    const wrong = await post(`${gateway.url}/hooks/orders`, '{}', await bearer());
-    expect([wrong.status, wrong.json.message]).toEqual([
+    const rejectedResponse = await post(`${gateway.url}/hooks/orders`, '{}', await bearer());
+    expect([rejectedResponse.status, rejectedResponse.json.message]).toEqual([
       401,
       expect.stringContaining('for another audience'),
     ]);
@@ -144,7 +144,7 @@ describe.each(fillingsInTurn)('a gateway that takes tokens, on %s', (http) => {
 });
 
 test.each(fillingsInTurn)(
-  'while keys are asked for requests wait with their bodies, and others do not; where there are none it is said (%s)',
+  'while the gateway fetches the signing keys, requests with tokens are held with their bodies, and others are not (%s)',
   async (http) => {
     const key = await signingKey('first');
     await using provider = await KeyServer.start([key]);
@@ -166,7 +166,7 @@ test.each(fillingsInTurn)(
     const headers = { authorization: `Bearer ${await provider.token(key)}` };
     const large = rpc(gateway.url, 'api', call('echo', { text: 'x'.repeat(500_000) }), headers);
     const unknown = ask(`${gateway.url}/nothing`, { headers });
-    await eventually('the keys to be asked for', () => provider.asked.keys > 0);
+    await eventually('the key request', () => provider.asked.keys > 0);
     expect((await ask(`${gateway.url}/servers`, { headers: withKey })).status).toBe(200);
     expect((await ask(`${gateway.url}/health`)).status).toBe(200);
     expect((await ask(`${gateway.url}/servers`, { headers: withKey })).json.servers[0].requests).toBe(0);
@@ -177,7 +177,7 @@ test.each(fillingsInTurn)(
   },
 );
 
-test('where the identity provider is away a request is to come again, and the key still opens', async () => {
+test('while the identity provider is unavailable, a request with a token gets a retry time, and the key still works', async () => {
   const key = await signingKey('first');
   await using provider = await KeyServer.start([key]);
   provider.instead = (_, response) => response.writeHead(502).end();
@@ -189,7 +189,7 @@ test('where the identity provider is away a request is to come again, and the ke
   });
   const headers = { authorization: `Bearer ${await provider.token(key)}` };
   const answer = await ask(`${gateway.url}/servers`, { headers });
-  const why = expect.stringContaining('answered 502');
+  const why = expect.stringContaining('responded with 502');
   expect([answer.status, answer.json.message]).toEqual([503, why]);
   expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
   const atMcp = await post(`${gateway.url}/mcp`, message('ping'), headers);
@@ -197,7 +197,7 @@ test('where the identity provider is away a request is to come again, and the ke
   expect(Number(atMcp.headers['retry-after'])).toBeGreaterThan(0);
   expect((await ask(`${gateway.url}/servers`, { headers: withKey })).status).toBe(200);
   provider.instead = undefined;
-  await eventually('the provider to be asked again', async () => {
+  await eventually('the next key request', async () => {
     const { status } = await ask(`${gateway.url}/servers`, { headers });
     return status === 200;
   });

@@ -1,4 +1,5 @@
-// The inspector under a crowd: the page in a real browser while much happens, for long, and its memory and that of the gateway.
+// The inspector under load: the page in a real browser during many events, for a long time, with memory
+// limits for page and gateway.
 
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
@@ -23,11 +24,11 @@ import { watchPage } from '../../fixtures/tool-servers/watched-page.ts';
 
 const SERVERS = 1_000;
 const SESSIONS = 10_000;
-/** The root, the supervisor, and the buckets of that many servers. */
+/** Root, supervisor, and the actors of the servers. */
 const ACTORS = SERVERS + 6;
-/** Rows of the tree in a window of 900 px, and the rows drawn above and below it. */
+/** Rows of the tree in a window of 900 px, with overscan. */
 const MAX_ROWS = 60;
-/** Longest task of the page, in processor time; drawing all rows takes longer. */
+/** Longest task of the page, in CPU time. Drawing all rows would exceed it. */
 const MAX_TASK_MS = 250;
 
 /** Memory of a process, in MB. */
@@ -41,7 +42,7 @@ const CONVERSATIONS = 1_000;
 const MAX_AUTOMATION_ROWS = 80;
 const MAX_PAGE_MB = 20;
 const MAX_GATEWAY_MB = 250;
-/** Size of the feed that one viewer receives. */
+/** Maximum feed size for a single viewer. */
 const MAX_FEED_MB = 20;
 
 const KEY_FIELD = 'customer';
@@ -59,17 +60,15 @@ async function post(gateway: GatewayProcess, customer: string, text: string): Pr
 
 const rowOf = (page: Page, name: string) => page.locator(`.row[data-name="${name}"]`);
 
-/** A feed of one thousand frames of thirty servers, as text. */
+/** Returns a feed of one thousand frames of thirty servers, as text. */
 function longFeed(round: number): string {
   const at = Date.now();
   const nodes = Array.from({ length: 30 }, (_, index) => ({
-    ...{
-      id: `x:${index + 1}`,
-      parent: 'x:0',
-      name: `server-${index}#${index}`,
-      machine: 'server',
-      state: 'running',
-    },
+    id: `x:${index + 1}`,
+    parent: 'x:0',
+    name: `server-${index}#${index}`,
+    machine: 'server',
+    state: 'running',
   }));
   const root = { id: 'x:0', parent: null, name: 'gateway', machine: 'gateway', state: 'serving' };
   const tree = { at, actors: [root, ...nodes], recent: [], dropped: 0, missed: 0, started_at: 1 };
@@ -86,7 +85,7 @@ function longFeed(round: number): string {
   return eventText('tree', tree) + frames.join('');
 }
 
-/** Run in the page: scrolls the tree to its end, a little more than a window in each picture. Gives how long that took. */
+/** Runs in the page: scrolls through the whole tree, about a window per frame. Returns the duration. */
 const scrollThrough = `
   new Promise((resolve) => {
     const tree = document.querySelector('.tree .scroll');
@@ -101,8 +100,8 @@ const scrollThrough = `
   })
 `;
 
-describe('a crowd', () => {
-  test('of ten thousand sessions beside a thousand servers leaves the page fluid, while things happen', async () => {
+describe('under load', () => {
+  test('ten thousand sessions and a thousand servers leave the page responsive while they change', async () => {
     const servers = Object.fromEntries(
       Array.from({ length: SERVERS }, (_, index) => [`server-${index}`, quick()]),
     );
@@ -111,14 +110,14 @@ describe('a crowd', () => {
       await begin(`${url}/mcp`, number === 7_000 ? 'needle' : `client-${number % 7}`);
     });
     const { page, complaints } = await openPage();
-    const asked: number[] = [];
+    const requestTimes: number[] = [];
     page.on('request', (request) => {
-      if (new URL(request.url()).pathname === '/inspector/sessions') asked.push(Date.now());
+      if (new URL(request.url()).pathname === '/inspector/sessions') requestTimes.push(Date.now());
     });
     await page.goto(`${url}/inspector`);
     await page.getByText(`${ACTORS} of ${ACTORS} actors`).waitFor();
     const watched = await watchPage(page);
-    expect(asked, 'nothing is asked while the group is folded').toEqual([]);
+    expect(requestTimes, 'nothing is asked while the group is folded').toEqual([]);
     await page.getByRole('link', { name: '10 k sessions' }).click();
     await page.getByText('sessions (10,000)').waitFor();
     await page.locator('[data-session="1"]').waitFor();
@@ -135,10 +134,10 @@ describe('a crowd', () => {
       }
     });
     await eventually('events in the log', async () => (await page.locator('.entry').count()) > 20);
-    const before = { asked: asked.length, cycles };
+    const before = { asked: requestTimes.length, cycles };
     const tookMs = await page.evaluate<number>(scrollThrough);
     await eventually('the last session', async () => (await numbersOf(page)).includes(SESSIONS));
-    const during = { asked: asked.length - before.asked, cycles: cycles - before.cycles };
+    const during = { asked: requestTimes.length - before.asked, cycles: cycles - before.cycles };
     const { mostRows, longestTaskMs } = await watched();
     isOver = true;
     await events;
@@ -146,7 +145,8 @@ describe('a crowd', () => {
     expect(longestTaskMs).toBeLessThan(MAX_TASK_MS);
     expect(during.cycles).toBeGreaterThan(0);
     expect(during.asked).toBeGreaterThan(0);
-    // One at a time and 50 ms apart, not one for each picture; the last ones may come after the end.
+    // The page sends one request at a time, 50 ms apart, not one per frame. The last requests may follow the
+    // scrolling.
     expect(during.asked).toBeLessThan(tookMs / 50 + 10);
 
     await page.getByLabel('Filter the tree').fill('needle');
@@ -167,7 +167,7 @@ describe('a crowd', () => {
     expect(complaints).toEqual([]);
   }, 300_000);
 
-  test('of events to many conversations hurts neither the page that watches nor the gateway', async () => {
+  test('events of many conversations slow down neither the open page nor the gateway', async () => {
     const program = await startAgent(() => ({ text: 'ok' }));
     const gateway = await startAutomation({
       resources: [hook, httpAgent('clerk', program.url)],
@@ -205,7 +205,7 @@ describe('a crowd', () => {
     expect(memoryOf(gateway.pid) - before.gateway).toBeLessThan(MAX_GATEWAY_MB);
     expect(feed.reader.text.length / 2 ** 20).toBeLessThan(MAX_FEED_MB);
     feed.close();
-    // The page counted all steps, and the tree returns to its initial rows.
+    // The page counted all steps, and the tree shows the initial rows.
     await page.locator('.tabs .foot', { hasText: '2000 of 2000 steps' }).waitFor();
     await rowOf(page, 'conversations').click();
     await page.locator('#tab-numbers').click();
@@ -216,11 +216,11 @@ describe('a crowd', () => {
     expect(complaints).toEqual([]);
   }, 300_000);
 
-  test('of steps in a long feed needs no more memory in the page than a short feed', async () => {
+  test('steps in a long feed need no more memory in the page than a short feed', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo') } });
     const { page } = await openPage();
     let round = 0;
-    // Each request receives a feed of 30,000 steps; at its end the page reconnects.
+    // Each request receives a feed of 30,000 steps, after which the page reconnects.
     await page.route('**/inspector/feed', async (route) => {
       await route.fulfill({ contentType: 'text/event-stream', body: longFeed(round) });
       round += 1;
@@ -231,14 +231,14 @@ describe('a crowd', () => {
       await cdp.send('HeapProfiler.collectGarbage');
       return (await cdp.send('Runtime.getHeapUsage')).usedSize / 2 ** 20;
     };
-    const settled = async (rounds: number) => {
+    const expectRounds = async (rounds: number) => {
       await eventually(`round ${rounds}`, () => round >= rounds, 60_000);
       const last = `step-${rounds - 1}-999`;
       await page.locator('.entry').getByText(last, { exact: true }).first().waitFor();
       return await usedMb();
     };
-    const early = await settled(2);
-    const late = await settled(6);
+    const early = await expectRounds(2);
+    const late = await expectRounds(6);
     expect(late - early).toBeLessThan(4);
     expect(await page.locator('.tabs .foot').textContent()).toBe('2000 of 2000 steps');
   });

@@ -1,4 +1,5 @@
-// Triggers, conversations and deliveries in the inspector: the page in a real browser, the built program, real requests.
+// Triggers, conversations and deliveries in the inspector: the page in a real browser, the built program,
+// real requests.
 
 import { writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -39,32 +40,32 @@ const post = async (gateway: GatewayProcess, customer: string, text: string, nam
 
 const rowOf = (page: Page, name: string) => page.locator(`.row[data-name="${name}"]`);
 const stateIn = (page: Page, name: string) => rowOf(page, name).locator('.pill').textContent();
-/** Waits until there is something below it. */
+/** Expands a row once it has children. */
 const unfold = (page: Page, name: string) => rowOf(page, name).locator('.fold', { hasText: '▸' }).click();
 const pathOf = (page: Page) => new URL(page.url()).pathname;
 
-/** What does not come within ten seconds does not come. */
+/** Waits at most ten seconds for any element. */
 async function open() {
   const opened = await openPage();
   opened.page.setDefaultTimeout(40_000);
   return opened;
 }
 
-const held = new Set<Server>();
+const sockets = new Set<Server>();
 afterAll(() => {
-  for (const server of held) server.close();
+  for (const server of sockets) server.close();
 });
 
-/** A port on which somebody else listens. */
+/** Returns a port that another listener uses. */
 async function takenPort(): Promise<number> {
   const server = createServer();
-  held.add(server);
+  sockets.add(server);
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   return (server.address() as AddressInfo).port;
 }
 
 describe('triggers in the inspector', () => {
-  test('stand in the tree with their conversations, each with its chart, log and numbers', async () => {
+  test('are in the tree with their conversations, with chart, log and counters', async () => {
     let release = () => {};
     const gate = new Promise<void>((open) => {
       release = open;
@@ -83,7 +84,7 @@ describe('triggers in the inspector', () => {
     await rowOf(page, 'orders').click();
     expect(pathOf(page)).toBe('/inspector/view/~trigger/orders/log');
     await page.locator('.box.active[data-path="open"]').waitFor();
-    // A trigger may be called as an actor of the gateway is.
+    // Triggers and gateway actors may have equal names.
     await page.locator('.row[data-name="servers"][data-machine="trigger"]').click();
     expect(await page.locator('h1').textContent()).toBe('servers');
     await page.locator('.box.active[data-path="open"]').waitFor();
@@ -93,7 +94,7 @@ describe('triggers in the inspector', () => {
     const name = 'conversation/http/orders/alice/..';
     await rowOf(page, name).waitFor();
     expect(await rowOf(page, name).locator('.name').textContent()).toBe('http/orders/alice/..');
-    // A run that lasts is an actor of its own.
+    // A long run is a separate actor.
     await eventually(async () => expect(await stateIn(page, name)).toBe('busy.handling'));
     await unfold(page, name);
     await rowOf(page, 'run').waitFor();
@@ -121,11 +122,11 @@ describe('triggers in the inspector', () => {
     await page.locator('#tab-details').click();
     await page.locator('.details', { hasText: /typeHTTP/ }).waitFor();
     await rowOf(page, 'outbox').click();
-    await page.locator('.empty', { hasText: 'one for each key' }).waitFor();
+    await page.locator('.empty', { hasText: 'one per key' }).waitFor();
     expect(complaints).toEqual([]);
   });
 
-  test('that failed or are paused, and deliveries that died, are on top', async () => {
+  test('that failed or are paused, and dead deliveries, are at the top', async () => {
     const program = await startAgent(() => ({ status: 500 }));
     const port = await takenPort();
     const config = { path: '/own', webhook_secret: `\${HOOK_SECRET}`, port, host: '127.0.0.1' };
@@ -157,7 +158,7 @@ describe('triggers in the inspector', () => {
     expect(new URL(page.url()).search).toBe('?state=dead');
     await page.locator('#dead-deliveries button').click();
     await page.locator('#dead-deliveries').waitFor({ state: 'detached' });
-    // The overview lists them itself; what was seen before stays so behind it.
+    // The overview lists these itself, above the previous view.
     await page.getByRole('link', { name: 'Overview' }).click();
     await page.locator('[data-wrong]').first().waitFor();
     await page.getByRole('link', { name: 'Actors', exact: true }).click();
@@ -167,26 +168,27 @@ describe('triggers in the inspector', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('tell which deliveries are parked, for what, and until when', async () => {
+  test('show parked deliveries with the reason and the expiry time', async () => {
     const folder = temporaryFolder();
     const file = join(folder, 'later.script');
     writeFileSync(file, '- { answer: Yes., wait_ms: 36000000 }');
     const gateway = await startAutomation({
-      ...{ folder, env },
+      folder,
+      env,
       resources: [hook('orders'), agent('clerk', { model: `scripted:${file}` })],
     });
     await post(gateway, 'dora', 'remind me');
     const { page, complaints } = await open();
     await page.goto(`${gateway.url}/inspector/view/~conversations/details`);
     await page
-      .locator('.details', { hasText: /http:orders\/.*orders, for .*http:orders\/.*, until in \d+ h/ })
+      .locator('.details', { hasText: /http:orders\/.*orders, for .*http:orders\/.*, for at most \d+ h/ })
       .waitFor();
     await page.goto(`${gateway.url}/inspector/view/~outbox/numbers`);
     await page.locator('.figures', { hasText: /deliveries waiting1/ }).waitFor();
     expect(complaints).toEqual([]);
   });
 
-  test('show which attempt a conversation is at', async () => {
+  test('show the current attempt of a conversation', async () => {
     let release = () => {};
     const gate = new Promise<void>((open) => {
       release = open;
@@ -204,20 +206,22 @@ describe('triggers in the inspector', () => {
     await page.goto(`${gateway.url}/inspector`);
     await post(gateway, 'carol', 'again');
     await unfold(page, 'conversations');
-    await rowOf(page, 'conversation/http/orders/carol').locator('.again', { hasText: 'attempt 2' }).waitFor();
+    await rowOf(page, 'conversation/http/orders/carol')
+      .locator('.notice', { hasText: 'attempt 2' })
+      .waitFor();
     release();
-    await rowOf(page, 'conversation/http/orders/carol').locator('.again').waitFor({ state: 'detached' });
+    await rowOf(page, 'conversation/http/orders/carol').locator('.notice').waitFor({ state: 'detached' });
   });
 
-  test('are paused and resumed with buttons, which are there only when they may be used', async () => {
+  test('are paused and resumed with buttons, which exist only if commands are allowed', async () => {
     const resources = [hook('orders'), httpAgent('clerk', 'http://127.0.0.1:9/')];
     const plain = await startAutomation({ env, resources });
     const { page, complaints } = await open();
     await page.goto(`${plain.url}/inspector/view/~trigger/orders/log`);
     await page.locator('.box.active[data-path="open"]').waitFor();
     expect(await page.getByRole('button', { name: 'Pause', exact: true }).count()).toBe(0);
-    const refused = await ask(`${plain.url}/inspector/api/triggers/orders/pause`, { method: 'POST' });
-    expect([refused.status, refused.json.message]).toEqual([
+    const refusal = await ask(`${plain.url}/inspector/api/triggers/orders/pause`, { method: 'POST' });
+    expect([refusal.status, refusal.json.message]).toEqual([
       403,
       expect.stringContaining('inspector.commands'),
     ]);
@@ -238,7 +242,7 @@ describe('triggers in the inspector', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('are told without what came in a key that must not be seen, and long keys are cut (A9)', async () => {
+  test('are shown without content of secret keys, and with long keys truncated', async () => {
     const program = await startAgent(({ body }) => (/die/.test(body.input) ? { status: 500 } : {}));
     const gateway = await startAutomation({
       env,
@@ -248,15 +252,15 @@ describe('triggers in the inspector', () => {
     const feed = await new FeedReader(gateway.url).opened();
     const stately = new AbortController();
     const other = await fetch(`${gateway.url}/inspector/stately`, { signal: stately.signal });
-    let told = '';
+    let feedText = '';
     const reading = (async () => {
-      for await (const chunk of other.body ?? []) told += Buffer.from(chunk).toString();
+      for await (const chunk of other.body ?? []) feedText += Buffer.from(chunk).toString();
     })().catch(() => {});
     const long = 'x'.repeat(190);
     await post(gateway, `of ${SECRET}`, 'one');
     await post(gateway, `${long}-1`, 'two');
     await post(gateway, `${long}-2`, 'die');
-    await feed.until('the ends of all three', ({ numbers }) =>
+    await feed.until('the end of all three', ({ numbers }) =>
       numbers.some(
         ({ automation }) => automation?.deliveries?.dead === 1 && (automation.works[0]?.handled ?? 0) >= 4,
       )
@@ -272,8 +276,8 @@ describe('triggers in the inspector', () => {
     expect(text).toMatch(/conversation\/http\/orders\/x{90,100}… \(\d+\)#\d+/);
     stately.abort();
     await reading;
-    expect(told).toContain('of [redacted] (');
-    for (const each of [text, told, (await ask(`${gateway.url}/inspector/dead-letters`)).text]) {
+    expect(feedText).toContain('of [redacted] (');
+    for (const each of [text, feedText, (await ask(`${gateway.url}/inspector/dead-letters`)).text]) {
       expect(each).not.toContain(SECRET);
       expect(each).not.toContain('x'.repeat(121));
     }

@@ -1,6 +1,5 @@
-// Whether people can use the page: every view by axe-core, light and dark, on a phone and on two screens of a desk, and what fits
-// where. In a real browser, with the built program; the page is loaded once, and each view looked at in every
-// size.
+// Accessibility and layout of all views, by axe-core: light and dark, on a phone and two desktop sizes. In a
+// real browser, with the built program. The page is loaded once, and each view is checked in all sizes.
 
 import axeCore from 'axe-core';
 import type { Page } from 'playwright-core';
@@ -12,17 +11,17 @@ import { startTroubled } from '../../fixtures/gateway/troubled-gateway.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 import { openPage } from '../../fixtures/tool-servers/browser.ts';
 
-/** Evaluated in the page: its policy lets no script in. */
+/** Evaluated in the page, because its policy allows no scripts. */
 const { source: axe } = axeCore;
 const DESK = { width: 1280, height: 800 };
 const WIDE = { width: 1600, height: 1000 };
 const PHONE = { width: 390, height: 844 };
 const sizes = [DESK, WIDE, PHONE];
 
-/** What is behind /inspector, and what has to be there before it is looked at. A view that is new is one line more. */
+/** Paths below /inspector, and an element that shows that the view is ready. A new view is one more line. */
 const views: readonly (readonly [path: string, sign: string])[] = [
   ['', '[data-wrong]'],
-  ['/view/files/log', '.row.chosen'],
+  ['/view/files/log', '.row.selected'],
   ['/view/files/sequence', '.panel'],
   ['/view/files/numbers', '.figures'],
   ['/view/tickets/stderr', '.stderr pre'],
@@ -36,7 +35,7 @@ const views: readonly (readonly [path: string, sign: string])[] = [
   ['/view/~deliveries/details?state=dead', '[data-delivery]'],
   ['/view/~deliveries/went-wrong/details', '#delivery pre'],
   ['/view/~runs/details', 'ul.records li'],
-  ['/view/~runs/pays/details', '#run .asks li'],
+  ['/view/~runs/pays/details', '#run .pending li'],
   ['/view/~approvals/details', '[data-approval]'],
   ['/view/~agents/details', '[data-agent]'],
   ['/view/~flows/shipping/details', '.flow'],
@@ -49,12 +48,12 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary?: string }[];
 }
 
-/** The rules by which the same page may be wrong in one size and right in another. */
+/** Rules with results that depend on the size. */
 const rulesOfSize = ['color-contrast', 'scrollable-region-focusable', 'target-size'];
-/** The page is the same in the dark, but for its colours. */
+/** Dark mode differs only in colours. */
 const rulesOfDark = ['color-contrast'];
 
-/** What is wrong in a way that keeps somebody out; by all rules, where none are named. */
+/** Serious violations of these rules, by default of all rules. */
 async function violationsOf(page: Page, rules: readonly string[] | undefined): Promise<string[]> {
   const options = { resultTypes: ['violations'], preload: false, ...(rules && { runOnly: rules }) };
   const { violations } = await page.evaluate<{ violations: Violation[] }>(
@@ -70,60 +69,60 @@ beforeAll(async () => {
   ({ gateway } = await startTroubled());
 });
 
-const held: (() => Promise<void>)[] = [];
+const cleanups: (() => Promise<void>)[] = [];
 afterAll(async () => {
-  for (const close of held) await close();
+  for (const close of cleanups) await close();
 });
 
 async function open(viewport: { width: number; height: number }): Promise<Page> {
   const { page, close } = await openPage({ viewport, reducedMotion: 'reduce' });
-  held.push(close);
+  cleanups.push(close);
   return page;
 }
 
 async function examined(page: Page, name: string): Promise<string[]> {
-  const found: string[] = [];
+  const violations: string[] = [];
   for (const viewport of sizes)
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.setViewportSize(viewport);
       await page.emulateMedia({ colorScheme });
       const rulesInLight = viewport === DESK ? undefined : rulesOfSize;
       for (const violation of await violationsOf(page, colorScheme === 'light' ? rulesInLight : rulesOfDark))
-        found.push(`${name}, ${viewport.width} px, ${colorScheme}: ${violation}`);
+        violations.push(`${name}, ${viewport.width} px, ${colorScheme}: ${violation}`);
     }
-  return found;
+  return violations;
 }
 
-/** Run in the page: goes to another of its views, as the browser's own buttons do, until it is drawn. */
-const wayTo = (path: string) => `(async () => {
+/** Runs in the page: navigates to another view, and returns when it is drawn. */
+const navigateTo = (path: string) => `(async () => {
   history.pushState(null, '', ${JSON.stringify(path)});
   dispatchEvent(new PopStateEvent('popstate'));
   for (let frame = 0; frame < 3; frame += 1) await new Promise(requestAnimationFrame);
 })()`;
 
-test('no view has a serious violation of what axe checks, light or dark, on a phone or either screen', async () => {
+test('no view has a serious accessibility violation, light or dark, on a phone or a desktop screen', async () => {
   const page = await open(DESK);
-  const found: string[] = [];
+  const overlaps: string[] = [];
   await page.goto(`${gateway.url}/inspector`);
   await page.evaluate(axe);
   for (const [path, sign] of views) {
-    await page.evaluate(wayTo(`/inspector${path}`));
+    await page.evaluate(navigateTo(`/inspector${path}`));
     await page.locator(sign).first().waitFor();
-    found.push(...(await examined(page, path)));
+    overlaps.push(...(await examined(page, path)));
   }
   const { url } = await startGateway({ settings: { api_key: 'a key' }, servers: { echo: fault('echo') } });
   await page.goto(`${url}/inspector`);
   await page.evaluate(axe);
-  found.push(...(await examined(page, 'the form')));
+  overlaps.push(...(await examined(page, 'the form')));
   await page.getByLabel('API key').fill('wrong');
   await page.keyboard.press('Enter');
   await page.getByRole('alert').waitFor();
   await page.evaluate(axe);
-  found.push(...(await examined(page, 'the form after a wrong key')));
-  expect(found).toEqual([]);
+  overlaps.push(...(await examined(page, 'the form after a wrong key')));
+  expect(overlaps).toEqual([]);
 });
 
-/** Run in the page: whether the dot of an initial state lies over a letter, its own box's or another's. */
+/** Runs in the page: checks whether the dot of an initial state covers a letter. */
 const coveredLetters = `(() => {
   const letters = [...document.querySelectorAll('.chart text')].map((text) => [text.textContent, text.getBoundingClientRect()]);
   return [...document.querySelectorAll('.chart .initial')].flatMap((dot) => {
@@ -132,7 +131,7 @@ const coveredLetters = `(() => {
   });
 })()`;
 
-/** Run in the page: what of the picture of a machine is where. */
+/** Runs in the page: measures the chart of the machine. */
 const chartSizes = `(() => {
   const chart = document.querySelector('.chart');
   const active = [...chart.querySelectorAll('.box.active')].at(-1).getBoundingClientRect();
@@ -144,7 +143,7 @@ const chartSizes = `(() => {
   };
 })()`;
 
-test('a chart fits its pane and shows where the actor is, on a phone too, and no dot covers a letter', async () => {
+test('a chart fits its pane and shows the current state, also on a phone, and no dot covers a letter', async () => {
   for (const viewport of sizes) {
     const page = await open(viewport);
     for (const actor of ['files', 'tickets', '~gateway', '~servers', '~trigger/alerts']) {
@@ -158,7 +157,7 @@ test('a chart fits its pane and shows where the actor is, on a phone too, and no
   }
 });
 
-/** Run in the page: what of the picture of a sequence is cut, and the times in it. */
+/** Runs in the page: returns the truncated parts of a sequence chart, and the times. */
 const drawnSequence = `(() => {
   const picture = document.querySelector('.sequence');
   const whole = picture.getBoundingClientRect();
@@ -171,7 +170,7 @@ const drawnSequence = `(() => {
   };
 })()`;
 
-test('tabs stand in one line, the last column of a sequence is whole, and times only go on', async () => {
+test('tabs are in one line, the last column of a sequence is whole, and times only increase', async () => {
   const page = await open(DESK);
   await page.goto(`${gateway.url}/inspector/view/files/sequence`);
   await page.locator('.box.active').first().waitFor();
@@ -184,7 +183,7 @@ test('tabs stand in one line, the last column of a sequence is whole, and times 
       `[...document.querySelectorAll('[role=tab]')].map((tab) => tab.getBoundingClientRect().top)`,
     );
     expect(new Set(tops).size).toBe(1);
-    // As many columns as have room are drawn, once the page knows the size.
+    // The page draws as many columns as fit, once it knows the size.
     await eventually(async () => {
       const picture = await page.evaluate<{ overhang: number; cut: string[]; times: string[] }>(
         drawnSequence,
@@ -198,14 +197,14 @@ test('tabs stand in one line, the last column of a sequence is whole, and times 
   expect(logged).toEqual([...logged].sort().reverse());
 });
 
-test('the keyboard reaches all of it: past the header, into the chart and what scrolls, and it is seen where it is', async () => {
+test('the keyboard reaches all controls: past the header, into the chart and scroll areas, with visible focus', async () => {
   const page = await open(DESK);
   for (const viewport of sizes) {
     await page.setViewportSize(viewport);
     await page.goto(`${gateway.url}/inspector/view/files/log`);
     await page.locator('.box.active').first().waitFor();
     await page.keyboard.press('Tab');
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the content');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
     await page.keyboard.press('Enter');
     const reached: string[] = [];
     for (let stop = 0; stop < 12; stop += 1) {

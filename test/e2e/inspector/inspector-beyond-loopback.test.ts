@@ -1,5 +1,5 @@
-// The inspector's page on an address that is not taken for loopback, with a key and without allowed_origins: its form and
-// its buttons work, in a real browser and on both HTTP fillings, and no page of another origin gets any further than before.
+// The inspector on a non-loopback address, with a key and no allowed_origins: form and buttons work, in a
+// real browser and for each HTTP engine, and foreign origins have no access.
 
 import { describe, expect, test } from 'vitest';
 import { ask, eventually } from '../../fixtures/clients/api-client.ts';
@@ -9,19 +9,19 @@ import { fault } from '../../fixtures/server/fault-servers.ts';
 import { openPage } from '../../fixtures/tool-servers/browser.ts';
 
 const KEY = 'correct horse battery staple';
-/** 127.0.0.1 to the system, and a name like any other to the gateway: it checks no Host, and takes others to reach it. */
-const BEYOND = '0x7f000001:0';
+/** The system resolves this address to 127.0.0.1, but the gateway treats it as public, with no Host check. */
+const PUBLIC_ADDRESS = '0x7f000001:0';
 
 const gatewayOn = (http: (typeof fillings)[number]) =>
   startGateway({
     http,
     env: { THE_KEY: KEY },
-    settings: { listen_addr: BEYOND, api_key: `\${THE_KEY}`, inspector: { commands: true } },
+    settings: { listen_addr: PUBLIC_ADDRESS, api_key: `\${THE_KEY}`, inspector: { commands: true } },
     servers: { echo: fault('echo') },
   });
 
 describe.each(fillings)('beyond loopback on %s', (http) => {
-  test('the form takes the key and the buttons work, without allowed_origins', async () => {
+  test('the form accepts the key and the buttons work, without allowed_origins', async () => {
     const { port } = await gatewayOn(http);
     const { page, complaints } = await openPage();
     await page.goto(`http://127.0.0.1:${port}/inspector/view/echo/log`);
@@ -37,7 +37,7 @@ describe.each(fillings)('beyond loopback on %s', (http) => {
     expect(complaints).toEqual([]);
   });
 
-  test('pages that DNS rebinding has brought here post nothing, nor do others with the cookie', async () => {
+  test('pages reached by DNS rebinding cannot post, nor can other pages with the cookie', async () => {
     const { url } = await gatewayOn(http);
     const enter = (headers: Readonly<Record<string, string>>, key: string) =>
       ask(`${url}/inspector/session`, {

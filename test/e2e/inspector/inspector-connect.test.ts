@@ -1,4 +1,4 @@
-// The connect view of the inspector, in a real browser: what is copied there is what a client needs.
+// The connect view of the inspector, in a real browser: the copied text is an entry that works in the client.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ const introduction = {
 };
 const initialize = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: introduction });
 
-/** What a program that a client starts as its entry says answers to `initialize`. */
+/** Returns the response of the program in the entry to `initialize`. */
 async function firstAnswer(command: string, args: readonly string[]): Promise<string> {
   const child = spawn(command, args, {
     env: { ...process.env, GATEWAY_API_KEY: KEY },
@@ -25,13 +25,13 @@ async function firstAnswer(command: string, args: readonly string[]): Promise<st
   });
   child.stdin.write(`${initialize}\n`);
   const [line] = await once(createInterface(child.stdout), 'line', { signal: AbortSignal.timeout(20_000) });
-  const ended = once(child, 'close');
+  const exit = once(child, 'close');
   child.stdin.end();
-  await ended;
+  await exit;
   return String(line);
 }
 
-test('an entry is copied with the clipboard and without, leads to the gateway, and has no key in it', async () => {
+test('an entry can be copied with and without clipboard access, reaches the gateway, and contains no key', async () => {
   const { url } = await startGateway({
     servers: { echo: fault('echo') },
     settings: { api_key: `\${THE_KEY}`, profiles: { work: { servers: ['echo'] } } },
@@ -45,9 +45,9 @@ test('an entry is copied with the clipboard and without, leads to the gateway, a
   await page.getByRole('heading', { name: 'Connect a client' }).waitFor();
   expect(await page.getByRole('link', { name: 'Connect' }).getAttribute('aria-current')).toBe('page');
 
-  // Its file takes programs only.
+  // The file of this client supports only programs.
   await page.getByLabel('Client').selectOption('Claude Desktop');
-  await page.getByLabel('Its system').selectOption('macOS');
+  await page.getByLabel('Operating system').selectOption('macOS');
   await page.getByText('~/Library/Application Support/Claude/claude_desktop_config.json').waitFor();
   const program = JSON.parse((await page.locator('.copy-text pre').textContent()) ?? '');
   const { command, args } = program.mcpServers['actor-gateway'];
@@ -55,7 +55,7 @@ test('an entry is copied with the clipboard and without, leads to the gateway, a
   expect(await firstAnswer(command, args)).toContain('"serverInfo"');
 
   await page.getByLabel('Client').selectOption('Cursor');
-  await page.getByLabel('What it reaches').selectOption('echo');
+  await page.getByLabel('Servers', { exact: true }).selectOption('echo');
   await page.getByRole('button', { name: 'Copy', exact: true }).click();
   await page.getByText('Copied', { exact: true }).waitFor();
   const copied = String(await page.evaluate('navigator.clipboard.readText()'));
@@ -78,12 +78,12 @@ test('an entry is copied with the clipboard and without, leads to the gateway, a
   const answer = await ask(echo.url, { method: 'POST', headers: withKey, body: initialize });
   expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('"serverInfo"')]);
 
-  await page.getByLabel('What it reaches').selectOption('profile work');
+  await page.getByLabel('Servers', { exact: true }).selectOption('profile work');
   await page.getByText(`"url": "${url}/mcp/@work"`).waitFor();
 
-  // Without a clipboard, as on an address without TLS, the text is selected.
+  // If no clipboard is available, as on an address without TLS, the text is selected.
   await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
-  await page.getByLabel('How', { exact: true }).selectOption('by a program that it starts (stdio)');
+  await page.getByLabel('Transport', { exact: true }).selectOption('stdio (the client starts a program)');
   await page.getByRole('button', { name: 'Copy', exact: true }).press('Enter');
   await page.getByText(/^Selected/).waitFor();
   expect(JSON.parse(String(await page.evaluate('getSelection().toString()')))).toMatchObject({

@@ -1,4 +1,4 @@
-// Fleets and flows in the inspector: the page in a real browser, the built program, runs that go on while they are watched.
+// Fleets and flows in the inspector: the page in a real browser, the built program, live runs.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,13 +17,13 @@ import { type GatewayProcess, temporaryFolder } from '../../fixtures/gateway/gat
 import { ModelServer } from '../../fixtures/models/model-server.ts';
 import { openPage } from '../../fixtures/tool-servers/browser.ts';
 
-/** Of a model, or a person, as those would write it who want more than to be read. */
+/** Markup injected by a model or a person. */
 const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>';
 const SECRET = 'a key that nobody may see';
 
-/** Everything that a node can come to. */
+/** A flow with all node outcomes. */
 const shipping = {
-  description: 'Checks, asks, waits, looks again, and tells.',
+  description: 'Checks, asks, waits, checks again, and reports.',
   parameters: [{ name: 'version', required: true }],
   nodes: [
     {
@@ -82,7 +82,6 @@ const shipping = {
 
 let gateway: GatewayProcess;
 let models: ModelServer;
-/** Lets the third voter answer. */
 let vote: () => void = () => {};
 
 beforeAll(async () => {
@@ -128,7 +127,9 @@ beforeAll(async () => {
 
 const began = async (target: string, body: object): Promise<string> => {
   const answer = await ask(`${gateway.url}/${target}/runs`, {
-    ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) },
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
   });
   expect(answer.status, JSON.stringify(answer.json)).toBeLessThan(300);
   return answer.json.id;
@@ -151,34 +152,34 @@ async function open(options = {}) {
 describe('a run of a flow in the inspector', () => {
   let id = '';
 
-  test('fills its graph while it goes on, and is approved where it is shown', async () => {
+  test('fills its graph while it runs, and can be approved on the page', async () => {
     id = await began('flows/shipping', { parameters: { version: '7' } });
     const { page, complaints } = await open();
     await page.goto(viewOf(id));
     await isIn(page, 'check', 'done');
     await isIn(page, 'ask', 'waiting');
-    expect(await line(page, 'ask').textContent()).toMatch(/somebody to decide, for \d+ (min|h) at the most/);
+    expect(await line(page, 'ask').textContent()).toMatch(/a decision, for at most \d+ (min|h)/);
     expect(await box(page, 'ask').textContent()).toContain('waiting for people');
-    expect(await line(page, 'told').textContent()).toContain('not yet');
-    // Who waits for people is shown without a click.
+    expect(await line(page, 'told').textContent()).toContain('not started');
+    // The node that needs a decision is shown immediately, no click is needed.
     expect(await page.locator('.node-pane h2').textContent()).toContain('ask');
     expect(await arrow(page, 'check ask').getAttribute('class')).toContain('taken');
     expect(await arrow(page, 'ask no').getAttribute('class')).toContain('open');
 
-    const asked = page.locator('.asks [data-approval]');
-    expect(await asked.textContent()).toContain('Ship 7?');
-    await asked.getByLabel('Comment on the decision').fill('Go.');
-    await asked.getByRole('button', { name: 'Approve' }).press('Enter');
+    const question = page.locator('.pending [data-approval]');
+    expect(await question.textContent()).toContain('Ship 7?');
+    await question.getByLabel('Comment on the decision').fill('Go.');
+    await question.getByRole('button', { name: 'Approve' }).press('Enter');
     await isIn(page, 'ask', 'done');
-    // The loop goes on, turn by turn.
-    await line(page, 'poll').getByText('turn 2').waitFor();
-    await page.locator('.asks').waitFor({ state: 'detached' });
+    // The loop continues, iteration by iteration.
+    await line(page, 'poll').getByText('iteration 2').waitFor();
+    await page.locator('.pending').waitFor({ state: 'detached' });
     await isIn(page, 'poll', 'done');
     await isIn(page, 'soak', 'waiting');
     expect(complaints).toEqual([]);
   });
 
-  test('tells what was skipped and why, what failed and who caught it, and the last turn of a loop', async () => {
+  test('shows skipped nodes with reasons, failed nodes with their handlers, and the last iteration of a loop', async () => {
     const { page, complaints } = await open();
     await page.goto(viewOf(id));
     await isIn(page, 'no', 'skipped');
@@ -187,16 +188,16 @@ describe('a run of a flow in the inspector', () => {
     await isIn(page, 'poll/look', 'done');
     await isIn(page, 'poll/rare', 'skipped');
     await isIn(page, 'soak', 'waiting');
-    expect(await line(page, 'soak').textContent()).toMatch(/its time to come, in \d+ (s|min)/);
+    expect(await line(page, 'soak').textContent()).toMatch(/its scheduled time, in \d+ (s|min)/);
     expect(await arrow(page, 'ask no').getAttribute('class')).toContain('untaken');
     expect(await arrow(page, 'hook mend').getAttribute('class')).toContain('error taken');
     expect(await arrow(page, 'poll/look poll/rare').getAttribute('class')).toContain('untaken');
     expect(await arrow(page, 'ask poll').textContent()).toBe('approved');
     const pane = page.locator('.node-pane');
     await box(page, 'no').click();
-    await pane.getByText('not taken: denied does not hold').waitFor();
+    await pane.getByText('not taken: denied is false').waitFor();
     await box(page, 'hook').click();
-    await pane.getByText('failed because').waitFor();
+    await pane.getByRole('rowheader', { name: 'error' }).waitFor();
     await box(page, 'mend').click();
     await pane.locator('pre', { hasText: '[redacted]' }).waitFor();
     await box(page, 'poll/look').click();
@@ -206,13 +207,13 @@ describe('a run of a flow in the inspector', () => {
     await box(page, 'check').click();
     expect(await pane.locator('pre').first().textContent()).toBe('Check 7');
     expect(await pane.textContent()).toContain(HOSTILE);
-    await pane.locator('.step', { hasText: 'answer 1' }).waitFor();
+    await pane.locator('.step', { hasText: 'response 1' }).waitFor();
     expect(await page.content()).not.toContain(SECRET);
     expect(await page.locator('#page img, #page script').count()).toBe(0);
     expect(complaints).toEqual([]);
   });
 
-  test('is gone through by the keyboard', async () => {
+  test('can be navigated by the keyboard', async () => {
     const { page } = await open();
     await page.goto(viewOf(id));
     await isIn(page, 'soak', 'waiting');
@@ -229,31 +230,31 @@ describe('a run of a flow in the inspector', () => {
   test.each([
     { width: 390, height: 844, colorScheme: 'dark' },
     { width: 1280, height: 800, colorScheme: 'light' },
-  ] as const)('can be read at $width by $height', async ({ colorScheme, ...viewport }) => {
+  ] as const)('is readable at $width by $height', async ({ colorScheme, ...viewport }) => {
     const { page } = await open({ viewport, colorScheme });
     await page.goto(viewOf(id));
     await isIn(page, 'soak', 'waiting');
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(viewport.width);
   });
 
-  test('is cancelled, says what was dropped and what was never reached, and goes on where it was', async () => {
+  test('can be cancelled, shows dropped and unreached nodes, and resumes at the same node', async () => {
     const { page } = await open();
     await page.goto(viewOf(id));
     await page.getByRole('button', { name: 'Cancel' }).press('Enter');
     await isIn(page, 'soak', 'dropped');
     await isIn(page, 'told', 'not reached');
-    await page.getByRole('button', { name: 'Go on where it was' }).press('Enter');
+    await page.getByRole('button', { name: 'Retry from the last step' }).press('Enter');
     await isIn(page, 'soak', 'waiting');
     expect(await line(page, 'check').textContent()).toContain('done');
     await page.getByRole('button', { name: 'Cancel' }).press('Enter');
     await isIn(page, 'soak', 'dropped');
   });
 
-  test('that was denied goes the other way', async () => {
+  test('continues at the branch for a denial', async () => {
     const other = await began('flows/shipping', { parameters: { version: '8' } });
     const { page } = await open();
     await page.goto(viewOf(other));
-    await page.locator('.asks').getByRole('button', { name: 'Deny' }).click();
+    await page.locator('.pending').getByRole('button', { name: 'Deny' }).click();
     await isIn(page, 'no', 'done');
     await isIn(page, 'poll', 'skipped');
     await isIn(page, 'told', 'skipped');
@@ -262,7 +263,7 @@ describe('a run of a flow in the inspector', () => {
 });
 
 describe('a run of a fleet in the inspector', () => {
-  test('shows its members with their states and votes', async () => {
+  test('shows the members with states and votes', async () => {
     const id = await began('fleets/review', { input: 'Look.' });
     const { page, complaints } = await open();
     await page.goto(viewOf(id));
@@ -277,7 +278,7 @@ describe('a run of a fleet in the inspector', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('in a flow stands at its node', async () => {
+  test('that a flow started is shown at the node of the flow', async () => {
     const id = await began('flows/voting', {});
     const { page } = await open();
     await page.goto(viewOf(id));
@@ -289,24 +290,24 @@ describe('a run of a fleet in the inspector', () => {
 });
 
 describe('fleets and flows in the inspector', () => {
-  test('stand below the agents with what they have done, and a flow with its graph', async () => {
+  test('are listed below the agents with statistics, and a flow shows a graph', async () => {
     const { page, complaints } = await open();
     await page.goto(`${gateway.url}/inspector/view/~agents/details`);
     const review = page.locator('[data-fleet="review"]');
     await review.waitFor();
     expect(await review.textContent()).toMatch(
-      /3 members: all are asked at once; a vote on verdict: all of them.*ada \(yes\), ben \(slow\), carl \(yes\)/,
+      /3 members: in parallel; vote on verdict: unanimous.*ada \(yes\), ben \(slow\), carl \(yes\)/,
     );
     const shipped = page.locator('[data-flow="shipping"]');
-    expect(await shipped.textContent()).toMatch(/11 nodes, takes version.*1 answer since the start/);
+    expect(await shipped.textContent()).toMatch(/11 nodes, parameters version.*1 response since the start/);
     await shipped.getByRole('link').click();
     await box(page, 'poll/look').waitFor();
     expect(new URL(page.url()).pathname).toBe('/inspector/view/~flows/shipping/details');
     expect(await arrow(page, 'ask no').textContent()).toBe('denied');
     expect(await arrow(page, 'hook mend').getAttribute('class')).toContain('error open');
     await box(page, 'ask').click();
-    await page.locator('.node-pane', { hasText: 'leads to' }).waitFor();
-    await page.locator('#flow').getByRole('button', { name: 'Its runs' }).click();
+    await page.locator('.node-pane').getByRole('rowheader', { name: 'to', exact: true }).waitFor();
+    await page.locator('#flow').getByRole('button', { name: 'Show runs' }).click();
     await eventually(async () =>
       expect(await page.locator('ul.records > li a').allTextContents()).toEqual(['shipping', 'shipping']),
     );
@@ -315,7 +316,7 @@ describe('fleets and flows in the inspector', () => {
     await page.locator('.empty', { hasText: 'there is no flow "nobody"' }).waitFor();
   });
 
-  test('are told of to other programs', async () => {
+  test('are in the event stream for other inspection tools', async () => {
     const { json } = await ask(`${gateway.url}/inspector/api/flows/shipping`);
     expect(json).toMatchObject({ name: 'shipping', nodes_count: 11, parameters: [{ name: 'version' }] });
     expect(JSON.stringify(json)).not.toContain(SECRET);

@@ -1,5 +1,5 @@
-// The first view of the page and its deliveries, the way of a browser to them, and the links that outlive a wrong key: in a real
-// browser, with the built program, in which something of every kind is wrong.
+// Overview and deliveries of the page, redirects of browsers, and links that survive a wrong key: in a real
+// browser, with the built program and problems of every kind.
 
 import { describe, expect, test } from 'vitest';
 import { eventually, SECRET } from '../../fixtures/automation/automation.ts';
@@ -18,36 +18,36 @@ async function open() {
   return opened;
 }
 
-describe('the first view of the page', () => {
-  test('says what is wrong before anything else, and leads to each, to dead deliveries and their replay', async () => {
+describe('the overview of the page', () => {
+  test('shows problems first, each with a link, and dead deliveries with a replay button', async () => {
     const { gateway, mend } = await startTroubled();
     const { page, complaints } = await open();
     await page.goto(`${gateway.url}/`);
     expect(new URL(page.url()).pathname).toBe('/inspector');
     await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor();
-    const wrong = page.locator('[data-wrong]');
-    await eventually(async () => expect(await wrong.count()).toBe(7));
-    const told = await wrong.allTextContents();
-    expect(told.map((text) => text.split(' ')[0])).toEqual([
+    const wrongElements = page.locator('[data-wrong]');
+    await eventually(async () => expect(await wrongElements.count()).toBe(7));
+    const messages = await wrongElements.allTextContents();
+    expect(messages.map((text) => text.split(' ')[0])).toEqual([
       ...['server', 'trigger', 'trigger', 'dead', 'dead', 'failed', 'approval'],
     ]);
-    // In one place: no banner says it once more.
+    // Shown once: no banner repeats it.
     expect(await page.getByRole('alert').filter({ visible: true }).count()).toBe(0);
-    expect(told[0]).toMatch(/tickets.*parked.*exited with code 4.*left alone for 9 min/s);
-    expect(told[1]).toMatch(/elsewhere.*failed.*(EADDRINUSE|in use)/is);
-    expect(told[2]).toMatch(/alerts.*paused/s);
-    expect(told[3]).toMatch(/http:orders\/.*of orders: .*answered 500/s);
-    expect(told[5]).toMatch(/oncall.*failed.*local:tiny answered 401/s);
+    expect(messages[0]).toMatch(/tickets.*parked.*exited with code 4.*parked for 9 min/s);
+    expect(messages[1]).toMatch(/elsewhere.*failed.*(EADDRINUSE|in use)/is);
+    expect(messages[2]).toMatch(/alerts.*paused/s);
+    expect(messages[3]).toMatch(/http:orders\/.*trigger orders: .*answered 500/s);
+    expect(messages[5]).toMatch(/oncall.*failed.*local:tiny answered 401/s);
     const headings = await page.locator('.overview h2').allTextContents();
-    expect(headings).toEqual(['What is wrong', 'Servers', 'Triggers', 'Newest runs']);
+    expect(headings).toEqual(['Problems', 'Servers', 'Triggers', 'Newest runs']);
     expect(await page.locator('.overview .lines').allTextContents()).toEqual([
       expect.stringMatching(/files running 1 request.*tickets failed/),
       expect.stringMatching(/alerts paused.*orders open/),
       expect.stringMatching(/oncall failed.*oncall done.*shop waiting/),
     ]);
-    // What changes is seen without anybody doing anything.
+    // Changes appear immediately.
     await ask(`${gateway.url}/triggers/alerts/resume`, { method: 'POST' });
-    await eventually(async () => expect(await wrong.count()).toBe(6));
+    await eventually(async () => expect(await wrongElements.count()).toBe(6));
 
     await page.getByRole('link', { name: 'deliveries' }).first().click();
     const lines = page.locator('[data-delivery]');
@@ -55,32 +55,32 @@ describe('the first view of the page', () => {
     await page.getByLabel('Filter by state or trigger').fill('dead orders');
     await eventually(async () => expect(await lines.count()).toBe(2));
     expect(page.url()).toMatch(/\/inspector\/view\/~deliveries\/details\?state=dead&trigger=orders$/);
-    // The newest first: the one with the large body came before it.
+    // Newest first. The delivery with the large body is older.
     await lines.nth(1).getByRole('link').click();
     await page.locator('#body-cut', { hasText: `${Math.round(LARGE / 1000)} k bytes` }).waitFor();
     await lines.nth(0).getByRole('link').click();
-    const shown = page.locator('#delivery');
-    await shown.getByText('"customer": "ann"').waitFor();
-    expect(await shown.locator('pre').textContent()).toContain('"key": "[redacted]"');
-    expect(await shown.textContent()).not.toContain(SECRET);
-    expect(await shown.textContent()).toMatch(/attempt 1.*answered 500.*attempt 2.*answered 500/s);
+    const view = page.locator('#delivery');
+    await view.getByText('"customer": "ann"').waitFor();
+    expect(await view.locator('pre').textContent()).toContain('"key": "[redacted]"');
+    expect(await view.textContent()).not.toContain(SECRET);
+    expect(await view.textContent()).toMatch(/attempt 1.*answered 500.*attempt 2.*answered 500/s);
     mend();
     const address = page.url();
-    await shown.getByRole('button', { name: 'Replay' }).press('Enter');
-    await shown.locator('.pill', { hasText: 'done' }).waitFor();
-    await shown.getByText('Done.', { exact: true }).waitFor();
+    await view.getByRole('button', { name: 'Replay' }).press('Enter');
+    await view.locator('.pill', { hasText: 'done' }).waitFor();
+    await view.getByText('Done.', { exact: true }).waitFor();
     await eventually(async () => expect(await lines.count()).toBe(1));
     await lines.nth(0).getByRole('link').click();
-    await shown.getByRole('button', { name: 'Discard' }).click();
-    await shown.locator('.pill', { hasText: 'ignored' }).waitFor();
-    await page.locator('#no-deliveries', { hasText: 'none of these' }).waitFor();
+    await view.getByRole('button', { name: 'Discard' }).click();
+    await view.locator('.pill', { hasText: 'ignored' }).waitFor();
+    await page.locator('#no-deliveries', { hasText: 'No deliveries match' }).waitFor();
     await page.goto(address);
-    await shown.locator('.pill', { hasText: 'done' }).waitFor();
+    await view.locator('.pill', { hasText: 'done' }).waitFor();
     expect(await page.getByLabel('Filter by state or trigger').inputValue()).toBe('dead orders');
     expect(complaints).toEqual([]);
   });
 
-  test('pages through the deliveries, and acts on none where it may not', async () => {
+  test('pages through the deliveries, and offers no actions if the viewer lacks the permission', async () => {
     const { gateway } = await startTroubled({ commands: false });
     const { json } = await ask(`${gateway.url}/inspector/api/deliveries?limit=2`);
     expect(json.deliveries.length).toBe(2);
@@ -91,7 +91,7 @@ describe('the first view of the page', () => {
     await page.goto(`${gateway.url}/inspector/view/~deliveries/details?before=${json.next_before}`);
     await page.locator(`[data-delivery="${rest.deliveries[0].id}"]`).waitFor();
     expect(await page.locator(`[data-delivery="${json.deliveries[0].id}"]`).count()).toBe(0);
-    await page.getByRole('link', { name: 'From the newest' }).click();
+    await page.getByRole('link', { name: 'Newest' }).click();
     await page.locator(`[data-delivery="${json.deliveries[0].id}"]`).getByRole('link').click();
     await page.locator('#delivery', { hasText: 'set inspector.commands: true' }).waitFor();
     expect(await page.locator('#delivery button').count()).toBe(0);
@@ -102,28 +102,28 @@ describe('the first view of the page', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('says why a list is empty, and what to do about it', async () => {
+  test('explains an empty list, with a remedy', async () => {
     const { url } = await startGateway({ servers: {} });
     const { page, complaints } = await open();
     await page.goto(`${url}/inspector`);
-    await page.getByText('Nothing: no server or trigger has failed').waitFor();
+    await page.getByText('No problems: no failed servers').waitFor();
     await page.locator('#no-servers', { hasText: 'catalog_path of gateway.yaml' }).waitFor();
     await page.locator('#no-triggers', { hasText: 'spec.triggers.directory in gateway.yaml' }).waitFor();
     await page.locator('#no-newest-runs', { hasText: 'spec.agents.directory in gateway.yaml' }).waitFor();
-    await page.locator('#no-steps', { hasText: 'Nothing has happened' }).waitFor();
+    await page.locator('#no-steps', { hasText: 'No events since' }).waitFor();
     await page.getByLabel('Filter the tree').fill('nobody');
     await page.locator('#no-actors').waitFor();
     await page.getByRole('link', { name: 'Deliveries' }).click();
-    await page.getByText('This gateway has no triggers, so nothing is delivered').waitFor();
+    await page.getByText('This gateway has no triggers, so there are no deliveries').waitFor();
     expect(complaints).toEqual([]);
   });
 });
 
-describe('the way to the page', () => {
-  test('FRD1: leads browsers, and nobody else, from / to the inspector, or says that it is off', async () => {
+describe('the path /', () => {
+  test('redirects only browsers to the inspector, or reports that it is disabled', async () => {
     const on = await startGateway({ settings: { api_key: KEY }, servers: { echo: fault('echo') } });
-    const led = await ask(`${on.url}/`, { headers: html });
-    expect([led.status, led.headers.location]).toEqual([303, '/inspector']);
+    const response = await ask(`${on.url}/`, { headers: html });
+    expect([response.status, response.headers.location]).toEqual([303, '/inspector']);
     for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }])
       expect((await ask(`${on.url}/`, { headers })).status).toBe(401);
     expect((await ask(`${on.url}/`, { method: 'POST', headers: html })).status).toBe(401);
@@ -131,12 +131,12 @@ describe('the way to the page', () => {
       settings: { api_key: KEY, inspector: { enabled: false } },
       servers: { echo: fault('echo') },
     });
-    const told = await ask(`${off.url}/`, { headers: html });
-    expect([told.status, told.headers['content-type']]).toEqual([404, 'text/plain; charset=utf-8']);
-    expect(told.text).toMatch(/inspector, is off here.*inspector\.enabled/s);
+    const disabled = await ask(`${off.url}/`, { headers: html });
+    expect([disabled.status, disabled.headers['content-type']]).toEqual([404, 'text/plain; charset=utf-8']);
+    expect(disabled.text).toMatch(/inspector, is off.*inspector\.enabled/s);
   });
 
-  test('keeps the view that a link names, with its filter or its tool, through a wrong key', async () => {
+  test('keeps the linked view with its filter or tool after a wrong key', async () => {
     const { url } = await startGateway({
       settings: { api_key: KEY },
       servers: { echo: fault('echo') },

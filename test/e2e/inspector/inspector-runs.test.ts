@@ -29,12 +29,12 @@ import { ModelServer } from '../../fixtures/models/model-server.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 import { openPage } from '../../fixtures/tool-servers/browser.ts';
 
-/** Of a model, a tool and a person, as those would write it who want more than to be read. */
+/** Markup injected by a model, a tool or a person. */
 const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>"\'`{{1}}';
 const SECRET = 'a key that nobody may see';
 const LONG = 'word '.repeat(2_000);
 
-/** Of a stream, so that a test says when it goes on. */
+/** Continues a held stream. */
 let sendMore: () => void = () => {};
 
 async function* growing() {
@@ -63,11 +63,11 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'desk.yaml'), JSON.stringify([{ answer: 'Never said.', delay_ms: 60_000 }]));
   await storeRuns(folder, [
     ...['yes', 'no', 'long', 'left'].map((name) => ({
-      ...{ id: `pays-${name}`, agent: 'shop', rows: [begunRow('Pay.'), askedRow(approvalId(name))] },
-      ...{
-        outcome: 'parked' as const,
-        asks: [askedAbout(approvalId(name), paid[name as keyof typeof paid])],
-      },
+      id: `pays-${name}`,
+      agent: 'shop',
+      rows: [begunRow('Pay.'), askedRow(approvalId(name))],
+      outcome: 'parked' as const,
+      asks: [askedAbout(approvalId(name), paid[name as keyof typeof paid])],
     })),
     {
       id: 'http:orders/1 %2F',
@@ -93,8 +93,11 @@ beforeAll(async () => {
       outcome: 'done',
     },
     {
-      ...{ id: 'r-failed', agent: HOSTILE, rows: [begunRow('Fail.')] },
-      ...{ outcome: 'dead', note: 'local:tiny answered 401' },
+      id: 'r-failed',
+      agent: HOSTILE,
+      rows: [begunRow('Fail.')],
+      outcome: 'dead',
+      note: 'local:tiny answered 401',
     },
   ]);
   gateway = await startAutomation({
@@ -147,14 +150,13 @@ async function open() {
 }
 
 describe('runs in the inspector', () => {
-  test('are listed with their figures, and one is shown with its steps, all of it as text', async () => {
+  test('are listed with statistics, and shown with their steps as plain text', async () => {
     const { page, complaints } = await open();
     await page.goto(`${gateway.url}/inspector`);
     await page.getByRole('link', { name: 'Runs' }).click();
     expect(new URL(page.url()).pathname).toBe('/inspector/view/~runs/details');
     const lines = page.locator('ul.records > li');
     await lines.nth(1).waitFor();
-    // The newest first.
     expect(await lines.nth(0).locator('a').textContent()).toBe(HOSTILE);
     expect(await lines.nth(0).locator('.pill').textContent()).toBe('failed');
     expect(await lines.nth(0).locator('.note').textContent()).toBe('local:tiny answered 401');
@@ -166,7 +168,7 @@ describe('runs in the inspector', () => {
     await steps(page).nth(4).waitFor();
     expect(await page.locator('#run .figures').textContent()).toContain('tokens in2400');
     expect(await steps(page).locator('.head span:not(.aside):not(.pill)').allTextContents()).toEqual([
-      ...['asked', 'answer 1', 'tool', 'answer 2', 'ended'],
+      ...['request', 'response 1', 'tool', 'response 2', 'ended'],
     ]);
     expect(await steps(page).nth(1).textContent()).toContain(
       '1200 tokens in, 34 out · cost 0.0042 · took 812 ms',
@@ -178,14 +180,14 @@ describe('runs in the inspector', () => {
     expect([result?.startsWith('[redacted] word'), (result?.length ?? 0) < 2_100]).toEqual([true, true]);
     expect(await steps(page).nth(3).locator('pre').textContent()).toBe(HOSTILE);
     expect(await page.locator('#page img, #page script').count()).toBe(0);
-    // A link to it leads there as well.
+    // The link leads to the same view.
     await page.reload();
     await steps(page).nth(4).waitFor();
     expect(await titleOf(page)).toContain('run');
     expect(complaints).toEqual([]);
   });
 
-  test('are found by state and agent', async () => {
+  test('can be filtered by state and agent', async () => {
     const { page } = await open();
     await page.goto(`${gateway.url}/inspector/view/~runs/details`);
     const lines = page.locator('ul.records > li');
@@ -193,13 +195,13 @@ describe('runs in the inspector', () => {
     await page.getByLabel('State').selectOption('done');
     await eventually(async () => expect(await lines.locator('a').allTextContents()).toEqual(['oncall']));
     await page.getByLabel('State').selectOption('queued');
-    await page.locator('.empty', { hasText: 'No such runs' }).waitFor();
+    await page.locator('.empty', { hasText: 'No runs match the filter' }).waitFor();
     await page.getByLabel('State').selectOption('');
     await page.getByLabel('Agent').selectOption('oncall');
     await eventually(async () => expect(await lines.locator('a').allTextContents()).toEqual(['oncall']));
   });
 
-  test('show the text of an answer while it is written, and the answer when it is there', async () => {
+  test('show the growing text of an answer, and then the final answer', async () => {
     const id = await began('clerk', 'count');
     const { page, complaints } = await open();
     await page.goto(viewOf(id));
@@ -213,26 +215,29 @@ describe('runs in the inspector', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('are cancelled and go on with buttons, by the keyboard, where commands are allowed', async () => {
+  test('can be cancelled and resumed with buttons, by the keyboard, if commands are allowed', async () => {
     const id = await began('desk', 'slow');
     const { page } = await open();
     await page.goto(viewOf(id));
     await page.getByRole('button', { name: 'Cancel' }).press('Enter');
     await page.locator('#run .pill', { hasText: 'cancelled' }).waitFor();
-    await page.getByRole('button', { name: 'Go on where it was' }).press('Enter');
+    await page.getByRole('button', { name: 'Retry from the last step' }).press('Enter');
     await page.getByRole('button', { name: 'Cancel' }).waitFor();
     expect((await ask(`${gateway.url}/runs/${encodeURIComponent(id)}`)).json.state).toMatch(/queued|running/);
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.locator('#run .pill', { hasText: 'cancelled' }).waitFor();
-    const again = await ask(`${gateway.url}/inspector/api/runs/${encodeURIComponent(id)}/cancel`, {
+    const secondResponse = await ask(`${gateway.url}/inspector/api/runs/${encodeURIComponent(id)}/cancel`, {
       method: 'POST',
     });
-    expect([again.status, again.json.message]).toEqual([409, expect.stringContaining('cancelled')]);
+    expect([secondResponse.status, secondResponse.json.message]).toEqual([
+      409,
+      expect.stringContaining('cancelled'),
+    ]);
     for (const path of ['runs/x/cancel', 'runs/x/stop', 'runs', 'agents/desk/cancel', 'agents/desk/runs'])
       expect((await ask(`${gateway.url}/inspector/api/${path}`, { method: 'POST' })).status).toBe(404);
   });
 
-  test('that are not there are said to be, and a page in the narrow can be read', async () => {
+  test('that do not exist are reported, and the page is readable on a narrow screen', async () => {
     const { page } = await openPage({ viewport: { width: 390, height: 800 }, colorScheme: 'dark' });
     await page.goto(viewOf('http:orders/1 %2F'));
     await steps(page).nth(4).waitFor();
@@ -241,7 +246,7 @@ describe('runs in the inspector', () => {
     await page.locator('.empty', { hasText: 'there is no run "nobody"' }).waitFor();
   });
 
-  test('and agents are told of to other programs', async () => {
+  test('and agents are in the event stream for other inspection tools', async () => {
     const { json } = await ask(`${gateway.url}/inspector/api/runs?limit=5&agent=oncall`);
     expect(json).toMatchObject({
       next_before: null,
@@ -250,7 +255,8 @@ describe('runs in the inspector', () => {
     const id = encodeURIComponent('http:orders/1 %2F');
     const path = `${gateway.url}/inspector/runs/${id}`;
     expect((await ask(`${gateway.url}/inspector/api/runs/${id}`)).json).toMatchObject({
-      ...{ steps_count: 6, next_after: null },
+      steps_count: 6,
+      next_after: null,
     });
     expect((await ask(`${gateway.url}/inspector/api/runs?state=ended`)).status).toBe(400);
     expect((await ask(`${path}/feeds/x`)).status).toBe(404);
@@ -265,48 +271,48 @@ describe('runs in the inspector', () => {
 describe('approvals in the inspector', () => {
   const item = (page: Page, name: string) => page.locator(`[data-approval="${approvalId(name)}"]`);
 
-  test('stand with exactly what is asked, and are decided with a comment, once', async () => {
+  test('show the exact call, and are decided once with a comment', async () => {
     const { page, complaints } = await open();
     await page.goto(`${gateway.url}/inspector`);
     await page.locator('nav .chip', { hasText: '4' }).waitFor();
     await page.getByRole('link', { name: 'Approvals' }).click();
-    const asked = item(page, 'yes');
-    await asked.waitFor();
-    expect(await asked.textContent()).toContain('may be decided by ada, or an operator');
-    const shown = JSON.parse((await asked.locator('pre').textContent()) ?? '');
-    expect(shown).toEqual({ ...paid.yes, key: '[redacted]' });
-    // What cannot be seen is written as it can be.
-    expect(await asked.locator('pre').textContent()).toContain('\\u202etxt.exe');
+    const question = item(page, 'yes');
+    await question.waitFor();
+    expect(await question.textContent()).toContain('may be decided by ada, or an operator');
+    const call = JSON.parse((await question.locator('pre').textContent()) ?? '');
+    expect(call).toEqual({ ...paid.yes, key: '[redacted]' });
+    // Invisible characters are escaped.
+    expect(await question.locator('pre').textContent()).toContain('\\u202etxt.exe');
     expect(await page.locator('#page img, #page script').count()).toBe(0);
 
-    await asked.getByLabel('Comment on the decision').fill(`Go. ${HOSTILE}`);
-    await asked.getByRole('button', { name: 'Approve' }).press('Enter');
-    await asked.locator('.pill', { hasText: 'approved' }).waitFor();
-    expect(await asked.textContent()).toContain(`approved by an operator (inspector)`);
-    expect(await asked.textContent()).toContain(`Go. ${HOSTILE}`);
+    await question.getByLabel('Comment on the decision').fill(`Go. ${HOSTILE}`);
+    await question.getByRole('button', { name: 'Approve' }).press('Enter');
+    await question.locator('.pill', { hasText: 'approved' }).waitFor();
+    expect(await question.textContent()).toContain(`approved by an operator (inspector)`);
+    expect(await question.textContent()).toContain(`Go. ${HOSTILE}`);
     await item(page, 'no').getByRole('button', { name: 'Deny' }).click();
     await item(page, 'no').locator('.pill', { hasText: 'denied' }).waitFor();
-    // The run has been woken, and does not wait for it any more.
+    // The run was resumed, and the approval is no longer pending.
     await eventually(async () => {
       const woken = (await ask(`${gateway.url}/runs/pays-yes`)).json;
       expect(woken.waiting_for).toBeNull();
     });
     expect(complaints).toEqual([]);
-    const again = await ask(`${gateway.url}/inspector/api/approvals/${approvalId('yes')}/deny`, {
+    const secondResponse = await ask(`${gateway.url}/inspector/api/approvals/${approvalId('yes')}/deny`, {
       method: 'POST',
     });
-    expect([again.status, again.json.message]).toEqual([
+    expect([secondResponse.status, secondResponse.json.message]).toEqual([
       409,
       expect.stringContaining('the first decision counts'),
     ]);
   });
 
-  test('ART1: are not approved where they are too long to be shown whole; they may be denied', async () => {
+  test('cannot be approved if the call is too long to be shown whole, but can be denied', async () => {
     const { page } = await open();
     await page.goto(`${gateway.url}/inspector/view/~approvals/details`);
-    const asked = item(page, 'long');
-    await asked.locator('.note').waitFor();
-    expect(await asked.getByRole('button', { name: 'Approve' }).isDisabled()).toBe(true);
+    const question = item(page, 'long');
+    await question.locator('.note').waitFor();
+    expect(await question.getByRole('button', { name: 'Approve' }).isDisabled()).toBe(true);
     const path = `${gateway.url}/inspector/api/approvals/${approvalId('long')}`;
     expect((await ask(`${path}/approve`, { method: 'POST' })).status).toBe(409);
     expect((await ask(`${path}/deny`, { method: 'POST' })).json).toMatchObject({
@@ -315,10 +321,12 @@ describe('approvals in the inspector', () => {
     });
   });
 
-  test('are refused with what is wrong', async () => {
+  test('are refused with the reason', async () => {
     const decide = (id: string, body: string) =>
       ask(`${gateway.url}/inspector/api/approvals/${id}/approve`, {
-        ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body },
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
       });
     expect((await decide('nobody', '{}')).status).toBe(404);
     for (const body of ['{', '{"comment":1}', JSON.stringify({ comment: 'x'.repeat(2_001) })])
@@ -333,22 +341,22 @@ describe('approvals in the inspector', () => {
 });
 
 describe('agents in the inspector', () => {
-  test('stand with who answers, their servers and their runs', async () => {
+  test('show model, servers and runs', async () => {
     const { page, complaints } = await open();
     await page.goto(`${gateway.url}/inspector/view/~agents/details`);
     const line = page.locator('[data-agent="oncall"]');
     await line.waitFor();
     expect(await line.textContent()).toContain(HOSTILE);
     expect(await line.textContent()).toMatch(
-      /ollama:tiny.*echo of the catalog .*own of its own not needed yet/,
+      /ollama:tiny.*echo from the catalog .*own own server not started/,
     );
-    expect(await page.locator('[data-agent="clerk"]').textContent()).toContain('over http');
-    await page.locator('[data-agent="clerk"]', { hasText: '1 answer since the start' }).waitFor();
+    expect(await page.locator('[data-agent="clerk"]').textContent()).toContain('HTTP');
+    await page.locator('[data-agent="clerk"]', { hasText: '1 response since the start' }).waitFor();
     expect(await page.locator('#page img, #page script').count()).toBe(0);
     await line.getByRole('link', { name: 'echo' }).click();
     expect(await page.locator('h1').textContent()).toBe('echo');
     await page.goBack();
-    await line.getByRole('button', { name: 'Its runs' }).click();
+    await line.getByRole('button', { name: 'Show runs' }).click();
     await page.locator('ul.records > li', { hasText: 'oncall' }).waitFor();
     expect(await page.getByLabel('Agent').inputValue()).toBe('agent oncall');
     expect(complaints).toEqual([]);
@@ -356,7 +364,7 @@ describe('agents in the inspector', () => {
 });
 
 describe('a run of a model', () => {
-  test('is shown step by step while it goes on, and its own server among those of its agent', async () => {
+  test('is shown step by step while it runs, with the servers of the agent', async () => {
     const { page, complaints } = await open();
     await page.goto(`${gateway.url}/inspector/view/~runs/details`);
     models.reply(
@@ -371,7 +379,7 @@ describe('a run of a model', () => {
     await page.locator('ul.records a', { hasText: 'helper' }).click();
     await steps(page).nth(4).waitFor();
     expect(await steps(page).locator('.head span:not(.aside):not(.pill)').allTextContents()).toEqual([
-      ...['asked', 'answer 1', 'tool', 'answer 2', 'ended'],
+      ...['request', 'response 1', 'tool', 'response 2', 'ended'],
     ]);
     expect(await steps(page).nth(2).locator('.pill').textContent()).toBe('done');
     expect(await steps(page).nth(3).locator('pre').textContent()).toBe(`It says ${HOSTILE}`);
@@ -381,7 +389,7 @@ describe('a run of a model', () => {
     const line = page.locator('[data-agent="helper"]');
     await line.waitFor();
     expect(await line.textContent()).toMatch(
-      /1 answer since the start · 2 model calls · 1 tool call .*api of its own/,
+      /1 response since the start · 2 model calls · 1 tool call .*api own server/,
     );
     await line.getByRole('link', { name: 'api' }).click();
     expect(await page.locator('h1').textContent()).toBe('helper/api');
@@ -391,7 +399,7 @@ describe('a run of a model', () => {
 });
 
 describe('a gateway without runs', () => {
-  test('says what would be there and how to get one, and offers no buttons without commands', async () => {
+  test('explains runs and how to start a run, and has no buttons without commands', async () => {
     const empty = await startAutomation({ resources: [httpAgent('desk', 'http://127.0.0.1:9/')] });
     const { page } = await open();
     await page.goto(`${empty.url}/inspector/view/~runs/details`);
@@ -399,8 +407,8 @@ describe('a gateway without runs', () => {
     await page.getByRole('link', { name: 'Approvals' }).click();
     await page.locator('#no-approvals').waitFor();
     await page.locator('.bar', { hasText: 'inspector.commands: true' }).waitFor();
-    const refused = await ask(`${empty.url}/inspector/api/runs/x/cancel`, { method: 'POST' });
-    expect([refused.status, refused.json.message]).toEqual([
+    const refusal = await ask(`${empty.url}/inspector/api/runs/x/cancel`, { method: 'POST' });
+    expect([refusal.status, refusal.json.message]).toEqual([
       403,
       expect.stringContaining('inspector.commands'),
     ]);

@@ -1,5 +1,5 @@
-// What is under /inspector, without a browser: who is let in, what is told to those who watch, and what they may do. On
-// both HTTP fillings, with the built program.
+// HTTP interface of /inspector, used directly and not by a browser: access, feed and commands. For each HTTP
+// engine, with the built program.
 
 import { describe, expect, test } from 'vitest';
 import { type Ask, ask, eventually } from '../../fixtures/clients/api-client.ts';
@@ -18,7 +18,7 @@ const enter = (url: string, key: string, headers: Readonly<Record<string, string
     body: new URLSearchParams({ key }).toString(),
   });
 
-/** Everything but the page itself and what the form is made of. */
+/** All paths except the page and the resources of the form. */
 const guarded: readonly (readonly [string, string])[] = [
   ['GET', '/inspector/feed'],
   ['GET', '/inspector/stately'],
@@ -56,7 +56,7 @@ describe.each(fillingsInTurn)('the inspector on %s', (http) => {
       servers: { 'hidden-name': fault('echo'), ...more.servers },
     });
 
-  test('serves without the key nothing but the form and what it is made of (IN1)', async () => {
+  test('serves only the form and its resources without the key', async () => {
     const { url } = await withKey();
     for (const headers of [
       {},
@@ -80,11 +80,11 @@ describe.each(fillingsInTurn)('the inspector on %s', (http) => {
     }
   });
 
-  test('gives a cookie for the key, which is good for the inspector and nothing else', async () => {
+  test('exchanges the key for a cookie that is valid only for the inspector', async () => {
     const { url } = await withKey();
-    const wrong = await enter(url, 'wrong');
-    expect([wrong.status, wrong.headers['set-cookie']]).toEqual([403, undefined]);
-    expect(wrong.text).toContain('not the API key');
+    const rejectedResponse = await enter(url, 'wrong');
+    expect([rejectedResponse.status, rejectedResponse.headers['set-cookie']]).toEqual([403, undefined]);
+    expect(rejectedResponse.text).toContain('not the API key');
     const right = await enter(url, KEY);
     expect([right.status, right.headers.location]).toEqual([303, '/inspector']);
     const [setCookie = ''] = right.headers['set-cookie'] ?? [];
@@ -96,11 +96,11 @@ describe.each(fillingsInTurn)('the inspector on %s', (http) => {
     for (const path of [...pages, '/inspector/machines', '/inspector/assets/page.js'])
       expect((await ask(url + path, { headers: { cookie } })).status, path).toBe(200);
     expect((await ask(`${url}/servers`, { headers: { cookie } })).status).toBe(401);
-    const left = await ask(`${url}/inspector/session/end`, { method: 'POST', headers: { cookie } });
-    expect(left.headers['set-cookie']).toEqual([expect.stringContaining('Max-Age=0')]);
+    const response = await ask(`${url}/inspector/session/end`, { method: 'POST', headers: { cookie } });
+    expect(response.headers['set-cookie']).toEqual([expect.stringContaining('Max-Age=0')]);
   });
 
-  test('leads back to the view that the key was asked for, and nowhere else', async () => {
+  test('redirects to the view that required the key, and to no other address', async () => {
     const { url } = await withKey();
     const locationFor = async (referer: string) => (await enter(url, KEY, { referer })).headers.location;
     expect(await locationFor(`${url}/inspector/view/files/numbers`)).toBe('/inspector/view/files/numbers');
@@ -112,7 +112,7 @@ describe.each(fillingsInTurn)('the inspector on %s', (http) => {
       expect(await locationFor(referer)).toBe('/inspector');
   });
 
-  test('refuses foreign hosts and origins on every path', async () => {
+  test('refuses foreign hosts and origins on all paths', async () => {
     const { url, port } = await withKey();
     const all = [
       ...guarded,
@@ -133,7 +133,7 @@ describe.each(fillingsInTurn)('the inspector on %s', (http) => {
     expect(own.status).toBe(303);
   });
 
-  test('tells what happens as it happens, by types and states, and never what a server said', async () => {
+  test('sends events live, with types and states only, without messages of servers', async () => {
     const { url } = await startGateway({
       http,
       servers: { echo: fault('echo', { env: { TOKEN: SECRET } }) },
@@ -150,14 +150,14 @@ describe.each(fillingsInTurn)('the inspector on %s', (http) => {
     );
     expect(last).toMatchObject({ viewers: 1, is_draining: false, commands: false });
     expect(feed.reader.text).not.toContain(SECRET);
-    // The one thing that a machine names for it: how many parts of the gateway are up.
+    // The number of running gateway parts is the only context that a machine publishes.
     const rest = feed.reader.text.replaceAll(/"context":\{"up":\d+\}/g, '');
-    expect(rest).not.toMatch(/context|bearer|jsonrpc/);
+    expect(rest).not.toMatch(/context|actorContext|jsonrpc/);
     expect(feed.reader.headers['cache-control']).toBe('no-store');
     feed.close();
   });
 
-  test('tells a later viewer everything, and counts who watches', async () => {
+  test('sends a viewer that connects later the whole state, and counts viewers', async () => {
     const { url } = await startGateway({ http, servers: { echo: fault('echo') } });
     const first = await new FeedReader(url).opened();
     await ask(`${url}/servers/echo/start`, { method: 'POST' });
@@ -171,20 +171,20 @@ describe.each(fillingsInTurn)('the inspector on %s', (http) => {
     first.close();
   });
 
-  test('shows a server with the last lines it wrote before it failed', async () => {
+  test('shows the last lines of a server before its failure', async () => {
     const { url } = await startGateway({
       http,
       servers: { crashy: fault('exits-at-once', { env: { TOKEN: SECRET } }) },
     });
     await ask(`${url}/servers/crashy/start`, { method: 'POST' });
     const { json, text } = await ask(`${url}/inspector/api/servers/crashy`);
-    expect(json.stderr).toEqual(['reading the settings', expect.stringContaining('was refused')]);
+    expect(json.stderr).toEqual(['reading the settings', expect.stringContaining('was rejected')]);
     expect(json.last_error.code).toBe('ERR_START_FAILED');
     expect(text).not.toContain(SECRET);
     expect((await ask(`${url}/inspector/api/servers/nobody`)).status).toBe(404);
   });
 
-  test('starts, stops and reloads only where the gateway file says so', async () => {
+  test('accepts start, stop and reload only if the gateway file allows it', async () => {
     const servers = { echo: fault('echo') };
     const plain = await startGateway({ http, servers });
     for (const path of ['servers/echo/start', 'servers/echo/stop', 'admin/reload']) {
@@ -206,12 +206,12 @@ describe.each(fillingsInTurn)('the inspector on %s', (http) => {
     ready.writeCatalog({ ...servers, more: fault('echo') });
     expect((await post('admin/reload')).json).toMatchObject({ added: ['more'] });
     ready.writeCatalog({ broken: { command: 7 } });
-    const refused = await post('admin/reload');
-    expect(refused.status).toBe(422);
-    expect(refused.json.problems[0]).toContain('catalog.yaml');
+    const refusal = await post('admin/reload');
+    expect(refusal.status).toBe(422);
+    expect(refusal.json.problems[0]).toContain('catalog.yaml');
   });
 
-  test('ends its feeds when the gateway stops, after having said so, and holds nothing up', async () => {
+  test('closes the feeds with a notice as soon as the gateway stops', async () => {
     const gateway = await startGateway({
       http,
       servers: { echo: fault('echo') },
@@ -225,13 +225,13 @@ describe.each(fillingsInTurn)('the inspector on %s', (http) => {
     expect(performance.now() - began).toBeLessThan(15_000);
   });
 
-  test('refuses one viewer too many, and has room again when one has left', async () => {
+  test('refuses a viewer above the limit, until another viewer has disconnected', async () => {
     const { url } = await startGateway({ http, servers: {} });
     const feeds = await Promise.all(Array.from({ length: 64 }, () => new FeedReader(url).opened()));
-    const refused = await ask(`${url}/inspector/feed`);
-    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5']);
+    const refusal = await ask(`${url}/inspector/feed`);
+    expect([refusal.status, refusal.headers['retry-after']]).toEqual([503, '5']);
     feeds.pop()?.close();
-    await eventually('room for another', async () => {
+    await eventually('capacity for another', async () => {
       const feed = new FeedReader(url);
       await feed.reader.opened();
       feeds.push(feed);
@@ -240,7 +240,7 @@ describe.each(fillingsInTurn)('the inspector on %s', (http) => {
     for (const feed of feeds) feed.close();
   });
 
-  test('is not there when it is switched off', async () => {
+  test('is not available if it is disabled', async () => {
     const { url } = await startGateway({ http, servers: {}, settings: { inspector: { enabled: false } } });
     for (const path of [...pages, '/inspector/feed', ...formFiles])
       expect((await ask(url + path)).status, path).toBe(404);

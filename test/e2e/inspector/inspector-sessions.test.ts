@@ -2,7 +2,7 @@
 
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import type { SessionPlace } from '../../../src/inspector/wire/feed-wire.ts';
+import type { SessionPosition } from '../../../src/inspector/wire/feed.ts';
 import { ask, eventually } from '../../fixtures/clients/api-client.ts';
 import { crowd } from '../../fixtures/clients/crowd.ts';
 import { begin, listOf, numbersOf } from '../../fixtures/clients/inspected-sessions.ts';
@@ -15,7 +15,7 @@ import { openPage } from '../../fixtures/tool-servers/browser.ts';
 
 const SECRET = 'sk-a-token-that-must-not-be-seen';
 describe.each(fillingsInTurn)('the sessions of the inspector on %s', (filling) => {
-  test('are told by number with what they do, and nothing of what opens them', async () => {
+  test('have numbers and activities, but no credentials', async () => {
     const { url } = await startGateway({
       http: filling,
       servers: { echo: fault('echo', { env: { TOKEN: SECRET } }) },
@@ -33,7 +33,9 @@ describe.each(fillingsInTurn)('the sessions of the inspector on %s', (filling) =
     const { status, text, headers, json } = await ask(`${url}/inspector/sessions`);
     expect([status, headers['cache-control']]).toEqual([200, 'no-store']);
     expect(json).toMatchObject({
-      ...{ total: 5, matching: 5, from: 0 },
+      total: 5,
+      matching: 5,
+      from: 0,
       sessions: [
         { number: 1, client: 'editor', version: '1.2', endpoint: '/mcp', era: 'legacy', state: 'idle' },
         { number: 2, client: '<[redacted]>', endpoint: '/mcp', streams: 0, in_flight: 0 },
@@ -45,8 +47,8 @@ describe.each(fillingsInTurn)('the sessions of the inspector on %s', (filling) =
     for (const id of ids) expect(text).not.toContain(id.slice(0, 8));
     expect(text).not.toContain(SECRET);
 
-    const place = (await ask(`${url}/inspector/sessions/4?filter=listening`)).json as SessionPlace;
-    expect([place.session.era, place.index]).toEqual(['modern', 1]);
+    const page = (await ask(`${url}/inspector/sessions/4?filter=listening`)).json as SessionPosition;
+    expect([page.session.era, page.index]).toEqual(['modern', 1]);
     modern.drop();
     await eventually('its end', async () => (await ask(`${url}/inspector/sessions/4`)).status === 404);
     expect((await listOf(url, '?from=2&count=2')).sessions.map(({ number }) => number)).toEqual([3, 5]);
@@ -61,11 +63,11 @@ describe.each(fillingsInTurn)('the sessions of the inspector on %s', (filling) =
   });
 });
 
-const chosenIs = (page: Page, title: string) =>
+const waitForTitle = (page: Page, title: string) =>
   eventually(title, async () => (await page.locator('h1').textContent()) === title);
 const at = (page: Page) => new URL(page.url()).pathname;
 describe('the sessions in the tree', () => {
-  test('are walked through by the keyboard from end to end, and each has an address', async () => {
+  test('can be navigated by the keyboard from the first to the last, and have addresses', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo') } });
     await crowd(1_000, 8, async (number) => {
       await begin(`${url}/mcp`, `client-${number}`);
@@ -76,42 +78,42 @@ describe('the sessions in the tree', () => {
     await page.getByText('sessions (1,000)').waitFor();
     await tree.focus();
     await page.keyboard.press('End');
-    await chosenIs(page, 'sessions');
+    await waitForTitle(page, 'sessions');
     expect(await page.locator('[data-session]').count(), 'the keyboard passes by').toBe(0);
     await page.keyboard.press('ArrowRight');
     await page.locator('[data-session="1"]').waitFor();
     await page.keyboard.press('ArrowRight');
-    await chosenIs(page, 'session 1');
+    await waitForTitle(page, 'session 1');
     await page.keyboard.press('ArrowDown');
-    await chosenIs(page, 'session 2');
+    await waitForTitle(page, 'session 2');
     await page.keyboard.press('End');
-    await chosenIs(page, 'session 1000');
+    await waitForTitle(page, 'session 1000');
     expect(at(page)).toBe('/inspector/view/~sessions/1000/log');
     await page.keyboard.press('PageUp');
-    await chosenIs(page, 'session 990');
+    await waitForTitle(page, 'session 990');
     await page.reload();
-    await page.locator('.row.chosen[data-session="990"]').waitFor();
+    await page.locator('.row.selected[data-session="990"]').waitFor();
     expect(await page.locator('#session').textContent()).toMatch(/clientclient-\d+ 1\.0endpoint\/mcp/);
     await tree.focus();
     await page.keyboard.press('ArrowUp');
-    await chosenIs(page, 'session 989');
+    await waitForTitle(page, 'session 989');
     await page.keyboard.press('ArrowLeft');
-    await chosenIs(page, 'sessions');
+    await waitForTitle(page, 'sessions');
     await page.keyboard.press('ArrowLeft');
     await eventually('a folded group', async () => (await page.locator('[data-session]').count()) === 0);
     await page.keyboard.press('ArrowLeft');
-    await chosenIs(page, 'gateway');
+    await waitForTitle(page, 'gateway');
     for (const [key, title] of [
       ['End', 'sessions'],
       ['Home', 'gateway'],
     ] as const) {
       await page.keyboard.press(key);
-      await chosenIs(page, title);
+      await waitForTitle(page, title);
     }
     expect(complaints).toEqual([]);
   });
 
-  test('are followed as they come, work and go, and the page says when one has ended', async () => {
+  test('are updated live, and the page reports the end of a session', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo') } });
     const first = await RawSession.open(url, '/mcp');
     const second = await RawSession.open(url, '/mcp/echo');
@@ -127,12 +129,12 @@ describe('the sessions in the tree', () => {
     expect(await first.end()).toBe(204);
     await eventually('the others', async () => (await numbersOf(page)).join() === '2,3');
     await page.getByRole('link', { name: '/mcp/echo' }).click();
-    await chosenIs(page, 'echo');
+    await waitForTitle(page, 'echo');
     await page.goBack();
     stream.stop();
     await stream.ended;
     expect(await second.end()).toBe(204);
-    await page.getByText('there is no such session; it may have ended').waitFor();
+    await page.getByText('no such session; it may have ended').waitFor();
     await eventually('the last one', async () => (await numbersOf(page)).join() === '3');
   });
 });

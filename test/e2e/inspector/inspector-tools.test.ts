@@ -1,4 +1,5 @@
-// Tools in the inspector's page, in a real browser: forms made from the schemas of real servers, calls of them, and servers that mean harm.
+// Tools in the page of the inspector, in a real browser: forms from the schemas of real servers, calls, and
+// malicious servers.
 
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
@@ -19,25 +20,24 @@ const choose = async (page: Page, name: string) => {
   await page.locator('.tool-form').waitFor();
 };
 const headline = (page: Page) => page.locator('.outcome .headline');
-const told = (page: Page, words: string | RegExp) => headline(page).getByText(words).waitFor();
-/** All arguments as JSON. */
+const waitForText = (page: Page, text: string | RegExp) => headline(page).getByText(text).waitFor();
 const giveJson = async (page: Page, args: unknown) => {
   await page.getByRole('button', { name: 'As JSON' }).click();
   await page.getByLabel('Arguments as JSON').fill(JSON.stringify(args));
 };
 
-test('the tab of a server makes a form of each schema, and shows results, pictures, errors and progress', async () => {
+test('the tab of a server shows a form for each schema, and shows results, pictures, errors and progress', async () => {
   const { url } = await startGateway({
     servers: { everything: everythingServer },
     settings: { inspector: { commands: true } },
   });
   const { page, complaints } = await openPage();
   await page.goto(`${url}/inspector/view/everything/tools`);
-  await page.getByRole('button', { name: 'Start and ask it' }).click();
+  await page.getByRole('button', { name: 'Start and list tools' }).click();
   await page.getByLabel('Filter the tools').fill('GET-s');
   await page.getByText(/^2 of \d+ tools$/).waitFor();
 
-  // By keyboard alone: from the list into the form, and off it goes.
+  // By keyboard: from the list into the form, and submit.
   await page.getByRole('button', { name: 'get-sum', exact: true }).press('Enter');
   await page.getByLabel('a', { exact: true }).fill('one');
   await page.getByLabel('a', { exact: true }).press('Control+Enter');
@@ -54,16 +54,16 @@ test('the tab of a server makes a form of each schema, and shows results, pictur
   await page.keyboard.type('40');
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
-  await told(page, /took \d/);
+  await waitForText(page, /took \d/);
   await page.locator('.outcome pre', { hasText: 'The sum of 1.5 and 40 is 41.5.' }).waitFor();
-  // Which tool it is stands in the address, and is there again after a reload.
+  // The address contains the tool, also when the page is reloaded.
   expect(page.url()).toBe(`${url}/inspector/view/everything/tools?tool=get-sum`);
   await page.reload();
   await page.getByLabel('a', { exact: true }).fill('1.5');
   await page.getByLabel('b', { exact: true }).fill('40');
   await page.getByLabel('b', { exact: true }).press('Control+Enter');
 
-  // What was given stays while somebody looks elsewhere; so does the result.
+  // Input and result are kept while another tab is open.
   await page.locator('#tab-log').click();
   await page.locator('#tab-tools').click();
   expect(await page.getByLabel('b', { exact: true }).inputValue()).toBe('40');
@@ -77,7 +77,7 @@ test('the tab of a server makes a form of each schema, and shows results, pictur
 
   await page.getByLabel('Filter the tools').fill('');
   await choose(page, 'get-tiny-image');
-  await page.getByText('It takes no arguments.').waitFor();
+  await page.getByText('No arguments.').waitFor();
   await call(page);
   const image = page.locator('.outcome img');
   await image.waitFor();
@@ -105,15 +105,15 @@ test('the tab of a server makes a form of each schema, and shows results, pictur
   await page.getByLabel('duration', { exact: true }).fill('60');
   await page.getByLabel('steps', { exact: true }).fill('240');
   await call(page);
-  await told(page, /\d+ of 240/);
+  await waitForText(page, /\d+ of 240/);
   expect(await page.getByRole('progressbar').getAttribute('max')).toBe('240');
   await page.getByRole('button', { name: 'Cancel', exact: true }).click();
-  await told(page, /cancelled after \d+ ms/);
+  await waitForText(page, /cancelled after \d+ ms/);
   await eventually('the call is over', async () => (await ask(`${url}/stats`)).json.requests.in_flight === 0);
   expect(complaints).toEqual([]);
 });
 
-test('whatever a server lists or answers is shown as text, within bounds, without secrets; who leaves cancels (TCL2)', async () => {
+test('output of a server is shown as limited plain text without secrets, and leaving the page cancels the call', async () => {
   const schema = {
     type: 'object',
     properties: {
@@ -155,8 +155,8 @@ test('whatever a server lists or answers is shown as text, within bounds, withou
   const { page, complaints } = await openPage();
   await page.goto(`${url}/inspector/view/evil/tools`);
   for (const { name } of tools) {
-    const shown = name.length > 200 ? `${name.slice(0, 200)}…` : name;
-    await choose(page, shown);
+    const visibleName = name.length > 200 ? `${name.slice(0, 200)}…` : name;
+    await choose(page, visibleName);
   }
   await choose(page, 'wide');
   await page.getByLabel('Arguments as JSON').waitFor();
@@ -164,20 +164,20 @@ test('whatever a server lists or answers is shown as text, within bounds, withou
   expect(await page.getByLabel(MARKUP.slice(0, 100), { exact: false }).inputValue()).toBe(MARKUP);
   await page.getByText('\\u202egnp.exe').waitFor();
   await page.getByText('\\u0007\\u001b[2J').waitFor();
-  await page.getByText(/Left to the server to check: .*pattern/).waitFor();
+  await page.getByText(/Checked by the server only: .*pattern/).waitFor();
   await page.getByLabel('list', { exact: true }).fill('1\ntwo');
   await call(page);
   await page.getByText('list line 2 must be a number').waitFor();
   await page.getByLabel('list', { exact: true }).fill('1\n2');
   await call(page);
-  await told(page, 'answered');
+  await waitForText(page, 'succeeded');
 
   await choose(page, 'result');
-  const result = async (given: unknown) => {
+  const result = async (args: unknown) => {
     await page.getByRole('button', { name: 'Reset' }).click();
-    await giveJson(page, { result: given });
+    await giveJson(page, { result: args });
     await call(page);
-    await told(page, /took/);
+    await waitForText(page, /took/);
     return (await page.locator('.outcome').textContent()) ?? '';
   };
   const link = { type: 'resource_link', name: MARKUP, uri: 'javascript:alert(1)', description: MARKUP };
@@ -196,55 +196,53 @@ test('whatever a server lists or answers is shown as text, within bounds, withou
     ],
     structuredContent: { __proto__: null, key: SECRET, [MARKUP]: [[[MARKUP]]] },
   });
-  expect(text).toContain('the tool says that it has failed');
+  expect(text).toContain('the tool reported an error');
   expect(text).toContain('javascript:alert(1)');
-  expect(text).toContain('200000 characters are not shown');
-  expect(text).toContain('an image of type image/svg+xml, 11 bytes, that is not shown');
-  expect(text).toContain('its data is no Base64');
+  expect(text).toContain('200000 more characters');
+  expect(text).toContain('image of type image/svg+xml, 11 bytes: unsupported type');
+  expect(text).toContain('invalid Base64');
   expect(text).toContain('[redacted]');
   expect(text).not.toContain(SECRET);
   expect(text).not.toContain('\u202e');
   expect(await page.locator('.outcome a, .outcome img, .outcome script, .tools-tab a').count()).toBe(0);
-  expect(await result({ content: 'none', isError: 'perhaps' })).toContain('nothing in it');
+  expect(await result({ content: 'none', isError: 'perhaps' })).toContain('Empty result');
   expect(await result(5)).toContain('ERR_UPSTREAM_PROTOCOL');
 
   await choose(page, 'nope');
   await call(page);
-  await told(page, /error -32602: no tool nope/);
+  await waitForText(page, /error -32602: no tool nope/);
   await choose(page, 'crash');
   await call(page);
-  await told(page, /error ERR_/);
+  await waitForText(page, /error ERR_/);
   await choose(page, '../../../reload');
   await call(page);
-  await told(page, /error -32602/);
+  await waitForText(page, /error -32602/);
   expect(await page.evaluate('globalThis.harm')).toBeUndefined();
   expect(complaints).toEqual([]);
 
   await choose(page, 'hang');
   await call(page);
-  await told(page, /^Calling hang/);
+  await waitForText(page, /^Calling hang/);
   const inFlight = async () => (await ask(`${url}/stats`)).json.requests.in_flight;
-  await eventually('the call goes on', async () => (await inFlight()) === 1);
+  await eventually('the call is running', async () => (await inFlight()) === 1);
   await page.goto('about:blank');
   await eventually('it was cancelled', async () => (await inFlight()) === 0);
-  expect(logs().filter(({ msg }) => msg === 'a tool was called from the inspector').length).toBeGreaterThan(
-    5,
-  );
+  expect(logs().filter(({ msg }) => msg === 'called a tool from the inspector').length).toBeGreaterThan(5);
 });
 
-test('without inspector.commands tools are shown and not called, and a call is bounded in what it takes (TCL1)', async () => {
+test('without inspector.commands tools are visible but cannot be called, and the size of a call is limited', async () => {
   const { url } = await startGateway({
     servers: { echo: fault('echo', { tools: { deny: ['crash*'] } }) },
     settings: { inspector: { enabled: true } },
   });
   const { page } = await openPage();
   await page.goto(`${url}/inspector/view/echo/tools`);
-  await page.getByText('not known yet').waitFor();
-  expect(await page.getByRole('button', { name: 'Start and ask it' }).count()).toBe(0);
+  await page.getByText('The tools are unknown').waitFor();
+  expect(await page.getByRole('button', { name: 'Start and list tools' }).count()).toBe(0);
   await ask(`${url}/servers/echo/start`, { method: 'POST' });
   await page.getByRole('button', { name: 'echo', exact: true }).click();
   await page.getByText('set inspector.commands: true').waitFor();
-  await page.getByText('the schema of its arguments').waitFor();
+  await page.getByText('schema of the arguments').waitFor();
   expect(await page.getByRole('button', { name: 'Call', exact: true }).count()).toBe(0);
   const at = (path: string) => `${url}/inspector/servers/echo/tools${path}`;
   const posted = await ask(at('/echo/call'), { method: 'POST', body: '{"arguments":{}}' });
@@ -264,7 +262,7 @@ test('without inspector.commands tools are shown and not called, and a call is b
   expect((await to('echo', '{"arguments":{}}', 'nobody')).status).toBe(404);
   expect((await to('none', '{"arguments":{}}')).text).toContain('"code":"-32602"');
   const leaving = Array.from({ length: 16 }, () => new AbortController());
-  const waits = leaving.map(({ signal }) =>
+  const pendingCalls = leaving.map(({ signal }) =>
     ask(`${open.url}/inspector/servers/echo/tools/wait/call`, {
       method: 'POST',
       body: '{"arguments":{"ms":600000}}',
@@ -275,7 +273,7 @@ test('without inspector.commands tools are shown and not called, and a call is b
   await eventually('all wait', async () => (await inFlight()) === 16);
   expect((await to('echo', '{"arguments":{}}')).status).toBe(503);
   for (const each of leaving) each.abort();
-  expect(new Set(await Promise.all(waits))).toEqual(new Set(['AbortError']));
+  expect(new Set(await Promise.all(pendingCalls))).toEqual(new Set(['AbortError']));
   await eventually('none waits', async () => (await inFlight()) === 0);
   expect((await to('echo', '{"arguments":{}}')).status).toBe(200);
   const foreign = {

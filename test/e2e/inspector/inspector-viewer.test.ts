@@ -1,5 +1,5 @@
-// A viewer that reads nothing, on real sockets and both HTTP fillings: it costs a bounded piece of memory, and gets
-// everything anew when it reads again (VW1).
+// A viewer that does not read, on real sockets and both HTTP engines: it uses limited memory, and receives
+// the whole state when it resumes reading.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { listen } from '../../../src/http/listener/listen.ts';
@@ -20,13 +20,13 @@ afterEach(() => {
   listener?.close();
 });
 
-interface Watched {
+interface WatchedFeed {
   readonly viewer: Viewer;
   readonly stream: HttpStream;
 }
 
-async function watch(prefer: 'uws' | 'node'): Promise<Watched & { readonly client: RawClient }> {
-  let watched: Watched | undefined;
+async function watch(prefer: 'uws' | 'node'): Promise<WatchedFeed & { readonly client: RawClient }> {
+  let watched: WatchedFeed | undefined;
   listener = await listen({
     host: '127.0.0.1',
     port: 0,
@@ -35,34 +35,34 @@ async function watch(prefer: 'uws' | 'node'): Promise<Watched & { readonly clien
     handler: () => (_request, _body, reply) => {
       const stream = reply.stream(200, [['content-type', 'text/event-stream']]);
       watched = { stream, viewer: new Viewer(stream, (missed) => eventText('tree', { missed })) };
-      watched.viewer.sendWhole();
+      watched.viewer.sendComplete();
     },
   });
   client = await RawClient.connect(listener.address.port);
   client.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
   await client.until(() => client?.text.includes('"missed":0') || undefined, 'the first tree');
-  if (watched === undefined) throw new Error('nobody watches');
+  if (watched === undefined) throw new Error('no viewer is connected');
   return { ...watched, client };
 }
 
 describe.each(fillings)('a viewer on %s', (http) => {
-  test('that reads nothing is sent no more than its bound, and then the whole, with what it has missed', async () => {
+  test('that does not read receives at most its limit, and later the whole state with the number of missed events', async () => {
     const { viewer, stream, client } = await watch(http);
     client.socket.pause();
-    const sent = 1_000;
+    const frameCount = 1_000;
     let highest = 0;
-    for (let count = 0; count < sent; count += 1) {
+    for (let count = 0; count < frameCount; count += 1) {
       viewer.send(frame);
       viewer.heartbeat();
       highest = Math.max(highest, stream.bufferedBytes);
-      // Lets the system take what it will.
+      // Yields, so that the system fills the socket buffers.
       if (count % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
     expect(highest).toBeGreaterThan(MAX_BUFFERED);
     expect(highest).toBeLessThan(MAX_BUFFERED + 2 * frame.length);
 
     client.socket.resume();
-    // While the system takes its few megabytes, a viewer may catch up once or twice already.
+    // The system buffers some megabytes, so a viewer may have caught up meanwhile.
     const missedSoFar = () =>
       Number(
         client.text
@@ -70,20 +70,20 @@ describe.each(fillings)('a viewer on %s', (http) => {
           ?.at(-1)
           ?.slice('"missed":'.length),
       );
-    await eventually('the whole anew', () => {
+    await eventually('the whole state', () => {
       viewer.send(frame);
-      return missedSoFar() > sent / 2;
+      return missedSoFar() > frameCount / 2;
     });
     const after = client.text.lastIndexOf('"missed":');
-    await eventually('frames as before', () => {
+    await eventually('further frames', () => {
       viewer.send(frame);
       return client.text.includes('event: frame', after);
     });
   });
 
-  test('that is asked to take the whole anew gets it at once', async () => {
+  test('that requests the whole state receives it immediately', async () => {
     const { viewer, client } = await watch(http);
-    viewer.sendWhole();
+    viewer.sendComplete();
     await client.until(() => client.text.match(/event: tree/g)?.[1], 'a second tree');
     viewer.end();
     await client.until(() => (client.text.includes('\r\n0\r\n\r\n') ? true : undefined), 'the end');

@@ -1,4 +1,4 @@
-// The inspector's page in a real browser, with the built program and real servers.
+// The page of the inspector in a real browser, with the built program and real servers.
 
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
@@ -12,7 +12,7 @@ import { fault } from '../../fixtures/server/fault-servers.ts';
 import { openPage } from '../../fixtures/tool-servers/browser.ts';
 
 const KEY = 'correct horse battery staple';
-/** What an operator is promised: the page is no more than this behind. */
+/** Documented delay of the page. */
 const WITHIN_MS = 1_000;
 
 const crashLoop = () =>
@@ -25,13 +25,13 @@ const crashLoop = () =>
       park_seconds: 300,
     },
   });
-interface Shown {
+interface ShownState {
   readonly state: string;
   readonly active: string;
   readonly at: number;
 }
 
-/** Run in the page: what it shows of `echo`, with the time at which it came to show it. */
+/** Runs in the page: records the displayed states of `echo`, with times. */
 const watchEcho = `
   globalThis.seen = [];
   const look = () => {
@@ -43,7 +43,7 @@ const watchEcho = `
   look();
 `;
 
-/** Run in the page: scrolls the tree for a second, and gives how many pictures were drawn meanwhile. */
+/** Runs in the page: scrolls the tree for a second. Returns the number of frames. */
 const scrollTree = `
   new Promise((resolve) => {
     const tree = document.querySelector('.tree .scroll');
@@ -67,11 +67,11 @@ const rowOf = (page: Page, name: string) => page.locator(`.row[data-name="${name
 const stateIn = (page: Page, name: string) => rowOf(page, name).locator('.pill').textContent();
 
 describe('the page of the inspector', () => {
-  test('opens under its policy without a complaint, asks nobody else, and has a view of everything', async () => {
+  test('opens under its content policy without errors or foreign requests, and has all views', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo'), other: fault('echo') } });
     const { page, complaints } = await openPage();
-    const asked: string[] = [];
-    page.on('request', (request) => asked.push(request.url()));
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(request.url()));
     const answer = await page.goto(`${url}/inspector`);
     expect(answer?.headers()['content-security-policy']).toMatch(
       /^default-src 'none'; script-src 'self'; style-src 'self'/,
@@ -94,11 +94,11 @@ describe('the page of the inspector', () => {
       await page.locator('.box.active').first().waitFor();
     }
     expect(complaints).toEqual([]);
-    expect(asked.filter((each) => !each.startsWith(url))).toEqual([]);
+    expect(requests.filter((each) => !each.startsWith(url))).toEqual([]);
     expect(await page.locator('[style]').count()).toBeGreaterThan(0);
   });
 
-  test('shows a server go from stopped to stopped within a second of each step', async () => {
+  test('shows each state of a server start and stop within a second', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo', { idle_timeout_seconds: 4 }) } });
     const { page, complaints } = await openPage();
     await page.goto(`${url}/inspector/view/echo/log`);
@@ -121,17 +121,17 @@ describe('the page of the inspector', () => {
       'stopped',
     ]);
     const last = await eventually('the last state', async () => {
-      const seen = await page.evaluate<Shown[]>('seen');
-      return seen.length > 1 && seen.at(-1)?.state === 'stopped' ? seen : undefined;
+      const states = await page.evaluate<ShownState[]>('seen');
+      return states.length > 1 && states.at(-1)?.state === 'stopped' ? states : undefined;
     });
-    // A state that lasts less than a frame may be passed over in the tree; the log has them all.
+    // The tree may skip a state that is shorter than a frame. The log has all states.
     for (const { state, at } of happened) {
       const first = last.slice(1).find((each) => each.at >= at - 50);
       expect((first?.at ?? Number.POSITIVE_INFINITY) - at, `${state}`).toBeLessThan(WITHIN_MS);
     }
     for (const state of ['running', 'idle'] as const) {
-      const one = last.find((each) => each.state === state);
-      expect(one?.active, 'the chart follows').toBe(state);
+      const step = last.find((each) => each.state === state);
+      expect(step?.active, 'the chart follows').toBe(state);
     }
     const logged = await page.locator('.entry .pill').allTextContents();
     expect(logged.reverse().filter((state) => state !== 'active')).toEqual(
@@ -142,7 +142,7 @@ describe('the page of the inspector', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('shows a crash loop end in parked, on top of everything', async () => {
+  test('shows at the top a server that crashes until it is in the failed state', async () => {
     const { url } = await startGateway({ servers: { crashy: crashLoop(), echo: fault('echo') } });
     const { page, complaints } = await openPage();
     await page.goto(`${url}/inspector/view/echo/log`);
@@ -160,7 +160,7 @@ describe('the page of the inspector', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('survives a restart of the gateway, and says meanwhile that the connection is lost', async () => {
+  test('survives a restart of the gateway, and shows the lost connection meanwhile', async () => {
     const settings = { listen_addr: `127.0.0.1:${await freePort()}` };
     const first = await startGateway({ servers: { echo: fault('echo') }, settings });
     const { page } = await openPage();
@@ -177,11 +177,11 @@ describe('the page of the inspector', () => {
     });
     await rowOf(page, 'fresh').waitFor();
     expect(await page.locator('#lost').count()).toBe(0);
-    expect(await page.locator('#restarted').textContent()).toContain('started anew');
+    expect(await page.locator('#restarted').textContent()).toContain('was restarted');
     expect(await stateIn(page, 'echo')).toBe('stopped');
   });
 
-  test('has an address for each view: links lead there, and back and forward work', async () => {
+  test('has an address for each view: links, back and forward work', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo') } });
     const { page } = await openPage();
     const at = () => new URL(page.url()).pathname;
@@ -199,7 +199,7 @@ describe('the page of the inspector', () => {
     await eventually('the same view', async () => (await page.locator('h1').textContent()) === 'servers');
   });
 
-  test('is used by the keyboard alone', async () => {
+  test('can be used by the keyboard alone', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo'), other: fault('echo') } });
     const { page } = await openPage();
     await page.goto(`${url}/inspector`);
@@ -215,7 +215,7 @@ describe('the page of the inspector', () => {
     await eventually('the tab', () => new URL(page.url()).pathname.endsWith('/other/sequence'));
   });
 
-  test('pauses, filters and clears its log', async () => {
+  test('pauses, filters and clears the log', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo') } });
     const { page } = await openPage();
     await page.goto(`${url}/inspector/view/echo/log`);
@@ -227,7 +227,7 @@ describe('the page of the inspector', () => {
     await ask(`${url}/servers/echo/stop`, { method: 'POST' });
     await eventually('the stop', async () => (await stateIn(page, 'echo')) === 'stopped');
     expect(await page.locator('.tabs .foot').textContent()).toBe(before);
-    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('button', { name: 'Resume' }).click();
     await page.locator('.entry').getByText('pool.drained').waitFor();
     await page.getByLabel('Filter the log').fill('drained');
     await eventually('one step', async () => (await page.locator('.entry').count()) === 1);
@@ -235,7 +235,7 @@ describe('the page of the inspector', () => {
     await eventually('no step', async () => (await page.locator('.entry').count()) === 0);
   });
 
-  test('starts, stops and reloads with its buttons, which are there only when they may be used', async () => {
+  test('has buttons to start, stop and reload, only if commands are allowed', async () => {
     const plain = await startGateway({ servers: { echo: fault('echo') } });
     const { page, complaints } = await openPage();
     await page.goto(`${plain.url}/inspector/view/echo/log`);
@@ -256,7 +256,7 @@ describe('the page of the inspector', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('is let in by the form, whose cookie no script can read, and says when a key is wrong', async () => {
+  test('accepts the key in a form, whose cookie no script can read, and reports a wrong key', async () => {
     const { url } = await startGateway({
       env: { THE_KEY: KEY },
       settings: { api_key: `\${THE_KEY}` },
@@ -281,7 +281,7 @@ describe('the page of the inspector', () => {
     await page.getByLabel('API key').waitFor();
   });
 
-  test('draws only the rows in sight, so that a thousand servers stay fluid', async () => {
+  test('draws only visible rows, so that a thousand servers stay responsive', async () => {
     const servers = Object.fromEntries(
       Array.from({ length: 1_000 }, (_, index) => [`server-${index}`, fault('echo')]),
     );
@@ -290,21 +290,32 @@ describe('the page of the inspector', () => {
     await page.goto(`${url}/inspector`);
     await page.getByText('1006 of 1006 actors').waitFor();
     expect(await page.locator('.row').count()).toBeLessThan(60);
-    // Work, not frames in a second: how many of those there are depends on what else the machine does.
+    // Counts the work, not the frames per second, which depend on the load of the machine.
     const drawn = await page.evaluate<{ steps: number; rows: number; changes: number }>(scrollTree);
     expect(drawn.rows).toBeLessThan(60);
     expect(drawn.changes / drawn.steps).toBeLessThan(1_000);
     expect(complaints).toEqual([]);
   });
 
-  test('tells on top of dead letters, of what was dropped and of a gateway that drains', async () => {
+  test('shows dead deliveries, dropped events and a draining gateway at the top', async () => {
     const { url } = await startGateway({ servers: {} });
     const { page } = await openPage();
     const totals = {
-      ...{ at: Date.now(), version: '1', started_at: 1, is_draining: true, commands: false },
+      at: Date.now(),
+      version: '1',
+      started_at: 1,
+      is_draining: true,
+      commands: false,
       requests: { total: 0, failed: 0, in_flight: 0 },
-      ...{ sessions: 0, listens: 0, dead_letters: 3, viewers: 1, servers: [], gone: [] },
-      ...{ automation: null, triggers: [], gone_triggers: [] },
+      sessions: 0,
+      listens: 0,
+      dead_letters: 3,
+      viewers: 1,
+      servers: [],
+      gone: [],
+      automation: null,
+      triggers: [],
+      gone_triggers: [],
     };
     const root = { id: 'x:0', parent: null, name: 'gateway', machine: 'gateway', state: 'draining.part' };
     const tree = { at: Date.now(), actors: [root], recent: [], dropped: 7, missed: 2, started_at: 1 };
@@ -319,16 +330,16 @@ describe('the page of the inspector', () => {
       '7 steps dropped by the feed, 2 messages missed by this page',
     );
     await page.getByText('The gateway is stopping.').waitFor();
-    await page.getByRole('button', { name: 'Seen' }).click();
+    await page.getByRole('button', { name: 'Mark as seen' }).click();
     await eventually(
-      'the letters to be away',
+      'the end of the dead deliveries',
       async () => (await page.locator('#dead-letters').count()) === 0,
     );
     await page.locator('#tab-details').click();
     await page.getByText('No dead letters.').waitFor();
   });
 
-  test.each([360, 2560])('is usable at %i px: nothing is cut off at the side', async (width) => {
+  test.each([360, 2560])('is usable at %i px without horizontal clipping', async (width) => {
     const { url } = await startGateway({ servers: { echo: fault('echo') } });
     const { page } = await openPage({ viewport: { width, height: 800 } });
     await page.goto(`${url}/inspector/view/echo/log`);

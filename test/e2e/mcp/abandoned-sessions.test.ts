@@ -1,5 +1,5 @@
-// Sessions opened and forgotten, each with a process of its own: what they leave behind is cleared away, and whoever is in
-// use is left alone (A6).
+// Abandoned sessions under session isolation: processes and memory are released, and sessions in use are
+// kept.
 
 import { describe, expect, it } from 'vitest';
 import { crowd, MIB, residentBytes } from '../../fixtures/clients/crowd.ts';
@@ -8,44 +8,45 @@ import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
 import { fault, quick, signsOfBugs } from '../../fixtures/server/fault-servers.ts';
 
 describe('sessions that are opened and abandoned', () => {
-  it('leave no session, no process and no memory, a thousand of them with a process of their own', async () => {
+  it('retain no session, no process and no memory, for a thousand sessions with a process each', async () => {
     const MAX = 8;
     const gateway = await startGateway({
       servers: {
         own: quick({ isolation: 'session', pool: { max: MAX } }),
         shared: quick(),
       },
-      // Long enough that none is over between two of its own requests.
+      // Long enough that no session expires between two requests.
       settings: { limits: { session_idle_seconds: 4 } },
     });
     const { url } = gateway;
     const pids = new Set<number>();
-    let most = 0;
+    let maxCount = 0;
     const abandon = async (number: number) => {
       const isOwn = number % 2 === 0;
       const session = await RawSession.open(url, isOwn ? '/mcp/own' : '/mcp');
       if (!isOwn) await session.request('tools/list');
       const answer = await session.call(isOwn ? 'pid' : 'own__pid');
-      // Beyond pool.max the session idle longest makes room; if all are in use, the newest is told.
+      // Above pool.max the session that has been idle longest is evicted. If all sessions are used, the
+      // newest is rejected.
       if (answer.error === undefined) pids.add(Number(answer.text));
       else expect([answer.reason, answer.headers['retry-after']]).toEqual(['ERR_UNAVAILABLE', '1']);
-      if (number % 50 === 0) most = Math.max(most, (await details(url, 'own')).pids.length);
+      if (number % 50 === 0) maxCount = Math.max(maxCount, (await details(url, 'own')).pids.length);
     };
-    // The first ones make what is there for good, and for as many sessions at once.
+    // The first sessions create permanent objects, for as many concurrent sessions.
     await crowd(300, 4, abandon);
     const before = residentBytes(gateway.pid);
     await crowd(1000, 4, abandon);
-    expect(most).toBeGreaterThan(1);
-    expect(most).toBeLessThanOrEqual(MAX);
+    expect(maxCount).toBeGreaterThan(1);
+    expect(maxCount).toBeLessThanOrEqual(MAX);
     expect(pids.size).toBeGreaterThan(900);
     await until('the end of all sessions', async () => (await stats(url)).sessions === 0);
     await until('the end of their processes', async () => (await details(url, 'own')).pids.length === 0);
-    await until('the end of every process', () => [...pids].filter(isAlive).length === 0);
+    await until('the end of all processes', () => [...pids].filter(isAlive).length === 0);
     expect(residentBytes(gateway.pid) - before).toBeLessThan(40 * MIB);
     expect(gateway.text()).not.toMatch(signsOfBugs);
   }, 240_000);
 
-  it('the session idle longest makes room at pool.max and is told by 404; one in use never does', async () => {
+  it('at pool.max the session that has been idle longest is evicted and gets 404; a session in use is not evicted', async () => {
     const { url } = await startGateway({
       servers: { echo: fault('echo', { isolation: 'session', pool: { max: 3 } }) },
     });
@@ -54,15 +55,15 @@ describe('sessions that are opened and abandoned', () => {
     for (const session of [listener, older, newer]) expect((await session.call('pid')).error).toBeUndefined();
     const stream = await listener.listen();
     expect((await late.call('pid')).error).toBeUndefined();
-    // The first is the oldest but listens, so the second had to go.
+    // The first session is older, but it listens, so the second was evicted.
     expect((await older.call('pid')).status).toBe(404);
     expect((await listener.call('pid')).error).toBeUndefined();
     const busy = [newer, late].map((session) => session.call('wait', { ms: 1500 }));
     await until('both calls', async () => (await details(url, 'echo')).in_flight === 2);
     const last = await open();
-    const refused = await last.call('pid');
-    expect([refused.reason, refused.headers['retry-after']]).toEqual(['ERR_UNAVAILABLE', '1']);
-    expect(refused.error?.message).toMatch(/pool\.max/);
+    const refusal = await last.call('pid');
+    expect([refusal.reason, refusal.headers['retry-after']]).toEqual(['ERR_UNAVAILABLE', '1']);
+    expect(refusal.error?.message).toMatch(/pool\.max/);
     for (const answer of await Promise.all(busy)) expect(answer.text).toBe('waited 1500');
     expect((await last.call('pid')).error).toBeUndefined();
     stream.stop();

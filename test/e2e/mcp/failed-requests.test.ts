@@ -1,5 +1,6 @@
-// Failed requests at the MCP addresses, over raw HTTP in both eras, and by clients on both SDKs: an accepted request is
-// answered with status 200 and a JSON-RPC error, and the session lives on. Only /rpc uses error statuses.
+// Failed requests at the MCP addresses, over raw HTTP in both eras, and by clients of all SDKs. An accepted
+// request is answered with status 200 and a JSON-RPC error, and the session lives on. Only /rpc uses error
+// statuses.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, ask, BOTH, initialize, message, post } from '../../fixtures/clients/api-client.ts';
@@ -79,7 +80,7 @@ describe.each(fillingsInTurn)('over %s', (http) => {
   });
 
   describe.each(addresses)('at %s', (address) => {
-    test.each(failures)('a session outlives %s__%s %j (EXC1)', async (server, tool, args, reason) => {
+    test.each(failures)('a session continues after %s__%s %j', async (server, tool, args, reason) => {
       const [path, name] = at(address, server, tool);
       const session = await RawSession.open(gateway.url, path);
       const failed = await session.call(name, args, { id: 'mine' });
@@ -90,11 +91,14 @@ describe.each(fillingsInTurn)('over %s', (http) => {
       expect([next.status, next.error]).toEqual([200, undefined]);
     });
 
-    test.each(failures)('a stateless %s__%s %j ends with an error', async (server, tool, args, reason) => {
-      const [path, name] = at(address, server, tool);
-      const failed = await modern(gateway.url + path, toolCall(name, args, { id: '"mine"' }));
-      expect([failed.status, failed.json.error.data.reason, failed.json.id]).toEqual([200, reason, 'mine']);
-    });
+    test.each(failures)(
+      'a stateless call of %s__%s %j fails with an error',
+      async (server, tool, args, reason) => {
+        const [path, name] = at(address, server, tool);
+        const failed = await modern(gateway.url + path, toolCall(name, args, { id: '"mine"' }));
+        expect([failed.status, failed.json.error.data.reason, failed.json.id]).toEqual([200, reason, 'mine']);
+      },
+    );
   });
 
   test.each([
@@ -108,22 +112,22 @@ describe.each(fillingsInTurn)('over %s', (http) => {
   test.each(['dead', 'late', 'off'])(
     'the first request to a server that is %s returns the reason',
     async (id) => {
-      const begun = await post(`${gateway.url}/mcp/${id}`, message('initialize', introduction, 'i'));
-      const found = await modern(`${gateway.url}/mcp/${id}`, { method: 'server/discover', id: '"i"' });
-      for (const { status, headers, json } of [begun, found]) {
+      const response = await post(`${gateway.url}/mcp/${id}`, message('initialize', introduction, 'i'));
+      const discovery = await modern(`${gateway.url}/mcp/${id}`, { method: 'server/discover', id: '"i"' });
+      for (const { status, headers, json } of [response, discovery]) {
         expect([status, json.id, json.error.code]).toEqual([200, 'i', -32000]);
         expect(json.error.message.length).toBeGreaterThan(20);
         expect(headers['mcp-session-id']).toBeUndefined();
       }
-      // The server is parked now: the answer contains the next attempt's time.
-      const parked = await post(`${gateway.url}/mcp/${id}`, message('initialize', introduction, 'i'));
-      expect([parked.status, parked.json.error.data.reason]).toEqual([200, 'ERR_UNAVAILABLE']);
-      expect(Number(parked.headers['retry-after'])).toBeGreaterThan(0);
+      // The server is in the failed state: the answer contains the time of the next attempt.
+      const refusal = await post(`${gateway.url}/mcp/${id}`, message('initialize', introduction, 'i'));
+      expect([refusal.status, refusal.json.error.data.reason]).toEqual([200, 'ERR_UNAVAILABLE']);
+      expect(Number(refusal.headers['retry-after'])).toBeGreaterThan(0);
     },
   );
 
   test.each(['v1', 'v2 legacy', 'v2 modern', 'v2 auto'] as const)(
-    'a client of SDK %s reads the reason and goes on',
+    'a client of SDK %s receives the reason and continues',
     async (kind) => {
       const client = await connectReal(kind, { url: `${gateway.url}/mcp` });
       await client.listTools();
@@ -138,18 +142,19 @@ describe.each(fillingsInTurn)('over %s', (http) => {
       expect((await client.call('good__echo', { n: 1 })).content).toEqual([
         { type: 'text', text: '{"n":1}' },
       ]);
-      const refused = await errorOf(connectReal(kind, { url: `${gateway.url}/mcp/off` }));
-      // A client pinned to the modern era reads any error of `server/discover` as a missing version.
-      expect(refused.message).toMatch(kind === 'v2 modern' ? /did not offer/ : /off is switched off/);
+      const rejection = await errorOf(connectReal(kind, { url: `${gateway.url}/mcp/off` }));
+      // A client that accepts only the modern era reports any error of `server/discover` as an unsupported
+      // version.
+      expect(rejection.message).toMatch(kind === 'v2 modern' ? /did not offer/ : /off is disabled/);
     },
   );
 
-  test('a refused request has a status, and a JSON-RPC error in the body', async () => {
+  test('a refused request gets an error status, and a JSON-RPC error in the body', async () => {
     const mcp = `${gateway.url}/mcp`;
     const session = await initialize(mcp);
     const json = { 'content-type': 'application/json', accept: BOTH };
     const large = message('tools/list', { x: 'x'.repeat(100_000) });
-    const refused: [number, Promise<Answer>][] = [
+    const refusals: [number, Promise<Answer>][] = [
       [400, post(mcp, '{"jsonrpc":', session)],
       [400, post(mcp, message('ping'))],
       [400, post(mcp, message('ping'), { ...session, 'mcp-protocol-version': '1.0' })],
@@ -163,7 +168,7 @@ describe.each(fillingsInTurn)('over %s', (http) => {
       [413, post(mcp, large, session)],
       [415, ask(mcp, { method: 'POST', headers: { ...session, accept: BOTH }, body: message('ping') })],
     ];
-    for (const [status, asked] of refused) {
+    for (const [status, asked] of refusals) {
       const answer = await asked;
       expect([answer.status, answer.headers['content-type']]).toEqual([status, 'application/json']);
       expect(answer.json).toMatchObject({

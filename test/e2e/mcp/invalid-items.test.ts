@@ -1,5 +1,5 @@
-// Servers that list items no strict client accepts: merged lists repair or omit them, so clients on both SDKs receive
-// all good items from all servers. Lists at /mcp/:id are forwarded unchanged.
+// Servers that list items no strict client accepts: merged lists repair or omit them, so clients on both SDKs
+// receive all valid items from all servers. Lists at /mcp/:id are forwarded unchanged.
 
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -55,7 +55,7 @@ const good = new FileServer({
 });
 const latin1 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('latin1');
 
-test('clients of both SDKs list every good item beside any invalid ones, at each kind of endpoint', async () => {
+test('clients of both SDKs list every valid item, whatever the invalid items, at each kind of endpoint', async () => {
   const some = (kind: Parameters<typeof mutated>[0]) =>
     fc.sample(mutated(kind), { seed: 7, numRuns: 150 }).map((item) => item ?? null);
   const servers = {
@@ -87,7 +87,7 @@ test('clients of both SDKs list every good item beside any invalid ones, at each
     }
 });
 
-const wrong = [
+const invalidValues = [
   `{"name":"ok",${schema},"n":1.0}`,
   `{"name":"cut","description":"\\ud83d","x":1.0,${schema}}`,
   `{"name":"text","inputSchema":{"type":"string"}}`,
@@ -99,7 +99,7 @@ const wrong = [
   `{"name":"half\\ud83d",${schema}}`,
   `{"name":"ok",${schema}}`,
 ];
-const tools = `{"tools":[${wrong.join(', ')}]}`;
+const tools = `{"tools":[${invalidValues.join(', ')}]}`;
 
 const faultLines = (gateway: GatewayProcess) =>
   gateway.logs().filter(({ msg }) => msg.includes('returned invalid items'));
@@ -108,7 +108,7 @@ async function toolList(session: RawSession): Promise<{ name: string; descriptio
   return (await session.request('tools/list')).result?.tools as { name: string; description?: string }[];
 }
 
-test('invalid items are told in the log once, in the record and in the command, and a restart knows them', async () => {
+test('invalid items are in the log once, in the record and in the command, also after a restart', async () => {
   const bad = new FileServer({ tools: tools.replace('"none"', '{}') });
   bad.write({ tools, resources: '{"resources":[{"uri":"u:\\ud83d","name":"r"},{"uri":"u:1"}]}' });
   const setup = { servers: { bad: bad.entry, good: good.entry } };
@@ -134,7 +134,7 @@ test('invalid items are told in the log once, in the record and in the command, 
       { name: 'item 5', outcome: 'omitted', reason: 'name is missing' },
       { name: 'item 6', outcome: 'omitted', reason: 'the item is "none", not an object' },
       { name: 'raw', outcome: 'repaired', reason: 'it is not valid UTF-8' },
-      { name: 'half\\ud83d', outcome: 'repaired', reason: 'it holds half of a surrogate pair' },
+      { name: 'half\\ud83d', outcome: 'repaired', reason: 'it contains a lone surrogate' },
       { name: 'ok', outcome: 'omitted', reason: 'the key occurs twice in the list' },
     ]),
   };
@@ -146,15 +146,16 @@ test('invalid items are told in the log once, in the record and in the command, 
   expect(stdout).toContain('invalid       tools, in merged lists: 4 repaired, 5 omitted\n');
   expect(stdout).toMatch(/^ {16}text: omitted, inputSchema\.type is "string", not "object"$/m);
 
-  const told = () => faultLines(gateway).map(({ level, server, msg }) => [level, server, msg.split(' ')[0]]);
-  expect(told().sort()).toEqual([
+  const logLines = () =>
+    faultLines(gateway).map(({ level, server, msg }) => [level, server, msg.split(' ')[0]]);
+  expect(logLines().sort()).toEqual([
     ['warn', 'bad', 'resources/list'],
     ['warn', 'bad', 'tools/list'],
   ]);
   const [line] = faultLines(gateway).filter(({ msg }) => msg.startsWith('tools/list'));
   expect(line?.msg).toContain('4 repaired and 5 omitted in merged lists: "');
   expect(line?.msg).toMatch(/and 4 more/);
-  // An equal list is no news; a changed list is.
+  // An unchanged list causes no notification; a changed list does.
   await session.request('tools/call', { name: 'bad__ok', arguments: {} });
   const single = await RawSession.open(gateway.url, '/mcp/bad');
   await single.request('tools/call', { name: 'notify', arguments: {} });
@@ -163,7 +164,7 @@ test('invalid items are told in the log once, in the record and in the command, 
   const isListed = async (tool: string) => (await toolList(session)).some(({ name }) => name === tool);
   await until('the new list', () => isListed('bad__late'));
   expect(faultLines(gateway).map(({ msg }) => msg.split(' ')[0])).toEqual([
-    ...told().map(([, , list]) => list),
+    ...logLines().map(([, , list]) => list),
   ]);
   expect(faultLines(gateway)).toHaveLength(3);
   expect(faultLines(gateway).at(-1)?.msg).toContain('"late" repaired (title is null, not a string)');
@@ -172,13 +173,13 @@ test('invalid items are told in the log once, in the record and in the command, 
   await single.request('tools/call', { name: 'notify', arguments: {} });
   await until('the list as before', () => isListed('bad__cut'));
   await gateway.stop();
-  const again = await startGateway({ ...setup, folder: gateway.folder });
-  const listed = await toolList(await RawSession.open(again.url));
+  const restarted = await startGateway({ ...setup, folder: gateway.folder });
+  const listed = await toolList(await RawSession.open(restarted.url));
   expect(listed.map(({ name }) => name)).toEqual([...names, 'good__fine']);
-  expect((await record(again.url)).tools?.invalid).toEqual(invalid);
+  expect((await record(restarted.url)).tools?.invalid).toEqual(invalid);
 });
 
-test('at /mcp/:id a list is byte for byte that of the server, in both eras', async () => {
+test('at /mcp/:id a list is identical to that of the server, in both eras', async () => {
   const bad = new FileServer({ tools });
   const gateway = await startGateway({ servers: { bad: bad.entry } });
   const single = await RawSession.open(gateway.url, '/mcp/bad');
@@ -186,10 +187,10 @@ test('at /mcp/:id a list is byte for byte that of the server, in both eras', asy
   const { body } = await single.request('tools/list');
   expect(body.toString('latin1')).toContain(tools.slice(1, -1));
   const answer = await modern(`${gateway.url}/mcp/bad`, { method: 'tools/list' });
-  expect(answer.result.tools).toHaveLength(wrong.length);
+  expect(answer.result.tools).toHaveLength(invalidValues.length);
 });
 
-test('a call reaches a repaired item by its own name; an omitted one is as unknown as any other', async () => {
+test('a repaired item can be called by its name; an omitted item is unknown', async () => {
   const resources = '{"resources":[{"uri":"u:1"},{"uri":"u:\\ud83d","name":"r"}]}';
   const gateway = await startGateway({
     servers: { bad: new FileServer({ tools, resources }).entry, good: good.entry },
@@ -212,7 +213,7 @@ test('a call reaches a repaired item by its own name; an omitted one is as unkno
   expect(body.toString()).toMatch(/Unknown tool: x+(?:\\ufffd|�)"/);
 });
 
-test('tools found by search are as valid as those of a list', async () => {
+test('a search also returns only valid tools', async () => {
   const gateway = await startGateway({
     servers: { bad: new FileServer({ tools }).entry },
     settings: { expose: 'search' },
@@ -220,8 +221,8 @@ test('tools found by search are as valid as those of a list', async () => {
   const session = await RawSession.open(gateway.url);
   const ask = async (name: string, args: object) =>
     (await session.request('tools/call', { name, arguments: args })).body.toString();
-  const found = await ask('find_tools', { query: '' });
-  expect(found).toContain('bad__cut');
-  expect(found).not.toMatch(/\\ud83d|bad__text/);
+  const search = await ask('find_tools', { query: '' });
+  expect(search).toContain('bad__cut');
+  expect(search).not.toMatch(/\\ud83d|bad__text/);
   expect(await ask('describe_tool', { name: 'bad__cut' })).toMatch(/"description":"(?:\\ufffd|�)","x":1.0/);
 });

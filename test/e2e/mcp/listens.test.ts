@@ -1,6 +1,6 @@
-// Clients of the modern era that listen (`subscriptions/listen`), by bare HTTP and with the client of the public SDK, at
-// servers of either era, local and remote, shared and not: what they are promised, what they are told, and that
-// nothing of them is left when they go.
+// Modern clients with `subscriptions/listen`, by plain HTTP and with the client of the public SDK, at servers
+// of either era, local and remote, shared and exclusive: acknowledgement, notifications and the state that is
+// left.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -70,14 +70,14 @@ function listen(address: string, notifications: unknown, id = '1'): EventReader 
 const messagesOf = (reader: EventReader) => reader.messages.map(({ json }) => json);
 const methodsOf = (reader: EventReader) => messagesOf(reader).map(({ method }) => method);
 
-/** What it was promised; rejects when something came before that. */
-async function acknowledged(reader: EventReader): Promise<Record<string, unknown>> {
+/** Returns the acknowledged filter. Throws if another message arrived first. */
+async function acknowledgedFilter(reader: EventReader): Promise<Record<string, unknown>> {
   await reader.until('the acknowledgement', ({ messages }) => messages.length > 0);
   expect(methodsOf(reader)[0]).toBe('notifications/subscriptions/acknowledged');
   return messagesOf(reader)[0].params.notifications;
 }
 
-const told = (reader: EventReader, method: string) =>
+const notificationsOf = (reader: EventReader, method: string) =>
   reader.until(method, () => messagesOf(reader).find((message) => message.method === method));
 
 const at = (id?: string) => `${gateway.url}/mcp${id === undefined ? '' : `/${id}`}`;
@@ -86,22 +86,22 @@ let touches = 0;
 describe.each(ids)('at the server %s', (id) => {
   const address = () => at(id);
 
-  test('a client is promised what it asked for, told of that alone, and each message names its listen (LS2)', async () => {
+  test('a client receives only requested notifications, each with the id of its listen request', async () => {
     const all = listen(address(), { ...everyList, resourceSubscriptions: [watched] }, '"l1"');
     const lists = listen(address(), { toolsListChanged: true, promptsListChanged: false }, '7');
     const uris = listen(address(), { resourceSubscriptions: [watched, watched] }, '"l3"');
-    expect(await acknowledged(all)).toEqual({ ...everyList, resourceSubscriptions: [watched] });
-    expect(await acknowledged(lists)).toEqual({ toolsListChanged: true });
-    expect(await acknowledged(uris)).toEqual({ resourceSubscriptions: [watched] });
+    expect(await acknowledgedFilter(all)).toEqual({ ...everyList, resourceSubscriptions: [watched] });
+    expect(await acknowledgedFilter(lists)).toEqual({ toolsListChanged: true });
+    expect(await acknowledgedFilter(uris)).toEqual({ resourceSubscriptions: [watched] });
     touches += 1;
     await modern(address(), toolCall('touch', { name: `added-${touches}` }));
     await modern(address(), toolCall('update', { uri: watched }));
     await modern(address(), toolCall('update', { uri: other }));
-    for (const reader of [all, lists]) await told(reader, 'notifications/tools/list_changed');
-    for (const reader of [all, uris]) await told(reader, 'notifications/resources/updated');
-    const sent = [all, lists, uris].map((reader) => new Set(methodsOf(reader).slice(1)));
+    for (const reader of [all, lists]) await notificationsOf(reader, 'notifications/tools/list_changed');
+    for (const reader of [all, uris]) await notificationsOf(reader, 'notifications/resources/updated');
+    const methods = [all, lists, uris].map((reader) => new Set(methodsOf(reader).slice(1)));
     const [tools, updated] = ['notifications/tools/list_changed', 'notifications/resources/updated'];
-    expect(sent).toEqual([new Set([tools, updated]), new Set([tools]), new Set([updated])]);
+    expect(methods).toEqual([new Set([tools, updated]), new Set([tools]), new Set([updated])]);
     for (const [reader, mark] of [
       [all, 'l1'],
       [lists, 7],
@@ -115,10 +115,10 @@ describe.each(ids)('at the server %s', (id) => {
     for (const reader of [all, lists, uris]) reader.drop();
   });
 
-  test('an empty filter, and one that is all no, is acknowledged and answered at once', async () => {
+  test('an empty or all-false filter is acknowledged and answered immediately', async () => {
     for (const filter of [{}, { toolsListChanged: false }, { resourceSubscriptions: [] }]) {
       const reader = listen(address(), filter, '"e"');
-      expect(await acknowledged(reader)).toEqual({});
+      expect(await acknowledgedFilter(reader)).toEqual({});
       await reader.ended();
       expect(messagesOf(reader)).toHaveLength(2);
       const { id: answered, result } = messagesOf(reader)[1];
@@ -127,28 +127,30 @@ describe.each(ids)('at the server %s', (id) => {
     }
   });
 
-  test('two clients with equal ids hear each of their own', async () => {
-    const one = listen(address(), { resourceSubscriptions: [watched] });
+  test('two clients with equal ids receive only the notifications that each requested', async () => {
+    const listening = listen(address(), { resourceSubscriptions: [watched] });
     const two = listen(address(), { resourceSubscriptions: [other] });
-    await Promise.all([acknowledged(one), acknowledged(two)]);
+    await Promise.all([acknowledgedFilter(listening), acknowledgedFilter(two)]);
     await modern(address(), toolCall('update', { uri: other }));
-    await told(two, 'notifications/resources/updated');
-    one.drop();
-    await eventually('the end of one', () => one.isOver);
+    await notificationsOf(two, 'notifications/resources/updated');
+    listening.drop();
+    await eventually('the end of one', () => listening.isOver);
     await modern(address(), toolCall('update', { uri: other }));
     await two.until('the second update', ({ messages }) => messages.length === 3);
-    expect(methodsOf(one)).toHaveLength(1);
+    expect(methodsOf(listening)).toHaveLength(1);
     two.drop();
   });
 });
 
 describe('at all servers', () => {
-  test('a client hears of the lists of all, and of the resources of each', async () => {
+  test('a client receives list changes of all servers, and updates of resources of any server', async () => {
     const uris = ids.map((id) => (id.startsWith('far') ? 'far://note/0' : `${id}://note/0`));
-    const known = JSON.stringify((await modern(at(), { method: 'resources/list' })).json.result.resources);
-    const own = [...new Set(uris)].filter((uri) => known.includes(`"${uri}"`));
+    const resourceList = JSON.stringify(
+      (await modern(at(), { method: 'resources/list' })).json.result.resources,
+    );
+    const own = [...new Set(uris)].filter((uri) => resourceList.includes(`"${uri}"`));
     const reader = listen(at(), { ...everyList, resourceSubscriptions: [watched, ...own, 'nobody://knows'] });
-    const promised = await acknowledged(reader);
+    const promised = await acknowledgedFilter(reader);
     expect(promised).toEqual({ ...everyList, resourceSubscriptions: [watched, ...own] });
     for (const id of ids) {
       const before = reader.messages.length;
@@ -159,15 +161,15 @@ describe('at all servers', () => {
     expect(new Set(methodsOf(reader).slice(1))).toEqual(new Set(['notifications/tools/list_changed']));
     // The resource belongs to the first server that lists it.
     await modern(at(), toolCall('old__update', { uri: watched }));
-    await told(reader, 'notifications/resources/updated');
+    await notificationsOf(reader, 'notifications/resources/updated');
     reader.drop();
   });
 
   test.each(['1', '"1"', '9007199254740993', '"ä\\u00e4 \\"quoted\\""', '-0.50'])(
-    'the id %s is given back as it was written',
+    'the id %s is returned unchanged',
     async (id) => {
       const reader = listen(at(), { toolsListChanged: true }, id);
-      await acknowledged(reader);
+      await acknowledgedFilter(reader);
       expect(reader.text).toContain(`"${SUBSCRIPTION}":${id}}`);
       reader.drop();
       const empty = listen(at(), {}, id);
@@ -183,34 +185,34 @@ describe('at all servers', () => {
     ['a filter that is null', null],
     ['uris that are no list', { resourceSubscriptions: watched }],
     ['a uri that is a number', { resourceSubscriptions: [watched, 1] }],
-    ['a wish that is neither yes nor no', { toolsListChanged: 'yes' }],
-    ['a wish that is null', { resourcesListChanged: null }],
-  ])('%s is refused', async (_, filter) => {
+    ['a flag that is no boolean', { toolsListChanged: 'yes' }],
+    ['a flag that is null', { resourcesListChanged: null }],
+  ])('%s is rejected', async (_, filter) => {
     for (const address of [at(), at('old'), at('new')]) {
       const answer = await modern(address, listenAsk(filter, { id: '"bad"' }));
       expect([answer.status, answer.json.error.code, answer.json.id]).toEqual([400, -32602, 'bad']);
     }
   });
 
-  test('members of the filter that nobody knows are ignored', async () => {
+  test('unknown members of the filter are ignored', async () => {
     const reader = listen(at(), { toolsListChanged: true, moonsListChanged: 'full' });
-    expect(await acknowledged(reader)).toEqual({ toolsListChanged: true });
+    expect(await acknowledgedFilter(reader)).toEqual({ toolsListChanged: true });
     reader.drop();
   });
 });
 
 describe('the client of the public SDK', () => {
-  test.each([undefined, ...ids])('is promised and told what it asked for at %s', async (id) => {
+  test.each([undefined, ...ids])('receives acknowledgement and notifications at %s', async (id) => {
     const client = new Client(
       { name: 'listener', version: '1' },
       { versionNegotiation: { mode: { pin: '2026-07-28' } } },
     );
     clients.push(client);
-    const heard: string[] = [];
-    client.setNotificationHandler('notifications/tools/list_changed', () => void heard.push('tools'));
+    const uris: string[] = [];
+    client.setNotificationHandler('notifications/tools/list_changed', () => void uris.push('tools'));
     client.setNotificationHandler(
       'notifications/resources/updated',
-      ({ params }) => void heard.push(params.uri),
+      ({ params }) => void uris.push(params.uri),
     );
     await client.connect(new StreamableHTTPClientTransport(new URL(at(id))));
     const subscription = await client.listen({ toolsListChanged: true, resourceSubscriptions: [watched] });
@@ -219,24 +221,24 @@ describe('the client of the public SDK', () => {
     touches += 1;
     await client.callTool({ name: `${name}touch`, arguments: { name: `added-${touches}` } });
     await client.callTool({ name: `${name}update`, arguments: { uri: watched } });
-    await eventually('both', () => heard.includes('tools') && heard.includes(watched));
+    await eventually('both', () => uris.includes('tools') && uris.includes(watched));
     await subscription.close();
     expect(await subscription.closed).toBe('local');
   });
 });
 
-describe('when a client goes', () => {
+describe('when a client disconnects', () => {
   const log = async (): Promise<string[]> =>
     JSON.parse(textOf(await modern(at('old'), toolCall('stats')))).subscriptionLog;
 
-  test('a legacy server is told once nobody listens to a resource any more', async () => {
+  test('a legacy server receives the unsubscription after the last listener', async () => {
     const before = (await log()).length;
     const [one, two] = [1, 2].map(() => listen(at('old'), { resourceSubscriptions: ['old://mine'] }));
-    for (const reader of [one, two]) if (reader !== undefined) await acknowledged(reader);
+    for (const reader of [one, two]) if (reader !== undefined) await acknowledgedFilter(reader);
     one?.drop();
     await eventually('its end', () => one?.isOver);
     const still = listen(at('old'), { resourceSubscriptions: ['old://marker'] });
-    await acknowledged(still);
+    await acknowledgedFilter(still);
     expect((await log()).slice(before)).not.toContain('-old://mine');
     two?.drop();
     await eventually('the end of the subscription', async () =>
@@ -248,9 +250,9 @@ describe('when a client goes', () => {
     );
   });
 
-  test('a modern remote server is listened to for what is left, and by one stream (U3)', async () => {
+  test('a modern remote server has one stream for the remaining subscriptions', async () => {
     const reader = listen(at('far'), { resourceSubscriptions: [watched, other] });
-    await acknowledged(reader);
+    await acknowledgedFilter(reader);
     const listens = () =>
       remote.http.requests
         .filter(({ body }) => body.includes('subscriptions/listen'))
@@ -263,7 +265,7 @@ describe('when a client goes', () => {
     });
   });
 
-  test('one that leaves before it is acknowledged leaves nothing behind', async () => {
+  test('before the acknowledgement nothing is left behind', async () => {
     const folder = temporaryFolder();
     const log = join(folder, 'log');
     const args = [fixture('eras.mjs'), JSON.stringify({ startMs: 1500, log })];
@@ -284,30 +286,30 @@ describe('when a client goes', () => {
 describe('a thousand resources', () => {
   const many = [...Array(1100).keys()].map((number) => `old://n/${number}`);
 
-  test.each(['old', 'new', 'far'] as const)('and no more are watched at %s by one listen', async (id) => {
+  test.each(['old', 'new', 'far'] as const)('are the maximum that one listen watches at %s', async (id) => {
     const reader = listen(at(id), { resourceSubscriptions: many });
-    const { resourceSubscriptions } = await acknowledged(reader);
+    const { resourceSubscriptions } = await acknowledgedFilter(reader);
     expect(resourceSubscriptions).toEqual(many.slice(0, 1000));
     await modern(at(id), toolCall('update', { uri: many[999] }));
-    expect((await told(reader, 'notifications/resources/updated')).params.uri).toBe(many[999]);
+    expect((await notificationsOf(reader, 'notifications/resources/updated')).params.uri).toBe(many[999]);
     reader.drop();
   });
 });
 
-describe.concurrent('a listen outlives its server', () => {
+describe.concurrent('a listen request survives a restart of the server', () => {
   test.each([
     ['legacy', 'shared'],
     ['modern', 'shared'],
     ['legacy', 'session'],
     ['modern', 'session'],
   ])(
-    'of era %s, isolation %s: it is told again after the server has died (SU1, SU2)',
+    'of era %s, isolation %s: a restarted server receives the subscriptions again',
     async (era, isolation) => {
       const entry = { ...bothErasOverStdio(), era, isolation, restart: { min_backoff_ms: 10 } };
       const own = await startGateway({ servers: { it: entry } });
       const address = `${own.url}/mcp/it`;
       const reader = listen(address, { toolsListChanged: true, resourceSubscriptions: [watched] });
-      await acknowledged(reader);
+      await acknowledgedFilter(reader);
       for (let time = 1; time <= 2; time += 1) {
         await modern(address, toolCall('exit'));
         await eventually('its return', async () => (await details(own.url, 'it')).pids.length > 0);
@@ -332,66 +334,67 @@ describe.concurrent('a listen outlives its server', () => {
     },
   );
 
-  test('that is remote and modern: the stream that broke is opened anew', async () => {
-    const far = await bothErasOverHttp();
-    const own = await startGateway({ servers: { it: { url: far.url, era: 'modern' } } });
+  test('that is remote and modern: the broken stream is reopened', async () => {
+    const remoteServer = await bothErasOverHttp();
+    const own = await startGateway({ servers: { it: { url: remoteServer.url, era: 'modern' } } });
     const reader = listen(`${own.url}/mcp/it`, { resourceSubscriptions: [watched] });
-    await acknowledged(reader);
-    const count = () => far.http.requests.filter(({ body }) => body.includes('subscriptions/listen')).length;
+    await acknowledgedFilter(reader);
+    const count = () =>
+      remoteServer.http.requests.filter(({ body }) => body.includes('subscriptions/listen')).length;
     const before = count();
-    far.http.server.closeAllConnections();
+    remoteServer.http.server.closeAllConnections();
     await eventually('another listen', () => count() > before);
     await eventually('an update', async () => {
-      await far.company.resourceUpdated(watched);
+      await remoteServer.company.resourceUpdated(watched);
       return methodsOf(reader).includes('notifications/resources/updated');
     });
   });
 });
 
-describe.concurrent('a listen and the sleep of its server', () => {
+describe.concurrent('during a listen request', () => {
   const entry = (more: object = {}) => ({ ...bothErasOverStdio(), idle_timeout_seconds: 0.6, ...more });
 
   test.each(['legacy', 'modern'])(
-    'a resource that is watched keeps a server of era %s awake, a list does not',
+    'a watched resource prevents the idle stop of a server of era %s, a watched list does not',
     async (era) => {
       const own = await startGateway({
         servers: { it: entry({ era }), lists: entry({ era, env: { N: '2' } }) },
       });
       const reader = listen(`${own.url}/mcp/it`, { resourceSubscriptions: [watched] });
       const lists = listen(`${own.url}/mcp/lists`, { toolsListChanged: true });
-      await Promise.all([acknowledged(reader), acknowledged(lists)]);
+      await Promise.all([acknowledgedFilter(reader), acknowledgedFilter(lists)]);
       const [pid] = (await details(own.url, 'it')).pids;
       await eventually(
-        'the sleep of the other',
+        'the stop of the other',
         async () => (await details(own.url, 'lists')).state === 'stopped',
       );
       expect((await details(own.url, 'it')).pids).toEqual([pid]);
-      // Neither that listen nor a new one wakes it up.
-      const again = listen(`${own.url}/mcp/lists`, { toolsListChanged: true });
+      // Neither this listen request nor a new one starts the server.
+      const secondListen = listen(`${own.url}/mcp/lists`, { toolsListChanged: true });
       const all = listen(`${own.url}/mcp`, { toolsListChanged: true });
-      await Promise.all([acknowledged(again), acknowledged(all)]);
+      await Promise.all([acknowledgedFilter(secondListen), acknowledgedFilter(all)]);
       expect((await details(own.url, 'lists')).state).toBe('stopped');
       reader.drop();
       await eventually('the sleep', async () => (await details(own.url, 'it')).state === 'stopped');
     },
   );
 
-  test('an empty filter starts nothing at all', async () => {
+  test('an empty filter starts no server', async () => {
     const own = await startGateway({ servers: { it: entry({ era: 'auto' }) } });
     const reader = listen(`${own.url}/mcp/it`, {});
-    expect(await acknowledged(reader)).toEqual({});
+    expect(await acknowledgedFilter(reader)).toEqual({});
     expect(await details(own.url, 'it')).toMatchObject({ state: 'stopped', requests: 0 });
-    expect(own.logs().some(({ msg }) => msg === 'server was asked which eras it speaks')).toBe(false);
+    expect(own.logs().some(({ msg }) => msg === 'probed the protocol eras of the server')).toBe(false);
   });
 });
 
-describe.concurrent('the gateway ends a listen', () => {
-  test('with a complete result when its server leaves the catalog, and keeps it when the entry only changes', async () => {
+describe.concurrent('the gateway closes a listen request', () => {
+  test('with a complete result when the server is removed from the catalog, but not when the entry only changes', async () => {
     const own = await startGateway({ servers: { it: { ...bothErasOverStdio(), era: 'modern' } } });
     const address = `${own.url}/mcp/it`;
     const reader = listen(address, { toolsListChanged: true, resourceSubscriptions: [watched] }, '"r"');
     const everywhere = listen(`${own.url}/mcp`, { toolsListChanged: true });
-    await Promise.all([acknowledged(reader), acknowledged(everywhere)]);
+    await Promise.all([acknowledgedFilter(reader), acknowledgedFilter(everywhere)]);
     own.writeCatalog({ it: { ...bothErasOverStdio(), era: 'modern', env: { CHANGED: '1' } } });
     expect((await ask(`${own.url}/admin/reload`, { method: 'POST' })).json.changed).toEqual(['it']);
     await eventually('an update from the new one', async () => {
@@ -411,7 +414,7 @@ describe.concurrent('the gateway ends a listen', () => {
     expect(messagesOf(everywhere).at(-1)).toMatchObject({ id: 1, result: { resultType: 'complete' } });
   });
 
-  test('with an error when it had not been acknowledged yet', async () => {
+  test('with an error if it was not acknowledged yet', async () => {
     const args = [fixture('eras.mjs'), JSON.stringify({ startMs: 60_000 })];
     const own = await startGateway({ servers: { it: { command: process.execPath, args } } });
     const waiting = modern(`${own.url}/mcp/it`, listenAsk({ toolsListChanged: true }, { id: '"w"' }));
@@ -421,7 +424,7 @@ describe.concurrent('the gateway ends a listen', () => {
     expect([answer.status, answer.json.id, answer.json.error.data.reason]).toEqual([200, 'w', 'ERR_STOPPED']);
   });
 
-  test('with an error when its server cannot be started', async () => {
+  test('with an error if the server cannot be started', async () => {
     const args = [fixture('exits-at-once.mjs')];
     const own = await startGateway({
       servers: { it: { command: process.execPath, args, restart: { intensity: 0 } } },

@@ -1,5 +1,5 @@
-// Servers that list more for clients that can do more. At /mcp their lists are merged for everybody: a client must not
-// lose what its own process offers because of another that can do less.
+// Servers with lists that depend on client capabilities. Lists at /mcp are merged for all clients. A client
+// must not lose tools of its process because another client has fewer capabilities.
 
 import { expect, test } from 'vitest';
 import { bothErasOverStdio } from '../../fixtures/both-eras/start.ts';
@@ -15,7 +15,7 @@ const SAMPLING = 'everything__trigger-sampling-request';
 const namesOf = async (client: { listTools(): Promise<{ tools: { name: string }[] }> }) =>
   (await client.listTools()).tools.map(({ name }) => name);
 
-test('a session keeps seeing, and can call, the tools its own process offers, whatever others can do', async () => {
+test('a session sees and can call the tools of its own process, regardless of other clients', async () => {
   const gateway = await startGateway({
     servers: { everything: { ...everythingServer, isolation: 'session' } },
   });
@@ -30,7 +30,7 @@ test('a session keeps seeing, and can call, the tools its own process offers, wh
   expect(JSON.stringify(answer)).toContain('sampled');
 });
 
-test('what a session lists first is learnt on the process that its calls will use', async () => {
+test('the first list of a session comes from the process of its calls', async () => {
   const gateway = await startGateway({
     servers: { everything: { ...everythingServer, isolation: 'session' } },
   });
@@ -41,7 +41,7 @@ test('what a session lists first is learnt on the process that its calls will us
   expect((await details(gateway.url, 'everything')).pids).toEqual([pid]);
 });
 
-test('a modern server is told of its client’s roots only with forward_roots: true', async () => {
+test('a modern server receives the client’s roots capability only with forward_roots: true', async () => {
   const own = { ...bothErasOverStdio({ isModernOnly: true }), era: 'modern' };
   const gateway = await startGateway({ servers: { kept: own, told: { ...own, forward_roots: true } } });
   const capabilities = { roots: {}, elicitation: {} };
@@ -49,12 +49,12 @@ test('a modern server is told of its client’s roots only with forward_roots: t
     ['kept', { elicitation: {} }],
     ['told', capabilities],
   ] as const) {
-    const asked = {
+    const capabilityRequest = {
       method: 'tools/call',
       params: { name: 'stats' },
       meta: { clientCapabilities: capabilities },
     };
-    const answer = await modern(`${gateway.url}/mcp/${id}`, asked);
+    const answer = await modern(`${gateway.url}/mcp/${id}`, capabilityRequest);
     expect(JSON.parse(textOf(answer)).mine.clientCapabilities).toEqual(expected);
   }
 });
@@ -62,7 +62,7 @@ test('a modern server is told of its client’s roots only with forward_roots: t
 const ELICITING = 'everything__trigger-elicitation-request';
 
 test.each(['v1', 'v2 modern'] as const)(
-  'a %s client sees what it can be asked for, whoever came before',
+  'a %s client sees the tools for its capabilities, whichever client came first',
   async (kind) => {
     const gateway = await startGateway({
       servers: { everything: { ...everythingServer, isolation: 'session' } },
@@ -75,7 +75,7 @@ test.each(['v1', 'v2 modern'] as const)(
   },
 );
 
-test('a modern client that comes first sees what it can be asked for, at one server as well', async () => {
+test('a modern client that comes first sees the tools for its capabilities, also at one server', async () => {
   const gateway = await startGateway({
     servers: { everything: { ...everythingServer, isolation: 'session' } },
   });
@@ -88,7 +88,7 @@ test('a modern client that comes first sees what it can be asked for, at one ser
   }
 });
 
-test('a modern client of gateway-stdio sees that too, and its server was started once', async () => {
+test('a modern client of gateway-stdio sees them too, and its server was started once', async () => {
   const wrapper = new StdioWrapper(configured({ servers: { everything: everythingServer } }));
   wrapper.write(`${prepared({ method: 'tools/list', meta: canBeAsked }).body}\n`);
   const { tools } = (await wrapper.answer(1)).result;
@@ -98,7 +98,7 @@ test('a modern client of gateway-stdio sees that too, and its server was started
   expect(await wrapper.exited).toBe(0);
 });
 
-test('a name that no list holds is for its server to judge, where lists differ or are not known', async () => {
+test('an unlisted name is forwarded to its server if lists differ or are unknown', async () => {
   const gateway = await startGateway({
     servers: {
       everything: { ...everythingServer, isolation: 'session' },

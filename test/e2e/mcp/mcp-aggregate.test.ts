@@ -1,5 +1,5 @@
-// All servers as one at /mcp, seen by the SDK's own client: prefixed names that lead back, merged lists, routing by
-// name, uri, template and reference; and lists of servers that sleep, fail, hang or are learnt late.
+// All servers behind /mcp, with the client of the SDK: prefixed names, merged lists, routing by name, URI,
+// template and reference, and the lists of servers that are stopped, failed, hanging or slow.
 
 import { describe, expect, test } from 'vitest';
 import { errorOf, eventually, McpClient } from '../../fixtures/clients/mcp-client.ts';
@@ -39,14 +39,14 @@ describe('names', () => {
       alpha: everythingOverStdio({ name: 'alpha', tools }),
       'be.ta': everythingOverStdio({ name: 'beta', tools }),
       [long]: everythingOverStdio({ name: 'long', tools: ['echo', 'stats'] }),
-      // Splitting `a__b__stats` would find the wrong server.
+      // Splitting `a__b__stats` at the first separator would find the wrong server.
       a: everythingOverStdio({ name: 'a', tools: ['stats'] }),
       a__b: everythingOverStdio({ name: 'ab', tools: ['stats'] }),
       off: { ...everythingOverStdio(), enabled: false },
     },
   };
 
-  test('are id__name, fit model APIs, come in the catalog’s order, and lead back to their tool', async () => {
+  test('have the form id__name, are valid for model APIs and in catalog order, and lead back to the tool', async () => {
     const gateway = await startGateway(setup);
     const client = await all(gateway);
     const listed = await names(client);
@@ -80,7 +80,7 @@ describe('names', () => {
     for (const unknown of ['echo', 'alpha__none', 'none__echo', 'off__echo', 'be.ta__echo', 'toString', ''])
       expect(await errorOf(client.call(unknown)), unknown).toMatchObject({ code: -32602 });
 
-    // A later gateway on the same state names everything the same without starting anything.
+    // The next gateway with the same state has the same names, before any server starts.
     await gateway.stop();
     const later = await startGateway({ ...setup, folder: gateway.folder });
     expect(await names(await all(later))).toEqual(listed);
@@ -105,7 +105,7 @@ describe('one address for two servers', () => {
     return all(gateway);
   };
 
-  test('introduces itself, with what the servers can do together', async () => {
+  test('has an introduction with the capabilities of both servers', async () => {
     const { client } = await start();
     expect(client.getServerVersion()?.name).toBe('actor-gateway');
     expect(client.getServerCapabilities()).toEqual({
@@ -118,7 +118,7 @@ describe('one address for two servers', () => {
     expect(await client.ping()).toEqual({});
   });
 
-  test('merges the lists, pages and all, and applies the filters', async () => {
+  test('merges the lists with all pages, and applies the filters', async () => {
     const client = await start();
     const tools = await names(client);
     expect(tools).toEqual([
@@ -132,7 +132,7 @@ describe('one address for two servers', () => {
     const first = (await client.request('tools/list')).tools as object[];
     expect(first[0]).toEqual({
       name: 'alpha__echo',
-      description: 'Gives back its arguments.',
+      description: 'Returns its arguments.',
       inputSchema: { type: 'object', properties: { text: { type: 'string' } }, 'x-schema-extra': 1 },
       annotations: { readOnlyHint: true },
       _meta: { 'example.com/tool': [1, 2] },
@@ -158,28 +158,28 @@ describe('one address for two servers', () => {
     ]);
   });
 
-  test('routes resources by uri and by template', async () => {
+  test('routes resources by URI and by template', async () => {
     const client = await start();
     const alpha = (await client.stats('alpha__stats')).session;
     const beta = (await client.stats('beta__stats')).session;
-    const read = async (uri: string) => {
+    const readText = async (uri: string) => {
       const [content] = (await client.client.readResource({ uri })).contents as { text: string }[];
       return content?.text;
     };
-    expect(await read('alpha://own')).toBe(`This is the content of alpha://own in session ${alpha}`);
-    expect(await read('beta://own')).toContain(beta);
-    expect(await read('beta://item/7')).toContain(beta);
-    expect(await read('gamma://item/7')).toContain('gamma://item/7');
-    // Every server has it; the first in the catalog answers.
-    expect(await read('test://static-text')).toContain(alpha);
-    const error = await errorOf(read('nowhere://at-all'));
+    expect(await readText('alpha://own')).toBe(`This is the content of alpha://own in session ${alpha}`);
+    expect(await readText('beta://own')).toContain(beta);
+    expect(await readText('beta://item/7')).toContain(beta);
+    expect(await readText('gamma://item/7')).toContain('gamma://item/7');
+    // All servers have it. The first in the catalog answers.
+    expect(await readText('test://static-text')).toContain(alpha);
+    const error = await errorOf(readText('nowhere://at-all'));
     expect(error).toMatchObject({ code: -32002, data: { uri: 'nowhere://at-all' } });
   });
 
-  test('routes prompts and completions, and gives a server back its own names', async () => {
+  test('routes prompts and completions, with the original names for the server', async () => {
     const { client } = await start();
-    const got = await client.getPrompt({ name: 'beta__greet', arguments: { who: 'Bo' } });
-    expect(got.messages).toEqual([{ role: 'user', content: { type: 'text', text: 'Hello Bo' } }]);
+    const prompt = await client.getPrompt({ name: 'beta__greet', arguments: { who: 'Bo' } });
+    expect(prompt.messages).toEqual([{ role: 'user', content: { type: 'text', text: 'Hello Bo' } }]);
     const completed = async (
       ref: { type: 'ref/prompt'; name: string } | { type: 'ref/resource'; uri: string },
     ) =>
@@ -197,17 +197,19 @@ describe('one address for two servers', () => {
     expect(await errorOf(client.getPrompt({ name: 'greet' }))).toMatchObject({ code: -32602 });
   });
 
-  test('carries progress, cancellation and errors as they are', async () => {
+  test('forwards progress, cancellation and errors unchanged', async () => {
     const client = await start();
-    const seen: unknown[] = [];
+    const progress: unknown[] = [];
     await Promise.all(
       ['alpha', 'beta'].map((id) =>
         client.client.callTool({ name: `${id}__slow`, arguments: { steps: 5, ms: 2, text: id } }, undefined, {
-          onprogress: ({ message }) => seen.push(message),
+          onprogress: ({ message }) => progress.push(message),
         }),
       ),
     );
-    expect(seen.sort()).toEqual(['alpha', 'beta'].flatMap((id) => [1, 2, 3, 4, 5].map((n) => `${id} ${n}`)));
+    expect(progress.sort()).toEqual(
+      ['alpha', 'beta'].flatMap((id) => [1, 2, 3, 4, 5].map((n) => `${id} ${n}`)),
+    );
     const error = await errorOf(client.call('beta__fail', { code: 4711, data: { deep: [1] } }));
     expect(error).toMatchObject({ code: 4711, data: { deep: [1] } });
     const stopping = new AbortController();
@@ -225,7 +227,7 @@ describe('one address for two servers', () => {
     );
   });
 
-  test('asks every server for the log level, the sleeping ones when they wake', async () => {
+  test('sets the log level at all servers, and at stopped ones when they start', async () => {
     const client = await start();
     const fresh = await start();
     await client.call('alpha__echo');
@@ -241,7 +243,7 @@ describe('one address for two servers', () => {
     });
   });
 
-  test('subscribes by uri, and hears of updates', async () => {
+  test('subscribes by URI and forwards updates', async () => {
     const [client, other] = [await start(), await start()];
     await client.client.subscribeResource({ uri: 'alpha://own' });
     await client.client.subscribeResource({ uri: 'beta://own' });
@@ -256,7 +258,7 @@ describe('one address for two servers', () => {
     expect((await other.stats('alpha__stats')).subscribed).toEqual([]);
   });
 
-  test('a sleeping server stays listed, and wakes when it is called', async () => {
+  test('lists a stopped server, and starts it when it is called', async () => {
     const client = await start();
     const before = await names(client);
     await client.call('alpha__echo');
@@ -268,13 +270,13 @@ describe('one address for two servers', () => {
     expect((await stateOf(gateway, 'alpha')).state).toBe('running');
   });
 
-  test('a method that belongs to no server in particular is not found', async () => {
+  test('rejects methods that belong to no server', async () => {
     expect(await errorOf((await start()).request('x-vendor/do'))).toMatchObject({ code: -32601 });
   });
 });
 
-describe('servers that are slow to tell what they have', () => {
-  test('delay no list beyond list_timeout_seconds, are announced when they are learnt, and never empty it', async () => {
+describe('servers with slow lists', () => {
+  test('delay a list at most for list_timeout_seconds, are announced later, and remove nothing from the list', async () => {
     const gateway = await startGateway({
       settings: { list_timeout_seconds: 2 },
       servers: {
@@ -288,17 +290,17 @@ describe('servers that are slow to tell what they have', () => {
         },
       },
     });
-    // What it has is known in time however slowly processes start.
+    // The tools of this server are listed in time, however slowly processes start.
     expect((await rpc(gateway.url, 'good', 'tools/list')).status).toBe(200);
     const client = await all(gateway);
     const began = performance.now();
     expect(await names(client)).toEqual(['good__echo']);
-    // The start that hangs has twenty seconds.
+    // The hanging start has twenty seconds.
     expect(performance.now() - began).toBeLessThan(10_000);
-    // The round is over: nobody waits for it again.
-    const again = performance.now();
+    // No request after the timeout waits for the hanging server.
+    const secondStart = performance.now();
     expect(await names(client)).toEqual(['good__echo']);
-    expect(performance.now() - again).toBeLessThan(1800);
+    expect(performance.now() - secondStart).toBeLessThan(1800);
     client.notes.length = 0;
     await eventually('the late server', () => client.count(changed) > 0);
     expect(await names(client)).toEqual(['good__echo', 'late__echo']);

@@ -1,5 +1,5 @@
-// What servers ask of clients (sampling, elicitation, roots), and what a server that many share may tell whom.
-// A question goes to the client whose own connection it came on, or to nobody.
+// Server requests to clients (sampling, elicitation, roots), and notifications of shared servers. A question
+// is sent only to the client that uses the connection on which it arrived.
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type ConnectOptions, errorOf, eventually, McpClient } from '../../fixtures/clients/mcp-client.ts';
@@ -36,34 +36,34 @@ function at(id: string, options: ConnectOptions = {}): Promise<McpClient> {
   return McpClient.connect(`${gateway.url}/mcp${id === '' ? '' : `/${id}`}`, options);
 }
 
-/** A client that answers every question in its own name, and remembers what it was asked. */
+/** Connects a client that answers all questions with its name, and records them. */
 async function answering(id: string, name: string, more: ConnectOptions = {}) {
-  const asked: unknown[] = [];
+  const questions: unknown[] = [];
   const client = await at(id, {
     name,
     sample: (params) => {
-      asked.push(params);
+      questions.push(params);
       const [message] = params.messages as { content: { text: string } }[];
       const content = { type: 'text', text: `${name} heard ${message?.content.text}` };
       return { model: 'm', role: 'assistant', content };
     },
     elicit: (params) => {
-      asked.push(params);
+      questions.push(params);
       return { action: 'accept', content: { name: `${name} on ${String(params.message)}` } };
     },
     ...more,
   });
-  return { client, asked };
+  return { client, asked: questions };
 }
 
-const sampled = (name: string, said: string) => ({
-  answer: { model: 'm', role: 'assistant', content: { type: 'text', text: `${name} heard ${said}` } },
+const sample = (name: string, text: string) => ({
+  answer: { model: 'm', role: 'assistant', content: { type: 'text', text: `${name} heard ${text}` } },
 });
 
-describe.each(['local', 'remote', 'older'])('a server of the session’s own (%s)', (id) => {
-  test('samples and elicits through its client', async () => {
+describe.each(['local', 'remote', 'older'])('a server under session isolation (%s)', (id) => {
+  test('can send sampling and elicitation requests to the client', async () => {
     const { client, asked } = await answering(id, 'ann');
-    expect(await client.call('sample', { prompt: 'p1' })).toEqual(sampled('ann', 'p1'));
+    expect(await client.call('sample', { prompt: 'p1' })).toEqual(sample('ann', 'p1'));
     expect(asked[0]).toEqual({
       messages: [{ role: 'user', content: { type: 'text', text: 'p1' } }],
       maxTokens: 10,
@@ -74,16 +74,16 @@ describe.each(['local', 'remote', 'older'])('a server of the session’s own (%s
     });
   });
 
-  test('two sessions that are asked the same at the same time, under the same ids, never cross', async () => {
+  test('gets the right answers if two sessions receive the same question with the same ids at the same time', async () => {
     const names = ['ann', 'bob', 'cy'];
     const everyone = await Promise.all(names.map((name) => answering(id, name)));
     await Promise.all(
-      everyone.flatMap(({ client }, who) =>
+      everyone.flatMap(({ client }, index) =>
         Array.from({ length: 15 }, async (_, n) => {
-          const name = names[who] as string;
+          const name = names[index] as string;
           if (n % 2 === 0) {
             expect(await client.call('sample', { prompt: `${name}${n}` })).toEqual(
-              sampled(name, `${name}${n}`),
+              sample(name, `${name}${n}`),
             );
           } else {
             const { answer } = (await client.call('elicit', { message: `${name}${n}` })) as {
@@ -97,7 +97,7 @@ describe.each(['local', 'remote', 'older'])('a server of the session’s own (%s
     for (const { asked } of everyone) expect(asked).toHaveLength(15);
   });
 
-  test('hears that the client declines, cancels, or fails with an error of its own', async () => {
+  test('learns that the client declines, cancels, or fails with an error', async () => {
     const actions = ['decline', 'cancel'];
     const { client } = await answering(id, 'ann', {
       elicit: () => ({ action: actions.shift() }),
@@ -112,13 +112,13 @@ describe.each(['local', 'remote', 'older'])('a server of the session’s own (%s
     });
   });
 
-  test('hears of progress on its question, under the token it chose', async () => {
+  test('receives progress on the question, under the token that it sent', async () => {
     const { client } = await answering(id, 'ann', {
       sample: async ({ _meta }, { sendNotification }) => {
         const { progressToken } = _meta as { progressToken: number };
         for (const progress of [1, 2])
           await sendNotification({ method: 'notifications/progress', params: { progressToken, progress } });
-        // A server of the SDK loses progress that it reads together with the answer.
+        // An SDK server loses progress that it reads together with the answer.
         await new Promise((resolve) => setTimeout(resolve, 50));
         return { model: 'm', role: 'assistant', content: { type: 'text', text: 'slowly' } };
       },
@@ -131,7 +131,7 @@ describe.each(['local', 'remote', 'older'])('a server of the session’s own (%s
     }
   });
 
-  test('can withdraw its question', async () => {
+  test('can withdraw the question', async () => {
     const withdrawn: string[] = [];
     const { client } = await answering(id, 'ann', {
       elicit: async ({ message }, { signal }) => {
@@ -148,7 +148,7 @@ describe.each(['local', 'remote', 'older'])('a server of the session’s own (%s
     expect(withdrawn.sort()).toEqual(['a', 'b']);
   });
 
-  test('asks on the stream of the call, while the client has no stream of its own', async () => {
+  test('asks on the stream of the call if the client has no GET stream', async () => {
     const session = await RawSession.open(gateway.url, `/mcp/${id}`, { elicitation: {} });
     const onMessage = ({ method, id }: Message) => {
       if (method === 'elicitation/create')
@@ -159,10 +159,10 @@ describe.each(['local', 'remote', 'older'])('a server of the session’s own (%s
     expect(answer.messages).toHaveLength(2);
   });
 
-  test('is told at once when its client cannot be asked, for want of any stream', async () => {
+  test('learns immediately that a client with no open stream cannot be asked', async () => {
     const session = await RawSession.open(gateway.url, `/mcp/${id}`, { sampling: {} });
     await eventually('the refusal', async () => {
-      // A question that comes while a call is in flight goes out with that call: none may be when it is asked.
+      // A question during a call would use the stream of that call, so no call may be in flight.
       await session.call('ask-later', { ms: 20 });
       await new Promise((resolve) => setTimeout(resolve, 150));
       const { notes } = JSON.parse((await session.call('stats')).text);
@@ -170,9 +170,9 @@ describe.each(['local', 'remote', 'older'])('a server of the session’s own (%s
     });
   });
 
-  test('asks its client after the call is over, on the client’s stream', async () => {
+  test('can ask the client after the call, on the GET stream of the client', async () => {
     const { client, asked } = await answering(id, 'ann');
-    // A remote server's stream may open a little after its session; what is asked before that is lost at the server.
+    // The stream of a remote server may open after the session. Earlier questions are lost at the server.
     await client.call('ask-later', { ms: 1500, method: 'elicitation/create' });
     await eventually('the late question', () => asked.length === 1);
     await eventually('its answer', async () =>
@@ -180,7 +180,7 @@ describe.each(['local', 'remote', 'older'])('a server of the session’s own (%s
     );
   });
 
-  test('hears what its client notifies, but of roots only where the catalog says so', async () => {
+  test('receives client notifications, those about roots only if the catalog allows it', async () => {
     const { client } = await answering(id, 'ann', { roots: () => [{ uri: 'file:///secret' }] });
     expect((await client.stats()).clientCapabilities).toEqual({ sampling: {}, elicitation: { form: {} } });
     await client.client.notification({ method: 'notifications/x-vendor' } as never);
@@ -196,7 +196,7 @@ describe.each(['local', 'remote', 'older'])('a server of the session’s own (%s
 });
 
 describe.each(['rooted', 'rooted2'])('roots with forward_roots: true (%s)', (id) => {
-  test('are listed, and their changes are told', async () => {
+  test('are listed, and changes are forwarded', async () => {
     let roots = [{ uri: 'file:///a', name: 'A' }];
     const { client } = await answering(id, 'ann', { roots: () => roots });
     expect((await client.stats()).clientCapabilities).toEqual({
@@ -213,17 +213,17 @@ describe.each(['rooted', 'rooted2'])('roots with forward_roots: true (%s)', (id)
 });
 
 describe('at /mcp', () => {
-  test('servers ask the client of the session whose call it is, several at a time', async () => {
+  test('servers ask the client of the session of the call, several in parallel', async () => {
     const everyone = await Promise.all(
       ['ann', 'bob'].map(async (name) => {
         const open: unknown[] = [];
         const { client } = await answering('', name, {
           sample: async ({ messages }) => {
-            const said = (messages as { content: { text: string } }[])[0]?.content.text;
-            open.push(said);
-            // All are open at once, and under ids that the servers chose without knowing of each other.
+            const text = (messages as { content: { text: string } }[])[0]?.content.text;
+            open.push(text);
+            // All are open in parallel, with ids that the servers chose independently.
             await eventually('the other questions', () => open.length === 6);
-            const content = { type: 'text', text: `${name} heard ${said}` };
+            const content = { type: 'text', text: `${name} heard ${text}` };
             return { model: 'm', role: 'assistant', content };
           },
         });
@@ -231,12 +231,12 @@ describe('at /mcp', () => {
       }),
     );
     await Promise.all(
-      everyone.flatMap(({ client }, who) =>
+      everyone.flatMap(({ client }, index) =>
         ['local', 'remote'].flatMap((server) =>
           [1, 2, 3].map(async (n) => {
-            const said = `${server}${n}`;
-            const answer = await client.call(`${server}__sample`, { prompt: said });
-            expect(answer).toEqual(sampled(['ann', 'bob'][who] as string, said));
+            const text = `${server}${n}`;
+            const answer = await client.call(`${server}__sample`, { prompt: text });
+            expect(answer).toEqual(sample(['ann', 'bob'][index] as string, text));
           }),
         ),
       ),
@@ -246,7 +246,7 @@ describe('at /mcp', () => {
 });
 
 describe('a shared server', () => {
-  test('that asks all the same is refused, during the call and after it, and nobody is asked', async () => {
+  test('that asks a question is rejected, during the call and after it, and no client receives it', async () => {
     const { client, asked } = await answering('shared', 'ann');
     const bob = await answering('shared', 'bob');
     expect(await client.call('sample')).toMatchObject({ refused: { code: -32601 } });
@@ -260,7 +260,7 @@ describe('a shared server', () => {
     expect([...asked, ...bob.asked]).toEqual([]);
   });
 
-  test('hears nothing its clients notify', async () => {
+  test('receives no client notifications', async () => {
     const { client } = await answering('shared', 'ann', { roots: () => [] });
     await client.client.sendRootsListChanged();
     await client.client.notification({ method: 'notifications/x-vendor' } as never);
@@ -269,7 +269,7 @@ describe('a shared server', () => {
     ]);
   });
 
-  test('is told the lowest level any session asks for; each session hears its own', async () => {
+  test('receives the lowest log level of all sessions; each session gets messages from its level upwards', async () => {
     const [ann, bob, cy] = await Promise.all([at('shared'), at('shared'), at('shared')]);
     await ann.client.setLoggingLevel('error');
     await bob.client.setLoggingLevel('info');
@@ -278,35 +278,35 @@ describe('a shared server', () => {
     expect(level).toBe('info');
     expect(levels).toEqual(['error', 'info']);
     await cy.call('log-unbidden', { levels: ['debug', 'info', 'warning', 'error'], data: 'L' });
-    const heard = (client: McpClient) =>
+    const updatesOf = (client: McpClient) =>
       client.notes
         .filter(({ method }) => method === 'notifications/message')
         .map(({ params }) => params?.level);
     await eventually(
       'the logs',
-      () => heard(bob).length >= 3 && heard(ann).length >= 1 && heard(cy).length >= 2,
+      () => updatesOf(bob).length >= 3 && updatesOf(ann).length >= 1 && updatesOf(cy).length >= 2,
     );
-    expect(heard(ann)).toEqual(['error']);
-    expect(heard(bob)).toEqual(['info', 'warning', 'error']);
-    expect(heard(cy)).toEqual(['warning', 'error']);
+    expect(updatesOf(ann)).toEqual(['error']);
+    expect(updatesOf(bob)).toEqual(['info', 'warning', 'error']);
+    expect(updatesOf(cy)).toEqual(['warning', 'error']);
     await bob.client.setLoggingLevel('critical');
     expect((await ann.stats()).level).toBe('warning');
     await cy.leave();
     await eventually('the level to rise', async () => (await ann.stats()).level === 'error');
   });
 
-  test('that is remote links logs to calls: they too are filtered by the level of their session', async () => {
+  test('that is remote attaches log messages to calls, which are also filtered by the level of the session', async () => {
     const [ann, bob] = await Promise.all([at('shared-remote'), at('shared-remote')]);
     await ann.client.setLoggingLevel('error');
     await bob.client.setLoggingLevel('debug');
     for (const client of [ann, bob]) await client.call('log', { levels: ['debug', 'error'], data: 'call' });
-    const heard = (client: McpClient) => client.notes.map(({ params }) => params?.level);
-    await eventually('the logs', () => heard(bob).length >= 2 && heard(ann).length >= 1);
-    expect(heard(ann)).toEqual(['error']);
-    expect(heard(bob)).toEqual(['debug', 'error']);
+    const levelsOf = (client: McpClient) => client.notes.map(({ params }) => params?.level);
+    await eventually('the logs', () => levelsOf(bob).length >= 2 && levelsOf(ann).length >= 1);
+    expect(levelsOf(ann)).toEqual(['error']);
+    expect(levelsOf(bob)).toEqual(['debug', 'error']);
   });
 
-  test('that tells of an update within a call tells the subscribers, whoever called', async () => {
+  test('that sends an update during a call reaches the subscribers, whichever client called', async () => {
     const [ann, bob] = await Promise.all([at('shared-remote'), at('shared-remote')]);
     const uri = 'test://watched-resource';
     await ann.client.subscribeResource({ uri });
@@ -315,7 +315,7 @@ describe('a shared server', () => {
     expect(bob.count('notifications/resources/updated')).toBe(0);
   });
 
-  test('of several processes tells each of them the level', async () => {
+  test('with several processes sets the level in all of them', async () => {
     const [ann, bob] = await Promise.all([at('several'), at('several')]);
     const busy = ann.call('slow', { steps: 1, ms: 400 });
     await bob.call('echo');
@@ -328,7 +328,7 @@ describe('a shared server', () => {
     await eventually('the level to rise', async () => (await ann.stats()).level === 'error');
   });
 
-  test('serves a subscription of many once, tells the subscribers only, and is released at the end', async () => {
+  test('has one subscription for many clients, of which only subscribers are notified, and none after the last unsubscribes', async () => {
     const [ann, bob, cy] = await Promise.all([at('shared'), at('shared'), at('shared')]);
     const uri = 'test://watched-resource';
     await Promise.all([ann.client.subscribeResource({ uri }), bob.client.subscribeResource({ uri })]);
@@ -353,7 +353,7 @@ describe('a shared server', () => {
     expect((await cy.stats()).subscribed).toEqual([]);
   });
 
-  test('that crashes is started again for its subscribers, and told what they had asked for', async () => {
+  test('that crashes is restarted with the subscriptions of its clients', async () => {
     const [ann, bob] = await Promise.all([at('other'), at('other')]);
     const uri = 'other://own';
     await ann.client.setLoggingLevel('alert');
@@ -371,10 +371,10 @@ describe('a shared server', () => {
     expect(ann.count('notifications/resources/updated')).toBe(0);
   });
 
-  test('has its changed lists told to every session that sees it, once for a burst of notices', async () => {
+  test('announces changed lists to all sessions that see it, once per burst of notices', async () => {
     const [ann, bob, all, other] = await Promise.all([at('shared'), at('shared'), at(''), at('other')]);
     await all.client.listTools();
-    // What was learnt just now may be announced, too.
+    // Recently cached lists may be announced, too.
     await eventually('quiet', async () => {
       const before = all.notes.length;
       await new Promise((resolve) => setTimeout(resolve, 200));
@@ -387,7 +387,7 @@ describe('a shared server', () => {
     expect((await all.client.listTools()).tools.map(({ name }) => name)).toContain('shared__fresh');
     expect((await bob.client.listTools()).tools.map(({ name }) => name)).toContain('fresh');
     expect(await bob.call('fresh')).toBe('I am fresh');
-    // Whatever else might come has come by the time a second change is told.
+    // Other notices would have arrived before the second change.
     await ann.call('touch', { name: 'fresher' });
     await eventually('the second notices', () => [ann, bob, all].every((client) => client.count(method) > 1));
     for (const client of [ann, bob, all]) expect(client.methods()).toEqual([method, method]);
@@ -395,13 +395,13 @@ describe('a shared server', () => {
   });
 });
 
-describe.each(['local', 'remote'])('lists of a server of the session’s own (%s)', (id) => {
-  test('that change are told to that session once', async () => {
+describe.each(['local', 'remote'])('lists of a server under session isolation (%s)', (id) => {
+  test('are announced to that session once when they change', async () => {
     const ann = await at(id);
     const streams = () => remote.http.requests.filter(({ line }) => line === 'GET /mcp').length;
     const before = streams();
     await ann.call('echo');
-    // A remote server of the SDK drops what it says before its stream is open.
+    // A remote SDK server drops messages that it sends before the stream is open.
     if (id === 'remote') await eventually('its stream', () => streams() > before);
     await ann.call('touch', { name: `fresh-${id}`, times: 3 });
     const method = 'notifications/tools/list_changed';

@@ -1,5 +1,5 @@
-// isolation: session over stdio: a process for each client session, from its first request to its end, whatever that
-// end is; and none left over.
+// Stdio servers with isolation: session, which run one process per client session, from the first request
+// until the session ends in any way. Nothing is left behind.
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { eventually, McpClient } from '../../fixtures/clients/mcp-client.ts';
@@ -25,7 +25,7 @@ beforeAll(async () => {
       started: own,
     },
   });
-  // What the servers are is known from here on, and nothing of them runs.
+  // Caches all lists. No server runs afterwards.
   await Promise.all(
     ['own', 'second', 'fleeting', 'narrow', 'started'].map(async (id) => {
       expect((await json(`${gateway.url}/servers/${id}/start`, 'POST')).status).toBe(200);
@@ -50,14 +50,14 @@ function isAlive(pid: number): boolean {
   }
 }
 
-const gone = (pid: number) => eventually(`the end of ${pid}`, () => !isAlive(pid));
+const waitForEnd = (pid: number) => eventually(`the end of ${pid}`, () => !isAlive(pid));
 
 async function remove(session: RawSession): Promise<void> {
   await fetch(session.address, { method: 'DELETE', headers: { 'mcp-session-id': session.id } });
 }
 
 describe('the process of a session', () => {
-  test('starts at its first request that needs one, is its own, and ends with it', async () => {
+  test('starts at the first request that needs it, is exclusive, and stops with the session', async () => {
     const [ann, bob] = [await open('own'), await open('own')];
     await ann.request('tools/list');
     await ann.request('ping');
@@ -67,31 +67,31 @@ describe('the process of a session', () => {
     expect((await pids('own')).sort()).toEqual([first, second].sort());
     expect(await pidOf(ann)).toBe(first);
     await remove(ann);
-    await gone(first);
+    await waitForEnd(first);
     expect((await ann.call('echo')).status).toBe(404);
     expect(await pidOf(bob)).toBe(second);
     await remove(bob);
-    await gone(second);
+    await waitForEnd(second);
   });
 
-  test('that crashes takes its session at /mcp/:id along, and no other', async () => {
+  test('that crashes ends only the session that it served at /mcp/:id', async () => {
     const [ann, bob] = [await open('own'), await open('own')];
     const [first, second] = [await pidOf(ann), await pidOf(bob)];
     const crash = await ann.call('exit');
     expect([crash.status, crash.reason]).toEqual([200, 'ERR_CONNECTION_LOST']);
-    await gone(first);
+    await waitForEnd(first);
     const after = await ann.call('echo');
     expect(after.status).toBe(404);
     expect(after.error?.code).toBe(-32001);
     expect(await pidOf(bob)).toBe(second);
-    const again = await open('own');
-    expect(await pidOf(again)).not.toBe(first);
-    // A crash counts against the session: the server has not failed.
+    const reopened = await open('own');
+    expect(await pidOf(reopened)).not.toBe(first);
+    // A crash concerns the session only. The server has not failed.
     expect(await details(gateway.url, 'own')).toMatchObject({ state: 'running', restarts: 0 });
-    await Promise.all([bob, again].map(remove));
+    await Promise.all([bob, reopened].map(remove));
   });
 
-  test('that crashes is followed by a fresh one at /mcp, where the session goes on', async () => {
+  test('that crashes is replaced at /mcp, and the session continues', async () => {
     const [ann, bob] = [await open(''), await open('')];
     const [first, second, other] = [
       await pidOf(ann, 'own__stats'),
@@ -105,17 +105,17 @@ describe('the process of a session', () => {
     expect(await pidOf(ann, 'second__stats')).toBe(other);
     expect(await pidOf(bob, 'own__stats')).toBe(second);
     await Promise.all([ann, bob].map(remove));
-    await Promise.all([fresh, second, other].map(gone));
+    await Promise.all([fresh, second, other].map(waitForEnd));
   });
 
-  test('ends after idle_timeout_seconds, with its session at /mcp/:id, while others stay in use', async () => {
+  test('stops after idle_timeout_seconds, with the session at /mcp/:id, while processes in use keep running', async () => {
     const [idle, busy, everywhere] = [await open('fleeting'), await open('fleeting'), await open('')];
     const [idlePid, busyPid, firstPid] = [
       await pidOf(idle),
       await pidOf(busy),
       await pidOf(everywhere, 'fleeting__stats'),
     ];
-    await eventually('the idle ones to end', async () => {
+    await eventually('the end of the idle ones', async () => {
       expect(await pidOf(busy)).toBe(busyPid);
       return !isAlive(idlePid) && !isAlive(firstPid);
     });
@@ -123,12 +123,12 @@ describe('the process of a session', () => {
     const secondPid = await pidOf(everywhere, 'fleeting__stats');
     expect(secondPid).not.toBe(firstPid);
     expect(gateway.logs().some(({ server, why }) => server === 'fleeting' && why === 'idle')).toBe(true);
-    // With nobody left the server itself goes to sleep.
+    // After the last session, the server itself stops.
     await eventually('sleep', async () => (await details(gateway.url, 'fleeting')).state === 'stopped');
-    await Promise.all([busyPid, secondPid].map(gone));
+    await Promise.all([busyPid, secondPid].map(waitForEnd));
   });
 
-  test('stays while its client listens or a call is under way', async () => {
+  test('keeps running while the client listens or a call is in flight', async () => {
     const listening = await open('fleeting');
     const pid = await pidOf(listening);
     const stream = await listening.listen();
@@ -138,50 +138,50 @@ describe('the process of a session', () => {
     expect(isAlive(pid)).toBe(true);
     expect(await pidOf(listening)).toBe(pid);
     stream.stop();
-    await gone(pid);
+    await waitForEnd(pid);
   });
 
-  test('ends at /mcp although the client listens there, unless it listens for updates of a resource', async () => {
+  test('stops at /mcp although the client listens there, unless it listens for resource updates', async () => {
     const [client, subscribed] = [await open(''), await open('')];
     const streams = [await client.listen(), await subscribed.listen()];
     const [pid, kept] = [await pidOf(client, 'fleeting__stats'), await pidOf(subscribed, 'fleeting__stats')];
     const { error } = await subscribed.request('resources/subscribe', { uri: 'fleeting://own' });
     expect(error).toBe(undefined);
-    await gone(pid);
+    await waitForEnd(pid);
     expect(isAlive(kept)).toBe(true);
     for (const stream of streams) stream.stop();
-    await gone(kept);
+    await waitForEnd(kept);
   });
 
-  test('makes room at pool.max for a newer one when it is the longest idle; an error when none is idle', async () => {
+  test('is evicted at pool.max if it has been idle longest; if all are in use, the new session gets an error', async () => {
     const [first, second] = [await open('narrow'), await open('narrow')];
     const [firstPid, secondPid] = [await pidOf(first), await pidOf(second)];
     expect(await pidOf(first)).toBe(firstPid);
     const third = await open('narrow');
     const thirdPid = await pidOf(third);
-    await gone(secondPid);
+    await waitForEnd(secondPid);
     expect((await second.call('echo')).status).toBe(404);
     expect(await pidOf(first)).toBe(firstPid);
-    // Both places are in use now: one by a stream, one by a call.
+    // A stream and a call use both slots.
     const stream = await first.listen();
     const slow = third.call('slow', { steps: 1, ms: 2500 });
     await eventually('the call', async () => (await details(gateway.url, 'narrow')).in_flight === 1);
     const fourth = await open('narrow');
-    const refused = await fourth.call('echo');
-    expect(refused.reason).toBe('ERR_UNAVAILABLE');
-    expect(refused.headers['retry-after']).toBe('1');
-    expect(refused.error?.message).toContain('pool.max');
+    const refusal = await fourth.call('echo');
+    expect(refusal.reason).toBe('ERR_UNAVAILABLE');
+    expect(refusal.headers['retry-after']).toBe('1');
+    expect(refusal.error?.message).toContain('pool.max');
     expect((await slow).error).toBeUndefined();
     expect((await pids('narrow')).sort()).toEqual([firstPid, thirdPid].sort());
     expect((await fourth.call('echo')).error).toBeUndefined();
-    await gone(thirdPid);
+    await waitForEnd(thirdPid);
     stream.stop();
     await Promise.all([first, fourth].map(remove));
   });
 });
 
 describe('requests without a session', () => {
-  test('share one process of their own', async () => {
+  test('share a process', async () => {
     const ann = await open('own');
     const own = await pidOf(ann);
     const answers = await Promise.all(Array.from({ length: 8 }, () => callOnce(gateway.url, 'own', 'stats')));
@@ -191,7 +191,7 @@ describe('requests without a session', () => {
     await remove(ann);
   });
 
-  test('start by hand proves that the server can start, and gives its process to them', async () => {
+  test('use the process of a manual start, which proves that the server can start', async () => {
     const started = await json<{ state: string; pids: number[] }>(
       `${gateway.url}/servers/started/start`,
       'POST',
@@ -206,11 +206,11 @@ describe('requests without a session', () => {
 });
 
 describe('a client of the SDK', () => {
-  test('that leaves takes its processes along', async () => {
+  test('stops its processes by disconnecting', async () => {
     const client = await McpClient.connect(`${gateway.url}/mcp`);
     const [own, second] = [(await client.stats('own__stats')).pid, (await client.stats('second__stats')).pid];
     expect([isAlive(own), isAlive(second)]).toEqual([true, true]);
     await client.leave();
-    await Promise.all([own, second].map(gone));
+    await Promise.all([own, second].map(waitForEnd));
   });
 });

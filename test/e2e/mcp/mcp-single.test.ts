@@ -1,5 +1,5 @@
-// One server through the gateway at /mcp/:id, seen by the SDK's own client: what the server says arrives as it was
-// said. Two entries share one kind of server: `shared` for all sessions, `own` with a process for each session.
+// A single server behind /mcp/:id, with the client of the SDK: messages of the server arrive unchanged. Two
+// entries use the same kind of server: `shared` for all sessions, `own` with a process per session.
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { errorOf, eventually, McpClient } from '../../fixtures/clients/mcp-client.ts';
@@ -30,7 +30,7 @@ function at(id: string, options?: Parameters<typeof McpClient.connect>[1]): Prom
 }
 
 describe('introduction', () => {
-  test.each(['shared', 'own'])('the client of %s hears what the server says of itself', async (id) => {
+  test.each(['shared', 'own'])('the client of %s receives the introduction of the server', async (id) => {
     const { client } = await at(id);
     expect(client.getServerVersion()).toEqual({ name: 'everything', version: '1.2.3', title: 'Everything' });
     expect(client.getInstructions()).toBe('Ask me anything.');
@@ -44,7 +44,7 @@ describe('introduction', () => {
     });
   });
 
-  test('what the server does not declare is not declared', async () => {
+  test('undeclared capabilities are not declared', async () => {
     const { client } = await at('plain');
     expect(client.getServerCapabilities()).toEqual({
       tools: { listChanged: true },
@@ -52,7 +52,7 @@ describe('introduction', () => {
     });
   });
 
-  test('a shared server hears nothing of its clients, an own one hears which client it has', async () => {
+  test('a shared server receives no client info, a server with a process per session receives it', async () => {
     expect(await shared.stats()).toMatchObject({
       clientCapabilities: {},
       clientInfo: { name: 'actor-gateway' },
@@ -70,12 +70,12 @@ describe('introduction', () => {
 });
 
 describe('lists and contents', () => {
-  test('tools are listed with every member the server gave them', async () => {
+  test('tools are listed with all members', async () => {
     const { tools, ...rest } = (await shared.request('tools/list')) as { tools: Record<string, unknown>[] };
     expect(rest).toEqual({ 'x-page': true });
     expect(tools[0]).toEqual({
       name: 'echo',
-      description: 'Gives back its arguments.',
+      description: 'Returns its arguments.',
       inputSchema: { type: 'object', properties: { text: { type: 'string' } }, 'x-schema-extra': 1 },
       annotations: { readOnlyHint: true },
       _meta: { 'example.com/tool': [1, 2] },
@@ -84,7 +84,7 @@ describe('lists and contents', () => {
     expect(tools.map(({ name }) => name)).toContain('stats');
   });
 
-  test('a sleeping server lists from the cache what it lists when awake', async () => {
+  test('a stopped server has the same lists from the cache', async () => {
     const sleeper = await at('own');
     const asleep = (await sleeper.request('tools/list')) as { tools: object[] };
     await sleeper.call('echo');
@@ -100,12 +100,15 @@ describe('lists and contents', () => {
     expect(resources.at(-1)).toMatchObject({ uri: 'everything://own', 'x-resource-extra': [1] });
     const { resourceTemplates } = await client.listResourceTemplates();
     expect(resourceTemplates[0]?.uriTemplate).toBe('test://template/{id}/data');
-    const read = await client.readResource({ uri: 'test://template/7/data' });
-    expect(read.contents[0]).toMatchObject({ uri: 'test://template/7/data', mimeType: 'application/json' });
+    const resource = await client.readResource({ uri: 'test://template/7/data' });
+    expect(resource.contents[0]).toMatchObject({
+      uri: 'test://template/7/data',
+      mimeType: 'application/json',
+    });
     const { prompts } = await shared.request('prompts/list');
     expect(prompts).toMatchObject([{ name: 'greet', 'x-prompt-extra': true }]);
-    const got = await client.getPrompt({ name: 'greet', arguments: { who: 'Ada' } });
-    expect(got.messages).toEqual([{ role: 'user', content: { type: 'text', text: 'Hello Ada' } }]);
+    const prompt = await client.getPrompt({ name: 'greet', arguments: { who: 'Ada' } });
+    expect(prompt.messages).toEqual([{ role: 'user', content: { type: 'text', text: 'Hello Ada' } }]);
   });
 
   test('completion, ping and log level are answered', async () => {
@@ -118,7 +121,7 @@ describe('lists and contents', () => {
     expect(await own.stats()).toMatchObject({ level: 'warning' });
   });
 
-  test('pages and their cursors are the server’s', async () => {
+  test('pages and cursors are those of the server', async () => {
     const paged = await at('paged');
     await paged.call('echo');
     const names: string[] = [];
@@ -141,7 +144,7 @@ describe('lists and contents', () => {
 });
 
 describe('calls', () => {
-  test('results keep members and _meta that the gateway does not know', async () => {
+  test('results keep members and _meta unknown to the gateway', async () => {
     const result = await shared.request('tools/call', {
       name: 'rich',
       arguments: {},
@@ -155,7 +158,7 @@ describe('calls', () => {
     });
   });
 
-  test('a result that is an error stays a result', async () => {
+  test('an error result stays a result', async () => {
     expect(await shared.client.callTool({ name: 'refuse' })).toEqual({
       content: [{ type: 'text', text: 'it did not work' }],
       isError: true,
@@ -178,44 +181,44 @@ describe('calls', () => {
     expect(error.data).toEqual(fault.data);
   });
 
-  test('methods nobody has heard of are forwarded, with all they carry', async () => {
+  test('unknown methods are forwarded with all members', async () => {
     const params = { deep: { id: 5, progressToken: 6 }, list: [null, 'ü'], cursor: 'c' };
     expect(await shared.request('x-vendor/do.it', params)).toEqual({ heard: 'x-vendor/do.it', params });
     expect(await shared.request('tasks/list')).toMatchObject({ heard: 'tasks/list' });
   });
 
-  test('every progress notification arrives, with the token of the client', async () => {
-    const call = async (said: string) => {
-      const seen: unknown[] = [];
+  test('all progress notifications arrive, with the token of the client', async () => {
+    const call = async (text: string) => {
+      const steps: unknown[] = [];
       const result = await shared.client.callTool(
-        { name: 'slow', arguments: { steps: 20, ms: 3, text: said } },
+        { name: 'slow', arguments: { steps: 20, ms: 3, text: text } },
         undefined,
-        { onprogress: (progress) => seen.push(progress) },
+        { onprogress: (progress) => steps.push(progress) },
       );
-      return { seen, result };
+      return { seen: steps, result };
     };
     const both = await Promise.all([call('a'), call('b')]);
     for (const [index, { seen }] of both.entries()) {
-      const said = 'ab'[index];
+      const text = 'ab'[index];
       expect(seen).toEqual(
-        Array.from({ length: 20 }, (_, n) => ({ progress: n + 1, total: 20, message: `${said} ${n + 1}` })),
+        Array.from({ length: 20 }, (_, n) => ({ progress: n + 1, total: 20, message: `${text} ${n + 1}` })),
       );
     }
   });
 
-  test('progress that is written in one burst with the answer arrives whole', async () => {
-    const seen: unknown[] = [];
+  test('progress written in one burst with the answer arrives whole', async () => {
+    const steps: unknown[] = [];
     await shared.client.callTool({ name: 'slow', arguments: { steps: 150, ms: 0 } }, undefined, {
-      onprogress: (progress) => seen.push(progress.progress),
+      onprogress: (progress) => steps.push(progress.progress),
     });
-    expect(seen).toEqual(Array.from({ length: 150 }, (_, n) => n + 1));
+    expect(steps).toEqual(Array.from({ length: 150 }, (_, n) => n + 1));
   });
 
-  test('a cancelled call is cancelled at the server, and no other', async () => {
+  test('a cancellation reaches only the cancelled call at the server', async () => {
     const cancelling = await at('own');
     const stop = new AbortController();
-    const given = { name: 'slow', arguments: { steps: 1000, ms: 20 } };
-    const cut = errorOf(cancelling.client.callTool(given, undefined, { signal: stop.signal }));
+    const params = { name: 'slow', arguments: { steps: 1000, ms: 20 } };
+    const cut = errorOf(cancelling.client.callTool(params, undefined, { signal: stop.signal }));
     const short = cancelling.call('slow', { steps: 10, ms: 20, text: 'goes on' });
     await eventually('both calls', async () => (await cancelling.stats()).calls.length >= 3);
     stop.abort('changed my mind');
@@ -229,11 +232,11 @@ describe('calls', () => {
   });
 
   test('a long answer arrives whole', async () => {
-    const said = await shared.call('big', { bytes: 3_000_000 });
-    expect(said).toBe('x'.repeat(3_000_000));
+    const text = await shared.call('big', { bytes: 3_000_000 });
+    expect(text).toBe('x'.repeat(3_000_000));
   });
 
-  test('what is larger than limits.message_bytes fails that call alone', async () => {
+  test('a message above limits.message_bytes fails only the call it belongs to', async () => {
     const [error, beside] = await Promise.all([
       errorOf(shared.call('big', { bytes: 17_000_000 })),
       shared.call('echo', { text: 'beside' }),
@@ -244,8 +247,8 @@ describe('calls', () => {
   });
 });
 
-describe('tools that the catalog filters', () => {
-  test('are in no list and in no page, and what is shown is untouched', async () => {
+describe('tools filtered by the catalog', () => {
+  test('are in no list and on no page, and visible tools are unchanged', async () => {
     const filtered = await at('filtered');
     await fetch(`${gateway.url}/servers/filtered/stop`, { method: 'POST' });
     const asleep = (await filtered.request('tools/list')) as { tools: { name: string }[] };

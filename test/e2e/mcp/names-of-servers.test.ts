@@ -1,4 +1,4 @@
-// Servers that are called like the gateway's own actors: each works, and in the inspector each has its address to itself.
+// Servers that have the same names as gateway actors work, and have separate addresses in the inspector.
 
 import { expect, test } from 'vitest';
 import { ask, eventually } from '../../fixtures/clients/api-client.ts';
@@ -6,7 +6,7 @@ import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 import { openPage } from '../../fixtures/tool-servers/browser.ts';
 
-test('a server may be called like a bucket, and those in that bucket start all the same', async () => {
+test('a server may have the name of an actor that supervises a group of servers, and the servers of that group start', async () => {
   const ids = ['servers', 'gateway', 'bucket-1', ...Array.from({ length: 200 }, (_, index) => `s${index}`)];
   const { url } = await startGateway({
     servers: Object.fromEntries(ids.map((id) => [id, fault('echo')])),
@@ -17,7 +17,7 @@ test('a server may be called like a bucket, and those in that bucket start all t
   }
 });
 
-test('the inspector tells a server from the actor that it is called like', async () => {
+test('the inspector distinguishes a server from the actor with the same name', async () => {
   const ids = ['servers', 'gateway', 'sessions'];
   const { url } = await startGateway({
     servers: Object.fromEntries(ids.map((id) => [id, fault('echo')])),

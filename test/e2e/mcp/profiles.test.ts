@@ -1,11 +1,11 @@
-// Profiles at /mcp/@NAME, on real servers: what is listed, called, refused and heard there, in both eras, what a reload
-// changes, the figures, and the same behind gateway-stdio.
+// Profiles at /mcp/@NAME, on real servers: lists, calls, refusals and notifications in both eras, changes by
+// a reload, statistics, and profiles served by gateway-stdio.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { errorOf, eventually, McpClient } from '../../fixtures/clients/mcp-client.ts';
-import { listenAsk, modern, modernStream, said, toolCall } from '../../fixtures/clients/modern-client.ts';
+import { listenAsk, modern, modernStream, resultOf, toolCall } from '../../fixtures/clients/modern-client.ts';
 import { RawSession } from '../../fixtures/clients/raw-session.ts';
 import { everythingOverStdio } from '../../fixtures/everything/start.ts';
 import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
@@ -33,7 +33,7 @@ async function names(client: McpClient): Promise<string[]> {
 }
 
 async function json(url: string, init?: RequestInit) {
-  // biome-ignore lint/suspicious/noExplicitAny: each test knows what it has asked for
+  // biome-ignore lint/suspicious/noExplicitAny: each test knows the type of its response
   return (await (await fetch(url, init)).json()) as any;
 }
 
@@ -53,15 +53,15 @@ describe.each(fillingsInTurn)('a profile, over %s', (http) => {
     return running;
   };
 
-  test('has its own lists, from servers of its own alone, and nothing else is there to be reached', async () => {
+  test('lists only the servers of the profile, and other servers are unreachable', async () => {
     const gateway = await started();
     const [work, home] = [
       await McpClient.connect(`${gateway.url}/mcp/@work`),
-      // As some clients write it.
+      // Some clients encode the address like this.
       await McpClient.connect(`${gateway.url}/mcp/%40home`),
     ];
     expect(await names(work)).toEqual(['echo', 'touch', 'update', 'stats'].map((name) => `alpha__${name}`));
-    // Servers outside were not even started for that.
+    // The other servers were not started.
     const { servers: states } = await json(`${gateway.url}/servers`);
     expect(states.map(({ id, state }: { id: string; state: string }) => [id, state !== 'stopped'])).toEqual([
       ['alpha', true],
@@ -99,13 +99,13 @@ describe.each(fillingsInTurn)('a profile, over %s', (http) => {
     expect(await errorOf(work.client.complete({ ref, argument: { name: 'who', value: 'B' } }))).toMatchObject(
       { code: -32602 },
     );
-    // The names are those of /mcp.
+    // The names are the same as at /mcp.
     const all = await names(await McpClient.connect(`${gateway.url}/mcp`));
     expect(all).toEqual(expect.arrayContaining([...(await names(work)), ...(await names(home))]));
     expect(await names(await McpClient.connect(`${gateway.url}/mcp/@every`))).toEqual(all);
   });
 
-  test('is an address of its own: its sessions are good nowhere else, and an unknown one says what there is', async () => {
+  test('has sessions that are unknown at other addresses, and an unknown profile is answered with the list of profiles', async () => {
     const gateway = await started();
     const session = await RawSession.open(gateway.url, '/mcp/@work');
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
@@ -135,7 +135,7 @@ describe.each(fillingsInTurn)('a profile, over %s', (http) => {
     expect((await session.request('tools/list')).status).toBe(404);
   });
 
-  test('is the same to clients without a session, and who listens hears of its servers alone', async () => {
+  test('behaves the same for clients without a session, and listeners receive changes of servers in the profile only', async () => {
     const gateway = await started();
     const [work, home] = [`${gateway.url}/mcp/@work`, `${gateway.url}/mcp/@home`];
     const { result } = await modern(home, { method: 'tools/list' });
@@ -145,13 +145,16 @@ describe.each(fillingsInTurn)('a profile, over %s', (http) => {
       'gamma__stats',
     ]);
     expect((await modern(work, { method: 'server/discover' })).result.instructions).not.toContain('# gamma');
-    expect(said(await modern(home, toolCall('gamma__echo', { text: 'x' })))).toEqual({ text: 'x' });
+    expect(resultOf(await modern(home, toolCall('gamma__echo', { text: 'x' })))).toEqual({ text: 'x' });
     expect((await modern(work, toolCall('gamma__echo'))).error).toMatchObject({
       code: -32602,
       message: 'Unknown tool: gamma__echo',
     });
-    const read = { method: 'resources/read', params: { uri: 'alpha://own' } };
-    expect((await modern(home, read)).error).toMatchObject({ code: -32602, message: 'Resource not found' });
+    const request = { method: 'resources/read', params: { uri: 'alpha://own' } };
+    expect((await modern(home, request)).error).toMatchObject({
+      code: -32602,
+      message: 'Resource not found',
+    });
     const listening = modernStream(
       home,
       listenAsk({ toolsListChanged: true, resourceSubscriptions: ['alpha://own', 'gamma://own'] }),
@@ -172,8 +175,8 @@ describe.each(fillingsInTurn)('a profile, over %s', (http) => {
   });
 });
 
-describe('what a reload changes of profiles', () => {
-  test('its clients hear of it and find it so, those of one that is gone have to begin anew; figures tell of each', async () => {
+describe('a reload that changes profiles', () => {
+  test('notifies the clients, ends sessions of removed profiles, and keeps statistics per profile', async () => {
     const gateway = await startGateway({ servers, settings: { profiles } });
     const [work, home, every] = [
       await McpClient.connect(`${gateway.url}/mcp/@work`),
@@ -199,7 +202,7 @@ describe('what a reload changes of profiles', () => {
     const { sessions } = await json(`${gateway.url}/inspector/sessions?filter=@home`);
     expect(sessions.map(({ endpoint }: { endpoint: string }) => endpoint)).toEqual(['/mcp/@home']);
 
-    // gamma goes over from home to work, as the catalog and the gateway file say together.
+    // gamma moves from home to work, by changes of the catalog and the gateway file.
     work.notes.length = 0;
     home.notes.length = 0;
     rewrite(gateway, (settings) => {
@@ -207,7 +210,7 @@ describe('what a reload changes of profiles', () => {
     });
     gateway.writeCatalog({ ...servers, gamma: { ...servers.gamma, tags: ['work'] } });
     expect(await reload(gateway)).toMatchObject({ unchanged: ['alpha', 'beta', 'gamma'] });
-    await eventually('both to hear', () => work.count(changed) > 0 && home.count(changed) > 0);
+    await eventually('both notifications', () => work.count(changed) > 0 && home.count(changed) > 0);
     expect(await names(home)).toEqual(['beta__echo']);
     expect(await names(work)).toContain('gamma__echo');
     expect(await work.call('gamma__echo', { text: 'now' })).toEqual({ text: 'now' });
@@ -220,34 +223,34 @@ describe('what a reload changes of profiles', () => {
     expect((await every.request('tools/list')).status).toBe(404);
     expect(Object.keys((await json(`${gateway.url}/stats`)).profiles)).toEqual(['work', 'home']);
 
-    // A list of a server outside changes: nobody here hears of that, and whoever has it does.
+    // Another list changes: only clients of profiles with that server are notified.
     home.notes.length = 0;
     work.notes.length = 0;
     await work.call('gamma__touch');
-    await eventually('the news of gamma', () => work.count(changed) > 0);
+    await eventually('the notification of gamma', () => work.count(changed) > 0);
     work.notes.length = 0;
     gateway.writeCatalog({
       ...servers,
       gamma: { ...everythingOverStdio({ name: 'gamma', tools: ['echo'] }), tags: ['work'] },
     });
     expect(await reload(gateway)).toMatchObject({ changed: ['gamma'] });
-    await eventually('the one that has it', () => work.count(changed) > 0);
+    await eventually('the profile that has it', () => work.count(changed) > 0);
     await home.call('beta__echo');
     expect(home.count(changed)).toBe(0);
 
-    // What cannot be is refused, and everything stays as it is.
+    // An invalid change is rejected, and nothing changes.
     rewrite(gateway, (settings) => {
       settings.profiles = { work: { servers: ['alhpa'], tags: ['wrok'] } };
     });
     expect((await reload(gateway)).problems.join('\n')).toMatch(
-      /profiles\.work\.servers\[0\]: there is no server alhpa in the catalog; did you mean alpha\?/,
+      /profiles\.work\.servers\[0\]: the catalog has no server alhpa; did you mean alpha\?/,
     );
     expect(await names(home)).toEqual(['beta__echo']);
-    expect(gateway.logs().some(({ msg }) => msg.includes('the gateway file has changed too'))).toBe(false);
+    expect(gateway.logs().some(({ msg }) => msg.includes('the gateway file has changed;'))).toBe(false);
   });
 });
 
-test('calls that were begun may end, progress and all, when their server leaves the profile', async () => {
+test('lets running calls finish with progress when the server is removed from the profile', async () => {
   const slow = (name: string) => everythingOverStdio({ name, tools: ['slow', 'echo'] });
   const gateway = await startGateway({
     servers: { alpha: slow('alpha'), beta: { ...slow('beta'), isolation: 'session' }, gamma: slow('gamma') },
@@ -263,7 +266,7 @@ test('calls that were begun may end, progress and all, when their server leaves 
       },
     }),
   );
-  await eventually('both to run', () => Object.values(progress).every((count) => count > 0));
+  await eventually('the start of both', () => Object.values(progress).every((count) => count > 0));
   rewrite(gateway, (settings) => {
     settings.profiles = { work: { servers: ['alpha'] } };
   });
@@ -275,19 +278,19 @@ test('calls that were begun may end, progress and all, when their server leaves 
   expect(progress).toEqual({ beta: 40, gamma: 40 });
 });
 
-test('a search finds, describes and calls in a profile only what belongs to it', async () => {
+test('a search finds, describes and calls only tools of the profile', async () => {
   const { url } = await startGateway({ servers, settings: { profiles, expose: 'search' } });
   const client = await McpClient.connect(`${url}/mcp/@home`);
   expect(await names(client)).toEqual(['find_tools', 'describe_tool', 'call_tool']);
-  // biome-ignore lint/suspicious/noExplicitAny: what a search gives
-  const found = async (args: object): Promise<any> =>
+  // biome-ignore lint/suspicious/noExplicitAny: result of a search
+  const search = async (args: object): Promise<any> =>
     (await client.request('tools/call', { name: 'find_tools', arguments: args })).structuredContent;
-  await eventually('all to be learnt', async () => (await found({ query: '' })).total === 3);
-  expect((await found({ query: 'echo' })).tools.map(({ name }: { name: string }) => name)).toEqual([
+  await eventually('all lists', async () => (await search({ query: '' })).total === 3);
+  expect((await search({ query: 'echo' })).tools.map(({ name }: { name: string }) => name)).toEqual([
     'beta__echo',
     'gamma__echo',
   ]);
-  expect((await found({ query: 'echo', server: 'alpha' })).hint).toBe(
+  expect((await search({ query: 'echo', server: 'alpha' })).hint).toBe(
     'there is no server "alpha"; there are beta, gamma',
   );
   const call = (name: string) => client.request('tools/call', { name: 'call_tool', arguments: { name } });
@@ -298,7 +301,7 @@ test('a search finds, describes and calls in a profile only what belongs to it',
   expect(await client.request('tools/call', described)).toMatchObject({ isError: true });
 });
 
-test('gateway-stdio serves one profile, of a configuration or of a gateway that runs', async () => {
+test('gateway-stdio serves one profile, of a configuration or of a running gateway', async () => {
   const setup = { servers, settings: { profiles } };
   const local = await StdioClient.connect(configured(setup, '--profile', 'home'));
   const listed = async (client: StdioClient) =>

@@ -1,5 +1,5 @@
-// What sessions keep, bounded over all of them: what clients say of themselves, and what is kept for those that may come back
-// to a stream. On a heap that would not bear it otherwise.
+// Memory of all sessions together: client info, and events stored for resumable streams. The heap would be
+// too small if there were no limits.
 
 import { expect, test } from 'vitest';
 import {
@@ -15,22 +15,22 @@ import { crowd, MIB, residentBytes } from '../../fixtures/clients/crowd.ts';
 import { listenAsk, modern, modernStream } from '../../fixtures/clients/modern-client.ts';
 import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
 
-/** 60 KB of text, and a megabyte once it is parsed. */
+/** 60 KB of text, which is a megabyte in parsed form. */
 const deep = { experimental: Array.from({ length: 20_000 }, () => []) };
 
-const NO_ROOM = /no room for a client that says \d+ bytes of itself/;
+const NO_ROOM = /the client description of \d+ bytes exceeds the budget/;
 
-test('clients that say much of themselves are refused once there are many, and the others go on', async () => {
+test('clients with large client info are rejected above a total size, and the others continue', async () => {
   const { url } = await startGateway({
     servers: { api: apiServer() },
     env: { NODE_OPTIONS: '--max-old-space-size=160' },
   });
   const early = await initialize(`${url}/mcp`);
-  const asked = message('initialize', { ...introduction('2025-11-25'), capabilities: deep });
+  const request = message('initialize', { ...introduction('2025-11-25'), capabilities: deep });
   const sessions: string[] = [];
   const refusals: Awaited<ReturnType<typeof post>>[] = [];
   await crowd(400, 4, async () => {
-    const answer = await post(`${url}/mcp`, asked);
+    const answer = await post(`${url}/mcp`, request);
     if (answer.json.error === undefined) sessions.push(String(answer.headers['mcp-session-id']));
     else refusals.push(answer);
   });
@@ -40,7 +40,7 @@ test('clients that say much of themselves are refused once there are many, and t
     expect([status, headers['retry-after']]).toEqual([200, '1']);
     expect(json.error.message).toMatch(NO_ROOM);
   }
-  // It is one budget for both eras.
+  // Both eras share a budget.
   const listening = await modern(`${url}/mcp`, {
     ...listenAsk({ toolsListChanged: true }),
     meta: { clientCapabilities: deep },
@@ -51,12 +51,12 @@ test('clients that say much of themselves are refused once there are many, and t
   small.drop();
   await initialize(`${url}/mcp`);
   expect((await post(`${url}/mcp`, message('tools/list'), early)).json.error).toBeUndefined();
-  // What one had is there for another once it has left.
+  // Closing a session makes its memory available to others.
   await ask(`${url}/mcp`, { method: 'DELETE', headers: { 'mcp-session-id': sessions[0] ?? '' } });
-  expect((await post(`${url}/mcp`, asked)).json.error).toBeUndefined();
+  expect((await post(`${url}/mcp`, request)).json.error).toBeUndefined();
 });
 
-test('what is kept of streams that have ended is bounded over all sessions', async () => {
+test('stored events of closed streams are limited over all sessions', async () => {
   const { url, pid } = await startGateway({ servers: { api: apiServer() } });
   const address = `${url}/mcp/api`;
   const call = message('tools/call', {
@@ -69,7 +69,7 @@ test('what is kept of streams that have ended is bounded over all sessions', asy
     await reader.ended();
     expect(reader.messages).toHaveLength(2);
   };
-  // The first ones make what is there for good.
+  // The first sessions create permanent objects.
   await crowd(20, 2, stream);
   const before = residentBytes(pid);
   await crowd(180, 2, stream);

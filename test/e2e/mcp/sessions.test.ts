@@ -1,8 +1,9 @@
-// Sessions over raw HTTP at /mcp and /mcp/:id: how they begin, whom they belong to and how they end. On both HTTP
-// fillings, with the built program, a raw server and the public everything server.
+// Sessions over raw HTTP at /mcp and /mcp/:id: start, ownership and deletion. For each HTTP engine, with the
+// built program, a raw server and the public everything server.
 
 import { resolve } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import manifest from '../../../package.json' with { type: 'json' };
 import {
   apiServer,
   ask,
@@ -18,6 +19,8 @@ import {
 } from '../../fixtures/clients/api-client.ts';
 import { fillingsInTurn } from '../../fixtures/gateway/fillings.ts';
 import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
+
+const { version } = manifest;
 
 const everything = {
   command: process.execPath,
@@ -49,7 +52,7 @@ describe.each(fillingsInTurn)('sessions on %s', (http) => {
   });
 
   describe.each(['/mcp', '/mcp/api', '/mcp/everything'])('at %s', (path) => {
-    test.each(versions)('version %s is spoken', async (version) => {
+    test.each(versions)('version %s is supported', async (version) => {
       const answer = await post(url + path, message('initialize', introduction(version), 'init-1'));
       expect(answer.status).toBe(200);
       expect(answer.json).toMatchObject({
@@ -67,14 +70,14 @@ describe.each(fillingsInTurn)('sessions on %s', (http) => {
     });
 
     test.each(['1999-01-01', '2026-07-28', 'latest', ''])(
-      'asked for version %j it offers its latest',
+      'version %j is answered with the latest version',
       async (version) => {
         const answer = await post(url + path, message('initialize', introduction(version)));
         expect(answer.json.result.protocolVersion).toBe('2025-11-25');
       },
     );
 
-    test('a request without a session is 400, and names what is missing', async () => {
+    test('a request without a session returns 400 and names the missing header', async () => {
       const answer = await post(url + path, message('tools/list', {}, 3));
       expect([answer.status, answer.json.id]).toEqual([400, 3]);
       expect(answer.json.error.message).toMatch(/Mcp-Session-Id/);
@@ -82,7 +85,7 @@ describe.each(fillingsInTurn)('sessions on %s', (http) => {
       expect((await ask(url + path, { method: 'DELETE' })).status).toBe(400);
     });
 
-    test('an unknown session is 404, for every method', async () => {
+    test('an unknown session returns 404, for all methods', async () => {
       const headers = { 'mcp-session-id': '0b0e1d4e-0000-4000-8000-000000000000', accept: BOTH };
       const answer = await post(url + path, message('tools/list', {}, 4), headers);
       expect(answer.status).toBe(404);
@@ -95,7 +98,7 @@ describe.each(fillingsInTurn)('sessions on %s', (http) => {
       expect((await ask(url + path, { method: 'DELETE', headers })).status).toBe(404);
     });
 
-    test('DELETE ends it: 204, and 404 from then on', async () => {
+    test('DELETE ends the session: the response is 204, and later requests get 404', async () => {
       const session = await initialize(url + path);
       const stream = new EventReader(url + path, { headers: session });
       await stream.opened();
@@ -112,7 +115,7 @@ describe.each(fillingsInTurn)('sessions on %s', (http) => {
       ).toBe(404);
     });
 
-    test('a second initialize on a session begins another session and leaves the first alone', async () => {
+    test('a second initialize on a session starts another session and does not change the first', async () => {
       const first = await initialize(url + path);
       const second = await initialize(url + path, '2025-06-18', first);
       expect(second['mcp-session-id']).not.toBe(first['mcp-session-id']);
@@ -123,36 +126,36 @@ describe.each(fillingsInTurn)('sessions on %s', (http) => {
 
   test('the gateway introduces itself at /mcp, the server itself at /mcp/:id', async () => {
     const all = (await post(`${url}/mcp`, message('initialize', introduction('2025-11-25')))).json.result;
-    expect(all.serverInfo).toEqual({ name: 'actor-gateway', title: 'actor-gateway', version: '0.1.0' });
+    expect(all.serverInfo).toEqual({ name: 'actor-gateway', title: 'actor-gateway', version });
     expect(all.capabilities).toMatchObject({
       tools: { listChanged: true },
       resources: { listChanged: true },
       prompts: { listChanged: true },
     });
-    const one = (await post(`${url}/mcp/everything`, message('initialize', introduction('2025-11-25')))).json
-      .result;
-    expect(one.serverInfo.name).toMatch(/everything/);
-    expect(one.instructions).toEqual(expect.any(String));
+    const sessionId = (await post(`${url}/mcp/everything`, message('initialize', introduction('2025-11-25'))))
+      .json.result;
+    expect(sessionId.serverInfo.name).toMatch(/everything/);
+    expect(sessionId.instructions).toEqual(expect.any(String));
   });
 
-  test('names are prefixed at /mcp and untouched at /mcp/:id, and both are called by what they are listed as', async () => {
+  test('names are prefixed at /mcp and unchanged at /mcp/:id, and can be called as listed', async () => {
     const at = async (path: string) => {
       const session = await initialize(url + path);
       const { tools } = (await post(url + path, message('tools/list'), session)).json.result;
       return { session, names: tools.map(({ name }: { name: string }) => name) };
     };
     const all = await at('/mcp');
-    const one = await at('/mcp/everything');
-    expect(one.names).toContain('echo');
+    const sessionId = await at('/mcp/everything');
+    expect(sessionId.names).toContain('echo');
     expect(all.names).toEqual(expect.arrayContaining(['everything__echo', 'api__echo', 'own__echo']));
     expect(all.names.filter((name: string) => name.startsWith('off__'))).toEqual([]);
     const prefixed = await post(`${url}/mcp`, call('everything__echo', { message: 'hi' }), all.session);
-    const plain = await post(`${url}/mcp/everything`, call('echo', { message: 'hi' }), one.session);
+    const plain = await post(`${url}/mcp/everything`, call('echo', { message: 'hi' }), sessionId.session);
     expect(prefixed.json.result).toEqual(plain.json.result);
     expect(plain.json.result.content[0].text).toBe('Echo: hi');
   });
 
-  test('a session of one address is unknown at every other', async () => {
+  test('a session of one address is unknown at all other addresses', async () => {
     const paths = ['/mcp', '/mcp/api', '/mcp/own'];
     for (const path of paths) {
       const session = await initialize(url + path);
@@ -166,14 +169,14 @@ describe.each(fillingsInTurn)('sessions on %s', (http) => {
     }
   });
 
-  test('session ids are never the same, nor guessable from one another', async () => {
+  test('session ids are unique and cannot be derived from other ids', async () => {
     const ids = await Promise.all(Array.from({ length: 50 }, () => initialize(`${url}/mcp`)));
     const texts = ids.map((each) => each['mcp-session-id']);
     expect(new Set(texts).size).toBe(50);
     expect(new Set(texts.map((id) => id.slice(0, 8))).size).toBe(50);
   });
 
-  test('an initialize at a server that cannot start is refused, with no session left over', async () => {
+  test('an initialize at a server that cannot start is rejected and leaves no session', async () => {
     const before = (await ask(`${url}/stats`)).json.sessions;
     for (const id of ['off', 'broken']) {
       const answer = await post(`${url}/mcp/${id}`, message('initialize', introduction('2025-11-25'), 'i'));
@@ -188,11 +191,11 @@ describe.each(fillingsInTurn)('sessions on %s', (http) => {
     expect((await ask(`${url}/stats`)).json.sessions).toBe(before);
   });
 
-  test('an ended session fails the call in flight and ends the process of the session; the next call is 404', async () => {
+  test('the end of a session fails the current call and stops the process of the session; the next call returns 404', async () => {
     const session = await initialize(`${url}/mcp/own`);
     const pid = (await post(`${url}/mcp/own`, call('pid'), session)).json.result.content[0].text;
-    const held = latch();
-    const pending = post(`${url}/mcp/own`, call('hold', { until: held.path }, 'h'), session);
+    const gate = latch();
+    const pending = post(`${url}/mcp/own`, call('hold', { until: gate.path }, 'h'), session);
     await eventually('the call', async () => (await ask(`${url}/servers/own`)).json.in_flight === 1);
     await ask(`${url}/mcp/own`, { method: 'DELETE', headers: session });
     const answer = await pending;
@@ -206,48 +209,48 @@ describe.each(fillingsInTurn)('sessions on %s', (http) => {
         return true;
       }
     });
-    held.open();
+    gate.open();
   });
 
-  test('a cancelled call is answered with 202 and no body, and equal ids 1 and "1" are two calls', async () => {
+  test('a cancelled call is answered with 202 and no body, and the ids 1 and "1" are different calls', async () => {
     const session = await initialize(`${url}/mcp/api`);
-    const held = latch();
-    const text = post(`${url}/mcp/api`, call('hold', { until: held.path }, '1'), session);
-    const number = post(`${url}/mcp/api`, call('hold', { until: held.path }, 1), session);
+    const gate = latch();
+    const text = post(`${url}/mcp/api`, call('hold', { until: gate.path }, '1'), session);
+    const number = post(`${url}/mcp/api`, call('hold', { until: gate.path }, 1), session);
     await eventually('both calls', async () => (await ask(`${url}/servers/api`)).json.in_flight === 2);
     const cancel = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}';
     expect((await post(`${url}/mcp/api`, cancel, session)).status).toBe(202);
     const dropped = await number;
     expect([dropped.status, dropped.text]).toEqual([202, '']);
-    held.open();
+    gate.open();
     expect((await text).json).toMatchObject({ id: '1', result: { content: [{ text: 'held' }] } });
   });
 });
 
 describe.each(fillingsInTurn)('idle and many sessions on %s', (http) => {
-  test('an idle session is 404 after session_idle_seconds; one with an open stream or a call in flight is not (K2)', async () => {
+  test('an idle session returns 404 after session_idle_seconds, but not while it has an open stream or a running call', async () => {
     const gateway = await startGateway({
       http,
       settings: { limits: { session_idle_seconds: 1 } },
       servers: { api: apiServer() },
     });
     const address = `${gateway.url}/mcp/api`;
-    const held = latch();
+    const gate = latch();
     const idle = await initialize(address);
     const listening = await initialize(address);
     const calling = await initialize(address);
     const stream = new EventReader(address, { headers: listening });
     await stream.opened();
-    const pending = post(address, call('hold', { until: held.path }), calling);
+    const pending = post(address, call('hold', { until: gate.path }), calling);
     await eventually(
       'the end of the idle one',
       async () => (await ask(`${gateway.url}/stats`)).json.sessions === 2,
     );
     expect((await post(address, message('ping'), idle)).status).toBe(404);
-    // Three times the idle time, all in all.
+    // Three times the idle time in total.
     await new Promise((wake) => setTimeout(wake, 2000));
     expect((await ask(`${gateway.url}/stats`)).json.sessions).toBe(2);
-    held.open();
+    gate.open();
     expect((await pending).json.error).toBeUndefined();
     await eventually(
       'the end of the caller',
@@ -263,7 +266,7 @@ describe.each(fillingsInTurn)('idle and many sessions on %s', (http) => {
     await gateway.stop();
   });
 
-  test('beyond limits.sessions a new one fails with Retry-After, and the others live on (K1)', async () => {
+  test('above limits.sessions a new session fails with Retry-After, and the others continue', async () => {
     const gateway = await startGateway({ http, settings: { limits: { sessions: 2 } }, servers: {} });
     const first = await initialize(`${gateway.url}/mcp`);
     await initialize(`${gateway.url}/mcp`);
@@ -278,7 +281,7 @@ describe.each(fillingsInTurn)('idle and many sessions on %s', (http) => {
     await gateway.stop();
   });
 
-  test('beyond limits.in_flight a request fails at once with Retry-After (PL1)', async () => {
+  test('above limits.in_flight a request fails immediately with Retry-After', async () => {
     const gateway = await startGateway({
       http,
       settings: { limits: { in_flight: 1 } },
@@ -286,19 +289,19 @@ describe.each(fillingsInTurn)('idle and many sessions on %s', (http) => {
     });
     const address = `${gateway.url}/mcp/api`;
     const session = await initialize(address);
-    const held = latch();
-    const pending = post(address, call('hold', { until: held.path }), session);
+    const gate = latch();
+    const pending = post(address, call('hold', { until: gate.path }), session);
     await eventually('the call', async () => (await ask(`${gateway.url}/servers/api`)).json.in_flight === 1);
     const answer = await post(address, call('echo'), session);
     expect([answer.status, answer.headers['retry-after']]).toEqual([200, '1']);
     expect(answer.json.error.data.reason).toBe('ERR_OVERLOADED');
-    held.open();
+    gate.open();
     expect((await pending).json.error).toBeUndefined();
     expect((await post(address, call('echo'), session)).json.error).toBeUndefined();
     await gateway.stop();
   });
 
-  test('at an empty catalog every list is empty', async () => {
+  test('with an empty catalog all lists are empty', async () => {
     const gateway = await startGateway({ http, servers: {} });
     const session = await initialize(`${gateway.url}/mcp`);
     for (const [method, member] of [

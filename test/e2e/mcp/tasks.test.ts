@@ -1,5 +1,5 @@
-// Tasks of legacy servers: plain clients call tools that require a task at /mcp, clients that share a connection cannot reach
-// foreign tasks at /mcp/:id, and a running task prevents the idle stop.
+// Tasks of legacy servers: plain clients call tools that require a task at /mcp, clients that share a
+// connection cannot reach tasks of other clients at /mcp/:id, and a running task prevents the idle stop.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,14 +27,14 @@ import { everythingServer } from '../../fixtures/server/real-servers.ts';
 type Json = any;
 
 const TASKS = 'io.modelcontextprotocol/tasks';
-/** Methods that name a task. */
+/** Methods that refer to a task by id. */
 const byId = ['tasks/get', 'tasks/result', 'tasks/cancel', 'tasks/update'];
 const notFound = { code: -32602, message: 'Failed to retrieve task: Task not found' };
 const folder = temporaryFolder();
-const heardBy = (id: string) => join(folder, `${id}.heard`);
+const messageFileOf = (id: string) => join(folder, `${id}.heard`);
 const server = (id: string, more: object = {}) => ({
   command: process.execPath,
-  args: [fixture('tasks.mjs'), heardBy(id)],
+  args: [fixture('tasks.mjs'), messageFileOf(id)],
   ...more,
 });
 
@@ -70,15 +70,15 @@ beforeAll(async () => {
 });
 
 /** Messages with one method, as received by a server. */
-function heard(id: string, method: string): Json[] {
-  if (!existsSync(heardBy(id))) return [];
-  const lines = readFileSync(heardBy(id), 'utf8').split('\n').filter(Boolean);
+function messagesOf(id: string, method: string): Json[] {
+  if (!existsSync(messageFileOf(id))) return [];
+  const lines = readFileSync(messageFileOf(id), 'utf8').split('\n').filter(Boolean);
   return lines.map((line) => JSON.parse(line)).filter((one) => one.method === method);
 }
 
 /** The last call that carries a marker, as the server received it. */
 function callOf(id: string, marker: string): Json {
-  return heard(id, 'tools/call').find(({ params }) => params.arguments?.marker === marker);
+  return messagesOf(id, 'tools/call').find(({ params }) => params.arguments?.marker === marker);
 }
 
 /** A legacy client with a session. */
@@ -109,11 +109,11 @@ describe('at the address of several servers', () => {
       content: [{ type: 'text', text: `done ${marker}` }],
       _meta: { mine: 1 },
     });
-    // The ttl covers the maximum call duration, and a margin.
+    // The ttl is the maximum call duration plus a margin.
     expect(callOf('calls', marker).params.task).toEqual({ ttl: 660_000 });
   });
 
-  test('a task that the client asks for is ignored, and not lost', async () => {
+  test('a client that requests a task gets the result of the call, not a task', async () => {
     const client = await session('/mcp');
     const params = { name: 'calls__plain', arguments: { marker: 'ignored' }, task: { ttl: 1 } };
     const { result } = await client('tools/call', params);
@@ -185,11 +185,13 @@ describe('at the address of several servers', () => {
     const url = `${gateway.url}/mcp`;
     const headers = await initialize(url);
     const params = { name: 'calls__slow', arguments: { ms: 60_000, marker: how } };
-    const before = heard('calls', 'tasks/cancel').length;
+    const before = messagesOf('calls', 'tasks/cancel').length;
     const waiting = postStream(url, message('tools/call', params, 7), headers);
-    const task = await eventually('the result is asked for', () => {
-      const created = heard('calls', 'tools/call').findIndex((one) => one.params.arguments?.marker === how);
-      return created >= 0 && heard('calls', 'tasks/result').length > 0 ? created : undefined;
+    const task = await eventually('the request for the result', () => {
+      const created = messagesOf('calls', 'tools/call').findIndex(
+        (one) => one.params.arguments?.marker === how,
+      );
+      return created >= 0 && messagesOf('calls', 'tasks/result').length > 0 ? created : undefined;
     });
     expect(task).toBeGreaterThanOrEqual(0);
     if (how === 'cancels')
@@ -200,8 +202,8 @@ describe('at the address of several servers', () => {
       );
     else await fetch(url, { method: 'DELETE', headers });
     await eventually(
-      'the task is cancelled',
-      () => heard('calls', 'tasks/cancel').length > before || undefined,
+      'the cancellation of the task',
+      () => messagesOf('calls', 'tasks/cancel').length > before || undefined,
     );
     void waiting;
   });
@@ -216,30 +218,33 @@ describe('at the address of several servers', () => {
     },
   );
 
-  test('a task is waited for beyond request_timeout_seconds, up to max_request_seconds, and is cancelled then', async () => {
+  test('a task may run beyond request_timeout_seconds, up to max_request_seconds, and is then cancelled', async () => {
     const client = await session('/mcp');
     const params = { name: 'hasty__slow', arguments: { ms: 1_500, marker: 'long' } };
     expect((await client('tools/call', params)).result.content[0].text).toBe('done long');
     const endless = { name: 'hasty__slow', arguments: { ms: 60_000, marker: 'endless' } };
     const { error } = await client('tools/call', endless);
     expect(error).toMatchObject({ data: { reason: 'ERR_DEADLINE', server: 'hasty' } });
-    await eventually('the task is cancelled', () => heard('hasty', 'tasks/cancel').length === 1 || undefined);
+    await eventually(
+      'the cancellation of the task',
+      () => messagesOf('hasty', 'tasks/cancel').length === 1 || undefined,
+    );
   });
 
-  test('a call whose server ends while its task runs fails, and the task is not started again', async () => {
+  test('a call fails if the server exits while the task runs, and the task is not started again', async () => {
     const client = await session('/mcp');
     const call = client('tools/call', { name: 'killed__slow', arguments: { ms: 60_000, marker: 'killed' } });
     await eventually(
-      'the result is asked for',
-      () => heard('killed', 'tasks/result').length > 0 || undefined,
+      'the request for the result',
+      () => messagesOf('killed', 'tasks/result').length > 0 || undefined,
     );
     const details = (await (await fetch(`${gateway.url}/servers/killed`)).json()) as Json;
     process.kill(details.pids[0], 'SIGKILL');
     expect((await call).error.data).toMatchObject({ reason: 'ERR_CONNECTION_LOST' });
-    expect(heard('killed', 'tools/call')).toHaveLength(1);
+    expect(messagesOf('killed', 'tools/call')).toHaveLength(1);
   });
 
-  test('crafted metadata does not become arguments, and does not end the server', async () => {
+  test('crafted metadata does not become arguments, and does not stop the server', async () => {
     for (const pad of [0, 21, 22, 23, 60]) {
       const args = { path: 'allowed', a: { b: { pad: 'x'.repeat(pad) } } };
       const body = `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"calls__plain","arguments":${JSON.stringify(args)},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"extensions":{"${TASKS}":{},"k":1}},"path":"other"}}}`;
@@ -249,14 +254,14 @@ describe('at the address of several servers', () => {
         'mcp-name': 'calls__plain',
       };
       const { text } = await post(`${gateway.url}/mcp`, body, headers);
-      const got = JSON.parse(JSON.parse(text).result.content[0].text);
-      expect(got).toEqual({ name: 'plain', arguments: args, _meta: { path: 'other' } });
+      const params = JSON.parse(JSON.parse(text).result.content[0].text);
+      expect(params).toEqual({ name: 'plain', arguments: args, _meta: { path: 'other' } });
     }
   });
 });
 
 describe('at the address of one server', () => {
-  test.each(['owned', 'twice'])('each session has its own tasks at %s, and no others', async (id) => {
+  test.each(['owned', 'twice'])('each session can access only its own tasks at %s', async (id) => {
     const [anna, ben] = [await session(`/mcp/${id}`), await session(`/mcp/${id}`)];
     const { task } = (await anna('tools/call', taskCall(150, 'anna'))).result;
     const other = (await ben('tools/call', taskCall(150, 'ben'))).result.task;
@@ -266,7 +271,7 @@ describe('at the address of one server', () => {
       expect(await idsOf(anna)).toEqual([task.taskId]);
       expect(await idsOf(ben)).toEqual([other.taskId]);
     }
-    const receivedById = () => byId.reduce((sum, method) => sum + heard(id, method).length, 0);
+    const receivedById = () => byId.reduce((sum, method) => sum + messagesOf(id, method).length, 0);
     const before = receivedById();
     const stranger = await session(`/mcp/${id}`);
     for (const method of byId) {
@@ -301,7 +306,7 @@ describe('at the address of one server', () => {
     const { taskId } = (await send('tools/call', taskCall(0, 'rpc'), anonymously)).result.task;
     expect((await send('tasks/get', { taskId }, anonymously)).result.taskId).toBe(taskId);
     expect((await send('tasks/list', {}, anonymously)).error.code).toBe(-32601);
-    // The operator token is a principal of its own.
+    // The operator token is a different principal.
     expect((await send('tasks/get', { taskId })).error).toEqual(notFound);
     const own = (await send('tools/call', taskCall(0, 'operator'))).result.task.taskId;
     const listed = (await send('tasks/list')).result.tasks.map((task: Json) => task.taskId);
@@ -311,7 +316,7 @@ describe('at the address of one server', () => {
     expect((await client('tasks/get', { taskId })).error).toEqual(notFound);
   });
 
-  test('the status of a task is told to its own session only', async () => {
+  test('the status of a task is sent only to the session that created it', async () => {
     const url = `${gateway.url}/mcp/owned`;
     const [anna, ben] = [await initialize(url), await initialize(url)];
     const streams = [anna, ben].map(async (headers) => {
@@ -335,7 +340,7 @@ describe('at the address of one server', () => {
     const { text } = await post(url, body, anna);
     const id = /task-\d+/.exec(text)?.[0] ?? 'none';
     await eventually(
-      'the owner hears of the end',
+      'the notification of the owner',
       () => hers?.heard().includes(`"${id}","status":"completed"`) || undefined,
     );
     expect(his?.heard()).not.toContain(id);
@@ -353,7 +358,7 @@ describe('at the address of one server', () => {
 
 const detailsOf = async (id: string) => (await (await fetch(`${gateway.url}/servers/${id}`)).json()) as Json;
 const stateOf = async (id: string) => (await detailsOf(id)).state;
-const stopped = (id: string) =>
+const expectStopped = (id: string) =>
   eventually('the server stops', async () => (await stateOf(id)) === 'stopped' || undefined, 20_000);
 const kill = async (id: string, at = 0) => {
   const [...pids] = (await detailsOf(id)).pids;
@@ -364,7 +369,7 @@ const kill = async (id: string, at = 0) => {
   );
 };
 
-describe('a task ends with its process', () => {
+describe('a task is lost with the process', () => {
   type Client = (method: string, params?: object) => Promise<Json>;
   const idOf = async (client: Client, marker: string, ms = 0): Promise<string> =>
     (await client('tools/call', taskCall(ms, marker))).result.task.taskId;
@@ -380,7 +385,7 @@ describe('a task ends with its process', () => {
   test.each([
     ['stopped', 'session', () => fetch(`${gateway.url}/servers/stopped/stop`, { method: 'POST' })],
     ['crashed', 'operator', () => kill('crashed')],
-    ['idle', 'session', () => stopped('idle')],
+    ['idle', 'session', () => expectStopped('idle')],
   ] as const)('%s: the same id at the next process is unknown to the %s', async (id, kind, end) => {
     const anna = kind === 'session' ? await session(`/mcp/${id}`) : operator(id);
     const taskId = await idOf(anna, 'anna');
@@ -389,7 +394,7 @@ describe('a task ends with its process', () => {
     expect(await idOf(ben, 'ben', 500)).toBe(taskId);
     for (const method of byId) expect((await anna(method, { taskId })).error).toEqual(notFound);
     expect(await idsOf(anna)).toEqual([]);
-    for (const method of byId) expect(heard(id, method)).toEqual([]);
+    for (const method of byId) expect(messagesOf(id, method)).toEqual([]);
     expect(await idsOf(ben)).toEqual([taskId]);
     expect(await resultOf(ben, taskId)).toBe('done ben');
   });
@@ -399,15 +404,18 @@ describe('a task ends with its process', () => {
     const taskId = await idOf(anna, 'anna', 1_500);
     // A process is added only while the first is in use.
     const result = resultOf(anna, taskId);
-    await eventually('the result is requested', () => heard('pair', 'tasks/result').length > 0 || undefined);
+    await eventually(
+      'the result is requested',
+      () => messagesOf('pair', 'tasks/result').length > 0 || undefined,
+    );
     expect(await idOf(ben, 'ben', 60_000)).toBe(taskId);
     expect(await idsOf(anna)).toEqual([taskId]);
     expect(await idsOf(ben)).toEqual([taskId]);
     expect(await result).toBe('done anna');
     await kill('pair');
-    const before = byId.map((method) => heard('pair', method).length);
+    const before = byId.map((method) => messagesOf('pair', method).length);
     for (const method of byId) expect((await anna(method, { taskId })).error).toEqual(notFound);
-    expect(byId.map((method) => heard('pair', method).length)).toEqual(before);
+    expect(byId.map((method) => messagesOf('pair', method).length)).toEqual(before);
     expect(await idsOf(anna)).toEqual([]);
     expect((await ben('tasks/get', { taskId })).result).toMatchObject({ taskId, status: 'working' });
   });
@@ -418,14 +426,14 @@ describe('a task ends with its process', () => {
     const result = anna('tasks/result', { taskId });
     await eventually(
       'the result is requested',
-      () => heard('narrow', 'tasks/result').length > 0 || undefined,
+      () => messagesOf('narrow', 'tasks/result').length > 0 || undefined,
     );
     const waiting = anna('tasks/get', { taskId });
     await eventually('the request waits', async () => (await detailsOf('narrow')).waiting === 1 || undefined);
     await kill('narrow');
     expect((await result).error.data.reason).toBe('ERR_CONNECTION_LOST');
     expect((await waiting).error).toMatchObject(notFound);
-    expect(heard('narrow', 'tasks/get')).toEqual([]);
+    expect(messagesOf('narrow', 'tasks/get')).toEqual([]);
   });
 });
 
@@ -437,41 +445,44 @@ test('a legacy client cannot update the tasks of a modern server', async () => {
 });
 
 describe('a server with idle_timeout_seconds: 1', () => {
-  test.concurrent.each(['brief', 'own'])('%s runs on while a task does, and stops afterwards', async (id) => {
-    const client = await session(`/mcp/${id}`);
-    const { taskId } = (await client('tools/call', taskCall(3_500, 'long'))).result.task;
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
-    expect(await stateOf(id)).not.toBe('stopped');
-    expect((await client('tasks/result', { taskId })).result.content[0].text).toBe('done long');
-    if (id === 'brief') await stopped(id);
-  });
+  test.concurrent.each(['brief', 'own'])(
+    '%s keeps running while a task runs, and stops afterwards',
+    async (id) => {
+      const client = await session(`/mcp/${id}`);
+      const { taskId } = (await client('tools/call', taskCall(3_500, 'long'))).result.task;
+      await new Promise((resolve) => setTimeout(resolve, 3_000));
+      expect(await stateOf(id)).not.toBe('stopped');
+      expect((await client('tasks/result', { taskId })).result.content[0].text).toBe('done long');
+      if (id === 'brief') await expectStopped(id);
+    },
+  );
 });
 
 test('clients that share a connection to a remote server have their own tasks', async () => {
-  const far = await startGateway({
+  const outer = await startGateway({
     servers: { far: { url: `${gateway.url}/mcp/owned`, isolation: 'shared' } },
   });
-  const url = `${far.url}/mcp/far`;
+  const url = `${outer.url}/mcp/far`;
   const [anna, ben] = [await initialize(url), await initialize(url)];
   const created = await post(url, message('tools/call', taskCall(0, 'far')), anna);
   const taskId = /task-\d+/.exec(created.text)?.[0];
-  const seen = async (headers: object, method: string) =>
+  const responseTo = async (headers: object, method: string) =>
     (await post(url, message(method, { taskId }), { ...headers })).text;
-  expect(await seen(anna, 'tasks/get')).toContain(taskId);
-  expect(await seen(anna, 'tasks/list')).toContain(taskId);
-  expect(await seen(ben, 'tasks/list')).not.toContain(taskId);
-  expect(await seen(ben, 'tasks/result')).toContain(notFound.message);
-  expect(await seen(anna, 'tasks/result')).toContain('done far');
+  expect(await responseTo(anna, 'tasks/get')).toContain(taskId);
+  expect(await responseTo(anna, 'tasks/list')).toContain(taskId);
+  expect(await responseTo(ben, 'tasks/list')).not.toContain(taskId);
+  expect(await responseTo(ben, 'tasks/result')).toContain(notFound.message);
+  expect(await responseTo(anna, 'tasks/result')).toContain('done far');
   await fetch(url, { method: 'DELETE', headers: anna });
-  // A closed session's tasks are unknown, even with a valid id.
-  expect(await seen(await initialize(url), 'tasks/get')).toContain(notFound.message);
+  // The tasks of a closed session are unknown, even with a valid id.
+  expect(await responseTo(await initialize(url), 'tasks/get')).toContain(notFound.message);
 });
 
 test('an id that a remote server uses again belongs to the new task only', async () => {
-  const far = await startGateway({
+  const outer = await startGateway({
     servers: { far: { url: `${gateway.url}/mcp/again`, isolation: 'shared' } },
   });
-  const url = `${far.url}/mcp/far`;
+  const url = `${outer.url}/mcp/far`;
   const [anna, ben] = [await initialize(url), await initialize(url)];
   const send = async (headers: Readonly<Record<string, string>>, method: string, params = {}) =>
     (await post(url, message(method, params), headers)).text;

@@ -1,5 +1,5 @@
-// `expose: search` at /mcp: three tools for all others, seen by the SDK's own client, with calls that are the server's
-// own in everything: progress, structure, errors.
+// `expose: search` at /mcp: three tools replace all others, with the client of the SDK. Calls behave like
+// direct calls: progress, structured content, errors.
 
 import { describe, expect, test } from 'vitest';
 import { errorOf, McpClient } from '../../fixtures/clients/mcp-client.ts';
@@ -9,30 +9,30 @@ import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
 const settings = { expose: 'search' };
 const tools = ['echo', 'slow', 'fail', 'refuse', 'rich', 'stats'];
 
-interface Found {
+interface FoundTool {
   readonly tools: readonly { readonly name: string; readonly tags?: readonly string[] }[];
   readonly total: number;
 }
 
-async function find(client: McpClient, args: Record<string, unknown>): Promise<Found> {
+async function find(client: McpClient, args: Record<string, unknown>): Promise<FoundTool> {
   const { structuredContent } = await client.client.callTool({ name: 'find_tools', arguments: args });
-  return structuredContent as unknown as Found;
+  return structuredContent as unknown as FoundTool;
 }
 
 describe('with expose: search', () => {
-  test('clients see three tools, find the others at once, and learn all about one', async () => {
+  test('clients see three tools, find the others immediately, and get their descriptions', async () => {
     const servers = {
       one: { ...everythingOverStdio({ tools }), tags: ['first'], tools: { deny: ['fail'] } },
       two: everythingOverStdio({ tools }),
     };
     const gateway = await startGateway({ settings, servers });
     const client = await McpClient.connect(`${gateway.url}/mcp`);
-    // The SDK holds structured results against the schemas of this list from now on.
+    // From now on the SDK validates structured results against the schemas of this list.
     const listed = await client.client.listTools();
     expect(listed.tools.map(({ name }) => name)).toEqual(['find_tools', 'describe_tool', 'call_tool']);
     expect(listed.nextCursor).toBeUndefined();
-    const found = await find(client, { query: 'slow' });
-    expect(found.tools.slice(0, 2).map(({ name }) => name)).toEqual(['one__slow', 'two__slow']);
+    const search = await find(client, { query: 'slow' });
+    expect(search.tools.slice(0, 2).map(({ name }) => name)).toEqual(['one__slow', 'two__slow']);
     expect((await find(client, { query: '', limit: 50 })).total).toBe(2 * tools.length - 1);
     expect((await find(client, { query: '', tags: ['first'] })).total).toBe(tools.length - 1);
     expect(JSON.stringify(await find(client, { query: 'fail' }))).not.toContain('one__fail');
@@ -51,35 +51,38 @@ describe('with expose: search', () => {
   test.each([
     ['stdio', async () => everythingOverStdio({ tools })],
     ['HTTP', async () => ({ url: (await everythingOverHttp({ tools })).url })],
-  ])('a call over %s is the server’s own: result, structure, progress, error', async (_, server) => {
-    const gateway = await startGateway({ settings, servers: { one: await server() } });
-    const client = await McpClient.connect(`${gateway.url}/mcp`);
-    const direct = await McpClient.connect(`${gateway.url}/mcp/one`);
-    for (const [name, args] of [
-      ['rich', {}],
-      ['refuse', {}],
-      ['echo', { deep: [{ name: 'x', arguments: { é: 1 } }] }],
-    ] as const) {
-      const call = { name: 'call_tool', arguments: { name: `one__${name}`, arguments: args } };
-      expect(await client.request('tools/call', call)).toEqual(
-        await direct.request('tools/call', { name, arguments: args }),
+  ])(
+    'a call over %s behaves like a direct call: result, structured content, progress, error',
+    async (_, server) => {
+      const gateway = await startGateway({ settings, servers: { one: await server() } });
+      const client = await McpClient.connect(`${gateway.url}/mcp`);
+      const direct = await McpClient.connect(`${gateway.url}/mcp/one`);
+      for (const [name, args] of [
+        ['rich', {}],
+        ['refuse', {}],
+        ['echo', { deep: [{ name: 'x', arguments: { é: 1 } }] }],
+      ] as const) {
+        const call = { name: 'call_tool', arguments: { name: `one__${name}`, arguments: args } };
+        expect(await client.request('tools/call', call)).toEqual(
+          await direct.request('tools/call', { name, arguments: args }),
+        );
+      }
+      const failing = { name: 'call_tool', arguments: { name: 'one__fail' } };
+      const { code, message } = await errorOf(direct.request('tools/call', { name: 'fail' }));
+      expect(await errorOf(client.request('tools/call', failing))).toMatchObject({ code, message });
+      const steps: number[] = [];
+      await client.client.callTool(
+        { name: 'call_tool', arguments: { name: 'one__slow', arguments: { steps: 3 } } },
+        undefined,
+        { onprogress: ({ progress }) => steps.push(progress) },
       );
-    }
-    const failing = { name: 'call_tool', arguments: { name: 'one__fail' } };
-    const { code, message } = await errorOf(direct.request('tools/call', { name: 'fail' }));
-    expect(await errorOf(client.request('tools/call', failing))).toMatchObject({ code, message });
-    const steps: number[] = [];
-    await client.client.callTool(
-      { name: 'call_tool', arguments: { name: 'one__slow', arguments: { steps: 3 } } },
-      undefined,
-      { onprogress: ({ progress }) => steps.push(progress) },
-    );
-    expect(steps).toEqual([1, 2, 3]);
-    // A name that is known can be called as ever.
-    expect(await client.call('one__slow', { steps: 1, text: 'here' })).toEqual({ said: 'here' });
-  });
+      expect(steps).toEqual([1, 2, 3]);
+      // A known name can be called directly.
+      expect(await client.call('one__slow', { steps: 1, text: 'here' })).toEqual({ said: 'here' });
+    },
+  );
 
-  test('a mistake is a result that a model can read; a cursor of somebody else is an error (T3)', async () => {
+  test('invalid arguments give a result for the model; an invalid cursor is an error', async () => {
     const gateway = await startGateway({ settings, servers: { one: everythingOverStdio({ tools }) } });
     const client = await McpClient.connect(`${gateway.url}/mcp`);
     const result = await client.request('tools/call', {
@@ -99,7 +102,7 @@ describe('with expose: search', () => {
       expect(await errorOf(client.request(method, { cursor: 'x' }))).toMatchObject({ code: -32602 });
   });
 
-  test('a reload takes new tags over and leaves the server running', async () => {
+  test('a reload applies new tags without restarting the server', async () => {
     const server = everythingOverStdio({ tools });
     const gateway = await startGateway({ settings, servers: { one: server } });
     const client = await McpClient.connect(`${gateway.url}/mcp`);

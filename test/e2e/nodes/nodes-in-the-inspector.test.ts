@@ -1,5 +1,5 @@
-// The nodes of a cluster on the inspector's page: in the tree, in a view of their own, and a banner where two differ. In a real browser, with
-// axe.
+// Cluster nodes in the inspector: the tree, a separate view, and a banner about differences. In a real
+// browser, with axe.
 
 import axeCore from 'axe-core';
 import type { Page } from 'playwright-core';
@@ -22,9 +22,9 @@ const sizes = [
   { width: 390, height: 844 },
 ];
 
-/** What keeps somebody out, in both colours. */
+/** Serious violations in both colour schemes. */
 async function violationsOf(page: Page): Promise<string[]> {
-  const found: string[] = [];
+  const serious: string[] = [];
   for (const viewport of sizes)
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.setViewportSize(viewport);
@@ -34,13 +34,13 @@ async function violationsOf(page: Page): Promise<string[]> {
       }>(`axe.run(document, { resultTypes: ['violations'], preload: false })`);
       for (const { id, impact, nodes } of violations)
         if (impact === 'serious' || impact === 'critical')
-          found.push(`${viewport.width} ${colorScheme} ${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+          serious.push(`${viewport.width} ${colorScheme} ${id}: ${nodes.map(({ html }) => html).join(' ')}`);
     }
   await page.setViewportSize({ width: 1280, height: 800 });
-  return found;
+  return serious;
 }
 
-test('the tree and a view have every node with its state, version and configuration, and mark those that differ', async () => {
+test('the tree and a view show all nodes with state, version and configuration, and mark differences', async () => {
   const folder = temporaryFolder();
   const resources = desk(folder);
   const [a, b] = await startNodes([
@@ -53,8 +53,8 @@ test('the tree and a view have every node with its state, version and configurat
   await page.evaluate(axeCore.source);
   const tree = (name: string) => page.locator(`.row[data-node="${name}"]`);
   await tree('second-b').waitFor();
-  expect(await tree('a').textContent()).toContain('this one');
-  expect(await tree('second-b').textContent()).not.toContain('this one');
+  expect(await tree('a').textContent()).toContain('this node');
+  expect(await tree('second-b').textContent()).not.toContain('this node');
   expect(await page.locator('#nodes-differ').count()).toBe(0);
 
   await tree('second-b').click();
@@ -64,7 +64,7 @@ test('the tree and a view have every node with its state, version and configurat
     (await page.locator('#nodes tbody tr').allTextContents()).map((text) => text.replace(/\s+/g, ' '));
   const { nodes } = (await ask(`${a.url}/nodes`)).json;
   expect(await rows()).toEqual([
-    `a (this one)running${nodes[0].epoch}${nodes[0].version}${nodes[0].config_hash}`,
+    `a (this node)running${nodes[0].epoch}${nodes[0].version}${nodes[0].config_hash}`,
     `second-brunning${nodes[1].epoch}${nodes[1].version}${nodes[1].config_hash}`,
   ]);
   expect(await violationsOf(page)).toEqual([]);
@@ -79,12 +79,12 @@ test('the tree and a view have every node with its state, version and configurat
   expect((await rows())[1]).toMatch(/ · differs$/);
   expect(await violationsOf(page)).toEqual([]);
 
-  // The keyboard leads from line to line.
+  // The keyboard moves from line to line.
   await page.locator('[role="tree"]').focus();
   await page.keyboard.press('ArrowUp');
-  await page.locator('.row.chosen[data-node="a"]').waitFor();
+  await page.locator('.row.selected[data-node="a"]').waitFor();
   await page.keyboard.press('ArrowLeft');
-  await page.locator('.row.chosen[data-name="nodes"]').waitFor();
+  await page.locator('.row.selected[data-name="nodes"]').waitFor();
   await page.locator('#filter').fill('node second');
   await expect.poll(() => page.locator('.row[data-node]').count()).toBe(1);
   await page.locator('#filter').fill('');
@@ -96,17 +96,17 @@ test('the tree and a view have every node with its state, version and configurat
   expect(await violationsOf(page)).toEqual([]);
   await server.start();
   await expect.poll(() => page.locator('#nodes-stale').count(), { timeout: 20_000 }).toBe(0);
-  // Of what needs the database, asked for while it was away.
+  // Responses to database requests during the outage.
   expect(complaints.filter((complaint) => !complaint.includes('status of 503'))).toEqual([]);
   await close();
   await a.stop();
 });
 
-test('a gateway that shares its store with nobody has no nodes in its tree', async () => {
+test('a gateway without a shared store has no nodes in its tree', async () => {
   const gateway: GatewayProcess = await startGateway({});
   const { page, close } = await openPage();
   await page.goto(`${gateway.url}/inspector/view/~nodes/log`);
-  await page.getByText('shares its store with no other').waitFor();
+  await page.getByText('This gateway is a single node').waitFor();
   expect(await page.locator('[data-name="nodes"]').count()).toBe(0);
   await close();
   await gateway.stop();

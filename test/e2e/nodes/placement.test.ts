@@ -1,5 +1,5 @@
-// A server of `placement: cluster` in front of real gateways on a real PostgreSQL: where it runs, and what becomes of calls when that
-// node is killed, stands still, stops, or the database is away.
+// A server with `placement: cluster` on several gateways, with a real PostgreSQL: the node that runs it, and
+// calls when that node is killed, suspended or stopped, or the database is unavailable.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as elapse } from 'node:timers/promises';
@@ -22,7 +22,7 @@ afterEach(() => {
   stopped.clear();
 });
 
-/** `mark` stands in the command line of the server's process, so that it is found wherever it runs. */
+/** Starts nodes. `mark` is an argument of the server process, by which the test finds it on any node. */
 async function nodesOf(names: readonly string[], mark: string, entry: object = {}): Promise<Node[]> {
   const url = await server.newDatabase();
   return Promise.all(
@@ -60,20 +60,19 @@ async function pidAt(node: Node): Promise<number> {
   return Number(answer.result?.content[0]?.text);
 }
 
-async function placeAt({ url }: Node): Promise<string | null> {
+async function placementAt({ url }: Node): Promise<string | null> {
   const { servers } = (await (await fetch(`${url}/servers`)).json()) as {
     servers: { node: string | null }[];
   };
   return servers[0]?.node ?? null;
 }
 
-/** Processes of the server on this machine. */
 function processesOf(mark: string): number[] {
   return readdirSync('/proc').flatMap((entry) => {
     if (!/^\d+$/.test(entry)) return [];
     try {
-      const words = readFileSync(`/proc/${entry}/cmdline`, 'utf8').split('\0');
-      return words.includes(puppet) && words.includes(mark) ? [Number(entry)] : [];
+      const args = readFileSync(`/proc/${entry}/cmdline`, 'utf8').split('\0');
+      return args.includes(puppet) && args.includes(mark) ? [Number(entry)] : [];
     } catch {
       return [];
     }
@@ -86,38 +85,38 @@ function holderOf(nodes: readonly Node[], name: string | null): { holder: Node; 
   return { holder, others: nodes.filter((node) => node !== holder) };
 }
 
-test('it runs once, every node answers with it, and after kill -9 of its node another runs it within its lease', async () => {
+test('a server runs once for all nodes, and after kill -9 of its node another node runs it within the lease', async () => {
   const nodes = await nodesOf(['a', 'b', 'c'], 'mark-kill');
   const pids = await Promise.all(nodes.map(pidAt));
   expect(new Set(pids).size).toBe(1);
   expect(processesOf('mark-kill')).toEqual([pids[0]]);
-  const places = await Promise.all(nodes.map(placeAt));
-  expect(new Set(places).size).toBe(1);
-  const { holder, others } = holderOf(nodes, places[0] ?? null);
+  const placements = await Promise.all(nodes.map(placementAt));
+  expect(new Set(placements).size).toBe(1);
+  const { holder, others } = holderOf(nodes, placements[0] ?? null);
   const [other] = others as [Node];
   const interrupted = call(other, 'do', { steps: [{ ms: 20_000 }] });
   await elapse(300);
   const killedAt = performance.now();
   await holder.stop('SIGKILL');
   expect((await interrupted).error?.message).toMatch(
-    /^(?:the connection to )?node \w, at which (?:server one|the server)/,
+    /^(?:the connection to )?node \w, which runs server one/,
   );
   const next = await eventually(() => pidAt(other));
-  // Lease 2 s, and a moment to begin; on a machine that is busy.
+  // Lease of 2 s and the start, on a busy machine.
   expect(performance.now() - killedAt).toBeLessThan(6_000);
   expect(next).not.toBe(pids[0]);
-  // One that had not heard of it yet may be told of its lost connection first.
+  // Each node may need a call to notice the lost connection.
   expect(await Promise.all(others.map((node) => eventually(() => pidAt(node))))).toEqual([next, next]);
   await eventually(() => expect(processesOf('mark-kill')).toEqual([next]));
   await Promise.all(others.map((node) => node.stop()));
   await eventually(() => expect(processesOf('mark-kill')).toEqual([]));
 });
 
-test('a node that stops gives it up at once, and calls under way are answered', async () => {
+test('a stopping node releases the server immediately, and current calls are answered', async () => {
   const nodes = await nodesOf(['a', 'b'], 'mark-term');
   const first = await pidAt(nodes[0] as Node);
   expect(await pidAt(nodes[1] as Node)).toBe(first);
-  const { holder, others } = holderOf(nodes, await placeAt(nodes[0] as Node));
+  const { holder, others } = holderOf(nodes, await placementAt(nodes[0] as Node));
   const [other] = others as [Node];
   const answer = { content: [{ type: 'text', text: 'answered' }] };
   const slow = call(other, 'do', { steps: [{ ms: 800 }, { answer: JSON.stringify(answer) }] });
@@ -130,11 +129,11 @@ test('a node that stops gives it up at once, and calls under way are answered', 
   expect(await other.stop()).toBe(0);
 });
 
-test('a node that stood still longer than its lease ends what it ran as soon as it goes on, and sends calls to the new one', async () => {
+test('a node suspended beyond its lease stops the server when it continues, and sends calls to the new node', async () => {
   const nodes = await nodesOf(['a', 'b'], 'mark-halt');
   const first = await pidAt(nodes[0] as Node);
   await pidAt(nodes[1] as Node);
-  const { holder, others } = holderOf(nodes, await placeAt(nodes[0] as Node));
+  const { holder, others } = holderOf(nodes, await placementAt(nodes[0] as Node));
   const [other] = others as [Node];
   process.kill(holder.pid, 'SIGSTOP');
   stopped.add(holder);
@@ -150,7 +149,7 @@ test('a node that stood still longer than its lease ends what it ran as soon as 
   await Promise.all(nodes.map((node) => node.stop()));
 });
 
-test('without the database it ends before its lease does, calls say why, and with the database it runs again', async () => {
+test('if the database is unavailable, the server stops before the lease expires and calls report the reason; it runs again when the database is back', async () => {
   const nodes = await nodesOf(['a', 'b'], 'mark-away', {
     start_timeout_seconds: 3,
     restart: { intensity: 1, park_seconds: 1 },
@@ -158,7 +157,7 @@ test('without the database it ends before its lease does, calls say why, and wit
   const first = await pidAt(nodes[0] as Node);
   await server.kill();
   await eventually(() => expect(processesOf('mark-away')).toEqual([]), 5_000);
-  expect((await call(nodes[0] as Node, 'pid')).error?.message).toContain('lost touch with the database');
+  expect((await call(nodes[0] as Node, 'pid')).error?.message).toContain('the database');
   await server.start();
   const next = await eventually(() => pidAt(nodes[1] as Node), 20_000);
   expect(next).not.toBe(first);

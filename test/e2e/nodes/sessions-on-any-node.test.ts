@@ -1,4 +1,4 @@
-// Sessions of real clients, of which each request reaches another gateway.
+// Sessions of real clients, where each request is sent to a different gateway.
 
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
@@ -13,7 +13,7 @@ import {
   type RoundRobin,
   roundRobin,
   startNode,
-} from '../../fixtures/cluster/gateways-behind.ts';
+} from '../../fixtures/cluster/round-robin.ts';
 import { everythingOverStdio } from '../../fixtures/everything/start.ts';
 import { newDatabase } from '../../fixtures/store/shared-postgres.ts';
 
@@ -44,21 +44,21 @@ const introduction = (capabilities = {}) =>
     clientInfo: { name: 'raw', version: '1' },
   });
 
-/** The id of a session that was begun at that node. */
-async function begun(index: number, path = '/mcp/own', capabilities = {}): Promise<string> {
+/** Opens a session at a node. Returns the id. */
+async function openSession(index: number, path = '/mcp/own', capabilities = {}): Promise<string> {
   const { headers } = await post(`${at(index).url}${path}`, introduction(capabilities));
   return String(headers['mcp-session-id']);
 }
 
-const said = (index: number, session: string, body: string, path = '/mcp/own'): Promise<Answer> =>
+const send = (index: number, session: string, body: string, path = '/mcp/own'): Promise<Answer> =>
   post(`${at(index).url}${path}`, body, { 'mcp-session-id': session });
 
-describe('the client of the SDK, through a balancer that knows nothing of sessions', () => {
-  test('lists and calls tools, and is asked questions that it answers by way of another node', async () => {
-    const asked: unknown[] = [];
+describe('the client of the SDK, through a load balancer without session affinity', () => {
+  test('lists and calls tools, and answers questions through another node', async () => {
+    const questions: unknown[] = [];
     const client = await McpClient.connect(`${balancer.url}/mcp/own`, {
       sample: (params) => {
-        asked.push(params.messages);
+        questions.push(params.messages);
         return { model: 'm', role: 'assistant', content: { type: 'text', text: 'heard' } };
       },
       elicit: () => ({ action: 'accept', content: { name: 'ann' } }),
@@ -70,12 +70,12 @@ describe('the client of the SDK, through a balancer that knows nothing of sessio
       expect(await client.call('sample', { prompt: `p${n}` })).toMatchObject({ answer: { model: 'm' } });
       expect(await client.call('elicit')).toMatchObject({ answer: { content: { name: 'ann' } } });
     }
-    expect(asked).toHaveLength(9);
+    expect(questions).toHaveLength(9);
     expect(Math.min(...balancer.counts)).toBeGreaterThan(5);
     await client.leave();
   });
 
-  test('hears progress, cancels, and hears on its stream of what no call has caused', async () => {
+  test('receives progress, cancels, and receives notifications without a call on its stream', async () => {
     const client = await McpClient.connect(`${balancer.url}/mcp/own`);
     const steps: number[] = [];
     await client.client.callTool({ name: 'slow', arguments: { steps: 20, ms: 5 } }, undefined, {
@@ -88,7 +88,7 @@ describe('the client of the SDK, through a balancer that knows nothing of sessio
       onprogress: () => controller.abort('enough'),
     });
     await expect(running).rejects.toThrow();
-    await eventually('the cancellation to be heard', async () => {
+    await eventually('the cancellation', async () => {
       const stats = await Promise.all(
         nodes.map(async ({ url }) => (await (await fetch(`${url}/stats`)).json()) as Stats),
       );
@@ -100,7 +100,7 @@ describe('the client of the SDK, through a balancer that knows nothing of sessio
     await client.leave();
   });
 
-  test('many sessions at once never hear anything of each other', async () => {
+  test('gets only messages of its own session among many concurrent sessions', async () => {
     const clients = await Promise.all(
       Array.from({ length: 8 }, (_, n) =>
         McpClient.connect(`${balancer.url}/mcp/own`, {
@@ -110,9 +110,9 @@ describe('the client of the SDK, through a balancer that knows nothing of sessio
     );
     await Promise.all(
       clients.flatMap((client, n) =>
-        Array.from({ length: 10 }, async (_, turn) => {
-          expect(await client.call('elicit', { message: `q${turn}` })).toMatchObject({
-            answer: { content: { name: `${n} q${turn}` } },
+        Array.from({ length: 10 }, async (_, index) => {
+          expect(await client.call('elicit', { message: `q${index}` })).toMatchObject({
+            answer: { content: { name: `${n} q${index}` } },
           });
         }),
       ),
@@ -122,22 +122,22 @@ describe('the client of the SDK, through a balancer that knows nothing of sessio
 });
 
 describe('one session, request by request', () => {
-  test('answers are what they are at its owner, whole and streamed, small and large (FW2)', async () => {
-    const session = await begun(0);
+  test('responses through other nodes equal those of the owner, whole and streamed, small and large', async () => {
+    const session = await openSession(0);
     const echo = call('echo', { text: 'ä€😀' }, 7);
-    const [here, there] = [await said(0, session, echo), await said(1, session, echo)];
+    const [here, there] = [await send(0, session, echo), await send(1, session, echo)];
     expect(there.status).toBe(200);
     expect(there.json).toEqual(here.json);
     expect(there.headers['content-type']).toBe('application/json');
     expect(there.headers['content-length']).toBe(here.headers['content-length']);
     expect(there.headers['mcp-session-id']).toBe(session);
     for (const bytes of [60_000, 70_000, 3_000_000]) {
-      const large = await said(2, session, call('echo', { text: 'x'.repeat(bytes) }, 8));
+      const large = await send(2, session, call('echo', { text: 'x'.repeat(bytes) }, 8));
       expect(JSON.parse(large.json.result.content[0].text).text).toHaveLength(bytes);
     }
-    const refused = await said(1, session, call('echo', { text: 'x'.repeat(4_200_000) }));
-    expect(refused.status).toBe(413);
-    const streamed = await said(
+    const refusal = await send(1, session, call('echo', { text: 'x'.repeat(4_200_000) }));
+    expect(refusal.status).toBe(413);
+    const streamed = await send(
       1,
       session,
       message('tools/call', { name: 'slow', arguments: { steps: 3 }, _meta: { progressToken: 't' } }),
@@ -147,53 +147,53 @@ describe('one session, request by request', () => {
     expect(streamed.text.match(/^id: /gm)?.length).toBeGreaterThanOrEqual(4);
   });
 
-  test('a stream that was lost at one node goes on at another with Last-Event-ID (FW3)', async () => {
-    const session = await begun(0);
+  test('a stream lost at one node is resumed at another with Last-Event-ID', async () => {
+    const session = await openSession(0);
     const headers = { accept: 'text/event-stream', 'mcp-session-id': session };
     const first = new EventReader(`${at(1).url}/mcp/own`, { headers });
     await first.until('the stream', ({ text }) => text.length > 0);
-    await said(2, session, message('logging/setLevel', { level: 'info' }));
-    await said(2, session, call('log-unbidden', { data: 'one', ms: 50 }));
-    const heard = (data: string) => (reader: EventReader) =>
+    await send(2, session, message('logging/setLevel', { level: 'info' }));
+    await send(2, session, call('log-unbidden', { data: 'one', ms: 50 }));
+    const has = (data: string) => (reader: EventReader) =>
       reader.messages.find((event) => event.data.includes(`"${data}"`));
-    const { id = '' } = await first.until('the first', heard('one'));
+    const { id = '' } = await first.until('the first', has('one'));
     first.drop();
-    // The owner keeps what comes while nobody listens.
-    await said(0, session, call('log-unbidden', { data: 'two', ms: 50 }));
+    // The owner stores messages while no client listens.
+    await send(0, session, call('log-unbidden', { data: 'two', ms: 50 }));
     const second = new EventReader(`${at(2).url}/mcp/own`, { headers: { ...headers, 'last-event-id': id } });
-    await second.until('the second', heard('two'));
-    expect(heard('one')(second)).toBeUndefined();
+    await second.until('the second', has('two'));
+    expect(has('one')(second)).toBeUndefined();
     second.drop();
   });
 
-  test('one that was ended at another node is 404 everywhere, as is a changed id, and at another path', async () => {
-    const session = await begun(1);
+  test('an ended session returns 404 at all nodes, as does a changed id, or a session at another path', async () => {
+    const session = await openSession(1);
     const list = message('tools/list');
-    expect((await said(0, session, list)).json.error).toBeUndefined();
-    expect((await said(0, session, list, '/mcp')).status).toBe(404);
-    expect((await said(0, session, list, '/mcp/shared')).status).toBe(404);
+    expect((await send(0, session, list)).json.error).toBeUndefined();
+    expect((await send(0, session, list, '/mcp')).status).toBe(404);
+    expect((await send(0, session, list, '/mcp/shared')).status).toBe(404);
     const flipped = session.replace(/^./, (first) => (first === 'A' ? 'B' : 'A'));
     for (const id of [flipped, session.slice(1), `${session}A`, 'x'.repeat(48), crypto.randomUUID()])
       for (const index of [0, 1, 2]) {
-        const answer = await said(index, id, list);
+        const answer = await send(index, id, list);
         expect([answer.status, answer.json]).toEqual([
           404,
           { jsonrpc: '2.0', id: 1, error: { code: -32001, message: 'Session not found' } },
         ]);
       }
-    const gone = await ask(`${at(2).url}/mcp/own`, {
+    const response = await ask(`${at(2).url}/mcp/own`, {
       method: 'DELETE',
       headers: { 'mcp-session-id': session },
     });
-    expect(gone.status).toBe(204);
-    for (const index of [0, 1, 2]) expect((await said(index, session, list)).status).toBe(404);
+    expect(response.status).toBe(204);
+    for (const index of [0, 1, 2]) expect((await send(index, session, list)).status).toBe(404);
   });
 
-  test('nothing of a node can be read in an id, in any encoding', async () => {
+  test('an id reveals nothing about a node, in any encoding', async () => {
     for (const index of [0, 1, 2]) {
       const { name, address, pid, port } = at(index);
       const [, nodePort = ''] = address.split(':');
-      const session = await begun(index);
+      const session = await openSession(index);
       const bytes = Buffer.from(session, 'base64url');
       const readings = [session, ...(['hex', 'latin1', 'base64'] as const).map((how) => bytes.toString(how))];
       for (const text of [name, address, '127.0.0.1', String(pid), String(port), nodePort])
@@ -205,8 +205,8 @@ describe('one session, request by request', () => {
     }
   });
 
-  test('the word of a node has no effect where a client says it (FH1, FWS2)', async () => {
-    const session = await begun(0);
+  test('node headers sent by a client have no effect', async () => {
+    const session = await openSession(0);
     for (const headers of [
       { 'x-node-to': '0'.repeat(16) },
       { 'x-node-epoch': '1' },
@@ -221,8 +221,8 @@ describe('one session, request by request', () => {
     }
   });
 
-  test('a request that is the same at its owner carries its id and its trace there', async () => {
-    const session = await begun(0);
+  test('a forwarded request keeps its id and its trace at the owner', async () => {
+    const session = await openSession(0);
     const trace = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     const answer = await post(`${at(1).url}/mcp/own`, call('refuse', {}), {
       'mcp-session-id': session,
@@ -233,15 +233,15 @@ describe('one session, request by request', () => {
   });
 });
 
-describe('the address for nodes', () => {
-  test('answers nothing to whoever has no proof, and no other route than those of sessions to a node (NF1, NF2)', async () => {
+describe('the node address', () => {
+  test('answers only nodes that prove their identity, and serves only session routes', async () => {
     const { address } = at(0);
     const [host = '', port = ''] = address.split(':');
     const plain = await ask(`http://${address}/mcp`);
     expect([plain.status, plain.json.error]).toEqual([403, 'Forbidden']);
     expect(at(0).text()).not.toContain(CLUSTER_SECRET);
     const { client } = await nodeProof({ secret: CLUSTER_SECRET });
-    const asked = (path: string, headers = {}) =>
+    const request = (path: string, headers = {}) =>
       new Promise<number>((resolve, reject) => {
         httpsRequest({ ...client, host, port, path, headers, agent: false }, (answer) => {
           answer.resume();
@@ -250,8 +250,8 @@ describe('the address for nodes', () => {
           .on('error', reject)
           .end();
       });
-    for (const path of ['/servers', '/-/hello', '/mcp', '/inspector']) expect(await asked(path)).toBe(421);
-    expect(await asked('/mcp', { 'x-node-to': '0'.repeat(16) })).toBe(421);
+    for (const path of ['/servers', '/-/hello', '/mcp', '/inspector']) expect(await request(path)).toBe(421);
+    expect(await request('/mcp', { 'x-node-to': '0'.repeat(16) })).toBe(421);
     const socket = connect(Number(port), host);
     socket.on('error', () => {});
     socket.end('GET / HTTP/1.1\r\n\r\n');

@@ -1,5 +1,5 @@
-// Remote servers behind the gateway, over Streamable HTTP and over the older SSE transport: one session there for each
-// client session, and what happens when the far side forgets sessions, refuses, breaks off or is down for a while.
+// Remote servers behind the gateway, over Streamable HTTP and the older SSE transport: one upstream session
+// per client session, and behaviour for lost sessions, refusals, disconnects and outages.
 
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { errorOf, eventually, McpClient } from '../../fixtures/clients/mcp-client.ts';
@@ -39,7 +39,7 @@ async function setUp(remote: RemoteEverything, runtime: 'http' | 'sse', more: ob
   };
 }
 
-/** How often `ann` has been introduced to the server, or the gateway where all share a session. */
+/** Number of initialize requests to the server by `ann`, or by the gateway if all clients share a session. */
 function handshakes({ http: { requests } }: RemoteEverything, id: string): number {
   const name = id === 'own' ? 'ann' : 'actor-gateway';
   return requests.filter(({ body }) => body.includes('"initialize"') && body.includes(`"name":"${name}"`))
@@ -72,7 +72,7 @@ describe.each(kinds)('a remote server (%s)', (_, runtime, options) => {
     await Promise.all(extra.splice(0).map((client) => client.leave()));
   });
 
-  test('is introduced, listed and called as it is, with the configured headers and nobody else’s', async () => {
+  test('is introduced, listed and called unchanged, with the configured headers only', async () => {
     const client = await at('own');
     expect(client.client.getServerVersion()?.name).toBe('everything');
     expect(client.client.getInstructions()).toBe('Ask me anything.');
@@ -92,7 +92,7 @@ describe.each(kinds)('a remote server (%s)', (_, runtime, options) => {
     expect(setting.gateway.text()).not.toContain('secret-query');
   });
 
-  test('has a session of its own for each client session, which ends with it', async () => {
+  test('has a session per client session, which is closed with it', async () => {
     const before = new Set(remote.sessions());
     const [ann, bob] = [await at('own'), await at('own')];
     const sessions = [(await ann.stats()).session, (await bob.stats()).session];
@@ -111,24 +111,24 @@ describe.each(kinds)('a remote server (%s)', (_, runtime, options) => {
     expect(before.size).toBeLessThanOrEqual(1);
   });
 
-  test('that is shared has one session for all', async () => {
+  test('that is shared has one session for all clients', async () => {
     const clients = await Promise.all([1, 2, 3].map(() => at('shared')));
     const stats = await Promise.all(clients.map((client) => client.stats()));
     expect(new Set(stats.map(({ session }) => session)).size).toBe(1);
     expect(stats[0]?.clientCapabilities).toEqual({});
   });
 
-  test('has every progress notification of a burst arrive, if it sends any', async () => {
+  test('delivers all progress notifications of a burst', async () => {
     const client = await at('own');
-    const seen: unknown[] = [];
+    const steps: unknown[] = [];
     await client.client.callTool({ name: 'slow', arguments: { steps: 150, ms: 0 } }, undefined, {
-      onprogress: ({ progress }) => seen.push(progress),
+      onprogress: ({ progress }) => steps.push(progress),
     });
     const all = Array.from({ length: 150 }, (_, n) => n + 1);
-    expect(seen).toEqual(options?.isJsonOnly === true ? [] : all);
+    expect(steps).toEqual(options?.isJsonOnly === true ? [] : all);
   });
 
-  test('is told of a cancellation', async () => {
+  test('receives cancellations', async () => {
     const client = await at('own');
     const stopping = new AbortController();
     const cut = errorOf(
@@ -143,33 +143,33 @@ describe.each(kinds)('a remote server (%s)', (_, runtime, options) => {
   });
 
   test.each(['own', 'shared'])(
-    'that loses its sessions gets one new handshake for all, and the calls go on (%s)',
+    'that loses its sessions gets a single new handshake, and the calls continue (%s)',
     async (id) => {
       const ann = await at(id, 'ann');
       await ann.client.setLoggingLevel('warning');
       await ann.client.subscribeResource({ uri: 'test://watched-resource' });
       const { session } = await ann.stats();
-      const begun = handshakes(remote, id);
+      const countBefore = handshakes(remote, id);
       await remote.loseSessions();
-      // The older transport loses its stream, and what is under way on it, a moment before the gateway can know.
-      if (runtime === 'sse') await eventually('the new session', () => handshakes(remote, id) > begun);
+      // The older transport loses the stream and current calls a moment before the gateway notices.
+      if (runtime === 'sse') await eventually('the new session', () => handshakes(remote, id) > countBefore);
       const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => ann.call('echo', { n })));
       expect(answers).toEqual(Array.from({ length: 20 }, (_, n) => ({ n })));
       const after = await ann.stats();
       expect(after.session).not.toBe(session);
       expect(after.level).toBe('warning');
       expect(after.subscribed).toEqual(['test://watched-resource']);
-      expect(handshakes(remote, id) - begun).toBe(1);
+      expect(handshakes(remote, id) - countBefore).toBe(1);
     },
   );
 
-  test('that is down is an error at once, or, where that is known already, is waited for; it is back within one backoff', async () => {
+  test('that is down causes an immediate error, or a delay if the outage is known, and is used again within one backoff', async () => {
     const session = await RawSession.open(setting.gateway.url, '/mcp/own');
     expect((await session.call('echo')).error).toBeUndefined();
     await remote.down();
-    const asked = session.call('echo');
+    const call = session.call('echo');
     const down = await Promise.race([
-      asked,
+      call,
       new Promise<undefined>((done) => setTimeout(() => done(undefined), 1_000)),
     ]);
     if (down !== undefined) {
@@ -178,17 +178,18 @@ describe.each(kinds)('a remote server (%s)', (_, runtime, options) => {
     }
     await remote.up();
     const began = performance.now();
-    expect((await asked).status).toBe(200);
+    expect((await call).status).toBe(200);
     const back = await eventually('an answer', async () => {
       const answer = await session.call('echo', { back: true });
       return answer.error === undefined && answer;
     });
     expect(JSON.parse(back.text)).toEqual({ back: true });
-    // A backoff that has grown from 300 ms meanwhile, a handshake, and a busy machine; not a park.
+    // Time for the handshake and a backoff that grew from 300 ms, on a busy machine. The server never enters
+    // the failed state.
     expect(performance.now() - began).toBeLessThan(12_000);
   });
 
-  test('that is restarted between two calls is not noticed by its clients', async () => {
+  test('can be restarted between two calls without an error for clients', async () => {
     const [own, shared] = [await at('own'), await at('shared')];
     await Promise.all([own.call('echo'), shared.call('echo')]);
     await remote.down();
@@ -199,17 +200,17 @@ describe.each(kinds)('a remote server (%s)', (_, runtime, options) => {
     });
   });
 
-  test('whose answer is 401 says so, with what to do, and without the token', async () => {
+  test('that responds with 401 is reported with a remedy, and without the token', async () => {
     const { url } = setting.gateway;
     await http(`${url}/servers/shared/stop`, { method: 'POST' });
     remote.refusal = ({ res }) => {
       res.writeHead(401, { 'content-type': 'text/plain', 'www-authenticate': 'Bearer' });
       res.end(`the token ${TOKEN} has expired`);
     };
-    const refused = await json(`${url}/servers/shared/start`, 'POST');
-    expect(refused.status).toBe(502);
-    expect(refused.body.message).toMatch(/401.*has expired.*headers:/s);
-    expect(refused.text + setting.gateway.text()).not.toContain('sesame');
+    const refusal = await json(`${url}/servers/shared/start`, 'POST');
+    expect(refusal.status).toBe(502);
+    expect(refusal.body.message).toMatch(/401.*has expired.*headers:/s);
+    expect(refusal.text + setting.gateway.text()).not.toContain('sesame');
     expect((await details(url, 'shared')).last_error?.message).toContain('401');
     remote.refusal = undefined;
     await eventually('recovery', async () => (await callOnce(url, 'shared', 'echo')).status === 200);
@@ -217,7 +218,7 @@ describe.each(kinds)('a remote server (%s)', (_, runtime, options) => {
 });
 
 describe('a stream of the older transport', () => {
-  test('that breaks fails the calls on it, and only those', async () => {
+  test('that breaks fails only the calls on that stream', async () => {
     const remote = await everythingOverSse();
     const setting = await setUp(remote, 'sse');
     const [own, shared] = [await setting.at('own'), await setting.at('shared')];
@@ -233,15 +234,15 @@ describe('a stream of the older transport', () => {
   });
 });
 
-describe('a remote server that says something on its own stream', () => {
-  test('reaches the session it belongs to, also after its session was lost', async () => {
+describe('a notification on the stream of a remote server', () => {
+  test('reaches the session it belongs to, also after that session was lost', async () => {
     const remote = await everythingOverHttp();
     const { at } = await setUp(remote, 'http');
     const [ann, bob] = [await at('own'), await at('own')];
     const uri = 'test://watched-resource';
     for (const client of [ann, bob]) await client.client.subscribeResource({ uri });
     const updates = (client: McpClient) => client.count('notifications/resources/updated');
-    // A server of the SDK drops what it says before its stream is open.
+    // An SDK server drops messages that it sends before the stream is open.
     await eventually('an update', async () => (await ann.call('update', { uri })) && updates(ann) > 0);
     expect(updates(bob)).toBe(0);
     await remote.loseSessions();

@@ -1,5 +1,5 @@
-// A link of the modern era before a server of the public SDK v2, which checks every header against the body, and before
-// servers that fail.
+// A modern link to a server of the public SDK v2, which compares all headers with the body, and to faulty
+// servers.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { annotatedSchema } from '../../fixtures/remote/annotated-schemas.ts';
@@ -30,8 +30,8 @@ afterEach(async () => {
   await endServers();
 });
 
-describe('before a server of the SDK', () => {
-  test('a call is one POST without a session, and its answer comes as JSON', async () => {
+describe('with a server of the SDK', () => {
+  test('a call is one POST without a session, with a JSON response', async () => {
     const server = await startModernServer();
     const { link, seen } = modernLink(server.local.url());
     await link.open();
@@ -59,7 +59,7 @@ describe('before a server of the SDK', () => {
     }
   });
 
-  test('what comes before the answer is given out with its call', async () => {
+  test('messages before the answer are passed on with the call they belong to', async () => {
     const server = await startModernServer();
     const { link, seen } = modernLink(server.local.url());
     link.send(modernRequest(2, 'tools/call', { name: 'report', arguments: {} }), 2);
@@ -72,9 +72,9 @@ describe('before a server of the SDK', () => {
   });
 
   test.each(['größe', ' padded', 'tab\there', '=?base64?bGl0ZXJhbA==?=', '=?base64?=', '天気 ☀️'])(
-    'the tool %j is found: its name in the header agrees with the body',
+    'the tool %j is found, because the encoded name in the header matches the body',
     async (name) => {
-      // The SDK warns of such names.
+      // The SDK warns about such names.
       vi.spyOn(console, 'warn').mockImplementation(() => {});
       const server = await startModernServer([name]);
       const { link, seen } = modernLink(server.local.url());
@@ -85,11 +85,11 @@ describe('before a server of the SDK', () => {
 
   test.each([
     ['resources/read', { uri: 'note://a/b?c#d' }, '"text":"read"'],
-    // No such resource, no such task: what matters is that they are not refused for their headers.
+    // These resources and tasks do not exist. The server must not reject the request because of the headers.
     ['resources/read', { uri: 'note://a b/größe' }, 'invalid_uri'],
     ['prompts/get', { name: 'größe' }, '"messages":[]'],
     ['tasks/get', { taskId: 'tâche-1' }, '-32601'],
-  ])('%s of %j names its object in the header', async (method, params, expected) => {
+  ])('%s of %j has its object in the header', async (method, params, expected) => {
     const server = await startModernServer();
     const { link, seen } = modernLink(server.local.url());
     link.send(modernRequest(2, method, params), 2);
@@ -102,26 +102,26 @@ describe('before a server of the SDK', () => {
     { region: ' padded ', shard: -1, dry: false, to: { city: '=?base64?x?=' } },
     { region: '', to: {} },
     { query: 'none of them' },
-  ])('annotated parameters arrive in headers that the server accepts: %j', async (given) => {
+  ])('annotated parameters are sent in headers that the server accepts: %j', async (args) => {
     const server = await startModernServer();
-    const asked: string[] = [];
+    const requests: string[] = [];
     const inputSchemaOf = (tool: string): unknown => {
-      asked.push(tool);
+      requests.push(tool);
       return annotatedSchema;
     };
     const { link, seen } = modernLink(server.local.url(), { inputSchemaOf });
-    link.send(modernRequest(2, 'tools/call', { name: 'route', arguments: given }), 2);
+    link.send(modernRequest(2, 'tools/call', { name: 'route', arguments: args }), 2);
     const answer = JSON.parse((await seen.answer(2)).text);
-    expect(JSON.parse(answer.result.content[0].text)).toEqual(given);
-    expect(asked).toEqual(['route']);
-    const sent = Object.keys(server.local.requests[0]?.headers ?? {}).filter((name) =>
+    expect(JSON.parse(answer.result.content[0].text)).toEqual(args);
+    expect(requests).toEqual(['route']);
+    const headerNames = Object.keys(server.local.requests[0]?.headers ?? {}).filter((name) =>
       name.startsWith('mcp-param-'),
     );
-    const annotated = [given.region, given.shard, given.dry, given.to?.city];
-    expect(sent).toHaveLength(annotated.filter((value) => value !== undefined).length);
+    const annotated = [args.region, args.shard, args.dry, args.to?.city];
+    expect(headerNames).toHaveLength(annotated.filter((value) => value !== undefined).length);
   });
 
-  test('the refusal of a call whose headers are missing is its answer', async () => {
+  test('the rejection of a call with missing headers is its answer', async () => {
     const server = await startModernServer();
     const { link, seen } = modernLink(server.local.url());
     link.send(modernRequest(2, 'tools/call', { name: 'route', arguments: { region: 'x' } }), 2);
@@ -139,7 +139,7 @@ describe('before a server of the SDK', () => {
     ],
     ['a method that is no header text (400)', modernRequest(2, 'tools/列\n'), '-32020'],
     ['a message of the older era (400)', request(2, 'tools/list'), '-32602'],
-  ])('the refusal of %s is its answer', async (_what, message, code) => {
+  ])('the rejection of %s is its answer', async (_what, message, code) => {
     const server = await startModernServer();
     const { link, seen } = modernLink(server.local.url());
     link.send(message, 2);
@@ -148,7 +148,7 @@ describe('before a server of the SDK', () => {
   });
 
   test.each(['hang', 'hang-silently'])(
-    'forget cancels a call (%s), and nothing of it remains',
+    'forget cancels a call (%s), and leaves no state behind',
     async (name) => {
       const server = await startModernServer();
       const { link, seen } = modernLink(server.local.url());
@@ -164,7 +164,7 @@ describe('before a server of the SDK', () => {
     },
   );
 
-  test('a subscription gives out its notifications with its call until it is forgotten', async () => {
+  test('a subscription passes on its notifications with its call until it is forgotten', async () => {
     const server = await startModernServer();
     const { link, seen } = modernLink(server.local.url());
     const filter = { notifications: { toolsListChanged: true } };
@@ -176,7 +176,7 @@ describe('before a server of the SDK', () => {
     await until('both told', () => methods(2).length === 2 && methods(3).length === 2);
     link.forget(2);
     server.toolsChanged();
-    await until('the other told again', () => methods(3).length === 3);
+    await until('the second notification', () => methods(3).length === 3);
     expect(methods(2)).toEqual([
       'notifications/subscriptions/acknowledged',
       'notifications/tools/list_changed',
@@ -188,16 +188,16 @@ describe('before a server of the SDK', () => {
 });
 
 describe('a message without an answer', () => {
-  test('is posted one after the other, in order, with its headers', async () => {
-    const held: Exchange[] = [];
-    const server = await serve((exchange) => void held.push(exchange));
+  test('is posted in order, with the right headers', async () => {
+    const exchanges: Exchange[] = [];
+    const server = await serve((exchange) => void exchanges.push(exchange));
     const { link } = modernLink(server.url());
     for (const name of ['a', 'b']) link.send(notification(`notifications/${name}`));
-    await until('the first', () => held.length === 1);
+    await until('the first', () => exchanges.length === 1);
     expect(link.queuedBytes).toBe(notification('notifications/b').length);
-    held[0]?.res.writeHead(202).end();
-    await until('the second', () => held.length === 2);
-    held[1]?.res.writeHead(400).end();
+    exchanges[0]?.res.writeHead(202).end();
+    await until('the second', () => exchanges.length === 2);
+    exchanges[1]?.res.writeHead(400).end();
     await until('all taken', () => link.queuedBytes === 0);
     expect(
       server.requests.map(({ headers }) => [headers['mcp-method'], headers['mcp-protocol-version']]),
@@ -207,7 +207,7 @@ describe('a message without an answer', () => {
     ]);
   });
 
-  test('that this era does not have is not sent', async () => {
+  test('is not sent if it does not exist in this era', async () => {
     const server = await serve(({ res, body }) =>
       idOf(body) === 2 ? answerJson(res, result(body)) : void res.writeHead(202).end(),
     );
@@ -237,7 +237,7 @@ describe('a server that', () => {
         beginStream(res);
         res.write('data: {"jsonrpc":"2.0","id"', () => res.destroy());
       },
-      { code: 'ERR_CONNECTION_LOST', wasCarriedOut: true, message: /broke before the answer/ },
+      { code: 'ERR_CONNECTION_LOST', wasCarriedOut: true, message: /lost before the response/ },
     ],
     [
       'ends the stream without an answer, though with event ids',
@@ -245,28 +245,28 @@ describe('a server that', () => {
         beginStream(res);
         res.end('id: e1\nretry: 10\ndata: {"jsonrpc":"2.0","method":"n"}\n\n');
       },
-      { code: 'ERR_CONNECTION_LOST', wasCarriedOut: true, message: /ended before the answer/ },
+      { code: 'ERR_CONNECTION_LOST', wasCarriedOut: true, message: /ended before the response/ },
     ],
     [
       'cuts the connection',
       ({ res }) => void res.destroy(),
-      { code: 'ERR_CONNECTION_LOST', wasCarriedOut: true, message: /broke before the answer/ },
+      { code: 'ERR_CONNECTION_LOST', wasCarriedOut: true, message: /lost before the response/ },
     ],
     [
       'says 404 without a body',
       ({ res }) => void res.writeHead(404).end(),
-      { code: 'ERR_UPSTREAM_PROTOCOL', wasCarriedOut: false, message: /answered 404/ },
+      { code: 'ERR_UPSTREAM_PROTOCOL', wasCarriedOut: false, message: /responded 404/ },
     ],
     [
       'says 404 to another id',
       ({ res }) =>
         answerJson(res, { jsonrpc: '2.0', id: 99, error: { code: -32001, message: 'session' } }, 404),
-      { code: 'ERR_UPSTREAM_PROTOCOL', wasCarriedOut: false, message: /answered 404/ },
+      { code: 'ERR_UPSTREAM_PROTOCOL', wasCarriedOut: false, message: /responded 404/ },
     ],
     [
       'says 500',
       ({ res }) => void res.writeHead(500).end('oops s3cret-value'),
-      { code: 'ERR_UPSTREAM_PROTOCOL', wasCarriedOut: true, message: /answered 500.*oops \[redacted\]/ },
+      { code: 'ERR_UPSTREAM_PROTOCOL', wasCarriedOut: true, message: /responded 500.*oops \[redacted\]/ },
     ],
     [
       'says 503',
@@ -276,7 +276,7 @@ describe('a server that', () => {
     [
       'says 202 to a request',
       ({ res }) => void res.writeHead(202).end(),
-      { code: 'ERR_UPSTREAM_PROTOCOL', wasCarriedOut: true, message: /202.*without an answer/ },
+      { code: 'ERR_UPSTREAM_PROTOCOL', wasCarriedOut: true, message: /202.*JSON-RPC response/ },
     ],
     [
       'answers HTML',
@@ -289,12 +289,12 @@ describe('a server that', () => {
       {
         code: 'ERR_UPSTREAM_PROTOCOL',
         wasCarriedOut: false,
-        message: /redirects are not followed.*1\/there/,
+        message: /this redirect is not followed.*1\/there/,
       },
     ],
   ];
 
-  test.each(cases)('%s fails the call and not the link', async (_what, answer, expected) => {
+  test.each(cases)('%s fails only the call', async (_what, answer, expected) => {
     const server = await serve((exchange) =>
       idOf(exchange.body) === 2 ? answer(exchange) : answerJson(exchange.res, result(exchange.body)),
     );
@@ -312,7 +312,7 @@ describe('a server that', () => {
     expect(timers.count).toBe(0);
   });
 
-  test.each([400, 404, 500])('says %i with an answer in it has answered', async (status) => {
+  test.each([400, 404, 500])('sends status %i and an answer has answered the call', async (status) => {
     const server = await serve(({ res, body }) =>
       answerJson(
         res,
@@ -326,7 +326,7 @@ describe('a server that', () => {
     expect(seen.ended).toBeUndefined();
   });
 
-  test('gives out session ids gets none back', async () => {
+  test('sends session ids does not get them back', async () => {
     const server = await serve(({ res, body }) => {
       res.setHeader('mcp-session-id', 'session-1');
       answerJson(res, result(body));
@@ -341,21 +341,24 @@ describe('a server that', () => {
     expect(server.requests[1]?.headers).not.toHaveProperty('mcp-session-id');
   });
 
-  test.each(['JSON', 'a stream'])('answers too much, as %s, is told by size and id', async (how) => {
-    const server = await serve(({ res, body }) => {
-      const answer = result(body, { text: 'x'.repeat(5_000) });
-      if (how === 'JSON') return answerJson(res, answer);
-      beginStream(res);
-      res.end(event({ jsonrpc: '2.0', method: 'n' }) + event(answer));
-    });
-    const { link, seen } = modernLink(server.url(), { maxMessageBytes: 1_000 });
-    link.send(modernRequest(2, 'x'), 2);
-    await until('the report', () => seen.oversized.length > 0);
-    expect(seen.oversized).toEqual([{ size: expect.any(Number), id: '2', call: 2 }]);
-    expect(seen.undelivered).toEqual([]);
-  });
+  test.each(['JSON', 'a stream'])(
+    'sends too large a response, as %s, is reported with size and id',
+    async (how) => {
+      const server = await serve(({ res, body }) => {
+        const answer = result(body, { text: 'x'.repeat(5_000) });
+        if (how === 'JSON') return answerJson(res, answer);
+        beginStream(res);
+        res.end(event({ jsonrpc: '2.0', method: 'n' }) + event(answer));
+      });
+      const { link, seen } = modernLink(server.url(), { maxMessageBytes: 1_000 });
+      link.send(modernRequest(2, 'x'), 2);
+      await until('the report', () => seen.oversized.length > 0);
+      expect(seen.oversized).toEqual([{ size: expect.any(Number), id: '2', call: 2 }]);
+      expect(seen.undelivered).toEqual([]);
+    },
+  );
 
-  test('keeps silent for longer than an idle connection is kept is waited for', async () => {
+  test('is silent for longer than the idle timeout of connections is awaited', async () => {
     const server = await serve(({ res, body }) => {
       if (idOf(body) === 2) beginStream(res);
       setTimeout(() => {
@@ -373,9 +376,9 @@ describe('the end of a link', () => {
   test.each(['close', 'kill'] as const)(
     'by %s leaves no socket and no timer, and sends nothing',
     async (how) => {
-      const held: Exchange[] = [];
+      const exchanges: Exchange[] = [];
       const server = await serve((exchange) => {
-        held.push(exchange);
+        exchanges.push(exchange);
         if (idOf(exchange.body) !== 3) return;
         beginStream(exchange.res);
         exchange.res.write(event({ jsonrpc: '2.0', method: 'n' }));
@@ -384,7 +387,7 @@ describe('the end of a link', () => {
       link.send(modernRequest(2, 'x'), 2);
       link.send(modernRequest(3, 'subscriptions/listen'), 3);
       for (const name of ['a', 'b']) link.send(notification(`notifications/${name}`));
-      await until('everything under way', () => held.length === 3 && seen.messages.length === 1);
+      await until('all current requests', () => exchanges.length === 3 && seen.messages.length === 1);
       await link[how]();
       expect(link.isOver).toBe(true);
       expect(seen.ended?.code).toBe('ERR_STOPPED');
@@ -399,7 +402,7 @@ describe('the end of a link', () => {
     },
   );
 
-  test('comes from open when the address or a header is not allowed', async () => {
+  test('is reported immediately after open if the address or a header is not allowed', async () => {
     for (const [url, headers] of [
       ['ftp://127.0.0.1/mcp', {}],
       ['http://127.0.0.1/mcp', { 'X-Key': 's3cret-value\n' }],
@@ -411,7 +414,7 @@ describe('the end of a link', () => {
     }
   });
 
-  test('can come from inside a message, and no message follows', async () => {
+  test('can happen inside a message callback, and no message follows', async () => {
     const server = await serve(({ res }) => {
       beginStream(res);
       res.end(Array.from({ length: 50 }, (_, n) => event({ jsonrpc: '2.0', method: `n${n}` })).join(''));
@@ -429,7 +432,7 @@ describe('the end of a link', () => {
   });
 });
 
-test('the headers of the catalog do not stand in for those of the message', async () => {
+test('configured headers do not replace those of the message', async () => {
   const server = await serve(({ res, body }) => answerJson(res, result(body)));
   const headers = { 'X-Key': 's3cret-value', 'Mcp-Method': 'other', 'MCP-Protocol-Version': '2025-11-25' };
   const { link, seen } = modernLink(server.url(), { headers });
@@ -442,7 +445,7 @@ test('the headers of the catalog do not stand in for those of the message', asyn
   });
 });
 
-test('what is no message fails its call, was not sent, and does not throw', async () => {
+test('an invalid message fails its call unsent, without throwing', async () => {
   const server = await serve(({ res, body }) => answerJson(res, result(body)));
   const { link, seen } = modernLink(server.url());
   link.send(Buffer.from('{"jsonrpc":'), 2);
@@ -453,7 +456,7 @@ test('what is no message fails its call, was not sent, and does not throw', asyn
   expect(server.requests).toHaveLength(1);
 });
 
-test('a message goes out and an answer comes in byte for byte', async () => {
+test('messages and answers are passed on unchanged', async () => {
   const bytes = '{"jsonrpc":"2.0","id":2,"result":{"n":12345678901234567890,"f":1.0,"é":"\\u00e9"}}';
   const server = await serve(
     ({ res }) => void res.writeHead(200, { 'content-type': 'application/json' }).end(bytes),

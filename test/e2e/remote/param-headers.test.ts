@@ -1,5 +1,5 @@
-// The client of the public SDK v2 as the judge of what a tool's schema asks of a client: which tools it hides, and
-// which headers it sends for the others.
+// The client of the public SDK v2 as a reference for tool schemas: the tools that it hides, and the headers
+// that it sends.
 
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterEach, expect, test, vi } from 'vitest';
@@ -14,11 +14,11 @@ const servers: LocalServer[] = [];
 afterEach(async () => {
   vi.restoreAllMocks();
   await checkPromises();
-  // The client of the SDK leaves idle connections behind: these are closed, and not waited for.
+  // The SDK client leaves idle connections open, so they are closed here.
   for (const server of servers.splice(0)) await server.close();
 });
 
-/** A server that offers one tool for each schema, and accepts any call. */
+/** Starts a server with one tool per schema that accepts any call. */
 async function serveTools(tools: readonly (readonly [string, object])[]): Promise<LocalServer> {
   const results: Record<string, object> = {
     'server/discover': { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } },
@@ -48,18 +48,18 @@ async function withClient(server: LocalServer, use: (client: Client) => Promise<
   }
 }
 
-test('the tools to be left out are those that the client of the SDK leaves out', async () => {
-  // It warns of each tool it leaves out.
+test('the omitted tools are those omitted by the SDK client', async () => {
+  // The SDK client warns about omitted tools.
   vi.spyOn(console, 'warn').mockImplementation(() => {});
   const all = [['annotated', annotatedSchema] as const, ...plainSchemas, ...faultySchemas].filter(
-    // It only lists tools whose schema is of type object.
+    // The SDK client lists only tools whose schema is of type object.
     ([, schema]) => 'type' in schema,
   );
   const server = await serveTools(all);
   await withClient(server, async (client) => {
     const { tools } = await client.listTools();
-    const kept = all.filter(([, schema]) => !hasInvalidAnnotations(schema));
-    expect(tools.map(({ name }) => name)).toEqual(kept.map(([name]) => name));
+    const validTools = all.filter(([, schema]) => !hasInvalidAnnotations(schema));
+    expect(tools.map(({ name }) => name)).toEqual(validTools.map(([name]) => name));
     expect(tools.length).toBeLessThan(all.length - 20);
   });
 });
@@ -71,14 +71,14 @@ test.each([
   { region: null, shard: 2 ** 60, to: [] },
   { region: 7, shard: 1.5, dry: 'yes' },
   {},
-])('the headers for %j are those that the client of the SDK sends', async (given) => {
+])('the headers for %j are those sent by the SDK client', async (args) => {
   const server = await serveTools([['tool', annotatedSchema]]);
   await withClient(server, async (client) => {
     await client.listTools();
-    await client.callTool({ name: 'tool', arguments: given });
+    await client.callTool({ name: 'tool', arguments: args });
   });
   const { link, seen } = modernLink(server.url(), { inputSchemaOf: () => annotatedSchema });
-  link.send(modernRequest(2, 'tools/call', { name: 'tool', arguments: given }), 2);
+  link.send(modernRequest(2, 'tools/call', { name: 'tool', arguments: args }), 2);
   await seen.answer(2);
   const calls = server.requests.filter(({ headers }) => headers['mcp-method'] === 'tools/call');
   const [theirs, ours] = calls.map(({ headers }) =>

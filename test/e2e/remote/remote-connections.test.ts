@@ -1,4 +1,4 @@
-// The connections to a remote server: which request goes on which, what must not be left for the next one, and TLS.
+// Connections to a remote server: assignment of requests, reuse, and TLS.
 
 import { createServer as createTlsServer } from 'node:https';
 import { connect, type Socket } from 'node:net';
@@ -16,7 +16,7 @@ afterEach(async () => {
   await endServers();
 });
 
-/** How many timers the links have set. */
+/** Counts the timers set by links. */
 function watchLinkTimers(): () => number {
   let count = 0;
   const { setTimeout } = globalThis;
@@ -32,7 +32,7 @@ function answerTo(id: number): string {
   return `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
 
-/** The id of a request that came in one piece. */
+/** Returns the id of a request that arrived in a single piece. */
 const idIn = (bytes: Buffer): number => JSON.parse(bytes.toString().split('\r\n\r\n')[1] ?? '').id;
 
 const answerEach = (socket: Socket) => {
@@ -40,7 +40,7 @@ const answerEach = (socket: Socket) => {
 };
 
 describe('calls', () => {
-  test('that are answered in JSON share connections and set no timer each', async () => {
+  test('with JSON answers share connections, and set no timer per call', async () => {
     const server = await serveCalls(({ res, body }) => answerJson(res, result(body)));
     const { link, seen } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
@@ -54,12 +54,12 @@ describe('calls', () => {
       link.send(request(call, 'x'), call);
       await seen.answer(call);
     }
-    // The refusal of the server's own stream may come late, with a timer of its own, and leave a connection busy.
+    // A late refusal of the server stream sets a timer, and may keep a connection busy.
     expect(opened).toBeLessThan(3);
     expect(timers()).toBeLessThan(3);
   });
 
-  test('at the same time have a connection each, and what is too many is closed when idle', async () => {
+  test('in parallel have a connection each, and surplus connections are closed when idle', async () => {
     const server = await serveCalls(({ res, body }) => {
       setTimeout(() => answerJson(res, result(body)), 50);
     });
@@ -72,7 +72,7 @@ describe('calls', () => {
     await server.noConnections(20_000);
   });
 
-  test('leave a connection that is closed when idle, also when the answer was long in coming', async () => {
+  test('use a connection that is closed when idle, also after a slow answer', async () => {
     const server = await serveCalls(({ res, body }) => {
       setTimeout(() => answerJson(res, result(body)), 5_000);
     });
@@ -84,11 +84,11 @@ describe('calls', () => {
     await server.noConnections(20_000);
   });
 
-  test('never get what came behind the answer to another', async () => {
+  test('never get bytes that follow the answer to another call', async () => {
     const { url, sockets } = await serveTcp((socket) => {
       socket.on('data', (bytes) => {
         const id = idIn(bytes);
-        // Behind the first answer comes one for the call that is sent next.
+        // The answer is followed by an answer to the next call.
         socket.write(id === 2 ? answerTo(2) + answerTo(3).replace('"n":3', '"n":"forged"') : answerTo(id));
       });
     });
@@ -101,12 +101,12 @@ describe('calls', () => {
     expect(seen.messages).toHaveLength(2);
   });
 
-  test('are not sent on a connection whose answers have got out of step (HX2)', async () => {
+  test('are not sent on a connection with mismatched responses', async () => {
     const { url, sockets } = await serveTcp((socket) => {
       let last = 0;
       socket.on('data', (bytes) => {
         const id = idIn(bytes);
-        // From the second on each gets the answer to the one before.
+        // From the second call on, each gets the previous answer.
         socket.write(answerTo(last === 0 ? id : last));
         last = id;
       });
@@ -121,7 +121,7 @@ describe('calls', () => {
     expect(sockets.size).toBe(2);
   });
 
-  test('find a new connection when the server has closed the idle one', async () => {
+  test('use a new connection when the server has closed the idle connection', async () => {
     const { url, sockets } = await serveTcp(answerEach);
     const { link, seen } = modernLink(url);
     link.send(request(2, 'x'), 2);
@@ -135,12 +135,12 @@ describe('calls', () => {
     expect(sockets.size).toBe(2);
   });
 
-  test('are never sent on a connection that is known to be reset (HX1)', async () => {
+  test('are never sent on a reset connection', async () => {
     const { url, sockets } = await serveTcp(answerEach);
     const { link, seen } = modernLink(url);
     link.send(request(2, 'x'), 2);
     await seen.answer(2);
-    // The reset is read in the next turn, and in the same one, before the end of the socket is told, a call comes.
+    // A call arrives in the turn in which the reset is read, before the close event of the socket.
     setImmediate(() => {
       for (const socket of sockets) socket.resetAndDestroy();
       setImmediate(() => link.send(request(3, 'x'), 3));
@@ -149,7 +149,7 @@ describe('calls', () => {
     expect(sockets.size).toBe(2);
   });
 
-  test('are not sent on a connection that the server keeps for no longer than a second', async () => {
+  test('are not sent on a connection that the server keeps for at most a second', async () => {
     const { url, sockets } = await serveTcp((socket) => {
       socket.on('data', (bytes) => {
         const id = idIn(bytes);
@@ -184,7 +184,7 @@ describe('over TLS', () => {
     return { server, url: new URL(`https://localhost:${server.port}/mcp`) };
   }
 
-  test('calls are answered, one after the other on one connection', async () => {
+  test('calls are answered sequentially on one connection', async () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     const { server, url } = await tlsServer();
     const { link, seen } = modernLink(url);
@@ -202,7 +202,7 @@ describe('over TLS', () => {
     await server.close();
   });
 
-  test('a session that did not help a handshake is not offered again', async () => {
+  test('a TLS session that was not resumed is not offered again', async () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     const { server } = await tlsServer();
     const { answer } = server;
@@ -234,7 +234,7 @@ describe('over TLS', () => {
     await server.close();
   });
 
-  test('a certificate that nobody vouches for is refused before anything is sent', async () => {
+  test('an untrusted certificate is rejected before anything is sent', async () => {
     const { server, url } = await tlsServer();
     const { link, seen } = modernLink(url);
     link.send(request(2, 'x'), 2);

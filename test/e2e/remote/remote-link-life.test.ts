@@ -1,4 +1,4 @@
-// How links to remote servers begin and end, what they hold meanwhile, and the older HTTP+SSE transport.
+// Start and end of links to remote servers, the resources in use meanwhile, and the older HTTP+SSE transport.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { endServers, serve, serveCalls, serveTcp } from '../../fixtures/remote/bad-servers.ts';
@@ -30,10 +30,10 @@ beforeEach(() => {
 
 describe('the end of a link', () => {
   test.each(['kill', 'close'] as const)('by %s leaves no socket and no timer', async (how) => {
-    const held: Exchange[] = [];
+    const exchanges: Exchange[] = [];
     const server = await serveCalls(
       (exchange) => {
-        if (idOf(exchange.body) === 2) return void held.push(exchange);
+        if (idOf(exchange.body) === 2) return void exchanges.push(exchange);
         beginStream(exchange.res);
         exchange.res.end('id: e1\nretry: 60000\ndata:\n\n');
       },
@@ -46,7 +46,7 @@ describe('the end of a link', () => {
     link.send(request(2, 'hangs'), 2);
     link.send(request(3, 'waits to be resumed'), 3);
     link.send(Buffer.from('{"jsonrpc":"2.0","id":2,"result":{}}'));
-    await until('everything under way', () => held.length === 2 && timers.count >= 3);
+    await until('all current requests', () => exchanges.length === 2 && timers.count >= 3);
     await link[how]();
     expect(seen.ended?.code).toBe('ERR_STOPPED');
     await server.noConnections(3_500);
@@ -83,7 +83,7 @@ describe('the end of a link', () => {
     await until('both at the server', () => streams.length === 2);
     await link.close();
     expect(seen.undelivered).toEqual([]);
-    // What the server called the session first is its name to the end.
+    // The first session id of the server stays in use.
     expect(server.requests.at(-1)?.headers['mcp-session-id']).toBe('session-1');
   });
 
@@ -97,12 +97,12 @@ describe('the end of a link', () => {
     const before = performance.now();
     await link.close();
     expect(performance.now() - before).toBeGreaterThan(1_500);
-    // Without a limit of its own it would be that of other notes, 30 s.
+    // Without this limit it would be 30 s, as for other notifications.
     expect(performance.now() - before).toBeLessThan(15_000);
     expect(seen.ended?.code).toBe('ERR_STOPPED');
   });
 
-  test('can be called from inside a message, and no message follows', async () => {
+  test('can be called inside a message callback, and no message follows', async () => {
     const server = await serveCalls(({ res }) => {
       beginStream(res);
       res.end(Array.from({ length: 50 }, (_, n) => event({ jsonrpc: '2.0', method: `n${n}` })).join(''));
@@ -121,7 +121,7 @@ describe('the end of a link', () => {
   });
 });
 
-test('bytes not yet taken by the server are counted until they are', async () => {
+test('bytes not yet accepted by the server are counted', async () => {
   const { url, sockets } = await serveTcp((socket) => socket.pause());
   const { link, seen } = httpLink(url);
   const size = 16 << 20;
@@ -160,7 +160,7 @@ describe('the older transport', () => {
     await server.noConnections();
   };
 
-  test('does not send its headers to another origin', async () => {
+  test('does not send the configured headers to another origin', async () => {
     const other = await serve(({ res }) => void res.writeHead(202).end());
     await openFails(({ res }) => {
       beginStream(res);
@@ -170,7 +170,7 @@ describe('the older transport', () => {
   });
 
   test.each<[string, Answerer, RegExp]>([
-    ['names no address in time', ({ res }) => beginStream(res), /within 150 ms/],
+    ['sends no address in time', ({ res }) => beginStream(res), /within 150 ms/],
     [
       'names nonsense',
       ({ res }) => {
@@ -193,12 +193,12 @@ describe('the older transport', () => {
       },
       /closed the stream/,
     ],
-    ['dies', ({ res }) => void res.destroy(), /broke/],
+    ['dies', ({ res }) => void res.destroy(), /lost/],
   ])('fails to open when the server %s', async (_name, answer, message) => {
     await openFails(answer, message);
   });
 
-  test('ends when the connection of the stream breaks, and says which calls were never sent', async () => {
+  test('closes the link when the connection of the stream breaks, and returns the calls that were never sent', async () => {
     let stream: Exchange['res'] | undefined;
     const server = await serve(({ req, res }) => {
       if (req.method === 'POST') return;
@@ -217,7 +217,7 @@ describe('the older transport', () => {
     expect(seen.undelivered).toMatchObject([{ call: 2, wasCarriedOut: false }]);
   });
 
-  test('reports an oversized message and reads on', async () => {
+  test('reports an oversized message and continues to read', async () => {
     const server = await serve(({ req, res }) => {
       if (req.method === 'POST') return void res.writeHead(202).end();
       beginStream(res);

@@ -1,4 +1,4 @@
-// The links to remote servers against real servers of the public SDK.
+// Links to remote servers with real servers of the public SDK.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { notification, request, until } from '../../fixtures/remote/link-recorder.ts';
@@ -24,8 +24,8 @@ async function sdkSse() {
   return server;
 }
 
-function tool(id: number, name: string, given: object = {}): Buffer {
-  return request(id, 'tools/call', { name, arguments: given });
+function tool(id: number, name: string, args: object = {}): Buffer {
+  return request(id, 'tools/call', { name, arguments: args });
 }
 
 afterEach(async () => {
@@ -73,7 +73,7 @@ describe.each<[string, SdkHttpOptions]>([
 });
 
 describe('a session', () => {
-  test('is learnt from the initialize answer and named in every later request, with the version', async () => {
+  test('is read from the initialize response and sent in all later requests, with the version', async () => {
     const server = await sdk();
     const { link, seen } = await shakeHands(
       httpLink(server.url(), { headers: { Authorization: 'Bearer s3cret-value' } }),
@@ -108,7 +108,7 @@ describe('a session', () => {
     ).toHaveLength(1);
   });
 
-  test('is deleted on close, and the link is over then', async () => {
+  test('is deleted when the link is closed', async () => {
     const server = await sdk();
     const { link, seen } = await shakeHands(httpLink(server.url()));
     await until('a session', () => server.transports.size === 1);
@@ -119,7 +119,7 @@ describe('a session', () => {
     expect(await seen.failure(9)).toMatchObject({ wasCarriedOut: false });
   });
 
-  test('that the server has lost fails every call as not carried out, and ends the link', async () => {
+  test('lost by the server fails all calls as not executed, and closes the link', async () => {
     const server = await sdk({ isJsonOnly: true });
     const { link, seen } = await shakeHands(httpLink(server.url()));
     link.send(tool(2, 'echo'), 2);
@@ -136,7 +136,7 @@ describe('a session', () => {
 });
 
 describe('the messages of a stream', () => {
-  test('come in order, each with the call on whose stream it came', async () => {
+  test('arrive in order, with the call of that stream', async () => {
     const server = await sdk();
     const { link, seen } = await shakeHands(httpLink(server.url()));
     for (const call of [2, 3, 4]) link.send(tool(call, 'talk', { text: `${call}-`, count: 20 }), call);
@@ -152,7 +152,7 @@ describe('the messages of a stream', () => {
     }
   });
 
-  test('that belong to no call come without one, on the stream of the server', async () => {
+  test('that belong to no call arrive without one, on the stream of the server', async () => {
     const server = await sdk();
     const { link, seen } = await shakeHands(httpLink(server.url()));
     await until('the GET', () => server.requests.some(({ line }) => line === 'GET /mcp'));
@@ -163,7 +163,7 @@ describe('the messages of a stream', () => {
 });
 
 describe('a resumable stream', () => {
-  test('that the server closes before the answer is resumed until the answer has come', async () => {
+  test('that the server closes before the answer is resumed until the answer arrives', async () => {
     const server = await sdk({ isResumable: true });
     const { link, seen } = await shakeHands(httpLink(server.url()));
     link.send(tool(2, 'poll', { ms: 120, text: 'late' }), 2);
@@ -177,7 +177,7 @@ describe('a resumable stream', () => {
     ).toBeGreaterThan(0);
   });
 
-  test('whose connection is cut is resumed without losing or repeating a message', async () => {
+  test('with a cut connection is resumed, and no message is lost or repeated', async () => {
     const server = await sdk({ isResumable: true });
     const { link, seen } = await shakeHands(httpLink(server.url()));
     link.send(tool(2, 'poll', { ms: 150, text: 'kept', isKept: true }), 2);
@@ -189,7 +189,7 @@ describe('a resumable stream', () => {
     expect(new Set(texts).size).toBe(3);
   });
 
-  test('of the server is opened again when it breaks, and brings what was missed', async () => {
+  test('of the server is reopened when it breaks, with missed messages', async () => {
     const server = await sdk({ isResumable: true });
     const { link, seen } = await shakeHands(httpLink(server.url()));
     const announced = () => seen.messages.filter(({ text }) => text.includes('list_changed')).length;
@@ -202,7 +202,7 @@ describe('a resumable stream', () => {
     expect(seen.undelivered).toEqual([]);
   });
 
-  test('does not take part any more once its call is forgotten', async () => {
+  test('is not resumed after its call is forgotten', async () => {
     const server = await sdk({ isResumable: true });
     const { link, seen } = await shakeHands(httpLink(server.url()));
     link.send(tool(2, 'poll', { ms: 1000 }), 2);
@@ -216,7 +216,7 @@ describe('a resumable stream', () => {
 });
 
 describe('a server of the older HTTP+SSE transport', () => {
-  test('answers calls on its one stream', async () => {
+  test('answers calls on its single stream', async () => {
     const server = await sdkSse();
     const { link, seen } = await shakeHands(sseLink(server.url('/sse')), '2024-11-05');
     for (const call of [2, 3, 4])
@@ -231,7 +231,7 @@ describe('a server of the older HTTP+SSE transport', () => {
     expect(seen.ended?.code).toBe('ERR_STOPPED');
   });
 
-  test('ends the link when it closes the stream', async () => {
+  test('closes the link by closing the stream', async () => {
     const server = await sdkSse();
     const { link, seen } = await shakeHands(sseLink(server.url('/sse')), '2024-11-05');
     for (const transport of server.transports.values()) await transport.close();
@@ -240,12 +240,12 @@ describe('a server of the older HTTP+SSE transport', () => {
     expect(await seen.failure(2)).toMatchObject({ wasCarriedOut: false });
   });
 
-  test('that refuses a message fails that call only', async () => {
+  test('that rejects a message fails only that call', async () => {
     const server = await sdkSse();
     const { link, seen } = await shakeHands(sseLink(server.url('/sse')), '2024-11-05');
     link.send(Buffer.from('{"jsonrpc":"2.0","id":2,"method":17}'), 2);
     const { error, wasCarriedOut } = await seen.failure(2);
-    expect(error.message).toMatch(/answered 400 .* to POST .*\/messages \(Invalid message/);
+    expect(error.message).toMatch(/responded 400 .* to POST .*\/messages \(Invalid message/);
     expect(error.message).not.toContain('sessionId');
     expect(wasCarriedOut).toBe(false);
     link.send(notification('notifications/cancelled', { requestId: 2 }));

@@ -1,5 +1,5 @@
-// What the layer above is told when a remote server cannot be reached, refuses, or answers nonsense: which error, for
-// which call, and whether the call may have been carried out.
+// Errors of links when a remote server is unreachable, refuses requests, or sends invalid data: the error,
+// the affected call, and whether the call may have been executed.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { endServers, serve, serveCalls, serveTcp } from '../../fixtures/remote/bad-servers.ts';
@@ -12,8 +12,8 @@ afterEach(async () => {
   await endServers();
 });
 
-describe('before anything was sent', () => {
-  test('a refused connection means that the call was not carried out', async () => {
+describe('before a byte was sent', () => {
+  test('a refused connection means that the call was not executed', async () => {
     const server = await serve(() => {});
     const url = server.url('/mcp?key=s3cret-value');
     await server.close();
@@ -26,7 +26,7 @@ describe('before anything was sent', () => {
     expect(seen.ended).toBeUndefined();
   });
 
-  test('a host that does not exist means that the call was not carried out', async () => {
+  test('an unknown host means that the call was not executed', async () => {
     const { link, seen } = httpLink(new URL('http://no-such-host.invalid/mcp'));
     link.send(request(2, 'x'), 2);
     expect(await seen.failure(2)).toMatchObject({
@@ -35,7 +35,7 @@ describe('before anything was sent', () => {
     });
   });
 
-  test('a server that does not speak TLS means that the call was not carried out', async () => {
+  test('a server without TLS means that the call was not executed', async () => {
     const { url } = await serveTcp((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
     url.protocol = 'https:';
     const { link, seen } = httpLink(url);
@@ -46,7 +46,7 @@ describe('before anything was sent', () => {
     });
   });
 
-  test('a TLS handshake that hangs ends at the deadline for connecting', async () => {
+  test('a hanging TLS handshake is aborted at the connect timeout', async () => {
     const { url } = await serveTcp(() => {});
     url.protocol = 'https:';
     const { link, seen } = httpLink(url, { connectTimeoutMs: 80 });
@@ -56,7 +56,7 @@ describe('before anything was sent', () => {
     expect(wasCarriedOut).toBe(false);
   });
 
-  test('an address or a header that HTTP does not allow is refused by open, without showing its value', async () => {
+  test('an address or a header that HTTP does not allow is rejected by open, with an error that does not contain it', async () => {
     for (const [url, headers] of [
       ['ftp://127.0.0.1/mcp', {}],
       ['http://127.0.0.1/mcp', { 'X-Key': 's3cret-value\n' }],
@@ -74,7 +74,7 @@ describe('before anything was sent', () => {
     }
   });
 
-  test('a traceparent that HTTP does not allow fails the call and does not throw', async () => {
+  test('a traceparent that HTTP does not allow fails the call without throwing', async () => {
     const server = await serve(({ res, body }) => answerJson(res, result(body)));
     const { link, seen } = httpLink(server.url());
     link.send(request(2, 'x'), 2, { traceparent: 'bad\nvalue' });
@@ -92,14 +92,14 @@ describe('a refusal', () => {
     [500, true],
     [502, true],
     [503, false],
-  ])('with %i says whether the call may have been carried out: %s', async (status, mayBe) => {
+  ])('with %i reports whether the call may have been executed: %s', async (status, mayBe) => {
     const server = await serveCalls(({ res }) => void res.writeHead(status).end(`because of s3cret-value`));
     const { link, seen } = await shakeHands(httpLink(server.url('/mcp?key=hidden')));
     link.send(request(2, 'x'), 2);
     const { error, wasCarriedOut } = await seen.failure(2);
     expect(wasCarriedOut).toBe(mayBe);
     expect(error.code).toBe('ERR_UPSTREAM_PROTOCOL');
-    expect(error.message).toContain(`answered ${status}`);
+    expect(error.message).toContain(`responded ${status}`);
     expect(error.message).toContain('because of [redacted]');
     expect(error.message).not.toContain('hidden');
     expect(seen.ended).toBeUndefined();
@@ -111,7 +111,7 @@ describe('a refusal', () => {
     await expect(shakeHands({ link, seen })).rejects.toThrow(/401.*`headers:`.*mcp-remote/);
   });
 
-  test('that redirects is not followed', async () => {
+  test('with a redirect is not followed', async () => {
     const target = await serve(({ res }) => void res.writeHead(200).end());
     const location = `${target.url('/elsewhere').href}?code=hidden`;
     const server = await serveCalls(({ res }) => void res.writeHead(302, { location }).end());
@@ -141,14 +141,14 @@ describe('a refusal', () => {
     },
   );
 
-  test('whose body never ends is reported all the same', async () => {
+  test('with an endless body is reported', async () => {
     const server = await serveCalls(({ res }) => void res.writeHead(500).write('half a sentence'));
     const { link, seen } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
     expect((await seen.failure(2)).error.message).toContain('half a sentence');
   });
 
-  test('with an endless body is cut short, and its connection given up', async () => {
+  test('with an endless body is truncated, and its connection closed', async () => {
     let isGivenUp = false;
     const server = await serveCalls(({ res }) => {
       res.writeHead(500);
@@ -164,10 +164,10 @@ describe('a refusal', () => {
     const { link, seen } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
     expect((await seen.failure(2)).error.message.length).toBeLessThan(500);
-    await until('the connection given up', () => isGivenUp);
+    await until('the closed connection', () => isGivenUp);
   });
 
-  test('that breaks off is no answer, even if what came of it looks like one', async () => {
+  test('that is incomplete is no answer, even if the received part looks like an answer', async () => {
     const server = await serveCalls(({ res, body }) => {
       const text = JSON.stringify(result(body));
       res.writeHead(400, { 'content-type': 'application/json', 'content-length': text.length + 1 });
@@ -183,7 +183,7 @@ describe('a refusal', () => {
 });
 
 describe('a lost session', () => {
-  test('after some calls fails the next one as not carried out and ends the link', async () => {
+  test('after some calls fails the next call as not executed and closes the link', async () => {
     let calls = 0;
     const server = await serveCalls(({ res, body }) => {
       calls += 1;
@@ -207,11 +207,11 @@ describe('a lost session', () => {
     expect(server.requests.some(({ line }) => line.startsWith('DELETE'))).toBe(false);
   });
 
-  test('lets the calls that were on their way learn that they were refused, too', async () => {
-    const held: Exchange[] = [];
+  test('lets current calls receive the refusals', async () => {
+    const exchanges: Exchange[] = [];
     const server = await serveCalls((exchange) => {
-      held.push(exchange);
-      if (held.length === 3) for (const { res } of held) res.writeHead(404).end();
+      exchanges.push(exchange);
+      if (exchanges.length === 3) for (const { res } of exchanges) res.writeHead(404).end();
     });
     const { link, seen } = await shakeHands(httpLink(server.url()));
     for (const call of [2, 3, 4]) link.send(request(call, 'x'), call);
@@ -223,20 +223,20 @@ describe('a lost session', () => {
     ]);
   });
 
-  test('does not wait long for calls that hang', async () => {
+  test('does not wait long for hanging calls', async () => {
     const server = await serveCalls(({ res, body }) => {
       if (idOf(body) === 3) res.writeHead(404).end();
     });
     const { link, seen } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
-    await until('the call that hangs', () => server.requests.some(({ body }) => body.includes('"id":2')));
+    await until('the hanging call', () => server.requests.some(({ body }) => body.includes('"id":2')));
     link.send(request(3, 'x'), 3);
     await seen.failure(3);
     await seen.end();
     expect(seen.undelivered.map(({ call }) => call)).toEqual([3]);
   });
 
-  test('shows in the answer to a notification as well', async () => {
+  test('is also detected in the response to a notification', async () => {
     const server = await serveCalls(({ res }) => void res.writeHead(404).end());
     const { link, seen } = await shakeHands(httpLink(server.url()));
     link.send(Buffer.from('{"jsonrpc":"2.0","method":"notifications/cancelled"}'));
@@ -252,9 +252,9 @@ describe('a lost session', () => {
   });
 });
 
-describe('an answer that breaks the protocol', () => {
+describe('an answer that violates the protocol', () => {
   const cases: [string, RegExp, (exchange: Exchange) => void][] = [
-    ['202', /202.*without an answer/, ({ res }) => void res.writeHead(202).end()],
+    ['202', /202.*JSON-RPC response/, ({ res }) => void res.writeHead(202).end()],
     [
       'an empty body',
       /empty body/,
@@ -262,7 +262,7 @@ describe('an answer that breaks the protocol', () => {
     ],
     ['HTML', /text\/html/, ({ res }) => void res.writeHead(200, { 'content-type': 'text/html' }).end('<p>')],
     ['no content type', /content type ""/, ({ res }) => void res.writeHead(200).end('{}')],
-    ['another id', /no answer to it/, ({ res }) => answerJson(res, { jsonrpc: '2.0', id: 999, result: {} })],
+    ['another id', /not its response/, ({ res }) => answerJson(res, { jsonrpc: '2.0', id: 999, result: {} })],
     [
       'compressed bytes',
       /coding gzip/,
@@ -270,7 +270,7 @@ describe('an answer that breaks the protocol', () => {
         void res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end('xx'),
     ],
   ];
-  test.each(cases)('(%s) fails the call, which may have been carried out', async (_name, message, onCall) => {
+  test.each(cases)('(%s) fails the call, which may have been executed', async (_name, message, onCall) => {
     const server = await serveCalls(onCall);
     const { link, seen } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
@@ -282,14 +282,14 @@ describe('an answer that breaks the protocol', () => {
     await seen.failure(3);
   });
 
-  test('(not HTTP at all) fails the call, which may have been carried out', async () => {
+  test('(not HTTP) fails the call, which may have been executed', async () => {
     const { url } = await serveTcp((socket) =>
       socket.once('data', () => socket.end('220 mail.example.com ESMTP\r\n')),
     );
     const { link, seen } = httpLink(url);
     link.send(request(2, 'x'), 2);
     const { error, wasCarriedOut } = await seen.failure(2);
-    expect(error.message).toContain('not HTTP');
+    expect(error.message).toContain('invalid HTTP response');
     expect(error.message).not.toContain('s3cret');
     expect(wasCarriedOut).toBe(true);
   });

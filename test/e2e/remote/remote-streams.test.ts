@@ -1,4 +1,4 @@
-// The streams of a remote server: broken, resumed, cut into pieces, too large, never ending.
+// Streams of remote servers that are broken, resumed, split, too large or endless.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { endServers, serve, serveCalls } from '../../fixtures/remote/bad-servers.ts';
@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 describe('a connection that breaks', () => {
-  test('after the request was sent means that the call may have been carried out', async () => {
+  test('after the request was sent means that the call may have been executed', async () => {
     const server = await serveCalls(({ res }) => void res.destroy());
     const { link, seen } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
@@ -22,7 +22,7 @@ describe('a connection that breaks', () => {
     });
   });
 
-  test('in the middle of a JSON answer delivers nothing of it', async () => {
+  test('during a JSON answer delivers nothing of it', async () => {
     const server = await serveCalls(({ res, body }) => {
       const text = JSON.stringify(result(body));
       res.writeHead(200, { 'content-type': 'application/json', 'content-length': text.length });
@@ -52,7 +52,7 @@ describe('a connection that breaks', () => {
     expect(seen.messages.filter(({ call }) => call === 2)).toHaveLength(1);
   });
 
-  test('in a stream that cannot be resumed fails the call after some tries', async () => {
+  test('in a stream that cannot be resumed fails the call after some attempts', async () => {
     const server = await serveCalls(
       ({ res }) => {
         beginStream(res);
@@ -69,7 +69,7 @@ describe('a connection that breaks', () => {
     expect(server.requests.filter(({ headers }) => headers['last-event-id'] === 'e1')).toHaveLength(6);
   });
 
-  test('in a stream whose resumption is refused fails the call at once', async () => {
+  test('in a stream with a refused resumption fails the call immediately', async () => {
     const server = await serveCalls(
       ({ res }) => {
         beginStream(res);
@@ -82,7 +82,7 @@ describe('a connection that breaks', () => {
     expect((await seen.failure(2)).error.message).toContain('405');
   });
 
-  test('again and again is followed as long as the server lets us poll', async () => {
+  test('repeatedly is resumed while the server allows polling', async () => {
     let polls = 0;
     const server = await serveCalls(
       ({ res }) => {
@@ -104,7 +104,7 @@ describe('a connection that breaks', () => {
 });
 
 describe('a stream', () => {
-  test('is read whatever the pieces in which it arrives', async () => {
+  test('is parsed correctly however it is split', async () => {
     const text =
       '{"jsonrpc":"2.0","id":2,\r\ndata: "result":{"n":12345678901234567890,"f":1.0,"s":"\u00e9\u4e2d"}}';
     const server = await serveCalls(async ({ res }) => {
@@ -121,7 +121,7 @@ describe('a stream', () => {
     expect((await seen.answer(2)).text).toBe(text.replace('\r\ndata: ', '\n'));
   });
 
-  test('that stays open after the answer is given up', async () => {
+  test('that stays open after the answer is closed', async () => {
     let givenUp = 0;
     const server = await serveCalls(({ res, body }) => {
       res.on('close', () => {
@@ -133,11 +133,11 @@ describe('a stream', () => {
     const { link, seen } = await shakeHands(httpLink(server.url()));
     for (const call of [2, 3, 4]) link.send(request(call, 'x'), call);
     for (const call of [2, 3, 4]) await seen.answer(call);
-    await until('the streams given up', () => givenUp === 3);
+    await until('the closed streams', () => givenUp === 3);
     expect(seen.undelivered).toEqual([]);
   });
 
-  test('and its socket are given up when the call is forgotten', async () => {
+  test('and its socket are closed when the call is forgotten', async () => {
     let wasClosed = false;
     const server = await serveCalls(({ res }) => {
       res.on('close', () => {
@@ -153,7 +153,7 @@ describe('a stream', () => {
   });
 });
 
-describe('a message beyond the limit', () => {
+describe('a message above the limit', () => {
   const giant = 'x'.repeat(300_000);
 
   test('in a JSON body is reported by size and id', async () => {
@@ -179,7 +179,7 @@ describe('a message beyond the limit', () => {
     expect(seen.oversized).toEqual([{ size: expect.any(Number), id: undefined, call: 2 }]);
   });
 
-  test('does not cost its size in memory', async () => {
+  test('does not use memory of its size', async () => {
     const rounds = 1200;
     const server = await serveCalls(async ({ res }) => {
       beginStream(res);
@@ -200,11 +200,11 @@ describe('a message beyond the limit', () => {
 });
 
 describe('the order of the handshake', () => {
-  test('is kept: nothing overtakes the notification after initialize', async () => {
+  test('is kept: no request is sent before the notification after initialize', async () => {
     const server = await serve(({ req, res, body }) => {
       if (req.method === 'GET') return void res.writeHead(405).end();
       if (methodOf(body) !== 'notifications/initialized') return answerJson(res, result(body));
-      // Long enough for a request or the GET that does not wait to come in meanwhile.
+      // Long enough for a premature request to arrive.
       setTimeout(() => res.writeHead(202).end(), 60);
     });
     const { link, seen } = await shakeHands(httpLink(server.url()));
@@ -219,7 +219,7 @@ describe('the order of the handshake', () => {
 });
 
 describe('the stream of the server', () => {
-  test.each([404, 405])('that is refused with %i is left alone', async (status) => {
+  test.each([404, 405])('refused with %i is not retried', async (status) => {
     const server = await serveCalls(
       ({ res, body }) => answerJson(res, result(body)),
       ({ res }) => void res.writeHead(status).end(),
@@ -234,7 +234,7 @@ describe('the stream of the server', () => {
     expect(seen.ended).toBeUndefined();
   });
 
-  test('is tried again after a failure, and then resumed from the last event', async () => {
+  test('is retried after a failure, and then resumed from the last event', async () => {
     let gets = 0;
     const server = await serveCalls(
       ({ res, body }) => answerJson(res, result(body)),
@@ -254,7 +254,7 @@ describe('the stream of the server', () => {
     expect(ids).toEqual([undefined, undefined, 'e2']);
   });
 
-  test('that was there and is answered with 404 means that the session is gone', async () => {
+  test('that worked before and now returns 404 means a lost session', async () => {
     let gets = 0;
     const server = await serveCalls(
       ({ res, body }) => answerJson(res, result(body)),

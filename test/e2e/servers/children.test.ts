@@ -1,5 +1,5 @@
-// Children that will not go (A5): none outlives a stop, the gateway's end, or the gateway's sudden death and its next
-// start; and no process is ended that is not ours.
+// Child processes that ignore signals do not survive a stop, the exit of the gateway, or, if the gateway is
+// killed, the next start. Foreign processes are never stopped.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -34,8 +34,8 @@ async function family({ url }: GatewayProcess, server = 'stubborn'): Promise<num
 
 const recordsOf = (gateway: GatewayProcess) => join(gateway.folder, '.gateway', 'children');
 
-describe.concurrent('a child that ignores SIGTERM and the end of its stdin', () => {
-  it('is gone, with its grandchild, when POST stop has answered', async () => {
+describe.concurrent('a child that ignores SIGTERM and the end of stdin', () => {
+  it('has exited, with the grandchild, when POST stop is answered', async () => {
     const gateway = await startGateway({ servers: { stubborn: stubborn() } });
     const pids = await family(gateway);
     const { status, body } = await json<{ state: string; pids: number[] }>(
@@ -48,7 +48,7 @@ describe.concurrent('a child that ignores SIGTERM and the end of its stdin', () 
   });
 
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'is gone after %s to the gateway, within shutdown_seconds',
+    'has exited within shutdown_seconds after %s to the gateway',
     async (signal) => {
       const gateway = await startGateway({
         servers: { stubborn: stubborn(), second: stubborn() },
@@ -57,14 +57,14 @@ describe.concurrent('a child that ignores SIGTERM and the end of its stdin', () 
       const pids = [...(await family(gateway)), ...(await family(gateway, 'second'))];
       const stoppedAt = performance.now();
       expect(await gateway.stop(signal)).toBe(0);
-      // One after the other, or with a grace per signal and process, they would take twice that and more.
+      // Sequential grace periods per signal and process would at least double this time.
       expect(performance.now() - stoppedAt).toBeLessThan(8000);
       expect(pids.filter(isAlive)).toEqual([]);
       expect(gateway.text()).not.toMatch(signsOfBugs);
     },
   );
 
-  it('is gone within shutdown_seconds when a call is in flight too, and the call is told', async () => {
+  it('has exited within shutdown_seconds also during a call, and the call gets an error', async () => {
     const gateway = await startGateway({
       servers: { stubborn: stubborn(), echo: fault('echo') },
       settings: { shutdown_seconds: 4 },
@@ -78,24 +78,24 @@ describe.concurrent('a child that ignores SIGTERM and the end of its stdin', () 
     expect(answer.status).toBe(503);
     expect(answer.error?.message).toMatch(/stop/);
     expect(await exit).toBe(0);
-    // The call would have had a minute.
+    // The call itself may take a minute.
     expect(performance.now() - stoppedAt).toBeLessThan(12_000);
     expect(pids.filter(isAlive)).toEqual([]);
   });
 
-  it('is gone, with its grandchild, at the start that follows a kill -9 of the gateway', async () => {
+  it('is killed, with the grandchild, by the next start after a kill -9 of the gateway', async () => {
     const gateway = await startGateway({ servers: { stubborn: stubborn() } });
     const pids = await family(gateway);
     await gateway.stop('SIGKILL');
     expect(pids.filter(isAlive)).toEqual(pids);
     const next = await startGateway({ servers: { stubborn: stubborn() }, folder: gateway.folder });
     await until('the end of both', () => pids.filter(isAlive).length === 0);
-    expect(next.text()).toContain('ended a process that an earlier gateway had left behind');
+    expect(next.text()).toContain('terminated an orphaned process of an earlier gateway');
     expect(await family(next)).not.toEqual(pids);
     expect(await next.stop()).toBe(0);
   });
 
-  it('is gone although its leader died with the gateway and only the grandchild was left', async () => {
+  it('is killed even if the group leader died with the gateway and only the grandchild remained', async () => {
     const gateway = await startGateway({ servers: { stubborn: stubborn() } });
     const [leader, grandchild] = (await family(gateway)) as [number, number];
     await gateway.stop('SIGKILL');
@@ -106,28 +106,28 @@ describe.concurrent('a child that ignores SIGTERM and the end of its stdin', () 
     await until('the end of the grandchild', () => !isAlive(grandchild));
   });
 
-  it('is gone when the gateway is stopped while it starts', async () => {
+  it('is killed if the gateway is stopped while the child starts', async () => {
     const gateway = await startGateway({
       servers: { silent: fault('hangs-at-initialize'), slow: fault('echo', { env: { START_MS: '60000' } }) },
       settings: { shutdown_seconds: 2 },
     });
     const waiting = ['silent', 'slow'].map((server) => callOnce(gateway.url, server, 'pid'));
     const pids = await until('both processes', async () => {
-      const found = await Promise.all(['silent', 'slow'].map((server) => details(gateway.url, server)));
-      const all = found.flatMap((server) => server.pids);
+      const servers = await Promise.all(['silent', 'slow'].map((server) => details(gateway.url, server)));
+      const all = servers.flatMap((server) => server.pids);
       return all.length === 2 ? all : undefined;
     });
     const stoppedAt = performance.now();
     const exit = gateway.stop();
     for (const answer of await Promise.all(waiting)) expect(answer.status).toBe(503);
     expect(await exit).toBe(0);
-    // Both starts would have taken a minute.
+    // Each start needs a minute.
     expect(performance.now() - stoppedAt).toBeLessThan(12_000);
-    // Killed, but nobody's child any more: whoever inherits it has to notice its end.
+    // They are dead but have no parent, so the init process reaps them later.
     await until('the end of both', () => pids.filter(isAlive).length === 0);
   });
 
-  it('is gone when its session is ended, under session isolation', async () => {
+  it('is killed when the session ends, under session isolation', async () => {
     const gateway = await startGateway({ servers: { stubborn: stubborn({ isolation: 'session' }) } });
     const session = await RawSession.open(gateway.url, '/mcp/stubborn');
     const pids = JSON.parse((await session.call('pids')).text) as number[];
@@ -138,11 +138,11 @@ describe.concurrent('a child that ignores SIGTERM and the end of its stdin', () 
   });
 });
 
-/** What leaves its process group on purpose, as browsers and daemons do. */
+/** A grandchild that leaves its process group, like browsers and daemons. */
 const withDaemon = (more: object = {}) => fault('stubborn', { env: { GRANDCHILD: 'session' }, ...more });
 
-describe.skipIf(process.platform !== 'linux').concurrent('a grandchild in a session of its own', () => {
-  it('is gone when POST stop has answered, and one of a neighbour lives', async () => {
+describe.skipIf(process.platform !== 'linux').concurrent('a grandchild in a separate process session', () => {
+  it('has exited when POST stop is answered, while the grandchild of another server continues', async () => {
     const gateway = await startGateway({ servers: { stubborn: withDaemon(), other: withDaemon() } });
     const pids = await family(gateway);
     const others = await family(gateway, 'other');
@@ -154,7 +154,7 @@ describe.skipIf(process.platform !== 'linux').concurrent('a grandchild in a sess
     expect(gateway.text()).not.toMatch(signsOfBugs);
   });
 
-  it('is gone when its server has ended by itself, and when its session is over', async () => {
+  it('is killed when the server exits, or the client session ends', async () => {
     const gateway = await startGateway({
       servers: { stubborn: withDaemon(), own: withDaemon({ isolation: 'session' }) },
     });
@@ -174,20 +174,22 @@ describe.skipIf(process.platform !== 'linux').concurrent('a grandchild in a sess
     expect(second?.pids.filter(isAlive)).toEqual(second?.pids);
   });
 
-  it('is gone at the start that follows a kill -9, and so is a child that no record knows', async () => {
+  it('is killed by the next start after a kill -9, as is a child without a record', async () => {
     const gateway = await startGateway({ servers: { stubborn: withDaemon(), other: withDaemon() } });
     const pids = [...(await family(gateway)), ...(await family(gateway, 'other'))];
     await gateway.stop('SIGKILL');
-    // As if it had been killed between the start of the processes and their records.
+    // As if the gateway was killed before it wrote the records.
     rmSync(recordsOf(gateway), { recursive: true });
     expect(pids.filter(isAlive)).toEqual(pids);
     const next = await startGateway({ servers: {}, folder: gateway.folder });
     expect(pids.filter(isAlive)).toEqual([]);
-    const told = next.logs().filter(({ msg }) => msg.startsWith('ended a process that an earlier gateway'));
-    expect(told.map(({ server }) => server).sort()).toEqual(['other', 'stubborn']);
+    const logLines = next
+      .logs()
+      .filter(({ msg }) => msg.startsWith('terminated an orphaned process of an earlier gateway'));
+    expect(logLines.map(({ server }) => server).sort()).toEqual(['other', 'stubborn']);
   });
 
-  it('is gone, and what a gateway within the gateway has started, when that one was killed', async () => {
+  it('is killed with the children of a nested gateway when that gateway is killed', async () => {
     const inner = temporaryFolder();
     const config = writeConfiguration(inner, { servers: { stubborn: withDaemon() } });
     const gateway = await startGateway({
@@ -202,7 +204,7 @@ describe.skipIf(process.platform !== 'linux').concurrent('a grandchild in a sess
     await until('the end of both', () => pids.filter(isAlive).length === 0);
   });
 
-  it('is left alone by a gateway with another folder, and by one beside its living owner', async () => {
+  it('is not touched by a gateway with another folder, nor while the owner is alive', async () => {
     const gateway = await startGateway({ servers: { stubborn: withDaemon() } });
     const pids = await family(gateway);
     const beside = new StdioWrapper(['--config', join(gateway.folder, 'gateway.yaml')]);
@@ -211,14 +213,14 @@ describe.skipIf(process.platform !== 'linux').concurrent('a grandchild in a sess
     expect(await beside.exited).toBe(0);
     expect(pids.filter(isAlive)).toEqual(pids);
     await gateway.stop('SIGKILL');
-    const elsewhere = await startGateway({ servers: {} });
-    expect(await elsewhere.stop()).toBe(0);
+    const otherGateway = await startGateway({ servers: {} });
+    expect(await otherGateway.stop()).toBe(0);
     expect(pids.filter(isAlive)).toEqual(pids);
   });
 });
 
-describe('a process that is not ours', () => {
-  it('is left alone although a record names its pid, because it was started at another time', async () => {
+describe('a foreign process', () => {
+  it('with the pid of a record is not killed, because the start time differs', async () => {
     const gateway = await startGateway({ servers: { stubborn: stubborn() } });
     const pids = await family(gateway);
     await gateway.stop('SIGKILL');
@@ -226,7 +228,7 @@ describe('a process that is not ours', () => {
     await once(foreign, 'spawn');
     const foreignPid = foreign.pid ?? 0;
     strays.add(foreignPid);
-    // The record of the real child, put onto the foreign process's number: as if the number had been used again.
+    // The record of the real child gets the pid of the foreign process, as if the pid was reused.
     const folder = recordsOf(gateway);
     mkdirSync(folder, { recursive: true });
     const [name = ''] = readdirSync(folder).filter((file) => file.includes(String(pids[0])));
@@ -238,7 +240,7 @@ describe('a process that is not ours', () => {
     const next = await startGateway({ servers: {}, folder: gateway.folder });
     await until('the sweep', () => pids.filter(isAlive).length === 0);
     expect(isAlive(foreignPid)).toBe(true);
-    // The record is of no more use and is gone.
+    // The useless record was removed.
     expect(readdirSync(folder)).toEqual([]);
     expect(await next.stop()).toBe(0);
     expect(isAlive(foreignPid)).toBe(true);

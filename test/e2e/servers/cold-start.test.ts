@@ -1,5 +1,6 @@
-// A gateway that knows nothing yet: a client's first list has what all servers have that start in time, and says so when
-// it has not; whoever leaves has had the others learn; and what is known starts nothing.
+// First start, before any list is cached: the first list contains all servers that start in time, and names
+// the missing servers. Lists are cached even if the client disconnects, and servers with cached lists need no
+// start.
 
 import { describe, expect, test } from 'vitest';
 import { latch } from '../../fixtures/clients/api-client.ts';
@@ -11,22 +12,22 @@ import { fault, signsOfBugs } from '../../fixtures/server/fault-servers.ts';
 
 const INCOMPLETE = 'actor-gateway/incomplete';
 const CHANGED = 'notifications/tools/list_changed';
-/** As long as no list took: servers that are fetched and started anew need more. */
+/** Exceeds the previous list timeout, as does the download and start of a new server. */
 const SLOW_MS = 5_000;
-/** Notices come within a twentieth of this. */
+/** A notice arrives within a twentieth of this time. */
 const QUIET_MS = 1_000;
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-interface Listed {
+interface ListResult {
   readonly tools: readonly { readonly name: string }[];
   readonly _meta?: Readonly<Record<string, unknown>>;
 }
 
-const namesIn = (result: unknown) => (result as Listed).tools.map(({ name }) => name);
-const markIn = (result: unknown) => (result as Listed)._meta?.[INCOMPLETE];
+const namesIn = (result: unknown) => (result as ListResult).tools.map(({ name }) => name);
+const markIn = (result: unknown) => (result as ListResult)._meta?.[INCOMPLETE];
 
-/** Servers that give their lists when a test lets them. */
-function held(ids: readonly string[], more: Readonly<Record<string, unknown>> = {}) {
+/** Starts servers that hold their lists until the test releases them. */
+function heldServers(ids: readonly string[], more: Readonly<Record<string, unknown>> = {}) {
   const latches = Object.fromEntries(ids.map((id) => [id, latch()]));
   const entry = (id: string) =>
     fault('hangs-at-list', {
@@ -42,23 +43,24 @@ function held(ids: readonly string[], more: Readonly<Record<string, unknown>> = 
   };
 }
 
-const known = (url: string, id: string) =>
-  until(`${id} to be known`, async () => (await details(url, id)).tools.length > 0);
+const waitForLists = (url: string, id: string) =>
+  until(`the cached list of ${id}`, async () => (await details(url, id)).tools.length > 0);
 
 const five = ['a', 'b', 'c', 'd', 'e'];
 const tools = (ids: readonly string[]) => ids.map((id) => `${id}__late`);
 
-describe.concurrent('the first list of a gateway that knows nothing', () => {
-  test('waits for all that are slow, is whole, and nothing is announced before or after it', async () => {
-    const { servers, open } = held(five);
+describe.concurrent('the first list of a gateway without cached lists', () => {
+  test('waits for all slow servers, is complete, and is neither preceded nor followed by a notification', async () => {
+    const { servers, open } = heldServers(five);
     const gateway = await startGateway({ servers });
     const session = await RawSession.open(gateway.url);
     const stream = await session.listen();
     const listing = session.request('tools/list');
-    // One after the other, so that they become known apart; the last later than anybody used to wait.
+    // Sequentially, so that each list is cached at a different time, and one later than the previous list
+    // timeout.
     for (const id of five.slice(0, 4)) {
       open(id);
-      await known(gateway.url, id);
+      await waitForLists(gateway.url, id);
     }
     await sleep(SLOW_MS);
     open('e');
@@ -71,14 +73,14 @@ describe.concurrent('the first list of a gateway that knows nothing', () => {
     expect(gateway.text()).not.toMatch(signsOfBugs);
   });
 
-  test('of a modern client does so too, and what listens hears nothing of it', async () => {
-    const { servers, open } = held(['a', 'b']);
+  test('also waits for a modern client, and a listening client gets no notification', async () => {
+    const { servers, open } = heldServers(['a', 'b']);
     const { url } = await startGateway({ servers });
     const reader = modernStream(`${url}/mcp`, listenAsk({ toolsListChanged: true }));
     await reader.until('the acknowledgement', ({ messages }) => messages.length > 0);
     const listing = modern(`${url}/mcp`, { method: 'tools/list' });
     open('a');
-    await known(url, 'a');
+    await waitForLists(url, 'a');
     await sleep(SLOW_MS);
     open('b');
     const { result } = await listing;
@@ -89,8 +91,8 @@ describe.concurrent('the first list of a gateway that knows nothing', () => {
     reader.drop();
   });
 
-  test('over stdio does so too, and every server was started once', async () => {
-    const { servers, open } = held(five);
+  test('also waits over stdio, and all servers were started once', async () => {
+    const { servers, open } = heldServers(five);
     const wrapper = new StdioWrapper(configured({ servers }));
     await wrapper.initialize();
     wrapper.send({ id: 1, method: 'tools/list', params: {} });
@@ -105,7 +107,7 @@ describe.concurrent('the first list of a gateway that knows nothing', () => {
     expect(await wrapper.exited).toBe(0);
   });
 
-  test('does not wait for a server that has failed already (IZ2)', async () => {
+  test('does not wait for a server that failed before', async () => {
     const { url } = await startGateway({
       servers: { good: fault('echo'), broken: fault('exits-at-once', { restart: { intensity: 0 } }) },
     });
@@ -118,8 +120,8 @@ describe.concurrent('the first list of a gateway that knows nothing', () => {
     expect(performance.now() - askedAt).toBeLessThan(10_000);
   });
 
-  test('says what it lacks when that takes too long, and it alone is announced, once', async () => {
-    const { servers, open } = held(['a', 'b']);
+  test('names the servers missing after the timeout, and only they are announced, once', async () => {
+    const { servers, open } = heldServers(['a', 'b']);
     const gateway = await startGateway({ servers, settings: { list_timeout_seconds: 1 } });
     const session = await RawSession.open(gateway.url);
     const stream = await session.listen();
@@ -135,8 +137,8 @@ describe.concurrent('the first list of a gateway that knows nothing', () => {
       { servers: ['b'] },
       0,
     ]);
-    const told = gateway.logs().filter(({ msg }) => msg.startsWith('a list was given without all'));
-    expect(told).toMatchObject([{ level: 'warn', list: 'tools/list', servers: ['b'] }]);
+    const logLines = gateway.logs().filter(({ msg }) => msg.startsWith('a list may lack items'));
+    expect(logLines).toMatchObject([{ level: 'warn', list: 'tools/list', servers: ['b'] }]);
     open('b');
     await until('the notice', () => stream.messages.length > 0 && reader.messages.length > 1);
     const whole = (await session.request('tools/list')).result;
@@ -149,29 +151,29 @@ describe.concurrent('the first list of a gateway that knows nothing', () => {
   });
 });
 
-describe.concurrent('what is not known', () => {
+describe.concurrent('an unknown list', () => {
   test.each(['shared', 'session'])(
-    'is learnt although the client leaves that asked for it, %s',
+    'is cached although the requesting client disconnects, %s',
     async (isolation) => {
-      const { servers, open } = held(['a'], { isolation });
+      const { servers, open } = heldServers(['a'], { isolation });
       const { url } = await startGateway({ servers });
       const session = await RawSession.open(url, '/mcp', { sampling: {} });
-      const left = new AbortController();
-      const listing = session.request('tools/list', {}, { signal: left.signal }).catch(() => undefined);
+      const leaving = new AbortController();
+      const listing = session.request('tools/list', {}, { signal: leaving.signal }).catch(() => undefined);
       await until('the start', async () => (await details(url, 'a')).pids.length > 0);
-      left.abort();
+      leaving.abort();
       await listing;
       expect(await session.end()).toBeLessThan(300);
       open('a');
-      await known(url, 'a');
+      await waitForLists(url, 'a');
       const { result } = await (await RawSession.open(url)).request('tools/list');
       expect(namesIn(result)).toEqual(tools(['a']));
     },
   );
 
-  test('is learnt at the start where the file says so, nine servers eight at a time, and what is known starts nothing', async () => {
+  test('is read at the start if it is configured, eight of nine servers at a time, and cached lists need no start', async () => {
     const ids = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'];
-    const { servers, open } = held(ids);
+    const { servers, open } = heldServers(ids);
     const setup = { servers, settings: { learn: 'at_start' } };
     const gateway = await startGateway(setup);
     const { url, folder } = gateway;
@@ -179,35 +181,37 @@ describe.concurrent('what is not known', () => {
     await until('eight', async () => (await states()).filter((state) => state === 'starting').length === 8);
     expect((await states())[8]).toBe('stopped');
     open(...ids);
-    for (const id of ids) await known(url, id);
+    for (const id of ids) await waitForLists(url, id);
     await gateway.stop();
 
-    const again = await startGateway({ ...setup, folder });
-    const session = await RawSession.open(again.url);
+    const restarted = await startGateway({ ...setup, folder });
+    const session = await RawSession.open(restarted.url);
     expect(namesIn((await session.request('tools/list')).result)).toEqual(tools(ids));
-    expect(again.logs().filter(({ msg }) => msg === 'server state')).toEqual([]);
+    expect(restarted.logs().filter(({ msg }) => msg === 'server state')).toEqual([]);
   });
 
-  test('of a server that could not give its list is no list, and asked for again by the next gateway', async () => {
+  test('of a server that failed to return it is not cached, and requested again by the next gateway', async () => {
     const file = latch();
     const entry = (REFUSAL: string) =>
       fault('hangs-at-list', { env: { FIRST_LIST_AFTER: file.path, REFUSAL } });
     const servers = { failed: entry('-32603'), none: entry('-32601') };
     const gateway = await startGateway({ servers });
     const first = await (await RawSession.open(gateway.url)).request('tools/list');
-    // What a server says it does not have is known: it has none.
+    // An undeclared capability is a known result: an empty list.
     expect([namesIn(first.result), markIn(first.result)]).toEqual([[], { servers: ['failed'] }]);
     await gateway.stop();
     file.open();
 
-    const again = await startGateway({ servers, folder: gateway.folder });
-    const { result } = await (await RawSession.open(again.url)).request('tools/list');
+    const restarted = await startGateway({ servers, folder: gateway.folder });
+    const { result } = await (await RawSession.open(restarted.url)).request('tools/list');
     expect([namesIn(result), markIn(result)]).toEqual([['failed__late'], undefined]);
-    expect(again.logs().filter(({ server, state }) => server === 'none' && state === 'starting')).toEqual([]);
+    expect(restarted.logs().filter(({ server, state }) => server === 'none' && state === 'starting')).toEqual(
+      [],
+    );
   });
 
-  test('is not started by gateway-stdio for a client that only finds out which era it speaks', async () => {
-    const { servers } = held(['a']);
+  test('is not read by gateway-stdio for a client that only probes the era', async () => {
+    const { servers } = heldServers(['a']);
     const wrapper = new StdioWrapper(configured({ servers }));
     wrapper.write(`${prepared({ method: 'server/discover' }).body}\n`);
     wrapper.child.stdin.end();
@@ -216,16 +220,16 @@ describe.concurrent('what is not known', () => {
     expect(wrapper.stderr).not.toContain('server state');
   });
 
-  test('is learnt by gateway-stdio as soon as it is there, unless the file says otherwise', async () => {
-    const [one, other] = [held(['a']), held(['a'])];
+  test('is read by gateway-stdio at its start, unless it is disabled in the file', async () => {
+    const [one, other] = [heldServers(['a']), heldServers(['a'])];
     one.open('a');
     other.open('a');
     const keen = new StdioWrapper(configured({ servers: one.servers }));
     const settings = { learn: 'on_demand' };
     const lazy = new StdioWrapper(configured({ servers: other.servers, settings }));
-    // The one client says nothing at all.
+    // The client sends nothing.
     await lazy.initialize();
-    await until('the server to run', () => keen.stderr.includes('"state":"running"'));
+    await until('the start of the server', () => keen.stderr.includes('"state":"running"'));
     await lazy.request('p', 'ping');
     expect(lazy.stderr).not.toContain('server state');
     for (const { child, exited } of [keen, lazy]) {

@@ -1,5 +1,5 @@
-// Many clients behind one process: equal ids, equal progress tokens, cancellations and the server's own questions
-// must not meet (A6), under shared and under session isolation.
+// Many clients of the same process: equal ids, equal progress tokens, cancellations and server questions are
+// kept apart, under shared and session isolation.
 
 import { describe, expect, it } from 'vitest';
 import {
@@ -19,11 +19,11 @@ const CALLS = 200;
 const progressOf = (messages: readonly Message[]) =>
   messages.filter(({ method }) => method === 'notifications/progress').map(({ params }) => params);
 
-/** What asks for an answer; that lists have become known may be announced at any time. */
+/** Requests only, because notifications about lists may arrive at any time. */
 const questionsOf = (messages: readonly Message[]) => messages.filter(({ id }) => id !== undefined);
 
-describe.each(['shared', 'session'])('under isolation %s', (isolation) => {
-  it('answers two calls in flight with the same id on one session each with its own answer', async () => {
+describe.each(['shared', 'session'])('isolation %s', (isolation) => {
+  it('answers two concurrent calls with the same id on one session correctly', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo', { isolation }) } });
     for (const path of ['/mcp/echo', '/mcp']) {
       const session = await RawSession.open(url, path);
@@ -49,7 +49,7 @@ describe.each(['shared', 'session'])('under isolation %s', (isolation) => {
     }
   });
 
-  it(`crosses nothing between ${CLIENTS} clients × ${CALLS} calls with equal ids and equal tokens`, async () => {
+  it(`mixes nothing up between ${CLIENTS} clients × ${CALLS} calls with equal ids and equal tokens`, async () => {
     const gateway = await startGateway({
       servers: { echo: fault('echo', { isolation, pool: { in_flight: 1000, waiting: 1000 } }) },
     });
@@ -65,7 +65,7 @@ describe.each(['shared', 'session'])('under isolation %s', (isolation) => {
     await Promise.all(
       sessions.map(async (session, client) => {
         const prefix = session.address.endsWith('/mcp') ? 'echo__' : '';
-        // Ten at a time, all with the same id and the same token, as every other client has them at this moment.
+        // Ten at a time, all with the same id and token as the calls of all other clients.
         for (let round = 0; round < CALLS / 10; round += 1) {
           await Promise.all(
             Array.from({ length: 10 }, async (_, number) => {
@@ -97,7 +97,7 @@ describe.each(['shared', 'session'])('under isolation %s', (isolation) => {
     expect(requests).toBeGreaterThanOrEqual(CLIENTS * CALLS);
   });
 
-  it('cancels the newest of two equal ids, and tells the server which', async () => {
+  it('cancels the newest of two equal ids, with the right id for the server', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo', { isolation }) } });
     const session = await RawSession.open(url, '/mcp/echo');
     const older = session.call('count', { steps: 1, every_ms: 400, label: 'older' }, { id: 'same' });
@@ -105,8 +105,8 @@ describe.each(['shared', 'session'])('under isolation %s', (isolation) => {
     const newer = session.call('hang', { label: 'newer' }, { id: 'same' });
     await until('both calls', async () => (await details(url, 'echo')).in_flight === 2);
     await session.notify('notifications/cancelled', { requestId: 'same', reason: 'enough' });
-    const ended = await newer;
-    expect(ended.messages).toEqual([]);
+    const error = await newer;
+    expect(error.messages).toEqual([]);
     expect((await older).text).toBe('{"steps":1,"label":"older"}');
     expect((await session.call('cancelled')).text).toBe('[{"label":"newer"}]');
     expect((await stats(url)).requests.in_flight).toBe(0);
@@ -115,22 +115,22 @@ describe.each(['shared', 'session'])('under isolation %s', (isolation) => {
 
 describe('a question of a shared server', () => {
   it.each(['sampling/createMessage', 'elicitation/create', 'roots/list'])(
-    '%s reaches nobody, during a call and after it, and is refused with -32601',
+    '%s reaches no client, during a call and after it, and is rejected with -32601',
     async (method) => {
       const { url } = await startGateway({ servers: { asker: fault('asker') } });
       const everything = { sampling: {}, elicitation: {}, roots: { listChanged: true } };
-      const one = await RawSession.open(url, '/mcp/asker', everything);
+      const session = await RawSession.open(url, '/mcp/asker', everything);
       const other = await RawSession.open(url, '/mcp/asker', everything);
-      const streams = [await one.listen(), await other.listen()];
-      const during = await one.call('ask', { method }, { progressToken: 1 });
+      const streams = [await session.listen(), await other.listen()];
+      const during = await session.call('ask', { method }, { progressToken: 1 });
       expect(during.messages).toHaveLength(1);
       expect(JSON.parse(during.text).error.code).toBe(-32601);
-      await one.call('ask_later', { method });
-      const heard = await until('the refusal', async () => {
+      await session.call('ask_later', { method });
+      const error = await until('the refusal', async () => {
         const [first] = JSON.parse((await other.call('heard')).text);
         return first;
       });
-      expect(heard.error.code).toBe(-32601);
+      expect(error.error.code).toBe(-32601);
       expect(streams.flatMap(({ messages }) => questionsOf(messages))).toEqual([]);
       for (const stream of streams) stream.stop();
     },
@@ -138,25 +138,25 @@ describe('a question of a shared server', () => {
 });
 
 describe('a question under session isolation', () => {
-  it('reaches its own session only, and the answer its own process, when two are asked at once', async () => {
+  it('reaches only the session of the process, and the answer only that process, for two concurrent questions', async () => {
     const { url } = await startGateway({ servers: { asker: fault('asker', { isolation: 'session' }) } });
-    const ask = async (word: string, name: string, path: string) => {
+    const ask = async (text: string, name: string, path: string) => {
       const session = await RawSession.open(url, path, { elicitation: {}, sampling: {} });
       if (path === '/mcp') await session.request('tools/list');
-      const asked: Message[] = [];
+      const questions: Message[] = [];
       const answer = await session.call(
         name,
-        { method: 'elicitation/create', word },
+        { method: 'elicitation/create', word: text },
         {
           id: 1,
           onMessage: (message) => {
             if (message.method === undefined) return;
-            asked.push(message);
-            void session.reply(message.id, { action: 'accept', content: { word: `answer to ${word}` } });
+            questions.push(message);
+            void session.reply(message.id, { action: 'accept', content: { word: `answer to ${text}` } });
           },
         },
       );
-      return { asked: asked.map(({ params }) => params?.message), said: JSON.parse(answer.text).result };
+      return { asked: questions.map(({ params }) => params?.message), said: JSON.parse(answer.text).result };
     };
     const [left, right] = await Promise.all([
       ask('left', 'ask', '/mcp/asker'),
@@ -172,7 +172,7 @@ describe('a question under session isolation', () => {
     });
   });
 
-  it('comes on the own stream after the call, and never on that of another session', async () => {
+  it('arrives on the stream of the session after the call', async () => {
     const { url } = await startGateway({ servers: { asker: fault('asker', { isolation: 'session' }) } });
     const sessions = [
       await RawSession.open(url, '/mcp/asker', { sampling: {} }),
@@ -187,29 +187,29 @@ describe('a question under session isolation', () => {
       const question = await until('the question', () => questionsOf(stream.messages)[0]);
       expect(JSON.stringify(question.params)).toContain(`for ${index}`);
       await sessions[index]?.reply(question.id, { model: `model ${index}` });
-      const heard = await until('the answer', async () =>
+      const answers = await until('the answer', async () =>
         JSON.parse((await sessions[index]?.call('heard'))?.text ?? '[]').at(0),
       );
-      expect(heard).toEqual({ result: { model: `model ${index}` } });
+      expect(answers).toEqual({ result: { model: `model ${index}` } });
       expect(questionsOf(stream.messages)).toEqual([question]);
       stream.stop();
     }
   });
 
-  it('is refused when the client is not there to be asked, and for stateless calls', async () => {
+  it('is rejected if the client is not connected, and for stateless calls', async () => {
     const { url } = await startGateway({ servers: { asker: fault('asker', { isolation: 'session' }) } });
     const session = await RawSession.open(url, '/mcp/asker', { sampling: {} });
-    const heard = await until('the refusal', async () => {
-      // Anew each time: a question that meets the poll in flight is asked on the stream of that call, and not refused.
+    const error = await until('the refusal', async () => {
+      // Repeated, because a question during the polling call uses the stream of that call.
       await session.call('ask_later', { method: 'sampling/createMessage' });
       return JSON.parse((await session.call('heard')).text).at(0);
     });
-    expect(heard.error.message).toContain('no open stream');
+    expect(error.error.message).toContain('no open stream');
     const stateless = await callOnce(url, 'asker', 'ask', { method: 'sampling/createMessage' });
     expect(JSON.parse(stateless.text).error.code).toBe(-32601);
   });
 
-  it('a crash ends the session that met it and no other', async () => {
+  it('a crash ends only the session of the process', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo', { isolation: 'session' }) } });
     const bad = await RawSession.open(url, '/mcp/echo');
     const good = await RawSession.open(url, '/mcp/echo');

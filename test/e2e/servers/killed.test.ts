@@ -1,5 +1,5 @@
-// A server that is killed again and again: every call ends (A2), the server is back after one backoff or parked and
-// says until when (A8), and its neighbours notice nothing (A6).
+// A server that is killed repeatedly: all calls complete or fail; the server is back after one backoff, or is
+// failed and shows the time of the next start; other servers are not affected.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,8 +19,8 @@ import { fault, signsOfBugs } from '../../fixtures/server/fault-servers.ts';
 
 const startedPids = (file: string) => readFileSync(file, 'utf8').trim().split('\n').map(Number);
 
-describe('a server that is killed again and again', () => {
-  it('under load ends every call, and is back within one backoff, a hundred times', async () => {
+describe('a repeatedly killed server', () => {
+  it('ends all calls under load, and is back within one backoff, a hundred times', async () => {
     const KILLS = 100;
     const [starts, done] = ['starts', 'calls'].map((name) => join(temporaryFolder(), name)) as [
       string,
@@ -38,15 +38,15 @@ describe('a server that is killed again and again', () => {
     const outcomes = { answered: 0, failed: 0 };
     const strange: string[] = [];
     let isOver = false;
-    const client = async (path: string, who: number) => {
+    const client = async (path: string, index: number) => {
       const session = await RawSession.open(url, path);
       if (path === '/mcp') await session.request('tools/list');
       const name = path === '/mcp' ? 'echo__count' : 'count';
       for (let number = 0; !isOver; number += 1) {
-        const label = `${who}/${number}`;
+        const label = `${index}/${number}`;
         const answer = await session.call(name, { steps: 1, every_ms: 2, label }, { id: 1 });
         if (answer.text === `{"steps":1,"label":"${label}"}`) outcomes.answered += 1;
-        else if (/ended by SIGKILL|closed its standard/.test(answer.error?.message ?? ''))
+        else if (/terminated by SIGKILL|closed its standard/.test(answer.error?.message ?? ''))
           outcomes.failed += 1;
         else strange.push(`${answer.status} ${answer.body.toString()}`);
       }
@@ -73,8 +73,8 @@ describe('a server that is killed again and again', () => {
     expect(strange).toEqual([]);
     expect(outcomes.answered).toBeGreaterThan(KILLS);
     expect(outcomes.failed).toBeGreaterThan(0);
-    // The backoff is 30 ms at most; one that grew without that limit would pass these seconds at the tenth kill. The
-    // rest is the start of a process on a busy machine.
+    // The maximum backoff is 30 ms. Without it the tenth backoff would exceed this limit. The rest is
+    // tolerance for a process start on a busy machine.
     expect(Math.max(...backAfterMs)).toBeLessThan(10_000);
     // A call that may have reached the server is never sent again.
     const labels = readFileSync(done, 'utf8').trim().split('\n');
@@ -89,7 +89,7 @@ describe('a server that is killed again and again', () => {
     expect(await gateway.stop()).toBe(0);
   }, 120_000);
 
-  it('with the default intensity is parked under load, says until when, and comes back after that', async () => {
+  it('with the default restart limits fails under load, shows the time of the next start, and starts then', async () => {
     const restart = { min_backoff_ms: 10, max_backoff_seconds: 1, park_seconds: 6 };
     const { url, text } = await startGateway({
       servers: { echo: fault('echo', { restart }), other: fault('echo') },
@@ -104,28 +104,28 @@ describe('a server that is killed again and again', () => {
     while (!isParked) {
       const { state, pids: now, next_retry_at } = await details(url, 'echo');
       const [pid] = now;
-      // A backoff lasts a moment here; a park is what lasts longer.
+      // Backoffs are short here, so a longer pause means the failed state.
       isParked = state === 'failed' && Date.parse(next_retry_at ?? '') - Date.now() > 1500;
       if (state !== 'running' || pid === undefined || pids.has(pid)) continue;
       pids.add(pid);
       process.kill(pid, 'SIGKILL');
     }
     await Promise.all(clients);
-    // The first life, and as many more as the default intensity gives.
+    // The first process, and as many restarts as the default limits permit.
     expect(pids.size).toBe(6);
     expect([...statuses].filter((status) => ![200, 502, 503].includes(status))).toEqual([]);
-    const parked = await details(url, 'echo');
-    expect(parked).toMatchObject({ state: 'failed', waiting: 0, in_flight: 0, restarts: 5 });
-    expect(parked.last_error).toMatchObject({ code: 'ERR_CONNECTION_LOST' });
-    const leftMs = Date.parse(parked.next_retry_at ?? '') - Date.now();
+    const failure = await details(url, 'echo');
+    expect(failure).toMatchObject({ state: 'failed', waiting: 0, in_flight: 0, restarts: 5 });
+    expect(failure.last_error).toMatchObject({ code: 'ERR_CONNECTION_LOST' });
+    const leftMs = Date.parse(failure.next_retry_at ?? '') - Date.now();
     expect(leftMs).toBeGreaterThan(1000);
     expect(leftMs).toBeLessThanOrEqual(6000);
-    // At once: whoever waited for the end of the park would be answered with 200.
-    const refused = await callOnce(url, 'echo', 'pid');
-    expect(refused.status).toBe(503);
-    expect(refused.headers['retry-after']).toMatch(/^[1-6]$/);
-    expect(refused.error?.message).toMatch(/parked .*SIGKILL/);
-    expect(refused.error?.data).toMatchObject({ server: 'echo' });
+    // Immediately: a request that waited for the restart would get 200.
+    const refusal = await callOnce(url, 'echo', 'pid');
+    expect(refusal.status).toBe(503);
+    expect(refusal.headers['retry-after']).toMatch(/^[1-6]$/);
+    expect(refusal.error?.message).toMatch(/parked .*SIGKILL/);
+    expect(refusal.error?.data).toMatchObject({ server: 'echo' });
     const session = await RawSession.open(url, '/mcp/echo');
     const inSession = await session.call('pid');
     expect([inSession.reason, inSession.headers['retry-after']]).toEqual([
@@ -133,7 +133,7 @@ describe('a server that is killed again and again', () => {
       expect.stringMatching(/^[1-6]$/),
     ]);
     expect((await callOnce(url, 'other', 'echo', { well: true })).text).toBe('{"well":true}');
-    const back = await until('the end of the park', async () => {
+    const back = await until('the end of the failed state', async () => {
       const answer = await session.call('echo', { back: true });
       return answer.error === undefined ? answer : undefined;
     });
@@ -143,7 +143,7 @@ describe('a server that is killed again and again', () => {
     expect(text()).not.toMatch(signsOfBugs);
   });
 
-  it('is woken from its park at once by POST start', async () => {
+  it('is started from the failed state by POST start immediately', async () => {
     const restart = { intensity: 0, min_backoff_ms: 10, park_seconds: 600 };
     const { url } = await startGateway({ servers: { echo: fault('echo', { restart }) } });
     await callOnce(url, 'echo', 'crash');

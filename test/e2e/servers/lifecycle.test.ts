@@ -1,9 +1,10 @@
-// How the built program ends and comes back: drain by signals, the lock on the state folder and the port, a restart
-// after kill -9, and state folders that cannot be used. On both HTTP fillings.
+// Exit and restart of the built program: graceful stop by signals, locks of the state folder and the port,
+// restart after kill -9, and unusable state folders. For each HTTP engine.
 
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import manifest from '../../../package.json' with { type: 'json' };
 import {
   apiServer,
   ask,
@@ -29,13 +30,15 @@ import {
 } from '../../fixtures/gateway/gateway-process.ts';
 import { runMain } from '../../fixtures/gateway/run-main.ts';
 
+const { version } = manifest;
+
 const textOf = (answer: { json: { result: { content: { text: string }[] } } }) =>
   answer.json.result.content[0]?.text;
 const inFlight = async ({ url }: GatewayProcess) => (await ask(`${url}/stats`)).json.requests.in_flight;
 
 describe.each(fillingsInTurn)('the end on %s', (http) => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
-    'at %s calls in flight end, new work is refused, streams end, the exit code is 0 (FR2)',
+    'lets calls at %s finish, rejects new work, closes streams, and exits with 0',
     async (signal) => {
       const gateway = await startGateway({
         http,
@@ -46,35 +49,35 @@ describe.each(fillingsInTurn)('the end on %s', (http) => {
       const address = `${url}/mcp/api`;
       const session = await initialize(address);
       const pid = Number(textOf(await post(address, call('pid'), session)));
-      const held = latch();
+      const gate = latch();
       const listening = new EventReader(address, { headers: session });
       await listening.opened();
-      const pending = post(address, call('hold', { until: held.path }), session);
+      const pending = post(address, call('hold', { until: gate.path }), session);
       const streamed = postStream(
         address,
         message('tools/call', {
           name: 'talk',
-          arguments: { before: 1, until: held.path, after: 3 },
+          arguments: { before: 1, until: gate.path, after: 3 },
           _meta: { progressToken: 1 },
         }),
         session,
       );
       await streamed.until('the first event', ({ messages }) => messages.length === 1);
       await eventually('the calls', async () => (await inFlight(gateway)) === 2);
-      const kept = await RawClient.connect(gateway.port);
-      const ended = gateway.stop(signal);
+      const keepAlive = await RawClient.connect(gateway.port);
+      const exit = gateway.stop(signal);
       await listening.ended();
 
       const health = await ask(`${url}/health`);
       expect(health.status).toBe(503);
       expect(health.json).toEqual({
         status: 'draining',
-        version: '0.1.0',
+        version,
         uptime_seconds: expect.any(Number),
       });
-      // A client that wants to keep its connection is told otherwise.
+      // The response contains `Connection: close`, even if the client wants to keep the connection.
       const keep = { connection: 'keep-alive' };
-      const refused = [
+      const refusals = [
         await post(address, call('echo'), { ...session, ...keep }),
         await post(`${url}/mcp`, message('initialize', introduction('2025-11-25')), keep),
         await rpc(url, 'api', call('echo'), keep),
@@ -82,36 +85,36 @@ describe.each(fillingsInTurn)('the end on %s', (http) => {
         await ask(`${url}/servers/api/start`, { method: 'POST', headers: keep }),
         await ask(`${url}/admin/reload`, { method: 'POST', headers: keep }),
       ];
-      for (const answer of refused) {
+      for (const answer of refusals) {
         expect([answer.status, answer.headers.connection]).toEqual([503, 'close']);
         expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
         expect(answer.text).toMatch(/stopping/);
       }
-      expect(refused.map(({ json }) => json.error.data?.reason)).toEqual([
+      expect(refusals.map(({ json }) => json.error.data?.reason)).toEqual([
         ...Array(4).fill('ERR_STOPPED'),
         undefined,
         undefined,
       ]);
-      expect(refused.slice(0, 4).map(({ json }) => json.id)).toEqual([1, 1, 1, null]);
-      kept.write(
+      expect(refusals.slice(0, 4).map(({ json }) => json.id)).toEqual([1, 1, 1, null]);
+      keepAlive.write(
         `POST /rpc HTTP/1.1\r\nHost: localhost\r\nX-MCP-Server: api\r\nContent-Type: application/json\r\nContent-Length: ${call('echo').length}\r\n\r\n${call('echo')}`,
       );
-      expect((await kept.answer()).status).toBe(503);
-      await kept.closed();
+      expect((await keepAlive.answer()).status).toBe(503);
+      await keepAlive.closed();
       expect((await ask(`${url}/servers`)).json.servers[0].in_flight).toBe(2);
 
-      held.open();
+      gate.open();
       expect(textOf(await pending)).toBe('held');
       await streamed.ended();
       expect(streamed.messages.at(-1)?.json.result.content[0].text).toBe('talked');
-      expect(await ended).toBe(0);
+      expect(await exit).toBe(0);
       expect(isAlive(pid)).toBe(false);
       expect(gateway.logs().filter(({ level }) => level === 'error')).toEqual([]);
       await expect(ask(`${url}/health`)).rejects.toThrow(/ECONNREFUSED/);
     },
   );
 
-  test('an idle gateway ends at once', async () => {
+  test('is immediate for an idle gateway', async () => {
     const gateway = await startGateway({
       http,
       settings: { shutdown_seconds: 15 },
@@ -120,11 +123,11 @@ describe.each(fillingsInTurn)('the end on %s', (http) => {
     await rpc(gateway.url, 'api', call('echo'));
     const since = Date.now();
     expect(await gateway.stop()).toBe(0);
-    // Whoever waited for something would do so for shutdown_seconds.
+    // Any wait would last shutdown_seconds.
     expect(Date.now() - since).toBeLessThan(12_000);
   });
 
-  test('a call that does not end in time is told so, before the end (GL2)', async () => {
+  test('fails a call that does not finish in time before the shutdown deadline', async () => {
     const gateway = await startGateway({
       http,
       settings: { shutdown_seconds: 3 },
@@ -140,40 +143,40 @@ describe.each(fillingsInTurn)('the end on %s', (http) => {
     await eventually('the calls', async () => (await inFlight(gateway)) === 2);
     const pid = (await ask(`${gateway.url}/servers/api`)).json.pids[0];
     const since = Date.now();
-    const ended = gateway.stop();
+    const exit = gateway.stop();
     const answers = await Promise.all(pending);
     expect(answers.map(({ status }) => status)).toEqual([200, 503]);
     for (const answer of answers) {
       expect(answer.json).toMatchObject({ id: 'late', error: { message: expect.stringMatching(/stopped/) } });
     }
-    expect(await ended).toBe(0);
-    // The calls would have had a minute.
+    expect(await exit).toBe(0);
+    // The calls may take a minute.
     expect(Date.now() - since).toBeLessThan(15_000);
     expect(isAlive(pid)).toBe(false);
   });
 
-  test('a second signal ends at once, and leaves no process behind', async () => {
+  test('is immediate after a second signal, and leaves no process', async () => {
     const gateway = await startGateway({
       http,
       settings: { shutdown_seconds: 60 },
       servers: { api: apiServer() },
     });
     const { path } = latch();
-    const lost = rpc(gateway.url, 'api', call('hold', { until: path })).catch((error: Error) => error);
+    const interrupted = rpc(gateway.url, 'api', call('hold', { until: path })).catch((error: Error) => error);
     await eventually('the call', async () => (await inFlight(gateway)) === 1);
     const pid = (await ask(`${gateway.url}/servers/api`)).json.pids[0];
     void gateway.stop('SIGTERM');
     await eventually('the drain', async () => (await ask(`${gateway.url}/health`)).status === 503);
-    // One signal that comes twice, as from a terminal and a wrapper, is one; a person takes longer.
+    // The same signal from a terminal and a wrapper counts once. A person is slower.
     await new Promise((wake) => setTimeout(wake, 500));
     const since = Date.now();
     expect(await gateway.stop('SIGTERM')).toBe(1);
     expect(Date.now() - since).toBeLessThan(20_000);
-    await lost;
+    await interrupted;
     await eventually('the end of the child', () => !isAlive(pid));
   });
 
-  test('a second start on the same port exits 1 and names the address and its holder', async () => {
+  test('is exit code 1 for a second start on the same port, with the address and its holder', async () => {
     const first = await startGateway({ http, servers: {} });
     const folder = temporaryFolder();
     const listen_addr = `127.0.0.1:${first.port}`;
@@ -181,7 +184,7 @@ describe.each(fillingsInTurn)('the end on %s', (http) => {
     const run = await runMain(['--config', config], { env: { GATEWAY_HTTP: http } });
     expect(run.code).toBe(1);
     expect(run.stdout).toContain(listen_addr);
-    // Without /proc nobody can be named.
+    // The holder is unknown if there is no /proc.
     const holder = existsSync('/proc/net/tcp') ? `process ${first.pid}` : 'another process';
     expect(run.stdout).toContain(`in use by ${holder};`);
     expect((await ask(`${first.url}/health`)).status).toBe(200);
@@ -190,7 +193,7 @@ describe.each(fillingsInTurn)('the end on %s', (http) => {
 });
 
 describe('the state folder', () => {
-  test('belongs to one gateway: a second start exits 1 and names the holder and the folder (FO1)', async () => {
+  test('belongs to one gateway: a second start exits with 1 and names the holder and the folder', async () => {
     const first = await startGateway({ servers: { api: apiServer() } });
     const run = await runMain(['--config', join(first.folder, 'gateway.yaml')]);
     expect(run.code).toBe(1);
@@ -203,7 +206,7 @@ describe('the state folder', () => {
     expect(await next.stop()).toBe(0);
   });
 
-  test('after kill -9 the next gateway takes it, ends what was left behind, and lists tools without a start', async () => {
+  test('is used after kill -9 by the next gateway, which kills remaining processes and lists tools without a start', async () => {
     const servers = { api: apiServer(), other: apiServer({ env: { NAME: 'other' } }) };
     const first = await startGateway({ servers });
     const session = await initialize(`${first.url}/mcp`);
@@ -222,12 +225,12 @@ describe('the state folder', () => {
     await eventually('the end of the old children', () => pids.every((pid: number) => !isAlive(pid)));
     expect((await post(`${second.url}/mcp`, message('ping'), session)).status).toBe(404);
     const fresh = await initialize(`${second.url}/mcp`);
-    const again = (await post(`${second.url}/mcp`, message('tools/list'), fresh)).json.result;
-    expect(again.tools).toEqual(tools);
-    const one = await initialize(`${second.url}/mcp/api`);
-    expect((await post(`${second.url}/mcp/api`, message('tools/list'), one)).json.result.tools).toHaveLength(
-      8,
-    );
+    const secondResponse = (await post(`${second.url}/mcp`, message('tools/list'), fresh)).json.result;
+    expect(secondResponse.tools).toEqual(tools);
+    const sessionHeader = await initialize(`${second.url}/mcp/api`);
+    expect(
+      (await post(`${second.url}/mcp/api`, message('tools/list'), sessionHeader)).json.result.tools,
+    ).toHaveLength(8);
     const records = (await ask(`${second.url}/servers`)).json.servers;
     expect(records.map(({ state, pids }: { state: string; pids: number[] }) => [state, pids])).toEqual([
       ['stopped', []],
@@ -237,7 +240,7 @@ describe('the state folder', () => {
     expect(await second.stop()).toBe(0);
   });
 
-  test('lists in it that are damaged are fetched anew', async () => {
+  test('may contain damaged lists, which are fetched again', async () => {
     const servers = { api: apiServer() };
     const first = await startGateway({ servers });
     await rpc(first.url, 'api', call('echo'));
@@ -253,7 +256,7 @@ describe('the state folder', () => {
     await second.stop();
   });
 
-  test('that cannot keep lists costs a warning, and nothing else (KF1)', async () => {
+  test('without space for lists causes only a warning', async () => {
     const folder = temporaryFolder();
     mkdirSync(join(folder, '.gateway'));
     writeFileSync(join(folder, '.gateway', 'lists'), 'a file where a folder should be');
@@ -266,17 +269,17 @@ describe('the state folder', () => {
     expect(await gateway.stop()).toBe(0);
   });
 
-  test('that is a file is exit code 1, with a clear word', async () => {
+  test('that is a file causes exit code 1 with an explanation', async () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, 'state'), '');
     const config = writeConfiguration(folder, { settings: { state_dir: './state' } });
     const { code, stdout, stderr } = await runMain(['--config', config]);
     expect([code, stderr]).toEqual([1, '']);
     expect(stdout).toContain(`cannot use the state folder ${join(folder, 'state')}`);
-    expect(stdout).toMatch(/is a file/);
+    expect(stdout).toMatch(/contains a file/);
   });
 
-  test('that may not be written is exit code 1, with a clear word', async () => {
+  test('that is not writable causes exit code 1 with an explanation', async () => {
     const folder = temporaryFolder();
     const config = writeConfiguration(folder, { settings: { state_dir: './locked/state' } });
     mkdirSync(join(folder, 'locked'));
@@ -284,10 +287,10 @@ describe('the state folder', () => {
     const { code, stdout } = await runMain(['--config', config], { cwd: folder, isPowerless: true });
     chmodSync(join(folder, 'locked'), 0o755);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/cannot use the state folder .*locked\/state: this user may not write there/);
+    expect(stdout).toMatch(/cannot use the state folder .*locked\/state: this user has no write permission/);
   });
 
-  test('that vanishes while the gateway runs does not stop it', async () => {
+  test('that is deleted during operation does not stop the gateway', async () => {
     const gateway = await startGateway({ servers: { api: apiServer() } });
     rmSync(join(gateway.folder, '.gateway'), { recursive: true });
     expect((await rpc(gateway.url, 'api', call('echo'))).status).toBe(200);

@@ -1,5 +1,4 @@
-// More than there is room for, and those that do not keep up: work is bounded everywhere, and the surplus is told at
-// once (A8).
+// Overload and slow peers: all queues are limited, and rejected work is reported immediately.
 
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
@@ -15,8 +14,8 @@ import {
 import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
 import { fault, signsOfBugs } from '../../fixtures/server/fault-servers.ts';
 
-describe('readers and servers that do not keep up', () => {
-  it('a client that reads nothing costs the gateway no more than a bounded buffer', async () => {
+describe('slow readers and servers', () => {
+  it('a client that reads nothing costs the gateway only a limited buffer', async () => {
     const gateway = await startGateway({ servers: { echo: fault('echo') } });
     const { url, port } = gateway;
     const session = await RawSession.open(url, '/mcp/echo');
@@ -37,23 +36,23 @@ describe('readers and servers that do not keep up', () => {
         `Content-Length: ${body.length}\r\n\r\n${body}`,
     );
     await until('the flood', async () => (await details(url, 'echo')).in_flight === 1);
-    let most = 0;
+    let maxCount = 0;
     await until(
       'its end',
       async () => {
-        most = Math.max(most, residentBytes(gateway.pid));
+        maxCount = Math.max(maxCount, residentBytes(gateway.pid));
         return (await details(url, 'echo')).in_flight === 0;
       },
       60_000,
     );
-    // The flood is 200 MB; kept are the connection's buffer and the session's ring.
-    expect(most - before).toBeLessThan(120 * MIB);
+    // The flood is 200 MB. The gateway stores the buffers of connection and session.
+    expect(maxCount - before).toBeLessThan(120 * MIB);
     expect((await session.call('echo', { well: 1 })).text).toBe('{"well":1}');
     socket.destroy();
     expect(gateway.text()).not.toMatch(signsOfBugs);
   });
 
-  it('a server that reads nothing takes calls up to a bound; the surplus is told at once', async () => {
+  it('a server that reads nothing accepts calls up to a limit; further ones are rejected immediately', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo') } });
     const pid = Number((await callOnce(url, 'echo', 'pid')).text);
     process.kill(pid, 'SIGSTOP');
@@ -62,8 +61,8 @@ describe('readers and servers that do not keep up', () => {
     const calls = Array.from({ length: 12 }, async () => {
       statuses.push((await callOnce(url, 'echo', 'wait', argument)).status);
     });
-    // At once: it reads again only when somebody has been told.
-    await until('the first that is told', () => statuses.length > 0);
+    // Immediately, because the server resumes reading only when a call was rejected.
+    await until('the first rejection', () => statuses.length > 0);
     process.kill(pid, 'SIGCONT');
     await Promise.all(calls);
     expect(statuses[0]).toBe(503);
@@ -73,8 +72,8 @@ describe('readers and servers that do not keep up', () => {
   });
 });
 
-describe('more calls than there is room for', () => {
-  it('on one server: in_flight are carried out, waiting wait, one more is told at once to come again', async () => {
+describe('calls above the limits', () => {
+  it('of a server: in_flight calls run, waiting calls wait, and one more is rejected with a retry time', async () => {
     const { url } = await startGateway({
       servers: { echo: fault('echo', { pool: { in_flight: 2, waiting: 3 } }), other: fault('echo') },
     });
@@ -87,30 +86,30 @@ describe('more calls than there is room for', () => {
         answers.push(await callOnce(url, 'echo', 'wait', { ms: 500 }));
       }),
     );
-    // Two at a time: the fifth has to wait for two rounds before its own.
+    // With two at a time, the fifth call starts after two rounds.
     expect(performance.now() - startedAt).toBeGreaterThan(1490);
-    const refused = answers.filter(({ status }) => status === 503);
+    const rejected = answers.filter(({ status }) => status === 503);
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(5);
-    expect(refused).toHaveLength(5);
-    // At once: before any that is carried out has its answer.
-    expect(answers.slice(0, 5)).toEqual(refused);
-    for (const { headers, error } of refused) {
+    expect(rejected).toHaveLength(5);
+    // Before any running call is answered.
+    expect(answers.slice(0, 5)).toEqual(rejected);
+    for (const { headers, error } of rejected) {
       expect(headers['retry-after']).toBe('1');
       expect(error?.message).toMatch(/2 calls in flight, 3 waiting/);
     }
   });
 
-  it('on the whole gateway: limits.in_flight and limits.sessions', async () => {
+  it('of the gateway are limited by limits.in_flight and limits.sessions', async () => {
     const { url } = await startGateway({
       servers: { echo: fault('echo') },
-      // One session, or one server, alone gets half.
+      // A session or server may use half.
       settings: { limits: { in_flight: 6, sessions: 2 } },
     });
     const session = await RawSession.open(url, '/mcp/echo');
     const busy = Array.from({ length: 3 }, () => session.call('wait', { ms: 1000 }));
     await until('three calls', async () => (await details(url, 'echo')).in_flight === 3);
-    const refused = await session.call('pid');
-    expect([refused.reason, refused.headers['retry-after']]).toEqual(['ERR_OVERLOADED', '1']);
+    const refusal = await session.call('pid');
+    expect([refusal.reason, refusal.headers['retry-after']]).toEqual(['ERR_OVERLOADED', '1']);
     expect((await Promise.all(busy)).every(({ error }) => error === undefined)).toBe(true);
     const second = await RawSession.open(url, '/mcp');
     await expect(RawSession.open(url, '/mcp')).rejects.toThrow(/200.*limits\.sessions/s);
@@ -119,10 +118,10 @@ describe('more calls than there is room for', () => {
     expect((await json(`${url}/health`)).status).toBe(200);
   });
 
-  it('spreads over pool.max processes, a session sticking to one, and never starts one more', async () => {
+  it('use pool.max processes at most, with sessions bound to a process', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo', { pool: { max: 2 } }) } });
     const sessions = await Promise.all(Array.from({ length: 6 }, () => RawSession.open(url, '/mcp/echo')));
-    const used = await Promise.all(
+    const usedPids = await Promise.all(
       sessions.map(async (session) => {
         const pids = new Set<string>();
         for (let round = 0; round < 5; round += 1) {
@@ -132,12 +131,12 @@ describe('more calls than there is room for', () => {
         return [...pids];
       }),
     );
-    expect(used.every((pids) => pids.length === 1)).toBe(true);
-    expect(new Set(used.flat()).size).toBe(2);
+    expect(usedPids.every((pids) => pids.length === 1)).toBe(true);
+    expect(new Set(usedPids.flat()).size).toBe(2);
     expect((await details(url, 'echo')).pids).toHaveLength(2);
   });
 
-  it('a pool whose second process cannot be started serves everybody with the first', async () => {
+  it('are all served by the first process if the second process of the pool cannot be started', async () => {
     const { url, text } = await startGateway({
       servers: { echo: fault('echo-once', { pool: { max: 4 }, env: { LOCK: `lock-${process.pid}` } }) },
     });
@@ -147,8 +146,8 @@ describe('more calls than there is room for', () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => callOnce(url, 'echo', 'pid')));
     expect(answers.map((answer) => answer.text)).toEqual(answers.map(() => pid));
     expect((await long).text).toBe('waited 1500');
-    // One try, perhaps two: not one after the other for as long as somebody waits.
-    expect(text().split('a further connection could not be opened').length - 1).toBeLessThanOrEqual(3);
+    // One or two attempts, not continuous attempts while calls wait.
+    expect(text().split('could not open another connection').length - 1).toBeLessThanOrEqual(3);
     expect(await details(url, 'echo')).toMatchObject({ restarts: 0, state: 'running' });
   });
 });

@@ -1,6 +1,6 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests write references.
-// Redaction in errors of servers: a client receives the error as written, except for the server's own credentials. The test
-// server echoes the name of an unknown tool in its error, so a test chooses the error text.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests write references. Redaction in errors
+// of servers: a client receives the error as written, except for the credentials of the server. The test
+// server repeats the name of an unknown tool in the error, so a test chooses the error text.
 
 import { afterEach, beforeAll, expect, test } from 'vitest';
 import { ask, call, eventually, rpc } from '../../fixtures/clients/api-client.ts';
@@ -74,7 +74,7 @@ test.each([
 });
 
 test.each(Object.entries(own))(
-  'the server’s own credential is struck out of its error: %s',
+  'the server’s own credential is removed from its error: %s',
   async (_, secret) => {
     expect(await errorOf(`at ${secret} 🎭`)).toBe('no tool at [redacted] 🎭');
     expect(await errorOf(`at ${secret} 🎭`, 'other')).toBe(`no tool at ${secret} 🎭`);
@@ -86,24 +86,25 @@ test('the id of a server changes nothing about its credentials', async () => {
   expect(await errorOf(text, 'rate-limit')).toBe('no tool [redacted] yes-please db://app:[redacted]@db');
 });
 
-test('operators read neither those of this server nor those of any other in its lines', async () => {
+test('operators see no credentials of any server in the lines of a server', async () => {
   const { url, logs } = gateway;
-  const said = [...Object.values(own), ...Object.values(others)];
-  for (const secret of said) await rpc(url, 'own', call('say', { stderr: `WARNING: no ${secret}` }), headers);
+  const secrets = [...Object.values(own), ...Object.values(others)];
+  for (const secret of secrets)
+    await rpc(url, 'own', call('say', { stderr: `WARNING: no ${secret}` }), headers);
   const lines = async () =>
     (await ask(`${url}/logs?server=own`, { headers })).json.lines.filter(({ text }: { text: string }) =>
       text.startsWith('WARNING'),
     );
-  await eventually('the lines', async () => (await lines()).length === said.length);
+  await eventually('the lines', async () => (await lines()).length === secrets.length);
   for (const line of await lines())
     expect(line).toMatchObject({ level: 'warn', text: 'WARNING: no [redacted]' });
   const { json } = await ask(`${url}/servers/own`, { headers });
-  expect(json.stderr.slice(-said.length)).toEqual(said.map(() => 'WARNING: no [redacted]'));
-  for (const secret of said)
+  expect(json.stderr.slice(-secrets.length)).toEqual(secrets.map(() => 'WARNING: no [redacted]'));
+  for (const secret of secrets)
     expect(JSON.stringify(logs())).not.toContain(JSON.stringify(secret).slice(1, -1));
 });
 
-test('a remote server’s refusal is quoted without its own credentials, and with those of others', async () => {
+test('a remote server’s refusal is quoted without the credentials of that server, but with the credentials of other servers', async () => {
   const server = await serve(({ req, res, body }) => {
     if (req.method !== 'POST') return void res.writeHead(405).end();
     const method = methodOf(body);

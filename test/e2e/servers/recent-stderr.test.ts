@@ -1,5 +1,5 @@
-// What a server wrote on stderr before it crashed, with real processes: told by the API and the inspector until the next
-// process has written something of its own.
+// Last stderr lines of crashed servers, with real processes: the API and the inspector show them until the
+// next process has written lines.
 
 import { expect, test } from 'vitest';
 import { ask, call, eventually, initialize, post, rpc } from '../../fixtures/clients/api-client.ts';
@@ -18,7 +18,7 @@ const stderrOf = async (url: string, id: string): Promise<string[]> => {
   return api.json.stderr;
 };
 
-test('the last lines of a process that has crashed stay until the next one has written its own', async () => {
+test('the last lines of a crashed process stay until the next process has written lines', async () => {
   const { url } = await startGateway({
     servers: { echo: fault('echo', { env: { TOKEN: SECRET }, restart: { min_backoff_ms: 10 } }) },
   });
@@ -40,7 +40,7 @@ test('the last lines of a process that has crashed stay until the next one has w
   expect(await stderrOf(url, 'echo')).toEqual(['up again']);
 });
 
-test('one session’s crash is told beside what the others’ processes have written', async () => {
+test('the crash of one session is shown next to the lines of other processes', async () => {
   const { url } = await startGateway({
     servers: { echo: fault('echo', { isolation: 'session', env: { SAY: 'hello' } }) },
   });
@@ -55,13 +55,13 @@ test('one session’s crash is told beside what the others’ processes have wri
   expect(await stderrOf(url, 'echo')).toEqual(['hello', 'second speaks', 'hello', 'first falls over']);
 });
 
-test('values of secrets are struck from the errors that a server answers, and its results are passed on as they are', async () => {
+test('secret values are removed from errors of a server, and results are unchanged', async () => {
   const { url, logs } = await startGateway({
     servers: { echo: fault('echo', { env: { TOKEN: SECRET } }) },
     settings: { log_level: 'debug' },
   });
-  const refused = await rpc(url, 'echo', call(`of ${SECRET}`));
-  expect(refused.json.error).toEqual({ code: -32602, message: 'no tool of [redacted]' });
+  const error = await rpc(url, 'echo', call(`of ${SECRET}`));
+  expect(error.json.error).toEqual({ code: -32602, message: 'no tool of [redacted]' });
   const echoed = await rpc(url, 'echo', call('echo', { token: SECRET }));
   expect(JSON.parse(echoed.json.result.content[0].text)).toEqual({ token: SECRET });
   expect(JSON.stringify(logs())).not.toContain(SECRET);

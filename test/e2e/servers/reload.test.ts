@@ -1,5 +1,5 @@
-// POST /admin/reload and SIGHUP: the catalog is applied by difference, and a bad one not at all. On both HTTP fillings,
-// with the built program.
+// POST /admin/reload and SIGHUP: the gateway applies the differences of the catalog, and rejects an invalid
+// catalog. For each HTTP engine, with the built program.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ const textOf = (answer: { json: { result: { content: { text: string }[] } } }) =
 describe.each(fillingsInTurn)('a reload on %s', (http) => {
   let gateway: GatewayProcess;
   let url: string;
-  const kept = apiServer({ env: { NAME: 'kept' } });
+  const unchangedServer = apiServer({ env: { NAME: 'kept' } });
   const old = apiServer({ env: { NAME: 'old' } });
   const young = apiServer({ env: { NAME: 'young' } });
   const doomed = apiServer({ env: { NAME: 'doomed' } });
@@ -34,9 +34,9 @@ describe.each(fillingsInTurn)('a reload on %s', (http) => {
   beforeEach(async () => {
     gateway = await startGateway({
       http,
-      // Longer than any call here is held.
+      // Longer than any call in this test.
       settings: { shutdown_seconds: 60 },
-      servers: { kept, changing: old, doomed },
+      servers: { kept: unchangedServer, changing: old, doomed },
     });
     url = gateway.url;
     return async () => {
@@ -46,8 +46,8 @@ describe.each(fillingsInTurn)('a reload on %s', (http) => {
 
   const reload = () => ask(`${url}/admin/reload`, { method: 'POST', body: 'whatever' });
 
-  test('tells what was added, changed, removed and left, and the next one that nothing was (SR1)', async () => {
-    gateway.writeCatalog({ fresh: kept, changing: young, kept });
+  test('returns the added, changed, removed and unchanged servers, and then no changes', async () => {
+    gateway.writeCatalog({ fresh: unchangedServer, changing: young, kept: unchangedServer });
     const answer = await reload();
     expect(answer.status).toBe(200);
     expect(answer.json).toEqual({
@@ -56,8 +56,8 @@ describe.each(fillingsInTurn)('a reload on %s', (http) => {
       removed: ['doomed'],
       unchanged: ['kept'],
     });
-    const again = await reload();
-    expect(again.json).toEqual({
+    const secondResponse = await reload();
+    expect(secondResponse.json).toEqual({
       added: [],
       changed: [],
       removed: [],
@@ -69,8 +69,8 @@ describe.each(fillingsInTurn)('a reload on %s', (http) => {
     expect(textOf(await rpc(url, 'fresh', call('name')))).toBe('kept');
   });
 
-  test('a catalog that only looks different changes nothing', async () => {
-    const turned = Object.fromEntries(Object.entries(kept).reverse());
+  test('changes nothing if the catalog differs only in format', async () => {
+    const turned = Object.fromEntries(Object.entries(unchangedServer).reverse());
     writeFileSync(
       join(gateway.folder, 'catalog.yaml'),
       `# a comment\n${JSON.stringify({ servers: { doomed, changing: { ...old, enabled: true }, kept: turned } }, null, 2)}`,
@@ -79,19 +79,19 @@ describe.each(fillingsInTurn)('a reload on %s', (http) => {
     expect(json).toEqual({ added: [], changed: [], removed: [], unchanged: ['doomed', 'changing', 'kept'] });
   });
 
-  test('untouched servers keep their processes, sessions, streams and calls in flight', async () => {
+  test('keeps processes, sessions, streams and current calls of unchanged servers', async () => {
     const address = `${url}/mcp/kept`;
     const session = await initialize(address);
     const aggregate = await initialize(`${url}/mcp`);
     const stream = new EventReader(address, { headers: session });
     await stream.opened();
     const pid = textOf(await post(address, call('pid'), session));
-    const held = latch();
-    const pending = post(address, call('hold', { until: held.path }), session);
+    const gate = latch();
+    const pending = post(address, call('hold', { until: gate.path }), session);
     await eventually('the call', async () => (await ask(`${url}/servers/kept`)).json.in_flight === 1);
-    gateway.writeCatalog({ kept, changing: young });
+    gateway.writeCatalog({ kept: unchangedServer, changing: young });
     expect((await reload()).status).toBe(200);
-    held.open();
+    gate.open();
     expect(textOf(await pending)).toBe('held');
     expect(textOf(await post(address, call('pid'), session))).toBe(pid);
     expect(textOf(await post(`${url}/mcp`, call('kept__pid'), aggregate))).toBe(pid);
@@ -99,18 +99,18 @@ describe.each(fillingsInTurn)('a reload on %s', (http) => {
     stream.drop();
   });
 
-  test('calls in flight on a changed server end on the old one, while new ones go to the new one (SR2)', async () => {
+  test('lets current calls finish on the old process of a changed server, and sends new calls to the new process', async () => {
     const address = `${url}/mcp/changing`;
     const session = await initialize(address);
     const oldPid = textOf(await post(address, call('pid'), session));
-    const held = latch();
-    const pending = post(address, call('hold', { until: held.path }), session);
+    const gate = latch();
+    const pending = post(address, call('hold', { until: gate.path }), session);
     await eventually('the call', async () => (await ask(`${url}/servers/changing`)).json.in_flight === 1);
-    gateway.writeCatalog({ kept, changing: young, doomed });
+    gateway.writeCatalog({ kept: unchangedServer, changing: young, doomed });
     expect((await reload()).json.changed).toEqual(['changing']);
     expect(textOf(await post(address, call('name'), session))).toBe('young');
     expect(() => process.kill(Number(oldPid), 0)).not.toThrow();
-    held.open();
+    gate.open();
     expect(textOf(await pending)).toBe('held');
     await eventually('the end of the old process', () => {
       try {
@@ -122,22 +122,22 @@ describe.each(fillingsInTurn)('a reload on %s', (http) => {
     expect(textOf(await post(address, call('name'), session))).toBe('young');
   });
 
-  test('sessions of a removed server are 404, its calls in flight end, and at /mcp its tools are gone', async () => {
+  test('ends sessions (404) and current calls of a removed server, and removes its tools at /mcp', async () => {
     const address = `${url}/mcp/doomed`;
     const session = await initialize(address);
     const aggregate = await initialize(`${url}/mcp`);
     const listening = new EventReader(`${url}/mcp`, { headers: aggregate });
     await listening.opened();
     const pid = Number(textOf(await post(address, call('pid'), session)));
-    const held = latch();
-    const pending = post(address, call('hold', { until: held.path }), session);
+    const gate = latch();
+    const pending = post(address, call('hold', { until: gate.path }), session);
     await eventually('the call', async () => (await ask(`${url}/servers/doomed`)).json.in_flight === 1);
-    gateway.writeCatalog({ kept });
+    gateway.writeCatalog({ kept: unchangedServer });
     expect((await reload()).json.removed).toEqual(['changing', 'doomed']);
-    await listening.until('word of it', ({ messages }) =>
+    await listening.until('its log line', ({ messages }) =>
       messages.some(({ json }) => json.method === 'notifications/tools/list_changed'),
     );
-    held.open();
+    gate.open();
     expect(textOf(await pending)).toBe('held');
     await eventually(
       'the end of the session',
@@ -156,9 +156,14 @@ describe.each(fillingsInTurn)('a reload on %s', (http) => {
     listening.drop();
   });
 
-  test('the end of a removed server ends what was begun at it, and nothing of those that were put back under its id', async () => {
+  test('ends the work of a removed server, but not of a new server with the same id', async () => {
     const address = `${url}/mcp/doomed`;
-    const catalogs = [{ kept }, { kept, doomed }, { kept }, { kept, doomed: young }];
+    const catalogs = [
+      { kept: unchangedServer },
+      { kept: unchangedServer, doomed },
+      { kept: unchangedServer },
+      { kept: unchangedServer, doomed: young },
+    ];
     const reloadTwice = async () => {
       for (const servers of catalogs.splice(0, 2)) {
         gateway.writeCatalog(servers);
@@ -169,18 +174,18 @@ describe.each(fillingsInTurn)('a reload on %s', (http) => {
       const session = await initialize(address);
       const stream = new EventReader(address, { headers: session });
       await stream.opened();
-      const held = latch();
-      const answer = post(address, call('hold', { until: held.path }), session);
+      const gate = latch();
+      const answer = post(address, call('hold', { until: gate.path }), session);
       await eventually('the call', async () => (await ask(`${url}/servers/doomed`)).json.in_flight === 1);
       const isKnown = async () => (await post(address, message('ping'), session)).status === 200;
-      return { held, answer, stream, isKnown };
+      return { held: gate, answer, stream, isKnown };
     };
     const first = await live();
     await reloadTwice();
     const second = await live();
     await reloadTwice();
     const third = await live();
-    // Each of the old ones ends with its call.
+    // Each old process stops after its calls.
     for (const [old, ...others] of [
       [first, second, third],
       [second, third],
@@ -197,7 +202,7 @@ describe.each(fillingsInTurn)('a reload on %s', (http) => {
     third.stream.drop();
   });
 
-  test('a bad catalog is 422 with every problem, and nothing has changed', async () => {
+  test('with an invalid catalog returns 422 with all problems, and changes nothing', async () => {
     const session = await initialize(`${url}/mcp/doomed`);
     const pid = textOf(await post(`${url}/mcp/doomed`, call('pid'), session));
     const bad =
@@ -220,7 +225,7 @@ describe.each(fillingsInTurn)('a reload on %s', (http) => {
       'doomed',
     ]);
     expect(textOf(await post(`${url}/mcp/doomed`, call('pid'), session))).toBe(pid);
-    gateway.writeCatalog({ kept, changing: old, doomed });
+    gateway.writeCatalog({ kept: unchangedServer, changing: old, doomed });
     expect((await reload()).json.unchanged).toHaveLength(3);
   });
 
@@ -228,7 +233,7 @@ describe.each(fillingsInTurn)('a reload on %s', (http) => {
     ['malformed', 'servers: ['],
     ['empty', ''],
     ['with a missing variable', `servers: { a: { command: "\${NO_SUCH_VARIABLE}" } }`],
-  ])('a catalog that is %s is 422 as well', async (_, text) => {
+  ])('with a catalog that is %s also returns 422', async (_, text) => {
     writeFileSync(join(gateway.folder, 'catalog.yaml'), text);
     const answer = await reload();
     expect(answer.status).toBe(422);
@@ -236,15 +241,15 @@ describe.each(fillingsInTurn)('a reload on %s', (http) => {
     expect((await ask(`${url}/servers`)).json.servers).toHaveLength(3);
   });
 
-  test('a server that is switched off ends and answers with an error; switched on again it serves', async () => {
+  test('stops a disabled server, which then returns an error, and serves it again after it is enabled', async () => {
     const pid = Number(textOf(await rpc(url, 'kept', call('pid'))));
-    gateway.writeCatalog({ kept: { ...kept, enabled: false }, changing: old, doomed });
+    gateway.writeCatalog({ kept: { ...unchangedServer, enabled: false }, changing: old, doomed });
     expect((await reload()).json.changed).toEqual(['kept']);
     const answer = await rpc(url, 'kept', call('echo'));
     expect(answer.status).toBe(503);
-    expect(answer.json.error.message).toMatch(/switched off/);
-    const refused = await post(`${url}/mcp/kept`, message('initialize', introduction('2025-11-25')));
-    expect([refused.status, refused.json.error.data.reason]).toEqual([200, 'ERR_UNAVAILABLE']);
+    expect(answer.json.error.message).toMatch(/is disabled/);
+    const refusal = await post(`${url}/mcp/kept`, message('initialize', introduction('2025-11-25')));
+    expect([refusal.status, refusal.json.error.data.reason]).toEqual([200, 'ERR_UNAVAILABLE']);
     await eventually('the end of its process', () => {
       try {
         return !process.kill(pid, 0);
@@ -252,13 +257,13 @@ describe.each(fillingsInTurn)('a reload on %s', (http) => {
         return true;
       }
     });
-    gateway.writeCatalog({ kept, changing: old, doomed });
+    gateway.writeCatalog({ kept: unchangedServer, changing: old, doomed });
     expect((await reload()).json.changed).toEqual(['kept']);
     expect(textOf(await rpc(url, 'kept', call('name')))).toBe('kept');
   });
 
-  test('SIGHUP does the same; a bad file is logged with every problem and changes nothing', async () => {
-    gateway.writeCatalog({ kept, added: young });
+  test('by SIGHUP does the same; problems of an invalid file are logged, and nothing changes', async () => {
+    gateway.writeCatalog({ kept: unchangedServer, added: young });
     process.kill(gateway.pid, 'SIGHUP');
     await eventually('the reload', () => gateway.logs().find(({ msg }) => msg === 'catalog reloaded'));
     expect(textOf(await rpc(url, 'added', call('name')))).toBe('young');
@@ -273,7 +278,7 @@ describe.each(fillingsInTurn)('a reload on %s', (http) => {
     expect(textOf(await rpc(url, 'added', call('name')))).toBe('young');
   });
 
-  test('a server that is changed many times under load answers every call', async () => {
+  test('repeated many times for a server under load loses no call', async () => {
     let isOver = false;
     const callers = Array.from({ length: 4 }, async () => {
       const names: unknown[] = [];
@@ -281,7 +286,11 @@ describe.each(fillingsInTurn)('a reload on %s', (http) => {
       return names;
     });
     for (let round = 0; round < 5; round += 1) {
-      gateway.writeCatalog({ kept, changing: apiServer({ env: { NAME: `round-${round}` } }), doomed });
+      gateway.writeCatalog({
+        kept: unchangedServer,
+        changing: apiServer({ env: { NAME: `round-${round}` } }),
+        doomed,
+      });
       expect((await reload()).json.changed).toEqual(['changing']);
       await eventually(
         'the new one',

@@ -1,5 +1,4 @@
-// What happens when a server is wanted: one start for many calls, none for those that nobody asked for, and a clear
-// reason where none is possible.
+// Starts on demand: one start for many calls, no start before a request, and clear reasons for failures.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,27 +32,27 @@ describe('a server that cannot be started', () => {
     ['missing', /there-is-no-such-program.*(not found|PATH|does not exist)/i],
     ['nowhere', /no\/such\/folder/],
     ['exits', /exited with code 4/],
-  ])('%s: POST start says why at once, with 502', async (id, why) => {
+  ])('%s: POST start returns the reason immediately, with 502', async (id, why) => {
     const { url, text } = await startGateway({ servers });
     const askedAt = performance.now();
     const answer = await json<{ error: string; message: string; stderr?: string[] }>(
       `${url}/servers/${id}/start`,
       'POST',
     );
-    // Whoever waited for the next try, and the one after that, would learn it from the park, 30 s long.
+    // A wait for further attempts would last 30 s, as long as the failed state.
     expect(performance.now() - askedAt).toBeLessThan(15_000);
     expect(answer.status).toBe(502);
     expect(answer.body).toMatchObject({ error: 'Bad Gateway', message: expect.stringMatching(why) });
     if (id === 'exits') {
       expect(answer.body.stderr).toContain('reading the settings');
-      expect(answer.body.stderr?.join('\n')).toMatch(/the key .+ was refused by the far side/);
+      expect(answer.body.stderr?.join('\n')).toMatch(/the key .+ was rejected by the API/);
     }
     expect(answer.text).not.toContain('hush-hush-4711');
     expect(text()).not.toContain('hush-hush-4711');
   });
 
   it.each(Object.keys(hopeless))(
-    '%s: calls wait in the backoff and end with 503 once it is parked',
+    '%s: calls wait during the backoff and fail with 503 in the failed state',
     async (id) => {
       const { url, text } = await startGateway({ servers });
       const calls = await Promise.all(Array.from({ length: 5 }, () => callOnce(url, id, 'any')));
@@ -73,19 +72,19 @@ describe('a server that cannot be started', () => {
     },
   );
 
-  it('a start that hangs ends with 504 and leaves no process', async () => {
+  it('hangs: POST start returns 504 and leaves no process', async () => {
     const { url } = await startGateway({
       servers: { hangs: fault('hangs-at-initialize', { start_timeout_seconds: 1.5, restart }) },
     });
-    const asked = json(`${url}/servers/hangs/start`, 'POST');
+    const start = json(`${url}/servers/hangs/start`, 'POST');
     const pid = await until('the process', async () => (await details(url, 'hangs')).pids[0]);
-    const { status, body } = await asked;
+    const { status, body } = await start;
     expect(status).toBe(504);
     expect(body.message).toMatch(/start_timeout_seconds/);
     await until('the end of the process', () => !isAlive(pid));
   });
 
-  it('never shows what its stderr says of a secret, in logs and in answers', async () => {
+  it('prints a secret on stderr, which is neither in logs nor in responses', async () => {
     const { url, text } = await startGateway({
       servers: {
         echo: fault('echo', { env: { TOKEN: 'hush-hush-4711', SAY: 'my token is hush-hush-4711' } }),
@@ -94,9 +93,9 @@ describe('a server that cannot be started', () => {
     });
     await callOnce(url, 'echo', 'say', { stderr: 'again: hush-hush-4711!' });
     const crashed = await callOnce(url, 'echo', 'crash');
-    const shown = await http(`${url}/servers/echo`);
+    const response = await http(`${url}/servers/echo`);
     await until('the log line', () => text().includes('again: '));
-    expect(crashed.body.toString() + shown.body.toString() + text()).not.toContain('hush-hush');
+    expect(crashed.body.toString() + response.body.toString() + text()).not.toContain('hush-hush');
   });
 });
 
@@ -116,7 +115,7 @@ describe('starting on demand', () => {
     expect(startedPids(starts)).toHaveLength(2);
   });
 
-  it('starts nothing of 200 servers until it is asked for, and then only what was asked for', async () => {
+  it('starts none of 200 servers before a request, and then only the requested servers', async () => {
     const starts = join(temporaryFolder(), 'starts');
     const entry = fault('echo', { env: { STARTS: starts } });
     const ids = Array.from({ length: 200 }, (_, number) => `server-${number}`);
@@ -131,14 +130,14 @@ describe('starting on demand', () => {
     expect(startedPids(starts)).toHaveLength(1);
   });
 
-  it('boots 600 servers quickly, and supervises the last as it does the first', async () => {
+  it('boots 600 servers quickly, and restarts any of them after a crash', async () => {
     const restart = { min_backoff_ms: 10, max_backoff_seconds: 1 };
     const servers = Object.fromEntries(
       Array.from({ length: 600 }, (_, number) => [`server-${number}`, fault('echo', { restart })]),
     );
     const startedAt = performance.now();
     const gateway = await startGateway({ servers });
-    // 600 processes, were they started, would take longer than that on any machine.
+    // Starting 600 processes needs more time on any machine.
     expect(performance.now() - startedAt).toBeLessThan(15_000);
     for (const id of ['server-0', 'server-599']) {
       expect((await callOnce(gateway.url, id, 'crash')).status).toBe(502);

@@ -1,5 +1,5 @@
-// A gateway of tool servers alone has no store: no file, no thread, and none of its code is even loaded. What a process has
-// loaded it tells itself, as coverage, when it ends.
+// A gateway without triggers has no store: no file, no thread, and no loaded code. The process reports the
+// loaded code as coverage when it exits.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ interface Coverage {
   readonly result: readonly { readonly url: string }[];
 }
 
-/** The scripts that a gateway had loaded by its end, by their names. */
+/** Names of the scripts loaded by the gateway. */
 async function loadedBy(gateway: GatewayProcess, folder: string): Promise<readonly string[]> {
   expect(await gateway.stop()).toBe(0);
   const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8'));
@@ -26,7 +26,7 @@ async function loadedBy(gateway: GatewayProcess, folder: string): Promise<readon
 
 const ofStore = /^(open-store|store-worker|automate)/;
 
-test('a gateway without triggers opens no store, and loads nothing of one', async () => {
+test('a gateway without triggers opens no store, and loads no code for it', async () => {
   const folder = temporaryFolder();
   const gateway = await startGateway({ env: { NODE_V8_COVERAGE: folder }, servers: { api: apiServer() } });
   expect((await rpc(gateway.url, 'api', call('echo', { text: 'hello' }))).status).toBe(200);
@@ -36,7 +36,7 @@ test('a gateway without triggers opens no store, and loads nothing of one', asyn
   expect(loaded.filter((name) => ofStore.test(name))).toEqual([]);
 });
 
-test('one with triggers does, so that the test before cannot pass by looking wrongly', async () => {
+test('a gateway with triggers opens a store and loads the code, which verifies the check of the previous test', async () => {
   const folder = temporaryFolder();
   const hook = { type: 'HTTP', config: { path: '/hooks/a', webhook_secret: SECRET }, default_agent: 'a' };
   const gateway = await startAutomation({

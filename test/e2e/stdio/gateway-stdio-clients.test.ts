@@ -1,5 +1,5 @@
-// Clients of the public SDKs that start gateway-stdio as their server: with the servers in it (--config), one of them
-// alone (--server), and as a bridge to a running gateway and to a remote server (--url).
+// Clients of the public SDKs that start gateway-stdio: with all servers (--config), one server (--server),
+// and as a bridge to a running gateway and to a remote server (--url).
 
 import { Client as ModernClient } from '@modelcontextprotocol/client';
 import { StdioClientTransport as ModernTransport } from '@modelcontextprotocol/client/stdio';
@@ -32,14 +32,14 @@ beforeAll(async () => {
 const key = ['--header', `X-API-Key: \${DESKTOP_KEY}`];
 const env = { DESKTOP_KEY: KEY };
 
-interface Way {
+interface StdioPath {
   readonly what: string;
   args(): string[];
-  /** Before the names of tools. */
+  /** Prefix of tool names. */
   readonly prefix: string;
 }
 
-const ways: Way[] = [
+const paths: StdioPath[] = [
   {
     what: 'all servers of a catalog',
     args: () => configured({ servers: { all: everythingOverStdio(), burst: fault('burst') } }),
@@ -63,7 +63,7 @@ const ways: Way[] = [
   { what: 'a bridge to a remote server', args: () => ['--url', remote.url], prefix: '' },
 ];
 
-describe.each(ways)('$what', ({ args, prefix }) => {
+describe.each(paths)('$what', ({ args, prefix }) => {
   const connect = () => StdioClient.connect(args(), { env });
 
   test('lists tools, resources and prompts, and answers calls', async () => {
@@ -76,7 +76,7 @@ describe.each(ways)('$what', ({ args, prefix }) => {
     await client.close();
   });
 
-  test("brings a server's questions to the client and its answers back", async () => {
+  test('forwards server questions to the client, and the answers to the server', async () => {
     const client = await connect();
     await client.request('tools/list');
     expect(JSON.stringify(await client.call(`${prefix}sample`))).toContain('"sampled"');
@@ -86,7 +86,7 @@ describe.each(ways)('$what', ({ args, prefix }) => {
     await client.close();
   });
 
-  test('cancels what the client cancels', async () => {
+  test('forwards cancellations', async () => {
     const client = await connect();
     await client.request('tools/list');
     const stop = new AbortController();
@@ -96,14 +96,14 @@ describe.each(ways)('$what', ({ args, prefix }) => {
       { signal: stop.signal, onprogress: () => stop.abort('enough') },
     );
     await expect(call).rejects.toThrow('enough');
-    await until('the server to hear of it', async () => {
+    await until('the cancellation at the server', async () => {
       const { cancelled } = await client.call(`${prefix}stats`);
       return cancelled.length === 1;
     });
     await client.close();
   });
 
-  test('tells of changed lists and of subscribed resources', async () => {
+  test('forwards notifications of changed lists and subscribed resources', async () => {
     const client = await connect();
     await client.request('tools/list');
     await client.call(`${prefix}touch`, { name: 'fresh' });
@@ -126,15 +126,15 @@ describe.each(ways)('$what', ({ args, prefix }) => {
 });
 
 describe('progress that a server writes together with its answer', () => {
-  const places = [
+  const targets = [
     { what: 'in the same process', args: () => configured({ servers: { burst: fault('burst') } }) },
     { what: 'over a bridge', args: () => ['--url', `${gateway.url}/mcp`, ...key] },
   ];
 
-  test.each(places)('reaches a client of SDK v1 whole, $what', async ({ args }) => {
+  test.each(targets)('reaches a client of SDK v1 whole, $what', async ({ args }) => {
     const { client } = await StdioClient.connect(args(), { env });
     await client.listTools();
-    const heard: number[] = [];
+    const steps: number[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       let count = 0;
       await client.callTool({ name: 'burst__burst', arguments: { steps: STEPS } }, undefined, {
@@ -142,12 +142,12 @@ describe('progress that a server writes together with its answer', () => {
           count += 1;
         },
       });
-      heard.push(count);
+      steps.push(count);
     }
-    expect(heard).toEqual(Array(ROUNDS).fill(STEPS));
+    expect(steps).toEqual(Array(ROUNDS).fill(STEPS));
   });
 
-  test.each(places)('reaches a client of SDK v2 whole, $what', async ({ args }) => {
+  test.each(targets)('reaches a client of SDK v2 whole, $what', async ({ args }) => {
     const client = new ModernClient({ name: 'v2', version: '1' });
     await client.connect(
       new ModernTransport({
@@ -158,7 +158,7 @@ describe('progress that a server writes together with its answer', () => {
       }),
     );
     await client.listTools();
-    const heard: number[] = [];
+    const steps: number[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       let count = 0;
       await client.callTool(
@@ -169,14 +169,14 @@ describe('progress that a server writes together with its answer', () => {
           },
         },
       );
-      heard.push(count);
+      steps.push(count);
     }
     await client.close();
-    expect(heard).toEqual(Array(ROUNDS).fill(STEPS));
+    expect(steps).toEqual(Array(ROUNDS).fill(STEPS));
   });
 });
 
-describe('a client of the modern era', () => {
+describe('a modern client', () => {
   const connect = async (args: readonly string[]) => {
     const client = new ModernClient(
       { name: 'modern', version: '1' },
@@ -193,7 +193,7 @@ describe('a client of the modern era', () => {
     return client;
   };
 
-  test.each(ways)('is served without a session: $what', async ({ args, prefix }) => {
+  test.each(paths)('is served without a session: $what', async ({ args, prefix }) => {
     const client = await connect(args());
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toContain(`${prefix}echo`);
@@ -205,34 +205,34 @@ describe('a client of the modern era', () => {
       { signal: stop.signal, onprogress: () => stop.abort('enough') },
     );
     await expect(call).rejects.toThrow();
-    await until('the server to hear of it', async () => {
+    await until('the cancellation at the server', async () => {
       const answer = await client.callTool({ name: `${prefix}stats`, arguments: {} });
       return JSON.stringify(answer.content).includes('\\"cancelled\\":[\\"');
     });
     await client.close();
   });
 
-  // It cannot be asked what it has read, and loses what it reads together with the answer: where the machine gives it no turn in time,
-  // one burst may come to that.
+  // This client loses messages that it reads together with the answer. On a slow machine this may affect a
+  // burst.
   test('gets progress that a server writes together with its answer', async () => {
     const client = await connect(configured({ servers: { burst: fault('burst') } }));
     await client.listTools();
-    const heard: number[] = [];
+    const steps: number[] = [];
     for (let round = 0; round < ROUNDS; round += 1) {
       let count = 0;
       const onprogress = () => {
         count += 1;
       };
       await client.callTool({ name: 'burst__burst', arguments: { steps: STEPS } }, { onprogress });
-      heard.push(count);
+      steps.push(count);
     }
     await client.close();
-    expect(heard.filter((count) => count === STEPS).length, `${heard}`).toBeGreaterThanOrEqual(ROUNDS - 1);
+    expect(steps.filter((count) => count === STEPS).length, `${steps}`).toBeGreaterThanOrEqual(ROUNDS - 1);
   });
 });
 
-describe('a server that ends behind a client which cannot be told so', () => {
-  test('is there again for the next call', async () => {
+describe('a server whose exit the client does not notice', () => {
+  test('is available for the next call', async () => {
     const client = await StdioClient.connect(
       configured(
         { servers: { echo: fault('echo', { restart: { min_backoff_ms: 10 } }) } },
@@ -248,20 +248,20 @@ describe('a server that ends behind a client which cannot be told so', () => {
     await until('its end', () => !isAlive(next));
   });
 
-  test('is there again for the next call when it is remote and has lost its sessions', async () => {
+  test('is available for the next call if it is remote and has lost its sessions', async () => {
     const own = await everythingOverHttp();
     const client = await StdioClient.connect(['--url', own.url]);
     expect(await client.call('echo', { text: 'a' })).toEqual({ text: 'a' });
     await own.loseSessions();
     await until('an answer', async () => {
-      const said = await client.call('echo', { text: 'b' }).catch(() => undefined);
-      return said?.text === 'b';
+      const answer = await client.call('echo', { text: 'b' }).catch(() => undefined);
+      return answer?.text === 'b';
     });
     await client.close();
   });
 });
 
-test('a bridge to an address that refuses the key says so, without the key', async () => {
+test('a bridge to an address that rejects the key reports it without the key', async () => {
   const connecting = StdioClient.connect([
     '--url',
     `${gateway.url}/mcp`,

@@ -1,12 +1,12 @@
-// What does not happen in time: elements that do not appear or cannot be used, pages without an answer, scripts without an
-// end, calls that are cancelled. The time limit is short here, so that waiting for it is.
+// Timeouts of the browser server: missing or unusable elements, pages that do not respond, endless scripts,
+// and cancelled calls. The time limit is short here.
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type PageServer, servePages } from '../../fixtures/tool-servers/browser-pages.ts';
 import { BrowserClient } from '../../fixtures/tool-servers/browser-pages-client.ts';
 
 const STEP_MS = 2_000;
-/** Besides the time limit: for a page to show that it is still there, twice, and to be closed. */
+/** In addition to the time limit: two checks of the page, and the close. */
 const GRACE_MS = 18_000;
 
 let pages: PageServer;
@@ -33,7 +33,7 @@ const go = async (path: string) => {
   expect(result.isError, result.text).toBe(false);
   return result;
 };
-const fails = async (tool: string, args: Record<string, unknown>) => {
+const errorTextOf = async (tool: string, args: Record<string, unknown>) => {
   const started = performance.now();
   const { isError, text } = await browser.call(tool, args);
   expect(isError, text).toBe(true);
@@ -42,63 +42,71 @@ const fails = async (tool: string, args: Record<string, unknown>) => {
 };
 
 describe('an element', () => {
-  test('that cannot be used is an error that says what stands in the way', async () => {
+  test('that cannot be used causes an error that names the obstacle', async () => {
     await go('/form');
-    expect(await fails('browser_click', { selector: '#under' })).toMatch(/covered by <div id="over"/);
-    expect(await fails('browser_click', { selector: '#off' })).toContain('disabled');
-    expect(await fails('browser_click', { selector: 'button[hidden]' })).toContain('not visible');
-    expect(await fails('browser_fill', { selector: '#fixed', value: 'x' })).toContain('read-only');
+    expect(await errorTextOf('browser_click', { selector: '#under' })).toMatch(/covered by <div id="over"/);
+    expect(await errorTextOf('browser_click', { selector: '#off' })).toContain('disabled');
+    expect(await errorTextOf('browser_click', { selector: 'button[hidden]' })).toContain('not visible');
+    expect(await errorTextOf('browser_fill', { selector: '#fixed', value: 'x' })).toContain('read-only');
   });
 
-  test('that does not appear is an error that says how to find one', async () => {
+  test('that does not appear causes an error that explains how to find one', async () => {
     await go('/form');
-    expect(await fails('browser_click', { selector: '#absent' })).toContain('No element matches #absent');
-    expect(await fails('browser_screenshot', { name: 'x', selector: '#absent' })).toContain(
+    expect(await errorTextOf('browser_click', { selector: '#absent' })).toContain(
+      'No element matches #absent',
+    );
+    expect(await errorTextOf('browser_screenshot', { name: 'x', selector: '#absent' })).toContain(
       'No element matches',
     );
-    expect(await fails('browser_click', { selector: 'ref=e9999' })).toContain('browser_snapshot');
+    expect(await errorTextOf('browser_click', { selector: 'ref=e9999' })).toContain('browser_snapshot');
   });
 });
 
 describe('a page', () => {
-  test('without an answer, or without an end, is given up at the time limit, and the next one loads', async () => {
-    expect(await fails('browser_navigate', { url: `${pages.url}/silent` })).toContain('longer than 2 s');
-    expect(await fails('browser_navigate', { url: `${pages.url}/half` })).toContain('longer than 2 s');
+  test('that does not respond, or never completes, is aborted at the time limit, and the next page loads', async () => {
+    expect(await errorTextOf('browser_navigate', { url: `${pages.url}/silent` })).toContain(
+      'time limit of 2 s',
+    );
+    expect(await errorTextOf('browser_navigate', { url: `${pages.url}/half` })).toContain(
+      'time limit of 2 s',
+    );
     expect((await go('/form')).structured).toMatchObject({ title: 'Form', status: 200 });
   });
 
-  test('whose text is there while a picture is not is loaded, and the answer says so', async () => {
+  test('whose text arrives but not a picture is loaded, with a notice', async () => {
     const { text, structured } = await go('/slow-picture');
     expect(structured).toMatchObject({ title: 'Slow', status: 200 });
     expect(text).toContain('still loading');
   });
 
-  test('that hangs in a handler of its own is stopped, and lives on', async () => {
+  test('that hangs in its own event handler is stopped, and stays usable', async () => {
     await go('/busy');
-    expect(await fails('browser_click', { selector: '#hang' })).toContain('was stopped');
+    expect(await errorTextOf('browser_click', { selector: '#hang' })).toContain('were stopped');
     expect(await browser.evaluate('document.title')).toBe('Busy');
   });
 });
 
 describe('a script', () => {
-  test('without an end is stopped at the time limit, and the page lives on', async () => {
+  test('that runs endlessly is stopped at the time limit, and the page stays usable', async () => {
     await go('/form');
-    expect(await fails('browser_evaluate', { script: 'while (true);' })).toContain('the page is still open');
+    expect(await errorTextOf('browser_evaluate', { script: 'while (true);' })).toContain(
+      'the page is still open',
+    );
     expect(await browser.evaluate('document.title')).toBe('Form');
   });
 });
 
 describe('calls', () => {
-  test('that are cancelled end at once, and the next one works', async () => {
+  test('that are cancelled stop immediately, and the next call works', async () => {
     await go('/form');
     const cancelling = new AbortController();
-    const asked = browser.call('browser_evaluate', { script: 'while (true);' }, cancelling.signal);
+    const call = browser.call('browser_evaluate', { script: 'while (true);' }, cancelling.signal);
     setTimeout(() => cancelling.abort(), 300);
-    await expect(asked).rejects.toThrow();
+    await expect(call).rejects.toThrow();
     expect(await browser.evaluate('document.title')).toBe('Form');
   });
 
-  test('that come at once run one after the other, in their order', async () => {
+  test('run sequentially in the order of their arrival', async () => {
     await browser.call('browser_navigate', { url: 'about:blank' });
     const results = await Promise.all([
       browser.call('browser_navigate', { url: `${pages.url}/form` }),

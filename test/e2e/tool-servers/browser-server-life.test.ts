@@ -1,4 +1,5 @@
-// The life of the browser: as whom it runs, what is left of it when it ends however it ends, and what a caller hears of it.
+// Life cycle of the browser: the user that runs it, the cleanup after any kind of exit, and error texts for
+// the caller.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -28,13 +29,13 @@ beforeAll(async () => {
     '/stored': '<title>Stored</title>',
     '/hog': `<title>Hog</title><script>const all = []; setInterval(() => { for (let n = 0; n < 3; n++)
       all.push(new Uint8Array(10000000).fill(7)); }, 20);</script>`,
-    // By several threads: on a busy machine one of them may get less than the limit.
+    // Uses several threads, because a single thread may stay below the limit on a busy machine.
     '/spin': `<title>Spin</title><script>setTimeout(() => {
       const spin = URL.createObjectURL(new Blob(['while (true);']));
       for (let n = 0; n < 7; n++) new Worker(spin);
       while (true);
     }, 50);</script>`,
-    // Few and large, since it is their number that costs the browser time: a hundred and sixty of them are too many.
+    // Few large messages, because many small ones slow down the browser: a hundred and sixty are too many.
     '/flood': `<title>Flood</title><script>setInterval(() => { for (let n = 0; n < 2; n++) console.log('x'.repeat(300000), { n }); }, 10);</script>`,
     '/crowd': '<title>Crowd</title><iframe src="/"></iframe>',
   });
@@ -55,12 +56,12 @@ const openStart = async (browser: BrowserClient) => {
   expect(result.isError, result.text).toBe(false);
   return result;
 };
-const areGone = (processes: readonly ProcessFacts[]) =>
+const expectExit = (processes: readonly ProcessFacts[]) =>
   eventually('the end of the browser', () =>
     processes.every(({ pid, commandLine }) => factsOf(pid)?.commandLine !== commandLine),
   );
 
-/** A program in place of the browser. */
+/** Creates a program that replaces the browser. */
 function fakeBrowser(script: string): string {
   const folder = mkdtempSync(join(temporary, 'fake-browser-'));
   folders.push(folder);
@@ -79,7 +80,7 @@ describe('the browser', () => {
     });
   });
 
-  test('starts with the first call, not before', async () => {
+  test('starts with the first call', async () => {
     await browser.client.listTools();
     await browser.client.listResources();
     expect(browser.processes()).toEqual([]);
@@ -105,7 +106,7 @@ describe('the browser', () => {
     for (const renderer of renderers) {
       expect(field(renderer, 'Seccomp')).toBe('2');
       expect(field(renderer, 'NoNewPrivs')).toBe('1');
-      // Its own namespace of processes: it has a number in there besides the one that we see.
+      // In a separate pid namespace, it has a second pid.
       expect(field(renderer, 'NSpid')?.split(/\s+/).length).toBeGreaterThan(1);
       expect(field(renderer, 'CapEff')).toMatch(/^0+$/);
     }
@@ -115,7 +116,7 @@ describe('the browser', () => {
     expect(profile.uid).not.toBe(0);
   });
 
-  test('has nothing of our environment but what it needs, and no debugging port', () => {
+  test('inherits only the needed environment variables, and has no debugging port', () => {
     const [main] = browser.processes();
     const environ = readFileSync(`/proc/${main?.pid}/environ`, 'latin1');
     expect(environ).toContain('PATH=');
@@ -125,52 +126,52 @@ describe('the browser', () => {
     expect(main?.commandLine).not.toContain('--remote-debugging-port');
   });
 
-  test('that is killed is an error of the running call, and a fresh one serves the next', async () => {
+  test('that is killed fails the running call, and a new browser serves the next call', async () => {
     await openStart(browser);
     const [main] = browser.processes();
-    const asked = browser.call('browser_evaluate', { script: 'new Promise(() => {})' });
+    const call = browser.call('browser_evaluate', { script: 'new Promise(() => {})' });
     await new Promise((resolve) => setTimeout(resolve, 200));
     process.kill(main?.pid ?? 0, 'SIGKILL');
-    const { isError, text } = await asked;
+    const { isError, text } = await call;
     expect(isError).toBe(true);
-    expect(text).toContain('The browser ended unexpectedly');
+    expect(text).toContain('The browser exited unexpectedly');
     await openStart(browser);
     const [fresh] = browser.processes();
     expect(fresh?.pid).not.toBe(main?.pid);
     expect(foldersOf(browser.pid)).toHaveLength(1);
   });
 
-  test('that is killed between two calls is told to the next one, which says how to go on', async () => {
+  test('that is killed between two calls is reported to the next call, with a remedy', async () => {
     await openStart(browser);
     const processes = browser.processes();
     process.kill(processes[0]?.pid ?? 0, 'SIGKILL');
-    await areGone(processes);
-    const told = await eventually('the loss', async () => {
+    await expectExit(processes);
+    const error = await eventually('the loss', async () => {
       const result = await browser.call('browser_evaluate', { script: 'location.href' });
       return result.isError && result;
     });
-    expect(told.text).toContain('The browser ended unexpectedly');
-    expect(told.text).toContain('call browser_navigate first');
+    expect(error.text).toContain('The browser exited unexpectedly');
+    expect(error.text).toContain('call browser_navigate first');
     expect((await openStart(browser)).text).not.toContain('unexpectedly');
   });
 
-  test('whose page is killed gives an error, keeps its cookies, and a fresh page serves the next call', async () => {
+  test('returns an error if a page is killed, keeps the cookies, and opens a new page for the next call', async () => {
     await browser.call('browser_navigate', { url: `${pages.url}/store` });
-    const asked = browser.call('browser_evaluate', { script: 'new Promise(() => {})' });
+    const call = browser.call('browser_evaluate', { script: 'new Promise(() => {})' });
     await new Promise((resolve) => setTimeout(resolve, 200));
     for (const { pid, commandLine } of browser.processes())
       if (commandLine.includes('--type=renderer')) process.kill(pid, 'SIGKILL');
-    const { isError, text } = await asked;
+    const { isError, text } = await call;
     expect(isError).toBe(true);
     expect(text).toContain('The page crashed');
     await browser.call('browser_navigate', { url: `${pages.url}/stored` });
     expect(await browser.evaluate('document.cookie')).toBe('mark=1');
   });
 
-  test('closes a page that floods the console before that fills the memory of the server, and goes on', async () => {
+  test('closes a page that floods the console, before the memory of the server is full, and continues', async () => {
     await browser.call('browser_navigate', { url: `${pages.url}/flood` });
     let peakKb = 0;
-    const told = await eventually(
+    const error = await eventually(
       'the end of the flood',
       async () => {
         const result = await browser.call('browser_wait_for', { seconds: 0.1 });
@@ -179,17 +180,17 @@ describe('the browser', () => {
       },
       60_000,
     );
-    expect(told.text).toContain('1000 lines a second to the console');
+    expect(error.text).toContain('1000 lines per second to the console');
     expect(peakKb).toBeGreaterThan(50_000);
     expect(peakKb).toBeLessThan(600_000);
     await openStart(browser);
   });
 
-  test('leaves no process and no folder when the client goes', async () => {
+  test('leaves no process and no folder when the client disconnects', async () => {
     const processes = browser.processes();
     expect(foldersOf(browser.pid)).toHaveLength(1);
     await browser.close();
-    await areGone(processes);
+    await expectExit(processes);
     expect(foldersOf(browser.pid)).toEqual([]);
   });
 });
@@ -198,7 +199,7 @@ describe('sessions', () => {
   const look =
     'return [document.cookie, { ...localStorage }, (await indexedDB.databases()).length, (await caches.keys()).length]';
 
-  test('see nothing of earlier ones, which left no process after SIGKILL and SIGTERM, and no folder', async () => {
+  test('see no data of earlier sessions, which left no process and no folder after SIGKILL and SIGTERM', async () => {
     const first = await start();
     await first.call('browser_navigate', { url: `${pages.url}/store` });
     await first.call('browser_navigate', { url: `${pages.url}/stored` });
@@ -218,17 +219,17 @@ describe('sessions', () => {
     const processes = browser.processes();
     expect(processes.length).toBeGreaterThan(3);
     process.kill(browser.pid, signal);
-    await areGone(processes);
+    await expectExit(processes);
     await eventually('the end of the server', () => factsOf(browser.pid) === undefined);
   }
 });
 
 describe('the limits', () => {
-  test('on memory and processor time close the page, not the session, and the next call is told', async () => {
+  test('of memory and CPU time close the page, not the session, and the next call reports it', async () => {
     const browser = await start(
       '--max-memory-mb',
       '600',
-      // So little that a page gets it on a busy machine too, for longer than one takes to load.
+      // Low enough for a busy machine, over a longer time than a page load.
       '--max-cpu-percent',
       '40',
       '--max-cpu-seconds',
@@ -240,9 +241,9 @@ describe('the limits', () => {
       ['/spin', '% of a processor core for 2 s (limit: 40 %'],
     ]) {
       const processes = browser.processes().map(({ pid }) => pid);
-      // Told once, to whichever call is next; where a page takes long to load that is the call that loads it.
+      // The next call reports it once. For a slow page that is the call that loads it.
       let result = await browser.call('browser_navigate', { url: `${pages.url}${path}` });
-      const told = await eventually(
+      const error = await eventually(
         `the excess of ${path}`,
         async () => {
           if (result.isError && result.text.includes('limit')) return result;
@@ -251,7 +252,7 @@ describe('the limits', () => {
         },
         60_000,
       );
-      expect(told.text).toContain(reason);
+      expect(error.text).toContain(reason);
       const next = await browser.call('browser_navigate', { url: `${pages.url}/stored` });
       expect(next.isError, next.text).toBe(false);
       expect(await browser.evaluate('document.cookie')).toBe('mark=1');
@@ -268,12 +269,16 @@ describe('a start that fails', () => {
     expect(tools).toHaveLength(9);
     const result = await browser.call('browser_navigate', { url: `${pages.url}/` });
     expect(result.isError).toBe(true);
-    const left = { processes: browser.processes(), folders: foldersOf(browser.pid), stderr: browser.stderr };
+    const remains = {
+      processes: browser.processes(),
+      folders: foldersOf(browser.pid),
+      stderr: browser.stderr,
+    };
     await browser.close();
-    return { ...result, ...left };
+    return { ...result, ...remains };
   };
 
-  test('for want of a sandbox names what to allow, and --no-sandbox, and nothing is left of it', async () => {
+  test('because the system has no sandbox explains how to enable it, names --no-sandbox, and leaves nothing behind', async () => {
     const program = fakeBrowser(
       'echo "FATAL:zygote_host_impl_linux.cc(128)] No usable sandbox! /secret/path" >&2; exit 1',
     );
@@ -286,14 +291,14 @@ describe('a start that fails', () => {
     expect(folders).toEqual([]);
   });
 
-  test('because something turns the sandbox off is an error, not a browser without sandbox', async () => {
+  test('because the browser program disables the sandbox is reported, and the browser is stopped', async () => {
     const program = fakeBrowser(`exec ${chromium} "$@" --no-sandbox`);
     const { text, processes } = await attempt(['--browser-path', program]);
-    expect(text).toContain('started without its sandbox, although nobody asked for that');
+    expect(text).toContain('started without its sandbox, although the sandbox is enabled');
     expect(processes).toEqual([]);
   });
 
-  test('for want of a way to give up root names it, and --no-sandbox; who is not root needs none', async () => {
+  test('because root rights cannot be dropped names the missing program and --no-sandbox; other users need no option', async () => {
     const browser = await BrowserClient.start(['--allow-private', '--browser-path', chromium], {
       PATH: '/nowhere',
     });
@@ -304,16 +309,16 @@ describe('a start that fails', () => {
     await browser.close();
   });
 
-  test('for want of a display says so', async () => {
+  test('because of a missing display names the problem', async () => {
     expect((await attempt(['--headed'])).text).toContain('there is no display for its window');
   });
 
-  test('for a reason that nobody knows says nothing of the machine to the caller', async () => {
+  test('for an unknown reason tells the caller nothing about the machine', async () => {
     const { text } = await attempt(['--browser-path', fakeBrowser('echo "weird /etc/secret" >&2; exit 3')]);
-    expect(text).toBe('The browser did not start: the log of this server on stderr says why.');
+    expect(text).toBe('The browser did not start: see the log of the server (stderr).');
   });
 
-  test('works after all with --no-sandbox, still not as root', async () => {
+  test('does not occur with --no-sandbox, and the browser still does not run as root', async () => {
     const browser = await start('--no-sandbox');
     await openStart(browser);
     const [main] = browser.processes();
@@ -328,28 +333,28 @@ describe('the command line', () => {
     spawnSync(process.execPath, [browserServerFile, ...args], { encoding: 'utf8', input: '' });
 
   test.each([
-    [['--browser-path', '/no/such/program'], 'no such program'],
+    [['--browser-path', '/no/such/program'], 'Not an executable file'],
     [['--timeout-seconds', '0'], 'from 1 to 600'],
     [['--timeout-seconds', '1.5'], 'from 1 to 600'],
     [['--max-memory-mb', 'lots'], 'from 256'],
     [['--max-cpu-percent', '-1'], 'from 0'],
     [['--unknown'], 'unknown option'],
     [['argument'], 'too many arguments'],
-  ])('%j is refused with code 2 and the reason', (args, reason) => {
+  ])('rejects %j with code 2 and the reason', (args, reason) => {
     const { status, stderr, stdout } = run(...args);
     expect(status).toBe(2);
     expect(stderr).toContain(reason);
     expect(stdout).toBe('');
   });
 
-  test('explains itself', () => {
+  test('has a help text', () => {
     const { status, stdout } = run('--help');
     expect(status).toBe(0);
     for (const option of ['--allow-private', '--no-sandbox', '--browser-path', '--headed', '--max-memory-mb'])
       expect(stdout).toContain(option);
   });
 
-  test('of a client that is gone at once ends with code 0, without a browser', () => {
+  test('exits with code 0 without a browser if the client disconnects immediately', () => {
     const started = performance.now();
     const { status, stderr } = run();
     expect([status, stderr]).toEqual([0, '']);

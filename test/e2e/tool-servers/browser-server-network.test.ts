@@ -1,6 +1,7 @@
-// Where packets of a page may go. First the built server as it starts by default: nothing on this machine can be reached by
-// any of the ways that pages have. Then the real Chromium with our command line and proxy, where one loopback address
-// stands for the public network, so that redirects, sub-requests and other protocols can be followed to a forbidden one.
+// Network access of pages. First, the built server with the defaults lets no page reach this machine. Then
+// the real Chromium runs with the command line and the proxy of the server. There one loopback address
+// represents the public network, to test redirects, sub-requests and other protocols against a forbidden
+// address.
 
 import { chown, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,9 +9,12 @@ import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { browserUser } from '../../../tool-servers/browser/chromium/browser-user.ts';
-import { chromiumFlags } from '../../../tool-servers/browser/chromium/chromium-flags.ts';
 import { findBrowser } from '../../../tool-servers/browser/chromium/find-browser.ts';
-import { LoopbackProxy, type Trouble } from '../../../tool-servers/browser/network/loopback-proxy.ts';
+import { chromiumFlags } from '../../../tool-servers/browser/chromium/flags.ts';
+import {
+  type FailedConnection,
+  LoopbackProxy,
+} from '../../../tool-servers/browser/network/loopback-proxy.ts';
 import {
   type Canary,
   redirect,
@@ -41,7 +45,7 @@ describe('without --allow-private', () => {
     ['http://0x7f.1', 'loopback'],
     ['http://0.0.0.0', 'unspecified'],
     ['https://[::]', 'unspecified'],
-  ])('%s is refused before a byte is sent, and the reason is told', async (origin, reason) => {
+  ])('%s is rejected before a byte is sent, with the reason', async (origin, reason) => {
     const { isError, text } = await browser.call('browser_navigate', { url: `${origin}:${canary.port}/` });
     expect(isError).toBe(true);
     expect(text).toContain(reason);
@@ -54,21 +58,21 @@ describe('without --allow-private', () => {
     'http://10.0.0.1/',
     'http://192.168.1.1/',
     'http://100.100.100.200/',
-  ])('%s is refused at once', async (url) => {
+  ])('%s is rejected immediately', async (url) => {
     const started = performance.now();
     const { isError, text } = await browser.call('browser_navigate', { url });
     expect(isError).toBe(true);
     expect(text).toMatch(/link-local|private|carrier-grade/);
-    // A connection that is tried lasts until the time limit of the server, 30 s.
+    // A connection attempt would last 30 s, which is the time limit of the server.
     expect(performance.now() - started).toBeLessThan(15_000);
   });
 
-  test('no way that a script has reaches this machine', async () => {
+  test('no script API reaches this machine', async () => {
     await browser.call('browser_navigate', { url: 'about:blank' });
-    const there = `127.0.0.1:${canary.port}`;
+    const publicAddress = `127.0.0.1:${canary.port}`;
     const { isError, text } = await browser.call('browser_evaluate', {
       script: `
-        const there = '${there}';
+        const there = '${publicAddress}';
         const failed = await Promise.allSettled([
           fetch('http://' + there, { mode: 'no-cors' }).then((answer) => answer.type),
           fetch('https://' + there, { mode: 'no-cors' }),
@@ -96,7 +100,7 @@ describe('without --allow-private', () => {
         return code;`,
     });
     expect(isError, text).toBe(false);
-    expect(text).toContain(`Connection refused: ${there}: 127.0.0.1 is a loopback address`);
+    expect(text).toContain(`Connection refused: ${publicAddress}: 127.0.0.1 is a loopback address`);
     expect(canary.heard).toEqual([]);
   });
 });
@@ -105,13 +109,13 @@ describe('the browser behind its proxy', () => {
   const folders: string[] = [];
   const contexts: BrowserContext[] = [];
   let proxy: LoopbackProxy;
-  let troubles: Trouble[] = [];
+  let troubles: FailedConnection[] = [];
   let lookups: string[] = [];
 
   beforeAll(async () => {
     const user = await browserUser(true);
     proxy = await LoopbackProxy.start({
-      // 127.0.0.1 is the public network here; every other address is one that nobody may reach.
+      // Here 127.0.0.1 is the public network. All other addresses are forbidden.
       refusal: (address) => (address === '127.0.0.1' ? undefined : 'a forbidden address'),
       resolve: async (name) => {
         lookups.push(name);
@@ -124,7 +128,7 @@ describe('the browser behind its proxy', () => {
         return [{ address, family: 4 }];
       },
       uid: user?.uid ?? process.getuid?.(),
-      onTrouble: (trouble) => troubles.push(trouble),
+      onFailure: (trouble) => troubles.push(trouble),
     });
   });
 
@@ -136,7 +140,7 @@ describe('the browser behind its proxy', () => {
 
   let shared: Promise<Browser> | undefined;
 
-  /** A page of its own, in a browser with our command line. */
+  /** Opens a page in a browser with the command line of the server. */
   async function open(): Promise<Page> {
     shared ??= launch(/^$/);
     const page = await (await (await shared).newContext()).newPage();
@@ -168,48 +172,48 @@ describe('the browser behind its proxy', () => {
   const refusedAt = (authority: string) =>
     troubles.filter((each) => each.authority === authority && each.isRefusal);
 
-  test('follows redirects, frames, sub-requests, sockets and workers only to addresses that are allowed', async () => {
+  test('follows redirects, frames, sub-requests, sockets and workers only to allowed addresses', async () => {
     const forbidden = await tcpCanary('127.0.0.2');
-    const there = `127.0.0.2:${forbidden.port}`;
+    const forbiddenAddress = `127.0.0.2:${forbidden.port}`;
     const allowed = await servePages({
       '/': '<title>Public</title>',
       '/redirect': redirect,
-      '/framed': `<iframe src="http://${there}/frame"></iframe><img src="https://${there}/picture">`,
+      '/framed': `<iframe src="http://${forbiddenAddress}/frame"></iframe><img src="https://${forbiddenAddress}/picture">`,
     });
     const page = await open();
 
-    for (const target of [`http://${there}/`, `https://${there}/`]) {
+    for (const target of [`http://${forbiddenAddress}/`, `https://${forbiddenAddress}/`]) {
       troubles = [];
-      const led = await page
+      const result = await page
         .goto(`${allowed.url}/redirect?to=${encodeURIComponent(target)}`)
         .catch(() => null);
-      expect(led?.status() ?? 403, target).toBe(403);
-      expect(refusedAt(there).length, target).toBeGreaterThan(0);
-      if (led === null) await page.waitForURL(/^chrome-error:/);
+      expect(result?.status() ?? 403, target).toBe(403);
+      expect(refusedAt(forbiddenAddress).length, target).toBeGreaterThan(0);
+      if (result === null) await page.waitForURL(/^chrome-error:/);
     }
 
     troubles = [];
     await page.goto(`${allowed.url}/framed`);
-    expect(refusedAt(there).length).toBeGreaterThanOrEqual(2);
+    expect(refusedAt(forbiddenAddress).length).toBeGreaterThanOrEqual(2);
 
     await page.goto(`${allowed.url}/`);
     troubles = [];
-    const said = await page.evaluate(
+    const result = await page.evaluate(
       `(async () => {
-        const closed = new Promise((resolve) => { new WebSocket('ws://${there}').onclose = (event) => resolve(event.code); });
-        const fetched = fetch('/redirect?to=' + encodeURIComponent('http://${there}/'), { mode: 'no-cors' }).catch(() => 'failed');
-        const worker = new Worker(URL.createObjectURL(new Blob(['fetch("http://${there}/worker").catch(() => 0).then(() => postMessage(1))'])));
+        const closed = new Promise((resolve) => { new WebSocket('ws://${forbiddenAddress}').onclose = (event) => resolve(event.code); });
+        const fetched = fetch('/redirect?to=' + encodeURIComponent('http://${forbiddenAddress}/'), { mode: 'no-cors' }).catch(() => 'failed');
+        const worker = new Worker(URL.createObjectURL(new Blob(['fetch("http://${forbiddenAddress}/worker").catch(() => 0).then(() => postMessage(1))'])));
         const worked = new Promise((resolve) => { worker.onmessage = resolve; });
         await fetched; await worked;
         return await closed;
       })()`,
     );
-    expect(said).toBe(1006);
-    expect(refusedAt(there).length).toBeGreaterThanOrEqual(3);
+    expect(result).toBe(1006);
+    expect(refusedAt(forbiddenAddress).length).toBeGreaterThanOrEqual(3);
     expect(forbidden.heard).toEqual([]);
   });
 
-  test('is not fooled by a name that means another machine the second time', async () => {
+  test('is protected against a name with a changed address (DNS rebinding)', async () => {
     const forbidden = await tcpCanary('127.0.0.2');
     const allowed = await servePages({ '/': '<title>Rebind</title>' });
     const page = await open();
@@ -223,7 +227,7 @@ describe('the browser behind its proxy', () => {
     expect(forbidden.heard).toEqual([]);
   });
 
-  /** Tries everything by which a page can send datagrams, or make the browser send some. */
+  /** Uses all APIs of a page that send datagrams, or make the browser send datagrams. */
   const sendDatagrams = (port: number, turnPort: number) => `(async () => {
     const caller = new RTCPeerConnection({ iceServers: [{ urls: 'stun:127.0.0.1:${port}' },
       { urls: 'turn:127.0.0.1:${turnPort}?transport=tcp', username: 'u', credential: 'c' }] });
@@ -258,7 +262,7 @@ describe('the browser behind its proxy', () => {
     expect(lookups.every((name) => name === '127.0.0.1' || name.endsWith('.invalid'))).toBe(true);
   });
 
-  test('would send some without our command line, so that the test above can fail', async () => {
+  test('sends datagrams without the command line of the server, which verifies the previous test', async () => {
     const datagrams = await udpCanary();
     const allowed = await servePages({ '/': '<title>Secure context</title>' });
     const page = await (await launch(/webrtc|quic|disable-features/)).newPage();

@@ -1,5 +1,5 @@
-// Every tool and resource of the built browser server, through a client of the public SDK, with a real Chromium on pages
-// of our own. One server and one browser for the whole file; each test begins by navigating.
+// All tools and resources of the built browser server, with the client of the public SDK, and real Chromium
+// on local pages. One server and one browser for the whole file. Every test starts with a navigation.
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/clients/mcp-client.ts';
@@ -82,7 +82,7 @@ const go = async (path: string) => {
   expect(result.isError, result.text).toBe(false);
   return result;
 };
-const fails = async (tool: string, args: Record<string, unknown>) => {
+const errorTextOf = async (tool: string, args: Record<string, unknown>) => {
   const { isError, text } = await browser.call(tool, args);
   expect(isError, text).toBe(true);
   return text;
@@ -94,8 +94,8 @@ const works = async (tool: string, args: Record<string, unknown>) => {
 };
 const logOfPage = () => browser.evaluate('document.querySelector("#log").textContent');
 
-describe('what the server offers', () => {
-  test('is nine tools, each with title, description, strict input, output and all four hints', async () => {
+describe('the server', () => {
+  test('has nine tools, all with title, description, strict input, output and all four hints', async () => {
     const { tools } = await browser.client.listTools();
     expect(tools.map(({ name }) => name).sort()).toEqual([
       'browser_click',
@@ -139,14 +139,14 @@ describe('what the server offers', () => {
     });
   });
 
-  test('refuses arguments that it does not know', async () => {
-    expect(await fails('browser_click', { selector: '#a', force: true })).toContain('force');
-    expect(await fails('browser_navigate', {})).toContain('url');
+  test('rejects unknown arguments', async () => {
+    expect(await errorTextOf('browser_click', { selector: '#a', force: true })).toContain('force');
+    expect(await errorTextOf('browser_navigate', {})).toContain('url');
   });
 });
 
 describe('browser_navigate', () => {
-  test('says address, title and status of the page', async () => {
+  test('returns address, title and status of the page', async () => {
     const { text, structured } = await go('/form');
     expect(structured).toMatchObject({
       url: `${pages.url}/form`,
@@ -157,51 +157,53 @@ describe('browser_navigate', () => {
     expect(text).toContain('"Form" (HTTP 200)');
   });
 
-  test('loads pages with an error status like any other', async () => {
+  test('loads pages with an error status like any other page', async () => {
     expect((await go('/missing')).structured).toMatchObject({ title: 'Gone', status: 404 });
   });
 
-  test('ends where a redirect in the script of the page leads', async () => {
+  test('follows a redirect in the script of the page', async () => {
     await go('/script-redirect');
     const { structured } = await works('browser_wait_for', { text: 'next page' });
     expect(structured).toMatchObject({ url: `${pages.url}/next?by=script`, title: 'Next' });
   });
 
-  test('says that a download is none of its pages, and that nothing was saved', async () => {
-    const text = await fails('browser_navigate', { url: `${pages.url}/download` });
+  test('reports that a download is no page and was not saved', async () => {
+    const text = await errorTextOf('browser_navigate', { url: `${pages.url}/download` });
     expect(text).toContain('thing.bin');
     expect(text).toContain('nothing was saved');
     await go('/next');
   });
 
   test.each([
-    ['file:///etc/passwd', 'file: addresses are not opened'],
+    ['file:///etc/passwd', 'file: addresses are not supported'],
     ['data:text/html,<p>hi', 'data: addresses'],
     ['javascript:alert(1)', 'javascript: addresses'],
     ['view-source:http://example.com/', 'view-source: addresses'],
     ['chrome://version', 'chrome: addresses'],
     ['ftp://example.com/', 'ftp: addresses'],
-    ['example.com', 'no whole address'],
-    ['http://', 'no whole address'],
+    ['example.com', 'not a complete address'],
+    ['http://', 'not a complete address'],
     ['http://127.0.0.1:22/', 'port'],
-    ['https://no-such-name.invalid/', 'the name has no address'],
-    ['http://no-such-name.invalid/', 'the name has no address'],
-  ])('refuses %s with the reason', async (url, reason) => {
-    expect(await fails('browser_navigate', { url })).toContain(reason);
+    ['https://no-such-name.invalid/', 'the host name has no address'],
+    ['http://no-such-name.invalid/', 'the host name has no address'],
+  ])('rejects %s with the reason', async (url, reason) => {
+    expect(await errorTextOf('browser_navigate', { url })).toContain(reason);
   });
 
-  test('says why a page without end, without content or without TLS was not loaded', async () => {
-    expect(await fails('browser_navigate', { url: `${pages.url}/loop` })).toContain('redirects without end');
-    expect(await fails('browser_navigate', { url: `${pages.url}/empty` })).toContain('204');
+  test('explains why an endless page, an empty page or a page with no TLS was not loaded', async () => {
+    expect(await errorTextOf('browser_navigate', { url: `${pages.url}/loop` })).toContain(
+      'redirects endlessly',
+    );
+    expect(await errorTextOf('browser_navigate', { url: `${pages.url}/empty` })).toContain('204');
     expect(
-      await fails('browser_navigate', { url: `https://${pages.url.slice('http://'.length)}/` }),
+      await errorTextOf('browser_navigate', { url: `https://${pages.url.slice('http://'.length)}/` }),
     ).toContain('TLS');
     await go('/next');
   });
 
-  test('says that a page asks for a password, and opens it with the one in the address', async () => {
+  test('reports that a page requires a password, and opens it if the address contains the password', async () => {
     const url = `${pages.url}/private`;
-    expect(await fails('browser_navigate', { url })).toContain('user name and a password');
+    expect(await errorTextOf('browser_navigate', { url })).toContain('user name and password');
     const { structured } = await works('browser_navigate', { url: url.replace('://', '://me:secret@') });
     expect(structured).toMatchObject({ title: 'Let in', status: 200 });
   });
@@ -221,7 +223,7 @@ describe('browser_screenshot', () => {
     return { file: Buffer.from(image.data, 'base64'), mimeType: image.mimeType, structured };
   };
 
-  test('is really of the page: its size, and its colours where they belong', async () => {
+  test('shows the page: its size, and its colours at their positions', async () => {
     await go('/colours');
     const { file, structured } = await shotOf({ name: 'colours', width: 500, height: 300 });
     const picture = readPng(file);
@@ -240,7 +242,7 @@ describe('browser_screenshot', () => {
     expect(await browser.evaluate('[innerWidth, innerHeight]')).toEqual([500, 300]);
   });
 
-  test('of an element shows the element alone, also where it is larger than the viewport', async () => {
+  test('of an element shows only the element, even if it is larger than the viewport', async () => {
     await go('/colours');
     const small = readPng((await shotOf({ name: 'small', selector: '#a' })).file);
     expect([small.width, small.height]).toEqual([60, 40]);
@@ -252,7 +254,7 @@ describe('browser_screenshot', () => {
     expect(tall.pixel(25, 2990)).toEqual([0, 255, 0]);
   });
 
-  test('is a JPEG where a PNG would be too large', async () => {
+  test('is a JPEG if a PNG would be too large', async () => {
     await go('/noise');
     const { file, mimeType, structured } = await shotOf({ name: 'noise', width: 1600, height: 1600 });
     expect(mimeType).toBe('image/jpeg');
@@ -262,20 +264,24 @@ describe('browser_screenshot', () => {
     await shotOf({ name: 'again', width: 1280, height: 800 });
   });
 
-  test('refuses what is too large or has no size', async () => {
+  test('rejects elements that are too large or have no size', async () => {
     await go('/colours');
-    expect(await fails('browser_screenshot', { name: 'x', selector: '#huge' })).toContain('9000 by 9000');
-    expect(await fails('browser_screenshot', { name: 'x', selector: '#ribbon' })).toContain('16384 each way');
-    expect(await fails('browser_screenshot', { name: 'x', selector: '#none' })).toContain('no size');
-    expect(await fails('browser_screenshot', { name: 'x', selector: '#absent' })).toContain(
+    expect(await errorTextOf('browser_screenshot', { name: 'x', selector: '#huge' })).toContain(
+      '9000 by 9000',
+    );
+    expect(await errorTextOf('browser_screenshot', { name: 'x', selector: '#ribbon' })).toContain(
+      '16384 per side',
+    );
+    expect(await errorTextOf('browser_screenshot', { name: 'x', selector: '#none' })).toContain('no size');
+    expect(await errorTextOf('browser_screenshot', { name: 'x', selector: '#absent' })).toContain(
       'No element matches',
     );
-    expect(await fails('browser_screenshot', { name: 'x', width: 100_000 })).toContain('4096');
+    expect(await errorTextOf('browser_screenshot', { name: 'x', width: 100_000 })).toContain('4096');
   });
 });
 
 describe('resources', () => {
-  test('are the console and every screenshot, which read as they were taken', async () => {
+  test('are the console and all screenshots, with their original content', async () => {
     await go('/colours');
     await works('browser_screenshot', { name: 'two words/ü%', width: 320, height: 200 });
     const { resources } = await browser.client.listResources();
@@ -297,7 +303,7 @@ describe('resources', () => {
     await works('browser_screenshot', { name: 'back', width: 1280, height: 800 });
   });
 
-  test('tell of new screenshots, and of changes only those who subscribed', async () => {
+  test('announce new screenshots to all clients, and changes only to subscribers', async () => {
     const updates = () =>
       browser.notes
         .filter(({ method }) => method === 'notifications/resources/updated')
@@ -319,20 +325,20 @@ describe('resources', () => {
     expect(updates().sort()).toEqual(['console://logs', 'screenshot://fresh']);
     await browser.client.unsubscribeResource({ uri: 'console://logs' });
     await expect(browser.client.subscribeResource({ uri: 'screenshot://absent' })).rejects.toThrow(
-      'There is no',
+      'Unknown resource',
     );
   });
 
-  test('hold the console with level, text and place, errors that nobody caught included', async () => {
+  test('include the console with level, text and position, including uncaught errors', async () => {
     await go('/actions');
     const { structured, text } = await works('browser_click', { selector: '#noise' });
     expect(structured.console_errors).toBe(2);
     expect(text).toContain('2 errors');
     const [content] = (await browser.client.readResource({ uri: 'console://logs' })).contents;
-    const said = String((content as { text: string }).text);
-    expect(said).toMatch(/Z warning: careful \(http:\/\/127\.0\.0\.1:\d+\/actions:\d+:\d+\)/);
-    expect(said).toContain('error: broken');
-    expect(said).toContain('error: Uncaught Error: uncaught');
+    const consoleText = String((content as { text: string }).text);
+    expect(consoleText).toMatch(/Z warning: careful \(http:\/\/127\.0\.0\.1:\d+\/actions:\d+:\d+\)/);
+    expect(consoleText).toContain('error: broken');
+    expect(consoleText).toContain('error: Uncaught Error: uncaught');
   });
 
   test('keep the newest thousand lines of a page that floods the console', async () => {
@@ -341,20 +347,20 @@ describe('resources', () => {
       script: 'for (let n = 0; n < 3000; n++) console.log("line " + n); console.log("x".repeat(100000)); 1',
     });
     expect(text.length).toBeLessThan(20_000);
-    const said = await eventually('the last line', async () => {
+    const lastLine = await eventually('the last line', async () => {
       const [content] = (await browser.client.readResource({ uri: 'console://logs' })).contents;
       const all = String((content as { text: string }).text);
       return all.includes('98000 more characters') && all;
     });
-    expect(said.split('\n').length).toBe(1001);
-    expect(said).toContain('earlier entries are gone');
-    expect(said).toContain('line 2999');
-    expect(said).not.toContain('line 1999');
+    expect(lastLine.split('\n').length).toBe(1001);
+    expect(lastLine).toContain('earlier entries were dropped');
+    expect(lastLine).toContain('line 2999');
+    expect(lastLine).not.toContain('line 1999');
   });
 });
 
 describe('browser_click and browser_hover', () => {
-  test('act like a person, on the first visible match, and say how many there are', async () => {
+  test('act like a person, on the first visible match, and return the number of matches', async () => {
     await go('/form');
     const { text } = await works('browser_click', { selector: '.many' });
     expect(text).toContain('Clicked <button#first> "First" (the first of 3 matches)');
@@ -364,13 +370,13 @@ describe('browser_click and browser_hover', () => {
     expect(await logOfPage()).toBe('hovered;clicked true;hovered;');
   });
 
-  test('reach into open shadow roots', async () => {
+  test('find elements in open shadow roots', async () => {
     await go('/form');
     await works('browser_click', { selector: '#inside' });
     expect(await logOfPage()).toBe('inside;');
   });
 
-  test('take CSS and references, and nothing else', async () => {
+  test('accept only CSS and references', async () => {
     await go('/form');
     for (const selector of [
       '::::',
@@ -381,11 +387,11 @@ describe('browser_click and browser_hover', () => {
       '//button',
       '#first >> xpath=..',
     ])
-      expect(await fails('browser_click', { selector }), selector).toMatch(/CSS/);
+      expect(await errorTextOf('browser_click', { selector }), selector).toMatch(/CSS/);
     await works('browser_click', { selector: 'button:not([title=">>"])#first' });
   });
 
-  test('wait for the page that a click leads to', async () => {
+  test('wait for the page opened by a click', async () => {
     await go('/actions');
     const { structured } = await works('browser_click', { selector: '#go' });
     expect(structured).toMatchObject({
@@ -396,7 +402,7 @@ describe('browser_click and browser_hover', () => {
     });
   });
 
-  test('dismiss dialogs and tell of them', async () => {
+  test('dismiss dialogs and report them', async () => {
     await go('/actions');
     const { structured } = await works('browser_click', { selector: '#alert' });
     expect(structured).toMatchObject({
@@ -407,15 +413,15 @@ describe('browser_click and browser_hover', () => {
     expect((await go('/next')).structured).toMatchObject({ title: 'Next', dialogs: [] });
   });
 
-  test('tell of downloads and file choosers, which are not served', async () => {
+  test('report that downloads and file choosers are not supported', async () => {
     await go('/actions');
     const { structured } = await works('browser_click', { selector: '#download' });
     expect(structured.downloads).toEqual([`thing.bin from ${pages.url}/download`]);
     const { text } = await works('browser_click', { selector: '#pick' });
-    expect(text).toContain('Files cannot be given to pages');
+    expect(text).toContain('Uploads are not supported');
   });
 
-  test('follow a page that opens, and go back when it closes', async () => {
+  test('continue in a page that opens, and go back when it closes', async () => {
     await go('/actions');
     const { structured, text } = await works('browser_click', { selector: '#popup' });
     expect(structured).toMatchObject({ url: `${pages.url}/next?by=popup`, title: 'Next' });
@@ -424,7 +430,7 @@ describe('browser_click and browser_hover', () => {
     expect(closed.structured).toMatchObject({ url: `${pages.url}/actions`, title: 'Actions' });
   });
 
-  test('keep no more than four pages open', async () => {
+  test('keep at most four pages open', async () => {
     await go('/actions');
     const { text } = await works('browser_evaluate', {
       script: 'for (let n = 0; n < 8; n++) document.querySelector("#popup").click(); 1',
@@ -437,7 +443,7 @@ describe('browser_click and browser_hover', () => {
 });
 
 describe('browser_fill and browser_select', () => {
-  test('replace what is in a field, with the events that a page listens for', async () => {
+  test('replace the content of a field, with the events that a page expects', async () => {
     await go('/form');
     await works('browser_fill', { selector: '#text', value: 'new ü' });
     await works('browser_fill', { selector: '#date', value: '2026-12-31' });
@@ -451,31 +457,35 @@ describe('browser_fill and browser_select', () => {
     expect(await browser.evaluate('document.querySelector("#text").value')).toBe('');
   });
 
-  test('name the right tool for what cannot be filled in', async () => {
+  test('name the right tool for an unsuitable element', async () => {
     await go('/form');
-    expect(await fails('browser_fill', { selector: '#box', value: 'x' })).toContain('browser_click');
-    expect(await fails('browser_fill', { selector: '#list', value: 'a' })).toContain('browser_select');
-    expect(await fails('browser_fill', { selector: '#file', value: '/etc/passwd' })).toContain(
-      'Files cannot',
+    expect(await errorTextOf('browser_fill', { selector: '#box', value: 'x' })).toContain('browser_click');
+    expect(await errorTextOf('browser_fill', { selector: '#list', value: 'a' })).toContain('browser_select');
+    expect(await errorTextOf('browser_fill', { selector: '#file', value: '/etc/passwd' })).toContain(
+      'Uploads are not',
     );
-    expect(await fails('browser_fill', { selector: 'h1', value: 'x' })).toContain('no field');
-    expect(await fails('browser_fill', { selector: '#date', value: 'tomorrow' })).toContain('type date');
+    expect(await errorTextOf('browser_fill', { selector: 'h1', value: 'x' })).toContain('is not a field');
+    expect(await errorTextOf('browser_fill', { selector: '#date', value: 'tomorrow' })).toContain(
+      'type date',
+    );
   });
 
-  test('choose by value, and list the values when there is no such', async () => {
+  test('choose by value, and list the values if it does not exist', async () => {
     await go('/form');
     await works('browser_select', { selector: '#list', value: 'b' });
     expect(await logOfPage()).toBe('list b;');
-    expect(await fails('browser_select', { selector: '#list', value: 'Banana' })).toContain(
+    expect(await errorTextOf('browser_select', { selector: '#list', value: 'Banana' })).toContain(
       '"a" (Apple), "b" (Banana)',
     );
-    expect(await fails('browser_select', { selector: '#list', value: 'c' })).toContain('disabled');
-    expect(await fails('browser_select', { selector: '#text', value: 'a' })).toContain('no <select>');
+    expect(await errorTextOf('browser_select', { selector: '#list', value: 'c' })).toContain('disabled');
+    expect(await errorTextOf('browser_select', { selector: '#text', value: 'a' })).toContain(
+      'not a <select>',
+    );
   });
 });
 
 describe('browser_snapshot and browser_wait_for', () => {
-  test('give references that the other tools take, into frames too', async () => {
+  test('return references for the other tools, also in frames', async () => {
     await go('/frames');
     const { structured } = await works('browser_snapshot', {});
     const snapshot = String(structured.snapshot);
@@ -488,18 +498,18 @@ describe('browser_snapshot and browser_wait_for', () => {
     );
   });
 
-  test('cut a long page at a line and say how to get less', async () => {
+  test('truncate a long page at a line, with a hint how to get less', async () => {
     await go('/long');
     const { structured, text } = await works('browser_snapshot', {});
     expect(structured.is_cut).toBe(true);
     expect(String(structured.snapshot).length).toBeLessThanOrEqual(50_000);
-    expect(text).toContain('give a selector or a depth');
+    expect(text).toContain('pass a selector or a depth');
     const part = await works('browser_snapshot', { selector: 'p:nth-of-type(2)' });
     expect(part.structured).toMatchObject({ is_cut: false });
     expect(part.structured.snapshot).toContain('Paragraph number 1');
   });
 
-  test('wait for a text, an element, its end, or some time', async () => {
+  test('wait until a text or an element appears or disappears, or for some time', async () => {
     await go('/actions');
     await works('browser_click', { selector: '#later' });
     await works('browser_wait_for', { text: 'it is HERE' });
@@ -508,16 +518,16 @@ describe('browser_snapshot and browser_wait_for', () => {
     const { structured } = await works('browser_wait_for', { seconds: 0.2 });
     expect(structured.waited_ms).toBeGreaterThanOrEqual(200);
     expect((await works('browser_wait_for', { time: 0.1 })).structured.waited_ms).toBeGreaterThanOrEqual(100);
-    expect(await fails('browser_wait_for', { time: 1, seconds: 1 })).toContain('time');
-    expect(await fails('browser_wait_for', { text: 'never there', seconds: 0.2 })).toContain(
+    expect(await errorTextOf('browser_wait_for', { time: 1, seconds: 1 })).toContain('time');
+    expect(await errorTextOf('browser_wait_for', { text: 'never there', seconds: 0.2 })).toContain(
       'did not appear',
     );
-    expect(await fails('browser_wait_for', { selector: '#go', gone: true, seconds: 0.2 })).toContain(
+    expect(await errorTextOf('browser_wait_for', { selector: '#go', gone: true, seconds: 0.2 })).toContain(
       'still on the page',
     );
-    expect(await fails('browser_wait_for', { seconds: 60 })).toContain('--timeout-seconds');
-    expect(await fails('browser_wait_for', {})).toContain('what to wait for');
-    expect(await fails('browser_wait_for', { selector: 'a', text: 'b' })).toContain('not both');
+    expect(await errorTextOf('browser_wait_for', { seconds: 60 })).toContain('--timeout-seconds');
+    expect(await errorTextOf('browser_wait_for', {})).toContain('Pass a selector');
+    expect(await errorTextOf('browser_wait_for', { selector: 'a', text: 'b' })).toContain('not both');
   });
 });
 
@@ -555,40 +565,42 @@ describe('browser_evaluate', () => {
     ['null', null],
     ['undefined', undefined],
     ['if (false) 1', undefined],
-  ])('gives %s as %j', async (script, value) => {
+  ])('returns %s as %j', async (script, value) => {
     expect(await browser.evaluate(script)).toEqual(value);
   });
 
-  test('says what went wrong in a script', async () => {
+  test('returns the error of a script', async () => {
     await go('/form');
-    expect(await fails('browser_evaluate', { script: 'throw new TypeError("bad")' })).toBe(
+    expect(await errorTextOf('browser_evaluate', { script: 'throw new TypeError("bad")' })).toBe(
       'The script failed: TypeError: bad',
     );
-    expect(await fails('browser_evaluate', { script: 'nothing.here' })).toContain('nothing is not defined');
-    expect(await fails('browser_evaluate', { script: '1 +' })).toContain('SyntaxError');
-    expect(await fails('browser_evaluate', { script: 'JSON.parse("{")' })).toContain('SyntaxError');
-    expect(await fails('browser_evaluate', { script: 'throw 5' })).toBe('The script failed: 5');
+    expect(await errorTextOf('browser_evaluate', { script: 'nothing.here' })).toContain(
+      'nothing is not defined',
+    );
+    expect(await errorTextOf('browser_evaluate', { script: '1 +' })).toContain('SyntaxError');
+    expect(await errorTextOf('browser_evaluate', { script: 'JSON.parse("{")' })).toContain('SyntaxError');
+    expect(await errorTextOf('browser_evaluate', { script: 'throw 5' })).toBe('The script failed: 5');
   });
 
-  test('cuts a long result, and adds what the script wrote to the console', async () => {
+  test('truncates a long result, and adds console output of the script', async () => {
     await go('/form');
     const { structured, text } = await works('browser_evaluate', {
       script: 'console.log("from the script", { a: 1 }); "x".repeat(200000)',
     });
     expect(String(structured.result).length).toBeLessThan(50_100);
-    expect(String(structured.result)).toContain('cut at 50000 characters');
+    expect(String(structured.result)).toContain('truncated at 50000 characters');
     expect(structured.console).toMatchObject([expect.stringContaining('log: from the script {a: 1}')]);
     expect(text).toContain('from the script');
   });
 
-  test('and clicks are answered in few words on a page that replaces the functions of the language', async () => {
+  test('and clicks return short answers on a page that replaces built-in functions', async () => {
     await go('/hostile');
     for (const script of ['"text"', '({ a: 1 })', 'const kept = 1; kept'])
       expect((await works('browser_evaluate', { script })).text.length, script).toBeLessThan(51_000);
     expect((await works('browser_click', { selector: '#trap' })).text.length).toBeLessThan(2_000);
   });
 
-  test('runs in the page, with nothing of the server in reach', async () => {
+  test('runs in the page, without access to the server', async () => {
     await go('/form');
     expect(await browser.evaluate('[typeof process, typeof require, typeof Deno]')).toEqual([
       'undefined',
@@ -597,17 +609,17 @@ describe('browser_evaluate', () => {
     ]);
   });
 
-  test('works on pages whose policy forbids eval, and tells of a navigation that the script began', async () => {
+  test('works on pages whose policy forbids eval, and reports a navigation by the script', async () => {
     await go('/form');
     const { structured } = await works('browser_evaluate', {
       script: 'location.href = "/next"; await new Promise(() => {})',
     });
     expect(structured).toMatchObject({ title: 'Next', navigated: true });
-    expect(structured.result).toContain('went elsewhere');
+    expect(structured.result).toContain('the page navigated');
   });
 });
 
-describe('the schemes that pages may lead to', () => {
+describe('the schemes that pages may open', () => {
   test.each(['file:///etc/passwd', 'chrome://version', 'view-source:http://127.0.0.1/', 'data:text/html,x'])(
     'do not include %s, neither in the page nor in a new one',
     async (address) => {
@@ -620,7 +632,7 @@ describe('the schemes that pages may lead to', () => {
     },
   );
 
-  test('leave permissions and service workers out', async () => {
+  test('exclude permissions and service workers', async () => {
     await go('/next');
     for (const name of ['geolocation', 'camera', 'clipboard-read'])
       expect(

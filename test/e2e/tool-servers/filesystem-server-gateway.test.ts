@@ -1,4 +1,5 @@
-// The built filesystem server behind the gateway, as a catalog entry names it: tools, resources and change notices.
+// The built filesystem server behind the gateway, as in a catalog entry: tools, resources and change
+// notifications.
 
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +8,7 @@ import { eventually, McpClient } from '../../fixtures/clients/mcp-client.ts';
 import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
 import { filesystemProgram, testFolder } from '../../fixtures/tool-servers/filesystem-server.ts';
 
-test('behind the gateway its tools, files and change notices reach the client, and roots do not reach it', async () => {
+test('tools, files and change notifications reach a client behind the gateway, and roots of the client do not reach the server', async () => {
   const parent = testFolder();
   const folder = join(parent, 'allowed');
   mkdirSync(folder);

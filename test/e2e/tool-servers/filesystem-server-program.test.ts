@@ -1,4 +1,4 @@
-// The built filesystem server as a program: its command line, its end, what it writes where, and --read-only.
+// The built filesystem server as a program: command line, exit, output streams, and --read-only.
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,14 +23,14 @@ function run(args: readonly string[], env?: NodeJS.ProcessEnv) {
 }
 
 describe('the command line', () => {
-  test('--help and --version say what they should, and end well', async () => {
+  test('prints the texts of --help and --version, and exits with 0', async () => {
     const [help, version] = await Promise.all([run(['--help']), run(['--version'])]);
     expect(help.code).toBe(0);
     expect(help.stdout).toContain('--read-only');
     expect(version).toMatchObject({ code: 0, stdout: `${manifest.version}\n` });
   });
 
-  test('wrong usage ends with 2, and says on stderr what is wrong', async () => {
+  test('exits with 2 for wrong usage, with the reason on stderr', async () => {
     const folder = testFolder();
     writeFileSync(join(folder, 'file'), '');
     const [none, missing, noFolder, unknown] = await Promise.all([
@@ -49,8 +49,8 @@ describe('the command line', () => {
     expect(unknown.stderr).toContain('--write-only');
   });
 
-  test('a leading ~ is the home folder, which no shell has put in', async () => {
-    // As the text of a replacement this name would mean something else.
+  test('expands a leading ~ to the home folder, because no shell does', async () => {
+    // The name contains a pattern with a meaning in replacement texts.
     const home = join(testFolder(), 'a$&b');
     mkdirSync(join(home, 'notes'), { recursive: true });
     writeFileSync(join(home, 'notes/a.txt'), 'at home');
@@ -74,7 +74,7 @@ describe('the command line', () => {
     child.stdin.end(lines.map((line) => `${JSON.stringify({ jsonrpc: '2.0', ...line })}\n`).join(''));
     const [code] = await once(child, 'close');
     expect(code).toBe(0);
-    // Nothing but messages on stdout, and the last request is answered though stdin had ended.
+    // Stdout contains only messages, and the last request is answered although stdin was already closed.
     const messages = written
       .trim()
       .split('\n')
@@ -84,7 +84,7 @@ describe('the command line', () => {
 });
 
 describe('with --read-only', () => {
-  test('no tool that changes anything is there, nor can it be called', async () => {
+  test('tools that change files are neither listed nor can they be called', async () => {
     const folder = testFolder();
     writeFileSync(join(folder, 'a.txt'), 'kept');
     const server = await FilesystemClient.start(['--read-only', folder]);
@@ -102,7 +102,7 @@ describe('with --read-only', () => {
 });
 
 describe('the process', () => {
-  test('takes several folders, relative paths in the first, and keeps look-alikes out', async () => {
+  test('accepts several folders, resolves relative paths in the first, and excludes similar names', async () => {
     const parent = testFolder();
     for (const name of ['data', 'more', 'data-evil']) {
       mkdirSync(join(parent, name));
@@ -118,7 +118,7 @@ describe('the process', () => {
     );
   });
 
-  test('answers a crowd of calls at once, and says on stderr nothing', async () => {
+  test('answers many concurrent calls, without output on stderr', async () => {
     const folder = testFolder();
     for (let count = 0; count < 50; count++) writeFileSync(join(folder, `${count}.txt`), String(count));
     const server = await FilesystemClient.start([folder]);
@@ -131,7 +131,7 @@ describe('the process', () => {
     expect(server.stderr).toBe('');
   });
 
-  test('ends soon when its client goes, with subscriptions open', async () => {
+  test('exits soon after the client disconnects, even with open subscriptions', async () => {
     const folder = testFolder();
     writeFileSync(join(folder, 'a.txt'), '');
     const server = await FilesystemClient.start([folder]);
@@ -139,7 +139,7 @@ describe('the process', () => {
     await server.client.subscribeResource({ uri: `file://${folder}/a.txt` });
     const pid = (server.client.transport as unknown as { pid: number }).pid;
     await server.client.close();
-    await eventually('the process to end', () => {
+    await eventually('the end of the process', () => {
       try {
         return !process.kill(pid, 0);
       } catch {
@@ -148,7 +148,7 @@ describe('the process', () => {
     });
   });
 
-  test('an unknown tool is an error that names it', async () => {
+  test('returns an error that names an unknown tool', async () => {
     const server = await FilesystemClient.start([testFolder()]);
     const answer = await server.call('delete_everything').catch(errorOf as never);
     expect(JSON.stringify(answer)).toContain('delete_everything');

@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 
 describe('the list of resources', () => {
-  test('has the files right in the allowed folders, page by page, each once', async () => {
+  test('contains the files directly in the allowed folders, page by page, without duplicates', async () => {
     const uris: string[] = [];
     let cursor: string | undefined;
     let pages = 0;
@@ -58,35 +58,35 @@ describe('the list of resources', () => {
     expect(new Set(uris).size).toBe(452);
   });
 
-  test('says name, type, size and time of each', async () => {
+  test('contains name, type, size and time of each', async () => {
     const { resources } = await server.client.listResources();
     expect(resources[0]).toMatchObject({ name: 'a #1?.md', mimeType: 'text/markdown', size: 4 });
     expect(resources[0]?.annotations?.lastModified).toMatch(/^\d{4}-/);
   });
 
-  test('refuses a cursor that it did not give', async () => {
+  test('rejects an unknown cursor', async () => {
     for (const cursor of ['x', '', Buffer.from('[-1,""]').toString('base64url')])
       expect((await errorOf(server.client.listResources({ cursor }))).code).toBe(INVALID_PARAMS);
     const behind = Buffer.from('[99,""]').toString('base64url');
     expect(await server.client.listResources({ cursor: behind })).toEqual({ resources: [] });
   });
 
-  test('tells when it changes, and not when a file only has other content', async () => {
+  test('announces changes, but not new content of a file', async () => {
     await server.client.listResources();
     const changed = 'notifications/resources/list_changed';
     const before = server.count(changed);
     writeFileSync(join(first, 'later.txt'), '');
-    await eventually('the new file to be told', () => server.count(changed) === before + 1);
+    await eventually('the notification of the new file', () => server.count(changed) === before + 1);
     appendFileSync(join(first, 'later.txt'), 'more');
     writeFileSync(join(first, 'below/unlisted.txt'), '');
     rmSync(join(first, 'later.txt'));
-    await eventually('the removal to be told', () => server.count(changed) > before + 1);
+    await eventually('the notification of the removal', () => server.count(changed) > before + 1);
     expect(server.count(changed)).toBe(before + 2);
   });
 });
 
 describe('the list of a folder', () => {
-  test('has its files however many folders there are, and none whose name no URI can say', async () => {
+  test('contains the files of any number of folders, except names that no URI can express', async () => {
     const crowded = testFolder();
     for (let count = 0; count <= 10_000; count++) mkdirSync(join(crowded, `d${count}`));
     writeFileSync(join(crowded, 'z.txt'), '');
@@ -96,7 +96,7 @@ describe('the list of a folder', () => {
     expect(resources.map(({ name }) => name)).toEqual(['z.txt']);
   });
 
-  test('that is no longer wanted is no fault in the log', async () => {
+  test('that is cancelled causes no error in the log', async () => {
     const cancelled = new AbortController();
     const listing = Array.from({ length: 20 }, () =>
       server.client.listResources({}, { signal: cancelled.signal }).catch(() => {}),
@@ -109,12 +109,12 @@ describe('the list of a folder', () => {
 });
 
 describe('a resource', () => {
-  test('has a template for every file', async () => {
+  test('has a template for all files', async () => {
     const { resourceTemplates } = await server.client.listResourceTemplates();
     expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual(['file:///{+path}']);
   });
 
-  test('is read as text or as bytes, by what it holds', async () => {
+  test('is read as text or as bytes, depending on the content', async () => {
     const read = async (uri: string) => (await server.client.readResource({ uri })).contents;
     const text = uriOf(first, 'a #1?.md');
     expect(await read(text)).toEqual([{ uri: text, mimeType: 'text/markdown', text: '# ü' }]);
@@ -125,7 +125,7 @@ describe('a resource', () => {
     expect(await read(deep.replace('file:///', 'file://localhost/'))).toMatchObject([{ text: '{}' }]);
   });
 
-  test('that is missing, outside, a folder or too large is refused with its URI and without its content', async () => {
+  test('that is missing, outside, a folder or too large is rejected with its URI and without its content', async () => {
     truncateSync(join(second, 'n1.txt'), 7 * 1_024 ** 2);
     writeFileSync(join(second, 'n2.txt'), 'x'.repeat(1_024 ** 2 + 1));
     const uris = [
@@ -147,7 +147,7 @@ describe('a resource', () => {
     writeFileSync(join(second, 'n1.txt'), '');
   });
 
-  test('with a URI that can be understood in two ways is refused as a mistake', async () => {
+  test('with an ambiguous URI is rejected', async () => {
     const uris = [
       'garbage',
       `file://elsewhere${first}/pixel.bin`,
@@ -161,7 +161,7 @@ describe('a resource', () => {
 });
 
 describe('a subscription', () => {
-  test('tells of writes, atomic replacements and removal, until it is ended', async () => {
+  test('reports writes, atomic replacements and removal, until it is ended', async () => {
     const path = join(first, 'watched.txt');
     const uri = uriOf(path);
     writeFileSync(path, '1');
@@ -184,7 +184,7 @@ describe('a subscription', () => {
     expect(server.updates(uri)).toBe(4);
   });
 
-  test('tells once that a file became a link to the outside, and nothing of what happens there', async () => {
+  test('reports once that a file became a link to the outside, and no changes of the link target', async () => {
     const path = join(first, 'swapped.txt');
     const uri = uriOf(path);
     writeFileSync(path, 'inside');
@@ -200,19 +200,19 @@ describe('a subscription', () => {
     expect(server.updates(uri)).toBe(1);
   });
 
-  test('is refused for what is missing, outside or a folder', async () => {
+  test('is rejected for a missing path, a path outside or a folder', async () => {
     for (const uri of [uriOf(first, 'missing'), uriOf(first, 'below'), uriOf(parent, 'secret.txt')])
       expect((await errorOf(server.client.subscribeResource({ uri }))).code, uri).toBe(NOT_FOUND);
     expect((await errorOf(server.client.subscribeResource({ uri: 'garbage' }))).code).toBe(INVALID_PARAMS);
   });
 
-  test('that is ended while it is being set up is not there', async () => {
+  test('that is ended during its setup is not created', async () => {
     const path = join(first, 'short.txt');
     const uri = uriOf(path);
     writeFileSync(path, '1');
-    const begun = server.client.subscribeResource({ uri });
-    const ended = server.client.unsubscribeResource({ uri });
-    await Promise.all([begun, ended]);
+    const subscribing = server.client.subscribeResource({ uri });
+    const unsubscribing = server.client.unsubscribeResource({ uri });
+    await Promise.all([subscribing, unsubscribing]);
     const other = uriOf(first, 'pixel.bin');
     await server.client.subscribeResource({ uri: other });
     const before = server.updates(other);
@@ -222,29 +222,29 @@ describe('a subscription', () => {
     expect(server.updates(uri)).toBe(0);
   });
 
-  test('tells of a change that left size and time as they were', async () => {
+  test('reports a change that keeps size and time', async () => {
     const path = join(first, 'same.txt');
     const uri = uriOf(path);
-    const put = (content: string) => {
+    const replace = (content: string) => {
       writeFileSync(path, content);
       utimesSync(path, 1e9, 1e9);
     };
-    put('one');
+    replace('one');
     await server.client.subscribeResource({ uri });
-    put('two');
+    replace('two');
     await eventually('the change', () => server.updates(uri) > 0);
   });
 
-  test('is one of two hundred at most', async () => {
-    let refused: Error | undefined;
-    for (let count = 4; count < 250 && refused === undefined; count++) {
+  test('is limited to two hundred', async () => {
+    let subscribeError: Error | undefined;
+    for (let count = 4; count < 250 && subscribeError === undefined; count++) {
       const subscribed = server.client.subscribeResource({ uri: uriOf(second, `n${count}.txt`) });
-      refused = await subscribed.then(
+      subscribeError = await subscribed.then(
         () => undefined,
         (error) => error,
       );
     }
-    expect(refused?.message).toContain('200 subscriptions');
+    expect(subscribeError?.message).toContain('200 subscriptions');
     const uri = uriOf(second, 'n4.txt');
     await server.client.unsubscribeResource({ uri });
     await server.client.subscribeResource({ uri });

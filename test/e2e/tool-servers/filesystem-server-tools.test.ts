@@ -1,4 +1,4 @@
-// Every tool of the built filesystem server, called through a client of the public SDK over stdio.
+// All tools of the built filesystem server, called by a client of the public SDK over stdio.
 
 import {
   chmodSync,
@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 
 describe('the server', () => {
-  test('offers every tool with title, description, four hints, described parameters and a strict schema', async () => {
+  test('offers all tools with title, description, four hints, described parameters and a strict schema', async () => {
     const { tools } = await server.client.listTools();
     expect(tools.map(({ name }) => name).sort()).toEqual([
       'create_directory',
@@ -69,11 +69,11 @@ describe('the server', () => {
     }
   });
 
-  test('says in its instructions where it may work', () => {
+  test('lists the allowed folders in its instructions', () => {
     expect(server.client.getInstructions()).toContain(folder);
   });
 
-  test('never asks for roots, and takes none', async () => {
+  test('never requests roots, and accepts none', async () => {
     await server.client.sendRootsListChanged();
     const { structured } = await server.call('list_allowed_directories');
     expect(structured).toEqual({ directories: [folder], isReadOnly: false });
@@ -83,7 +83,7 @@ describe('the server', () => {
     expect(server.rootsAsked).toBe(0);
   });
 
-  test('refuses parameters that it does not know, and says so', async () => {
+  test('rejects unknown parameters, naming them', async () => {
     file('strict.txt', 'x');
     expect(await server.refusal('read_file', { path: 'strict.txt', lines: 3 })).toContain('lines');
     expect(await server.refusal('write_file', { path: 'strict.txt' })).toContain('content');
@@ -91,69 +91,66 @@ describe('the server', () => {
 });
 
 describe('read_file', () => {
-  test.each(['read_file', 'read_text_file'])(
-    'as %s gives a text exactly as it stands in the file',
-    async (tool) => {
-      const text = 'grüße 🎭\r\n\ttab\nno end';
-      file('exact.txt', text);
-      const answer = await server.call(tool, { path: 'exact.txt' });
-      expect(answer.content).toEqual([{ type: 'text', text }]);
-      expect(answer.structured).toEqual({});
-    },
-  );
+  test.each(['read_file', 'read_text_file'])('as %s returns a text unchanged', async (tool) => {
+    const text = 'grüße 🎭\r\n\ttab\nno end';
+    file('exact.txt', text);
+    const answer = await server.call(tool, { path: 'exact.txt' });
+    expect(answer.content).toEqual([{ type: 'text', text }]);
+    expect(answer.structured).toEqual({});
+  });
 
-  test('gives the first and the last lines, and says what is left out', async () => {
+  test('returns the first and the last lines, with a notice of the omitted lines', async () => {
     file('lines.txt', Array.from({ length: 100 }, (_, index) => `line ${index + 1}\n`).join(''));
     const head = await server.call('read_file', { path: 'lines.txt', head: 2 });
     expect(head.text).toBe('line 1\nline 2\n');
-    expect(head.content[1]?.text).toContain('begins at offset 14');
+    expect(head.content[1]?.text).toContain('starts at offset 14');
     const tail = await server.call('read_file', { path: 'lines.txt', tail: 2 });
     expect(tail.text).toBe('line 99\nline 100\n');
   });
 
-  test('gives the end of a huge file at once', async () => {
+  test('returns the end of a huge file immediately', async () => {
     const path = file('huge.log');
     truncateSync(path, 200 * 1_024 ** 3);
     writeFileSync(path, '\nthe end\n', { flag: 'a' });
     const start = performance.now();
     const { text } = await server.call('read_file', { path, tail: 1 });
     expect(text).toBe('the end\n');
-    // Nobody reads 200 GB in that time.
+    // Reading 200 GB needs more time.
     expect(performance.now() - start).toBeLessThan(10_000);
     truncateSync(path, 0);
   });
 
-  test('cuts what is longer than one answer, and the notes lead through the rest', async () => {
+  test('truncates text longer than one answer, and the notices lead through the rest', async () => {
     const text = 'äöü€😀'.repeat(200_000);
     file('long.txt', text);
-    let read = '';
+    let wholeText = '';
     let calls = 0;
     let offset: number | undefined = 0;
     while (offset !== undefined) {
       const answer = await server.call('read_file', { path: 'long.txt', offset });
-      read += answer.text;
+      wholeText += answer.text;
       calls++;
-      const next = /begins at offset (\d+)/.exec(answer.content[1]?.text ?? '')?.[1];
+      const next = /starts at offset (\d+)/.exec(answer.content[1]?.text ?? '')?.[1];
       offset = next === undefined ? undefined : Number(next);
     }
     expect(calls).toBe(3);
-    expect(read).toBe(text);
+    expect(wholeText).toBe(text);
   });
 
-  test('leaves a byte order mark out and says so', async () => {
+  test('omits a byte order mark with a notice', async () => {
     file('bom.txt', '\uFEFFtext');
     const { text, content } = await server.call('read_file', { path: 'bom.txt' });
     expect(text).toBe('text');
     expect(content[1]?.text).toContain('byte order mark');
   });
 
-  test('an empty file is empty', async () => {
+  test('returns an empty text for an empty file', async () => {
     file('empty.txt');
     for (const part of [{}, { head: 5 }, { tail: 5 }, { offset: 0 }])
       expect((await server.call('read_file', { path: 'empty.txt', ...part })).text).toBe('');
   });
 
-  test('refuses what is no text, and says what gives it', async () => {
+  test('rejects binary files, naming the right tool', async () => {
     file('latin1.txt', Buffer.from('caf\xe9', 'latin1'));
     file('utf16.txt', Buffer.from('\uFEFFhello', 'utf16le'));
     file('picture', PNG);
@@ -162,14 +159,14 @@ describe('read_file', () => {
     expect(await server.refusal('read_file', { path: 'picture' })).toContain('read_media_file');
   });
 
-  test('refuses two kinds of parts at once, and an offset behind the end', async () => {
+  test('rejects two kinds of parts together, and an offset after the end', async () => {
     file('short.txt', 'abc');
     expect(await server.refusal('read_file', { path: 'short.txt', head: 1, tail: 1 })).toContain('only one');
     expect(await server.refusal('read_file', { path: 'short.txt', offset: 4 })).toContain('3 bytes');
     expect((await server.call('read_file', { path: 'short.txt', offset: 3 })).text).toBe('');
   });
 
-  test('refuses folders, and what is not there or outside, without a word of what is there', async () => {
+  test('rejects folders and missing or outside paths, and does not reveal what exists', async () => {
     mkdirSync(join(folder, 'a folder'));
     expect(await server.refusal('read_file', { path: 'a folder' })).toContain('a folder');
     expect(await server.refusal('read_file', { path: 'missing' })).toContain('missing');
@@ -187,7 +184,7 @@ describe('read_file', () => {
 });
 
 describe('read_multiple_files', () => {
-  test('gives each file as a piece of its own, and a failing one fails alone', async () => {
+  test('returns each file as a separate part, with a separate error for a file that cannot be read', async () => {
     file('one.txt', 'first');
     file('two.txt', 'second');
     const { content, isError } = await server.call('read_multiple_files', {
@@ -202,22 +199,22 @@ describe('read_multiple_files', () => {
     ]);
   });
 
-  test('is an error when none could be read', async () => {
+  test('is an error if none could be read', async () => {
     expect(await server.refusal('read_multiple_files', { paths: ['none', 'nowhere'] })).toContain('nowhere');
   });
 
-  test('never gives more than one answer holds', async () => {
+  test('never returns more than the maximum size of an answer', async () => {
     file('big1.txt', 'x'.repeat(700_000));
     file('big2.txt', 'y'.repeat(700_000));
     const { content } = await server.call('read_multiple_files', {
       paths: ['big1.txt', 'big2.txt', 'one.txt'],
     });
     expect(content[0]?.text).toHaveLength('big1.txt:\n'.length + 700_000);
-    expect(content[1]?.text).toContain('What follows begins at offset 348576.');
-    expect(content[2]?.text).toContain('left out');
+    expect(content[1]?.text).toContain('The next part starts at offset 348576.');
+    expect(content[2]?.text).toContain('omitted');
   });
 
-  test('takes a hundred files and no more', async () => {
+  test('accepts at most a hundred files', async () => {
     const { content } = await server.call('read_multiple_files', { paths: Array(100).fill('one.txt') });
     expect(content).toHaveLength(100);
     expect(await server.refusal('read_multiple_files', { paths: Array(101).fill('one.txt') })).toContain(
@@ -227,20 +224,20 @@ describe('read_multiple_files', () => {
 });
 
 describe('read_media_file', () => {
-  test('gives a picture as image content with the type its bytes have', async () => {
+  test('returns a picture as image content with the type of its bytes', async () => {
     file('really-png.jpg', PNG);
     const { content } = await server.call('read_media_file', { path: 'really-png.jpg' });
     expect(content[1]).toEqual({ type: 'image', data: PNG.toString('base64'), mimeType: 'image/png' });
   });
 
-  test('gives sound as audio content', async () => {
+  test('returns sound as audio content', async () => {
     const wav = Buffer.concat([Buffer.from('RIFF\x24\0\0\0WAVEfmt ', 'latin1'), Buffer.alloc(28)]);
     file('beep.wav', wav);
     const { content } = await server.call('read_media_file', { path: 'beep.wav' });
     expect(content[1]).toEqual({ type: 'audio', data: wav.toString('base64'), mimeType: 'audio/wav' });
   });
 
-  test('gives anything else as a resource, and parts of what is too large', async () => {
+  test('returns other files as a resource, and parts of a file that is too large', async () => {
     const bytes = Buffer.from([0, 1, 2, 3, 255]);
     const path = file('some.bin', bytes);
     const { content } = await server.call('read_media_file', { path: 'some.bin' });
@@ -260,7 +257,7 @@ describe('read_media_file', () => {
     expect(Buffer.from(largest.content[1]?.resource?.blob ?? '', 'base64')).toHaveLength(6 * 1_024 ** 2);
   });
 
-  test('gives what only calls itself a picture as what it is', async () => {
+  test('returns a file with a wrong image extension by its real type', async () => {
     file('page.png', '<html></html>');
     const { content } = await server.call('read_media_file', { path: 'page.png' });
     expect(content[1]).toMatchObject({ type: 'resource', resource: { text: '<html></html>' } });
@@ -278,12 +275,12 @@ describe('write_file', () => {
     expect(statSync(join(folder, 'new.sh')).mode & 0o777).toBe(0o750);
   });
 
-  test('creates no folders, and says which is missing', async () => {
-    const refused = await server.refusal('write_file', { path: 'no/such/folder.txt', content: 'x' });
-    expect(refused).toContain(`"${join(folder, 'no')}"`);
+  test('creates no folders, and names the missing folder', async () => {
+    const refusal = await server.refusal('write_file', { path: 'no/such/folder.txt', content: 'x' });
+    expect(refusal).toContain(`"${join(folder, 'no')}"`);
   });
 
-  test('refuses what no text file can hold, and what is too long', async () => {
+  test('rejects content that is invalid in a text file or too long', async () => {
     file('kept.txt', 'kept');
     const half = { path: 'kept.txt', content: 'broken \ud83d' };
     expect(await server.refusal('write_file', half)).toContain('surrogate');
@@ -292,7 +289,7 @@ describe('write_file', () => {
     expect(onDisk('kept.txt')).toBe('kept');
   });
 
-  test('calls sent at once are made in their order', async () => {
+  test('executes concurrent calls in the order of arrival', async () => {
     const contents = Array.from({ length: 20 }, (_, index) => String(index));
     await Promise.all(contents.map((content) => server.call('write_file', { path: 'order.txt', content })));
     expect(onDisk('order.txt')).toBe('19');
@@ -300,7 +297,7 @@ describe('write_file', () => {
 });
 
 describe('edit_file', () => {
-  test('shows what it would do, then does it, and keeps the line endings', async () => {
+  test('shows the diff of a dry run, then applies it, and keeps the line endings', async () => {
     file('edit.txt', 'one\r\ntwo\r\nthree\r\n');
     const edits = [{ oldText: 'one\ntwo', newText: '1\n2' }];
     const dry = await server.call('edit_file', { path: 'edit.txt', edits, dryRun: true });
@@ -320,16 +317,16 @@ describe('edit_file', () => {
       { oldText: 'b', newText: 'y' },
     ];
     expect(await server.refusal('edit_file', { path: 'all.txt', edits, dryRun })).toContain(
-      'edit 2 is found 2 times',
+      'edit 2 occurs 2 times',
     );
     edits.splice(1, 1, { oldText: 'zzz', newText: 'y' });
     expect(await server.refusal('edit_file', { path: 'all.txt', edits, dryRun })).toContain(
-      'edit 2 is not found',
+      'edit 2 was not found',
     );
     expect(onDisk('all.txt')).toBe('a b b');
   });
 
-  test('edits of one file sent at once are all made', async () => {
+  test('applies all concurrent edits of one file', async () => {
     file('many.txt', Array.from({ length: 10 }, (_, index) => `<${index}>`).join(''));
     await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
@@ -348,7 +345,7 @@ describe('edit_file', () => {
     expect(onDisk('mark.txt')).toBe('\uFEFFline');
   });
 
-  test('refuses what is no text, too large, missing, or no edit at all', async () => {
+  test('rejects binary, too large and missing files, and an empty list of edits', async () => {
     file('bytes.bin', Buffer.from([0xff, 0xfe, 0xfd]));
     const large = file('large.txt');
     truncateSync(large, 5 * 1_024 ** 2);
@@ -365,7 +362,7 @@ describe('edit_file', () => {
 });
 
 describe('create_directory and move_file', () => {
-  test('make a folder with its parents, and are content when it is there', async () => {
+  test('create a folder with its parents, also if it exists', async () => {
     const path = join(folder, 'deep/er/est');
     expect((await server.call('create_directory', { path: 'deep/er/est' })).structured).toEqual({
       path,
@@ -376,11 +373,11 @@ describe('create_directory and move_file', () => {
     expect(await server.refusal('create_directory', { path: '../outside' })).toContain('outside');
   });
 
-  test('move files and folders, and never over anything', async () => {
+  test('move files and folders, and never overwrite', async () => {
     file('from.txt', 'moved');
     file('taken.txt', 'kept');
-    const taken = { source: 'from.txt', destination: 'taken.txt' };
-    expect(await server.refusal('move_file', taken)).toContain('taken.txt');
+    const move = { source: 'from.txt', destination: 'taken.txt' };
+    expect(await server.refusal('move_file', move)).toContain('taken.txt');
     expect(onDisk('taken.txt')).toBe('kept');
     mkdirSync(join(folder, 'target'));
     const moved = await server.call('move_file', { source: 'from.txt', destination: 'target/to.txt' });
@@ -399,7 +396,7 @@ describe('create_directory and move_file', () => {
 });
 
 describe('get_file_info', () => {
-  test('gives type, size, times and permissions', async () => {
+  test('returns type, size, times and permissions', async () => {
     const path = file('info.md', '12345');
     chmodSync(path, 0o640);
     const { structured, text } = await server.call('get_file_info', { path: 'info.md' });

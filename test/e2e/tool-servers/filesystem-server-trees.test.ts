@@ -1,4 +1,4 @@
-// Listing, trees and searches of the built filesystem server, with their bounds, progress and cancellation.
+// Lists, trees and searches of the built filesystem server, with limits, progress and cancellation.
 
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -49,7 +49,7 @@ describe('list_directory', () => {
     expect(structured.entries).toContainEqual({ name: 'out', type: 'symlink' });
   });
 
-  test('says when a folder is empty, no folder, or outside', async () => {
+  test('reports an empty folder, a path that is no folder, or one outside', async () => {
     mkdirSync(join(folder, 'docs/empty'));
     expect((await server.call('list_directory', { path: 'docs/empty' })).text).toBe(
       'The directory is empty.',
@@ -58,7 +58,7 @@ describe('list_directory', () => {
     expect(await server.refusal('list_directory', { path: 'out' })).not.toContain('passwd');
   });
 
-  test('stops at its bound and says how to find the rest', async () => {
+  test('stops at the limit and explains how to find the rest', async () => {
     const many = join(large, 'many');
     mkdirSync(many);
     for (let count = 0; count < 2_001; count++) writeFileSync(join(many, `n${count}`), '');
@@ -73,7 +73,7 @@ describe('list_directory', () => {
 });
 
 describe('list_directory_with_sizes', () => {
-  test('gives sizes and their sum, the largest first where that is asked for', async () => {
+  test('returns sizes and their sum, largest first on request', async () => {
     const { structured, text } = await server.call('list_directory_with_sizes', {
       path: 'src',
       sortBy: 'size',
@@ -91,7 +91,7 @@ describe('list_directory_with_sizes', () => {
 });
 
 describe('directory_tree', () => {
-  test('nests what is below, without what is excluded, and follows no link', async () => {
+  test('nests the content, without excluded names, and follows no link', async () => {
     const excludePatterns = ['node_modules', '.git', 'docs/**'];
     const { structured, text } = await server.call('directory_tree', { path: '.', excludePatterns });
     const tree = [
@@ -116,20 +116,20 @@ describe('directory_tree', () => {
     expect(JSON.parse(text)).toEqual(tree);
   });
 
-  test('shows all of the upper level when it cannot show everything, and marks what has more', async () => {
+  test('shows the upper levels first if it reaches the limit, and marks incomplete folders', async () => {
     const { structured } = await server.call('directory_tree', { path: large, excludePatterns: ['many'] });
     const entries = structured.entries as TreeEntry[];
     expect(entries).toHaveLength(25);
     expect(structured.isComplete).toBe(false);
     expect(structured.note).toContain('2000 entries');
-    const shown = entries.reduce((sum, { children = [] }) => sum + 1 + children.length, 0);
-    // The folder that is left out was looked at, too.
-    expect(shown).toBe(1_999);
+    const shownCount = entries.reduce((sum, { children = [] }) => sum + 1 + children.length, 0);
+    // The omitted folder was counted, too.
+    expect(shownCount).toBe(1_999);
     expect(entries[0]?.isPartial).toBeUndefined();
     expect(entries.at(-1)).toMatchObject({ children: [], isPartial: true });
   });
 
-  test('stops at a depth, and says so', async () => {
+  test('stops at a depth with a notice', async () => {
     const deep = join(large, 'many', ...Array(40).fill('d'));
     mkdirSync(deep, { recursive: true });
     const path = join(large, 'many/d');
@@ -145,7 +145,7 @@ describe('search_files', () => {
     return (structured.matches as string[]).map((match) => match.slice(folder.length + 1));
   };
 
-  test('matches names at any depth, and paths where the pattern has a slash', async () => {
+  test('matches names at any depth, and paths if the pattern has a slash', async () => {
     expect(await find('*.ts')).toEqual([
       'src/main.test.ts',
       'src/main.ts',
@@ -167,20 +167,20 @@ describe('search_files', () => {
     expect(await find('passwd')).toEqual([]);
   });
 
-  test('says what to try when a plain word finds nothing', async () => {
+  test('suggests a pattern if a plain word finds nothing', async () => {
     const { text, content } = await server.call('search_files', { path: '.', pattern: 'util' });
     expect(text).toBe('No matches found');
     expect(content[1]?.text).toContain('"*util*"');
   });
 
-  test('stops at its bound of matches and says so', async () => {
+  test('stops with a notice at the maximum number of matches', async () => {
     const { structured } = await server.call('search_files', { path: large, pattern: '*' });
     expect(structured.matches).toHaveLength(1_000);
     expect(structured).toMatchObject({ isComplete: false });
     expect(structured.note).toContain('1000 matches');
   });
 
-  test('refuses patterns that are too long, too many or lead out', async () => {
+  test('rejects patterns that are too long, too many or lead outside', async () => {
     for (const pattern of ['x'.repeat(300), '../*', '/etc/*'])
       expect(await server.refusal('search_files', { path: '.', pattern })).not.toBe('');
     const refusal = (excludePatterns: readonly string[]) =>
@@ -189,23 +189,23 @@ describe('search_files', () => {
     expect(await refusal(Array(50).fill('x'.repeat(100)))).toContain('4096');
   });
 
-  test('is not held up by a pattern made to be slow', async () => {
+  test('is not slowed down by a malicious pattern', async () => {
     writeFileSync(join(folder, 'docs', 'a'.repeat(250)), '');
     const start = performance.now();
     expect(await find(`${'*a'.repeat(100)}*b`)).toEqual([]);
-    // By trying every split of the name it would take longer than there is time.
+    // Trying all splits of the name needs more time.
     expect(performance.now() - start).toBeLessThan(15_000);
   });
 
-  test('tells how far it is to a client that asks', async () => {
+  test('reports progress to a client that requests it', async () => {
     const progress: unknown[] = [];
     const options = { onprogress: (step: unknown) => progress.push(step) };
-    const given = { name: 'search_files', arguments: { path: large, pattern: 'none*' } };
-    await server.client.callTool(given, undefined, options);
-    expect(progress[0]).toEqual({ progress: 26, message: '26 entries looked at, 0 matches' });
+    const call = { name: 'search_files', arguments: { path: large, pattern: 'none*' } };
+    await server.client.callTool(call, undefined, options);
+    expect(progress[0]).toEqual({ progress: 26, message: '26 entries visited, 0 matches' });
   });
 
-  test('gives no more than one message holds, however long the names are', async () => {
+  test('returns at most the size of a message, however long the names are', async () => {
     const deep = testFolder();
     let path = deep;
     for (let level = 0; level < 14; level++) {
@@ -217,18 +217,18 @@ describe('search_files', () => {
     const answer = await own.call('search_files', { path: '.', pattern: '*"*' });
     expect(JSON.stringify(answer).length).toBeLessThan(4 * 1_024 ** 2);
     expect(answer.structured).toMatchObject({ isComplete: false });
-    expect(String(answer.structured.note)).toMatch(/\d+ matches were found/);
+    expect(String(answer.structured.note)).toMatch(/\d+ matches were reached/);
   });
 
-  test('ends when it is cancelled, and the server goes on', async () => {
+  test('ends when it is cancelled, and the server continues', async () => {
     const cancelled = new AbortController();
-    const ended = server.client.callTool(
+    const call = server.client.callTool(
       { name: 'search_files', arguments: { path: large, pattern: 'none*' } },
       undefined,
       { signal: cancelled.signal },
     );
     cancelled.abort();
-    await expect(ended).rejects.toThrow();
+    await expect(call).rejects.toThrow();
     expect(await find('README.md')).toEqual(['README.md']);
   });
 });

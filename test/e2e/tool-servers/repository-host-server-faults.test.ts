@@ -1,5 +1,6 @@
-// Failures between the repository-host tool server and its host, as far as they need the whole program; the others are in
-// test/unit/tool-servers/repository-host/repository-host-asking.test.ts. The output of the server never contains the token.
+// Failures between the repository-host tool server and the host that need the whole program. See
+// test/unit/tool-servers/repository-host/repository-host-asking.test.ts for other failures. The output of the
+// server never contains the token.
 
 import { spawnSync } from 'node:child_process';
 import { gzipSync } from 'node:zlib';
@@ -9,30 +10,33 @@ import { HostClient, serverFile, textOf } from '../../fixtures/rest-host/host-cl
 import { ReplayHost } from '../../fixtures/rest-host/replay-host.ts';
 
 const TOKEN = 'ghp_token/of+ada=7Qm2Zx81';
-const where = { owner: 'ada', repo: 'tools' };
-const issue = { ...where, issue_number: 1 };
+const repository = { owner: 'ada', repo: 'tools' };
+const issue = { ...repository, issue_number: 1 };
 /** Path template in the description. */
 const AT = '/repos/{owner}/{repo}';
 
 let host: ReplayHost;
 let ada: HostClient;
-let nobody: HostClient;
+let anonymous: HostClient;
 
 beforeAll(async () => {
   host = await ReplayHost.start({ speed: 50 });
-  [ada, nobody] = await Promise.all([HostClient.start({ host, token: TOKEN }), HostClient.start({ host })]);
+  [ada, anonymous] = await Promise.all([
+    HostClient.start({ host, token: TOKEN }),
+    HostClient.start({ host }),
+  ]);
 });
 
 afterAll(async () => {
-  for (const { faults, stderr } of [ada, nobody]) expect([faults, stderr]).toEqual([[], '']);
-  await Promise.all([ada.close(), nobody.close()]);
+  for (const { faults, stderr } of [ada, anonymous]) expect([faults, stderr]).toEqual([[], '']);
+  await Promise.all([ada.close(), anonymous.close()]);
   await host.stop();
 });
 
 beforeEach(() => host.forget());
 
 describe('a refusal', () => {
-  test('of a token for reading is no limit: it is not tried again', async () => {
+  test('of a write with a read-only token does not count as a rate limit and is not retried', async () => {
     const reader = await HostClient.start({
       host,
       env: { GITHUB_PERSONAL_ACCESS_TOKEN: 'token-only-to-read' },
@@ -40,65 +44,67 @@ describe('a refusal', () => {
     expect(await reader.give('get_issue', issue)).toMatchObject({ title: 'Found a bug' });
     const body = { message: 'Resource not accessible by personal access token' };
     host.failNext({ when: /^POST/, status: 403, body });
-    expect(await reader.refusal('create_issue', { ...where, title: 'T' })).toMatch(/may not do this/);
+    expect(await reader.refusal('create_issue', { ...repository, title: 'T' })).toMatch(
+      /no permission for this/,
+    );
     expect(host.requests.map(({ status }) => status)).toEqual([200, 403]);
     expect(host.requests[0]?.headers.authorization).toMatch(/^(token|Bearer) token-only-to-read$/);
     await reader.close();
   });
 
-  test('without a token says that one is needed', async () => {
-    expect(nobody.client.getInstructions()).toMatch(/no token/);
-    expect(await nobody.give('get_issue', issue)).toMatchObject({ title: 'Found a bug' });
+  test('names the variable of the token if no token is set', async () => {
+    expect(anonymous.client.getInstructions()).toMatch(/No token/);
+    expect(await anonymous.give('get_issue', issue)).toMatchObject({ title: 'Found a bug' });
     expect(host.requests[0]?.headers.authorization).toBeUndefined();
     host.failNext({ status: 401, body: { message: 'Requires authentication' }, times: 2 });
-    const write = await nobody.refusal('create_issue', { ...where, title: 'T' });
+    const write = await anonymous.refusal('create_issue', { ...repository, title: 'T' });
     expect(write).toMatch(/401.*set REPOHOST_PERSONAL_ACCESS_TOKEN/);
-    expect(await nobody.refusal('search_code', { query: 'a' })).toMatch(/REPOHOST_PERSONAL_ACCESS_TOKEN/);
+    expect(await anonymous.refusal('search_code', { query: 'a' })).toMatch(/REPOHOST_PERSONAL_ACCESS_TOKEN/);
     host.failNext({ status: 404, body: { message: 'Not Found' } });
-    expect(await nobody.refusal('get_file_contents', { ...where, path: 's' })).toMatch(/private/);
+    expect(await anonymous.refusal('get_file_contents', { ...repository, path: 's' })).toMatch(/private/);
     host.forget();
   });
 });
 
-describe('a fault of the host', () => {
-  test('can be left by cancelling', async () => {
+describe('a server error of the host', () => {
+  test('can be ended by a cancellation', async () => {
     host.failNext({ isHanging: true });
     const cancel = new AbortController();
-    const call = nobody.call('get_issue', issue, { signal: cancel.signal });
+    const call = anonymous.call('get_issue', issue, { signal: cancel.signal });
     await eventually('the request', () => host.requests.length === 1);
     cancel.abort();
     await expect(call).rejects.toThrow();
     await eventually('the end of the request', () => host.requests[0]?.wasLeft);
-    expect(await nobody.give('get_issue', issue)).toMatchObject({ title: 'Found a bug' });
+    expect(await anonymous.give('get_issue', issue)).toMatchObject({ title: 'Found a bug' });
   });
 });
 
-describe('an answer', () => {
-  test('that is small only because it is packed is measured unpacked', async () => {
+describe('a response', () => {
+  test('that is small only in compressed form is limited by its uncompressed size', async () => {
     const headers = { 'content-encoding': 'gzip' };
     host.failNext({ status: 200, headers, body: gzipSync(Buffer.alloc(40 * 1024 * 1024, ' ')) });
-    expect(await ada.refusal('get_issue', issue)).toMatch(/larger than \d+ MiB/);
+    expect(await ada.refusal('get_issue', issue)).toMatch(/limit of \d+ MiB/);
     host.failNext({ status: 200, headers, body: Buffer.from('not packed at all'), times: 50 });
-    expect(await ada.refusal('get_issue', issue)).toMatch(/could not be reached|not what its API promises/);
+    expect(await ada.refusal('get_issue', issue)).toMatch(/could not be reached|does not match its API/);
     const packed = gzipSync('{"number":5,"title":"Packed","state":"open","created_at":"","html_url":""}');
     host.forget();
     host.failNext({ status: 200, headers, body: packed });
     expect(await ada.give('get_issue', issue)).toMatchObject({ title: 'Packed' });
   });
 
-  test('with people and texts missing is no fault: accounts are deleted', async () => {
+  test('is valid even if people and texts are missing, because accounts are deleted', async () => {
     const response = await fetch(`${host.url}/repos/ada/tools/issues/1`, {
       headers: { 'user-agent': 'test' },
     });
-    const known = (await response.json()) as object;
-    const body = { ...known, user: null, body: null, assignees: null, labels: ['bare'] };
+    const fullBody = (await response.json()) as object;
+    const body = { ...fullBody, user: null, body: null, assignees: null, labels: ['bare'] };
     host.failNext({ status: 200, body });
     expect(await ada.give('get_issue', issue)).toMatchObject({ number: 1347, labels: ['bare'] });
   });
 });
 
 describe('the token', () => {
-  test('does not come out again, wherever the host repeats it', async () => {
+  test('is removed from all output, wherever the host repeats it', async () => {
     const echo = `you sent ${TOKEN}, did you not`;
     const bodies: object[] = [
       { message: echo },
@@ -106,13 +112,13 @@ describe('the token', () => {
         message: 'Validation Failed',
         errors: [echo, { message: echo }, { resource: echo, field: echo, code: echo }],
       },
-      // Cut where the token stands.
+      // Truncated inside the token.
       ...[560, 570, 575, 580, 585, 590, 595].map((length) => ({ message: `${'x'.repeat(length)} ${TOKEN}` })),
     ];
     for (const body of bodies)
       for (const status of [400, 401, 403, 404, 409, 422, 500]) {
         host.failNext({ status, when: /^POST/, body });
-        await ada.refusal('create_issue', { ...where, title: 'T' });
+        await ada.refusal('create_issue', { ...repository, title: 'T' });
       }
     const headers = {
       'x-accepted-github-permissions': echo,
@@ -122,16 +128,16 @@ describe('the token', () => {
     host.failNext({ status: 403, headers, body: { message: 'no' } });
     await ada.refusal('get_issue', issue);
     host.failNext({ status: 200, headers: { link: `<https://x/?page=2&t=${TOKEN}>; rel="next"` }, body: [] });
-    await ada.give('list_issues', where);
+    await ada.give('list_issues', repository);
 
     const long = `${'x'.repeat(99_990)} ${echo}`;
     host.on(`GET ${AT}/commits`, { body: [{ commit: { message: echo } }] });
-    await ada.give('list_commits', where);
+    await ada.give('list_commits', repository);
     host.on(`GET ${AT}/contents/{path}`, {
       body: { size: long.length, content: Buffer.from(long).toString('base64') },
     });
     for (const offset of [0, 99_990, 100_000, 100_010])
-      await ada.give('get_file_contents', { ...where, path: 'leak.txt', offset });
+      await ada.give('get_file_contents', { ...repository, path: 'leak.txt', offset });
     const leaky = { title: echo, body: `${'x'.repeat(490)}${TOKEN}`, labels: [{ name: TOKEN }] };
     const issuePath = `${AT}/issues/{issue_number}`;
     host.on(`GET ${issuePath}`, { body: leaky });
@@ -139,15 +145,15 @@ describe('the token', () => {
     host.on('GET /search/issues', { body: { items: [leaky] } });
     host.on(`POST ${AT}/issues`, { body: leaky });
     host.on(`POST ${issuePath}/comments`, { body: { user: { login: TOKEN } } });
-    await ada.give('create_issue', { ...where, title: echo });
+    await ada.give('create_issue', { ...repository, title: echo });
     await ada.give('get_issue', issue);
     await ada.give('add_issue_comment', { ...issue, body: echo });
-    await ada.give('list_issues', where);
+    await ada.give('list_issues', repository);
     await ada.give('search_issues', { query: 'did' });
-    const pull = { ...where, pull_number: 1 };
+    const pull = { ...repository, pull_number: 1 };
     const pullPath = `${AT}/pulls/{pull_number}`;
     host.on(`POST ${AT}/pulls`, { body: { title: echo, body: echo } });
-    await ada.give('create_pull_request', { ...where, title: echo, head: 'leak', base: 'main' });
+    await ada.give('create_pull_request', { ...repository, title: echo, head: 'leak', base: 'main' });
     host.on(`GET ${pullPath}`, { body: `diff --git a/a b/a\n+${echo}\n` });
     expect(textOf(await ada.call('get_pull_request_diff', pull))).toContain('[token removed]');
     host.on(`GET ${pullPath}/files`, { body: [{ filename: echo, patch: echo }] });
@@ -155,7 +161,7 @@ describe('the token', () => {
 
     const all = ada.everything();
     expect(all.match(/\[token removed\]/g)?.length).toBeGreaterThan(50);
-    // The whole of it, or the larger part.
+    // The whole token, or the larger part.
     for (const part of [TOKEN, TOKEN.slice(0, 12), TOKEN.slice(-12)]) {
       const at = all.indexOf(part);
       expect(at === -1 ? 'nowhere' : all.slice(Math.max(0, at - 200), at + 60)).toBe('nowhere');
@@ -174,23 +180,23 @@ describe('the start', () => {
   }
 
   test.each<[string, Record<string, string>, readonly string[], RegExp]>([
-    ['an address that is none', { REPOHOST_API_URL: 'host.example' }, [], /REPOHOST_API_URL/],
+    ['an invalid address', { REPOHOST_API_URL: 'host.example' }, [], /REPOHOST_API_URL/],
     ['another scheme', { REPOHOST_API_URL: 'file:///etc' }, [], /REPOHOST_API_URL/],
     ['a password in the address', { REPOHOST_API_URL: 'https://u:hush-hush@h.example' }, [], /password/],
-    ['plain http to elsewhere', { REPOHOST_API_URL: 'http://host.example/api' }, [], /https/],
-    ['a name for a token', { REPOHOST_PERSONAL_ACCESS_TOKEN: '$HUSH_HUSH' }, [], /nobody filled in/],
+    ['plain http to a public host', { REPOHOST_API_URL: 'http://host.example/api' }, [], /https/],
+    ['a name for a token', { REPOHOST_PERSONAL_ACCESS_TOKEN: '$HUSH_HUSH' }, [], /unexpanded variable/],
     ['a token with a line end', { REPOHOST_PERSONAL_ACCESS_TOKEN: 'hush-hush\nhush' }, [], /token/],
     ['an unknown option', {}, ['--wide-open'], /--wide-open/],
     ['an argument', {}, ['extra'], /argument/],
     ['a wait that is no number', {}, ['--max-wait-seconds', 'long'], /max-wait-seconds/],
-  ])('with %s ends with 2 and says what is wrong', (_, env, args, told) => {
+  ])('with %s exits with 2 and the reason', (_, env, args, message) => {
     const { status, stdout, stderr } = run(env, args);
     expect([status, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(told);
+    expect(stderr).toMatch(message);
     expect(stderr).not.toMatch(/hush-hush|HUSH|\.js:/);
   });
 
-  test('tells its options and variables, its version, and ends when nobody is there', () => {
+  test('prints its options, variables and version, and exits if no client is connected', () => {
     const help = run({}, ['--help']);
     expect(help.status).toBe(0);
     for (const name of [
@@ -205,7 +211,7 @@ describe('the start', () => {
     expect([idle.status, idle.stdout, idle.stderr]).toEqual([0, '', '']);
   });
 
-  test('answers what was asked before its client closed', () => {
+  test('answers requests that were sent before the client closed', () => {
     const message = (id: number, method: string, params: object) =>
       `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`;
     const clientInfo = { name: 'pipe', version: '1' };
@@ -228,7 +234,7 @@ describe('the start', () => {
   });
 });
 
-test('the server is closed while the host still owes it an answer', async () => {
+test('the server is closed during a request to the host', async () => {
   const client = await HostClient.start({ host, token: TOKEN });
   host.failNext({ isHanging: true, times: 3 });
   const call = client.call('get_issue', issue).then(textOf, () => 'gone');

@@ -1,12 +1,12 @@
-// Files through the repository-host tool server: all kinds of entries, names with special characters, attempts to
-// reach a different address, and writes that conflict with changes of others.
+// Files through the repository-host tool server: all kinds of entries, names with special characters,
+// attempts to reach a different address, and writes that conflict with changes of others.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { HostClient, textOf } from '../../fixtures/rest-host/host-client.ts';
 import { ReplayHost } from '../../fixtures/rest-host/replay-host.ts';
 
-const where = { owner: 'ada', repo: 'files' };
+const repository = { owner: 'ada', repo: 'files' };
 const PREFIX = '/api/v3';
 /** Path template in the description. */
 const AT = '/repos/{owner}/{repo}';
@@ -41,7 +41,7 @@ afterAll(async () => {
 
 beforeEach(() => host.forget());
 
-/** A file as the host returns it, in lines of 60 characters. */
+/** Returns a file in the format of the host, in lines of 60 characters. */
 function fileOf(path: string, bytes: Buffer | string) {
   const content = Buffer.from(bytes).toString('base64').replace(/.{60}/g, '$&\n');
   return { path, name: path.split('/').at(-1), size: Buffer.byteLength(bytes), content };
@@ -52,18 +52,18 @@ function refuse(when: RegExp, status: number, message: string): void {
 }
 
 /** Recorded requests: method, decoded path below the repository, query, body. */
-const sent = () =>
+const sentRequests = () =>
   host.requests.map(({ method, url, body }) => {
     const [path = '', query = ''] = url.slice(`${PREFIX}/repos/ada/files`.length).split('?');
     return [method, decodeURIComponent(path), Object.fromEntries(new URLSearchParams(query)), body];
   });
 
 function read(path: string, more: object = {}): Promise<Content> {
-  return ada.give<Content>('get_file_contents', { ...where, path, ...more });
+  return ada.give<Content>('get_file_contents', { ...repository, path, ...more });
 }
 
-describe('what stands at a path', () => {
-  test('texts come as they are, whatever their line ends, marks and letters', async () => {
+describe('the content of a path', () => {
+  test('is returned unchanged for texts with any line endings, byte order marks and letters', async () => {
     const texts: Record<string, string> = {
       plain: 'one\ntwo',
       empty: '',
@@ -83,7 +83,7 @@ describe('what stands at a path', () => {
       });
   });
 
-  test('a file beyond a mebibyte is whole, in parts that make it up again', async () => {
+  test('is whole for a file above a mebibyte, in parts', async () => {
     const text = Array.from({ length: 40_000 }, (_, index) => `${index} — a line with 🙂 in it\n`).join('');
     expect(Buffer.byteLength(text)).toBeGreaterThan(1024 * 1024);
     const { content, ...file } = fileOf('large.txt', text);
@@ -98,15 +98,15 @@ describe('what stands at a path', () => {
       offset = part.next_offset;
     }
     expect(whole).toBe(text);
-    expect(sent()[1]).toEqual(['GET', `/git/blobs/${BLOB}`, {}, undefined]);
+    expect(sentRequests()[1]).toEqual(['GET', `/git/blobs/${BLOB}`, {}, undefined]);
   });
 
-  test('pictures come as images, other bytes as a blob, too many of them not at all', async () => {
+  test('is an image for pictures, a blob for other bytes, and nothing if there are too many', async () => {
     const png = Buffer.concat([Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), Buffer.alloc(50, 7)]);
     const bytes = Buffer.from([0, 1, 2, 253, 254, 255]);
     const call = async (path: string, content: Buffer) => {
       host.on(CONTENTS, { body: fileOf(path, content) });
-      return ada.call('get_file_contents', { ...where, path });
+      return ada.call('get_file_contents', { ...repository, path });
     };
     const picture = await call('p.png', png);
     expect(picture.content[1]).toEqual({
@@ -122,8 +122,8 @@ describe('what stands at a path', () => {
     expect(large.isError).not.toBe(true);
   });
 
-  test('folders are listed; links and submodules say what they are', async () => {
-    const entry = (name: string, more: object = {}) => ({ ...{ name, path: name, type: 'file' }, ...more });
+  test('is a list for folders, and a description for links and submodules', async () => {
+    const entry = (name: string, more: object = {}) => ({ name, path: name, type: 'file', ...more });
     host.on(CONTENTS, {
       example: 'response-if-content-is-a-directory',
       body: [
@@ -147,23 +147,32 @@ describe('what stands at a path', () => {
       ]);
     }
     await read('dir/');
-    expect(sent().map(([, path]) => path)).toEqual(['/contents', '/contents', '/contents', '/contents/dir']);
+    expect(sentRequests().map(([, path]) => path)).toEqual([
+      '/contents',
+      '/contents',
+      '/contents',
+      '/contents/dir',
+    ]);
     host.on(CONTENTS, { example: 'response-if-content-is-a-symlink', body: { target: 'nowhere' } });
     expect(await read('lost')).toMatchObject({ type: 'symlink', target: 'nowhere' });
     host.on(CONTENTS, { example: 'response-if-content-is-a-submodule' });
     expect(await read('sub')).toMatchObject({ repository: 'git://github.com/jquery/qunit.git' });
   });
 
-  test('a branch, tag or commit is the ref of the request; missing entries are told apart', async () => {
+  test('is read from a branch, tag or commit by the ref; missing entries have different errors', async () => {
     for (const branch of ['old/one', 'v1', HEAD]) await read('v', { branch });
-    expect(sent().map(([, , query]) => query)).toEqual([{ ref: 'old/one' }, { ref: 'v1' }, { ref: HEAD }]);
+    expect(sentRequests().map(([, , query]) => query)).toEqual([
+      { ref: 'old/one' },
+      { ref: 'v1' },
+      { ref: HEAD },
+    ]);
     const refusal = (message: string, more: object = {}) => {
       refuse(/^GET/, 404, message);
-      return ada.refusal('get_file_contents', { ...where, path: 'v', ...more });
+      return ada.refusal('get_file_contents', { ...repository, path: 'v', ...more });
     };
-    expect(await refusal('Not Found')).toMatch(/404.*no "v" on the default branch/);
+    expect(await refusal('Not Found')).toMatch(/404.*"v" may not exist on the default branch/);
     expect(await refusal('No commit found for the ref none', { branch: 'none' })).toMatch(
-      /No commit found for the ref none.*no "v" on none/,
+      /No commit found for the ref none.*"v" may not exist on none/,
     );
     expect(await refusal('This repository is empty.')).toMatch(/ada\/files is empty/);
   });
@@ -184,9 +193,9 @@ describe('names', () => {
     '~tilde|pipe^caret`',
   ];
 
-  test('with odd characters are written and read as they are, one segment for each part', async () => {
+  test('with special characters are written and read unchanged, with one segment for each part', async () => {
     const pushed = odd.map((path) => ({ path, content: `first of ${path}` }));
-    await ada.give('push_files', { ...where, branch: 'main', message: 'Odd names', files: pushed });
+    await ada.give('push_files', { ...repository, branch: 'main', message: 'Odd names', files: pushed });
     const [tree] = host.asked(/^POST .*\/git\/trees$/);
     expect(tree?.body).toMatchObject({ tree: pushed });
     host.requests.length = 0;
@@ -197,7 +206,14 @@ describe('names', () => {
       const first = await read(path);
       expect(first).toMatchObject({ path, content: `first of ${path}` });
       const content = `second of ${path}`;
-      const write = { ...where, path, content, message: `Change ${path}`, branch: 'main', sha: first.sha };
+      const write = {
+        ...repository,
+        path,
+        content,
+        message: `Change ${path}`,
+        branch: 'main',
+        sha: first.sha,
+      };
       expect(await ada.give('create_or_update_file', write)).toMatchObject({ path });
       expect(host.requests.at(-1)?.body).toMatchObject({ content: Buffer.from(content).toString('base64') });
       const segments = path.split('/').map(encodeURIComponent);
@@ -224,17 +240,17 @@ describe('names', () => {
     '',
   ];
 
-  test('that are no paths to write to are refused, and nothing is sent', async () => {
+  test('that are no valid paths are rejected, and nothing is sent', async () => {
     for (const path of evil) {
-      const write = { ...where, path, content: 'x', message: 'M', branch: 'main' };
+      const write = { ...repository, path, content: 'x', message: 'M', branch: 'main' };
       expect(await ada.refusal('create_or_update_file', write), path).toContain('path');
-      const push = { ...where, branch: 'main', message: 'M', files: [{ path, content: 'x' }] };
+      const push = { ...repository, branch: 'main', message: 'M', files: [{ path, content: 'x' }] };
       expect(await ada.refusal('push_files', push), path).toContain('path');
     }
     expect(host.requests).toEqual([]);
   });
 
-  test('no owner, repository or branch leads to another address', async () => {
+  test('of owner, repository or branch never lead to another address', async () => {
     const names = [
       '..',
       '.',
@@ -253,7 +269,7 @@ describe('names', () => {
       await ada.refusal('get_issue', { owner: name, repo: 'files', issue_number: 1 });
       await ada.refusal('get_issue', { owner: 'ada', repo: name, issue_number: 1 });
       await ada.refusal('create_repository', { name });
-      if (name !== '') await ada.refusal('fork_repository', { ...where, organization: name });
+      if (name !== '') await ada.refusal('fork_repository', { ...repository, organization: name });
     }
     const branches = [
       '..',
@@ -273,17 +289,23 @@ describe('names', () => {
       'a\\b',
     ];
     for (const branch of branches) {
-      await ada.refusal('create_branch', { ...where, branch });
-      await ada.refusal('create_or_update_file', { ...where, path: 'p', content: '', message: 'M', branch });
+      await ada.refusal('create_branch', { ...repository, branch });
+      await ada.refusal('create_or_update_file', {
+        ...repository,
+        path: 'p',
+        content: '',
+        message: 'M',
+        branch,
+      });
     }
     for (const path of ['../../user', 'a/../..', 'a//b', '\0'])
-      expect(await ada.refusal('get_file_contents', { ...where, path })).toContain('path');
+      expect(await ada.refusal('get_file_contents', { ...repository, path })).toContain('path');
     for (const number of [0, -1, 1.5, '1/../../user', '../1', Number.MAX_VALUE])
-      await ada.refusal('get_pull_request', { ...where, pull_number: number });
+      await ada.refusal('get_pull_request', { ...repository, pull_number: number });
     expect(host.requests).toEqual([]);
   });
 
-  test('no path, branch or query of any kind reaches anything but what it is meant for', async () => {
+  test('of paths and branches, and queries, never reach another endpoint', async () => {
     const piece = fc.constantFrom(
       ...['..', '.', '/', '\\', '%2e', '%2F', '%', '?', '#', '&', '=', ' ', ':', '@', '{', '}', '+', ';'],
       ...[
@@ -310,41 +332,52 @@ describe('names', () => {
       fc.asyncProperty(text, text, async (one, other) => {
         host.forget();
         await Promise.all([
-          ada.call('get_file_contents', { ...where, path: one, branch: other }),
-          ada.call('list_commits', { ...where, sha: one }),
-          ada.call('list_pull_requests', { ...where, head: one, base: other }),
+          ada.call('get_file_contents', { ...repository, path: one, branch: other }),
+          ada.call('list_commits', { ...repository, sha: one }),
+          ada.call('list_pull_requests', { ...repository, head: one, base: other }),
         ]);
         for (const { method, url } of host.requests) {
           expect(method).toBe('GET');
           const [path = '', query = ''] = url.split('?');
           expect(path).toMatch(/^\/api\/v3\/repos\/ada\/files\/(contents(\/|$)|(commits|pulls)$)/);
           expect(decodeURIComponent(path).split('/')).not.toContain('..');
-          const given = new URLSearchParams(query);
+          const params = new URLSearchParams(query);
           if (path.includes('/contents')) {
-            expect([...given]).toEqual([['ref', other]]);
+            expect([...params]).toEqual([['ref', other]]);
             const reached = path
               .slice('/api/v3/repos/ada/files/contents'.length)
               .split('/')
               .map(decodeURIComponent);
-            const wanted = one === '.' ? '' : one.replace(/^\/|\/$/g, '');
-            expect(reached.join('/').replace(/^\//, '')).toBe(wanted);
-          } else if (path.endsWith('commits')) expect(given.get('sha')).toBe(one);
-          else expect([...given.keys()].sort()).toEqual(['base', 'head', 'page', 'per_page']);
+            const expected = one === '.' ? '' : one.replace(/^\/|\/$/g, '');
+            expect(reached.join('/').replace(/^\//, '')).toBe(expected);
+          } else if (path.endsWith('commits')) expect(params.get('sha')).toBe(one);
+          else expect([...params.keys()].sort()).toEqual(['base', 'head', 'page', 'per_page']);
         }
       }),
       { numRuns: 60 },
     );
   });
 
-  test('a branch with special characters is written as it is', async () => {
+  test('of branches with special characters are written unchanged', async () => {
     for (const branch of ['feature/a#b', 'ünï', 'per%cent', 'a+b&c=d']) {
       host.requests.length = 0;
-      await ada.give('create_branch', { ...where, branch, from_branch: branch });
-      await ada.give('create_or_update_file', { ...where, path: 'p.txt', content: '', message: 'M', branch });
+      await ada.give('create_branch', { ...repository, branch, from_branch: branch });
+      await ada.give('create_or_update_file', {
+        ...repository,
+        path: 'p.txt',
+        content: '',
+        message: 'M',
+        branch,
+      });
       await read('p.txt', { branch });
-      await ada.give('push_files', { ...where, branch, message: 'M', files: [{ path: 'q', content: 'q' }] });
-      await ada.give('list_commits', { ...where, sha: branch, per_page: 1 });
-      const requests = sent();
+      await ada.give('push_files', {
+        ...repository,
+        branch,
+        message: 'M',
+        files: [{ path: 'q', content: 'q' }],
+      });
+      await ada.give('list_commits', { ...repository, sha: branch, per_page: 1 });
+      const requests = sentRequests();
       expect(requests.filter(([, path]) => String(path).startsWith('/git/ref'))).toEqual([
         ['GET', `/git/ref/heads/${branch}`, {}, undefined],
         ['POST', '/git/refs', {}, { ref: `refs/heads/${branch}`, sha: HEAD }],
@@ -359,12 +392,12 @@ describe('names', () => {
 });
 
 describe('create_or_update_file', () => {
-  const write = { ...where, path: 'notes.md', message: 'Notes', branch: 'main' };
-  const known = '1'.repeat(40);
+  const write = { ...repository, path: 'notes.md', message: 'Notes', branch: 'main' };
+  const unchangedSha = '1'.repeat(40);
   const current = '2'.repeat(40);
 
   test('returns the written file with the commit', async () => {
-    const done = await ada.give('create_or_update_file', { ...write, content: 'one ü', sha: known });
+    const done = await ada.give('create_or_update_file', { ...write, content: 'one ü', sha: unchangedSha });
     expect(done).toEqual({
       path: 'notes/hello.txt',
       sha: 'a56507ed892d05a37c6d6128c260937ea4d287bd',
@@ -376,12 +409,12 @@ describe('create_or_update_file', () => {
       },
     });
     const content = Buffer.from('one ü').toString('base64');
-    expect(sent()).toEqual([
-      ['PUT', '/contents/notes.md', {}, { message: 'Notes', branch: 'main', content, sha: known }],
+    expect(sentRequests()).toEqual([
+      ['PUT', '/contents/notes.md', {}, { message: 'Notes', branch: 'main', content, sha: unchangedSha }],
     ]);
   });
 
-  test('requires the sha to replace a file, and reports the current one', async () => {
+  test('requires the sha to replace a file, and reports the current sha', async () => {
     host.on(CONTENTS, { body: { sha: current } });
     const refusal = (message: string, status: number, sha?: string) => {
       refuse(/^PUT/, status, message);
@@ -390,37 +423,41 @@ describe('create_or_update_file', () => {
     const bare = await refusal('Invalid request.\n\n"sha" wasn\'t supplied.', 422);
     expect(bare).toMatch(/Nothing was written/);
     expect(bare).toContain(current);
-    const stale = await refusal('notes.md does not match', 409, known);
+    const stale = await refusal('notes.md does not match', 409, unchangedSha);
     expect(stale).toMatch(/Nothing was written.*changed since you read it/);
     expect(stale).toContain(current);
     expect(stale).toContain('get_file_contents');
-    expect(await refusal('is at 1 but expected 2', 409, current)).toMatch(/as you know it: call again/);
-    expect(sent()).toHaveLength(6);
-    expect(sent()[1]).toEqual(['GET', '/contents/notes.md', { ref: 'main' }, undefined]);
+    expect(await refusal('is at 1 but expected 2', 409, current)).toMatch(/is unchanged: retry/);
+    expect(sentRequests()).toHaveLength(6);
+    expect(sentRequests()[1]).toEqual(['GET', '/contents/notes.md', { ref: 'main' }, undefined]);
   });
 
   test('reports a missing file, a folder and a missing branch', async () => {
     refuse(/^PUT/, 409, 'gone.md does not match');
     refuse(/^GET/, 404, 'Not Found');
-    const gone = await ada.refusal('create_or_update_file', {
+    const missing = await ada.refusal('create_or_update_file', {
       ...write,
       path: 'gone.md',
       content: '',
-      sha: known,
+      sha: unchangedSha,
     });
-    expect(gone).toMatch(/no file gone\.md.*without sha/);
+    expect(missing).toMatch(/gone\.md does not exist.*without sha/);
     refuse(/^PUT/, 422, 'Invalid request.\n\n"sha" wasn\'t supplied.');
     host.on(CONTENTS, { example: 'response-if-content-is-a-directory' });
     const folder = await ada.refusal('create_or_update_file', { ...write, path: 'folder', content: 'x' });
     expect(folder).toMatch(/Nothing was written/);
     refuse(/^PUT/, 404, 'Branch lost not found');
-    const lost = await ada.refusal('create_or_update_file', { ...write, content: 'x', branch: 'lost' });
-    expect(lost).toMatch(/Branch lost not found.*create_branch/);
+    const missingBranch = await ada.refusal('create_or_update_file', {
+      ...write,
+      content: 'x',
+      branch: 'lost',
+    });
+    expect(missingBranch).toMatch(/Branch lost not found.*create_branch/);
   });
 });
 
 describe('push_files', () => {
-  const push = { ...where, branch: 'main', message: 'Many at once' };
+  const push = { ...repository, branch: 'main', message: 'Many at once' };
   const tree = [
     { path: 'run.sh', mode: '100755' },
     { path: 'README.md', mode: '100644' },
@@ -448,9 +485,12 @@ describe('push_files', () => {
       commit: { sha: commit, message: 'my commit message' },
     });
     const blob = (path: string, mode: string, index: number) => ({
-      ...{ path, mode, type: 'blob', content: files[index]?.content },
+      path,
+      mode,
+      type: 'blob',
+      content: files[index]?.content,
     });
-    expect(sent()).toEqual([
+    expect(sentRequests()).toEqual([
       ['GET', '/git/ref/heads/main', {}, undefined],
       ['GET', `/git/commits/${HEAD}`, {}, undefined],
       ['GET', `/git/trees/${BASE}`, { recursive: 'true' }, undefined],
@@ -468,16 +508,16 @@ describe('push_files', () => {
         },
       ],
       ['POST', '/git/commits', {}, { message: push.message, tree: newTree, parents: [HEAD] }],
-      // Never forced: the host refuses if the branch has moved.
+      // Never forced: the host refuses the update if the branch has moved.
       ['PATCH', '/git/refs/heads/main', {}, { sha: commit, force: false }],
     ]);
   });
 
-  test('reports a branch that moved in the meantime', async () => {
+  test('reports that the branch has changed in the meantime', async () => {
     refuse(/^PATCH/, 422, 'Update is not a fast forward');
     const files = [{ path: 'ours.txt', content: 'ours' }];
     const moved = await ada.refusal('push_files', { ...push, files });
-    expect(moved).toMatch(/Nothing was written.*moved at the same time/);
+    expect(moved).toMatch(/Nothing was written.*moved concurrently/);
     expect(host.asked(/^PATCH/)).toHaveLength(1);
   });
 
@@ -491,32 +531,32 @@ describe('push_files', () => {
     expect(host.asked(/^(POST .*commits|PATCH)/)).toEqual([]);
   });
 
-  test('writes nothing if the files do not fit together or into the tree', async () => {
-    const one = (path: string) => ({ path, content: 'x' });
-    const refused: [RegExp, readonly object[]][] = [
-      [/given twice/, [one('a'), one('a')]],
-      [/given twice/, [one('a'), one('/a')]],
-      [/cannot be a file and the folder/, [one('a'), one('a/b')]],
-      [/is a folder/, [one('keep')]],
-      [/is a submodule/, [one('sub')]],
-      [/is no folder/, [one('README.md/x')]],
+  test('writes nothing if the files conflict with each other or with the tree', async () => {
+    const fileAt = (path: string) => ({ path, content: 'x' });
+    const cases: [RegExp, readonly object[]][] = [
+      [/occurs twice/, [fileAt('a'), fileAt('a')]],
+      [/occurs twice/, [fileAt('a'), fileAt('/a')]],
+      [/cannot be a file and the folder/, [fileAt('a'), fileAt('a/b')]],
+      [/is a folder/, [fileAt('keep')]],
+      [/is a submodule/, [fileAt('sub')]],
+      [/is not a folder/, [fileAt('README.md/x')]],
       [/files/, []],
-      [/files/, Array.from({ length: 301 }, (_, index) => one(`many/${index}`))],
-      [/\bmode\b/, [{ ...one('a'), mode: '120000' }]],
+      [/files/, Array.from({ length: 301 }, (_, index) => fileAt(`many/${index}`))],
+      [/\bmode\b/, [{ ...fileAt('a'), mode: '120000' }]],
     ];
-    for (const [reason, given] of refused)
+    for (const [reason, given] of cases)
       expect(await ada.refusal('push_files', { ...push, files: given })).toMatch(reason);
     const mebibyte = 'x'.repeat(1024 * 1024);
     const heavy = Array.from({ length: 9 }, (_, index) => ({ path: `heavy/${index}`, content: mebibyte }));
-    expect(await ada.refusal('push_files', { ...push, files: heavy })).toMatch(/together/);
+    expect(await ada.refusal('push_files', { ...push, files: heavy })).toMatch(/in total/);
     expect(host.asked(/^(POST|PATCH|PUT)/)).toEqual([]);
   });
 
   test('reports a missing branch and an empty repository', async () => {
     const files = [{ path: 'a', content: 'x' }];
     refuse(/\/git\/ref\//, 404, 'Not Found');
-    const lost = await ada.refusal('push_files', { ...push, branch: 'lost', files });
-    expect(lost).toMatch(/no branch lost.*create_branch/);
+    const missing = await ada.refusal('push_files', { ...push, branch: 'lost', files });
+    expect(missing).toMatch(/branch lost does not exist.*create_branch/);
     refuse(/\/git\/ref\//, 409, 'Git Repository is empty.');
     expect(await ada.refusal('push_files', { ...push, files })).toMatch(/empty.*create_or_update_file/);
   });

@@ -1,23 +1,23 @@
-// All tools of the repository-host tool server, called by an MCP client through the built program: requests sent to the
-// host, and results for the published answers.
+// All tools of the repository-host tool server, called by an MCP client through the built program: requests
+// sent to the host, and results for the published answers.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { HostClient, textOf } from '../../fixtures/rest-host/host-client.ts';
 import { ReplayHost } from '../../fixtures/rest-host/replay-host.ts';
 
 const TOKEN = 'token-of-ada-7Qm2';
-const where = { owner: 'octocat', repo: 'Hello-World' };
+const repository = { owner: 'octocat', repo: 'Hello-World' };
 const REPO = '/repos/octocat/Hello-World';
 /** Path template in the description. */
 const AT = '/repos/{owner}/{repo}';
 const ISSUE = `${AT}/issues/{issue_number}`;
 const PULL = `${AT}/pulls/{pull_number}`;
-/** Head of the published pull request; also the listed commit. */
+/** Head of the published pull request, which is also the listed commit. */
 const HEAD = '6dcb09b5b57875f334f61aebed695e2e4193db5e';
 /** The commit of the published ref. */
 const REF_SHA = 'aa218f56b14c9653891f9e74264a383fa43fefbd';
-const issue = { ...where, issue_number: 1347 };
-const pull = { ...where, pull_number: 1347 };
+const issue = { ...repository, issue_number: 1347 };
+const pull = { ...repository, pull_number: 1347 };
 
 /** The contract: required and optional parameters. */
 const contract: Readonly<Record<string, readonly [readonly string[], readonly string[]]>> = {
@@ -76,7 +76,7 @@ const contract: Readonly<Record<string, readonly [readonly string[], readonly st
 
 /** A valid value of each parameter. */
 const sample: Readonly<Record<string, unknown>> = {
-  ...where,
+  ...repository,
   path: 'README.md',
   content: 'text',
   message: 'Message',
@@ -115,20 +115,20 @@ afterAll(async () => {
 beforeEach(() => host.forget());
 
 /** Recorded requests: line and body. */
-const sent = () => host.requests.map(({ method, url, body }) => [`${method} ${url}`, body]);
+const sentRequests = () => host.requests.map(({ method, url, body }) => [`${method} ${url}`, body]);
 
 function refuse(when: RegExp, status: number, message: string, errors?: readonly unknown[]): void {
   host.failNext({ when, status, body: { message, errors, status: `${status}` } });
 }
 
 describe('the list of tools', () => {
-  test('has the tools and parameters of the contract, and permits no others', () => {
+  test('has the tools and parameters of the contract, and permits no other parameters', () => {
     expect(ada.tools.map(({ name }) => name).sort()).toEqual(Object.keys(contract).sort());
     for (const { name, inputSchema } of ada.tools) {
       const [required = [], optional = []] = contract[name] ?? [];
       expect([...(inputSchema.required ?? [])].sort(), name).toEqual([...required].sort());
-      const known = Object.keys(inputSchema.properties ?? {});
-      expect(known, name).toEqual(expect.arrayContaining([...required, ...optional]));
+      const names = Object.keys(inputSchema.properties ?? {});
+      expect(names, name).toEqual(expect.arrayContaining([...required, ...optional]));
       expect(inputSchema.additionalProperties, name).toBe(false);
     }
   });
@@ -161,27 +161,29 @@ describe('the list of tools', () => {
     expect(others.some(({ name }) => /^(get|list|search)_/.test(name))).toBe(false);
     const reader = await HostClient.start({ host, token: TOKEN, args: ['--read-only'] });
     expect(reader.tools.map(({ name }) => name).sort()).toEqual(reading.sort());
-    expect(await reader.refusal('create_issue', { ...where, title: 'T' })).toMatch(/create_issue/);
+    expect(await reader.refusal('create_issue', { ...repository, title: 'T' })).toMatch(/create_issue/);
     expect(reader.client.getInstructions()).toContain('read-only');
     await reader.close();
   });
 });
 
-describe('arguments refused before any request', () => {
-  test('an unknown argument, a missing one, or one of another type, by every tool', async () => {
+describe('arguments are refused before any request is sent', () => {
+  test('if they are unknown, missing or of another type, by every tool', async () => {
     for (const [name, [required]] of Object.entries(contract)) {
-      const given = Object.fromEntries(required.map((parameter) => [parameter, sample[parameter]]));
-      expect(await ada.refusal(name, { ...given, unheard_of: 1 }), name).toContain('unheard_of');
+      const args = Object.fromEntries(required.map((parameter) => [parameter, sample[parameter]]));
+      expect(await ada.refusal(name, { ...args, unheard_of: 1 }), name).toContain('unheard_of');
       const [first = ''] = required;
-      expect(await ada.refusal(name, { ...given, [first]: undefined }), name).toContain(first);
-      expect(await ada.refusal(name, { ...given, [first]: { a: 1 } }), name).toContain(first);
+      expect(await ada.refusal(name, { ...args, [first]: undefined }), name).toContain(first);
+      expect(await ada.refusal(name, { ...args, [first]: { a: 1 } }), name).toContain(first);
     }
     expect(host.requests).toEqual([]);
   });
 
-  test('two spellings of one parameter', async () => {
+  test('if a parameter occurs in two spellings', async () => {
     expect(await ada.refusal('search_users', { query: 'a', q: 'b' })).toMatch(/\bq\b/);
-    expect(await ada.refusal('list_commits', { ...where, per_page: 1, perPage: 2 })).toContain('perPage');
+    expect(await ada.refusal('list_commits', { ...repository, per_page: 1, perPage: 2 })).toContain(
+      'perPage',
+    );
     expect(host.requests).toEqual([]);
   });
 });
@@ -202,19 +204,19 @@ const exchanges: readonly (readonly [string, object, readonly (readonly [string,
   ],
   [
     'fork_repository',
-    where,
+    repository,
     [[`POST ${REPO}/forks`]],
     { repository: { full_name: 'octocat/Hello-World' }, notice: expect.stringMatching(/copying/) },
   ],
   [
     'fork_repository',
-    { ...where, organization: 'club' },
+    { ...repository, organization: 'club' },
     [[`POST ${REPO}/forks`, { organization: 'club' }]],
     { repository: { full_name: 'octocat/Hello-World' } },
   ],
   [
     'create_branch',
-    { ...where, branch: 'first' },
+    { ...repository, branch: 'first' },
     [
       [`GET ${REPO}`],
       [`GET ${REPO}/git/ref/heads/master`],
@@ -224,7 +226,7 @@ const exchanges: readonly (readonly [string, object, readonly (readonly [string,
   ],
   [
     'create_branch',
-    { ...where, branch: 'feature/second', from_branch: 'some/first' },
+    { ...repository, branch: 'feature/second', from_branch: 'some/first' },
     [
       [`GET ${REPO}/git/ref/heads/some/first`],
       [`POST ${REPO}/git/refs`, { ref: 'refs/heads/feature/second', sha: REF_SHA }],
@@ -233,7 +235,7 @@ const exchanges: readonly (readonly [string, object, readonly (readonly [string,
   ],
   [
     'list_commits',
-    { ...where, sha: 'feature/second', perPage: 2, page: 1 },
+    { ...repository, sha: 'feature/second', perPage: 2, page: 1 },
     [[`GET ${REPO}/commits?sha=feature%2Fsecond&page=1&per_page=2`]],
     {
       items: [{ sha: HEAD, message: 'Fix all the bugs', author: 'octocat', date: '2011-04-14T16:00:49Z' }],
@@ -244,7 +246,7 @@ const exchanges: readonly (readonly [string, object, readonly (readonly [string,
   [
     'create_issue',
     {
-      ...where,
+      ...repository,
       title: 'It breaks',
       body: 'Badly.',
       labels: ['bug', 'help wanted'],
@@ -288,9 +290,13 @@ const exchanges: readonly (readonly [string, object, readonly (readonly [string,
   [
     'list_issues',
     {
-      ...where,
-      ...{ state: 'all', labels: ['blue', 'red'], sort: 'updated', direction: 'asc' },
-      ...{ since: '2030-01-01T00:00:00Z', per_page: 5 },
+      ...repository,
+      state: 'all',
+      labels: ['blue', 'red'],
+      sort: 'updated',
+      direction: 'asc',
+      since: '2030-01-01T00:00:00Z',
+      per_page: 5,
     },
     [
       [
@@ -312,7 +318,7 @@ const exchanges: readonly (readonly [string, object, readonly (readonly [string,
   ],
   [
     'update_issue',
-    { ...where, issue_number: '1347', labels: 'red, dark green' },
+    { ...repository, issue_number: '1347', labels: 'red, dark green' },
     [[`PATCH ${REPO}/issues/1347`, { labels: ['red', 'dark green'] }]],
     { number: 1347 },
   ],
@@ -325,15 +331,24 @@ const exchanges: readonly (readonly [string, object, readonly (readonly [string,
   [
     'create_pull_request',
     {
-      ...{ ...where, title: 'From afar', body: 'Please.', head: 'bob:from-afar', base: 'main' },
-      ...{ draft: true, maintainer_can_modify: false },
+      ...repository,
+      title: 'From afar',
+      body: 'Please.',
+      head: 'bob:from-afar',
+      base: 'main',
+      draft: true,
+      maintainer_can_modify: false,
     },
     [
       [
         `POST ${REPO}/pulls`,
         {
-          ...{ title: 'From afar', body: 'Please.', head: 'bob:from-afar', base: 'main' },
-          ...{ draft: true, maintainer_can_modify: false },
+          title: 'From afar',
+          body: 'Please.',
+          head: 'bob:from-afar',
+          base: 'main',
+          draft: true,
+          maintainer_can_modify: false,
         },
       ],
     ],
@@ -364,12 +379,12 @@ const exchanges: readonly (readonly [string, object, readonly (readonly [string,
       body: 'Please pull these awesome changes in!',
     },
   ],
-  // The host ignores a head without an account.
+  // The host ignores a head if it names no account.
   ...(['topic', 'octocat:topic'] as const).map(
     (head) =>
       [
         'list_pull_requests',
-        { ...where, state: 'all', head, base: 'main', sort: 'popularity' },
+        { ...repository, state: 'all', head, base: 'main', sort: 'popularity' },
         [[`GET ${REPO}/pulls?state=all&head=octocat%3Atopic&base=main&sort=popularity&page=1&per_page=30`]],
         { items: [{ number: 1347, title: 'Amazing new feature' }] },
       ] as const,
@@ -531,79 +546,91 @@ const exchanges: readonly (readonly [string, object, readonly (readonly [string,
 ];
 
 describe('requests and results', () => {
-  test.each(exchanges)('%s %j', async (name, given, requests, result) => {
-    expect(await ada.give(name, { ...given })).toMatchObject(result);
-    expect(sent()).toEqual(requests.map(([line, body]) => [line, body]));
+  test.each(exchanges)('%s %j', async (name, args, requests, result) => {
+    expect(await ada.give(name, { ...args })).toMatchObject(result);
+    expect(sentRequests()).toEqual(requests.map(([line, body]) => [line, body]));
   });
 });
 
 describe('repositories', () => {
   test('create_repository reports a name that is taken', async () => {
-    const taken = { resource: 'Repository', code: 'custom', message: 'name already exists on this account' };
-    refuse(/^POST/, 422, 'Repository creation failed.', [taken]);
+    const conflict = {
+      resource: 'Repository',
+      code: 'custom',
+      message: 'name already exists on this account',
+    };
+    refuse(/^POST/, 422, 'Repository creation failed.', [conflict]);
     expect(await ada.refusal('create_repository', { name: 'fresh' })).toMatch(/422.*name already exists/);
   });
 
   test('fork_repository reports a missing organization', async () => {
     refuse(/^POST/, 404, 'Not Found');
-    expect(await ada.refusal('fork_repository', { ...where, organization: 'none' })).toContain('404');
+    expect(await ada.refusal('fork_repository', { ...repository, organization: 'none' })).toContain('404');
   });
 
-  test('create_branch leaves an existing branch alone and reports a missing or empty source', async () => {
+  test('create_branch keeps an existing branch and reports a missing or empty source', async () => {
     refuse(/^POST/, 422, 'Reference already exists');
-    const again = await ada.refusal('create_branch', { ...where, branch: 'first', from_branch: 'main' });
-    expect(again).toMatch(/first exists already/);
+    const secondResponse = await ada.refusal('create_branch', {
+      ...repository,
+      branch: 'first',
+      from_branch: 'main',
+    });
+    expect(secondResponse).toMatch(/first already exists/);
     expect(host.asked(/^(PATCH|PUT|DELETE)/)).toEqual([]);
     refuse(/\/git\/ref\//, 404, 'Not Found');
-    const lost = await ada.refusal('create_branch', { ...where, branch: 'x', from_branch: 'nowhere' });
-    expect(lost).toMatch(/no branch nowhere/);
+    const missing = await ada.refusal('create_branch', {
+      ...repository,
+      branch: 'x',
+      from_branch: 'nowhere',
+    });
+    expect(missing).toMatch(/branch nowhere does not exist/);
     refuse(/\/git\/ref\//, 409, 'Git Repository is empty.');
-    expect(await ada.refusal('create_branch', { ...where, branch: 'x' })).toMatch(/empty/);
+    expect(await ada.refusal('create_branch', { ...repository, branch: 'x' })).toMatch(/empty/);
   });
 
   test('list_commits pages through the log and reports an empty repository', async () => {
     const commits = [5, 4, 3, 2, 1].map((number) => ({ commit: { message: `No ${number}` } }));
     host.on(`GET ${AT}/commits`, { body: commits });
-    const first = await ada.give<Paged>('list_commits', { ...where, per_page: 2 });
+    const first = await ada.give<Paged>('list_commits', { ...repository, per_page: 2 });
     expect(first).toMatchObject({ page: 1, has_more: true, next_page: 2 });
     expect(first.items.map(({ message }) => message)).toEqual(['No 5', 'No 4']);
-    const last = await ada.give<Paged>('list_commits', { ...where, perPage: 2, page: 3 });
+    const last = await ada.give<Paged>('list_commits', { ...repository, perPage: 2, page: 3 });
     expect(last.items.map(({ message }) => message)).toEqual(['No 1']);
     expect(last).toMatchObject({ page: 3, has_more: false });
     expect(last.next_page).toBeUndefined();
     refuse(/commits/, 409, 'Git Repository is empty.');
-    expect(await ada.refusal('list_commits', where)).toMatch(/empty/i);
+    expect(await ada.refusal('list_commits', repository)).toMatch(/empty/i);
   });
 });
 
 describe('issues', () => {
-  test('only pull requests are marked as such', async () => {
+  test('are marked as pull requests only if they are pull requests', async () => {
     host.on(`GET ${AT}/issues`, { body: [{ number: 5 }, { number: 4, pull_request: undefined }] });
     host.on('GET /search/issues', { body: { items: [{ pull_request: undefined }] } });
     host.on(`GET ${ISSUE}`, { body: { state_reason: null, milestone: null, closed_at: null, labels: [] } });
-    const { items } = await ada.give<Paged>('list_issues', where);
+    const { items } = await ada.give<Paged>('list_issues', repository);
     expect(items.map(({ is_pull_request }) => is_pull_request)).toEqual([true, undefined]);
-    const found = await ada.give<Paged>('search_issues', { query: 'x' });
-    expect(found.items.map(({ is_pull_request }) => is_pull_request)).toEqual([undefined]);
+    const page = await ada.give<Paged>('search_issues', { query: 'x' });
+    expect(page.items.map(({ is_pull_request }) => is_pull_request)).toEqual([undefined]);
     const bare = await ada.give('get_issue', issue);
     for (const name of ['state_reason', 'milestone', 'closed_at', 'labels'])
       expect(bare).not.toHaveProperty(name);
   });
 
-  test('a page of a hundred long issues stays short enough for a model', async () => {
+  test('a page of a hundred long issues is short enough for a model', async () => {
     const body = Array.from({ length: 101 }, (_, index) => ({
       number: index,
       body: 'long text '.repeat(6_000),
     }));
     host.on(`GET ${AT}/issues`, { body });
     host.on('GET /search/issues', { body: { total_count: 101, items: body } });
-    const page = await ada.give<Paged>('list_issues', { ...where, per_page: 100 });
+    const page = await ada.give<Paged>('list_issues', { ...repository, per_page: 100 });
     expect(page.items).toHaveLength(100);
     expect(page.next_page).toBe(2);
     expect(JSON.stringify(page).length).toBeLessThan(100_000);
-    const found = await ada.give<Paged>('search_issues', { query: 'long', per_page: 100 });
-    expect(found).toMatchObject({ total_count: 101, has_more: true, next_page: 2 });
-    expect(JSON.stringify(found).length).toBeLessThan(100_000);
+    const longPage = await ada.give<Paged>('search_issues', { query: 'long', per_page: 100 });
+    expect(longPage).toMatchObject({ total_count: 101, has_more: true, next_page: 2 });
+    expect(JSON.stringify(longPage).length).toBeLessThan(100_000);
     host.on(`GET ${ISSUE}`, { body: body[0] });
     expect((await ada.give<{ body: string }>('get_issue', issue)).body).toHaveLength(60_000);
   });
@@ -611,10 +638,10 @@ describe('issues', () => {
   test('refusals, deleted issues and empty updates are reported', async () => {
     const errors = [{ resource: 'Issue', field: 'assignees', code: 'invalid', value: 'nobody' }];
     refuse(/^POST/, 422, 'Validation Failed', errors);
-    expect(await ada.refusal('create_issue', { ...where, title: 'T' })).toMatch(/422.*assignees/);
+    expect(await ada.refusal('create_issue', { ...repository, title: 'T' })).toMatch(/422.*assignees/);
     refuse(/^GET/, 410, 'This issue was deleted');
     expect(await ada.refusal('get_issue', issue)).toMatch(/410.*deleted/);
-    expect(await ada.refusal('list_issues', { ...where, state: 'opened' })).toContain('state');
+    expect(await ada.refusal('list_issues', { ...repository, state: 'opened' })).toContain('state');
     host.forget();
     expect(await ada.refusal('update_issue', issue)).toMatch(/at least one/);
     expect(host.requests).toEqual([]);
@@ -642,7 +669,7 @@ describe('pull requests', () => {
     });
   });
 
-  test('a long diff comes in parts that make up the whole', async () => {
+  test('a long diff is split into parts, which together equal the diff', async () => {
     const lines = Array.from({ length: 9_000 }, (_, index) => `+line ${index} of a long file\n`).join('');
     const diff = `diff --git "a/a \\303\\274.md" "b/a \\303\\274.md"\n@@ -0,0 +1,9000 @@\n${lines}`;
     host.on(`GET ${PULL}`, { body: diff });
@@ -650,7 +677,7 @@ describe('pull requests', () => {
     let offset: number | undefined = 0;
     while (offset !== undefined) {
       const text = textOf(await ada.call('get_pull_request_diff', { ...pull, offset }));
-      const more = /\n\[The diff goes on: it has \d+ characters\. Call again with offset (\d+)\.\]$/.exec(
+      const more = /\n\[The diff continues: it has \d+ characters\. Call again with offset (\d+)\.\]$/.exec(
         text,
       );
       whole += more === null ? text : text.slice(0, more.index);
@@ -667,7 +694,7 @@ describe('pull requests', () => {
   });
 
   test('refused pull requests and reviews have the reason of the host', async () => {
-    const opening = { ...where, title: 'Again', head: 'topic', base: 'main' };
+    const opening = { ...repository, title: 'Again', head: 'topic', base: 'main' };
     refuse(/^POST/, 422, 'Validation Failed', [{ message: 'A pull request already exists for ada:topic.' }]);
     expect(await ada.refusal('create_pull_request', opening)).toMatch(/already exists for ada:topic/);
     refuse(/^POST/, 422, 'Validation Failed', [{ resource: 'PullRequest', field: 'head', code: 'invalid' }]);
@@ -676,8 +703,8 @@ describe('pull requests', () => {
     const review = (more: object) => ada.refusal('create_pull_request_review', { ...pull, ...more });
     expect(await review({ event: 'APPROVE' })).toMatch(/own pull request/);
     host.forget();
-    expect(await review({ event: 'REQUEST_CHANGES' })).toMatch(/needs a body/);
-    expect(await review({ event: 'COMMENT' })).toMatch(/COMMENT needs/);
+    expect(await review({ event: 'REQUEST_CHANGES' })).toMatch(/requires a body/);
+    expect(await review({ event: 'COMMENT' })).toMatch(/COMMENT requires/);
     const both = [{ path: 'r.txt', line: 1, position: 1, body: 'x' }];
     expect(await review({ event: 'COMMENT', comments: both })).toMatch(/line or position/);
     const backwards = [{ path: 'r.txt', start_line: 2, line: 1, body: 'x' }];
@@ -707,7 +734,7 @@ describe('pull requests', () => {
       expect(await merge()).toMatch(new RegExp(`cannot be merged.*${reason}`));
     }
     refuse(/\/merge$/, 409, 'Head branch was modified. Review and try the merge again.');
-    expect(await merge()).toMatch(/was not merged.*changed at the same time/);
+    expect(await merge()).toMatch(/was not merged.*changed concurrently/);
     refuse(/^PUT/, 422, 'expected head sha didn’t match current head ref.');
     const stale = { ...pull, expected_head_sha: 'c'.repeat(40) };
     expect(await ada.refusal('update_pull_request_branch', stale)).toMatch(/expected head sha/);
@@ -716,6 +743,6 @@ describe('pull requests', () => {
 
 test('a refused search has the reason of the host', async () => {
   refuse(/search/, 422, 'Only the first 1000 search results are available');
-  const far = { query: 'a', page: 101, per_page: 100 };
-  expect(await ada.refusal('search_users', far)).toMatch(/first 1000/);
+  const args = { query: 'a', page: 101, per_page: 100 };
+  expect(await ada.refusal('search_users', args)).toMatch(/first 1000/);
 });

@@ -1,4 +1,4 @@
-// The frame of the tool servers as a process: how it answers, how it holds out against clients, and how it ends.
+// The shared code of the tool servers as a process: responses, protection against clients, and exit.
 
 import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/clients/mcp-client.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
-// Below the project, so that the packages are found.
+// Inside the project, so that Node finds the packages.
 const folder = mkdtempSync(join(root, 'node_modules/.tool-program-'));
 const program = join(folder, 'tool-program.mjs');
 const running = new Set<Line>();
@@ -37,7 +37,7 @@ interface Message {
   readonly result?: { readonly content: readonly { text: string }[]; readonly isError?: boolean };
 }
 
-/** The program, and a client that writes lines and reads them when it likes. */
+/** The program, and a client that reads and writes lines when the test requests it. */
 class Line {
   readonly child: ChildProcessWithoutNullStreams;
   readonly ended: Promise<readonly [number | null, NodeJS.Signals | null]>;
@@ -91,7 +91,7 @@ class Line {
 const upTo = (count: number) => Array.from({ length: count + 1 }, (_, id) => id);
 
 describe('a tool server', () => {
-  test('whose client has closed its end answers everything it had read, also to one that reads late', async () => {
+  test('answers all requests that it read before the client closed, also to a slow reader', async () => {
     const line = new Line();
     for (let id = 1; id <= 40; id += 1) line.call(id, 'text', { length: 7_000 });
     line.child.stdin.end();
@@ -102,7 +102,7 @@ describe('a tool server', () => {
     expect(line.ids()).toEqual(upTo(40));
   });
 
-  test('does nothing for a client that asks and does not read, and everything once it reads', async () => {
+  test('handles no request while the client does not read, and all of them afterwards', async () => {
     const line = new Line();
     let id = 0;
     for (let round = 0; round < 10; round += 1) {
@@ -118,12 +118,12 @@ describe('a tool server', () => {
     expect((await line.ended)[0]).toBe(0);
   });
 
-  test('ends although the file system does not answer', async () => {
+  test('exits although the file system does not respond', async () => {
     const path = join(folder, 'pipe');
     execFileSync('mkfifo', [path]);
     const line = new Line();
     line.read();
-    // A pipe that nobody writes to stands for a disk that hangs.
+    // A pipe that no process writes to replaces a hanging disk.
     line.call(1, 'open', { path });
     await eventually('it runs', () => line.ids().includes(0));
     await delay(200);
@@ -131,7 +131,7 @@ describe('a tool server', () => {
     expect(await line.ended).toEqual([null, 'SIGKILL']);
   });
 
-  test('lets the calls that run tidy up before it ends', async () => {
+  test('lets running calls clean up before it exits', async () => {
     const path = join(folder, 'tidy');
     const line = new Line();
     line.read();
@@ -144,7 +144,7 @@ describe('a tool server', () => {
     expect(existsSync(path)).toBe(true);
   });
 
-  test('tells of a failure what was meant to be read, and of a fault a reference only', async () => {
+  test('returns the text of an expected failure, and only a reference for an internal error', async () => {
     const line = new Line();
     line.read();
     line.call(1, 'fail', { isExpected: true });
@@ -163,7 +163,7 @@ describe('a tool server', () => {
     await line.ended;
   });
 
-  test('says on stderr what it was sent that is no message, and a terminal obeys nothing of it', async () => {
+  test('logs invalid messages on stderr, without control sequences', async () => {
     const line = new Line();
     line.read();
     line.child.stdin.write('{"jsonrpc": \u001b]0;owned\u0007\u009b31m\u202e}\n');
@@ -175,7 +175,7 @@ describe('a tool server', () => {
     await line.ended;
   });
 
-  test('takes 4 calls at a time and lets 256 wait; one more is refused at once', async () => {
+  test('runs 4 calls at a time and queues 256; any further call is rejected immediately', async () => {
     const line = new Line();
     line.read();
     for (let id = 1; id <= 261; id += 1) line.call(id, 'tidy', { path: join(folder, 'never') });

@@ -1,5 +1,5 @@
-// The benchmark works, whatever it would measure: one smoke run of all measures, with tiny sizes and without a clock, wrk
-// or other gateways. Figures are no matter of the test suite.
+// Smoke test of the benchmark: all measures with tiny sizes, and no clock, wrk or other gateways. The figures
+// are not tested.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -38,7 +38,7 @@ interface Measure {
 
 interface Run {
   readonly child: ChildProcess;
-  /** Where it makes its temporary folders, and so where all that it starts is at home. */
+  /** Parent of all temporary folders of the run. The processes are found by these folders. */
   readonly home: string;
   readonly ended: Promise<number | null>;
   said(): string;
@@ -53,29 +53,29 @@ function start(...args: string[]): Run {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let said = '';
+  let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => {
-      said += text;
+      output += text;
     });
-  const ended = once(child, 'close').then(([code]) => code as number | null);
-  const run = { child, home, ended, said: () => said };
+  const exit = once(child, 'close').then(([code]) => code as number | null);
+  const run = { child, home, ended: exit, said: () => output };
   runs.push(run);
   return run;
 }
 
-/** Pids of processes that were started in a folder, even if it is gone. */
+/** Pids of processes that were started in a folder, even if it was deleted. */
 function processesIn(folder: string): string[] {
   return readdirSync('/proc').filter((pid) => {
     try {
       return /^\d+$/.test(pid) && readlinkSync(`/proc/${pid}/cwd`).startsWith(`${folder}/`);
     } catch {
-      return false; // ended meanwhile, or somebody else's
+      return false; // The process has exited, or belongs to another user.
     }
   });
 }
 
-async function nothingIsLeftOf({ home }: Run): Promise<void> {
+async function expectNothingLeft({ home }: Run): Promise<void> {
   const deadline = Date.now() + 20_000;
   while (processesIn(home).length > 0 && Date.now() < deadline) await pause(20);
   expect(processesIn(home)).toEqual([]);
@@ -94,7 +94,7 @@ describe('a smoke run of all measures', () => {
     measures = (JSON.parse(readFileSync(json, 'utf8')) as { measures: Measure[] }).measures;
   }, 300_000);
 
-  test('gives samples of every measure', () => {
+  test('returns samples of all measures', () => {
     const files = readdirSync(join(root, 'bench', 'measures'));
     expect(measures.map(({ name }) => `${name}.mjs`).sort()).toEqual(files.sort());
     for (const { name, samples } of measures) {
@@ -108,8 +108,10 @@ describe('a smoke run of all measures', () => {
     }
   });
 
-  test('gives samples of every row that a goal names, and has a place for them in the document', async () => {
-    const page = readFileSync(join(root, 'docs', 'benchmarks.md'), 'utf8');
+  test('returns samples of all rows in the goals, each with a position in the document', async () => {
+    const docs = join(root, 'docs');
+    const files = readdirSync(docs).filter((file) => /^benchmarks.*\.md$/.test(file));
+    const page = files.map((file) => readFileSync(join(docs, file), 'utf8')).join('\n');
     for (const { name, samples } of measures) {
       const { title, goals = [] } = (await import(join(root, 'bench', 'measures', `${name}.mjs`))) as {
         title: string;
@@ -121,7 +123,7 @@ describe('a smoke run of all measures', () => {
     }
   });
 
-  test('checks every answer at each of our addresses, alone and with many at once', () => {
+  test('checks all answers at all addresses of the gateway, sequential and concurrent', () => {
     const rows = [
       'gateway /rpc',
       'gateway /rpc, every call logged',
@@ -140,15 +142,15 @@ describe('a smoke run of all measures', () => {
     expect(samplesOf('throughput')).toMatchObject(expected);
   });
 
-  test('says on what it ran', () => {
+  test('reports the machine', () => {
     for (const { environment } of measures)
       expect(environment).toMatchObject({ node: process.version, cores: expect.any(Number) });
   });
 
-  test('leaves no process and no file behind', () => nothingIsLeftOf(run));
+  test('leaves no process and no file', () => expectNothingLeft(run));
 });
 
-test('a run that is interrupted leaves no process and no file behind', async () => {
+test('leaves no process and no file after an interrupt', async () => {
   const run = start('throughput', '--smoke', '--rounds', '1000');
   const { stderr } = run.child;
   if (stderr === null) throw new Error('no stderr');
@@ -157,10 +159,10 @@ test('a run that is interrupted leaves no process and no file behind', async () 
   expect(processesIn(run.home).length).toBeGreaterThan(2);
   run.child.kill('SIGINT');
   expect(await run.ended).toBe(130);
-  await nothingIsLeftOf(run);
+  await expectNothingLeft(run);
 });
 
-test('two builds go through a measure step by step', async () => {
+test('alternates between two builds in a measure', async () => {
   const json = join(scratch, 'against.json');
   const args = ['start', 'throughput', '--smoke', '--only', '/rpc$', '--against', 'dist', '--json', json];
   const run = start(...args);
@@ -175,21 +177,21 @@ test('two builds go through a measure step by step', async () => {
     expect(steps(after)).toEqual(steps(before));
     expect(samples.slice(0, 4).map(({ build }) => build)).toEqual([0, 1, 0, 1]);
   }
-  await nothingIsLeftOf(run);
+  await expectNothingLeft(run);
 });
 
-test('a measure that does not exist is refused by name', async () => {
+test('rejects an unknown measure by name', async () => {
   const run = start('throughputs');
   expect(await run.ended).toBe(2);
-  expect(run.said()).toContain('no such measure: throughputs');
+  expect(run.said()).toContain('unknown measure: throughputs');
 });
 
 describe('the check before the load', () => {
   type Target = { row: string; url: string; headers: object; bodyOf: (n: number) => string };
-  type Check = (target: Target, options: { calls: number; atOnce: number }) => Promise<number>;
+  type Check = (target: Target, options: { calls: number; concurrency: number }) => Promise<number>;
   type Call = { id: unknown; params: { arguments: unknown } };
 
-  /** Checks an echo whose answer is made from the request and the one before it. */
+  /** Checks an echo server that makes each answer from the request and the previous request. */
   async function checked(answerOf: (call: Call, before: Call) => object): Promise<number> {
     const { check } = (await import(join(root, 'bench', 'check.mjs'))) as { check: Check };
     const { legacyCall } = (await import(join(root, 'bench', 'messages.mjs'))) as {
@@ -212,7 +214,7 @@ describe('the check before the load', () => {
     await once(server, 'listening');
     try {
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-      return await check({ row: 'echo', url, headers: {}, bodyOf: legacyCall }, { calls: 6, atOnce: 2 });
+      return await check({ row: 'echo', url, headers: {}, bodyOf: legacyCall }, { calls: 6, concurrency: 2 });
     } finally {
       server.closeAllConnections();
       server.close();
@@ -224,7 +226,7 @@ describe('the check before the load', () => {
     content: [{ type: 'text', text: JSON.stringify(params.arguments) }],
   });
 
-  test('lets a true echo pass', async () => {
+  test('passes a correct echo', async () => {
     expect(await checked((call) => ({ id: call.id, result: result(call) }))).toBe(6);
   });
 
@@ -241,17 +243,17 @@ describe('the check before the load', () => {
       /other/,
     ],
     ['an error', (call: Call) => ({ id: call.id, error: { code: -32603, message: 'no' } }), /an error, no/],
-  ])('refuses %s', async (_, answerOf, message) => {
+  ])('rejects %s', async (_, answerOf, message) => {
     await expect(checked(answerOf)).rejects.toThrow(message);
   });
 });
 
 describe('the report', () => {
-  type Given = readonly (Omit<Sample, 'unit'> & { unit?: string })[];
+  type ReportInput = readonly (Omit<Sample, 'unit'> & { unit?: string })[];
   interface Report {
-    reportOf(measure: object, samples: Given): string;
-    againstReportOf(names: readonly string[], samples: Given): string;
-    rewritten(page: string, results: readonly object[]): string;
+    reportOf(measure: object, samples: ReportInput): string;
+    comparisonReportOf(names: readonly string[], samples: ReportInput): string;
+    replaceFigures(page: string, result: object): string;
   }
   const report = async () => (await import(join(root, 'bench', 'report.mjs'))) as Report;
   const rates = (row: string, ...values: number[]) =>
@@ -261,11 +263,11 @@ describe('the report', () => {
   });
   const samples = [...rates('own', 100, 4000, 900), ...rates('a', 10, 100, 100), ...rates('b', 5, 400, 50)];
 
-  test('gives the median with the least and the greatest', async () => {
+  test('contains the median with minimum and maximum', async () => {
     expect((await report()).reportOf({}, samples)).toContain('| own | 900 (100–4,000) |');
   });
 
-  test('judges a ratio round by round, against the best rival of each', async () => {
+  test('contains the ratio to the best other gateway, per round', async () => {
     const { reportOf } = await report();
     expect(reportOf(against(10, 'at least'), samples)).toMatch(/\*\*met\*\*, 10 \(9–10\) ×/);
     expect(reportOf(against(10.1, 'at least'), samples)).toMatch(/\*\*not met\*\*/);
@@ -275,10 +277,10 @@ describe('the report', () => {
     ).toContain('not measured');
   });
 
-  test('gives both builds and the ratio of the second to the first, round by round', async () => {
+  test('contains both builds and the ratio of the second to the first, per round', async () => {
     const of = (build: number, ...values: number[]) =>
       rates('own', ...values).map((sample) => ({ build, ...sample }));
-    const text = (await report()).againstReportOf(
+    const text = (await report()).comparisonReportOf(
       ['old', 'new'],
       [...of(0, 100, 1000, 10), ...of(1, 90, 1100, 10)],
     );
@@ -286,15 +288,15 @@ describe('the report', () => {
     expect(text).toContain('| own | calls/s | 100 (10–1,000) | 90 (10–1,100) | 1 (0.9–1.1) |');
   });
 
-  test('rewrites the sections of its measures and nothing else', async () => {
-    const { rewritten } = await report();
+  test('rewrites only the sections of the measures that ran', async () => {
+    const { replaceFigures } = await report();
     const section = (name: string) => `<!-- figures: ${name} -->\nold\n<!-- end of figures -->`;
     const environment = { node: 'v20', cores: 2 };
     const result = { measure: { name: 'one', about: 'How.' }, environment, samples };
-    const page = rewritten(`before ${section('one')} between ${section('two')} after`, [result]);
+    const page = replaceFigures(`before ${section('one')} between ${section('two')} after`, result);
     expect(page).toContain('How.');
     expect(page.match(/old/g)).toHaveLength(1);
     expect(page).toMatch(/^before [\s\S]* between <!-- figures: two -->\nold\n[\s\S]* after$/);
-    expect(() => rewritten('nothing', [result])).toThrow('no place for the figures of one');
+    expect(() => replaceFigures('nothing', result)).toThrow('no section for the figures of one');
   });
 });

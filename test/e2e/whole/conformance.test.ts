@@ -1,5 +1,5 @@
-// The public conformance suites through the gateway, each row of scripts/conformance.mjs once, in one run of that
-// script. It installs the suites where they are not installed yet, which takes a while and says so.
+// The public conformance suites through the gateway: all rows of scripts/conformance.mjs in a single run of
+// that script. It installs missing suites first, which is slow and is printed.
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,22 +13,22 @@ const rowMs = 300_000;
 
 interface Verdict {
   readonly row: string;
-  /** Scenarios that failed and may not, with what their checks said. */
+  /** Scenarios that failed unexpectedly, with the messages of the checks. */
   readonly unexpected: readonly { readonly scenario: string; readonly messages: readonly string[] }[];
-  /** Why the row says nothing about its scenarios. */
+  /** Reason if the row has no results. */
   readonly trouble?: string;
 }
 
 const rows = execFileSync(process.execPath, [script, '--list'], { encoding: 'utf8' }).trim().split('\n');
 const verdicts = new Map<string, Verdict>();
 let child: ChildProcess;
-let ended: Promise<unknown>;
+let end: Promise<unknown>;
 let isEnded = false;
-let said = '';
+let output = '';
 let heard = () => {};
 
 beforeAll(() => {
-  // The tests run on what is built, as all others do; the script on its own would build first.
+  // Uses the existing build like all tests. Otherwise the script would build first.
   const env = { ...process.env, ACTOR_GATEWAY_DIST: process.env.ACTOR_GATEWAY_DIST ?? 'dist' };
   const started = spawn(process.execPath, [script, '--json', '--at-once', '3'], {
     env,
@@ -37,7 +37,7 @@ beforeAll(() => {
   });
   child = started;
   started.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
+    output += text;
     process.stderr.write(text);
   });
   createInterface({ input: started.stdout }).on('line', (line) => {
@@ -45,7 +45,7 @@ beforeAll(() => {
     verdicts.set(verdict.row, verdict);
     heard();
   });
-  ended = once(started, 'close').then(() => {
+  end = once(started, 'close').then(() => {
     isEnded = true;
     heard();
   });
@@ -53,21 +53,21 @@ beforeAll(() => {
 
 afterAll(async () => {
   child.kill('SIGTERM');
-  await ended;
+  await end;
 });
 
 async function verdictOf(row: string): Promise<Verdict> {
   for (;;) {
     const verdict = verdicts.get(row);
     if (verdict !== undefined) return verdict;
-    if (isEnded) throw new Error(`the run ended without a word on ${row}:\n${said.slice(-2000)}`);
+    if (isEnded) throw new Error(`the run ended without a word on ${row}:\n${output.slice(-2000)}`);
     await new Promise<void>((resolve) => {
       heard = resolve;
     });
   }
 }
 
-test.each(rows)('every scenario of %s that must pass does', { timeout: rowMs }, async (row) => {
+test.each(rows)('all required scenarios of %s pass', { timeout: rowMs }, async (row) => {
   const { unexpected, trouble } = await verdictOf(row);
   expect(trouble).toBeUndefined();
   expect(unexpected.map(({ scenario, messages }) => [scenario, ...messages].join('\n  '))).toEqual([]);

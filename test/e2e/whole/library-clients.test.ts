@@ -1,4 +1,4 @@
-// Clients of both public SDKs on a gateway in their own process, through its transport.
+// Clients of each public SDK and a gateway in the same process, connected by the transport of the library.
 
 import { join } from 'node:path';
 import { Client as ClientV2 } from '@modelcontextprotocol/client';
@@ -29,7 +29,7 @@ afterAll(() => gateway.stop());
 const info = { name: 'embedded', version: '1' };
 const textOf = (result: unknown) => (result as { content: { text: string }[] }).content[0]?.text;
 
-/** Both eras under one face; the types of the two SDKs are not each other's. */
+/** Common interface for the eras, because the SDK types differ. */
 const clients = {
   'of SDK v1, with a session': async (server?: string) => {
     const client = new ClientV1(info, { capabilities: { elicitation: {} } });
@@ -40,7 +40,7 @@ const clients = {
   'of SDK v2, in the modern era': async (server?: string) => {
     const client = new ClientV2(info, { versionNegotiation: { mode: { pin: '2026-07-28' } } });
     await client.connect(new GatewayTransport(gateway, server === undefined ? {} : { server }));
-    // It has no schema of a result before the options.
+    // This method has no parameter for a result schema before the options.
     const { callTool } = client;
     return Object.assign(client, {
       callTool: (
@@ -53,39 +53,39 @@ const clients = {
 };
 
 describe.each(Object.entries(clients))('a client %s', (_, connect) => {
-  test('lists and calls tools of all servers, and of one', async () => {
+  test('lists and calls tools of all servers, and of one server', async () => {
     const all = await connect();
     const names = (await all.listTools()).tools.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['all__echo', 'asker__ask']));
     const called = await all.callTool({ name: 'all__echo', arguments: { message: 'hello' } });
     expect(textOf(called)).toContain('hello');
-    const one = await connect('all');
-    expect(textOf(await one.callTool({ name: 'echo', arguments: { message: 'you' } }))).toContain('you');
-    await Promise.all([all.close(), one.close()]);
+    const client = await connect('all');
+    expect(textOf(await client.callTool({ name: 'echo', arguments: { message: 'you' } }))).toContain('you');
+    await Promise.all([all.close(), client.close()]);
   });
 
-  test('is told of progress before the answer, and what it gives up is cancelled (LT1)', async () => {
+  test('gets progress before the answer, and can cancel', async () => {
     const client = await connect('all');
     const name = 'slow';
-    const seen: number[] = [];
+    const steps: number[] = [];
     const done = await client.callTool({ name, arguments: { ms: 150, steps: 3 } }, undefined, {
-      onprogress: ({ progress }) => void seen.push(progress),
+      onprogress: ({ progress }) => void steps.push(progress),
     });
-    expect({ seen, said: textOf(done) }).toEqual({
+    expect({ seen: steps, said: textOf(done) }).toEqual({
       seen: [1, 2, 3],
       said: expect.stringContaining('done'),
     });
-    const given = new AbortController();
+    const abort = new AbortController();
     const long = client.callTool({ name, arguments: { ms: 60_000, steps: 2 } }, undefined, {
-      signal: given.signal,
+      signal: abort.signal,
     });
-    setTimeout(() => given.abort(new Error('no longer wanted')), 50);
+    setTimeout(() => abort.abort(new Error('no longer wanted')), 50);
     await expect(long).rejects.toThrow();
     await expect.poll(() => mcp.clients.router.counts.in_flight).toBe(0);
     await client.close();
   });
 
-  test('hears what is wrong with a request as an error, and nothing of a server that is not there', async () => {
+  test('gets an error for a failed request, and for an unknown server', async () => {
     const client = await connect('all');
     await expect(client.callTool({ name: 'fail', arguments: {} })).rejects.toThrow('It is gone');
     await expect(client.callTool({ name: 'not-there', arguments: {} })).rejects.toThrow('no tool not-there');
@@ -94,13 +94,13 @@ describe.each(Object.entries(clients))('a client %s', (_, connect) => {
   });
 });
 
-test('a client answers what a server asks it, and nothing of it is left once it has left (LT2)', async () => {
+test('a client answers server questions, and leaves nothing behind when it closes', async () => {
   const client = await clients['of SDK v1, with a session']('asker');
-  const asked = await client.callTool({
+  const result = await client.callTool({
     name: 'ask',
     arguments: { method: 'elicitation/create', word: 'really' },
   });
-  expect(textOf(asked)).toContain('accept');
+  expect(textOf(result)).toContain('accept');
   const pending = client.callTool({ name: 'ask', arguments: { method: 'never/answered' } });
   const sessions = mcp.clients.sessions.size;
   await client.close();
@@ -109,7 +109,7 @@ test('a client answers what a server asks it, and nothing of it is left once it 
   await expect.poll(() => mcp.clients.router.counts.in_flight).toBe(0);
 });
 
-test('a session that the gateway has ended closes its client', async () => {
+test('a client is closed when the gateway ends its session', async () => {
   const client = await clients['of SDK v1, with a session']();
   const closed = new Promise<void>((done) => {
     client.onclose = done;
@@ -119,7 +119,7 @@ test('a session that the gateway has ended closes its client', async () => {
   await expect(client.listTools()).rejects.toThrow(/closed|not connected/i);
 });
 
-test('a program calls a tool by itself, and is told what is wrong', async () => {
+test('a program calls a tool directly, and gets errors', async () => {
   expect(textOf(await gateway.call('all', 'echo', { message: 'plain' }))).toContain('plain');
   expect((await gateway.tools('all')).map(({ name }) => name)).toContain('echo');
   await expect(gateway.call('nobody', 'echo')).rejects.toMatchObject({ code: 'ERR_UNKNOWN_SERVER' });
@@ -128,7 +128,7 @@ test('a program calls a tool by itself, and is told what is wrong', async () => 
   await expect(late).rejects.toMatchObject({ code: 'ERR_DEADLINE' });
 });
 
-test('a program hears of a failure of the gateway, and the transport takes no other object', async () => {
+test('a program is notified of gateway failures, and the transport rejects any other object', async () => {
   const other = await openGateway(join(folder, 'gateway.yaml'));
   const failed = new Promise((resolve) => other.whenFailed(resolve));
   coreOf(other).life.fail('store', new Error('the disk is gone'));

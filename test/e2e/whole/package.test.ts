@@ -1,4 +1,4 @@
-// The package as npm would publish it, installed into an empty folder: what people get who have no checkout.
+// The npm package, installed into an empty folder: behaviour without a checkout.
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,19 +23,19 @@ const root = resolve(import.meta.dirname, '../../..');
 const run = promisify(execFile);
 const app = join(temporaryFolder(), 'app');
 const installed = join(app, 'node_modules', 'actor-gateway');
-/** It is about 121 MB, half of which are addons for HTTP and for the store. */
+/** About 121 MB; half of that are addons for HTTP and for the store. */
 const MOST_MEGABYTES = 133;
 
-let said = '';
+let output = '';
 beforeAll(async () => {
   mkdirSync(app);
   writeFileSync(join(app, 'package.json'), '{"private":true,"type":"module"}');
-  // Without scripts: they build into the folder that other tests use.
+  // No scripts, because they build into the folder of other tests.
   const pack = ['pack', '--ignore-scripts', '--silent', '--pack-destination', app];
   const { stdout } = await run('npm', pack, { cwd: root });
   const install = ['install', '--no-audit', '--no-fund', '--prefer-offline', `./${stdout.trim()}`];
   const { stdout: out, stderr } = await run('npm', install, { cwd: app });
-  said = out + stderr;
+  output = out + stderr;
 });
 
 function bytesIn(folder: string): number {
@@ -46,18 +46,18 @@ function bytesIn(folder: string): number {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-test('is installed without a complaint about this version of Node, and is not large', () => {
-  expect(said).not.toContain('EBADENGINE');
+test('the package is installed without a warning about this version of Node, and is small', () => {
+  expect(output).not.toContain('EBADENGINE');
   expect(bytesIn(join(app, 'node_modules')) / 1e6).toBeLessThan(MOST_MEGABYTES);
 });
 
-test('brings the licences of what is built into it', () => {
+test('the package contains the licences of bundled packages', () => {
   const licences = readFileSync(join(installed, 'dist', 'THIRD-PARTY-LICENSES.txt'), 'utf8');
   for (const name of ['@modelcontextprotocol/sdk', 'xstate', 'uWebSockets.js', 'yaml', 'zod'])
     expect(licences).toMatch(new RegExp(`^${name} \\d`, 'm'));
 });
 
-test('runs by each of its names, and serves with the fast HTTP server, where Node has it', async () => {
+test('the package runs by each of its command names, and serves with the fast HTTP engine if Node supports it', async () => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const { bin } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
   for (const name of Object.keys(bin)) {
@@ -81,18 +81,18 @@ test('runs by each of its names, and serves with the fast HTTP server, where Nod
   const { http, address } = JSON.parse(ready);
   const hasAddon = ['115', '127'].includes(process.versions.modules);
   expect(http).toBe(hasAddon && process.env.GATEWAY_HTTP !== 'node' ? 'uWebSockets.js' : 'node:http');
-  const asked = await fetch(`http://127.0.0.1:${address.port}/rpc`, {
+  const response = await fetch(`http://127.0.0.1:${address.port}/rpc`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-mcp-server': 'files' },
     body: '{"jsonrpc":"2.0","id":1,"method":"tools/list"}',
   });
-  expect(await asked.text()).toContain('read_text_file');
+  expect(await response.text()).toContain('read_text_file');
   const closed = once(child, 'close');
   child.kill('SIGTERM');
   expect(await closed).toEqual([0, null]);
 });
 
-test('installs no Playwright, and the browser server names the missing package', async () => {
+test('the package installs no Playwright, and the browser server names the missing package', async () => {
   expect(existsSync(join(app, 'node_modules', 'playwright-core'))).toBe(false);
   const client = new Client({ name: 'test', version: '1' });
   const command = join(app, 'node_modules', '.bin', 'actor-gateway-browser');
@@ -112,7 +112,7 @@ test('installs no Playwright, and the browser server names the missing package',
   }
 });
 
-test('has one file of type declarations, against which a program compiles in strict mode', async () => {
+test('the package has one file of type declarations, which compiles in strict mode', async () => {
   const declarations = readdirSync(join(installed, 'dist'), { recursive: true, encoding: 'utf8' });
   expect(declarations.filter((name) => name.endsWith('.d.ts'))).toEqual(['core.d.ts']);
   for (const name of ['@modelcontextprotocol/sdk', '@types/node']) {
@@ -127,10 +127,10 @@ test('has one file of type declarations, against which a program compiles in str
   expect(stdout).toBe('');
 });
 
-test('is a library of the program that installed it, also with the files that init writes', async () => {
+test('the package is a library for the program that installed it, also with the files of init', async () => {
   const bin = join(app, 'node_modules', '.bin', 'actor-gateway');
-  const made = await run(bin, ['init', '--yes', 'made'], { cwd: app });
-  expect(made.stdout).toContain('  npx actor-gateway --config made/gateway.yaml\n');
+  const init = await run(bin, ['init', '--yes', 'made'], { cwd: app });
+  expect(init.stdout).toContain('  npx actor-gateway --config made/gateway.yaml\n');
   const program = `import { openGateway } from 'actor-gateway';
     const gateway = await openGateway('gateway.yaml');
     const { content } = await gateway.call('files', 'list_directory', { path: '.' });

@@ -1,5 +1,6 @@
-// Unmodified clients, over every way there is: HTTP, gateway-stdio, mcp-remote, and gateways behind gateways. Each must get
-// what the server itself would have said. The heavy ones are installed by test/real/setup.mjs, once, and it says so.
+// Unmodified clients on all paths: HTTP, gateway-stdio, mcp-remote, and gateways behind gateways. Results
+// must equal the results of a direct connection. Large clients are installed once by test/real/setup.mjs,
+// which prints it.
 
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -43,7 +44,7 @@ beforeAll(async () => {
 const KEY = 'key-of-the-real';
 const header = `X-API-Key: ${KEY}`;
 
-describe('before one gateway with a key', () => {
+describe('with one gateway and a key', () => {
   let gateway: GatewayProcess;
   let behind: GatewayProcess;
   const { folder } = guardedFolder();
@@ -54,19 +55,19 @@ describe('before one gateway with a key', () => {
 
   beforeAll(async () => {
     gateway = await startGateway({ servers, settings: { api_key: KEY } });
-    const far = (path: string) => ({
+    const remote = (path: string) => ({
       url: `${gateway.url}${path}`,
       headers: { 'X-API-Key': KEY },
       era: 'auto',
       isolation: 'session',
       forward_roots: true,
     });
-    // On the other HTTP filling, so that these clients meet both.
+    // On the other HTTP engine, so that these clients use both.
     behind = await startGateway({
       http: 'node',
       servers: {
-        far: far('/mcp'),
-        one: far('/mcp/everything'),
+        far: remote('/mcp'),
+        one: remote('/mcp/everything'),
         bridged: {
           ...mcpRemote(`${gateway.url}/mcp/everything`, [header]),
           isolation: 'session',
@@ -85,16 +86,16 @@ describe('before one gateway with a key', () => {
   const bridge = (path: string) =>
     program('--url', `${gateway.url}${path}`, '--header', `X-API-Key: \${REAL_KEY}`);
 
-  interface Way {
+  interface ClientPath {
     readonly what: string;
     readonly kinds: readonly Kind[];
     readonly prefix: string;
-    /** What stands between reads progress and answer together, and may lose the last step. */
+    /** The proxy reads progress and answer together, and may lose the last progress message. */
     readonly isLossy?: boolean;
     target(): Target;
   }
 
-  const ways: Way[] = [
+  const paths: ClientPath[] = [
     { what: 'over HTTP', kinds: ['v2 legacy', 'v2 auto'], prefix: '', target: () => url('/mcp/everything') },
     {
       what: 'over gateway-stdio with a configuration',
@@ -140,21 +141,21 @@ describe('before one gateway with a key', () => {
       target: () => ({ url: `${behind.url}/mcp/bridged` }),
     },
   ];
-  const cases = ways.flatMap(({ kinds, ...way }) => kinds.map((kind) => ({ kind, ...way })));
+  const cases = paths.flatMap(({ kinds, ...way }) => kinds.map((kind) => ({ kind, ...way })));
 
   test.each(cases)(
     'a client of $kind gets the same $what',
     async ({ kind, target, prefix, isLossy = false }) => {
       const client = await connectReal(kind, target());
       expect(client.era).toBe(kind === 'v1' || kind === 'v2 legacy' ? 'legacy' : 'modern');
-      // The lists of a server that nobody has called yet are those for a client that cannot be asked.
+      // Before the first call the lists are those for a client with no capabilities.
       await client.call(`${prefix}echo`, { message: 'hello' });
       await eventually('the tools that ask', async () => {
         const { tools } = await client.listTools();
         return tools.some(({ name }) => name === `${prefix}get-roots-list`);
       });
-      const seen = await tourOfEverything({ client, prefix });
-      expect(seen).toEqual({ ...reference.session, steps: isLossy ? seen.steps : [1, 2, 3, 4] });
+      const tour = await tourOfEverything({ client, prefix });
+      expect(tour).toEqual({ ...reference.session, steps: isLossy ? tour.steps : [1, 2, 3, 4] });
       await expectQuestionsAnswered({ client, prefix });
       if (client.era === 'legacy') {
         await expectUpdatesTold({ client, prefix });
@@ -192,11 +193,11 @@ describe('before one gateway with a key', () => {
     ];
     const withStdio = new Set(['tools/list', 'tools/call', 'logging/setLevel']);
     const runs = asks.flatMap(([method, args, expected]) =>
-      [overHttp, ...(withStdio.has(method) ? [overStdio] : [])].map((way) => async () => {
-        expect(await inspect(...way, '--method', method, ...args)).toMatchObject(expected);
+      [overHttp, ...(withStdio.has(method) ? [overStdio] : [])].map((path) => async () => {
+        expect(await inspect(...path, '--method', method, ...args)).toMatchObject(expected);
       }),
     );
-    // It is a large program with time limits of its own: eight at once would be too much for a small machine.
+    // The Inspector is a large program with timeouts: eight in parallel are too many for a small machine.
     await crowd(runs.length, 2, async (at) => await runs[at]?.());
     await expect(inspect(...overHttp.slice(0, 3), '--method', 'tools/list')).rejects.toThrow(
       /API key required/,
@@ -204,7 +205,7 @@ describe('before one gateway with a key', () => {
   });
 
   describe('the entry that --print-config prints', () => {
-    test.each(['v1', 'v2 modern'] as const)('starts the program for %s as it is', async (kind) => {
+    test.each(['v1', 'v2 modern'] as const)('starts the program for %s unchanged', async (kind) => {
       const file = await printedEntry(...configured({ servers: { files: filesystemServer(folder) } }));
       const { command, args } = entryIn(file);
       const client = await connectReal(kind, { command, args, isBare: true });
@@ -212,7 +213,7 @@ describe('before one gateway with a key', () => {
       await client.close();
     });
 
-    test('bridges to the gateway once the key stands in its env', async () => {
+    test('bridges to the gateway with the key in its env', async () => {
       const headers = ['--header', `X-API-Key: ${KEY}`];
       const file = await printedEntry('--url', `${gateway.url}/mcp/files`, ...headers);
       const { command, args, env } = entryIn(file);
@@ -231,7 +232,7 @@ function entryIn(file: string): Answer {
   return JSON.parse(readFileSync(file, 'utf8')).mcpServers['actor-gateway'];
 }
 
-/** The file into which --print-config of gateway-stdio was written. */
+/** File with the output of gateway-stdio --print-config. */
 async function printedEntry(...args: string[]): Promise<string> {
   const { stdout } = await promisify(execFile)(process.execPath, [stdioFile, ...args, '--print-config']);
   const file = join(temporaryFolder(), 'desktop.json');

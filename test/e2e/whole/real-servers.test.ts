@@ -1,5 +1,5 @@
-// Unmodified reference servers, shared and one per session, of a known era and of one to be found out: a client of either
-// era must get from the gateway what the server itself would have said, at /mcp and at the server's own address.
+// Unmodified reference servers, shared and per session, with configured and detected era: clients of both
+// eras get the same results from the gateway as from the server, at /mcp and at the address of the server.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -46,12 +46,12 @@ const settings = [
 
 const kinds: Kind[] = ['v1', 'v2 modern'];
 
-const places = [
+const addresses = [
   { place: '/mcp/:id', at: (id: string) => ({ path: `/mcp/${id}`, prefix: '' }) },
   { place: '/mcp', at: (id: string) => ({ path: '/mcp', prefix: `${id}__` }) },
 ];
 
-describe.each(settings)('before the reference servers, $isolation, era $era,', ({ isolation, era }) => {
+describe.each(settings)('with the reference servers, $isolation, era $era,', ({ isolation, era }) => {
   let gateway: GatewayProcess;
   const { folder, file, outside } = guardedFolder();
   const graph = join(temporaryFolder(), 'graph.jsonl');
@@ -74,7 +74,7 @@ describe.each(settings)('before the reference servers, $isolation, era $era,', (
       reader = connectReal(kind === 'v1' ? 'v2 modern' : 'v1', { url: `${gateway.url}/mcp/memory` });
     });
 
-    describe.each(places)('at $place', ({ at }) => {
+    describe.each(addresses)('at $place', ({ at }) => {
       const clients = new Map<string, Promise<RealClient>>();
       const atServer = async (id: string): Promise<At> => {
         const { path, prefix } = at(id);
@@ -83,7 +83,7 @@ describe.each(settings)('before the reference servers, $isolation, era $era,', (
         return { client: await client, prefix };
       };
 
-      test('gets from server-everything what it says itself', async () => {
+      test('gets the same from server-everything as without a gateway', async () => {
         const { client, prefix } = await atServer('everything');
         expect(await tourOfEverything({ client, prefix })).toEqual(reference[isolation]);
         const unknown = await client.call(`${prefix}none`).then(
@@ -93,43 +93,43 @@ describe.each(settings)('before the reference servers, $isolation, era $era,', (
         expect(unknown.code).toBe(-32602);
       });
 
-      // The calls of a modern client that can be asked have a process each, and what one toggles no other knows of.
+      // Each call of a modern client with capabilities has a separate process, so toggles do not persist.
       if (isolation === 'shared' || kind === 'v1') {
-        test('is told of updates of the resource that it watches', async () => {
+        test('gets updates of a subscribed resource', async () => {
           await expectUpdatesTold(await atServer('everything'));
         });
       }
 
       if (kind === 'v1') {
-        test('is told what the server logs', async () => {
+        test('gets log messages of the server', async () => {
           await expectLogTold(await atServer('everything'));
         });
       }
 
       if (isolation === 'session') {
-        test('is asked by the server, and its answers arrive', async () => {
+        test('answers questions of the server', async () => {
           await expectQuestionsAnswered(await atServer('everything'));
         });
       }
 
-      test('reads files where it may, its own roots notwithstanding', async () => {
+      test('reads files of allowed folders, independent of the roots of the client', async () => {
         const { client, prefix } = await atServer('files');
         const { tools } = await client.listTools();
         expect(tools.filter(({ name }) => name.startsWith(prefix)).length).toBeGreaterThanOrEqual(14);
         expect(textOf(await client.call(`${prefix}read_text_file`, { path: file }))).toBe('grüße 🎭\n');
         const allowed = await client.call(`${prefix}list_allowed_directories`);
         expect(textOf(allowed)).toBe(`Allowed directories:\n${folder}`);
-        const refused = await client.call(`${prefix}read_text_file`, { path: outside });
-        expect(refused.isError).toBe(true);
-        expect(textOf(refused)).toContain('Access denied');
+        const refusal = await client.call(`${prefix}read_text_file`, { path: outside });
+        expect(refusal.isError).toBe(true);
+        expect(textOf(refusal)).toContain('Access denied');
       });
 
-      test('remembers for the others', async () => {
+      test('stores data for other clients', async () => {
         const { client, prefix } = await atServer('memory');
         const name = `${kind} ${prefix} ${era}`;
         const entity = { name, entityType: 'client', observations: ['wörd', '12345678901234567890'] };
-        const made = await client.call(`${prefix}create_entities`, { entities: [entity] });
-        expect(made.structuredContent).toEqual({ entities: [entity] });
+        const creation = await client.call(`${prefix}create_entities`, { entities: [entity] });
+        expect(creation.structuredContent).toEqual({ entities: [entity] });
         const { structuredContent } = await (await reader).call('open_nodes', { names: [name] });
         expect(structuredContent).toEqual({ entities: [entity], relations: [] });
         expect(readFileSync(graph, 'utf8')).toContain(name);
@@ -138,13 +138,13 @@ describe.each(settings)('before the reference servers, $isolation, era $era,', (
   });
 });
 
-test('tasks of server-everything are begun, looked after and cancelled at its own address', async () => {
+test('can start, watch and cancel tasks of server-everything at its own address', async () => {
   const gateway = await startGateway({
     servers: { everything: { ...everythingServer, isolation: 'session' } },
   });
   const client = await McpClient.connect(`${gateway.url}/mcp/everything`);
-  const given = { name: 'simulate-research-query', arguments: { topic: 'gateways' }, task: { ttl: 60_000 } };
-  const { task } = (await client.request('tools/call', given)) as Answer;
+  const call = { name: 'simulate-research-query', arguments: { topic: 'gateways' }, task: { ttl: 60_000 } };
+  const { task } = (await client.request('tools/call', call)) as Answer;
   expect(task.status).toBe('working');
   const { taskId } = task;
   await eventually('a later stage', async () => {
@@ -157,12 +157,12 @@ test('tasks of server-everything are begun, looked after and cancelled at its ow
   await client.leave();
 });
 
-describe('a modern client that nobody can ask', () => {
-  test('gets what the server itself says to such a one, and is told of updates', async () => {
+describe('a modern client without capabilities', () => {
+  test('gets the same as without a gateway, and receives updates', async () => {
     const gateway = await startGateway({
       servers: { everything: { ...everythingServer, isolation: 'session' } },
     });
-    for (const { at } of places) {
+    for (const { at } of addresses) {
       const { path, prefix } = at('everything');
       const client = await connectReal('v2 modern', { url: `${gateway.url}${path}` }, false);
       expect(await tourOfEverything({ client, prefix })).toEqual(reference.shared);

@@ -1,5 +1,5 @@
-// What a gateway with tool servers alone loads at its start: each kilobyte is read, compiled and kept by everybody. Counted in
-// bytes and files as the engine tells them, not by the clock.
+// Code that a gateway with nothing but tool servers loads at the start: it costs time and memory for all
+// users. Counted in bytes and files as reported by the engine, not by the clock.
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -15,16 +15,24 @@ import {
 import { fault } from '../../fixtures/server/fault-servers.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
-/** About 1,565,000 with tasks, checks of list items, credentials and the operator token. */
-const MAX_BYTES = 1_580_000;
+/** About 1,613,000: 23,000 of it for unreadable responses, lost sessions, cookies, and longer names. */
+const MAX_BYTES = 1_630_000;
 
-/** What is of use to triggers only; tokens are taken where `auth.jwt` says so. */
+/** Code for triggers. Only `auth.jwt` needs the code for tokens otherwise. */
 const OF_TRIGGERS =
   /^(?:libs\/rest|actors\/(?:agents|automation|events|identity\/jwt|platforms)|config\/resources\/platforms|node_modules\/(?:@ai-sdk|ai|croner|jose|node-schedule))\/|^config\/resources\/trigger|^machines\/(?:agent-run|trigger|connection|conversation)|^src\/(?:automate|http\/(?:triggers-front|webhook-endpoint|api\/(?:automation|approval-|delivery-|run-|target-|trigger-records)))|^actors\/store\/(?:open-store|sqlite)/;
-/** Two lines that tell a token from a key, and a look at the clock before a call is sent. */
-const ALLOWED = new Set(['actors/identity/jwt/bearer-token.ts', 'libs/rest/standstill.ts']);
+/**
+ * Small parts: token detection, the clock check before a call, redirects and Retry-After of remote servers.
+ */
+const ALLOWED = new Set([
+  'actors/identity/jwt/bearer-token.ts',
+  'libs/rest/process-suspension.ts',
+  'libs/rest/redirect.ts',
+  'libs/rest/request-fault.ts',
+  'libs/rest/retry-after.ts',
+]);
 
-/** What only an agent with a model needs. */
+/** Code for agents with a model. */
 const OF_MODELS =
   /^(?:actors\/agents\/models|node_modules\/(?:ai|@ai-sdk))\/|^actors\/agents\/model-agent\/(?:model-agent|agent-run)|^machines\/agent-run\/plan/;
 
@@ -44,7 +52,7 @@ beforeAll(async () => {
 
 async function loadedBy(start: (setup: GatewaySetup) => Promise<GatewayProcess>): Promise<readonly string[]> {
   const folder = temporaryFolder();
-  // The engine lists its scripts at the end.
+  // The engine lists the loaded scripts at the exit.
   const gateway = await start({ env: { NODE_V8_COVERAGE: folder, NODE_OPTIONS: '' } });
   expect((await fetch(`${gateway.url}/health`)).status).toBe(200);
   expect((await fetch(`${gateway.url}/stats`)).status).toBe(200);
@@ -52,7 +60,7 @@ async function loadedBy(start: (setup: GatewaySetup) => Promise<GatewayProcess>)
   return scriptsIn(folder, gateway.pid);
 }
 
-/** Its threads list their own. */
+/** Each thread has a separate list. */
 function scriptsIn(folder: string, pid: number): string[] {
   const reports = readdirSync(folder).filter((name) => name.startsWith(`coverage-${pid}-`));
   if (reports.length === 0) throw new Error('the gateway left no list of its scripts');
@@ -72,7 +80,7 @@ function sourcesOf(script: string): string[] {
   return sources.map((source) => resolve(dirname(script), source).slice(root.length + 1));
 }
 
-/** Of what was built its sources; a package that is loaded as it is stands for itself. */
+/** Sources of built scripts. An unbundled package counts as a source. */
 const sourcesIn = (scripts: readonly string[]) =>
   scripts
     .filter((script) => script.startsWith(root) && script.endsWith('.js'))
@@ -90,7 +98,7 @@ it('a gateway with triggers and no agent with a model loads no code of models', 
   expect(sources.filter((source) => OF_MODELS.test(source))).toEqual([]);
 });
 
-it('what it loads stays small', () => {
+it('the loaded code stays small', () => {
   const bytes = loaded
     .filter((script) => script.includes('/dist/'))
     .map((script) => readFileSync(script).length);

@@ -1,6 +1,7 @@
-// Bytes of a call that survive the young generation. There must be almost none: survivors wait for a full collection, and
-// once were a quarter of the cost of a call (docs/internals.md, "Cost of a call"). Counted in bytes, not by the clock: some 40 are right; an object with a spread in its middle leaves
-// 100 to 160 each time, a Map that is filled and emptied 1500.
+// Bytes per call that survive the young generation. Almost none are allowed, because only a full collection
+// releases survivors, which once was a quarter of the cost of a call (docs/internals.md, "Cost of a call").
+// Counted in bytes, not by the clock: about 40 are expected. An object literal with a spread in the middle
+// leaves 100 to 160, a Map that is filled and emptied 1500.
 
 import { readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -19,18 +20,18 @@ import { fault } from '../../fixtures/server/fault-servers.ts';
 const CALLS = 2000;
 const AT_ONCE = 16;
 const MAX_BYTES = 90;
-/** So many runs may be spoilt, by code that is compiled anew or by a collection of the whole heap. */
+/** Maximum number of runs. Recompilation or a full collection may spoil a run. */
 const RUNS = 6;
 
 interface Survivors {
-  /** In use once what died young is gone. */
+  /** Bytes in use when the young generation was collected. */
   readonly bytes: number;
-  /** How often the whole heap has been collected. */
+  /** Number of full collections. */
   readonly collections: number;
 }
 
 it.each(fillings)(
-  'a call leaves nothing behind that outlives the young generation, on %s',
+  'the objects of a call do not outlive the young generation, on %s',
   async (filling) => {
     const file = join(temporaryFolder(), 'survivors.json');
     const preload = pathToFileURL(resolve(import.meta.dirname, '../../fixtures/gateway/survivors.mjs')).href;
@@ -38,8 +39,8 @@ it.each(fillings)(
     const gateway = await startGateway({ http: filling, servers: { echo: fault('echo') }, env });
     const session = await RawSession.open(gateway.url, '/mcp/echo');
     const left = {
-      '/rpc': await leastLeft(gateway, file, () => callOnce(gateway.url, 'echo', 'echo', { a: 1 })),
-      '/mcp/:id': await leastLeft(gateway, file, () => session.call('echo', { a: 1 })),
+      '/rpc': await fewestBytesLeft(gateway, file, () => callOnce(gateway.url, 'echo', 'echo', { a: 1 })),
+      '/mcp/:id': await fewestBytesLeft(gateway, file, () => session.call('echo', { a: 1 })),
     };
     for (const [way, bytes] of Object.entries(left))
       expect(bytes, `${way}, bytes per call`).toBeLessThan(MAX_BYTES);
@@ -47,8 +48,8 @@ it.each(fillings)(
   300_000,
 );
 
-/** Bytes per call that outlive the young generation, in the best of the runs; the first that is good enough is. */
-async function leastLeft(
+/** Bytes per call that outlive the young generation: the first good run, or the best run. */
+async function fewestBytesLeft(
   gateway: GatewayProcess,
   file: string,
   call: () => Promise<{ readonly status: number }>,
@@ -57,7 +58,7 @@ async function leastLeft(
     crowd(CALLS, AT_ONCE, async () => {
       expect((await call()).status).toBe(200);
     });
-  // The first ones make what is there for good: compiled code, tables that have grown.
+  // The first calls create permanent objects: compiled code, larger tables.
   await calls();
   let least = Number.POSITIVE_INFINITY;
   for (let run = 0; run < RUNS && least >= MAX_BYTES; run += 1) {

@@ -1,4 +1,5 @@
-// Who may connect for an account among several nodes, under random askings, releases, losses of memberships and returns.
+// The account lease, which allows one node to connect a platform account: random requests, releases, lost
+// memberships and rejoins of several nodes.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -10,7 +11,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 const ACCOUNT = 'botmessenger/42';
-/** The longest pause of whoever waits. */
+/** The longest retry interval of a waiter. */
 const BOUND_MS = 500;
 
 const step = fc.record({
@@ -18,67 +19,68 @@ const step = fc.record({
   do: fc.constantFrom('take', 'take', 'release', 'giveUp', 'lose', 'bury', 'enter', 'overdue', 'pass'),
 });
 
-interface Asking {
+interface LeaseRequest {
   readonly node: number;
   readonly leaving: AbortController;
   held: HeldLease | undefined;
 }
 
-test('of all nodes one is connected at most, who has lost it knows before another has it, and who waits gets it in time (CLE1, CLE2, CLE3)', async () => {
+test('at most one node is connected, a holder learns of a loss before the next one connects, and waiters connect in time', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
       const shared = new FakeCluster();
       const nodes = [1, 2, 3].map(() => shared.join());
       const leases = nodes.map(({ cluster }) => new ClusterLease(cluster));
-      const asked: Asking[] = [];
-      const holding = () => asked.filter(({ held }) => held !== undefined && !held.lost.aborted);
+      const requests: LeaseRequest[] = [];
+      const holding = () => requests.filter(({ held }) => held !== undefined && !held.lossSignal.aborted);
       const settle = () => vi.advanceTimersByTimeAsync(0);
-      const end = (one: Asking | undefined) => {
+      const end = (one: LeaseRequest | undefined) => {
         if (one === undefined) return;
         one.held?.release();
         one.leaving.abort(new Error('given up'));
-        asked.splice(asked.indexOf(one), 1);
+        requests.splice(requests.indexOf(one), 1);
       };
-      for (const { node: at, do: what } of steps) {
+      for (const { node: at, do: action } of steps) {
         const { node } = nodes[at] ?? {};
         const lease = leases[at];
         if (node === undefined || lease === undefined) continue;
-        if (what === 'take') {
-          const one: Asking = { node: at, leaving: new AbortController(), held: undefined };
-          asked.push(one);
-          lease.take(ACCOUNT, one.leaving.signal).then(
+        if (action === 'take') {
+          const one: LeaseRequest = { node: at, leaving: new AbortController(), held: undefined };
+          requests.push(one);
+          lease.acquire(ACCOUNT, one.leaving.signal).then(
             (held) => {
               if (one.leaving.signal.aborted) held.release();
               else one.held = held;
             },
             () => {},
           );
-        } else if (what === 'release') end(asked.find((one) => one.node === at && one.held !== undefined));
-        else if (what === 'giveUp') end(asked.find((one) => one.node === at && one.held === undefined));
-        else if (what === 'lose') node.lose();
-        else if (what === 'bury') node.bury();
-        else if (what === 'overdue') node.isOverdue = true;
-        else if (what === 'enter' && !node.isThere) node.enter();
-        else if (what === 'pass') await vi.advanceTimersByTimeAsync(BOUND_MS);
+        } else if (action === 'release')
+          end(requests.find((one) => one.node === at && one.held !== undefined));
+        else if (action === 'giveUp') end(requests.find((one) => one.node === at && one.held === undefined));
+        else if (action === 'lose') node.lose();
+        else if (action === 'bury') node.bury();
+        else if (action === 'overdue') node.isOverdue = true;
+        else if (action === 'enter' && !node.isInTables) node.enter();
+        else if (action === 'pass') await vi.advanceTimersByTimeAsync(BOUND_MS);
         await settle();
-        // One that is overdue is asked first by whoever does anything under it.
+        // Each access first checks whether the membership is overdue.
         for (const { node: each } of nodes) void (each.isOverdue && each.isMember);
         expect(holding().length).toBeLessThanOrEqual(1);
-        for (const one of [...asked]) if (one.held?.lost.aborted) end(one);
+        for (const one of [...requests]) if (one.held?.lossSignal.aborted) end(one);
       }
-      // All who can be members are: somebody who waits is connected within the bound.
+      // All nodes have rejoined. A waiter must connect within the bound.
       for (const { node } of nodes) {
         node.bury();
         node.enter();
       }
-      for (const one of [...asked]) if (one.held?.lost.aborted) end(one);
+      for (const one of [...requests]) if (one.held?.lossSignal.aborted) end(one);
       await vi.advanceTimersByTimeAsync(BOUND_MS);
-      expect(holding().length).toBe(Math.min(1, asked.length));
-      while (asked.length > 0) {
+      expect(holding().length).toBe(Math.min(1, requests.length));
+      while (requests.length > 0) {
         const [first] = holding();
-        end(first ?? asked[0]);
+        end(first ?? requests[0]);
         await vi.advanceTimersByTimeAsync(BOUND_MS);
-        expect(holding().length).toBe(Math.min(1, asked.length));
+        expect(holding().length).toBe(Math.min(1, requests.length));
       }
       expect(vi.getTimerCount()).toBe(0);
     }),
@@ -86,21 +88,28 @@ test('of all nodes one is connected at most, who has lost it knows before anothe
   );
 });
 
-test('a standby is told by whom the account is held, and does not wait for what every node may have', async () => {
+test('a standby is notified of the holder, and connects immediately to an account that every node may connect', async () => {
   const shared = new FakeCluster();
-  const [one, two] = [shared.join('one'), shared.join('two')];
-  const held = await new ClusterLease(one.cluster).take(ACCOUNT, new AbortController().signal);
-  const told: (string | undefined)[] = [];
+  const [acquisition, two] = [shared.join('one'), shared.join('two')];
+  const heldLease = await new ClusterLease(acquisition.cluster).acquire(
+    ACCOUNT,
+    new AbortController().signal,
+  );
+  const holders: (string | undefined)[] = [];
   const lease = new ClusterLease(two.cluster);
   const leaving = new AbortController();
-  const waiting = lease.take(ACCOUNT, leaving.signal, { onWaits: (node) => told.push(node) });
+  const waiting = lease.acquire(ACCOUNT, leaving.signal, { onWaits: (node) => holders.push(node) });
   await vi.advanceTimersByTimeAsync(10);
-  expect(told).toEqual(['one']);
+  expect(holders).toEqual(['one']);
   const shares = { isOnEveryNode: true };
-  const first = await new ClusterLease(one.cluster).take('botmessenger/43', leaving.signal, shares);
-  const second = await lease.take('botmessenger/43', leaving.signal, shares);
+  const first = await new ClusterLease(acquisition.cluster).acquire(
+    'botmessenger/43',
+    leaving.signal,
+    shares,
+  );
+  const second = await lease.acquire('botmessenger/43', leaving.signal, shares);
   for (const { release } of [first, second]) release();
-  held.release();
+  heldLease.release();
   await vi.advanceTimersByTimeAsync(BOUND_MS);
   (await waiting).release();
 });

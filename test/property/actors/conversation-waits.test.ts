@@ -1,5 +1,6 @@
-// Events that park, while everything around them changes: agents are replaced and go, triggers go and come back and are paused,
-// events are cancelled, and the process stops or is killed. With the real work on conversations, pauses and control of deliveries.
+// Events that agents parked, while the resources change: agents are replaced or removed, triggers are
+// removed, restored or paused, events are cancelled, and the process stops or is killed. With the real
+// conversation work, pauses and delivery control.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -22,37 +23,39 @@ import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { noServices } from '../../fixtures/automation/contexts.ts';
 import { LogNotes, newEvent, until } from '../../fixtures/automation/inbox.ts';
 import { manualTrigger } from '../../fixtures/automation/triggers.ts';
-import { type Tried, triedInMemory, triedOnEngine } from '../../fixtures/store/tried-store.ts';
+import { engineHarness, memoryHarness, type StoreHarness } from '../../fixtures/store/store-harness.ts';
 
-const steps = ['keep', 'fail', 'wait', 'hold', 'wait for a time', 'hold for a time'] as const;
+/** Steps of a run: `wait` parks the event, `hold` parks it and blocks its conversation. */
+const steps = ['checkpoint', 'fail', 'wait', 'hold', 'wait for a time', 'hold for a time'] as const;
 type Step = (typeof steps)[number];
-const happenings = [
-  'its agent is replaced',
-  'its agent is gone',
-  'its trigger is replaced',
-  'its trigger is gone',
-  'its trigger is paused',
-  'everything is back',
-  'it is cancelled',
-  'it is woken',
-  'a kill',
-  'a stop',
+/** Changes while events are parked. A change concerns a random event, and its agent and trigger. */
+const changes = [
+  'replace agent',
+  'remove agent',
+  'replace trigger',
+  'remove trigger',
+  'pause trigger',
+  'restore all',
+  'cancel event',
+  'wake events',
+  'kill process',
+  'stop process',
 ] as const;
-type Happening = (typeof happenings)[number];
+type Change = (typeof changes)[number];
 
 const retry = { attempts: 1_000, min_backoff_seconds: 0.001, max_backoff_seconds: 0.004, factor: 2 };
 const quick = { tickMs: 4, pollMs: 8, leaseMs: 10_000, renewMs: 20, lingerMs: 10, patienceMs: 10 };
-const GONE = 'the triggers it came for are gone or switched off';
+/** Note of an ignored event. */
+const TRIGGER_REMOVED = 'its triggers were removed or disabled';
 const TRIGGERS = ['t0', 't1'];
 const LONG_MS = 3_600_000;
 
-/** What a run keeps: where it goes on, and at which step it has parked. */
-interface Kept {
-  readonly at: number;
+/** Index of the next step, and of the step that parked the event. */
+interface RunState {
+  readonly next: number;
   readonly parkedAt?: number;
 }
 
-/** The resources as they are at present. */
 class Configuration {
   readonly triggers = new Map<string, Trigger>();
   readonly agents = new Map<string, Handler>();
@@ -70,23 +73,23 @@ class Configuration {
 }
 
 class World {
-  readonly wrong: string[] = [];
+  readonly violations: string[] = [];
   readonly cancelled = new Set<string>();
-  readonly #tried: Tried;
+  readonly #harness: StoreHarness;
   readonly #configuration = new Configuration(() => ({ run: (job, context) => this.#run(job, context) }));
   readonly #failed = new Set<string>();
   readonly #running = new Set<string>();
   #dispatcher: Dispatcher | undefined;
   #works: Works | undefined;
   #pauses = new Pauses();
-  #alarms = 0;
+  #probes = 0;
 
-  constructor(tried: Tried) {
-    this.#tried = tried;
+  constructor(harness: StoreHarness) {
+    this.#harness = harness;
   }
 
   get #store() {
-    return this.#tried.store;
+    return this.#harness.store;
   }
 
   get #deliveries() {
@@ -94,7 +97,7 @@ class World {
     return localDeliveryControl({ store: this.#store, dispatcher, redact: String });
   }
 
-  async begin(): Promise<void> {
+  async startProcess(): Promise<void> {
     const store = this.#store;
     const { triggers, agents } = this.#configuration;
     const pauses = new Pauses();
@@ -122,31 +125,30 @@ class World {
     this.#dispatcher = new Dispatcher({ life: new Life(0), store, log: new LogNotes(), queues, ...quick });
   }
 
-  async end(graceMs: number): Promise<void> {
+  async stopProcess(graceMs: number): Promise<void> {
     this.#works?.close();
     await this.#dispatcher?.drain(graceMs);
   }
 
-  async happen(what: Happening, id: string, trigger: string): Promise<void> {
+  async apply(change: Change, id: string, trigger: string): Promise<void> {
     const { agents, triggers } = this.#configuration;
-    if (what === 'its agent is gone') agents.delete(trigger);
-    else if (what === 'its trigger is gone') triggers.delete(trigger);
-    else if (what === 'its agent is replaced' || what === 'its trigger is replaced')
-      this.#configuration.restore(trigger);
-    else if (what === 'its trigger is paused') await this.#pauses.pause(this.#store, trigger);
-    else if (what === 'everything is back') await this.restoreAll();
-    else if (what === 'it is cancelled') await this.#cancel(id);
-    else if (what === 'it is woken') await this.wake();
+    if (change === 'remove agent') agents.delete(trigger);
+    else if (change === 'remove trigger') triggers.delete(trigger);
+    else if (change === 'replace agent' || change === 'replace trigger') this.#configuration.restore(trigger);
+    else if (change === 'pause trigger') await this.#pauses.pause(this.#store, trigger);
+    else if (change === 'restore all') await this.restoreAll();
+    else if (change === 'cancel event') await this.#cancel(id);
+    else if (change === 'wake events') await this.wake();
     else {
-      // What is killed takes what it has not committed with it.
-      this.#tried.isFailing = what === 'a kill';
-      await this.end(what === 'a kill' ? 20 : 200);
-      await this.#tried.restart();
-      this.#tried.isFailing = false;
-      await this.begin();
+      // A kill discards everything uncommitted.
+      this.#harness.isFailing = change === 'kill process';
+      await this.stopProcess(change === 'kill process' ? 20 : 200);
+      await this.#harness.restart();
+      this.#harness.isFailing = false;
+      await this.startProcess();
       return;
     }
-    this.#works?.judgeAnew();
+    this.#works?.recheckQueued();
   }
 
   async restoreAll(): Promise<void> {
@@ -154,19 +156,19 @@ class World {
       this.#configuration.restore(name);
       await this.#pauses.resume(this.#store, name);
     }
-    this.#works?.judgeAnew();
+    this.#works?.recheckQueued();
   }
 
   async #cancel(id: string): Promise<void> {
     const before = await this.#store.delivery(id);
-    const wasTaken = await this.#deliveries.cancel(id, 'cancelled');
+    const wasAccepted = await this.#deliveries.cancel(id, 'cancelled');
     const after = await this.#store.delivery(id);
-    if (wasTaken && after?.state === 'ignored') this.cancelled.add(id);
+    if (wasAccepted && after?.state === 'ignored') this.cancelled.add(id);
     if (before?.state === 'waiting' && after?.state === 'waiting')
-      this.wrong.push(`${id} waits on although it was cancelled`);
+      this.violations.push(`${id} is still parked although it was cancelled`);
   }
 
-  /** Wakes whatever waits for somebody to do so. */
+  /** Wakes all events that wait for a decision. */
   async wake(): Promise<void> {
     for (const { key, waitingFor = '' } of await this.#waiting())
       if (!waitingFor.includes('time'))
@@ -179,13 +181,14 @@ class World {
     return this.#store.deliveries({ states: ['waiting'], limit: 100 });
   }
 
+  /** Runs the steps of the input, and records violations of the rules of a conversation. */
   async #run({ input, idempotencyKey: id, conversation }: Job, context: HandlerContext) {
     const key = `conversation/${conversation}`;
-    if (this.#running.has(key)) this.wrong.push(`${id} runs beside another of its key`);
-    if (this.cancelled.has(id)) this.wrong.push(`${id} runs although it was cancelled`);
-    for (const other of await this.#waiting())
-      if (other.key === key && other.waitingFor?.startsWith('hold'))
-        this.wrong.push(`${id} runs although ${other.id} holds its conversation`);
+    if (this.#running.has(key)) this.violations.push(`${id} runs in parallel with another event of its key`);
+    if (this.cancelled.has(id)) this.violations.push(`${id} runs although it was cancelled`);
+    for (const parked of await this.#waiting())
+      if (parked.key === key && parked.waitingFor?.startsWith('hold'))
+        this.violations.push(`${id} runs although ${parked.id} holds its conversation`);
     this.#running.add(key);
     try {
       return await this.#steps(id, input.split(';') as Step[], context);
@@ -195,41 +198,42 @@ class World {
   }
 
   async #steps(id: string, script: readonly Step[], context: HandlerContext): Promise<AgentReply | Parked> {
-    const { at: from, parkedAt }: Kept = JSON.parse(context.state ?? '{"at":0}');
-    for (const [at, step] of script.entries()) {
-      if (at < from) continue;
-      const name = `${step}: ${id}/${at}`;
-      if (step === 'keep') await context.checkpoint(JSON.stringify({ at: at + 1 }));
+    const { next, parkedAt }: RunState = JSON.parse(context.state ?? '{"next":0}');
+    for (const [index, step] of script.entries()) {
+      if (index < next) continue;
+      const name = `${step}: ${id}/${index}`;
+      if (step === 'checkpoint') await context.checkpoint(JSON.stringify({ next: index + 1 }));
       else if (step === 'fail') {
         if (!this.#failed.has(name)) {
           this.#failed.add(name);
           throw new Error('once');
         }
-      } else if (parkedAt !== at) {
-        const state = JSON.stringify({ at, parkedAt: at });
+      } else if (parkedAt !== index) {
+        const state = JSON.stringify({ next: index, parkedAt: index });
         const wakeInMs = step.endsWith('time') ? 5 : undefined;
         return { parkedOn: name, holdsConversation: step.startsWith('hold'), state, wakeInMs };
-      } else if (context.woken === undefined) this.wrong.push(`${name} goes on, and nothing has woken it`);
+      } else if (context.waker === undefined)
+        this.violations.push(`${name} continues although nothing has woken it`);
     }
     return { text: '' };
   }
 
-  /** Lets all come to an end, and looks whether anything is left of what has ended. */
+  /** Restores all resources, and checks that all events complete without a violation and leave no state. */
   async finish(keys: ReadonlySet<string>): Promise<void> {
     await this.restoreAll();
-    const probes = [...keys].map((key): NewEvent => eventOf(`probe ${this.#alarms++}`, key, []));
+    const probes = [...keys].map((key): NewEvent => eventOf(`probe ${this.#probes++}`, key, []));
     await this.#store.append(probes);
     const isOver = async () => {
       await this.wake();
       const { queued, running, retrying, held, waiting } = await this.#store.counts();
-      if (retrying + waiting > 0) this.#tried.advance(500);
+      if (retrying + waiting > 0) this.#harness.advance(500);
       return queued + running + retrying + held + waiting === 0;
     };
-    await until('all have ended', isOver, 20_000);
-    await this.end(200);
-    this.#tried.advance(LONG_MS);
+    await until('all events are complete', isOver, 20_000);
+    await this.stopProcess(200);
+    this.#harness.advance(LONG_MS);
     expect(await this.#store.claim(10, LONG_MS)).toEqual([]);
-    expect(this.wrong).toEqual([]);
+    expect(this.violations).toEqual([]);
     for (const { id } of probes) expect(await this.#store.delivery(id)).toMatchObject({ state: 'done' });
   }
 }
@@ -241,54 +245,56 @@ function eventOf(id: string, key: string, script: readonly Step[]): NewEvent {
 }
 
 const arbScript = fc.array(fc.constantFrom(...steps), { minLength: 1, maxLength: 4 });
+/** Trigger, number of the conversation and steps. */
 const arbEvents = fc.array(fc.tuple(fc.constantFrom(...TRIGGERS), fc.nat({ max: 1 }), arbScript), {
   minLength: 1,
   maxLength: 6,
 });
-const arbHappenings = fc.array(
-  fc.tuple(fc.constantFrom(...happenings), fc.nat({ max: 5 }), fc.integer({ min: 0, max: 10 })),
+/** Change, number of the event (modulo the number of events) and delay in ms. */
+const arbChanges = fc.array(
+  fc.tuple(fc.constantFrom(...changes), fc.nat({ max: 5 }), fc.integer({ min: 0, max: 10 })),
   { maxLength: 8 },
 );
 
 async function tryEvents(
-  open: () => Promise<Tried>,
-  list: readonly (readonly [string, number, readonly Step[]])[],
-  happens: readonly (readonly [Happening, number, number])[],
+  open: () => Promise<StoreHarness>,
+  eventList: readonly (readonly [string, number, readonly Step[]])[],
+  changeList: readonly (readonly [Change, number, number])[],
 ): Promise<void> {
-  const tried = await open();
-  const world = new World(tried);
-  await world.begin();
+  const harness = await open();
+  const world = new World(harness);
+  await world.startProcess();
   const keyOf = (trigger: string, n: number) => `conversation/manual/${trigger}/${n}`;
-  const events = list.map(([trigger, n, script], i) => eventOf(`e${i}`, keyOf(trigger, n), script));
-  await tried.store.append(events);
-  for (const [what, which, ms] of happens) {
-    const at = which % list.length;
-    await new Promise<void>((resolve) => setTimeout(resolve, ms));
-    await world.happen(what, `e${at}`, list[at]?.[0] ?? '');
+  const events = eventList.map(([trigger, n, script], i) => eventOf(`e${i}`, keyOf(trigger, n), script));
+  await harness.store.append(events);
+  for (const [change, n, delayMs] of changeList) {
+    const index = n % eventList.length;
+    await new Promise<void>((resolve) => setTimeout(resolve, delayMs));
+    await world.apply(change, `e${index}`, eventList[index]?.[0] ?? '');
   }
   await world.finish(new Set(events.map(({ key }) => key)));
-  for (const [at, { id }] of events.entries()) {
-    const { state, note } = (await tried.store.delivery(id)) ?? {};
-    const mayBeCancelled = happens.some(
-      ([what, which]) => what === 'it is cancelled' && which % list.length === at,
+  for (const [index, { id }] of events.entries()) {
+    const { state, note } = (await harness.store.delivery(id)) ?? {};
+    const mayBeCancelled = changeList.some(
+      ([change, n]) => change === 'cancel event' && n % eventList.length === index,
     );
-    const mayBeGone = happens.some(([what]) => what === 'its trigger is gone');
+    const mayLoseTrigger = changeList.some(([change]) => change === 'remove trigger');
     if (world.cancelled.has(id)) expect([id, state, note]).toEqual([id, 'ignored', 'cancelled']);
     else if (state === 'ignored')
-      expect([mayBeCancelled && 'cancelled', mayBeGone && GONE], id).toContain(note);
+      expect([mayBeCancelled && 'cancelled', mayLoseTrigger && TRIGGER_REMOVED], id).toContain(note);
     else expect([id, state]).toEqual([id, 'done']);
   }
-  await tried.store.close();
+  await harness.store.close();
 }
 
 test.each([
-  ['in memory', triedInMemory, 40],
-  ['on the embedded store', triedOnEngine, 30],
+  ['in memory', memoryHarness, 40],
+  ['on disk', engineHarness, 30],
 ] as const)(
-  'whatever changes around a parked event, it ends once and leaves nothing behind: %s',
+  'a parked event completes once and leaves no state, for any changes of resources and restarts (store %s)',
   async (_, open, numRuns) => {
-    const property = fc.asyncProperty(arbEvents, arbHappenings, (list, happens) =>
-      tryEvents(open, list, happens),
+    const property = fc.asyncProperty(arbEvents, arbChanges, (eventList, changeList) =>
+      tryEvents(open, eventList, changeList),
     );
     await fc.assert(property, { numRuns });
   },

@@ -1,5 +1,5 @@
-// Nights in which the process ends again and again, on the real engine: by events that end it whenever they run, or by
-// something else. What ends it is given up after a bounded number of ends; what was only near by is handled.
+// Repeated crashes on the real engine, caused by an event or not. An event that crashes the process becomes
+// dead after a limited number of crashes. Events that ran in parallel are handled.
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,9 +13,9 @@ import { eventOf, resultOf } from '../../fixtures/store/store-conformance.ts';
 
 const LEASE_MS = 30_000_000;
 const folder = storeFolder();
-let nights = 0;
+let scenarioCount = 0;
 
-/** An event by itself: how long it takes, or after what time it ends the process. */
+/** Kind of an event: the duration, or the time after which it crashes the process. */
 interface Kind {
   readonly runMs: number;
   readonly killsAfterMs: number | undefined;
@@ -27,23 +27,23 @@ interface Running {
   readonly killsAt: number;
 }
 
-class Night {
+class CrashScenario {
   readonly #kinds: readonly Kind[];
-  readonly #places: number;
-  /** Pauses between two ends of the process by something else. */
+  readonly #slots: number;
+  /** Intervals between crashes with other causes. */
   readonly #others: number[];
-  readonly #file = join(folder, `night-${++nights}.db`);
+  readonly #file = join(folder, `night-${++scenarioCount}.db`);
   #opened: EngineStore = openEngineStore({ file: this.#file });
   #running: Running[] = [];
   ends = 0;
 
-  constructor(kinds: readonly Kind[], places: number, others: readonly number[]) {
+  constructor(kinds: readonly Kind[], slots: number, others: readonly number[]) {
     this.#kinds = kinds;
-    this.#places = places;
+    this.#slots = slots;
     this.#others = [...others];
   }
 
-  /** Until everything has been handled or given up; gives the states. */
+  /** Runs until all events are done or dead. Returns their states. */
   async pass(maxEnds: number): Promise<readonly string[]> {
     await this.#opened.store.append(this.#kinds.map((_, at) => eventOf(`e:${at}`, `k/${at}`)));
     let nextOther = this.#opened.now() + this.#nextOther();
@@ -72,14 +72,14 @@ class Night {
 
   async #claim(): Promise<void> {
     const now = this.#opened.now();
-    for (const turn of await this.#opened.store.claim(this.#places - this.#running.length, LEASE_MS)) {
-      const kind = this.#kinds[Number(turn.event.id.slice(2))];
-      if (turn.event.crashes >= CRASH_LIMIT) {
-        await this.#opened.store.commit([resultOf(turn, 'dead', { note: 'it ends the process' })]);
+    for (const claim of await this.#opened.store.claim(this.#slots - this.#running.length, LEASE_MS)) {
+      const kind = this.#kinds[Number(claim.event.id.slice(2))];
+      if (claim.event.crashes >= CRASH_LIMIT) {
+        await this.#opened.store.commit([resultOf(claim, 'dead', { note: 'it ends the process' })]);
         continue;
       }
       const { runMs = 0, killsAfterMs = Number.POSITIVE_INFINITY } = kind ?? {};
-      this.#running.push({ turn, endsAt: now + runMs, killsAt: now + killsAfterMs });
+      this.#running.push({ turn: claim, endsAt: now + runMs, killsAt: now + killsAfterMs });
     }
   }
 
@@ -87,10 +87,10 @@ class Night {
     const now = this.#opened.now();
     const ended = this.#running.filter(({ endsAt }) => endsAt <= now);
     this.#running = this.#running.filter(({ endsAt }) => endsAt > now);
-    if (ended.length > 0) await this.#opened.store.commit(ended.map(({ turn }) => resultOf(turn)));
+    if (ended.length > 0) await this.#opened.store.commit(ended.map(({ turn: claim }) => resultOf(claim)));
   }
 
-  /** Nothing is given back. */
+  /** Restarts the process. Claims are not released. */
   async #restart(): Promise<void> {
     this.ends += 1;
     this.#running = [];
@@ -101,60 +101,66 @@ class Night {
 }
 
 const NEVER_ENDS = Number.POSITIVE_INFINITY;
-const bystander = fc
+const harmlessKind = fc
   .integer({ min: 0, max: 60_000 })
   .map((runMs): Kind => ({ runMs, killsAfterMs: undefined }));
-const killer = fc
+const crashingKind = fc
   .integer({ min: 0, max: 10_000 })
   .map((killsAfterMs): Kind => ({ runMs: NEVER_ENDS, killsAfterMs }));
 
-test('what ends the process is given up after a bounded number of times, and nothing else with it (CS1)', async () => {
+test('an event that crashes the process becomes dead after a limited number of crashes, and other events are handled', async () => {
   const mixed = fc.record({
-    killers: fc.array(killer, { minLength: 1, maxLength: 3 }),
-    bystanders: fc.array(bystander, { minLength: 20, maxLength: 60 }),
+    killers: fc.array(crashingKind, { minLength: 1, maxLength: 3 }),
+    bystanders: fc.array(harmlessKind, { minLength: 20, maxLength: 60 }),
     places: fc.integer({ min: 4, max: 64 }),
   });
   await fc.assert(
-    fc.asyncProperty(mixed, fc.infiniteStream(fc.nat()), async ({ killers, bystanders, places }, order) => {
-      const kinds = [...killers, ...bystanders]
-        .map((kind) => ({ kind, rank: order.next().value }))
-        .sort((one, other) => one.rank - other.rank)
-        .map(({ kind }) => kind);
-      const bound = killers.length * CRASH_LIMIT;
-      const night = new Night(kinds, places, []);
-      const states = await night.pass(bound);
-      expect(night.ends).toBeLessThanOrEqual(bound);
-      expect(states).toEqual(kinds.map(({ killsAfterMs }) => (killsAfterMs === undefined ? 'done' : 'dead')));
-    }),
+    fc.asyncProperty(
+      mixed,
+      fc.infiniteStream(fc.nat()),
+      async ({ killers, bystanders, places: slots }, order) => {
+        const kinds = [...killers, ...bystanders]
+          .map((kind) => ({ kind, rank: order.next().value }))
+          .sort((first, other) => first.rank - other.rank)
+          .map(({ kind }) => kind);
+        const bound = killers.length * CRASH_LIMIT;
+        const scenario = new CrashScenario(kinds, slots, []);
+        const states = await scenario.pass(bound);
+        expect(scenario.ends).toBeLessThanOrEqual(bound);
+        expect(states).toEqual(
+          kinds.map(({ killsAfterMs }) => (killsAfterMs === undefined ? 'done' : 'dead')),
+        );
+      },
+    ),
     { numRuns: runs(12) },
   );
 });
 
-test('what ends the process even while it is given up is dead at a start soon after (CS1)', async () => {
+test('an event that crashes the process even while it is made dead is dead after a few starts', async () => {
   const file = join(folder, 'given-up.db');
   let opened = openEngineStore({ file });
   await opened.store.append([eventOf('e', 'k/e')]);
-  let given = 0;
+  let claims = 0;
   for (;;) {
     const [turn] = await opened.store.claim(1, LEASE_MS);
     if (turn === undefined) break;
-    expect(turn.event.crashes).toBe(given);
-    given += 1;
+    expect(turn.event.crashes).toBe(claims);
+    claims += 1;
     const now = opened.now();
     await opened.store.close();
     opened = openEngineStore({ file, now });
-    opened.advance(pauseAfterCrashMs(given));
+    opened.advance(pauseAfterCrashMs(claims));
   }
-  expect(given).toBe(CRASH_LIMIT + 3);
-  const note = `the gateway ended ${given} times while it was handled`;
-  expect(await opened.store.delivery('e')).toMatchObject({ state: 'dead', crashes: given, note });
+  expect(claims).toBe(CRASH_LIMIT + 3);
+  const note = `the gateway ended ${claims} times while it was handled`;
+  expect(await opened.store.delivery('e')).toMatchObject({ state: 'dead', crashes: claims, note });
   await opened.store.close();
 });
 
-test('many that hang at one agent, through ends of the process, hold up no schedule (CS2, CS3, MT4)', async () => {
+test('many hanging events of one agent delay no schedule across crashes', async () => {
   const file = join(folder, 'held-up.db');
   let opened = openEngineStore({ file });
-  const claimed = async () => (await opened.store.claim(256, LEASE_MS)).map(({ key }) => key);
+  const claimedKeys = async () => (await opened.store.claim(256, LEASE_MS)).map(({ key }) => key);
   const restart = async () => {
     const now = opened.now();
     await opened.store.close();
@@ -162,21 +168,21 @@ test('many that hang at one agent, through ends of the process, hold up no sched
   };
   const pulse = 'conversation/schedule/pulse';
   await opened.store.append([eventOf('pulse', pulse)]);
-  expect(await claimed()).toEqual([pulse]);
+  expect(await claimedKeys()).toEqual([pulse]);
   await restart();
   opened.advance(pauseAfterCrashMs(1));
   const hanging = Array.from({ length: 200 }, (_, at) => `conversation/http/stuck/${at}`);
   await opened.store.append(hanging.map((key, at) => eventOf(`stuck:${at}`, key)));
-  expect(new Set(await claimed())).toEqual(new Set([pulse, ...hanging]));
+  expect(new Set(await claimedKeys())).toEqual(new Set([pulse, ...hanging]));
   await restart();
   opened.advance(pauseAfterCrashMs(1));
-  expect(new Set(await claimed())).toEqual(new Set(hanging));
+  expect(new Set(await claimedKeys())).toEqual(new Set(hanging));
   opened.advance(pauseAfterCrashMs(2) - pauseAfterCrashMs(1));
-  expect(await claimed()).toEqual([pulse]);
+  expect(await claimedKeys()).toEqual([pulse]);
   await opened.store.close();
 });
 
-test('where something else ends the process a hundred times nothing is given up (MX4)', async () => {
+test('a hundred crashes that no event causes make no event dead', async () => {
   const kills = fc.array(fc.integer({ min: 100, max: 20_000 }), { minLength: 100, maxLength: 100 });
   const quick = fc
     .integer({ min: 0, max: 20_000 })
@@ -184,23 +190,23 @@ test('where something else ends the process a hundred times nothing is given up 
   const bystanders = fc.array(quick, { minLength: 100, maxLength: 200 });
   await fc.assert(
     fc.asyncProperty(bystanders, kills, async (kinds, others) => {
-      const night = new Night(kinds, 16, others);
-      expect(await night.pass(others.length)).toEqual(kinds.map(() => 'done'));
+      const scenario = new CrashScenario(kinds, 16, others);
+      expect(await scenario.pass(others.length)).toEqual(kinds.map(() => 'done'));
     }),
     { numRuns: 3 },
   );
 });
 
-test('nor what takes longer than the process ever lasts that night', async () => {
+test('events that run longer than the process lives do not become dead', async () => {
   const kills = fc.array(fc.integer({ min: 100, max: 60_000 }), { minLength: 100, maxLength: 100 });
   const long = fc
     .integer({ min: 60_000, max: 600_000 })
     .map((runMs): Kind => ({ runMs, killsAfterMs: undefined }));
-  const events = fc.array(fc.oneof(long, bystander), { minLength: 1, maxLength: 20 });
+  const events = fc.array(fc.oneof(long, harmlessKind), { minLength: 1, maxLength: 20 });
   await fc.assert(
     fc.asyncProperty(events, kills, async (kinds, others) => {
-      const night = new Night(kinds, 16, others);
-      expect(await night.pass(others.length)).toEqual(kinds.map(() => 'done'));
+      const scenario = new CrashScenario(kinds, 16, others);
+      expect(await scenario.pass(others.length)).toEqual(kinds.map(() => 'done'));
     }),
     { numRuns: 3 },
   );

@@ -1,16 +1,16 @@
-// Answers under way, at the hands of the dispatcher, with a platform that fails, puts off and loses, and ends of the process
-// between any two steps: whoever looks at the chat in the end sees one answer, or that there is none, and no draft as the last
-// word; and edits were never closer together than the platform has them.
+// Drafts of answers through the dispatcher, with a platform that fails, delays and loses messages, and with
+// crashes between any two steps. Finally the chat contains one answer or a failure notice, and the last
+// message is no draft. Edits respect the interval of the platform.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Handler } from '../../../actors/agents/handlers/handler.ts';
 import { HandlerError } from '../../../actors/agents/handlers/handler.ts';
-import { ConversationWork } from '../../../actors/automation/conversations/conversation-work.ts';
+import { ConversationWork } from '../../../actors/automation/conversations/work.ts';
 import { OutboxWork } from '../../../actors/automation/works/outbox-work.ts';
 import { UnavailableError } from '../../../actors/base/errors/errors.ts';
 import { silentLog } from '../../../actors/base/errors/log.ts';
-import { WorkPlaces } from '../../../actors/events/inbox/work-places.ts';
+import { WorkSlots } from '../../../actors/events/inbox/work-slots.ts';
 import { Circuits } from '../../../actors/events/outbox/circuits.ts';
 import { DeliveryError } from '../../../actors/events/outbox/delivery-error.ts';
 import type { Outbound } from '../../../actors/events/outbox/outbound.ts';
@@ -28,37 +28,41 @@ import { MemoryStore } from '../../fixtures/store/memory-store.ts';
 const quick = { tickMs: 4, pollMs: 8, leaseMs: 10_000, renewMs: 20, lingerMs: 10, patienceMs: 10 };
 const retry = { attempts: 100, min_backoff_seconds: 0.001, max_backoff_seconds: 0.004, factor: 2 };
 const EVERY_MS = 8;
-/** Timers of Node may come a little before their time. */
+/** Timers of Node may fire slightly early. */
 const EARLY_MS = 2;
-/** No less, so that what a run begins with is not too soon after the last edit of the one before. */
+/** Long enough that the first edit of a run respects the interval since the last edit of the previous run. */
 const AFTER_MS = 8;
 
+/** Steps of a run: `say` updates the draft and pauses, `progress` updates it, `keep` stores a checkpoint. */
 const steps = ['say', 'say', 'say', 'say', 'say', 'progress', 'pause', 'keep', 'fail', 'too soon'] as const;
-const ends = ['answer', 'answer', 'long answer', 'nothing', 'give up'] as const;
+const draftEnds = ['answer', 'answer', 'long answer', 'nothing', 'give up'] as const;
 const faults = ['ok', 'ok', 'ok', 'ok', 'too soon', 'fault', 'refused', 'lost', 'gone'] as const;
-const happenings = ['kill', 'drain', 'nothing', 'nothing'] as const;
+const interruptions = ['kill', 'drain', 'nothing', 'nothing'] as const;
 type Step = (typeof steps)[number];
-type End = (typeof ends)[number];
+type End = (typeof draftEnds)[number];
 type Fault = (typeof faults)[number];
 
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-interface SaidRow {
+interface SentRow {
   readonly text: string;
   readonly of: string | undefined;
 }
 
-interface Shown {
+interface ShownMessage {
   readonly row: string;
   text: string;
 }
 
-/** A chat whose messages bear the ids of their rows, so that a second attempt finds what the first one wrote. */
+/**
+ * A chat whose messages contain the ids of their rows, so that a second attempt finds the message of the
+ * first attempt.
+ */
 class Platform {
-  readonly shown = new Map<string, Shown>();
+  readonly shown = new Map<string, ShownMessage>();
   readonly tooQuick: number[] = [];
   readonly faults: Fault[];
-  /** Drafts of which nobody was told that they had arrived. */
+  /** Drafts whose arrival was never acknowledged. */
   readonly orphans = new Set<string>();
   isKilled = false;
   #lastEdit = new Map<string, number>();
@@ -67,30 +71,30 @@ class Platform {
     this.faults = [...planned];
   }
 
-  readonly outbound: Outbound<Trigger, SaidRow> = {
+  readonly outbound: Outbound<Trigger, SentRow> = {
     target: () => ({ place: 'x' }),
     render: (_, { action, text }) =>
       text.split('|').map((part, i) => ({
         text: part,
         of: action.do === 'edit' && i === 0 ? action.of : undefined,
       })),
-    sendsTo: () => 'here',
-    editsEveryMs: () => EVERY_MS,
+    addressOf: () => 'here',
+    editIntervalMs: () => EVERY_MS,
     send: async (_, { of, text }, { rowId, receiptOf, signal }) => {
       const before = of === undefined ? undefined : await receiptOf(String(of));
-      // What comes from here while the run lasts, unlike rows of the outbox, has the id of the draft.
+      // A draft has the id of the draft. Rows of the outbox have other ids.
       const isDraft = rowId.endsWith('/draft/1');
       if (before !== undefined && isDraft) this.#meter(before.id);
       await pause(isDraft ? 12 : 1);
       if (signal.aborted) throw new DeliveryError('given up', { isOutcomeUnknown: true });
       const fault = this.faults.shift() ?? 'ok';
-      if (fault === 'too soon') throw new DeliveryError('429', { isTooSoon: true, retryAfterMs: 12 });
+      if (fault === 'too soon') throw new DeliveryError('429', { isRateLimited: true, retryAfterMs: 12 });
       if (fault === 'fault') throw new DeliveryError('500');
       if (fault === 'refused' && isDraft) throw new DeliveryError('403', { isFinal: true });
       if (fault === 'gone' && before !== undefined) this.shown.delete(before.id);
       const id = before?.id ?? `message of ${rowId}`;
       if (before !== undefined && !this.shown.has(id))
-        throw new DeliveryError('gone', { isFinal: true, isTargetGone: true });
+        throw new DeliveryError('gone', { isFinal: true, isTargetMissing: true });
       const isNew = !this.shown.has(id);
       this.shown.set(id, { row: rowId, text: String(text) });
       if (fault === 'lost') {
@@ -110,7 +114,7 @@ class Platform {
   }
 }
 
-/** Each step of failure fails once; an attempt begins from the first step. */
+/** Each failing step fails once. An attempt starts at the first step. */
 function handlerOf(script: readonly Step[], end: End): Handler {
   const failed = new Set<number>();
   return {
@@ -123,7 +127,7 @@ function handlerOf(script: readonly Step[], end: End): Handler {
         else if (step === 'keep') await context.checkpoint(`kept ${i}`);
         else if (!failed.has(i)) {
           failed.add(i);
-          throw new HandlerError(step, { isTooSoon: step === 'too soon', retryAfterMs: 2 });
+          throw new HandlerError(step, { isRateLimited: step === 'too soon', retryAfterMs: 2 });
         }
       }
       if (end === 'give up') throw new HandlerError('for good', { isFinal: true });
@@ -134,10 +138,10 @@ function handlerOf(script: readonly Step[], end: End): Handler {
 
 const arbPlan = fc.record({
   script: fc.array(fc.constantFrom(...steps), { maxLength: 12, size: 'max' }),
-  end: fc.constantFrom(...ends),
+  end: fc.constantFrom(...draftEnds),
   isSilent: fc.boolean(),
   faults: fc.array(fc.constantFrom(...faults), { maxLength: 10, size: 'max' }),
-  happens: fc.array(fc.tuple(fc.constantFrom(...happenings), fc.integer({ min: 0, max: 25 })), {
+  happens: fc.array(fc.tuple(fc.constantFrom(...interruptions), fc.integer({ min: 0, max: 25 })), {
     maxLength: 3,
   }),
 });
@@ -159,12 +163,12 @@ async function tryPlan(plan: Plan): Promise<void> {
   const commit = store.commit.bind(store);
   store.commit = async (results: readonly TurnResult[]) => {
     if (!isFailing) return commit(results);
-    // What had arrived just before the end is known to nobody either.
+    // It is also unknown whether a message just before the kill arrived.
     for (const { receipt } of results) if (receipt !== undefined) platform.orphans.add(receipt);
     throw new UnavailableError('killed', 1);
   };
   const begin = () => {
-    const places = () => new WorkPlaces({ places: 8, bytes: 1_000_000, release: async () => 0 });
+    const newSlots = () => new WorkSlots({ slots: 8, bytes: 1_000_000, release: async () => 0 });
     const routing = {
       adapterOf: () => adapter,
       trigger: () => trigger,
@@ -182,8 +186,8 @@ async function tryPlan(plan: Plan): Promise<void> {
     };
     const circuits = new Circuits({ log: silentLog });
     const works = [
-      new ConversationWork(routing, places(), store, AFTER_MS),
-      new OutboxWork({ platform: 'manual', routing, places: places(), store, circuits }),
+      new ConversationWork(routing, newSlots(), store, AFTER_MS),
+      new OutboxWork({ platform: 'manual', routing, slots: newSlots(), store, circuits }),
     ];
     return startInbox({ works, places: 4, store, ...quick }).dispatcher;
   };
@@ -191,12 +195,12 @@ async function tryPlan(plan: Plan): Promise<void> {
   const run = { command: '', input: {}, text: 'go', isConfirmed: true };
   const event = manualEvent(trigger, run, { id: 'e', trace: '', principal: anonymous });
   await store.append([event]);
-  for (const [what, ms] of happens) {
+  for (const [happening, ms] of happens) {
     await pause(ms);
-    if (what === 'nothing') continue;
-    isFailing = platform.isKilled = what === 'kill';
-    await dispatcher.drain(what === 'kill' ? 20 : 300);
-    if (what === 'kill') store.restart();
+    if (happening === 'nothing') continue;
+    isFailing = platform.isKilled = happening === 'kill';
+    await dispatcher.drain(happening === 'kill' ? 20 : 300);
+    if (happening === 'kill') store.restart();
     isFailing = platform.isKilled = false;
     dispatcher = begin();
   }
@@ -216,28 +220,28 @@ async function tryPlan(plan: Plan): Promise<void> {
 async function check({ end, isSilent, script }: Plan, platform: Platform, store: MemoryStore): Promise<void> {
   expect(platform.tooQuick).toEqual([]);
   const drafts = [...platform.shown].filter(([, { text }]) => text.startsWith('draft'));
-  // A draft that nobody knows to be there cannot be changed; what was posted after it is the last word.
+  // An unknown draft cannot be edited. The message posted after it is the last message.
   for (const [id] of drafts) expect(platform.orphans).toContain(id);
-  const words = [...platform.shown.values()]
+  const finalTexts = [...platform.shown.values()]
     .map(({ text }) => text)
     .filter((text) => !text.startsWith('draft'));
   const wasShown = script.some((step) => step === 'progress' || step === 'say');
-  if (end === 'answer') expect(words).toEqual(['the answer']);
-  if (end === 'long answer') expect(words.toSorted()).toEqual(['and more', 'the answer']);
+  if (end === 'answer') expect(finalTexts).toEqual(['the answer']);
+  if (end === 'long answer') expect(finalTexts.toSorted()).toEqual(['and more', 'the answer']);
   if (end === 'give up') {
-    const isTold = words.length === 1 && words[0]?.startsWith('Sorry') === true;
-    expect(isTold || (isSilent && words.length === 0)).toBe(true);
+    const hasFailureNotice = finalTexts.length === 1 && finalTexts[0]?.startsWith('Sorry') === true;
+    expect(hasFailureNotice || (isSilent && finalTexts.length === 0)).toBe(true);
   }
-  if (end === 'nothing') expect(words).toEqual(words.length === 0 || !wasShown ? [] : ['Done.']);
+  if (end === 'nothing') expect(finalTexts).toEqual(finalTexts.length === 0 || !wasShown ? [] : ['Done.']);
   expect(await store.delivery('manual:e')).toMatchObject({ state: end === 'give up' ? 'dead' : 'done' });
   for (const { id, state } of await store.deliveries({ keyPrefix: 'outbox/', limit: 100 }))
     expect([id, ['done', 'ignored'].includes(state)]).toEqual([id, true]);
 }
 
-test('in the end there is one answer, or word that there is none, and no draft is the last word (DR1, SND4)', async () => {
+test('the chat finally contains one answer or a failure notice, and the last message is no draft', async () => {
   await fc.assert(fc.asyncProperty(arbPlan, tryPlan), {
     numRuns: 25,
-    // Found once: the end came between the arrival of a draft and word of it.
+    // Regression: the kill came between the arrival of a draft and its acknowledgement.
     examples: [
       [
         {

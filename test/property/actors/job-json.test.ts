@@ -1,4 +1,4 @@
-// What an agent is told, as JSON: the same whatever is large in it, and what is large is written bit by bit.
+// Jobs as JSON: texts of any size are unchanged, and large JSON is written in chunks.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -7,18 +7,18 @@ import { aJob } from '../../fixtures/automation/jobs.ts';
 
 const aText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
-  // Whatever a text is cut in, a pair of surrogates is cut in half somewhere.
+  // At some position, a cut of such a text splits a surrogate pair.
   fc
     .tuple(fc.constantFrom('"😀', 'é\n', '\ud800', 'a'), fc.integer({ min: 1, max: 400_000 }))
     .map(([unit, times]) => unit.repeat(times)),
 );
 
-test('a job reads the same whatever its texts are, large or small', async () => {
+test('a job is parsed back unchanged for texts of any size', async () => {
   await fc.assert(
     fc.asyncProperty(aText, fc.oneof(aText, fc.constant(undefined)), async (input, payload) => {
       const job = aJob({ input });
-      const told = { ...job, event: { ...job.event, payload: payload ?? input } };
-      const { input: read, event } = JSON.parse(Buffer.concat(await jobJson(told)).toString());
+      const sentJob = { ...job, event: { ...job.event, payload: payload ?? input } };
+      const { input: read, event } = JSON.parse(Buffer.concat(await jobJson(sentJob)).toString());
       expect(read === input).toBe(true);
       expect(event.payload === (payload ?? input)).toBe(true);
     }),
@@ -26,13 +26,13 @@ test('a job reads the same whatever its texts are, large or small', async () => 
   );
 });
 
-test('others have their turn, again and again, while a large text is written', async () => {
+test('writing a large text yields to other work repeatedly', async () => {
   const input = 'x"\n'.repeat(1_000_000);
   const job = aJob({ input });
-  let turns = 0;
+  let iterations = 0;
   let isOver = false;
   const count = (): void => {
-    turns += 1;
+    iterations += 1;
     if (!isOver) setImmediate(count);
   };
   setImmediate(count);
@@ -49,6 +49,6 @@ test('others have their turn, again and again, while a large text is written', a
   } finally {
     JSON.stringify = stringify;
   }
-  expect(turns).toBeGreaterThan(10);
+  expect(iterations).toBeGreaterThan(10);
   expect(longest).toBeLessThan(500_000);
 });

@@ -1,13 +1,13 @@
-// Whatever somebody does to the clock, while the store runs or while it does not: what waits for a pause comes when that has
-// really passed, and a schedule or a sweep goes on. Set forward it may come sooner.
+// Clock steps while the store runs or is stopped: a pause lasts until the time has really elapsed, and
+// schedules and sweeps continue. A step forward may shorten a pause.
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import { steadyNow } from '../../../actors/base/time/steady-clock.ts';
+import { monotonicNow } from '../../../actors/base/time/monotonic-clock.ts';
 import { CircuitBreaker } from '../../../actors/mcp/servers/life/circuit-breaker.ts';
-import { NOTED_EVERY_MS } from '../../../actors/store/sqlite/clock.ts';
+import { RECORD_EVERY_MS } from '../../../actors/store/sqlite/clock.ts';
 import { SqliteEngine } from '../../../actors/store/sqlite/engine.ts';
 import { storeFolder } from '../../fixtures/store/engine-store.ts';
 import { eventOf, resultOf } from '../../fixtures/store/store-conformance.ts';
@@ -15,10 +15,10 @@ import { eventOf, resultOf } from '../../fixtures/store/store-conformance.ts';
 const folder = storeFolder();
 let worlds = 0;
 
-/** A store, the real time, and a clock that says what it is set to. */
+/** A store, the real time, and a settable clock. */
 class World {
   readonly #file = join(folder, `world-${++worlds}.db`);
-  /** What has really passed. */
+  /** Elapsed real time. */
   real = 0;
   #clock = Date.UTC(2026, 10, 22);
   engine = this.#open();
@@ -34,19 +34,19 @@ class World {
     });
   }
 
-  /** As the worker's timer sees it pass. */
+  /** Advances the time in the intervals of the worker's timer. */
   pass(ms: number): void {
-    for (let left = ms; left > 0; left -= NOTED_EVERY_MS) {
-      const step = Math.min(left, NOTED_EVERY_MS);
+    for (let remainingMs = ms; remainingMs > 0; remainingMs -= RECORD_EVERY_MS) {
+      const step = Math.min(remainingMs, RECORD_EVERY_MS);
       this.real += step;
       this.#clock += step;
-      this.engine.keepTime();
+      this.engine.followClock();
     }
   }
 
   set(byMs: number): void {
     this.#clock += byMs;
-    this.engine.keepTime();
+    this.engine.followClock();
   }
 
   restart(byMs: number): void {
@@ -71,7 +71,7 @@ const arbSteps = fc.array(
   { maxLength: 12 },
 );
 
-test('no pause of a retry or a timer is longer than it was to be, but by what was not noted at a start (SK1, MT3)', () => {
+test('no pause of a retry or timer becomes longer, except by the unrecorded time before a start', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 300_000 }), arbSteps, (pauseMs, steps) => {
       const world = new World();
@@ -79,22 +79,22 @@ test('no pause of a retry or a timer is longer than it was to be, but by what wa
         world.engine.transaction(() => action(world.engine));
       try {
         run((engine) => engine.append([eventOf('retry', 'k/retry'), eventOf('first', 'k/first')]));
-        for (const turn of run((engine) => engine.claim(2, 60_000))) {
+        for (const claim of run((engine) => engine.claim(2, 60_000))) {
           const timers = [{ id: 't', inMs: pauseMs, event: eventOf('timer', 'k/timer') }];
-          const isRetry = turn.key === 'k/retry';
+          const isRetry = claim.key === 'k/retry';
           run((engine) =>
             engine.commit([
-              resultOf(turn, isRetry ? 'retrying' : 'done', isRetry ? { retryInMs: pauseMs } : { timers }),
+              resultOf(claim, isRetry ? 'retrying' : 'done', isRetry ? { retryInMs: pauseMs } : { timers }),
             ]),
           );
         }
         let unnoted = 0;
-        for (const { what, passMs, byMs } of steps) {
-          if (what === 'pass') world.pass(passMs);
-          else if (what === 'set') world.set(byMs);
+        for (const { what: action, passMs, byMs } of steps) {
+          if (action === 'pass') world.pass(passMs);
+          else if (action === 'set') world.set(byMs);
           else {
             world.restart(byMs);
-            unnoted += NOTED_EVERY_MS;
+            unnoted += RECORD_EVERY_MS;
           }
         }
         world.pass(Math.max(0, pauseMs + unnoted - world.real) + 1_000);
@@ -108,14 +108,14 @@ test('no pause of a retry or a timer is longer than it was to be, but by what wa
   );
 });
 
-test('a record of a time when the clock was ahead keeps nothing after it from being removed', () => {
+test('a record with a time in the future does not prevent the removal of later records', () => {
   const world = new World();
   const run = <T>(action: (engine: SqliteEngine) => T) =>
     world.engine.transaction(() => action(world.engine));
   const handle = (id: string) => {
     run((engine) => engine.append([eventOf(id, `k/${id}`)]));
-    for (const turn of run((engine) => engine.claim(1, 60_000)))
-      run((engine) => engine.commit([resultOf(turn)]));
+    for (const claim of run((engine) => engine.claim(1, 60_000)))
+      run((engine) => engine.commit([resultOf(claim)]));
   };
   const year = 365 * 24 * 3_600_000;
   world.set(year);
@@ -128,9 +128,9 @@ test('a record of a time when the clock was ahead keeps nothing after it from be
   world.end();
 });
 
-test('a parked server is tried again when its time has passed, whatever the clock says', () => {
+test('a failed server is retried after the real time has elapsed, regardless of the clock', () => {
   const parking = new CircuitBreaker('files', true);
-  parking.open(steadyNow() + 60_000, 'it failed');
+  parking.open(monotonicNow() + 60_000, 'it failed');
   const now = Date.now();
   const clock = vi.spyOn(Date, 'now').mockReturnValue(now - HOURS_MS);
   expect(parking.refusal()?.message).toMatch(/in (59|60) s/);
@@ -139,10 +139,10 @@ test('a parked server is tried again when its time has passed, whatever the cloc
   clock.mockRestore();
 });
 
-test('only a server of the catalog, which an address reaches, is said to be started by an operator', () => {
+test("only a refusal for a catalog server mentions the operator's start request", () => {
   const refusalOf = (id: string) => {
     const parking = new CircuitBreaker(id, true);
-    parking.open(steadyNow() + 60_000, 'it failed');
+    parking.open(monotonicNow() + 60_000, 'it failed');
     return parking.refusal()?.message;
   };
   expect(refusalOf('files')).toContain('POST /servers/files/start');

@@ -1,4 +1,5 @@
-// Whatever stands in a client's file, as long as a client could read it: our entry goes in and out without a trace.
+// Edits of client files, with random readable content: the entry of the gateway is added and removed without
+// traces.
 
 import fc from 'fast-check';
 import { createScanner, parse } from 'jsonc-parser';
@@ -6,9 +7,9 @@ import { describe, expect, test } from 'vitest';
 import type { ClientEntries } from '../../../config/clients/client-entry.ts';
 import { entryIn, withEntry, withoutEntry } from '../../../src/cli/connect/client-text.ts';
 
-const place = { root: 'mcpServers', name: 'actor-gateway' };
+const location = { root: 'mcpServers', name: 'actor-gateway' };
 
-/** How a file is written: what stands between its tokens, drawn piece by piece. */
+/** File formatting: the text between the tokens, which is drawn piece by piece. */
 interface Style {
   readonly lineEnd: string;
   readonly unit: string;
@@ -63,7 +64,7 @@ const content = fc
     objectOf(found === undefined ? pairs : pairs.toSpliced(at, 0, ['mcpServers', found])),
   );
 
-function written(
+function textOf(
   top: unknown,
   { lineEnd, unit, hasTrailingCommas, isCompact, fillers, hasMark }: Style,
 ): string {
@@ -91,7 +92,7 @@ function written(
   return `${hasMark ? '\uFEFF' : ''}${filler()}${write(top, '')}${filler()}`;
 }
 
-const file = fc.tuple(content, style).map(([top, how]) => written(top, how));
+const file = fc.tuple(content, style).map(([top, how]) => textOf(top, how));
 
 const entries: fc.Arbitrary<ClientEntries> = fc.record({
   entry: fc.oneof(
@@ -106,8 +107,8 @@ const entries: fc.Arbitrary<ClientEntries> = fc.record({
   inputs: fc.constant([]),
 });
 
-/** What a client would read. */
-function read(text: string): Record<string, unknown> {
+/** The content that a client would read. */
+function parsedText(text: string): Record<string, unknown> {
   const errors: [] = [];
   const found = parse(text.replace(/^\uFEFF/, ''), errors, { allowTrailingComma: true });
   expect(errors).toEqual([]);
@@ -125,7 +126,7 @@ function comments(text: string): string[] {
   }
 }
 
-/** Whether the one comes from the other by putting something in, at however many places. */
+/** Returns true if `whole` results from insertions into `part`. */
 function isPartOf(part: string, whole: string): boolean {
   let at = 0;
   for (const letter of part) {
@@ -136,62 +137,62 @@ function isPartOf(part: string, whole: string): boolean {
 }
 
 describe("a client's file", () => {
-  test('has our entry and nothing else that differs once it is put in (FE1)', () => {
+  test('differs only by the entry of the gateway after it is added', () => {
     fc.assert(
       fc.property(file, entries, (before, made) => {
-        const after = withEntry(before, place, made);
-        const was = read(before);
-        expect(read(after)).toEqual({
+        const after = withEntry(before, location, made);
+        const was = parsedText(before);
+        expect(parsedText(after)).toEqual({
           ...was,
           mcpServers: { ...(was.mcpServers as object | undefined), 'actor-gateway': made.entry },
         });
-        expect(Object.keys(read(after)).filter((name) => name !== 'mcpServers')).toEqual(
+        expect(Object.keys(parsedText(after)).filter((name) => name !== 'mcpServers')).toEqual(
           Object.keys(was).filter((name) => name !== 'mcpServers'),
         );
-        if (entryIn(before, place) !== undefined) return;
+        if (entryIn(before, location) !== undefined) return;
         expect(isPartOf(before, after)).toBe(true);
         expect(comments(after)).toEqual(comments(before));
       }),
     );
   });
 
-  test('is byte for byte what it was once the entry is taken out again (FE2)', () => {
+  test('equals the original byte for byte after the entry is removed', () => {
     fc.assert(
       fc.property(file, entries, (before, made) => {
-        expect(withoutEntry(withEntry(before, place, made), place, before)).toBe(before);
+        expect(withoutEntry(withEntry(before, location, made), location, before)).toBe(before);
       }),
     );
   });
 
-  test('keeps what others have put in meanwhile when the entry is taken out (FE2)', () => {
+  test('keeps later additions of others when the entry is removed', () => {
     fc.assert(
       fc.property(file, entries, entries, (before, made, other) => {
-        const theirs = { root: 'mcpServers', name: 'put-in-meanwhile' };
-        const both = withEntry(withEntry(before, place, made), theirs, other);
-        const after = withoutEntry(both, place, before) ?? '';
-        const was = read(before);
-        expect(read(after)).toEqual({
+        const otherEntry = { root: 'mcpServers', name: 'put-in-meanwhile' };
+        const both = withEntry(withEntry(before, location, made), otherEntry, other);
+        const after = withoutEntry(both, location, before) ?? '';
+        const was = parsedText(before);
+        expect(parsedText(after)).toEqual({
           ...was,
           mcpServers: { ...(was.mcpServers as object | undefined), 'put-in-meanwhile': other.entry },
         });
-        expect(entryIn(after, place)).toEqual(entryIn(before, place));
+        expect(entryIn(after, location)).toEqual(entryIn(before, location));
       }),
     );
   });
 
-  test('loses the entry alone when nobody knows what was there before (FE2)', () => {
+  test('loses only the entry if the original text is unknown', () => {
     fc.assert(
       fc.property(file, entries, (before, made) => {
-        const after = withEntry(before, place, made);
-        const rest = withoutEntry(after, place, undefined);
-        const { 'actor-gateway': _ours, ...others } = (read(before).mcpServers ?? {}) as Record<
+        const after = withEntry(before, location, made);
+        const rest = withoutEntry(after, location, undefined);
+        const { 'actor-gateway': _ours, ...others } = (parsedText(before).mcpServers ?? {}) as Record<
           string,
           unknown
         >;
         if (rest === undefined) return;
-        expect(read(rest)).toEqual({ ...read(before), mcpServers: others });
+        expect(parsedText(rest)).toEqual({ ...parsedText(before), mcpServers: others });
       }),
-      // What follows a comment to the end of a line must not be drawn into it.
+      // Text below a line comment must not become part of the comment.
       {
         examples: [
           ['{"mcpServers":{// a\n"actor-gateway":{},"x":1}}', { entry: { url: 'http://a.aa' }, inputs: [] }],
@@ -201,7 +202,7 @@ describe("a client's file", () => {
     );
   });
 
-  test('asks for the value that the entry refers to, and no longer once the entry is gone (FE1, FE2)', () => {
+  test('gets an input for the value of the entry, and loses it with the entry', () => {
     const input = { type: 'promptString', id: 'key', description: 'The key', password: true } as const;
     const made: ClientEntries = { entry: { url: `http://a.aa/\${input:key}` }, inputs: [input] };
     const others = fc.array(fc.record({ id: fc.constantFrom('a', 'b') }, { noNullPrototype: true }), {
@@ -209,28 +210,28 @@ describe("a client's file", () => {
     });
     const asking = fc
       .tuple(content, fc.option(others, { nil: undefined }), style)
-      .map(([top, inputs, how]) => written(inputs === undefined ? top : { ...top, inputs }, how));
+      .map(([top, inputs, how]) => textOf(inputs === undefined ? top : { ...top, inputs }, how));
     fc.assert(
       fc.property(asking, entries, (before, other) => {
-        const after = withEntry(before, place, made);
-        const was = (read(before).inputs ?? []) as unknown[];
-        expect(read(after).inputs).toEqual([...was, input]);
+        const after = withEntry(before, location, made);
+        const was = (parsedText(before).inputs ?? []) as unknown[];
+        expect(parsedText(after).inputs).toEqual([...was, input]);
         expect(comments(after).length).toBeGreaterThanOrEqual(
-          entryIn(before, place) === undefined ? comments(before).length : 0,
+          entryIn(before, location) === undefined ? comments(before).length : 0,
         );
-        expect(withoutEntry(after, place, before)).toBe(before);
-        const theirs = { root: 'mcpServers', name: 'put-in-meanwhile' };
-        const rest = withoutEntry(withEntry(after, theirs, other), place, before) ?? '';
-        expect(read(rest).inputs ?? []).toEqual(was);
+        expect(withoutEntry(after, location, before)).toBe(before);
+        const otherEntry = { root: 'mcpServers', name: 'put-in-meanwhile' };
+        const rest = withoutEntry(withEntry(after, otherEntry, other), location, before) ?? '';
+        expect(parsedText(rest).inputs ?? []).toEqual(was);
       }),
     );
   });
 
-  test('does not change when the same entry is put in twice (FE3)', () => {
+  test('does not change if the same entry is added twice', () => {
     fc.assert(
       fc.property(file, entries, (before, made) => {
-        const once = withEntry(before, place, made);
-        expect(withEntry(once, place, made)).toBe(once);
+        const once = withEntry(before, location, made);
+        expect(withEntry(once, location, made)).toBe(once);
       }),
     );
   });

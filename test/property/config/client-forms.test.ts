@@ -1,6 +1,6 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
-// Any catalog that a client can write reads the same from its file; and what is imported of it holds no secret, and is the
-// same catalog once the variables are set.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
+// Catalogs in the formats of clients are read as the same catalog. An imported catalog contains no secret,
+// and is the same once the variables are set.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -11,9 +11,9 @@ import { commentedCatalog } from '../../../config/catalog/commented-catalog.ts';
 import { importableServers } from '../../../config/catalog/importable-servers.ts';
 import { loadTarget } from '../../../config/load-config.ts';
 import { SourceFile } from '../../../config/reader/source-file.ts';
-import { hiddenSecrets } from '../../../src/cli/import/hidden-secrets.ts';
-import { mergedServers } from '../../../src/cli/import/merged-servers.ts';
-import { commentsOf } from '../../../src/cli/import/origin-words.ts';
+import { hideSecrets } from '../../../src/cli/import/hide-secrets.ts';
+import { mergeServers } from '../../../src/cli/import/merge-servers.ts';
+import { commentsOf } from '../../../src/cli/import/origin-text.ts';
 import {
   clientForms,
   ownForm,
@@ -35,8 +35,11 @@ function write(path: string, text: string): string {
   return file;
 }
 
-/** Omits the working folder, which defaults to the file's folder, and the credentials, which depend on references. */
-async function read(file: string, env: Record<string, string>): Promise<Record<string, object>> {
+/**
+ * Omits the working folder, which defaults to the folder of the file, and the credentials, which depend on
+ * references.
+ */
+async function loadServers(file: string, env: Record<string, string>): Promise<Record<string, object>> {
   const { catalog } = await loadTarget({ catalog: file }, env);
   return Object.fromEntries(
     Object.entries(catalog.servers).map(([id, entry]: [string, ServerEntry]) => [
@@ -56,7 +59,7 @@ const text = fc.oneof(
 );
 const toolName = fc.stringMatching(/^[a-z_]{1,8}$/);
 const header = fc.constantFrom('Authorization', 'X-Api-Key', 'X-Region');
-/** No header may have everything that text may have. */
+/** Headers allow fewer characters than other texts. */
 const headerValue = fc.oneof(fc.stringMatching(/^[a-z0-9]{1,12}$/), fc.constant('Bearer ${FIRST_TOKEN}'));
 
 const local = fc.record({
@@ -77,19 +80,21 @@ const server: fc.Arbitrary<PlainServer> = fc.record({
 const servers: fc.Arbitrary<PlainServers> = fc.dictionary(name, server, { minKeys: 1, maxKeys: 3 });
 const form = fc.constantFrom(...Object.entries(clientForms).map(([id, each]) => ({ id, ...each })));
 
-describe('a catalog in the words of a client', () => {
-  test('is the same catalog', async () => {
+describe("a catalog in a client's format", () => {
+  test('is read as the same catalog', async () => {
     await fc.assert(
       fc.asyncProperty(
         servers,
         form,
         fc.boolean(),
         async (given, { path, limited, write: inForm }, hasComments) => {
-          const known = Object.fromEntries(Object.entries(given).map(([id, each]) => [id, limited(each)]));
-          const theirs = inForm(known);
+          const serversById = Object.fromEntries(
+            Object.entries(given).map(([id, each]) => [id, limited(each)]),
+          );
+          const theirs = inForm(serversById);
           const file = write(path, hasComments ? withComments(theirs) : JSON.stringify(theirs));
-          const own = write('own/catalog.yaml', JSON.stringify(ownForm(known)));
-          expect(await read(file, environment)).toEqual(await read(own, environment));
+          const own = write('own/catalog.yaml', JSON.stringify(ownForm(serversById)));
+          expect(await loadServers(file, environment)).toEqual(await loadServers(own, environment));
         },
       ),
       { numRuns: 100 },
@@ -104,7 +109,7 @@ const program = (args: readonly string[], env: Record<string, string> = {}) => (
   args,
   env,
 });
-const places: readonly Place[] = [
+const locations: readonly Place[] = [
   (value) => program([], { API_KEY: value }),
   (value) => program([], { GITHUB_PERSONAL_ACCESS_TOKEN: value, LEVEL: 'info' }),
   (value) => program([], { DB_PASSWORD: value }),
@@ -124,15 +129,15 @@ const places: readonly Place[] = [
   (value) => program(['--name', value], { SESSION_TOKEN: value }),
 ];
 
-describe('what is imported', () => {
-  test('has no secret in it, and is the same catalog once the variables are set (HSE1, IPT2)', async () => {
-    const held = fc.tuple(secret, fc.constantFrom(...places));
+describe('an imported catalog', () => {
+  test('contains no secret, and is the same catalog once the variables are set', async () => {
+    const secretAtLocation = fc.tuple(secret, fc.constantFrom(...locations));
     await fc.assert(
       fc.asyncProperty(
-        fc.dictionary(name, held, { minKeys: 1, maxKeys: 4 }),
+        fc.dictionary(name, secretAtLocation, { minKeys: 1, maxKeys: 4 }),
         form,
         async (given, { path, write: inForm }) => {
-          const known = Object.fromEntries(
+          const serversById = Object.fromEntries(
             Object.entries(given).map(([id, [value, place]]) => {
               return [
                 id,
@@ -142,26 +147,26 @@ describe('what is imported', () => {
           );
           const secrets = Object.values(given).map(([value]) => value);
           fc.pre(secrets.every((value) => !Object.keys(given).some((id) => id.includes(value))));
-          const json = JSON.stringify(inForm(known));
+          const json = JSON.stringify(inForm(serversById));
           const found = importableServers(new SourceFile(join(home, path), json));
-          const files = [{ client: 'It', word: 'it', file: join(home, path), servers: found.servers }];
-          const { servers: all } = mergedServers(files);
-          const { servers: hidden, variables } = hiddenSecrets(all);
+          const files = [{ client: 'It', shortName: 'it', file: join(home, path), servers: found.servers }];
+          const { servers: all } = mergeServers(files);
+          const { servers: hidden, variables } = hideSecrets(all);
           const yaml = commentedCatalog(
             hidden.map((each) => ({ ...each, comments: commentsOf(each, (file) => file) })),
             [],
           );
           for (const value of secrets) expect(yaml).not.toContain(value);
           expect(JSON.stringify(variables)).not.toMatch(new RegExp(secrets.join('|')));
-          // What each variable was is found by setting them all: the same secret has one variable, so trying is enough.
-          const own = write('own/catalog.yaml', JSON.stringify(ownForm(known)));
+          // The value of each variable is found by comparison. Equal secrets share a variable.
+          const own = write('own/catalog.yaml', JSON.stringify(ownForm(serversById)));
           const imported = write('own/imported.yaml', yaml);
           const values = valuesOf(
             hidden,
             all,
             variables.map((each) => each.name),
           );
-          expect(await read(imported, values)).toEqual(await read(own, {}));
+          expect(await loadServers(imported, values)).toEqual(await loadServers(own, {}));
         },
       ),
       { numRuns: 100 },
@@ -169,19 +174,19 @@ describe('what is imported', () => {
   });
 });
 
-/** By comparing each text with the one that it was. */
+/** Compares the texts with the originals. */
 function valuesOf(after: unknown, before: unknown, names: readonly string[]): Record<string, string> {
   const values: Record<string, string> = {};
   const compare = (now: unknown, then: unknown): void => {
     if (typeof now === 'string' && typeof then === 'string') {
-      const used = names.filter((each) => now.includes(`\${${each}}`));
+      const usedNames = names.filter((each) => now.includes(`\${${each}}`));
       const parts = now.split(/\$\{([A-Z0-9_]+)\}/);
       const pattern = parts
         .map((part, at) => (at % 2 === 1 ? '(.+)' : part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')))
         .join('');
       const match = new RegExp(`^${pattern}$`, 's').exec(then);
       for (const [at, each] of parts.filter((_, index) => index % 2 === 1).entries())
-        if (used.includes(each)) values[each] = match?.[at + 1] ?? '';
+        if (usedNames.includes(each)) values[each] = match?.[at + 1] ?? '';
     } else if (typeof now === 'object' && now !== null) {
       for (const [key, member] of Object.entries(now))
         compare(member, (then as Record<string, unknown>)[key]);

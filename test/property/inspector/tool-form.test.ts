@@ -1,11 +1,16 @@
-// The form of a tool, made from schemas that anybody may have written: what is sent is right by the schema, or what was not checked is told.
+// Forms for tools with arbitrary schemas: submitted values are valid, or unchecked keywords are listed.
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkValue } from '../../../config/value-schema/check-value.ts';
-import { type Draft, type Field, fieldsOf, keyOf } from '../../../src/inspector/page/tools/fields.ts';
-import { jsonOf, readForm, readJson } from '../../../src/inspector/page/tools/read-form.ts';
+import {
+  type ArgumentField,
+  type FieldDraft,
+  fieldsOf,
+  keyOf,
+} from '../../../src/inspector/page/tools/fields.ts';
+import { jsonOf, parseForm, parseJson } from '../../../src/inspector/page/tools/parse-form.ts';
 
 const ajv = new Ajv2020({
   strict: false,
@@ -101,23 +106,23 @@ const argumentsSchema = fc
     ...(additionalProperties === null ? {} : { additionalProperties }),
   }));
 
-/** Whether ajv takes the value; undefined where it refuses the schema, or does not come to an end with it. */
-function isTaken(schema: object, value: unknown): boolean | undefined {
+/** Returns whether ajv accepts the value. Undefined if it refuses the schema or does not terminate. */
+function isValid(schema: object, value: unknown): boolean | undefined {
   try {
     return ajv.compile(schema)(value) as boolean;
   } catch {
     return undefined;
   } finally {
-    // It keeps every schema that it has seen.
+    // ajv caches every schema.
     ajv.removeSchema();
   }
 }
 
-function leavesOf(fields: readonly Field[]): Exclude<Field, { kind: 'group' }>[] {
+function leavesOf(fields: readonly ArgumentField[]): Exclude<ArgumentField, { kind: 'group' }>[] {
   return fields.flatMap((field) => (field.kind === 'group' ? leavesOf(field.fields) : [field]));
 }
 
-const draft: fc.Arbitrary<Draft> = fc.oneof(
+const draft: fc.Arbitrary<FieldDraft> = fc.oneof(
   fc.constantFrom(
     '',
     '0',
@@ -142,31 +147,31 @@ const draft: fc.Arbitrary<Draft> = fc.oneof(
 );
 
 describe('the form of a tool', () => {
-  test('gives a value that its schema takes, or tells which keywords were not checked (SCK1)', () => {
-    let sent = 0;
+  test('returns a value that the schema accepts, or lists the unchecked keywords', () => {
+    let callCount = 0;
     fc.assert(
       fc.property(argumentsSchema, fc.array(draft, { minLength: 1, maxLength: 12 }), (schema, drafts) => {
         const fields = fieldsOf(schema);
         expect(fields).toBeDefined();
         if (fields === undefined) return;
-        const given = new Map(
+        const inputValues = new Map(
           leavesOf(fields).map(({ path }, at) => [keyOf(path), drafts[at % drafts.length] ?? '']),
         );
-        const { args, problems, unchecked } = readForm(schema, fields, given);
+        const { args, problems, unchecked } = parseForm(schema, fields, inputValues);
         expect(args === undefined).toBe(problems.size > 0);
         if (args === undefined) return;
-        sent += 1;
-        if (isTaken(schema, args) === false)
+        callCount += 1;
+        if (isValid(schema, args) === false)
           expect(unchecked.length, JSON.stringify([schema, args])).toBeGreaterThan(0);
-        // In JSON it is the same.
-        expect(readJson(schema, jsonOf(fields, given)).args).toEqual(args);
+        // The JSON editor returns the same.
+        expect(parseJson(schema, jsonOf(fields, inputValues)).args).toEqual(args);
       }),
       { numRuns: 400 },
     );
-    expect(sent).toBeGreaterThan(30);
+    expect(callCount).toBeGreaterThan(30);
   });
 
-  test('finds nothing wrong that its schema takes (SCK1)', () => {
+  test('reports no error for values that the schema accepts', () => {
     const value = fc.dictionary(
       name,
       fc.oneof(simple, fc.array(simple, { maxLength: 3 }), fc.dictionary(name, simple, { maxKeys: 3 })),
@@ -175,7 +180,7 @@ describe('the form of a tool', () => {
     fc.assert(
       fc.property(argumentsSchema, value, (schema, args) => {
         const { findings, unchecked } = checkValue(schema, args);
-        const isRight = isTaken(schema, args);
+        const isRight = isValid(schema, args);
         if (isRight === true) expect(findings, JSON.stringify([schema, args])).toEqual([]);
         else if (isRight === false && findings.length === 0)
           expect(unchecked.length, JSON.stringify([schema, args])).toBeGreaterThan(0);
@@ -184,12 +189,12 @@ describe('the form of a tool', () => {
     );
   });
 
-  test('is made of any JSON at all, and reads whatever is given (SCK2, FLD1)', () => {
+  test('can be created from any JSON, and reads any input', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (schema, value) => {
         const fields = fieldsOf(schema) ?? [];
-        readForm(schema, fields, new Map());
-        readJson(schema, JSON.stringify(value));
+        parseForm(schema, fields, new Map());
+        parseJson(schema, JSON.stringify(value));
       }),
       { numRuns: 500 },
     );

@@ -1,12 +1,11 @@
-// A run against a world in which anything may happen between two of its rows: models that want anything, people who decide
-// anything, and a process that ends anywhere.
+// A run with arbitrary events between the rows: random model answers, decisions and crashes.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { figuresOf } from '../../../machines/agent-run/figures.ts';
 import type { JournaledTool, JournalRow, ModelAnswerRow } from '../../../machines/agent-run/journal.ts';
 import { messagesOf } from '../../../machines/agent-run/messages.ts';
 import { type NextStep, nextStep, type RunSettings } from '../../../machines/agent-run/plan.ts';
+import { figuresOf } from '../../../machines/agent-run/usage.ts';
 import { aTool, settings } from '../../fixtures/agents/journaled.ts';
 import { runs } from '../../fixtures/property-runs.ts';
 
@@ -29,7 +28,7 @@ const answer = fc.record({
     fc.constant<{ name: string; input: string }[]>([]),
   ),
   finish: fc.constantFrom<ModelAnswerRow['finish']>('stop', 'calls', 'length', 'filtered', 'other'),
-  /** Undefined: the provider does not count. */
+  /** Undefined if the provider reports no usage. */
   tokens: fc.option(fc.integer({ min: 0, max: 500 }), { nil: undefined, freq: 12 }),
 });
 const upTo = (max: number) => fc.option(fc.integer({ min: 1, max }), { nil: undefined });
@@ -46,7 +45,7 @@ const world = fc.record({
   more: someSettings,
   answers: fc.array(answer, { minLength: 1, maxLength: 12 }),
   decisions: fc.array(state, { minLength: 1, maxLength: 12 }),
-  /** Whether the process ends: after each commit, or each thing that is done. */
+  /** Crashes after each commit and each effect. */
   ends: fc.infiniteStream(fc.integer({ min: 0, max: 3 }).map((n) => n === 0)),
 });
 type World = typeof world extends fc.Arbitrary<infer T> ? T : never;
@@ -55,16 +54,16 @@ type Answer = typeof answer extends fc.Arbitrary<infer T> ? T : never;
 const readAnswer = (text: string) =>
   text === '{"ok":true}' ? { data: { ok: true } } : { misfit: 'it is not ok' };
 
-interface Told {
+interface PlannedStep {
   readonly next: NextStep;
-  /** What was durable then. */
+  /** Durable rows at this point. */
   readonly rows: readonly JournalRow[];
 }
 
-/** The run to its end. `made`: each time that a tool was called, by the id of the call; with or without a result. */
-function lived({ more, answers, decisions, ends }: World) {
-  const given = settings(more);
-  const told: Told[] = [];
+/** Runs until the run is final. `made` contains the id of each call, with or without a result. */
+function runWorld({ more, answers, decisions, ends }: World) {
+  const runSettings = settings(more);
+  const plannedSteps: PlannedStep[] = [];
   const made: string[] = [];
   let durable: readonly JournalRow[] = [];
   let approvals = 0;
@@ -75,15 +74,16 @@ function lived({ more, answers, decisions, ends }: World) {
   };
   const decision = () => {
     const found = decisions[approvals % decisions.length] ?? 'denied';
-    // An operator has the run go on; not for ever.
+    // An operator retries the run, up to a limit.
     if (found !== 'cancelled') return found;
     cancelled += 1;
     return cancelled > 5 ? 'denied' : found;
   };
   for (let step = 0; step < 500; step += 1) {
-    const next = nextStep(durable, given, readAnswer);
-    told.push({ next, rows: durable });
-    if (next.do === 'end' || next.do === 'fail') return { told, made, rows: durable, last: next, given };
+    const next = nextStep(durable, runSettings, readAnswer);
+    plannedSteps.push({ next, rows: durable });
+    if (next.do === 'end' || next.do === 'fail')
+      return { told: plannedSteps, made, rows: durable, last: next, given: runSettings };
     if (next.do === 'begin')
       write([
         {
@@ -149,10 +149,10 @@ const toolOf = (rows: readonly JournalRow[], id: string) => {
 };
 
 describe('the run of an agent', () => {
-  test('comes to an end, whatever happens meanwhile (PN4)', () => {
+  test('reaches a final state after any sequence of events', () => {
     fc.assert(
       fc.property(world, (given) => {
-        const { rows, last, given: used } = lived(given);
+        const { rows, last, given: used } = runWorld(given);
         expect(['end', 'fail']).toContain(last.do);
         expect(of(rows, 'answer').length).toBeLessThanOrEqual(used.max_iterations);
       }),
@@ -160,10 +160,10 @@ describe('the run of an agent', () => {
     );
   });
 
-  test('goes on from its rows alone, wherever it was cut (PN1)', () => {
+  test('continues from its rows after an interruption at any point', () => {
     fc.assert(
       fc.property(world, (given) => {
-        const { told, given: used } = lived(given);
+        const { told, given: used } = runWorld(given);
         for (const { next, rows } of told) {
           const readBack = rows.map((row) => JSON.parse(JSON.stringify(row)) as JournalRow);
           expect(JSON.stringify(nextStep(readBack, used, readAnswer))).toBe(JSON.stringify(next));
@@ -173,16 +173,16 @@ describe('the run of an agent', () => {
     );
   });
 
-  test('asks a model once for each answer, and calls nothing that has a result (PN1, PN2)', () => {
+  test('calls the model once per response, and no tool that has a result', () => {
     fc.assert(
       fc.property(world, (given) => {
-        const { told, rows } = lived(given);
+        const { told, rows } = runWorld(given);
         const iterations = of(rows, 'answer').map(({ iteration }) => iteration);
         expect(iterations).toEqual(iterations.map((_, n) => n + 1));
         for (const { next, rows: before } of told) {
           if (next.do !== 'call') continue;
-          const known = new Set(of(before, 'result').map(({ id }) => id));
-          for (const { id } of next.calls) expect(known).not.toContain(id);
+          const knownIds = new Set(of(before, 'result').map(({ id }) => id));
+          for (const { id } of next.calls) expect(knownIds).not.toContain(id);
         }
         const results = of(rows, 'result').map(({ id }) => id);
         expect(new Set(results).size).toBe(results.length);
@@ -191,10 +191,10 @@ describe('the run of an agent', () => {
     );
   });
 
-  test('repeats a call that may have happened only where that does no harm, or it was told to (PN2)', () => {
+  test('repeats a call that may have happened only if that is harmless or allowed by the configuration', () => {
     fc.assert(
       fc.property(world, (given) => {
-        const { made, rows, given: used } = lived(given);
+        const { made, rows, given: used } = runWorld(given);
         const counts = new Map<string, number>();
         for (const id of made) counts.set(id, (counts.get(id) ?? 0) + 1);
         for (const [id, count] of counts) {
@@ -208,22 +208,23 @@ describe('the run of an agent', () => {
     );
   });
 
-  test('makes a call that has to be approved only after that, and another that may have happened only where it is again (PN3)', () => {
+  test('makes a call that needs approval only after the approval, and repeats a call that may have happened only after a new approval', () => {
     fc.assert(
       fc.property(world, (given) => {
-        const { told, given: used } = lived(given);
+        const { told, given: used } = runWorld(given);
         for (const { next, rows } of told) {
           if (next.do !== 'call') continue;
           for (const { id, tool, isRepeated } of next.calls) {
-            const asked = of(rows, 'asked').filter((row) => row.call === id);
+            const approvalRows = of(rows, 'asked').filter((row) => row.call === id);
             const approved = of(rows, 'decided').filter(
-              (row) => row.state === 'approved' && asked.some(({ approval }) => approval === row.approval),
+              (row) =>
+                row.state === 'approved' && approvalRows.some(({ approval }) => approval === row.approval),
             );
             if (tool.verdict === 'ask') expect(approved.length).toBeGreaterThan(0);
             const asksAgain = used.interrupted_calls === 'ask' && !tool.hints.isReadOnly;
-            const begun = of(rows, 'called').filter((row) => row.id === id).length;
+            const startCount = of(rows, 'called').filter((row) => row.id === id).length;
             if (isRepeated && asksAgain)
-              expect(approved.length).toBe(begun + (tool.verdict === 'ask' ? 1 : 0));
+              expect(approved.length).toBe(startCount + (tool.verdict === 'ask' ? 1 : 0));
           }
         }
       }),
@@ -231,14 +232,14 @@ describe('the run of an agent', () => {
     );
   });
 
-  test('never calls what was denied, is not there, or has no arguments that can be used (PN3)', () => {
+  test('never makes denied or unknown calls, or calls with invalid arguments', () => {
     fc.assert(
       fc.property(world, (given) => {
-        const { made, rows } = lived(given);
-        const asked = new Map(of(rows, 'asked').map(({ approval, call: id }) => [approval, id]));
+        const { made, rows } = runWorld(given);
+        const approvalRows = new Map(of(rows, 'asked').map(({ approval, call: id }) => [approval, id]));
         const no = of(rows, 'decided').filter((row) => row.state === 'denied' || row.state === 'expired');
         for (const { approval } of no) {
-          const id = asked.get(approval) ?? '';
+          const id = approvalRows.get(approval) ?? '';
           const at = rows.findIndex((row) => row.kind === 'decided' && row.approval === approval);
           expect(of(rows.slice(at), 'called').filter((row) => row.id === id)).toEqual([]);
         }
@@ -252,10 +253,10 @@ describe('the run of an agent', () => {
     );
   });
 
-  test('keeps within its budget, and has no tools in the last answer that it may have (BG1, BG2, PN5)', () => {
+  test('stays within the budget, and has no tools in the last allowed iteration', () => {
     fc.assert(
       fc.property(world, (given) => {
-        const { told, rows, given: used } = lived(given);
+        const { told, rows, given: used } = runWorld(given);
         const { tokens = Infinity, tool_calls = Infinity, cost = Infinity } = used.budget;
         expect(figuresOf(rows, 0).tool_calls).toBeLessThanOrEqual(tool_calls);
         for (const { next, rows: before } of told) {
@@ -273,10 +274,10 @@ describe('the run of an agent', () => {
     );
   });
 
-  test('tells the model one result for each call, in their order (MS1)', () => {
+  test('gives the model one result per call, in order', () => {
     fc.assert(
       fc.property(world, (given) => {
-        for (const { next, rows } of lived(given).told) {
+        for (const { next, rows } of runWorld(given).told) {
           if (next.do !== 'ask') continue;
           const messages = messagesOf(rows);
           for (const [n, message] of messages.entries()) {
@@ -284,7 +285,7 @@ describe('the run of an agent', () => {
             const after = messages[n + 1];
             const results = after?.role === 'tool' ? after.results : [];
             expect(results.map(({ id }) => id)).toEqual(message.calls.map(({ id }) => id));
-            expect(results.every(({ text }) => text !== 'there is no result')).toBe(true);
+            expect(results.every(({ text }) => text !== 'no result')).toBe(true);
           }
         }
       }),

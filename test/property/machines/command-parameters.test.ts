@@ -1,4 +1,4 @@
-// What is written for given values is read as the same values, whichever way each is written.
+// Text that is written for given values is read back as the same values, in any notation.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -20,7 +20,7 @@ const gap = fc.stringMatching(/^[ \t\n]{1,3}$/);
 const value = fc.string({ maxLength: 12 });
 
 describe('parameters of a command', () => {
-  test('come back from quoted values, by name or by place', () => {
+  test('are read back from quoted values, by name or by position', () => {
     fc.assert(
       fc.property(
         names.chain((list) =>
@@ -36,17 +36,17 @@ describe('parameters of a command', () => {
               return `${space}${isNamed ? `${name}=` : ''}${quoted(text)}`;
             })
             .join('');
-          const read = commandParameters(list.map(declared), text);
-          expect(read).toMatchObject({ isMissing: false });
+          const result = commandParameters(list.map(declared), text);
+          expect(result).toMatchObject({ isMissing: false });
           const expected = list.map((name, index) => [name, parts[index]?.[0]]);
-          if (!read.isMissing) expect(Object.entries(read.values).sort()).toEqual(expected.sort());
+          if (!result.isMissing) expect(Object.entries(result.values).sort()).toEqual(expected.sort());
         },
       ),
       { numRuns: 500 },
     );
   });
 
-  test('by name may stand in any order', () => {
+  test('given by name may be in any order', () => {
     fc.assert(
       fc.property(
         names.chain((list) =>
@@ -54,16 +54,16 @@ describe('parameters of a command', () => {
         ),
         value,
         ([list, shuffled], text) => {
-          const written = shuffled.map((name, index) => `${name}=${quoted(text + index)}`).join(' ');
-          const read = commandParameters(list.map(declared), written);
+          const input = shuffled.map((name, index) => `${name}=${quoted(text + index)}`).join(' ');
+          const result = commandParameters(list.map(declared), input);
           const expected = Object.fromEntries(shuffled.map((name, index) => [name, text + index]));
-          expect(read.isMissing ? undefined : { ...read.values }).toEqual(expected);
+          expect(result.isMissing ? undefined : { ...result.values }).toEqual(expected);
         },
       ),
     );
   });
 
-  test('never fail, whatever the text, and one alone is all of it (CPA1)', () => {
+  test('accept any text, and a single parameter takes all of it', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 60 }),
       fc
@@ -71,11 +71,11 @@ describe('parameters of a command', () => {
         .map((parts) => parts.join('')),
     );
     fc.assert(
-      fc.property(text, (written) => {
-        const read = commandParameters([{ ...declared('only'), required: false }], written);
-        expect(read.isMissing).toBe(false);
-        if (!read.isMissing && !/["'=]/.test(written) && written.trim() !== '')
-          expect(read.values.only).toBe(written.trim());
+      fc.property(text, (input) => {
+        const result = commandParameters([{ ...declared('only'), required: false }], input);
+        expect(result.isMissing).toBe(false);
+        if (!result.isMissing && !/["'=]/.test(input) && input.trim() !== '')
+          expect(result.values.only).toBe(input.trim());
       }),
       { numRuns: 1000 },
     );

@@ -1,5 +1,5 @@
-// The machine of an active mailbox against a table of arrows that was written by hand and knows nothing of XState, with
-// a run that is counted: it lives exactly while the machine is busy.
+// The machine of an active mailbox compared with a hand-written transition table, with counted runs: a run
+// exists exactly while the machine is busy.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -7,10 +7,10 @@ import { createActor, fromCallback, type SnapshotFrom, transition } from 'xstate
 import { type ConversationEvent, conversationMachine } from '../../../machines/conversation.ts';
 
 type State = 'ready' | 'handling' | 'aborting' | 'overrun' | 'leaving' | 'ended';
-type Word = ConversationEvent['type'];
+type EventType = ConversationEvent['type'];
 
-/** Where each event leads; what is not here changes nothing. */
-const arrows: Record<State, Partial<Record<Word, State>>> = {
+/** Transitions by event. Other events change nothing. */
+const arrows: Record<State, Partial<Record<EventType, State>>> = {
   ready: { lasting: 'handling', quiet: 'ended' },
   handling: { 'run.ended': 'ready', deadline: 'aborting', stop: 'aborting', 'claim.lost': 'leaving' },
   aborting: { 'run.ended': 'ready', 'patience.over': 'overrun', 'claim.lost': 'leaving' },
@@ -20,10 +20,18 @@ const arrows: Record<State, Partial<Record<Word, State>>> = {
 };
 const busy: readonly State[] = ['handling', 'aborting', 'overrun', 'leaving'];
 
-const words: Word[] = ['lasting', 'run.ended', 'deadline', 'stop', 'patience.over', 'claim.lost', 'quiet'];
+const eventNames: EventType[] = [
+  'lasting',
+  'run.ended',
+  'deadline',
+  'stop',
+  'patience.over',
+  'claim.lost',
+  'quiet',
+];
 
-const eventOf = (word: Word): ConversationEvent =>
-  word === 'lasting' ? { type: 'lasting', attempt: 2 } : { type: word };
+const eventOf = (eventName: EventType): ConversationEvent =>
+  eventName === 'lasting' ? { type: 'lasting', attempt: 2 } : { type: eventName };
 
 class Bench {
   readonly done: string[] = [];
@@ -45,7 +53,7 @@ class Bench {
       },
       actions: {
         abort: note('abort'),
-        yieldPlace: note('yieldPlace'),
+        yieldSlot: note('yieldSlot'),
         settle: note('settle'),
       },
     });
@@ -59,15 +67,15 @@ class Bench {
 }
 
 describe('the machine of a conversation', () => {
-  test('goes where the table of arrows says; a run that lasts lives exactly while it is busy (CV1)', () => {
+  test('follows the transition table, and a long run exists exactly in the state busy', () => {
     fc.assert(
-      fc.property(fc.array(fc.constantFrom(...words), { maxLength: 60 }), (list) => {
+      fc.property(fc.array(fc.constantFrom(...eventNames), { maxLength: 60 }), (list) => {
         const bench = new Bench();
         let state: State = 'ready';
-        for (const word of list) {
+        for (const eventName of list) {
           if (state === 'ended') break;
-          const next: State = arrows[state][word] ?? state;
-          bench.actor.send(eventOf(word));
+          const next: State = arrows[state][eventName] ?? state;
+          bench.actor.send(eventOf(eventName));
           state = next;
           expect(bench.state).toBe(state);
           expect(bench.runs).toBe(busy.includes(state) ? 1 : 0);
@@ -79,21 +87,21 @@ describe('the machine of a conversation', () => {
     );
   });
 
-  test('settles each run that lasted once, and gives the place of an overrun back (CV2, CV3)', () => {
+  test('settles each long run once, and releases the slot of a run that does not stop', () => {
     fc.assert(
-      fc.property(fc.array(fc.constantFrom(...words), { maxLength: 60 }), (list) => {
+      fc.property(fc.array(fc.constantFrom(...eventNames), { maxLength: 60 }), (list) => {
         const bench = new Bench();
         const expected: string[] = [];
         let state: State = 'ready';
-        for (const word of list) {
+        for (const eventName of list) {
           if (state === 'ended') break;
-          const next: State = arrows[state][word] ?? state;
+          const next: State = arrows[state][eventName] ?? state;
           if (next !== state) {
             if (next === 'aborting' || next === 'leaving') expected.push('abort');
-            if (next === 'overrun') expected.push('yieldPlace');
+            if (next === 'overrun') expected.push('yieldSlot');
             if (next === 'ready') expected.push('settle');
-          } else if (state === 'leaving' && word === 'patience.over') expected.push('yieldPlace');
-          bench.actor.send(eventOf(word));
+          } else if (state === 'leaving' && eventName === 'patience.over') expected.push('yieldSlot');
+          bench.actor.send(eventOf(eventName));
           state = next;
         }
         expect(bench.done).toEqual(expected);
@@ -103,27 +111,27 @@ describe('the machine of a conversation', () => {
     );
   });
 
-  test('is pure: a life told twice is the same life (A7)', () => {
+  test('is deterministic for the same events (A7)', () => {
     const machine = conversationMachine.provide({ actors: { run: fromCallback(() => {}) } });
-    const tell = (list: readonly Word[]) => {
+    const tell = (list: readonly EventType[]) => {
       const bench = new Bench();
       let snapshot: SnapshotFrom<typeof conversationMachine> = bench.actor.getSnapshot();
       bench.actor.stop();
-      return list.map((word) => {
-        const [next, actions] = transition(machine, snapshot, eventOf(word));
+      return list.map((eventName) => {
+        const [next, actions] = transition(machine, snapshot, eventOf(eventName));
         snapshot = next;
         return JSON.stringify([next.value, next.context, next.status, actions.map(({ type }) => type)]);
       });
     };
     fc.assert(
-      fc.property(fc.array(fc.constantFrom(...words), { maxLength: 30 }), (list) => {
+      fc.property(fc.array(fc.constantFrom(...eventNames), { maxLength: 30 }), (list) => {
         expect(tell(list)).toEqual(tell(list));
       }),
       { numRuns: 100 },
     );
   });
 
-  test('tells the inspector which attempt lasts, and of nothing else', () => {
+  test('shows the inspector the current attempt, and nothing else', () => {
     expect(conversationMachine.config.meta).toEqual({ inspect: ['attempt'] });
     const bench = new Bench();
     bench.actor.send(eventOf('lasting'));

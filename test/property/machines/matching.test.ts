@@ -1,10 +1,10 @@
-// The choice against a plain reading of the rules: all triggers that may take an event, sorted.
+// Matching compared with a direct reading of the rules: all triggers that accept the event, sorted.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Binding } from '../../../config/resources/triggers/binding.ts';
 import { agentTarget } from '../../../config/resources/triggers/target.ts';
-import { type Matchable, matched, type Routable } from '../../../machines/matching.ts';
+import { type Matchable, matchTrigger, type Routable } from '../../../machines/matching.ts';
 
 interface Case extends Routable {
   readonly channels: readonly string[];
@@ -34,7 +34,7 @@ const triggers: fc.Arbitrary<readonly Case[]> = fc.uniqueArray(
 const event: fc.Arbitrary<Matchable> = fc.record({
   names: some,
   text: fc.option(
-    fc.array(fc.constantFrom('a', '/a', 'b', ' ', 'c d'), { maxLength: 4 }).map((words) => words.join(' ')),
+    fc.array(fc.constantFrom('a', '/a', 'b', ' ', 'c d'), { maxLength: 4 }).map((texts) => texts.join(' ')),
     {
       nil: undefined,
     },
@@ -47,37 +47,39 @@ const plain = (text: string) => text.replace(/^[#/]/, '');
 
 function oracle(all: readonly Case[], { names, text, channel, user }: Matchable): string | undefined {
   const rows = all.flatMap((trigger) => {
-    const { channels, users, words, commands, default_target, name } = trigger;
+    const { channels, users, words: texts, commands, default_target, name } = trigger;
     if (channels.length > 0 && !channels.some((each) => channel !== undefined && each === plain(channel)))
       return [];
     if (users.length > 0 && !users.some((each) => user !== undefined && (each === '*' || each === user)))
       if (!users.includes('*')) return [];
-    if (words.length > 0 && !words.some((each) => text?.includes(each) === true)) return [];
+    if (texts.length > 0 && !texts.some((each) => text?.includes(each) === true)) return [];
     const score =
       (channels.length > 0 ? 100 : 0) +
       (user !== undefined && users.includes(user) ? 80 : 0) +
-      (words.length > 0 ? 60 : 0);
-    const asked = names.length > 0 ? names : [plain((text ?? '').trim().split(/\s+/)[0] ?? '')];
-    const known = commands.map(({ command }) => command);
-    const found = asked.findIndex((each) => known.includes(each));
-    if (found === -1 && default_target === undefined) return [];
-    return [{ name, score, place: found === -1 ? 99 : found, command: found === -1 ? '' : asked[found] }];
+      (texts.length > 0 ? 60 : 0);
+    const requestedNames = names.length > 0 ? names : [plain((text ?? '').trim().split(/\s+/)[0] ?? '')];
+    const commandNames = commands.map(({ command }) => command);
+    const index = requestedNames.findIndex((each) => commandNames.includes(each));
+    if (index === -1 && default_target === undefined) return [];
+    return [
+      { name, score, place: index === -1 ? 99 : index, command: index === -1 ? '' : requestedNames[index] },
+    ];
   });
   const [best] = rows.sort((a, b) => b.score - a.score || a.place - b.place || (a.name < b.name ? -1 : 1));
   return best && `${best.name} ${best.command} ${best.score + 10}`;
 }
 
-test('the trigger that takes an event is the first of all that may', () => {
+test('the chosen trigger is the first of all accepting triggers', () => {
   fc.assert(
     fc.property(triggers, event, (all, what) => {
-      const match = matched(all, what, ({ channels, users, words }) => ({
+      const match = matchTrigger(all, what, ({ channels, users, words: texts }) => ({
         channels: new Set(channels),
         users: new Set(users),
-        patterns: words.map((word) => (text: string) => text.includes(word)),
+        patterns: texts.map((word) => (text: string) => text.includes(word)),
       }));
-      const told =
+      const expectedTarget =
         typeof match === 'string' ? undefined : `${match.trigger.name} ${match.command ?? ''} ${match.score}`;
-      expect(told).toBe(oracle(all, what));
+      expect(expectedTarget).toBe(oracle(all, what));
     }),
     { numRuns: 3000 },
   );

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Ending, type RestartPolicy, restartPolicy, verdict } from '../../../machines/policy.ts';
+import { decideRestart, type Ending, type RestartPolicy, restartPolicy } from '../../../machines/policy.ts';
 
 const policies: fc.Arbitrary<RestartPolicy> = fc.record({
   restart: fc.constantFrom('permanent', 'transient', 'temporary'),
@@ -19,11 +19,21 @@ const policies: fc.Arbitrary<RestartPolicy> = fc.record({
 const endings: fc.Arbitrary<Ending> = fc.oneof(
   fc.constant({ kind: 'done' } as const),
   fc.anything().map((error) => ({ kind: 'failed', error }) as const),
+  fc
+    .integer({ min: -10, max: 10_000_000 })
+    .chain((requestedPauseMs) =>
+      fc
+        .constantFrom({ requestedPauseMs }, new Error('start', { cause: { requestedPauseMs } }))
+        .map((error) => ({ kind: 'failed', error, requestedPauseMs }) as const),
+    ),
 );
+/** Pause that an ending requests, in milliseconds. */
+const requestedBy = (ending: object) =>
+  'requestedPauseMs' in ending ? Math.min(3_600_000, Math.max(0, Number(ending.requestedPauseMs))) : 0;
 const chances = fc.double({ min: 0, max: 1, noNaN: true });
 
-describe('every verdict', () => {
-  test('pauses within the bounds of its policy, and never for 0 (PO2)', () => {
+describe('a restart decision', () => {
+  test('has a pause within the limits of the policy or as long as requested, and never 0', () => {
     fc.assert(
       fc.property(
         policies,
@@ -31,17 +41,19 @@ describe('every verdict', () => {
         fc.array(fc.nat({ max: 9000 })),
         chances,
         (policy, ending, times, chance) => {
-          const given = verdict(policy, ending, times, 9000, chance);
-          if (given.do !== 'restart') return;
-          expect(given.inMs).toBeGreaterThanOrEqual(policy.backoff.minMs);
-          expect(given.inMs).toBeLessThanOrEqual(policy.backoff.maxMs);
-          expect(given.inMs).toBeGreaterThan(0);
+          const decision = decideRestart(policy, ending, times, 9000, chance);
+          const requestedMs = requestedBy(ending);
+          if (decision.do === 'park') expect(decision.forMs).toBe(Math.max(policy.parkMs, requestedMs));
+          if (decision.do !== 'restart') return;
+          expect(decision.inMs).toBeGreaterThanOrEqual(Math.max(policy.backoff.minMs, requestedMs));
+          expect(decision.inMs).toBeLessThanOrEqual(Math.max(policy.backoff.maxMs, requestedMs));
+          expect(decision.inMs).toBeGreaterThan(0);
         },
       ),
     );
   });
 
-  test('depends on nothing but its arguments, and changes none of them (A7)', () => {
+  test('depends only on its arguments, and does not modify them (A7)', () => {
     fc.assert(
       fc.property(
         policies,
@@ -50,14 +62,14 @@ describe('every verdict', () => {
         chances,
         (policy, ending, times, chance) => {
           const before = [...times];
-          const first = verdict(policy, ending, Object.freeze(times), 9000, chance);
-          expect(verdict(policy, ending, before, 9000, chance)).toEqual(first);
+          const first = decideRestart(policy, ending, Object.freeze(times), 9000, chance);
+          expect(decideRestart(policy, ending, before, 9000, chance)).toEqual(first);
         },
       ),
     );
   });
 
-  test('keeps the restarts of any period at or below the intensity, whatever fails when (PO1)', () => {
+  test('keeps the restarts of any period within the limit', () => {
     fc.assert(
       fc.property(
         policies,
@@ -68,11 +80,11 @@ describe('every verdict', () => {
           let now = 0;
           for (const gap of gaps) {
             now += gap;
-            const given = verdict(policy, { kind: 'failed', error: 'x' }, restarts, now, chance);
-            if (given.do === 'restart') restarts.push(now);
-            // The other way round: at the limit it must be full.
+            const decision = decideRestart(policy, { kind: 'failed', error: 'x' }, restarts, now, chance);
+            if (decision.do === 'restart') restarts.push(now);
+            // Conversely, at the limit the period must be full.
             const within = restarts.filter((at) => at > now - policy.periodMs).length;
-            if (given.do === 'park' || given.do === 'escalate') expect(within).toBe(policy.intensity);
+            if (decision.do === 'park' || decision.do === 'escalate') expect(within).toBe(policy.intensity);
           }
           for (const from of restarts) {
             const within = restarts.filter((at) => at >= from && at < from + policy.periodMs).length;
@@ -83,7 +95,7 @@ describe('every verdict', () => {
     );
   });
 
-  test('is sound for any restart block that an operator may write', () => {
+  test('is valid for any restart block of a file', () => {
     const settings = fc.record({
       intensity: fc.nat({ max: 1000 }),
       period_seconds: fc.integer({ min: 1, max: 1e9 }),
@@ -92,12 +104,18 @@ describe('every verdict', () => {
       park_seconds: fc.nat(),
     });
     fc.assert(
-      fc.property(settings, fc.nat({ max: 2000 }), chances, (written, count, chance) => {
+      fc.property(settings, fc.nat({ max: 2000 }), chances, (restartSettings, count, chance) => {
         const times = new Array<number>(count).fill(0);
-        const given = verdict(restartPolicy(written), { kind: 'failed', error: 'x' }, times, 0, chance);
-        if (given.do !== 'restart') return;
-        expect(given.inMs).toBeGreaterThan(0);
-        expect(given.inMs).toBeLessThan(2 ** 31);
+        const decision = decideRestart(
+          restartPolicy(restartSettings),
+          { kind: 'failed', error: 'x' },
+          times,
+          0,
+          chance,
+        );
+        if (decision.do !== 'restart') return;
+        expect(decision.inMs).toBeGreaterThan(0);
+        expect(decision.inMs).toBeLessThan(2 ** 31);
       }),
     );
   });

@@ -19,23 +19,23 @@ const random = fc.double({ min: 0, max: 1, noNaN: true });
 const attempt = fc.integer({ min: 1, max: 120 });
 const HOUR_MS = 3_600_000;
 
-/** The pause, or Infinity for an event that is dead. */
+/** Returns the pause, or Infinity for a dead event. */
 function pause(...args: Parameters<typeof redelivery>): number {
-  const given = redelivery(...args);
-  return given.do === 'retry' ? given.inMs : Number.POSITIVE_INFINITY;
+  const decision = redelivery(...args);
+  return decision.do === 'retry' ? decision.inMs : Number.POSITIVE_INFINITY;
 }
 
-describe('an event that failed', () => {
-  test('is dead exactly after its last attempt, or after one that is final (R1)', () => {
+describe('a failed event', () => {
+  test('becomes dead exactly after the last attempt or a final failure', () => {
     fc.assert(
       fc.property(settings, attempt, fc.boolean(), random, (retry, n, isFinal, chance) => {
-        const given = redelivery(retry, { attempt: n, isFinal }, chance);
-        expect(given.do === 'dead').toBe(isFinal || n >= retry.attempts);
+        const decision = redelivery(retry, { attempt: n, isFinal }, chance);
+        expect(decision.do === 'dead').toBe(isFinal || n >= retry.attempts);
       }),
     );
   });
 
-  test('pauses for whole milliseconds, within what was configured but for the chance (R2)', () => {
+  test('has pauses in whole milliseconds, within the configured bounds and jitter', () => {
     fc.assert(
       fc.property(settings, attempt, random, (retry, n, chance) => {
         fc.pre(n < retry.attempts);
@@ -48,7 +48,7 @@ describe('an event that failed', () => {
     );
   });
 
-  test('pauses no shorter after a later attempt, and no longer for a greater chance', () => {
+  test('has no shorter pause after a later attempt, and no longer pause with more jitter', () => {
     fc.assert(
       fc.property(settings, attempt, random, random, (retry, n, a, b) => {
         fc.pre(n + 1 < retry.attempts);
@@ -59,10 +59,10 @@ describe('an event that failed', () => {
     );
   });
 
-  test('waits at least as long as the other side asked, up to an hour, and no longer for it (R3)', () => {
-    const asked = fc.double({ min: -10, max: 1e12, noNaN: true });
+  test('respects the pause requested by the receiver, up to an hour', () => {
+    const requestedMs = fc.double({ min: -10, max: 1e12, noNaN: true });
     fc.assert(
-      fc.property(settings, attempt, random, asked, (retry, n, chance, retryAfterMs) => {
+      fc.property(settings, attempt, random, requestedMs, (retry, n, chance, retryAfterMs) => {
         fc.pre(n < retry.attempts);
         const own = pause(retry, { attempt: n }, chance);
         const inMs = pause(retry, { attempt: n, retryAfterMs }, chance);
@@ -72,7 +72,7 @@ describe('an event that failed', () => {
     );
   });
 
-  test('by default is tried six times over about ten minutes', () => {
+  test('is attempted six times within about ten minutes by default', () => {
     const pauses = [1, 2, 3, 4, 5].map((n) => pause(defaultRetry, { attempt: n }, 0.5));
     const minutes = pauses.reduce((sum, ms) => sum + ms, 0) / 60_000;
     expect(minutes).toBeGreaterThan(8);
@@ -81,7 +81,7 @@ describe('an event that failed', () => {
   });
 });
 
-test('what comes too soon is put off and no attempt within its first hour, and from then on one if it was asked (R4)', () => {
+test('that is deferred counts as an attempt only after its first hour, and only if it was sent', () => {
   const inMs = fc.double({ min: -10, max: 1e12, noNaN: true });
   const ageMs = fc.integer({ min: -HOUR_MS, max: 3 * HOUR_MS });
   fc.assert(
@@ -92,11 +92,11 @@ test('what comes too soon is put off and no attempt within its first hour, and f
       ageMs,
       inMs,
       fc.boolean(),
-      (retry, n, chance, age, ms, isUnasked) => {
-        const given = deferral(retry, { attempt: n, ageMs: age, inMs: ms, isUnasked }, chance);
-        if (!isUnasked && (age >= HOUR_MS || age < -60_000))
-          expect(given).toEqual(redelivery(retry, { attempt: n, retryAfterMs: ms }, chance));
-        else expect(given).toEqual({ do: 'defer', inMs: Math.max(1, Math.ceil(Math.min(HOUR_MS, ms))) });
+      (retry, n, chance, age, ms, isUncontacted) => {
+        const decision = deferral(retry, { attempt: n, ageMs: age, inMs: ms, isUncontacted }, chance);
+        if (!isUncontacted && (age >= HOUR_MS || age < -60_000))
+          expect(decision).toEqual(redelivery(retry, { attempt: n, retryAfterMs: ms }, chance));
+        else expect(decision).toEqual({ do: 'defer', inMs: Math.max(1, Math.ceil(Math.min(HOUR_MS, ms))) });
       },
     ),
   );

@@ -1,5 +1,5 @@
-// The server machine under random events, against a table of arrows that was written by hand from the contract and
-// knows nothing of XState; and with a pool, a supervisor and clients that act in any order.
+// The server machine under random events, compared with a hand-written transition table of the contract, and
+// with a pool, a supervisor and clients that act in random order.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -18,10 +18,11 @@ type State =
   | 'failed.parked'
   | 'ended';
 
-type Word = Exclude<ServerEvent['type'], 'quiet'> | 'half' | 'whole';
+/** `half` and `whole` are `quiet` events: the server was unused for half, or all, of its idle time. */
+type EventType = Exclude<ServerEvent['type'], 'quiet'> | 'half' | 'whole';
 
-/** Where each event leads; what is not here changes nothing. `stopping` is told apart below. */
-const arrows: Record<State, Partial<Record<Word, State>>> = {
+/** Transitions by event. Other events change nothing. `stopping` depends on the next state below. */
+const arrows: Record<State, Partial<Record<EventType, State>>> = {
   stopped: { start: 'starting', demand: 'starting', shutdown: 'ended' },
   starting: {
     'pool.ready': 'running',
@@ -58,11 +59,11 @@ const arrows: Record<State, Partial<Record<Word, State>>> = {
 
 interface Model {
   state: State;
-  /** While stopping: what comes after. */
+  /** The state after stopping. */
   next: 'stopped' | 'starting' | 'ended';
 }
 
-const words: Word[] = [
+const eventNames: EventType[] = [
   'start',
   'demand',
   'due',
@@ -77,25 +78,25 @@ const words: Word[] = [
   'whole',
 ];
 
-function eventOf(word: Word): ServerEvent {
-  switch (word) {
+function eventOf(eventName: EventType): ServerEvent {
+  switch (eventName) {
     case 'half':
     case 'whole':
-      return { type: 'quiet', span: word };
+      return { type: 'quiet', span: eventName };
     case 'pool.lost':
-      return { type: word, error: new Error('lost') };
+      return { type: eventName, error: new Error('lost') };
     case 'park':
-      return { type: word, until: 1 };
+      return { type: eventName, until: 1 };
     default:
-      return { type: word };
+      return { type: eventName };
   }
 }
 
-class Happens implements fc.Command<Model, ServerBench> {
-  readonly word: Word;
+class SendEvent implements fc.Command<Model, ServerBench> {
+  readonly word: EventType;
 
-  constructor(word: Word) {
-    this.word = word;
+  constructor(eventName: EventType) {
+    this.word = eventName;
   }
 
   check(): boolean {
@@ -103,18 +104,18 @@ class Happens implements fc.Command<Model, ServerBench> {
   }
 
   run(model: Model, bench: ServerBench): void {
-    const { word } = this;
+    const { word: eventName } = this;
     const before = model.state;
     if (before === 'stopping') {
-      if (word === 'pool.drained') model.state = model.next;
-      else if (word === 'shutdown') model.next = 'ended';
-      else if (word === 'start' && model.next !== 'ended') model.next = 'starting';
-      else if (word === 'stop' && model.next !== 'ended') model.next = 'stopped';
+      if (eventName === 'pool.drained') model.state = model.next;
+      else if (eventName === 'shutdown') model.next = 'ended';
+      else if (eventName === 'start' && model.next !== 'ended') model.next = 'starting';
+      else if (eventName === 'stop' && model.next !== 'ended') model.next = 'stopped';
     } else {
-      model.state = arrows[before][word] ?? before;
-      if (model.state === 'stopping') model.next = word === 'shutdown' ? 'ended' : 'stopped';
+      model.state = arrows[before][eventName] ?? before;
+      if (model.state === 'stopping') model.next = eventName === 'shutdown' ? 'ended' : 'stopped';
     }
-    bench.send(eventOf(word));
+    bench.send(eventOf(eventName));
     expect(bench.state).toBe(model.state);
     bench.check();
   }
@@ -125,13 +126,15 @@ class Happens implements fc.Command<Model, ServerBench> {
 }
 
 const weighted = fc.oneof(
-  { weight: 20, arbitrary: fc.constantFrom(...words.filter((word) => word !== 'shutdown')) },
-  { weight: 1, arbitrary: fc.constant<Word>('shutdown') },
+  { weight: 20, arbitrary: fc.constantFrom(...eventNames.filter((eventName) => eventName !== 'shutdown')) },
+  { weight: 1, arbitrary: fc.constant<EventType>('shutdown') },
 );
 
 describe('the server machine', () => {
-  test('goes where the table of arrows says, with gate and pool as promised (A1, SV1, SV2, SV3)', () => {
-    const commands = fc.commands([weighted.map((word) => new Happens(word))], { maxCommands: 60 });
+  test('follows the transition table, with gate and pool in the expected state (A1)', () => {
+    const commands = fc.commands([weighted.map((eventName) => new SendEvent(eventName))], {
+      maxCommands: 60,
+    });
     fc.assert(
       fc.property(commands, (list) => {
         const bench = new ServerBench();
@@ -145,14 +148,14 @@ describe('the server machine', () => {
     );
   });
 
-  test('is pure: a life told twice is the same life (A7)', () => {
+  test('is deterministic for the same events (A7)', () => {
     const machine = serverMachine.provide({ actors: { pool: fromCallback(() => {}) } });
-    const tell = (list: readonly Word[]) => {
+    const tell = (list: readonly EventType[]) => {
       const first = new ServerBench();
       let snapshot: SnapshotFrom<typeof serverMachine> = first.snapshot;
       first.end();
-      return list.map((word) => {
-        const [next, actions] = transition(machine, snapshot, eventOf(word));
+      return list.map((eventName) => {
+        const [next, actions] = transition(machine, snapshot, eventOf(eventName));
         snapshot = next;
         return JSON.stringify([next.value, next.context, next.status, actions.map(({ type }) => type)]);
       });
@@ -165,8 +168,8 @@ describe('the server machine', () => {
     );
   });
 
-  test('survives any order in which pool, supervisor, operator and clients get to act, and can be ended', async () => {
-    const by = (...names: Word[]) => fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 8 });
+  test('survives any interleaving of pool, supervisor, operator and clients, and can be shut down', async () => {
+    const by = (...names: EventType[]) => fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 8 });
     await fc.assert(
       fc.asyncProperty(
         fc.scheduler(),
@@ -178,13 +181,15 @@ describe('the server machine', () => {
           const bench = new ServerBench();
           const model: Model = { state: 'stopped', next: 'stopped' };
           const lives = actors.map((list) =>
-            scheduler.scheduleSequence(list.map((word) => async () => new Happens(word).run(model, bench))),
+            scheduler.scheduleSequence(
+              list.map((eventName) => async () => new SendEvent(eventName).run(model, bench)),
+            ),
           );
           await scheduler.waitIdle();
           for (const { task } of lives) expect((await task).faulty).toBe(false);
-          // However it stands now: asked to end, and with a pool that drains, it ends.
-          new Happens('shutdown').run(model, bench);
-          if (model.state === 'stopping') new Happens('pool.drained').run(model, bench);
+          // From every state, it stops when it is shut down and the pool has drained.
+          new SendEvent('shutdown').run(model, bench);
+          if (model.state === 'stopping') new SendEvent('pool.drained').run(model, bench);
           expect(bench.state).toBe('ended');
           expect(bench.pools.ended).toBe(bench.pools.begun);
         },

@@ -1,12 +1,12 @@
-// The supervisor under random lists of commands, against a model that knows nothing of XState: a few lines of
-// plain bookkeeping that walk the clock in steps. Checked after every command, not only at the end.
+// The supervisor under random commands, compared with a simple model that has a stepped clock, after every
+// command.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { AnyActorRef } from 'xstate';
-import type { Change } from '../../../machines/child.ts';
+import type { ChildChange } from '../../../machines/child.ts';
 import { RestartLimitError, type RestartPolicy } from '../../../machines/policy.ts';
-import { policy, Room } from '../../fixtures/server/supervised-child.ts';
+import { policy, SupervisorBench } from '../../fixtures/server/supervised-child.ts';
 
 const stepMs = 10;
 const shutdownMs = 30;
@@ -48,12 +48,12 @@ function commands(kinds: readonly (keyof typeof policies)[], withShutdown: boole
     },
   ];
   if (withShutdown) some.push({ weight: 1, arbitrary: fc.constant({ do: 'shutdown' }) });
-  // With children from the outset, most lists get somewhere.
+  // With initial children most command lists have an effect.
   const lists = fc.tuple(fc.array(start, { maxLength: 4 }), fc.array(fc.oneof(...some), { maxLength: 40 }));
   return lists.map((parts) => parts.flat());
 }
 
-interface Expected {
+interface ModelChild {
   phase: 'up' | 'waiting' | 'parked' | 'stopping';
   isAlive: boolean;
   isStubborn: boolean;
@@ -67,7 +67,7 @@ class Model {
   now = 0;
   isDraining = false;
   hasEscalated = false;
-  readonly children = new Map<string, Expected>();
+  readonly children = new Map<string, ModelChild>();
   readonly drain: 'ordered' | 'together';
 
   constructor(drain: 'ordered' | 'together') {
@@ -121,7 +121,7 @@ class Model {
     if (this.isDraining) this.#drain();
   }
 
-  #fail(key: string, child: Expected, isAlive: boolean): void {
+  #fail(key: string, child: ModelChild, isAlive: boolean): void {
     const { restart, intensity, periodMs, onLimit, backoff } = policies[child.kind];
     if (restart === 'temporary') {
       this.children.delete(key);
@@ -142,7 +142,7 @@ class Model {
     }
   }
 
-  #ask(key: string, child: Expected): void {
+  #ask(key: string, child: ModelChild): void {
     if (child.phase === 'stopping') return;
     if (!child.isAlive || !child.isStubborn) this.children.delete(key);
     else Object.assign(child, { phase: 'stopping', dueAt: Infinity, overdueAt: this.now + shutdownMs });
@@ -168,17 +168,17 @@ class Model {
   }
 }
 
-/** The supervisor beside its model; every actor that ever lived is remembered. */
+/** The supervisor and the model, with every actor that ever existed. */
 class Pair {
   readonly model: Model;
-  readonly room: Room;
-  readonly changes: (Change & { at: number; policy: RestartPolicy })[] = [];
+  readonly room: SupervisorBench;
+  readonly changes: (ChildChange & { at: number; policy: RestartPolicy })[] = [];
   readonly #policies = new Map<string, RestartPolicy>();
   readonly everyRef = new Set<AnyActorRef>();
 
   constructor(drain: 'ordered' | 'together') {
     this.model = new Model(drain);
-    this.room = new Room({
+    this.room = new SupervisorBench({
       drain,
       onChange: (change) => {
         const policy = this.#policies.get(change.key) ?? policies.transient;
@@ -226,7 +226,7 @@ class Pair {
     }
   }
 
-  /** All the news that former generations of this key could still send. */
+  /** Sends all late events that earlier generations of this key could send. */
   #sendOldNews(key: string): void {
     const { actor } = this.room;
     const before = actor.getSnapshot().context;
@@ -245,11 +245,13 @@ class Pair {
     const { room, model } = this;
     const { context, children, status } = room.actor.getSnapshot();
     expect(status).toBe(model.hasEscalated ? 'error' : model.isOver ? 'done' : 'active');
-    // The registry says what the model says. One that failed is left as it was, but nobody in it is alive.
+    // The registry equals the model. A failed registry is unchanged, but the actors are stopped.
     const registry = model.hasEscalated ? [] : [...context.children.values()];
-    const seen = registry.map(({ key, phase, ref }) => [key, phase, ref !== undefined]);
-    expect(seen).toEqual([...model.children].map(([key, { phase, isAlive }]) => [key, phase, isAlive]));
-    // No ended child is kept, and nothing lives outside of the registry (V1).
+    const childStates = registry.map(({ key, phase, ref }) => [key, phase, ref !== undefined]);
+    expect(childStates).toEqual(
+      [...model.children].map(([key, { phase, isAlive }]) => [key, phase, isAlive]),
+    );
+    // No stopped child remains. The registry contains all actors.
     const live = registry.flatMap(({ ref }) => ref ?? []);
     expect(Object.keys(children).sort()).toEqual(live.map(({ id }) => id).sort());
     for (const ref of this.everyRef) {
@@ -257,7 +259,7 @@ class Pair {
     }
     if (model.hasEscalated) expect(room.failure).toBeInstanceOf(RestartLimitError);
     else expect(room.failure).toBeUndefined();
-    // One timer per waiting or stopping child, and none besides.
+    // Exactly one timer per waiting or stopping child.
     const timed = [...model.children.values()].filter(
       ({ dueAt, overdueAt }) => Math.min(dueAt, overdueAt) < Infinity,
     );
@@ -265,16 +267,18 @@ class Pair {
     this.#checkIntensity();
   }
 
-  /** From the reports alone: no period holds more restarts than allowed, unless a hand cleared the record. */
+  /**
+   * Computed from the reports: no period has more restarts than allowed, unless an operator reset the record.
+   */
   #checkIntensity(): void {
-    const given = new Map<string, number[]>();
+    const restartTimes = new Map<string, number[]>();
     for (const { key, what, at, policy } of this.changes) {
-      const times = given.get(key) ?? [];
+      const times = restartTimes.get(key) ?? [];
       const within = times.filter((time) => time > at - policy.periodMs).length;
-      if (what === 'started' || what === 'woken') given.delete(key);
+      if (what === 'started' || what === 'woken') restartTimes.delete(key);
       if (what === 'restarting') {
         expect(within).toBeLessThan(policy.intensity);
-        given.set(key, [...times, at]);
+        restartTimes.set(key, [...times, at]);
       }
       if (what === 'parked') expect(within).toBe(policy.intensity);
     }
@@ -292,8 +296,8 @@ function run(list: readonly Command[], drain: 'ordered' | 'together'): Pair {
 
 const drains = fc.constantFrom('ordered' as const, 'together' as const);
 
-describe('under any list of commands, a supervisor', () => {
-  test('does what its model does, keeps no ended child and leaves no orphan (A5, A6, CHS1)', () => {
+describe('a supervisor with any commands', () => {
+  test('matches its model, keeps no stopped child and leaves no orphan (A5, A6)', () => {
     fc.assert(
       fc.property(commands(['transient', 'permanent', 'temporary'], true), drains, (list, drain) => {
         run(list, drain);
@@ -302,7 +306,7 @@ describe('under any list of commands, a supervisor', () => {
     );
   });
 
-  test('always drains, within the deadlines of its children, and leaves nothing (V4, A5)', () => {
+  test('always drains within the deadlines of its children, and leaves no actor (A5)', () => {
     fc.assert(
       fc.property(commands(['transient', 'permanent', 'temporary'], false), drains, (list, drain) => {
         const pair = run(list, drain);
@@ -318,7 +322,7 @@ describe('under any list of commands, a supervisor', () => {
     );
   });
 
-  test('escalates exactly when a child goes beyond its limit, and takes all children along (A5)', () => {
+  test('fails exactly when a child exceeds its limit, and stops all children (A5)', () => {
     fc.assert(
       fc.property(commands(['escalating', 'transient'], true), drains, (list, drain) => {
         run(list, drain);
@@ -327,7 +331,7 @@ describe('under any list of commands, a supervisor', () => {
     );
   });
 
-  test('gives the same life to the same list (A7, V5)', () => {
+  test('is deterministic for the same events (A7)', () => {
     fc.assert(
       fc.property(commands(['transient', 'permanent'], true), drains, (list, drain) => {
         const plain = ({ changes }: Pair) =>
@@ -339,7 +343,7 @@ describe('under any list of commands, a supervisor', () => {
   });
 });
 
-test('a drain does not get stuck on a last child that waits for its restart (found in the prototype)', () => {
+test('drains if the last child waits for its restart (regression)', () => {
   const start = { do: 'start', kind: 'transient', isStubborn: false } as const;
   const list: Command[] = [
     { ...start, key: 'a' },

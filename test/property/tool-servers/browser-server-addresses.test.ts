@@ -1,4 +1,4 @@
-// However an IPv4 address is dressed up, it is judged as what it is.
+// IPv4 addresses in any notation are checked as themselves.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -17,7 +17,7 @@ const inner = fc.oneof(
 );
 const hex = (high: number, low: number) => ((high << 8) | low).toString(16);
 
-test('no private address passes, plain or inside of an IPv6 address', () => {
+test('no private address is accepted, plain or within an IPv6 address', () => {
   fc.assert(
     fc.property(inner, ([a, b, c, d]) => {
       const [high, low] = [hex(a, b), hex(c, d)];
@@ -36,17 +36,17 @@ test('no private address passes, plain or inside of an IPv6 address', () => {
   );
 });
 
-test('an IPv6 address outside of 2000::/3 never passes, unless it stands for a public IPv4 address', () => {
+test('an IPv6 address outside 2000::/3 is refused unless it contains a public IPv4 address', () => {
   fc.assert(
-    fc.property(fc.array(fc.integer({ min: 0, max: 0xffff }), { minLength: 8, maxLength: 8 }), (words) => {
-      const [first = 0] = words;
+    fc.property(fc.array(fc.integer({ min: 0, max: 0xffff }), { minLength: 8, maxLength: 8 }), (groups) => {
+      const [first = 0] = groups;
       fc.pre((first & 0xe000) !== 0x2000 && first !== 0 && first !== 0x64);
-      expect(refusalOf(words.map((word) => word.toString(16)).join(':'))).toBeDefined();
+      expect(refusalOf(groups.map((group) => group.toString(16)).join(':'))).toBeDefined();
     }),
   );
 });
 
-test('mapped and translated addresses are judged like the address they stand for', () => {
+test('mapped and translated addresses are checked like the address that they contain', () => {
   fc.assert(
     fc.property(byte, byte, byte, byte, (a, b, c, d) => {
       const plain = refusalOf(`${a}.${b}.${c}.${d}`);

@@ -1,5 +1,5 @@
-// The text that a script's result becomes in the page: for whatever JSON can say it is that JSON, for everything else it is
-// JSON too, and it is never longer than it may be.
+// Conversion of script results to text, in the page: the same JSON for JSON values, valid JSON for others,
+// with limited length.
 
 import { runInNewContext, runInThisContext } from 'node:vm';
 import fc from 'fast-check';
@@ -8,7 +8,7 @@ import { RESULT_TEXT } from '../../../tool-servers/browser/pages/result-text.ts'
 
 const textOf = runInThisContext(RESULT_TEXT) as (value: unknown, maxChars: number) => string;
 
-test('any JSON value comes back as it is', () => {
+test('any JSON value is converted back unchanged', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       expect(JSON.parse(textOf(value, 1_000_000))).toEqual(JSON.parse(JSON.stringify(value)));
@@ -16,7 +16,7 @@ test('any JSON value comes back as it is', () => {
   );
 });
 
-test('anything at all becomes JSON text, or "undefined"', () => {
+test('any value becomes JSON text, or "undefined"', () => {
   fc.assert(
     fc.property(
       fc.anything({
@@ -36,15 +36,18 @@ test('anything at all becomes JSON text, or "undefined"', () => {
   );
 });
 
-test('no text is longer than it may be, but for the words that say so', () => {
+/** Maximum length of the notice. */
+const NOTICE_LENGTH = 40;
+
+test('a text exceeds its limit only by the notice of the truncation', () => {
   fc.assert(
     fc.property(fc.anything(), fc.integer({ min: 1, max: 50 }), (value, maxChars) => {
-      expect(textOf(value, maxChars).length).toBeLessThanOrEqual(maxChars + 40);
+      expect(textOf(value, maxChars).length).toBeLessThanOrEqual(maxChars + NOTICE_LENGTH);
     }),
   );
 });
 
-test('cycles end, however they are closed', () => {
+test('the conversion of a value with cycles terminates, in any structure', () => {
   const list: unknown[] = [];
   const map = new Map<unknown, unknown>([['list', list]]);
   list.push(map, { list });
@@ -56,7 +59,7 @@ test.each([
   'String.prototype.slice = () => "x".repeat(1e6)',
   'JSON.stringify = () => ({ length: 1, slice: () => "x".repeat(1e6), toString: () => "x".repeat(1e6) })',
   'JSON.stringify = () => ["x".repeat(1e6)]',
-])('a page that replaces %s gets no more room', (replacing) => {
+])('a page that replaces %s cannot exceed the limit', (replacing) => {
   const hostile = runInNewContext(`${replacing}; ${RESULT_TEXT}`) as typeof textOf;
   for (const value of [1, 'text', { a: 1 }, [1, 2]]) {
     const text = hostile(value, 1000);

@@ -1,6 +1,6 @@
-// The confinement against somebody who swaps folders and links while calls run: a second process does so as fast as it
-// can, in a folder that this server may use. Whatever the calls do, nothing outside is read or touched. That the swapping
-// is fast enough to matter is shown first: code that checks a path and then uses it escapes.
+// The confinement against a second process that swaps folders and links as fast as possible during calls:
+// nothing outside is read or changed. First a check-then-use program is shown to escape, which proves that
+// the swaps are fast enough.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -9,19 +9,22 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Confinement } from '../../../tool-servers/filesystem/confinement/confinement.ts';
 import { openConfinement } from '../../../tool-servers/filesystem/confinement/open-confinement.ts';
-import { pinByName } from '../../../tool-servers/filesystem/confinement/pinned-by-name.ts';
+import { pinByName } from '../../../tool-servers/filesystem/confinement/pin-by-name.ts';
 import { ToolError } from '../../../tool-servers/tool-error.ts';
 import { memoryFolder } from '../../fixtures/store/memory-folder.ts';
 
 const RACE_MS = 900;
 const RACE_DEADLINE_MS = 15_000;
-/** Calls that found the inside, and calls that were refused: fewer of either would prove little. */
+/** Minimum number of accepted and of refused calls. */
 const ENOUGH_CALLS = 50;
 const CALLS_AT_ONCE = 6;
 const SECRET = 'secret '.repeat(100);
 const PUBLIC = 'public';
 
-/** Gives `name` in turns to each of two things, until it is killed or its parent is gone. Who took the name is moved on. */
+/**
+ * Gives `name` alternately to two entries until it is killed or the parent exits. If a third process creates
+ * this name, the entry is moved away.
+ */
 const SWAPPER = `
   const { renameSync } = require('node:fs');
   const [name, one, other] = process.argv.slice(1);
@@ -78,8 +81,8 @@ afterEach(async () => {
   rmSync(root, { recursive: true, force: true });
 });
 
-/** Swaps from now on what `name` is; nothing any more without a name. */
-async function swapping(name?: string, one = '', other = ''): Promise<void> {
+/** Starts swapping `name`. Stops if there is no name. */
+async function swapping(name?: string, swapOnce = '', other = ''): Promise<void> {
   const last = swapper;
   swapper = undefined;
   if (last && last.exitCode === null && last.signalCode === null) {
@@ -88,20 +91,20 @@ async function swapping(name?: string, one = '', other = ''): Promise<void> {
     await ended;
   }
   if (name === undefined) return;
-  const child = spawn(process.execPath, ['-e', SWAPPER, name, one, other], {
+  const child = spawn(process.execPath, ['-e', SWAPPER, name, swapOnce, other], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   swapper = child;
   await new Promise((resolve) => child.stdout.once('data', resolve));
 }
 
-/** A folder, and in turns a link to the outside. */
+/** Swaps a folder and a link to the outside. */
 async function swapDoor(): Promise<void> {
   symlinkSync(outside, join(box, 'other'));
   await swapping(join(box, 'door'), join(box, 'one'), join(box, 'other'));
 }
 
-/** All that is outside, with every time and number the system keeps of it but the time of reading. */
+/** Everything outside, with all metadata except the access time. */
 function outsideNow(): unknown[] {
   return ['', ...readdirSync(outside, { recursive: true, encoding: 'utf8' })].sort().map((name) => {
     const path = join(outside, name);
@@ -110,7 +113,7 @@ function outsideNow(): unknown[] {
   });
 }
 
-/** Makes calls, several at once, until the time is over and there were enough. */
+/** Makes concurrent calls until the minimum time and number of calls are reached. */
 async function race(calls: readonly ((count: number) => Promise<void>)[]): Promise<void> {
   const counters = { done: 0, refused: 0 };
   let count = 0;
@@ -120,7 +123,7 @@ async function race(calls: readonly ((count: number) => Promise<void>)[]): Promi
     const isEnough = Math.min(counters.done, counters.refused) >= ENOUGH_CALLS;
     return pastMs > RACE_DEADLINE_MS || (pastMs > RACE_MS && isEnough);
   };
-  const one = async () => {
+  const swapOnce = async () => {
     while (!isOver()) {
       count++;
       try {
@@ -134,22 +137,22 @@ async function race(calls: readonly ((count: number) => Promise<void>)[]): Promi
       }
     }
   };
-  await Promise.all(Array.from({ length: CALLS_AT_ONCE }, one));
-  // A swapper that had ended would have proven nothing.
+  await Promise.all(Array.from({ length: CALLS_AT_ONCE }, swapOnce));
+  // The test would prove nothing if the swapper had exited.
   expect(swapper?.exitCode).toBeNull();
   expect(counters.done).toBeGreaterThanOrEqual(ENOUGH_CALLS);
   expect(counters.refused).toBeGreaterThanOrEqual(ENOUGH_CALLS);
 }
 
-/** What the calls of a race may do, through `door`; what they see is checked at once, what they did afterwards. */
+/** Calls through `door` in one race. Results are checked immediately, effects afterwards. */
 function callsThrough(door: string): ((count: number) => Promise<void>)[] {
-  const read = async (path: string) => {
+  const readText = async (path: string) => {
     const text = await confinement.read(path, async ({ handle }) => await handle.readFile('utf8'));
     expect(text).not.toContain('secret');
   };
   return [
-    () => read(`${door}/file`),
-    () => read(`${door}/sub/file`),
+    () => readText(`${door}/file`),
+    () => readText(`${door}/sub/file`),
     async () => {
       const { entries } = await confinement.list(door, 10_000);
       expect(entries.map(({ name }) => name)).not.toContain('canary');
@@ -191,8 +194,8 @@ function callsThrough(door: string): ((count: number) => Promise<void>)[] {
   ];
 }
 
-describe('while somebody swaps a folder for a link to the outside', () => {
-  test('code that checks a path and then uses it reads and writes outside', async () => {
+describe('while another process swaps a folder for a link to the outside', () => {
+  test('a check-then-use program reads and writes outside', async () => {
     await swapDoor();
     const checked = async (path: string) => {
       const real = await realpath(path);
@@ -224,14 +227,14 @@ describe('while somebody swaps a folder for a link to the outside', () => {
     }
   });
 
-  test('nothing outside is read or touched through it', async () => {
+  test('nothing outside is read or changed through the link', async () => {
     const before = outsideNow();
     await swapDoor();
     await race(callsThrough('door'));
     expect(outsideNow()).toEqual(before);
   });
 
-  test('nothing outside is read or touched below it', async () => {
+  test('nothing outside is read or changed below the link', async () => {
     const before = outsideNow();
     await swapDoor();
     await race(callsThrough('door/sub'));
@@ -239,7 +242,7 @@ describe('while somebody swaps a folder for a link to the outside', () => {
   });
 });
 
-test('a file that is swapped for a link to a file outside is never the one outside', async () => {
+test('a file swapped for a link to an outside file never yields the outside file', async () => {
   const before = outsideNow();
   const path = join(box, 'file');
   writeFileSync(path, PUBLIC);
@@ -249,7 +252,7 @@ test('a file that is swapped for a link to a file outside is never the one outsi
   expect(outsideNow()).toEqual(before);
 });
 
-test('a link that is turned from the inside to the outside leads only to the inside', async () => {
+test('a link that alternates between inside and outside leads only inside', async () => {
   const before = outsideNow();
   mkdirSync(join(box, 'ground'));
   writeFileSync(join(box, 'ground', 'file'), PUBLIC);
@@ -260,7 +263,7 @@ test('a link that is turned from the inside to the outside leads only to the ins
   expect(outsideNow()).toEqual(before);
 });
 
-test('an allowed folder that is itself swapped for a link to the outside is used or refused, never followed', async () => {
+test('an allowed folder swapped for a link to the outside is used or refused, never followed', async () => {
   const before = outsideNow();
   symlinkSync(outside, join(root, 'other'));
   await swapping(box, join(root, 'one'), join(root, 'other'));
@@ -269,34 +272,34 @@ test('an allowed folder that is itself swapped for a link to the outside is used
   expect(outsideNow()).toEqual(before);
 });
 
-test('without /proc, too, nothing outside is read', async () => {
+test('nothing outside is read without /proc either', async () => {
   const byName = await openConfinement([box], pinByName);
   await swapDoor();
-  const read = async (path: string) => {
+  const readText = async (path: string) => {
     const text = await byName.read(path, async ({ handle }) => await handle.readFile('utf8'));
     expect(text).toBe(PUBLIC);
   };
   await race([
-    () => read('door/file'),
-    () => read('door/sub/file'),
+    () => readText('door/file'),
+    () => readText('door/sub/file'),
     async () => {
       expect((await byName.facts('door/file')).sizeBytes).toBe(PUBLIC.length);
     },
   ]);
 });
 
-test('a move never overwrites what somebody makes at its destination meanwhile', async () => {
+test('a move never overwrites a concurrently created destination', async () => {
   let overwritten = 0;
   let moved = 0;
   for (let count = 0; count < 300; count++) {
-    const taken = join(box, `taken-${count}`);
+    const copyPath = join(box, `taken-${count}`);
     writeFileSync(join(box, 'room', `file-${count}`), PUBLIC);
     const [move, made] = await Promise.allSettled([
       confinement.move(`room/file-${count}`, `taken-${count}`),
-      writeFile(taken, 'mine', { flag: 'wx' }),
+      writeFile(copyPath, 'mine', { flag: 'wx' }),
     ]);
     if (move.status === 'fulfilled') moved++;
-    if (made.status === 'fulfilled' && readFileSync(taken, 'utf8') !== 'mine') overwritten++;
+    if (made.status === 'fulfilled' && readFileSync(copyPath, 'utf8') !== 'mine') overwritten++;
     expect(move.status === 'fulfilled' || made.status === 'fulfilled').toBe(true);
   }
   expect(overwritten).toBe(0);

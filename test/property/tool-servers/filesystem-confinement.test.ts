@@ -1,6 +1,6 @@
-// The confinement on generated trees of files, folders and links, called with generated paths, against an oracle that
-// follows paths name by name on its own. Every call either does what it says, inside, or is refused and changes nothing;
-// and whatever is outside stays as it was, unread. No link leads out of the test's own folder, should the proof fail.
+// The confinement on generated trees with generated paths, compared with an oracle that resolves paths on its
+// own. Each call acts inside as specified, or is refused without changes. The outside stays unread and
+// unchanged. No link leaves the folder of the test.
 
 import {
   existsSync,
@@ -19,17 +19,20 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Confinement } from '../../../tool-servers/filesystem/confinement/confinement.ts';
 import { openConfinement } from '../../../tool-servers/filesystem/confinement/open-confinement.ts';
-import { pinByProc } from '../../../tool-servers/filesystem/confinement/pinned.ts';
-import { pinByName } from '../../../tool-servers/filesystem/confinement/pinned-by-name.ts';
+import { pinByName } from '../../../tool-servers/filesystem/confinement/pin-by-name.ts';
+import { pinByProc } from '../../../tool-servers/filesystem/confinement/pinned-entry.ts';
 import { ToolError } from '../../../tool-servers/tool-error.ts';
 import { memoryFolder } from '../../fixtures/store/memory-folder.ts';
 
 const RUNS = 150;
 const MAX_LINKS = 40;
-/** Of each kind of call, done in all runs together. */
+/** Minimum number of each kind of call in all runs. */
 const MANY = 10;
 
-/** The world of one run: `box` and `annex` (given as the link `alias`) and `box/inner` are allowed; the rest is outside. */
+/**
+ * Folders per run: `box`, `annex` (given as the link `alias`) and `box/inner` are allowed, the rest is
+ * outside.
+ */
 const bases = [
   'box',
   'annex',
@@ -53,7 +56,7 @@ const step = fc.oneof(
 );
 const steps = fc.array(step, { maxLength: 4 }).map((parts) => parts.join('/'));
 
-/** A path as a person, a link or an attacker says it; ROOT stands for the folder of the run. */
+/** A path as written by a person, a link or an attacker. ROOT is the folder of the run. */
 const absolute = fc
   .tuple(
     fc.constantFrom('', '', '', '/proc/self/root'),
@@ -78,12 +81,15 @@ const target = fc.oneof(
     arbitrary: fc.constantFrom('.', '..', '/', '/proc/self/fd/0', '/proc/self/root', '/dev/fd/0'),
   },
 );
-/** What the tree was made with, by number: calls meet it more often than by chance. */
-const made = (kind: 'PLACE' | 'FILE' | 'FOLDER') => fc.nat({ max: 20 }).map((number) => `${kind}${number}`);
-const below = fc.tuple(made('FOLDER'), fc.oneof(name, fc.constant('new'))).map((parts) => parts.join('/'));
-const said = fc.oneof(
-  { weight: 4, arbitrary: fc.tuple(made('PLACE'), steps).map((parts) => parts.join('/')) },
-  { weight: 4, arbitrary: made('PLACE') },
+/** Existing entries by number, so that calls hit them more often. */
+const createdName = (kind: 'PLACE' | 'FILE' | 'FOLDER') =>
+  fc.nat({ max: 20 }).map((number) => `${kind}${number}`);
+const below = fc
+  .tuple(createdName('FOLDER'), fc.oneof(name, fc.constant('new')))
+  .map((parts) => parts.join('/'));
+const texts = fc.oneof(
+  { weight: 4, arbitrary: fc.tuple(createdName('PLACE'), steps).map((parts) => parts.join('/')) },
+  { weight: 4, arbitrary: createdName('PLACE') },
   { weight: 3, arbitrary: steps },
   { weight: 2, arbitrary: absolute },
   { weight: 1, arbitrary: relative },
@@ -105,29 +111,29 @@ const said = fc.oneof(
   },
 );
 
-const place = fc.tuple(
+const location = fc.tuple(
   fc.constantFrom('box', 'box', 'box', 'annex', 'annex', 'box/inner', 'outside', 'box-evil'),
   fc.array(name, { minLength: 1, maxLength: 3 }),
 );
 const tree = fc.record({
-  folders: fc.array(place, { minLength: 3, maxLength: 10, size: 'max' }),
-  files: fc.array(place, { minLength: 3, maxLength: 10, size: 'max' }),
-  links: fc.array(fc.tuple(place, target), { minLength: 1, maxLength: 12, size: 'max' }),
+  folders: fc.array(location, { minLength: 3, maxLength: 10, size: 'max' }),
+  files: fc.array(location, { minLength: 3, maxLength: 10, size: 'max' }),
+  links: fc.array(fc.tuple(location, target), { minLength: 1, maxLength: 12, size: 'max' }),
 });
 const calling = (does: string, ...paths: fc.Arbitrary<string>[]) =>
-  fc.record({ does: fc.constant(does), path: fc.oneof(said, ...paths), to: fc.oneof(said, below, below) });
+  fc.record({ does: fc.constant(does), path: fc.oneof(texts, ...paths), to: fc.oneof(texts, below, below) });
 const call = fc.oneof(
-  calling('read', made('FILE')),
-  calling('list', made('FOLDER')),
+  calling('read', createdName('FILE')),
+  calling('list', createdName('FOLDER')),
   calling('facts'),
-  calling('write', made('FILE'), below),
-  calling('change', made('FILE')),
+  calling('write', createdName('FILE'), below),
+  calling('change', createdName('FILE')),
   calling('makeDirectory'),
-  calling('move', made('PLACE')),
+  calling('move', createdName('PLACE')),
 );
 type Call = { does: string; path: string; to: string };
 
-/** A tree and its calls, acted out in a folder of their own. */
+/** A tree and its calls, in a separate folder. */
 class World {
   readonly root = memoryFolder('confinement-');
   readonly allowed = ['box', 'annex'].map((folder) => join(this.root, folder));
@@ -151,12 +157,12 @@ class World {
     symlinkSync('annex', join(this.root, 'alias'));
   }
 
-  /** Before there are files and links. */
+  /** Called before files and links exist. */
   #makeParents(base: string, parts: readonly string[]): void {
     mkdirSync(dirname(join(this.root, base, ...parts)), { recursive: true });
   }
 
-  /** Never through a link: `path` is in a real folder, and free. */
+  /** Creates nothing through a link: `path` is in a real folder and free. */
   #put(base: string, parts: readonly string[], make: (path: string) => void): void {
     const path = join(this.root, base, ...parts);
     const parent = dirname(path);
@@ -167,11 +173,11 @@ class World {
   }
 
   really(path: string): string {
-    const named = { PLACE: this.#places, FILE: this.#files, FOLDER: this.#folders };
+    const namesByKind = { PLACE: this.#places, FILE: this.#files, FOLDER: this.#folders };
     return path
       .replaceAll('ROOT', this.root)
-      .replace(/^(PLACE|FILE|FOLDER)(\d+)/, (_, kind: keyof typeof named, number) => {
-        return named[kind][Number(number) % named[kind].length] ?? '';
+      .replace(/^(PLACE|FILE|FOLDER)(\d+)/, (_, kind: keyof typeof namesByKind, number) => {
+        return namesByKind[kind][Number(number) % namesByKind[kind].length] ?? '';
       });
   }
 
@@ -179,7 +185,7 @@ class World {
     return this.allowed.some((folder) => path === folder || path.startsWith(`${folder}/`));
   }
 
-  /** What the path must be by its letters; undefined when it must be refused for them. */
+  /** Returns the path by the text alone. Undefined if it must be refused for the text. */
   letters(path: string): string | undefined {
     if (path === '' || path.includes('\0') || /^(~$|~\/|file:)/.test(path)) return undefined;
     const absolutePath = resolve(join(this.root, 'box'), path);
@@ -189,7 +195,7 @@ class World {
       : undefined;
   }
 
-  /** The path with each name that is missing in the other Unicode form that its folder inside has instead. */
+  /** Replaces each missing name by its equivalent Unicode form on disk. */
   #asOnDisk(path: string): string {
     let at = '/';
     for (const part of path.split('/')) {
@@ -201,7 +207,7 @@ class World {
     return at;
   }
 
-  /** Where the path leads after all links, when that is inside and there is something. */
+  /** Returns the target after all links, if it exists inside. */
   end(path: string, isLastFollowed = true): string | undefined {
     const end = follow(path, isLastFollowed);
     return end !== undefined && this.#isInside(end) ? end : undefined;
@@ -211,7 +217,7 @@ class World {
     return [...this.allowed, join(this.root, 'box', 'inner'), join(this.root, 'alias')].includes(path);
   }
 
-  /** Every entry with all that changes when somebody touches it; no link followed. */
+  /** Every entry with all metadata that changes with a write. Links are not followed. */
   everything(below = ''): string[] {
     return readdirSync(join(this.root, below))
       .sort()
@@ -233,15 +239,15 @@ class World {
   }
 }
 
-function isAlike(one: string, other: string): boolean {
-  return one.normalize('NFC') === other.normalize('NFC');
+function isAlike(left: string, other: string): boolean {
+  return left.normalize('NFC') === other.normalize('NFC');
 }
 
 function entryAt(path: string) {
   return lstatSync(path, { throwIfNoEntry: false });
 }
 
-/** The oracle: follows `path` as path_resolution(7) says it. */
+/** Resolves `path` as in path_resolution(7). */
 function follow(path: string, isLastFollowed: boolean): string | undefined {
   let at = '/';
   const todo = path.split('/');
@@ -266,10 +272,10 @@ function follow(path: string, isLastFollowed: boolean): string | undefined {
 
 const saysFolder = (path: string) => /\/\.{0,2}$/.test(path);
 
-/** Does the call and checks that it did what it had to; gives whether it was let through. */
+/** Makes the call. Returns a function that checks its effect. */
 type Act = (world: World, disk: Confinement, path: string, to: string) => Promise<() => void>;
 
-/** What each kind of call must do when the oracle lets it through; undefined when it must be refused. */
+/** The required effect of each kind of call. Undefined if it must be refused. */
 const oracle: Record<string, (world: World, path: string, to: string) => Act | undefined> = {
   read: (world, path) => {
     const end = fileEnd(world, path);
@@ -299,11 +305,11 @@ const oracle: Record<string, (world: World, path: string, to: string) => Act | u
     };
   },
   write: (world, path) => {
-    const free = freePlace(world, path);
+    const free = freePath(world, path);
     const end = saysFolder(path) ? undefined : (free ?? fileEnd(world, path));
     if (end === undefined) return undefined;
     return async (_world, disk) => {
-      expect(await disk.write(path, 'written')).toMatchObject({ wasThere: free === undefined });
+      expect(await disk.write(path, 'written')).toMatchObject({ existed: free === undefined });
       return () => {
         expect(lstatSync(end).isFile()).toBe(true);
         expect(readFileSync(end, 'utf8')).toBe('written');
@@ -328,8 +334,8 @@ const oracle: Record<string, (world: World, path: string, to: string) => Act | u
     };
   },
   move: (world, path, to) => {
-    const source = entryPlace(world, path);
-    const destination = freePlace(world, to);
+    const source = entryPath(world, path);
+    const destination = freePath(world, to);
     if (source === undefined || destination === undefined) return undefined;
     if ((saysFolder(path) || saysFolder(to)) && !lstatSync(source).isDirectory()) return undefined;
     if (join(world.root, 'box', 'inner').startsWith(`${source}/`) || world.isAllowedFolder(source))
@@ -357,8 +363,8 @@ function fileEnd(world: World, path: string): string | undefined {
   return end !== undefined && lstatSync(end).isFile() ? end : undefined;
 }
 
-/** The folder in which the path's last name is, when that is a folder inside. */
-function parentPlace(world: World, path: string): string | undefined {
+/** Returns the entry of the last name of the path in its folder, if the folder is inside. */
+function parentPath(world: World, path: string): string | undefined {
   const letters = world.letters(path);
   if (letters === undefined || world.isAllowedFolder(letters)) return undefined;
   const parent = world.end(dirname(letters));
@@ -367,27 +373,27 @@ function parentPlace(world: World, path: string): string | undefined {
     : undefined;
 }
 
-function entryPlace(world: World, path: string): string | undefined {
-  const there = parentPlace(world, path);
+function entryPath(world: World, path: string): string | undefined {
+  const there = parentPath(world, path);
   return there !== undefined && entryAt(there) !== undefined ? there : undefined;
 }
 
-function freePlace(world: World, path: string): string | undefined {
-  const there = parentPlace(world, path);
+function freePath(world: World, path: string): string | undefined {
+  const there = parentPath(world, path);
   return there !== undefined && entryAt(there) === undefined ? there : undefined;
 }
 
-/** Whether there is a folder at the path, or could be with all that is missing on the way. */
+/** Returns true if there is a folder at the path, or if all missing folders could be created. */
 function canBeFolder(world: World, letters: string): boolean {
   const end = world.end(letters);
   if (end !== undefined) return lstatSync(end).isDirectory();
-  // A link that leads nowhere, or outside.
+  // A dangling link, or a link to the outside.
   if (follow(letters, false) !== undefined) return false;
   return dirname(letters) !== letters && canBeFolder(world, dirname(letters));
 }
 
-test('every call acts inside as it should or is refused, and nothing outside is read or changed', async () => {
-  const done = new Map<string, number>();
+test('every call acts inside as specified or is refused, and nothing outside is read or changed', async () => {
+  const counts = new Map<string, number>();
   let refused = 0;
   await fc.assert(
     fc.asyncProperty(
@@ -406,7 +412,7 @@ test('every call acts inside as it should or is refused, and nothing outside is 
             if (act) {
               const check = await act(world, disk, reallyPath, reallyTo);
               check();
-              done.set(does, (done.get(does) ?? 0) + 1);
+              counts.set(does, (counts.get(does) ?? 0) + 1);
             } else {
               await mustRefuse(world, disk, { does, path: reallyPath, to: reallyTo });
               refused++;
@@ -421,8 +427,8 @@ test('every call acts inside as it should or is refused, and nothing outside is 
     ),
     { numRuns: RUNS },
   );
-  // A search that finds only refusals, or none, has found nothing.
-  for (const does of Object.keys(oracle)) expect(done.get(does), does).toBeGreaterThan(MANY);
+  // Each kind of call must be accepted and refused often enough.
+  for (const does of Object.keys(oracle)) expect(counts.get(does), does).toBeGreaterThan(MANY);
   expect(refused).toBeGreaterThan(MANY);
 });
 
@@ -446,6 +452,6 @@ async function mustRefuse(world: World, disk: Confinement, { does, path, to }: C
   expect(error.message).not.toContain('/proc/self/fd/');
   if (![path, to].some((spoken) => spoken.includes('outside')))
     expect(error.message).not.toContain('outside/');
-  // Folders that could be made before the way ended may stand.
+  // Folders created before the failure may remain.
   if (does !== 'makeDirectory') expect(world.everything()).toEqual(before);
 }

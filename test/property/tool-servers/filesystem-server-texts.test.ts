@@ -1,10 +1,10 @@
-// Parts of a text and edits of it, against what they must mean on the whole text.
+// Text parts and edits, compared with operations on the whole text.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { applyEdits } from '../../../tool-servers/filesystem/text/text-edits.ts';
-import { readTextPart } from '../../../tool-servers/filesystem/text/text-part.ts';
-import { placesOf } from '../../../tool-servers/filesystem/text/text-search.ts';
+import { applyEdits } from '../../../tool-servers/filesystem/text/edits.ts';
+import { readTextPart } from '../../../tool-servers/filesystem/text/partial-read.ts';
+import { findOccurrences } from '../../../tool-servers/filesystem/text/search.ts';
 
 const text = fc
   .array(fc.constantFrom('a', 'bc', 'ü', '€', '😀', '\n', '\r\n', ' '), { maxLength: 60 })
@@ -13,7 +13,7 @@ const text = fc
 function fileOf(text: string) {
   const bytes = Buffer.from(text);
   const handle = {
-    // Short reads are allowed to a system.
+    // The operating system may return fewer bytes.
     read: async (buffer: Uint8Array, offset: number, length: number, position: number) => ({
       bytesRead: bytes.copy(buffer, offset, position, Math.min(position + Math.min(length, 7), bytes.length)),
       buffer,
@@ -23,7 +23,7 @@ function fileOf(text: string) {
 }
 
 describe('parts of a text', () => {
-  test('taken one after the other by the offsets the notes name make up the whole file', async () => {
+  test('read by the offsets in the notes yield the whole file', async () => {
     await fc.assert(
       fc.asyncProperty(text, fc.integer({ min: 1, max: 20 }), async (text, length) => {
         const file = fileOf(text);
@@ -32,7 +32,7 @@ describe('parts of a text', () => {
         while (offset !== undefined) {
           const part = await readTextPart(file, { offset, length }, 1_000);
           read += part.text;
-          const next = /begins at offset (\d+)/.exec(part.note ?? '')?.[1];
+          const next = /starts at offset (\d+)/.exec(part.note ?? '')?.[1];
           expect(next === undefined || Number(next) > offset).toBe(true);
           offset = next === undefined ? undefined : Number(next);
         }
@@ -41,7 +41,7 @@ describe('parts of a text', () => {
     );
   });
 
-  test('head and tail give whole lines, exactly as they stand in the file', async () => {
+  test('by head and tail are whole, unchanged lines', async () => {
     await fc.assert(
       fc.asyncProperty(text, fc.integer({ min: 1, max: 8 }), async (text, count) => {
         const lines = text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
@@ -53,12 +53,12 @@ describe('parts of a text', () => {
     );
   });
 
-  test('never have more bytes than allowed, but for the end of a last character', async () => {
-    const wanted = fc.constantFrom({}, { head: 100 }, { tail: 100 }, { offset: 3 }, { length: 900 });
+  test('have at most the allowed bytes, except to complete the last character', async () => {
+    const options = fc.constantFrom({}, { head: 100 }, { tail: 100 }, { offset: 3 }, { length: 900 });
     await fc.assert(
-      fc.asyncProperty(text, wanted, fc.integer({ min: 4, max: 40 }), async (text, wanted, maxBytes) => {
+      fc.asyncProperty(text, options, fc.integer({ min: 4, max: 40 }), async (text, options, maxBytes) => {
         fc.pre(Buffer.byteLength(text) >= 3);
-        const { text: part, bytes } = await readTextPart(fileOf(text), wanted, maxBytes);
+        const { text: part, bytes } = await readTextPart(fileOf(text), options, maxBytes);
         expect(Buffer.byteLength(part)).toBe(bytes);
         expect(bytes).toBeLessThanOrEqual(maxBytes + 3);
         expect(text).toContain(part);
@@ -67,40 +67,40 @@ describe('parts of a text', () => {
   });
 });
 
-test('the end of a file that gives fewer bytes than its size says is refused with both reasons', async () => {
+test('of a file shorter than its size are refused with both reasons', async () => {
   const handle = { read: async (buffer: Uint8Array) => ({ bytesRead: 0, buffer }) };
   const file = { path: '/f', sizeBytes: 4_096, handle: handle as never };
-  await expect(readTextPart(file, { tail: 1 }, 1_000)).rejects.toThrow('or without tail');
+  await expect(readTextPart(file, { tail: 1 }, 1_000)).rejects.toThrow('read it without tail');
 });
 
 describe('an edit', () => {
   const { signal } = new AbortController();
 
-  test('replaces what was meant and leaves every other byte as it is, line endings included', async () => {
+  test('replaces the old text and keeps every other byte, including line endings', async () => {
     await fc.assert(
       fc.asyncProperty(text, text, fc.boolean(), async (before, after, isFlat) => {
         const old = '<<one\r\ntwo>>';
-        const given = isFlat ? old.replaceAll('\r\n', '\n') : old;
-        const edits = [{ oldText: given, newText: 'new\nline' }];
+        const original = isFlat ? old.replaceAll('\r\n', '\n') : old;
+        const edits = [{ oldText: original, newText: 'new\nline' }];
         expect(await applyEdits(before + old + after, edits, signal)).toBe(`${before}new\r\nline${after}`);
       }),
     );
   });
 
-  test('either is made in exactly one place, or nothing is', async () => {
+  test('is applied at exactly one place or not at all', async () => {
     const needle = fc.constantFrom('a', 'bc', 'a\n', 'üa', '\n');
     await fc.assert(
       fc.asyncProperty(text, needle, async (text, needle) => {
         const flat = text.replaceAll('\r\n', '\n');
-        const count = allPlaces(flat, needle).length;
+        const count = allIndexes(flat, needle).length;
         const edited = applyEdits(text, [{ oldText: needle, newText: 'X' }], signal);
         if (count === 1) expect((await edited).replaceAll('\r\n', '\n')).toBe(flat.replace(needle, 'X'));
-        else await expect(edited).rejects.toThrow(count === 0 ? 'is not found' : 'times');
+        else await expect(edited).rejects.toThrow(count === 0 ? 'was not found' : 'times');
       }),
     );
   });
 
-  test('after another is made as if the text were taken apart anew', async () => {
+  test('after another one equals an edit of the resulting text', async () => {
     const edit = fc.record({ oldText: fc.constantFrom('a', 'bc', 'a\n', '\n', 'ü'), newText: text });
     await fc.assert(
       fc.asyncProperty(text, fc.array(edit, { minLength: 1, maxLength: 4 }), async (text, edits) => {
@@ -114,21 +114,21 @@ describe('an edit', () => {
   });
 });
 
-describe('the places of a text in another', () => {
-  test('are those that a plain search finds, also of one too long for it', () => {
+describe('the occurrences of a text', () => {
+  test('are those of a plain search, also for very long texts', () => {
     const letters = fc.array(fc.constantFrom('a', 'aa', 'b'), { maxLength: 30 }).map((all) => all.join(''));
     fc.assert(
       fc.property(letters, letters, fc.integer({ min: 0, max: 400 }), (text, short, more) => {
-        const wanted = `${short}${'a'.repeat(more)}` || 'a';
-        const all = `${text}${wanted}${text}a${wanted}`;
-        expect(placesOf(all, wanted, Number.POSITIVE_INFINITY)).toEqual(allPlaces(all, wanted));
+        const options = `${short}${'a'.repeat(more)}` || 'a';
+        const all = `${text}${options}${text}a${options}`;
+        expect(findOccurrences(all, options, Number.POSITIVE_INFINITY)).toEqual(allIndexes(all, options));
       }),
     );
   });
 });
 
-function allPlaces(text: string, wanted: string): number[] {
-  const places: number[] = [];
-  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) places.push(at);
-  return places;
+function allIndexes(text: string, options: string): number[] {
+  const indexes: number[] = [];
+  for (let at = text.indexOf(options); at >= 0; at = text.indexOf(options, at + 1)) indexes.push(at);
+  return indexes;
 }

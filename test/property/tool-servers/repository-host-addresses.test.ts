@@ -1,5 +1,5 @@
-// Whatever a caller gives that passes the checks, a request goes to the endpoint it is meant for and to no other: the address
-// that leaves is read back the way a server reads it, segment by segment.
+// Requests reach only the intended endpoint, for all accepted arguments: the URL is parsed segment by
+// segment, as by a server.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -9,10 +9,10 @@ import {
   filePath,
   isBranchName,
   isName,
-  pathAt,
   repo,
+  trimSlashes,
 } from '../../../tool-servers/repository-host/arguments.ts';
-import { placedInRequest } from '../../../tool-servers/repository-host/route-template.ts';
+import { toApiRequest } from '../../../tool-servers/repository-host/route-template.ts';
 
 const wicked = fc.constantFrom(
   '..',
@@ -59,17 +59,15 @@ const text = fc.oneof(
 );
 const name = fc.oneof(fc.stringMatching(/^[A-Za-z0-9._-]{1,12}$/), text);
 
-/** The segments of what leaves, as a server decodes them. */
+/** Segments of the URL as a server decodes them. */
 function segmentsOf(route: string, parameters: object): string[] {
-  const { origin, pathname } = new URL(
-    `https://host.example/api/v3${placedInRequest(route, parameters).path}`,
-  );
+  const { origin, pathname } = new URL(`https://host.example/api/v3${toApiRequest(route, parameters).path}`);
   expect(origin).toBe('https://host.example');
   return pathname.split('/').slice(3).map(decodeURIComponent);
 }
 
-describe('an address', () => {
-  test('leads to the file that was named, or the name is refused', () => {
+describe('a request URL', () => {
+  test('leads to the given file if the path is not refused', () => {
     let accepted = 0;
     fc.assert(
       fc.property(name, name, text, (owner, repository, path) => {
@@ -79,7 +77,7 @@ describe('an address', () => {
           filePath.safeParse(path).success;
         if (!isAccepted) return;
         accepted++;
-        const at = pathAt(path);
+        const at = trimSlashes(path);
         const segments = segmentsOf('GET /repos/{owner}/{repo}/contents/{path}', {
           owner,
           repo: repository,
@@ -92,7 +90,7 @@ describe('an address', () => {
     expect(accepted).toBeGreaterThan(50);
   });
 
-  test('leads to the branch that was named, or the name is refused', () => {
+  test('leads to the given branch if the name is not refused', () => {
     let accepted = 0;
     fc.assert(
       fc.property(text, (given) => {
@@ -107,11 +105,11 @@ describe('an address', () => {
     expect(accepted).toBeGreaterThan(50);
   });
 
-  test('of a search carries the query as it is, plus signs too', () => {
+  test('of a search contains the query unchanged, including plus signs', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), (q) => {
-        const placed = placedInRequest('GET /search/code', { q, page: 1, per_page: 30 });
-        expect(placed).toEqual({ path: '/search/code', query: { q, page: 1, per_page: 30 } });
+        const request = toApiRequest('GET /search/code', { q, page: 1, per_page: 30 });
+        expect(request).toEqual({ path: '/search/code', query: { q, page: 1, per_page: 30 } });
       }),
     );
   });
@@ -119,25 +117,25 @@ describe('an address', () => {
 
 describe('names', () => {
   test.each(['..', '.', '', 'a/b', 'a b', 'a?b', 'a#b', '%2e%2e', 'ü', 'a\n', 'a\u0000'])(
-    'refused: %j',
+    '%j is refused',
     (given) => {
       expect(isName(given)).toBe(false);
     },
   );
 
-  test.each(['a', '.github', 'some.js', 'a-b_c', '...', '-x'])('accepted: %j', (given) => {
+  test.each(['a', '.github', 'some.js', 'a-b_c', '...', '-x'])('%j is accepted', (given) => {
     expect(isName(given)).toBe(true);
   });
 
   test.each(['a/../b', '../a', 'a/..', '.', './a', 'a//b', '/', '//a', 'a/', 'a\u0000', 'a\nb', '\ud800'])(
-    'refused as the path of a file: %j',
+    '%j is refused as the path of a file',
     (given) => {
       expect(filePath.safeParse(given).success).toBe(false);
     },
   );
 
   test.each(['', '/', '.', 'src', 'src/', '/src/', 'a b/%2e%2e/c?d#e'])(
-    'accepted as a place: %j',
+    '%j is accepted as a path',
     (given) => {
       expect(anyPath.safeParse(given).success).toBe(true);
     },
@@ -164,12 +162,12 @@ describe('names', () => {
     'a//b',
     '/a',
     'a/',
-  ])('refused as a branch, as git does: %j', (given) => {
+  ])('%j is refused as a branch, like by git', (given) => {
     expect(isBranchName(given)).toBe(false);
   });
 
   test.each(['main', 'feature/x', 'fix-#12', 'ü/語', 'a@b', 'release-1.0', 'a{b}'])(
-    'accepted as a branch: %j',
+    '%j is accepted as a branch',
     (given) => {
       expect(isBranchName(given)).toBe(true);
     },

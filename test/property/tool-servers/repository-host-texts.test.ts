@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { plainJson, without } from '../../../libs/rest/without-secrets.ts';
+import { plainJson, secretRemover } from '../../../libs/rest/without-secrets.ts';
 import { nextPageOf } from '../../../tool-servers/repository-host/next-page.ts';
 import {
-  redacted,
-  thoroughCleanerOf,
-  withCleanNames,
+  cleanRequestNames,
+  outboundCleanerOf,
+  withRedaction,
 } from '../../../tool-servers/repository-host/redaction.ts';
 import { MAX_TEXT_CHARS, textPage } from '../../../tool-servers/repository-host/text-page.ts';
-import type { Tool, ToolCall } from '../../../tool-servers/tool.ts';
+import type { ServerTool, ServerToolCall } from '../../../tool-servers/tool.ts';
 import { ToolError } from '../../../tool-servers/tool-error.ts';
 
 describe('a long text', () => {
@@ -17,7 +17,7 @@ describe('a long text', () => {
     fc.string({ unit: 'grapheme' }),
   );
 
-  test('is whole again when its parts are put together, and no part is longer than it may be', () => {
+  test('equals its joined parts, and no part exceeds the limit', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
         const text = pieces.join('');
@@ -36,31 +36,31 @@ describe('a long text', () => {
     );
   });
 
-  test('is parted at the ends of lines where it has any', () => {
+  test('is split at line ends if it has several lines', () => {
     const { text, nextOffset } = textPage(`${'line\n'.repeat(30_000)}`, 0);
     expect(text.endsWith('\n')).toBe(true);
     expect(nextOffset).toBe(text.length);
   });
 
-  test('has nothing behind its end', () => {
+  test('has no further part after the last', () => {
     expect(textPage('abc', 99)).toEqual({ text: '', nextOffset: undefined, totalChars: 3 });
   });
 });
 
 describe('the next page', () => {
-  test('is the number in the link whose relation is next', () => {
+  test('is the number in the link with rel="next"', () => {
     const link =
       '<https://h/x?page=1>; rel="prev", <https://h/x?per_page=5&page=3&q=a>; rel="next", <https://h/x?page=9>; rel="last"';
     expect(nextPageOf(link, 2)).toBe(3);
     expect(nextPageOf('<https://h/x?after=abc>; rel=next', 2)).toBe(3);
   });
 
-  test('is none where no link says so', () => {
+  test('is undefined without such a link', () => {
     for (const link of [undefined, '', '<https://h/x?page=1>; rel="first"', 'rel="next"'])
       expect(nextPageOf(link, 1)).toBeUndefined();
   });
 
-  test('never leads back, whatever the link says', () => {
+  test('never leads back, whatever the link contains', () => {
     fc.assert(
       fc.property(fc.string(), fc.integer({ min: 1, max: 999 }), (noise, page) => {
         for (const link of [noise, `<https://h/?page=${noise}>; rel="next"`, `<${noise}>; rel="next"`]) {
@@ -74,30 +74,31 @@ describe('the next page', () => {
 
 describe('the token', () => {
   const secret = 'tok_0123456789';
-  const call: ToolCall = { signal: new AbortController().signal, report: () => {} };
-  const tool = (run: Tool['run']): Tool => redacted({ name: 't', run } as unknown as Tool, without([secret]));
+  const call: ServerToolCall = { signal: new AbortController().signal, report: () => {} };
+  const tool = (run: ServerTool['run']): ServerTool =>
+    withRedaction({ name: 't', run } as unknown as ServerTool, secretRemover([secret]));
 
-  test('is in no text and no structured content, wherever the host put it', async () => {
+  test('is removed from text and structured content, wherever it occurs', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), fc.string(), async (value, around) => {
-        const held = {
+        const secrets = {
           [`k${around}`]: value,
           list: [`${around}${secret}${around}`, { deep: secret + secret }],
         };
-        const answer = await tool(async () => ({ text: JSON.stringify(held), structured: held })).run(
+        const answer = await tool(async () => ({ text: JSON.stringify(secrets), structured: secrets })).run(
           {},
           call,
         );
         expect(JSON.stringify(answer)).not.toContain(secret);
-        expect((answer.structured as typeof held)[`k${around}`]).toEqual(value);
+        expect((answer.structured as typeof secrets)[`k${around}`]).toEqual(value);
       }),
     );
   });
 
   test.each(['tok/012+345=6789', 'tok"012\\345\\\\67', 'tok%2F012%345'])(
-    'is found as JSON and addresses write it: %s',
+    'is recognized as encoded in JSON and URLs: %s',
     (odd) => {
-      const clean = without([odd]);
+      const clean = secretRemover([odd]);
       const asJson = JSON.stringify({ a: odd });
       for (const written of [
         odd,
@@ -110,32 +111,32 @@ describe('the token', () => {
     },
   );
 
-  test('is not repeated as the name of a tool or of an argument', () => {
+  test('is not repeated as the name of a tool or argument', () => {
     const message = {
       jsonrpc: '2.0' as const,
       id: 1,
       method: 'tools/call',
       params: { name: secret, arguments: { [secret]: 1, files: [{ [secret]: secret }] } },
     };
-    expect(withCleanNames(message, without([secret]))).toEqual({
+    expect(cleanRequestNames(message, secretRemover([secret]))).toEqual({
       ...message,
       params: {
         name: '[token removed]',
-        // Values are the caller's own affair.
+        // Values belong to the caller.
         arguments: { '[token removed]': 1, files: [{ '[token removed]': secret }] },
       },
     });
   });
 
-  test('is looked for in names as deep as any parameter is, however deep the arguments are', () => {
+  test('is searched in names at any parameter depth, with arbitrarily deep arguments', () => {
     let deep: unknown = secret;
     for (let depth = 0; depth < 200_000; depth++) deep = [deep];
     const params = { name: 'x', arguments: { a: deep } };
     const message = { jsonrpc: '2.0' as const, id: 1, method: 'tools/call', params };
-    expect(() => withCleanNames(message, without([secret]))).not.toThrow();
+    expect(() => cleanRequestNames(message, secretRemover([secret]))).not.toThrow();
   });
 
-  test('is found however JSON spells its characters', () => {
+  test('is recognized in any JSON notation', () => {
     const spellings = (character: string) => {
       const hex = character.charCodeAt(0).toString(16).padStart(4, '0');
       const short = '/"\\'.includes(character) ? [`\\${character}`] : [];
@@ -143,22 +144,22 @@ describe('the token', () => {
       return [...bare, ...short, `\\u${hex}`, `\\u${hex.toUpperCase()}`];
     };
     const odd = 'tok/01"2\\3+4:5';
-    const spelled = fc
+    const encoded = fc
       .tuple(...[...odd].map((character) => fc.constantFrom(...spellings(character))))
       .map((parts) => parts.join(''));
     fc.assert(
-      fc.property(spelled, fc.string(), (written, around) => {
+      fc.property(encoded, fc.string(), (written, around) => {
         const before = JSON.stringify(around).slice(1, -1);
         const text = `{"a":"${before}${written}${before}"}`;
         expect(JSON.parse(text)).toEqual({ a: `${around}${odd}${around}` });
-        expect(JSON.parse(without([odd])(plainJson(text)))).toEqual({
+        expect(JSON.parse(secretRemover([odd])(plainJson(text)))).toEqual({
           a: `${around}[token removed]${around}`,
         });
       }),
     );
   });
 
-  test('JSON in its plain spelling says the same', () => {
+  test('plainJson keeps the value', () => {
     fc.assert(
       fc.property(fc.json({ stringUnit: 'binary' }), (text) => {
         expect(JSON.parse(plainJson(text))).toEqual(JSON.parse(text));
@@ -166,8 +167,8 @@ describe('the token', () => {
     );
   });
 
-  test('is found in base64 in texts that go out, whatever stands around it', () => {
-    const clean = thoroughCleanerOf(secret);
+  test('is recognized in base64 within outgoing texts', () => {
+    const clean = outboundCleanerOf(secret);
     fc.assert(
       fc.property(fc.string(), fc.string(), (before, behind) => {
         const bytes = Buffer.from(`${before}${secret}${behind}`);
@@ -178,14 +179,14 @@ describe('the token', () => {
   });
 
   test('that is missing changes nothing', () => {
-    expect(without([])('abc')).toBe('abc');
+    expect(secretRemover([])('abc')).toBe('abc');
   });
 
-  test('is in no error that is told, and in no error that is logged', async () => {
-    const said = tool(async () => {
+  test('is in no reported or logged error', async () => {
+    const answerOf = tool(async () => {
       throw new ToolError(`The host said ${secret}.`);
     });
-    await expect(said.run({}, call)).rejects.toThrow(new ToolError('The host said [token removed].'));
+    await expect(answerOf.run({}, call)).rejects.toThrow(new ToolError('The host said [token removed].'));
     const unexpected = tool(async () => {
       throw Object.assign(new Error(`bad ${secret}`), { request: { headers: { authorization: secret } } });
     });

@@ -1,6 +1,6 @@
-// A tool server for the soak, well or badly behaved, as its argument says: `steady` and `changing` echo, `crashing` ends at
-// times, `hanging` does not answer, `flooding` writes log messages and blank lines without end while it is called, `endless`
-// never stops giving pages of tools, `deep` answers with nested arrays beyond all bounds.
+// Tool server of the soak. The argument is the behaviour: `steady` and `changing` echo, `crashing` sometimes
+// exits, `hanging` does not answer, `flooding` writes log messages and blank lines during calls, `endless`
+// has infinite pages of tools, `deep` answers with arrays above the nesting limit.
 
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
@@ -36,7 +36,7 @@ async function call(id, { arguments: given }) {
   calls += 1;
   if (behaviour === 'hanging') return;
   if (behaviour === 'crashing' && calls % 3 === 0) {
-    // A helper in a session of its own, as browsers are started: nobody may forget it.
+    // Starts a helper in a separate session, like browsers do. The gateway must stop it too.
     spawn('sleep', ['600'], { detached: true, stdio: 'ignore' }).unref();
     process.exit(3);
   }

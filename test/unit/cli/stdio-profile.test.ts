@@ -1,12 +1,12 @@
-// --profile of gateway-stdio: which profile of a configuration, and where a gateway that runs has it.
+// The option --profile of gateway-stdio: profiles in a configuration or of a running gateway.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { parseStdioOptions } from '../../../src/cli/stdio-options.ts';
 
-const said: string[] = [];
+const messages: string[] = [];
 beforeEach(() => {
-  said.length = 0;
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => said.push(String(text)) > 0);
+  messages.length = 0;
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => messages.push(String(text)) > 0);
 });
 afterEach(() => {
   vi.restoreAllMocks();
@@ -14,7 +14,7 @@ afterEach(() => {
 
 function targetOf(...args: string[]) {
   const parsed = parseStdioOptions(args);
-  return parsed.do === 'exit' ? said.join('') : parsed.options.target;
+  return parsed.do === 'exit' ? messages.join('') : parsed.options.target;
 }
 
 test.each([
@@ -23,20 +23,18 @@ test.each([
   ['http://127.0.0.1:8080', 'http://127.0.0.1:8080/mcp/@work'],
   ['https://example.com/tools/mcp?tenant=a/b#c', 'https://example.com/tools/mcp/@work?tenant=a/b#c'],
   [`\${GATEWAY_URL}/mcp`, `\${GATEWAY_URL}/mcp/@work`],
-])('of a gateway at %s it is at %s', (url, address) => {
+])('the profile of a gateway at %s has the address %s', (url, address) => {
   expect(targetOf('--url', url, '--profile', 'work')).toMatchObject({ url: address });
 });
 
 test.each(['http://h/mcp/files', 'http://h/mcp/@home', 'http://h/other', 'h:8080'])(
-  'of what is no address of a gateway, as %s, there is none',
+  'a profile is refused for %s, which is not the address of a gateway',
   (url) => {
-    expect(targetOf('--url', url, '--profile', 'work')).toContain(
-      '--profile goes with the address of a gateway',
-    );
+    expect(targetOf('--url', url, '--profile', 'work')).toContain('--profile requires a gateway address');
   },
 );
 
-test('of a configuration it goes on as it is, and not beside a server', () => {
+test('the profile of a configuration is passed on, and cannot be combined with a server', () => {
   const config = ['--config', 'gateway.yaml'];
   expect(targetOf(...config, '--profile', 'work')).toEqual({
     config: 'gateway.yaml',

@@ -8,8 +8,8 @@ import { ConfigFolder } from './config-folder.ts';
 
 const folder = new ConfigFolder();
 
-describe('a file that cannot be used', () => {
-  test('is named: the gateway file by itself, the catalog where it is asked for', async () => {
+describe('an unusable file', () => {
+  test('is reported: the gateway file by itself, the catalog at its reference', async () => {
     expect((await folder.load({}, 'none.yaml')).lines).toEqual(['none.yaml:1:1: the file does not exist']);
     folder.write('gateway.yaml', 'listen_addr: a:1\ncatalog_path: ./none.yaml\n');
     expect((await folder.load()).lines).toEqual([
@@ -17,19 +17,19 @@ describe('a file that cannot be used', () => {
     ]);
   });
 
-  test('may be a folder', async () => {
+  test('is a folder', async () => {
     mkdirSync(join(folder.path, 'folder.yaml'), { recursive: true });
     expect((await folder.load({}, 'folder.yaml')).lines).toEqual([
       'folder.yaml:1:1: this is a folder, not a file',
     ]);
   });
 
-  test('may be a named pipe, which is not waited for', async () => {
+  test('is a named pipe, which does not block', async () => {
     execFileSync('mkfifo', [join(folder.path, 'pipe.yaml')]);
-    expect((await folder.load({}, 'pipe.yaml')).lines).toEqual(['pipe.yaml:1:1: this is not a regular file']);
+    expect((await folder.load({}, 'pipe.yaml')).lines).toEqual(['pipe.yaml:1:1: not a regular file']);
   });
 
-  test('may lie below a file, or have a name that no file has', async () => {
+  test('has a path below a file, or with a null byte', async () => {
     folder.write('plain', '');
     expect((await folder.load({}, 'plain/gateway.yaml')).lines).toEqual([
       'plain/gateway.yaml:1:1: the file does not exist',
@@ -37,14 +37,14 @@ describe('a file that cannot be used', () => {
     await expect(loadConfig('a\0b', {})).rejects.toThrow('the file cannot be read (ERR_INVALID_ARG_VALUE)');
   });
 
-  test('may fail while it is read', async () => {
+  test('fails to be read', async () => {
     const unreadable = '/proc/self/mem';
     await expect(loadConfig(unreadable, {})).rejects.toThrow(
       `${unreadable}:1:1: the file cannot be read (EIO)`,
     );
   });
 
-  test('may be too large, by one byte', async () => {
+  test('is one byte too large', async () => {
     const comment = (size: number) => `#${'x'.repeat(size - 2)}\n`;
     folder.write('large.yaml', comment(4 * 1024 * 1024));
     expect((await folder.load({}, 'large.yaml')).lines[0]).toContain('the file is empty');
@@ -54,14 +54,14 @@ describe('a file that cannot be used', () => {
     ]);
   });
 
-  test('may be no text', async () => {
+  test('is not text', async () => {
     folder.write('bytes.yaml', Buffer.from([0x61, 0x3a, 0x0a, 0x62, 0xff, 0xfe]));
     expect((await folder.load({}, 'bytes.yaml')).lines).toEqual([
       'bytes.yaml:1:1: the file is not UTF-8 text (line 2, column 2)',
     ]);
   });
 
-  test.each(['', '\n\n', '# nothing\n', '\uFEFF'])('may be empty: %j', async (text) => {
+  test.each(['', '\n\n', '# nothing\n', '\uFEFF'])('is empty: %j', async (text) => {
     const { lines } = await folder.loadGateway(text);
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(/^gateway\.yaml:1:1: /);
@@ -70,13 +70,13 @@ describe('a file that cannot be used', () => {
     expect(catalog.lines[0]).toMatch(/^catalog\.yaml:1:1: .*servers/);
   });
 
-  test('may hold an empty document', async () => {
+  test('contains an empty document', async () => {
     expect((await folder.loadGateway('---\n')).lines).toEqual([
       'gateway.yaml:1:4: expected a mapping (key: value), found nothing',
     ]);
   });
 
-  test('may have the wrong root', async () => {
+  test('has the wrong root type', async () => {
     expect((await folder.loadGateway('- a\n')).lines).toEqual([
       'gateway.yaml:1:1: expected a mapping (key: value), found a list',
     ]);
@@ -89,26 +89,26 @@ describe('a file that cannot be used', () => {
 describe('broken syntax', () => {
   test.each([
     ['a: "open', /^1:4: YAML syntax: a text in double quotes is not closed; write the closing "/],
-    ['a: 1\n\tb: 2\n', /^2:1: YAML syntax: a tab stands where YAML takes spaces only; /],
-    ['a: b: c\n', /^1:4: YAML syntax: a value that has a colon and a space in it needs quotes/],
+    ['a: 1\n\tb: 2\n', /^2:1: YAML syntax: indented with a tab; /],
+    ['a: b: c\n', /^1:4: YAML syntax: a value that contains a colon and a space needs quotes/],
     ['a: [1, 2\n', /^2:1: YAML syntax: /],
     ['a: @x\n', /^1:4: YAML syntax: a value cannot begin with @; put the value in quotes/],
     ['a: 1\n---\nb: 2\n', /^2:\d: only one YAML document/],
     ['a: *none\n', /^1:4: alias \*none has no anchor/],
-    ['a: &x [*x]\n', /^1:8: alias \*x stands inside its own anchor$/],
+    ['a: &x [*x]\n', /^1:8: alias \*x is inside its own anchor$/],
     ['a: !env X\n', /^1:4: Unresolved tag: !env; tags are not supported here$/],
     ['a: 1\nb: 2\na: 3\n', /^3:1: duplicate key "a", already used on line 1$/],
     ['? [x]\n: 1\n', /^1:3: a key must be plain text$/],
-  ])('%j is a problem with a position', async (text, problem) => {
+  ])('%j is reported with a position', async (text, problem) => {
     const { lines } = await folder.loadGateway(text);
     expect(
       lines.map((line) => line.replace('gateway.yaml:', '')).find((line) => problem.test(line)),
     ).toBeDefined();
   });
 
-  // Found by this test: a deep stack could make V8 abort the whole process.
+  // A deep stack could make V8 abort the process.
   test.each(['[', '- ', '{', '{a: ', '? ', '&a [', '!!seq [', '"a": ['])(
-    'nested without end by %j is refused',
+    'endless nesting of %j is refused',
     async (open) => {
       for (const times of [70, 5000, 20_000]) {
         const { lines } = await folder.loadGateway(open.repeat(times));
@@ -123,11 +123,11 @@ describe('broken syntax', () => {
     [
       '  cron: * * * * *',
       9,
-      'YAML syntax: a value that begins with * is an alias in YAML, and this one has no name',
+      'YAML syntax: a value that begins with * is an alias in YAML, and the name is missing',
     ],
     ['  args: [-y, @scope/package]', 14, 'YAML syntax: a value cannot begin with @'],
     ['  args: [`x`, @scope/package]', 10, 'YAML syntax: a value cannot begin with `'],
-  ])('by a missing quote, as in %s, is told once for its line, with advice', async (line, column, what) => {
+  ])('a missing quote, as in %s, is reported once per line, with advice', async (line, column, what) => {
     const advice = 'put the value in quotes, if it is text';
     const { lines } = await folder.loadGateway(`a:\n${line}\nb:\n${line}\n`);
     expect(lines).toEqual([
@@ -136,7 +136,7 @@ describe('broken syntax', () => {
     ]);
   });
 
-  test('does not repeat what stands beside it, which may be a secret (Y2)', async () => {
+  test('adjacent text, which may be a secret, is not repeated', async () => {
     for (const text of [
       'api_key: "a" hushhush\n',
       'api_key: |hushhush\n  x\n',
@@ -149,12 +149,12 @@ describe('broken syntax', () => {
     }
   });
 
-  test('reports no more than twenty slips of one file', async () => {
+  test('at most twenty syntax errors are reported per file', async () => {
     const { lines } = await folder.loadGateway('- "x" y\n'.repeat(1000));
     expect(lines.filter((line) => line.includes('YAML syntax'))).toHaveLength(20);
   });
 
-  test('in JSON has positions too', async () => {
+  test('syntax errors in JSON have positions', async () => {
     const { lines } = await folder.loadCatalog(
       '{\n  "mcpServers": {\n    "a": { "command": "x" \n',
       {},
@@ -163,7 +163,7 @@ describe('broken syntax', () => {
     expect(lines[0]).toMatch(/^c\.json:\d+:\d+: YAML syntax: /);
   });
 
-  test('hides no duplicate key of a JSON file', async () => {
+  test('a duplicate key in JSON is reported', async () => {
     const { lines } = await folder.loadCatalog(
       '{"mcpServers": {\n"a": {"command": "x"},\n"a": {"command": "y"}}}',
       {},
@@ -174,7 +174,7 @@ describe('broken syntax', () => {
 });
 
 describe('a hostile file', () => {
-  test('cannot blow itself up with aliases (Y1)', async () => {
+  test('cannot exceed the limit for expanded aliases', async () => {
     const levels = Array.from({ length: 20 }, (_, level) =>
       level === 0
         ? 'x0: &x0 [a]'
@@ -184,11 +184,11 @@ describe('a hostile file', () => {
     );
     const { lines } = await folder.loadGateway(`${levels.join('\n')}\n`);
     expect(
-      lines.some((line) => line.includes('the aliases of this file stand for more than 10000 values')),
+      lines.some((line) => line.includes('the aliases of this file expand to more than 10000 values')),
     ).toBe(true);
   });
 
-  test('of the largest size is read within seconds', async () => {
+  test('of the maximum size is read within seconds', async () => {
     const entries = Array.from(
       { length: 20_000 },
       (_, index) => `  server-${index}: { command: x, args: [${'y'.repeat(150)}] }`,
@@ -203,13 +203,13 @@ describe('a hostile file', () => {
 describe('a problem', () => {
   const problem = { line: 3, column: 7, message: 'what', severity: 'error' } as const;
 
-  test('is one line, with a path as short as it can be', () => {
+  test('is one line with the shortest path', () => {
     expect(formatProblem({ ...problem, file: join(process.cwd(), 'a/b.yaml') })).toBe('a/b.yaml:3:7: what');
     expect(formatProblem({ ...problem, file: '/elsewhere/b.yaml' })).toBe('/elsewhere/b.yaml:3:7: what');
     expect(formatProblem({ ...problem, file: join(process.cwd(), '..b.yaml') })).toBe('..b.yaml:3:7: what');
   });
 
-  test('that is an error goes into the message of the ConfigError; a warning only into its list', () => {
+  test('is in the message of the ConfigError if it is an error; warnings are only in its list', () => {
     const file = '/elsewhere/b.yaml';
     const error = new ConfigError([
       { ...problem, file },

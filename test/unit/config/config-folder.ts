@@ -1,16 +1,17 @@
-// A folder with a gateway file and a catalog, loaded for real; what went wrong comes back as values.
+// Test folder with a gateway file and a catalog, which the real loader reads. Problems are returned as
+// values.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Loaded, type LoadOptions, loadConfig } from '../../../config/load-config.ts';
+import { type LoadedConfig, type LoadOptions, loadConfig } from '../../../config/load-config.ts';
 import { ConfigError, type Problem } from '../../../config/reader/problem.ts';
 import type { Environment } from '../../../config/reader/substitute.ts';
 import { newFolder } from '../../fixtures/new-folder.ts';
 
 export interface Attempt {
-  readonly loaded?: Loaded;
+  readonly loaded?: LoadedConfig;
   readonly problems: readonly Problem[];
-  /** `file:line:column: message`, or `file:line:column: warning: message`, with the file's bare name. */
+  /** `file:line:column: message` or `file:line:column: warning: message`, with the file name only. */
   readonly lines: readonly string[];
 }
 
@@ -23,7 +24,7 @@ export class ConfigFolder {
     return file;
   }
 
-  /** Loads; rejects with whatever is not a ConfigError. */
+  /** Loads the files. Rejects with errors other than ConfigError. */
   async load(env: Environment = {}, name = 'gateway.yaml', options: LoadOptions = {}): Promise<Attempt> {
     try {
       const loaded = await loadConfig(join(this.path, name), env, options);
@@ -34,14 +35,14 @@ export class ConfigFolder {
     }
   }
 
-  /** Writes and loads a catalog under a small good gateway file. */
+  /** Writes and loads a catalog with a minimal gateway file. */
   async loadCatalog(catalog: string, env: Environment = {}, name = 'catalog.yaml'): Promise<Attempt> {
     this.write('gateway.yaml', `listen_addr: 127.0.0.1:0\ncatalog_path: ${name}\n`);
     this.write(name, catalog);
     return this.load(env);
   }
 
-  /** Writes and loads a gateway file beside an empty catalog. */
+  /** Writes and loads a gateway file with an empty catalog. */
   async loadGateway(lines: string, env: Environment = {}): Promise<Attempt> {
     this.write('catalog.yaml', 'servers: {}\n');
     this.write('gateway.yaml', lines);

@@ -1,4 +1,4 @@
-// The hash of a configuration, on real files: what makes a difference to it, and what does not.
+// The configuration hash of real files: changes that affect it, and changes that do not.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,15 +11,15 @@ import { SecretValues } from '../../../config/reader/secret-values.ts';
 import { loadGatewayResources } from '../../../config/resources/gateway-resources.ts';
 import type { LoadedResources } from '../../../config/resources/load-resources.ts';
 
-const made: string[] = [];
+const folders: string[] = [];
 afterAll(() => {
-  for (const folder of made) rmSync(folder, { recursive: true, force: true });
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
 });
 
 interface Files {
   readonly gateway?: string;
   readonly catalog?: string;
-  /** By the name of the file. */
+  /** Text by file name. */
   readonly triggers?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -38,12 +38,12 @@ spec: { runtime: { http: { url: http://127.0.0.1:1/ } } }
 `;
 const desk = `{ apiVersion: example.com/v1, kind: Agent, metadata: { name: desk }, spec: { runtime: { http: { url: http://127.0.0.1:1/ } } } }`;
 
-async function read({ gateway = '', triggers = {}, env = {}, ...files }: Files) {
+async function loadHash({ gateway = '', triggers = {}, env = {}, ...files }: Files) {
   const folder = mkdtempSync(join(tmpdir(), 'config-hash-'));
-  made.push(folder);
+  folders.push(folder);
   mkdirSync(join(folder, 'triggers'));
-  const given = `listen_addr: 127.0.0.1:0\ncatalog_path: ./catalog.yaml\nspec: { triggers: { directory: ./triggers } }\n${gateway}`;
-  writeFileSync(join(folder, 'gateway.yaml'), given);
+  const gatewayText = `listen_addr: 127.0.0.1:0\ncatalog_path: ./catalog.yaml\nspec: { triggers: { directory: ./triggers } }\n${gateway}`;
+  writeFileSync(join(folder, 'gateway.yaml'), gatewayText);
   writeFileSync(join(folder, 'catalog.yaml'), files.catalog ?? catalog);
   const all = { 'desk.yaml': desk, ...triggers };
   for (const [name, text] of Object.entries(all)) writeFileSync(join(folder, 'triggers', name), text);
@@ -53,14 +53,14 @@ async function read({ gateway = '', triggers = {}, env = {}, ...files }: Files) 
 }
 
 async function hashOf(files: Files): Promise<string> {
-  const { loaded, resources } = await read(files);
+  const { loaded, resources } = await loadHash(files);
   expect(resources.problems.filter(({ severity }) => severity === 'error')).toEqual([]);
   return configHash({ ...loaded.prints, resources: resourcesPrint(resources.prints) });
 }
 
 const triggers = { 'a.yaml': hook('a'), 'b.yaml': hook('b') };
 
-test('what is each node’s own, the order of keys and the names of files make no difference (CFH1)', async () => {
+test('settings of a single node, key order and file names do not change the hash', async () => {
   const hash = await hashOf({ gateway: 'limits: { sessions: 5, in_flight: 9 }', triggers });
   expect(hash).toMatch(/^[0-9a-f]{12}$/);
   const own = `node: { name: other }\nlog_level: debug\nstate_dir: ./elsewhere\nallowed_hosts: [b.example]\n`;
@@ -77,7 +77,7 @@ test('what is each node’s own, the order of keys and the names of files make n
   for (const files of same) expect(await hashOf(files)).toBe(hash);
 });
 
-test('any other setting makes a difference (CFH1)', async () => {
+test('any other setting changes the hash', async () => {
   const differing: Files[] = [
     {},
     { gateway: 'limits: { sessions: 5 }' },
@@ -93,11 +93,11 @@ test('any other setting makes a difference (CFH1)', async () => {
     { triggers: { 'a.yaml': hook('a').replace(/127\.0\.0\.1:1/g, '127.0.0.1:2') } },
   ];
   const hashes = await Promise.all(differing.map(hashOf));
-  // A comment is no setting.
+  // A changed comment does not change the hash.
   expect(new Set(hashes).size).toBe(differing.length - 1);
 });
 
-test('a secret makes none, wherever it stands, so nobody can try which one it is (TPR1)', async () => {
+test('a secret does not change the hash, so it cannot be guessed', async () => {
   const secrets: ((secret: string) => Files)[] = [
     (secret) => ({ gateway: `api_key: ${secret}` }),
     (secret) => ({ gateway: `api_key: \${KEY}`, env: { KEY: secret } }),
@@ -118,7 +118,7 @@ test('a secret makes none, wherever it stands, so nobody can try which one it is
     (secret) => ({ catalog: catalog.replace('server.js', `"\${WORD}"`), env: { WORD: secret } }),
     (secret) => ({ triggers: { 'a.yaml': hook('a').replace('sssh', secret) } }),
   ];
-  // One that stands in the file besides, one that is short, and one like any other.
+  // Secrets: a word that occurs elsewhere in the file, a short one, and an ordinary one.
   for (const files of secrets) {
     const hashes = await Promise.all(['server', 'b', 'correct-horse-1'].map((each) => hashOf(files(each))));
     expect(new Set(hashes).size, JSON.stringify(files('…'))).toBe(1);
@@ -130,8 +130,8 @@ test('a secret makes none, wherever it stands, so nobody can try which one it is
   expect(await token('ghp_0123456789abcdefghij01')).toBe(await token('ghp_9876543210abcdefghij01'));
 });
 
-test('it is of what is in use: of a bad file that of the last good one counts (CFH2)', async () => {
-  const { folder, loaded, resources: before, env } = await read({ triggers });
+test('an invalid file counts with its last valid content', async () => {
+  const { folder, loaded, resources: before, env } = await loadHash({ triggers });
   const hashWith = (next: LoadedResources) =>
     configHash({ ...loaded.prints, resources: resourcesPrint(next.prints) });
   const first = hashWith(before);

@@ -1,5 +1,5 @@
-// What people write by habit, and what YAML says of slips, in words that say what to write instead.
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is told.
+// Common aliases of fields and YAML mistakes are reported with the correct form.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ import { ConfigFolder } from './config-folder.ts';
 
 const folder = new ConfigFolder();
 
-describe('a field as other programs call it', () => {
+describe('a field with a common alias', () => {
   test.each([
     ['port: 3000', 'port: unknown key; did you mean listen_addr? Write listen_addr: 127.0.0.1:3000'],
     ['host: 0.0.0.0', 'host: unknown key; did you mean listen_addr? Write listen_addr: 0.0.0.0:8080'],
@@ -33,11 +33,11 @@ describe('a field as other programs call it', () => {
       'triggers: ./triggers',
       'triggers: unknown key; did you mean spec.triggers.directory? Write spec: { triggers: { directory: ./triggers } }',
     ],
-  ])('of the gateway file, as in %s, is told by its name here', async (line, said) => {
+  ])('in the gateway file, as in %s, is reported with our name', async (line, expectedMessage) => {
     const { lines } = await folder.loadGateway(
       `listen_addr: 127.0.0.1:0\ncatalog_path: ./catalog.yaml\n${line}\n`,
     );
-    expect(lines.map((each) => each.replace(/^gateway\.yaml:3:\d+: /, ''))).toEqual([said]);
+    expect(lines.map((each) => each.replace(/^gateway\.yaml:3:\d+: /, ''))).toEqual([expectedMessage]);
   });
 
   test.each([
@@ -47,7 +47,7 @@ describe('a field as other programs call it', () => {
     ],
     [
       'command: x, timeout: 60000',
-      'timeout: unknown key; did you mean request_timeout_seconds? Write request_timeout_seconds: 60, if 60000 was meant in milliseconds',
+      'timeout: unknown key; did you mean request_timeout_seconds? Write request_timeout_seconds: 60, if 60000 is in milliseconds',
     ],
     [
       'command: x, startup_timeout_ms: 20000',
@@ -55,12 +55,12 @@ describe('a field as other programs call it', () => {
     ],
     [
       'command: x, transport: stdio',
-      'transport: unknown key; did you mean runtime? Write runtime: stdio, or nothing: a command means it',
+      'transport: unknown key; did you mean runtime? Write runtime: stdio, which is the default with command',
     ],
     ['url: "http://x/", transport: sse', 'transport: unknown key; did you mean runtime? Write runtime: sse'],
     [
       'url: "http://x/", transport: streamable-http',
-      'transport: unknown key; did you mean runtime? Write runtime: http, or nothing: a url means it',
+      'transport: unknown key; did you mean runtime? Write runtime: http, which is the default with url',
     ],
     [
       'url: "http://x/", auth: hunter2',
@@ -76,21 +76,23 @@ describe('a field as other programs call it', () => {
     ],
     [
       'command: [npx, hunter2]',
-      'command: expected text, found a list; the program alone is command; what follows it is args: [first, second]',
+      'command: expected text, found a list; command is the program only; put its arguments into args: [first, second]',
     ],
     [
       'command: x, args: "-t hunter2"',
       'args: expected a list, found text; write each argument as an item: args: [first, "second one"]',
     ],
   ])(
-    'HAB1: of an entry, as in { %s }, is told by its name here, and no value is repeated',
-    async (entry, said) => {
+    'an alias in an entry, as in { %s }, is reported with our name, without the value',
+    async (entry, expectedMessage) => {
       const { lines } = await folder.loadCatalog(`servers:\n  a: { ${entry} }\n`);
-      expect(lines.map((each) => each.replace(/^catalog\.yaml:2:\d+: servers\.a\./, ''))).toEqual([said]);
+      expect(lines.map((each) => each.replace(/^catalog\.yaml:2:\d+: servers\.a\./, ''))).toEqual([
+        expectedMessage,
+      ]);
     },
   );
 
-  test('as an id with a space is told with the id that it could be', async () => {
+  test('an id with a space is reported with a valid id', async () => {
     const { lines } = await folder.loadCatalog('servers:\n  "my server": { command: x }\n');
     expect(lines).toEqual([expect.stringMatching(/^catalog\.yaml:2:3: .*; did you mean my-server\?$/)]);
   });
@@ -102,48 +104,48 @@ const complaint = (text: string) => {
   return [`${line}:${column} ${message.replace('YAML syntax: ', '')}`, ...(first?.excerpt ?? [])];
 };
 
-describe("YAML's own complaint", () => {
+describe('a YAML syntax error', () => {
   test.each([
-    ['a:\n\tb: 1', /^2:1 a tab stands where YAML takes spaces only; indent with spaces/],
-    ['a:\n    b: 1\n   c: 2', /^3:1 this line begins with 3 spaces, .*; write 4 or 0/],
-    ['a: 1\n  b: 2', /^1:4 the line below is indented deeper, but this line has a value already/],
+    ['a:\n\tb: 1', /^2:1 indented with a tab; indent with spaces/],
+    ['a:\n    b: 1\n   c: 2', /^3:1 this line is indented by 3 spaces, .*; indent it by 4 or 0/],
+    ['a: 1\n  b: 2', /^1:4 the next line is indented deeper, but this line already has a value/],
     ['a: "b\nc: 1', /^1:4 a text in double quotes is not closed; write the closing "/],
     ["a: 1\nb: 'c\nd: 1", /^2:4 a text in single quotes is not closed; write the closing '/],
-    ["a: 'it's'", /^1:8 the value goes on after its closing quote; .* write '' for a quote inside/],
-    ['a: see: this', /^1:4 a value that has a colon and a space in it needs quotes: key: "first: second"/],
+    ["a: 'it's'", /^1:8 the value continues after its closing quote; .* write '' for a quote inside/],
+    ['a: see: this', /^1:4 a value that contains a colon and a space needs quotes: key: "first: second"/],
     ['a:1\nb: 2', /^1:1 a space is missing after the colon; write key: value/],
-    ['a: 1\nb=2\nc: 3', /^2:1 this is written as in a shell; write key: value/],
+    ['a: 1\nb=2\nc: 3', /^2:1 this is shell syntax; write key: value/],
     ['a:\n  b\n    c: 1', /^2:3 this line has no colon; write key: value/],
     ['a: 1\na: 2', /^2:1 duplicate key "a", already used on line 1/],
     ['a: *b', /^1:4 alias \*b has no anchor &b before it; put the value in quotes/],
     [
       'a: &b',
-      /^1:\d what begins with & is an anchor in YAML, and nothing follows it; put the value in quotes/,
+      /^1:\d a value that begins with & is an anchor in YAML, and its value is missing; put the value in quotes/,
     ],
-    ['a: [1, 2\nb: 3', /^2:1 the \[ of line 1 is not closed; write the \] that is missing/],
-    ['a: {b: 1\nc: 3', /^2:1 the \{ of line 1 is not closed; write the \} that is missing/],
-    ['a: ]', /^1:4 a \] closes nothing/],
-    ['a: "C:\\Users"', /^1:\d \\U means nothing in double quotes; write \\\\ for a backslash/],
-    ['a:\n  - b\n  c: 1', /^3:1 items of a list .* stand side by side/],
-    ['a: - b', /^1:4 a list begins below its key/],
-    ['a: | b', /^1:\d after \| or > the line ends/],
-    ['{"a": 1 "b": 2}', /^1:\d inside \{ \} and \[ \] something is missing before this: a comma/],
+    ['a: [1, 2\nb: 3', /^2:1 the \[ of line 1 is not closed; add the missing \]/],
+    ['a: {b: 1\nc: 3', /^2:1 the \{ of line 1 is not closed; add the missing \}/],
+    ['a: ]', /^1:4 a \] without an opening bracket/],
+    ['a: "C:\\Users"', /^1:\d \\U is not an escape sequence; write \\\\ for a backslash/],
+    ['a:\n  - b\n  c: 1', /^3:1 list items .* are mixed/],
+    ['a: - b', /^1:4 a list must begin below its key/],
+    ['a: | b', /^1:\d text after \| or > must begin on the next line/],
+    ['{"a": 1 "b": 2}', /^1:\d a comma or a closing bracket is missing before this/],
     ['a: `b`', /^1:4 a value cannot begin with `; put the value in quotes/],
-  ])('of %j says what to write, with the line and a mark below it', (text, said) => {
+  ])('in %j is reported with the correct form, the line and a mark below it', (text, expectedMessage) => {
     const [message, line, mark] = complaint(text);
-    expect(message).toMatch(said);
+    expect(message).toMatch(expectedMessage);
     expect(line).toMatch(/^ +\d+ \| /);
     expect(mark).toMatch(/^ +\| *\^$/);
   });
 
-  test('points at its place in the line, which keeps its keys, quotes and references', () => {
+  test('is marked in its line, which shows keys, quotes and references', () => {
     expect(complaint('a:\n  key: ${NAME} x: "hunter2"').slice(1)).toEqual([
       '    2 |   key: ${NAME} •: "•••••••"',
       '      |        ^',
     ]);
   });
 
-  test('EX1: shows no letter and no digit of a value, whatever the line', () => {
+  test('shows neither letters nor digits of a value, for any line', () => {
     const secret = fc.stringMatching(/^[A-Za-z0-9]{4,40}$/);
     const frame = fc.constantFrom(
       'key: S',
@@ -155,14 +157,14 @@ describe("YAML's own complaint", () => {
       'k: &S\t*S',
     );
     fc.assert(
-      fc.property(secret, frame, fc.nat(200), (word, line, column) => {
-        const shown = excerpt(line.replaceAll('S', word), 1, column + 1).join('\n');
-        expect(shown).not.toContain(word);
+      fc.property(secret, frame, fc.nat(200), (secretText, line, column) => {
+        const excerptText = excerpt(line.replaceAll('S', secretText), 1, column + 1).join('\n');
+        expect(excerptText).not.toContain(secretText);
       }),
     );
   });
 
-  test('YC1: repeats no text of a value, whatever is written', () => {
+  test('does not repeat the text of a value, for any input', () => {
     const piece = fc.constantFrom(
       ...[
         ': ',
@@ -195,7 +197,7 @@ describe("YAML's own complaint", () => {
       fc.property(fc.array(piece, { minLength: 1, maxLength: 12 }), (pieces) => {
         for (const { message } of parseYamlTree(new SourceFile('/f.yaml', `key: XSECRETX${pieces.join('')}`))
           .problems) {
-          // Names of keys, anchors and tags are told, as ever.
+          // These messages contain names of keys, anchors and tags.
           if (/^(?:duplicate key|alias|Unresolved tag)/.test(message)) continue;
           expect(message).not.toContain('SECRET');
         }

@@ -1,9 +1,9 @@
-// The chat in the terminal: what a typed line means, and how a message is drawn.
+// The chat in the terminal: parsing of typed lines and drawing of messages.
 
 import { describe, expect, test } from 'vitest';
 import { drawn } from '../../../examples/try/drawing.ts';
 import { standIn } from '../../../examples/try/stand-in-rules.ts';
-import { typed } from '../../../examples/try/typed.ts';
+import { parseLine } from '../../../examples/try/typed.ts';
 
 const commands = new Map([
   ['status', {}],
@@ -53,25 +53,27 @@ describe('a typed line', () => {
     ['/who', { do: 'who' }],
     ['/help', { do: 'help' }],
     ['/quit', { do: 'quit' }],
-  ])('%j', (line, what) => {
-    expect(typed(line, { commands, choices })).toEqual(what);
+  ])('%j is parsed', (line, what) => {
+    expect(parseLine(line, { commands, choices })).toEqual(what);
   });
 
-  test('goes to no group where there are none', () => {
-    expect(typed('/place #team', { commands, choices, hasGroups: false })).toMatchObject({ do: 'complain' });
-    expect(typed('/place Bob', { commands, choices, hasGroups: false })).toEqual({
+  test('cannot select a group if there are none', () => {
+    expect(parseLine('/place #team', { commands, choices, hasGroups: false })).toMatchObject({
+      do: 'complain',
+    });
+    expect(parseLine('/place Bob', { commands, choices, hasGroups: false })).toEqual({
       do: 'place',
       name: 'Bob',
     });
   });
 
-  test('asks for a button where there is none', () => {
-    expect(typed('#1', { commands, choices: [] })).toEqual({ do: 'complain', why: 'there is no button' });
+  test('complains about a button number if there is no button', () => {
+    expect(parseLine('#1', { commands, choices: [] })).toEqual({ do: 'complain', why: 'there is no button' });
   });
 });
 
-test('values that are given by name are in the order of the binding, in whatever order they were typed', () => {
-  const { parameters } = typed('/deploy notes: some words env: prod', { commands, choices }) as {
+test('has named values in the order of the binding, however they were typed', () => {
+  const { parameters } = parseLine('/deploy notes: some words env: prod', { commands, choices }) as {
     parameters?: object;
   };
   expect(Object.entries(parameters ?? {})).toEqual([
@@ -80,10 +82,10 @@ test('values that are given by name are in the order of the binding, in whatever
   ]);
 });
 
-describe('a message', () => {
+describe('a drawn message', () => {
   const message = { id: '1', who: 'bot', text: 'yes', fields: [], choices: [], isEdited: false };
 
-  test('of one line is one line; of several they stand below the name', () => {
+  test('is one line for one line of text; further lines are below the name', () => {
     expect(drawn(message)).toEqual(['bot: yes']);
     expect(drawn({ ...message, mark: '✅', isEdited: true }, { place: 'Bob' })).toEqual([
       'bot in Bob (edited): ✅ yes',
@@ -108,7 +110,7 @@ describe('a message', () => {
     ]);
   });
 
-  test('is wrapped at blanks, but for code, and obeyed by no terminal', () => {
+  test('is wrapped at spaces except in code, without terminal control sequences', () => {
     const text = 'some words that are too many\n```\nsome code that is not wrapped\n```\nno\u001b[2Jharm';
     expect(drawn({ ...message, text }, { columns: 24 })).toEqual([
       'bot:',
@@ -133,18 +135,18 @@ describe('the stand-in for a model', () => {
     ['which files are there?', 'list_directory', { path: '.' }],
     ['write "buy milk" to shopping.txt', 'write_file', { path: 'shopping.txt', content: 'buy milk\n' }],
     ['please write milk into a/b.txt', 'write_file', { path: 'a/b.txt', content: 'milk\n' }],
-  ])('asked %s calls %s', (words, name, input) => {
-    expect(standIn({ messages: [user(words)], tools })).toEqual({ calls: [{ name, input }] });
-    expect(standIn({ messages: [user([{ type: 'text', text: words }])], tools }).calls).toHaveLength(1);
+  ])('for %s calls %s', (commandLine, name, input) => {
+    expect(standIn({ messages: [user(commandLine)], tools })).toEqual({ calls: [{ name, input }] });
+    expect(standIn({ messages: [user([{ type: 'text', text: commandLine }])], tools }).calls).toHaveLength(1);
   });
 
-  test('TRY1: calls no tool that it was not offered', () => {
+  test('only calls offered tools', () => {
     const answer = standIn({ messages: [user('write "x" to y.txt')], tools: offered('read_text_file') });
     expect(answer.calls).toBeUndefined();
-    expect(answer.text?.join('')).toContain('write_file, which I have not');
+    expect(answer.text?.join('')).toContain('write_file, which is not offered');
   });
 
-  test('says what tools have told it since it was asked, slowly where it is asked to, and that it is no model', () => {
+  test('repeats the latest tool results, slowly on request, and says that it is not a model', () => {
     const messages = [
       user('read a.txt'),
       { role: 'tool', content: 'of before' },
@@ -154,8 +156,8 @@ describe('the stand-in for a model', () => {
       { role: 'tool', content: 'it is green\n' },
     ];
     const answer = standIn({ messages, tools });
-    expect(answer.text?.join('')).toBe('By my rules, what the tool told me:\n\nit is green');
+    expect(answer.text?.join('')).toBe('By my rules, the result of the tool:\n\nit is green');
     expect(answer.delayMs).toBe(10_000);
-    expect(standIn({ messages: [user('hello')], tools }).text?.join('')).toContain('I am no model');
+    expect(standIn({ messages: [user('hello')], tools }).text?.join('')).toContain('I am not a model');
   });
 });

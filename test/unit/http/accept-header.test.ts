@@ -1,23 +1,23 @@
-// The Accept header of /mcp, asked of its endpoint directly; test/e2e/http/bad-input.test.ts shows over sockets what is refused.
+// The Accept header at /mcp, without sockets; test/e2e/http/bad-input.test.ts tests refusals over sockets.
 
 import { expect, test } from 'vitest';
 
 import type { HttpReply } from '../../../src/http/listener/seam.ts';
 import { ExchangeContext } from '../../../src/http/mcp/exchange-context.ts';
-import { get } from '../../../src/http/mcp/mcp-endpoint.ts';
+import { openStream } from '../../../src/http/mcp/mcp-endpoint.ts';
 import type { RouteContext } from '../../../src/http/route-context.ts';
 
-/** The status of a GET; 400 is that of one that was accepted and lacks a session. */
+/** Returns the status of a GET without a session: 400 if the header is accepted. */
 function statusOf(accept: string): number | undefined {
-  let sent: number | undefined;
+  let sentStatus: number | undefined;
   const reply: HttpReply = {
     isDone: false,
     limitBody: () => {},
     send: (status) => {
-      sent = status;
+      sentStatus = status;
     },
     stream: () => {
-      throw new Error('no stream was asked for');
+      throw new Error('unexpected stream');
     },
     onAbort: () => {},
     guard: (code) => code(),
@@ -31,8 +31,8 @@ function statusOf(accept: string): number | undefined {
     localPort: 0,
     isBodyExact: true,
   };
-  get({} as RouteContext, new ExchangeContext(request, reply), {});
-  return sent;
+  openStream({} as RouteContext, new ExchangeContext(request, reply), {});
+  return sentStatus;
 }
 
 test.each([
@@ -46,13 +46,13 @@ test.each([
   ['text/ event-stream', 406],
   ['text/event-stream ; q=0', 406],
   ['text/event-stream;x ;\tQ=0.000 ', 406],
-])('an Accept of %j is answered with %d', (accept, status) => {
+])('the Accept header %j results in %d', (accept, status) => {
   expect(statusOf(accept)).toBe(status);
 });
 
-test('a long run of blanks in an Accept takes no longer than its length', () => {
+test('a long run of spaces in Accept is parsed in linear time', () => {
   const startedAt = performance.now();
   expect(statusOf(`x${' '.repeat(100_000)}y`)).toBe(406);
-  // Some milliseconds; each blank tried against all that follow it would be above ten seconds.
+  // Takes milliseconds; quadratic time would exceed ten seconds.
   expect(performance.now() - startedAt).toBeLessThan(2_000);
 });

@@ -1,4 +1,4 @@
-// Who asks, found out at once wherever that can be: only a token that has to be looked at is waited for.
+// Identification of requests is synchronous, except for tokens that must be verified.
 
 import { expect, test } from 'vitest';
 import { JwtVerifier } from '../../../actors/identity/jwt/jwt-verifier.ts';
@@ -10,13 +10,13 @@ import { KeyServer, signingKey } from '../../fixtures/key-server.ts';
 const key = new ApiKey('correct horse battery staple');
 const headers = { 'x-api-key': 'correct horse battery staple' };
 
-test('without a key everybody is nobody in particular, whatever is shown', () => {
+test('without an API key every request is anonymous, whatever its credentials', () => {
   const identification = new Identification(new ApiKey(''), undefined);
   expect(identification.of({})).toBe(anonymous);
   expect(identification.of({ authorization: 'Bearer a.b.c' })).toBe(anonymous);
 });
 
-test('the key decides at once and makes nothing anew, also where tokens are taken', async () => {
+test('the API key is checked synchronously and reuses its principal, also with token verification', async () => {
   const signing = await signingKey('first');
   await using provider = await KeyServer.start([signing]);
   const tokens = new JwtVerifier({
@@ -30,21 +30,21 @@ test('the key decides at once and makes nothing anew, also where tokens are take
   const first = identification.of({ ...headers, ...token });
   expect(first).toEqual({ kind: 'key', name: 'api_key' });
   expect(identification.of(headers)).toBe(first);
-  expect(identification.of({})).toMatchObject({ refused: 'missing' });
-  expect(identification.of({ authorization: 'Bearer wrong' })).toMatchObject({ refused: 'forbidden' });
+  expect(identification.of({})).toMatchObject({ kind: 'missing' });
+  expect(identification.of({ authorization: 'Bearer wrong' })).toMatchObject({ kind: 'forbidden' });
   expect(identification.of({ 'x-api-key': token.authorization.slice(7) })).toMatchObject({
-    refused: 'forbidden',
+    kind: 'forbidden',
   });
   expect(provider.asked.keys).toBe(0);
-  const asked = identification.of(token);
-  expect(asked).toBeInstanceOf(Promise);
-  expect(await asked).toMatchObject({ kind: 'token', name: 'alice' });
+  const identity = identification.of(token);
+  expect(identity).toBeInstanceOf(Promise);
+  expect(await identity).toMatchObject({ kind: 'token', name: 'alice' });
   expect(identification.of(token)).toMatchObject({ kind: 'token', name: 'alice' });
 });
 
-test('without an issuer a token is a wrong key', () => {
+test('without an issuer a token is an invalid key', () => {
   expect(new Identification(key, undefined).of({ authorization: 'Bearer a.b.c' })).toMatchObject({
-    refused: 'forbidden',
-    why: 'Invalid API key',
+    kind: 'forbidden',
+    reason: 'Invalid API key',
   });
 });

@@ -1,9 +1,9 @@
-// Who follows GET /logs: how many may, and what becomes of one that does not read.
+// Followers of GET /logs: limit, and slow readers.
 
 import { expect, test } from 'vitest';
 import { OverloadedError } from '../../../actors/base/errors/errors.ts';
-import { type NewLine, RecentLines } from '../../../actors/mcp/servers/lines/recent-lines.ts';
-import { answerLogs } from '../../../src/http/api/log-stream.ts';
+import { type NewLine, RecentLines } from '../../../actors/mcp/servers/lines/recent.ts';
+import { handleLogs } from '../../../src/http/api/log-stream.ts';
 import type { ExchangeContext } from '../../../src/http/mcp/exchange-context.ts';
 import type { RouteContext } from '../../../src/http/route-context.ts';
 
@@ -13,7 +13,7 @@ function gatewayWithLines() {
   const lines = new RecentLines();
   const parts = { mcp: { lines }, life: { isEnding: false }, redactor: { redact: String } };
   const routes = { ...parts, heartbeat: { streams: new Set() } } as unknown as RouteContext;
-  /** A client whose connection has room or not. */
+  /** Starts a follower; `hasRoom` returns true if the connection accepts data. */
   const follow = (hasRoom: () => boolean) => {
     const client = { text: '', isEnded: false, drain: () => {}, leave: () => {} };
     const stream = {
@@ -36,29 +36,29 @@ function gatewayWithLines() {
       },
     };
     const request = { query: '', headers: { accept: 'text/event-stream' } };
-    answerLogs(routes, { request, reply, headers: () => [] } as unknown as ExchangeContext);
+    handleLogs(routes, { request, reply, headers: () => [] } as unknown as ExchangeContext);
     return client;
   };
   return { lines, follow };
 }
 
-test('who does not read has a thousand lines wait, in order, and then a stream that ends with a word (LGS1)', () => {
+test('a slow reader has a backlog of a thousand lines in order, then its stream ends with a reason', () => {
   const { lines, follow } = gatewayWithLines();
   let hasRoom = false;
   const slow = follow(() => hasRoom);
   for (let i = 0; i <= 1_000; i += 1) lines.add(loud(`line ${i}`));
   hasRoom = true;
   slow.drain();
-  const told = [...slow.text.matchAll(/"text":"line (\d+)"/g)].map(([, number]) => Number(number));
-  expect(told).toEqual(Array.from({ length: 1_001 }, (_, i) => i));
+  const lineNumbers = [...slow.text.matchAll(/"text":"line (\d+)"/g)].map(([, number]) => Number(number));
+  expect(lineNumbers).toEqual(Array.from({ length: 1_001 }, (_, i) => i));
   hasRoom = false;
   for (let i = 0; i < 1_002; i += 1) lines.add(loud('more'));
   expect(slow.isEnded).toBe(true);
-  expect(slow.text).toMatch(/event: end\ndata: {"reason":"it was not read as fast/);
+  expect(slow.text).toMatch(/event: end\ndata: {"reason":"the client reads more slowly/);
   expect(lines.watchers).toBe(0);
 });
 
-test('the thirty-third who follows is refused until one has left (LGS1)', () => {
+test('a follower above the limit of 32 is refused until another one leaves', () => {
   const { lines, follow } = gatewayWithLines();
   const [first] = Array.from({ length: 32 }, () => follow(() => true));
   expect(() => follow(() => true)).toThrow(OverloadedError);

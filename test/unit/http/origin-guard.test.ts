@@ -1,5 +1,5 @@
-// Which web pages get past the guard: pages of allowed origins, pages of the listener where Host is checked, and elsewhere
-// only those of the inspector that show what a page brought here by DNS rebinding cannot have.
+// The origin guard admits pages of allowed origins, pages of the listener if Host is checked, and otherwise
+// only inspector pages with a cookie or key (against DNS rebinding).
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -27,18 +27,28 @@ interface Sent {
 const accessFor = (key: string) => new InspectorAccess({ secret: key, isOpen: key === '' });
 const cookie = accessFor(KEY).cookieFor(KEY)?.split(';', 1)[0] ?? '';
 
-/** The status that the guard answers, or `on` when the request may go on. */
-function passes({ host = '0.0.0.0', allowedHosts = [], key = KEY }: Setup, sent: Sent): number | 'on' {
+/** Returns the status of the refusal, or `on` if the request may continue. */
+function passes(
+  { host = '0.0.0.0', allowedHosts = [], key = KEY }: Setup,
+  requestHeaders: Sent,
+): number | 'on' {
   const access = accessFor(key);
   const guard = new OriginGuard({
-    ...{ host, allowedHosts, allowedOrigins: [] },
+    host,
+    allowedHosts,
+    allowedOrigins: [],
     vouchesFor: (context) => access.knowsPageOf(context),
   });
   let answered: number | undefined;
   const reply = { send: (status: number) => (answered = status) } as unknown as HttpReply;
-  const { method = 'POST', path = STOP, headers } = sent;
+  const { method = 'POST', path = STOP, headers } = requestHeaders;
   const request = {
-    ...{ method, path, query: '', headers, remoteAddress: '', localPort: PORT },
+    method,
+    path,
+    query: '',
+    headers,
+    remoteAddress: '',
+    localPort: PORT,
     isBodyExact: true,
   };
   const isOn = guard.admits(new ExchangeContext(request, reply), false);
@@ -49,12 +59,12 @@ function passes({ host = '0.0.0.0', allowedHosts = [], key = KEY }: Setup, sent:
 const own = { host: 'gw.example:8080', origin: 'http://gw.example:8080' };
 
 describe('beyond loopback, without allowed_origins', () => {
-  test('the inspector’s page may post with its cookie', () => {
+  test("the inspector's page may post with its cookie", () => {
     expect(passes({}, { headers: { ...own, cookie } })).toBe('on');
     expect(passes({}, { headers: { ...own, host: 'GW.example:8080', cookie } })).toBe('on');
   });
 
-  test('its form may post the key without one', () => {
+  test("the inspector's form may post the key without a cookie", () => {
     const form = { path: '/inspector/session', headers: own };
     expect(passes({}, form)).toBe('on');
     expect(passes({}, { ...form, headers: { ...own, origin: 'http://evil.example' } })).toBe(403);
@@ -62,7 +72,7 @@ describe('beyond loopback, without allowed_origins', () => {
     expect(passes({}, { ...form, path: '/inspector/session/end' })).toBe(403);
   });
 
-  test('a page that DNS rebinding has brought here has no cookie, and may not (OG1)', () => {
+  test('a page with a rebound host has no cookie and is refused', () => {
     const rebound = { host: 'evil.example:8080', origin: 'http://evil.example:8080' };
     expect(passes({}, { headers: rebound })).toBe(403);
     const forged = `${cookie.slice(0, -2)}xx`;
@@ -70,7 +80,7 @@ describe('beyond loopback, without allowed_origins', () => {
       expect(passes({}, { headers: { ...rebound, cookie: bad } })).toBe(403);
   });
 
-  test('the cookie is of no use to a page of another origin, port or scheme', () => {
+  test('the cookie is useless for a page of another origin, port or scheme', () => {
     const refused = [
       { origin: 'http://evil.example' },
       { origin: 'http://gw.example' },
@@ -89,12 +99,12 @@ describe('beyond loopback, without allowed_origins', () => {
     expect(passes({}, { headers: { origin: 'http://', cookie } })).toBe(403);
   });
 
-  test('the cookie opens nothing but the inspector', () => {
+  test('the cookie gives access to the inspector only', () => {
     for (const path of ['/servers/files/stop', '/mcp', '/admin/reload', '/inspectors', '/', '/health'])
       expect([path, passes({}, { path, headers: { ...own, cookie } })]).toEqual([path, 403]);
   });
 
-  test('without a key there is nothing to know a page by', () => {
+  test('without an API key no page is trusted', () => {
     for (const path of [STOP, '/inspector/session', '/inspector/api/admin/reload'])
       expect(passes({ key: '' }, { path, headers: { ...own, cookie } })).toBe(403);
   });
@@ -104,25 +114,25 @@ describe('behind a proxy with TLS', () => {
   const setup = { host: '127.0.0.1', allowedHosts: ['gw.example'] };
   const page = { host: 'gw.example', origin: 'https://gw.example', 'sec-fetch-site': 'same-origin' };
 
-  test('the inspector’s page may post with its cookie, whether the proxy names the port or not', () => {
+  test("the inspector's page may post with its cookie, with or without the port in the proxy's Host", () => {
     expect(passes(setup, { headers: { ...page, cookie } })).toBe('on');
     expect(passes(setup, { headers: { ...page, host: 'gw.example:443', cookie } })).toBe('on');
     expect(passes(setup, { headers: page })).toBe(403);
   });
 
-  test('a page that came without TLS may not: the browser says that it is of another site', () => {
+  test('a page loaded without TLS is refused, because the browser marks it as cross-site', () => {
     const plain = { ...page, origin: 'http://gw.example', 'sec-fetch-site': 'cross-site', cookie };
     expect(passes(setup, { headers: plain })).toBe(403);
     expect(passes(setup, { headers: { ...page, host: 'gw.example:80', cookie } })).toBe(403);
   });
 
-  test('Host is checked first, whatever the page shows', () => {
+  test('Host is checked first, whatever the page sends', () => {
     const rebound = { host: 'evil.example', origin: 'http://evil.example', cookie };
     expect(passes(setup, { headers: rebound })).toBe(403);
   });
 });
 
-test('without the cookie no Origin passes beyond loopback, whatever it and Host are', () => {
+test('without the cookie no Origin is admitted beyond loopback, whatever Host is', () => {
   const part = fc.oneof(
     fc.string(),
     fc.webAuthority(),

@@ -1,4 +1,4 @@
-// The cookie of the inspector: what it is good for, and what it is not.
+// The cookie of the inspector: attributes, lifetime and validity.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -10,50 +10,51 @@ const HALF_DAY_MS = 12 * 3600 * 1000;
 let now = Date.parse('2026-11-21T12:00:00Z');
 
 const accessFor = (key: string) => new InspectorAccess({ secret: key, isOpen: key === '', now: () => now });
-const asked = (headers: Readonly<Record<string, string>>) => ({ request: { headers } }) as ExchangeContext;
+const exchangeOf = (headers: Readonly<Record<string, string>>) =>
+  ({ request: { headers } }) as ExchangeContext;
 const cookieOf = (setCookie: string | undefined) => setCookie?.split(';', 1)[0] ?? '';
 
 describe('access to the inspector', () => {
   const access = accessFor(KEY);
 
-  test('is given by the key in either header, and by the cookie that the key has bought', () => {
+  test('is granted by the key in either header, and by the cookie issued for the key', () => {
     const cookie = cookieOf(access.cookieFor(KEY));
-    expect(access.isAdmitted(asked({ authorization: `Bearer ${KEY}` }))).toBe(true);
-    expect(access.isAdmitted(asked({ 'x-api-key': KEY }))).toBe(true);
-    expect(access.isAdmitted(asked({ cookie }))).toBe(true);
-    expect(access.isAdmitted(asked({ cookie: `theme=dark; ${cookie}; x=y` }))).toBe(true);
-    expect(access.isAdmitted(asked({}))).toBe(false);
+    expect(access.isAdmitted(exchangeOf({ authorization: `Bearer ${KEY}` }))).toBe(true);
+    expect(access.isAdmitted(exchangeOf({ 'x-api-key': KEY }))).toBe(true);
+    expect(access.isAdmitted(exchangeOf({ cookie }))).toBe(true);
+    expect(access.isAdmitted(exchangeOf({ cookie: `theme=dark; ${cookie}; x=y` }))).toBe(true);
+    expect(access.isAdmitted(exchangeOf({}))).toBe(false);
     expect(access.cookieFor('wrong')).toBeUndefined();
     expect(access.cookieFor('')).toBeUndefined();
   });
 
-  test('is by a cookie that no script reads, no other site sends and no other path gets (IA2)', () => {
+  test('uses a cookie hidden from scripts, other sites and other paths', () => {
     const attributes = access.cookieFor(KEY)?.split('; ').slice(1);
     expect(attributes).toEqual(['Path=/inspector', 'Max-Age=43200', 'HttpOnly', 'SameSite=Strict']);
     expect(access.cookieFor(KEY)).not.toContain(KEY);
   });
 
-  test('ends with the time of the cookie', () => {
+  test('ends when the cookie expires', () => {
     const cookie = cookieOf(access.cookieFor(KEY));
     now += HALF_DAY_MS - 2_000;
-    expect(access.isAdmitted(asked({ cookie }))).toBe(true);
+    expect(access.isAdmitted(exchangeOf({ cookie }))).toBe(true);
     now += 3_000;
-    expect(access.isAdmitted(asked({ cookie }))).toBe(false);
+    expect(access.isAdmitted(exchangeOf({ cookie }))).toBe(false);
   });
 
-  test('outlives a restart, and ends when the key is another (IA1)', () => {
+  test('survives a restart, and ends when the key changes (IA1)', () => {
     const cookie = cookieOf(access.cookieFor(KEY));
-    expect(accessFor(KEY).isAdmitted(asked({ cookie }))).toBe(true);
-    expect(accessFor('another').isAdmitted(asked({ cookie }))).toBe(false);
+    expect(accessFor(KEY).isAdmitted(exchangeOf({ cookie }))).toBe(true);
+    expect(accessFor('another').isAdmitted(exchangeOf({ cookie }))).toBe(false);
   });
 
-  test('is everybody’s where there is no key, and then no cookie is given', () => {
+  test('is open without a key, and then no cookie is issued', () => {
     const open = accessFor('');
-    expect(open.isAdmitted(asked({}))).toBe(true);
+    expect(open.isAdmitted(exchangeOf({}))).toBe(true);
     expect(open.cookieFor('')).toBeUndefined();
   });
 
-  test('is not given by a cookie that was changed in any place', () => {
+  test('is not granted by a modified cookie', () => {
     const cookie = cookieOf(access.cookieFor(KEY));
     const start = cookie.indexOf('=') + 1;
     fc.assert(
@@ -63,16 +64,16 @@ describe('access to the inspector', () => {
         (at, other) => {
           const changed = cookie.slice(0, at) + other + cookie.slice(at + 1);
           fc.pre(changed !== cookie && changed.trim() !== cookie);
-          expect(access.isAdmitted(asked({ cookie: changed }))).toBe(false);
+          expect(access.isAdmitted(exchangeOf({ cookie: changed }))).toBe(false);
         },
       ),
     );
   });
 
-  test('is refused and nothing thrown for any cookie at all', () => {
+  test('is refused without an exception for any cookie text', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
-        expect(access.isAdmitted(asked({ cookie: `actor_gateway_inspector=${text}` }))).toBe(false);
+        expect(access.isAdmitted(exchangeOf({ cookie: `actor_gateway_inspector=${text}` }))).toBe(false);
       }),
     );
   });

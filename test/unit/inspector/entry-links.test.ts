@@ -1,4 +1,4 @@
-// One-time links to the inspector: each works once, within its lifetime, and their number is bounded.
+// One-time links to the inspector: a link works once before expiry, and the number of links is bounded.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import { ENTRY_SECONDS, EntryLinks } from '../../../src/inspector/entry-links.ts
 test('a link opens once', () => {
   const links = new EntryLinks(() => 0);
   const path = links.create();
-  expect(EntryLinks.isAt(path)).toBe(true);
+  expect(EntryLinks.isLinkPath(path)).toBe(true);
   expect([links.use(path), links.use(path)]).toEqual([true, false]);
 });
 
@@ -25,7 +25,7 @@ test('no other path opens anything', () => {
   expect(links.use(path)).toBe(true);
 });
 
-test('of links made and used in any order each opens once, before it has expired, and while it is among the newest', () => {
+test('each link works once, before it expires and while it is among the newest, in any order', () => {
   const step = fc.oneof(
     fc.constant({ kind: 'create' } as const),
     fc.record({ kind: fc.constant('use' as const), index: fc.nat(60) }),
@@ -35,17 +35,17 @@ test('of links made and used in any order each opens once, before it has expired
     fc.property(fc.array(step, { maxLength: 120 }), (steps) => {
       let now = 0;
       const links = new EntryLinks(() => now);
-      const made: { path: string; at: number }[] = [];
+      const createdLinks: { path: string; at: number }[] = [];
       const open: string[] = [];
       for (const each of steps) {
         if (each.kind === 'wait') now += each.seconds * 1000;
         else if (each.kind === 'create') {
           const path = links.create();
-          made.push({ path, at: now });
+          createdLinks.push({ path, at: now });
           open.push(path);
           if (open.length > 32) open.shift();
         } else {
-          const link = made[each.index];
+          const link = createdLinks[each.index];
           if (link === undefined) continue;
           const isOpen = open.includes(link.path) && now < link.at + ENTRY_SECONDS * 1000;
           expect(links.use(link.path)).toBe(isOpen);

@@ -1,4 +1,4 @@
-// What the inspector tells of sessions, over real records of them.
+// Session list of the inspector, with real session records.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -10,10 +10,10 @@ import type { ClientSession } from '../../../actors/mcp/clients/sessions/session
 import { Sessions } from '../../../actors/mcp/clients/sessions/sessions.ts';
 import { readServerMessage } from '../../../actors/mcp/jsonrpc/read-message.ts';
 import {
+  findSession,
   MAX_COUNT,
-  readQuery,
+  parseSessionQuery,
   sessionList,
-  sessionPlace,
   wholeNumber,
 } from '../../../src/inspector/session-list.ts';
 
@@ -41,7 +41,11 @@ class Clients {
     const envelope = readServerMessage(Buffer.from('{"id":1,"method":"subscriptions/listen","params":{}}'));
     const caller = { clientInfo: { name, version: '3' }, capabilities: {}, logLevel: undefined };
     const listening = new ListenStream(envelope, {
-      ...{ target: undefined, caller, outlet: noOutlet, serverInfo: {}, redact: (text: string) => text },
+      target: undefined,
+      caller,
+      outlet: noOutlet,
+      serverInfo: {},
+      redact: (text: string) => text,
       onEnd: (ended) => this.sessions.forgetListening(ended),
     });
     this.sessions.addListening(listening);
@@ -49,14 +53,14 @@ class Clients {
   }
 
   list(query = '') {
-    const read = readQuery(query);
-    if (read === undefined) throw new Error(`${query} is no query`);
-    return sessionList(this.sessions, read, redactor);
+    const parsedQuery = parseSessionQuery(query);
+    if (parsedQuery === undefined) throw new Error(`${query} is no query`);
+    return sessionList(this.sessions, parsedQuery, redactor);
   }
 }
 
 describe('the list of sessions', () => {
-  test('says who the client is, where it is and what it does, by number and never by id (SI1)', async () => {
+  test('shows client, endpoint and activity, by number and never by id', async () => {
     const clients = new Clients();
     const before = Date.now();
     clients.begin({ name: 'editor', version: '1.2' });
@@ -80,16 +84,16 @@ describe('the list of sessions', () => {
     clients.sessions.close();
   });
 
-  test('takes a client that calls itself anything, cut and redacted', async () => {
+  test('truncates and redacts any client name', async () => {
     const clients = new Clients();
-    const said = [
+    const expected = [
       ...[undefined, null, 7, 'text', [], {}, { name: 7, version: {} }],
       ...[{ name: 'x'.repeat(60_000), version: 'y'.repeat(60_000) }, { name: `<${SECRET}>` }],
       { name: `${'x'.repeat(79)}${SECRET}` },
     ];
-    for (const each of said) clients.begin(each);
+    for (const each of expected) clients.begin(each);
     const { sessions } = await clients.list();
-    expect(sessions).toHaveLength(said.length);
+    expect(sessions).toHaveLength(expected.length);
     for (const { client, version } of sessions) {
       expect(client.length).toBeLessThanOrEqual(100);
       expect(version.length).toBeLessThanOrEqual(100);
@@ -99,7 +103,7 @@ describe('the list of sessions', () => {
     clients.sessions.close();
   });
 
-  test('finds words in number, name, version, endpoint, era and state, all of them', async () => {
+  test('matches all words of a filter in number, name, version, endpoint, era and state', async () => {
     const clients = new Clients();
     clients.begin({ name: 'Editor', version: '1.2' });
     clients.begin({ name: 'browser', version: '3' }, 'files');
@@ -123,9 +127,13 @@ describe('the list of sessions', () => {
     clients.sessions.close();
   });
 
-  test('refuses numbers that are none, and more than it gives at once (SI2)', () => {
-    expect(readQuery('')).toEqual({ from: 0, count: 50, filter: '' });
-    expect(readQuery(`from=7&count=${MAX_COUNT}&filter=a+b`)).toEqual({ from: 7, count: 200, filter: 'a b' });
+  test('refuses invalid numbers and a count above the limit', () => {
+    expect(parseSessionQuery('')).toEqual({ from: 0, count: 50, filter: '' });
+    expect(parseSessionQuery(`from=7&count=${MAX_COUNT}&filter=a+b`)).toEqual({
+      from: 7,
+      count: 200,
+      filter: 'a b',
+    });
     for (const query of [
       'from=-1',
       'from=1.5',
@@ -135,31 +143,31 @@ describe('the list of sessions', () => {
       'count=1e2',
       `from=${'9'.repeat(10)}`,
     ])
-      expect([query, readQuery(query)]).toEqual([query, undefined]);
-    expect(readQuery(`filter=${'x'.repeat(1_000)}`)?.filter).toHaveLength(80);
+      expect([query, parseSessionQuery(query)]).toEqual([query, undefined]);
+    expect(parseSessionQuery(`filter=${'x'.repeat(1_000)}`)?.filter).toHaveLength(80);
     expect(['12', '', '1e1', '-1', 'x'].map(wholeNumber)).toEqual([12, ...Array(4).fill(undefined)]);
   });
 
-  test('lets others have their turn while it looks through many (SI3)', async () => {
+  test('yields to other work while it filters many sessions', async () => {
     const clients = new Clients(20_000);
     for (let number = 0; number < 20_000; number += 1) clients.begin({ name: `c${number % 10}` });
-    let turns = 0;
+    let rounds = 0;
     let isOver = false;
     const other = () => {
-      turns += 1;
+      rounds += 1;
       if (!isOver) setImmediate(other);
     };
     setImmediate(other);
     expect((await clients.list('filter=c7')).matching).toBe(2_000);
-    const forList = turns;
-    await sessionPlace(clients.sessions, 20_000, 'c7', redactor);
+    const forList = rounds;
+    await findSession(clients.sessions, 20_000, 'c7', redactor);
     isOver = true;
     expect(forList).toBeGreaterThanOrEqual(4);
-    expect(turns - forList).toBeGreaterThanOrEqual(4);
+    expect(rounds - forList).toBeGreaterThanOrEqual(4);
     clients.sessions.close();
   });
 
-  test('is whole and in order piece by piece, whoever has come and gone, and each knows its place', async () => {
+  test('is complete and ordered across pages, and finds the place of a session', async () => {
     const steps = fc.array(
       fc.oneof(
         fc.record({ do: fc.constant('begin' as const), which: fc.nat(3) }),
@@ -173,44 +181,44 @@ describe('the list of sessions', () => {
         steps,
         fc.integer({ min: 1, max: 12 }),
         fc.constantFrom('', 'c1', 'idle'),
-        async (done, count, filter) => {
+        async (steps, count, filter) => {
           const clients = new Clients();
-          const there: { number: number; name: string; isListening: boolean; end(): void }[] = [];
-          for (const step of done) {
+          const listed: { number: number; name: string; isListening: boolean; end(): void }[] = [];
+          for (const step of steps) {
             const name = `c${step.which}`;
             if (step.do === 'begin') {
               const session = clients.begin({ name });
               const end = () => clients.sessions.end(session, 'test');
-              there.push({ number: session.number, name, isListening: false, end });
+              listed.push({ number: session.number, name, isListening: false, end });
             } else if (step.do === 'listen') {
               const listening = clients.listen(name);
-              there.push({
+              listed.push({
                 number: listening.number,
                 name,
                 isListening: true,
                 end: () => listening.cancel(),
               });
-            } else there.splice(step.which % (there.length || 1), 1)[0]?.end();
+            } else listed.splice(step.which % (listed.length || 1), 1)[0]?.end();
           }
-          const expected = there
+          const expected = listed
             .filter(({ name, isListening }) =>
               filter === 'idle' ? !isListening : filter === '' || name === filter,
             )
             .map(({ number }) => number);
-          const seen: number[] = [];
+          const numbers: number[] = [];
           for (let from = 0; from <= expected.length; from += count) {
             const piece = await clients.list(`from=${from}&count=${count}&filter=${filter}`);
-            expect([piece.total, piece.matching]).toEqual([there.length, expected.length]);
-            seen.push(...piece.sessions.map(({ number }) => number));
+            expect([piece.total, piece.matching]).toEqual([listed.length, expected.length]);
+            numbers.push(...piece.sessions.map(({ number }) => number));
           }
-          expect(seen).toEqual(expected);
-          for (const { number } of there) {
-            const place = await sessionPlace(clients.sessions, number, filter, redactor);
+          expect(numbers).toEqual(expected);
+          for (const { number } of listed) {
+            const position = await findSession(clients.sessions, number, filter, redactor);
             const index = expected.indexOf(number);
-            expect([place?.session.number, place?.index]).toEqual([number, index < 0 ? null : index]);
+            expect([position?.session.number, position?.index]).toEqual([number, index < 0 ? null : index]);
           }
-          for (const nobody of [0, 1_000])
-            expect(await sessionPlace(clients.sessions, nobody, '', redactor)).toBeUndefined();
+          for (const unknownNumber of [0, 1_000])
+            expect(await findSession(clients.sessions, unknownNumber, '', redactor)).toBeUndefined();
           clients.sessions.close();
         },
       ),

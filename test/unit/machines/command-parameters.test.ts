@@ -11,9 +11,13 @@ const parameter = (name: string, more: Partial<Parameter> = {}): Parameter => ({
 });
 const two = [parameter('env'), parameter('why')];
 
-function values(parameters: readonly Parameter[], text: string, given?: Readonly<Record<string, string>>) {
-  const read = commandParameters(parameters, text, given);
-  return read.isMissing ? read.missing : { ...read.values };
+function values(
+  parameters: readonly Parameter[],
+  text: string,
+  typedValues?: Readonly<Record<string, string>>,
+) {
+  const result = commandParameters(parameters, text, typedValues);
+  return result.isMissing ? result.missing : { ...result.values };
 }
 
 describe('the text after a command', () => {
@@ -47,27 +51,27 @@ describe('the text after a command', () => {
     expect(values(two, text)).toEqual(expected);
   });
 
-  test('is all of the only parameter, and nothing without any', () => {
+  test("is the only parameter's value, and ignored without parameters", () => {
     expect(values([parameter('question')], 'what is "this", please?')).toEqual({
       question: 'what is "this", please?',
     });
     expect(values([], 'anything a=b')).toEqual({});
   });
 
-  test.each(['constructor', 'toString', '__proto__'])('may name a parameter that is called %s', (name) => {
-    const read = commandParameters([parameter(name, { required: true })], `${name}=x`);
-    expect(read).toMatchObject({ isMissing: false });
-    expect(read.isMissing ? [] : Object.entries(read.values)).toEqual([[name, 'x']]);
+  test.each(['constructor', 'toString', '__proto__'])('may name a parameter called %s', (name) => {
+    const result = commandParameters([parameter(name, { required: true })], `${name}=x`);
+    expect(result).toMatchObject({ isMissing: false });
+    expect(result.isMissing ? [] : Object.entries(result.values)).toEqual([[name, 'x']]);
   });
 
-  test('that is very long is the end of the last parameter', () => {
+  test('that is very long ends up in the last parameter', () => {
     const long = 'word '.repeat(10_000).trim();
     expect(values(two, `x ${long}`)).toEqual({ env: 'x', why: long });
   });
 });
 
-describe('values that came beside the text', () => {
-  test('go before it, and are passed on', () => {
+describe('values given besides the text', () => {
+  test('take precedence and are passed on', () => {
     expect(values(two, 'from text', { env: 'given', other: 'too' })).toEqual({
       env: 'given',
       other: 'too',
@@ -78,7 +82,7 @@ describe('values that came beside the text', () => {
 });
 
 describe('defaults', () => {
-  test('fill what is not there, and only that', () => {
+  test('fill only missing parameters', () => {
     const parameters = [
       parameter('env', { default: 'test' }),
       parameter('why', { required: true, default: 'none' }),
@@ -88,14 +92,14 @@ describe('defaults', () => {
   });
 });
 
-describe('a required parameter that is missing', () => {
+describe('a missing required parameter', () => {
   const parameters = [
     parameter('env', { required: true, description: 'Where to deploy' }),
     parameter('version', { required: true }),
     parameter('why'),
   ];
 
-  test('is asked for with its description and an example', () => {
+  test('is requested with its description and an example', () => {
     expect(commandParameters(parameters, '', {}, 'deploy')).toEqual({
       isMissing: true,
       missing: ['env', 'version'],
@@ -106,12 +110,14 @@ Usage: deploy <env> <version> [why …]
 Values may also be given by name: env="some text"`,
       values: {},
     });
-    const one = commandParameters(parameters, 'production', {}, 'deploy');
-    expect(one.values).toEqual({ env: 'production' });
-    expect(one.isMissing && one.help).toMatch(/^A parameter is missing:\n- version\nUsage: deploy <env>/);
+    const unnamed = commandParameters(parameters, 'production', {}, 'deploy');
+    expect(unnamed.values).toEqual({ env: 'production' });
+    expect(unnamed.isMissing && unnamed.help).toMatch(
+      /^A parameter is missing:\n- version\nUsage: deploy <env>/,
+    );
   });
 
-  test('is there when it is empty on purpose', () => {
+  test('is present if it is intentionally empty', () => {
     expect(values(parameters, '"" ""')).toEqual({ env: '', version: '' });
   });
 });

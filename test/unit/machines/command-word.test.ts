@@ -7,6 +7,6 @@ it.each([
   ['deploy', { name: 'deploy', rest: '' }],
   ['//deploy', { name: '/deploy', rest: '' }],
   ['  ', { name: '', rest: '' }],
-])('of %j the first word is the name of a command, and what stands behind it is the rest', (text, found) => {
-  expect(commandWordOf(text)).toEqual(found);
+])('commandWordOf splits %j into the command name and the rest', (text, parts) => {
+  expect(commandWordOf(text)).toEqual(parts);
 });

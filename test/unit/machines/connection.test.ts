@@ -1,4 +1,4 @@
-// The machine of a connection: its chart as text, its pauses, and its life under random events with runs that obey.
+// The state machine of a connection: chart as text, pauses, and random events with well-behaved runs.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -11,10 +11,10 @@ import {
 } from '../../../machines/connection.ts';
 import { type ConnectionFailure, connectionPause, isVisible } from '../../../machines/connection-failure.ts';
 
-const lost: ConnectionFailure = { kind: 'transient', reason: 'cut' };
+const connectionLoss: ConnectionFailure = { kind: 'transient', reason: 'cut' };
 const refused: ConnectionFailure = { kind: 'refused', reason: 'Unauthorized' };
 
-/** A machine with runs that the test ends by hand. */
+/** Starts a machine with runs that the test controls. */
 function bench() {
   const clock = new SimulatedClock();
   const runs: { isOver: boolean; wasAskedToClose: boolean; tell(event: ConnectionEvent): void }[] = [];
@@ -57,7 +57,7 @@ function lines(node: DirectedGraphNode): string[] {
 }
 
 describe('the chart of a connection', () => {
-  test('is this one', () => {
+  test('has these transitions', () => {
     expect(lines(toDirectedGraph(connectionMachine)).join('\n')).toMatchInlineSnapshot(`
       "connection -- wanted --> connection
       connecting -- opened --> connected
@@ -92,12 +92,12 @@ describe('the chart of a connection', () => {
 });
 
 describe('a connection', () => {
-  test('is tried again after growing pauses for ever, and one that held begins anew (CM2, CM3)', () => {
+  test('is retried forever with increasing pauses, which reset after a stable connection', () => {
     const { clock, state, tell, pauseMs, runs } = bench();
     const pauses: number[] = [];
     for (let count = 0; count < 12; count += 1) {
       expect(state()).toBe('connecting');
-      tell({ type: 'lost', failure: lost });
+      tell({ type: 'lost', failure: connectionLoss });
       expect(state()).toBe('backingOff');
       pauses.push(pauseMs());
       clock.increment(pauseMs() - 1);
@@ -109,20 +109,20 @@ describe('a connection', () => {
     ]);
     tell({ type: 'opened' });
     clock.increment(9_999);
-    tell({ type: 'lost', failure: lost });
+    tell({ type: 'lost', failure: connectionLoss });
     expect(pauseMs()).toBe(30_000);
     clock.increment(30_000);
     tell({ type: 'opened' });
     clock.increment(10_000);
-    tell({ type: 'lost', failure: lost });
+    tell({ type: 'lost', failure: connectionLoss });
     expect(pauseMs()).toBe(250);
     expect(runs).toHaveLength(14);
   });
 
-  test('that is refused as its platform comes back does not pay for how long that was away (CM3)', () => {
+  test('that is rejected when the platform returns starts with the shortest pause', () => {
     const { clock, state, tell, pauseMs } = bench();
     for (let count = 0; count < 12; count += 1) {
-      tell({ type: 'lost', failure: lost });
+      tell({ type: 'lost', failure: connectionLoss });
       clock.increment(pauseMs());
     }
     tell({ type: 'opened' });
@@ -134,7 +134,7 @@ describe('a connection', () => {
     expect(pauseMs()).toBe(4_000);
   });
 
-  test('that the platform refuses is failed, keeps saying why while it is tried, and no more once it is connected', () => {
+  test('that the platform refuses is failed, keeps the reason during retries, and clears it once connected', () => {
     const { actor, clock, state, tell, pauseMs, states } = bench();
     const reason = () => actor.getSnapshot().context.failure?.reason;
     tell({ type: 'lost', failure: refused });
@@ -146,7 +146,7 @@ describe('a connection', () => {
     expect(states).toEqual(['connecting', 'failed', 'connecting', 'connected']);
   });
 
-  test('with another credential ends before it is opened anew, and at once where it only waits (CM1)', () => {
+  test('with a new credential closes before it reopens, and reopens immediately if it was waiting', () => {
     const { actor, state, runs, tell } = bench();
     tell({ type: 'opened' });
     actor.send({ type: 'renew' });
@@ -158,7 +158,7 @@ describe('a connection', () => {
     expect([state(), runs.length]).toEqual(['connecting', 3]);
   });
 
-  test('that somebody wants again while it closes is opened again after that (CM4)', () => {
+  test('that is wanted again while it closes is reopened afterwards', () => {
     const { actor, state, tell } = bench();
     actor.send({ type: 'unwanted' });
     actor.send({ type: 'wanted' });
@@ -172,10 +172,10 @@ describe('a connection', () => {
     expect(state()).toBe('ended');
   });
 
-  test('has one run at most, ends when it is to, and goes on trying when it is not, whatever happens (CM1, CM2, CM4)', () => {
+  test('has at most one run, ends when requested, and otherwise keeps retrying, for any events', () => {
     const event = fc.constantFrom<ConnectionEvent | 'time'>(
       { type: 'opened' },
-      { type: 'lost', failure: lost },
+      { type: 'lost', failure: connectionLoss },
       { type: 'lost', failure: refused },
       { type: 'closed' },
       { type: 'start' },
@@ -192,7 +192,7 @@ describe('a connection', () => {
           const before = state();
           if (each === 'time') clock.increment(200_000);
           else if (['opened', 'lost', 'closed'].includes(each.type)) {
-            // What a run says: it has been asked to close, or not.
+            // A run can only report `closed` after a request to close.
             if (live().length === 0 || (each.type === 'closed' && before !== 'closing')) continue;
             tell(each);
           } else actor.send(each);
@@ -217,7 +217,7 @@ describe('a connection', () => {
 });
 
 describe('a pause', () => {
-  test('grows, is never 0, never shorter than was asked for, and has a longest (CF1, CF2)', () => {
+  test('grows to a maximum, is never 0, and never shorter than requested', () => {
     const failure = fc.record({
       kind: fc.constantFrom('transient', 'conflict', 'refused'),
       reason: fc.constant(''),
@@ -239,7 +239,7 @@ describe('a pause', () => {
     );
   });
 
-  test('a conflict and a refusal are what a person hears of, a loss that passes is not', () => {
+  test('conflicts and refusals are visible to users, transient losses are not', () => {
     const kinds = (['transient', 'conflict', 'refused'] as const).filter((kind) =>
       isVisible({ kind, reason: '' }),
     );

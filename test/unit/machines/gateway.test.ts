@@ -1,5 +1,4 @@
-// The root machine with parts that do as they are told: the order of boot and drain, and what becomes of both when
-// a part fails, at whatever moment.
+// The root machine, with simulated parts: order of boot and drain, and failures at any time.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -14,9 +13,9 @@ interface Pending {
 }
 
 class Root {
-  /** What was asked of the parts, in order. */
+  /** Requests to the parts, in order. */
   readonly asked: string[] = [];
-  /** The part that is at work; there is never more than one. */
+  /** The active part, at most one. */
   pending: Pending | undefined;
   readonly actor;
   readonly #parts: readonly string[];
@@ -39,7 +38,9 @@ class Root {
     this.#request();
   }
 
-  /** Requests the next part, as the composition does when the one before is up; serves after the last. */
+  /**
+   * Requests the next part after the previous has started, like the composition. Serves after the last part.
+   */
   #request(): void {
     if (!this.actor.getSnapshot().matches({ booting: 'idle' })) return;
     const part = this.#parts[this.#requested];
@@ -65,7 +66,7 @@ class Root {
     while (this.pending !== undefined) await this.end();
   }
 
-  /** A bug in the supervisor of the servers, which hangs under the root. */
+  /** Simulates a bug in the supervisor of servers, a child of the root. */
   loseServers(error: Error): void {
     this.actor.send({ type: 'xstate.error.actor.servers', actorId: 'servers', error });
   }
@@ -78,7 +79,7 @@ class Root {
 const parts = ['lock', 'servers', 'front'];
 
 describe('the gateway', () => {
-  test('boots its parts one after the other, and drains them in reverse (B1, B2)', async () => {
+  test('boots its parts sequentially, and drains them in reverse', async () => {
     const root = new Root(parts);
     expect([root.state, root.asked]).toEqual(['booting', ['boot lock']]);
     await root.endAll();
@@ -91,7 +92,7 @@ describe('the gateway', () => {
     expect([root.state, root.output]).toEqual(['stopped', undefined]);
   });
 
-  test('drains what is up, in reverse, when a part cannot be booted (GL1)', async () => {
+  test('drains the booted parts in reverse order if a part fails to boot', async () => {
     const root = new Root(parts);
     const error = new Error('port taken');
     await root.end();
@@ -102,7 +103,7 @@ describe('the gateway', () => {
     expect([root.state, root.output]).toEqual(['failed', error]);
   });
 
-  test('that is told to stop while it boots lets the part at work finish, and boots no other', async () => {
+  test('that is stopped while it boots finishes the active part and boots no other part', async () => {
     const root = new Root(parts);
     await root.end();
     root.actor.send({ type: 'shutdown' });
@@ -112,7 +113,7 @@ describe('the gateway', () => {
     expect(root.state).toBe('failed');
   });
 
-  test('asks every part to drain although one of them fails to, and says so in the end', async () => {
+  test('drains every part even if one fails, and reports the failure at the end', async () => {
     const root = new Root(parts);
     await root.endAll();
     root.actor.send({ type: 'shutdown' });
@@ -124,7 +125,7 @@ describe('the gateway', () => {
     expect([root.state, root.output]).toEqual(['failed', error]);
   });
 
-  test('drains when a part that was up has failed for good, also while others boot', async () => {
+  test('drains when a booted part fails permanently, also while others boot', async () => {
     const error = new Error('gone');
     const serving = new Root(parts);
     await serving.endAll();
@@ -140,7 +141,7 @@ describe('the gateway', () => {
     expect([booting.state, booting.output]).toEqual(['failed', error]);
   });
 
-  test('boots nothing and does not serve while a part boots (B1)', async () => {
+  test('ignores boot and serve requests while a part boots', async () => {
     const root = new Root(parts);
     root.actor.send({ type: 'part.boot', part: 'other' });
     root.actor.send({ type: 'serve' });
@@ -150,7 +151,7 @@ describe('the gateway', () => {
     expect(root.asked).toEqual(['boot lock', 'boot servers', 'boot front']);
   });
 
-  test('with no parts at all serves, and stops', async () => {
+  test('without parts serves and stops', async () => {
     const root = new Root([]);
     expect(root.state).toBe('serving');
     root.actor.send({ type: 'shutdown' });
@@ -161,7 +162,7 @@ describe('the gateway', () => {
 describe('the loss of the supervisor of the servers', () => {
   const error = new Error('bug');
 
-  test('while a part boots: that part is waited for, since it could not be drained otherwise (B1)', async () => {
+  test('while a part boots: the boot is completed, because a booting part cannot be drained', async () => {
     const root = new Root(parts);
     await root.end();
     root.loseServers(error);
@@ -179,7 +180,7 @@ describe('the loss of the supervisor of the servers', () => {
     expect([root.state, root.output]).toEqual(['failed', error]);
   });
 
-  test('while it drains: no part is asked a second time (B2)', async () => {
+  test('while it drains: no part is drained a second time', async () => {
     const root = new Root(parts);
     await root.endAll();
     root.actor.send({ type: 'shutdown' });
@@ -190,7 +191,7 @@ describe('the loss of the supervisor of the servers', () => {
   });
 });
 
-test('whatever fails or is sent at whatever moment: each part that came up is drained once, in reverse (B1, B2)', async () => {
+test('each booted part is drained once, in reverse, for any failures and events', async () => {
   const happens = fc.constantFrom('ok', 'ok', 'ok', 'fail', 'shutdown', 'part.failed', 'lose');
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: 4 }), fc.array(happens, { maxLength: 15 }), async (count, list) => {
@@ -232,20 +233,20 @@ test('whatever fails or is sent at whatever moment: each part that came up is dr
   );
 });
 
-describe('an actor that a part hangs under the root', () => {
+describe('an actor spawned under the root by a part', () => {
   const idle = fromCallback(() => {});
   const spawn = (root: Root, name: string, logic: AnyActorLogic = idle, input?: unknown) =>
     root.actor.send({ type: 'part.spawn', name, logic, input });
   const child = (root: Root, name: string) =>
     (root.actor.getSnapshot().children as Record<string, AnyActorRef | undefined>)[name];
 
-  test('has its name in the tree and in the system, gets its input, and lives as long as the root (B3)', async () => {
+  test('is in the tree and the system by name, receives its input, and lives as long as the root', async () => {
     const inputs: unknown[] = [];
     const root = new Root(parts);
     const logic = fromCallback(({ input }) => {
       inputs.push(input);
     });
-    // As a part does while it boots.
+    // A part spawns actors while it boots.
     spawn(root, 'conversations', logic, { places: 3 });
     await root.endAll();
     const ref = child(root, 'conversations');
@@ -257,7 +258,7 @@ describe('an actor that a part hangs under the root', () => {
     expect([root.state, ref?.getSnapshot().status]).toEqual(['stopped', 'stopped']);
   });
 
-  test('is not made when its name is taken', async () => {
+  test('is not spawned if its name is in use', async () => {
     const root = new Root([]);
     spawn(root, 'conversations');
     const first = child(root, 'conversations');
@@ -265,7 +266,7 @@ describe('an actor that a part hangs under the root', () => {
     expect([root.state, child(root, 'conversations')]).toEqual(['serving', first]);
   });
 
-  test('is dropped when it has ended, and its name is free again', async () => {
+  test('is removed when it has ended, and its name is free again', async () => {
     const root = new Root([]);
     spawn(
       root,
@@ -278,7 +279,7 @@ describe('an actor that a part hangs under the root', () => {
     expect(child(root, 'conversations')).toBeDefined();
   });
 
-  test('that fails is infrastructure: everything is drained, and the reason told (B3)', async () => {
+  test('that fails is an infrastructure failure: everything is drained, and the cause is returned', async () => {
     const root = new Root(parts);
     await root.endAll();
     const error = new Error('bug');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Binding } from '../../../config/resources/triggers/binding.ts';
 import { agentTarget } from '../../../config/resources/triggers/target.ts';
-import { type Filters, type Matchable, matched, type Routable } from '../../../machines/matching.ts';
+import { type Filters, type Matchable, matchTrigger, type Routable } from '../../../machines/matching.ts';
 
 const binding = (command: string): Binding => ({
   command,
@@ -14,7 +14,7 @@ const trigger = (name: string, commands: readonly string[] = [], default_agent?:
   commands: commands.map(binding),
   default_target: default_agent === undefined ? undefined : agentTarget(default_agent),
 });
-const nothing: Matchable = { names: [], text: undefined, channel: undefined, user: undefined };
+const emptyEvent: Matchable = { names: [], text: undefined, channel: undefined, user: undefined };
 const filters = (
   channels: readonly string[] = [],
   users: readonly string[] = [],
@@ -25,8 +25,12 @@ const filters = (
   patterns: patterns.map((pattern) => (text: string) => pattern.test(text)),
 });
 
-function chosen(triggers: readonly Routable[], event: Partial<Matchable>, by: Record<string, Filters> = {}) {
-  const match = matched(triggers, { ...nothing, ...event }, ({ name }) => by[name]);
+function chosenTriggers(
+  triggers: readonly Routable[],
+  event: Partial<Matchable>,
+  by: Record<string, Filters> = {},
+) {
+  const match = matchTrigger(triggers, { ...emptyEvent, ...event }, ({ name }) => by[name]);
   if (typeof match === 'string') return match;
   return {
     trigger: match.trigger.name,
@@ -37,13 +41,15 @@ function chosen(triggers: readonly Routable[], event: Partial<Matchable>, by: Re
 }
 
 describe('the command of an event', () => {
-  test('is found by its names, the most exact first, and leaves the text alone', () => {
+  test('is found by its names, the most specific first, without changing the text', () => {
     const event = { names: ['issues.opened', 'issues'], text: 'issues.closed please' };
-    expect(chosen([trigger('t', ['issues', 'issues.opened'])], event)).toMatchObject({
+    expect(chosenTriggers([trigger('t', ['issues', 'issues.opened'])], event)).toMatchObject({
       command: 'issues.opened',
       rest: 'issues.closed please',
     });
-    expect(chosen([trigger('t', ['issues', 'issues.closed'])], event)).toMatchObject({ command: 'issues' });
+    expect(chosenTriggers([trigger('t', ['issues', 'issues.closed'])], event)).toMatchObject({
+      command: 'issues',
+    });
   });
 
   test.each([
@@ -57,7 +63,7 @@ describe('the command of an event', () => {
     ['', undefined, ''],
     ['/', undefined, '/'],
   ])('in the text %j is %j, and the rest %j', (text, command, rest) => {
-    expect(chosen([trigger('t', ['deploy'], 'helper')], { text })).toEqual({
+    expect(chosenTriggers([trigger('t', ['deploy'], 'helper')], { text })).toEqual({
       trigger: 't',
       command,
       rest,
@@ -65,17 +71,19 @@ describe('the command of an event', () => {
     });
   });
 
-  test('is not looked for in the text of an event that has names', () => {
+  test('is not searched in the text of an event with names', () => {
     expect(
-      chosen([trigger('t', ['push'], 'helper')], { names: ['issue_comment'], text: 'push it' }),
+      chosenTriggers([trigger('t', ['push'], 'helper')], { names: ['issue_comment'], text: 'push it' }),
     ).toMatchObject({
       command: undefined,
       rest: 'push it',
     });
   });
 
-  test('may be named with a slash', () => {
-    expect(chosen([trigger('t', ['deploy'])], { names: ['/deploy'] })).toMatchObject({ command: 'deploy' });
+  test('may have a slash in its name', () => {
+    expect(chosenTriggers([trigger('t', ['deploy'])], { names: ['/deploy'] })).toMatchObject({
+      command: 'deploy',
+    });
   });
 });
 
@@ -86,7 +94,7 @@ describe('the rules of a trigger', () => {
     rules: [rule('billing', 'invoice', 'refund'), rule('shipping', 'parcel', 'refund')],
   };
   const ruleOf = (triggers: readonly Routable[], text: string) => {
-    const match = matched(triggers, { ...nothing, text });
+    const match = matchTrigger(triggers, { ...emptyEvent, text });
     return typeof match === 'string'
       ? match
       : (match.rule?.target.name ?? match.binding?.command ?? 'default');
@@ -98,33 +106,33 @@ describe('the rules of a trigger', () => {
     ['where is my parcel', 'shipping'],
     ['deploy the invoice', 'deploy'],
     ['hello', 'default'],
-  ])('decide on %j: %s', (text, expected) => {
+  ])('choose for %j: %s', (text, expected) => {
     expect(ruleOf([desk], text)).toBe(expected);
   });
 
-  test('go before the default of another trigger, and behind its command', () => {
+  test('precede the default of another trigger, and follow its command', () => {
     const plain = trigger('a-plain-one', ['refund'], 'anybody');
-    expect(chosen([plain, desk], { text: 'an invoice' })).toMatchObject({ trigger: 'desk' });
-    expect(chosen([plain, desk], { text: 'refund' })).toMatchObject({ trigger: 'a-plain-one' });
-    expect(matched([{ ...desk, default_target: undefined }], { ...nothing, text: 'hello' })).toMatch(
-      /no trigger has a command/,
+    expect(chosenTriggers([plain, desk], { text: 'an invoice' })).toMatchObject({ trigger: 'desk' });
+    expect(chosenTriggers([plain, desk], { text: 'refund' })).toMatchObject({ trigger: 'a-plain-one' });
+    expect(matchTrigger([{ ...desk, default_target: undefined }], { ...emptyEvent, text: 'hello' })).toMatch(
+      /no trigger has a matching command/,
     );
   });
 });
 
-describe('an event that nobody takes', () => {
-  test('has a reason (MC1)', () => {
-    expect(chosen([], {})).toBe('there is no trigger for it');
-    expect(chosen([trigger('t', ['push'])], { names: ['issues'] })).toBe(
-      'no trigger has a command for it, or a default_agent',
+describe('an event without a matching trigger', () => {
+  test('has a reason', () => {
+    expect(chosenTriggers([], {})).toBe('no trigger for this event');
+    expect(chosenTriggers([trigger('t', ['push'])], { names: ['issues'] })).toBe(
+      'no trigger has a matching command or a default_agent',
     );
-    expect(chosen([trigger('t', [], 'helper')], { channel: 'b' }, { t: filters(['a']) })).toBe(
+    expect(chosenTriggers([trigger('t', [], 'helper')], { channel: 'b' }, { t: filters(['a']) })).toBe(
       'no filter of a trigger lets it pass',
     );
   });
 });
 
-describe('the score', () => {
+describe('the score of a match', () => {
   const event = { channel: '#ops', user: 'U1', text: 'help me' };
   test.each([
     [filters(), 10],
@@ -140,56 +148,62 @@ describe('the score', () => {
     [filters([], ['U2']), undefined],
     [filters([], [], [/zebra/]), undefined],
     [filters(['ops'], ['U2'], [/help/]), undefined],
-  ])('of filter %# is what matches', (filter, score) => {
-    const found = chosen([trigger('t', [], 'helper')], event, { t: filter });
-    expect(typeof found === 'string' ? undefined : found.score).toBe(score);
+  ])('of filter %# depends on the matching parts', (filter, score) => {
+    const result = chosenTriggers([trigger('t', [], 'helper')], event, { t: filter });
+    expect(typeof result === 'string' ? undefined : result.score).toBe(score);
   });
 
-  test('of a pressed button is not about patterns, which are for what people write', () => {
+  test('of a pressed button ignores patterns, which are for typed text', () => {
     const triggers = [trigger('t', ['approve'], 'helper')];
     const by = { t: filters([], [], [/^help/]) };
     const pressed = { names: ['approve'], text: 'approve 7', isChoice: true };
-    expect(chosen(triggers, pressed, by)).toMatchObject({ command: 'approve', score: 10 });
-    expect(chosen(triggers, { ...pressed, names: ['later'] }, by)).toMatchObject({ command: undefined });
-    expect(chosen(triggers, { ...pressed, isChoice: false }, by)).toContain('no filter');
-    expect(chosen(triggers, pressed, { t: filters(['ops'], [], [/^help/]) })).toContain('no filter');
+    expect(chosenTriggers(triggers, pressed, by)).toMatchObject({ command: 'approve', score: 10 });
+    expect(chosenTriggers(triggers, { ...pressed, names: ['later'] }, by)).toMatchObject({
+      command: undefined,
+    });
+    expect(chosenTriggers(triggers, { ...pressed, isChoice: false }, by)).toContain('no filter');
+    expect(chosenTriggers(triggers, pressed, { t: filters(['ops'], [], [/^help/]) })).toContain('no filter');
   });
 
-  test('of a filter that an event says nothing of is none', () => {
+  test('does not exist if the event lacks the filtered property', () => {
     for (const filter of [filters(['ops']), filters([], ['U1']), filters([], [], [/./])])
-      expect(chosen([trigger('t', [], 'helper')], {}, { t: filter })).toBe(
+      expect(chosenTriggers([trigger('t', [], 'helper')], {}, { t: filter })).toBe(
         'no filter of a trigger lets it pass',
       );
   });
 
-  test('decides before anything else (MC2)', () => {
+  test('takes precedence over everything else', () => {
     const triggers = [trigger('a', ['help'], 'helper'), trigger('b', [], 'helper')];
-    expect(chosen(triggers, event, { b: filters(['ops']) })).toMatchObject({ trigger: 'b' });
+    expect(chosenTriggers(triggers, event, { b: filters(['ops']) })).toMatchObject({ trigger: 'b' });
   });
 });
 
-describe('of equal scores', () => {
-  test('a command goes before a default agent, and a more exact one before another', () => {
+describe('matches with equal scores', () => {
+  test('prefer a command to a default agent, and a more specific command', () => {
     const event = { names: ['issues.opened', 'issues'] };
     const triggers = [trigger('a', [], 'helper'), trigger('b', ['issues']), trigger('c', ['issues.opened'])];
-    expect(chosen(triggers, event)).toMatchObject({ trigger: 'c' });
-    expect(chosen(triggers.slice(0, 2), event)).toMatchObject({ trigger: 'b' });
+    expect(chosenTriggers(triggers, event)).toMatchObject({ trigger: 'c' });
+    expect(chosenTriggers(triggers.slice(0, 2), event)).toMatchObject({ trigger: 'b' });
   });
 
-  test('the name decides, whatever the order', () => {
+  test('are decided by name, in any order', () => {
     const triggers = [trigger('b', [], 'helper'), trigger('a', [], 'helper')];
-    expect(chosen(triggers, {})).toMatchObject({ trigger: 'a' });
-    expect(chosen([...triggers].reverse(), {})).toMatchObject({ trigger: 'a' });
+    expect(chosenTriggers(triggers, {})).toMatchObject({ trigger: 'a' });
+    expect(chosenTriggers([...triggers].reverse(), {})).toMatchObject({ trigger: 'a' });
   });
 });
 
-test('a filter knows a channel and a user by any of their names', () => {
+test('a filter matches a channel and a user by each of their names', () => {
   const by = { t: filters(['-10'], ['ann']) };
   const event = { text: 'hi', channel: '-100', user: '5' };
   const t = [trigger('t', [], 'a')];
-  expect(chosen(t, { ...event, channelAliases: ['-20', '-10'], userAliases: ['ann'] }, by)).toMatchObject({
+  expect(
+    chosenTriggers(t, { ...event, channelAliases: ['-20', '-10'], userAliases: ['ann'] }, by),
+  ).toMatchObject({
     score: 190,
   });
-  expect(chosen(t, { ...event, channelAliases: ['-20'], userAliases: ['ann'] }, by)).toBeTypeOf('string');
-  expect(chosen(t, { ...event, channelAliases: ['-10'] }, by)).toBeTypeOf('string');
+  expect(chosenTriggers(t, { ...event, channelAliases: ['-20'], userAliases: ['ann'] }, by)).toBeTypeOf(
+    'string',
+  );
+  expect(chosenTriggers(t, { ...event, channelAliases: ['-10'] }, by)).toBeTypeOf('string');
 });

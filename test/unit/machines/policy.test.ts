@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type RestartPolicy, restartPolicy, verdict } from '../../../machines/policy.ts';
+import { decideRestart, type RestartPolicy, restartPolicy } from '../../../machines/policy.ts';
 
 const policy: RestartPolicy = {
   restart: 'transient',
@@ -10,54 +10,54 @@ const policy: RestartPolicy = {
   backoff: { minMs: 100, maxMs: 300, jitter: 0.5 },
 };
 const failed = { kind: 'failed', error: new Error('no') } as const;
-const done = { kind: 'done' } as const;
+const doneEnding = { kind: 'done' } as const;
 
-describe('a verdict', () => {
+describe('a restart decision', () => {
   test('forgets a temporary child however it ended', () => {
     const temporary: RestartPolicy = { ...policy, restart: 'temporary' };
-    expect(verdict(temporary, failed, [], 0, 0)).toEqual({ do: 'forget' });
-    expect(verdict(temporary, done, [], 0, 0)).toEqual({ do: 'forget' });
+    expect(decideRestart(temporary, failed, [], 0, 0)).toEqual({ do: 'forget' });
+    expect(decideRestart(temporary, doneEnding, [], 0, 0)).toEqual({ do: 'forget' });
   });
 
-  test('forgets a transient child that is done, and restarts one that failed', () => {
-    expect(verdict(policy, done, [], 0, 0)).toEqual({ do: 'forget' });
-    expect(verdict(policy, failed, [], 0, 0)).toEqual({ do: 'restart', inMs: 100 });
+  test('forgets a finished transient child, and restarts a failed child', () => {
+    expect(decideRestart(policy, doneEnding, [], 0, 0)).toEqual({ do: 'forget' });
+    expect(decideRestart(policy, failed, [], 0, 0)).toEqual({ do: 'restart', inMs: 100 });
   });
 
-  test('restarts a permanent child that is done', () => {
-    expect(verdict({ ...policy, restart: 'permanent' }, done, [], 0, 0)).toEqual({
+  test('restarts a finished permanent child', () => {
+    expect(decideRestart({ ...policy, restart: 'permanent' }, doneEnding, [], 0, 0)).toEqual({
       do: 'restart',
       inMs: 100,
     });
   });
 
-  test('doubles the pause with each restart that still counts, up to the longest', () => {
-    expect(verdict(policy, failed, [0], 10, 0)).toEqual({ do: 'restart', inMs: 200 });
-    expect(verdict(policy, failed, [0, 5], 10, 0)).toEqual({ do: 'restart', inMs: 300 });
+  test('doubles the pause with each counted restart, up to the maximum', () => {
+    expect(decideRestart(policy, failed, [0], 10, 0)).toEqual({ do: 'restart', inMs: 200 });
+    expect(decideRestart(policy, failed, [0, 5], 10, 0)).toEqual({ do: 'restart', inMs: 300 });
   });
 
-  test('lets chance take off its share, but never goes below the shortest pause', () => {
-    expect(verdict(policy, failed, [0, 5], 10, 1)).toEqual({ do: 'restart', inMs: 150 });
-    expect(verdict(policy, failed, [], 10, 1)).toEqual({ do: 'restart', inMs: 100 });
+  test('subtracts jitter, but never goes below the minimum pause', () => {
+    expect(decideRestart(policy, failed, [0, 5], 10, 1)).toEqual({ do: 'restart', inMs: 150 });
+    expect(decideRestart(policy, failed, [], 10, 1)).toEqual({ do: 'restart', inMs: 100 });
   });
 
-  test('parks, or escalates, the failure after the last restart that is allowed', () => {
-    expect(verdict(policy, failed, [0, 1, 2], 999, 0)).toEqual({ do: 'park', forMs: 5000 });
-    expect(verdict({ ...policy, onLimit: 'escalate' }, failed, [0, 1, 2], 999, 0)).toEqual({
+  test('parks or escalates the failure after the last allowed restart', () => {
+    expect(decideRestart(policy, failed, [0, 1, 2], 999, 0)).toEqual({ do: 'park', forMs: 5000 });
+    expect(decideRestart({ ...policy, onLimit: 'escalate' }, failed, [0, 1, 2], 999, 0)).toEqual({
       do: 'escalate',
     });
   });
 
-  test('no longer counts a restart that is a period old', () => {
-    expect(verdict(policy, failed, [0, 1, 2], 1000, 0)).toEqual({ do: 'restart', inMs: 300 });
+  test('does not count restarts older than the period', () => {
+    expect(decideRestart(policy, failed, [0, 1, 2], 1000, 0)).toEqual({ do: 'restart', inMs: 300 });
   });
 
-  test('parks the first failure when no restart is allowed', () => {
-    expect(verdict({ ...policy, intensity: 0 }, failed, [], 0, 0)).toEqual({ do: 'park', forMs: 5000 });
+  test('parks the first failure if no restart is allowed', () => {
+    expect(decideRestart({ ...policy, intensity: 0 }, failed, [], 0, 0)).toEqual({ do: 'park', forMs: 5000 });
   });
 });
 
-describe('the policy of a catalog entry', () => {
+describe('the restart policy of a catalog entry', () => {
   const settings = {
     intensity: 5,
     period_seconds: 60,
@@ -66,7 +66,7 @@ describe('the policy of a catalog entry', () => {
     park_seconds: 60,
   };
 
-  test('is transient, parks at the limit, and counts in milliseconds', () => {
+  test('is transient, parks at the limit, and uses milliseconds', () => {
     expect(restartPolicy(settings)).toEqual({
       restart: 'transient',
       intensity: 5,
@@ -77,17 +77,17 @@ describe('the policy of a catalog entry', () => {
     });
   });
 
-  test('refuses a pause of 0, which would restart without end', () => {
+  test('refuses a pause of 0, which would restart in a loop', () => {
     expect(() => restartPolicy({ ...settings, min_backoff_ms: 0 })).toThrow(RangeError);
     expect(() => restartPolicy({ ...settings, min_backoff_ms: Number.NaN })).toThrow(RangeError);
   });
 
-  test('keeps pauses within what a Node timer can wait', () => {
+  test('limits pauses to the maximum of a Node timer', () => {
     const { backoff } = restartPolicy({ ...settings, max_backoff_seconds: 1e12 });
     expect(backoff.maxMs).toBe(2 ** 31 - 1);
   });
 
-  test('lets the shortest pause win over a longest one below it', () => {
+  test('raises the maximum pause to the minimum if it is lower', () => {
     expect(restartPolicy({ ...settings, max_backoff_seconds: 0.1 }).backoff).toMatchObject({ maxMs: 250 });
   });
 });

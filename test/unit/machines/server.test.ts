@@ -1,5 +1,5 @@
-// The chart of the server machine as text, so that every change of it shows in a diff, and its life by example:
-// along every simple path that the chart has, with a pool that obeys.
+// The server machine: chart as text (changes are visible in a diff), and all simple paths with a well-behaved
+// pool.
 
 import { describe, expect, test } from 'vitest';
 import { type AnyMachineSnapshot, fromCallback, initialTransition, transition } from 'xstate';
@@ -26,7 +26,10 @@ const events: ServerEvent[] = [
 
 const machine = serverMachine.provide({ actors: { pool: fromCallback(() => {}) } });
 
-/** A state by its value and the two facts that decide about its future; not by ids of actors. */
+/**
+ * States are equal if the value and the two facts that determine later states are equal; actor ids are
+ * ignored.
+ */
 const options = {
   input,
   events,
@@ -48,8 +51,8 @@ function lines(node: DirectedGraphNode): string[] {
   return [...own, ...node.children.flatMap(lines)];
 }
 
-describe('the chart', () => {
-  test('is this one', () => {
+describe('the chart of a server', () => {
+  test('has these transitions', () => {
     expect(lines(toDirectedGraph(machine)).join('\n')).toMatchInlineSnapshot(`
       "server.stopped -- start --> server.starting
       server.stopped -- demand --> server.starting
@@ -83,10 +86,10 @@ describe('the chart', () => {
     `);
   });
 
-  test('has no state that cannot be reached, and from every one the end can be', () => {
+  test('has no unreachable state, and the end is reachable from each state', () => {
     const paths = getShortestPaths(machine, options);
-    const reached = new Set(paths.map(({ state }) => nameOf(state)));
-    expect([...reached].sort()).toEqual([
+    const reachedStates = new Set(paths.map(({ state }) => nameOf(state)));
+    expect([...reachedStates].sort()).toEqual([
       'ended',
       'failed.backingOff',
       'failed.parked',
@@ -106,7 +109,7 @@ describe('the chart', () => {
     }
   });
 
-  test('shows every state by one of the six words of the contract', () => {
+  test('maps every state to one of the six published states', () => {
     for (const { state } of getShortestPaths(machine, options)) {
       const [word] = nameOf(state).split('.');
       expect(serverState(state.value)).toBe(word === 'ended' ? 'stopped' : word);
@@ -114,7 +117,7 @@ describe('the chart', () => {
   });
 });
 
-test('along every simple path the gate and the pool are what the state says (SV1, SV2, SV3)', () => {
+test('the gate and the pool match the state along every simple path', () => {
   const paths = getSimplePaths(machine, options);
   expect(paths.length).toBeGreaterThan(50);
   for (const { state, steps } of paths) {
@@ -129,10 +132,10 @@ test('along every simple path the gate and the pool are what the state says (SV1
   }
 });
 
-describe('a life', () => {
-  test('of a call: started on demand, idle, used, idle, stopped', () => {
+describe('the life of a server', () => {
+  test('with one call: started on demand, idle, used, idle, stopped', () => {
     const bench = new ServerBench();
-    const words = (
+    const eventsTo = (
       [
         { type: 'demand' },
         { type: 'pool.ready' },
@@ -147,11 +150,11 @@ describe('a life', () => {
       bench.check();
       return serverState(bench.snapshot.value);
     });
-    expect(words).toEqual(['starting', 'running', 'idle', 'running', 'idle', 'stopping', 'stopped']);
+    expect(eventsTo).toEqual(['starting', 'running', 'idle', 'running', 'idle', 'stopping', 'stopped']);
     expect(bench.pools).toEqual({ begun: 1, ended: 1 });
   });
 
-  test('a start while stopping begins anew once everything is gone, with another pool', () => {
+  test('restarts with a new pool if it is started while stopping', () => {
     const bench = new ServerBench();
     for (const type of ['start', 'pool.ready', 'stop', 'start'] as const) bench.send({ type });
     expect(bench.snapshot.value).toBe('stopping');
@@ -162,7 +165,7 @@ describe('a life', () => {
     bench.check();
   });
 
-  test('a stop after such a start takes it back, and a shutdown outdoes both', () => {
+  test('cancels such a restart with a stop, and ends with a shutdown', () => {
     const bench = new ServerBench();
     for (const type of ['start', 'pool.ready', 'stop', 'start', 'stop', 'pool.drained'] as const)
       bench.send({ type });
@@ -172,7 +175,7 @@ describe('a life', () => {
     bench.check();
   });
 
-  test('a failure is told once, with its error, and nothing but the supervisor ends the pause', () => {
+  test('reports a failure once, and only the supervisor ends the pause', () => {
     const bench = new ServerBench();
     for (const type of ['demand', 'pool.ready'] as const) bench.send({ type });
     bench.send({ type: 'pool.lost', error });
@@ -188,7 +191,7 @@ describe('a life', () => {
     expect(bench.snapshot.value).toBe('starting');
   });
 
-  test('a parked server tells whoever waits until when, and sleeps through demand', () => {
+  test('reports the end of parking to waiters, and ignores demand while parked', () => {
     const bench = new ServerBench();
     bench.send({ type: 'demand' });
     bench.send({ type: 'pool.lost', error });
@@ -203,7 +206,7 @@ describe('a life', () => {
   });
 });
 
-test('is pure: the same snapshot and event give the same result, and the snapshot stays what it was (A7)', () => {
+test('is deterministic: the same snapshot and event give the same result, and snapshots are immutable (A7)', () => {
   for (const { state } of getShortestPaths(machine, options)) {
     const before = JSON.stringify([state.value, state.context, state.status]);
     for (const event of events) {

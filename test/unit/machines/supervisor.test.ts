@@ -3,19 +3,19 @@ import { createActor, createMachine, fromCallback, fromPromise, SimulatedClock }
 import type { ChildSpec } from '../../../machines/child.ts';
 import { RestartLimitError, type RestartPolicy } from '../../../machines/policy.ts';
 import { supervisorMachine } from '../../../machines/supervisor.ts';
-import { childMachine, policy, Room } from '../../fixtures/server/supervised-child.ts';
+import { childMachine, policy, SupervisorBench } from '../../fixtures/server/supervised-child.ts';
 
 const boom = { type: 'boom', error: new Error('bug') } as const;
 const fail = { type: 'fail', error: new Error('refused') } as const;
 const escalate: RestartPolicy = { ...policy, onLimit: 'escalate' };
 
 describe('a supervisor starts children', () => {
-  test('of its input, in order, and gives each its key and generation', () => {
-    const seen: unknown[] = [];
-    const logic = fromCallback<{ type: 'x' }, unknown>(({ input }) => void seen.push(input));
+  test('from its input, in order, with key and generation', () => {
+    const events: unknown[] = [];
+    const logic = fromCallback<{ type: 'x' }, unknown>(({ input }) => void events.push(input));
     const spec = (key: string): ChildSpec => ({ key, logic, input: { size: 1 }, policy, shutdownMs: 10 });
-    const room = new Room({ children: [spec('a'), spec('b')] });
-    expect(seen).toEqual([
+    const room = new SupervisorBench({ children: [spec('a'), spec('b')] });
+    expect(events).toEqual([
       { size: 1, key: 'a', generation: 1 },
       { size: 1, key: 'b', generation: 2 },
     ]);
@@ -24,15 +24,15 @@ describe('a supervisor starts children', () => {
   });
 
   test('on command, under the id key#generation and the system id path/key', () => {
-    const room = new Room();
+    const room = new SupervisorBench();
     room.start('git.hub');
     expect(room.liveIds).toEqual(['git.hub#1']);
     expect(room.actor.system.get('servers/git.hub')).toBe(room.child('git.hub')?.ref);
   });
 
-  test('once: a key that is known is left alone, in the input too', () => {
-    const room = new Room();
-    const twice = new Room({ children: [room.spec('a'), room.spec('a')] });
+  test('once: a known key is ignored, also in the input', () => {
+    const room = new SupervisorBench();
+    const twice = new SupervisorBench({ children: [room.spec('a'), room.spec('a')] });
     room.start('a');
     const first = room.child('a');
     room.start('a');
@@ -40,8 +40,8 @@ describe('a supervisor starts children', () => {
     expect(twice.liveIds).toEqual(['a#1']);
   });
 
-  test('and treats a name that another actor holds as a failure of that child only', () => {
-    const room = new Room({ path: 'root' });
+  test('and treats a system id in use as a failure of this child only', () => {
+    const room = new SupervisorBench({ path: 'root' });
     const inner = { key: 'servers', logic: supervisorMachine, policy, shutdownMs: 100 };
     const input = {
       path: 'root',
@@ -50,14 +50,14 @@ describe('a supervisor starts children', () => {
       children: [room.spec('servers'), room.spec('ok')],
     };
     room.actor.send({ type: 'child.start', spec: { ...inner, input } });
-    const taken = room.child('servers')?.ref?.getSnapshot().context.children;
-    expect(taken.get('servers')).toMatchObject({ phase: 'waiting', ref: undefined });
-    expect(String(taken.get('servers').lastError)).toContain('root/servers is taken');
-    expect(taken.get('ok')).toMatchObject({ phase: 'up' });
+    const children = room.child('servers')?.ref?.getSnapshot().context.children;
+    expect(children.get('servers')).toMatchObject({ phase: 'waiting', ref: undefined });
+    expect(String(children.get('servers').lastError)).toContain('root/servers is in use');
+    expect(children.get('ok')).toMatchObject({ phase: 'up' });
   });
 
-  test('that fail at their very start after a pause, not in a loop', () => {
-    const room = new Room();
+  test('that fail during their start after a pause, not in a loop', () => {
+    const room = new SupervisorBench();
     const logic = createMachine({
       context: () => {
         throw new Error('born dead');
@@ -72,20 +72,20 @@ describe('a supervisor starts children', () => {
     expect(room.liveIds).toEqual([]);
   });
 
-  test('of its input even when the first one is born dead', () => {
-    const probe = new Room();
+  test('of its input even if the first one fails during its start', () => {
+    const probe = new SupervisorBench();
     const bornDead = createMachine({
       context: () => {
         throw new Error('born dead');
       },
     });
-    const room = new Room({ children: [probe.spec('a', { logic: bornDead }), probe.spec('b')] });
+    const room = new SupervisorBench({ children: [probe.spec('a', { logic: bornDead }), probe.spec('b')] });
     expect(room.phases).toEqual(['a waiting', 'b up']);
     expect(room.liveIds).toEqual(['b#2']);
   });
 
-  test('that are done at their very start, and forgets them', () => {
-    const room = new Room();
+  test('that finish during their start, and forgets them', () => {
+    const room = new SupervisorBench();
     room.start('a', { logic: createMachine({ initial: 'end', states: { end: { type: 'final' } } }) });
     expect(room.phases).toEqual([]);
     expect(room.lines).toEqual(['a started', 'a ended']);
@@ -93,40 +93,40 @@ describe('a supervisor starts children', () => {
 });
 
 describe('a child that reports a failure', () => {
-  test('stays the same actor and is told `due` after a pause that doubles', () => {
-    const room = new Room();
+  test('stays the same actor and receives `due` after a doubling pause', () => {
+    const room = new SupervisorBench();
     room.start('a');
     const ref = room.child('a')?.ref;
     for (const pauseMs of [10, 20, 40]) {
       room.tell('a', fail);
       expect(room.child('a')).toMatchObject({ phase: 'waiting', lastError: fail.error });
       expect(room.child('a')?.retryAt).toBe(room.clock.now() + pauseMs);
-      const before = room.heard.length;
+      const before = room.events.length;
       room.clock.increment(pauseMs - 1);
-      expect(room.heard.length).toBe(before);
+      expect(room.events.length).toBe(before);
       room.clock.increment(1);
-      expect(room.heard.at(-1)).toBe('a#1 due');
+      expect(room.events.at(-1)).toBe('a#1 due');
       expect(room.phases).toEqual(['a up']);
     }
     expect(room.child('a')?.ref).toBe(ref);
   });
 
-  test('is parked beyond the limit, told so, and left alone', () => {
-    const room = new Room();
+  test('is parked above the limit and notified, and not restarted', () => {
+    const room = new SupervisorBench();
     room.start('a');
     for (let i = 0; i < 4; i++) {
       room.tell('a', fail);
       room.clock.increment(40);
     }
-    expect(room.heard.at(-1)).toBe('a#1 park');
+    expect(room.events.at(-1)).toBe('a#1 park');
     expect(room.child('a')).toMatchObject({ phase: 'parked', parkedUntil: 620, retryAt: undefined });
     room.clock.increment(100_000);
     expect(room.phases).toEqual(['a parked']);
-    expect(room.heard.filter((line) => line === 'a#1 due')).toHaveLength(3);
+    expect(room.events.filter((line) => line === 'a#1 due')).toHaveLength(3);
   });
 
-  test('is judged anew when it fails again while parked, since it must have started by itself', () => {
-    const room = new Room();
+  test('is evaluated again if it fails while parked, because it must have started by itself', () => {
+    const room = new SupervisorBench();
     room.start('a', { policy: { ...policy, intensity: 1 } });
     room.tell('a', fail);
     room.tell('a', fail);
@@ -136,8 +136,8 @@ describe('a child that reports a failure', () => {
     expect(room.child('a')).toMatchObject({ phase: 'waiting', retryAt: 1010, parkedUntil: undefined });
   });
 
-  test('may fail for ever when it does so seldom: the window moves on', () => {
-    const room = new Room();
+  test('may fail forever if it does so rarely, because the window moves on', () => {
+    const room = new SupervisorBench();
     room.start('a');
     for (let i = 0; i < 20; i++) {
       room.tell('a', fail);
@@ -147,18 +147,18 @@ describe('a child that reports a failure', () => {
     expect(room.child('a')?.restarts.length).toBeLessThanOrEqual(3);
   });
 
-  test('twice before its restart is counted twice and started once', () => {
-    const room = new Room();
+  test('twice before its restart is counted twice and restarted once', () => {
+    const room = new SupervisorBench();
     room.start('a');
     room.tell('a', fail);
     room.tell('a', fail);
     expect(room.child('a')?.restarts).toHaveLength(2);
     room.clock.increment(1000);
-    expect(room.heard).toEqual(['a#1 due']);
+    expect(room.events).toEqual(['a#1 due']);
   });
 
-  test('is stopped and forgotten when it is temporary', () => {
-    const room = new Room();
+  test('is stopped and forgotten if it is temporary', () => {
+    const room = new SupervisorBench();
     room.start('a', { policy: { ...policy, restart: 'temporary' } });
     const ref = room.child('a')?.ref;
     room.tell('a', fail);
@@ -169,8 +169,8 @@ describe('a child that reports a failure', () => {
 });
 
 describe('a child that throws', () => {
-  test('comes back as the next generation after the pause, under the same name', () => {
-    const room = new Room();
+  test('is restarted as the next generation after the pause, under the same name', () => {
+    const room = new SupervisorBench();
     room.start('a');
     room.start('b');
     room.tell('a', boom);
@@ -183,7 +183,7 @@ describe('a child that throws', () => {
   });
 
   test('shares its counters with reported failures', () => {
-    const room = new Room();
+    const room = new SupervisorBench();
     room.start('a');
     room.tell('a', fail);
     room.clock.increment(10);
@@ -196,8 +196,8 @@ describe('a child that throws', () => {
     expect(room.liveIds).toEqual([]);
   });
 
-  test('fails the supervisor with the cause when its policy escalates, and ends every other child (A5)', () => {
-    const room = new Room();
+  test('fails the supervisor with the cause if its policy escalates, and ends every other child (A5)', () => {
+    const room = new SupervisorBench();
     room.start('a', { policy: { ...escalate, intensity: 1 } });
     room.start('b');
     const other = room.child('b')?.ref;
@@ -211,8 +211,8 @@ describe('a child that throws', () => {
     expect(room.timers).toBe(0);
   });
 
-  test('reaches the parent of its supervisor as that supervisor’s failure, which restarts it whole', () => {
-    const room = new Room({ path: 'root' });
+  test('is a failure of its supervisor for the grandparent, which restarts the supervisor', () => {
+    const room = new SupervisorBench({ path: 'root' });
     const input = {
       path: 'servers',
       now: () => room.clock.now(),
@@ -232,9 +232,9 @@ describe('a child that throws', () => {
   });
 });
 
-describe('a child that is done', () => {
-  test('is forgotten when transient, and none of it is kept', () => {
-    const room = new Room();
+describe('a child that finishes', () => {
+  test('is forgotten if it is transient, without remains', () => {
+    const room = new SupervisorBench();
     room.start('a');
     room.tell('a', { type: 'finish' });
     expect(room.phases).toEqual([]);
@@ -242,8 +242,8 @@ describe('a child that is done', () => {
     expect(room.lines).toEqual(['a started', 'a ended']);
   });
 
-  test('is forgotten when it ends while it waits for its restart', () => {
-    const room = new Room();
+  test('is forgotten if it finishes while it waits for its restart', () => {
+    const room = new SupervisorBench();
     room.start('a');
     room.tell('a', fail);
     room.tell('a', { type: 'finish' });
@@ -251,8 +251,8 @@ describe('a child that is done', () => {
     expect(room.timers).toBe(0);
   });
 
-  test('is started again when permanent', () => {
-    const room = new Room();
+  test('is restarted if it is permanent', () => {
+    const room = new SupervisorBench();
     room.start('a', { policy: { ...policy, restart: 'permanent' } });
     room.tell('a', { type: 'finish' });
     expect(room.liveIds).toEqual([]);
@@ -260,8 +260,8 @@ describe('a child that is done', () => {
     expect(room.liveIds).toEqual(['a#2']);
   });
 
-  test('may start again under its key, in a generation of its own', () => {
-    const room = new Room();
+  test('may start again under its key, in a new generation', () => {
+    const room = new SupervisorBench();
     room.start('a');
     room.tell('a', { type: 'finish' });
     room.start('a');
@@ -270,65 +270,65 @@ describe('a child that is done', () => {
 });
 
 describe('waking', () => {
-  test('a parked child clears its record, unparks it and tells it to start', () => {
-    const room = new Room();
+  test('resets and unparks a parked child and tells it to start', () => {
+    const room = new SupervisorBench();
     room.start('a', { policy: { ...policy, intensity: 0 } });
     room.tell('a', fail);
     room.actor.send({ type: 'child.wake', key: 'a' });
     expect(room.child('a')).toMatchObject({ phase: 'up', restarts: [], parkedUntil: undefined });
-    expect(room.heard).toEqual(['a#1 park', 'a#1 start']);
+    expect(room.events).toEqual(['a#1 park', 'a#1 start']);
     expect(room.lines).toEqual(['a started', 'a parked', 'a woken']);
   });
 
-  test('a waiting child cancels its restart', () => {
-    const room = new Room();
+  test('cancels the restart of a waiting child', () => {
+    const room = new SupervisorBench();
     room.start('a');
     room.tell('a', fail);
     room.actor.send({ type: 'child.wake', key: 'a' });
     room.clock.increment(1000);
-    expect(room.heard).toEqual(['a#1 start']);
+    expect(room.events).toEqual(['a#1 start']);
     expect(room.timers).toBe(0);
   });
 
   test.each([
     ['waiting', policy],
     ['parked', { ...policy, intensity: 0 }],
-  ])('a child that is gone and %s spawns it at once, and tells it to start', (phase, given) => {
-    const room = new Room();
-    room.start('a', { policy: given });
+  ])('spawns a stopped %s child immediately and tells it to start', (phase, initialPhase) => {
+    const room = new SupervisorBench();
+    room.start('a', { policy: initialPhase });
     room.tell('a', boom);
     expect(room.phases).toEqual([`a ${phase}`]);
     room.actor.send({ type: 'child.wake', key: 'a' });
     expect(room.liveIds).toEqual(['a#2']);
-    expect(room.heard).toEqual(['a#2 start']);
+    expect(room.events).toEqual(['a#2 start']);
     room.clock.increment(1000);
     expect(room.liveIds).toEqual(['a#2']);
   });
 
-  test('an unknown child, or one that is stopping, does nothing', () => {
-    const room = new Room();
+  test('ignores an unknown or stopping child', () => {
+    const room = new SupervisorBench();
     room.start('a', { input: { isStubborn: true } });
     room.actor.send({ type: 'child.stop', key: 'a' });
     room.actor.send({ type: 'child.wake', key: 'a' });
     room.actor.send({ type: 'child.wake', key: 'nobody' });
     expect(room.phases).toEqual(['a stopping']);
-    expect(room.heard).toEqual(['a#1 shutdown']);
+    expect(room.events).toEqual(['a#1 shutdown']);
   });
 });
 
 describe('stopping', () => {
-  test('asks the child, and forgets it once it has ended', () => {
-    const room = new Room();
+  test('notifies the child, and forgets it when it has ended', () => {
+    const room = new SupervisorBench();
     room.start('a');
     room.actor.send({ type: 'child.stop', key: 'a' });
-    expect(room.heard).toEqual(['a#1 shutdown']);
+    expect(room.events).toEqual(['a#1 shutdown']);
     expect(room.phases).toEqual([]);
     expect(room.changes.at(-1)).toEqual({ key: 'a', generation: 1, what: 'stopped', restarts: 0 });
     expect(room.timers).toBe(0);
   });
 
-  test('cuts off a child that does not end in time, and runs its cleanup', () => {
-    const room = new Room();
+  test('ends a child that exceeds its time, and runs its cleanup', () => {
+    const room = new SupervisorBench();
     const cleanup = vi.fn();
     room.start('a', { logic: fromCallback(() => cleanup) });
     room.actor.send({ type: 'child.stop', key: 'a' });
@@ -341,19 +341,19 @@ describe('stopping', () => {
     expect(room.changes.at(-1)).toMatchObject({ what: 'stopped', wasCutOff: true });
   });
 
-  test('asks once, however often it is told', () => {
-    const room = new Room();
+  test('notifies the child once, even if repeated', () => {
+    const room = new SupervisorBench();
     room.start('a', { input: { isStubborn: true } });
     room.actor.send({ type: 'child.stop', key: 'a' });
     room.clock.increment(60);
     room.actor.send({ type: 'child.stop', key: 'a' });
-    expect(room.heard).toEqual(['a#1 shutdown']);
+    expect(room.events).toEqual(['a#1 shutdown']);
     room.clock.increment(40);
     expect(room.phases).toEqual([]);
   });
 
-  test.each([fail, boom])('a child that waits for its restart ($type) starts nothing again', (trouble) => {
-    const room = new Room();
+  test.each([fail, boom])('cancels the restart of a waiting child ($type)', (trouble) => {
+    const room = new SupervisorBench();
     room.start('a');
     room.tell('a', trouble);
     room.actor.send({ type: 'child.stop', key: 'a' });
@@ -363,8 +363,8 @@ describe('stopping', () => {
     expect(room.timers).toBe(0);
   });
 
-  test('a child that throws while it stops is over, and not restarted', () => {
-    const room = new Room();
+  test('ends a child that throws while it stops, without a restart', () => {
+    const room = new SupervisorBench();
     room.start('a', { input: { isStubborn: true } });
     room.actor.send({ type: 'child.stop', key: 'a' });
     room.tell('a', fail);
@@ -375,9 +375,9 @@ describe('stopping', () => {
   });
 });
 
-describe('news of the past', () => {
-  test('from an earlier generation or a forgotten key changes nothing (V2)', () => {
-    const room = new Room();
+describe('a late event', () => {
+  test('of an earlier generation or a removed key is ignored', () => {
+    const room = new SupervisorBench();
     room.start('a');
     room.tell('a', boom);
     room.clock.increment(10);
@@ -395,21 +395,22 @@ describe('news of the past', () => {
     expect(room.actor.getSnapshot().context).toBe(before);
   });
 
-  test('from a child that is gone is not taken for its successor’s', () => {
-    const room = new Room();
+  test('of a removed child is not attributed to its successor', () => {
+    const room = new SupervisorBench();
     room.start('a');
     room.tell('a', boom);
     room.actor.send({ type: 'child.failed', key: 'a', generation: 1, error: 'late' });
     expect(room.child('a')?.restarts).toHaveLength(1);
   });
 
-  test('does not blow up a supervisor that writes to a child which has just ended', () => {
+  test('does not fail a supervisor that sends to a child which has just ended', () => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
     const statuses: string[] = [];
-    const room: Room = new Room({
+    const room: SupervisorBench = new SupervisorBench({
       onChange: ({ key, what }) => {
         if (key === 'b' && what === 'started') {
-          // The supervisor is busy: both pieces of news wait, and `a` has ended when the first is read.
+          // Both events are queued while the supervisor is busy. When the first is processed, `a` has
+          // stopped.
           room.tell('a', fail);
           room.tell('a', { type: 'finish' });
         }
@@ -426,44 +427,44 @@ describe('news of the past', () => {
 });
 
 describe('draining', () => {
-  test('goes in reverse order of start, one at a time, and cuts off whoever hangs', () => {
-    const room = new Room();
+  test('stops children one at a time in reverse order, and ends those that hang', () => {
+    const room = new SupervisorBench();
     room.start('a');
     room.start('b', { input: { isStubborn: true } });
     room.start('c');
     room.actor.send({ type: 'shutdown' });
-    expect(room.heard).toEqual(['c#3 shutdown', 'b#2 shutdown']);
+    expect(room.events).toEqual(['c#3 shutdown', 'b#2 shutdown']);
     expect(room.phases).toEqual(['a up', 'b stopping']);
     room.clock.increment(100);
-    expect(room.heard.at(-1)).toBe('a#1 shutdown');
+    expect(room.events.at(-1)).toBe('a#1 shutdown');
     expect(room.lines.slice(3)).toEqual(['c stopped', 'b stopped', 'a stopped']);
     expect(room.actor.getSnapshot()).toMatchObject({ status: 'done', value: 'stopped' });
     expect(room.timers).toBe(0);
   });
 
-  test('together asks all at once and is done when all have ended', () => {
-    const room = new Room({ drain: 'together' });
+  test('together notifies all children at the same time and finishes when all have ended', () => {
+    const room = new SupervisorBench({ drain: 'together' });
     room.start('a', { input: { isStubborn: true } });
     room.start('b', { input: { isStubborn: true } });
     room.start('c');
     room.actor.send({ type: 'shutdown' });
-    expect(room.heard).toEqual(['c#3 shutdown', 'b#2 shutdown', 'a#1 shutdown']);
+    expect(room.events).toEqual(['c#3 shutdown', 'b#2 shutdown', 'a#1 shutdown']);
     expect(room.phases).toEqual(['a stopping', 'b stopping']);
     room.clock.increment(100);
     expect(room.actor.getSnapshot().status).toBe('done');
   });
 
-  test('ends at once without children', () => {
-    const room = new Room();
+  test('ends immediately without children', () => {
+    const room = new SupervisorBench();
     room.actor.send({ type: 'shutdown' });
     expect(room.actor.getSnapshot().status).toBe('done');
   });
 
   test.each(['ordered', 'together'] as const)(
-    'does not get stuck when the last child waits for its restart (%s)',
+    'does not get stuck if the last child waits for its restart (%s)',
     (drain) => {
-      // Regression: found by the property in the prototype, shrunk to start a, start b, boom b.
-      const room = new Room({ drain });
+      // Regression from a property test, shrunk to: start a, start b, boom b.
+      const room = new SupervisorBench({ drain });
       room.start('a');
       room.start('b');
       room.tell('b', boom);
@@ -473,8 +474,8 @@ describe('draining', () => {
     },
   );
 
-  test('does not get stuck when children are parked, waiting or already stopping', () => {
-    const room = new Room();
+  test('does not get stuck if children are parked, waiting or stopping', () => {
+    const room = new SupervisorBench();
     room.start('gone', { policy: { ...policy, intensity: 0 } });
     room.start('parked', { policy: { ...policy, intensity: 0 } });
     room.start('waiting');
@@ -489,8 +490,8 @@ describe('draining', () => {
     expect(room.actor.getSnapshot().status).toBe('done');
   });
 
-  test('restarts nobody: a child that fails before its turn stays as it is, and still gets its turn', () => {
-    const room = new Room();
+  test('restarts no child: a failed child keeps its state until its turn to stop', () => {
+    const room = new SupervisorBench();
     room.start('a');
     room.start('b');
     room.start('c', { input: { isStubborn: true } });
@@ -501,12 +502,12 @@ describe('draining', () => {
     room.actor.send({ type: 'child.wake', key: 'a' });
     expect(room.phases).toEqual(['a up', 'c stopping']);
     room.clock.increment(100);
-    expect(room.heard.at(-1)).toBe('a#1 shutdown');
+    expect(room.events.at(-1)).toBe('a#1 shutdown');
     expect(room.actor.getSnapshot().status).toBe('done');
   });
 
-  test('reaches children of children', () => {
-    const room = new Room({ path: 'root' });
+  test('reaches nested children', () => {
+    const room = new SupervisorBench({ path: 'root' });
     const input = {
       path: 'servers',
       now: () => 0,
@@ -516,13 +517,13 @@ describe('draining', () => {
     const logic = supervisorMachine;
     room.actor.send({ type: 'child.start', spec: { key: 'servers', logic, input, policy, shutdownMs: 100 } });
     room.actor.send({ type: 'shutdown' });
-    expect(room.heard).toEqual(['b#2 shutdown', 'a#1 shutdown']);
+    expect(room.events).toEqual(['b#2 shutdown', 'a#1 shutdown']);
     expect(room.actor.getSnapshot().status).toBe('done');
   });
 });
 
 test('stopping the supervisor itself leaves no child and no timer (A5)', () => {
-  const room = new Room();
+  const room = new SupervisorBench();
   room.start('a');
   room.start('b');
   room.tell('b', boom);
@@ -532,15 +533,15 @@ test('stopping the supervisor itself leaves no child and no timer (A5)', () => {
   expect(room.timers).toBe(0);
 });
 
-test('a promise is a child like any other', async () => {
-  const room = new Room();
+test('a promise may be a child', async () => {
+  const room = new SupervisorBench();
   room.start('a', { logic: fromPromise(() => Promise.reject(new Error('no'))) });
   room.start('b', { logic: fromPromise(() => Promise.resolve()) });
   await vi.waitFor(() => expect(room.phases).toEqual(['a waiting']), { timeout: 10_000 });
 });
 
-test('reports say why, how often, and for how long', () => {
-  const room = new Room();
+test('reports contain the reason, the count and the duration', () => {
+  const room = new SupervisorBench();
   room.start('a', { policy: { ...policy, intensity: 1 } });
   room.tell('a', fail);
   room.clock.increment(10);
@@ -553,7 +554,7 @@ test('reports say why, how often, and for how long', () => {
   ]);
 });
 
-test('500 children start and stop in one go', () => {
+test('500 children start and stop in one turn', () => {
   const actor = createActor(supervisorMachine, {
     clock: new SimulatedClock(),
     input: { path: 'servers', now: () => 0, random: () => 0, drain: 'ordered' },

@@ -1,9 +1,9 @@
-// The machine of a trigger, alone with doors that open and close as they are told, and under a supervisor.
+// The state machine of a trigger, with simulated resources: alone, and under a supervisor.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createActor, fromPromise, SimulatedClock } from 'xstate';
-import type { Change } from '../../../machines/child.ts';
+import type { ChildChange } from '../../../machines/child.ts';
 import { restartPolicy } from '../../../machines/policy.ts';
 import { supervisorMachine } from '../../../machines/supervisor.ts';
 import { triggerMachine } from '../../../machines/trigger.ts';
@@ -14,7 +14,7 @@ interface Pending {
   reject(error: Error): void;
 }
 
-/** Doors that the test opens and closes by hand; there is never more than one at work. */
+/** Resources that the test opens and closes, one operation at a time. */
 class Doors {
   pending: Pending | undefined;
   isOpen = false;
@@ -31,7 +31,7 @@ class Doors {
         });
       }),
       close: fromPromise(async ({ input }) => {
-        expect(input.opened).toBe(this.opened);
+        expect(input.openResource).toBe(this.opened);
         try {
           await this.#wait('close');
         } finally {
@@ -66,7 +66,7 @@ function start(isPaused = false) {
 }
 
 describe('a trigger', () => {
-  test('opens, is paused and resumed without being touched, and closes what it opened (TM1)', async () => {
+  test('opens, is paused and resumed without effects, and closes its resources', async () => {
     const { doors, actor, state } = start();
     expect(state()).toBe('opening');
     await doors.end();
@@ -79,10 +79,10 @@ describe('a trigger', () => {
     expect([state(), doors.isOpen]).toEqual(['closing', true]);
     await doors.end();
     expect([state(), doors.opened, doors.closed]).toEqual(['ended', 1, 1]);
-    expect(actor.getSnapshot().context.opened).toBeUndefined();
+    expect(actor.getSnapshot().context.openResource).toBeUndefined();
   });
 
-  test('that was paused before it opened is paused then, also after a failure', async () => {
+  test('that was paused before it opened is paused afterwards, also after a failure', async () => {
     const { doors, actor, state } = start(true);
     await doors.end(new Error('refused'));
     expect(state()).toBe('failed');
@@ -98,7 +98,7 @@ describe('a trigger', () => {
     expect(state()).toBe('open');
   });
 
-  test('whose connection is refused keeps what it opened, and its pause, and goes on when it works again', async () => {
+  test('with a refused connection keeps its resources and its pause, and continues when the connection is restored', async () => {
     const { doors, actor, state } = start();
     const refusal = () => actor.getSnapshot().context.refusal;
     actor.send({ type: 'refused', reason: 'Unauthorized' });
@@ -119,7 +119,7 @@ describe('a trigger', () => {
     expect([state(), doors.closed, refusal()]).toEqual(['ended', 1, undefined]);
   });
 
-  test('that is to end while it opens is waited for, and then closed (TM1)', async () => {
+  test('that is stopped while opening closes after it has opened', async () => {
     const { doors, actor, state } = start();
     actor.send({ type: 'shutdown' });
     expect(state()).toBe('opening');
@@ -129,7 +129,7 @@ describe('a trigger', () => {
     expect([state(), doors.isOpen]).toEqual(['ended', false]);
   });
 
-  test('that cannot be closed ends all the same', async () => {
+  test('that cannot be closed ends nevertheless', async () => {
     const { doors, actor, state } = start();
     await doors.end();
     actor.send({ type: 'shutdown' });
@@ -137,10 +137,10 @@ describe('a trigger', () => {
     expect(state()).toBe('ended');
   });
 
-  test('reports each failure to its supervisor, which opens it again after a pause (TM2)', async () => {
+  test('reports each failure to its supervisor, which reopens it after a pause', async () => {
     const doors = new Doors();
     const clock = new SimulatedClock();
-    const changes: Change[] = [];
+    const changes: ChildChange[] = [];
     const spec = {
       key: 'deploy',
       logic: doors.logic,
@@ -160,19 +160,26 @@ describe('a trigger', () => {
         now: () => clock.now(),
         random: () => 0,
         children: [spec],
-        onChange: (change: Change) => changes.push(change),
+        onChange: (change: ChildChange) => changes.push(change),
       },
     }).start();
-    const words = () => changes.map(({ what }) => what);
+    const changeTexts = () => changes.map(({ what }) => what);
     await doors.end(new Error('no route'));
-    expect(words()).toEqual(['started', 'restarting']);
+    expect(changeTexts()).toEqual(['started', 'restarting']);
     expect(changes[1]).toMatchObject({ inMs: 100, error: new Error('no route') });
     clock.increment(100);
     expect(doors.pending?.what).toBe('open');
     await doors.end(new Error('no route'));
     clock.increment(200);
     await doors.end(new Error('no route'));
-    expect(words()).toEqual(['started', 'restarting', 'restarted', 'restarting', 'restarted', 'parked']);
+    expect(changeTexts()).toEqual([
+      'started',
+      'restarting',
+      'restarted',
+      'restarting',
+      'restarted',
+      'parked',
+    ]);
     supervisor.send({ type: 'child.wake', key: 'deploy' });
     await doors.end();
     expect(doors.isOpen).toBe(true);
@@ -181,8 +188,8 @@ describe('a trigger', () => {
     expect([doors.isOpen, supervisor.getSnapshot().value]).toEqual([false, 'stopped']);
   });
 
-  test('whatever happens in whatever order: is closed as often as it was opened, and ends when asked', async () => {
-    const word = fc.constantFrom(
+  test('closes as often as it opens, and ends on request, for any sequence of events', async () => {
+    const eventName = fc.constantFrom(
       'ok',
       'ok',
       'fail',
@@ -196,10 +203,10 @@ describe('a trigger', () => {
       'shutdown',
     );
     await fc.assert(
-      fc.asyncProperty(fc.array(word, { maxLength: 25 }), async (words) => {
+      fc.asyncProperty(fc.array(eventName, { maxLength: 25 }), async (changeTexts) => {
         const { doors, actor, state } = start();
         let isPaused = false;
-        for (const each of words) {
+        for (const each of changeTexts) {
           if (each === 'ok') await doors.end();
           else if (each === 'fail') await doors.end(new Error('fail'));
           else if (each === 'lost') actor.send({ type: 'lost', error: new Error('lost') });

@@ -1,4 +1,4 @@
-// What of a foreign text reaches a terminal, and that nothing of it is obeyed there.
+// Untrusted text in a terminal: control sequences have no effect.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -45,16 +45,16 @@ describe('foreign text for a terminal', () => {
     ['the clipboard', `x${ESC}]52;c;cm0gLXJm${ESC}\\y`, 'xy'],
     ['a clear', `${ESC}[2J${ESC}[Htext`, 'text'],
     ['eight-bit controls', 'a\u009b31mb\u009d0;t\u009cc', 'abc'],
-    ['a return that writes over the line', 'good\rbad', 'goodbad'],
-    ['another direction', 'abc\u202efed', 'abcfed'],
+    ['a carriage return', 'good\rbad', 'goodbad'],
+    ['a direction override', 'abc\u202efed', 'abcfed'],
     ['lines and tabs', 'one\r\n\ttwo\nthree', 'one\n\ttwo\nthree'],
     ['joined emoji and Persian', '👩‍💻 می‌خواهم', '👩‍💻 می‌خواهم'],
-  ])('%s', (_, text, shown) => {
-    expect(printableLines(text)).toBe(shown);
-    expect(forTerminal(text)).toBe(shown);
+  ])('with %s is reduced to printable text', (_, text, printedText) => {
+    expect(printableLines(text)).toBe(printedText);
+    expect(forTerminal(text)).toBe(printedText);
   });
 
-  test('is free of whatever a terminal obeys, our own colours aside (TT1)', () => {
+  test('contains no control sequences except our own colours (TT1)', () => {
     fc.assert(
       fc.property(hostile, (text) => {
         expect(printable(text)).not.toMatch(obeyed);
@@ -68,7 +68,7 @@ describe('foreign text for a terminal', () => {
     expect(forTerminal(paint('bad', 'failed'))).toBe(`${ESC}[1;97;41mfailed${ESC}[0m`);
   });
 
-  test('stays the same JSON (TT2)', () => {
+  test('remains the same JSON value', () => {
     fc.assert(
       fc.property(hostile, (text) => {
         const json = jsonForTerminal(JSON.stringify({ [text]: [text] }, undefined, 2));
@@ -78,7 +78,7 @@ describe('foreign text for a terminal', () => {
     );
   });
 
-  test('of a cell takes one line', () => {
+  test('in a table cell takes one line', () => {
     const column = { title: 'NOTE', text: (row: string) => row };
     expect(table([column], [`two\nlines${ESC}[2J\u0007`])).toEqual(['NOTE', 'two lines?']);
   });

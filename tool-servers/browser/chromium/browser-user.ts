@@ -1,28 +1,29 @@
-// As whom the browser runs. A browser that a page takes over must not be root, and Chromium's sandbox refuses to work for
-// root anyway. So for root the browser is started through setpriv, as a user that owns nothing.
+// User account of the browser. A compromised browser must not be root, and the Chromium sandbox does not run
+// as root. If this process is root, the browser is started through setpriv as an unprivileged user without
+// files.
 //
-// 1. Every program of this user is started with `prefix` before its own command line.
-// 2. With the sandbox on it is this user or an error, never root.
+// 1. Commands on this user's files also run with `prefix`.
+// 2. With the sandbox enabled, the browser runs as this user or fails to start; it never runs as root.
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { ToolError } from '../../tool-error.ts';
 import { findProgram } from './find-browser.ts';
 
-/** `nobody` of every usual system. */
+/** `nobody` on common systems. */
 const UNPRIVILEGED_ID = 65534;
 const PROBE_MS = 5_000;
 
 export interface BrowserUser {
   readonly uid: number;
   readonly gid: number;
-  /** The command and arguments that turn into this user. */
+  /** Command and arguments that switch to this user. */
   readonly prefix: readonly [string, ...string[]];
 }
 
 /**
- * The user to run the browser as; undefined: the one who runs this program.
- * @throws ToolError when this is root and there is no way to become somebody else
+ * Returns the user for the browser; undefined if it runs as the user of this server.
+ * @throws ToolError if this process is root and cannot switch users
  */
 export async function browserUser(isSandboxed: boolean): Promise<BrowserUser | undefined> {
   if (process.getuid?.() !== 0) return undefined;
@@ -33,13 +34,13 @@ export async function browserUser(isSandboxed: boolean): Promise<BrowserUser | u
     if (await isUsable(prefix)) return { uid: UNPRIVILEGED_ID, gid: UNPRIVILEGED_ID, prefix: [...prefix] };
   }
   if (!isSandboxed) return undefined;
-  const why =
+  const cause =
     setpriv === undefined
       ? 'setpriv is missing (Debian package util-linux)'
       : `setpriv cannot become user ${id} here (is that user mapped into this container?)`;
   throw new ToolError(
-    `The browser was not started: this server runs as root, the browser's sandbox needs an unprivileged user, and ${why}. ` +
-      'Its operator can run the server as another user, or start it with --no-sandbox if all pages are trusted.',
+    `The browser was not started: this server runs as root, the sandbox needs an unprivileged user, and ${cause}. ` +
+      'The operator can run the server as another user, or start it with --no-sandbox if all pages are trusted.',
   );
 }
 

@@ -1,12 +1,12 @@
-// Which Chromium or Chrome to start when nobody says: the first of the usual names on PATH, then the places where
-// packages put them. Edge, Brave and the like speak the same protocol but change more; they take --browser-path.
+// Finds Chromium or Chrome: the usual names on PATH, then the usual installation paths. Other Chromium-based
+// browsers differ more and require --browser-path.
 
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'chrome'];
 
-const PLACES = [
+const PATHS = [
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome-stable',
@@ -17,25 +17,25 @@ const PLACES = [
 ];
 
 export const NO_BROWSER =
-  'No Chromium or Chrome was found on this machine. Its operator can install one (Debian and Ubuntu: apt-get install ' +
-  'chromium; others: the package chromium or google-chrome), or name one with --browser-path.';
+  'Chromium or Chrome was not found. The operator can install it (Debian and Ubuntu: apt-get install ' +
+  'chromium; others: the package chromium or google-chrome), or pass its path with --browser-path.';
 
-/** The path of a browser, or undefined when there is none on PATH nor in one of `places`. */
-export function findBrowser(path = process.env.PATH, places: readonly string[] = PLACES): string | undefined {
+/** Searches PATH, then `paths`, for a browser. Returns its path, or undefined. */
+export function findBrowser(path = process.env.PATH, paths: readonly string[] = PATHS): string | undefined {
   for (const name of NAMES) {
-    const found = findProgram(name, path);
-    if (found !== undefined) return found;
+    const program = findProgram(name, path);
+    if (program !== undefined) return program;
   }
-  return places.find(isProgram);
+  return paths.find(isProgram);
 }
 
-/** Where PATH has a program of that name. */
+/** Searches PATH for a program. Returns its path, or undefined. */
 export function findProgram(name: string, path = process.env.PATH): string | undefined {
   const folders = (path ?? '').split(delimiter).filter(isAbsolute);
   return folders.map((folder) => join(folder, name)).find(isProgram);
 }
 
-/** Whether that is a file which may be executed. */
+/** True if `path` is an executable file. */
 export function isProgram(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);

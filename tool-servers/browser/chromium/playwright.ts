@@ -1,5 +1,5 @@
-// Loads Playwright at the first call, since most servers are started and never called. It is an optional peer dependency of
-// the package, so that an installation without the browser server does not include it.
+// Loads Playwright on the first call, because most servers start but are never called. playwright-core is an
+// optional peer dependency: installations that do not use the browser server can omit it.
 
 import type { BrowserType } from 'playwright-core';
 import { ToolError } from '../../tool-error.ts';

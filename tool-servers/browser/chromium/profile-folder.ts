@@ -1,13 +1,13 @@
-// The folder of one run of the browser: its profile, its home, its temporary files. It is new at each start, so that no
-// session sees anything of another, and gone after it.
+// Each browser run has a new folder for its profile, home and temporary files. This isolates sessions.
 //
-//   <temporary folder>/actor-gateway-browser-<machine>-<pid>-XXXXXX   ours; others may pass through
-//     ├─ profile      of the user the browser runs as, for that user alone
-//     └─ artifacts    ours
+//   <temporary folder>/actor-gateway-browser-<machine>-<pid>-XXXXXX   owned by this process, traversable
+//     ├─ profile      owned by the browser's user, private
+//     └─ artifacts    owned by this process
 //
-// 1. What the browser wrote is removed as the user it ran as: root never walks a tree that a page may have got hold of.
-// 2. Folders whose program was killed are removed at the next start. A folder of another machine or container that
-//    shares the temporary folder is left alone: its process cannot be seen from here.
+// 1. The browser's files are removed as the browser's user. Root never walks them, because a compromised
+//    browser may control the tree.
+// 2. Each start removes the folders of crashed processes. It skips folders from other machines or containers
+//    in the same temporary folder, because it cannot see their processes.
 
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -32,9 +32,9 @@ export interface ProfileFolder {
   remove(): Promise<void>;
 }
 
-/** Makes a new folder, after removing those of programs that are gone. */
-export async function makeProfileFolder(user: BrowserUser | undefined): Promise<ProfileFolder> {
-  // The temporary folder of root may be closed to everybody else.
+/** Creates a folder, after removing folders of crashed processes. */
+export async function createProfileFolder(user: BrowserUser | undefined): Promise<ProfileFolder> {
+  // Root's temporary folder may be inaccessible to other users.
   const parent = user === undefined ? tmpdir() : '/tmp';
   await removeStale(parent, user);
   const folder = await mkdtemp(join(parent, `${PREFIX}${process.pid}-`));
@@ -51,16 +51,16 @@ export async function makeProfileFolder(user: BrowserUser | undefined): Promise<
 
 async function removeFolder(folder: string, user: BrowserUser | undefined): Promise<void> {
   const profile = join(folder, 'profile');
-  // What is left of the browser may write a last file while its folder is emptied.
+  // A leftover browser process may still write to the folder: retry.
   for (let attempt = 1; user !== undefined && existsSync(profile); attempt++) {
     if (attempt > MAX_ATTEMPTS) return;
     if (attempt > 1) await delay(RETRY_MS);
     const [command, ...options] = user.prefix;
-    const emptied = promisify(execFile)(command, [...options, '--', 'rm', '-rf', '--', profile], {
+    const removal = promisify(execFile)(command, [...options, '--', 'rm', '-rf', '--', profile], {
       timeout: REMOVAL_MS,
     });
-    // Fails at the folder itself, which stands in ours; if it is empty it can go.
-    await emptied.catch(() => {});
+    // rm cannot remove the profile folder itself, because its parent belongs to this process.
+    await removal.catch(() => {});
     await rmdir(profile).catch(() => {});
   }
   await rm(folder, { recursive: true, force: true, maxRetries: MAX_ATTEMPTS, retryDelay: RETRY_MS });
@@ -74,10 +74,10 @@ async function removeStale(parent: string, user: BrowserUser | undefined): Promi
     const folder = join(parent, name);
     try {
       const stat = await lstat(folder);
-      // A folder that somebody else made under our name is none of ours.
+      // Skips folders that other users created under this name.
       if (stat.isDirectory() && stat.uid === process.getuid?.()) await removeFolder(folder, user);
     } catch {
-      // Somebody else was quicker, or it stays: a stale folder is no reason not to start.
+      // Removed by another process, or not removable. A stale folder does not prevent the start.
     }
   }
 }

@@ -1,5 +1,5 @@
-// Watches what the browser takes of the machine while it runs: memory at every look, processor time over a window. Whoever
-// takes too much is reported once; what becomes of it is not decided here.
+// Monitors the browser's memory and processor time. Reports each excess once; the caller then closes pages or
+// the browser.
 
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
@@ -8,52 +8,53 @@ import { promisify } from 'node:util';
 import type { BrowserOptions } from '../options.ts';
 import type { ProcessInfo } from './running-browser.ts';
 
-const LOOK_MS = 500;
-/** How long processes that were ended may take to give back what they had. */
+const SAMPLE_MS = 500;
+/** Pause after an excess, in which terminated processes release their memory. */
 const GRACE_MS = 2_000;
-/** A browser that does not even list its processes for this long hangs. */
-const ANSWER_MS = 10_000;
+/** If the browser does not list its processes within this time, it hangs. */
+const RESPONSE_MS = 10_000;
 
 type Limits = Pick<BrowserOptions, 'maxMemoryMb' | 'maxCpuPercent' | 'maxCpuSeconds'>;
 
-interface Look {
+interface CpuSample {
   readonly atMs: number;
-  /** Processor time that was used since the look before. */
+  /** Processor time since the previous sample. */
   readonly cpuSeconds: number;
 }
 
 export interface Excess {
   readonly reason: string;
-  /** The browser itself does not answer any more: closing a page cannot help. */
+  /** The browser does not respond, so closing a page does not help. */
   readonly isHanging: boolean;
 }
 
-/** Looks every LOOK_MS until `stopped`; `onExcess` hears of a look that finds too much, and is given time. */
+/** Samples every SAMPLE_MS until `stop` is aborted. Awaits `onExcess` after each excess. */
 export async function watchResources(
   processes: () => Promise<readonly ProcessInfo[]>,
   limits: Limits,
-  stopped: AbortSignal,
+  stop: AbortSignal,
   onExcess: (excess: Excess) => Promise<void>,
 ): Promise<void> {
   const meter = new CpuMeter(limits);
-  while (!stopped.aborted) {
-    await delay(LOOK_MS, undefined, { signal: stopped, ref: false }).catch(() => {});
-    if (stopped.aborted) return;
-    const found = await Promise.race([
+  while (!stop.aborted) {
+    await delay(SAMPLE_MS, undefined, { signal: stop, ref: false }).catch(() => {});
+    if (stop.aborted) return;
+    const processList = await Promise.race([
       processes().catch(() => undefined),
-      delay(ANSWER_MS, 'late' as const, { ref: false }),
+      delay(RESPONSE_MS, 'late' as const, { ref: false }),
     ]);
-    if (stopped.aborted || found === undefined) return;
-    if (found === 'late') {
-      await onExcess({ reason: 'the browser did not answer any more', isHanging: true });
+    if (stop.aborted || processList === undefined) return;
+    if (processList === 'late') {
+      await onExcess({ reason: 'the browser stopped responding', isHanging: true });
       return;
     }
-    const memoryMb = await memoryOf(found.map(({ pid }) => pid));
-    const reason = memoryReason(memoryMb, limits) ?? cpuReason(meter.look(found, performance.now()), limits);
-    if (reason === undefined || stopped.aborted) continue;
+    const memoryMb = await memoryOf(processList.map(({ pid }) => pid));
+    const reason =
+      memoryReason(memoryMb, limits) ?? cpuReason(meter.sample(processList, performance.now()), limits);
+    if (reason === undefined || stop.aborted) continue;
     await onExcess({ reason, isHanging: false });
     meter.reset();
-    await delay(GRACE_MS, undefined, { signal: stopped, ref: false }).catch(() => {});
+    await delay(GRACE_MS, undefined, { signal: stop, ref: false }).catch(() => {});
   }
 }
 
@@ -71,46 +72,56 @@ function cpuReason(cpuPercent: number | undefined, limits: Limits): string | und
   );
 }
 
-/** Processor time over a sliding window. Processes come and go, so that only what each one used since the last look counts. */
+/**
+ * Processor time over a sliding window. Only the increase per process counts, because processes start and
+ * exit.
+ */
 export class CpuMeter {
   readonly #limits: Limits;
-  #looks: Look[] = [];
-  #last = new Map<number, number>();
+  #samples: CpuSample[] = [];
+  /** Processor time by pid, at the last sample. */
+  #lastTotals = new Map<number, number>();
 
   constructor(limits: Limits) {
     this.#limits = limits;
   }
 
-  /** Percent of a core over the whole window; undefined while the window is not full, or nothing is watched. */
-  look(processes: readonly ProcessInfo[], atMs: number): number | undefined {
+  /**
+   * Adds a sample. Returns the percentage of one core over the window; undefined if the window is not
+   * complete yet or the limit is disabled.
+   */
+  sample(processes: readonly ProcessInfo[], atMs: number): number | undefined {
     if (this.#limits.maxCpuPercent === 0) return undefined;
     let cpuSeconds = 0;
-    const now = new Map<number, number>();
-    for (const { pid, cpuSeconds: used } of processes) {
-      cpuSeconds += Math.max(0, used - (this.#last.get(pid) ?? (this.#looks.length === 0 ? used : 0)));
-      now.set(pid, used);
+    const totals = new Map<number, number>();
+    // Processes in the first sample count from now on, later processes from their start.
+    const isFirst = this.#samples.length === 0;
+    for (const { pid, cpuSeconds: total } of processes) {
+      const previousTotal = this.#lastTotals.get(pid) ?? (isFirst ? total : 0);
+      cpuSeconds += Math.max(0, total - previousTotal);
+      totals.set(pid, total);
     }
-    this.#last = now;
-    this.#looks.push({ atMs, cpuSeconds });
+    this.#lastTotals = totals;
+    this.#samples.push({ atMs, cpuSeconds });
     const windowMs = this.#limits.maxCpuSeconds * 1000;
-    // The first look kept is where the window begins: what was used before it does not count.
-    while ((this.#looks[1]?.atMs ?? Number.POSITIVE_INFINITY) <= atMs - windowMs) this.#looks.shift();
-    const [first, ...rest] = this.#looks;
+    // The first remaining sample starts the window; its own usage does not count.
+    while ((this.#samples[1]?.atMs ?? Number.POSITIVE_INFINITY) <= atMs - windowMs) this.#samples.shift();
+    const [first, ...rest] = this.#samples;
     const elapsedMs = atMs - (first?.atMs ?? atMs);
     if (elapsedMs < windowMs) return undefined;
-    return (rest.reduce((sum, look) => sum + look.cpuSeconds, 0) / (elapsedMs / 1000)) * 100;
+    return (rest.reduce((sum, sample) => sum + sample.cpuSeconds, 0) / (elapsedMs / 1000)) * 100;
   }
 
   reset(): void {
-    this.#looks = [];
-    this.#last = new Map();
+    this.#samples = [];
+    this.#lastTotals = new Map();
   }
 }
 
-/** Memory that is these processes' own, in megabytes: what they share with the program's file is not counted. */
+/** Returns the private memory of all processes in megabytes; the shared program file does not count. */
 async function memoryOf(pids: readonly number[]): Promise<number> {
-  const each = process.platform === 'linux' ? pids.map(ownMemoryKb) : [residentKb(pids)];
-  const sizes = await Promise.all(each);
+  const readings = process.platform === 'linux' ? pids.map(ownMemoryKb) : [residentKb(pids)];
+  const sizes = await Promise.all(readings);
   return sizes.reduce((sum, size) => sum + size, 0) / 1024;
 }
 
@@ -127,7 +138,7 @@ async function ownMemoryKb(pid: number): Promise<number> {
 async function residentKb(pids: readonly number[]): Promise<number> {
   try {
     const { stdout } = await promisify(execFile)('ps', ['-o', 'rss=', '-p', pids.join(',')], {
-      timeout: ANSWER_MS,
+      timeout: RESPONSE_MS,
     });
     return stdout.split('\n').reduce((sum, line) => sum + Number(line), 0);
   } catch {

@@ -1,17 +1,17 @@
-// The one way out for the browser: an HTTP proxy on a loopback port that resolves names itself, checks the addresses and
-// connects to them. Redirects, sub-requests, WebSockets and whatever Chromium does on its own all come through here.
+// HTTP proxy on a loopback port: the only network access of the browser. It resolves names, checks addresses
+// and connects. Redirects, subrequests, WebSockets and requests of Chromium itself pass through it.
 //
-// 1. No connection is made but to an address that `destinationOf` has let pass, for that very connection.
-// 2. Only the user the browser runs as is served, where the system can tell (peer-user.ts).
-// 3. Connections are bounded in number, and have a deadline until they stand. close() ends them all.
+// 1. Each connection goes to an address that `destinationOf` resolved and permitted for this connection.
+// 2. On Linux, only the browser's user can connect (peer-user.ts).
+// 3. The number of connections and the connect time are limited. close() closes all connections.
 
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { type Duplex, pipeline } from 'node:stream';
 import {
+  type AddressCheck,
   type Destination,
   destinationOf,
-  type Refusal,
   RefusedError,
   type Resolve,
   resolveBySystem,
@@ -21,7 +21,7 @@ import { peerUser } from './peer-user.ts';
 const CONNECT_MS = 15_000;
 const MAX_CONNECTIONS = 512;
 
-/** RFC 9110 section 7.6.1, and what is meant for the proxy alone. */
+/** Headers that are not forwarded: RFC 9110 section 7.6.1, and headers for the proxy itself. */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
@@ -34,45 +34,46 @@ const HOP_BY_HOP = new Set([
   'upgrade',
 ]);
 
-/** A connection that did not come about. */
-export interface Trouble {
-  /** As the page named it: `host:port`. */
+export interface FailedConnection {
+  /** Requested `host:port`. */
   readonly authority: string;
   readonly reason: string;
-  /** Forbidden, not just broken. */
+  /** True if the destination is not permitted. */
   readonly isRefusal: boolean;
 }
 
-export interface ProxyChoices {
-  readonly refusal: Refusal;
-  /** The only user that is served; undefined: everybody on this machine. */
+export interface ProxyOptions {
+  /** Returns the reason why an address is not permitted; undefined if it is. */
+  readonly refusal: AddressCheck;
+  /** User whose connections are accepted; undefined = any local user. */
   readonly uid: number | undefined;
-  readonly onTrouble: (trouble: Trouble) => void;
+  readonly onFailure: (failure: FailedConnection) => void;
   readonly resolve?: Resolve;
 }
 
 export class LoopbackProxy {
-  readonly #choices: ProxyChoices;
+  readonly #options: ProxyOptions;
   readonly #server: Server;
   readonly #sockets = new Set<Duplex>();
-  readonly #strangers = new WeakMap<Duplex, Promise<boolean>>();
+  /** Results of `#isForeignUser` by socket. */
+  readonly #foreignChecks = new WeakMap<Duplex, Promise<boolean>>();
 
-  private constructor(choices: ProxyChoices) {
-    this.#choices = choices;
+  private constructor(options: ProxyOptions) {
+    this.#options = options;
     this.#server = createServer({ keepAliveTimeout: 60_000, requestTimeout: 0 });
     this.#server.maxConnections = MAX_CONNECTIONS;
     this.#server.on('connection', (socket) => {
-      this.#keep(socket);
-      this.#strangers.set(socket, this.#isStranger(socket));
+      this.#track(socket);
+      this.#foreignChecks.set(socket, this.#isForeignUser(socket));
     });
-    this.#server.on('request', (ask, answer) => void this.#forward(ask, answer));
-    this.#server.on('connect', (ask, socket, head) => void this.#tunnel(ask, socket, head));
+    this.#server.on('request', (incoming, outgoing) => void this.#forward(incoming, outgoing));
+    this.#server.on('connect', (incoming, socket, head) => void this.#tunnel(incoming, socket, head));
     this.#server.on('clientError', (_error, socket) => socket.destroy());
   }
 
-  /** A proxy that listens already. */
-  static async start(choices: ProxyChoices): Promise<LoopbackProxy> {
-    const proxy = new LoopbackProxy(choices);
+  /** Returns a listening proxy. */
+  static async start(options: ProxyOptions): Promise<LoopbackProxy> {
+    const proxy = new LoopbackProxy(options);
     await new Promise<void>((resolve, reject) => {
       proxy.#server.once('error', reject);
       proxy.#server.listen(0, '127.0.0.1', resolve);
@@ -85,175 +86,183 @@ export class LoopbackProxy {
   }
 
   async close(): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    const whenClosed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     for (const socket of this.#sockets) socket.destroy();
-    await closed;
+    await whenClosed;
   }
 
-  #keep(socket: Duplex): void {
+  #track(socket: Duplex): void {
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
-    // Whoever waits on it hears of it there; without a listener it would end the program.
+    // Errors are handled where the socket is used. Without any listener, an error event would crash the
+    // process.
     socket.on('error', () => {});
   }
 
-  async #isStranger({ remotePort }: Socket): Promise<boolean> {
-    const { uid } = this.#choices;
+  /** Returns true if another local user opened the connection; false if the system cannot tell. */
+  async #isForeignUser({ remotePort }: Socket): Promise<boolean> {
+    const { uid } = this.#options;
     if (uid === undefined || process.platform !== 'linux') return false;
     try {
-      // The table is read in pieces, and a line may slip between two of them while it changes.
+      // Reads the system's table of connections again if the entry is missing: the table may change between
+      // the chunks of one read.
       const user =
         (await peerUser(this.port, remotePort ?? 0)) ?? (await peerUser(this.port, remotePort ?? 0));
       return user !== uid;
     } catch {
-      // A system without this table tells nobody's name.
+      // The table of connections is not available.
       return false;
     }
   }
 
-  async #forward(ask: IncomingMessage, answer: ServerResponse): Promise<void> {
-    answer.on('error', () => {});
-    const url = URL.canParse(ask.url ?? '') ? new URL(ask.url ?? '') : undefined;
-    if (url?.protocol !== 'http:' || (await this.#strangers.get(ask.socket))) {
-      answer.writeHead(403).end();
+  async #forward(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    outgoing.on('error', () => {});
+    const url = URL.canParse(incoming.url ?? '') ? new URL(incoming.url ?? '') : undefined;
+    if (url?.protocol !== 'http:' || (await this.#foreignChecks.get(incoming.socket))) {
+      outgoing.writeHead(403).end();
       return;
     }
     const port = url.port === '' ? 80 : Number(url.port);
     let destination: Destination;
     try {
-      destination = await this.#destination(url.hostname, port);
+      destination = await this.#resolveDestination(url.hostname, port);
     } catch (error) {
-      this.#say(answer, `${url.hostname}:${port}`, error);
+      this.#respondWithFailure(outgoing, `${url.hostname}:${port}`, error);
       return;
     }
-    const onward = request({
+    const upstream = request({
       ...destination,
-      method: ask.method,
+      method: incoming.method,
       path: `${url.pathname}${url.search}`,
-      headers: endToEnd(ask.rawHeaders, url.host),
+      headers: endToEnd(incoming.rawHeaders, url.host),
       setHost: false,
       agent: false,
     });
-    onward.setTimeout(CONNECT_MS, () => {
-      if (onward.socket?.connecting !== false) onward.destroy(new Error('connecting took too long'));
+    upstream.setTimeout(CONNECT_MS, () => {
+      if (upstream.socket?.connecting !== false) upstream.destroy(new Error('connection timed out'));
     });
-    onward.once('socket', (socket) => this.#keep(socket));
-    onward.once('response', (response) => {
+    upstream.once('socket', (socket) => this.#track(socket));
+    upstream.once('response', (response) => {
       try {
-        answer.writeHead(
+        outgoing.writeHead(
           response.statusCode ?? 502,
           response.statusMessage ?? '',
           endToEnd(response.rawHeaders, undefined),
         );
       } catch {
-        // A header that Node reads but does not write.
-        answer.destroy();
-        onward.destroy();
+        // Node receives some header values that it refuses to send.
+        outgoing.destroy();
+        upstream.destroy();
         return;
       }
-      pipeline(response, answer, () => {});
+      pipeline(response, outgoing, () => {});
     });
     const fail = (error: unknown) => {
-      if (answer.headersSent || answer.destroyed) answer.destroy();
-      else this.#say(answer, `${url.hostname}:${port}`, error);
+      if (outgoing.headersSent || outgoing.destroyed) outgoing.destroy();
+      else this.#respondWithFailure(outgoing, `${url.hostname}:${port}`, error);
     };
-    onward.on('error', fail);
-    onward.once('upgrade', (_response, socket) => {
+    upstream.on('error', fail);
+    upstream.once('upgrade', (_response, socket) => {
       socket.destroy();
-      fail(new Error('the server changed to a protocol that nobody asked for'));
+      fail(new Error('the server switched protocols without a request'));
     });
-    answer.once('close', () => onward.destroy());
-    // No pipeline: it would take the socket down with a failed request, and nobody could be told why it failed.
-    ask.pipe(onward);
+    outgoing.once('close', () => upstream.destroy());
+    // After a failure, `pipeline` would destroy the socket before the error response is sent.
+    incoming.pipe(upstream);
   }
 
-  async #tunnel(ask: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    const authority = ask.url ?? '';
-    // Chromium writes an authority in its canonical form; anybody else's goes through the same parser.
+  async #tunnel(incoming: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const authority = incoming.url ?? '';
+    // The parser brings host and port into canonical form. Chromium sends them in this form already.
     const url = URL.canParse(`http://${authority}/`) ? new URL(`http://${authority}/`) : undefined;
-    if (url === undefined || (await this.#strangers.get(ask.socket))) {
+    if (url === undefined || (await this.#foreignChecks.get(incoming.socket))) {
       socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
       return;
     }
     try {
-      const destination = await this.#destination(url.hostname, url.port === '' ? 80 : Number(url.port));
-      const onward = await this.#connect(destination, socket);
+      const destination = await this.#resolveDestination(
+        url.hostname,
+        url.port === '' ? 80 : Number(url.port),
+      );
+      const upstream = await this.#connect(destination, socket);
       socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
-      if (head.length > 0) onward.write(head);
-      pipeline(socket, onward, () => {});
-      pipeline(onward, socket, () => {});
+      if (head.length > 0) upstream.write(head);
+      pipeline(socket, upstream, () => {});
+      pipeline(upstream, socket, () => {});
     } catch (error) {
-      const { status } = this.#tell(authority, error);
+      const { status } = this.#reportFailure(authority, error);
       socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
     }
   }
 
-  async #connect(destination: Destination, asking: Duplex): Promise<Socket> {
-    const onward = connect({ ...destination, noDelay: true });
-    this.#keep(onward);
-    const leave = () => onward.destroy();
-    asking.once('close', leave);
-    const timer = setTimeout(() => onward.destroy(new Error('connecting took too long')), CONNECT_MS);
+  async #connect(destination: Destination, client: Duplex): Promise<Socket> {
+    const upstream = connect({ ...destination, noDelay: true });
+    this.#track(upstream);
+    const abort = () => upstream.destroy();
+    client.once('close', abort);
+    const timer = setTimeout(() => upstream.destroy(new Error('connection timed out')), CONNECT_MS);
     try {
       await new Promise<void>((resolve, reject) => {
-        onward.once('connect', resolve);
-        onward.once('error', reject);
-        onward.once('close', () => reject(new Error('the connection was closed')));
+        upstream.once('connect', resolve);
+        upstream.once('error', reject);
+        upstream.once('close', () => reject(new Error('the connection was closed')));
       });
-      return onward;
+      return upstream;
     } finally {
       clearTimeout(timer);
-      asking.off('close', leave);
+      client.off('close', abort);
     }
   }
 
-  async #destination(host: string, port: number): Promise<Destination> {
-    if (port === this.port) throw new RefusedError('that port is not for pages');
-    const { refusal, resolve = resolveBySystem } = this.#choices;
+  async #resolveDestination(host: string, port: number): Promise<Destination> {
+    if (port === this.port) throw new RefusedError('pages cannot access this port');
+    const { refusal, resolve = resolveBySystem } = this.#options;
     return await destinationOf(host, port, refusal, resolve);
   }
 
-  #say(answer: ServerResponse, authority: string, error: unknown): void {
-    const { status, reason } = this.#tell(authority, error);
-    answer.writeHead(Number(status.slice(0, 3)), { 'content-type': 'text/plain; charset=utf-8' });
-    answer.end(`${reason}\n`);
+  #respondWithFailure(outgoing: ServerResponse, authority: string, error: unknown): void {
+    const { status, reason } = this.#reportFailure(authority, error);
+    outgoing.writeHead(Number(status.slice(0, 3)), { 'content-type': 'text/plain; charset=utf-8' });
+    outgoing.end(`${reason}\n`);
   }
 
-  #tell(authority: string, error: unknown): { status: string; reason: string } {
+  #reportFailure(authority: string, error: unknown): { status: string; reason: string } {
     const isRefusal = error instanceof RefusedError;
-    const reason = isRefusal ? error.message : connectionReason(error);
-    this.#choices.onTrouble({ authority, reason, isRefusal });
+    const reason = isRefusal ? error.message : failureReason(error);
+    this.#options.onFailure({ authority, reason, isRefusal });
     return { status: isRefusal ? '403 Forbidden' : '502 Bad Gateway', reason };
   }
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  ENOTFOUND: 'the name has no address',
-  EAI_AGAIN: 'the name could not be looked up',
+  ENOTFOUND: 'the host name has no address',
+  EAI_AGAIN: 'the host name lookup failed',
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection was reset',
-  ETIMEDOUT: 'connecting took too long',
-  ENETUNREACH: 'the network cannot be reached',
-  EHOSTUNREACH: 'the host cannot be reached',
+  ETIMEDOUT: 'connection timed out',
+  ENETUNREACH: 'the network is unreachable',
+  EHOSTUNREACH: 'the host is unreachable',
 };
 
-function connectionReason(error: unknown): string {
+function failureReason(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   return REASONS[code ?? ''] ?? (code === undefined ? message : `the connection failed (${code})`);
 }
 
-/** The headers that are for the other end, as Node writes them: name, value, name, value. */
+/** Returns end-to-end headers in the raw form of Node: name, value, name, value. */
 function endToEnd(rawHeaders: readonly string[], host: string | undefined): string[] {
-  const named = new Set<string>();
+  const connectionHeaders = new Set<string>();
   for (let index = 0; index < rawHeaders.length; index += 2)
     if (rawHeaders[index]?.toLowerCase() === 'connection')
-      for (const name of rawHeaders[index + 1]?.split(',') ?? []) named.add(name.trim().toLowerCase());
-  const kept: string[] = host === undefined ? [] : ['Host', host];
+      for (const name of rawHeaders[index + 1]?.split(',') ?? [])
+        connectionHeaders.add(name.trim().toLowerCase());
+  const headers: string[] = host === undefined ? [] : ['Host', host];
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? '';
     const lower = name.toLowerCase();
-    if (HOP_BY_HOP.has(lower) || named.has(lower) || (host !== undefined && lower === 'host')) continue;
-    kept.push(name, rawHeaders[index + 1] ?? '');
+    if (HOP_BY_HOP.has(lower) || connectionHeaders.has(lower) || (host !== undefined && lower === 'host'))
+      continue;
+    headers.push(name, rawHeaders[index + 1] ?? '');
   }
-  return kept;
+  return headers;
 }

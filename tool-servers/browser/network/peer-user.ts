@@ -1,6 +1,6 @@
-// Who is at the other end of a loopback connection. The browser cannot be given a password for its proxy without every
-// request passing an interception, so the kernel is asked instead: only connections of the user the browser runs as are
-// served. Linux only; elsewhere the proxy's port is open to whoever is logged in on the machine.
+// Reads which local user opened a loopback connection. The proxy uses it to reject other users; a proxy
+// password would require intercepting the browser's requests. Linux only: on other systems, every local user
+// can use the proxy.
 
 import { readFile } from 'node:fs/promises';
 import { endianness } from 'node:os';
@@ -9,18 +9,18 @@ const LOOPBACK = endianness() === 'LE' ? '0100007F' : '7F000001';
 const ESTABLISHED = '01';
 
 /**
- * The user id of the process that connected from `peerPort` to `ownPort`, both on 127.0.0.1; undefined when the kernel
- * does not know such a connection (any more).
- * @throws the system error where there is no such table
+ * Returns the user id of the process that connected from `peerPort` to `ownPort` on 127.0.0.1; undefined if
+ * the connection is unknown.
+ * @throws the system error if the table does not exist
  */
 export async function peerUser(ownPort: number, peerPort: number): Promise<number | undefined> {
   const table = await readFile('/proc/net/tcp', 'latin1');
-  const ends = `${LOOPBACK}:${hex(peerPort)} ${LOOPBACK}:${hex(ownPort)} ${ESTABLISHED} `;
-  const at = table.indexOf(ends);
+  const connection = `${LOOPBACK}:${hex(peerPort)} ${LOOPBACK}:${hex(ownPort)} ${ESTABLISHED} `;
+  const at = table.indexOf(connection);
   if (at === -1) return undefined;
-  // After the state: queues, timer, retransmits, then the user.
+  // Fields after the state: queues, timer, retransmits, user.
   const user = table
-    .slice(at + ends.length)
+    .slice(at + connection.length)
     .trimStart()
     .split(/\s+/, 4)[3];
   return user === undefined ? undefined : Number(user);

@@ -1,70 +1,73 @@
-// What happened on the pages since the model was last told: navigations, dialogs, downloads, new pages, connections that
-// did not come about. Each tool call ends with reading it out. Everything is bounded; what is beyond is only counted.
+// Page events since the last report: navigations, dialogs, downloads, new pages, failed connections. Each
+// tool call reports and clears them. The lists are bounded; excess entries are only counted.
 
-import type { Trouble } from '../network/loopback-proxy.ts';
+import type { FailedConnection } from '../network/loopback-proxy.ts';
 
-const MAX_EACH = 10;
-const MAX_TROUBLES = 500;
+const MAX_PER_KIND = 10;
+const MAX_FAILURES = 500;
 
 export class ActivityLog {
-  #dialogs = new Notes();
-  #downloads = new Notes();
-  #pages = new Notes();
-  #troubles: Trouble[] = [];
+  #dialogs = new CappedTexts();
+  #downloads = new CappedTexts();
+  #notes = new CappedTexts();
+  #failures: FailedConnection[] = [];
   #hasNavigated = false;
 
-  navigated(): void {
+  addNavigation(): void {
     this.#hasNavigated = true;
   }
-  dialog(text: string): void {
+  addDialog(text: string): void {
     this.#dialogs.add(text);
   }
-  download(text: string): void {
+  addDownload(text: string): void {
     this.#downloads.add(text);
   }
-  /** Something about pages or what they asked for, as a whole sentence. */
-  page(text: string): void {
-    this.#pages.add(text);
+  /** Adds a sentence for the next report, for example about a closed page. */
+  addNote(text: string): void {
+    this.#notes.add(text);
   }
-  trouble(trouble: Trouble): void {
-    if (this.#troubles.length < MAX_TROUBLES) this.#troubles.push(trouble);
+  addFailure(failure: FailedConnection): void {
+    if (this.#failures.length < MAX_FAILURES) this.#failures.push(failure);
   }
 
   get hasDownload(): boolean {
     return this.#downloads.count > 0;
   }
 
-  /** Why the connection to `authority` did not come about. */
-  troubleOf(authority: string): Trouble | undefined {
-    return this.#troubles.findLast((each) => each.authority === authority);
+  /** Returns the last failure to connect to `authority`. */
+  failureOf(authority: string): FailedConnection | undefined {
+    return this.#failures.findLast((each) => each.authority === authority);
   }
 
-  /** The last connection that did not come about; a refusal before others, which may be the browser's own. */
-  lastTrouble(): Trouble | undefined {
-    return this.#troubles.findLast(({ isRefusal }) => isRefusal) ?? this.#troubles.at(-1);
+  /**
+   * Returns the last connection failure. Prefers refused connections, because the browser itself may cause
+   * other failures.
+   */
+  lastFailure(): FailedConnection | undefined {
+    return this.#failures.findLast(({ isRefusal }) => isRefusal) ?? this.#failures.at(-1);
   }
 
-  /** Everything since the last time, and begins anew. */
+  /** Returns the events since the last report and clears them. */
   take(): ActivityReport {
     const refused = new Map<string, number>();
-    for (const { authority, reason, isRefusal } of this.#troubles) {
+    for (const { authority, reason, isRefusal } of this.#failures) {
       if (!isRefusal) continue;
       const line = `${authority}: ${reason}`;
-      if (refused.has(line) || refused.size < MAX_EACH) refused.set(line, (refused.get(line) ?? 0) + 1);
+      if (refused.has(line) || refused.size < MAX_PER_KIND) refused.set(line, (refused.get(line) ?? 0) + 1);
     }
-    const pages = {
+    const report = {
       hasNavigated: this.#hasNavigated,
       dialogs: this.#dialogs.list(),
       downloads: this.#downloads.list(),
-      notes: this.#pages.list(),
+      notes: this.#notes.list(),
       refused: [...refused].map(([line, times]) => (times === 1 ? line : `${line} (${times} times)`)),
     };
-    this.#dialogs = new Notes();
-    this.#downloads = new Notes();
-    this.#pages = new Notes();
-    this.#troubles = [];
+    this.#dialogs = new CappedTexts();
+    this.#downloads = new CappedTexts();
+    this.#notes = new CappedTexts();
+    this.#failures = [];
     this.#hasNavigated = false;
-    return pages;
+    return report;
   }
 }
 
@@ -76,17 +79,18 @@ export interface ActivityReport {
   readonly refused: string[];
 }
 
-class Notes {
-  readonly #kept: string[] = [];
+/** Keeps the first MAX_PER_KIND texts, and counts the rest. */
+class CappedTexts {
+  readonly #texts: string[] = [];
   count = 0;
 
   add(text: string): void {
     this.count++;
-    if (this.#kept.length < MAX_EACH) this.#kept.push(text);
+    if (this.#texts.length < MAX_PER_KIND) this.#texts.push(text);
   }
 
   list(): string[] {
-    const more = this.count - this.#kept.length;
-    return more === 0 ? [...this.#kept] : [...this.#kept, `and ${more} more`];
+    const more = this.count - this.#texts.length;
+    return more === 0 ? [...this.#texts] : [...this.#texts, `and ${more} more`];
   }
 }

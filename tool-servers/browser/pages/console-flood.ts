@@ -1,26 +1,27 @@
-// How much one page writes to the console. What it writes has to be read, by this program, line by line; a page that writes
-// without end would fill the memory of this program with what waits. So it may write a lot at once, and little for long.
-//
-// 1. Measured is when the page wrote, not when this program came to read it: a slow machine makes no flood.
+// Rate limit for a page's console messages. This process reads each message, so an endless stream would fill
+// its memory. Allows bursts. Uses the timestamps of the messages, so a slow reader does not trigger the
+// limit.
 
 const BURST_LINES = 5_000;
 const LINES_PER_SECOND = 1_000;
-/** A line this long counts as two. */
+/** A line with this many characters counts as two. */
 const LINE_CHARS = 10_000;
 
-export const FLOOD = `it wrote more than ${LINES_PER_SECOND} lines a second to the console`;
+/** Completes "The page was closed: …" (session.ts). */
+export const FLOOD_REASON = `it wrote more than ${LINES_PER_SECOND} lines per second to the console`;
 
-/** A bucket of lines that fills up again over time. */
+/** Token bucket; a token permits one line. */
 export class ConsoleFlood {
-  #left = BURST_LINES;
+  #tokens = BURST_LINES;
+  /** Time of the last line; infinite before the first, so that the first line adds no tokens. */
   #lastMs = Number.POSITIVE_INFINITY;
 
-  /** Whether this line, which was written at `atMs`, is one too many. */
+  /** Counts a line written at `atMs`. Returns true if it exceeds the limit. */
   add(chars: number, atMs: number): boolean {
     const elapsedMs = Math.max(0, atMs - this.#lastMs);
     this.#lastMs = atMs;
-    this.#left = Math.min(BURST_LINES, this.#left + (elapsedMs / 1000) * LINES_PER_SECOND);
-    this.#left -= 1 + chars / LINE_CHARS;
-    return this.#left < 0;
+    this.#tokens = Math.min(BURST_LINES, this.#tokens + (elapsedMs / 1000) * LINES_PER_SECOND);
+    this.#tokens -= 1 + chars / LINE_CHARS;
+    return this.#tokens < 0;
   }
 }

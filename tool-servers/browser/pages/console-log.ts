@@ -1,22 +1,21 @@
-// What pages wrote to the console, and the errors nobody caught: the newest lines of it, bounded in number and length,
-// since a page may write without end.
+// Console messages and uncaught errors of pages: the newest lines, bounded in number and length.
 
 const MAX_ENTRIES = 1000;
 const MAX_CHARS = 2000;
 
 export interface ConsoleEntry {
-  /** Counts up from 1 over the whole session. */
+  /** Number in the session, from 1. */
   readonly number: number;
   readonly at: Date;
   readonly level: string;
   readonly text: string;
-  /** `url:line:column`, empty where there is none. */
-  readonly place: string;
+  /** `url:line:column`, or empty. */
+  readonly location: string;
 }
 
 export class ConsoleLog {
   #entries: ConsoleEntry[] = [];
-  #written = 0;
+  #lineCount = 0;
   #newErrors = 0;
   readonly #onChange: () => void;
 
@@ -24,60 +23,61 @@ export class ConsoleLog {
     this.#onChange = onChange;
   }
 
-  /** How many lines were ever written. */
-  get written(): number {
-    return this.#written;
+  /** Total number of lines. */
+  get lineCount(): number {
+    return this.#lineCount;
   }
 
-  add(level: string, text: string, place: string): void {
-    this.#written++;
+  add(level: string, text: string, location: string): void {
+    this.#lineCount++;
     if (level === 'error') this.#newErrors++;
     this.#entries.push({
-      number: this.#written,
+      number: this.#lineCount,
       at: new Date(),
       level,
-      text: cut(text, MAX_CHARS),
-      place: cut(place, MAX_CHARS),
+      text: truncate(text, MAX_CHARS),
+      location: truncate(location, MAX_CHARS),
     });
-    // In pieces: moving a thousand entries for each new one is what a page that floods the console wants.
+    // Removes old entries in batches: removing one per new line would copy the whole list each time.
     if (this.#entries.length >= 2 * MAX_ENTRIES) this.#entries = this.#entries.slice(-MAX_ENTRIES);
     this.#onChange();
   }
 
-  /** How many errors were written since this was asked last. */
+  /** Returns the number of errors since the last call, and resets it. */
   takeErrors(): number {
     const errors = this.#newErrors;
     this.#newErrors = 0;
     return errors;
   }
 
-  /** The entries after the first `seen` that are still kept, oldest first. */
-  since(seen: number): readonly ConsoleEntry[] {
-    return this.#kept().filter(({ number }) => number > seen);
+  /** Returns the stored entries with a number above `afterNumber`, oldest first. */
+  since(afterNumber: number): readonly ConsoleEntry[] {
+    return this.#storedEntries().filter(({ number }) => number > afterNumber);
   }
 
-  /** Everything that is kept, one entry a line; says how much is gone. */
+  /** Returns the stored entries as text, one per line. A first line states the number of dropped entries. */
   text(): string {
-    const kept = this.#kept();
-    const gone = this.#written - kept.length;
-    const lines = kept.map(lineOf);
-    if (gone > 0) lines.unshift(`(${gone} earlier entries are gone: the newest ${MAX_ENTRIES} are kept)`);
-    return lines.length === 0 ? 'Nothing was written to the console yet.' : lines.join('\n');
+    const stored = this.#storedEntries();
+    const droppedCount = this.#lineCount - stored.length;
+    const lines = stored.map(lineOf);
+    if (droppedCount > 0)
+      lines.unshift(`(${droppedCount} earlier entries were dropped; the newest ${MAX_ENTRIES} are kept)`);
+    return lines.length === 0 ? 'The console is empty.' : lines.join('\n');
   }
 
-  #kept(): readonly ConsoleEntry[] {
+  #storedEntries(): readonly ConsoleEntry[] {
     return this.#entries.slice(-MAX_ENTRIES);
   }
 }
 
-/** An entry as people read it; further lines of its text are indented. */
-export function lineOf({ at, level, text, place }: ConsoleEntry): string {
-  const where = place === '' ? '' : ` (${place})`;
-  return `${at.toISOString()} ${level}: ${text.replaceAll('\n', '\n    ')}${where}`;
+/** Formats an entry; further lines of its text are indented. */
+export function lineOf({ at, level, text, location }: ConsoleEntry): string {
+  const suffix = location === '' ? '' : ` (${location})`;
+  return `${at.toISOString()} ${level}: ${text.replaceAll('\n', '\n    ')}${suffix}`;
 }
 
-/** `text`, or its beginning and how much was left out. */
-export function cut(text: string, maxChars: number): string {
+/** Truncates `text` and appends the number of omitted characters. */
+export function truncate(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   return `${text.slice(0, maxChars)}… (${text.length - maxChars} more characters)`;
 }

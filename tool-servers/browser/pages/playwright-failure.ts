@@ -1,62 +1,65 @@
-// What Playwright throws, in words for a model: why an element cannot be used, why an address cannot be loaded. What is not
-// known here stays what it is, and reaches the operator only.
+// Translates Playwright errors into messages for a model: the obstacle to using an element, or the cause of a
+// failed page load. Unknown errors are returned unchanged; their details reach the operator only.
 
 import { ToolError } from '../../tool-error.ts';
 
 const OBSTACLES: readonly (readonly [RegExp, (found: RegExpExecArray) => string])[] = [
-  [/(<[^\n]{1,200}>)[^\n]* intercepts pointer events/, ([, what]) => `it is covered by ${what}`],
+  [/(<[^\n]{1,200}>)[^\n]* intercepts pointer events/, ([, cover]) => `it is covered by ${cover}`],
   [/element is not visible/, () => 'it is not visible'],
   [/element is not enabled/, () => 'it is disabled'],
   [/element is not editable/, () => 'it is read-only'],
   [/element is outside of the viewport/, () => 'it cannot be scrolled into view'],
   [/element is not stable/, () => 'it keeps moving'],
-  [
-    /element was detached from the DOM|element is not attached/,
-    () => 'it was removed from the page meanwhile',
-  ],
+  [/element was detached from the DOM|element is not attached/, () => 'it was removed from the page'],
 ];
 
 const NET_ERRORS: readonly (readonly [RegExp, string])[] = [
   [/ERR_CERT_|ERR_SSL_|ERR_BAD_SSL/, 'its TLS certificate or connection is not trusted'],
-  [/ERR_TOO_MANY_REDIRECTS/, 'it redirects without end'],
-  [/ERR_EMPTY_RESPONSE/, 'the server closed the connection without an answer'],
-  [/ERR_CONNECTION_(RESET|CLOSED|ABORTED)/, 'the server broke the connection off'],
+  [/ERR_TOO_MANY_REDIRECTS/, 'it redirects endlessly'],
+  [/ERR_EMPTY_RESPONSE/, 'the server closed the connection without a response'],
+  [/ERR_CONNECTION_(RESET|CLOSED|ABORTED)/, 'the server aborted the connection'],
   [
     /ERR_INVALID_AUTH_CREDENTIALS/,
-    'it asks for a user name and a password (HTTP authentication); they can be given in the address, as in https://name:password@host/',
+    'it requires a user name and password (HTTP authentication); pass them in the address, as in https://name:password@host/',
   ],
-  [/ERR_UNSAFE_PORT/, 'browsers do not open that port'],
-  [/ERR_INVALID_RESPONSE|ERR_INVALID_HTTP_RESPONSE|ERR_RESPONSE_HEADERS/, 'its answer is not valid HTTP'],
-  [/ERR_UNKNOWN_URL_SCHEME|ERR_DISALLOWED_URL_SCHEME/, 'only http: and https: are served'],
-  [/ERR_ABORTED/, 'there is no page: the server sent none (204), or the page stopped the loading'],
+  [/ERR_UNSAFE_PORT/, 'browsers block this port'],
+  [/ERR_INVALID_RESPONSE|ERR_INVALID_HTTP_RESPONSE|ERR_RESPONSE_HEADERS/, 'its response is not valid HTTP'],
+  [/ERR_UNKNOWN_URL_SCHEME|ERR_DISALLOWED_URL_SCHEME/, 'only http: and https: are supported'],
+  [/ERR_ABORTED/, 'no page was loaded: the server sent none (204), or the page stopped the navigation'],
   [/ERR_BLOCKED_BY/, 'the browser blocked it'],
 ];
 
-/** Why an address could not be loaded; undefined when `error` is not about that. */
+/**
+ * Returns the cause of a failed page load; completes "ADDRESS was not loaded: …". Undefined if the error has
+ * another origin.
+ */
 export function netReason(error: unknown): string | undefined {
   const text = error instanceof Error ? error.message : '';
   const code = /net::(ERR_\w+)/.exec(text)?.[1];
   if (code === undefined) return undefined;
-  return NET_ERRORS.find(([sign]) => sign.test(code))?.[1] ?? `the browser says ${code}`;
+  return NET_ERRORS.find(([pattern]) => pattern.test(code))?.[1] ?? `the browser reports ${code}`;
 }
 
-/** What stands in the way of an element, from the log of a wait that was in vain. */
+/**
+ * Returns the obstacle to using an element, from the log in Playwright's timeout error. Completes "ELEMENT
+ * cannot be clicked: …".
+ */
 export function obstacleOf(error: unknown): string {
   const text = error instanceof Error ? error.message : '';
-  for (const [sign, words] of OBSTACLES) {
-    const found = sign.exec(text);
-    if (found !== null) return words(found);
+  for (const [pattern, describe] of OBSTACLES) {
+    const match = pattern.exec(text);
+    if (match !== null) return describe(match);
   }
-  return 'the page did not answer in time';
+  return 'the page did not respond in time';
 }
 
 export function isTimeout(error: unknown): boolean {
-  // By name: the class would have to be loaded with all of Playwright.
+  // Compares the name, because the class would require loading Playwright.
   return error instanceof Error && error.name === 'TimeoutError' && error.message.includes('exceeded');
 }
 
-/** `error`, or what it means for the caller. */
-export function failureOf(error: unknown): unknown {
+/** Returns a ToolError for known errors, otherwise `error`. */
+export function toToolError(error: unknown): unknown {
   if (error instanceof ToolError || !(error instanceof Error)) return error;
   const { message } = error;
   if (
@@ -65,7 +68,7 @@ export function failureOf(error: unknown): unknown {
     )
   )
     return new ToolError(
-      `That is no CSS selector: ${firstLine(message)}. Give one such as #id, .class, [name="q"] or ul > li:nth-child(2), ` +
+      `Invalid CSS selector: ${firstLine(message)}. Pass a selector such as #id, .class, [name="q"] or ul > li:nth-child(2), ` +
         'or a reference from browser_snapshot such as ref=e12.',
     );
   if (
@@ -73,10 +76,10 @@ export function failureOf(error: unknown): unknown {
       message,
     )
   )
-    return new ToolError('The page navigated meanwhile. Look at it with browser_snapshot, then try again.');
+    return new ToolError('The page navigated during the call. Inspect it with browser_snapshot, then retry.');
   if (/Target (page, context or browser|closed)|has been closed|Target crashed|Session closed/i.test(message))
-    return new ToolError('The page was closed meanwhile. Call browser_navigate to go on.');
-  if (isTimeout(error)) return new ToolError(`The element cannot be used: ${obstacleOf(error)}.`);
+    return new ToolError('The page was closed during the call. Call browser_navigate to continue.');
+  if (isTimeout(error)) return new ToolError(`The element is not usable: ${obstacleOf(error)}.`);
   return error;
 }
 

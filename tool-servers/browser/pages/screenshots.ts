@@ -1,5 +1,4 @@
-// The screenshots of this session, by name: the newest ones, bounded in number and bytes, so that a long session does not
-// fill the memory of this program.
+// Stores the session's newest screenshots by name, bounded in number and bytes.
 
 const MAX_SHOTS = 50;
 const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
@@ -8,7 +7,7 @@ export interface Screenshot {
   readonly name: string;
   readonly mimeType: 'image/png' | 'image/jpeg';
   readonly data: Buffer;
-  /** Of the picture, in pixels. */
+  /** Image width in pixels. */
   readonly width: number;
   readonly height: number;
   readonly pageUrl: string;
@@ -16,22 +15,22 @@ export interface Screenshot {
 }
 
 export class Screenshots {
-  /** In the order of their making. */
+  /** Oldest first. */
   readonly #shots = new Map<string, Screenshot>();
   #bytes = 0;
 
-  /** Keeps a screenshot in place of an older one of that name. Gives the names whose pictures had to go for it. */
+  /** Stores a screenshot, and replaces one with the same name. Returns the names of removed screenshots. */
   add(shot: Screenshot): string[] {
-    this.#drop(shot.name);
+    this.#remove(shot.name);
     this.#shots.set(shot.name, shot);
     this.#bytes += shot.data.length;
-    const dropped: string[] = [];
+    const removedNames: string[] = [];
     for (const name of this.#shots.keys()) {
       if (this.#shots.size <= MAX_SHOTS && this.#bytes <= MAX_TOTAL_BYTES) break;
-      this.#drop(name);
-      dropped.push(name);
+      this.#remove(name);
+      removedNames.push(name);
     }
-    return dropped;
+    return removedNames;
   }
 
   get(name: string): Screenshot | undefined {
@@ -46,7 +45,7 @@ export class Screenshots {
     return [...this.#shots.values()];
   }
 
-  #drop(name: string): void {
+  #remove(name: string): void {
     const old = this.#shots.get(name);
     if (old === undefined) return;
     this.#bytes -= old.data.length;
@@ -54,7 +53,6 @@ export class Screenshots {
   }
 }
 
-/** The address of a screenshot as a resource. */
 export function screenshotUri(name: string): string {
   return `screenshot://${encodeURIComponent(name)}`;
 }

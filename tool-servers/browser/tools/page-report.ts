@@ -1,45 +1,45 @@
-// How every tool that touches the page ends: where the browser is now, and what happened since the model was last told.
+// Report in each tool result: the current page, and the events since the last report.
 
 import { z } from 'zod';
-import { cut } from '../pages/console-log.ts';
+import { truncate } from '../pages/console-log.ts';
 import type { Session } from '../session.ts';
 
 const MAX_URL_CHARS = 2000;
 
 export const pageReportSchema = z.object({
-  url: z.string().describe('Where the current page is now'),
+  url: z.string().describe('Address of the current page'),
   title: z.string(),
-  status: z.number().int().optional().describe('HTTP status that the page came with, where it came by HTTP'),
-  navigated: z.boolean().describe('Whether a page was loaded, or its address changed, since the last call'),
+  status: z.number().int().optional().describe('HTTP status of the page, if it was loaded by HTTP'),
+  navigated: z.boolean().describe('True if a page was loaded or its address changed since the last call'),
   dialogs: z.array(z.string()).describe('alert, confirm and prompt dialogs; all were dismissed'),
-  downloads: z.array(z.string()).describe('Downloads that the page began; none was saved'),
-  refused: z.array(z.string()).describe('Connections of the page that are not allowed, and why'),
-  notes: z.array(z.string()).describe('New pages, pages that were closed, and other news'),
+  downloads: z.array(z.string()).describe('Downloads that the page started; none was saved'),
+  refused: z.array(z.string()).describe('Refused connections of the page, with reasons'),
+  notes: z.array(z.string()).describe('New pages, closed pages, and other events'),
   console_errors: z
     .number()
     .int()
-    .describe('Errors on the console since the last call; console://logs has them'),
+    .describe('Number of console errors since the last call; see console://logs'),
 });
 
 export type PageReport = z.infer<typeof pageReportSchema>;
 
-/** Reads out the activity log, and where the page is; a page without life has no title. */
+/** Returns the report and clears the activity log. The title is empty if the page does not respond. */
 export async function reportOf(session: Session): Promise<PageReport> {
   const page = session.current;
-  const { hasNavigated, ...happened } = session.activity.take();
+  const { hasNavigated, ...activity } = session.activity.take();
   const title = page === undefined ? '' : await session.titleOf(page);
   const status = page === undefined ? undefined : session.statusOf(page);
   return {
-    url: cut(page?.url() ?? 'about:blank', MAX_URL_CHARS),
+    url: truncate(page?.url() ?? 'about:blank', MAX_URL_CHARS),
     title,
     ...(status !== undefined && { status }),
     navigated: hasNavigated,
-    ...happened,
+    ...activity,
     console_errors: session.consoleLog.takeErrors(),
   };
 }
 
-/** The report as text, one matter a line. */
+/** Formats the report as text, one item per line. */
 export function reportText(report: PageReport): string {
   const { url, title, status, dialogs, downloads, refused, notes, console_errors } = report;
   const lines = [

@@ -1,50 +1,50 @@
-// One folder named on the command line, held open from the start: the server works in that very folder, not in whatever
-// bears its name later. Somebody who removes, renames or replaces it is told so by every call.
+// Allowed folder from the command line, held open from the start. If it is removed, renamed or replaced,
+// calls fail; a later folder with the same name is not used.
 
 import { constants } from 'node:fs';
 import { resolve } from 'node:path';
-import { ToolError, UsageError } from '../../tool-error.ts';
+import { StartupError, ToolError } from '../../tool-error.ts';
 import { type PathBytes, textOf } from '../paths/path-text.ts';
 import { isSystemError } from '../system-error.ts';
-import type { Pin, Pinned } from './pinned.ts';
+import type { Pin, PinnedEntry } from './pinned-entry.ts';
 
 export class AllowedFolder {
-  /** As given, absolute. */
+  /** Configured path, absolute. */
   readonly path: string;
-  /** After all links, as text: the other way to say it. */
+  /** Real path after all links, also accepted in requests. */
   readonly realPath: string;
-  readonly #pinned: Pinned;
+  readonly #pinned: PinnedEntry;
 
-  private constructor(path: string, realPath: string, pinned: Pinned) {
+  private constructor(path: string, realPath: string, pinned: PinnedEntry) {
     this.path = path;
     this.realPath = realPath;
     this.#pinned = pinned;
   }
 
-  /** @throws UsageError when there is no such folder */
-  static async open(given: string, pin: Pin): Promise<AllowedFolder> {
-    if (given === '' || given.includes('\0'))
-      throw new UsageError(
-        `an allowed folder is ${given === '' ? 'empty' : 'no path'}; name an existing folder`,
+  /** Throws a StartupError if the folder does not exist. */
+  static async open(folder: string, pin: Pin): Promise<AllowedFolder> {
+    if (folder === '' || folder.includes('\0'))
+      throw new StartupError(
+        `an allowed folder is ${folder === '' ? 'empty' : 'not a valid path'}; pass an existing folder`,
       );
-    const path = resolve(given);
-    let pinned: Pinned;
+    const path = resolve(folder);
+    let pinned: PinnedEntry;
     try {
       pinned = await pin(path, constants.O_DIRECTORY);
     } catch (error) {
       if (!isSystemError(error)) throw error;
-      const what =
+      const problem =
         error.code === 'ENOENT'
           ? 'does not exist; create it first'
           : error.code === 'ENOTDIR'
             ? 'is not a folder'
             : `cannot be opened (${error.code})`;
-      throw new UsageError(`the allowed folder ${path} ${what}`);
+      throw new StartupError(`the allowed folder ${path} ${problem}`);
     }
     const realPath = textOf(pinned.real);
     if (realPath === undefined) {
       await pinned.close();
-      throw new UsageError(`the allowed folder ${path} has a name that is not UTF-8; rename it`);
+      throw new StartupError(`the allowed folder ${path} has a name that is not UTF-8; rename it`);
     }
     return new AllowedFolder(path, realPath, pinned);
   }
@@ -53,17 +53,17 @@ export class AllowedFolder {
     return this.#pinned.real;
   }
 
-  /** A path that leads to what lies at `below` in this folder; to the folder itself when `below` is empty. */
+  /** Returns the path of `below` in this folder for system calls; the folder itself if `below` is empty. */
   at(below: string): string {
     return below === '' ? this.#pinned.self : this.#pinned.at(below);
   }
 
-  /** @throws ToolError when the folder is no longer where it was at the start */
-  async mustBeInPlace(): Promise<void> {
-    if ((await this.#pinned.whereNow()) === this.real) return;
+  /** Throws a ToolError if the folder is no longer at its original path. */
+  async assertInPlace(): Promise<void> {
+    if ((await this.#pinned.currentPath()) === this.real) return;
     throw new ToolError(
       `The allowed folder ${this.path} was removed, renamed or replaced after this server started. ` +
-        'Have it put back, or have the server started again.',
+        'The operator must restore it or restart the server.',
     );
   }
 

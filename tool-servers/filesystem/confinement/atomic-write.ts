@@ -1,48 +1,51 @@
-// A file's content replaced whole or not at all: written to a new file beside it, brought to the disk, renamed over it.
+// Atomic replacement of a file: writes a temporary file in the same folder, syncs it, and renames it over the
+// target.
 //
-// 1. Whoever opens the file reads the old content or the new, never a part. 2. When it fails, the old content stands and
-// the new file is gone. 3. Only a crash in between leaves a file behind; its name starts with TEMPORARY_PREFIX.
-// 4. Permissions stay, without set-user-id bits; owner and group stay where the system allows it. Not kept: other hard links
-// of the file (they keep the old content), access lists and extended attributes.
+// 1. Readers see the old content or the new content, never a part.
+// 2. If a write fails, the old content is unchanged and the temporary file is removed. After a crash the
+//    temporary file remains; its name starts with TEMPORARY_PREFIX.
+// 3. The new file has the old permissions without set-user-id bits, and the old owner and group if the system
+//    permits it. Other hard links still refer to the old content. Access lists and extended attributes are
+//    lost.
 
 import { randomBytes } from 'node:crypto';
 import { type BigIntStats, constants } from 'node:fs';
 import { access, type FileHandle, open, rename, unlink } from 'node:fs/promises';
-import type { Pinned } from './pinned.ts';
+import type { PinnedEntry } from './pinned-entry.ts';
 
 const TEMPORARY_PREFIX = '.actor-gateway-';
 const TEMPORARY_SUFFIX = '.tmp';
 const TEMPORARY_RANDOM_BYTES = 12;
 const PERMISSIONS = 0o777n;
-/** Of a new file, before the process's umask. */
+/** Mode for new files, before the umask. */
 const NEW_FILE_MODE = 0o666;
 const PRIVATE_FILE_MODE = 0o600;
-/** chown(2): this one stays. */
-const KEPT = -1;
+/** chown(2): keep this id. */
+const KEEP_OWNER = -1;
 
-/** Whether `name` is that of a file which a write in progress, or one that crashed, put beside its target. */
+/** True if `name` is a temporary file, from a running or crashed write. */
 export function isTemporaryName(name: string): boolean {
   return name.startsWith(TEMPORARY_PREFIX) && name.endsWith(TEMPORARY_SUFFIX);
 }
 
 export interface WriteTarget {
-  /** The folder, proven inside. */
-  readonly parent: Pinned;
+  /** Folder that was verified as allowed. */
+  readonly parent: PinnedEntry;
   readonly name: string;
-  /** The regular file that bears the name already. */
-  readonly existing: Pinned | undefined;
+  /** Existing regular file with this name; undefined for a new name. */
+  readonly existing: PinnedEntry | undefined;
 }
 
 /**
- * Makes `content` the content of the target.
- * @param commit runs the rename it gets, when it is time; what it throws leaves everything as it was
+ * Replaces the content of the target.
+ * @param commit runs the rename; if it throws, nothing has changed
  */
 export async function replaceContent(
   { parent, name, existing }: WriteTarget,
   content: string | Uint8Array,
   commit: (rename: () => Promise<void>) => Promise<void>,
 ): Promise<void> {
-  // A rename asks the folder only; a file that may not be written must not be replaced either.
+  // A rename requires write permission on the folder only. A read-only file must not be replaced either.
   if (existing) await access(existing.self, constants.W_OK);
   const temporary = parent.at(
     `${TEMPORARY_PREFIX}${randomBytes(TEMPORARY_RANDOM_BYTES).toString('hex')}${TEMPORARY_SUFFIX}`,
@@ -52,7 +55,7 @@ export async function replaceContent(
   try {
     try {
       await handle.writeFile(content);
-      if (existing) await takeOver(handle, existing.stats);
+      if (existing) await copyPermissions(handle, existing.stats);
       await handle.sync();
     } finally {
       await handle.close();
@@ -65,19 +68,20 @@ export async function replaceContent(
   await syncFolder(parent);
 }
 
-async function takeOver(handle: FileHandle, { uid, gid, mode }: BigIntStats): Promise<void> {
-  const own = await handle.stat({ bigint: true });
-  // The owner may be given away by few, the group by members of both; what is refused becomes this server's own.
-  if (own.uid !== uid || own.gid !== gid)
+async function copyPermissions(handle: FileHandle, { uid, gid, mode }: BigIntStats): Promise<void> {
+  const current = await handle.stat({ bigint: true });
+  // Changing the owner requires privileges, and changing the group requires membership. On failure the file
+  // has the ids of this server.
+  if (current.uid !== uid || current.gid !== gid)
     await handle
       .chown(Number(uid), Number(gid))
-      .catch(() => handle.chown(KEPT, Number(gid)))
+      .catch(() => handle.chown(KEEP_OWNER, Number(gid)))
       .catch(() => {});
   await handle.chmod(Number(mode & PERMISSIONS));
 }
 
-/** Makes the new name last. The content is in place already, so what fails here is no failure of the write. */
-async function syncFolder(parent: Pinned): Promise<void> {
+/** Syncs the folder. Errors are ignored, because the content is already in place. */
+async function syncFolder(parent: PinnedEntry): Promise<void> {
   const handle = await open(parent.self, constants.O_RDONLY | constants.O_DIRECTORY).catch(() => undefined);
   await handle?.sync().catch(() => {});
   await handle?.close();

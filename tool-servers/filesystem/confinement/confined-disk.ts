@@ -1,56 +1,62 @@
-// The one way in which the filesystem server touches the disk: only what really lies in an allowed folder, at the moment
-// it is touched. How that is proven is in reach.ts and pinned.ts; here is what is done with it.
+// Implements Confinement on disk. path-resolver.ts and pinned-entry.ts verify paths; this file runs the
+// operations.
 //
-// 1. Nothing outside is opened, read, listed, made, changed or removed, whatever links there are and whoever swaps them.
-// 2. Every failure of the system is a ToolError that knows a path only as the caller said it.
-// 3. Of two changes of a file at once one succeeds and the other is refused; none is lost.
-// Not told apart: a hard link inside to a file outside is that file. What is mounted inside an allowed folder is inside.
-// Left open to other programs: one that writes a file between the last comparison of `change` and the rename loses that,
-// and one that moves a folder out of an allowed folder during a call takes the call with it.
+// 1. Nothing outside the allowed folders is opened, read, listed, created, changed or removed, even if links
+//    are swapped concurrently.
+// 2. System errors become ToolErrors, which contain the caller's path and no real path.
+// 3. If two calls change a file concurrently, one is refused; no change is lost.
+//
+// Limits: Hard links inside to files outside count as inside, and so do mounts inside allowed folders. If
+// another program changes a file between the last comparison in `change` and the rename, that change is lost.
+// If another program moves a folder out of an allowed folder during a call, the call continues in the moved
+// folder.
 
 import { constants } from 'node:fs';
 import { lstat, mkdir, opendir } from 'node:fs/promises';
 import { ToolError } from '../../tool-error.ts';
-import { inTime } from '../call-deadline.ts';
-import { CALL_SECONDS, MAX_ENTRIES_READ } from '../limits.ts';
-import { factsOf, kindOf } from '../paths/facts.ts';
-import { isWithin, quoted } from '../paths/path-text.ts';
-import { isSystemError, told } from '../system-error.ts';
-import { contentOf, mustBeUnchanged } from '../text/optimistic-change.ts';
+import { runWithDeadline } from '../call-deadline.ts';
+import { CALL_SECONDS, MAX_FOLDER_ENTRIES } from '../limits.ts';
+import { factsOf, kindOf } from '../paths/file-facts.ts';
+import { isWithin, quote } from '../paths/path-text.ts';
+import { isSystemError, toToolError } from '../system-error.ts';
+import { assertUnchanged, readContent } from '../text/optimistic-change.ts';
 import type { AllowedFolder } from './allowed-folder.ts';
 import { isTemporaryName, replaceContent } from './atomic-write.ts';
-import type { Confinement, Entry, Facts, OpenFile } from './confinement.ts';
+import type { Confinement, Facts, FolderEntry, OpenFile } from './confinement.ts';
 import { moveExclusively } from './exclusive-move.ts';
-import { MovedAway, openPinned, type Pin, type Pinned } from './pinned.ts';
-import { mustBeFile, Reach, upTo } from './reach.ts';
+import { assertFile, firstNames, PathResolver } from './path-resolver.ts';
+import { openPinned, type Pin, type PinnedEntry, StaleEntryError } from './pinned-entry.ts';
 
-const ENTRIES_PER_READ = 512;
-const never = new AbortController().signal;
+const READ_BATCH = 512;
+const neverAborted = new AbortController().signal;
 
 export class ConfinedDisk implements Confinement {
   readonly folders: readonly string[];
   readonly #folders: readonly AllowedFolder[];
-  readonly #reach: Reach;
+  readonly #paths: PathResolver;
+  /** Latest comparison and rename; the next one starts when it is complete. */
   #lastCommit: Promise<unknown> = Promise.resolve();
 
   constructor(folders: readonly AllowedFolder[], pin: Pin) {
     this.#folders = folders;
-    this.#reach = new Reach(folders, pin);
+    this.#paths = new PathResolver(folders, pin);
     this.folders = folders.map(({ path }) => path);
   }
 
   async facts(path: string): Promise<Facts> {
-    const spoken = this.#reach.speak(path);
-    return await this.#reach.to(spoken, 0, async ({ stats }) => factsOf(spoken.path, stats));
+    const requestedPath = this.#paths.parse(path);
+    return await this.#paths.withEntry(requestedPath, 0, async ({ stats }) =>
+      factsOf(requestedPath.path, stats),
+    );
   }
 
   async read<Result>(path: string, use: (file: OpenFile) => Promise<Result>): Promise<Result> {
-    const spoken = this.#reach.speakOfFile(path);
-    return await this.#reach.to(spoken, 0, async (pinned) => {
-      mustBeFile(pinned, spoken.path);
+    const requestedPath = this.#paths.parseFilePath(path);
+    return await this.#paths.withEntry(requestedPath, 0, async (pinned) => {
+      assertFile(pinned, requestedPath.path);
       const handle = await openPinned(pinned, constants.O_RDONLY);
       try {
-        return await use({ ...factsOf(spoken.path, pinned.stats), handle });
+        return await use({ ...factsOf(requestedPath.path, pinned.stats), handle });
       } finally {
         await handle.close();
       }
@@ -60,29 +66,30 @@ export class ConfinedDisk implements Confinement {
   async list(
     path: string,
     limit: number,
-    signal = never,
-  ): Promise<{ path: string; entries: readonly Entry[]; isTruncated: boolean }> {
-    const spoken = this.#reach.speak(path);
-    return await this.#reach.to(spoken, constants.O_DIRECTORY, async (folder) => {
-      const entries = await entriesOf(folder, MAX_ENTRIES_READ + 1, signal);
-      // Always so with /proc, unless the folder was moved. Elsewhere its name may lead to something else by now.
-      if ((await folder.whereNow()) !== folder.real) throw new MovedAway();
-      const isTruncated = entries.length > Math.min(limit, MAX_ENTRIES_READ);
-      if (entries.length > MAX_ENTRIES_READ) entries.pop();
+    signal = neverAborted,
+  ): Promise<{ path: string; entries: readonly FolderEntry[]; isTruncated: boolean }> {
+    const requestedPath = this.#paths.parse(path);
+    return await this.#paths.withEntry(requestedPath, constants.O_DIRECTORY, async (folder) => {
+      const entries = await readEntries(folder, MAX_FOLDER_ENTRIES + 1, signal);
+      // With /proc this fails only if the folder was moved. Without /proc the name may refer to another
+      // folder by now.
+      if ((await folder.currentPath()) !== folder.real) throw new StaleEntryError();
+      const isTruncated = entries.length > Math.min(limit, MAX_FOLDER_ENTRIES);
+      if (entries.length > MAX_FOLDER_ENTRIES) entries.pop();
       entries.sort((one, other) => (one.name < other.name ? -1 : 1));
-      return { path: spoken.path, entries: entries.slice(0, limit), isTruncated };
+      return { path: requestedPath.path, entries: entries.slice(0, limit), isTruncated };
     });
   }
 
   async write(
     path: string,
     content: string | Uint8Array,
-    signal = never,
-  ): Promise<{ path: string; wasThere: boolean }> {
-    const spoken = this.#reach.speakOfFile(path);
-    return await this.#reach.toTarget(spoken, async (target) => {
-      await replaceContent(target, content, (rename) => this.#inTurn(signal, rename));
-      return { path: spoken.path, wasThere: target.existing !== undefined };
+    signal = neverAborted,
+  ): Promise<{ path: string; existed: boolean }> {
+    const requestedPath = this.#paths.parseFilePath(path);
+    return await this.#paths.withTarget(requestedPath, async (target) => {
+      await replaceContent(target, content, (rename) => this.#runExclusively(signal, rename));
+      return { path: requestedPath.path, existed: target.existing !== undefined };
     });
   }
 
@@ -90,75 +97,75 @@ export class ConfinedDisk implements Confinement {
     path: string,
     maxBytes: number,
     edit: (before: Buffer) => Promise<Buffer> | Buffer,
-    signal = never,
+    signal = neverAborted,
   ): Promise<{ path: string }> {
-    const spoken = this.#reach.speakOfFile(path);
-    return await this.#reach.toTarget(spoken, async (target) => {
+    const requestedPath = this.#paths.parseFilePath(path);
+    return await this.#paths.withTarget(requestedPath, async (target) => {
       const { existing } = target;
       if (!existing) throw Object.assign(new Error('nothing to change'), { code: 'ENOENT' });
       if (existing.stats.size > maxBytes)
         throw new ToolError(
-          `${quoted(spoken.path)} has ${existing.stats.size} bytes; at most ${maxBytes} can be changed in place.`,
+          `${quote(requestedPath.path)} has ${existing.stats.size} bytes; the limit for edits is ${maxBytes}.`,
         );
-      const before = await contentOf(existing);
+      const before = await readContent(existing);
       const after = await edit(before);
       if (!after.equals(before))
         await replaceContent(target, after, (rename) =>
-          this.#inTurn(signal, async () => {
-            await mustBeUnchanged(target, existing, spoken.path);
+          this.#runExclusively(signal, async () => {
+            await assertUnchanged(target, existing, requestedPath.path);
             await rename();
           }),
         );
-      return { path: spoken.path };
+      return { path: requestedPath.path };
     });
   }
 
-  async makeDirectory(path: string): Promise<{ path: string; wasThere: boolean }> {
-    const spoken = this.#reach.speak(path);
-    let wasThere = true;
-    for (let count = 1; count <= spoken.names.length; count++)
-      await this.#reach.toParent(upTo(spoken, count), async (parent, name) => {
-        if (await isThere(parent.at(name))) return;
+  async makeDirectory(path: string): Promise<{ path: string; existed: boolean }> {
+    const requestedPath = this.#paths.parse(path);
+    let existed = true;
+    for (let count = 1; count <= requestedPath.names.length; count++)
+      await this.#paths.withParent(firstNames(requestedPath, count), async (parent, name) => {
+        if (await exists(parent.at(name))) return;
         try {
           await mkdir(parent.at(name));
-          wasThere = false;
+          existed = false;
         } catch (error) {
           if (!isSystemError(error) || error.code !== 'EEXIST') throw error;
         }
       });
-    await this.#reach.to(spoken, constants.O_DIRECTORY, async () => {});
-    return { path: spoken.path, wasThere };
+    await this.#paths.withEntry(requestedPath, constants.O_DIRECTORY, async () => {});
+    return { path: requestedPath.path, existed };
   }
 
   async move(source: string, destination: string): Promise<{ source: string; destination: string }> {
-    const from = this.#reach.speak(source);
-    const to = this.#reach.speak(destination);
-    await this.#reach.toParent(from, (fromParent, fromName) =>
-      this.#reach.toParent(to, async (toParent, toName) => {
-        const moved = await this.#reach.pinEntry(fromParent, fromName).catch((error) => {
-          throw told(error, from.path);
+    const from = this.#paths.parse(source);
+    const to = this.#paths.parse(destination);
+    await this.#paths.withParent(from, (fromParent, fromName) =>
+      this.#paths.withParent(to, async (toParent, toName) => {
+        const entry = await this.#paths.pinEntry(fromParent, fromName).catch((error) => {
+          throw toToolError(error, from.path);
         });
         try {
-          if ((from.isFolder || to.isFolder) && !moved.stats.isDirectory())
+          if ((from.isFolder || to.isFolder) && !entry.stats.isDirectory())
             throw new ToolError(
-              `${quoted(from.path)} is no folder. Say source and destination without a slash at the end.`,
+              `${quote(from.path)} is not a folder. Pass source and destination without a trailing slash.`,
             );
-          if (this.#reach.holdsAllowedFolder(moved.real))
+          if (this.#paths.containsAllowedFolder(entry.real))
             throw new ToolError(
-              `${quoted(from.path)} is an allowed folder or holds one, and allowed folders stay where they are.`,
+              `${quote(from.path)} is or contains an allowed folder, which cannot be moved.`,
             );
-          if (moved.stats.isDirectory() && isWithin(moved.real, toParent.real))
+          if (entry.stats.isDirectory() && isWithin(entry.real, toParent.real))
             throw new ToolError(
-              `${quoted(from.path)} cannot be moved into itself. Choose another destination.`,
+              `${quote(from.path)} cannot be moved into itself. Choose another destination.`,
             );
-          await moveExclusively({ parent: fromParent, name: fromName }, moved, {
+          await moveExclusively({ parent: fromParent, name: fromName }, entry, {
             parent: toParent,
             name: toName,
           }).catch(async (error) => {
-            throw (await isThere(fromParent.at(fromName))) ? error : told(error, from.path);
+            throw (await exists(fromParent.at(fromName))) ? error : toToolError(error, from.path);
           });
         } finally {
-          await moved.close();
+          await entry.close();
         }
       }),
     );
@@ -170,19 +177,21 @@ export class ConfinedDisk implements Confinement {
   }
 
   /**
-   * Comparing a file and renaming over it is one step among the calls of this server. A call that was given up before
-   * takes it no more, and one that hangs in it holds the others up for the time of a call.
+   * Runs `step`, which compares and renames, exclusively among the calls of this server. Rejects without
+   * running it if the call was aborted. A hanging step blocks other changes until the deadline.
    */
-  #inTurn(signal: AbortSignal, step: () => Promise<void>): Promise<void> {
-    const done = this.#lastCommit.then(() => inTime({ signal }, CALL_SECONDS * 1_000, false, step));
-    this.#lastCommit = done.catch(() => {});
-    return done;
+  #runExclusively(signal: AbortSignal, step: () => Promise<void>): Promise<void> {
+    const result = this.#lastCommit.then(() =>
+      runWithDeadline({ signal }, CALL_SECONDS * 1_000, false, step),
+    );
+    this.#lastCommit = result.catch(() => {});
+    return result;
   }
 }
 
-async function entriesOf(folder: Pinned, limit: number, signal: AbortSignal): Promise<Entry[]> {
-  const entries: Entry[] = [];
-  for await (const entry of await opendir(folder.self, { bufferSize: ENTRIES_PER_READ })) {
+async function readEntries(folder: PinnedEntry, limit: number, signal: AbortSignal): Promise<FolderEntry[]> {
+  const entries: FolderEntry[] = [];
+  for await (const entry of await opendir(folder.self, { bufferSize: READ_BATCH })) {
     signal.throwIfAborted();
     if (isTemporaryName(entry.name)) continue;
     entries.push({ name: entry.name, kind: kindOf(entry) });
@@ -191,7 +200,7 @@ async function entriesOf(folder: Pinned, limit: number, signal: AbortSignal): Pr
   return entries;
 }
 
-function isThere(path: string): Promise<boolean> {
+function exists(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
     (error) => {

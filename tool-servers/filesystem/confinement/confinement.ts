@@ -1,66 +1,72 @@
-// The interface through which the tools of the filesystem server access the disk. confined-disk.ts implements it.
+// Confinement: disk access for the tools, limited to the allowed folders. confined-disk.ts implements it.
 
 import type { FileHandle } from 'node:fs/promises';
 
 export type EntryKind = 'file' | 'directory' | 'symlink' | 'other';
 
-export interface Entry {
+export interface FolderEntry {
   readonly name: string;
-  /** Of the entry itself; a link that leads inside counts as what it leads to only in `facts`. */
+  /** Kind of the entry itself; links are not followed. */
   readonly kind: EntryKind;
 }
 
+/** Metadata of a file or folder. */
 export interface Facts {
-  /** Absolute, as the caller may say it: below the allowed folder as it was given on the command line. */
+  /** Absolute path; starts with the allowed folder as configured. */
   readonly path: string;
   readonly kind: EntryKind;
   readonly sizeBytes: number;
   readonly modifiedAt: Date;
-  /** When the system last saw content or attributes change, in nanoseconds; no program can set it back. */
+  /** Time of the last change of content or attributes, in nanoseconds; programs cannot set it back. */
   readonly changedNs: bigint;
   readonly accessedAt: Date;
   readonly createdAt: Date;
-  /** Octal, such as 0644. */
+  /** Permission bits, for example 0o644. */
   readonly mode: number;
 }
 
 export interface OpenFile extends Facts {
-  /** Of a regular file that was proven to lie inside after it was opened. */
+  /** Open regular file, verified after opening. */
   readonly handle: FileHandle;
 }
 
 /**
- * Every path may be relative (then in the first folder). Every refusal and system error is a ToolError that discloses no
- * outside path. A signal ends work that has had no effect yet.
+ * Disk access within the allowed folders. Relative paths start at the first folder. Refusals and system
+ * errors are ToolErrors without outside paths. A signal aborts only work that has not changed the disk yet.
  */
 export interface Confinement {
-  /** The allowed folders as given, absolute. */
+  /** Allowed folders as configured, absolute. */
   readonly folders: readonly string[];
   facts(path: string): Promise<Facts>;
-  /** Runs `use` with the file open for reading; always closes it. Folders, devices, pipes and sockets are refused. */
+  /**
+   * Runs `use` with the file open for reading, and closes it. Refuses folders, devices, pipes and sockets.
+   */
   read<Result>(path: string, use: (file: OpenFile) => Promise<Result>): Promise<Result>;
-  /** Entries sorted by name, without the temporary files of writes; `isTruncated` when there are more than `limit`. */
+  /**
+   * Returns entries sorted by name, without temporary files. `isTruncated` is true if there are more than
+   * `limit`.
+   */
   list(
     path: string,
     limit: number,
     signal?: AbortSignal,
-  ): Promise<{ path: string; entries: readonly Entry[]; isTruncated: boolean }>;
-  /** Whole or not at all: temporary file, fsync, rename, fsync of the folder; keeps the mode of a file that was there. */
+  ): Promise<{ path: string; entries: readonly FolderEntry[]; isTruncated: boolean }>;
+  /** Writes a file atomically (atomic-write.ts). Keeps the mode of an existing file. */
   write(
     path: string,
     content: string | Uint8Array,
     signal?: AbortSignal,
-  ): Promise<{ path: string; wasThere: boolean }>;
-  /** Reads, changes, and writes back; refuses when the file changed on disk in between. */
+  ): Promise<{ path: string; existed: boolean }>;
+  /** Reads, edits and writes a file; refuses if the file changed on disk in between. */
   change(
     path: string,
     maxBytes: number,
     edit: (before: Buffer) => Promise<Buffer> | Buffer,
     signal?: AbortSignal,
   ): Promise<{ path: string }>;
-  /** With its missing parents; no error when it is there already. */
-  makeDirectory(path: string): Promise<{ path: string; wasThere: boolean }>;
-  /** Never replaces what is at `destination`. */
+  /** Creates a folder with missing parents; an existing folder is accepted. */
+  makeDirectory(path: string): Promise<{ path: string; existed: boolean }>;
+  /** Moves an entry. Never replaces an existing destination. */
   move(source: string, destination: string): Promise<{ source: string; destination: string }>;
   close(): Promise<void>;
 }

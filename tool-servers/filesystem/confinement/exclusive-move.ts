@@ -1,38 +1,45 @@
-// A move that never replaces anything, though Node has no rename that refuses to.
+// Moves that never replace an existing entry. Node's rename does not guarantee this.
 //
-// - A file: a second name (link), which fails when the new name is taken; then the old name goes. Where second names are
-//   not to be had (FAT, files of other users): a new empty file under the new name, then rename over that.
-// - A link: the same link made anew, then the old one goes. It is moved itself, not what it leads to.
-// - A folder: an empty folder under the new name (mkdir, fails when it is taken), then rename over that, which the system
-//   does only while it is empty.
-// A move that fails leaves the old name. What remains open, between two steps and only to other programs: one that puts
-// something else under the old name of a file or link may lose it, and so may one that writes into the empty file.
+// - File: creates a hard link, which fails if the destination exists, then removes the old name. If hard
+//   links are not supported (FAT, other users' files), it creates an empty file and renames over it.
+// - Symbolic link: creates the same link at the destination, then removes the old link. The target is
+//   not moved.
+// - Folder: creates an empty folder with mkdir, which fails if the destination exists, then renames over it.
+//   The system renames only over an empty folder.
+//
+// After a failed move the old name still exists. Another program can lose data between the two steps, if it
+// replaces the file or link under the old name, or writes to the empty file.
 
 import { constants } from 'node:fs';
 import { link, lstat, mkdir, open, readlink, rename, rmdir, symlink, unlink } from 'node:fs/promises';
 import { isSystemError } from '../system-error.ts';
-import { isSame, MovedAway, type Pinned } from './pinned.ts';
+import { isSame, type PinnedEntry, StaleEntryError } from './pinned-entry.ts';
 
-export interface MoveEnd {
-  /** The folder, proven inside. */
-  readonly parent: Pinned;
+export interface MoveLocation {
+  /** Folder that was verified as allowed. */
+  readonly parent: PinnedEntry;
   readonly name: string;
 }
 
-const NO_SECOND_NAME = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
+const NO_HARD_LINK = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
 /**
- * Gives what `moved` holds (the entry itself, links not followed) its new name.
- * @throws the system's error; EEXIST when there is something at `to`
+ * Moves `entry`; links are not followed.
+ * @throws the system error (EEXIST if the destination exists), or StaleEntryError if another program has
+ *   replaced the file or link
  */
-export async function moveExclusively(from: MoveEnd, moved: Pinned, to: MoveEnd): Promise<void> {
+export async function moveExclusively(
+  from: MoveLocation,
+  entry: PinnedEntry,
+  to: MoveLocation,
+): Promise<void> {
   const source = from.parent.at(from.name);
   const target = to.parent.at(to.name);
-  if (moved.stats.isDirectory()) await moveFolder(source, target);
-  else if (moved.stats.isSymbolicLink()) {
+  if (entry.stats.isDirectory()) await moveFolder(source, target);
+  else if (entry.stats.isSymbolicLink()) {
     await symlink(await readlink(source, 'buffer'), target);
-    await dropOldName(source, moved, target);
-  } else await moveFile(source, moved, target);
+    await removeOldNameOrUndo(source, entry, target);
+  } else await moveFile(source, entry, target);
 }
 
 async function moveFolder(source: string, target: string): Promise<void> {
@@ -40,25 +47,26 @@ async function moveFolder(source: string, target: string): Promise<void> {
   try {
     await rename(source, target);
   } catch (error) {
-    // Removes nothing but an empty folder.
+    // rmdir fails if the folder is not empty.
     await rmdir(target).catch(() => {});
     throw error;
   }
 }
 
-async function moveFile(source: string, moved: Pinned, target: string): Promise<void> {
+async function moveFile(source: string, entry: PinnedEntry, target: string): Promise<void> {
   try {
     await link(source, target);
   } catch (error) {
-    if (!isSystemError(error) || !NO_SECOND_NAME.has(error.code)) throw error;
+    if (!isSystemError(error) || !NO_HARD_LINK.has(error.code)) throw error;
     return await moveOverPlaceholder(source, target);
   }
-  await dropOldName(source, moved, target);
+  await removeOldNameOrUndo(source, entry, target);
 }
 
-async function dropOldName(source: string, moved: Pinned, target: string): Promise<void> {
+/** Removes the old name. If this fails, removes the new name again and throws. */
+async function removeOldNameOrUndo(source: string, entry: PinnedEntry, target: string): Promise<void> {
   try {
-    if (!isSame(await lstat(source, { bigint: true }), moved.stats)) throw new MovedAway();
+    if (!isSame(await lstat(source, { bigint: true }), entry.stats)) throw new StaleEntryError();
     await unlink(source);
   } catch (error) {
     await unlink(target).catch(() => {});

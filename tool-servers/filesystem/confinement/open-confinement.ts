@@ -1,40 +1,41 @@
-// Opens the allowed folders of the filesystem server and chooses how open files are held on this system.
+// Opens the allowed folders of the filesystem server, and selects the pinning method of this system: how the
+// server holds a file while names change (pinned-entry.ts).
 
 import { stat } from 'node:fs/promises';
-import { complain } from '../../complaint.ts';
-import { UsageError } from '../../tool-error.ts';
+import { logError } from '../../stderr-log.ts';
+import { StartupError } from '../../tool-error.ts';
 import { AllowedFolder } from './allowed-folder.ts';
 import { ConfinedDisk } from './confined-disk.ts';
 import type { Confinement } from './confinement.ts';
-import { type Pin, pinByProc } from './pinned.ts';
-import { pinByName } from './pinned-by-name.ts';
+import { pinByName } from './pin-by-name.ts';
+import { type Pin, pinByProc } from './pinned-entry.ts';
 
 /**
  * Opens the allowed folders in the given order, without duplicates.
- * @param pin way to hold open files; /proc if the system has it
- * @throws UsageError if an allowed folder does not exist
+ * @param pin pinning method; default: /proc if available
+ * @throws StartupError if an allowed folder does not exist
  */
 export async function openConfinement(folders: readonly string[], pin?: Pin): Promise<Confinement> {
-  if (folders.length === 0) throw new UsageError('name at least one allowed folder');
-  const chosen = pin ?? (await pinOfSystem());
-  const opened: AllowedFolder[] = [];
+  if (folders.length === 0) throw new StartupError('pass at least one allowed folder');
+  const pinFunction = pin ?? (await systemPin());
+  const openFolders: AllowedFolder[] = [];
   try {
     for (const folder of folders) {
-      const next = await AllowedFolder.open(folder, chosen);
-      if (opened.some(({ path }) => path === next.path)) await next.close();
-      else opened.push(next);
+      const next = await AllowedFolder.open(folder, pinFunction);
+      if (openFolders.some(({ path }) => path === next.path)) await next.close();
+      else openFolders.push(next);
     }
-    return new ConfinedDisk(opened, chosen);
+    return new ConfinedDisk(openFolders, pinFunction);
   } catch (error) {
-    for (const folder of opened) await folder.close();
+    for (const folder of openFolders) await folder.close();
     throw error;
   }
 }
 
-async function pinOfSystem(): Promise<Pin> {
+async function systemPin(): Promise<Pin> {
   if (await hasProc()) return pinByProc;
-  complain(
-    'There is no /proc here: files are held by name, which is weaker against swapped links (see the docs).',
+  logError(
+    'This system has no /proc: files are held by name, with weaker protection against swapped links (see the docs).',
   );
   return pinByName;
 }

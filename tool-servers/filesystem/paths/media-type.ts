@@ -1,9 +1,9 @@
-// What kind of content a file holds. Images and sound are known by their first bytes, never by their name: a client hands
-// them to a model with the type that stands here, and a page of HTML called .png would break its conversation.
+// Media types of files. Images and audio are recognised by their first bytes, never by name: clients pass
+// content and type to a model, and an HTML page declared as a PNG image would break the conversation.
 
 import { extname } from 'node:path';
 
-/** Enough of the beginning for `mediaTypeOf`. */
+/** Number of first bytes that `mediaTypeOf` examines. */
 export const SNIFF_BYTES = 16;
 
 const typesByExtension: Readonly<Record<string, string>> = {
@@ -29,51 +29,56 @@ const typesByExtension: Readonly<Record<string, string>> = {
   '.zip': 'application/zip',
 };
 
-const pictures = new Set(['.avif', '.bmp', '.gif', '.jpeg', '.jpg', '.png', '.webp']);
-const sounds = new Set(['.aac', '.flac', '.m4a', '.mp3', '.oga', '.ogg', '.wav']);
+const imageExtensions = new Set(['.avif', '.bmp', '.gif', '.jpeg', '.jpg', '.png', '.webp']);
+const audioExtensions = new Set(['.aac', '.flac', '.m4a', '.mp3', '.oga', '.ogg', '.wav']);
 
 export interface MediaType {
-  /** How MCP carries it; `other` has no kind of its own. */
+  /** MCP content kind; `other` is sent as an embedded resource. */
   readonly kind: 'image' | 'audio' | 'other';
   readonly mimeType: string;
 }
 
-/** The type of a file that begins with `bytes`; of what is not known by its bytes, what its name says. */
+/** Detects the type by the first `bytes` of the file; falls back to the file name. */
 export function mediaTypeOf(name: string, bytes: Uint8Array): MediaType {
   const start = Buffer.from(bytes.subarray(0, SNIFF_BYTES)).toString('latin1');
-  const found = signatures.find(({ pattern }) => pattern.test(start));
-  if (found) return found.type;
+  const signature = signatures.find(({ pattern }) => pattern.test(start));
+  if (signature) return signature.type;
   return { kind: 'other', mimeType: mimeTypeOfName(name) ?? 'application/octet-stream' };
 }
 
-/** What a name promises, apart from images and sound that must prove it; undefined when it promises nothing. */
+/**
+ * Returns the type for a file name. Undefined for unknown extensions, and for images and audio, which only
+ * `mediaTypeOf` recognises.
+ */
 export function mimeTypeOfName(name: string): string | undefined {
   const extension = extname(name).toLowerCase();
-  if (pictures.has(extension) || sounds.has(extension)) return undefined;
+  if (imageExtensions.has(extension) || audioExtensions.has(extension)) return undefined;
   return typesByExtension[extension];
 }
 
+/** First bytes of the formats, as Latin-1 text. */
 const signatures: readonly { pattern: RegExp; type: MediaType }[] = [
+  // `\p{Cc}` is the control character 0x1A.
   image(/^\x89PNG\r\n\p{Cc}\n/u, 'image/png'),
   image(/^\xff\xd8\xff/, 'image/jpeg'),
   image(/^GIF8[79]a/, 'image/gif'),
   image(/^RIFF[\s\S]{4}WEBP/, 'image/webp'),
   image(/^BM[\s\S]{4}\0{4}/, 'image/bmp'),
   image(/^[\s\S]{4}ftypavif/, 'image/avif'),
-  sound(/^RIFF[\s\S]{4}WAVE/, 'audio/wav'),
-  sound(/^OggS/, 'audio/ogg'),
-  sound(/^fLaC/, 'audio/flac'),
-  // A version comes next; in text that begins like that there is a letter or white space.
-  sound(/^ID3[^\P{Cc}\s]/u, 'audio/mpeg'),
-  sound(/^\xff[\xf2\xf3\xfa\xfb]/, 'audio/mpeg'),
-  sound(/^\xff[\xf0\xf1\xf8\xf9]/, 'audio/aac'),
-  sound(/^[\s\S]{4}ftypM4A/, 'audio/mp4'),
+  audio(/^RIFF[\s\S]{4}WAVE/, 'audio/wav'),
+  audio(/^OggS/, 'audio/ogg'),
+  audio(/^fLaC/, 'audio/flac'),
+  // The byte after ID3 is a version number; in text it would be a letter or white space.
+  audio(/^ID3[^\P{Cc}\s]/u, 'audio/mpeg'),
+  audio(/^\xff[\xf2\xf3\xfa\xfb]/, 'audio/mpeg'),
+  audio(/^\xff[\xf0\xf1\xf8\xf9]/, 'audio/aac'),
+  audio(/^[\s\S]{4}ftypM4A/, 'audio/mp4'),
 ];
 
 function image(pattern: RegExp, mimeType: string) {
   return { pattern, type: { kind: 'image' as const, mimeType } };
 }
 
-function sound(pattern: RegExp, mimeType: string) {
+function audio(pattern: RegExp, mimeType: string) {
   return { pattern, type: { kind: 'audio' as const, mimeType } };
 }

@@ -1,40 +1,40 @@
-// Whether a path is a folder or lies below it, and the two ways in which a path is held as a string: as text, for people
-// and for Node, and as bytes. Proofs compare bytes: two names that are no UTF-8 look the same as text.
+// Path comparison and formatting. Messages and Node's API use paths as text. Security checks use paths as
+// bytes, because two different names may become the same text if they are not UTF-8.
 
 import { isUtf8 } from 'node:buffer';
 
-/** A path as the system gave it, one character per byte (Latin-1). */
+/** Path from the system, one character per byte (Latin-1). */
 export type PathBytes = string;
 
-/** Whether `path` is `folder` or lies below it; both absolute and without `.`, `..` and doubled slashes. */
+/** True if `path` is `folder` or is below it. Both are absolute and normalised. */
 export function isWithin(folder: string, path: string): boolean {
   return path === folder || path.startsWith(folder === '/' ? folder : `${folder}/`);
 }
 
-/** `bytes` as text; undefined when they are no UTF-8, so that no text leads there. */
+/** Decodes `bytes`; undefined if they are not UTF-8, because no text denotes such a path. */
 export function textOf(bytes: PathBytes): string | undefined {
   const buffer = Buffer.from(bytes, 'latin1');
   return isUtf8(buffer) ? buffer.toString('utf8') : undefined;
 }
 
-/** The bytes by which the system knows `path`. */
+/** Encodes `path` as the system stores it. */
 export function bytesOf(path: string): PathBytes {
   return Buffer.from(path, 'utf8').toString('latin1');
 }
 
-/** `path` as it stands in a sentence: with its ends in sight, and line ends as `\\n`. */
-export function quoted(path: string): string {
-  return JSON.stringify(path).replace(UNSEEN, escaped);
+/** Quotes `path` for a sentence, with escaped line breaks. */
+export function quote(path: string): string {
+  return JSON.stringify(path).replace(LINE_BREAKING, escapeCharacter);
 }
 
-/** `path` as it stands in a list of one line each: quoted when it could be taken for more than one line. */
-export function onOneLine(path: string): string {
-  return path.search(UNSEEN) < 0 ? path : quoted(path);
+/** Formats `path` as a line in a list: quoted only if it contains line breaks or control characters. */
+export function toOneLine(path: string): string {
+  return path.search(LINE_BREAKING) < 0 ? path : quote(path);
 }
 
-/** Control characters and the two separators that some readers take for line ends. */
-const UNSEEN = /[\p{Cc}\u2028\u2029]/gu;
+/** Control characters, and two separators that some readers treat as line breaks. */
+const LINE_BREAKING = /[\p{Cc}\u2028\u2029]/gu;
 
-function escaped(sign: string): string {
-  return `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`;
+function escapeCharacter(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

@@ -1,31 +1,31 @@
-// The two halves of a change that locks nothing: the content to start from, and whether the file is still the same when
-// the new content is ready. Told by identity, size and both times, as the system keeps them.
+// Optimistic concurrency for edits: reads the initial content, and verifies before the write that the file is
+// unchanged. Files are compared by identity, size, modification time and change time.
 
 import { constants } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { ToolError } from '../../tool-error.ts';
 import type { WriteTarget } from '../confinement/atomic-write.ts';
-import { isSame, MovedAway, openPinned, type Pinned } from '../confinement/pinned.ts';
-import { quoted } from '../paths/path-text.ts';
-import { readBytes } from './text-part.ts';
+import { isSame, openPinned, type PinnedEntry, StaleEntryError } from '../confinement/pinned-entry.ts';
+import { quote } from '../paths/path-text.ts';
+import { readBytes } from './partial-read.ts';
 
-/** All of a file, as large as it was when it was pinned. */
-export async function contentOf(file: Pinned): Promise<Buffer> {
+/** Reads the whole file. Throws a StaleEntryError if the file has grown since it was pinned. */
+export async function readContent(file: PinnedEntry): Promise<Buffer> {
   const handle = await openPinned(file, constants.O_RDONLY);
   try {
     const size = Number(file.stats.size);
     const content = await readBytes(handle, 0, size + 1);
-    if (content.length > size) throw new MovedAway();
+    if (content.length > size) throw new StaleEntryError();
     return content;
   } finally {
     await handle.close();
   }
 }
 
-/** @throws ToolError when `name` is no longer what was pinned, or no longer as it was then */
-export async function mustBeUnchanged(
+/** Throws a ToolError if `name` refers to another file now, or the file has changed since it was pinned. */
+export async function assertUnchanged(
   { parent, name }: WriteTarget,
-  { stats }: Pinned,
+  { stats }: PinnedEntry,
   path: string,
 ): Promise<void> {
   const now = await lstat(parent.at(name), { bigint: true });
@@ -37,6 +37,6 @@ export async function mustBeUnchanged(
   )
     return;
   throw new ToolError(
-    `${quoted(path)} was changed by somebody else during the call. Nothing was written; read it again, then try again.`,
+    `${quote(path)} was changed by another program during the call. Nothing was written; read it again, then retry.`,
   );
 }

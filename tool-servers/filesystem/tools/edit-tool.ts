@@ -1,22 +1,22 @@
-// edit_file: exact replacements in one text file, all or none, with a diff of what they do.
+// edit_file: exact replacements in one text file, all or none, with a diff.
 
 import { z } from 'zod';
-import { defineTool, type Tool } from '../../tool.ts';
+import { defineTool, type ServerTool } from '../../tool.ts';
 import { ToolError } from '../../tool-error.ts';
 import type { Confinement } from '../confinement/confinement.ts';
 import { inMebibytes, MAX_EDIT_FILE_BYTES, MAX_EDITS, MAX_OLD_TEXT_CHARS } from '../limits.ts';
-import { applyEdits, type TextEdit, unifiedDiff } from '../text/text-edits.ts';
-import { decodeText, notTextOf, readBytes } from '../text/text-part.ts';
-import { pathOf } from './parameters.ts';
+import { applyEdits, type TextEdit, unifiedDiff } from '../text/edits.ts';
+import { decodeText, notTextMessage, readBytes } from '../text/partial-read.ts';
+import { pathParameter } from './parameters.ts';
 import { encodeText } from './write-tools.ts';
 
-export function editTool(confinement: Confinement): Tool {
+export function editTool(confinement: Confinement): ServerTool {
   return defineTool({
     name: 'edit_file',
     title: 'Edit file',
-    description: `Replace exact pieces of a text file. Each oldText must be found exactly once: give enough of the text around it. Edits are made in order, and either all of them or none. Line endings of the file are kept. Returns a unified diff; with dryRun it shows the diff and writes nothing. The file may have ${inMebibytes(MAX_EDIT_FILE_BYTES)} at most. For a new file or other content altogether use write_file.`,
+    description: `Replace exact text in a text file. Each oldText must occur exactly once: include enough surrounding text. Edits are applied in order, all or none. Line endings are kept. Returns a unified diff; with dryRun it returns the diff and writes nothing. Maximum file size: ${inMebibytes(MAX_EDIT_FILE_BYTES)}. For a new file or completely new content use write_file.`,
     input: z.strictObject({
-      path: pathOf('The file to edit.'),
+      path: pathParameter('The file to edit.'),
       edits: z
         .array(
           z.strictObject({
@@ -24,14 +24,14 @@ export function editTool(confinement: Confinement): Tool {
               .string()
               .min(1)
               .max(MAX_OLD_TEXT_CHARS)
-              .describe('The text to replace, exactly as it stands in the file.'),
-            newText: z.string().describe('What stands there afterwards; empty to delete.'),
+              .describe('Text to replace, exactly as in the file.'),
+            newText: z.string().describe('New text; empty to delete.'),
           }),
         )
         .min(1)
         .max(MAX_EDITS)
-        .describe('The replacements, in the order in which they are made.'),
-      dryRun: z.boolean().default(false).describe('Show what would change, and change nothing.'),
+        .describe('Replacements, applied in this order.'),
+      dryRun: z.boolean().default(false).describe('Return the diff without writing.'),
     }),
     hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
     run: async ({ path, edits, dryRun }, { signal }) => {
@@ -58,7 +58,7 @@ function preview(
   return confinement.read(path, async (file) => {
     if (file.sizeBytes > MAX_EDIT_FILE_BYTES)
       throw new ToolError(
-        `${file.path} has ${file.sizeBytes} bytes; edit_file takes files of ${MAX_EDIT_FILE_BYTES} bytes at most.`,
+        `${file.path} has ${file.sizeBytes} bytes; the limit of edit_file is ${MAX_EDIT_FILE_BYTES}.`,
       );
     const before = textOf(file.path, await readBytes(file.handle, 0, file.sizeBytes));
     return unifiedDiff(file.path, before, await applyEdits(before, edits, signal));
@@ -67,6 +67,6 @@ function preview(
 
 function textOf(path: string, bytes: Uint8Array): string {
   const text = decodeText(bytes);
-  if (text === undefined) throw new ToolError(notTextOf(path, bytes, bytes.length));
+  if (text === undefined) throw new ToolError(notTextMessage(path, bytes, bytes.length));
   return text;
 }

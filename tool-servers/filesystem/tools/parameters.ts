@@ -1,14 +1,14 @@
-// Parameters that several tools share, so that they are described and bounded alike.
+// Parameters shared by several tools.
 
 import { z } from 'zod';
 import { MAX_EXCLUDE_PATTERNS, MAX_PATH_CHARS } from '../limits.ts';
 
-export function pathOf(what: string) {
+export function pathParameter(purpose: string) {
   return z
     .string()
     .min(1)
     .max(MAX_PATH_CHARS)
-    .describe(`${what} Absolute, or relative to the first allowed directory.`);
+    .describe(`${purpose} Absolute, or relative to the first allowed directory.`);
 }
 
 export const excludePatterns = z
@@ -16,11 +16,11 @@ export const excludePatterns = z
   .max(MAX_EXCLUDE_PATTERNS)
   .default([])
   .describe(
-    'Glob patterns of what to leave out, with everything below it, such as ["node_modules", ".git", "docs/**"].',
+    'Glob patterns to exclude, including everything below, for example ["node_modules", ".git", "docs/**"].',
   );
 
-/** Hints of tools that only look. None of the tools reaches beyond this machine. */
-export const readingHints = {
+/** Annotations of read-only tools. All tools work on this machine only. */
+export const readOnlyHints = {
   readOnlyHint: true,
   destructiveHint: false,
   idempotentHint: true,

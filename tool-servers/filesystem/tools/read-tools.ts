@@ -1,38 +1,38 @@
-// The tools that give the content of files. Text comes once, as text: no structured copy doubles what a model has to read.
+// Tools that read files. They return text once, without structured content, to save tokens.
 
 import { z } from 'zod';
-import { defineTool, type Tool, type ToolAnswer } from '../../tool.ts';
+import { defineTool, type ServerTool, type ServerToolOutput } from '../../tool.ts';
 import { ToolError } from '../../tool-error.ts';
 import type { Confinement } from '../confinement/confinement.ts';
 import { inMebibytes, MAX_BLOB_BYTES, MAX_FILES, MAX_TEXT_BYTES } from '../limits.ts';
 import { pathToUri } from '../paths/file-uri.ts';
 import { mediaTypeOf, mimeTypeOfName } from '../paths/media-type.ts';
-import { decodeText, readBytes, readTextPart } from '../text/text-part.ts';
-import { pathOf, readingHints } from './parameters.ts';
+import { decodeText, readBytes, readTextPart } from '../text/partial-read.ts';
+import { pathParameter, readOnlyHints } from './parameters.ts';
 
 const textInput = z.strictObject({
-  path: pathOf('The file to read.'),
-  head: z.number().int().min(1).optional().describe('Only so many lines from the beginning.'),
-  tail: z.number().int().min(1).optional().describe('Only so many lines up to the end.'),
+  path: pathParameter('File to read.'),
+  head: z.number().int().min(1).optional().describe('Number of first lines to read.'),
+  tail: z.number().int().min(1).optional().describe('Number of last lines to read.'),
   offset: z
     .number()
     .int()
     .min(0)
     .optional()
-    .describe('Only from this byte on; a range that was cut says the next one.'),
+    .describe('First byte to read. A truncated result states the next offset.'),
   length: z
     .number()
     .int()
     .min(1)
     .optional()
-    .describe('Only so many bytes from offset on, or from the beginning.'),
+    .describe('Number of bytes to read from offset, or from the start.'),
 });
 
-const textLimits = `At most ${inMebibytes(MAX_TEXT_BYTES)} comes in one answer: of a longer file the beginning, with a note that says how to go on. head and tail read only what they give, so they are quick on files of any size. The text comes exactly as it stands in the file, without line numbers. UTF-8 only; for images, sound and other bytes use read_media_file.`;
+const textLimits = `Returns up to ${inMebibytes(MAX_TEXT_BYTES)}; a longer file is truncated, with a note on how to continue. head and tail are fast for files of any size. The text is unchanged, without line numbers. UTF-8 only; for images, audio and other bytes use read_media_file.`;
 
-export function readTools(confinement: Confinement): Tool[] {
-  const runRead = (input: z.output<typeof textInput>) =>
-    confinement.read(input.path, async (file): Promise<ToolAnswer<never>> => {
+export function readTools(confinement: Confinement): ServerTool[] {
+  const readText = (input: z.output<typeof textInput>) =>
+    confinement.read(input.path, async (file): Promise<ServerToolOutput<never>> => {
       const { text, note } = await readTextPart(file, input, MAX_TEXT_BYTES);
       return { text, ...(note !== undefined && { content: [{ type: 'text', text: `(${note})` }] }) };
     });
@@ -40,49 +40,49 @@ export function readTools(confinement: Confinement): Tool[] {
     defineTool({
       name: 'read_file',
       title: 'Read file',
-      description: `Read a text file: whole, its first lines (head), its last lines (tail), or a range of bytes (offset, length). ${textLimits}`,
+      description: `Read a text file: the whole file, its first lines (head), its last lines (tail), or a byte range (offset, length). ${textLimits}`,
       input: textInput,
-      hints: readingHints,
-      run: runRead,
+      hints: readOnlyHints,
+      run: readText,
     }),
     defineTool({
       name: 'read_text_file',
       title: 'Read text file',
       description:
-        'The same as read_file, under the name that newer clients know: a UTF-8 text file whole, or in part by head, tail, or offset and length.',
+        'Same as read_file, under the name that newer clients use: reads a UTF-8 text file, or a part of it with head, tail, or offset and length.',
       input: textInput,
-      hints: readingHints,
-      run: runRead,
+      hints: readOnlyHints,
+      run: readText,
     }),
     defineTool({
       name: 'read_multiple_files',
       title: 'Read several files',
-      description: `Read several text files at once, ${MAX_FILES} at most. Each comes as a piece of its own that begins with its path; a file that cannot be read says why and does not stop the others. Together they may have ${inMebibytes(MAX_TEXT_BYTES)}: what is beyond is cut or left out, and says so.`,
+      description: `Read up to ${MAX_FILES} text files. Each is returned as a separate content item that starts with its path; a file that cannot be read returns an error and does not affect other files. Total limit: ${inMebibytes(MAX_TEXT_BYTES)}; text above it is truncated or omitted, with a note.`,
       input: z.strictObject({
         paths: z
-          .array(pathOf('A file to read.'))
+          .array(pathParameter('File to read.'))
           .min(1)
           .max(MAX_FILES)
-          .describe('The files to read, in the order in which they come back.'),
+          .describe('Files to read; results are in this order.'),
       }),
-      hints: readingHints,
+      hints: readOnlyHints,
       run: ({ paths }, { signal }) => readSeveral(confinement, paths, signal),
     }),
     defineTool({
       name: 'read_media_file',
       title: 'Read media file',
-      description: `Read an image or a sound file so that you can see or hear it, or any other file as bytes. ${inMebibytes(MAX_BLOB_BYTES)} at most; of a larger file take ranges with offset and length, which come as plain bytes. The type is told from the content, not from the name. For text use read_file.`,
+      description: `Read an image or audio file as media content, or any other file as bytes. Limit: ${inMebibytes(MAX_BLOB_BYTES)}; read larger files in ranges with offset and length, which are returned as plain bytes. The type is detected from the content, not the name. For text use read_file.`,
       input: z.strictObject({
-        path: pathOf('The file to read.'),
+        path: pathParameter('File to read.'),
         offset: z
           .number()
           .int()
           .min(0)
           .optional()
-          .describe('Only from this byte on, as bytes without a kind.'),
-        length: z.number().int().min(1).max(MAX_BLOB_BYTES).optional().describe('Only so many bytes.'),
+          .describe('First byte to read; ranges are returned as plain bytes.'),
+        length: z.number().int().min(1).max(MAX_BLOB_BYTES).optional().describe('Number of bytes to read.'),
       }),
-      hints: readingHints,
+      hints: readOnlyHints,
       run: (input) => readMedia(confinement, input),
     }),
   ];
@@ -92,19 +92,19 @@ async function readSeveral(
   confinement: Confinement,
   paths: readonly string[],
   signal: AbortSignal,
-): Promise<ToolAnswer<never>> {
+): Promise<ServerToolOutput<never>> {
   const pieces: string[] = [];
   const failures: string[] = [];
-  let room = MAX_TEXT_BYTES;
+  let budget = MAX_TEXT_BYTES;
   for (const path of paths) {
     signal.throwIfAborted();
     try {
-      if (room <= 0)
+      if (budget <= 0)
         throw new ToolError(
-          `left out, as the files before it have ${inMebibytes(MAX_TEXT_BYTES)} already. Read it alone.`,
+          `omitted, because the previous files reach the limit of ${inMebibytes(MAX_TEXT_BYTES)}. Read it separately.`,
         );
-      const { text, bytes, note } = await confinement.read(path, (file) => readTextPart(file, {}, room));
-      room -= bytes;
+      const { text, bytes, note } = await confinement.read(path, (file) => readTextPart(file, {}, budget));
+      budget -= bytes;
       pieces.push(`${path}:\n${text}${note === undefined ? '' : `\n(${note})`}`);
     } catch (error) {
       if (!(error instanceof ToolError)) throw error;
@@ -120,17 +120,21 @@ async function readSeveral(
 
 function readMedia(
   confinement: Confinement,
-  { path: given, offset, length }: { path: string; offset?: number | undefined; length?: number | undefined },
-): Promise<ToolAnswer<never>> {
-  return confinement.read(given, async ({ path, sizeBytes, handle }) => {
+  {
+    path: requestedPath,
+    offset,
+    length,
+  }: { path: string; offset?: number | undefined; length?: number | undefined },
+): Promise<ServerToolOutput<never>> {
+  return confinement.read(requestedPath, async ({ path, sizeBytes, handle }) => {
     const isRange = offset !== undefined || length !== undefined;
     if (!isRange && sizeBytes > MAX_BLOB_BYTES)
       throw new ToolError(
-        `${path} has ${sizeBytes} bytes; one answer holds ${MAX_BLOB_BYTES}. Take ranges of it with offset and length.`,
+        `${path} has ${sizeBytes} bytes; the limit is ${MAX_BLOB_BYTES}. Read it in ranges with offset and length.`,
       );
     const start = offset ?? 0;
     if (start > sizeBytes)
-      throw new ToolError(`Offset ${start} is behind the end: ${path} has ${sizeBytes} bytes.`);
+      throw new ToolError(`Offset ${start} is after the end: ${path} has ${sizeBytes} bytes.`);
     const bytes = await readBytes(handle, start, Math.min(length ?? MAX_BLOB_BYTES, sizeBytes - start));
     const { kind, mimeType } = isRange
       ? { kind: 'other' as const, mimeType: 'application/octet-stream' }
@@ -144,7 +148,7 @@ function readMedia(
       text === undefined
         ? { uri, mimeType, blob: data }
         : { uri, mimeType: mimeTypeOfName(path) ?? 'text/plain', text };
-    const range = isRange ? ` Bytes from ${start} to ${start + bytes.length} of them.` : '';
+    const range = isRange ? ` Bytes ${start} to ${start + bytes.length}.` : '';
     return {
       text: `${path}: ${resource.mimeType}, ${sizeBytes} bytes.${range}`,
       content: [{ type: 'resource', resource }],

@@ -1,31 +1,31 @@
-// A commit, as it is given to a model.
+// Commits in tool results. `*Response` schemas convert host responses to the published `*Shape`.
 
 import { z } from 'zod';
-import { excerpt, readLogin, readText } from './reading.ts';
+import { excerpt, optionalLogin, optionalText } from './fields.ts';
 
 const MAX_MESSAGE_CHARS = 2_000;
 
 export const commitShape = z.object({
   sha: z.string(),
   message: z.string(),
-  author: z.string().optional().describe('The login, or the name where the host knows no account.'),
+  author: z.string().optional().describe('Login, or the name of an unknown account.'),
   date: z.string().optional(),
   url: z.string(),
 });
 
-export const readCommit = z
+export const commitResponse = z
   .object({
     sha: z.string(),
     commit: z.object({
       message: z.string(),
-      author: z.object({ name: readText, date: readText }).nullish(),
+      author: z.object({ name: optionalText, date: optionalText }).nullish(),
     }),
-    // An empty object where the account is unknown.
+    // Empty object for unknown accounts.
     author: z.union([z.object({ login: z.string() }), z.object({})]).nullish(),
     html_url: z.string(),
   })
   .transform((host): z.input<typeof commitShape> => {
-    const login = readLogin.safeParse(host.author).data;
+    const login = optionalLogin.safeParse(host.author).data;
     return {
       sha: host.sha,
       message: excerpt(host.commit.message, MAX_MESSAGE_CHARS) ?? '',
@@ -35,7 +35,7 @@ export const readCommit = z
     };
   });
 
-/** A commit just made. */
+/** Result after a write that created a commit. */
 export const newCommitShape = z.object({
   sha: z.string().optional(),
   message: z.string(),

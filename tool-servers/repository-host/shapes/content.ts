@@ -1,56 +1,63 @@
-// What stands at a path of a repository: a file, a folder, a link or another repository.
+// Content at a repository path: file, folder, link or submodule. `*Response` schemas convert host responses
+// to the published `*Shape`.
 
 import { z } from 'zod';
-import { readList, readText } from './reading.ts';
+import { listOf, optionalText } from './fields.ts';
 
-/** No enumeration: a kind that is not known here must not make a whole folder unreadable. */
+/** A string, not an enumeration: an unknown kind must not make a folder unreadable. */
 const kind = z.string().describe('file, dir, symlink or submodule.');
 
 const entryShape = z.object({
   name: z.string(),
   type: kind,
-  size: z.number().optional().describe('In bytes; of files.'),
+  size: z.number().optional().describe('Size in bytes; files only.'),
   sha: z.string(),
 });
 
 export const contentShape = z.object({
   type: kind,
   path: z.string(),
-  sha: z.string().optional().describe('Of the blob: create_or_update_file takes it to replace the file.'),
-  size: z.number().optional().describe('In bytes.'),
-  content: z.string().optional().describe('The text of a file.'),
-  next_offset: z
-    .number()
+  sha: z
+    .string()
     .optional()
-    .describe('The text goes on: what to give as `offset` for its next part.'),
-  entries: z.array(entryShape).optional().describe('What is in a folder.'),
-  target: z.string().optional().describe('Where a link leads.'),
-  repository: z.string().optional().describe('The address a submodule comes from.'),
-  notice: z.string().optional().describe('What to know about this answer.'),
+    .describe('SHA of the blob; pass it to create_or_update_file to replace the file.'),
+  size: z.number().optional().describe('Size in bytes.'),
+  content: z.string().optional().describe('Text of a file.'),
+  next_offset: z.number().optional().describe('The text continues: `offset` of its next part.'),
+  entries: z.array(entryShape).optional().describe('Entries of a folder.'),
+  target: z.string().optional().describe('Target of a link.'),
+  repository: z.string().optional().describe('Address of a submodule.'),
+  notice: z.string().optional().describe('Note about the result.'),
   url: z.string().optional(),
 });
 
-const readEntry = z.object({
+const entryResponse = z.object({
   type: kind,
   name: z.string(),
   path: z.string(),
   sha: z.string(),
   size: z.number().nullish(),
-  html_url: readText,
-  submodule_git_url: readText,
+  html_url: optionalText,
+  submodule_git_url: optionalText,
   git_url: z.string().nullish(),
-  target: readText,
-  encoding: readText,
+  target: optionalText,
+  encoding: optionalText,
   content: z.string().nullish(),
 });
 
-export type Entry = z.output<typeof readEntry>;
+export type RepositoryEntry = z.output<typeof entryResponse>;
 
-/** One entry, or all entries of a folder. */
-export const readContent = z.union([readList(readEntry), readEntry]);
+/** Entry, or all entries if the path is a folder. */
+export const contentResponse = z.union([listOf(entryResponse), entryResponse]);
 
-export function listed({ type, name, size, sha, git_url }: Entry): z.input<typeof entryShape> {
-  // A folder's listing calls submodules files; their objects are trees, or not at this host.
+export function toListedEntry({
+  type,
+  name,
+  size,
+  sha,
+  git_url,
+}: RepositoryEntry): z.input<typeof entryShape> {
+  // Folder listings report submodules as files, but their `git_url` is not a blob of this host.
   const isSubmodule = type === 'file' && git_url !== undefined && !/\/git\/blobs\//.test(git_url ?? '');
   return {
     name,

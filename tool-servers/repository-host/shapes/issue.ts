@@ -1,18 +1,19 @@
-// An issue, as it is given to a model: whole, or as an entry of a list with the beginning of its text.
+// Issues in tool results: complete, or as list entries with truncated text. `*Response` schemas convert host
+// responses to the published `*Shape`.
 
 import { z } from 'zod';
 import {
   excerpt,
   milestoneShape,
-  readFlag,
-  readLabels,
-  readLogin,
-  readLogins,
-  readNumber,
-  readText,
-} from './reading.ts';
+  optionalFlag,
+  optionalLabels,
+  optionalLogin,
+  optionalLogins,
+  optionalNumber,
+  optionalText,
+} from './fields.ts';
 
-/** Of the text of an entry in a list. */
+/** Maximum text length per list entry. */
 export const MAX_LISTED_BODY_CHARS = 500;
 
 export const issueShape = z.object({
@@ -21,14 +22,17 @@ export const issueShape = z.object({
   state: z.string(),
   state_reason: z.string().optional(),
   repository: z.string().optional().describe('Owner and name.'),
-  is_pull_request: z.boolean().optional().describe('The host lists pull requests among the issues.'),
+  is_pull_request: z
+    .boolean()
+    .optional()
+    .describe('True for a pull request, which the host lists as an issue.'),
   is_draft: z.boolean().optional(),
   is_locked: z.boolean().optional(),
   author: z.string().optional(),
   labels: z.array(z.string()).optional(),
   assignees: z.array(z.string()).optional(),
   milestone: milestoneShape.optional(),
-  comments: z.number().optional().describe('How many.'),
+  comments: z.number().optional().describe('Number of comments.'),
   created_at: z.string(),
   updated_at: z.string().optional(),
   closed_at: z.string().optional(),
@@ -36,26 +40,26 @@ export const issueShape = z.object({
   body: z.string().optional(),
 });
 
-export const readIssue = z
+export const issueResponse = z
   .object({
     number: z.number(),
     title: z.string(),
     state: z.string(),
-    state_reason: readText,
-    repository_url: readText,
+    state_reason: optionalText,
+    repository_url: optionalText,
     pull_request: z.unknown().optional(),
-    draft: readFlag,
-    locked: readFlag,
-    user: readLogin,
-    labels: readLabels,
-    assignees: readLogins,
+    draft: optionalFlag,
+    locked: optionalFlag,
+    user: optionalLogin,
+    labels: optionalLabels,
+    assignees: optionalLogins,
     milestone: milestoneShape.nullish(),
-    comments: readNumber,
+    comments: optionalNumber,
     created_at: z.string(),
-    updated_at: readText,
-    closed_at: readText,
+    updated_at: optionalText,
+    closed_at: optionalText,
     html_url: z.string(),
-    body: readText,
+    body: optionalText,
   })
   .transform(
     (host): z.input<typeof issueShape> => ({
@@ -80,15 +84,15 @@ export const readIssue = z
     }),
   );
 
-export const readListedIssue = readIssue.transform(
+export const listedIssueResponse = issueResponse.transform(
   (issue): z.input<typeof issueShape> => ({
     ...issue,
     body: excerpt(issue.body, MAX_LISTED_BODY_CHARS),
   }),
 );
 
-/** What a caller gets back of an issue it has just written: its text is known to it. */
-export const readWrittenIssue = readIssue.transform(
+/** Result after a write. Omits the text, which the caller sent. */
+export const writtenIssueResponse = issueResponse.transform(
   (issue): z.input<typeof issueShape> => ({
     ...issue,
     body: undefined,
@@ -101,8 +105,8 @@ export const commentShape = z.object({
   url: z.string(),
 });
 
-export const readComment = z
-  .object({ user: readLogin, created_at: z.string(), html_url: z.string() })
+export const commentResponse = z
+  .object({ user: optionalLogin, created_at: z.string(), html_url: z.string() })
   .transform(
     (host): z.input<typeof commentShape> => ({
       author: host.user,
@@ -111,7 +115,7 @@ export const readComment = z
     }),
   );
 
-/** `owner/name` of a repository's address in the API. */
+/** Returns `owner/name` from an API address. */
 function repositoryIn(url: string | undefined): string | undefined {
   return /\/repos\/([^/]+\/[^/]+)$/.exec(url ?? '')?.[1];
 }

@@ -1,18 +1,28 @@
-// A pull request, as it is given to a model, and the files it changes.
+// Pull requests and changed files in tool results. `*Response` schemas convert host responses to the
+// published `*Shape`.
 
 import { z } from 'zod';
-import { keepPair } from '../text-page.ts';
+import { characterStart } from '../text-page.ts';
+import {
+  excerpt,
+  optionalFlag,
+  optionalLabels,
+  optionalLogin,
+  optionalLogins,
+  optionalNumber,
+  optionalText,
+} from './fields.ts';
 import { MAX_LISTED_BODY_CHARS } from './issue.ts';
-import { excerpt, readFlag, readLabels, readLogin, readLogins, readNumber, readText } from './reading.ts';
 
-/** Of the changes of one file, and of all files of a page together. */
+/** Maximum patch length per file. */
 export const MAX_PATCH_CHARS = 6_000;
+/** Maximum length of all patches on a page together. */
 const MAX_PATCHES_CHARS = 80_000;
 
-const sideShape = z.object({
+const branchShape = z.object({
   ref: z.string(),
   sha: z.string(),
-  repository: z.string().optional().describe('Where it differs from the one asked for.'),
+  repository: z.string().optional().describe('Repository, if it is another one.'),
 });
 
 export const pullRequestShape = z.object({
@@ -21,11 +31,11 @@ export const pullRequestShape = z.object({
   state: z.string(),
   is_draft: z.boolean().optional(),
   is_merged: z.boolean().optional(),
-  is_mergeable: z.boolean().optional().describe('Left out while the host is still finding out.'),
+  is_mergeable: z.boolean().optional().describe('Omitted while the host computes it.'),
   mergeable_state: z.string().optional(),
   author: z.string().optional(),
-  head: sideShape,
-  base: sideShape,
+  head: branchShape,
+  base: branchShape,
   labels: z.array(z.string()).optional(),
   assignees: z.array(z.string()).optional(),
   requested_reviewers: z.array(z.string()).optional(),
@@ -39,45 +49,45 @@ export const pullRequestShape = z.object({
   updated_at: z.string().optional(),
   merged_at: z.string().optional(),
   closed_at: z.string().optional(),
-  merge_commit_sha: z.string().optional().describe('Once it is merged.'),
+  merge_commit_sha: z.string().optional().describe('Set after the merge.'),
   url: z.string(),
   body: z.string().optional(),
 });
 
-const readSide = z.object({
+const branchResponse = z.object({
   ref: z.string(),
   sha: z.string(),
   repo: z.object({ full_name: z.string() }).nullish(),
 });
 
-export const readPullRequest = z
+export const pullRequestResponse = z
   .object({
     number: z.number(),
     title: z.string(),
     state: z.string(),
-    draft: readFlag,
-    merged: readFlag,
-    mergeable: readFlag,
-    mergeable_state: readText,
-    user: readLogin,
-    head: readSide,
-    base: readSide,
-    labels: readLabels,
-    assignees: readLogins,
-    requested_reviewers: readLogins,
-    commits: readNumber,
-    changed_files: readNumber,
-    additions: readNumber,
-    deletions: readNumber,
-    comments: readNumber,
-    review_comments: readNumber,
+    draft: optionalFlag,
+    merged: optionalFlag,
+    mergeable: optionalFlag,
+    mergeable_state: optionalText,
+    user: optionalLogin,
+    head: branchResponse,
+    base: branchResponse,
+    labels: optionalLabels,
+    assignees: optionalLogins,
+    requested_reviewers: optionalLogins,
+    commits: optionalNumber,
+    changed_files: optionalNumber,
+    additions: optionalNumber,
+    deletions: optionalNumber,
+    comments: optionalNumber,
+    review_comments: optionalNumber,
     created_at: z.string(),
-    updated_at: readText,
-    merged_at: readText,
-    closed_at: readText,
-    merge_commit_sha: readText,
+    updated_at: optionalText,
+    merged_at: optionalText,
+    closed_at: optionalText,
+    merge_commit_sha: optionalText,
     html_url: z.string(),
-    body: readText,
+    body: optionalText,
   })
   .transform((host): z.input<typeof pullRequestShape> => {
     const isMerged = host.merged ?? host.merged_at !== undefined;
@@ -110,18 +120,18 @@ export const readPullRequest = z
       updated_at: host.updated_at,
       merged_at: host.merged_at,
       closed_at: host.closed_at,
-      // Before that it is a trial merge of the host's own.
+      // Before the merge, the host reports its test merge here.
       merge_commit_sha: isMerged ? host.merge_commit_sha : undefined,
       url: host.html_url,
       body: host.body,
     };
   });
 
-export const readListedPullRequest = readPullRequest.transform(
+export const listedPullRequestResponse = pullRequestResponse.transform(
   (pull): z.input<typeof pullRequestShape> => ({ ...pull, body: excerpt(pull.body, MAX_LISTED_BODY_CHARS) }),
 );
 
-export const readWrittenPullRequest = readPullRequest.transform(
+export const writtenPullRequestResponse = pullRequestResponse.transform(
   (pull): z.input<typeof pullRequestShape> => ({ ...pull, body: undefined }),
 );
 
@@ -131,28 +141,31 @@ export const changedFileShape = z.object({
   status: z.string(),
   additions: z.number(),
   deletions: z.number(),
-  patch: z.string().optional().describe('Its changes; left out for binary files.'),
-  is_patch_cut: z.boolean().optional().describe('The changes are longer: get_pull_request_diff has all.'),
+  patch: z.string().optional().describe('Changes; omitted for binary files.'),
+  is_patch_cut: z
+    .boolean()
+    .optional()
+    .describe('True if the patch is truncated; get_pull_request_diff returns everything.'),
 });
 
-export const readChangedFile = z
+export const changedFileResponse = z
   .object({
     filename: z.string(),
-    previous_filename: readText,
+    previous_filename: optionalText,
     status: z.string(),
     additions: z.number(),
     deletions: z.number(),
-    patch: readText,
+    patch: optionalText,
   })
   .transform((host): z.input<typeof changedFileShape> => host);
 
-/** `files` with their changes cut, so that one page stays readable. */
+/** Truncates patches to limit the page's size. */
 export function withShortPatches(files: readonly z.input<typeof changedFileShape>[]) {
-  let leftChars = MAX_PATCHES_CHARS;
+  let remainingChars = MAX_PATCHES_CHARS;
   return files.map((file): z.input<typeof changedFileShape> => {
     if (file.patch === undefined) return file;
-    const patch = file.patch.slice(0, keepPair(file.patch, Math.min(MAX_PATCH_CHARS, leftChars)));
-    leftChars -= patch.length;
+    const patch = file.patch.slice(0, characterStart(file.patch, Math.min(MAX_PATCH_CHARS, remainingChars)));
+    remainingChars -= patch.length;
     if (patch.length === file.patch.length) return file;
     return { ...file, patch: patch || undefined, is_patch_cut: true };
   });

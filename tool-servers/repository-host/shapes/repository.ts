@@ -1,7 +1,7 @@
-// A repository, as it is given to a model.
+// Repositories in tool results. `*Response` schemas convert host responses to the published `*Shape`.
 
 import { z } from 'zod';
-import { excerpt, filled, readFlag, readList, readNumber, readText } from './reading.ts';
+import { excerpt, listOf, nonEmpty, optionalFlag, optionalNumber, optionalText } from './fields.ts';
 
 const MAX_DESCRIPTION_CHARS = 350;
 
@@ -17,26 +17,26 @@ export const repositoryShape = z.object({
   license: z.string().optional(),
   stars: z.number().optional(),
   forks: z.number().optional(),
-  open_issues: z.number().optional().describe('Issues and pull requests.'),
+  open_issues: z.number().optional().describe('Number of open issues and pull requests.'),
   pushed_at: z.string().optional(),
   url: z.string(),
 });
 
-export const readRepository = z
+export const repositoryResponse = z
   .object({
     full_name: z.string(),
-    description: readText,
+    description: optionalText,
     private: z.boolean(),
-    fork: readFlag,
-    archived: readFlag,
-    default_branch: readText,
-    language: readText,
-    topics: readList(z.string()).nullish(),
+    fork: optionalFlag,
+    archived: optionalFlag,
+    default_branch: optionalText,
+    language: optionalText,
+    topics: listOf(z.string()).nullish(),
     license: z.object({ spdx_id: z.string().nullish() }).nullish(),
-    stargazers_count: readNumber,
-    forks_count: readNumber,
-    open_issues_count: readNumber,
-    pushed_at: readText,
+    stargazers_count: optionalNumber,
+    forks_count: optionalNumber,
+    open_issues_count: optionalNumber,
+    pushed_at: optionalText,
     html_url: z.string(),
   })
   .transform(
@@ -48,7 +48,7 @@ export const readRepository = z
       archived: host.archived || undefined,
       default_branch: host.default_branch,
       language: host.language,
-      topics: filled(host.topics ?? undefined),
+      topics: nonEmpty(host.topics ?? undefined),
       license: host.license?.spdx_id ?? undefined,
       stars: host.stargazers_count,
       forks: host.forks_count,

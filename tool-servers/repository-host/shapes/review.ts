@@ -1,7 +1,8 @@
-// Reviews of a pull request and the comments on its lines, as they are given to a model.
+// Pull request reviews and line comments in tool results. `*Response` schemas convert host responses to the
+// published `*Shape`.
 
 import { z } from 'zod';
-import { ending, excerpt, readId, readLogin, readNumber, readText } from './reading.ts';
+import { ending, excerpt, idField, optionalLogin, optionalNumber, optionalText } from './fields.ts';
 
 const MAX_HUNK_CHARS = 600;
 const MAX_LISTED_TEXT_CHARS = 8_000;
@@ -16,14 +17,14 @@ export const reviewShape = z.object({
   url: z.string(),
 });
 
-export const readReview = z
+export const reviewResponse = z
   .object({
-    id: readId,
-    user: readLogin,
+    id: idField,
+    user: optionalLogin,
     state: z.string(),
-    body: readText,
-    submitted_at: readText,
-    commit_id: readText,
+    body: optionalText,
+    submitted_at: optionalText,
+    commit_id: optionalText,
     html_url: z.string(),
   })
   .transform(
@@ -40,29 +41,29 @@ export const readReview = z
 
 export const reviewCommentShape = z.object({
   id: z.number(),
-  in_reply_to: z.number().optional().describe('The id of the comment that begins the thread.'),
+  in_reply_to: z.number().optional().describe('Id of the first comment of the thread.'),
   author: z.string().optional(),
   path: z.string(),
-  line: z.number().optional().describe('Left out where the line is gone.'),
+  line: z.number().optional().describe('Omitted if the line no longer exists.'),
   start_line: z.number().optional(),
   side: z.string().optional(),
   body: z.string(),
-  diff_hunk: z.string().optional().describe('The end of the change it stands at.'),
+  diff_hunk: z.string().optional().describe('End of the commented diff hunk.'),
   created_at: z.string(),
   url: z.string(),
 });
 
-export const readReviewComment = z
+export const reviewCommentResponse = z
   .object({
-    id: readId,
-    in_reply_to_id: readId.nullish(),
-    user: readLogin,
+    id: idField,
+    in_reply_to_id: idField.nullish(),
+    user: optionalLogin,
     path: z.string(),
-    line: readNumber,
-    start_line: readNumber,
-    side: readText,
+    line: optionalNumber,
+    start_line: optionalNumber,
+    side: optionalText,
     body: z.string(),
-    diff_hunk: readText,
+    diff_hunk: optionalText,
     created_at: z.string(),
     html_url: z.string(),
   })
@@ -76,7 +77,7 @@ export const readReviewComment = z
       start_line: host.start_line,
       side: host.side,
       body: excerpt(host.body, MAX_LISTED_TEXT_CHARS) ?? '',
-      // The line commented on is its last.
+      // The commented line is the last line of the hunk.
       diff_hunk: ending(host.diff_hunk, MAX_HUNK_CHARS),
       created_at: host.created_at,
       url: host.html_url,

@@ -1,7 +1,7 @@
-// Issues: listing, reading, creating, changing and commenting.
+// Tools for issues: list, read, create, update and comment.
 
 import { z } from 'zod';
-import { defineTool, type Tool } from '../../tool.ts';
+import { defineTool, type ServerTool } from '../../tool.ts';
 import { ToolError } from '../../tool-error.ts';
 import {
   assignees,
@@ -9,139 +9,161 @@ import {
   issueNumber,
   labels,
   milestone,
-  moment,
   paging,
   repository,
+  timestamp,
   title,
 } from '../arguments.ts';
 import type { Host } from '../host.ts';
+import { listOf } from '../shapes/fields.ts';
 import {
+  commentResponse,
   commentShape,
+  issueResponse,
   issueShape,
+  listedIssueResponse,
   MAX_LISTED_BODY_CHARS,
-  readComment,
-  readIssue,
-  readListedIssue,
-  readWrittenIssue,
+  writtenIssueResponse,
 } from '../shapes/issue.ts';
 import { pageShape, positionOf } from '../shapes/page.ts';
-import { readList } from '../shapes/reading.ts';
-import { adds, answer, ensures, reads } from './answer.ts';
+import { addHints, ensureHints, jsonOutput, readHints } from './result.ts';
 
 const MAX_LABELS_TEXT_CHARS = 2_000;
 
-export function issueTools(host: Host): Tool[] {
+export function issueTools(host: Host): ServerTool[] {
   return [
-    defineTool({
-      name: 'list_issues',
-      title: 'List issues',
-      description: `Lists the issues of one repository, open ones unless told otherwise, the newest first. The host counts pull requests among them: those are marked is_pull_request. Texts are cut after ${MAX_LISTED_BODY_CHARS} characters; get_issue gives one whole. To find issues by their words use search_issues.`,
-      input: z.strictObject({
-        ...repository,
-        state: z.enum(['open', 'closed', 'all']).optional().describe('Left out: open.'),
-        labels: z
-          .string()
-          .max(MAX_LABELS_TEXT_CHARS)
-          .optional()
-          .describe('Labels an issue must all have, separated by commas.'),
-        sort: z.enum(['created', 'updated', 'comments']).optional().describe('Left out: created.'),
-        direction: z.enum(['asc', 'desc']).optional().describe('Left out: desc.'),
-        since: moment.optional().describe('Only issues updated since then, such as 2025-01-31T00:00:00Z.'),
-        ...paging,
-      }),
-      output: pageShape(issueShape),
-      hints: reads,
-      async run(input, call) {
-        const { data, link } = await host
-          .during(call)
-          .ask('GET /repos/{owner}/{repo}/issues', input, readList(readListedIssue));
-        return answer({ items: data, ...positionOf(link, input.page) });
-      },
-    }),
-    defineTool({
-      name: 'get_issue',
-      title: 'Read an issue',
-      description:
-        'Gives one issue with its whole text, labels, assignees and milestone, and how many comments it has; not the comments themselves.',
-      input: z.strictObject({ ...repository, ...issueNumber }),
-      output: issueShape,
-      hints: reads,
-      async run(input, call) {
-        const { data } = await host
-          .during(call)
-          .ask('GET /repos/{owner}/{repo}/issues/{issue_number}', input, readIssue);
-        return answer(data);
-      },
-    }),
-    defineTool({
-      name: 'create_issue',
-      title: 'Create an issue',
-      description:
-        'Opens a new issue, visible to everybody who can see the repository; people may be notified. Labels that do not exist are created if the token may. Calling it twice opens two issues.',
-      input: z.strictObject({
-        ...repository,
-        title: title.describe("The issue's title."),
-        body: bodyText.optional().describe("The issue's text, as Markdown."),
-        labels: labels.optional().describe('Names of labels.'),
-        assignees: assignees.optional().describe('Logins of who is to work on it.'),
-        milestone: milestone.optional(),
-      }),
-      output: issueShape,
-      hints: adds,
-      async run(input, call) {
-        const { data } = await host
-          .during(call)
-          .ask('POST /repos/{owner}/{repo}/issues', input, readWrittenIssue);
-        return answer(data);
-      },
-    }),
-    defineTool({
-      name: 'update_issue',
-      title: 'Change an issue',
-      description:
-        'Changes title, text, state, labels, assignees or milestone of an issue or pull request. What is left out stays; labels and assignees that are given replace all that were there. Close an issue with state "closed".',
-      input: z.strictObject({
-        ...repository,
-        ...issueNumber,
-        title: title.optional().describe('The new title.'),
-        body: bodyText.optional().describe('The new text; it replaces the old one.'),
-        state: z.enum(['open', 'closed']).optional().describe('Opens it again, or closes it.'),
-        labels: labels.optional().describe('All labels it is to have; an empty array takes all away.'),
-        assignees: assignees.optional().describe('All who are to be assigned.'),
-        milestone: milestone.optional(),
-      }),
-      output: issueShape,
-      hints: { ...ensures, destructiveHint: true },
-      async run(input, call) {
-        const { owner, repo, issue_number, ...changes } = input;
-        if (Object.keys(changes).length === 0)
-          throw new ToolError(
-            'Nothing was to be changed: give at least one of title, body, state, labels, assignees and milestone.',
-          );
-        const { data } = await host
-          .during(call)
-          .ask('PATCH /repos/{owner}/{repo}/issues/{issue_number}', input, readWrittenIssue);
-        return answer(data);
-      },
-    }),
-    defineTool({
-      name: 'add_issue_comment',
-      title: 'Comment on an issue',
-      description:
-        'Adds a comment to an issue or, by its number, to the conversation of a pull request; people may be notified. For comments on lines of code use create_pull_request_review. Calling it twice adds two.',
-      input: z.strictObject({
-        ...repository,
-        ...issueNumber,
-        body: bodyText.min(1).describe('The text, as Markdown.'),
-      }),
-      output: commentShape,
-      hints: adds,
-      async run(input, call) {
-        const { data } = await host
-          .during(call)
-          .ask('POST /repos/{owner}/{repo}/issues/{issue_number}/comments', input, readComment);
-        return answer(data);
-      },
-    }),
+    listIssuesTool(host),
+    getIssueTool(host),
+    createIssueTool(host),
+    updateIssueTool(host),
+    addIssueCommentTool(host),
   ];
+}
+
+function listIssuesTool(host: Host): ServerTool {
+  return defineTool({
+    name: 'list_issues',
+    title: 'List issues',
+    description: `Lists issues of one repository, by default open ones, newest first. The host includes pull requests, marked is_pull_request. Texts are truncated at ${MAX_LISTED_BODY_CHARS} characters; use get_issue for the complete text. To search by words use search_issues.`,
+    input: z.strictObject({
+      ...repository,
+      state: z.enum(['open', 'closed', 'all']).optional().describe('Default: open.'),
+      labels: z
+        .string()
+        .max(MAX_LABELS_TEXT_CHARS)
+        .optional()
+        .describe('Required labels, separated by commas.'),
+      sort: z.enum(['created', 'updated', 'comments']).optional().describe('Default: created.'),
+      direction: z.enum(['asc', 'desc']).optional().describe('Default: desc.'),
+      since: timestamp
+        .optional()
+        .describe('Only issues updated since this time, for example 2025-01-31T00:00:00Z.'),
+      ...paging,
+    }),
+    output: pageShape(issueShape),
+    hints: readHints,
+    async run(input, call) {
+      const { data, link } = await host
+        .requestsFor(call)
+        .request('GET /repos/{owner}/{repo}/issues', input, listOf(listedIssueResponse));
+      return jsonOutput({ items: data, ...positionOf(link, input.page) });
+    },
+  });
+}
+
+function getIssueTool(host: Host): ServerTool {
+  return defineTool({
+    name: 'get_issue',
+    title: 'Read an issue',
+    description:
+      'Reads one issue with its complete text, labels, assignees, milestone and number of comments, without the comments.',
+    input: z.strictObject({ ...repository, ...issueNumber }),
+    output: issueShape,
+    hints: readHints,
+    async run(input, call) {
+      const { data } = await host
+        .requestsFor(call)
+        .request('GET /repos/{owner}/{repo}/issues/{issue_number}', input, issueResponse);
+      return jsonOutput(data);
+    },
+  });
+}
+
+function createIssueTool(host: Host): ServerTool {
+  return defineTool({
+    name: 'create_issue',
+    title: 'Create an issue',
+    description:
+      'Creates an issue, visible to everyone with access to the repository; people may be notified. Unknown labels are created if the token permits it. Each call creates a new issue.',
+    input: z.strictObject({
+      ...repository,
+      title: title.describe('Title.'),
+      body: bodyText.optional().describe('Text, as Markdown.'),
+      labels: labels.optional().describe('Label names.'),
+      assignees: assignees.optional().describe('Logins of the assignees.'),
+      milestone: milestone.optional(),
+    }),
+    output: issueShape,
+    hints: addHints,
+    async run(input, call) {
+      const { data } = await host
+        .requestsFor(call)
+        .request('POST /repos/{owner}/{repo}/issues', input, writtenIssueResponse);
+      return jsonOutput(data);
+    },
+  });
+}
+
+function updateIssueTool(host: Host): ServerTool {
+  return defineTool({
+    name: 'update_issue',
+    title: 'Change an issue',
+    description:
+      'Changes title, text, state, labels, assignees or milestone of an issue or pull request. Omitted fields are unchanged; labels and assignees replace all existing ones. Close an issue with state "closed".',
+    input: z.strictObject({
+      ...repository,
+      ...issueNumber,
+      title: title.optional().describe('New title.'),
+      body: bodyText.optional().describe('New text; replaces the old one.'),
+      state: z.enum(['open', 'closed']).optional().describe('Reopens or closes the issue.'),
+      labels: labels.optional().describe('All labels; an empty array removes all.'),
+      assignees: assignees.optional().describe('Logins of all assignees.'),
+      milestone: milestone.optional(),
+    }),
+    output: issueShape,
+    hints: { ...ensureHints, destructiveHint: true },
+    async run(input, call) {
+      const { owner, repo, issue_number, ...changes } = input;
+      if (Object.keys(changes).length === 0)
+        throw new ToolError(
+          'No changes: pass at least one of title, body, state, labels, assignees and milestone.',
+        );
+      const { data } = await host
+        .requestsFor(call)
+        .request('PATCH /repos/{owner}/{repo}/issues/{issue_number}', input, writtenIssueResponse);
+      return jsonOutput(data);
+    },
+  });
+}
+
+function addIssueCommentTool(host: Host): ServerTool {
+  return defineTool({
+    name: 'add_issue_comment',
+    title: 'Comment on an issue',
+    description:
+      'Adds a comment to an issue, or to the conversation of a pull request by its number; people may be notified. For comments on lines of code use create_pull_request_review. Each call adds a new comment.',
+    input: z.strictObject({
+      ...repository,
+      ...issueNumber,
+      body: bodyText.min(1).describe('Text, as Markdown.'),
+    }),
+    output: commentShape,
+    hints: addHints,
+    async run(input, call) {
+      const { data } = await host
+        .requestsFor(call)
+        .request('POST /repos/{owner}/{repo}/issues/{issue_number}/comments', input, commentResponse);
+      return jsonOutput(data);
+    },
+  });
 }

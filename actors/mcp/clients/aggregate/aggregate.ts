@@ -1,121 +1,118 @@
-// The aggregate: all servers as one, with merged lists under prefixed names, and the way back from a name or uri to its
-// server. It is built from the servers' caches, whether they run or sleep, and rebuilt only when one of these has
-// changed.
-//
-// GA1  the order is that of the catalog, then that of each server: the same input gives the same bytes.
-// GA2  names are unique and built by tool-names.ts, for all enabled servers and all known tools: no other
-//     server's tools and no narrower view change a name's target.
-// GA3  each item is valid for strict clients of the era of the request (server/lists/checked-list.ts).
+// Merged view of several servers: their lists under prefixed names, and the targets of names and uris. Built
+// from the cached lists, so servers need not run; rebuilt only after changes. Lists are in catalog order,
+// then in server order: equal caches produce equal bytes. Names are computed from all enabled servers
+// (tool-names.ts), so a view of fewer servers never changes the target of a name. Each item is valid for
+// strict clients of the requested protocol era (servers/lists/checked-list.ts).
 
-import { KeptResult } from '../../jsonrpc/compose.ts';
+import { EncodedResult } from '../../jsonrpc/compose.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
 import { rawJson } from '../../jsonrpc/span.ts';
-import type { ServerCache } from '../../servers/cache/server-cache.ts';
-import type { ServerDescription } from '../../servers/cache/server-description.ts';
+import type { ServerCache } from '../../servers/cache/cache.ts';
+import type { ServerDescription } from '../../servers/cache/introduction.ts';
 import { checkedList, type ListableItem } from '../../servers/lists/checked-list.ts';
 import { annotationFaultOf } from '../../servers/lists/invalid-tools.ts';
 import {
   type CacheHint,
+  combineHints,
   itemJson,
   type ListItem,
   type ListKind,
   listKinds,
   noCache,
-  strictest,
 } from '../../servers/lists/lists.ts';
 import { withoutTaskSupport } from '../../servers/lists/task-support.ts';
 import type { ManagedServer } from '../../servers/managed-server.ts';
 import { ListPages, type ServerItems } from './list-pages.ts';
-import { mergedInstructions } from './merged-instructions.ts';
-import type { Lookup, Target } from './resolution.ts';
+import { mergeInstructions } from './merged-instructions.ts';
+import type { NameLookup, ResolvedTarget } from './resolution.ts';
 import { type ToolFilter, toolFilter } from './tool-filter.ts';
 import { MergedNames } from './tool-names.ts';
 import { matchesTemplate } from './uri-template.ts';
 
-/** One entry of a merged list. */
-export interface Shown extends Target {
-  /** The name clients see; of resources and templates the uri. */
+/** Item in a merged list. */
+export interface MergedItem extends ResolvedTarget {
+  /** Prefixed name for tools and prompts; uri for resources and templates. */
   readonly name: string;
-  /** Form for modern clients and tool search. */
+  /** Item for modern clients and tool search. */
   readonly item: ListItem;
   readonly legacyItem: ListItem;
-  /** Characters of its text in the list. */
+  /** Length of the text in the list, in characters. */
   readonly chars: number;
 }
 
-/** Servers in a view. */
+/** The servers of a view. */
 export interface ServerSource {
-  /** In the order of the catalog. */
+  /** The servers in the order of the catalog. */
   all(): readonly ManagedServer[];
-  /** Changes with the servers, their caches and the filter. */
+  /** Changes when the servers, their caches or the filter change. */
   readonly revision: number;
 }
 
-/** Of those who see only a part of the servers. */
+/** Restricts a view to some servers and tools. */
 export interface Narrowing {
-  /** All servers there are: names are made as if all were seen. */
-  everyone(): readonly ManagedServer[];
-  /** Whether they see this tool of a server that they see. */
+  /** All servers. Names are computed from all servers, so they are equal in every view. */
+  allServers(): readonly ManagedServer[];
+  /** Returns true if the view contains this tool. */
   isAllowed(server: string, tool: string): boolean;
 }
 
-/** Pages that are kept ready, in bytes over all lists; those of a longer list are made anew each time. */
-const KEPT_BYTES = 16 * 1024 * 1024;
-/** The same for each part of the servers: a full page. */
-const KEPT_BYTES_NARROWED = 4 * 1024 * 1024;
+/** Cache size for pages of all lists, in bytes. Further pages are built for each request. */
+const PAGE_CACHE_BYTES = 16 * 1024 * 1024;
+/** Cache size in a restricted view: a full page. */
+const VIEW_PAGE_CACHE_BYTES = 4 * 1024 * 1024;
 
 interface MergedList {
-  /** Pages by cursor; both eras share a map unless an item has two forms. */
-  readonly pages: Readonly<Record<Era, Map<string | undefined, KeptResult>>>;
-  readonly list: readonly ServerItems<Shown>[];
-  readonly targets: ReadonlyMap<string, Shown>;
-  /** The servers that may have more than is in the list. */
+  /** Cached pages by cursor. Both eras share one map unless an item differs between them. */
+  readonly pages: Readonly<Record<Era, Map<string | undefined, EncodedResult>>>;
+  readonly list: readonly ServerItems<MergedItem>[];
+  readonly targets: ReadonlyMap<string, MergedItem>;
+  /** Servers with an unknown or truncated list. */
   readonly incomplete: readonly string[];
   hint: CacheHint | undefined;
 }
 
-export class Aggregate implements Lookup {
+export class Aggregate implements NameLookup {
   readonly #source: ServerSource;
   readonly #filters = new WeakMap<ManagedServer, ToolFilter>();
   readonly #lists = new Map<ListKind, MergedList>();
   readonly #pages: ListPages;
   #stamp = 0;
   #revision = -1;
-  #keptBytes = 0;
-  readonly #mostKeptBytes: number;
+  #cachedBytes = 0;
+  readonly #maxCachedBytes: number;
   readonly #narrowing: Narrowing | undefined;
 
   constructor(source: ServerSource, pageItems?: number, narrowing?: Narrowing) {
     this.#source = source;
     this.#pages = new ListPages(pageItems);
     this.#narrowing = narrowing;
-    this.#mostKeptBytes = narrowing === undefined ? KEPT_BYTES : KEPT_BYTES_NARROWED;
+    this.#maxCachedBytes = narrowing === undefined ? PAGE_CACHE_BYTES : VIEW_PAGE_CACHE_BYTES;
   }
 
-  /** Goes up whenever the servers, or what is known of one, may have changed. */
+  /** Increases after possible changes of servers or caches. */
   get stamp(): number {
     this.#refresh();
     return this.#stamp;
   }
 
-  /** Forgets what was made of the servers when it may be wrong. */
+  /** Drops the merged lists if the servers or caches changed. */
   #refresh(): void {
     const { revision } = this.#source;
     if (revision === this.#revision) return;
     this.#revision = revision;
     this.#stamp += 1;
     this.#lists.clear();
-    this.#keptBytes = 0;
+    this.#cachedBytes = 0;
   }
 
-  /** The servers that take part: those not switched off. */
+  /** Returns the enabled servers of the view. */
   *servers(): Iterable<ManagedServer> {
     for (const server of this.#source.all()) if (server.entry.enabled) yield server;
   }
 
-  /** Those not switched off, seen or not. */
-  #everyone(): readonly ManagedServer[] {
-    return (this.#narrowing?.everyone() ?? this.#source.all()).filter(({ entry }) => entry.enabled);
+  /** Returns all enabled servers, including those outside the view. */
+  #allEnabled(): readonly ManagedServer[] {
+    return (this.#narrowing?.allServers() ?? this.#source.all()).filter(({ entry }) => entry.enabled);
   }
 
   isAllowed(server: ManagedServer, tool: string): boolean {
@@ -127,164 +124,168 @@ export class Aggregate implements Lookup {
     return filter(tool) && this.#narrowing?.isAllowed(server.id, tool) !== false;
   }
 
-  /** Whether clients may see this tool in a list. */
-  isShown(server: ManagedServer, tool: ListItem): boolean {
+  /** Returns true if lists contain this tool. */
+  isVisible(server: ManagedServer, tool: ListItem): boolean {
     return this.isAllowed(server, tool.key) && annotationFaultOf(server, tool) === undefined;
   }
 
-  /** A page of the merged list, the first without a cursor. Throws RpcFault -32602 for what is no cursor of this list. */
-  list(kind: ListKind, cursor?: string, era: Era = 'legacy'): KeptResult {
-    const { pages, list } = this.#merged(kind);
-    const kept = pages[era].get(cursor);
-    if (kept !== undefined) return kept;
+  /** Returns a page of the merged list, by default the first. Throws RpcFault -32602 for invalid cursors. */
+  list(kind: ListKind, cursor?: string, era: Era = 'legacy'): EncodedResult {
+    const { pages, list } = this.#mergedList(kind);
+    const cachedPage = pages[era].get(cursor);
+    if (cachedPage !== undefined) return cachedPage;
     const page = this.#page(kind, list, cursor, era);
-    if (this.#keptBytes + page.size <= this.#mostKeptBytes) {
-      this.#keptBytes += page.size;
+    if (this.#cachedBytes + page.size <= this.#maxCachedBytes) {
+      this.#cachedBytes += page.size;
       pages[era].set(cursor, page);
     }
     return page;
   }
 
-  /** Every tool clients may see, by name, in the order of the list; another map as soon as it may be another list. */
-  tools(): ReadonlyMap<string, Shown> {
-    return this.#merged('tools').targets;
+  /** Returns the visible tools by name, in list order. The map is a new object after each possible change. */
+  tools(): ReadonlyMap<string, MergedItem> {
+    return this.#mergedList('tools').targets;
   }
 
-  /** Where a prefixed tool or prompt name leads. */
-  find(kind: 'tools' | 'prompts', name: string): Target | undefined {
-    return this.#merged(kind).targets.get(name);
+  /** Resolves a merged tool or prompt name. */
+  find(kind: 'tools' | 'prompts', name: string): ResolvedTarget | undefined {
+    return this.#mergedList(kind).targets.get(name);
   }
 
   /**
-   * Where a name leads that is in no list. It may still be right where what is listed does not hold for everybody: at a
-   * server that lists more for some clients, or more than is kept, or whose lists could not be learnt. It knows best.
+   * Resolves a name that is in no list. The server may know it: some servers list more items to some clients,
+   * and lists may be truncated or not yet fetched. The server decides.
    */
-  findUnlisted(kind: 'tools' | 'prompts', name: string): Target | undefined {
-    const everyone = this.#everyone();
-    const plain = new MergedNames(everyone.map(({ id }) => id)).readPlain(name);
+  findUnlisted(kind: 'tools' | 'prompts', name: string): ResolvedTarget | undefined {
+    const allEnabled = this.#allEnabled();
+    const plain = new MergedNames(allEnabled.map(({ id }) => id)).readPlain(name);
     if (plain === undefined) return undefined;
     const { server: id, tool: key } = plain;
-    const found = everyone.find((server) => server.id === id);
-    if (found === undefined || !this.#source.all().includes(found)) return undefined;
-    const { cache, entry } = found;
+    const owner = allEnabled.find((server) => server.id === id);
+    if (owner === undefined || !this.#source.all().includes(owner)) return undefined;
+    const { cache, entry } = owner;
     if (entry.isolation === 'shared' && cache.isLearnt && cache.cuts[kind] === undefined) return undefined;
-    const isHidden = kind === 'tools' && !this.isAllowed(found, key);
+    const isHidden = kind === 'tools' && !this.isAllowed(owner, key);
     const isKnown = cache.lists[kind]?.some((item) => item.key === key) === true;
-    return isHidden || isKnown ? undefined : { server: found, key };
+    return isHidden || isKnown ? undefined : { server: owner, key };
   }
 
-  /** Where a resource is read: by the uri itself, then by template, then by being the only server with resources. */
-  findResource(uri: string): Target | undefined {
-    const listed = this.#merged('resources').targets.get(uri);
-    if (listed !== undefined) return listed;
-    for (const target of this.#merged('resourceTemplates').targets.values()) {
+  /** Resolves a resource: by uri, by template, or to the only server with resources. */
+  findResource(uri: string): ResolvedTarget | undefined {
+    const listedTarget = this.#mergedList('resources').targets.get(uri);
+    if (listedTarget !== undefined) return listedTarget;
+    for (const target of this.#mergedList('resourceTemplates').targets.values()) {
       if (matchesTemplate(target.key, uri)) return { server: target.server, key: uri };
     }
-    const able = [...this.servers()].filter(
+    const resourceServers = [...this.servers()].filter(
       (server) => server.cache.description?.capabilities.resources !== undefined,
     );
-    const [only] = able;
-    return only !== undefined && able.length === 1 ? { server: only, key: uri } : undefined;
+    const [only] = resourceServers;
+    return only !== undefined && resourceServers.length === 1 ? { server: only, key: uri } : undefined;
   }
 
-  findTemplate(template: string): Target | undefined {
-    return this.#merged('resourceTemplates').targets.get(template) ?? this.findResource(template);
+  findTemplate(template: string): ResolvedTarget | undefined {
+    return this.#mergedList('resourceTemplates').targets.get(template) ?? this.findResource(template);
   }
 
   /**
-   * What the servers can do together, as far as it is known; what is not known yet may be anything. Lists, and notices
-   * of their changes, there are in any case, since servers come and go. Of `extensions`, `experimental` and `tasks`
-   * nothing is said: what they add is methods and ids that belong to one server, and is found at its own address.
+   * Returns the merged capabilities. A server without a known description counts as having all of them. Lists
+   * and their change notifications are always included, because servers may be added later. `extensions`,
+   * `experimental` and `tasks` are omitted: their methods and ids are server-specific and only available at
+   * the address of the server.
    */
   capabilities(): Record<string, unknown> {
     const descriptions = [...this.servers()].map((server) => server.cache.description);
-    const has = (isIn: (capabilities: ServerDescription['capabilities']) => boolean) =>
-      descriptions.some((description) => description === undefined || isIn(description.capabilities));
-    const canSubscribe = has(
+    const someServer = (has: (capabilities: ServerDescription['capabilities']) => boolean) =>
+      descriptions.some((description) => description === undefined || has(description.capabilities));
+    const canSubscribe = someServer(
       ({ resources }) => (resources as { subscribe?: unknown } | undefined)?.subscribe === true,
     );
     return {
       tools: { listChanged: true },
       resources: { listChanged: true, ...(canSubscribe ? { subscribe: true } : {}) },
       prompts: { listChanged: true },
-      ...(has(({ logging }) => logging !== undefined) ? { logging: {} } : {}),
-      ...(has(({ completions }) => completions !== undefined) ? { completions: {} } : {}),
+      ...(someServer(({ logging }) => logging !== undefined) ? { logging: {} } : {}),
+      ...(someServer(({ completions }) => completions !== undefined) ? { completions: {} } : {}),
     };
   }
 
-  /** What the servers tell models about themselves. */
+  /** Returns the merged instructions of the servers. */
   instructions(): string | undefined {
-    return mergedInstructions(this.servers());
+    return mergeInstructions(this.servers());
   }
 
-  /** The servers of which the list is not known, or not whole. */
+  /** Returns the servers with an unknown or truncated list. */
   incomplete(kind: ListKind): readonly string[] {
-    return this.#merged(kind).incomplete;
+    return this.#mergedList(kind).incomplete;
   }
 
-  /** How long a list may be kept, and by whom: what holds for every server's part of it. */
+  /** Returns the cache hint for a merged list: the strictest hint. */
   cacheHint(kind: ListKind): CacheHint {
-    const merged = this.#merged(kind);
-    merged.hint ??= this.#hint(kind);
-    return merged.hint;
+    const mergedList = this.#mergedList(kind);
+    mergedList.hint ??= this.#hint(kind);
+    return mergedList.hint;
   }
 
   #hint(kind: ListKind): CacheHint {
     const hints: CacheHint[] = [];
     for (const { cache } of this.servers()) {
       const { lists, hints: own } = cache;
-      // Without the part of a server that has one the list is out of date as soon as that is known.
-      if (hasPart(cache, kind)) hints.push((lists[kind] === undefined ? undefined : own[kind]) ?? noCache);
+      // A merged list becomes outdated when the missing list of a server arrives.
+      if (mayHaveList(cache, kind))
+        hints.push((lists[kind] === undefined ? undefined : own[kind]) ?? noCache);
     }
-    return strictest(hints);
+    return combineHints(hints);
   }
 
-  #merged(kind: ListKind): MergedList {
+  #mergedList(kind: ListKind): MergedList {
     this.#refresh();
-    let merged = this.#lists.get(kind);
-    if (merged === undefined) {
-      merged = this.#build(kind);
-      this.#lists.set(kind, merged);
+    let mergedList = this.#lists.get(kind);
+    if (mergedList === undefined) {
+      mergedList = this.#build(kind);
+      this.#lists.set(kind, mergedList);
     }
-    return merged;
+    return mergedList;
   }
 
   #build(kind: ListKind): MergedList {
     const isPrefixed = kind === 'tools' || kind === 'prompts';
-    const targets = new Map<string, Shown>();
-    const list: ServerItems<Shown>[] = [];
-    let hasEraForms = false;
+    const targets = new Map<string, MergedItem>();
+    const list: ServerItems<MergedItem>[] = [];
+    let differsByEra = false;
     const servers = [...this.servers()];
-    const names = isPrefixed ? new MergedNames(this.#everyone().map(({ id }) => id)) : undefined;
+    const names = isPrefixed ? new MergedNames(this.#allEnabled().map(({ id }) => id)) : undefined;
+    const adapt = (item: ListItem) => (kind === 'tools' ? withoutTaskSupport(item) : item);
     for (const server of servers) {
       const all = listableItems(server.cache, kind);
-      const named = names?.namesOf(
+      const mergedNames = names?.namesOf(
         server.id,
         all.map(({ key }) => key),
       );
-      const items: Shown[] = [];
+      const items: MergedItem[] = [];
       for (const { key, modern, legacy } of all) {
-        if (kind === 'tools' && !this.isShown(server, modern)) continue;
-        const item = kind === 'tools' ? withoutTaskSupport(modern) : modern;
-        const legacyItem = legacy === modern ? item : kind === 'tools' ? withoutTaskSupport(legacy) : legacy;
-        const name = named?.get(key) ?? key;
-        // A resource is its uri: a second server's resource of the same uri could never be read.
+        if (kind === 'tools' && !this.isVisible(server, modern)) continue;
+        const item = adapt(modern);
+        const legacyItem = legacy === modern ? item : adapt(legacy);
+        const name = mergedNames?.get(key) ?? key;
+        // The first server wins: with an equal uri, the resource of a second server could not be addressed.
         if (targets.has(name)) continue;
         const chars = name.length + item.before.length + item.after.length;
-        const shown = { name, server, key, item, legacyItem, chars };
-        hasEraForms ||= item !== legacyItem;
-        targets.set(name, shown);
-        items.push(shown);
+        const mergedItem = { name, server, key, item, legacyItem, chars };
+        differsByEra ||= item !== legacyItem;
+        targets.set(name, mergedItem);
+        items.push(mergedItem);
       }
       list.push({ server: server.id, items });
     }
+    // Servers whose list is unknown or truncated.
     const incomplete = servers.filter(
       ({ cache }) =>
-        hasPart(cache, kind) && (cache.lists[kind] === undefined || cache.cuts[kind] !== undefined),
+        mayHaveList(cache, kind) && (cache.lists[kind] === undefined || cache.cuts[kind] !== undefined),
     );
     const legacy: MergedList['pages'][Era] = new Map();
     return {
-      pages: { legacy, modern: hasEraForms ? new Map() : legacy },
+      pages: { legacy, modern: differsByEra ? new Map() : legacy },
       list,
       targets,
       incomplete: incomplete.map(({ id }) => id),
@@ -294,24 +295,25 @@ export class Aggregate implements Lookup {
 
   #page(
     kind: ListKind,
-    list: readonly ServerItems<Shown>[],
+    list: readonly ServerItems<MergedItem>[],
     cursor: string | undefined,
     era: Era,
-  ): KeptResult {
+  ): EncodedResult {
     const { items, nextCursor } = this.#pages.page(kind, list, cursor);
     const form = era === 'legacy' ? 'legacyItem' : 'item';
-    const text = `[${items.map((shown) => itemJson(shown[form], shown.name)).join(',')}]`;
+    const text = `[${items.map((mergedItem) => itemJson(mergedItem[form], mergedItem.name)).join(',')}]`;
     const more = nextCursor === undefined ? '' : `,"nextCursor":${rawJson(nextCursor)}`;
-    return new KeptResult(`{${rawJson(kind)}:${Buffer.from(text, 'utf8').toString('latin1')}${more}}`);
+    return new EncodedResult(`{${rawJson(kind)}:${Buffer.from(text, 'utf8').toString('latin1')}${more}}`);
   }
 }
 
+/** Returns a server's items that are valid for clients. */
 function listableItems({ lists }: ServerCache, kind: ListKind): readonly ListableItem[] {
   const items = lists[kind];
   return items === undefined ? [] : checkedList(kind, items).items;
 }
 
-/** Whether the server has such a list; what is not known may have one. */
-function hasPart({ description }: ServerCache, kind: ListKind): boolean {
+/** Returns true unless the server has declared that it lacks this kind of list. */
+function mayHaveList({ description }: ServerCache, kind: ListKind): boolean {
   return description === undefined || description.capabilities[listKinds[kind].capability] !== undefined;
 }

@@ -1,9 +1,6 @@
-// Cursors of the merged lists: encrypted and authenticated texts that only this process can make or read.
-//
-// CU1  only a cursor that this process made for that kind of list opens: the key is random and never leaves the
-//     process, the kind is authenticated with the text, and no second spelling of a cursor is taken for it.
-// CU2  the same text gives the same cursor: the nonce comes from the text (as in RFC 5297), so that equal lists have
-//     equal bytes and a nonce never serves two texts.
+// Encrypts and authenticates the cursors of merged lists. The keys are random and stay in the process, so
+// only cursors that this process created for the same kind of list are valid. The nonce is derived from the
+// text (like RFC 5297): equal texts produce equal cursors, and no nonce is used for two texts.
 
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
@@ -11,14 +8,14 @@ import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
 const CIPHER = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** Far above any of ours; nothing longer is decoded. */
+/** Maximum cursor length in characters; the gateway's cursors are much shorter. */
 const MAX_LENGTH = 65_536;
 
 export class CursorSeal {
   readonly #key = randomBytes(32);
   readonly #nonceKey = randomBytes(32);
 
-  /** A cursor that holds `text`, for one kind of list. */
+  /** Returns a cursor with this content, bound to the kind of list. */
   seal(kind: string, text: string): string {
     const nonce = createHmac('sha256', this.#nonceKey)
       .update(`${kind}\0${text}`)
@@ -26,20 +23,20 @@ export class CursorSeal {
       .subarray(0, NONCE_BYTES);
     const cipher = createCipheriv(CIPHER, this.#key, nonce, { authTagLength: TAG_BYTES });
     cipher.setAAD(Buffer.from(kind));
-    const sealed = [cipher.update(text, 'utf8'), cipher.final()];
-    return Buffer.concat([nonce, cipher.getAuthTag(), ...sealed]).toString('base64url');
+    const encrypted = [cipher.update(text, 'utf8'), cipher.final()];
+    return Buffer.concat([nonce, cipher.getAuthTag(), ...encrypted]).toString('base64url');
   }
 
-  /** The text of a cursor. Throws RpcFault (-32602, as the specification asks) for anything but a cursor of ours. */
+  /** Returns a cursor's content. Throws RpcFault (-32602, as specified) for invalid cursors. */
   open(kind: string, cursor: string): string {
-    const text = cursor.length <= MAX_LENGTH ? this.#opened(kind, cursor) : undefined;
+    const text = cursor.length <= MAX_LENGTH ? this.#decrypt(kind, cursor) : undefined;
     if (text === undefined) throw unknownCursor();
     return text;
   }
 
-  #opened(kind: string, cursor: string): string | undefined {
+  #decrypt(kind: string, cursor: string): string | undefined {
     const bytes = Buffer.from(cursor, 'base64url');
-    // The decoder overlooks stray characters and the unused bits of the last one.
+    // The decoder ignores invalid characters and unused bits; only the exact encoding is valid.
     if (bytes.length < NONCE_BYTES + TAG_BYTES || bytes.toString('base64url') !== cursor) return undefined;
     const nonce = bytes.subarray(0, NONCE_BYTES);
     const decipher = createDecipheriv(CIPHER, this.#key, nonce, { authTagLength: TAG_BYTES });
@@ -57,6 +54,6 @@ export class CursorSeal {
 function unknownCursor(): RpcFault {
   return new RpcFault(
     rpcCodes.invalidParams,
-    'the cursor is not one of this list, or from before a restart of the gateway; start again without one',
+    'the cursor belongs to another list or was created before a restart; start again without a cursor',
   );
 }

@@ -1,14 +1,12 @@
-// Decides which clients are told that a merged list has changed: those that were shown another one than there is now.
-// Changes are counted, and of each client it is kept up to which count it knows them.
-//
-// NW1  while a client asks for a list it hears nothing of it: the answer has all there is.
-// NW2  after a whole answer it hears of what is new since then, once for all of it, and of nothing else. After one that
-//      lacked something it hears of that when it is learnt, although it may have seen it meanwhile.
-// NW3  who has not asked for a list hears of its changes, not of what is learnt for the first time.
+// Decides which clients receive list_changed for a merged list: only clients with an outdated copy. Changes
+// are numbered, and the number of each client's copy is recorded. While a client requests a list it gets no
+// notification, because the response contains all changes. After a complete response only later changes are
+// notified; after an incomplete response also the missing part. A client that never requested the list is
+// notified of changes, but not of lists fetched for the first time.
 
 import { everyListKind, type ListKind, listKinds } from '../../servers/lists/lists.ts';
 
-/** How a request for a list was answered: with all there may be, with what is known so far, or not. */
+/** Completeness of a list response: complete, without the items of some servers, or no list. */
 export type ListCompleteness = 'whole' | 'partial' | 'none';
 
 type PerKind = Record<ListKind, number>;
@@ -20,7 +18,7 @@ const perKind = (value: number): PerKind => ({
   resourceTemplates: value,
 });
 
-/** Both lists of resources have one notice. */
+/** Resources and resource templates share a notification. */
 const kindsByNotice: readonly (readonly [ListKind, ...ListKind[]])[] = [
   ['tools'],
   ['prompts'],
@@ -28,19 +26,22 @@ const kindsByNotice: readonly (readonly [ListKind, ...ListKind[]])[] = [
 ];
 
 export class ListChanges {
-  /** How many times there was something new. */
+  /** Number of changes so far. */
   #count = 0;
-  /** Of each list, when it was last another one, and when that was a change of what was known before. */
+  /** Number of the last change per list, and of the last change of a list that was already known. */
   readonly #newAt = perKind(0);
   readonly #changedAt = perKind(0);
-  /** What the oldest answer to a modern client was, of which no listening client has heard since. */
-  readonly #given: Partial<PerKind> = {};
+  /**
+   * Change number of the oldest list response to a sessionless client since listening clients were last
+   * notified.
+   */
+  readonly #sessionlessCopies: Partial<PerKind> = {};
 
   get count(): number {
     return this.#count;
   }
 
-  /** `isFirst`: it was not known before. */
+  /** Records a change. `isFirst`: the list was unknown before. */
   add(kinds: readonly ListKind[], isFirst: boolean): void {
     this.#count += 1;
     for (const kind of kinds) {
@@ -57,67 +58,76 @@ export class ListChanges {
     return this.#changedAt[kind] > count;
   }
 
-  /** A client without a session was shown this list. Which of those that listen it is, nobody knows. */
-  gave(kind: ListKind): void {
-    this.#given[kind] ??= this.#count;
+  /** Records a list response to a sessionless client; any listening client may have requested it. */
+  recordCopy(kind: ListKind): void {
+    this.#sessionlessCopies[kind] ??= this.#count;
   }
 
-  /** What clients that listen are to hear, by the first list of each notice; `since` is when this one last heard. */
-  dueToListener(since: number): ListKind[] {
+  /**
+   * Returns one list kind per notification due for a listening client. `since` is the change number of its
+   * last notification.
+   */
+  dueKinds(since: number): ListKind[] {
     const isDue = (kind: ListKind) =>
-      this.hasChangedSince(since, kind) || this.hasNewSince(this.#given[kind] ?? this.#count, kind);
+      this.hasChangedSince(since, kind) ||
+      this.hasNewSince(this.#sessionlessCopies[kind] ?? this.#count, kind);
     return kindsByNotice.flatMap((kinds) => (kinds.some(isDue) ? [kinds[0]] : []));
   }
 
-  /** All that listen have heard. */
-  toldListeners(): void {
+  /** Records that all listening clients were notified. */
+  markNotified(): void {
     for (const kind of everyListKind)
-      if (this.hasNewSince(this.#given[kind] ?? this.#count, kind)) delete this.#given[kind];
+      if (this.hasNewSince(this.#sessionlessCopies[kind] ?? this.#count, kind))
+        delete this.#sessionlessCopies[kind];
   }
 }
 
-/** How far a session has come. */
+/** Versions of the list copies that a session's client has. */
 export class ListCopies {
-  /** What there was when it was last shown the list, or told of it. */
-  readonly #heardAt: PerKind;
-  readonly #asking = perKind(0);
+  /** Change number of the client's last response or notification. */
+  readonly #copyAt: PerKind;
+  readonly #openRequests = perKind(0);
   readonly #hasCopy: Partial<Record<ListKind, true>> = {};
 
-  /** `since`: when the session began. */
+  /** `since` is the change number at the start of the session. */
   constructor(since: number) {
-    this.#heardAt = perKind(since);
+    this.#copyAt = perKind(since);
   }
 
-  ask(kind: ListKind): void {
-    this.#asking[kind] += 1;
+  /** Records that a list request started. */
+  beginRequest(kind: ListKind): void {
+    this.#openRequests[kind] += 1;
   }
 
-  /** The request is over. */
-  end(kind: ListKind, news: ListChanges, answer: ListCompleteness): void {
-    this.#asking[kind] -= 1;
+  /** Records that a list request completed. */
+  endRequest(kind: ListKind, changes: ListChanges, answer: ListCompleteness): void {
+    this.#openRequests[kind] -= 1;
     if (answer === 'none') return;
-    if (answer === 'whole' || this.#hasCopy[kind] !== true) this.#heardAt[kind] = news.count;
+    if (answer === 'whole' || this.#hasCopy[kind] !== true) this.#copyAt[kind] = changes.count;
     this.#hasCopy[kind] = true;
   }
 
-  /** Whether there is something to take. */
-  isDue(news: ListChanges): boolean {
-    return kindsByNotice.some((kinds) => this.#areDue(kinds, news));
+  /** Returns true if a notification is due. */
+  isDue(changes: ListChanges): boolean {
+    return kindsByNotice.some((kinds) => this.#areDue(kinds, changes));
   }
 
-  /** The notices that are due, as methods; whoever takes them sends them. */
-  take(news: ListChanges): string[] {
-    const due = kindsByNotice.filter((kinds) => this.#areDue(kinds, news));
-    for (const kind of due.flat()) this.#heardAt[kind] = news.count;
+  /** Returns the methods of the due notifications and records them as sent. */
+  takeNotifications(changes: ListChanges): string[] {
+    const due = kindsByNotice.filter((kinds) => this.#areDue(kinds, changes));
+    for (const kind of due.flat()) this.#copyAt[kind] = changes.count;
     return due.map(([kind]) => listKinds[kind].changed);
   }
 
-  #areDue(kinds: readonly ListKind[], news: ListChanges): boolean {
-    return kinds.every((kind) => this.#asking[kind] === 0) && kinds.some((kind) => this.#isDue(kind, news));
+  #areDue(kinds: readonly ListKind[], changes: ListChanges): boolean {
+    return (
+      kinds.every((kind) => this.#openRequests[kind] === 0) &&
+      kinds.some((kind) => this.#isDue(kind, changes))
+    );
   }
 
-  #isDue(kind: ListKind, news: ListChanges): boolean {
-    const since = this.#heardAt[kind];
-    return this.#hasCopy[kind] ? news.hasNewSince(since, kind) : news.hasChangedSince(since, kind);
+  #isDue(kind: ListKind, changes: ListChanges): boolean {
+    const since = this.#copyAt[kind];
+    return this.#hasCopy[kind] ? changes.hasNewSince(since, kind) : changes.hasChangedSince(since, kind);
   }
 }

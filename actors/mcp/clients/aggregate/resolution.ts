@@ -1,44 +1,45 @@
-// Resolves a request at a merged address: the server of its name, uri or reference, and the edits of the message for that
-// server. Resolution reads the merged lists only; it never starts or asks a server.
+// Resolves requests at merged addresses (/mcp, profiles): which server a name, uri or reference belongs to,
+// and the edits that restore the server's own name. Only reads the merged lists; never starts or queries
+// servers.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { JsonScanner, textOf } from '../../jsonrpc/json-scanner.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
-import { type Edit, rawJson, replacing, type Span } from '../../jsonrpc/span.ts';
+import { type Edit, rawJson, replaceSpan, type Span } from '../../jsonrpc/span.ts';
 import type { ManagedServer } from '../../servers/managed-server.ts';
 
-export interface Target {
+export interface ResolvedTarget {
   readonly server: ManagedServer;
-  /** The name or uri as the server knows it. */
+  /** Name or uri as the server knows it. */
   readonly key: string;
 }
 
 /** Lookup in the merged lists. */
-export interface Lookup {
-  find(kind: 'tools' | 'prompts', name: string): Target | undefined;
-  findUnlisted(kind: 'tools' | 'prompts', name: string): Target | undefined;
-  findResource(uri: string): Target | undefined;
-  findTemplate(template: string): Target | undefined;
+export interface NameLookup {
+  find(kind: 'tools' | 'prompts', name: string): ResolvedTarget | undefined;
+  findUnlisted(kind: 'tools' | 'prompts', name: string): ResolvedTarget | undefined;
+  findResource(uri: string): ResolvedTarget | undefined;
+  findTemplate(template: string): ResolvedTarget | undefined;
 }
 
 /** State of the request that a lookup depends on. */
 export interface Resolving {
   readonly era: Era;
-  /** All lists are known that can be, so an unlisted name may be tried at the server of its prefix. */
+  /** True if discovery is complete. An unlisted name may then be sent to the server named by its prefix. */
   readonly isSettled: boolean;
 }
 
 export interface Resolution {
-  readonly target: Target;
-  /** Replace the merged name with the server's own. */
+  readonly target: ResolvedTarget;
+  /** Edits that replace the merged name with the server's own. */
   readonly edits: readonly Edit[];
 }
 
 const noEdits: readonly Edit[] = [];
 
-/** Returns the target, or the fault for an unknown name. Throws RpcFault for a malformed request. */
-export function resolve(lookup: Lookup, envelope: Envelope, resolving: Resolving): Resolution | RpcFault {
+/** Returns the target, or a fault for unknown names. Throws RpcFault for malformed requests. */
+export function resolve(lookup: NameLookup, envelope: Envelope, resolving: Resolving): Resolution | RpcFault {
   switch (envelope.method) {
     case 'tools/call':
       return byName(lookup, envelope, 'tools', resolving);
@@ -52,46 +53,47 @@ export function resolve(lookup: Lookup, envelope: Envelope, resolving: Resolving
 }
 
 function byName(
-  lookup: Lookup,
+  lookup: NameLookup,
   envelope: Envelope,
   kind: 'tools' | 'prompts',
   { isSettled }: Resolving,
 ): Resolution | RpcFault {
   const name = envelope.paramText('name');
   const span = envelope.param('name');
-  if (name === undefined || span === undefined) throw malformed('params.name must be a string');
+  if (name === undefined || span === undefined) throw invalidParams('params.name must be a string');
+  // Unlisted names count only when all lists have been fetched (`isSettled`).
   const target = lookup.find(kind, name) ?? (isSettled ? lookup.findUnlisted(kind, name) : undefined);
-  if (target !== undefined) return { target, edits: [replacing(span, rawJson(target.key))] };
+  if (target !== undefined) return { target, edits: [replaceSpan(span, rawJson(target.key))] };
   return kind === 'tools' ? unknownTool(name) : unknown('prompt', name);
 }
 
-function byUri(lookup: Lookup, envelope: Envelope, { era }: Resolving): Resolution | RpcFault {
+function byUri(lookup: NameLookup, envelope: Envelope, { era }: Resolving): Resolution | RpcFault {
   const uri = envelope.paramText('uri');
-  if (uri === undefined) throw malformed('params.uri must be a string');
+  if (uri === undefined) throw invalidParams('params.uri must be a string');
   const target = lookup.findResource(uri);
   if (target !== undefined) return { target, edits: noEdits };
   const code = era === 'legacy' ? rpcCodes.resourceNotFound : rpcCodes.invalidParams;
   return new RpcFault(code, 'Resource not found', undefined, { uri });
 }
 
-function byReference(lookup: Lookup, envelope: Envelope): Resolution | RpcFault {
+function byReference(lookup: NameLookup, envelope: Envelope): Resolution | RpcFault {
   const reference = readReference(envelope);
-  if (reference === undefined) throw malformed('params.ref must name a prompt or a resource template');
+  if (reference === undefined) throw invalidParams('params.ref must name a prompt or a resource template');
   const { name, uri = '', nameSpan } = reference;
   const target = name === undefined ? lookup.findTemplate(uri) : lookup.find('prompts', name);
   if (target === undefined) return unknown(name === undefined ? 'resource template' : 'prompt', name ?? uri);
-  return { target, edits: nameSpan === undefined ? noEdits : [replacing(nameSpan, rawJson(target.key))] };
+  return { target, edits: nameSpan === undefined ? noEdits : [replaceSpan(nameSpan, rawJson(target.key))] };
 }
 
 export function unknownTool(name: string): RpcFault {
   return new RpcFault(rpcCodes.invalidParams, `Unknown tool: ${name.slice(0, 200)}`);
 }
 
-function unknown(what: string, name: string): RpcFault {
-  return new RpcFault(rpcCodes.invalidParams, `Unknown ${what}: ${name.slice(0, 200)}`);
+function unknown(itemType: string, name: string): RpcFault {
+  return new RpcFault(rpcCodes.invalidParams, `Unknown ${itemType}: ${name.slice(0, 200)}`);
 }
 
-function malformed(why: string): RpcFault {
+function invalidParams(why: string): RpcFault {
   return new RpcFault(rpcCodes.invalidParams, why);
 }
 
@@ -100,15 +102,15 @@ function readReference(envelope: Envelope): { name?: string; uri?: string; nameS
   const { bytes } = envelope;
   if (span === undefined || bytes[span.start] !== 0x7b) return undefined;
   const scanner = new JsonScanner(bytes, span.start);
-  const found: { name?: string; uri?: string; nameSpan?: Span } = {};
+  const reference: { name?: string; uri?: string; nameSpan?: Span } = {};
   let count = 0;
   scanner.object(2, (member) => {
     const start = scanner.pos;
     scanner.value(3);
     if ((member !== 'name' && member !== 'uri') || bytes[start] !== 0x22) return;
     count += 1;
-    found[member] = textOf(bytes, start, scanner.pos);
-    if (member === 'name') found.nameSpan = { start, end: scanner.pos };
+    reference[member] = textOf(bytes, start, scanner.pos);
+    if (member === 'name') reference.nameSpan = { start, end: scanner.pos };
   });
-  return count === 1 ? found : undefined;
+  return count === 1 ? reference : undefined;
 }

@@ -1,25 +1,25 @@
-// Tool and prompt names in merged lists: `server__tool`, or a name with a digest suffix. Model
-// APIs accept up to 64 characters of [A-Za-z0-9_-], and one bad name breaks a client's whole list.
-//
-// TN1  names are unique, and the plain name `server__tool` refers to this tool or is unused. If two ids match
-//      (`a` with `b__c`, `a__b` with `c`), the longer id owns the plain name even if it has no such tool.
-// TN2  a name depends on server ids and the server's own tools: tools on other servers change nothing.
-// TN3  a server cannot choose a different server's tool name: servers whose names start alike have long digests, and
-//      a plain name never has a suffix like a long digest.
+// Names of tools and prompts in merged lists: `server__tool`, or a cleaned and shortened name with a digest.
+// Model APIs accept up to 64 characters of [A-Za-z0-9_-], and many clients reject a whole list with one
+// invalid name. Names are unique: `server__tool` is this tool or unused. They depend only on the server ids
+// and the server's own tools. `a__b__c` may be `b__c` of `a` or `c` of `a__b`: the longer server id owns the
+// name. No server can choose the name of another server's tool: servers whose ids look alike get long
+// digests, and a plain name never has the form of a long digest name.
 
 import { createHash } from 'node:crypto';
 
 export const MAX_NAME_LENGTH = 64;
-/** Maximum server id length. */
+/** Maximum length of server ids. */
 const MAX_ID_LENGTH = 64;
 const SEPARATOR = '__';
 const SHORT_DIGEST = 8;
-/** Long enough to prevent the search for a tool name with a given digest. */
+/** Long enough to make the search for a tool name with a given digest infeasible. */
 const LONG_DIGEST = 32;
-const accepted = /^[A-Za-z0-9_-]{1,64}$/;
+const validName = /^[A-Za-z0-9_-]{1,64}$/;
 const endsWithLongDigest = /_[0-9a-f]{32}$/;
 
-/** Tests if a tool name could equal a merged name: merged names contain the separator, or have full length. */
+/**
+ * Returns true if a tool name could equal a merged name, which contains the separator or has the full length.
+ */
 export function isReservedName(name: string): boolean {
   return name.includes(SEPARATOR) || name.length >= MAX_NAME_LENGTH;
 }
@@ -29,13 +29,13 @@ export class MergedNames {
   readonly #pattern: RegExp;
   #lookAlikes: ReadonlySet<string> | undefined;
 
-  /** `ids` includes hidden servers. `pattern` restricts plain names. */
-  constructor(ids: Iterable<string>, pattern = accepted) {
+  /** `ids` are all servers, including servers outside the view. `pattern` restricts plain names. */
+  constructor(ids: Iterable<string>, pattern = validName) {
     this.#ids = new Set(ids);
     this.#pattern = pattern;
   }
 
-  /** Returns the longest server id that, followed by `__`, is a prefix of the name. */
+  /** Returns the longest server id that is, followed by `__`, a prefix of the name. */
   ownerOf(name: string): string | undefined {
     for (
       let at = name.lastIndexOf(SEPARATOR, MAX_ID_LENGTH);
@@ -48,27 +48,30 @@ export class MergedNames {
     return undefined;
   }
 
-  /** Splits `server__tool`. Returns undefined for unknown servers and for names with a long digest. */
+  /** Splits `server__tool`. Returns undefined for unknown servers and names with a long digest. */
   readPlain(name: string): { readonly server: string; readonly tool: string } | undefined {
     const server = endsWithLongDigest.test(name) ? undefined : this.ownerOf(name);
     return server === undefined ? undefined : { server, tool: name.slice(server.length + SEPARATOR.length) };
   }
 
-  /** Returns a listed name's server. For display only: digest names of two servers may share a prefix. */
+  /**
+   * Returns a listed name's server. For display only: names with digests do not always reveal their server.
+   */
   likelyOwnerOf(name: string): string | undefined {
     const plain = this.readPlain(name);
     if (plain !== undefined) return plain.server;
-    const fitting = [...this.#ids].filter((id) => name.startsWith(this.#beginningOf(id)));
-    return fitting.sort((one, other) => other.length - one.length)[0];
+    const candidates = [...this.#ids].filter((id) => name.startsWith(this.#prefixOf(id)));
+    return candidates.sort((one, other) => other.length - one.length)[0];
   }
 
-  /** Maps each tool to its merged name. `tools` is the server's complete list. */
+  /** Maps tools to merged names. `tools` must be the complete list of the server. */
   namesOf(server: string, tools: Iterable<string>): ReadonlyMap<string, string> {
     const names = new Map<string, string>();
     for (const tool of tools) names.set(tool, this.#nameOf(server, tool));
     const counts = new Map<string, number>();
     for (const name of names.values()) counts.set(name, (counts.get(name) ?? 0) + 1);
     if (counts.size === names.size) return names;
+    // Names that are not unique get long digests; a plain name stays.
     for (const [tool, name] of names)
       if (counts.get(name) !== 1 && name !== `${server}${SEPARATOR}${tool}`)
         names.set(tool, this.#digestName(server, tool, LONG_DIGEST));
@@ -87,37 +90,43 @@ export class MergedNames {
   }
 
   #digestName(server: string, tool: string, length: number): string {
-    // UTF-8 replaces lone surrogates, so two different names could share a digest.
+    // Two names with different lone surrogates are equal in UTF-8, so such names are escaped.
     const unique = tool.isWellFormed() ? tool : JSON.stringify(tool);
     const digest = createHash('sha256').update(`${server}\0${unique}`).digest('hex').slice(0, length);
     return `${this.#clean(`${server}${SEPARATOR}${tool}`).slice(0, MAX_NAME_LENGTH - length - 1)}_${digest}`;
   }
 
-  /** Replaces unaccepted characters. */
+  /** Replaces the characters that merged names must not contain. */
   #clean(name: string): string {
     const clean = name.replace(/[^A-Za-z0-9_-]/g, '_');
     return this.#pattern.test(clean.slice(0, MAX_NAME_LENGTH)) ? clean : `_${clean}`;
   }
 
-  /** Returns servers whose digest names may share a prefix, such as `a.b` and `a_b`. */
+  /**
+   * Returns the servers whose cleaned ids could be confused: equal (`a.b` and `a_b`), or one the prefix of
+   * another (`a` and `a__b`).
+   */
   #findLookAlikes(): ReadonlySet<string> {
-    const byBeginning = new Map<string, string[]>();
+    const idsByPrefix = new Map<string, string[]>();
     for (const id of this.#ids) {
-      const beginning = this.#beginningOf(id);
-      byBeginning.set(beginning, [...(byBeginning.get(beginning) ?? []), id]);
+      const prefix = this.#prefixOf(id);
+      idsByPrefix.set(prefix, [...(idsByPrefix.get(prefix) ?? []), id]);
     }
-    const found = new Set<string>();
-    for (const [beginning, ids] of byBeginning) {
-      for (let at = beginning.indexOf(SEPARATOR); at >= 0; at = beginning.indexOf(SEPARATOR, at + 1)) {
-        const shorter = byBeginning.get(beginning.slice(0, at + SEPARATOR.length));
-        if (shorter !== undefined && shorter !== ids) for (const id of [...shorter, ...ids]) found.add(id);
+    const lookAlikes = new Set<string>();
+    for (const [prefix, ids] of idsByPrefix) {
+      // Another id is a prefix of these ids.
+      for (let at = prefix.indexOf(SEPARATOR); at >= 0; at = prefix.indexOf(SEPARATOR, at + 1)) {
+        const shorter = idsByPrefix.get(prefix.slice(0, at + SEPARATOR.length));
+        if (shorter !== undefined && shorter !== ids)
+          for (const id of [...shorter, ...ids]) lookAlikes.add(id);
       }
-      if (ids.length > 1) for (const id of ids) found.add(id);
+      // Several ids are equal after cleaning.
+      if (ids.length > 1) for (const id of ids) lookAlikes.add(id);
     }
-    return found;
+    return lookAlikes;
   }
 
-  #beginningOf(id: string): string {
+  #prefixOf(id: string): string {
     return this.#clean(`${id}${SEPARATOR}`).slice(0, MAX_NAME_LENGTH - SHORT_DIGEST - 1);
   }
 }

@@ -1,5 +1,5 @@
-// Tells whether a resource uri belongs to a template. Each `{…}` stands for any text, the rest must be there in
-// order. No regular expression is made from the template, because it comes from a server and may be hostile.
+// Tests if a uri matches a resource template. Each `{…}` matches any text; the rest must occur in order. Not
+// converted to regular expressions, because servers may send hostile templates.
 
 export function matchesTemplate(template: string, uri: string): boolean {
   const literals = template.split(/\{[^{}]*\}/);
@@ -10,9 +10,9 @@ export function matchesTemplate(template: string, uri: string): boolean {
   let at = first.length;
   const stop = uri.length - last.length;
   for (const literal of literals.slice(1, -1)) {
-    const found = uri.indexOf(literal, at);
-    if (found < 0 || found + literal.length > stop) return false;
-    at = found + literal.length;
+    const position = uri.indexOf(literal, at);
+    if (position < 0 || position + literal.length > stop) return false;
+    at = position + literal.length;
   }
   return true;
 }

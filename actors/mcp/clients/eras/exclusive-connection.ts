@@ -1,33 +1,29 @@
-// A connection to a legacy server that serves one modern request at a time. Over stdio a request of a legacy server names no
-// call, so a modern request whose client can be asked needs a connection on which it is the only one. Afterwards the connection
-// is reused for clients with the same capabilities; unused ones end like the connection of a session.
-//
-// LN1  an exclusive connection serves one request at a time: whatever comes on its connection belongs to that request.
-// LN2  an exclusive connection in use is neither idle nor evicted. While its call is suspended it is closed for a request
-//      that finds no connection free. An unused one is idle, and is evicted before any other connection.
-// LN3  an exclusive connection on which the server sends a request between two calls is not used again: the server might do
-//      the same during the next call.
+// A connection to a legacy server that serves one modern request at a time. Server requests over stdio do not
+// name the call they belong to, so a client that accepts input requests needs its own connection. Afterwards
+// the connection is reused for equal clients. It is not evicted while in use, except that a suspended call
+// (suspended-calls.ts) may lose it to another request. After an unexpected server request between two calls
+// it is closed, because the server might repeat that request during the next call.
 
 import type { GatewayError } from '../../../base/errors/errors.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
-import { latestSessionVersion } from '../../servers/cache/server-description.ts';
-import type { CallOwner, ConnectionEnd, ServerPeer } from '../../servers/calls/call-owner.ts';
+import { latestSessionVersion } from '../../servers/cache/introduction.ts';
+import type { CallOwner, ConnectionEnd, ServerPeer } from '../../servers/calls/owner.ts';
 import type { ManagedServer } from '../../servers/managed-server.ts';
 import { refuseServerRequest } from '../../servers/notifications/server-request.ts';
-import { ClientDescription } from '../client-description.ts';
+import { ClientDescription } from '../description.ts';
 import type { ModernCaller } from './modern-caller.ts';
 
-/** The request an exclusive connection serves. */
-export interface ExclusiveUser extends Pick<CallOwner, 'suspendedAt' | 'giveWay'> {
+/** Receives the server messages on an exclusive connection while a request uses it. */
+export interface ExclusiveUser extends Pick<CallOwner, 'suspendedAt' | 'yieldConnection'> {
   onServerRequest(connection: ServerPeer, envelope: Envelope): void;
   onServerNotification(connection: ServerPeer, envelope: Envelope): void;
 }
 
 interface ExclusiveEvents {
-  /** The connection has ended. */
-  readonly onGone: () => void;
-  /** The server asks although nobody uses the exclusive connection. */
-  readonly onStray: () => void;
+  /** Called when the connection has closed. */
+  readonly onEnd: () => void;
+  /** Called when the server sends a request on an unused connection. */
+  readonly onStrayRequest: () => void;
 }
 
 export class ExclusiveConnection implements CallOwner {
@@ -63,8 +59,8 @@ export class ExclusiveConnection implements CallOwner {
     return this.user?.suspendedAt;
   }
 
-  giveWay(error: GatewayError): void {
-    this.user?.giveWay?.(error);
+  yieldConnection(error: GatewayError): void {
+    this.user?.yieldConnection?.(error);
   }
 
   belongsTo(): boolean {
@@ -77,7 +73,7 @@ export class ExclusiveConnection implements CallOwner {
       return;
     }
     refuseServerRequest(connection, envelope);
-    this.#events.onStray();
+    this.#events.onStrayRequest();
   }
 
   onServerNotification(connection: ServerPeer, envelope: Envelope): void {
@@ -85,16 +81,14 @@ export class ExclusiveConnection implements CallOwner {
   }
 
   onConnectionEnd(_server: string, _why: ConnectionEnd, _error: GatewayError): void {
-    this.#events.onGone();
+    this.#events.onEnd();
   }
 }
 
-/**
- * The exclusive connections of one server that nobody uses right now, by what their clients are, can do and want to be told. Calls that
- * come one after the other empty and fill a list of a kind; its place in the table stays meanwhile.
- */
+/** A server's unused exclusive connections, by client identity, capabilities and log level. */
 export class ExclusiveConnections {
   readonly #server: ManagedServer;
+  /** Unused connections by key. An empty entry remains for the next call of the same client. */
   readonly #free = new Map<string, ExclusiveConnection[]>();
   #count = 0;
 
@@ -102,17 +96,17 @@ export class ExclusiveConnections {
     this.#server = server;
   }
 
-  /** Whether an exclusive connection is free for such a client. */
+  /** Returns true if an unused connection matches this client. */
   has(caller: ModernCaller): boolean {
     return (this.#free.get(keyOf(caller))?.length ?? 0) > 0;
   }
 
-  /** For how many kinds of clients exclusive connections are kept. */
+  /** Number of keys with connections. */
   get size(): number {
     return this.#free.size;
   }
 
-  /** Gives an exclusive connection for a request, to be given back with `giveBack`. */
+  /** Returns a matching unused connection, or opens one. Release it with `release`. */
   take(caller: ModernCaller, user: ExclusiveUser): ExclusiveConnection {
     const key = keyOf(caller);
     const exclusive = this.#free.get(key)?.shift() ?? this.#open(key, caller);
@@ -120,13 +114,17 @@ export class ExclusiveConnections {
     return exclusive;
   }
 
-  /** `isSpoilt`: the request was given up, and what its server still says must reach no other. */
-  giveBack(exclusive: ExclusiveConnection, isSpoilt: boolean): void {
+  /**
+   * Releases a connection for reuse. With `isAbandoned` it is closed instead: later messages about the
+   * abandoned request must not reach other requests.
+   */
+  release(exclusive: ExclusiveConnection, isAbandoned: boolean): void {
     exclusive.user = undefined;
     const member = this.#server.pool.memberOf(exclusive);
-    if (isSpoilt || member === undefined) {
-      this.#takeOut(exclusive);
-      // A connection that ends by itself fails its calls first, and is then reported and taken out by its pool.
+    if (isAbandoned || member === undefined) {
+      this.#remove(exclusive);
+      // The pool fails the calls of a closed connection before it removes the connection. This may run in
+      // between, so the release is deferred.
       if (member?.connection.isEnded === true) queueMicrotask(() => this.#server.release(exclusive));
       else this.#server.release(exclusive);
       return;
@@ -134,16 +132,19 @@ export class ExclusiveConnections {
     const free = this.#free.get(exclusive.key);
     if (free === undefined) this.#free.set(exclusive.key, [exclusive]);
     else free.push(exclusive);
-    if (this.#free.size > this.#server.pool.members.size) this.#forgetLost();
+    if (this.#free.size > this.#server.pool.members.size) this.#removeLost();
   }
 
-  /** A remote session that could not be renewed is gone without `onConnectionEnd`. */
-  #forgetLost(): void {
+  /**
+   * Removes connections whose remote session was lost and could not be renewed, because `onConnectionEnd` is
+   * not called for them.
+   */
+  #removeLost(): void {
     const { pool, subscriptions } = this.#server;
     for (const [key, exclusives] of this.#free) if (exclusives.length === 0) this.#free.delete(key);
     for (const exclusive of [...this.#free.values()].flat()) {
       if (pool.memberOf(exclusive) !== undefined) continue;
-      this.#takeOut(exclusive);
+      this.#remove(exclusive);
       subscriptions.release(exclusive);
     }
   }
@@ -151,12 +152,12 @@ export class ExclusiveConnections {
   #open(key: string, caller: ModernCaller): ExclusiveConnection {
     this.#count += 1;
     const exclusive: ExclusiveConnection = new ExclusiveConnection(`exclusive ${this.#count}`, key, caller, {
-      onGone: () => {
-        this.#takeOut(exclusive);
+      onEnd: () => {
+        this.#remove(exclusive);
         this.#server.subscriptions.release(exclusive);
       },
-      onStray: () => {
-        this.#takeOut(exclusive);
+      onStrayRequest: () => {
+        this.#remove(exclusive);
         this.#server.release(exclusive);
       },
     });
@@ -164,8 +165,8 @@ export class ExclusiveConnections {
     return exclusive;
   }
 
-  /** The exclusive connection is over. A kind of which none is free keeps no place; another that is in use gets it one again. */
-  #takeOut(exclusive: ExclusiveConnection): void {
+  /** Removes a closed connection, and its key if no other connection has it. */
+  #remove(exclusive: ExclusiveConnection): void {
     const free = this.#free.get(exclusive.key);
     if (free === undefined) return;
     const at = free.indexOf(exclusive);

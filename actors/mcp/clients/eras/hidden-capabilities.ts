@@ -1,7 +1,6 @@
-// Hides client capabilities from modern servers: roots, unless the catalog forwards them, and at merged addresses the tasks
-// extension, because a merged address cannot route a task id back to a server.
-//
-// For modern servers only: for legacy servers `legacyEdits` removes all client capabilities, and edits inside them would overlap.
+// Removes client capabilities from requests to modern servers: roots, unless the catalog forwards them; and,
+// at merged addresses, the tasks extension, because task ids do not identify a server there. For legacy
+// servers `legacyEdits` removes all client capabilities.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { changeMembers, membersOf } from '../../jsonrpc/members.ts';
@@ -14,13 +13,13 @@ export const TASKS = 'io.modelcontextprotocol/tasks';
 
 const noEdits: readonly Edit[] = [];
 
-/** Returns the edits that remove hidden capabilities; empty for most requests. */
+/** Returns the edits that remove hidden capabilities; usually empty. */
 export function hiddenCapabilityEdits(
-  { envelope, server, merged }: RoutedRequest,
+  { envelope, server, mergedTarget }: RoutedRequest,
   { capabilities }: ModernCaller,
 ): readonly Edit[] {
   const hidesRoots = capabilities.roots !== undefined && !server.entry.forward_roots;
-  const hidesTasks = merged !== undefined && capabilities.extensions !== undefined;
+  const hidesTasks = mergedTarget !== undefined && capabilities.extensions !== undefined;
   if (!hidesRoots && !hidesTasks) return noEdits;
   return [...(hidesRoots ? rootsEdits(envelope) : noEdits), ...(hidesTasks ? tasksEdits(envelope) : noEdits)];
 }
@@ -30,7 +29,7 @@ function rootsEdits(envelope: Envelope): readonly Edit[] {
   return span === undefined ? noEdits : changeMembers(envelope.bytes, span, { roots: undefined });
 }
 
-/** Changes every duplicate of the member, because parsers disagree about the valid one. */
+/** Edits every duplicate of the member, because parsers disagree about which duplicate counts. */
 function tasksEdits(envelope: Envelope): readonly Edit[] {
   const { bytes } = envelope;
   return membersOf(bytes, envelope.meta(metaKeys.clientCapabilities))

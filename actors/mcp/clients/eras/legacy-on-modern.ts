@@ -1,12 +1,9 @@
-// Serves a request of a legacy client at a server that speaks the modern era only. A modern server sends no requests: its result
-// says which input it needs, and the request is sent again with that input. The client is asked by requests on the stream of
-// its own request, and gets one answer.
-//
-// LM1  the request state that the server gives out is kept here and never sent to the client.
-// LM2  at most MAX_ROUNDS rounds are made, and each question has the session's own deadline (A2, A8).
-// LM3  when the client cancels its request, the open questions to it and the request at the server are cancelled.
-// LM4  while the client is asked, the server's connection counts as used: its process may have encrypted the request state
-//      with a key that no other process has.
+// Serves requests of legacy clients at modern servers. A modern server sends no requests: its result lists
+// the input that it needs, and the gateway repeats the request with that input. The client receives the input
+// requests on the stream of its original request, then one response. The server's request state stays in the
+// gateway. Limits: MAX_ROUNDS repetitions, and the session's deadline per input request (A2 and A8,
+// ARCHITECTURE.md). The connection counts as in use until the client answers, because the state may be
+// encrypted with a key that only this server process has.
 
 import { GatewayError } from '../../../base/errors/errors.ts';
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
@@ -24,36 +21,50 @@ import {
 import { readServerMessage } from '../../jsonrpc/read-message.ts';
 import { ResultChange } from '../../jsonrpc/result-change.ts';
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
-import { type Edit, rawJson, rawOf, replacing, type Span, together, whole } from '../../jsonrpc/span.ts';
-import type { Call, CallConnection, Exchange } from '../../servers/calls/call.ts';
+import {
+  concatEdits,
+  type Edit,
+  rawJson,
+  rawOf,
+  replaceSpan,
+  type Span,
+  toBuffer,
+} from '../../jsonrpc/span.ts';
+import type { Call, CallConnection, CallExchange } from '../../servers/calls/call.ts';
 import type { PoolMember } from '../../servers/pool/pool-member.ts';
-import type { Cancellable } from '../client-exchange.ts';
+import type { Cancellable } from '../exchange.ts';
 import type { RoutedRequest } from '../routed-request.ts';
 import { taskChanges } from '../tasks/hidden-tasks.ts';
 import { withElicitationId } from './url-elicitation.ts';
 
 const MAX_ROUNDS = 8;
-/** Before a retry that brings nothing new, in milliseconds, times the round. */
+/** Pause before a retry without new input, in milliseconds, multiplied by the round. */
 const PAUSE_MS = 100;
 
-/** A legacy result: without what only a modern client knows. */
+/** Removes the modern members from results. */
 const legacyResult = new ResultChange(
   { resultType: undefined, ttlMs: undefined, cacheScope: undefined },
   { [metaKeys.serverInfo]: undefined },
 );
 
-/** The caller for a client without a session. */
-const anybody = { clientInfo: { name: 'unknown', version: '0' }, capabilities: {} };
-const rawAnybody = rawMetaOf(rawJson(anybody.clientInfo), rawJson(anybody.capabilities), undefined);
+/** Identity sent for sessionless clients. */
+const unknownClient = { clientInfo: { name: 'unknown', version: '0' }, capabilities: {} };
+const rawUnknownClient = rawMetaOf(
+  rawJson(unknownClient.clientInfo),
+  rawJson(unknownClient.capabilities),
+  undefined,
+);
 
-export class LegacyOnModern implements Exchange, Cancellable {
+export class LegacyOnModern implements CallExchange, Cancellable {
   readonly #route: RoutedRequest;
   #call: Call | undefined;
+  /** Number of results so far that requested input. */
   #round = 0;
   #timer: NodeJS.Timeout | undefined;
-  #held: PoolMember | undefined;
-  /** Withdraws each open question. Undefined until the first: most calls are asked nothing. */
-  #open: Map<string, (why: string) => void> | undefined;
+  /** Member counted as in use while the client answers. */
+  #heldMember: PoolMember | undefined;
+  /** Functions that withdraw the open input requests, by key. Undefined until the first request. */
+  #withdrawals: Map<string, (why: string) => void> | undefined;
 
   constructor(route: RoutedRequest) {
     this.#route = route;
@@ -64,30 +75,32 @@ export class LegacyOnModern implements Exchange, Cancellable {
   }
 
   /**
-   * `more` are additional members for a retry. Throws RpcFault for excessive nesting, and EditConflictError.
+   * Sends the request, or repeats it with `more` members. Throws RpcFault for excessive nesting, and
+   * EditConflictError.
    */
   send(more?: Changes): void {
-    this.#letGo();
-    const { server, session, trace, envelope: received, edits: own, home } = this.#route;
+    this.#releaseConnection();
+    const { server, session, trace, envelope: original, edits: own, home } = this.#route;
     const asksForLog = session !== undefined && server.subscriptions.levelOf(session) !== undefined;
     const changes = taskChanges(this.#route);
     const all = more === undefined ? changes : { ...changes, ...more };
-    const edits = together(own, modernEdits(received, this.#rawMeta(), all));
-    // What is put in may stand deeper there than where it came from; and a retry's state is looked for in its envelope.
-    const isRead = more !== undefined || session?.description.isShallow === false;
+    const edits = concatEdits(own, modernEdits(original, this.#rawMeta(), all));
+    // Inserted members may exceed the nesting limit, and the state of a retry is looked up in the envelope,
+    // so such a message is parsed again.
+    const mustParseAgain = more !== undefined || session?.description.isShallow === false;
     const call = { exchange: this, owner: session, era: 'modern', trace, asksForLog, home } as const;
-    this.#call = isRead
+    this.#call = mustParseAgain
       ? server.handle.accept({
           ...call,
-          envelope: readServerMessage(whole(applyEdits(received.bytes, edits))),
+          envelope: readServerMessage(toBuffer(applyEdits(original.bytes, edits))),
         })
-      : server.handle.accept({ envelope: received, edits, ...call });
+      : server.handle.accept({ envelope: original, edits, ...call });
   }
 
   answer(envelope: Envelope): void {
     const { exchange } = this.#route;
     if (asksForInput(envelope)) {
-      this.#collect(envelope);
+      this.#requestInputs(envelope);
       return;
     }
     if (envelope.error !== undefined && errorOf(envelope)?.code === rpcCodes.missingCapability) {
@@ -96,8 +109,8 @@ export class LegacyOnModern implements Exchange, Cancellable {
     }
     const { rewrite } = exchange;
     exchange.rewrite = (answer) => {
-      const edits = answer.error === undefined ? legacyResult.edits(answer) : this.#legacyCode(answer);
-      return together(rewrite?.(answer), edits);
+      const edits = answer.error === undefined ? legacyResult.edits(answer) : this.#legacyErrorEdits(answer);
+      return concatEdits(rewrite?.(answer), edits);
     };
     exchange.answer(envelope);
   }
@@ -115,13 +128,13 @@ export class LegacyOnModern implements Exchange, Cancellable {
   }
 
   cancel(reason?: string): void {
-    this.#takeBack('the request was cancelled');
+    this.#withdrawAll('the request was cancelled');
     if (this.#call?.isDone === false) this.#call.cancel(reason);
     else this.#route.exchange.drop();
   }
 
-  /** A resource that is not there has a code of its own in the legacy era. */
-  #legacyCode(answer: Envelope): Edit[] {
+  /** Converts the error code for a missing resource. */
+  #legacyErrorEdits(answer: Envelope): Edit[] {
     const { bytes, error } = answer;
     if (
       this.#route.envelope.method !== 'resources/read' ||
@@ -130,12 +143,13 @@ export class LegacyOnModern implements Exchange, Cancellable {
       return [];
     const code = memberOf(bytes, error, 'code');
     if (code === undefined || Number(rawOf(bytes, code)) !== rpcCodes.invalidParams) return [];
-    return [replacing(code, String(rpcCodes.resourceNotFound))];
+    return [replaceSpan(code, String(rpcCodes.resourceNotFound))];
   }
 
+  /** Returns the client's identity, with the capabilities that the server may use. */
   #caller(): Caller {
     const { session, server } = this.#route;
-    if (session === undefined) return anybody;
+    if (session === undefined) return unknownClient;
     const { roots, ...rest } = session.capabilities;
     return {
       clientInfo: session.clientInfo,
@@ -143,37 +157,37 @@ export class LegacyOnModern implements Exchange, Cancellable {
     };
   }
 
-  /** The caller as each request says it. */
+  /** Returns the client's identity as metadata of the request. */
   #rawMeta(): RawMeta {
     const { session, server } = this.#route;
-    if (session === undefined) return rawAnybody;
+    if (session === undefined) return rawUnknownClient;
     const { rawInfo, rawCapabilities, rawWithoutRoots } = session.description;
     const raw = server.entry.forward_roots ? rawCapabilities : rawWithoutRoots;
     return rawMetaOf(rawInfo, raw, server.subscriptions.levelOf(session));
   }
 
-  /** Asks the client for what the server wants to know, all at once, and the server again when it is all there. */
-  #collect(answer: Envelope): void {
+  /** Sends the input requests in a result to the client, and repeats the request when all are answered. */
+  #requestInputs(answer: Envelope): void {
     const { bytes, result } = answer;
     this.#round += 1;
     if (this.#round > MAX_ROUNDS) {
-      this.#refuse(`the server still asked for input after ${MAX_ROUNDS} rounds`);
+      this.#refuse(`the server still requests input after ${MAX_ROUNDS} rounds`);
       return;
     }
-    // A key that occurs twice is one question: the last, as a parser would have it.
+    // The last duplicate key counts, like in JSON.parse.
     const requests = new Map(
       membersOf(bytes, memberOf(bytes, result, 'inputRequests')).map(({ key, value }) => [key, value]),
     );
     const state = memberOf(bytes, result, 'requestState');
     const rawState = state === undefined ? {} : { requestState: rawOf(bytes, state) };
-    this.#hold();
+    this.#holdConnection();
     if (requests.size === 0) {
       this.#timer = setTimeout(() => this.#sendAgain(rawState), PAUSE_MS * this.#round);
       return;
     }
     const responses = new Map<string, string>();
     for (const [key, value] of requests) {
-      this.#ask(key, bytes, value, (raw) => {
+      this.#requestInput(key, bytes, value, (raw) => {
         responses.set(key, raw);
         if (responses.size < requests.size) return;
         const texts = [...responses].map(([name, response]) => `${rawJson(name)}:${response}`);
@@ -183,7 +197,7 @@ export class LegacyOnModern implements Exchange, Cancellable {
     }
   }
 
-  /** What the client has answered may not be fit to be sent on: it stands deeper in a request than in an answer. */
+  /** Repeats the request with the client's answers, which may exceed the nesting limit. */
   #sendAgain(more: Readonly<Record<string, string>>): void {
     try {
       this.send(more);
@@ -194,43 +208,46 @@ export class LegacyOnModern implements Exchange, Cancellable {
     }
   }
 
-  #ask(key: string, bytes: Buffer, span: Span, onResponse: (raw: string) => void): void {
+  #requestInput(key: string, bytes: Buffer, span: Span, onResponse: (raw: string) => void): void {
     const { session, exchange } = this.#route;
     const rawMethod = memberOf(bytes, span, 'method');
     const method: unknown = rawMethod === undefined ? undefined : JSON.parse(utf8Of(bytes, rawMethod));
     if (typeof method !== 'string') {
-      this.#refuse('the server asked for something without a method');
+      this.#refuse('the server sent an input request without a method');
       return;
     }
     if (session === undefined || !isDeclared(method, this.#caller())) {
-      this.#refuse(`the server asked for ${method.slice(0, 100)}, which the client did not declare`);
+      this.#refuse(`the server requests ${method.slice(0, 100)}, which the client does not support`);
       return;
     }
     const params = memberOf(bytes, span, 'params');
     const question = { method, rawParams: params && withElicitationId(method, bytes, params) };
-    // Entered first: it may be refused at once.
-    this.#open ??= new Map();
-    const open = this.#open.set(key, () => {});
-    const takeBack = session.pose(
+    // Added first, because `sendRequest` may refuse immediately.
+    this.#withdrawals ??= new Map();
+    const withdrawals = this.#withdrawals.set(key, () => {});
+    const withdraw = session.sendRequest(
       exchange,
       question,
       (response) => {
-        open.delete(key);
+        withdrawals.delete(key);
         if (response.result === undefined)
           this.#refuse(`the client refused ${method}: ${errorText(response)}`);
         else onResponse(rawOf(response.bytes, response.result));
       },
       (why) => {
-        open.delete(key);
+        withdrawals.delete(key);
         this.#refuse(`${method}: ${why}`);
       },
     );
-    if (open.has(key)) open.set(key, takeBack);
+    if (withdrawals.has(key)) withdrawals.set(key, withdraw);
   }
 
-  /** The input is not to be had: a tool says so in its result, where its caller reads it; anything else is an error. */
+  /**
+   * Completes the call without the input. Tool calls get an error result, which models see; other requests
+   * get an error.
+   */
   #refuse(why: string): void {
-    this.#takeBack('the call it was asked for has ended');
+    this.#withdrawAll('the call has ended');
     const { exchange, envelope } = this.#route;
     if (exchange.isDone) return;
     const text = `input required by the server could not be provided: ${why}`;
@@ -240,37 +257,39 @@ export class LegacyOnModern implements Exchange, Cancellable {
     } else exchange.refuse(new RpcFault(rpcCodes.internalError, text));
   }
 
-  #takeBack(why: string): void {
+  #withdrawAll(why: string): void {
     clearTimeout(this.#timer);
-    this.#letGo();
-    for (const takeBack of this.#open?.values() ?? []) takeBack(why);
-    this.#open?.clear();
+    this.#releaseConnection();
+    for (const withdraw of this.#withdrawals?.values() ?? []) withdraw(why);
+    this.#withdrawals?.clear();
   }
 
-  #hold(): void {
+  /** Marks the connection as in use while the client answers; only needed for local processes. */
+  #holdConnection(): void {
     if (this.#route.server.entry.runtime !== 'stdio') return;
     for (const member of this.#route.server.pool.members) {
       if (member.connection !== this.#call?.connection) continue;
       member.inFlight += 1;
-      this.#held = member;
+      this.#heldMember = member;
     }
   }
 
-  #letGo(): void {
-    if (this.#held === undefined) return;
-    this.#held.inFlight -= 1;
-    this.#held.lastUsedAt = performance.now();
-    this.#held = undefined;
+  #releaseConnection(): void {
+    if (this.#heldMember === undefined) return;
+    this.#heldMember.inFlight -= 1;
+    this.#heldMember.lastUsedAt = performance.now();
+    this.#heldMember = undefined;
   }
 }
 
-/** The capability a client declares for each thing it may be asked. */
+/** Client capability that each server request requires. */
 const declaredBy: Readonly<Record<string, string>> = {
   'elicitation/create': 'elicitation',
   'sampling/createMessage': 'sampling',
   'roots/list': 'roots',
 };
 
+/** Returns true if the client supports this server request. */
 export function isDeclared(method: string, { capabilities }: Caller): boolean {
   const name = Object.hasOwn(declaredBy, method) ? declaredBy[method] : undefined;
   const declared = capabilities as Readonly<Record<string, unknown>>;
@@ -283,7 +302,7 @@ function errorOf(answer: Envelope): { readonly code?: unknown; readonly message?
 
 function errorText(answer: Envelope): string {
   const message = errorOf(answer)?.message;
-  return typeof message === 'string' ? message.slice(0, 300) : 'no reason was given';
+  return typeof message === 'string' ? message.slice(0, 300) : 'no reason';
 }
 
 function utf8Of(bytes: Buffer, { start, end }: Span): string {

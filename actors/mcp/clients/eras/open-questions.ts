@@ -1,22 +1,20 @@
-// The open requests of a legacy server to the modern client whose call it serves. The client gets them with the result of its
-// request, under names that the gateway generates, and answers under these names with its next request.
-//
-// OQ1  an answer of the client goes to the question it was given for, on the very connection that asked (ML1).
-// OQ2  every question ends once: answered, taken back by the server, or refused.
-// OQ3  at most MAX_OPEN wait; one more is refused at once (A8).
+// Open requests ("questions") of a legacy server to a modern client. The client receives them in a result
+// under generated keys, and answers under these keys in its next request. The gateway sends each answer on
+// the connection of the question. Every question is answered, withdrawn by the server, or refused. Further
+// questions above MAX_OPEN are refused immediately (A8, ARCHITECTURE.md).
 
 import { errorMessage, resultTextMessage } from '../../jsonrpc/compose.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { memberOf } from '../../jsonrpc/members.ts';
 import { rawJson, rawOf } from '../../jsonrpc/span.ts';
-import type { ServerPeer } from '../../servers/calls/call-owner.ts';
+import type { ServerPeer } from '../../servers/calls/owner.ts';
 import { withoutElicitationId } from './url-elicitation.ts';
 
 const MAX_OPEN = 256;
 
 const BRACE = 0x7b;
 
-interface Question {
+interface OpenQuestion {
   readonly connection: ServerPeer;
   readonly rawId: string;
   readonly method: string;
@@ -24,50 +22,51 @@ interface Question {
 }
 
 export class OpenQuestions {
-  readonly #open = new Map<string, Question>();
-  #asked = 0;
+  readonly #open = new Map<string, OpenQuestion>();
+  #count = 0;
 
   get size(): number {
     return this.#open.size;
   }
 
-  /** Takes a request of the server; false when it was refused. */
-  ask(connection: ServerPeer, { method, bytes, params, rawId }: Envelope): boolean {
+  /** Adds a server request. Returns false if refused. */
+  add(connection: ServerPeer, { method, bytes, params, rawId }: Envelope): boolean {
     if (this.#open.size >= MAX_OPEN) {
-      connection.sendRaw(errorMessage(rawId, -32000, 'too many questions to this client are open'));
+      connection.sendRaw(errorMessage(rawId, -32000, 'too many open requests to this client'));
       return false;
     }
     const rawParams = params && withoutElicitationId(method, bytes, params);
-    this.#asked += 1;
-    this.#open.set(`input-${this.#asked}`, { connection, rawId, method, rawParams });
+    this.#count += 1;
+    this.#open.set(`input-${this.#count}`, { connection, rawId, method, rawParams });
     return true;
   }
 
-  /** The server no longer wants an answer to its request of that id. */
-  takeBack(connection: ServerPeer, rawId: string): void {
+  /** Removes a request that the server cancelled. */
+  withdraw(connection: ServerPeer, rawId: string): void {
     for (const [key, question] of this.#open)
       if (question.connection === connection && question.rawId === rawId) this.#open.delete(key);
   }
 
-  /** Passes on what the client's request answers in its `inputResponses`. */
+  /** Sends the answers in `inputResponses` to the server. */
   answer(envelope: Envelope): void {
     const responses = envelope.param('inputResponses');
     for (const [key, { connection, rawId }] of [...this.#open]) {
       const span = memberOf(envelope.bytes, responses, key);
-      // What is no object is no answer: the server could not even read it, and would wait for ever.
+      // Only objects are forwarded: the server could not read another value and would wait forever.
       if (span === undefined || envelope.bytes[span.start] !== BRACE) continue;
       this.#open.delete(key);
       connection.sendRaw(resultTextMessage(rawId, rawOf(envelope.bytes, span)));
     }
   }
 
+  /** Refuses all open requests. */
   refuseAll(why: string): void {
     for (const { connection, rawId } of this.#open.values())
       connection.sendRaw(errorMessage(rawId, -32000, why));
     this.#open.clear();
   }
 
-  /** All of them as `inputRequests`, in raw JSON. */
+  /** All open requests as `inputRequests`, in raw JSON. */
   get rawRequests(): string {
     const requests = [...this.#open].map(([key, { method, rawParams }]) => {
       const params = rawParams === undefined ? '' : `,"params":${rawParams}`;

@@ -1,42 +1,47 @@
-// The metadata that a modern client expects in a result: the server's name, that the result is complete, and how long it may be
-// cached. It is the same for all calls of a server, and is therefore built once.
+// Metadata that modern clients expect in results: server name, result type and cache hint. It is equal for
+// every call, so it is built once per server.
 
 import { metaKeys } from '../../jsonrpc/modern-meta.ts';
 import { ResultChange } from '../../jsonrpc/result-change.ts';
-import { rawJson, together } from '../../jsonrpc/span.ts';
+import { concatEdits, rawJson } from '../../jsonrpc/span.ts';
 import { noCache } from '../../servers/lists/lists.ts';
-import type { ClientExchange } from '../client-exchange.ts';
+import type { ClientExchange } from '../exchange.ts';
 
 export interface ResultMetadata {
-  /** For a result of a modern server, which says the rest itself. */
-  readonly alone: ResultChange;
+  /** Adds the server name only, for results of modern servers. */
+  readonly serverInfoOnly: ResultChange;
+  /** Adds server name and result type. */
   readonly complete: ResultChange;
-  /** For a result that says how long it may be kept. */
-  readonly uncached: ResultChange;
+  /** Adds server name, result type and a cache hint that forbids caching. */
+  readonly withNoCache: ResultChange;
 }
 
-const made = new WeakMap<object, ResultMetadata>();
+const cache = new WeakMap<object, ResultMetadata>();
 
-/** Cached by `serverInfo`, which is one object for as long as the server's description holds. */
+/**
+ * Returns the metadata for a server. Cached by `serverInfo`, which stays the same object until the
+ * description changes.
+ */
 export function resultMetadataOf(serverInfo: unknown): ResultMetadata {
-  const known = typeof serverInfo === 'object' && serverInfo !== null ? made.get(serverInfo) : undefined;
-  if (known !== undefined) return known;
+  const cachedMetadata =
+    typeof serverInfo === 'object' && serverInfo !== null ? cache.get(serverInfo) : undefined;
+  if (cachedMetadata !== undefined) return cachedMetadata;
   const meta = { [metaKeys.serverInfo]: rawJson(serverInfo) };
   const complete = { resultType: rawJson('complete') };
-  const uncached = { ...complete, ttlMs: String(noCache.ttlMs), cacheScope: rawJson(noCache.scope) };
+  const withNoCache = { ...complete, ttlMs: String(noCache.ttlMs), cacheScope: rawJson(noCache.scope) };
   const metadata = {
-    alone: new ResultChange({}, meta),
+    serverInfoOnly: new ResultChange({}, meta),
     complete: new ResultChange(complete, meta),
-    uncached: new ResultChange(uncached, meta),
+    withNoCache: new ResultChange(withNoCache, meta),
   };
-  if (typeof serverInfo === 'object' && serverInfo !== null) made.set(serverInfo, metadata);
+  if (typeof serverInfo === 'object' && serverInfo !== null) cache.set(serverInfo, metadata);
   return metadata;
 }
 
-/** Gives a modern server's result the gateway's name, for a client that knows nothing of single servers. */
+/** Replaces the server name in a modern server's result, for clients of the merged address. */
 export function withGatewayMetadata(exchange: ClientExchange): void {
   const { modernResult, rewrite } = exchange;
   if (modernResult === undefined) return;
-  const { alone } = resultMetadataOf(modernResult.serverInfo);
-  exchange.rewrite = (answer) => together(rewrite?.(answer), alone.edits(answer));
+  const { serverInfoOnly } = resultMetadataOf(modernResult.serverInfo);
+  exchange.rewrite = (answer) => concatEdits(rewrite?.(answer), serverInfoOnly.edits(answer));
 }

@@ -1,34 +1,34 @@
-// Carries URL elicitations between the eras. In revision 2025-11-25 an elicitation has an id, by which its end is announced, and
-// a server may refuse a request with error −32042 until the user has visited the URL. Since 2026-07-28 there is neither: the
-// client asks again to learn whether the user has visited it.
+// Converts URL elicitations (requests that the user visits a URL) between eras. In 2025-11-25 an elicitation
+// has an id for its completion notification, and a server may refuse a request with error −32042 until the
+// user has visited a URL. Revision 2026-07-28 has neither: the client repeats the request.
 
 import { randomUUID } from 'node:crypto';
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { type Changes, changeMembers, elementsOf, memberOf } from '../../jsonrpc/members.ts';
 import { rpcCodes } from '../../jsonrpc/rpc-fault.ts';
-import { rawJson, rawOf, type Span, whole } from '../../jsonrpc/span.ts';
+import { rawJson, rawOf, type Span, toBuffer } from '../../jsonrpc/span.ts';
 
 const BRACE = 0x7b;
 
 const elicitation = 'elicitation/create';
 const noId: Changes = { elicitationId: undefined };
 
-/** The params of a question of a modern server as raw JSON for a legacy client, which needs an id. */
+/** Converts a modern server's input request to raw JSON params for a legacy client, which requires an id. */
 export function withElicitationId(method: string, bytes: Buffer, params: Span): string {
   const isUrl = method === elicitation && textAt(bytes, params, 'mode') === '"url"';
   if (!isUrl || memberOf(bytes, params, 'elicitationId') !== undefined) return rawOf(bytes, params);
-  return changed(bytes, params, { elicitationId: rawJson(randomUUID()) });
+  return changeParams(bytes, params, { elicitationId: rawJson(randomUUID()) });
 }
 
-/** The params of a question of a legacy server as raw JSON for a modern client, which knows no ids. */
+/** Converts a legacy server's request to raw JSON params for a modern client, which has no ids. */
 export function withoutElicitationId(method: string, bytes: Buffer, params: Span): string {
-  return method === elicitation ? changed(bytes, params, noId) : rawOf(bytes, params);
+  return method === elicitation ? changeParams(bytes, params, noId) : rawOf(bytes, params);
 }
 
 /**
- * The result, as raw JSON, that sends a modern client where error −32042 of a legacy server says; its retry is a new
- * call. Undefined for any other answer, and for clients that cannot be sent anywhere.
+ * Converts a legacy server's error −32042 to a result with input requests, as raw JSON. The client's retry
+ * becomes a new call. Returns undefined otherwise, and for clients that do not support URL elicitation.
  */
 export function urlsRequired(
   answer: Envelope,
@@ -42,21 +42,21 @@ export function urlsRequired(
   const urls = elementsOf(bytes, elicitations).map(({ value }) => value);
   if (urls.length === 0 || urls.some(({ start }) => bytes[start] !== BRACE)) return undefined;
   const requests = urls.map((params, at) => {
-    const text = changed(bytes, params, noId);
+    const text = changeParams(bytes, params, noId);
     return `"url-${at + 1}":{"method":"${elicitation}","params":${text}}`;
   });
   return `{"resultType":"input_required","inputRequests":{${requests.join(',')}}}`;
 }
 
 function textAt(bytes: Buffer, span: Span, key: string): string | undefined {
-  const found = memberOf(bytes, span, key);
-  return found === undefined ? undefined : rawOf(bytes, found);
+  const valueSpan = memberOf(bytes, span, key);
+  return valueSpan === undefined ? undefined : rawOf(bytes, valueSpan);
 }
 
-function changed(bytes: Buffer, span: Span, changes: Changes): string {
+function changeParams(bytes: Buffer, span: Span, changes: Changes): string {
   const own = bytes.subarray(span.start, span.end);
   if (own[0] !== BRACE) return own.toString('latin1');
-  return whole(applyEdits(own, changeMembers(own, { start: 0, end: own.length }, changes))).toString(
+  return toBuffer(applyEdits(own, changeMembers(own, { start: 0, end: own.length }, changes))).toString(
     'latin1',
   );
 }

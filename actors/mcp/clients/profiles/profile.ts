@@ -1,27 +1,26 @@
-// A profile: a part of the servers and of their tools, as one, at an address of its own. It is to the clients there what the
-// gateway as a whole is to those at /mcp, with lists, search, notices and figures of its own.
+// A profile: some servers and tools at an own address (/mcp/@NAME), with own lists, search, notifications and
+// counters. Listed items can be called, read, subscribed to and completed; everything else gets the response
+// for an unknown name. Names are the same as at /mcp.
 //
-// PFL1  what is listed can be called, read, subscribed to and completed, and nothing of what is outside: of that the client is
-//       told what it would be told of a name that nobody has.
-// PFL2  nothing of a server outside reaches a client inside, but what belongs to a call that was begun while it was inside.
-// PFL3  a name is the same as at /mcp.
+// PFL2  a client in a profile receives nothing from servers outside, except for calls that started before the
+//       server left the profile.
 
 import type { ManagedServer } from '../../servers/managed-server.ts';
 import { Aggregate, type ServerSource } from '../aggregate/aggregate.ts';
 import { Discovery } from '../aggregate/discovery.ts';
 import { ListChanges } from '../aggregate/list-changes.ts';
 import { ToolSearch } from '../search/tool-search.ts';
-import type { ProfileFilter } from './profile-filter.ts';
+import type { ProfileFilter } from './filter.ts';
 
-/** What clients at one address see as one: all servers, or those of a profile. */
-export interface View {
+/** The merged view at an address: all servers, or a profile's servers. */
+export interface MergedView {
   readonly aggregate: Aggregate;
   readonly discovery: Discovery;
   /** Set under `expose: search`. */
   readonly search: ToolSearch | undefined;
 }
 
-/** Address of a client: one server, a profile, or, with neither, all servers. */
+/** Target address: a server, a profile or, if both are undefined, all servers. */
 export interface Endpoint {
   readonly server?: ManagedServer | undefined;
   readonly profile?: Profile | undefined;
@@ -34,23 +33,23 @@ export interface ProfileOptions {
   readonly filter: ProfileFilter;
   /** All servers. */
   readonly servers: ServerSource;
-  /** The tags of a server; undefined where clients do not search. */
+  /** Returns a server's tags; undefined without tool search. */
   readonly tagsOf: ((server: string) => readonly string[]) | undefined;
 }
 
-export class Profile implements View {
+export class Profile implements MergedView {
   readonly name: string;
   readonly aggregate: Aggregate;
   readonly discovery: Discovery;
   readonly search: ToolSearch | undefined;
-  /** What its clients are to be told of changed lists. */
+  /** List changes. */
   readonly changes = new ListChanges();
-  /** Requests of its clients, as GET /stats shows them. */
+  /** Request counters for GET /stats. */
   readonly counts = { total: 0, failed: 0, in_flight: 0 };
   readonly #options: ProfileOptions;
   #filter: ProfileFilter;
   #version = 0;
-  /** The servers that were there when it was last asked who belongs to it, and those of them that do. */
+  /** Cache of `servers`: all servers at the last call, and the selected ones. */
   #all: readonly ManagedServer[] = [];
   #own: readonly ManagedServer[] = [];
 
@@ -67,19 +66,19 @@ export class Profile implements View {
       },
     };
     this.aggregate = new Aggregate(own, undefined, {
-      everyone: () => servers.all(),
+      allServers: () => servers.all(),
       isAllowed: (server, tool) => this.#filter.isAllowed(server, tool),
     });
     this.search = tagsOf && new ToolSearch({ aggregate: this.aggregate, tagsOf });
     this.discovery = new Discovery(this.aggregate);
   }
 
-  /** Whether the server of that id belongs to it. */
+  /** Returns true if the profile contains the server. */
   has(server: string): boolean {
     return this.#filter.servers.has(server);
   }
 
-  /** Its servers in the order of the catalog, those switched off included. */
+  /** Returns the servers in catalog order, including disabled servers. */
   servers(): readonly ManagedServer[] {
     const all = this.#options.servers.all();
     if (all !== this.#all) {
@@ -89,7 +88,7 @@ export class Profile implements View {
     return this.#own;
   }
 
-  /** From now on it is this. */
+  /** Replaces the filter. */
   redefine(filter: ProfileFilter): void {
     this.#filter = filter;
     this.#all = [];

@@ -1,36 +1,39 @@
-// The profiles of the gateway file, by name, and what a reload makes of them. One that stays keeps its clients, whatever it
-// contains by then; those of one that is gone are ended.
+// The profiles of the gateway file by name. A reload keeps the clients of remaining profiles, even if the
+// profile changed; clients of removed profiles are closed.
 
 import type { Catalog } from '../../../../config/catalog/catalog-schema.ts';
 import type { ProfileEntries } from '../../../../config/gateway-file/profile-schema.ts';
 import { UnknownProfileError } from '../../../base/errors/errors.ts';
+import { profileFilter } from './filter.ts';
 import { Profile, type ProfileOptions } from './profile.ts';
-import { profileFilter } from './profile-filter.ts';
 
 export type ProfilesOptions = Omit<ProfileOptions, 'name' | 'filter'>;
 
-/** What a reload has done with the profiles. */
+/** Profile changes in a reload. */
 export interface ProfileDifference {
-  /** Those that are other than before, with the servers that have left them. */
-  readonly changed: readonly { readonly profile: Profile; readonly left: readonly string[] }[];
-  readonly removed: readonly Profile[];
+  /** Changed profiles, with the servers removed from each. */
+  readonly changedProfiles: readonly {
+    readonly profile: Profile;
+    readonly removedServers: readonly string[];
+  }[];
+  readonly removedProfiles: readonly Profile[];
 }
 
-/** Names in one message. */
+/** Maximum number of names in a message. */
 const MAX_NAMED = 20;
 
 export class Profiles {
   readonly #options: ProfilesOptions;
   readonly #byName = new Map<string, Profile>();
-  /** What each was last made of. */
-  readonly #made = new Map<string, string>();
+  /** Serialised profile definitions, to detect changes. */
+  readonly #definitions = new Map<string, string>();
   #isClosed = false;
 
   constructor(options: ProfilesOptions) {
     this.#options = options;
   }
 
-  /** In the order of the gateway file. */
+  /** Returns the profiles in the order of the gateway file. */
   all(): Iterable<Profile> {
     return this.#byName.values();
   }
@@ -39,41 +42,41 @@ export class Profiles {
     return this.#byName.size;
   }
 
-  /** The profile of that name. Throws UnknownProfileError. */
+  /** Returns a profile by name. Throws UnknownProfileError. */
   get(name: string): Profile {
     const profile = this.#byName.get(name);
-    if (profile === undefined) throw new UnknownProfileError(this.#refusal(name));
+    if (profile === undefined) throw new UnknownProfileError(this.#unknownName(name));
     return profile;
   }
 
-  /** Makes the profiles what the gateway file says, with the servers of this catalog, which is in force already. */
+  /** Applies the profiles of the gateway file. The catalog must already be in force. */
   apply(entries: ProfileEntries, catalog: Catalog): ProfileDifference {
-    const changed: { profile: Profile; left: readonly string[] }[] = [];
+    const changedProfiles: { profile: Profile; removedServers: readonly string[] }[] = [];
     const before = new Map(this.#byName);
     this.#byName.clear();
     for (const [name, entry] of Object.entries(entries)) {
       const filter = profileFilter(entry, catalog);
-      const made = JSON.stringify([entry.tools, [...filter.servers]]);
-      const known = before.get(name);
+      const definition = JSON.stringify([entry.tools, [...filter.servers]]);
+      const existing = before.get(name);
       before.delete(name);
-      if (known === undefined) {
+      if (existing === undefined) {
         this.#byName.set(name, this.#make(name, filter));
       } else {
-        this.#byName.set(name, known);
-        if (this.#made.get(name) !== made) {
-          const left = known.servers().flatMap(({ id }) => (filter.servers.has(id) ? [] : [id]));
-          known.redefine(filter);
-          changed.push({ profile: known, left });
+        this.#byName.set(name, existing);
+        if (this.#definitions.get(name) !== definition) {
+          const removedServers = existing.servers().flatMap(({ id }) => (filter.servers.has(id) ? [] : [id]));
+          existing.redefine(filter);
+          changedProfiles.push({ profile: existing, removedServers });
         }
       }
-      this.#made.set(name, made);
+      this.#definitions.set(name, definition);
     }
-    for (const name of before.keys()) this.#made.delete(name);
+    for (const name of before.keys()) this.#definitions.delete(name);
     for (const profile of before.values()) profile.discovery.close();
-    return { changed, removed: [...before.values()] };
+    return { changedProfiles, removedProfiles: [...before.values()] };
   }
 
-  /** Nobody waits for lists any longer. */
+  /** Cancels waits for lists in all profiles. */
   close(): void {
     this.#isClosed = true;
     for (const profile of this.#byName.values()) profile.discovery.close();
@@ -85,11 +88,11 @@ export class Profiles {
     return profile;
   }
 
-  #refusal(name: string): string {
+  #unknownName(name: string): string {
     const names = [...this.#byName.keys()];
-    const what = `there is no profile ${JSON.stringify(name.slice(0, 64))}`;
-    if (names.length === 0) return `${what}: the gateway file has no profiles`;
+    const text = `there is no profile ${JSON.stringify(name.slice(0, 64))}`;
+    if (names.length === 0) return `${text}: the gateway file has no profiles`;
     const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '';
-    return `${what}; there are ${names.slice(0, MAX_NAMED).join(', ')}${more}`;
+    return `${text}; there are ${names.slice(0, MAX_NAMED).join(', ')}${more}`;
   }
 }

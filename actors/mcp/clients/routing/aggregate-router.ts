@@ -1,5 +1,5 @@
-// Routes the methods at /mcp: all servers as one, for clients of both eras. A name or uri decides which server is asked;
-// it is replaced by the server's own, and the rest of the message goes on as received.
+// Routes requests at merged addresses (/mcp and profiles) for clients of both eras. The name or uri selects
+// the server and is replaced with the server's own name; the rest of the message is forwarded unchanged.
 
 import { InternalError } from '../../../base/errors/errors.ts';
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
@@ -7,23 +7,23 @@ import { type Edit, rawJson } from '../../jsonrpc/span.ts';
 import { type ListKind, noCache } from '../../servers/lists/lists.ts';
 import type { Discovery } from '../aggregate/discovery.ts';
 import type { ListCompleteness } from '../aggregate/list-changes.ts';
-import { resolve, type Target } from '../aggregate/resolution.ts';
+import { type ResolvedTarget, resolve } from '../aggregate/resolution.ts';
 import { withGatewayMetadata } from '../eras/result-metadata.ts';
-import type { Profile, View } from '../profiles/profile.ts';
+import type { MergedView, Profile } from '../profiles/profile.ts';
 import { type ClientRequest, clientEra, type RoutedRequest, routeTo } from '../routed-request.ts';
 import type { RouterHost } from '../router-host.ts';
-import { isSearchTool, rawSearchTools } from '../search/search-tools.ts';
+import { isSearchTool, rawSearchTools } from '../search/definitions.ts';
 import type { SearchResponse, ToolSearch } from '../search/tool-search.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import { withEras } from './forwarder.ts';
 import { IncompleteLists } from './incomplete-lists.ts';
-import { discovery, isRemoved, resumeOrForward } from './modern-router.ts';
-import { askedLevel, listMethods, type RoutingContext, routeToServer } from './server-router.ts';
+import { discovery, refuseRemoved, resumeOrForward } from './modern-router.ts';
+import { listMethods, type RoutingContext, readLevel, routeToServer } from './server-router.ts';
 
-/** Routing contexts: for all servers, and per profile from the first request on. */
+/** Routing contexts: one for all servers, and one per profile, created with its first request. */
 export class AggregateContexts {
   readonly #gateway: RouterHost;
-  /** Context of all servers. */
+  /** Context for all servers. */
   readonly #all: AggregateContext;
   readonly #byProfile = new WeakMap<Profile, AggregateContext>();
 
@@ -32,7 +32,7 @@ export class AggregateContexts {
     this.#all = this.#make(gateway, undefined);
   }
 
-  /** Returns the context of a profile, or of all servers. */
+  /** Returns the context for a profile, or for all servers. */
   of(profile: Profile | undefined): AggregateContext {
     if (profile === undefined) return this.#all;
     let context = this.#byProfile.get(profile);
@@ -43,36 +43,36 @@ export class AggregateContexts {
     return context;
   }
 
-  #make({ aggregate, discovery, search }: View, profile: Profile | undefined): AggregateContext {
+  #make({ aggregate, discovery, search }: MergedView, profile: Profile | undefined): AggregateContext {
     const { eraBridge, forwarder, sessions, config, log } = this.#gateway;
     const listTimeoutMs = config.list_timeout_seconds * 1000;
     const incomplete = new IncompleteLists(log);
     const onList: AggregateContext['onList'] = (kind, servers) => incomplete.note(kind, servers);
-    const shown = { aggregate, discovery, search, profile };
-    return { ...shown, eraBridge, forwarder, sessions, listTimeoutMs, onList };
+    const view = { aggregate, discovery, search, profile };
+    return { ...view, eraBridge, forwarder, sessions, listTimeoutMs, onList };
   }
 }
 
 export interface AggregateContext extends RoutingContext {
   readonly discovery: Discovery;
-  /** Whose servers these are; undefined for all of them. */
+  /** Profile of the servers; undefined at /mcp. */
   readonly profile: Profile | undefined;
-  /** Set where clients are to search for tools instead of being shown them all. */
+  /** Tool search, if it replaces the list of tools (`expose: search`). */
   readonly search: ToolSearch | undefined;
   readonly listTimeoutMs: number;
   readonly sessions: Sessions;
-  /** A list was given without all that these servers may have; none where it was whole. */
+  /** Records a list response and the servers missing in it; empty for a complete list. */
   onList(kind: ListKind, incomplete: readonly string[]): void;
 }
 
-/** In the `_meta` of a list: the servers that may have more than is in it. */
+/** Key in a list's `_meta`: the servers whose items may be missing. */
 export const INCOMPLETE = 'actor-gateway/incomplete';
-const MAX_NAMED = 100;
+const MAX_SERVERS = 100;
 
-/** The tools for searching never change. */
+/** The search tools never change. */
 const searchToolsHint = { ttlMs: 3_600_000, scope: 'public' } as const;
 
-/** Routes a request to whichever server it is for, or answers for all of them. */
+/** Routes a request to the server that its name or uri selects, or answers on behalf of all servers. */
 export function routeToAny(route: ClientRequest, context: AggregateContext): void {
   const { envelope, exchange, caller } = route;
   const { method } = envelope;
@@ -82,10 +82,10 @@ export function routeToAny(route: ClientRequest, context: AggregateContext): voi
     return;
   }
   if (kind !== undefined) {
-    askForList(route, context, kind);
+    requestList(route, context, kind);
     return;
   }
-  if (caller !== undefined && isRemoved(route)) return;
+  if (caller !== undefined && refuseRemoved(route)) return;
   switch (method) {
     case 'ping':
       exchange.result({});
@@ -103,15 +103,15 @@ export function routeToAny(route: ClientRequest, context: AggregateContext): voi
       return;
     case 'tools/call':
       if (context.search !== undefined && isSearchTool(envelope.paramText('name')))
-        bySearch(route, context, context.search);
-      else toTarget(route, context);
+        routeSearchTool(route, context, context.search);
+      else routeToTarget(route, context);
       return;
     case 'prompts/get':
     case 'resources/read':
     case 'resources/subscribe':
     case 'resources/unsubscribe':
     case 'completion/complete':
-      toTarget(route, context);
+      routeToTarget(route, context);
       return;
     default:
       exchange.refuse(unknownMethod(method));
@@ -122,18 +122,18 @@ function unknownMethod(method: string): RpcFault {
   return new RpcFault(rpcCodes.methodNotFound, `Method not found: ${method.slice(0, 200)}`);
 }
 
-function askForList(route: ClientRequest, context: AggregateContext, kind: ListKind): void {
+function requestList(route: ClientRequest, context: AggregateContext, kind: ListKind): void {
   const { envelope, exchange, session } = route;
-  // Further pages are of a list that the client has begun to read.
+  // A cursor requests a further page; the list request was recorded with the first page.
   if (envelope.param('cursor') !== undefined) {
-    afterSettling(route, context, () => list(route, context, kind));
+    whenDiscovered(route, context, () => list(route, context, kind));
     return;
   }
-  let answer: ListCompleteness = 'none';
-  const end = context.sessions.asksForList(session, kind, context.profile);
-  exchange.whenEnded = () => end(answer);
-  afterSettling(route, context, () => {
-    answer = context.aggregate.incomplete(kind).length === 0 ? 'whole' : 'partial';
+  let completeness: ListCompleteness = 'none';
+  const recordEnd = context.sessions.beginListRequest(session, kind, context.profile);
+  exchange.whenEnded = () => recordEnd(completeness);
+  whenDiscovered(route, context, () => {
+    completeness = context.aggregate.incomplete(kind).length === 0 ? 'whole' : 'partial';
     list(route, context, kind);
   });
 }
@@ -146,54 +146,57 @@ function list(route: ClientRequest, context: AggregateContext, kind: ListKind): 
     const page = aggregate.list(kind, cursor, clientEra(route));
     const incomplete = aggregate.incomplete(kind);
     context.onList(kind, incomplete);
-    exchange.keptResult(page, aggregate.cacheHint(kind), markOf(incomplete));
+    exchange.encodedResult(page, aggregate.cacheHint(kind), incompleteMeta(incomplete));
   } catch (error) {
     if (!(error instanceof RpcFault)) throw error;
     exchange.refuse(error);
   }
 }
 
-function markOf(incomplete: readonly string[]): string | undefined {
+function incompleteMeta(incomplete: readonly string[]): string | undefined {
   if (incomplete.length === 0) return undefined;
-  return `${rawJson(INCOMPLETE)}:${rawJson({ servers: incomplete.slice(0, MAX_NAMED) })}`;
+  return `${rawJson(INCOMPLETE)}:${rawJson({ servers: incomplete.slice(0, MAX_SERVERS) })}`;
 }
 
-/** A call of one of the tools for searching: answered here, or made the call of the tool it names. */
-function bySearch(route: ClientRequest, context: AggregateContext, search: ToolSearch): void {
-  const act = (answer: SearchResponse) => {
+/** Answers a search tool call. A `call_tool` is routed as a call of the tool that it names. */
+function routeSearchTool(route: ClientRequest, context: AggregateContext, search: ToolSearch): void {
+  const respond = (answer: SearchResponse) => {
     if ('target' in answer) send(route, context, answer.target, answer.edits);
     else route.exchange.resultText(answer.rawResult);
   };
-  const known = search.target(route.envelope);
-  if (known !== undefined) act(known);
-  else afterSettling(route, context, () => act(search.answer(route.envelope)));
+  const knownTarget = search.target(route.envelope);
+  if (knownTarget !== undefined) respond(knownTarget);
+  else whenDiscovered(route, context, () => respond(search.answer(route.envelope)));
 }
 
-/** Sends the message to its target. An unknown name may belong to a server that has not listed yet: it is resolved again then. */
-function toTarget(route: ClientRequest, context: AggregateContext): void {
+/**
+ * Sends the message to the server that the name selects. An unknown name is looked up again after discovery.
+ */
+function routeToTarget(route: ClientRequest, context: AggregateContext): void {
   const { envelope, exchange } = route;
   const era = clientEra(route);
-  const found = resolve(context.aggregate, envelope, { era, isSettled: false });
-  if ('target' in found) {
-    send(route, context, found.target, found.edits);
+  const resolution = resolve(context.aggregate, envelope, { era, isSettled: false });
+  if ('target' in resolution) {
+    send(route, context, resolution.target, resolution.edits);
     return;
   }
-  afterSettling(route, context, () => {
-    const late = resolve(context.aggregate, envelope, { era, isSettled: true });
-    if ('target' in late) send(route, context, late.target, late.edits);
-    else exchange.refuse(late);
+  whenDiscovered(route, context, () => {
+    const secondResolution = resolve(context.aggregate, envelope, { era, isSettled: true });
+    if ('target' in secondResolution) send(route, context, secondResolution.target, secondResolution.edits);
+    else exchange.refuse(secondResolution);
   });
 }
 
 function send(
   request: ClientRequest,
   context: AggregateContext,
-  target: Target,
+  target: ResolvedTarget,
   edits: readonly Edit[],
 ): void {
   const route = routeTo(request, target.server, edits, target);
   if (request.caller !== undefined) withEras(route, () => sendModern(route, context));
-  // The tool filter was applied when the name was found, and the name in the message is no longer the server's.
+  // The tool filter was already applied when the name was resolved, and the message still contains the merged
+  // name.
   else if (request.envelope.method === 'tools/call') withEras(route, () => context.forwarder.forward(route));
   else routeToServer(route, context);
 }
@@ -204,17 +207,21 @@ function sendModern(route: RoutedRequest, context: AggregateContext): void {
   resumeOrForward(route, context);
 }
 
-function afterSettling(request: ClientRequest, context: AggregateContext, act: () => void): void {
+/** Calls `proceed` when discovery of unknown lists is complete, or its timeout has passed. */
+function whenDiscovered(request: ClientRequest, context: AggregateContext, proceed: () => void): void {
   const { exchange } = request;
-  const settled = context.discovery.settle(context.listTimeoutMs, context.eraBridge.listingClientOf(request));
-  if (settled === undefined) {
-    act();
+  const pending = context.discovery.waitForLists(
+    context.listTimeoutMs,
+    context.eraBridge.listingClientOf(request),
+  );
+  if (pending === undefined) {
+    proceed();
     return;
   }
-  settled
+  pending
     .then(() => {
-      // The client may have cancelled, or its session ended: nothing may be noted for it any more.
-      if (!exchange.isDone) act();
+      // The request may have been cancelled meanwhile.
+      if (!exchange.isDone) proceed();
     })
     .catch((cause: unknown) =>
       exchange.fail(new InternalError('the request could not be routed', { cause })),
@@ -222,7 +229,7 @@ function afterSettling(request: ClientRequest, context: AggregateContext, act: (
 }
 
 function setLevelEverywhere({ envelope, exchange, session }: ClientRequest, context: AggregateContext): void {
-  const level = askedLevel(envelope, exchange);
+  const level = readLevel(envelope, exchange);
   if (level === undefined) return;
   if (session !== undefined)
     for (const server of context.aggregate.servers()) server.setLevel(session, level);

@@ -1,14 +1,14 @@
-// Sends client requests to servers with known eras. A server that speaks the client's era gets the request as received; only
-// calls between two eras use the bridge.
+// Sends client requests to servers: unchanged to a server of the client's protocol era, otherwise through the
+// bridge that converts between the eras.
 
 import { DeadlineError, InternalError, OverloadedError, StoppedError } from '../../../base/errors/errors.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
-import { type Edit, together } from '../../jsonrpc/span.ts';
-import type { EraBridge } from '../eras/era-bridge.ts';
+import { concatEdits, type Edit } from '../../jsonrpc/span.ts';
+import type { EraBridge } from '../eras/bridge.ts';
 import { hiddenCapabilityEdits } from '../eras/hidden-capabilities.ts';
 import { clientEra, type RoutedRequest } from '../routed-request.ts';
+import { callServer } from '../tasks/call.ts';
 import { taskEdits } from '../tasks/hidden-tasks.ts';
-import { callServer } from '../tasks/task-call.ts';
 import type { InFlightLimiter } from './in-flight-limiter.ts';
 
 export class Forwarder {
@@ -20,10 +20,10 @@ export class Forwarder {
     this.#eraBridge = eraBridge;
   }
 
-  /** Which eras the server speaks must be known (`server.eras`). */
+  /** Sends a request. The eras of the server must be known (`withEras`). */
   forward(route: RoutedRequest): void {
     const { server, exchange, caller, session } = route;
-    // The client may have cancelled while its server was looked for.
+    // The client may have cancelled before the server was selected.
     if (exchange.isDone) return;
     exchange.server = server.id;
     if (!this.inFlight.take(exchange, server, session)) return;
@@ -34,47 +34,50 @@ export class Forwarder {
       return;
     }
     const hidden = caller === undefined ? undefined : hiddenCapabilityEdits(route, caller);
-    this.send(route, era, hidden === undefined ? route.edits : together(route.edits, hidden));
+    this.send(route, era, hidden === undefined ? route.edits : concatEdits(route.edits, hidden));
   }
 
-  /** Sends a request that holds a slot, with these edits. */
+  /** Sends a request that already holds an in-flight slot. */
   send(route: RoutedRequest, era: Era, edits: readonly Edit[] | undefined): void {
     const { server, exchange, envelope, session, trace, home } = route;
     const request = { envelope, exchange, owner: session, era, trace, edits, home };
-    // Few servers require tasks, and few requests contain one.
+    // Servers rarely require tasks, and requests rarely contain `task`.
     const mayConcernTask = server.cache.taskTools.size > 0 || envelope.param('task') !== undefined;
     exchange.call = mayConcernTask
-      ? callServer(route, { ...request, edits: together(edits, taskEdits(route)) })
+      ? callServer(route, { ...request, edits: concatEdits(edits, taskEdits(route)) })
       : server.handle.accept(request);
   }
 }
 
-/** Calls `act` when the server's eras are known: immediately, except during the first probe. */
-export function withEras({ server, exchange }: RoutedRequest, act: () => void): void {
-  if (server.eras.known !== undefined || !server.entry.enabled || server.handle.isParked) {
-    act();
+/**
+ * Calls `proceed` when the eras of the server are known: immediately, unless its first probe is still
+ * running.
+ */
+export function withEras({ server, exchange }: RoutedRequest, proceed: () => void): void {
+  if (server.eras.knownEras !== undefined || !server.entry.enabled || server.handle.isParked) {
+    proceed();
     return;
   }
-  // A8: no later bound applies yet, because the request is not accepted.
+  // The waiting requests are limited here, because the limits of the server apply only to accepted calls.
   const { waiting } = server.entry.pool;
   if (server.eras.waiting >= waiting) {
-    const why = `server ${server.id} is being asked for its eras, and ${waiting} requests wait for that`;
+    const why = `${waiting} requests already wait for the era probe of server ${server.id}`;
     exchange.fail(new OverloadedError(`${why}; try again shortly, or raise pool.waiting in the catalog`));
     return;
   }
-  const settled = server.eras.settle().then(() => {
+  const pending = server.eras.ensureKnown().then(() => {
     if (exchange.isDone) return;
-    if (server.eras.known !== undefined || server.handle.isParked) act();
+    if (server.eras.knownEras !== undefined || server.handle.isParked) proceed();
     else
       exchange.fail(new StoppedError(`server ${server.id} was stopped before its protocol eras were known`));
   });
-  // The request has no deadline yet, because there is no call.
+  // The deadline of a request starts only with its call, which does not exist yet.
   const { request_timeout_seconds: seconds } = server.entry;
   const timer = setTimeout(() => {
-    const why = `server ${server.id} has not told within ${seconds} s which eras it speaks`;
+    const why = `the era probe of server ${server.id} did not end within ${seconds} s`;
     exchange.fail(new DeadlineError(`${why}; set its era in the catalog, and see GET /servers/${server.id}`));
   }, seconds * 1000);
-  settled
+  pending
     .catch((cause: unknown) => exchange.fail(new InternalError('the request could not be routed', { cause })))
     .finally(() => clearTimeout(timer));
 }

@@ -1,6 +1,6 @@
-// Routes the methods of the modern era (2026-07-28) at /mcp/:id and /mcp. Methods that the revision has removed are
-// unknown, whatever the server behind would say; discovery is answered by the gateway itself.
-// The gateway's own tool calls and lists (agents, flows, the library) use the server's era and no bridge.
+// Routes requests of modern clients (protocol 2026-07-28, no session) at /mcp/:id, and requests of the
+// gateway itself (agents, flows, the library). Methods that this protocol version removed are refused as
+// unknown, even if the server supports them. The gateway answers `server/discover` itself.
 
 import { type GatewayError, InternalError } from '../../../base/errors/errors.ts';
 import { requestMessage } from '../../jsonrpc/compose.ts';
@@ -13,34 +13,35 @@ import {
 } from '../../jsonrpc/modern-meta.ts';
 import { readServerMessage } from '../../jsonrpc/read-message.ts';
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
-import type { ServerDescription } from '../../servers/cache/server-description.ts';
+import type { ServerDescription } from '../../servers/cache/introduction.ts';
 import type { Call } from '../../servers/calls/call.ts';
-import type { CallOwner } from '../../servers/calls/call-owner.ts';
+import type { CallOwner } from '../../servers/calls/owner.ts';
 import { noCache } from '../../servers/lists/lists.ts';
 import type { ManagedServer } from '../../servers/managed-server.ts';
 import { unknownTool } from '../aggregate/resolution.ts';
 import type { ModernCaller } from '../eras/modern-caller.ts';
 import type { ClientRequest, RoutedRequest } from '../routed-request.ts';
-import { declaresTasks, isTaskMethod, recordTask, routeTaskRequest } from '../tasks/task-requests.ts';
+import { declaresTasks, isTaskMethod, recordTask, routeTaskRequest } from '../tasks/requests.ts';
 import { withEras } from './forwarder.ts';
-import { list, listMethods, type RoutingContext } from './server-router.ts';
+import { listMethods, type RoutingContext, routeList } from './server-router.ts';
 
-/** Receives the description. The request that initialises the server counts towards all limits. */
+/** Callbacks of `describeServer`; exactly one is called. */
 export interface DescriptionWait {
-  done(description: ServerDescription): void;
+  succeed(description: ServerDescription): void;
   fail(error: GatewayError): void;
-  /** The wait was cancelled. */
+  /** The request was cancelled. */
   drop(): void;
 }
 
-/** Returns the known description of a server in the form for modern clients. */
+/** Returns the cached server description in the form for modern clients. */
 export function descriptionOf({ cache }: ManagedServer): ServerDescription | undefined {
   return cache.descriptionIn('modern') ?? cache.description;
 }
 
 /**
- * Requests the description of a server with known eras; calls one method of `waiting` once. `owner` is the session of the
- * request; requests without one are modern.
+ * Fetches the description of a server whose description is not cached. Sends any request, because the server
+ * sends its description when a connection to it opens. The request counts towards all limits. The eras of the
+ * server must be known. `owner` is the session of the client; without a session the client is modern.
  */
 export function describeServer(
   server: ManagedServer,
@@ -58,8 +59,8 @@ export function describeServer(
     exchange: {
       answer: () => {
         const description = descriptionOf(server);
-        if (description !== undefined) waiting.done(description);
-        else waiting.fail(new InternalError(`server ${server.id} has not introduced itself`));
+        if (description !== undefined) waiting.succeed(description);
+        else waiting.fail(new InternalError(`server ${server.id} responded without a description`));
       },
       fail: (error) => waiting.fail(error),
       relay: () => {},
@@ -68,7 +69,7 @@ export function describeServer(
   });
 }
 
-const removed = new Set([
+const removedMethods = new Set([
   'initialize',
   'ping',
   'logging/setLevel',
@@ -76,7 +77,7 @@ const removed = new Set([
   'resources/unsubscribe',
 ]);
 
-/** The capability without which a server knows nothing of a method. */
+/** Server capability that each method requires. */
 const capabilityOf: Readonly<Record<string, string>> = {
   'tools/call': 'tools',
   'prompts/get': 'prompts',
@@ -84,55 +85,59 @@ const capabilityOf: Readonly<Record<string, string>> = {
   'completion/complete': 'completions',
 };
 
-/** Refuses what the era has taken out; true when it was. */
-export function isRemoved({ envelope, exchange }: ClientRequest): boolean {
-  if (!removed.has(envelope.method)) return false;
+/** Refuses methods that the modern era removed. Returns true if it refused. */
+export function refuseRemoved({ envelope, exchange }: ClientRequest): boolean {
+  if (!removedMethods.has(envelope.method)) return false;
   exchange.refuse(new RpcFault(rpcCodes.methodNotFound, `Method not found: ${envelope.method}`));
   return true;
 }
 
-/** Routes a modern request to one server. */
+/** Routes a modern request to a server. */
 export function routeModern(route: RoutedRequest, caller: ModernCaller, context: RoutingContext): void {
-  if (isRemoved(route)) return;
+  if (refuseRemoved(route)) return;
   whenDescribed(route, caller, (description) => dispatch(route, context, description));
 }
 
 /** The gateway as a client of its servers. */
 export interface OwnCaller extends ModernCaller {
-  /** Metadata of each call to a modern server. */
+  /** Metadata for calls to modern servers. */
   readonly meta: RawMeta;
 }
 
-/** Routes a tool call, or a request for the tools, of the gateway itself to one server. */
+/** Routes the gateway's own tool call or list request to a server. */
 export function routeOwnRequest(route: RoutedRequest, caller: OwnCaller, context: RoutingContext): void {
   whenDescribed(route, caller, () => {
     const { envelope, exchange, server } = route;
     const forward = () => forwardOwn(route, caller, context);
     const name = envelope.paramText('name') ?? '';
-    if (envelope.method === 'tools/list') list(route, 'tools', context, forward);
+    if (envelope.method === 'tools/list') routeList(route, 'tools', context, forward);
     else if (context.aggregate.isAllowed(server, name)) forward();
     else exchange.refuse(unknownTool(name));
   });
 }
 
-/** Sends a request of the gateway itself: to a legacy server as written, to a modern one with metadata. */
+/** Sends the gateway's own request: unchanged to a legacy server, with metadata to a modern server. */
 function forwardOwn(route: RoutedRequest, caller: OwnCaller, { forwarder }: RoutingContext): void {
   const { server, exchange, envelope } = route;
   exchange.server = server.id;
+  // Without a free slot, `take` has failed the request.
   if (!forwarder.inFlight.take(exchange, server, undefined)) return;
   const era = server.eras.for('modern') ?? 'legacy';
   forwarder.send(route, era, era === 'modern' ? modernEdits(envelope, caller.meta) : undefined);
 }
 
-/** Calls back once the eras and the description of the server are known; starts the server to learn them. */
+/**
+ * Calls `proceed` when the eras and the description of the server are known. Starts the server if necessary.
+ */
 function whenDescribed(
   route: RoutedRequest,
   caller: ModernCaller,
-  act: (description: ServerDescription) => void,
+  proceed: (description: ServerDescription) => void,
 ): void {
-  const known = route.server.eras.known === undefined ? undefined : descriptionOf(route.server);
-  if (known !== undefined) act(known);
-  else withEras(route, () => introduced(route, caller, act));
+  const cachedDescription =
+    route.server.eras.knownEras === undefined ? undefined : descriptionOf(route.server);
+  if (cachedDescription !== undefined) proceed(cachedDescription);
+  else withEras(route, () => fetchDescription(route, caller, proceed));
 }
 
 function dispatch(route: RoutedRequest, context: RoutingContext, description: ServerDescription): void {
@@ -146,7 +151,7 @@ function dispatch(route: RoutedRequest, context: RoutingContext, description: Se
   }
   const kind = listMethods.get(method);
   if (kind !== undefined) {
-    list(route, kind, context);
+    routeList(route, kind, context);
   } else if (method === 'server/discover') {
     exchange.result(discovery(description.capabilities, description.instructions), noCache);
   } else if (method === 'tools/call') {
@@ -157,18 +162,18 @@ function dispatch(route: RoutedRequest, context: RoutingContext, description: Se
       resumeOrForward(route, context);
     }
   } else if (isTaskMethod(method)) {
-    routeTaskRequest(route, (allowed) => context.forwarder.forward(allowed));
+    routeTaskRequest(route, (allowedRoute) => context.forwarder.forward(allowedRoute));
   } else {
     resumeOrForward(route, context);
   }
 }
 
-/** The result of `server/discover`. */
+/** Returns the result of `server/discover`. */
 export function discovery(
   capabilities: Readonly<Record<string, unknown>>,
   instructions?: string | undefined,
 ): Record<string, unknown> {
-  // The tasks of the session era are another thing than the extension of that name.
+  // The legacy capability `tasks` differs from the modern extension of the same name.
   const { tasks, ...rest } = capabilities;
   void tasks;
   return {
@@ -178,44 +183,44 @@ export function discovery(
   };
 }
 
-/** A retry goes on with the call it is for, where that is suspended here; any other request is sent. */
+/** Resumes the suspended call that the request continues, or sends the request. */
 export function resumeOrForward(route: RoutedRequest, context: RoutingContext): void {
   const { envelope, exchange, server } = route;
   const state = envelope.paramText('requestState');
-  // A call may have been suspended before the server turned out to speak the modern era.
-  const isOrdinary =
+  // The call may have been suspended before a probe found that the server is modern.
+  const isNewCall =
     state === undefined ||
-    (!context.eraBridge.suspended.has(state) && server.eras.for('modern') === 'modern');
-  if (isOrdinary) {
+    (!context.eraBridge.suspendedCalls.has(state) && server.eras.for('modern') === 'modern');
+  if (isNewCall) {
     context.forwarder.forward(route);
     return;
   }
-  // One that finds no place may come again with its state.
+  // If no slot is free, the client may retry with the same state.
   if (!context.forwarder.inFlight.take(exchange, server, undefined)) return;
   try {
-    context.eraBridge.suspended.take(state, server.id, envelope, route.caller?.principal).resume(route);
+    context.eraBridge.suspendedCalls.take(state, server.id, envelope, route.caller?.principal).resume(route);
   } catch (error) {
     if (!(error instanceof RpcFault)) throw error;
     exchange.refuse(error);
   }
 }
 
-/** Calls back with the server's introduction, starting the server if nobody knows it yet. */
-function introduced(
+/** Calls `proceed` with the description of the server. Starts the server if the description is unknown. */
+function fetchDescription(
   route: RoutedRequest,
   caller: ModernCaller,
-  act: (description: ServerDescription) => void,
+  proceed: (description: ServerDescription) => void,
 ): void {
   const { server, exchange } = route;
   const description = descriptionOf(server);
   if (description !== undefined) {
-    act(description);
+    proceed(description);
     return;
   }
   exchange.call = describeServer(server, caller, {
-    done: (learnt) => {
+    succeed: (learnt) => {
       exchange.call = undefined;
-      act(learnt);
+      proceed(learnt);
     },
     fail: (error) => exchange.fail(error),
     drop: () => exchange.drop(),

@@ -1,11 +1,11 @@
-// Routes the methods of a session at /mcp/:id: one server, its names untouched. Everything is forwarded, also methods
-// that the gateway has never heard of; only what it must keep itself (log level, subscriptions) or can answer without
-// waking the server (lists of a sleeping one) is handled here.
+// Routes requests to one server: from sessions at /mcp/:id, and from merged addresses once the server is
+// selected. All methods, including unknown ones, are forwarded, except session state (log level,
+// subscriptions) and lists that the cache can answer while the server is not running.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { memberOf } from '../../jsonrpc/members.ts';
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';
-import { type Edit, rawJson, replacing } from '../../jsonrpc/span.ts';
+import { type Edit, rawJson, replaceSpan } from '../../jsonrpc/span.ts';
 import {
   itemJson,
   itemsOf,
@@ -19,34 +19,34 @@ import type { ManagedServer } from '../../servers/managed-server.ts';
 import { isLogLevel, type LogLevel } from '../../servers/notifications/subscriptions.ts';
 import type { Aggregate } from '../aggregate/aggregate.ts';
 import { unknownTool } from '../aggregate/resolution.ts';
-import type { ClientExchange } from '../client-exchange.ts';
-import type { EraBridge } from '../eras/era-bridge.ts';
+import type { EraBridge } from '../eras/bridge.ts';
+import type { ClientExchange } from '../exchange.ts';
 import type { RoutedRequest } from '../routed-request.ts';
 import { MAX_URIS } from '../sessions/listen-stream.ts';
 import { subscribeResource, unsubscribeResource } from '../sessions/resource-subscription.ts';
 import type { ClientSession } from '../sessions/session.ts';
 import { hidesTasks } from '../tasks/hidden-tasks.ts';
-import { isTaskMethod, recordTask, routeTaskRequest } from '../tasks/task-requests.ts';
+import { isTaskMethod, recordTask, routeTaskRequest } from '../tasks/requests.ts';
 import { type Forwarder, withEras } from './forwarder.ts';
 
-/** HTTP servers, as a rule, take no longer ones either. */
+/** Maximum length of uris, like in typical HTTP servers. */
 const MAX_URI_CHARS = 8192;
 
-/** Which list each list method asks for. */
+/** List kinds by method. */
 export const listMethods = new Map(
   Object.entries(listKinds).map(([kind, { method }]) => [method, kind as ListKind]),
 );
 
-/** What routing needs beside the request. */
+/** Services that the routers use. */
 export interface RoutingContext {
   readonly aggregate: Aggregate;
   readonly eraBridge: EraBridge;
   readonly forwarder: Forwarder;
 }
 
-/** Routes a request of the session era to one server. */
+/** Routes a legacy request to a server. */
 export function routeToServer(route: RoutedRequest, context: RoutingContext): void {
-  if (route.server.eras.known !== undefined) dispatch(route, context);
+  if (route.server.eras.knownEras !== undefined) dispatch(route, context);
   else withEras(route, () => dispatch(route, context));
 }
 
@@ -54,11 +54,11 @@ function dispatch(route: RoutedRequest, context: RoutingContext): void {
   const { envelope, exchange, server } = route;
   const kind = listMethods.get(envelope.method);
   if (kind !== undefined) {
-    list(route, kind, context);
+    routeList(route, kind, context);
     return;
   }
   if (isTaskMethod(envelope.method)) {
-    routeTaskRequest(route, (allowed) => context.forwarder.forward(allowed));
+    routeTaskRequest(route, (allowedRoute) => context.forwarder.forward(allowedRoute));
     return;
   }
   switch (envelope.method) {
@@ -76,13 +76,13 @@ function dispatch(route: RoutedRequest, context: RoutingContext): void {
       return;
     }
     case 'logging/setLevel':
-      inSession(route, (one) => setLevel(one, context));
+      inSession(route, (sessionRoute) => setLevel(sessionRoute, context));
       return;
     case 'resources/subscribe':
-      inSession(route, (one) => subscribe(one, context));
+      inSession(route, (sessionRoute) => subscribe(sessionRoute, context));
       return;
     case 'resources/unsubscribe':
-      inSession(route, (one) => unsubscribe(one, context));
+      inSession(route, (sessionRoute) => unsubscribe(sessionRoute, context));
       return;
     default:
       context.forwarder.forward(route);
@@ -91,26 +91,29 @@ function dispatch(route: RoutedRequest, context: RoutingContext): void {
 
 type SessionRoute = RoutedRequest & { readonly session: ClientSession };
 
-/** What lasts longer than its request belongs to a session; without one it would change what others see. */
-function inSession(route: RoutedRequest, act: (route: SessionRoute) => void): void {
+/** Calls `handle` for requests of a session; refuses others, whose state would affect unrelated clients. */
+function inSession(route: RoutedRequest, handle: (route: SessionRoute) => void): void {
   const { session, exchange, envelope } = route;
-  if (session !== undefined) act({ ...route, session });
+  if (session !== undefined) handle({ ...route, session });
   else
     exchange.refuse(
       new RpcFault(rpcCodes.methodNotFound, `${envelope.method} needs a session; use /mcp or /mcp/:id`),
     );
 }
 
-/** The level a `logging/setLevel` asks for; answers with the error itself when it is none. */
-export function askedLevel(envelope: Envelope, exchange: ClientExchange): LogLevel | undefined {
+/** Returns the level of `logging/setLevel`. Refuses the request if the level is invalid. */
+export function readLevel(envelope: Envelope, exchange: ClientExchange): LogLevel | undefined {
   const level = envelope.paramText('level');
   if (isLogLevel(level)) return level;
   exchange.refuse(new RpcFault(rpcCodes.invalidParams, `unknown log level ${JSON.stringify(level ?? null)}`));
   return undefined;
 }
 
-/** Answers a list of one server: requested with `forward` if the server is awake for this client, otherwise from the cache. */
-export function list(
+/**
+ * Answers a list request for one server. The cached list is used while the server has no open connection for
+ * this client; otherwise the request is forwarded.
+ */
+export function routeList(
   route: RoutedRequest,
   kind: ListKind,
   context: RoutingContext,
@@ -118,14 +121,16 @@ export function list(
 ): void {
   const { envelope, exchange, server, session, caller } = route;
   const { aggregate } = context;
-  // What is cut here the server itself may give whole.
-  const known = server.cache.cuts[kind] === undefined ? server.cache.lists[kind] : undefined;
-  // A server that lists more for those who can be asked more is asked itself until it has been.
+  // A truncated list is not served from the cache: the server can return the rest.
+  const cachedItems = server.cache.cuts[kind] === undefined ? server.cache.lists[kind] : undefined;
+  // A server may list more items to a client with additional capabilities, so such clients trigger one
+  // request to it.
   const client = session ?? (caller && { era: 'modern' as const, capabilities: caller.capabilities });
-  const isAwake = isAwakeFor(route, context) || (client !== undefined && server.mayShowMoreTo(client));
-  if (!isAwake && known !== undefined && envelope.param('cursor') === undefined) {
-    const shown = kind === 'tools' ? shownTools(known, route, aggregate) : known;
-    const items = Buffer.from(`[${shown.map((item) => itemJson(item)).join(',')}]`, 'utf8').toString(
+  const prefersServer =
+    isRunningFor(route, context) || (client !== undefined && server.mayShowMoreTo(client));
+  if (!prefersServer && cachedItems !== undefined && envelope.param('cursor') === undefined) {
+    const visibleItems = kind === 'tools' ? filterTools(cachedItems, route, aggregate) : cachedItems;
+    const items = Buffer.from(`[${visibleItems.map((item) => itemJson(item)).join(',')}]`, 'utf8').toString(
       'latin1',
     );
     exchange.resultText(`{${rawJson(kind)}:${items}}`, server.cache.hints[kind] ?? noCache);
@@ -135,10 +140,11 @@ export function list(
   forward();
 }
 
-function isAwakeFor({ server, session, caller }: RoutedRequest, { eraBridge }: RoutingContext): boolean {
+/** Returns true if a connection is open, or being opened, that the request would use. */
+function isRunningFor({ server, session, caller }: RoutedRequest, { eraBridge }: RoutingContext): boolean {
   if (server.entry.isolation === 'shared') return server.handle.isOpen || server.state === 'starting';
   if (session !== undefined && server.pool.memberOf(session) !== undefined) return true;
-  // Requests without a session share a connection; a modern one that may be asked something has an exclusive connection beside it.
+  // Sessionless requests share a connection. Modern callers with capabilities also use exclusive connections.
   const era = server.eras.for(caller === undefined ? 'legacy' : 'modern');
   if (caller === undefined && era === 'legacy') return false;
   if (caller !== undefined && era === 'legacy' && eraBridge.hasExclusive(server, caller)) return true;
@@ -147,92 +153,103 @@ function isAwakeFor({ server, session, caller }: RoutedRequest, { eraBridge }: R
   return false;
 }
 
-/** Returns the visible tools, without task support if the client cannot use tasks. */
-function shownTools(
+/** Returns the visible tools; without task support if the client has no access to tasks. */
+function filterTools(
   tools: readonly ListItem[],
   route: RoutedRequest,
   aggregate: Aggregate,
 ): readonly ListItem[] {
-  const shown = tools.filter((tool) => aggregate.isShown(route.server, tool));
-  return hidesTasks(route) ? shown.map(withoutTaskSupport) : shown;
+  const visibleItems = tools.filter((tool) => aggregate.isVisible(route.server, tool));
+  return hidesTasks(route) ? visibleItems.map(withoutTaskSupport) : visibleItems;
 }
 
-/** Returns the edits that reduce a list to `shownTools`; empty if nothing changes. */
+/** Returns the edits that reduce a list to the visible tools; empty if nothing changes. */
 function toolListEdits(answer: Envelope, route: RoutedRequest, aggregate: Aggregate): Edit[] {
   if (answer.result === undefined) return [];
   const items = itemsOf(answer, 'tools');
-  const shown = shownTools(items, route, aggregate);
-  if (shown.length === items.length && shown.every((item, at) => item === items[at])) return [];
+  const visibleItems = filterTools(items, route, aggregate);
+  if (visibleItems.length === items.length && visibleItems.every((item, at) => item === items[at])) return [];
   const span = memberOf(answer.bytes, answer.result, 'tools');
   if (span === undefined) return [];
-  const text = `[${shown.map((item) => itemJson(item)).join(',')}]`;
-  return [replacing(span, Buffer.from(text, 'utf8').toString('latin1'))];
+  const text = `[${visibleItems.map((item) => itemJson(item)).join(',')}]`;
+  return [replaceSpan(span, Buffer.from(text, 'utf8').toString('latin1'))];
 }
 
 function setLevel(route: SessionRoute, context: RoutingContext): void {
   const { envelope, exchange, server, session } = route;
-  const level = askedLevel(envelope, exchange);
+  const level = readLevel(envelope, exchange);
   if (level === undefined) return;
   const description = server.cache.description;
   const before = server.subscriptions.lowestLevel;
   if (server.eras.for('legacy') === 'modern') {
-    // It has no level to set: each request says its own.
+    // A modern server stores no level: the gateway adds it to each request.
     server.subscriptions.setLevel(session, level);
     exchange.result({});
     return;
   }
+  // A server without log support refuses the request itself.
   if (description !== undefined && description.capabilities.logging === undefined) {
     context.forwarder.forward(route);
     return;
   }
   const isShared = server.entry.isolation === 'shared';
   if (isShared && server.entry.pool.max > 1) {
-    // The session's own connection is not the only one that has to know.
+    // The level must reach all connections of the server, not only the session's connection.
     server.setLevel(session, level);
     exchange.result({});
     return;
   }
   server.subscriptions.setLevel(session, level);
   const isUnchanged = isShared && server.subscriptions.lowestLevel === before;
-  const isAsleep = isShared ? !server.isRunning : server.pool.memberOf(session) === undefined;
-  // A sleeping server is told when it wakes; a shared one only when the lowest level asked has changed.
-  if (isAsleep || isUnchanged) {
+  const isStopped = isShared ? !server.isRunning : server.pool.memberOf(session) === undefined;
+  // A stopped server receives the level when it starts. A shared server receives only changes of the lowest
+  // level.
+  if (isStopped || isUnchanged) {
     exchange.result({});
     return;
   }
   const lowest = isShared ? server.subscriptions.lowestLevel : level;
   const span = envelope.param('level');
-  const edits = span === undefined ? undefined : [replacing(span, rawJson(lowest))];
+  const edits = span === undefined ? undefined : [replaceSpan(span, rawJson(lowest))];
   context.forwarder.forward({ ...route, edits });
 }
 
 function subscribe(route: SessionRoute, context: RoutingContext): void {
   const { envelope, exchange, server, session } = route;
   const uri = envelope.paramText('uri');
-  const fault = uri === undefined ? undefined : excess(uri, server, session);
+  // The server refuses a request without uri.
+  if (uri === undefined) {
+    context.forwarder.forward(route);
+    return;
+  }
+  const fault = limitFault(uri, server, session);
   if (fault !== undefined) {
     exchange.refuse(new RpcFault(rpcCodes.invalidParams, fault));
     return;
   }
-  const refusal = uri === undefined ? undefined : server.subscriptions.refusal(uri, session);
+  const refusal = server.subscriptions.refusal(uri, session);
   if (refusal !== undefined) {
     exchange.fail(refusal);
     return;
   }
-  if (uri !== undefined && server.eras.for('legacy') === 'modern') {
+  if (server.eras.for('legacy') === 'modern') {
     void subscribeResource(server, session, uri).then((isAgreed) => {
       if (isAgreed) exchange.result({});
       else
         exchange.refuse(
-          new RpcFault(rpcCodes.invalidParams, `the server does not tell of ${uri.slice(0, 200)}`),
+          new RpcFault(
+            rpcCodes.invalidParams,
+            `the server does not support a subscription to ${uri.slice(0, 200)}`,
+          ),
         );
+      // The session may have closed during the request.
       if (session.isEnded) unsubscribeResource(server, session, uri);
     });
     return;
   }
-  // Noted before the server has agreed: it may send an update at once, and another session's last `unsubscribe`
-  // must not reach it after this.
-  if (uri !== undefined && server.subscriptions.add(uri, session)) {
+  // Added before the response, because the server may send an update immediately, and an `unsubscribe` of
+  // another session must not end this subscription at the server.
+  if (server.subscriptions.add(uri, session)) {
     exchange.whenEnded = (end) => {
       if (end !== 'answered') server.subscriptions.remove(uri, session);
     };
@@ -240,15 +257,19 @@ function subscribe(route: SessionRoute, context: RoutingContext): void {
   context.forwarder.forward(route);
 }
 
-/** A8: a subscription is kept as long as its session, and said again to every new connection. */
-function excess(
+/**
+ * Returns an error text if a limit is reached (A8, ARCHITECTURE.md). Subscriptions last as long as their
+ * session, and are repeated on every new connection.
+ */
+function limitFault(
   uri: string,
   { id, subscriptions }: ManagedServer,
   session: ClientSession,
 ): string | undefined {
-  if (uri.length > MAX_URI_CHARS) return `a uri to subscribe to has at most ${MAX_URI_CHARS} characters`;
-  if (subscriptions.countBeside(uri, session) < MAX_URIS) return undefined;
-  return `the session is subscribed to ${MAX_URIS} resources of server ${id} already; unsubscribe from some`;
+  if (uri.length > MAX_URI_CHARS)
+    return `the uri of a subscription must have at most ${MAX_URI_CHARS} characters`;
+  if (subscriptions.countOthers(uri, session) < MAX_URIS) return undefined;
+  return `the session already has ${MAX_URIS} subscriptions at server ${id}; unsubscribe from some`;
 }
 
 function unsubscribe(route: SessionRoute, context: RoutingContext): void {
@@ -263,6 +284,7 @@ function unsubscribe(route: SessionRoute, context: RoutingContext): void {
     exchange.result({});
     return;
   }
+  // On a shared connection the request is forwarded only if no other session has the subscription.
   const isLast = server.subscriptions.remove(uri, session);
   if (isLast || server.entry.isolation === 'session') context.forwarder.forward(route);
   else exchange.result({});

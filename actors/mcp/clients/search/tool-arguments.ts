@@ -1,5 +1,6 @@
-// Reads the arguments of the three search tools from a `tools/call`, strictly: an error says what is wrong in words that
-// a model can act on. Which members count is decided on the bytes, since one of them is the arguments of another tool.
+// Validates the arguments of the search tools in a `tools/call`. Strict: the errors tell a model how to
+// correct the call. Members are read as bytes, because the arguments of the called tool are forwarded byte
+// for byte.
 
 import { suggest } from '../../../../config/reader/suggest.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
@@ -11,9 +12,9 @@ import {
   MAX_LIMIT,
   MAX_QUERY_LENGTH,
   type SearchToolName,
-} from './search-tools.ts';
+} from './definitions.ts';
 
-/** The arguments are not what the tool takes; the message says what is wrong. */
+/** Invalid arguments. The message contains the correction. */
 export class BadArguments extends Error {}
 
 export interface FindArguments {
@@ -25,94 +26,93 @@ export interface FindArguments {
 
 const BRACE = 0x7b;
 
-/** The arguments of `find_tools`. Throws BadArguments. */
+/** Returns the arguments of `find_tools`. Throws BadArguments. */
 export function readFindArguments(envelope: Envelope): FindArguments {
-  const given = membersBySpan(envelope, 'find_tools');
-  const value = (name: string) => envelope.parse(given.get(name));
+  const members = readMembers(envelope, 'find_tools');
+  const value = (name: string) => envelope.parse(members.get(name));
   const query = value('query');
-  if (typeof query !== 'string') throw wrong('query', 'text; "" lists all tools', query);
+  if (typeof query !== 'string') throw invalidArgument('query', 'text ("" lists all tools)', query);
   if (query.length > MAX_QUERY_LENGTH)
     throw new BadArguments(`query must have at most ${MAX_QUERY_LENGTH} characters; a few words find more`);
   const server = value('server');
-  if (server !== undefined && typeof server !== 'string') throw wrong('server', 'the id of a server', server);
+  if (server !== undefined && typeof server !== 'string')
+    throw invalidArgument('server', 'the id of a server', server);
   const tags = value('tags') ?? [];
   if (!Array.isArray(tags) || !tags.every((tag): tag is string => typeof tag === 'string'))
-    throw wrong('tags', 'a list of texts', tags);
+    throw invalidArgument('tags', 'a list of strings', tags);
   const limit = value('limit') ?? DEFAULT_LIMIT;
   if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 1 || limit > MAX_LIMIT)
-    throw wrong('limit', `a whole number from 1 to ${MAX_LIMIT}`, limit);
+    throw invalidArgument('limit', `a whole number from 1 to ${MAX_LIMIT}`, limit);
   return { query, server, tags, limit };
 }
 
-/** The argument `name` of `describe_tool` and `call_tool`. Throws BadArguments. */
+/** Returns the argument `name` of `describe_tool` or `call_tool`. Throws BadArguments. */
 export function readName(envelope: Envelope, tool: 'describe_tool' | 'call_tool'): string {
-  return nameIn(envelope, membersBySpan(envelope, tool));
+  return nameIn(envelope, readMembers(envelope, tool));
 }
 
 export interface CallArguments {
   readonly name: string;
-  /** Where `params.arguments` stands. */
-  readonly outer: Span;
-  /** The arguments for the tool itself, as raw JSON in Latin-1. */
+  /** Position of `params.arguments`. */
+  readonly argumentsSpan: Span;
+  /** Arguments of the called tool, as raw JSON in Latin-1. */
   readonly rawInner: string;
 }
 
-/** What `call_tool` is to call. Throws BadArguments. */
+/** Returns the tool call that a `call_tool` contains. Throws BadArguments. */
 export function readCallArguments(envelope: Envelope): CallArguments {
-  const given = membersBySpan(envelope, 'call_tool');
-  const name = nameIn(envelope, given);
-  const inner = given.get('arguments');
+  const members = readMembers(envelope, 'call_tool');
+  const name = nameIn(envelope, members);
+  const inner = members.get('arguments');
   if (inner !== undefined && envelope.bytes[inner.start] !== BRACE)
-    throw wrong('arguments', 'an object (not a text that holds one)', envelope.parse(inner));
-  const outer = argumentsOf(envelope);
-  if (outer === undefined) throw new BadArguments('name is missing');
-  return { name, outer, rawInner: inner === undefined ? '{}' : rawOf(envelope.bytes, inner) };
+    throw invalidArgument('arguments', 'an object, not JSON as text', envelope.parse(inner));
+  const argumentsSpan = argumentsOf(envelope);
+  if (argumentsSpan === undefined) throw new BadArguments('name is missing');
+  return { name, argumentsSpan, rawInner: inner === undefined ? '{}' : rawOf(envelope.bytes, inner) };
 }
 
-function nameIn(envelope: Envelope, given: ReadonlyMap<string, Span>): string {
-  const name = envelope.parse(given.get('name'));
-  if (typeof name !== 'string' || name === '') throw wrong('name', 'the name of a tool', name);
+function nameIn(envelope: Envelope, members: ReadonlyMap<string, Span>): string {
+  const name = envelope.parse(members.get('name'));
+  if (typeof name !== 'string' || name === '') throw invalidArgument('name', 'the name of a tool', name);
   return name;
 }
 
-/** The members of `params.arguments`, each once and each known. */
-function membersBySpan(envelope: Envelope, tool: SearchToolName): Map<string, Span> {
+/** Returns the members of `params.arguments`. Throws BadArguments for unknown and duplicate members. */
+function readMembers(envelope: Envelope, tool: SearchToolName): Map<string, Span> {
   const span = argumentsOf(envelope);
   if (span !== undefined && envelope.bytes[span.start] !== BRACE)
-    throw wrong('arguments', 'an object', envelope.parse(span));
-  const known = argumentNames(tool);
-  const found = new Map<string, Span>();
+    throw invalidArgument('arguments', 'an object', envelope.parse(span));
+  const validNames = argumentNames(tool);
+  const members = new Map<string, Span>();
   for (const { key, value } of membersOf(envelope.bytes, span)) {
-    if (!known.includes(key)) throw new BadArguments(unknownArgument(tool, key, known));
-    if (found.has(key)) throw new BadArguments(`${key} is given twice`);
-    found.set(key, value);
+    if (!validNames.includes(key)) throw new BadArguments(unknownArgument(tool, key, validNames));
+    if (members.has(key)) throw new BadArguments(`${key} occurs twice`);
+    members.set(key, value);
   }
-  return found;
+  return members;
 }
 
-/** A message with a second `arguments` was refused before (read-message.ts, E2). */
+/** Returns `params.arguments`, which occurs once (read-message.ts). */
 function argumentsOf({ bytes, params }: Envelope): Span | undefined {
   return membersOf(bytes, params).find(({ key }) => key === 'arguments')?.value;
 }
 
-function unknownArgument(tool: SearchToolName, key: string, known: readonly string[]): string {
-  const shown = JSON.stringify(key.slice(0, 80));
-  // The most likely mistake: the other tool's arguments beside its name instead of inside `arguments`.
+function unknownArgument(tool: SearchToolName, key: string, validNames: readonly string[]): string {
+  const quotedKey = JSON.stringify(key.slice(0, 80));
+  // A common error: the arguments of the called tool are not inside `arguments`.
   if (tool === 'call_tool')
-    return `unknown argument ${shown}; the tool's own arguments belong into "arguments"`;
-  const near = suggest(key, known);
-  return `unknown argument ${shown}; ${near === undefined ? `${tool} takes ${known.join(', ')}` : `did you mean ${near}?`}`;
+    return `unknown argument ${quotedKey}; put the arguments of the tool into "arguments"`;
+  const near = suggest(key, validNames);
+  return `unknown argument ${quotedKey}; ${near === undefined ? `${tool} accepts ${validNames.join(', ')}` : `did you mean ${near}?`}`;
 }
 
-function wrong(name: string, expected: string, found: unknown): BadArguments {
-  if (found === undefined) return new BadArguments(`${name} is missing: expected ${expected}`);
-  const isPlain = found === null || typeof found === 'number' || typeof found === 'boolean';
-  const shown = isPlain
-    ? String(found)
-    : Array.isArray(found)
-      ? 'a list'
-      : typeof found === 'string'
-        ? 'text'
-        : 'an object';
-  return new BadArguments(`${name} must be ${expected}, found ${shown}`);
+function invalidArgument(name: string, expected: string, value: unknown): BadArguments {
+  if (value === undefined) return new BadArguments(`${name} is missing: expected ${expected}`);
+  return new BadArguments(`${name} must be ${expected}, found ${describe(value)}`);
+}
+
+function describe(value: unknown): string {
+  if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value);
+  if (Array.isArray(value)) return 'a list';
+  return typeof value === 'string' ? 'text' : 'an object';
 }

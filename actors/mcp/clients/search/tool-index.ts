@@ -1,52 +1,52 @@
-// A search index over tools: BM25 over name, title, server and description. It is built with the first search, and then
-// updated by what has changed in the list, since a server that merely starts makes a new list of the same tools.
-//
-// TI1  only tools of the list are found: what `tools: { allow, deny }` hides is not in it.
-// TI2  the same list and query give the same hits in the same order: equal scores go by the place in the list.
-// TI3  a tool whose exact name is asked for comes before every other.
-// TI4 (A8)  tools are found by MAX_WORDS words at most, and no server can take them all: a tool beyond that is found by its
-//          exact name, and in the list of all.
+// Search index of tools (BM25) over name, title, server and description. Built by the first search, then
+// updated with changed tools only, because a server that starts lists the same tools again. Only listed tools
+// are found, so `tools: { allow, deny }` applies. Equal scores are ordered by list position, so equal lists
+// and queries give equal results. The index holds up to MAX_WORDS terms, shared among the servers (A8,
+// ARCHITECTURE.md); tools without an index entry are found by exact name and by an empty query.
 
 import MiniSearch, { type SearchOptions } from 'minisearch';
 import { editDistance } from '../../../../config/reader/suggest.ts';
 import { Budget, Share } from '../../../base/bounds/budget.ts';
 import { isSameItem, itemJson } from '../../servers/lists/lists.ts';
-import type { Shown } from '../aggregate/aggregate.ts';
-import { isTelling, wordsOf } from './tool-words.ts';
+import type { MergedItem } from '../aggregate/aggregate.ts';
+import { isSignificant, splitWords } from './tool-words.ts';
 
 export interface ToolQuery {
-  /** Words; '' finds everything, in the order of the list. */
+  /** Search terms; '' returns all tools in list order. */
   readonly query: string;
-  /** Only tools of servers this says yes to. */
+  /** Selects servers. Default: all. */
   readonly isWanted?: (server: string) => boolean;
 }
 
 export interface IndexedTool {
-  readonly shown: Shown;
-  /** Of this and the description the beginning. */
+  readonly listing: MergedItem;
+  /** Title and description, cut to MAX_DESCRIPTION. */
   readonly title: string | undefined;
   readonly description: string | undefined;
 }
 
 export interface ToolHit {
   readonly tool: IndexedTool;
-  /** 0 when nothing was asked for by words. */
+  /** 0 for empty queries. */
   readonly score: number;
 }
 
-interface Entry extends IndexedTool {
+interface IndexEntry extends IndexedTool {
   readonly id: string;
-  /** How many the index holds for it; undefined when it is not in there. */
-  words: number | undefined;
-  place: number;
+  /** Number of indexed terms; undefined if the tool is not indexed. */
+  wordCount: number | undefined;
+  position: number;
 }
 
-/** The gist of a tool stands at the beginning; a manual behind it would only thin it out. */
+/**
+ * Maximum length of indexed texts. The specific part of a description comes first; the rest would dilute the
+ * score.
+ */
 const MAX_DESCRIPTION = 400;
-/** Over all tools. A word takes some 60 bytes for each tool that has it, and 650 where no other has it, as measured. */
+/** Maximum number of terms in the index. Measured: 60 bytes per term and tool, 650 for a unique term. */
 const MAX_WORDS = 500_000;
 const MAX_QUERY_WORDS = 16;
-/** Comparing two names letter by letter takes the product of their lengths. */
+/** Maximum length of names compared by edit distance. The cost is the product of the lengths. */
 const MAX_NEAR_LENGTH = 100;
 const MAX_COMPARED = 30;
 const fields = ['name', 'title', 'server', 'description'];
@@ -59,133 +59,148 @@ const searchOptions: SearchOptions = {
   weights: { prefix: 0.4, fuzzy: 0.2 },
 };
 
-/** A name that was misremembered: more slips are forgiven, and what descriptions say does not matter. */
+/** Options for misspelled names: more errors are allowed, and descriptions are ignored. */
 const nearOptions: SearchOptions = { fields: ['name', 'server'], fuzzy: 0.3 };
 
 export class ToolIndex {
-  readonly #list: () => ReadonlyMap<string, Shown>;
-  readonly #search = new MiniSearch<Entry>({
+  readonly #list: () => ReadonlyMap<string, MergedItem>;
+  readonly #search = new MiniSearch<IndexEntry>({
     fields,
     extractField,
     tokenize: (text) => {
-      const words = wordsOf(text);
+      const words = splitWords(text);
       this.#words += words.length;
       return words;
     },
-    processTerm: (word) => (isTelling(word) ? word : null),
+    processTerm: (word) => (isSignificant(word) ? word : null),
     autoVacuum: false,
     searchOptions,
   });
   readonly #budget = new Budget(MAX_WORDS);
-  /** By server, for as long as the process lives: ids are few and short. */
+  /** By server id. Never removed, because ids are short. */
   readonly #shares = new Map<string, Share>();
-  /** Words that were ever made. */
+  /** Number of terms created so far. */
   #words = 0;
-  #entries = new Map<string, Entry>();
-  /** By the name its server has for it, in lower case. */
-  readonly #byKey = new Map<string, Set<Entry>>();
-  #seen: ReadonlyMap<string, Shown> | undefined;
+  #entries = new Map<string, IndexEntry>();
+  /** By tool name at the server, in lower case. */
+  readonly #byKey = new Map<string, Set<IndexEntry>>();
+  #indexedList: ReadonlyMap<string, MergedItem> | undefined;
 
-  constructor(list: () => ReadonlyMap<string, Shown>) {
+  constructor(list: () => ReadonlyMap<string, MergedItem>) {
     this.#list = list;
   }
 
-  /** Every tool that fits, the best first. */
+  /** Returns all matching tools, best first. */
   find({ query, isWanted = () => true }: ToolQuery): ToolHit[] {
-    this.#follow();
-    const fits = ({ shown }: Entry) => isWanted(shown.server.id);
+    this.#update();
+    const isSelected = ({ listing }: IndexEntry) => isWanted(listing.server.id);
     if (query.trim() === '')
-      return [...this.#entries.values()].filter(fits).map((tool) => ({ tool, score: 0 }));
-    const hits = new Map<Entry, number>();
+      return [...this.#entries.values()].filter(isSelected).map((tool) => ({ tool, score: 0 }));
+    const hits = new Map<IndexEntry, number>();
     for (const { id, score } of this.#search.search(searchText(query))) {
       const entry = this.#entries.get(id as string);
-      if (entry !== undefined && fits(entry)) hits.set(entry, score);
+      if (entry !== undefined && isSelected(entry)) hits.set(entry, score);
     }
     let best = 0;
     for (const score of hits.values()) best = Math.max(best, score);
     for (const [entry, rank] of this.#exact(query.trim()))
-      if (fits(entry)) hits.set(entry, (hits.get(entry) ?? 0) + rank * (best + 1));
+      if (isSelected(entry)) hits.set(entry, (hits.get(entry) ?? 0) + rank * (best + 1));
     return [...hits]
       .map(([tool, score]) => ({ tool, score: Math.round(score * 1000) / 1000 }))
-      .sort((a, b) => b.score - a.score || a.tool.place - b.tool.place);
+      .sort((a, b) => b.score - a.score || a.tool.position - b.tool.position);
   }
 
-  /** Names like one that is not in the list, the likest first. */
+  /** Returns names similar to an unknown name, best first. */
   near(name: string, most = 5): string[] {
-    this.#follow();
-    const meant = comparable(name);
-    const found = this.#search.search(searchText(meant), nearOptions).slice(0, MAX_COMPARED);
-    const distance = ({ shown }: Entry) =>
-      Math.min(...[shown.name, shown.key].map((one) => editDistance(meant, comparable(one))));
-    const likest = found
+    this.#update();
+    const searchedName = comparable(name);
+    const hits = this.#search.search(searchText(searchedName), nearOptions).slice(0, MAX_COMPARED);
+    const distance = ({ listing }: IndexEntry) =>
+      Math.min(
+        ...[listing.name, listing.key].map((listedName) =>
+          editDistance(searchedName, comparable(listedName)),
+        ),
+      );
+    const ranked = hits
       .flatMap(({ id }) => this.#entries.get(id as string) ?? [])
-      .map((entry) => ({ entry, slips: distance(entry) }))
-      .sort((a, b) => a.slips - b.slips || a.entry.place - b.entry.place);
-    // Nobody who mistyped a name wants to hear of those that only have a word with it in common.
-    const mistyped = likest.filter(({ slips }) => slips <= meant.length / 3);
-    return (mistyped.length > 0 ? mistyped : likest).slice(0, most).map(({ entry }) => entry.id);
+      .map((entry) => ({ entry, edits: distance(entry) }))
+      .sort((a, b) => a.edits - b.edits || a.entry.position - b.entry.position);
+    // Prefers names close to the misspelled name. The other hits only share a term.
+    const similar = ranked.filter(({ edits }) => edits <= searchedName.length / 3);
+    return (similar.length > 0 ? similar : ranked).slice(0, most).map(({ entry }) => entry.id);
   }
 
-  /** The name clients see is one tool's only; the name a server has for it may be that of several. */
-  *#exact(query: string): Iterable<[Entry, rank: number]> {
-    const named = this.#entries.get(query);
-    if (named !== undefined) yield [named, 2];
-    for (const entry of this.#byKey.get(query.toLowerCase()) ?? []) if (entry !== named) yield [entry, 1];
+  /** Returns the tools with exactly this merged name (one at most) or this name at their server. */
+  *#exact(query: string): Iterable<[IndexEntry, rank: number]> {
+    const exact = this.#entries.get(query);
+    if (exact !== undefined) yield [exact, 2];
+    for (const entry of this.#byKey.get(query.toLowerCase()) ?? []) if (entry !== exact) yield [entry, 1];
   }
 
-  #follow(): void {
+  /** Updates the index if the list changed. */
+  #update(): void {
     const list = this.#list();
-    if (list === this.#seen) return;
+    if (list === this.#indexedList) return;
     const before = this.#entries;
-    const entries = new Map<string, Entry>();
-    const fresh: Entry[] = [];
-    for (const shown of list.values()) {
-      const known = before.get(shown.name);
-      const place = entries.size;
+    const entries = new Map<string, IndexEntry>();
+    const newEntries: IndexEntry[] = [];
+    for (const listing of list.values()) {
+      const previous = before.get(listing.name);
+      const position = entries.size;
       if (
-        known !== undefined &&
-        known.shown.server.id === shown.server.id &&
-        isSameItem(known.shown.item, shown.item)
+        previous !== undefined &&
+        previous.listing.server.id === listing.server.id &&
+        isSameItem(previous.listing.item, listing.item)
       ) {
-        entries.set(shown.name, { ...known, shown, place });
+        entries.set(listing.name, { ...previous, listing, position });
         continue;
       }
-      const entry = { id: shown.name, shown, place, words: undefined, ...gist(itemJson(shown.item)) };
-      entries.set(shown.name, entry);
-      fresh.push(entry);
+      const entry = {
+        id: listing.name,
+        listing,
+        position,
+        wordCount: undefined,
+        ...titleAndDescription(itemJson(listing.item)),
+      };
+      entries.set(listing.name, entry);
+      newEntries.push(entry);
     }
-    this.#drop(before, entries, fresh);
-    for (const entry of entries.values()) if (entry.words === undefined) this.#add(entry);
+    this.#drop(before, entries, newEntries);
+    for (const entry of entries.values()) if (entry.wordCount === undefined) this.#add(entry);
     this.#entries = entries;
     this.#byKey.clear();
     for (const entry of entries.values()) {
-      const key = entry.shown.key.toLowerCase();
+      const key = entry.listing.key.toLowerCase();
       const same = this.#byKey.get(key);
       if (same === undefined) this.#byKey.set(key, new Set([entry]));
       else same.add(entry);
     }
-    this.#seen = list;
+    this.#indexedList = list;
   }
 
-  #drop(before: ReadonlyMap<string, Entry>, now: ReadonlyMap<string, Entry>, fresh: readonly Entry[]): void {
-    const changed = new Set(fresh.map(({ id }) => id));
-    const gone = [...before.values()].filter(({ id }) => !now.has(id) || changed.has(id));
-    for (const entry of gone) this.#budget.give(entry.words ?? 0, this.#shareOf(entry));
-    // Taking out costs as much as putting in, so that a list that is all new is built anew.
-    if (gone.length > 0 && gone.length === before.size) this.#search.removeAll();
-    else for (const entry of gone) if (entry.words !== undefined) this.#search.remove(entry);
+  #drop(
+    before: ReadonlyMap<string, IndexEntry>,
+    now: ReadonlyMap<string, IndexEntry>,
+    newEntries: readonly IndexEntry[],
+  ): void {
+    const changedIds = new Set(newEntries.map(({ id }) => id));
+    const removedEntries = [...before.values()].filter(({ id }) => !now.has(id) || changedIds.has(id));
+    for (const entry of removedEntries) this.#budget.release(entry.wordCount ?? 0, this.#shareOf(entry));
+    // A removal costs as much as an insertion, so a completely new list replaces the index.
+    if (removedEntries.length > 0 && removedEntries.length === before.size) this.#search.removeAll();
+    else for (const entry of removedEntries) if (entry.wordCount !== undefined) this.#search.remove(entry);
   }
 
-  #add(entry: Entry): void {
+  #add(entry: IndexEntry): void {
     const before = this.#words;
     this.#search.add(entry);
-    const words = this.#words - before;
-    if (this.#budget.take(words, this.#shareOf(entry))) entry.words = words;
+    const wordCount = this.#words - before;
+    if (this.#budget.acquire(wordCount, this.#shareOf(entry))) entry.wordCount = wordCount;
     else this.#search.remove(entry);
   }
 
-  #shareOf({ shown }: Entry): Share {
-    const { id } = shown.server;
+  #shareOf({ listing }: IndexEntry): Share {
+    const { id } = listing.server;
     const share = this.#shares.get(id) ?? new Share();
     this.#shares.set(id, share);
     return share;
@@ -196,27 +211,27 @@ function comparable(name: string): string {
   return name.slice(0, MAX_NEAR_LENGTH).toLowerCase();
 }
 
-function extractField(entry: Entry, field: string): string {
+function extractField(entry: IndexEntry, field: string): string {
   switch (field) {
     case 'id':
       return entry.id;
     case 'name':
-      return entry.shown.key.slice(0, MAX_DESCRIPTION);
+      return entry.listing.key.slice(0, MAX_DESCRIPTION);
     case 'title':
       return entry.title ?? '';
     case 'server':
-      return entry.shown.server.id;
+      return entry.listing.server.id;
     default:
       return entry.description ?? '';
   }
 }
 
-/** A long query costs time by its words, and says no more with its hundredth. */
+/** Returns the first query terms; further terms cost time without better results. */
 function searchText(query: string): string {
-  return [...new Set(wordsOf(query))].slice(0, MAX_QUERY_WORDS).join(' ');
+  return [...new Set(splitWords(query))].slice(0, MAX_QUERY_WORDS).join(' ');
 }
 
-function gist(json: string): Pick<IndexedTool, 'title' | 'description'> {
+function titleAndDescription(json: string): Pick<IndexedTool, 'title' | 'description'> {
   const { title, description, annotations } = JSON.parse(json) as Record<string, unknown>;
   const second = typeof annotations === 'object' && annotations !== null ? annotations : {};
   return {
@@ -225,7 +240,7 @@ function gist(json: string): Pick<IndexedTool, 'title' | 'description'> {
   };
 }
 
-/** Its beginning, as a text of its own: a piece of a long one would hold all of it. */
+/** Returns the beginning as a copy; a slice would retain the whole text. */
 function textIn(value: unknown): string | undefined {
   if (typeof value !== 'string' || value === '') return undefined;
   return value.length <= MAX_DESCRIPTION ? value : Buffer.from(value.slice(0, MAX_DESCRIPTION)).toString();

@@ -1,32 +1,32 @@
-// Splits text into the words that a search compares. Names are written in snake_case, kebab-case and camelCase, and
-// people search in none of them: `getHTTPStatus` is found as `get`, `http`, `status` and as a whole.
+// Splits text into search terms. Tool names are in snake_case, kebab-case or camelCase, queries are not:
+// `getHTTPStatus` becomes `get`, `http`, `status` and `gethttpstatus`.
 
 const isAscii = /^[\0-\x7f]*$/;
-// The same twice: the classes of Unicode take three times as long, and nearly every text can do without.
+// Separate expressions for ASCII: Unicode classes take three times as long, and texts are usually ASCII.
 const asciiRun = /[A-Za-z0-9]+/g;
 const run = /[\p{L}\p{N}]+/gu;
-const asciiSeam = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/;
-const seam = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u;
+const asciiBoundary = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/;
+const boundary = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u;
 
-/** Words that are in every description and mean nothing there. */
-const empty = new Set(
+/** Terms without meaning for a search. */
+const stopWords = new Set(
   'a an and are as at be by for from i in is it its me my of on or that the this to which with you your'.split(
     ' ',
   ),
 );
 
-/** The words of a text in lower case and without accents, in order; the parts of a camelCase word and the whole. */
-export function wordsOf(text: string): string[] {
+/** Returns the terms in order, in lower case without accents; for camelCase the parts and the whole. */
+export function splitWords(text: string): string[] {
   const isPlain = isAscii.test(text);
-  const found = isPlain
+  const runs = isPlain
     ? text.match(asciiRun)
     : text
         .normalize('NFKD')
         .replace(/\p{M}+/gu, '')
         .match(run);
-  const between = isPlain ? asciiSeam : seam;
+  const between = isPlain ? asciiBoundary : boundary;
   const words: string[] = [];
-  for (const word of found ?? []) {
+  for (const word of runs ?? []) {
     const whole = word.toLowerCase();
     if (whole !== word && between.test(word))
       for (const part of word.split(between)) words.push(part.toLowerCase());
@@ -35,7 +35,7 @@ export function wordsOf(text: string): string[] {
   return words;
 }
 
-/** Whether the word tells tools apart. */
-export function isTelling(word: string): boolean {
-  return !empty.has(word);
+/** Returns true if the term distinguishes tools. */
+export function isSignificant(word: string): boolean {
+  return !stopWords.has(word);
 }

@@ -1,9 +1,7 @@
-// Answers `initialize`. At /mcp the gateway describes itself; at /mcp/:id the server is described, and one that has
-// never run is started for that.
-//
-// IZ1  what a client says of itself is bounded: it is kept as long as its session, and ten thousand sessions must stay
-//      affordable (A8).
-// IZ2  once a server is known, nobody waits for it, and nobody's session fails because it cannot be started.
+// Answers `initialize`: at /mcp with the gateway's description, at /mcp/:id with the description of the
+// server, which is started if it never ran. A cached description is sent without waiting for the server, even
+// if it cannot start. The client's identity is limited in size, because the session stores it (A8,
+// ARCHITECTURE.md).
 
 import type { GatewayError } from '../../../base/errors/errors.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
@@ -12,27 +10,28 @@ import {
   isSessionVersion,
   latestSessionVersion,
   type ServerDescription,
-} from '../../servers/cache/server-description.ts';
+} from '../../servers/cache/introduction.ts';
 import type { RoutedRequest } from '../routed-request.ts';
 import type { RouterHost } from '../router-host.ts';
 import { withEras } from '../routing/forwarder.ts';
 import { describeServer } from '../routing/modern-router.ts';
 import type { ClientSession } from './session.ts';
 
-const MAX_INTRODUCTION = 65_536;
+/** Maximum size of the params, in bytes. */
+const MAX_PARAMS_BYTES = 65_536;
 
 export interface InitializeRequest {
-  /** The version asked for, or the latest when that is none. */
+  /** Requested protocol version, or the gateway's latest if the requested one is unsupported. */
   readonly protocolVersion: string;
   readonly clientInfo: unknown;
   readonly capabilities: Readonly<Record<string, unknown>>;
 }
 
-/** What the client says of itself. Throws RpcFault −32602 for a malformed request. */
+/** Returns the client's identity. Throws RpcFault −32602 for a malformed request. */
 export function readInitialize(envelope: Envelope): InitializeRequest {
   const { params } = envelope;
-  if (params !== undefined && params.end - params.start > MAX_INTRODUCTION) {
-    const message = `params of initialize are larger than ${MAX_INTRODUCTION} bytes`;
+  if (params !== undefined && params.end - params.start > MAX_PARAMS_BYTES) {
+    const message = `params of initialize are larger than ${MAX_PARAMS_BYTES} bytes`;
     throw new RpcFault(rpcCodes.invalidParams, message, envelope.rawId);
   }
   const { protocolVersion, clientInfo, capabilities } = (envelope.parse(envelope.params) ?? {}) as Record<
@@ -49,7 +48,7 @@ export function readInitialize(envelope: Envelope): InitializeRequest {
   };
 }
 
-/** The gateway's own, for all servers together, or those of the session's profile. */
+/** Returns the result for the session's profile, or for all servers. */
 export function gatewayInitializeResult(
   { aggregate: all, serverInfo }: RouterHost,
   { protocolVersion, profile }: ClientSession,
@@ -64,45 +63,46 @@ export function gatewayInitializeResult(
   };
 }
 
-export type InitializeRouted = RoutedRequest & { readonly session: ClientSession };
+export type RoutedInitialize = RoutedRequest & { readonly session: ClientSession };
 
-/** Answers with the introduction of the server, which is started if it has none yet. */
-export function initializeAtServer(route: InitializeRouted): void {
+/** Answers with the description of the server. Starts the server if the description is unknown. */
+export function initializeAtServer(route: RoutedInitialize): void {
   const { server, exchange } = route;
-  const description = knownDescription(route);
+  const description = findDescription(route);
   if (description !== undefined) {
     answer(route, description);
     return;
   }
   exchange.server = server.id;
-  withEras(route, () => awaitIntroduction(route));
+  withEras(route, () => awaitDescription(route));
 }
 
-function awaitIntroduction(route: InitializeRouted): void {
+function awaitDescription(route: RoutedInitialize): void {
   const { server, session, exchange } = route;
-  // To be asked for its eras it had to introduce itself.
-  const description = knownDescription(route);
+  // The era probe may have provided the description.
+  const description = findDescription(route);
   if (description !== undefined) {
     answer(route, description);
     return;
   }
   const caller = { clientInfo: session.clientInfo, capabilities: {} };
-  const done = (learnt: ServerDescription) => answer(route, server.cache.description ?? learnt);
+  const succeed = (learnt: ServerDescription) => answer(route, server.cache.description ?? learnt);
   const fail = (error: GatewayError) => {
-    // Another session's start has made it known meanwhile; this one needs a place only for its first call.
-    const learnt = knownDescription(route);
+    // A start for another session may have provided the description. This session needs a connection only for
+    // its first call.
+    const learnt = findDescription(route);
     if (learnt === undefined) exchange.fail(error);
     else answer(route, learnt);
   };
-  exchange.call = describeServer(server, caller, { done, fail, drop: () => exchange.drop() }, session);
+  exchange.call = describeServer(server, caller, { succeed, fail, drop: () => exchange.drop() }, session);
 }
 
-/** One that is switched off has nothing to say, whatever is known of it. */
-function knownDescription({ server }: RoutedRequest): ServerDescription | undefined {
+/** Returns the cached description; undefined for a disabled server. */
+function findDescription({ server }: RoutedRequest): ServerDescription | undefined {
   return server.entry.enabled ? server.cache.description : undefined;
 }
 
-function answer({ session, exchange }: InitializeRouted, description: ServerDescription): void {
+function answer({ session, exchange }: RoutedInitialize, description: ServerDescription): void {
   const { capabilities, serverInfo, instructions } = description;
   exchange.result({
     protocolVersion: session.protocolVersion,

@@ -1,9 +1,8 @@
-// A listening modern client (2026-07-28, "Subscriptions"): a request whose answer is a stream without end. The gateway
-// tells it of changed lists, which it knows of itself, and subscribes to resources at servers of either era for it.
-//
-// LS1  the acknowledgement comes first, and names only what will really be told.
-// LS2  nothing is told that was not asked for, and everything carries the id of the listen, type and all.
-// LS3  after its end nothing of it is left at any server.
+// The stream of a listening modern client (2026-07-28, "Subscriptions"): the endless response to a listen
+// request. The first message is the acknowledgement, which names the supported notifications; then the client
+// receives only notifications that it requested, each with the id of the listen request. The gateway sends
+// list changes itself, and subscribes to resources at servers of both eras. When the stream closes, its
+// subscriptions are removed.
 
 import { type GatewayError, StoppedError } from '../../../base/errors/errors.ts';
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
@@ -12,31 +11,34 @@ import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { changeMembers } from '../../jsonrpc/members.ts';
 import { completeResult, metaKeys } from '../../jsonrpc/modern-meta.ts';
 import { type Message, rawJson, sizeOf } from '../../jsonrpc/span.ts';
-import { latestSessionVersion } from '../../servers/cache/server-description.ts';
-import type { CallOwner, ServerPeer } from '../../servers/calls/call-owner.ts';
+import { latestSessionVersion } from '../../servers/cache/introduction.ts';
+import type { CallOwner, ServerPeer } from '../../servers/calls/owner.ts';
 import { type ListKind, listKinds } from '../../servers/lists/lists.ts';
 import { listFilters } from '../../servers/notifications/upstream-listen.ts';
-import { ClientDescription } from '../client-description.ts';
-import type { Cancellable } from '../client-exchange.ts';
+import { ClientDescription } from '../description.ts';
 import type { ModernCaller } from '../eras/modern-caller.ts';
+import type { Cancellable } from '../exchange.ts';
 import type { Outlet } from '../outlet.ts';
 import type { Profile } from '../profiles/profile.ts';
 
-/** More resources than this in one listen are not honoured, nor more of one server in a session. */
+/**
+ * Maximum number of resources per listen request, and per server in a session. Further resources of a listen
+ * request are ignored.
+ */
 export const MAX_URIS = 1000;
-/** What comes before the acknowledgement waits for it; more than this is dropped. */
+/** Limits of the messages stored before the acknowledgement; further messages are dropped. */
 const MAX_EARLY = 256;
 const MAX_EARLY_BYTES = 65_536;
 
 export interface ListenStreamOptions {
-  /** The server it listens to; undefined at /mcp. */
+  /** Server id; undefined at /mcp. */
   readonly target: string | undefined;
-  /** The profile it listens to, at /mcp/@NAME. */
+  /** Profile at /mcp/@NAME. */
   readonly profile?: Profile | undefined;
   readonly caller: ModernCaller;
   readonly outlet: Outlet;
   readonly serverInfo: unknown;
-  /** Strikes secrets from what the gateway says itself (A9). */
+  /** Removes secrets from texts of the gateway (A9, ARCHITECTURE.md). */
   redact(text: string): string;
   readonly onEnd: (listening: ListenStream) => void;
 }
@@ -44,25 +46,25 @@ export interface ListenStreamOptions {
 export class ListenStream implements CallOwner {
   readonly target: string | undefined;
   readonly profile: Profile | undefined;
-  /** Which one it is, for people: given by Sessions, counting up. */
+  /** Sequence number for display, assigned by Sessions. */
   number = 0;
-  /** When it last heard of the merged lists, as ListChanges counts. */
-  heardAt = 0;
-  /** performance.now() of its beginning. */
+  /** Change number (ListChanges) of the client's last notification. */
+  notifiedAt = 0;
+  /** Start, by performance.now(). */
   readonly openedAt = performance.now();
   readonly label = 'listen';
   readonly era = 'modern';
   readonly isListener = true;
   readonly protocolVersion = latestSessionVersion;
   readonly description: ClientDescription;
-  /** The lists of which it hears; set before it is acknowledged. */
+  /** Lists to notify about; set before the acknowledgement. */
   kinds: ReadonlySet<ListKind> = new Set();
-  /** What it waits for before it can be acknowledged. */
+  /** Pending request for the description of the server, before the acknowledgement. */
   call: Cancellable | undefined;
   isEnded = false;
   readonly #rawId: string;
   readonly #options: Omit<ListenStreamOptions, 'caller'>;
-  #early: Message[] | undefined = [];
+  #earlyMessages: Message[] | undefined = [];
   #earlyBytes = 0;
 
   constructor(envelope: Envelope, { caller, ...options }: ListenStreamOptions) {
@@ -89,98 +91,105 @@ export class ListenStream implements CallOwner {
     return this.target === server;
   }
 
-  /** Tells the client what it will hear of, and then what has happened meanwhile. */
+  /** Sends the acknowledgement, then the messages that arrived before it. */
   acknowledge(uris: readonly string[]): void {
-    const early = this.#early;
-    if (this.isEnded || early === undefined) return;
-    this.#early = undefined;
+    const earlyMessages = this.#earlyMessages;
+    if (this.isEnded || earlyMessages === undefined) return;
+    this.#earlyMessages = undefined;
     const kinds = Object.entries(listFilters).filter(([, kind]) => this.kinds.has(kind));
     const notifications = {
       ...Object.fromEntries(kinds.map(([name]) => [name, true])),
       ...(uris.length === 0 ? {} : { resourceSubscriptions: uris }),
     };
-    this.#options.outlet.send(this.#marked('notifications/subscriptions/acknowledged', { notifications }));
-    for (const message of early) this.#send(message);
+    this.#options.outlet.send(
+      this.#notification('notifications/subscriptions/acknowledged', { notifications }),
+    );
+    for (const message of earlyMessages) this.#send(message);
     if (kinds.length === 0 && uris.length === 0) this.end();
   }
 
-  /** A list has changed. */
+  /** Sends a list_changed notification. */
   notify(kind: ListKind): void {
-    if (this.kinds.has(kind)) this.#send(this.#marked(listKinds[kind].changed, {}));
+    if (this.kinds.has(kind)) this.#send(this.#notification(listKinds[kind].changed, {}));
   }
 
+  /** A listening client answers no server requests. */
   onServerRequest(): void {}
 
   onServerNotification(connection: ServerPeer, envelope: Envelope): void {
-    // PFL2
+    // No messages from servers outside the profile (PFL2, profiles/profile.ts).
     if (this.profile?.has(connection.server) === false) return;
     const { bytes, params } = envelope;
     if (envelope.method !== 'notifications/resources/updated' || params === undefined) return;
     const meta = envelope.param('_meta');
-    const mark = { [metaKeys.subscriptionId]: this.#rawId };
+    const ownId = { [metaKeys.subscriptionId]: this.#rawId };
     const edits =
       meta !== undefined && bytes[meta.start] === 0x7b
-        ? changeMembers(bytes, meta, mark)
+        ? changeMembers(bytes, meta, ownId)
         : changeMembers(bytes, params, { _meta: `{${rawJson(metaKeys.subscriptionId)}:${this.#rawId}}` });
-    // In pieces where it is large: all who listen are sent the same bytes.
+    // Edits do not copy a large message, so all listening clients share its pieces.
     this.#send(applyEdits(bytes, edits));
   }
 
-  /** There is no place for a connection on which it could hear: it is told, unless it hears of other servers too. */
+  /** Fails the stream if its only server has no connection for it any more. */
   onConnectionEnd(server: string, _why: string, error: GatewayError): void {
     if (this.belongsTo(server)) this.fail(error);
   }
 
-  /** The gateway ends it: the client is told that nothing was lost. */
+  /** Closes the stream with a result: the client has missed no notification. */
   end(): void {
-    if (this.#early !== undefined) {
-      this.fail(new StoppedError('what was to be listened to has ended before that had begun'));
+    if (this.#earlyMessages !== undefined) {
+      this.fail(new StoppedError('the listen request ended before it was acknowledged'));
       return;
     }
-    if (!this.#isEnding()) return;
+    if (!this.#close()) return;
     const result = completeResult('{}', this.#options.serverInfo, undefined);
-    const mark = `${rawJson(metaKeys.subscriptionId)}:${this.#rawId},`;
+    const ownId = `${rawJson(metaKeys.subscriptionId)}:${this.#rawId},`;
     this.#options.outlet.finish(
       resultTextMessage(
         this.#rawId,
-        result.replace('"_meta":{', () => `"_meta":{${mark}`),
+        result.replace('"_meta":{', () => `"_meta":{${ownId}`),
       ),
     );
   }
 
-  /** It could not be opened, or cannot go on. */
+  /** Closes the stream with an error. */
   fail(error: GatewayError): void {
-    if (!this.#isEnding()) return;
+    if (!this.#close()) return;
     const message = error.messageFor(this.#options.redact);
     this.#options.outlet.finish(errorMessage(this.#rawId, error.rpcCode, message, error.data), error);
   }
 
-  /** The client does not listen any more. */
+  /** Closes the stream, because the client cancelled. */
   cancel(): void {
-    if (this.#isEnding()) this.#options.outlet.drop();
+    if (this.#close()) this.#options.outlet.drop();
   }
 
-  #isEnding(): boolean {
+  /** Returns false if the stream is already closed. */
+  #close(): boolean {
     if (this.isEnded) return false;
     this.isEnded = true;
-    this.#early = undefined;
-    this.call?.cancel('the client listens no more');
+    this.#earlyMessages = undefined;
+    this.call?.cancel('the client stopped listening');
     this.#options.onEnd(this);
     return true;
   }
 
   #send(message: Message): void {
     if (this.isEnded) return;
-    if (this.#early === undefined) this.#options.outlet.send(message);
-    else if (this.#early.length < MAX_EARLY && this.#earlyBytes + sizeOf(message) <= MAX_EARLY_BYTES) {
+    if (this.#earlyMessages === undefined) this.#options.outlet.send(message);
+    else if (
+      this.#earlyMessages.length < MAX_EARLY &&
+      this.#earlyBytes + sizeOf(message) <= MAX_EARLY_BYTES
+    ) {
       this.#earlyBytes += sizeOf(message);
-      this.#early.push(message);
+      this.#earlyMessages.push(message);
     }
   }
 
-  #marked(method: string, params: Record<string, unknown>): Buffer {
+  #notification(method: string, params: Record<string, unknown>): Buffer {
     const plain = notificationMessage(method, { _meta: { [metaKeys.subscriptionId]: 0 }, ...params });
-    // The id is put in as raw JSON: `1` and `"1"` differ, and an integer beyond 2^53 must survive.
+    // The id is inserted as raw JSON: `1` and `"1"` differ, and integers over 2^53 must be preserved.
     const text = plain
       .toString('latin1')
       .replace(

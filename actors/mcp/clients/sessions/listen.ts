@@ -1,5 +1,6 @@
-// Opens a listen stream: finds out what the servers can tell, subscribes to the resources that the client names, and
-// acknowledges that.
+// Opens the stream of a listening client: a modern client that requested notifications with
+// `subscriptions/listen`. Determines which of the requested notifications the servers support, subscribes to
+// the requested resources, and sends the acknowledgement.
 
 import { GatewayError, InternalError, StoppedError } from '../../../base/errors/errors.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
@@ -10,7 +11,7 @@ import type { ManagedServer } from '../../servers/managed-server.ts';
 import { listFilters } from '../../servers/notifications/upstream-listen.ts';
 import type { ModernCaller } from '../eras/modern-caller.ts';
 import type { Outlet } from '../outlet.ts';
-import type { Profile, View } from '../profiles/profile.ts';
+import type { MergedView, Profile } from '../profiles/profile.ts';
 import type { RouterHost } from '../router-host.ts';
 import { describeServer, descriptionOf } from '../routing/modern-router.ts';
 import { ListenStream, MAX_URIS } from './listen-stream.ts';
@@ -19,16 +20,16 @@ import { subscribeResources, unsubscribeResources } from './resource-subscriptio
 export interface ListenRequest {
   readonly envelope: Envelope;
   readonly caller: ModernCaller;
-  /** The server it listens to; undefined at /mcp and /mcp/@NAME. */
+  /** Server of the stream; undefined at /mcp and /mcp/@NAME. */
   readonly server: ManagedServer | undefined;
-  /** The profile it listens to. */
+  /** Profile of the stream. */
   readonly profile: Profile | undefined;
   readonly outlet: Outlet;
 }
 
 /**
- * Begins to listen. Throws RpcFault −32602 for a filter that is none, and OverloadedError when too many clients
- * listen. What goes wrong later comes through the outlet.
+ * Opens a listen stream. Throws RpcFault −32602 for invalid filters, OverloadedError if the limit of
+ * listening clients is reached. Later errors are sent to the outlet.
  */
 export function listen(
   gateway: RouterHost,
@@ -42,9 +43,9 @@ export function listen(
     outlet,
     serverInfo: server?.cache.description?.serverInfo ?? gateway.serverInfo,
     redact: (text) => gateway.redactor.redact(text),
-    onEnd: (ended) => {
-      gateway.sessions.forgetListening(ended);
-      gateway.release(ended);
+    onEnd: (endedStream) => {
+      gateway.sessions.forgetListening(endedStream);
+      gateway.release(endedStream);
     },
   });
   gateway.sessions.addListening(listening);
@@ -63,9 +64,10 @@ async function begin(
   kinds: readonly ListKind[],
   uris: readonly string[],
 ): Promise<void> {
-  const view: View = listening.profile ?? gateway;
+  const view: MergedView = listening.profile ?? gateway;
   const isEmpty = kinds.length === 0 && uris.length === 0;
-  if (server !== undefined && !isEmpty && descriptionOf(server) === undefined) await known(server, listening);
+  if (server !== undefined && !isEmpty && descriptionOf(server) === undefined)
+    await awaitDescription(server, listening);
   if (listening.isEnded) return;
   const capabilities = server === undefined ? undefined : descriptionOf(server)?.capabilities;
   listening.kinds = new Set(
@@ -74,38 +76,42 @@ async function begin(
       return server === undefined || declared?.listChanged === true;
     }),
   );
+  // The merged lists tell which server has a resource.
   if (server === undefined && uris.length > 0)
-    await view.discovery.settle(gateway.config.list_timeout_seconds * 1000);
+    await view.discovery.waitForLists(gateway.config.list_timeout_seconds * 1000);
   const byServer = new Map<ManagedServer, string[]>();
   for (const uri of uris.slice(0, MAX_URIS)) {
-    const at = server ?? view.aggregate.findResource(uri)?.server;
-    if (at === undefined || !canWatch(at) || listening.isEnded) continue;
-    const own = byServer.get(at) ?? [];
-    byServer.set(at, own);
-    own.push(uri);
+    const owner = server ?? view.aggregate.findResource(uri)?.server;
+    if (owner === undefined || !canSubscribe(owner) || listening.isEnded) continue;
+    const ownUris = byServer.get(owner) ?? [];
+    byServer.set(owner, ownUris);
+    ownUris.push(uri);
   }
-  const watched = await Promise.all(
-    [...byServer].map(async ([at, own]) => {
-      const agreed = await subscribeResources(at, listening, own);
-      if (listening.isEnded) unsubscribeResources(at, listening, agreed);
-      return agreed;
+  const acceptedByServer = await Promise.all(
+    [...byServer].map(async ([owner, ownUris]) => {
+      const acceptedUris = await subscribeResources(owner, listening, ownUris);
+      if (listening.isEnded) unsubscribeResources(owner, listening, acceptedUris);
+      return acceptedUris;
     }),
   );
-  const told = new Set(watched.flat());
-  listening.acknowledge(uris.filter((uri) => told.has(uri)));
+  const allAccepted = new Set(acceptedByServer.flat());
+  listening.acknowledge(uris.filter((uri) => allAccepted.has(uri)));
 }
 
-/** Resolves once the server has introduced itself, or the client has left. Rejects with the reason it cannot. */
-async function known(server: ManagedServer, listening: ListenStream): Promise<void> {
+/**
+ * Resolves when the description of the server is known or the client has disconnected. Rejects if the server
+ * cannot start.
+ */
+async function awaitDescription(server: ManagedServer, listening: ListenStream): Promise<void> {
   if (server.entry.enabled && !server.handle.isParked) {
-    await server.eras.settle();
+    await server.eras.ensureKnown();
     if (listening.isEnded) return;
-    if (server.eras.known === undefined && !server.handle.isParked)
+    if (server.eras.knownEras === undefined && !server.handle.isParked)
       throw new StoppedError(`server ${server.id} was stopped before its protocol eras were known`);
   }
   await new Promise<void>((resolve, reject) => {
     listening.call = describeServer(server, listening, {
-      done: () => resolve(),
+      succeed: () => resolve(),
       fail: reject,
       drop: resolve,
     });
@@ -113,7 +119,7 @@ async function known(server: ManagedServer, listening: ListenStream): Promise<vo
   listening.call = undefined;
 }
 
-function canWatch(server: ManagedServer): boolean {
+function canSubscribe(server: ManagedServer): boolean {
   const resources = descriptionOf(server)?.capabilities.resources as { subscribe?: unknown } | undefined;
   return server.entry.enabled && resources?.subscribe === true;
 }

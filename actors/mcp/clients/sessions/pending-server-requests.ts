@@ -1,100 +1,100 @@
-// The requests of servers to one client that are not answered yet (sampling, elicitation, roots): from their
-// connections, or made by the gateway for a server that asks through its results. They carry ids and progress tokens of
-// our own on the way to the client, since several servers may have chosen the same; the server's are restored on the way
-// back.
-//
-// Q1  an answer goes to the very connection or call that asked, or to nobody.
-// Q2  at most MAX_ASKED questions are open per session, each for at most DEADLINE_MS (A8).
+// Open requests of servers to a client (sampling, elicitation, roots), sent by a legacy server or derived by
+// the gateway from a modern server's result. Several servers may use equal ids and progress tokens, so the
+// client receives ids of the gateway. The client's response goes, with the original id, only to the sender of
+// the request. Limits per session: MAX_OPEN requests, DEADLINE_MS for each (A8, ARCHITECTURE.md).
 
-import { applyEdits, renumbered } from '../../jsonrpc/apply-edits.ts';
+import { applyEdits, renumber } from '../../jsonrpc/apply-edits.ts';
 import { errorMessage } from '../../jsonrpc/compose.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
-import { rawJson, rawOf, replacing, whole } from '../../jsonrpc/span.ts';
-import type { ServerPeer } from '../../servers/calls/call-owner.ts';
+import { rawJson, rawOf, replaceSpan, toBuffer } from '../../jsonrpc/span.ts';
+import type { ServerPeer } from '../../servers/calls/owner.ts';
 
-const MAX_ASKED = 256;
+const MAX_OPEN = 256;
 const DEADLINE_MS = 600_000;
 
-/** Where what the client says about a question goes. */
+/** Sender of the request; receives the client's messages about it. */
 interface Requester {
   answer(envelope: Envelope): void;
   progress(envelope: Envelope): void;
-  /** There will be no answer. */
+  /** Fails the request. */
   refuse(why: string): void;
 }
 
-interface Question {
-  readonly caller: Requester;
+interface PendingRequest {
+  readonly requester: Requester;
   readonly timer: NodeJS.Timeout;
-  /** The connection it came on, and its id there. */
+  /** Connection that sent the request, and the request id there. Undefined for requests of the gateway. */
   readonly connection?: ServerPeer;
   readonly rawId?: string;
 }
 
 export interface SentServerRequest {
-  /** Our own id of the question. */
+  /** Request id of the gateway. */
   readonly id: number;
-  /** The question as the client gets it. */
+  /** The request in the form for the client. */
   readonly message: Buffer;
 }
 
 export class PendingServerRequests {
-  readonly #questions = new Map<number, Question>();
+  readonly #questions = new Map<number, PendingRequest>();
   #nextId = 1;
 
   get size(): number {
     return this.#questions.size;
   }
 
-  /** Asks what a server asks; undefined when too many questions are open, and then the server has been told. */
-  ask(connection: ServerPeer, envelope: Envelope): SentServerRequest | undefined {
-    const { bytes, rawId, askedToken } = envelope;
-    const rawToken = askedToken === undefined ? undefined : rawOf(bytes, askedToken);
-    const caller: Requester = {
+  /** Adds a server's request. If the limit is reached, refuses it and returns undefined. */
+  add(connection: ServerPeer, envelope: Envelope): SentServerRequest | undefined {
+    const { bytes, rawId, progressToken } = envelope;
+    const rawToken = progressToken === undefined ? undefined : rawOf(bytes, progressToken);
+    const requester: Requester = {
       answer: (answer) => {
         if (answer.id !== undefined)
-          connection.sendRaw(whole(applyEdits(answer.bytes, [replacing(answer.id, rawId)])));
+          connection.sendRaw(toBuffer(applyEdits(answer.bytes, [replaceSpan(answer.id, rawId)])));
       },
       progress: (progress) => {
         const token = progress.param('progressToken');
         if (token !== undefined && rawToken !== undefined)
-          connection.sendRaw(whole(applyEdits(progress.bytes, [replacing(token, rawToken)])));
+          connection.sendRaw(toBuffer(applyEdits(progress.bytes, [replaceSpan(token, rawToken)])));
       },
       refuse: (why) => connection.sendRaw(errorMessage(rawId, -32000, why)),
     };
-    const id = this.#open({ caller, connection, rawId });
+    const id = this.#open({ requester, connection, rawId });
     if (id === undefined) return undefined;
-    return { id, message: renumbered(envelope, String(id)) };
+    return { id, message: renumber(envelope, String(id)) };
   }
 
-  /** Asks in the gateway's own name; `rawParams` is raw JSON. Undefined when too many questions are open. */
-  pose(
+  /**
+   * Adds a request of the gateway; `rawParams` is raw JSON. If the limit is reached, calls `onRefused` and
+   * returns undefined.
+   */
+  addOwn(
     method: string,
     rawParams: string | undefined,
     onAnswer: (envelope: Envelope) => void,
     onRefused: (why: string) => void,
   ): SentServerRequest | undefined {
-    const caller: Requester = { answer: onAnswer, progress: () => {}, refuse: onRefused };
-    const id = this.#open({ caller });
+    const requester: Requester = { answer: onAnswer, progress: () => {}, refuse: onRefused };
+    const id = this.#open({ requester });
     if (id === undefined) return undefined;
     const params = rawParams === undefined ? '' : `,"params":${rawParams}`;
     const text = `{"jsonrpc":"2.0","id":${id},"method":${rawJson(method)}${params}}`;
     return { id, message: Buffer.from(text, 'latin1') };
   }
 
-  /** The client answers. */
+  /** Forwards a response of the client. */
   answer(envelope: Envelope): void {
-    this.#take(Number(envelope.rawId))?.caller.answer(envelope);
+    this.#take(Number(envelope.rawId))?.requester.answer(envelope);
   }
 
-  /** The client's progress on a question. */
+  /** Forwards a progress notification of the client. */
   progress(envelope: Envelope): void {
     const token = envelope.param('progressToken');
     if (token !== undefined)
-      this.#questions.get(Number(rawOf(envelope.bytes, token)))?.caller.progress(envelope);
+      this.#questions.get(Number(rawOf(envelope.bytes, token)))?.requester.progress(envelope);
   }
 
-  /** Our id of a question the server has cancelled. */
+  /** Returns the gateway's id of a server's request. */
   idOf(connection: ServerPeer, rawId: string): number | undefined {
     for (const [id, question] of this.#questions) {
       if (question.connection === connection && question.rawId === rawId) return id;
@@ -102,12 +102,12 @@ export class PendingServerRequests {
     return undefined;
   }
 
-  /** The question is given up and whoever asked is told why. */
+  /** Removes a request and refuses it to its sender. */
   withdraw(id: number, why: string): void {
-    this.#take(id)?.caller.refuse(why);
+    this.#take(id)?.requester.refuse(why);
   }
 
-  /** Whoever asked has given the question up. */
+  /** Removes a request that its sender cancelled. */
   forget(id: number): void {
     this.#take(id);
   }
@@ -116,9 +116,9 @@ export class PendingServerRequests {
     for (const id of [...this.#questions.keys()]) this.withdraw(id, why);
   }
 
-  #open(question: Omit<Question, 'timer'>): number | undefined {
-    if (this.#questions.size >= MAX_ASKED) {
-      question.caller.refuse('too many questions to this client are open');
+  #open(question: Omit<PendingRequest, 'timer'>): number | undefined {
+    if (this.#questions.size >= MAX_OPEN) {
+      question.requester.refuse('too many open requests to this client');
       return undefined;
     }
     const id = this.#nextId++;
@@ -128,7 +128,7 @@ export class PendingServerRequests {
     return id;
   }
 
-  #take(id: number): Question | undefined {
+  #take(id: number): PendingRequest | undefined {
     const question = this.#questions.get(id);
     if (question === undefined) return undefined;
     this.#questions.delete(id);

@@ -1,47 +1,50 @@
-// Bounds the replay buffers of all sessions together. They are what a session can do without most easily, so that the
-// one to which nothing was added for longest is emptied first.
+// Limits the memory of all replay buffers together. A replay buffer has recent events of a session, for
+// clients that lost a stream (replay-buffer.ts). Sessions work without stored events, so at the limit the
+// least recently used buffer is cleared.
 
-import { HeldBytes } from '../../../base/bounds/held-bytes.ts';
-import { type Linked, LinkedList } from '../../../base/bounds/linked-list.ts';
+import { BufferedBytes } from '../../../base/bounds/buffered-bytes.ts';
+import { LinkedList, type ListMember } from '../../../base/bounds/linked-list.ts';
 
 const TOTAL_BYTES = 32 * 1024 * 1024;
 
-/** The replay buffer of one session. */
-interface BoundedReplay extends Linked<BoundedReplay> {
+/** A session's replay buffer. */
+interface BudgetedBuffer extends ListMember<BudgetedBuffer> {
   /** Drops all events. */
   clear(): void;
-  /** Drops the events of streams that ended too long ago. */
+  /** Drops expired events. */
   sweep(now: number): void;
 }
 
 export class ReplayBudget {
-  readonly held: HeldBytes;
-  /** Those that hold anything, the one that was added to longest ago first. */
-  readonly #rings = new LinkedList<BoundedReplay>();
+  /** Bytes held by all buffers. A message shared by several buffers counts once. */
+  readonly heldBytes: BufferedBytes;
+  /** Buffers with events, least recently used first. */
+  readonly #buffers = new LinkedList<BudgetedBuffer>();
 
   constructor(totalBytes: number = TOTAL_BYTES) {
-    this.held = new HeldBytes(totalBytes);
+    this.heldBytes = new BufferedBytes(totalBytes);
   }
 
-  /** Has the ring longest out of use drop what it holds; false when there is nothing to drop. */
-  makeRoom(): boolean {
-    const stalest = this.#rings.first;
+  /** Clears the least recently used buffer. Returns false if all are empty. */
+  evictStalest(): boolean {
+    const stalest = this.#buffers.first;
     stalest?.clear();
     return stalest !== undefined;
   }
 
-  noteUse(ring: BoundedReplay): void {
-    this.#rings.delete(ring);
-    this.#rings.add(ring);
+  /** Makes this buffer the most recently used. */
+  noteUse(buffer: BudgetedBuffer): void {
+    this.#buffers.delete(buffer);
+    this.#buffers.add(buffer);
   }
 
-  noteEmpty(ring: BoundedReplay): void {
-    this.#rings.delete(ring);
+  noteEmpty(buffer: BudgetedBuffer): void {
+    this.#buffers.delete(buffer);
   }
 
-  /** Lets go of what nobody will come back for. */
+  /** Drops expired events. */
   sweep(): void {
     const now = performance.now();
-    for (const ring of this.#rings) ring.sweep(now);
+    for (const buffer of this.#buffers) buffer.sweep(now);
   }
 }

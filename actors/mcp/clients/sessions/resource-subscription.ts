@@ -1,5 +1,5 @@
-// Subscribes to a resource at a server for a client that cannot do so there itself: a listening client, or a session at
-// a server of the modern era.
+// Subscribes to resources on behalf of clients that cannot send the request to the server themselves: modern
+// clients with a listen stream (listen-stream.ts), and sessions of legacy clients at modern servers.
 
 import { forEachLimited } from '../../../base/bounds/for-each-limited.ts';
 import { OverloadedError } from '../../../base/errors/errors.ts';
@@ -7,12 +7,14 @@ import { requestMessage } from '../../jsonrpc/compose.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { type Era, toModern } from '../../jsonrpc/modern-meta.ts';
 import { readServerMessage } from '../../jsonrpc/read-message.ts';
-import type { CallOwner } from '../../servers/calls/call-owner.ts';
+import type { CallOwner } from '../../servers/calls/owner.ts';
 import type { ManagedServer } from '../../servers/managed-server.ts';
 
-const AT_A_TIME = 16;
+const CONCURRENCY = 16;
 
-/** Subscribes the client; resolves with whether the server agreed, and the server runs then. Never rejects. */
+/**
+ * Subscribes a client; starts the server if necessary. Resolves to true if the server accepts. Never rejects.
+ */
 export async function subscribeResource(
   server: ManagedServer,
   owner: CallOwner,
@@ -21,24 +23,27 @@ export async function subscribeResource(
   return (await subscribeResources(server, owner, [uri])).length > 0;
 }
 
-/** As `watch`, for several resources; resolves with those the server agreed to, in order. */
+/** Same as `subscribeResource` for several resources. Resolves to the accepted uris, in order. */
 export async function subscribeResources(
   server: ManagedServer,
   owner: CallOwner,
   uris: readonly string[],
 ): Promise<readonly string[]> {
-  await server.eras.settle();
+  await server.eras.ensureKnown();
   if (owner.isEnded === true) return [];
-  const kept = uris.filter((uri) => isKept(server, owner, uri));
-  if (kept.length === 0) return [];
-  const agreed = await agreedOf(server, owner, kept).catch(() => new Set<string>());
-  const refused = kept.filter((uri) => !agreed.has(uri));
-  unsubscribeResources(server, owner, refused);
-  return kept.filter((uri) => agreed.has(uri));
+  const recordedUris = uris.filter((uri) => tryRecord(server, owner, uri));
+  if (recordedUris.length === 0) return [];
+  const acceptedUris = await requestSubscriptions(server, owner, recordedUris).catch(() => new Set<string>());
+  const refusedUris = recordedUris.filter((uri) => !acceptedUris.has(uri));
+  unsubscribeResources(server, owner, refusedUris);
+  return recordedUris.filter((uri) => acceptedUris.has(uri));
 }
 
-/** Whether there is room for it; of a listening client's resources some may be told of and others not. */
-function isKept({ subscriptions }: ManagedServer, owner: CallOwner, uri: string): boolean {
+/**
+ * Records a subscription. Returns false if the memory budget is exhausted; a shorter uri may still be
+ * accepted.
+ */
+function tryRecord({ subscriptions }: ManagedServer, owner: CallOwner, uri: string): boolean {
   try {
     subscriptions.add(uri, owner);
     return true;
@@ -53,40 +58,42 @@ export function unsubscribeResource(server: ManagedServer, owner: CallOwner, uri
 }
 
 export function unsubscribeResources(server: ManagedServer, owner: CallOwner, uris: readonly string[]): void {
-  // First all of them: what a modern server is asked to tell of is said anew once, not once for each.
-  const orphaned = uris.filter((uri) => server.subscriptions.remove(uri, owner));
-  server.unsubscribed(orphaned);
+  // Removed in one step, so that a modern server receives one new listen request instead of several.
+  const orphanedUris = uris.filter((uri) => server.subscriptions.remove(uri, owner));
+  server.unsubscribe(orphanedUris);
 }
 
-async function agreedOf(
+async function requestSubscriptions(
   server: ManagedServer,
   owner: CallOwner,
   uris: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const era = server.eras.for(owner.era) ?? 'legacy';
-  if (era === 'legacy') return subscribed(server, owner, uris);
-  // Any answer will do: it has the connection opened on which the server is then asked to tell.
-  await ask(server, owner, era, 'server/discover', undefined);
-  // Who has left meanwhile was released, and is not a second time.
+  if (era === 'legacy') return subscribeLegacy(server, owner, uris);
+  // The response is not used: the request opens the connection on which the gateway listens.
+  await sendRequest(server, owner, era, 'server/discover', undefined);
+  // A client that disconnected meanwhile must not be added again.
   return owner.isEnded === true ? new Set() : server.listen(owner);
 }
 
-/** One request for each resource, and few at a time: others wait for places at the server as well. */
-async function subscribed(
+/** Sends one request per resource. Limited concurrency leaves capacity for other requests. */
+async function subscribeLegacy(
   server: ManagedServer,
   owner: CallOwner,
   uris: readonly string[],
 ): Promise<Set<string>> {
-  const agreed = new Set<string>();
-  await forEachLimited(AT_A_TIME, uris, async (uri) => {
+  const acceptedUris = new Set<string>();
+  await forEachLimited(CONCURRENCY, uris, async (uri) => {
     if (owner.isEnded === true) return;
-    const answer = await ask(server, owner, 'legacy', 'resources/subscribe', { uri }).catch(() => undefined);
-    if (answer !== undefined && answer.error === undefined) agreed.add(uri);
+    const answer = await sendRequest(server, owner, 'legacy', 'resources/subscribe', { uri }).catch(
+      () => undefined,
+    );
+    if (answer !== undefined && answer.error === undefined) acceptedUris.add(uri);
   });
-  return agreed;
+  return acceptedUris;
 }
 
-function ask(
+function sendRequest(
   server: ManagedServer,
   owner: CallOwner,
   era: Era,

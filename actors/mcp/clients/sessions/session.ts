@@ -1,43 +1,41 @@
-// One client's MCP session (revisions up to 2025-11-25). It is a plain record, without a machine and without a timer, so
-// that ten thousand idle ones cost little; one sweep ends those that have expired.
-//
-// M1  what a server asks or says for this session goes out on one stream only, never on two.
-// M2  a session with an open stream or a call in flight is in use.
-// M3  after `end` nothing of it is left: calls are cancelled, questions withdrawn, streams closed.
+// A client's MCP session (revisions up to 2025-11-25). A plain object without state machine or timer, so ten
+// thousand idle sessions are cheap; a periodic sweep closes expired sessions. Each server message is sent on
+// a single stream. A session with an open stream or a request in flight is in use. `end` cancels its
+// requests, withdraws requests to the client, and closes the streams.
 
 import { Share } from '../../../base/bounds/budget.ts';
 import { LinkedList } from '../../../base/bounds/linked-list.ts';
-import { type GatewayError, SessionGoneError } from '../../../base/errors/errors.ts';
+import { type GatewayError, SessionClosedError } from '../../../base/errors/errors.ts';
 import { anonymous, type Principal } from '../../../identity/principal.ts';
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import { notificationMessage } from '../../jsonrpc/compose.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
-import { rawOf, replacing, whole } from '../../jsonrpc/span.ts';
-import type { CallOwner, ConnectionEnd, RelayingCall, ServerPeer } from '../../servers/calls/call-owner.ts';
+import { rawOf, replaceSpan, toBuffer } from '../../jsonrpc/span.ts';
+import type { CallOwner, ConnectionEnd, RelayingCall, ServerPeer } from '../../servers/calls/owner.ts';
 import { refuseServerRequest } from '../../servers/notifications/server-request.ts';
 import type { ListCopies } from '../aggregate/list-changes.ts';
-import { ClientDescription } from '../client-description.ts';
-import type { ClientExchange } from '../client-exchange.ts';
+import { ClientDescription } from '../description.ts';
+import type { ClientExchange } from '../exchange.ts';
 import type { Stream } from '../outlet.ts';
 import type { Profile } from '../profiles/profile.ts';
 import { PendingServerRequests } from './pending-server-requests.ts';
 import type { ReplayBudget } from './replay-budget.ts';
-import { ReplayRing } from './replay-ring.ts';
+import { ReplayBuffer } from './replay-buffer.ts';
 
 export interface SessionOptions {
   readonly id: string;
-  /** The server a session at /mcp/:id belongs to; undefined at /mcp. */
+  /** Server id at /mcp/:id; undefined at /mcp. */
   readonly target: string | undefined;
-  /** The profile a session at /mcp/@NAME belongs to. */
+  /** Profile at /mcp/@NAME. */
   readonly profile?: Profile | undefined;
   readonly protocolVersion: string;
   readonly clientInfo: unknown;
   readonly capabilities: Readonly<Record<string, unknown>>;
-  /** Whose it is; no other may use it. */
+  /** Principal that owns the session; no other principal can use it. */
   readonly principal?: Principal;
-  /** The budget of all sessions. */
-  readonly replays: ReplayBudget;
-  readonly onParting: (
+  /** Memory budget for the replay buffers, shared by the sessions. */
+  readonly replayBudget: ReplayBudget;
+  readonly onConnectionLost: (
     session: ClientSession,
     server: string,
     why: ConnectionEnd,
@@ -45,7 +43,7 @@ export interface SessionOptions {
   ) => void;
 }
 
-/** Notices that concern the session rather than a request; they prefer the stream that is there for them. */
+/** Notifications that no request causes; sent on the notification stream if the client opened one. */
 const sessionNotices = /^notifications\/(tools|prompts|resources)\/(list_changed|updated)$/;
 
 export class ClientSession implements CallOwner {
@@ -55,26 +53,26 @@ export class ClientSession implements CallOwner {
   readonly principal: Principal;
   readonly protocolVersion: string;
   readonly description: ClientDescription;
-  /** A number for people, counted up by Sessions. Unlike the id it is no key to the session. */
+  /** Sequence number for display, assigned by Sessions. Unlike the id it gives no access. */
   number = 0;
-  /** Which merged lists it was shown, and of which changes it is to be told (list-changes.ts). */
+  /** Versions of the merged lists that the client has (list-changes.ts); undefined at /mcp/:id. */
   lists: ListCopies | undefined;
-  /** performance.now() when it began. */
+  /** Start, by performance.now(). */
   readonly openedAt = performance.now();
-  /** performance.now() of the client's last message. */
+  /** Time of the client's last message, by performance.now(). */
   lastSeenAt = this.openedAt;
   isEnded = false;
-  /** Its requests in flight. */
-  readonly places = new Share();
+  /** Share of the slots for requests in flight. */
+  readonly slots = new Share();
   readonly largeBytes = new Share();
-  /** Where messages go that belong to no request: since the client first listened, also while it is cut off. */
+  /** Notification stream. Set when the client first opens it, and kept after a disconnect. */
   stream: Stream | undefined;
 
-  readonly #onParting: SessionOptions['onParting'];
+  readonly #onConnectionLost: SessionOptions['onConnectionLost'];
   #exchanges: LinkedList<ClientExchange> | undefined;
-  #asked: PendingServerRequests | undefined;
-  readonly #replays: ReplayBudget;
-  #replay: ReplayRing | undefined;
+  #serverRequests: PendingServerRequests | undefined;
+  readonly #replayBudget: ReplayBudget;
+  #replayBuffer: ReplayBuffer | undefined;
 
   constructor(options: SessionOptions) {
     this.id = options.id;
@@ -83,11 +81,11 @@ export class ClientSession implements CallOwner {
     this.principal = options.principal ?? anonymous;
     this.protocolVersion = options.protocolVersion;
     this.description = new ClientDescription(options.clientInfo, options.capabilities);
-    this.#replays = options.replays;
-    this.#onParting = options.onParting;
+    this.#replayBudget = options.replayBudget;
+    this.#onConnectionLost = options.onConnectionLost;
   }
 
-  /** A session is of the legacy era, and more than a listener: it has connections of its own where the server is isolated. */
+  /** Sessions are legacy clients, with separate connections to isolated servers. */
   readonly era = 'legacy';
   readonly isListener = false;
 
@@ -111,14 +109,14 @@ export class ClientSession implements CallOwner {
     return this.target === server;
   }
 
-  /** Whether a request of it is under way at that server. */
+  /** Returns true if a request of this session is in progress at the server. */
   isAt(server: string): boolean {
     for (const exchange of this.#exchanges ?? []) if (exchange.server === server) return true;
     return false;
   }
 
-  /** PFL2 */
-  #hears(server: string): boolean {
+  /** Returns true if messages of this server may reach the client (PFL2, profiles/profile.ts). */
+  #mayReceive(server: string): boolean {
     return this.profile === undefined || this.profile.has(server) || this.isAt(server);
   }
 
@@ -130,14 +128,14 @@ export class ClientSession implements CallOwner {
     return this.hasOpenStream || this.inFlight > 0;
   }
 
-  /** What was sent on the session's streams, for clients that lost one. */
-  get replay(): ReplayRing {
-    this.#replay ??= new ReplayRing(this.#replays, this.isEnded ? 0 : undefined);
-    return this.#replay;
+  /** Events sent on the streams, for a client that lost a stream. */
+  get replay(): ReplayBuffer {
+    this.#replayBuffer ??= new ReplayBuffer(this.#replayBudget, this.isEnded ? 0 : undefined);
+    return this.#replayBuffer;
   }
 
   get hasReplay(): boolean {
-    return this.#replay !== undefined;
+    return this.#replayBuffer !== undefined;
   }
 
   begin(exchange: ClientExchange): void {
@@ -151,81 +149,82 @@ export class ClientSession implements CallOwner {
     this.lastSeenAt = performance.now();
   }
 
-  /** Cancels the newest request of that id; an unknown one is ignored, as the specification asks. */
+  /** Cancels the latest request with this id. Unknown ids are ignored, as specified. */
   cancel(rawId: string, reason?: string): void {
     const matching = [...(this.#exchanges ?? [])].filter((exchange) => exchange.rawId === rawId);
     matching.at(-1)?.cancel(reason);
   }
 
-  /** The client answers a server's question. */
+  /** Forwards the client's response to a server's request. */
   onClientAnswer(envelope: Envelope): void {
-    this.#asked?.answer(envelope);
+    this.#serverRequests?.answer(envelope);
   }
 
   onClientProgress(envelope: Envelope): void {
-    this.#asked?.progress(envelope);
+    this.#serverRequests?.progress(envelope);
   }
 
   onServerRequest(connection: ServerPeer, envelope: Envelope, call: RelayingCall | undefined): void {
-    if (!this.#hears(connection.server)) {
+    if (!this.#mayReceive(connection.server)) {
       refuseServerRequest(connection, envelope);
       return;
     }
-    this.#asked ??= new PendingServerRequests();
-    const question = this.#asked.ask(connection, envelope);
+    this.#serverRequests ??= new PendingServerRequests();
+    const question = this.#serverRequests.add(connection, envelope);
     if (question === undefined || this.#deliver(question.message, connection, call, false)) return;
-    this.#asked.withdraw(question.id, 'the client has no open stream to be asked on');
+    this.#serverRequests.withdraw(question.id, 'the client has no open stream for requests');
   }
 
   /**
-   * Asks the client on the stream of one of its own requests; `rawParams` is raw JSON. Exactly one of the two is called
-   * back, unless the question is taken back by what is returned. The client is told of a question that is over.
+   * Sends a request of the gateway to the client, on the stream of the client's own request; `rawParams` is
+   * raw JSON. Calls one of the callbacks, unless the returned function withdraws the request. A withdrawn or
+   * expired request is cancelled at the client.
    */
-  pose(
+  sendRequest(
     exchange: ClientExchange,
     question: { readonly method: string; readonly rawParams: string | undefined },
     onAnswer: (answer: Envelope) => void,
     onRefused: (why: string) => void,
   ): (why: string) => void {
-    this.#asked ??= new PendingServerRequests();
-    const asked = this.#asked;
-    // Undefined until the client has been asked: the question may be refused at once.
+    this.#serverRequests ??= new PendingServerRequests();
+    const serverRequests = this.#serverRequests;
+    // Undefined before the request is sent; `addOwn` may refuse immediately.
     let id: number | undefined;
-    const over = (reason: string) => {
+    const sendCancelled = (reason: string) => {
       if (id !== undefined)
         exchange.relay(notificationMessage('notifications/cancelled', { requestId: id, reason }));
     };
-    const posed = asked.pose(question.method, question.rawParams, onAnswer, (why) => {
-      over(why);
+    const request = serverRequests.addOwn(question.method, question.rawParams, onAnswer, (why) => {
+      sendCancelled(why);
       onRefused(why);
     });
-    if (posed === undefined) return () => {};
-    id = posed.id;
-    exchange.relay(posed.message);
+    if (request === undefined) return () => {};
+    id = request.id;
+    exchange.relay(request.message);
     return (why) => {
-      asked.forget(posed.id);
-      over(why);
+      serverRequests.forget(request.id);
+      sendCancelled(why);
     };
   }
 
   onServerNotification(connection: ServerPeer, envelope: Envelope, call: RelayingCall | undefined): void {
-    if (!this.#hears(connection.server)) return;
+    if (!this.#mayReceive(connection.server)) return;
     let message = envelope.bytes;
     if (envelope.method === 'notifications/cancelled') {
       const requestId = envelope.param('requestId');
-      const id = requestId && this.#asked?.idOf(connection, rawOf(envelope.bytes, requestId));
+      const id = requestId && this.#serverRequests?.idOf(connection, rawOf(envelope.bytes, requestId));
       if (requestId === undefined || id === undefined) return;
-      this.#asked?.forget(id);
-      message = whole(applyEdits(envelope.bytes, [replacing(requestId, String(id))]));
+      this.#serverRequests?.forget(id);
+      message = toBuffer(applyEdits(envelope.bytes, [replaceSpan(requestId, String(id))]));
     }
     this.#deliver(message, connection, call, sessionNotices.test(envelope.method));
   }
 
   onConnectionEnd(server: string, why: ConnectionEnd, error: GatewayError): void {
-    if (!this.isEnded) this.#onParting(this, server, why, error);
+    if (!this.isEnded) this.#onConnectionLost(this, server, why, error);
   }
 
-  /** A notice of the gateway's own. */
+  /** Sends a notification of the gateway. */
   notify(message: Buffer): void {
     this.stream?.send(message);
   }
@@ -239,16 +238,19 @@ export class ClientSession implements CallOwner {
     if (this.isEnded) return;
     this.isEnded = true;
     for (const exchange of [...(this.#exchanges ?? [])]) {
-      exchange.fail(new SessionGoneError(`the session has ended: ${why}`));
+      exchange.fail(new SessionClosedError(`the session has ended: ${why}`));
       exchange.call?.cancel();
     }
-    this.#asked?.withdrawAll(why);
+    this.#serverRequests?.withdrawAll(why);
     this.closeStream();
-    this.#replay?.clear();
-    this.#replay = undefined;
+    this.#replayBuffer?.clear();
+    this.#replayBuffer = undefined;
   }
 
-  /** M1: one stream, the one that most likely belongs to what caused the message. */
+  /**
+   * Sends a message on one stream: the stream of the related call, the notification stream, or the stream of
+   * another request on the same connection.
+   */
   #deliver(
     message: Buffer,
     connection: ServerPeer,
@@ -259,9 +261,12 @@ export class ClientSession implements CallOwner {
       call.relay(message);
       return true;
     }
-    const here = [...(this.#exchanges ?? [])].filter((exchange) => exchange.call?.connection === connection);
-    const [oldest] = here;
-    if (this.stream !== undefined && (prefersStream || here.length !== 1)) {
+    const candidates = [...(this.#exchanges ?? [])].filter(
+      (exchange) => exchange.call?.connection === connection,
+    );
+    // With several candidates, it is unknown which request the message belongs to.
+    const [oldest] = candidates;
+    if (this.stream !== undefined && (prefersStream || candidates.length !== 1)) {
       this.stream.send(message);
       return true;
     }

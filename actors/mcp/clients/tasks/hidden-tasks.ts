@@ -1,6 +1,6 @@
-// Removes the `task` parameter from tool calls of clients without access to the server's tasks. The task would be lost, because
-// the client cannot fetch the result; the specification requires that an undeclared `task` is ignored (2025-11-25, "Tasks").
-// If a tool requires a task, the gateway creates it for the client (task-call.ts).
+// Removes `task` from tool calls of clients without access to the server's tasks: they could not fetch the
+// result, and the specification requires to ignore an undeclared `task` (2025-11-25, "Tasks"). If a tool
+// requires a task, the gateway creates one for the client (call.ts).
 
 import { type Changes, changeMembers, noChanges } from '../../jsonrpc/members.ts';
 import type { Edit } from '../../jsonrpc/span.ts';
@@ -9,25 +9,28 @@ import { clientEra, type RoutedRequest } from '../routed-request.ts';
 const withoutTask: Changes = { task: undefined };
 const noEdits: readonly Edit[] = [];
 
-/** Additional task ttl, for fetching the result, in milliseconds. */
+/** Additional lifetime of the task, so that its result can be fetched, in milliseconds. */
 const MARGIN_MS = 60_000;
 
-/** Returns true if the gateway creates a task for the call, at a legacy server. */
+/** Returns true if the gateway creates a task for this call, which only happens at legacy servers. */
 export function isCalledAsTask(route: RoutedRequest): boolean {
-  const { server, envelope, merged } = route;
+  const { server, envelope, mergedTarget } = route;
   if (envelope.method !== 'tools/call' || !hidesTasks(route)) return false;
-  const tool = merged?.key ?? envelope.paramText('name');
+  const tool = mergedTarget?.key ?? envelope.paramText('name');
   return (
     tool !== undefined && server.cache.taskTools.has(tool) && server.eras.for(clientEra(route)) !== 'modern'
   );
 }
 
-/** Returns true if the client has no access to tasks: at merged addresses, and if a modern client uses a legacy server. */
-export function hidesTasks({ merged, caller, server }: RoutedRequest): boolean {
-  return merged !== undefined || (caller !== undefined && server.eras.for('modern') !== 'modern');
+/**
+ * Returns true if the client has no access to tasks: at merged addresses, and for modern clients at legacy
+ * servers.
+ */
+export function hidesTasks({ mergedTarget, caller, server }: RoutedRequest): boolean {
+  return mergedTarget !== undefined || (caller !== undefined && server.eras.for('modern') !== 'modern');
 }
 
-/** Returns the changes of `params` that add or remove `task`; `noChanges` for most requests. */
+/** Returns the changes of `params` that add or remove `task`; usually `noChanges`. */
 export function taskChanges(route: RoutedRequest): Changes {
   if (isCalledAsTask(route)) {
     const { max_request_seconds, request_timeout_seconds } = route.server.entry;

@@ -1,11 +1,11 @@
-// The common interface of a plain call and of a task at a server.
+// Common interface of plain calls and calls that run as tasks.
 
 import type { GatewayError } from '../../../base/errors/errors.ts';
-import type { Cancellable } from '../client-exchange.ts';
+import type { Cancellable } from '../exchange.ts';
 
-/** A request in progress at a server, with one or more calls. */
+/** An active request at a server, with one or more calls. */
 export interface ServerCall extends Cancellable {
-  /** Stops the deadline during a question to the client. */
+  /** Stops the deadline until the client answers a server request. */
   suspend(): void;
   /** Restarts the deadline. */
   resume(): void;

@@ -1,37 +1,38 @@
-// The connections of one remote session. A request takes the one that was used last, or a new one, so that what is too many
-// falls idle and closes; how many requests there are at a time is bounded by whoever sends them (A8).
+// HTTP connections to one remote server. A request uses the free connection that was used last, or opens a
+// new one, so surplus connections become idle and close. Callers limit the number of concurrent requests
+// (A8, ARCHITECTURE.md).
 
-import { type ConnectionOwner, type Destination, HttpConnection } from './http-connection.ts';
+import { type ConnectionOwner, HttpConnection, type HttpDestination } from './http-connection.ts';
 
 export class ConnectionPool implements ConnectionOwner {
   tlsSession: Buffer | undefined;
-  readonly #destination: Destination;
+  readonly #destination: HttpDestination;
   readonly #all = new Set<HttpConnection>();
-  /** The last one was used last. */
+  /** Free connections, the most recently used last. */
   readonly #free: HttpConnection[] = [];
   #isClosed = false;
 
-  constructor(destination: Destination) {
+  constructor(destination: HttpDestination) {
     this.#destination = destination;
   }
 
-  /** Bytes of bodies that the operating system has not taken yet. */
+  /** Number of body bytes that the operating system has not accepted yet. */
   get unsentBytes(): number {
     let sum = 0;
     for (const connection of this.#all) sum += connection.unsentBytes;
     return sum;
   }
 
-  /** Throws once it is closed. */
-  take(): HttpConnection {
+  /** Returns a free or new connection. Throws if the pool is closed. */
+  acquire(): HttpConnection {
     if (this.#isClosed) throw new Error('the session with the server is closed');
     for (let last = this.#free.pop(); last !== undefined; last = this.#free.pop()) {
       if (last.goodUntil === Number.POSITIVE_INFINITY || performance.now() < last.goodUntil) return last;
       last.destroy();
     }
-    const made = new HttpConnection(this.#destination, this);
-    this.#all.add(made);
-    return made;
+    const connection = new HttpConnection(this.#destination, this);
+    this.#all.add(connection);
+    return connection;
   }
 
   onFree(connection: HttpConnection): void {
@@ -45,7 +46,7 @@ export class ConnectionPool implements ConnectionOwner {
     if (at !== -1) this.#free.splice(at, 1);
   }
 
-  /** Ends every connection, and the requests on them. */
+  /** Closes every connection and the requests on them. */
   close(): void {
     this.#isClosed = true;
     for (const connection of [...this.#all]) connection.close();

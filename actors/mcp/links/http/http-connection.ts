@@ -1,9 +1,7 @@
-// One connection to a remote server, with at most one request on it at a time. It is connected when the first request
-// comes, and used again for the next when an answer has ended as it should.
-//
-// HX1  of a request exactly one of `onEnd` and `onBroken` is told, the last of it; after `destroy` nothing.
-// HX2  `onFree` only when nothing of the exchange is left in either direction: the answer has ended, so have the bytes that
-//      came with its end, and the whole request was taken. What a server sends unasked ends the connection.
+// An HTTP/1.1 connection to a remote server, for one request at a time. Connects with the first request, and
+// is reused after each complete response. Each request gets `onEnd` or `onBroken` as its last call, and no
+// calls after `destroy`. `onFree` is called only when the response has been read and the whole request has
+// been written. Data that the server sends without a request closes the connection.
 
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
@@ -11,45 +9,45 @@ import { PacedReader, type ReadingTurn } from './paced-reader.ts';
 import { HttpFault, type ResponseHead } from './response-head.ts';
 import { ResponseParser, type ResponseReader } from './response-parser.ts';
 
-/** A peer that vanished without a word is found out by the operating system after this silence. */
+/** Silence after which the operating system checks if the peer still exists. */
 const TCP_KEEP_ALIVE_MS = 15_000;
 /**
- * One that nobody uses is closed, sooner than the 5 s after which many servers do that: a request written then would be
- * lost.
+ * Idle time after which the connection is closed. Many servers close after 5 s, and a request written at that
+ * moment would be lost.
  */
 const IDLE_MS = 4_000;
-/** Up to this a head and its body are put together, which is cheaper than to hand over two. */
+/** Maximum body size for a single write with the head, which is cheaper than two writes. */
 const SMALL_BODY_BYTES = 16_384;
 
-export interface Destination {
+export interface HttpDestination {
   readonly isTls: boolean;
-  /** A name or an address, without brackets. */
+  /** Host name or IP address, without brackets. */
   readonly host: string;
   readonly port: number;
-  /** What the certificate must be for. */
+  /** Host name in the server certificate. */
   readonly serverName: string;
   readonly connectTimeoutMs: number;
-  /** Keys or certificates of ours, where the other side is to know us by them. */
+  /** Client keys and certificates for servers with client authentication. */
   readonly tls?: ConnectionOptions | undefined;
 }
 
-/** Whom a request's fate is told. */
+/** Receives the events of one request. */
 export interface ConnectionUser {
   onConnected(): void;
   onHead(head: ResponseHead): void;
-  /** Gives how many bytes it has taken: all of them, unless `turn` is over before. */
+  /** Returns the number of accepted bytes; fewer if `turn` expires. */
   onBody(piece: Buffer, turn: ReadingTurn | undefined): number;
   onEnd(): void;
   onBroken(error: Error): void;
-  /** The connection was taken from under it. */
+  /** The pool has closed the connection. */
   destroy(): void;
 }
 
 export interface ConnectionOwner {
-  /** It can take the next request. */
+  /** The connection can take the next request. */
   onFree(connection: HttpConnection): void;
   onClose(connection: HttpConnection): void;
-  /** For the next handshake with the same server. */
+  /** TLS session for the next handshake with the same server. */
   tlsSession: Buffer | undefined;
 }
 
@@ -61,20 +59,24 @@ export class HttpConnection implements ResponseReader {
   #user: ConnectionUser | undefined;
   #isConnected = false;
   #isDestroyed = false;
-  /** What is written once it is connected. */
-  #first: { readonly head: string; readonly body: Buffer | undefined } | undefined;
+  /** Request to write when the connection is established. */
+  #pendingRequest: { readonly head: string; readonly body: Buffer | undefined } | undefined;
   #connectTimer: NodeJS.Timeout | undefined;
   #lastError: Error | undefined;
-  #hasOtherSideClosed = false;
-  /** An answer has ended within the bytes that are just being read. */
+  #isRemoteClosed = false;
+  /** True if the response is complete. */
   #hasEnded = false;
+  /** True if the connection cannot be reused after this response. */
   #isLast = false;
   #bodyBytes = 0;
-  /** When the server may close it, in performance.now() milliseconds; Infinity where it does not say. */
+  /**
+   * Time after which the server may close the idle connection, in performance.now() milliseconds; Infinity if
+   * not declared.
+   */
   goodUntil = Number.POSITIVE_INFINITY;
-  #keptForMs = Number.POSITIVE_INFINITY;
+  #keepAliveMs = Number.POSITIVE_INFINITY;
 
-  constructor(destination: Destination, owner: ConnectionOwner) {
+  constructor(destination: HttpDestination, owner: ConnectionOwner) {
     this.#owner = owner;
     const { isTls, host, port, serverName, connectTimeoutMs, tls } = destination;
     const socket = isTls
@@ -90,16 +92,16 @@ export class HttpConnection implements ResponseReader {
     this.#socket = socket;
     socket.setNoDelay(true);
     socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS);
-    // Node looks at it only when nothing has come or gone for so long: that costs a call nothing.
+    // Node checks this timer only after a silence, so it costs nothing per call.
     socket.setTimeout(IDLE_MS);
-    // Not as the callback, which would be called for the first silence only.
+    // Not as the callback of `setTimeout`, which is called only once.
     socket.on('timeout', () => {
       if (this.#isConnected) this.retire();
     });
     this.#connectTimer = setTimeout(() => {
-      this.#break(new Error(`no connection within ${connectTimeoutMs} ms`));
+      this.#fail(new Error(`no connection within ${connectTimeoutMs} ms`));
     }, connectTimeoutMs);
-    // Who is known by keys shows them each time.
+    // With client keys, every connection does a full handshake.
     if (isTls && tls === undefined)
       socket.on('session', (session: Buffer) => {
         owner.tlsSession = session;
@@ -108,44 +110,44 @@ export class HttpConnection implements ResponseReader {
     this.#reader = new PacedReader(socket, (bytes, turn) => this.#onData(bytes, turn));
     socket.on('data', (bytes) => this.#reader.push(bytes));
     socket.on('end', () => {
-      this.#hasOtherSideClosed = true;
-      this.#reader.end(() => this.#onOtherSideClosed());
+      this.#isRemoteClosed = true;
+      this.#reader.end(() => this.#onRemoteClosed());
     });
     socket.on('error', (error) => {
       this.#lastError ??= error;
-      // 'close' comes later than other events of the same turn, of which one may bring the next request.
+      // Retired now: before `close` is emitted, another event may start the next request.
       this.retire();
     });
     socket.on('close', () => {
-      // It may break off while the rest of it waits for its turn.
+      // Received data may still be buffered.
       this.#reader.flush();
-      if (this.#hasOtherSideClosed) this.#onOtherSideClosed();
-      this.#break(this.#lastError ?? new Error('the connection was closed'));
+      if (this.#isRemoteClosed) this.#onRemoteClosed();
+      this.#fail(this.#lastError ?? new Error('the connection was closed'));
     });
   }
 
-  /** Bytes of the request that the operating system has not taken yet. */
+  /** Number of request bytes that the operating system has not accepted yet. */
   get unsentBytes(): number {
-    return this.#first === undefined
+    return this.#pendingRequest === undefined
       ? Math.min(this.#bodyBytes, this.#socket.writableLength)
       : this.#bodyBytes;
   }
 
-  /** Sends a request; none may be under way. `head` is whole, up to the empty line. */
+  /** Sends a request. The previous one must be complete. `head` includes the empty line. */
   send(head: string, body: Buffer | undefined, user: ConnectionUser): void {
     this.#user = user;
     this.#bodyBytes = body?.length ?? 0;
     this.goodUntil = Number.POSITIVE_INFINITY;
     this.#parser.expect();
     if (!this.#isConnected) {
-      this.#first = { head, body };
+      this.#pendingRequest = { head, body };
       return;
     }
     user.onConnected();
     this.#write(head, body);
   }
 
-  /** Reads nothing until `resume`: whoever takes what is read cannot keep up. */
+  /** Pauses reading until `resume`, because the consumer is too slow. */
   pause(): void {
     this.#reader.pause();
   }
@@ -154,25 +156,25 @@ export class HttpConnection implements ResponseReader {
     if (!this.#isDestroyed) this.#reader.resume();
   }
 
-  /** Ends it; who uses it hears nothing more. */
+  /** Closes the connection. Its user receives no further events. */
   destroy(): void {
     if (this.#isDestroyed) return;
     this.#isDestroyed = true;
     this.#reader.drop();
     clearTimeout(this.#connectTimer);
     this.#user = undefined;
-    this.#first = undefined;
+    this.#pendingRequest = undefined;
     this.#bodyBytes = 0;
     this.#socket.destroy();
     this.#owner.onClose(this);
   }
 
-  /** Ends it unless somebody uses it. */
+  /** Closes the connection if no request uses it. */
   retire(): void {
     if (this.#user === undefined) this.destroy();
   }
 
-  /** Ends it, and who uses it. */
+  /** Closes the connection and destroys its request. */
   close(): void {
     const user = this.#user;
     this.destroy();
@@ -180,10 +182,11 @@ export class HttpConnection implements ResponseReader {
   }
 
   onHead(head: ResponseHead): void {
-    // Some servers say for how many seconds they keep an idle connection; a second is for the way.
-    const kept = head.header('keep-alive');
-    const seconds = kept === undefined ? undefined : /\btimeout=(\d{1,6})\b/i.exec(kept)?.[1];
-    this.#keptForMs = seconds === undefined ? Number.POSITIVE_INFINITY : (Number(seconds) - 1) * 1000;
+    // Some servers declare how many seconds they keep an idle connection. One second less accounts for the
+    // network delay.
+    const keepAlive = head.header('keep-alive');
+    const seconds = keepAlive === undefined ? undefined : /\btimeout=(\d{1,6})\b/i.exec(keepAlive)?.[1];
+    this.#keepAliveMs = seconds === undefined ? Number.POSITIVE_INFINITY : (Number(seconds) - 1) * 1000;
     this.#user?.onHead(head);
   }
 
@@ -200,11 +203,11 @@ export class HttpConnection implements ResponseReader {
     if (this.#isDestroyed) return;
     clearTimeout(this.#connectTimer);
     this.#isConnected = true;
-    const first = this.#first;
-    this.#first = undefined;
-    if (first === undefined) return;
+    const request = this.#pendingRequest;
+    this.#pendingRequest = undefined;
+    if (request === undefined) return;
     this.#user?.onConnected();
-    this.#write(first.head, first.body);
+    this.#write(request.head, request.body);
   }
 
   #write(head: string, body: Buffer | undefined): void {
@@ -222,48 +225,52 @@ export class HttpConnection implements ResponseReader {
 
   #onData(bytes: Buffer, turn: ReadingTurn | undefined): number {
     if (this.#isDestroyed) return bytes.length;
-    let taken = bytes.length;
+    let acceptedBytes = bytes.length;
     try {
-      taken = this.#parser.feed(bytes, turn);
+      acceptedBytes = this.#parser.feed(bytes, turn);
     } catch (error) {
       if (!(error instanceof HttpFault)) throw error;
-      // An answer that had ended before was right.
+      // The invalid data came after a complete response, which stays valid.
       this.#isLast = true;
-      if (!this.#hasEnded) this.#break(error);
+      if (!this.#hasEnded) this.#fail(error);
     }
-    this.#settle();
-    return taken;
+    this.#completeResponse();
+    return acceptedBytes;
   }
 
-  #onOtherSideClosed(): void {
+  #onRemoteClosed(): void {
     if (this.#isDestroyed) return;
     try {
       this.#parser.finish();
     } catch (error) {
       if (!(error instanceof HttpFault)) throw error;
-      this.#break(this.#lastError ?? error);
+      this.#fail(this.#lastError ?? error);
     }
-    this.#settle();
+    this.#completeResponse();
   }
 
-  /** After all bytes that came at once were read: what came behind an answer must not meet the next request. */
-  #settle(): void {
+  /**
+   * Completes the response when all received bytes were parsed: data after it must not reach the next
+   * request.
+   */
+  #completeResponse(): void {
     if (!this.#hasEnded || this.#isDestroyed) return;
     this.#hasEnded = false;
     const user = this.#user;
     this.#user = undefined;
-    // An answer to half a request: the rest of it must not be taken for the next one.
+    // If the request is not completely written, the server would take its rest as the next request.
     if (this.#isLast || this.#socket.writableLength > 0) this.destroy();
     else {
-      if (this.#keptForMs !== Number.POSITIVE_INFINITY) this.goodUntil = performance.now() + this.#keptForMs;
+      if (this.#keepAliveMs !== Number.POSITIVE_INFINITY)
+        this.goodUntil = performance.now() + this.#keepAliveMs;
       this.#owner.onFree(this);
     }
     user?.onEnd();
   }
 
-  #break(error: Error): void {
+  #fail(error: Error): void {
     if (this.#isDestroyed) return;
-    // It may have been for the session that the server refused the handshake.
+    // The cached TLS session may be the reason for the failed handshake.
     if (!this.#isConnected) this.#owner.tlsSession = undefined;
     const user = this.#user;
     this.destroy();

@@ -1,29 +1,29 @@
-// A request to a remote server of which only the status matters: a notification, an answer to a server's own
-// request, a message over the older transport, the DELETE of a session. The body of the answer is dropped.
+// A request to a remote server for which only the response status matters: a notification, a response to a
+// server request, a message of the SSE transport, the DELETE of a session. The response body is dropped.
 
 import type { GatewayError } from '../../../base/errors/errors.ts';
-import type { Refusal } from './remote-errors.ts';
-import type { RemoteEvents, RemoteRequest } from './remote-request.ts';
-import { mediaType, type RemoteSession, type RequestParts } from './remote-session.ts';
+import type { ErrorResponse } from './remote-errors.ts';
+import type { RemoteEvents, RemoteRequest, RequestParts } from './remote-request.ts';
+import { mediaType, type RemoteSession } from './remote-session.ts';
 import type { ResponseHead } from './response-head.ts';
 
 const DROPPED_BYTES = 65_536;
 const BODY_DEADLINE_MS = 5_000;
 
-/** Exactly one of these is called, and none after `destroy`. */
+/** Exactly one method is called; none after `destroy`. */
 export interface OneWayEvents {
-  onTaken(): void;
-  onRefused(refusal: Refusal): void;
+  onDelivered(): void;
+  onRefused(refusal: ErrorResponse): void;
   onFailed(error: GatewayError, wasSent: boolean): void;
 }
 
 export class OneWayRequest implements RemoteEvents {
   readonly #events: OneWayEvents;
   readonly #request: RemoteRequest;
-  #dropped = 0;
-  #isTold = false;
+  #droppedBytes = 0;
+  #isReported = false;
 
-  /** Without `deadlineMs` it is the caller who destroys a request that gets no answer. */
+  /** Without `deadlineMs` the caller must destroy the request if it gets no response. */
   constructor(
     session: RemoteSession,
     parts: RequestParts,
@@ -36,36 +36,36 @@ export class OneWayRequest implements RemoteEvents {
   }
 
   destroy(): void {
-    this.#isTold = true;
+    this.#isReported = true;
     this.#request.destroy();
   }
 
   onAccepted(head: ResponseHead): void {
-    // A stream has no end to wait for, and another body that does not end is not worth its socket.
+    // The body is not needed. A stream could stay open forever; any other body has a deadline.
     if (mediaType(head) === 'text/event-stream') this.#request.destroy();
     else this.#request.setDeadline(BODY_DEADLINE_MS);
-    this.#tell(() => this.#events.onTaken());
+    this.#report(() => this.#events.onDelivered());
   }
 
   onData(chunk: Buffer): number {
-    this.#dropped += chunk.length;
-    if (this.#dropped > DROPPED_BYTES) this.#request.destroy();
+    this.#droppedBytes += chunk.length;
+    if (this.#droppedBytes > DROPPED_BYTES) this.#request.destroy();
     return chunk.length;
   }
 
   onEnd(): void {}
 
-  onRefused(refusal: Refusal): void {
-    this.#tell(() => this.#events.onRefused(refusal));
+  onRefused(refusal: ErrorResponse): void {
+    this.#report(() => this.#events.onRefused(refusal));
   }
 
   onFailed(error: GatewayError, wasSent: boolean): void {
-    this.#tell(() => this.#events.onFailed(error, wasSent));
+    this.#report(() => this.#events.onFailed(error, wasSent));
   }
 
-  #tell(report: () => void): void {
-    if (this.#isTold) return;
-    this.#isTold = true;
+  #report(report: () => void): void {
+    if (this.#isReported) return;
+    this.#isReported = true;
     report();
   }
 }

@@ -1,29 +1,31 @@
-// Reads a connection a turn of the event loop at a time: a server that writes without end is heard for BUDGET_MS, and then
-// whatever else is ready comes first (A6). Meanwhile the connection is not read, so that its pipe fills and holds the server
-// up (A8). How long handling takes is nobody's to foresee (a log message may go to a hundred clients), so it is measured.
-//
-// Only the rest of one chunk is held, beside what the stream itself keeps while it is paused. Who brings little, or few
-// large messages, is never paused, and costs a look at the clock.
-//
-// PR1  bytes are handed on in order and once, also those still held when the connection ends.
-// PR4  many that write without end share the time that one of them would have: a server may have as many connections as calls.
+// Limits the time that reading one connection takes per tick of the event loop. After BUDGET_MS the stream is
+// paused and other work runs first (A6, ARCHITECTURE.md); the pipe fills and slows the sender down (A8). The
+// time is measured, because message costs are unpredictable: a log message may go to a hundred clients. Busy
+// readers share the budget. All bytes are delivered once and in order, even when the connection closes; apart
+// from the stream's own buffer only the rest of one chunk is buffered.
 
-/** A server with many calls at once keeps a turn busy for one or two: to pause it would cost them more than it gives to others. */
+/**
+ * Time per tick. A server with many concurrent calls needs 1 to 2 ms, and pausing it would cost more than it
+ * saves.
+ */
 export const BUDGET_MS = 3;
-/** What comes so soon after the last is of the same turn: a stream is read several times in one. */
+/**
+ * Chunks that arrive within this time belong to the same tick, because a stream is read several times per
+ * tick.
+ */
 const SAME_TURN_MS = 0.1;
 
-/** Those whose turn was over before their bytes were, and that wait for the next one. */
+/** Number of readers that wait for the next tick. */
 export class WaitingReaders {
   count = 0;
 }
 
-/** Of this process, which has one event loop. */
-const everybody = new WaitingReaders();
+/** Shared by all readers of the process. */
+const allWaiting = new WaitingReaders();
 
-/** What those who take bytes have to look at between two lines. */
+/** The time that a consumer may use now. It checks `isOver` between two lines. */
 export interface ReadingTurn {
-  /** Nothing more may be handled now. */
+  /** True if the time is used up: the consumer must stop handling bytes. */
   readonly isOver: boolean;
 }
 
@@ -33,34 +35,35 @@ export interface PacedSource {
   resume(): unknown;
 }
 
-/** Handles bytes, and gives how many: fewer than there are only when the turn is over. */
-export type TakeBytes = (bytes: Buffer, turn: ReadingTurn | undefined) => number;
+/** Handles bytes and returns their number; fewer if `turn` expires. */
+export type ConsumeBytes = (bytes: Buffer, turn: ReadingTurn | undefined) => number;
 
 export class PacedReader implements ReadingTurn {
   readonly #source: PacedSource;
-  readonly #take: TakeBytes;
+  readonly #consume: ConsumeBytes;
   readonly #now: () => number;
   readonly #others: WaitingReaders;
-  /** What was read and not handled. */
+  /** Received but unhandled bytes. */
   #rest: Buffer | undefined;
-  /** Whoever takes was told that the turn is over. */
+  /** True if the consumer saw that its time is used up. */
   #isSpent = false;
   #isWaiting = false;
-  #isHeldUp = false;
+  #isPausedByOwner = false;
   #isEnded = false;
   #onHandled: (() => void) | undefined;
+  /** Start of the current turn. */
   #beganAt = Number.NEGATIVE_INFINITY;
-  /** When something was last handled. */
+  /** Time of the last handled bytes. */
   #workedAt = Number.NEGATIVE_INFINITY;
 
   constructor(
     source: PacedSource,
-    take: TakeBytes,
+    consume: ConsumeBytes,
     now: () => number = () => performance.now(),
-    others: WaitingReaders = everybody,
+    others: WaitingReaders = allWaiting,
   ) {
     this.#source = source;
-    this.#take = take;
+    this.#consume = consume;
     this.#now = now;
     this.#others = others;
   }
@@ -71,11 +74,11 @@ export class PacedReader implements ReadingTurn {
     return this.#isSpent;
   }
 
-  /** What the source has brought. */
+  /** Accepts a chunk from the source. */
   push(chunk: Buffer): void {
     if (this.#isEnded) return;
     if (this.#isWaiting) {
-      // A paused stream says nothing; whatever does all the same keeps its order.
+      // A paused stream should emit no data. If it does, the order must be preserved.
       this.#rest = this.#rest === undefined ? chunk : Buffer.concat([this.#rest, chunk]);
       return;
     }
@@ -84,33 +87,33 @@ export class PacedReader implements ReadingTurn {
     this.#handle(chunk);
   }
 
-  /** Reads nothing until `resume`, for a reason of its owner's. */
+  /** Pauses reading until `resume`, because the owner is too slow. */
   pause(): void {
-    this.#isHeldUp = true;
+    this.#isPausedByOwner = true;
     this.#source.pause();
   }
 
   resume(): void {
-    this.#isHeldUp = false;
+    this.#isPausedByOwner = false;
     if (!this.#isWaiting) this.#source.resume();
   }
 
-  /** The source brings nothing more; `onHandled` is called when what it has brought is handled. */
+  /** Called when the source has ended. Calls `onHandled` when all received bytes are handled. */
   end(onHandled: () => void): void {
     if (this.#isWaiting) this.#onHandled = onHandled;
     else onHandled();
   }
 
-  /** The source is gone: what is held is handled now. */
+  /** Called when the source is closed. Handles the buffered bytes immediately. */
   flush(): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
     const rest = this.#rest;
     this.#rest = undefined;
-    if (rest !== undefined) this.#take(rest, undefined);
+    if (rest !== undefined) this.#consume(rest, undefined);
   }
 
-  /** Nobody wants anything more of it. */
+  /** Discards the buffered bytes and stops reading. */
   drop(): void {
     this.#isEnded = true;
     this.#rest = undefined;
@@ -118,18 +121,18 @@ export class PacedReader implements ReadingTurn {
 
   #handle(bytes: Buffer): void {
     this.#isSpent = false;
-    const taken = this.#take(bytes, this);
-    // Whoever takes may have ended it. Pieces of something large are only put aside, and the stream itself bounds how many of them
-    // it reads in a turn: a pause for them would cost more than they do.
+    const handledBytes = this.#consume(bytes, this);
+    // The consumer may have stopped the reader. Without an `isOver` check (large messages are only buffered)
+    // there is no pause, which would cost more than it saves.
     if (this.#isEnded || !this.#isSpent) return;
-    if (taken < bytes.length) this.#rest = bytes.subarray(taken);
+    if (handledBytes < bytes.length) this.#rest = bytes.subarray(handledBytes);
     this.#isWaiting = true;
     this.#others.count += 1;
     this.#source.pause();
-    setImmediate(() => this.#goOn());
+    setImmediate(() => this.#continueReading());
   }
 
-  #goOn(): void {
+  #continueReading(): void {
     this.#isWaiting = false;
     this.#others.count -= 1;
     if (this.#isEnded) return;
@@ -138,7 +141,7 @@ export class PacedReader implements ReadingTurn {
     this.#rest = undefined;
     if (rest !== undefined) this.#handle(rest);
     if (this.#isWaiting || this.#isEnded) return;
-    if (!this.#isHeldUp) this.#source.resume();
+    if (!this.#isPausedByOwner) this.#source.resume();
     this.#onHandled?.();
   }
 }

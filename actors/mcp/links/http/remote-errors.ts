@@ -1,7 +1,9 @@
-// Says what went wrong with a remote server, in words that whoever gave its address, in a catalog or on a command line,
-// can act on, and whether the request may have been carried out. What a server or the network wrote is cut short and
-// redacted, and no URL is shown with its query or its user name: both may hold a secret (A9).
+// Errors of remote servers, with a remedy for the person who configured the address (catalog or command
+// line), and with the information if the request may have been executed. Text from the server or network is
+// truncated and redacted. URLs are shown without query and user name, which may contain secrets (A9,
+// ARCHITECTURE.md).
 
+import { retryAfterMs } from '../../../../libs/rest/retry-after.ts';
 import {
   ConnectionLostError,
   type GatewayError,
@@ -9,51 +11,60 @@ import {
   UpstreamProtocolError,
 } from '../../../base/errors/errors.ts';
 
-const SHOWN_CHARS = 300;
+const MAX_SHOWN_CHARS = 300;
 
-export interface Redactor {
+export interface TextRedactor {
   redact(text: string): string;
 }
 
-/** An answer whose status is not 2xx, with the beginning of its body. */
-export interface Refusal {
+/** A non-2xx response, with the beginning of the body. */
+export interface ErrorResponse {
   readonly method: string;
   readonly url: URL;
   readonly status: number;
   readonly reason: string;
-  /** Those that say where to go, or when to come again: `location`, `retry-after`. */
+  /** The headers `location`, `retry-after` and `date`. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: Buffer;
-  /** False when the body was cut, or broke off. */
+  /** False if the body was truncated or incomplete. */
   readonly isWhole: boolean;
 }
 
-/** A URL without query, fragment, user name and password. */
+/** Returns the URL without query, fragment, user name and password. */
 export function plainUrl(url: URL): string {
   return `${url.origin}${url.pathname}`;
 }
 
 /**
- * Whether a request refused with this status may have been carried out. A redirect, a 4xx and a 503 say that it
- * was not (RFC 9110 section 15), except 303, which points at the result of a request that was.
+ * Returns true if the server may have executed a request that it answered with this status. After a redirect,
+ * a 4xx or a 503 it did not (RFC 9110 section 15), except 303, which points to the result.
  */
-export function mayBeCarriedOut(status: number): boolean {
+export function mayHaveExecuted(status: number): boolean {
   return status === 303 || (status >= 500 && status !== 503);
 }
 
-/** The error for an answer whose status is not 2xx: names status, address, body and what to do. */
-export function refusalError(refusal: Refusal, redactor: Redactor): UpstreamProtocolError {
+/** Returns the error for a non-2xx response: status, address, body and remedy. */
+export function refusalError(refusal: ErrorResponse, redactor: TextRedactor): UpstreamProtocolError {
   const status = `${refusal.status} ${refusal.reason}`.trim();
-  const body = shownText(refusal.body.toString('utf8'), redactor);
-  const said = body === '' ? '' : ` (${body})`;
-  const head = `the server answered ${status} to ${refusal.method} ${plainUrl(refusal.url)}${said}`;
-  return new UpstreamProtocolError(redactor.redact(`${head}${advice(refusal)}`), { status: refusal.status });
+  const body = displayText(refusal.body.toString('utf8'), redactor);
+  const bodyText = body === '' ? '' : ` (${body})`;
+  const head = `the server responded ${status} to ${refusal.method} ${plainUrl(refusal.url)}${bodyText}`;
+  const pauseMs = requestedPauseMs(refusal);
+  return new UpstreamProtocolError(redactor.redact(`${head}${advice(refusal, pauseMs)}`), {
+    status: refusal.status,
+    requestedPauseMs: pauseMs,
+  });
 }
 
-function advice(refusal: Refusal): string {
-  const { status, headers, method } = refusal;
+/** Returns the pause that the server requests; undefined without one, or if it has passed. */
+function requestedPauseMs({ headers }: ErrorResponse): number | undefined {
+  return retryAfterMs({ get: (name) => headers[name] ?? null }) || undefined;
+}
+
+function advice(refusal: ErrorResponse, pauseMs: number | undefined): string {
+  const { status, method } = refusal;
   if (status >= 300 && status < 400)
-    return `; redirects are not followed: if ${redirectTarget(refusal)} is right, use it instead of this address`;
+    return `; this redirect is not followed: if ${redirectTarget(refusal)} is right, use it instead of this address`;
   if (status === 401)
     return (
       '; set the header it asks for (`headers:` of this server, `--header` of gateway-stdio), or, if it wants OAuth, ' +
@@ -64,32 +75,35 @@ function advice(refusal: Refusal): string {
     return method === 'GET'
       ? '; check the address, and leave `runtime: sse` out if the server speaks Streamable HTTP'
       : '; check the address, and set `runtime: sse` if the server speaks the older transport';
-  if (headers['retry-after'] !== undefined && /^\d{1,9}$/.test(headers['retry-after']))
-    return `; it asks to wait ${headers['retry-after']} s`;
-  return '';
+  return pauseMs === undefined ? '' : `; the server asks to wait ${Math.ceil(pauseMs / 1000)} s`;
 }
 
-function redirectTarget({ headers, url }: Refusal): string {
+function redirectTarget({ headers, url }: ErrorResponse): string {
   const location = headers.location;
   if (location === undefined || !URL.canParse(location, url.href)) return 'its target';
   return plainUrl(new URL(location, url));
 }
 
-/** The error for a refusal that means that our session is gone. */
-export function sessionGoneError({ status, url }: Refusal, redactor: Redactor): SessionExpiredError {
+/** Returns the error for a response which shows that the server has lost the session. */
+export function sessionLostError(
+  { status, url, body }: Pick<ErrorResponse, 'status' | 'url' | 'body'>,
+  redactor: TextRedactor,
+): SessionExpiredError {
+  const text = displayText(body.toString('utf8'), redactor);
+  const quoted = text === '' ? '' : `: ${text}`;
   return new SessionExpiredError(
-    redactor.redact(`the server at ${plainUrl(url)} no longer knows our session (it answered ${status})`),
+    redactor.redact(`the server at ${plainUrl(url)} has lost the session (it responded ${status}${quoted})`),
   );
 }
 
-/** The error for an answer that breaks the protocol although its status is 2xx; `what` completes "the server …". */
-export function protocolError(url: URL, what: string, redactor: Redactor): UpstreamProtocolError {
+/** Returns the error for a 2xx response that violates the protocol. `what` completes "the server …". */
+export function protocolError(url: URL, what: string, redactor: TextRedactor): UpstreamProtocolError {
   return new UpstreamProtocolError(redactor.redact(`the server at ${plainUrl(url)} ${what}`));
 }
 
-/** The error for a connection that could not be made (`wasSent: false`) or broke. */
-export function networkError(url: URL, error: Error, wasSent: boolean, redactor: Redactor): GatewayError {
-  const reason = shownText(reasonOf(error), redactor);
+/** Returns the error for a connection that could not be opened (`wasSent: false`) or was lost. */
+export function networkError(url: URL, error: Error, wasSent: boolean, redactor: TextRedactor): GatewayError {
+  const reason = displayText(reasonOf(error), redactor);
   if (!wasSent)
     return new ConnectionLostError(
       redactor.redact(
@@ -100,24 +114,29 @@ export function networkError(url: URL, error: Error, wasSent: boolean, redactor:
       },
     );
   if (codeOf(error).startsWith('HPE_'))
-    return protocolError(url, `answered something that is not HTTP: ${reason}`, redactor);
+    return protocolError(url, `sent an invalid HTTP response: ${reason}`, redactor);
   return new ConnectionLostError(
-    redactor.redact(`the connection to ${plainUrl(url)} broke before the answer was complete: ${reason}`),
+    redactor.redact(
+      `the connection to ${plainUrl(url)} was lost before the response was complete: ${reason}`,
+    ),
     { cause: error },
   );
 }
 
-/** Control characters become spaces, secrets go before the text is cut, so that no half of one is left. */
-function shownText(text: string, redactor: Redactor): string {
+/**
+ * Replaces control characters by spaces, redacts, then truncates; truncating first could leave parts of
+ * secrets.
+ */
+function displayText(text: string, redactor: TextRedactor): string {
   const clean = redactor.redact(text.replace(/[\p{Cc}\s]+/gu, ' ').trim());
-  return clean.length <= SHOWN_CHARS ? clean : `${clean.slice(0, SHOWN_CHARS)}…`;
+  return clean.length <= MAX_SHOWN_CHARS ? clean : `${clean.slice(0, MAX_SHOWN_CHARS)}…`;
 }
 
 function codeOf(error: Error): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : '';
 }
 
-/** Trying several addresses of one host ends in an AggregateError that has no message of its own. */
+/** Returns the message of an error. An AggregateError (several addresses of one host) has none itself. */
 function reasonOf(error: Error): string {
   if (error instanceof AggregateError && error.errors.length > 0)
     return error.errors.map((each) => (each instanceof Error ? each.message : String(each))).join(', ');

@@ -1,62 +1,86 @@
-// One HTTP exchange with a remote server: a request, and the answer as it comes. It ends in exactly one of
-// `onEnd`, `onRefused` and `onFailed`, and after `destroy` in none. No redirect is followed and no proxy variable
-// is read. There is no deadline for the answer, which is the caller's matter, but one for the connection and
-// one for the body of a refusal, for which nobody else waits.
+// One HTTP exchange with a remote server. Calls `onEnd`, `onRefused` or `onFailed` exactly once, and nothing
+// after `destroy`. The session decides if a redirect is followed. Proxy variables are ignored. The caller
+// sets the deadline for the response; connecting and reading a refusal's body have their own deadlines.
 
 import type { GatewayError } from '../../../base/errors/errors.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 import type { ConnectionUser, HttpConnection } from './http-connection.ts';
 import type { ReadingTurn } from './paced-reader.ts';
-import { networkError, protocolError, type Redactor, type Refusal } from './remote-errors.ts';
+import { type ErrorResponse, networkError, protocolError, type TextRedactor } from './remote-errors.ts';
 import type { ResponseHead } from './response-head.ts';
 
 const REFUSAL_BODY_MS = 2_000;
 const REFUSAL_BODY_BYTES = 65_536;
 
-/** Where requests go to. */
+export interface RequestParts {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** Address, if different from the configured address. */
+  readonly url?: URL | undefined;
+  /** Headers in addition to the configured and session headers; lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** A W3C trace context header. */
+  readonly traceparent?: string | undefined;
+  readonly body?: Buffer | undefined;
+}
+
+/** A request to send again to another address. */
+export interface RedirectedRequest {
+  readonly url: URL;
+  readonly head: string;
+}
+
+/** Destination of the requests of a session. */
 export interface RemoteTarget {
   readonly pool: ConnectionPool;
-  readonly redactor: Redactor;
+  readonly redactor: TextRedactor;
+  /** Receives the head of each response, also of redirects. */
+  onHead(head: ResponseHead, from: URL): void;
+  /** Returns the next request after `count` redirects; undefined if this redirect is not followed. */
+  redirect(parts: RequestParts, head: ResponseHead, from: URL, count: number): RedirectedRequest | undefined;
 }
 
 export interface RemoteEvents {
-  /** The head of a 2xx answer; its body follows. */
+  /** The server accepted the request (2xx); the body follows. */
   onAccepted(head: ResponseHead): void;
-  /** Gives how many bytes it has taken: all of them, unless `turn` is over before; the rest comes again. */
+  /** Returns the number of accepted bytes; fewer if `turn` expires. The rest is delivered later. */
   onData(chunk: Buffer, turn: ReadingTurn | undefined): number;
   onEnd(): void;
-  onRefused(refusal: Refusal): void;
-  /** No answer, or half of one. `wasSent: false`: the server got nothing of the request. */
+  onRefused(refusal: ErrorResponse): void;
+  /** There is no complete response. `wasSent: false`: no byte of the request was sent. */
   onFailed(error: GatewayError, wasSent: boolean): void;
 }
 
 export class RemoteRequest implements ConnectionUser {
   readonly #target: RemoteTarget;
-  readonly #url: URL;
-  readonly #method: string;
+  #url: URL;
+  readonly #parts: RequestParts;
   readonly #handler: RemoteEvents;
   #connection: HttpConnection | undefined;
-  /** On which the whole answer has come; it may carry another request by now. */
-  #spent: HttpConnection | undefined;
+  /** Connection of the complete response. It may carry another request by now. */
+  #usedConnection: HttpConnection | undefined;
   #wasSent = false;
   #isOver = false;
-  /** Set while an answer other than 2xx comes. */
+  /** Set while a non-2xx response is being read. */
   #refusal: PartialRefusal | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** performance.now() at which the exchange must be complete. */
+  #deadlineAt: number | undefined;
+  #redirects = 0;
 
-  constructor(target: RemoteTarget, url: URL, method: string, handler: RemoteEvents) {
+  /** `parts` are sent again after a redirect. */
+  constructor(target: RemoteTarget, url: URL, parts: RequestParts, handler: RemoteEvents) {
     this.#target = target;
     this.#url = url;
-    this.#method = method;
+    this.#parts = parts;
     this.#handler = handler;
   }
 
   send(head: string, body: Buffer | undefined): void {
-    this.#connection = this.#target.pool.take();
+    this.#connection = this.#target.pool.acquire();
     this.#connection.send(head, body, this);
   }
 
-  /** Gives up the exchange and its connection; one that is complete has given that back already. */
+  /** Aborts the exchange and closes the connection, unless it was released. */
   destroy(): void {
     this.#isOver = true;
     clearTimeout(this.#timer);
@@ -64,14 +88,18 @@ export class RemoteRequest implements ConnectionUser {
     this.#connection = undefined;
   }
 
-  /** It cannot be sent: told later, as every other failure is (L4). */
+  /**
+   * Reports in a later microtask that the request cannot be sent, because callers expect no failure during
+   * the call (L4, link.ts).
+   */
   failLater(error: Error): void {
     queueMicrotask(() => this.onBroken(error));
   }
 
-  /** The exchange fails unless it is over this long from now; a second call replaces the first. */
+  /** Fails the exchange if it is not complete in `ms` milliseconds. A second call replaces the first. */
   setDeadline(ms: number): void {
     if (this.#isOver) return;
+    this.#deadlineAt = performance.now() + ms;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.onBroken(new Error(`not complete within ${ms} ms`)), ms);
   }
@@ -81,6 +109,7 @@ export class RemoteRequest implements ConnectionUser {
   }
 
   onHead(head: ResponseHead): void {
+    this.#target.onHead(head, this.#url);
     if (head.status < 200 || head.status > 299) {
       clearTimeout(this.#timer);
       this.#refusal = { head, chunks: [], size: 0 };
@@ -92,9 +121,9 @@ export class RemoteRequest implements ConnectionUser {
       this.#handler.onAccepted(head);
       return;
     }
-    const what = `answered in the coding ${coding}, which was not asked for`;
+    const message = `responded with the content coding ${coding}, which was not requested`;
     this.destroy();
-    this.#handler.onFailed(protocolError(this.#url, what, this.#target.redactor), true);
+    this.#handler.onFailed(protocolError(this.#url, message, this.#target.redactor), true);
   }
 
   onBody(piece: Buffer, turn: ReadingTurn | undefined): number {
@@ -107,13 +136,15 @@ export class RemoteRequest implements ConnectionUser {
     return piece.length;
   }
 
-  /** The answer that has come was not the one to this request: what its connection brings next would not be, either. */
-  distrust(): void {
-    this.#spent?.retire();
+  /**
+   * Closes the connection unless another request uses it, because the response did not match this request.
+   */
+  retireConnection(): void {
+    this.#usedConnection?.retire();
   }
 
   onEnd(): void {
-    this.#spent = this.#connection;
+    this.#usedConnection = this.#connection;
     this.#connection = undefined;
     if (this.#isOver) return;
     if (this.#refusal !== undefined) {
@@ -126,7 +157,7 @@ export class RemoteRequest implements ConnectionUser {
 
   onBroken(error: Error): void {
     if (this.#isOver) return;
-    // A body that breaks off is still a refusal.
+    // A refusal with an incomplete body is still a refusal.
     if (this.#refusal !== undefined) {
       this.#refuse(false);
       return;
@@ -136,18 +167,35 @@ export class RemoteRequest implements ConnectionUser {
     this.#handler.onFailed(networkError(this.#url, error, this.#wasSent, redactor), this.#wasSent);
   }
 
+  /** Sends the request to the target of a redirect. Returns false if the redirect is not followed. */
+  #isRedirected(head: ResponseHead): boolean {
+    if (head.status < 300 || head.status > 399) return false;
+    const next = this.#target.redirect(this.#parts, head, this.#url, this.#redirects);
+    if (next === undefined) return false;
+    this.#redirects += 1;
+    this.#url = next.url;
+    this.#refusal = undefined;
+    this.#wasSent = false;
+    this.#isOver = false;
+    if (this.#deadlineAt !== undefined) this.setDeadline(Math.max(1, this.#deadlineAt - performance.now()));
+    this.send(next.head, this.#parts.body);
+    return true;
+  }
+
   #refuse(isWhole: boolean): void {
     const refusal = this.#refusal;
     if (this.#isOver || refusal === undefined) return;
     this.destroy();
     const { status, reason } = refusal.head;
+    if (this.#isRedirected(refusal.head)) return;
     const headers = {
       location: refusal.head.header('location'),
       'retry-after': refusal.head.header('retry-after'),
+      date: refusal.head.header('date'),
     };
     const body = Buffer.concat(refusal.chunks).subarray(0, REFUSAL_BODY_BYTES);
     this.#handler.onRefused({
-      method: this.#method,
+      method: this.#parts.method,
       url: this.#url,
       status,
       reason,

@@ -1,22 +1,31 @@
-// What all requests to one remote server share: address, configured headers, pool of connections, and the
-// session and protocol version once they are known. Every exchange is on a connection of the pool, so that `destroy` leaves
-// none (L2).
+// State shared by all requests to a remote server: address, configured headers, connection pool, and, once
+// known, the session id and protocol version. Every exchange uses a connection of the pool, so `destroy`
+// closes all of them (L2, link.ts).
 
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { ConnectionOptions } from 'node:tls';
+import { nextAddress } from '../../../../libs/rest/redirect.ts';
+import { RequestFault } from '../../../../libs/rest/request-fault.ts';
 import { StartFailedError } from '../../../base/errors/errors.ts';
 import type { CallId, LinkEvents } from '../link.ts';
 import { ConnectionPool } from './connection-pool.ts';
-import type { Destination } from './http-connection.ts';
-import { plainUrl, type Redactor } from './remote-errors.ts';
-import { type RemoteEvents, RemoteRequest, type RemoteTarget } from './remote-request.ts';
+import type { HttpDestination } from './http-connection.ts';
+import { plainUrl, type TextRedactor } from './remote-errors.ts';
+import {
+  type RedirectedRequest,
+  type RemoteEvents,
+  RemoteRequest,
+  type RemoteTarget,
+  type RequestParts,
+} from './remote-request.ts';
 import type { ResponseHead } from './response-head.ts';
+import { SessionCookies } from './session-cookies.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const SESSION_ID = /^[\x21-\x7e]{1,1024}$/;
 
-/** These belong to the transport; configured ones would break the framing of the request. */
-const RESERVED = new Set([
+/** Headers that only the transport sets. Configured values would break the framing. */
+const RESERVED_HEADERS = new Set([
   'content-length',
   'transfer-encoding',
   'connection',
@@ -33,24 +42,13 @@ export interface RemoteOptions {
   /** Sent with every request. */
   readonly headers: Readonly<Record<string, string>>;
   readonly maxMessageBytes: number;
-  readonly redactor: Redactor;
-  /** Whether the message is the answer to our request `call`. */
+  readonly redactor: TextRedactor;
+  /** Returns true if the message is the response to the gateway's request `call`. */
   readonly isAnswerTo: (bytes: Buffer, call: CallId) => boolean;
   readonly connectTimeoutMs?: number | undefined;
-  /** Keys or certificates of ours, where the server is to know us by them. */
+  /** Client keys and certificates for servers with client authentication. */
   readonly tls?: ConnectionOptions | undefined;
   readonly events: LinkEvents;
-}
-
-export interface RequestParts {
-  readonly method: 'GET' | 'POST' | 'DELETE';
-  /** Where other than the address of the catalog. */
-  readonly url?: URL | undefined;
-  /** Beyond the configured and the session's headers; lower-case names. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** A W3C trace context header. */
-  readonly traceparent?: string | undefined;
-  readonly body?: Buffer | undefined;
 }
 
 const POST_HEADERS: Readonly<Record<string, string>> = {
@@ -58,7 +56,7 @@ const POST_HEADERS: Readonly<Record<string, string>> = {
   'content-type': 'application/json',
 };
 
-/** The POST that carries one message, with headers of its own. */
+/** Returns the POST for a message, with optional extra headers. */
 export function postOf(
   body: Buffer,
   traceparent: string | undefined,
@@ -69,16 +67,20 @@ export function postOf(
 }
 
 export class RemoteSession {
-  readonly url: URL;
+  /** Configured address, or the last target of a redirect. */
+  url: URL;
   id: string | undefined;
   protocolVersion: string | undefined;
 
   readonly #target: RemoteTarget;
-  /** The configured ones, and those that every request has. */
+  /** Configured headers, and headers of every request. */
   readonly #headers: Readonly<Record<string, string>>;
-  /** The head of the usual POST but for its trace and its length; `undefined` until it is asked for. */
+  /** Cached head of an ordinary POST, without trace and length. */
   #postHead: string | undefined;
-  /** What that head was made for. */
+  readonly #cookies = new SessionCookies();
+  /** Address, cookies, session id and version in the cached head. */
+  #postUrl: URL | undefined;
+  #postCookie: string | undefined;
   #postId: string | undefined;
   #postVersion: string | undefined;
 
@@ -89,12 +91,14 @@ export class RemoteSession {
     const { username, password } = url;
     if (username !== '' || password !== '') headers.authorization = basicCredentials(username, password);
     for (const [name, value] of Object.entries(options.headers)) {
-      if (!RESERVED.has(name.toLowerCase())) headers[name.toLowerCase()] = value;
+      if (!RESERVED_HEADERS.has(name.toLowerCase())) headers[name.toLowerCase()] = value;
     }
     this.#headers = { ...headers, 'accept-encoding': 'identity' };
     this.#target = {
       pool: new ConnectionPool(destinationOf(url, headers, connectTimeoutMs, options.tls)),
       redactor,
+      onHead: (head, from) => this.#cookies.store(head, from),
+      redirect: (parts, head, from, count) => this.#redirect(parts, head, from, count),
     };
   }
 
@@ -102,7 +106,7 @@ export class RemoteSession {
     return this.#target.pool.unsentBytes;
   }
 
-  /** The error for an address or a header that no request could be made with, if there is one. */
+  /** Returns an error if the address or a header cannot be used for requests. */
   fault(): StartFailedError | undefined {
     if (this.url.protocol !== 'http:' && this.url.protocol !== 'https:')
       return new StartFailedError(`${plainUrl(this.url)}: the \`url:\` must begin with http:// or https://`);
@@ -120,7 +124,7 @@ export class RemoteSession {
   }
 
   request(parts: RequestParts, handler: RemoteEvents): RemoteRequest {
-    const request = new RemoteRequest(this.#target, parts.url ?? this.url, parts.method, handler);
+    const request = new RemoteRequest(this.#target, parts.url ?? this.url, parts, handler);
     try {
       request.send(this.#headOf(parts), parts.body);
     } catch (error) {
@@ -129,11 +133,32 @@ export class RemoteSession {
     return request;
   }
 
-  /** Takes the session id from the answer to `initialize`; later answers cannot change it. */
-  learn(head: ResponseHead): void {
+  /**
+   * Returns the request to the target of a redirect. After a POST the target is the address of the session.
+   */
+  #redirect(
+    parts: RequestParts,
+    head: ResponseHead,
+    from: URL,
+    count: number,
+  ): RedirectedRequest | undefined {
+    let url: URL | undefined;
+    try {
+      url = nextAddress(head, { from, isWrite: parts.method !== 'GET', count });
+    } catch (error) {
+      if (!(error instanceof RequestFault)) throw error;
+    }
+    if (url === undefined) return undefined;
+    if (parts.url === undefined && parts.method === 'POST') this.url = url;
+    return { url, head: this.#headOf({ ...parts, url }) };
+  }
+
+  /** Stores the session id of the response to `initialize`; later responses cannot change it. */
+  storeSessionId(head: ResponseHead): void {
     if (this.id !== undefined || this.protocolVersion !== undefined) return;
     const id = head.header('mcp-session-id');
-    // An id that breaks the rule of the specification (visible ASCII) cannot be sent back: as if there was none.
+    // Invalid ids are ignored: the specification requires visible ASCII, and another id could not be sent
+    // back.
     if (id !== undefined && SESSION_ID.test(id)) this.id = id;
   }
 
@@ -141,30 +166,45 @@ export class RemoteSession {
     this.#target.pool.close();
   }
 
-  /** Up to the empty line. Throws TypeError for a header that HTTP does not allow. */
+  /** Returns the head up to the empty line. Throws TypeError for a header that HTTP does not allow. */
   #headOf(parts: RequestParts): string {
     const { method, url = this.url, headers, traceparent, body } = parts;
-    const isUsual = headers === POST_HEADERS && url === this.url && this.#headers.traceparent === undefined;
-    let head = isUsual ? this.#usualHead() : headText(method, url, this.#all(headers, traceparent));
-    if (isUsual && traceparent !== undefined) head += headerLine('traceparent', traceparent);
+    const isOrdinaryPost =
+      headers === POST_HEADERS && url === this.url && this.#headers.traceparent === undefined;
+    let head = isOrdinaryPost
+      ? this.#cachedPostHead()
+      : headText(method, url, this.#all(url, headers, traceparent));
+    if (isOrdinaryPost && traceparent !== undefined) head += headerLine('traceparent', traceparent);
     return body === undefined ? `${head}\r\n` : `${head}content-length: ${body.length}\r\n\r\n`;
   }
 
-  #usualHead(): string {
+  #cachedPostHead(): string {
+    const cookie = this.#cookies.headerFor(this.url);
     if (
       this.#postHead === undefined ||
+      this.#postUrl !== this.url ||
+      this.#postCookie !== cookie ||
       this.#postId !== this.id ||
       this.#postVersion !== this.protocolVersion
     ) {
-      this.#postHead = headText('POST', this.url, this.#all(POST_HEADERS, undefined));
+      this.#postHead = headText('POST', this.url, this.#all(this.url, POST_HEADERS, undefined));
+      this.#postUrl = this.url;
+      this.#postCookie = cookie;
       this.#postId = this.id;
       this.#postVersion = this.protocolVersion;
     }
     return this.#postHead;
   }
 
-  #all(own: Readonly<Record<string, string>>, traceparent: string | undefined): Record<string, string> {
+  #all(
+    url: URL,
+    own: Readonly<Record<string, string>>,
+    traceparent: string | undefined,
+  ): Record<string, string> {
     const headers = { ...this.#headers };
+    const cookie = this.#cookies.headerFor(url);
+    if (cookie !== undefined)
+      headers.cookie = headers.cookie === undefined ? cookie : `${headers.cookie}; ${cookie}`;
     if (this.id !== undefined) headers['mcp-session-id'] = this.id;
     if (this.protocolVersion !== undefined) headers['mcp-protocol-version'] = this.protocolVersion;
     Object.assign(headers, own);
@@ -179,7 +219,7 @@ function headText(method: string, url: URL, headers: Readonly<Record<string, str
   return text;
 }
 
-/** Throws TypeError for what would end the line, or the head, too early. */
+/** Throws TypeError for characters that would break the framing. */
 function headerLine(name: string, value: string): string {
   validateHeaderName(name);
   validateHeaderValue(name, value);
@@ -187,10 +227,10 @@ function headerLine(name: string, value: string): string {
 }
 
 function basicCredentials(username: string, password: string): string {
-  return `Basic ${Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64')}`;
+  return `Basic ${Buffer.from(`${tryDecode(username)}:${tryDecode(password)}`).toString('base64')}`;
 }
 
-function decoded(text: string): string {
+function tryDecode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -198,13 +238,13 @@ function decoded(text: string): string {
   }
 }
 
-/** The certificate must be for the name in the Host header, where one is configured. */
+/** Returns the destination. A configured Host header is the expected name in the certificate. */
 function destinationOf(
   url: URL,
   headers: Readonly<Record<string, string>>,
   connectTimeoutMs: number,
   tls: ConnectionOptions | undefined,
-): Destination {
+): HttpDestination {
   const isTls = url.protocol === 'https:';
   const port = url.port === '' ? (isTls ? 443 : 80) : Number(url.port);
   return {
@@ -217,12 +257,12 @@ function destinationOf(
   };
 }
 
-/** Without port and brackets. */
+/** Removes port and brackets. */
 function hostOf(host: string): string {
   return host.replace(/:\d*$/, '').replace(/^\[(.*)\]$/, '$1');
 }
 
-/** The media type of an answer, without parameters, in lower case; empty where it names none. */
+/** Returns the response media type in lower case, without parameters; empty if missing. */
 export function mediaType(head: ResponseHead): string {
   const type = head.header('content-type');
   if (type === undefined || type === 'application/json') return type ?? '';

@@ -1,6 +1,8 @@
-// The head of an answer over HTTP/1.1: status line and headers, and what they say of the body that follows.
+// Head of an HTTP/1.1 response: status line, headers, and the framing of the body.
 
-/** The answer is none of HTTP. Its code is of the family that Node's parser has for that. */
+import type { HeaderValues } from '../../../../libs/rest/retry-after.ts';
+
+/** Invalid HTTP response. The codes are the same as in Node's own parser. */
 export class HttpFault extends Error {
   readonly code: string;
 
@@ -18,29 +20,29 @@ export class ResponseHead {
   readonly status: number;
   readonly reason: string;
   readonly #isOld: boolean;
-  /** Names in lower case, and values, in turn: there are few, and fewer are asked for. */
+  /** Lower-case names and values, alternating. Faster than a Map for few headers. */
   readonly #fields: string[] = [];
 
-  /** `text` is all up to the empty line, byte for byte. Throws HttpFault. */
+  /** `text` contains everything up to the empty line, as bytes. Throws HttpFault. */
   constructor(text: string) {
     const lineEnd = text.indexOf('\r\n');
     const line = statusLine.exec(lineEnd === -1 ? text : text.slice(0, lineEnd));
-    if (line === null) throw new HttpFault('its answer has no status line');
+    if (line === null) throw new HttpFault('the response has no status line');
     this.#isOld = line[1] === '0';
     this.status = Number(line[2]);
     this.reason = line[3] ?? '';
-    if (this.#isOld && this.status < 200)
-      throw new HttpFault('it sent an interim answer of HTTP/1.0, which has none');
-    if (this.status === 101) throw new HttpFault('it changed the protocol, which nobody asked for');
+    if (this.#isOld && this.status < 200) throw new HttpFault('interim responses do not exist in HTTP/1.0');
+    if (this.status === 101)
+      throw new HttpFault('the response changes the protocol, which was not requested');
     for (let at = lineEnd + 2; lineEnd !== -1 && at <= text.length; ) {
-      const found = text.indexOf('\r\n', at);
-      const end = found === -1 ? text.length : found;
+      const lineBreak = text.indexOf('\r\n', at);
+      const end = lineBreak === -1 ? text.length : lineBreak;
       this.#add(text.slice(at, end));
       at = end + 2;
     }
   }
 
-  /** The value of a header, which is named in lower case; of a repeated one all values, joined. */
+  /** Returns a header value (lower-case name); repeated values are joined. */
   header(name: string): string | undefined {
     let value: string | undefined;
     for (let at = 0; at < this.#fields.length; at += 2)
@@ -49,9 +51,19 @@ export class ResponseHead {
     return value;
   }
 
-  /** Whether the connection may carry another request. */
+  /** The headers in the form of fetch. */
+  get headers(): HeaderValues {
+    return { get: (name) => this.header(name) ?? null };
+  }
+
+  /** Returns all values of a repeated header (lower-case name). */
+  all(name: string): string[] {
+    return this.#fields.filter((_, at) => at % 2 === 1 && this.#fields[at - 1] === name);
+  }
+
+  /** True if the connection can carry another request. */
   get keepsConnection(): boolean {
-    // A body that is announced where none may be: nobody knows whether it comes.
+    // The status forbids a body, but the headers declare one, which may or may not follow.
     if (this.#isBodiless && this.#announcesBody) return false;
     const options = this.header('connection')?.toLowerCase() ?? '';
     const isNamed = (option: string): boolean => options.split(',').some((each) => each.trim() === option);
@@ -60,17 +72,17 @@ export class ResponseHead {
     return !isNamed('close') && (!this.#isOld || isNamed('keep-alive'));
   }
 
-  /** How the body is framed, in the order of RFC 9112, section 6.3. Throws HttpFault for what says it in two ways. */
+  /** Framing of the body, in the order of RFC 9112, section 6.3. Throws HttpFault if it is ambiguous. */
   get bodyBytes(): number | 'chunked' | 'untilClose' {
     const coding = this.header('transfer-encoding');
     const length = this.header('content-length');
     if (coding !== undefined) {
       if (length !== undefined || this.#isOld || coding.toLowerCase() !== 'chunked')
-        throw new HttpFault('its answer has a framing that is not understood');
+        throw new HttpFault('the response has an ambiguous or unknown framing');
       return this.#isBodiless ? 0 : 'chunked';
     }
     if (length !== undefined && !/^\d{1,15}$/.test(length))
-      throw new HttpFault('its answer has a length that is none');
+      throw new HttpFault('the response has an invalid content length');
     if (this.#isBodiless) return 0;
     return length === undefined ? 'untilClose' : Number(length);
   }
@@ -88,12 +100,12 @@ export class ResponseHead {
     const name = line.slice(0, Math.max(0, colon));
     const value = withoutBlanks(line, colon + 1);
     if (!token.test(name) || !fieldValue.test(value))
-      throw new HttpFault('a line in the head of its answer is no header');
+      throw new HttpFault('a line in the head of the response is not a header');
     this.#fields.push(name.toLowerCase(), value);
   }
 }
 
-/** The text from `from` on, without blanks around it; nearly always one, at the beginning. */
+/** Trims blanks from `from` on; usually there is a single leading blank. */
 function withoutBlanks(text: string, from: number): string {
   let start = from;
   let end = text.length;

@@ -1,95 +1,93 @@
-// Parses the HTTP/1.1 responses of one connection (ADR6). Ambiguous input (RFC 9112, sections 6 and 7) is a fault and ends the
-// connection.
-//
-// RP1  an answer has one head, then its body in pieces, then its end; interim answers (1xx) are passed over.
-// RP2  what is kept is bounded: a head, a line of a chunk's size, the trailers. Pieces of the body are handed on as they come.
-// RP3  wherever the bytes are cut, the same is told.
+// Parses HTTP/1.1 responses (docs/decisions.md, ADR6). Reports the head, pieces of the body, and the end;
+// interim responses (1xx) are skipped. Ambiguous input (RFC 9112, sections 6 and 7) is a fault and closes the
+// connection. Only an incomplete head, chunk size line or trailer is buffered. The result does not depend on
+// how the input is split.
 
 import type { ReadingTurn } from './paced-reader.ts';
 import { HttpFault, ResponseHead } from './response-head.ts';
 
 export interface ResponseReader {
-  /** The head of a final answer. */
+  /** Head of the final response. */
   onHead(head: ResponseHead): void;
-  /** Gives how many bytes it has taken: all of them, unless `turn` is over before; the rest comes again. */
+  /** Returns the number of accepted bytes; fewer if `turn` expires. The rest is delivered later. */
   onBody(piece: Buffer, turn: ReadingTurn | undefined): number;
-  /** `isLast`: the connection carries no other request after this one. */
+  /** `isLast`: the connection cannot carry another request. */
   onEnd(isLast: boolean): void;
 }
 
 const MAX_HEAD_BYTES = 16_384;
 const MAX_SIZE_LINE_BYTES = 4_096;
-/** Of interim answers and tiny chunks; between them nobody else looks whether the turn is over. */
+/** Number of interim responses and tiny chunks between checks of `turn`. */
 const PARTS_AT_ONCE = 64;
 const HEAD_END = Buffer.from('\r\n\r\n');
 const CR = 0x0d;
 const LF = 0x0a;
 
-/** What the next bytes are. */
-type Part = 'nothing' | 'head' | 'length' | 'size' | 'chunk' | 'chunkEnd' | 'trailers' | 'untilClose';
+/** The input that the parser expects next. */
+type ExpectedPart = 'nothing' | 'head' | 'length' | 'size' | 'chunk' | 'chunkEnd' | 'trailers' | 'untilClose';
 
 export class ResponseParser {
   readonly #reader: ResponseReader;
-  #part: Part = 'nothing';
-  /** The beginning of something that has not come whole yet. */
-  #kept: Buffer | undefined;
-  /** Bytes of the body, or of the chunk, that are still to come. */
-  #left = 0;
+  #part: ExpectedPart = 'nothing';
+  /** Received start of an incomplete head, size line or trailer. */
+  #partial: Buffer | undefined;
+  /** Remaining bytes of the body or chunk. */
+  #remaining = 0;
   #isLast = false;
   #turn: ReadingTurn | undefined;
-  /** Whoever reads has taken less than there was. */
-  #isHeldUp = false;
+  /** True if the reader has accepted only a part of the bytes. */
+  #isPartlyAccepted = false;
 
   constructor(reader: ResponseReader) {
     this.#reader = reader;
   }
 
-  /** A request is on its way: an answer may come. */
+  /** Call it when a request is sent: a response may follow. */
   expect(): void {
     this.#part = 'head';
   }
 
   /**
-   * Gives how many bytes it has taken: all of them, unless `turn` is over before. Throws HttpFault; then nothing more may be
-   * fed.
+   * Parses bytes and returns the number of accepted ones; fewer if `turn` expires. Throws HttpFault; the
+   * parser must not be used afterwards.
    */
   feed(chunk: Buffer, turn?: ReadingTurn): number {
-    const keptBytes = this.#kept?.length ?? 0;
-    const bytes = this.#kept === undefined ? chunk : Buffer.concat([this.#kept, chunk]);
-    this.#kept = undefined;
+    const partialBytes = this.#partial?.length ?? 0;
+    const bytes = this.#partial === undefined ? chunk : Buffer.concat([this.#partial, chunk]);
+    this.#partial = undefined;
     this.#turn = turn;
-    this.#isHeldUp = false;
+    this.#isPartlyAccepted = false;
     let at = 0;
     let parts = 0;
     while (at < bytes.length) {
       const next = this.#read(bytes, at);
-      // What was kept is never of a body, so it lies before the place.
-      if (this.#isHeldUp) return next - keptBytes;
+      // Buffered bytes are never part of a body, so all of them come before this position.
+      if (this.#isPartlyAccepted) return next - partialBytes;
       if (next === at) {
-        this.#kept = bytes.subarray(at);
+        this.#partial = bytes.subarray(at);
         break;
       }
       at = next;
       parts += 1;
-      // What stands behind the end of an answer is not left: it must not meet the next request.
+      // Data after a response is parsed immediately, because it must not reach the next request.
       if (parts % PARTS_AT_ONCE === 0 && this.#part !== 'nothing' && turn?.isOver === true)
-        return at - keptBytes;
+        return at - partialBytes;
     }
     return chunk.length;
   }
 
-  /** The other side has closed. Throws HttpFault unless that is how the body ends. */
+  /** Called when the server has closed the connection. Throws HttpFault unless that completes the body. */
   finish(): void {
     if (this.#part !== 'untilClose') throw new HttpFault('the connection was closed', 'ECONNRESET');
     this.#isLast = true;
     this.#end();
   }
 
-  /** Gives where it has come to; `at` itself when more is needed. */
+  /** Parses the expected part. Returns the position after it, or `at` if more bytes are needed. */
   #read(bytes: Buffer, at: number): number {
     switch (this.#part) {
       case 'nothing':
-        throw new HttpFault('it sent bytes that no request asked for');
+        throw new HttpFault('received bytes without a request');
       case 'head':
         return this.#readHead(bytes, at);
       case 'size':
@@ -99,7 +97,7 @@ export class ResponseParser {
       case 'trailers':
         return this.#readTrailers(bytes, at);
       case 'untilClose':
-        return at + this.#give(at === 0 ? bytes : bytes.subarray(at));
+        return at + this.#deliver(at === 0 ? bytes : bytes.subarray(at));
       default:
         return this.#readBody(bytes, at);
     }
@@ -108,15 +106,15 @@ export class ResponseParser {
   #readHead(bytes: Buffer, at: number): number {
     const end = bytes.indexOf(HEAD_END, at);
     if (end === -1 ? bytes.length - at > MAX_HEAD_BYTES : end - at > MAX_HEAD_BYTES)
-      throw new HttpFault(`the head of its answer is larger than ${MAX_HEAD_BYTES} bytes`);
+      throw new HttpFault(`the head of the response is larger than ${MAX_HEAD_BYTES} bytes`);
     if (end === -1) {
-      // Something that is no HTTP at all must not be waited for.
+      // Fail early on anything that is not HTTP.
       if (!'HTTP/1.'.startsWith(bytes.toString('latin1', at, Math.min(at + 7, bytes.length))))
-        throw new HttpFault('its answer does not begin with HTTP/1.');
-      // Nor must the end of a head whose lines end otherwise.
+        throw new HttpFault('the response does not begin with HTTP/1.');
+      // Fail early on other line endings, because the end of the head would never be found.
       for (let lf = bytes.indexOf(LF, at); lf !== -1; lf = bytes.indexOf(LF, lf + 1))
         if (lf === at || bytes[lf - 1] !== CR)
-          throw new HttpFault('a line of its head ends with a bare line feed');
+          throw new HttpFault('a line of the head ends with a bare line feed');
       return at;
     }
     const head = new ResponseHead(bytes.toString('latin1', at, end));
@@ -133,61 +131,61 @@ export class ResponseParser {
     else if (bodyBytes === 'untilClose') this.#part = 'untilClose';
     else {
       this.#part = 'length';
-      this.#left = bodyBytes;
+      this.#remaining = bodyBytes;
     }
     this.#reader.onHead(head);
     if (bodyBytes === 0) this.#end();
   }
 
   #readBody(bytes: Buffer, at: number): number {
-    const most = Math.min(bytes.length, at + this.#left);
-    const taken = this.#give(at === 0 && most === bytes.length ? bytes : bytes.subarray(at, most));
-    const end = at + taken;
-    this.#left -= taken;
-    if (this.#left > 0) return end;
+    const most = Math.min(bytes.length, at + this.#remaining);
+    const acceptedBytes = this.#deliver(at === 0 && most === bytes.length ? bytes : bytes.subarray(at, most));
+    const end = at + acceptedBytes;
+    this.#remaining -= acceptedBytes;
+    if (this.#remaining > 0) return end;
     if (this.#part === 'chunk') this.#part = 'chunkEnd';
     else this.#end();
     return end;
   }
 
-  #give(piece: Buffer): number {
-    const taken = this.#reader.onBody(piece, this.#turn);
-    this.#isHeldUp = taken < piece.length;
-    return taken;
+  #deliver(piece: Buffer): number {
+    const acceptedBytes = this.#reader.onBody(piece, this.#turn);
+    this.#isPartlyAccepted = acceptedBytes < piece.length;
+    return acceptedBytes;
   }
 
   #readSize(bytes: Buffer, at: number): number {
     const lf = bytes.indexOf(LF, at);
     if ((lf === -1 ? bytes.length : lf) - at > MAX_SIZE_LINE_BYTES)
-      throw new HttpFault('the line of a chunk in its answer has no end');
+      throw new HttpFault('a chunk size line of the response is too long');
     if (lf === -1) return at;
-    // An extension says nothing to us (RFC 9112, section 7.1.1).
+    // Chunk extensions are ignored (RFC 9112, section 7.1.1).
     const [, digits] =
       /^([0-9a-fA-F]{1,12})(?:[ \t]*;[^\r\n]*)?\r$/.exec(bytes.toString('latin1', at, lf)) ?? [];
-    if (digits === undefined) throw new HttpFault('a chunk of its answer has no size');
-    this.#left = Number.parseInt(digits, 16);
-    this.#part = this.#left === 0 ? 'trailers' : 'chunk';
+    if (digits === undefined) throw new HttpFault('a chunk of the response has no size');
+    this.#remaining = Number.parseInt(digits, 16);
+    this.#part = this.#remaining === 0 ? 'trailers' : 'chunk';
     return lf + 1;
   }
 
   #readChunkEnd(bytes: Buffer, at: number): number {
     if (bytes[at] !== CR || (at + 1 < bytes.length && bytes[at + 1] !== LF))
-      throw new HttpFault('a chunk of its answer is longer than its size');
+      throw new HttpFault('a chunk of the response is longer than declared');
     if (at + 1 === bytes.length) return at;
     this.#part = 'size';
     return at + 2;
   }
 
-  /** They are nothing that we asked for; `#left` counts what has come of them. */
+  /** Skips the trailers. `#remaining` counts their bytes. */
   #readTrailers(bytes: Buffer, at: number): number {
     const lf = bytes.indexOf(LF, at);
     const next = lf === -1 ? bytes.length : lf + 1;
-    if (this.#left + next - at > MAX_HEAD_BYTES)
-      throw new HttpFault(`the trailers of its answer are larger than ${MAX_HEAD_BYTES} bytes`);
+    if (this.#remaining + next - at > MAX_HEAD_BYTES)
+      throw new HttpFault(`the trailers of the response are larger than ${MAX_HEAD_BYTES} bytes`);
     if (lf === -1) return at;
     if (lf === at || bytes[lf - 1] !== CR)
-      throw new HttpFault('a trailer of its answer ends with a bare line feed');
-    this.#left += next - at;
+      throw new HttpFault('a trailer of the response ends with a bare line feed');
+    this.#remaining += next - at;
     if (lf === at + 1) this.#end();
     return next;
   }

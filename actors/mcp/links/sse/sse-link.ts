@@ -1,7 +1,7 @@
-// A link to a remote MCP server over the older HTTP+SSE transport (2024-11-05): everything the server says comes
-// on one GET stream, and what we say is posted to an address that the stream names first. The stream is the
-// session: when it breaks, the link is over, and the layer above makes a new one.
-// The address must have the origin of the catalog's URL: our headers would go elsewhere otherwise (A9).
+// A link to a remote MCP server over the older HTTP+SSE transport (2024-11-05). The server sends its messages
+// on a GET stream; its first event names the address to which the gateway posts messages. The stream is the
+// session, so a broken stream closes the link. The address must have the origin of the catalog's URL, because
+// the configured headers are sent there (A9, ARCHITECTURE.md).
 
 import {
   ConnectionLostError,
@@ -11,7 +11,7 @@ import {
 } from '../../../base/errors/errors.ts';
 import { OneWayRequest } from '../http/one-way-request.ts';
 import type { ReadingTurn } from '../http/paced-reader.ts';
-import { mayBeCarriedOut, plainUrl, type Refusal, refusalError } from '../http/remote-errors.ts';
+import { type ErrorResponse, mayHaveExecuted, plainUrl, refusalError } from '../http/remote-errors.ts';
 import type { RemoteEvents } from '../http/remote-request.ts';
 import { mediaType, postOf, type RemoteOptions, RemoteSession } from '../http/remote-session.ts';
 import type { ResponseHead } from '../http/response-head.ts';
@@ -20,10 +20,10 @@ import { OrderGate, type Outgoing } from '../streamable-http/order-gate.ts';
 import { SseParser } from './sse-parser.ts';
 
 const OPEN_TIMEOUT_MS = 10_000;
-const NOTE_DEADLINE_MS = 30_000;
+const ONE_WAY_DEADLINE_MS = 30_000;
 
 export interface SseLinkOptions extends RemoteOptions {
-  /** How long the server may take to name the address for our messages. */
+  /** Time for the server to name the POST address, in milliseconds. */
   readonly openTimeoutMs?: number | undefined;
 }
 
@@ -39,6 +39,7 @@ export class SseLink implements Link, RemoteEvents {
   #endpoint: URL | undefined;
   #opening: { resolve: () => void; reject: (error: GatewayError) => void } | undefined;
   #openTimer: NodeJS.Timeout | undefined;
+  /** Reason why the link is closed. */
   #reason: GatewayError | undefined;
 
   constructor(options: SseLinkOptions) {
@@ -62,7 +63,7 @@ export class SseLink implements Link, RemoteEvents {
     return this.#session.queuedBytes + this.#gate.queuedBytes;
   }
 
-  /** Resolves when the server has named the address for our messages. A failure ends the link as well. */
+  /** Resolves when the server has named the POST address. A failure closes the link. */
   async open(): Promise<void> {
     const fault = this.#reason ?? this.#session.fault();
     if (fault !== undefined) {
@@ -71,7 +72,7 @@ export class SseLink implements Link, RemoteEvents {
     }
     const waitMs = this.#options.openTimeoutMs ?? OPEN_TIMEOUT_MS;
     this.#openTimer = setTimeout(
-      () => this.#failOpen(`${this.#where()} did not name the address for messages within ${waitMs} ms`),
+      () => this.#failOpen(`${this.#where()} did not name the POST address within ${waitMs} ms`),
       waitMs,
     );
     await new Promise<void>((resolve, reject) => {
@@ -112,7 +113,7 @@ export class SseLink implements Link, RemoteEvents {
     const type = mediaType(head);
     if (type === 'text/event-stream') return;
     this.#failOpen(
-      `${this.#where()} answered with content type ${JSON.stringify(type)} instead of an event stream; check its \`url:\`, and leave \`runtime: sse\` out if the server speaks Streamable HTTP`,
+      `${this.#where()} responded with content type ${JSON.stringify(type)} instead of an event stream; check its \`url:\`, and remove \`runtime: sse\` if the server supports Streamable HTTP`,
     );
   }
 
@@ -124,7 +125,7 @@ export class SseLink implements Link, RemoteEvents {
     this.#end(new ConnectionLostError(`the server closed the stream from ${this.#where()}`));
   }
 
-  onRefused(refusal: Refusal): void {
+  onRefused(refusal: ErrorResponse): void {
     this.#failOpen(refusalError(refusal, this.#options.redactor).message);
   }
 
@@ -141,17 +142,17 @@ export class SseLink implements Link, RemoteEvents {
   #onEndpoint(address: string): void {
     const base = this.#session.url;
     if (!URL.canParse(address, base.href)) {
-      this.#failOpen(`${this.#where()} named an address for messages that is not a URL`);
+      this.#failOpen(`${this.#where()} named a POST address that is not a URL`);
       return;
     }
     const endpoint = new URL(address, base);
     if (endpoint.origin !== base.origin) {
       this.#failOpen(
-        `${this.#where()} wants its messages sent to ${plainUrl(endpoint)}: another origin, to which the configured headers must not go; if that is right, set \`url:\` to that origin`,
+        `${this.#where()} named the POST address ${plainUrl(endpoint)}, which has another origin: the configured headers are not sent there; if the address is right, set \`url:\` to that origin`,
       );
       return;
     }
-    // A user name and password in the catalog's URL hold for the whole origin.
+    // User name and password in the catalog's URL apply to the whole origin.
     endpoint.username = base.username;
     endpoint.password = base.password;
     this.#endpoint = endpoint;
@@ -170,20 +171,20 @@ export class SseLink implements Link, RemoteEvents {
       this.#session,
       { ...postOf(bytes, traceparent), url: this.#endpoint },
       {
-        onTaken: () => settle(),
+        onDelivered: () => settle(),
         onRefused: (refusal) => settle((id) => this.#onPostRefused(refusal, id)),
         onFailed: (error, wasSent) => settle((id) => events.onUndelivered(id, error, wasSent)),
       },
-      call === undefined ? NOTE_DEADLINE_MS : undefined,
+      call === undefined ? ONE_WAY_DEADLINE_MS : undefined,
     );
     if (call !== undefined) this.#posts.set(call, post);
   }
 
-  #onPostRefused(refusal: Refusal, call: CallId): void {
+  #onPostRefused(refusal: ErrorResponse, call: CallId): void {
     const { events, isAnswerTo, maxMessageBytes, redactor } = this.#options;
     const { body, isWhole, status } = refusal;
     if (isWhole && body.length <= maxMessageBytes && isAnswerTo(body, call)) events.onMessage(body, call);
-    else events.onUndelivered(call, refusalError(refusal, redactor), mayBeCarriedOut(status));
+    else events.onUndelivered(call, refusalError(refusal, redactor), mayHaveExecuted(status));
   }
 
   #failOpen(message: string): void {

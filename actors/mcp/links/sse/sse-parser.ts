@@ -1,8 +1,8 @@
-// Reads a stream of server-sent events on bytes (WHATWG HTML, "Interpreting an event stream").
-// Why not a library: they parse text, and decoding would replace every byte sequence that is not UTF-8, so the
-// message would no longer be what the server sent (L3); nor can they drop one giant event and go on.
-// Lines end with LF, CR or CRLF, wherever the chunks are cut; `data` lines are joined with LF; a leading BOM,
-// comments and unknown fields are ignored. Nothing but the data of one event is kept, and that within its limit.
+// Parses a stream of server-sent events (WHATWG HTML, "Interpreting an event stream"). Works on bytes:
+// decoding to text would change bytes that are not UTF-8 (L3, link.ts), and libraries cannot skip an
+// oversized event. Lines end with LF, CR or CRLF, anywhere in a chunk; `data` lines are joined with LF; a
+// leading BOM, comments and unknown fields are ignored. Only the data of the current event is buffered, up to
+// the limit.
 
 import type { LargeMessage } from '../../jsonrpc/large-message.ts';
 import type { ReadingTurn } from '../http/paced-reader.ts';
@@ -16,21 +16,24 @@ const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 const NEW_LINE = Buffer.from([LF]);
 
 const LONGEST_NAME = 'event'.length;
-/** An event id travels back in a request header, where servers take 8 to 16 KiB in all. */
+/**
+ * Maximum length of an event id, which is sent back in a header; servers accept 8 to 16 KiB of headers in
+ * total.
+ */
 const MAX_VALUE = 4096;
 
-/** What a header can carry, as latin1. */
+/** Valid header text, as latin1. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** What outlives one connection of a stream: where to resume it, and how long to wait before. */
+/** State of a stream that outlives its connection: where to resume, and the reconnect delay. */
 export interface SseCursor {
-  /** As latin1, byte for byte; empty = cannot be resumed. */
+  /** As latin1, byte for byte. If empty, the stream cannot be resumed. */
   lastEventId: string;
   retryMs: number | undefined;
 }
 
 export interface SseEvents {
-  /** `type` is `message` where the stream names none. */
+  /** `type` is `message` by default. */
   onEvent(type: string, data: Buffer): void;
   onOversizedEvent(type: string, remains: LargeMessage): void;
 }
@@ -43,7 +46,7 @@ export class SseParser {
   #type = '';
   #id: string;
 
-  // The line being read: its field name, then (once the colon came) its value.
+  // Current line: its field name, then (after the colon) its value.
   #name = '';
   #value = '';
   #isInValue = false;
@@ -60,8 +63,8 @@ export class SseParser {
   }
 
   /**
-   * Takes the next bytes of the stream and calls the handler for each event that they complete. Gives how many it has taken:
-   * all of them, unless `turn` is over before.
+   * Parses the next bytes and calls the handler for each complete event. Returns the number of accepted
+   * bytes; fewer if `turn` expires.
    */
   feed(chunk: Buffer, turn?: ReadingTurn): number {
     let at = this.#bomBytes === undefined ? 0 : this.#skipBom(chunk);
@@ -89,20 +92,20 @@ export class SseParser {
     return chunk.length;
   }
 
-  /** How many bytes of `chunk` belong to the byte order mark; one that was cut short turns out to be text. */
+  /** Returns the number of bytes of the byte order mark in this chunk. An incomplete mark is text. */
   #skipBom(chunk: Buffer): number {
-    let seen = this.#bomBytes ?? 0;
+    let matched = this.#bomBytes ?? 0;
     let at = 0;
-    while (seen < BOM.length && at < chunk.length) {
-      if (chunk[at] !== BOM[seen]) {
+    while (matched < BOM.length && at < chunk.length) {
+      if (chunk[at] !== BOM[matched]) {
         this.#bomBytes = undefined;
-        if (seen > at) this.#take(BOM.subarray(0, seen));
-        return seen > at ? at : 0;
+        if (matched > at) this.#take(BOM.subarray(0, matched));
+        return matched > at ? at : 0;
       }
-      seen += 1;
+      matched += 1;
       at += 1;
     }
-    this.#bomBytes = seen === BOM.length ? undefined : seen;
+    this.#bomBytes = matched === BOM.length ? undefined : matched;
     return at;
   }
 
@@ -112,9 +115,9 @@ export class SseParser {
     if (!this.#isInValue) {
       const colon = piece.indexOf(COLON);
       const end = colon === -1 ? piece.length : colon;
-      // One byte more than the longest name we know is enough to tell that it is unknown.
-      const wanted = LONGEST_NAME + 1 - this.#name.length;
-      if (wanted > 0) this.#name += piece.toString('latin1', 0, Math.min(end, wanted));
+      // One byte more than the longest field name, to recognise longer names as unknown.
+      const missing = LONGEST_NAME + 1 - this.#name.length;
+      if (missing > 0) this.#name += piece.toString('latin1', 0, Math.min(end, missing));
       if (colon === -1) return;
       this.#isInValue = true;
       this.#mayBeSpace = true;
@@ -127,10 +130,10 @@ export class SseParser {
     }
     if (at === piece.length) return;
     if (this.#name === 'data') this.#data.append(piece.subarray(at));
-    else if (this.#isKept()) this.#value += piece.toString('latin1', at, at + MAX_VALUE);
+    else if (this.#needsValue()) this.#value += piece.toString('latin1', at, at + MAX_VALUE);
   }
 
-  #isKept(): boolean {
+  #needsValue(): boolean {
     return (
       this.#value.length < MAX_VALUE &&
       (this.#name === 'id' || this.#name === 'event' || this.#name === 'retry')
@@ -147,11 +150,11 @@ export class SseParser {
       this.#dispatch();
       return;
     }
-    // A line without a colon is a field with an empty value.
+    // A missing colon means an empty field value.
     if (this.#name === 'data' && !this.#isInValue) this.#beginData();
     else if (this.#name === 'event') this.#type = this.#value;
     else if (this.#name === 'retry') this.#setRetry();
-    // An id that is too long, or that no header carries, cannot be sent back: the stream counts as one that cannot be resumed.
+    // An id that is too long or invalid cannot be sent back, so the stream cannot be resumed.
     else if (this.#name === 'id' && !this.#value.includes('\0'))
       this.#id = this.#value.length < MAX_VALUE && HEADER_VALUE.test(this.#value) ? this.#value : '';
     this.#name = '';
@@ -171,7 +174,7 @@ export class SseParser {
     const data = this.#data.take();
     this.#type = '';
     this.#dataLines = 0;
-    // Before the handler runs: it may ask where the stream stands.
+    // Set first: the handler may read the cursor.
     this.#cursor.lastEventId = this.#id;
     if (isEmpty) return;
     if (Buffer.isBuffer(data)) this.#handler.onEvent(type, data);

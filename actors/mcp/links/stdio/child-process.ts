@@ -1,24 +1,23 @@
-// One local server as a process that leads its own process group, and the one way in which it ends, whoever wants
-// it to: stdin closed, TERM to the group after 1 s, KILL to the group after 1 s more (A5). The same way is taken
-// when the process exits by itself and leaves descendants in its group (a launcher such as npx).
-// No signal is sent any more once the group is empty: its number may be somebody else's by then.
-// What it has started and has left the group (a browser, a daemon) is found by the mark of the child, where the system shows
-// it, and is ended beside the group.
+// A local server process and its shutdown: closes stdin, sends TERM to its process group after 1 s, and KILL
+// after 1 s more (A5, ARCHITECTURE.md). When the process exits by itself (a launcher such as npx), its
+// descendants in the group are stopped the same way. No signal is sent to an empty group, because its number
+// may be reused. Descendants that left the group (a browser, a daemon) are found by a mark in their
+// environment, where the system shows it.
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import type { Redactor } from '../../../base/errors/redact.ts';
-import { endMarked } from '../../../state/end-marked.ts';
 import { MARK_VARIABLE, parseMarks } from '../../../state/owner-mark.ts';
-import { isGroupGone, signalGroup } from '../../../state/process-group.ts';
+import { signalGroup, waitForGroupEnd } from '../../../state/process-group.ts';
 import { startTimeOf } from '../../../state/process-identity.ts';
+import { terminateMarked } from '../../../state/terminate-marked.ts';
 import { type Launch, startFailure } from './start-failure.ts';
 
 const EOF_GRACE_MS = 1000;
 const TERM_GRACE_MS = 1000;
-/** A killed process that is still there after this long hangs in the kernel; nobody can do more about it. */
+/** Grace period after KILL. A process that still exists then hangs in the kernel and is abandoned. */
 const KILL_GRACE_MS = 1000;
-/** Output that is still open after this long is held by a process that has left the group. */
+/** Grace period for the output to close. Then a process outside the group holds it open. */
 const DRAIN_MS = 500;
 
 export interface ExitStatus {
@@ -28,11 +27,11 @@ export interface ExitStatus {
 
 export interface ChildOptions extends Launch {
   readonly redactor: Redactor;
-  /** For the environment of the process; without it what leaves the process group is not followed. */
+  /** Mark in the environment of the process. Without it, descendants that left the group are not found. */
   readonly mark?: string | undefined;
-  /** Called in the same tick in which the process was started, before anything else can fail. */
+  /** Called in the tick of the start, so that no process is missed. */
   readonly onSpawn?: ((pid: number, startTime: string | undefined) => void) | undefined;
-  /** The process is reaped and its group is empty. Not called when the kernel would not let go of them. */
+  /** Called when the process is reaped and its group is empty; not if the kernel does not release them. */
   readonly onReaped?: ((pid: number) => void) | undefined;
 }
 
@@ -41,17 +40,20 @@ export class ChildProcess {
   readonly stdin: Writable;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Resolves when the process itself has exited; its descendants and its output may still be there. */
-  readonly exited: Promise<ExitStatus>;
-  /** Resolves when nothing is left: process reaped, group empty, what carries its mark gone, output read. Never rejects. */
-  readonly gone: Promise<void>;
+  /** Resolves when the process has exited; descendants and output may remain. */
+  readonly whenExited: Promise<ExitStatus>;
+  /**
+   * Resolves when the process is reaped, its group and marked descendants have exited, and the output is
+   * read. Never rejects.
+   */
+  readonly whenGone: Promise<void>;
 
   readonly #closed: Promise<void>;
   readonly #onReaped: ((pid: number) => void) | undefined;
   readonly #token: string | undefined;
   #ending: Promise<void> | undefined;
   #isGroupGone = false;
-  /** Its group was signalled, since the end of its stdin was not enough. */
+  /** True if the group got a signal, because closing stdin was not enough. */
   #wasSignalled = false;
   #resolveGone: () => void = () => {};
 
@@ -89,35 +91,37 @@ export class ChildProcess {
     this.stderr = child.stderr;
     this.#onReaped = onReaped;
     this.#token = parseMarks(mark)[0]?.token;
-    // A pipe that breaks is seen as the end of the stream, or of the process.
+    // Ignored, because a broken pipe also closes the stream or ends the process.
     for (const source of [child, child.stdin, child.stdout, child.stderr]) source.on('error', () => {});
-    this.exited = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
+    this.whenExited = new Promise((resolve) =>
+      child.once('exit', (code, signal) => resolve({ code, signal })),
+    );
     this.#closed = new Promise((resolve) => child.once('close', () => resolve()));
-    this.gone = new Promise((resolve) => {
+    this.whenGone = new Promise((resolve) => {
       this.#resolveGone = resolve;
     });
-    void this.exited.then(() => this.end());
+    void this.whenExited.then(() => this.end());
   }
 
-  /** Ends the process and all that is its own gracefully. Resolves when nothing is left, within about 4.5 s at worst. */
+  /** Stops the process and its descendants gracefully. Resolves after the cleanup, within about 4.5 s. */
   end(): Promise<void> {
-    this.#ending ??= this.#bringDown();
-    return this.gone;
+    this.#ending ??= this.#terminate();
+    return this.whenGone;
   }
 
-  /** Kills the process and its group at once; `gone` resolves a moment later. */
+  /** Kills the process and its group; `whenGone` resolves shortly after. */
   kill(): void {
     if (!this.#isGroupGone) signalGroup(this.pid, 'SIGKILL');
     void this.end();
   }
 
-  async #bringDown(): Promise<void> {
+  async #terminate(): Promise<void> {
     this.stdin.end();
-    await isSettledWithin(this.exited, EOF_GRACE_MS);
-    const [isGone, hadEscaped] = await Promise.all([this.#endGroup(), this.#endEscaped()]);
+    await isSettledWithin(this.whenExited, EOF_GRACE_MS);
+    const [isGone, hadMarkedProcesses] = await Promise.all([this.#endGroup(), this.#endMarked()]);
     this.#isGroupGone = isGone;
-    // What was asked to end may have started something on its way.
-    if (this.#wasSignalled || hadEscaped) await this.#endEscaped(false);
+    // Processes may start others while they stop.
+    if (this.#wasSignalled || hadMarkedProcesses) await this.#endMarked(false);
     if (isGone) this.#onReaped?.(this.pid);
     await isSettledWithin(this.#closed, DRAIN_MS);
     for (const stream of [this.stdin, this.stdout, this.stderr]) stream.destroy();
@@ -131,21 +135,21 @@ export class ChildProcess {
     return !signalGroup(this.pid, 'SIGKILL') || (await this.#isGoneWithin(KILL_GRACE_MS));
   }
 
-  /** True when there was something of ours outside of the group. */
-  async #endEscaped(hasGrace = true): Promise<boolean> {
+  /** Stops marked descendants outside the group. Returns true if there were any. */
+  async #endMarked(hasGrace = true): Promise<boolean> {
     const token = this.#token;
     if (token === undefined) return false;
-    const ended = await endMarked(
+    const terminatedProcesses = await terminateMarked(
       (marked) => marked.ofChild(token).filter(({ group }) => group !== this.pid),
       hasGrace,
     );
-    return ended.length > 0;
+    return terminatedProcesses.length > 0;
   }
 
   async #isGoneWithin(graceMs: number): Promise<boolean> {
     const deadline = performance.now() + graceMs;
-    if (!(await isSettledWithin(this.exited, graceMs))) return false;
-    return isGroupGone(this.pid, Math.max(0, deadline - performance.now()));
+    if (!(await isSettledWithin(this.whenExited, graceMs))) return false;
+    return waitForGroupEnd(this.pid, Math.max(0, deadline - performance.now()));
   }
 }
 

@@ -1,5 +1,5 @@
-// Bounds how many lines per second a server can put into our log (A6, A8), and says how many were left out.
-// Needs no timer: the count of a flood comes with the first line after it, or at the end.
+// Limits a server's log lines per second (A6 and A8, ARCHITECTURE.md) and reports the number of omitted
+// lines. Needs no timer: the first line after a burst, or the shutdown, reports the number.
 
 const WINDOW_MS = 1000;
 
@@ -17,7 +17,7 @@ export class LineRate {
     this.#now = now;
   }
 
-  /** `line` is called only when the line is to be shown, so that hidden ones cost nothing. */
+  /** Emits the line if the limit allows. `line` is called only then, so omitted lines cost nothing. */
   offer(line: () => string): void {
     const now = this.#now();
     if (now - this.#windowStart >= WINDOW_MS) {
@@ -33,7 +33,7 @@ export class LineRate {
     }
   }
 
-  /** Says what was hidden and not yet told. */
+  /** Reports the number of omitted lines. */
   end(): void {
     if (this.#hidden === 0) return;
     const count = this.#hidden;

@@ -1,6 +1,6 @@
-// Stdout of a local server, or stdin of this program, as lines, one message each. Works on bytes only: a line end is never part of a longer
-// UTF-8 character, so text that was split between two reads comes together again by itself.
-// At most `maxBytes` of a line are held; a longer one streams through, and its size and id are reported (L3).
+// Splits a local server's stdout, or the gateway's stdin, into lines; each line is a message. Works on bytes,
+// which is correct for UTF-8: newline bytes never occur inside longer characters. Up to `maxBytes` per line
+// are buffered; longer lines are dropped and reported with size and id (L3, link.ts).
 
 import { LargeMessage } from '../../jsonrpc/large-message.ts';
 import type { ReadingTurn } from '../http/paced-reader.ts';
@@ -10,11 +10,14 @@ const LF = 0x0a;
 const CR = 0x0d;
 
 export interface LineEvents {
-  /** One line without its line end (LF or CRLF). */
+  /** Receives a line without its LF or CRLF. */
   onLine(bytes: Buffer): void;
-  /** As `onLine`, for a large line that came in pieces; without this method it is put together. */
+  /** Like `onLine`, for a large line in pieces. If absent, the pieces are joined. */
   onLarge?(message: LargeMessage): void;
-  /** A line beyond the limit was dropped: an answer with this raw JSON-RPC id, or a request with that one. */
+  /**
+   * A line that exceeds the limit was dropped: a response with the raw JSON-RPC id `id`, or a request with
+   * `requestId`.
+   */
   onOversized(size: number, id: string | undefined, requestId: string | undefined): void;
 }
 
@@ -26,18 +29,18 @@ export class LineSplitter {
   constructor(maxBytes: number, events: LineEvents) {
     this.#maxBytes = maxBytes;
     this.#events = events;
-    // One more, because the CR of a line end arrives before it is known to be one.
+    // One byte more for the CR, which arrives before the LF.
     const maxWholeBytes = events.onLarge === undefined ? undefined : LARGE_MESSAGE_BYTES;
     this.#partial = new MessageBuffer(maxBytes + 1, maxWholeBytes);
   }
 
-  /** Gives how many bytes it has taken: all of them, unless `turn` is over before. */
+  /** Accepts a chunk. Returns the number of accepted bytes; fewer if `turn` expires. */
   push(chunk: Buffer, turn?: ReadingTurn): number {
     let start = 0;
     for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, start)) {
       const piece = chunk.subarray(start, end);
       start = end + 1;
-      // Most lines come in one piece.
+      // Most lines arrive in one chunk.
       if (this.#partial.length === 0 && piece.length <= this.#maxBytes) {
         this.#emit(piece);
       } else {
@@ -50,19 +53,19 @@ export class LineSplitter {
     return chunk.length;
   }
 
-  /** What came after the last line end: no message, since a message ends with one. Empty if there is nothing. */
+  /** Returns the incomplete last line, which is not a message. */
   end(): Buffer {
     const rest = this.#partial.take();
     return rest instanceof LargeMessage ? rest.whole() : rest;
   }
 
-  #emit(taken: Buffer | LargeMessage): void {
-    if (taken instanceof LargeMessage) {
-      taken.trimLineEnd();
-      this.#emitLarge(taken);
+  #emit(message: Buffer | LargeMessage): void {
+    if (message instanceof LargeMessage) {
+      message.trimLineEnd();
+      this.#emitLarge(message);
       return;
     }
-    const line = taken[taken.length - 1] === CR ? taken.subarray(0, -1) : taken;
+    const line = message[message.length - 1] === CR ? message.subarray(0, -1) : message;
     if (line.length <= this.#maxBytes) {
       this.#events.onLine(line);
       return;

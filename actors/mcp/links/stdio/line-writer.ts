@@ -1,6 +1,6 @@
-// Stdin of a local server, or stdout of this program: one message per line. The messages of one turn of the event loop go out in one write;
-// while the server does not read, messages wait here, up to a bound (A8), so that it is known which of them
-// certainly never reached it.
+// Writes messages, one per line, to a local server's stdin, or the gateway's stdout. Messages of one tick are
+// written together. While the receiver does not read, messages are queued up to a limit (A8,
+// ARCHITECTURE.md); queued messages certainly did not reach it.
 
 import type { Writable } from 'node:stream';
 import type { CallId } from '../link.ts';
@@ -9,7 +9,7 @@ const LF = 0x0a;
 const CR = 0x0d;
 const SPACE = 0x20;
 const NEWLINE = Buffer.from('\n');
-/** So much is copied into one write; a larger message is passed through as it is. */
+/** Maximum size of joined writes. A larger message is written without copying. */
 const SLICE_BYTES = 64 * 1024;
 
 interface Waiting {
@@ -24,7 +24,7 @@ export class LineWriter {
   #waitingBytes = 0;
   #isBlocked = false;
   #isClosed = false;
-  #turn: NodeJS.Immediate | undefined;
+  #scheduledFlush: NodeJS.Immediate | undefined;
 
   constructor(stdin: Writable, maxQueuedBytes: number) {
     this.#stdin = stdin;
@@ -32,37 +32,38 @@ export class LineWriter {
     stdin.on('drain', this.#onDrain);
   }
 
-  /** Bytes not yet taken by the server's end of the pipe. */
+  /** Number of bytes that the receiver has not read yet. */
   get queuedBytes(): number {
     return this.#waitingBytes + this.#stdin.writableLength;
   }
 
-  /** Accepts one message, or says false because the bound is reached. */
+  /** Queues a message. Returns false if the limit is reached. */
   write(bytes: Buffer, call: CallId | undefined): boolean {
     if (this.#isClosed || this.queuedBytes + bytes.length + 1 > this.#maxQueuedBytes) return false;
     this.#waiting.push({ bytes, call });
     this.#waitingBytes += bytes.length + 1;
-    // After the poll phase, so that what many sockets brought in it leaves together.
-    if (!this.#isBlocked) this.#turn ??= setImmediate(this.#onTurn);
+    // Runs after the poll phase of the event loop, so messages received from many sockets are written
+    // together.
+    if (!this.#isBlocked) this.#scheduledFlush ??= setImmediate(this.#onScheduledFlush);
     return true;
   }
 
-  /** Takes a message back if it is still here. */
+  /** Removes a message that is still queued. */
   forget(call: CallId): void {
     const at = this.#waiting.findIndex((each) => each.call === call);
-    const [gone] = at === -1 ? [] : this.#waiting.splice(at, 1);
-    if (gone !== undefined) this.#waitingBytes -= gone.bytes.length + 1;
+    const [removed] = at === -1 ? [] : this.#waiting.splice(at, 1);
+    if (removed !== undefined) this.#waitingBytes -= removed.bytes.length + 1;
   }
 
-  /** Writes what the pipe takes now. */
+  /** Writes as much as the pipe accepts. */
   flush(): void {
     while (!this.#isBlocked && this.#waiting.length > 0) this.#isBlocked = !this.#writeSlice();
   }
 
-  /** Ends the writing; gives the calls that have never left. */
+  /** Stops writing and returns the calls that were never written. */
   close(): CallId[] {
     this.#isClosed = true;
-    clearImmediate(this.#turn);
+    clearImmediate(this.#scheduledFlush);
     this.#stdin.off('drain', this.#onDrain);
     const calls = this.#waiting.flatMap(({ call }) => (call === undefined ? [] : [call]));
     this.#waiting = [];
@@ -70,8 +71,8 @@ export class LineWriter {
     return calls;
   }
 
-  readonly #onTurn = (): void => {
-    this.#turn = undefined;
+  readonly #onScheduledFlush = (): void => {
+    this.#scheduledFlush = undefined;
     this.flush();
   };
 
@@ -90,26 +91,26 @@ export class LineWriter {
     }
     const slice = this.#waiting.splice(0, count);
     this.#waitingBytes -= size;
-    if (size <= SLICE_BYTES) return this.#stdin.write(joined(slice, size));
+    if (size <= SLICE_BYTES) return this.#stdin.write(joinMessages(slice, size));
     this.#stdin.cork();
     for (const { bytes } of slice) {
-      onOneLine(bytes);
+      replaceLineBreaks(bytes);
       this.#stdin.write(bytes);
     }
-    const hasRoom = this.#stdin.write(NEWLINE);
+    const isAccepting = this.#stdin.write(NEWLINE);
     this.#stdin.uncork();
-    return hasRoom;
+    return isAccepting;
   }
 }
 
-function joined(messages: readonly Waiting[], size: number): Buffer {
+function joinMessages(messages: readonly Waiting[], size: number): Buffer {
   const all = Buffer.allocUnsafe(size);
   let at = 0;
   for (const { bytes } of messages) {
     at += bytes.copy(all, at);
     all[at++] = SPACE;
   }
-  onOneLine(all);
+  replaceLineBreaks(all);
   at = -1;
   for (const { bytes } of messages) {
     at += bytes.length + 1;
@@ -119,10 +120,10 @@ function joined(messages: readonly Waiting[], size: number): Buffer {
 }
 
 /**
- * Line breaks in JSON can only be white space between its parts. One that got through would let a client put a
- * second message, past every check, behind its first.
+ * Replaces line breaks in a message by spaces; in JSON they can only be white space. Otherwise a client could
+ * append a second message, unchecked.
  */
-function onOneLine(bytes: Buffer): void {
+function replaceLineBreaks(bytes: Buffer): void {
   if (!bytes.includes(LF) && !bytes.includes(CR)) return;
   for (let at = 0; at < bytes.length; at += 1) if (bytes[at] === LF || bytes[at] === CR) bytes[at] = SPACE;
 }

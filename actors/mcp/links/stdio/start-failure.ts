@@ -1,5 +1,5 @@
-// Why a local server could not be started, in words an operator can act on. The system says ENOENT for a missing
-// program, a missing interpreter and a missing folder alike; here the three are told apart.
+// Errors for local servers that could not be started, with a remedy for the operator. The system reports
+// ENOENT for a missing program, interpreter or folder; these cases are distinguished here.
 
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -14,12 +14,12 @@ export interface Launch {
   readonly cwd: string;
 }
 
-/** The error for a process that could not be started. Arguments are not shown: they often hold secrets. */
+/** Returns the error for a failed process start. Arguments are not shown: they often contain secrets. */
 export function startFailure(launch: Launch, error: Error, redactor: Redactor): StartFailedError {
   const code = (error as NodeJS.ErrnoException).code;
   const { command, cwd } = launch;
   const reason = reasonFor(launch, code) ?? error.message;
-  // The original error is no `cause`: it lists every argument.
+  // The original error is not set as `cause`, because it contains every argument.
   return new StartFailedError(redactor.redact(`could not start "${command}" in ${cwd}: ${reason}`));
 }
 
@@ -28,17 +28,17 @@ function reasonFor({ command, env, cwd }: Launch, code: string | undefined): str
   if (code === 'ENOENT') {
     if (command.includes('/'))
       return kindOf(resolve(cwd, command)) === undefined
-        ? 'there is no such file; correct `command:` of this server'
-        : 'the interpreter that its first line names does not exist; install it, or correct that line';
+        ? 'the file does not exist; correct `command:` of this server'
+        : 'the interpreter named in its first line does not exist; install it, or correct that line';
     return (
-      `there is no such program on its PATH (${env.PATH ?? 'not set'}); install it, write its full path as ` +
+      `no such program on PATH (${env.PATH ?? 'not set'}); install it, set its full path as ` +
       '`command:`, or set PATH under `env:` of this server'
     );
   }
   if (code === 'EACCES')
     return kindOf(resolve(cwd, command)) === 'folder'
       ? 'it is a folder; `command:` must name a program'
-      : 'it may not be executed by this user; check its rights (chmod +x) and those of the folder';
+      : 'this user may not execute it; check its permissions (chmod +x) and those of the folder';
   if (code === 'E2BIG') return 'its arguments and environment are larger than the system allows';
   if (code === 'EAGAIN' || code === 'EMFILE' || code === 'ENFILE' || code === 'ENOMEM')
     return `the system is out of processes, file descriptors or memory (${code}); raise the limits or stop servers`;

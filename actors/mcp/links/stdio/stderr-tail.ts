@@ -1,11 +1,11 @@
-// The last lines a local server wrote to stderr: what an operator needs when it fails. Bounded in lines and in
-// length, whatever the server writes (A8); plain text without secrets (A9).
-// Lines are cleaned when they are looked at, not when they come: a flood must not cost the others their time (A6).
+// Recent stderr lines, for operators after a failure: limited in number and length (A8, ARCHITECTURE.md), as
+// plain text without secrets (A9). Lines are cleaned only when they are read, so that a flood of lines does
+// not slow down others (A6).
 
 import type { Redactor } from '../../../base/errors/redact.ts';
 import type { ReadingTurn } from '../http/paced-reader.ts';
+import { bytesToKeep, displayLine } from './display-line.ts';
 import { LineRate } from './line-rate.ts';
-import { bytesToKeep, shownLine } from './shown-line.ts';
 
 const LF = 0x0a;
 const MAX_LINES = 50;
@@ -21,51 +21,51 @@ export class StderrTail {
   readonly #redactor: Redactor;
   readonly #rate: LineRate;
   readonly #lines: RawLine[] = [];
-  /** The line that has not ended yet: its first bytes, and whether more came than are kept. */
+  /** The unfinished line: its first bytes, and if it was truncated. */
   #pending: Buffer[] = [];
   #pendingBytes = 0;
   #isPendingCut = false;
 
-  /** `onLine` gets each line for the log, at most a hundred a second, and a count of those left out. */
+  /** `onLine` receives lines for the log, up to LOGGED_PER_SECOND, and the number of omitted lines. */
   constructor(redactor: Redactor, onLine: (line: string) => void = () => {}) {
     this.#redactor = redactor;
     this.#rate = new LineRate(LOGGED_PER_SECOND, onLine);
   }
 
-  /** The last lines, oldest first, the unfinished one included. */
+  /** Last lines, oldest first, including the unfinished line. */
   get lines(): readonly string[] {
     return [...this.#lines, this.#unfinished()]
-      .map((line) => this.#shown(line))
+      .map((line) => this.#display(line))
       .filter(isVisible)
       .slice(-MAX_LINES);
   }
 
-  /** Gives how many bytes it has taken: all of them, unless `turn` is over before. */
+  /** Accepts a chunk. Returns the number of accepted bytes; fewer if `turn` expires. */
   push(chunk: Buffer, turn?: ReadingTurn): number {
     let start = 0;
     for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, start)) {
-      this.#keep(chunk.subarray(start, end));
+      this.#append(chunk.subarray(start, end));
       this.#endLine();
       start = end + 1;
       if (turn?.isOver === true) return start;
     }
-    this.#keep(chunk.subarray(start));
+    this.#append(chunk.subarray(start));
     return chunk.length;
   }
 
-  /** The server will write no more. */
+  /** Call it when the process will write no more. */
   end(): void {
     this.#endLine();
     this.#rate.end();
   }
 
-  #keep(piece: Buffer): void {
+  #append(piece: Buffer): void {
     if (piece.length === 0) return;
-    const room = bytesToKeep(MAX_CHARS, this.#redactor) - this.#pendingBytes;
-    if (piece.length > room) this.#isPendingCut = true;
-    if (room <= 0) return;
-    // A copy, so that a few bytes do not hold on to the whole network buffer.
-    const copy = Buffer.from(piece.subarray(0, room));
+    const remaining = bytesToKeep(MAX_CHARS, this.#redactor) - this.#pendingBytes;
+    if (piece.length > remaining) this.#isPendingCut = true;
+    if (remaining <= 0) return;
+    // Copied, so that small pieces do not retain the whole network buffer.
+    const copy = Buffer.from(piece.subarray(0, remaining));
     this.#pending.push(copy);
     this.#pendingBytes += copy.length;
   }
@@ -83,11 +83,11 @@ export class StderrTail {
     if (isBlank(line.bytes)) return;
     this.#lines.push(line);
     if (this.#lines.length > MAX_LINES) this.#lines.shift();
-    this.#rate.offer(() => this.#shown(line));
+    this.#rate.offer(() => this.#display(line));
   }
 
-  #shown({ bytes, isCut }: RawLine): string {
-    return shownLine(bytes, MAX_CHARS, this.#redactor, isCut);
+  #display({ bytes, isCut }: RawLine): string {
+    return displayLine(bytes, MAX_CHARS, this.#redactor, isCut);
   }
 }
 

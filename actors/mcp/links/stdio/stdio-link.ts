@@ -1,8 +1,9 @@
-// A link to a local MCP server: a process whose stdin and stdout carry one JSON-RPC message per line
-// (specification, "Transports", stdio). Our own framing instead of the SDK's, for the process group, the bound per
-// message and the bytes as they came. L1 and L2 hold because `onEnd` waits for ChildProcess `gone`, which is:
-// process reaped, group empty, output read. A server that closes its stdin or stdout is of no use and is ended.
+// A link to a local MCP server: a process with one JSON-RPC message per line on stdin and stdout
+// (specification, "Transports", stdio). The SDK's client is not used, because it has no process group and no
+// size limit, and changes bytes. L1 and L2 hold because `onEnd` follows `whenGone` of ChildProcess: process
+// reaped, group empty, output read. A server that closes stdin or stdout is stopped.
 
+import { markLength } from '../../../../config/reader/json-text.ts';
 import {
   ConnectionLostError,
   type GatewayError,
@@ -15,52 +16,55 @@ import type { LargeMessage } from '../../jsonrpc/large-message.ts';
 import { PacedReader } from '../http/paced-reader.ts';
 import type { CallId, Link, LinkEvents } from '../link.ts';
 import { type ChildOptions, ChildProcess, type ExitStatus } from './child-process.ts';
+import { bytesToKeep, displayLine } from './display-line.ts';
+import { informativeLine } from './exit-cause.ts';
 import { LineRate } from './line-rate.ts';
 import { LineSplitter } from './line-splitter.ts';
 import { LineWriter } from './line-writer.ts';
-import { bytesToKeep, shownLine } from './shown-line.ts';
 import { StderrTail } from './stderr-tail.ts';
-import { tellingLine } from './telling-line.ts';
 
 const DEFAULT_MAX_QUEUED_BYTES = 64 * 1024 * 1024;
 const NOISE_CHARS = 200;
 const NOISE_PER_SECOND = 100;
 
-export interface StdioOptions extends ChildOptions {
-  /** A longer message is reported by `onOversized` and dropped. */
+export interface StdioLinkOptions extends ChildOptions {
+  /** Longer messages are dropped and reported by `onOversized`. */
   readonly maxMessageBytes: number;
-  /** So much may wait for a server that does not read; beyond it calls are refused at once (A8). */
+  /**
+   * Maximum number of bytes queued while the server does not read; above it calls fail immediately (A8,
+   * ARCHITECTURE.md).
+   */
   readonly maxQueuedBytes?: number | undefined;
-  /** A line of stderr for the log, redacted; at most a hundred a second. */
+  /** Receives stderr lines for the log, redacted and limited to 100 per second. */
   readonly onStderr?: ((line: string) => void) | undefined;
-  /** A line of stdout that is no message, redacted and cut; at most a hundred a second. */
+  /** Receives stdout lines that are not messages, redacted, truncated and limited to 100 per second. */
   readonly onNoise?: ((line: string) => void) | undefined;
 }
 
 export class StdioLink implements Link {
-  /** Lines on stdout that were no messages. */
+  /** Number of stdout lines that were not messages. */
   noiseLines = 0;
 
-  readonly #options: StdioOptions;
+  readonly #options: StdioLinkOptions;
   readonly #events: LinkEvents;
   readonly #redactor: Redactor;
   readonly #splitter: LineSplitter;
   readonly #tail: StderrTail;
   readonly #noiseRate: LineRate;
   #state: 'new' | 'open' | 'ending' | 'ended' = 'new';
-  /** Why nothing is sent any more. */
+  /** Reason why sending has stopped. */
   #reason: GatewayError = new StoppedError('the server was not started');
-  /** How it was told to end; undefined where nobody has. */
+  /** How the owner stopped the link; undefined if it did not. */
   #ending: 'close' | 'kill' | undefined;
   #child: ChildProcess | undefined;
   #writer: LineWriter | undefined;
   #output: PacedReader | undefined;
-  #complaints: PacedReader | undefined;
+  #errorOutput: PacedReader | undefined;
   #exit: ExitStatus | undefined;
   readonly #ended: Promise<void>;
   #resolveEnded: () => void = () => {};
 
-  constructor(options: StdioOptions, events: LinkEvents) {
+  constructor(options: StdioLinkOptions, events: LinkEvents) {
     this.#options = options;
     this.#events = events;
     this.#redactor = options.redactor;
@@ -92,7 +96,7 @@ export class StdioLink implements Link {
     return this.#writer?.queuedBytes ?? 0;
   }
 
-  /** Starts the process. A failure ends the link as well. */
+  /** Starts the process. A failure closes the link. */
   async open(): Promise<void> {
     if (this.#state !== 'new') throw this.#reason;
     this.#state = 'open';
@@ -100,13 +104,13 @@ export class StdioLink implements Link {
     try {
       child = await ChildProcess.start(this.#options);
     } catch (error) {
-      this.#stopSending(error as StartFailedError);
+      this.#stopAccepting(error as StartFailedError);
       this.#end();
       throw error;
     }
     this.#attach(child);
     if (this.#ending === undefined) return;
-    // Closed or killed while the process was being started.
+    // The link was closed or killed during the start.
     child.kill();
     throw this.#reason;
   }
@@ -117,14 +121,14 @@ export class StdioLink implements Link {
     queueMicrotask(() => this.#events.onUndelivered(call, error, false));
   }
 
-  /** The server may have begun with the request; only one that has not left yet is taken back. */
+  /** Removes a queued request. The server may already process a sent request. */
   forget(call: CallId): void {
     this.#writer?.forget(call);
   }
 
   ready(): void {}
 
-  /** Stops reading what the server says; it will be held up once the pipe is full. */
+  /** Pauses reading. When the pipe is full, the server blocks. */
   pause(): void {
     this.#output?.pause();
   }
@@ -136,14 +140,14 @@ export class StdioLink implements Link {
   close(): Promise<void> {
     this.#ending ??= 'close';
     this.#writer?.flush();
-    this.#stopSending(new StoppedError(`${this.#name()} was stopped`));
+    this.#stopAccepting(new StoppedError(`${this.#name()} was stopped`));
     void this.#child?.end();
     return this.#ended;
   }
 
   kill(): void {
     this.#ending = 'kill';
-    this.#stopSending(new StoppedError(`${this.#name()} was killed`));
+    this.#stopAccepting(new StoppedError(`${this.#name()} was killed`));
     this.#child?.kill();
   }
 
@@ -153,23 +157,23 @@ export class StdioLink implements Link {
     const output = new PacedReader(child.stdout, (chunk, turn) =>
       this.#ending === 'kill' ? chunk.length : this.#splitter.push(chunk, turn),
     );
-    const complaints = new PacedReader(child.stderr, (chunk, turn) => this.#tail.push(chunk, turn));
+    const errorOutput = new PacedReader(child.stderr, (chunk, turn) => this.#tail.push(chunk, turn));
     child.stdout.on('data', (chunk: Buffer) => output.push(chunk));
-    child.stderr.on('data', (chunk: Buffer) => complaints.push(chunk));
+    child.stderr.on('data', (chunk: Buffer) => errorOutput.push(chunk));
     this.#output = output;
-    this.#complaints = complaints;
+    this.#errorOutput = errorOutput;
     child.stdin.once('close', () => this.#onPipeClosed('input'));
     child.stdout.once('close', () => this.#onPipeClosed('output'));
-    void child.exited.then((status) => {
+    void child.whenExited.then((status) => {
       this.#exit = status;
-      this.#stopSending(this.#lost(status));
+      this.#stopAccepting(this.#exitError(status));
     });
-    void child.gone.then(() => this.#end());
+    void child.whenGone.then(() => this.#end());
   }
 
   #onPipeClosed(which: 'input' | 'output'): void {
     if (this.#state !== 'open') return;
-    this.#stopSending(new ConnectionLostError(`${this.#name()} closed its standard ${which}`));
+    this.#stopAccepting(new ConnectionLostError(`${this.#name()} closed its standard ${which}`));
     void this.#child?.end();
   }
 
@@ -178,7 +182,7 @@ export class StdioLink implements Link {
     else this.#onNoiseLine(line);
   }
 
-  /** What is large is an answer; anything else goes the way of all lines. */
+  /** Delivers a large response in pieces. Any other large message is delivered like a line. */
   #onLarge(message: LargeMessage): void {
     const answer = message.answer();
     if (answer !== undefined && this.#events.onLargeAnswer !== undefined) this.#events.onLargeAnswer(answer);
@@ -189,11 +193,11 @@ export class StdioLink implements Link {
     this.noiseLines += 1;
     const keep = bytesToKeep(NOISE_CHARS, this.#redactor);
     this.#noiseRate.offer(() =>
-      shownLine(line.subarray(0, keep), NOISE_CHARS, this.#redactor, line.length > keep),
+      displayLine(line.subarray(0, keep), NOISE_CHARS, this.#redactor, line.length > keep),
     );
   }
 
-  #stopSending(reason: GatewayError): void {
+  #stopAccepting(reason: GatewayError): void {
     if (this.#state === 'ending' || this.#state === 'ended') return;
     const wasNew = this.#state === 'new';
     this.#state = 'ending';
@@ -205,27 +209,29 @@ export class StdioLink implements Link {
   #end(): void {
     if (this.#state === 'ended') return;
     this.#output?.flush();
-    this.#complaints?.flush();
+    this.#errorOutput?.flush();
     this.#state = 'ended';
     const rest = this.#splitter.end();
     if (rest.length > 0) this.#onNoiseLine(rest);
     this.#noiseRate.end();
     this.#tail.end();
-    // Only now all of stderr is read.
-    if (this.#ending === undefined && this.#exit !== undefined) this.#reason = this.#lost(this.#exit);
+    // Set again: only now all of stderr is read, which may explain the exit.
+    if (this.#ending === undefined && this.#exit !== undefined) this.#reason = this.#exitError(this.#exit);
     this.#events.onEnd(this.#reason);
     this.#resolveEnded();
   }
 
-  #lost({ code, signal }: ExitStatus): ConnectionLostError {
-    const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`;
-    const said = tellingLine(this.#tail.lines);
-    return new ConnectionLostError(`${this.#name()} ${how}${said === undefined ? '' : `; ${said}`}`);
+  #exitError({ code, signal }: ExitStatus): ConnectionLostError {
+    const how = signal === null ? `exited with code ${code}` : `was terminated by ${signal}`;
+    const stderrLine = informativeLine(this.#tail.lines);
+    return new ConnectionLostError(
+      `${this.#name()} ${how}${stderrLine === undefined ? '' : `; ${stderrLine}`}`,
+    );
   }
 
   #overloaded(): OverloadedError {
     return new OverloadedError(
-      `${this.#name()} does not read its input: ${this.queuedBytes} bytes wait for it already; try again later`,
+      `${this.#name()} does not read its input: ${this.queuedBytes} bytes are queued; try again later`,
     );
   }
 
@@ -235,9 +241,9 @@ export class StdioLink implements Link {
   }
 }
 
-/** A message is a JSON object, or an array of them in the revisions that had batches. */
+/** Returns true for a JSON object, or an array in revisions with batches. */
 function isJsonStart(line: Buffer): boolean {
-  let at = 0;
+  let at = markLength(line);
   while (line[at] === 0x20 || line[at] === 0x09 || line[at] === 0x0d) at += 1;
   return line[at] === 0x7b || line[at] === 0x5b;
 }

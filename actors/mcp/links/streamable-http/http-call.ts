@@ -1,38 +1,34 @@
-// One request to a Streamable HTTP server: its POST, the answer as JSON or as a stream of events, and, when
-// the stream breaks before the answer, its resumption by GET with Last-Event-ID, where the era has that. It ends in
-// exactly one of: the answer, `onUndelivered`, or `destroy` by its owner. (MCP 2025-11-25, Transports, "Resumability
-// and redelivery"; gone since 2026-07-28.)
+// A request to a Streamable HTTP server: the POST and its response, as JSON or as an event stream. If the
+// stream breaks before the response, it is resumed by GET with Last-Event-ID, in eras that support this
+// (2025-11-25, Transports, "Resumability and redelivery"; removed in 2026-07-28). Completes with exactly one
+// of: the response, `onUndelivered`, or `destroy` by the owner.
 
-import type { Linked } from '../../../base/bounds/linked-list.ts';
+import type { ListMember } from '../../../base/bounds/linked-list.ts';
 import { ConnectionLostError, type GatewayError } from '../../../base/errors/errors.ts';
+import { idNumber } from '../../jsonrpc/envelope.ts';
 import type { LargeMessage } from '../../jsonrpc/large-message.ts';
 import { reconnectDelayMs } from '../http/reconnect-delay.ts';
 import {
-  mayBeCarriedOut,
+  type ErrorResponse,
+  mayHaveExecuted,
   plainUrl,
   protocolError,
-  type Refusal,
   refusalError,
-  sessionGoneError,
+  sessionLostError,
 } from '../http/remote-errors.ts';
-import type { RemoteEvents, RemoteRequest } from '../http/remote-request.ts';
-import {
-  mediaType,
-  type RemoteOptions,
-  type RemoteSession,
-  type RequestParts,
-} from '../http/remote-session.ts';
+import type { RemoteEvents, RemoteRequest, RequestParts } from '../http/remote-request.ts';
+import { mediaType, type RemoteOptions, type RemoteSession } from '../http/remote-session.ts';
 import type { CallId } from '../link.ts';
 import { MessageBuffer } from '../message-buffer.ts';
 import { type SseCursor, SseParser } from '../sse/sse-parser.ts';
-import { isSessionGone } from './session-gone.ts';
+import { isLostInAnswer, isSessionLost } from './session-loss.ts';
 
 const MAX_RESUME_FAILURES = 6;
-/** A server should end the stream after the answer. One that does not keeps its socket only this long. */
+/** Time after the response for the server to close the stream; then the socket is closed. */
 const LINGER_MS = 1_000;
 
 export interface HttpCallOptions extends Pick<RemoteOptions, 'maxMessageBytes' | 'redactor' | 'isAnswerTo'> {
-  /** Whether a broken stream is taken up again after its last event; else it ends the call. */
+  /** True if a broken stream is resumed after its last event; otherwise the call fails. */
   readonly canResume: boolean;
 }
 
@@ -40,13 +36,13 @@ export interface HttpCallEvents {
   onMessage(bytes: Buffer): void;
   onOversized(size: number, id: string | undefined, requestId: string | undefined): void;
   onUndelivered(error: GatewayError, wasCarriedOut: boolean): void;
-  onSessionGone(error: GatewayError): void;
-  /** The call holds no request and no timer any more; not called after `destroy`. */
+  onSessionLost(error: GatewayError): void;
+  /** The call is complete and holds no request and no timer. Not called after `destroy`. */
   onOver(): void;
 }
 
-export class HttpCall implements Linked<HttpCall> {
-  /** Its owner keeps its calls in a list. */
+export class HttpCall implements ListMember<HttpCall> {
+  /** Links of the owner's linked list. */
   previous: HttpCall | undefined;
   next: HttpCall | undefined;
   readonly id: CallId;
@@ -56,9 +52,9 @@ export class HttpCall implements Linked<HttpCall> {
   readonly #cursor: SseCursor = { lastEventId: '', retryMs: undefined };
   #request: RemoteRequest | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Resumptions that got no stream, since the last that did. */
+  /** Failed attempts to resume since the last success. */
   #failures = 0;
-  /** Streams that ended without anything new. A server may make us poll as long as it likes. */
+  /** Consecutive streams without new events. A server may let clients poll with many short streams. */
   #quietRounds = 0;
   #isAccepted = false;
   #hasAnswer = false;
@@ -71,13 +67,13 @@ export class HttpCall implements Linked<HttpCall> {
     this.#events = events;
   }
 
-  /** The server has not accepted it yet, so it may still turn out not to know the session. */
+  /** True if the server has not accepted the request yet; it may still reject the session. */
   get isUnanswered(): boolean {
     return !this.#isOver && !this.#isAccepted;
   }
 
   start(post: RequestParts): void {
-    this.#request = this.#session.request(post, this.#answerToPost());
+    this.#request = this.#session.request(post, this.#postEvents());
   }
 
   destroy(): void {
@@ -86,22 +82,22 @@ export class HttpCall implements Linked<HttpCall> {
     this.#request?.destroy();
   }
 
-  #answerToPost(): RemoteEvents {
+  #postEvents(): RemoteEvents {
     const { maxMessageBytes } = this.#options;
     let json: MessageBuffer | undefined;
     let stream: SseParser | undefined;
     return {
       onAccepted: (head) => {
         this.#isAccepted = true;
-        this.#session.learn(head);
+        this.#session.storeSessionId(head);
         const type = mediaType(head);
         if (head.status === 202 || head.status === 204)
-          this.#refuse(`answered ${head.status} to a request, which leaves it without an answer`);
+          this.#refuse(`responded ${head.status} to a request, which must get a JSON-RPC response`);
         else if (type === 'text/event-stream') stream = this.#parser();
         else if (isJson(type)) json = new MessageBuffer(maxMessageBytes);
         else
           this.#refuse(
-            `answered with content type ${JSON.stringify(type)} instead of JSON or an event stream`,
+            `responded with content type ${JSON.stringify(type)} instead of JSON or an event stream`,
           );
       },
       onData: (chunk, turn) => {
@@ -110,7 +106,7 @@ export class HttpCall implements Linked<HttpCall> {
       },
       onEnd: () => {
         if (json !== undefined) this.#onJson(json);
-        else this.#onStreamOver(new ConnectionLostError(this.#tale('ended before the answer')));
+        else this.#onStreamOver(new ConnectionLostError(this.#describe('ended before the response')));
       },
       onRefused: (refusal) => this.#onRefused(refusal),
       onFailed: (error, wasSent) => {
@@ -126,15 +122,15 @@ export class HttpCall implements Linked<HttpCall> {
 
   #onJson(body: MessageBuffer): void {
     if (body.length === 0) {
-      this.#refuse('answered a request with an empty body');
+      this.#refuse('responded to a request with an empty body');
       return;
     }
-    const taken = body.take();
-    this.#deliver(Buffer.isBuffer(taken) ? withoutLineEnd(taken) : taken, true);
+    const message = body.take();
+    this.#deliver(Buffer.isBuffer(message) ? withoutLineEnd(message) : message, true);
     if (this.#hasAnswer) this.#finish();
     else {
-      this.#request?.distrust();
-      this.#refuse('answered a request with a message that is no answer to it');
+      this.#request?.retireConnection();
+      this.#refuse('responded to a request with a message that is not its response');
     }
   }
 
@@ -143,18 +139,19 @@ export class HttpCall implements Linked<HttpCall> {
       onEvent: (type, data) => {
         if (type === 'message') this.#deliver(data);
       },
-      onOversizedEvent: (_type, remains) => this.#deliver(remains),
+      onOversizedEvent: (_type, summary) => this.#deliver(summary),
     });
   }
 
   #deliver(message: Buffer | LargeMessage, isWholeBody = false): void {
-    // The owner may have given up the call while the events of one chunk were being handed out.
+    // The owner may have destroyed the call while several events were delivered.
     if (this.#isOver) return;
     this.#quietRounds = 0;
     const isAnswer = Buffer.isBuffer(message)
       ? this.#options.isAnswerTo(message, this.id)
-      : message.id === String(this.id);
+      : message.id !== undefined && idNumber(message.id) === this.id;
     if (isAnswer && !this.#hasAnswer) {
+      if (Buffer.isBuffer(message) && this.#isLoss(message)) return;
       this.#hasAnswer = true;
       if (!isWholeBody) this.#timer = setTimeout(() => this.#finish(), LINGER_MS);
     }
@@ -162,11 +159,19 @@ export class HttpCall implements Linked<HttpCall> {
     else this.#events.onOversized(message.size, message.id, message.requestId);
   }
 
+  /** Returns true if an error response means a lost session, and reports it. */
+  #isLoss(message: Buffer): boolean {
+    const { id, url } = this.#session;
+    if (id === undefined || !isLostInAnswer(message)) return false;
+    this.#reportLoss(sessionLostError({ status: 200, url, body: message }, this.#options.redactor), false);
+    return true;
+  }
+
   #onStreamOver(error: GatewayError): void {
     if (this.#hasAnswer) {
       this.#finish();
     } else if (!this.#options.canResume || this.#cursor.lastEventId === '') {
-      this.#request?.distrust();
+      this.#request?.retireConnection();
       this.#giveUp(error, true);
     } else {
       const rounds = this.#cursor.retryMs === undefined ? this.#quietRounds : 0;
@@ -181,10 +186,10 @@ export class HttpCall implements Linked<HttpCall> {
 
   #resume(): void {
     const headers = { accept: 'text/event-stream', 'last-event-id': this.#cursor.lastEventId };
-    this.#request = this.#session.request({ method: 'GET', headers }, this.#answerToResume());
+    this.#request = this.#session.request({ method: 'GET', headers }, this.#resumeEvents());
   }
 
-  #answerToResume(): RemoteEvents {
+  #resumeEvents(): RemoteEvents {
     const parser = this.#parser();
     let isOpen = false;
     return {
@@ -192,15 +197,15 @@ export class HttpCall implements Linked<HttpCall> {
         isOpen = true;
         this.#failures = 0;
         if (mediaType(head) !== 'text/event-stream')
-          this.#refuse('answered the resumption of a stream with something else than a stream');
+          this.#refuse('responded to the resumption of a stream with another content type');
       },
       onData: (chunk, turn) => parser.feed(chunk, turn),
-      onEnd: () => this.#onStreamOver(new ConnectionLostError(this.#tale('ended before the answer'))),
+      onEnd: () => this.#onStreamOver(new ConnectionLostError(this.#describe('ended before the response'))),
       onRefused: (refusal) => {
         const error = refusalError(refusal, this.#options.redactor);
-        if (this.#session.id !== undefined && isSessionGone(refusal, false))
-          this.#onSessionGone(refusal, true);
-        else if (isForGood(refusal.status)) this.#giveUp(error, true);
+        if (this.#session.id !== undefined && isSessionLost(refusal, false))
+          this.#onSessionLost(refusal, true);
+        else if (isPermanent(refusal.status)) this.#giveUp(error, true);
         else this.#onResumeFailed(error);
       },
       onFailed: (error) => {
@@ -209,8 +214,11 @@ export class HttpCall implements Linked<HttpCall> {
       },
     };
 
-    /** 409 is what a server says that has not yet noticed that the stream broke. */
-    function isForGood(status: number): boolean {
+    /**
+     * Returns true if another attempt cannot succeed. 409 comes from servers that have not noticed the broken
+     * stream yet.
+     */
+    function isPermanent(status: number): boolean {
       return status < 500 && ![408, 409, 425, 429].includes(status);
     }
   }
@@ -220,36 +228,40 @@ export class HttpCall implements Linked<HttpCall> {
     if (this.#failures < MAX_RESUME_FAILURES) this.#resumeLater(this.#failures);
     else
       this.#giveUp(
-        new ConnectionLostError(this.#tale(`broke and could not be resumed: ${error.message}`)),
+        new ConnectionLostError(this.#describe(`broke and could not be resumed: ${error.message}`)),
         true,
       );
   }
 
-  #onRefused(refusal: Refusal): void {
+  #onRefused(refusal: ErrorResponse): void {
     const { body, isWhole } = refusal;
     const isAnswer =
       isWhole && body.length <= this.#options.maxMessageBytes && this.#options.isAnswerTo(body, this.id);
-    if (this.#session.id !== undefined && isSessionGone(refusal, isAnswer)) {
-      this.#onSessionGone(refusal, false);
+    if (this.#session.id !== undefined && isSessionLost(refusal, isAnswer)) {
+      this.#onSessionLost(refusal, false);
     } else if (isAnswer) {
       this.#deliver(withoutLineEnd(body), true);
       this.#finish();
     } else {
-      this.#giveUp(refusalError(refusal, this.#options.redactor), mayBeCarriedOut(refusal.status));
+      this.#giveUp(refusalError(refusal, this.#options.redactor), mayHaveExecuted(refusal.status));
     }
   }
 
-  #onSessionGone(refusal: Refusal, wasCarriedOut: boolean): void {
-    const error = sessionGoneError(refusal, this.#options.redactor);
-    this.#giveUp(error, wasCarriedOut);
-    this.#events.onSessionGone(error);
+  #onSessionLost(refusal: ErrorResponse, wasCarriedOut: boolean): void {
+    this.#reportLoss(sessionLostError(refusal, this.#options.redactor), wasCarriedOut);
   }
 
-  /** The server took the request, and broke the protocol in answering it. */
+  #reportLoss(error: GatewayError, wasCarriedOut: boolean): void {
+    this.#giveUp(error, wasCarriedOut);
+    this.#events.onSessionLost(error);
+  }
+
+  /** Fails the call, because the server received the request but violated the protocol. */
   #refuse(what: string): void {
     this.#giveUp(protocolError(this.#session.url, what, this.#options.redactor), true);
   }
 
+  /** Fails the call unless it is complete. */
   #giveUp(error: GatewayError, wasCarriedOut: boolean): void {
     if (this.#isOver) return;
     this.destroy();
@@ -263,20 +275,20 @@ export class HttpCall implements Linked<HttpCall> {
     this.#events.onOver();
   }
 
-  #tale(what: string): string {
+  #describe(what: string): string {
     return this.#options.redactor.redact(`the stream from ${plainUrl(this.#session.url)} ${what}`);
   }
 }
 
-/** Trailing line ends belong to the transport; everything else is the message as received. */
+/** Removes trailing newlines, which are not part of the message. */
 function withoutLineEnd(bytes: Buffer): Buffer {
   let end = bytes.length;
   while (end > 0 && (bytes[end - 1] === 0x0a || bytes[end - 1] === 0x0d)) end -= 1;
   return bytes.subarray(0, end);
 }
 
-/** A look through them all: it is needed only where a call is given up. */
-export function callOf(calls: Iterable<HttpCall>, id: CallId): HttpCall | undefined {
+/** Returns the call with this id. Linear, because it is only used to cancel calls. */
+export function findCall(calls: Iterable<HttpCall>, id: CallId): HttpCall | undefined {
   for (const call of calls) if (call.id === id) return call;
   return undefined;
 }

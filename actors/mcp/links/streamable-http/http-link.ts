@@ -1,22 +1,22 @@
-// A link to a remote MCP server over Streamable HTTP (2025-03-26 to 2025-11-25); one link is one session there.
-// Requests fail one by one and the link lives on; it ends by itself only when the server has lost the session.
-// L1 and L2 hold because everything that can still call back is kept here and destroyed before `onEnd`.
+// A link to a remote MCP server over Streamable HTTP with sessions (2025-03-26 to 2025-11-25). Each link is
+// one remote session. A failed request does not close the link; only a lost session does. L1 and L2 hold
+// because all objects with pending callbacks are stored here and destroyed before `onEnd`.
 
 import { LinkedList } from '../../../base/bounds/linked-list.ts';
 import { type GatewayError, StoppedError } from '../../../base/errors/errors.ts';
 import { OneWayRequest } from '../http/one-way-request.ts';
-import { plainUrl, sessionGoneError } from '../http/remote-errors.ts';
+import { plainUrl, sessionLostError } from '../http/remote-errors.ts';
 import { postOf, type RemoteOptions, RemoteSession } from '../http/remote-session.ts';
 import type { CallId, Link, Trace } from '../link.ts';
-import { callOf, HttpCall, type HttpCallOptions } from './http-call.ts';
+import { findCall, HttpCall, type HttpCallOptions } from './http-call.ts';
 import { OrderGate, type Outgoing } from './order-gate.ts';
 import { ServerStream } from './server-stream.ts';
-import { isSessionGone } from './session-gone.ts';
+import { isSessionLost } from './session-loss.ts';
 
-/** A notification gets no more than this to be taken; nobody else watches over it. */
-const NOTE_DEADLINE_MS = 30_000;
+/** Time limit for one-way messages, for which no caller waits. */
+const ONE_WAY_DEADLINE_MS = 30_000;
 const DELETE_DEADLINE_MS = 2_000;
-/** Other requests on their way when the session is lost get this long to learn that they were refused, too. */
+/** Grace period for requests in flight when the session is lost: each may get its own refusal. */
 const EXPIRY_GRACE_MS = 1_000;
 
 export class HttpLink implements Link {
@@ -32,7 +32,7 @@ export class HttpLink implements Link {
   readonly #ended: Promise<void>;
   #resolveEnded: () => void = () => {};
   #state: 'open' | 'expired' | 'closing' | 'ended' = 'open';
-  /** Why nothing is sent any more; set when `#state` leaves `open`. */
+  /** Reason why sending has stopped; set when `#state` leaves `open`. */
   #reason: GatewayError = new StoppedError('the link is closed');
   #graceTimer: NodeJS.Timeout | undefined;
   #streamTimer: NodeJS.Immediate | undefined;
@@ -45,7 +45,7 @@ export class HttpLink implements Link {
     this.#stream = new ServerStream(this.#session, options, {
       onMessage: (bytes) => options.events.onMessage(bytes),
       onOversized: (size, id, requestId) => options.events.onOversized(size, id, requestId),
-      onSessionGone: (error) => this.#expire(error),
+      onSessionLost: (error) => this.#expire(error),
     });
     this.#ended = new Promise((resolve) => {
       this.#resolveEnded = resolve;
@@ -60,10 +60,7 @@ export class HttpLink implements Link {
     return this.#session.queuedBytes + this.#gate.queuedBytes;
   }
 
-  /**
-   * The first contact is the `initialize` request; here only the address and the headers are checked. A failure
-   * ends the link as well.
-   */
+  /** Checks the address and the headers; nothing is sent before `initialize`. A failure closes the link. */
   async open(): Promise<void> {
     const error = this.#session.fault();
     if (error === undefined) return;
@@ -82,23 +79,23 @@ export class HttpLink implements Link {
 
   forget(call: CallId): void {
     if (this.#gate.forget(call)) return;
-    const found = callOf(this.#calls, call);
-    if (found === undefined) return;
-    found.destroy();
-    this.#over(found);
+    const pending = findCall(this.#calls, call);
+    if (pending === undefined) return;
+    pending.destroy();
+    this.#onCallOver(pending);
   }
 
   ready(protocolVersion: string): void {
     this.#session.protocolVersion = protocolVersion;
     this.#gate.arm();
-    // Later, so that an `initialized` sent right after this comes before the stream.
+    // Deferred, so that the `initialized` notification, sent right after this call, comes before the stream.
     this.#streamTimer ??= setImmediate(() => this.#gate.after(() => this.#stream.open()));
   }
 
   close(): Promise<void> {
     if (this.#state === 'expired') this.#end();
     if (this.#state !== 'open') return this.#ended;
-    this.#stopSending('closing', new StoppedError(this.#tale('was closed')));
+    this.#stopSending('closing', new StoppedError(this.#describe('was closed')));
     if (this.#session.id === undefined) this.#end();
     else this.#deleteSession();
     return this.#ended;
@@ -106,44 +103,44 @@ export class HttpLink implements Link {
 
   kill(): void {
     if (this.#state === 'ended') return;
-    if (this.#state === 'open') this.#stopSending('closing', new StoppedError(this.#tale('was ended')));
+    if (this.#state === 'open') this.#stopSending('closing', new StoppedError(this.#describe('was ended')));
     this.#end();
   }
 
   #forward({ bytes, call, traceparent }: Outgoing, onSettled: () => void): void {
     if (call === undefined) {
-      this.#sendNote(bytes, traceparent, onSettled);
+      this.#sendOneWay(bytes, traceparent, onSettled);
       return;
     }
     const { events } = this.#options;
     const request = new HttpCall(this.#session, this.#callOptions, call, {
       onMessage: (message) => events.onMessage(message, call),
       onOversized: (size, id, requestId) => events.onOversized(size, id, requestId, call),
-      // While we close, a broken stream is our own doing, and `onEnd` tells about it.
+      // While closing, the gateway itself breaks the streams; `onEnd` reports that.
       onUndelivered: (error, wasCarriedOut) => {
         if (this.#state !== 'closing') events.onUndelivered(call, error, wasCarriedOut);
       },
-      onSessionGone: (error) => this.#expire(error),
-      onOver: () => this.#over(request),
+      onSessionLost: (error) => this.#expire(error),
+      onOver: () => this.#onCallOver(request),
     });
     this.#calls.add(request);
     request.start(postOf(bytes, traceparent));
   }
 
-  #sendNote(body: Buffer, traceparent: string | undefined, onSettled: () => void): void {
+  #sendOneWay(body: Buffer, traceparent: string | undefined, onSettled: () => void): void {
     new OneWayRequest(
       this.#session,
       postOf(body, traceparent),
       {
-        onTaken: onSettled,
+        onDelivered: onSettled,
         onFailed: onSettled,
         onRefused: (refusal) => {
-          if (this.#session.id !== undefined && isSessionGone(refusal, false))
-            this.#expire(sessionGoneError(refusal, this.#options.redactor));
+          if (this.#session.id !== undefined && isSessionLost(refusal, false))
+            this.#expire(sessionLostError(refusal, this.#options.redactor));
           else onSettled();
         },
       },
-      NOTE_DEADLINE_MS,
+      ONE_WAY_DEADLINE_MS,
     );
   }
 
@@ -152,12 +149,12 @@ export class HttpLink implements Link {
     new OneWayRequest(
       this.#session,
       { method: 'DELETE', headers: { accept: 'application/json, text/event-stream' } },
-      { onTaken: end, onRefused: end, onFailed: end },
+      { onDelivered: end, onRefused: end, onFailed: end },
       DELETE_DEADLINE_MS,
     );
   }
 
-  #over(call: HttpCall): void {
+  #onCallOver(call: HttpCall): void {
     this.#calls.delete(call);
     this.#endIfSettled();
   }
@@ -194,7 +191,7 @@ export class HttpLink implements Link {
     this.#resolveEnded();
   }
 
-  #tale(what: string): string {
+  #describe(what: string): string {
     return this.#options.redactor.redact(`the session with ${plainUrl(this.#session.url)} ${what}`);
   }
 }

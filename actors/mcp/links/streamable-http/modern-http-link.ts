@@ -1,8 +1,8 @@
-// A link to a remote MCP server of the modern era (2026-07-28) over Streamable HTTP. There is no session: each message
-// is one POST that says everything about itself in its headers, and what the server has to tell comes on the answer to
-// a request, which may be a stream without end (`subscriptions/listen`). A broken stream cannot be resumed.
-// Requests fail one by one; the link ends only by `close`, `kill`, or an address that `open` refuses.
-// L1 and L2 hold because everything that can still call back is kept here and destroyed before `onEnd`.
+// A link to a remote MCP server of the modern era (2026-07-28) over Streamable HTTP, without a session: each
+// message is a POST that repeats its metadata in headers. The server sends messages only on responses, which
+// may be endless streams (`subscriptions/listen`) and cannot be resumed. A failed request does not close the
+// link. L1 and L2 hold because all objects with pending callbacks are stored here and destroyed before
+// `onEnd`.
 
 import { LinkedList } from '../../../base/bounds/linked-list.ts';
 import { type GatewayError, InternalError, StoppedError } from '../../../base/errors/errors.ts';
@@ -11,17 +11,18 @@ import { modernVersion } from '../../jsonrpc/modern-meta.ts';
 import { readServerMessage } from '../../jsonrpc/read-message.ts';
 import { OneWayRequest } from '../http/one-way-request.ts';
 import { plainUrl } from '../http/remote-errors.ts';
-import { postOf, type RemoteOptions, RemoteSession, type RequestParts } from '../http/remote-session.ts';
+import type { RequestParts } from '../http/remote-request.ts';
+import { postOf, type RemoteOptions, RemoteSession } from '../http/remote-session.ts';
 import type { CallId, Link, Trace } from '../link.ts';
-import { callOf, HttpCall, type HttpCallOptions } from './http-call.ts';
+import { findCall, HttpCall, type HttpCallOptions } from './http-call.ts';
 import { OrderGate, type Outgoing } from './order-gate.ts';
 import { metadataHeaders, type SchemaLookup } from './request-metadata.ts';
 
-/** A notification gets no more than this to be taken; nobody else watches over it. */
-const NOTE_DEADLINE_MS = 30_000;
+/** Time limit for one-way messages, for which no caller waits. */
+const ONE_WAY_DEADLINE_MS = 30_000;
 
 export interface ModernHttpOptions extends RemoteOptions {
-  /** For the headers that a tool's schema asks for. */
+  /** Looks up schemas with header annotations. */
   readonly inputSchemaOf: SchemaLookup;
 }
 
@@ -34,16 +35,17 @@ export class ModernHttpLink implements Link {
   readonly #gate: OrderGate;
   readonly #callOptions: HttpCallOptions;
   readonly #calls = new LinkedList<HttpCall>();
-  /** Why nothing is sent any more. */
+  /** Reason why sending has stopped. */
   #reason: GatewayError | undefined;
 
   constructor(options: ModernHttpOptions) {
     this.#options = options;
     this.#callOptions = { ...options, canResume: false };
     this.#session = new RemoteSession(options);
-    // With a version from the start it is past the handshake, and takes no session id from any answer.
+    // The version is set from the start, so no session id is read from responses.
     this.#session.protocolVersion = modernVersion;
-    // Never armed: there is no handshake to wait for. It keeps notifications in order, and few (A8).
+    // Never armed, because there is no handshake. Still keeps notifications in order and limits their number
+    // (A8, ARCHITECTURE.md).
     this.#gate = new OrderGate((message, onSettled) => this.#forward(message, onSettled));
   }
 
@@ -55,7 +57,7 @@ export class ModernHttpLink implements Link {
     return this.#session.queuedBytes + this.#gate.queuedBytes;
   }
 
-  /** Only the address and the headers are checked: nothing is sent. A failure ends the link as well. */
+  /** Checks the address and the headers without sending anything. A failure closes the link. */
   async open(): Promise<void> {
     const error = this.#reason ?? this.#session.fault();
     if (error === undefined) return;
@@ -68,12 +70,12 @@ export class ModernHttpLink implements Link {
     else if (call !== undefined) this.#fail(call, this.#reason);
   }
 
-  /** Closing the stream of a request, or its connection before there is one, is how this era cancels. */
+  /** Cancels a request by closing its stream or connection, as specified for this era. */
   forget(call: CallId): void {
-    const found = callOf(this.#calls, call);
-    if (found === undefined) return;
-    found.destroy();
-    this.#calls.delete(found);
+    const pending = findCall(this.#calls, call);
+    if (pending === undefined) return;
+    pending.destroy();
+    this.#calls.delete(pending);
   }
 
   ready(): void {}
@@ -83,8 +85,8 @@ export class ModernHttpLink implements Link {
   }
 
   kill(): void {
-    const where = plainUrl(this.#session.url);
-    this.#end(new StoppedError(this.#options.redactor.redact(`the connection to ${where} was closed`)));
+    const address = plainUrl(this.#session.url);
+    this.#end(new StoppedError(this.#options.redactor.redact(`the connection to ${address} was closed`)));
   }
 
   #forward({ bytes, call, traceparent }: Outgoing, onSettled: () => void): void {
@@ -95,12 +97,12 @@ export class ModernHttpLink implements Link {
       post = postOf(bytes, traceparent, metadataHeaders(envelope, this.#options.inputSchemaOf));
     } catch (error) {
       if (call !== undefined)
-        this.#fail(call, new InternalError('a message was not fit to be sent', { cause: error }));
+        this.#fail(call, new InternalError('could not send a message', { cause: error }));
       onSettled();
       return;
     }
     if (call !== undefined) this.#sendCall(post, call);
-    else if (isOfThisEra(envelope)) this.#sendNote(post, onSettled);
+    else if (isOfThisEra(envelope)) this.#sendOneWay(post, onSettled);
     else onSettled();
   }
 
@@ -110,20 +112,20 @@ export class ModernHttpLink implements Link {
       onMessage: (message) => events.onMessage(message, call),
       onOversized: (size, id, requestId) => events.onOversized(size, id, requestId, call),
       onUndelivered: (error, wasCarriedOut) => events.onUndelivered(call, error, wasCarriedOut),
-      // Without a session id none can be lost.
-      onSessionGone: () => {},
+      // There is no session to lose.
+      onSessionLost: () => {},
       onOver: () => this.#calls.delete(request),
     });
     this.#calls.add(request);
     request.start(post);
   }
 
-  #sendNote(post: RequestParts, onSettled: () => void): void {
-    const settled = { onTaken: onSettled, onRefused: onSettled, onFailed: onSettled };
-    new OneWayRequest(this.#session, post, settled, NOTE_DEADLINE_MS);
+  #sendOneWay(post: RequestParts, onSettled: () => void): void {
+    const oneWayEvents = { onDelivered: onSettled, onRefused: onSettled, onFailed: onSettled };
+    new OneWayRequest(this.#session, post, oneWayEvents, ONE_WAY_DEADLINE_MS);
   }
 
-  /** Tells, later (L4), that the request was not sent. */
+  /** Reports later (L4, link.ts) that the request was not sent. */
   #fail(call: CallId, error: GatewayError): void {
     queueMicrotask(() => this.#options.events.onUndelivered(call, error, false));
   }
@@ -138,7 +140,10 @@ export class ModernHttpLink implements Link {
   }
 }
 
-/** Clients of this era send no answers, and cancel by closing the stream. */
+/**
+ * Returns true if the modern era allows the message: clients send no responses, and cancel by closing the
+ * stream.
+ */
 function isOfThisEra({ kind, method }: Envelope): boolean {
   return kind === 'notification' && method !== 'notifications/cancelled';
 }

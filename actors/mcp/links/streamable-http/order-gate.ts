@@ -1,16 +1,14 @@
-// Keeps what has an order over HTTP, where each message travels on a request of its own and may overtake another.
-//
-// OT1  the first message without an answer after `arm` is `notifications/initialized`; whatever is sent after it waits
-//     until the server has taken it, because servers that check the order refuse a request that overtook it.
-// OT2  messages without an answer (notifications, answers to the server's questions) go one after the other: progress
-//     must not run backwards.
-// OT3  each wait has a deadline, and no more than MAX_NOTES messages wait for their turn; one more is dropped, as
-//     nobody can be told of it. Requests in flight are bounded by the caller (A8).
+// Preserves the order of messages over HTTP, where each message is its own request and may overtake others.
+// After `arm`, the first message that is no request is `notifications/initialized`; later messages wait until
+// the server has accepted it, because some servers reject requests before it. Notifications and responses to
+// server requests ("one-way" messages) are sent one after another, so progress cannot run backwards. No
+// message waits longer than LONGEST_WAIT_MS. Up to MAX_ONE_WAY one-way messages wait; further ones are
+// dropped, because no caller could be notified (A8, ARCHITECTURE.md).
 
 import type { CallId } from '../link.ts';
 
 const LONGEST_WAIT_MS = 5_000;
-const MAX_NOTES = 1_024;
+const MAX_ONE_WAY = 1_024;
 
 export interface Outgoing {
   readonly bytes: Buffer;
@@ -21,24 +19,27 @@ export interface Outgoing {
 export class OrderGate {
   readonly #forward: (message: Outgoing, onSettled: () => void) => void;
   #waiting: Outgoing[] = [];
+  /** Task that runs when the gate opens. */
   #whenOpen: (() => void) | undefined;
+  /** Shut while `notifications/initialized` is sent. Before that and afterwards messages pass. */
   #state: 'before' | 'armed' | 'shut' | 'open' = 'before';
   #timer: NodeJS.Timeout | undefined;
-  /** Messages without an answer that wait for the one on its way. */
-  #notes: Outgoing[] = [];
-  #passNote: (() => void) | undefined;
-  #noteTimer: NodeJS.Timeout | undefined;
+  /** One-way messages that wait for the previous one. */
+  #oneWayQueue: Outgoing[] = [];
+  /** Sends the next one-way message; undefined if none is in progress. */
+  #sendNextOneWay: (() => void) | undefined;
+  #oneWayTimer: NodeJS.Timeout | undefined;
 
-  /** `forward` sends a message and calls `onSettled` when the server has taken or refused it. */
+  /** `forward` sends a message and calls `onSettled` when the server has accepted or rejected it. */
   constructor(forward: (message: Outgoing, onSettled: () => void) => void) {
     this.#forward = forward;
   }
 
   get queuedBytes(): number {
-    return [...this.#waiting, ...this.#notes].reduce((sum, { bytes }) => sum + bytes.length, 0);
+    return [...this.#waiting, ...this.#oneWayQueue].reduce((sum, { bytes }) => sum + bytes.length, 0);
   }
 
-  /** The answer to `initialize` has come: the next message without an answer closes the handshake. */
+  /** Call it after the response to `initialize`: the next one-way message completes the handshake. */
   arm(): void {
     if (this.#state === 'before') this.#state = 'armed';
   }
@@ -52,49 +53,49 @@ export class OrderGate {
       this.#forward(message, () => this.#open());
     } else if (message.call !== undefined) {
       this.#forward(message, () => {});
-    } else if (this.#passNote === undefined) {
-      this.#sendNote(message);
-    } else if (this.#notes.length < MAX_NOTES) {
-      this.#notes.push(message);
+    } else if (this.#sendNextOneWay === undefined) {
+      this.#sendOneWay(message);
+    } else if (this.#oneWayQueue.length < MAX_ONE_WAY) {
+      this.#oneWayQueue.push(message);
     }
   }
 
-  /** Runs `task` now, or once the message that is being waited for has been taken. */
+  /** Runs `task` when the gate is not shut: immediately or later. */
   after(task: () => void): void {
     if (this.#state === 'shut') this.#whenOpen = task;
     else task();
   }
 
-  /** Drops a waiting request; false when it is not waiting here. */
+  /** Removes a waiting request. Returns false if not waiting here. */
   forget(call: CallId): boolean {
     const before = this.#waiting.length;
     this.#waiting = this.#waiting.filter((message) => message.call !== call);
     return this.#waiting.length < before;
   }
 
-  /** Nothing goes through any more; gives the messages that did not. */
+  /** Closes the gate and returns the unsent messages. */
   close(): Outgoing[] {
-    const left = [...this.#waiting, ...this.#notes];
+    const unsent = [...this.#waiting, ...this.#oneWayQueue];
     this.#waiting = [];
-    this.#notes = [];
+    this.#oneWayQueue = [];
     this.#whenOpen = undefined;
     clearTimeout(this.#timer);
-    clearTimeout(this.#noteTimer);
-    return left;
+    clearTimeout(this.#oneWayTimer);
+    return unsent;
   }
 
-  #sendNote(message: Outgoing): void {
-    const pass = (): void => {
-      // The deadline may have passed it already.
-      if (this.#passNote !== pass) return;
-      clearTimeout(this.#noteTimer);
-      this.#passNote = undefined;
-      const next = this.#notes.shift();
-      if (next !== undefined) this.#sendNote(next);
+  #sendOneWay(message: Outgoing): void {
+    const sendNext = (): void => {
+      // The deadline may have sent the next message already.
+      if (this.#sendNextOneWay !== sendNext) return;
+      clearTimeout(this.#oneWayTimer);
+      this.#sendNextOneWay = undefined;
+      const next = this.#oneWayQueue.shift();
+      if (next !== undefined) this.#sendOneWay(next);
     };
-    this.#passNote = pass;
-    this.#noteTimer = setTimeout(pass, LONGEST_WAIT_MS);
-    this.#forward(message, pass);
+    this.#sendNextOneWay = sendNext;
+    this.#oneWayTimer = setTimeout(sendNext, LONGEST_WAIT_MS);
+    this.#forward(message, sendNext);
   }
 
   #open(): void {

@@ -1,62 +1,72 @@
-// Parameters of a tool that its server wants to see in HTTP headers: `x-mcp-header` in the tool's `inputSchema`
-// names a header `Mcp-Param-<name>`, and the value stands in the arguments of the call. Also how any text becomes a
-// header value. (MCP 2026-07-28, Streamable HTTP, "Custom Headers from Tool Parameters".)
-//
-// PM1  a value is legal header text whatever the argument was, and decodes to exactly that argument.
-// PM2  no header comes from a schema that breaks a rule: its tool is not to be offered over HTTP at all.
+// Sends tool arguments as HTTP headers: `x-mcp-header` in a tool's `inputSchema` names a header
+// `Mcp-Param-<name>` for the value of an argument (2026-07-28, Streamable HTTP, "Custom Headers from Tool
+// Parameters"). Also encodes any text as a header value. If a schema violates a rule, it yields no headers,
+// and its tool must not be offered over HTTP.
 
 const SENTINEL_START = '=?base64?';
 const SENTINEL_END = '?=';
 
-/** Visible ASCII, with spaces and tabs only inside, where no reader of the header strips them. */
+/** Visible ASCII, with spaces and tabs only inside, because they would be trimmed at the ends. */
 const PLAIN = /^[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?$/;
 /** RFC 9110 section 5.1. */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
-/** A `number` has no one decimal spelling, so the specification leaves it out. */
+/**
+ * Types that may be sent as headers. The specification excludes `number`, which has no unique decimal form.
+ */
 const PRIMITIVES = new Set<unknown>(['string', 'integer', 'boolean']);
 
-/** Keywords of JSON Schema whose value is data: an `x-mcp-header` in it annotates nothing. */
+/** JSON Schema keywords whose value is data: an `x-mcp-header` inside is no annotation. */
 const DATA = new Set(['const', 'enum', 'default', 'examples']);
-/** Keywords whose members are schemas under free names, which may be `x-mcp-header` as well. */
-const NAMED = new Set(['patternProperties', 'dependentSchemas', 'dependencies', '$defs', 'definitions']);
+/** Keywords whose value contains schemas under arbitrary names. */
+const NAMED_SCHEMAS = new Set([
+  'patternProperties',
+  'dependentSchemas',
+  'dependencies',
+  '$defs',
+  'definitions',
+]);
 
 interface Annotation {
-  /** In lower case, as the gateway spells header names. */
+  /** Header name in lower case. */
   readonly header: string;
-  /** The chain of properties from the arguments to the value. */
+  /** Property names that lead from the arguments to the value. */
   readonly path: readonly string[];
 }
 
 interface Findings {
   readonly annotations: readonly Annotation[];
-  /** Why the schema as a whole is invalid. */
+  /** Reason why the whole schema is invalid. */
   readonly fault: string | undefined;
 }
 
-/** The text as an HTTP header value: as it is where that is safe, else in Base64 between the specified markers. */
+/**
+ * Returns the text as a header value: unchanged if safe, otherwise in Base64 between the specified markers.
+ */
 export function encodeHeaderValue(text: string): string {
   const looksEncoded = text.startsWith(SENTINEL_START) && text.endsWith(SENTINEL_END);
   if (PLAIN.test(text) && !looksEncoded) return text;
   return `${SENTINEL_START}${Buffer.from(text, 'utf8').toString('base64')}${SENTINEL_END}`;
 }
 
-/** Whether calls of the tool need headers beyond the standard ones. */
+/** Returns true if calls of the tool need additional headers. */
 export function hasAnnotations(inputSchema: unknown): boolean {
   return findingsIn(inputSchema).annotations.length > 0;
 }
 
-/** Which rule for `x-mcp-header` the schema breaks, as a sentence for the log; undefined when it breaks none. */
+/** Returns the violated rule as a sentence for the log; undefined for a valid schema. */
 export function annotationFault(inputSchema: unknown): string | undefined {
   return findingsIn(inputSchema).fault;
 }
 
-/** Whether a client that speaks HTTP must leave the tool out of its lists. */
+/** Returns true if an HTTP client must omit the tool from lists. */
 export function hasInvalidAnnotations(inputSchema: unknown): boolean {
   return annotationFault(inputSchema) !== undefined;
 }
 
-/** Every header the schema asks for, and the argument it repeats, undefined where there is none; both parsed. */
+/**
+ * Returns the annotated headers with the values of their arguments, parsed; undefined for a missing argument.
+ */
 export function annotatedArguments(
   inputSchema: unknown,
   argumentsValue: unknown,
@@ -67,7 +77,7 @@ export function annotatedArguments(
   }));
 }
 
-/** The `mcp-param-…` headers for a call with these arguments (both parsed); none for an invalid schema. */
+/** Returns the `mcp-param-…` headers for these arguments; empty for an invalid schema. */
 export function paramHeaders(inputSchema: unknown, argumentsValue: unknown): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const { header, value } of annotatedArguments(inputSchema, argumentsValue)) {
@@ -79,15 +89,18 @@ export function paramHeaders(inputSchema: unknown, argumentsValue: unknown): Rec
 
 function findingsIn(inputSchema: unknown): Findings {
   const annotations: Annotation[] = [];
-  const taken = new Set<string>();
+  const usedHeaders = new Set<string>();
   const fault = visit(inputSchema, []);
   return fault === undefined ? { annotations, fault } : { annotations: [], fault };
 
-  /** `path` is undefined where other keywords than `properties` led here. Gives the first fault. */
+  /**
+   * Returns the first fault. `path` is undefined inside keywords other than `properties`, where annotations
+   * are invalid.
+   */
   function visit(schema: unknown, path: readonly string[] | undefined): string | undefined {
     if (typeof schema !== 'object' || schema === null) return undefined;
     if (!Array.isArray(schema) && Object.hasOwn(schema, 'x-mcp-header')) {
-      const fault = note(schema, path);
+      const fault = recordAnnotation(schema, path);
       if (fault !== undefined) return fault;
     }
     for (const [keyword, value] of Object.entries(schema)) {
@@ -95,7 +108,7 @@ function findingsIn(inputSchema: unknown): Findings {
       const fault =
         keyword === 'properties'
           ? visitNamed(value, path)
-          : NAMED.has(keyword)
+          : NAMED_SCHEMAS.has(keyword)
             ? visitNamed(value)
             : visit(value, undefined);
       if (fault !== undefined) return fault;
@@ -112,22 +125,23 @@ function findingsIn(inputSchema: unknown): Findings {
     return undefined;
   }
 
-  function note(schema: object, path: readonly string[] | undefined): string | undefined {
+  /** Records a valid annotation, or returns the fault. */
+  function recordAnnotation(schema: object, path: readonly string[] | undefined): string | undefined {
     const { 'x-mcp-header': name, type }: { 'x-mcp-header'?: unknown; type?: unknown } = schema;
     if (path === undefined || path.length === 0)
-      return 'an `x-mcp-header` stands where `properties` alone do not lead';
-    const where = `the \`x-mcp-header\` of ${JSON.stringify(path.join('.'))}`;
-    if (typeof name !== 'string' || !TOKEN.test(name)) return `${where} is no name of a header`;
-    if (!PRIMITIVES.has(type)) return `${where} is on something else than a string, an integer or a boolean`;
+      return 'an `x-mcp-header` is not reachable by `properties` alone';
+    const subject = `the \`x-mcp-header\` of ${JSON.stringify(path.join('.'))}`;
+    if (typeof name !== 'string' || !TOKEN.test(name)) return `${subject} is not a header name`;
+    if (!PRIMITIVES.has(type)) return `${subject} is not on a string, an integer or a boolean`;
     const header = `mcp-param-${name.toLowerCase()}`;
-    if (taken.has(header)) return `${where} names a header that another one names already`;
-    taken.add(header);
+    if (usedHeaders.has(header)) return `${subject} names the same header as another one`;
+    usedHeaders.add(header);
     annotations.push({ header, path });
     return undefined;
   }
 }
 
-/** What an object chain holds at the path; inherited members and items of arrays are nothing of a JSON object. */
+/** Returns the value at the path. Inherited members and array items do not count. */
 function valueAt(root: unknown, path: readonly string[]): unknown {
   let value = root;
   for (const name of path) {
@@ -137,7 +151,10 @@ function valueAt(root: unknown, path: readonly string[]): unknown {
   return value;
 }
 
-/** Undefined for what has no header: nothing, null, objects, and integers whose digits were lost in parsing. */
+/**
+ * Returns the value as text; undefined for values that need no header: missing, null, objects, and integers
+ * that are not safe.
+ */
 function textOfPrimitive(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   if (typeof value === 'boolean') return String(value);

@@ -1,15 +1,15 @@
-// The headers in which a message of the modern era repeats parts of its body, so that what stands between us and the
-// server can route without reading it. A server refuses a message whose headers and body differ: they are taken from
-// the very bytes that are sent. (MCP 2026-07-28, Streamable HTTP, "Request Metadata".)
+// Headers of the modern era that repeat parts of the message, so that intermediaries can route by headers
+// alone (2026-07-28, Streamable HTTP, "Request Metadata"). They are read from the bytes that are sent,
+// because servers reject messages with different headers and body.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { metaKeys, modernVersion } from '../../jsonrpc/modern-meta.ts';
 import { encodeHeaderValue, hasAnnotations, paramHeaders } from './param-headers.ts';
 
-/** The parsed `inputSchema` of a tool as its server listed it last; undefined for a tool that is not known. */
+/** Returns a tool's parsed `inputSchema` from the last listing; undefined for an unknown tool. */
 export type SchemaLookup = (tool: string) => unknown;
 
-/** Which member of `params` is repeated in `Mcp-Name`; `tasks/…` by the tasks extension (SEP-2663). */
+/** Member of `params` that `Mcp-Name` repeats, by method. `tasks/…` are of the tasks extension (SEP-2663). */
 const nameMembers = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
@@ -20,8 +20,8 @@ const nameMembers = new Map([
 ]);
 
 /**
- * The headers for a request or notification, with lower-case names. A version or method that is no header text is
- * encoded like a name: servers refuse it then with −32020, as no spelling of it would be allowed.
+ * Returns the headers for a request or notification, with lower-case names. A version or method that is not
+ * header text is encoded like a name; servers reject it with −32020.
  */
 export function metadataHeaders(envelope: Envelope, inputSchemaOf: SchemaLookup): Record<string, string> {
   const headers: Record<string, string> = {
@@ -37,7 +37,7 @@ export function metadataHeaders(envelope: Envelope, inputSchemaOf: SchemaLookup)
   return { ...headers, ...paramHeaders(inputSchema, argumentsOf(envelope)) };
 }
 
-/** What `Mcp-Name` repeats; undefined where it repeats nothing. */
+/** Returns the value of `Mcp-Name`; undefined if the method has none. */
 export function nameOf(envelope: Envelope): string | undefined {
   const member = nameMembers.get(envelope.method);
   if (member === undefined) return undefined;
@@ -45,12 +45,12 @@ export function nameOf(envelope: Envelope): string | undefined {
   return typeof name === 'string' ? name : undefined;
 }
 
-/** The parsed arguments of a `tools/call`. */
+/** Parsed `tools/call` arguments. */
 export function argumentsOf(envelope: Envelope): unknown {
   return paramOf(envelope, 'arguments');
 }
 
-/** A member of `params` that the envelope does not watch, parsed. */
+/** Returns a parsed member of `params` that the envelope does not index. */
 function paramOf(envelope: Envelope, name: string): unknown {
   const params = envelope.parse(envelope.params);
   if (typeof params !== 'object' || params === null) return undefined;

@@ -1,24 +1,26 @@
-// The stream on which a Streamable HTTP server sends what belongs to no request of ours: a GET that stays open
-// and is opened again whenever it breaks, from the last event on. A server need not offer one (405).
-// It never fails a link: only a server that had the stream and now says that the session is gone does that.
+// The stream for messages that a server sends without a request: a GET that stays open. When it breaks, it is
+// resumed after the last event. Servers may lack it (405). A lost session is reported only if the server
+// offered the stream before.
 
 import type { GatewayError } from '../../../base/errors/errors.ts';
 import type { ReadingTurn } from '../http/paced-reader.ts';
 import { reconnectDelayMs } from '../http/reconnect-delay.ts';
-import { type Refusal, sessionGoneError } from '../http/remote-errors.ts';
+import { type ErrorResponse, sessionLostError } from '../http/remote-errors.ts';
 import type { RemoteEvents, RemoteRequest } from '../http/remote-request.ts';
 import { mediaType, type RemoteOptions, type RemoteSession } from '../http/remote-session.ts';
 import type { ResponseHead } from '../http/response-head.ts';
 import { type SseCursor, SseParser } from '../sse/sse-parser.ts';
-import { isSessionGone } from './session-gone.ts';
+import { isSessionLost } from './session-loss.ts';
 
-/** A stream that stood this long worked; one that breaks sooner, without a message, counts as a try in vain. */
+/**
+ * Uptime after which the stream counts as working. An earlier break without any message counts as a failure.
+ */
 const STEADY_MS = 5_000;
 
 export interface ServerStreamEvents {
   onMessage(bytes: Buffer): void;
   onOversized(size: number, id: string | undefined, requestId: string | undefined): void;
-  onSessionGone(error: GatewayError): void;
+  onSessionLost(error: GatewayError): void;
 }
 
 export class ServerStream implements RemoteEvents {
@@ -80,13 +82,13 @@ export class ServerStream implements RemoteEvents {
     this.#openLater();
   }
 
-  onRefused(refusal: Refusal): void {
+  onRefused(refusal: ErrorResponse): void {
     const wasOpen = this.#openedAt !== undefined;
-    if (wasOpen && this.#session.id !== undefined && isSessionGone(refusal, false)) {
-      this.#events.onSessionGone(sessionGoneError(refusal, this.#options.redactor));
+    if (wasOpen && this.#session.id !== undefined && isSessionLost(refusal, false)) {
+      this.#events.onSessionLost(sessionLostError(refusal, this.#options.redactor));
     } else if (refusal.status === 405 || (refusal.status === 404 && !wasOpen)) {
-      // No stream here. A 404 at the first try is a server without a route for GET, not a session that is gone:
-      // a lost session shows at the next POST, and a new one would meet the same 404.
+      // The server offers no stream. A 404 at the first attempt means that it has no route for GET. It does
+      // not mean a lost session: that would show at the next POST, and a new session would get the same 404.
       this.close();
     } else {
       this.#openLater();

@@ -1,59 +1,58 @@
-// One request on its way to a server: from acceptance to its single end, whatever happens in between.
-//
-// C1 (A2)  a call ends exactly once: with an answer, an error, its deadline, or a cancellation by its own client.
-// C2       a call that may have been carried out is never sent again; one that certainly was not is sent once more.
+// A client's request to a server. Every call completes exactly once: with a response, an error, its deadline,
+// or a cancellation by the client (A2, ARCHITECTURE.md). A call is retried once if it was certainly not
+// executed, and never if the server may have executed it.
 
 import type { Share } from '../../../base/bounds/budget.ts';
 import { DeadlineError, type GatewayError } from '../../../base/errors/errors.ts';
-import type { Deadlines, Waiting } from '../../../base/time/deadlines.ts';
+import type { Deadlines, TimedEntry } from '../../../base/time/deadlines.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { type Era, metaKeys } from '../../jsonrpc/modern-meta.ts';
 import type { Edit } from '../../jsonrpc/span.ts';
 import type { Link, Trace } from '../../links/link.ts';
-import type { CallOwner, ServerPeer } from './call-owner.ts';
+import type { CallOwner, ServerPeer } from './owner.ts';
 
-/** The receiver of the messages about one call. */
-export interface Exchange {
-  /** The server's answer, still with our own id in it. */
+/** Receives the messages of a call. */
+export interface CallExchange {
+  /** Receives the server's response. It still contains the gateway's request id. */
   answer(envelope: Envelope): void;
-  /** A message that belongs to this call and comes before its answer; ready to be sent. */
+  /** Receives a message about this call that precedes the response, ready for the client. */
   relay(message: Buffer): void;
-  /** The gateway could not get an answer. `isUnsent`: the server has certainly not been asked. */
+  /** The call failed; there is no response of the server. `isUnsent`: the request was certainly not sent. */
   fail(error: GatewayError, isUnsent?: boolean): void;
-  /** The client has cancelled and expects nothing more. */
+  /** The client cancelled the call; it receives no response. */
   drop(): void;
 }
 
 export type CallOutcome = 'answered' | 'failed' | 'dropped';
 
-/** How long a call may take, in milliseconds; progress starts `timeoutMs` anew, up to `maxMs` in all. */
-export interface Patience {
+/** Time limits per call, in milliseconds. Progress restarts `timeoutMs`, but `maxMs` is the total limit. */
+export interface CallTimeouts {
   readonly timeoutMs: number;
   readonly maxMs: number;
 }
 
-/** The connection of a sent call. */
+/** A connection, as seen by calls. */
 export interface CallConnection extends ServerPeer {
   readonly link: Pick<Link, 'isOver'>;
   send(call: Call): void;
-  /** Notifies the server that the answer is no longer needed. */
+  /** Notifies the server that the response is no longer needed. */
   abandon(call: Call, reason: string): void;
   /** Sends a request of the gateway's own. */
   request(method: string, params: object | undefined, timeoutMs: number): Promise<Envelope>;
 }
 
-/** A member of the server's pool, as far as its calls need it. */
+/** A pool member (pool/pool-member.ts), as seen by calls. */
 export interface CallMember {
   connection: CallConnection;
-  /** Handshake is done: calls may be sent. */
+  /** True after the handshake: calls may be sent. */
   isOpen: boolean;
-  /** The gateway is closing the connection. Without this, an ended connection has crashed. */
+  /** True when the gateway closes the connection; otherwise a closed connection is a crash. */
   isClosing: boolean;
   /** Number of clients' calls in flight. */
   inFlight: number;
-  /** performance.now() of the last call of a client. */
+  /** performance.now() of the last client call. */
   lastUsedAt: number;
-  /** Number of times it was reopened in place since the last answer, because the remote side forgot the session. */
+  /** Number of reconnects since the last response, because the remote server had lost the session. */
   renewals: number;
 }
 
@@ -62,41 +61,43 @@ export interface CallRequest {
   readonly envelope: Envelope;
   /** Edits of the message, except id and progress token. */
   readonly edits?: readonly Edit[] | undefined;
-  readonly exchange: Exchange;
-  /** The client session it belongs to; undefined for stateless requests and the gateway's own. */
+  readonly exchange: CallExchange;
+  /** Client session of the request; undefined for stateless clients and the gateway itself. */
   readonly owner?: CallOwner | undefined;
-  /** The era of the connection it is sent on; the message is in that era's form. @default 'legacy' */
+  /** Protocol era of the connection and of the message. @default 'legacy' */
   readonly era?: Era | undefined;
   readonly trace?: Trace | undefined;
-  /** It asks for log messages, by a level that only its edits add. */
+  /** True if only the edits add a log level, so it is not visible in the envelope. */
   readonly asksForLog?: boolean | undefined;
   /**
-   * Call that created the task. This call awaits the result: on the same connection, with the first call's progress, and
-   * for the maximum duration of calls.
+   * The call that created a task, if this call awaits its result: on the same connection, with the progress
+   * token of that call, and with `maxMs` as deadline.
    */
   readonly continues?: Call | undefined;
-  /** Connection with the task of the request. At a local server no other connection is used. */
+  /**
+   * Connection to the process that runs the requested task. At a local server no other connection is used.
+   */
   readonly home?: CallMember | undefined;
 }
 
-/** Settings that are the same for all calls to a server. */
+/** Settings shared by all calls to a server. */
 export interface CallTerms {
   readonly server: string;
-  readonly patience: Patience;
-  /** The shared deadlines of `timeoutMs`; without them the call sets a timer of its own. */
+  readonly timeouts: CallTimeouts;
+  /** Shared timer for `timeoutMs`. Without it the call uses its own. */
   readonly deadlines?: Deadlines<Call>;
   readonly onEnd?: OnCallEnd;
   /**
-   * Why no call could be sent: the server has failed since that moment, in performance.now() milliseconds, and is not back.
-   * Asked only when a call's time is up.
+   * Returns the failure of the server if it failed after `since` (performance.now() milliseconds) and has not
+   * recovered. Called when a call times out.
    */
-  readonly whyShut?: (since: number) => GatewayError | undefined;
+  readonly failureSince?: (since: number) => GatewayError | undefined;
 }
 
-/** `answer` is the server's, where there was one. */
+/** `answer` is the server's response, if any. */
 export type OnCallEnd = (call: Call, outcome: CallOutcome, answer?: Envelope) => void;
 
-export class Call implements Waiting<Call> {
+export class Call implements TimedEntry<Call> {
   readonly envelope: Envelope;
   readonly edits: readonly Edit[];
   readonly owner: CallOwner | undefined;
@@ -105,29 +106,31 @@ export class Call implements Waiting<Call> {
   readonly continues: Call | undefined;
   readonly home: CallMember | undefined;
   readonly acceptedAt = performance.now();
-  /** Our id on the connection, once sent. */
+  /** Request id on the connection, once sent. */
   id = 0;
-  /** Where it may have been carried out. */
+  /** Connection on which the call was sent; the server may have executed it. */
   connection: CallConnection | undefined;
-  /** The pool's member it was sent on. */
+  /** Pool member of the connection while the call is in flight. */
   member: CallMember | undefined;
-  /** The share of its session in the calls in flight at the server; only InFlight writes it. */
+  /** The session's share of the server's in-flight slots; written by InFlight only. */
   share: Share | undefined;
+  /** Number of times the call was sent. */
   attempts = 0;
   isDone = false;
-  /** Set and read by the deadlines. */
+  /** Written by the shared deadlines, like the two links below. */
   dueAt = 0;
   previous: Call | undefined;
   next: Call | undefined;
-  /** Called at the end; who takes the call over from another replaces it. */
+  /** Called when the call has completed. Replaced when another server takes over the call. */
   onEnd: OnCallEnd | undefined;
 
-  readonly #exchange: Exchange;
+  readonly #exchange: CallExchange;
   readonly #asksForLog: boolean;
-  readonly #patience: Patience;
+  readonly #timeouts: CallTimeouts;
   readonly #terms: CallTerms;
   readonly #deadlines: Deadlines<Call> | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** True if the timer limits the total time, so progress does not restart it. */
   #hasLastTimer = false;
   #suspendedAt: number | undefined;
   #suspendedMs = 0;
@@ -143,39 +146,39 @@ export class Call implements Waiting<Call> {
     this.continues = request.continues;
     this.home = request.home;
     this.#terms = terms;
-    const { maxMs } = terms.patience;
-    this.#patience = this.continues === undefined ? terms.patience : { timeoutMs: maxMs, maxMs };
+    const { maxMs } = terms.timeouts;
+    this.#timeouts = this.continues === undefined ? terms.timeouts : { timeoutMs: maxMs, maxMs };
     this.#deadlines = this.continues === undefined ? terms.deadlines : undefined;
     this.onEnd = terms.onEnd;
-    this.#begin(this.acceptedAt);
+    this.#startTimer(this.acceptedAt);
   }
 
-  /** The client is being asked something: the deadline stands still until `resume`. */
+  /** Pauses the deadline until `resume`, while the client answers a server request. */
   suspend(): void {
-    this.#stopClock();
+    this.#stopTimer();
     this.#suspendedAt ??= performance.now();
   }
 
-  /** Whether it names a log level to a modern server, so that log messages may belong to it. */
-  get hearsLog(): boolean {
+  /** True if the request sets a log level (modern era), so log messages may concern it. */
+  get receivesLog(): boolean {
     return this.#asksForLog || this.envelope.meta(metaKeys.logLevel) !== undefined;
   }
 
-  /** Whether it waits for its client. */
+  /** True while the client answers a server request. */
   get isSuspended(): boolean {
     return this.#suspendedAt !== undefined;
   }
 
-  /** The deadline runs again, from its beginning. */
+  /** Restarts the deadline. */
   resume(): void {
     if (this.isDone || this.#suspendedAt === undefined) return;
     const now = performance.now();
     this.#suspendedMs += now - this.#suspendedAt;
     this.#suspendedAt = undefined;
-    this.#begin(now);
+    this.#startTimer(now);
   }
 
-  /** The server's answer. */
+  /** Completes the call with the server's response. */
   answer(envelope: Envelope): void {
     if (!this.#end(envelope.error === undefined ? 'answered' : 'failed', envelope)) return;
     this.#exchange.answer(envelope);
@@ -186,70 +189,71 @@ export class Call implements Waiting<Call> {
     this.#exchange.fail(error, this.connection === undefined);
   }
 
-  /** A message that comes before the answer. */
+  /** Forwards a message that precedes the response. */
   relay(message: Buffer): void {
     if (!this.isDone) this.#exchange.relay(message);
   }
 
-  /** The client does not want the answer any more; the server is told. */
+  /** Cancels the call for the client and notifies the server. */
   cancel(reason = 'the client cancelled the request'): void {
     if (!this.#end('dropped')) return;
     this.connection?.abandon(this, reason);
     this.#exchange.drop();
   }
 
-  /** Progress was made: the deadline starts anew, within its hard maximum. */
+  /** Restarts the deadline after progress, up to the maximum. */
   touch(): void {
     if (this.isDone || this.#hasLastTimer || this.#suspendedAt !== undefined) return;
     const now = performance.now();
-    const { timeoutMs, maxMs } = this.#patience;
-    const leftMs = maxMs - (now - this.acceptedAt - this.#suspendedMs);
-    this.#stopClock();
-    if (leftMs >= timeoutMs) {
-      this.#begin(now);
+    const { timeoutMs, maxMs } = this.#timeouts;
+    const remainingMs = maxMs - (now - this.acceptedAt - this.#suspendedMs);
+    this.#stopTimer();
+    if (remainingMs >= timeoutMs) {
+      this.#startTimer(now);
       return;
     }
-    this.#timer = setTimeout(expire, Math.max(0, leftMs), this);
+    this.#timer = setTimeout(expire, Math.max(0, remainingMs), this);
     this.#hasLastTimer = true;
   }
 
-  /** The deadline is over; called by the shared deadlines, or by its own timer. */
+  /** Fails the call at its deadline. */
   expire(): void {
     const seconds = Math.round((performance.now() - this.acceptedAt) / 100) / 10;
     this.connection?.abandon(this, 'the deadline has passed');
-    const what = `${this.envelope.method} on server ${this.#terms.server} timed out after ${seconds} s`;
-    this.fail(new DeadlineError(`${what} ${this.#whereItWas()}`));
+    const message = `${this.envelope.method} on server ${this.#terms.server} timed out after ${seconds} s`;
+    this.fail(new DeadlineError(`${message} ${this.#timeoutReason()}`));
   }
 
-  #whereItWas(): string {
+  #timeoutReason(): string {
     const advice =
       'raise request_timeout_seconds (progress) or max_request_seconds of this server if it needs longer';
-    if (this.connection !== undefined) return `without an answer; ${advice}`;
-    const failure = this.#terms.whyShut?.(this.acceptedAt);
+    if (this.connection !== undefined) return `without a response; ${advice}`;
+    const failure = this.#terms.failureSince?.(this.acceptedAt);
     return failure === undefined
       ? `while waiting to be sent; ${advice}`
       : `while the server was being started: ${failure.message}`;
   }
 
-  #begin(now: number): void {
+  #startTimer(now: number): void {
     this.#hasLastTimer = false;
-    const { timeoutMs } = this.#patience;
+    const { timeoutMs } = this.#timeouts;
     if (!Number.isFinite(timeoutMs)) return;
     if (this.#deadlines !== undefined) this.#deadlines.add(this, now);
     else this.#timer = setTimeout(expire, timeoutMs, this);
   }
 
-  #stopClock(): void {
+  #stopTimer(): void {
     this.#deadlines?.delete(this);
     if (this.#timer === undefined) return;
     clearTimeout(this.#timer);
     this.#timer = undefined;
   }
 
+  /** Completes the call. Returns false if it was already complete. */
   #end(outcome: CallOutcome, answer?: Envelope): boolean {
     if (this.isDone) return false;
     this.isDone = true;
-    this.#stopClock();
+    this.#stopTimer();
     this.onEnd?.(this, outcome, answer);
     return true;
   }

@@ -1,19 +1,17 @@
-// The gateway's own requests to a server: initialisation, lists, pings, listens. They go the way of all calls, but no
-// pool member counts them: they are no use of the server (H4), have no place in the bounds, and are never sent a second
-// time.
-//
-// OC1  the gateway asks in its own name and offers nothing, so that a server can ask nothing in return.
+// Calls of the gateway itself to a server: the handshake, lists, pings, listen requests. They use the same
+// connections as client calls, but do not count as use (H4, handle.ts) and have no limits or retries. The
+// gateway declares no client capabilities, so servers send it no requests.
 
 import { requestMessage } from '../../jsonrpc/compose.ts';
 import { type Era, modernMeta } from '../../jsonrpc/modern-meta.ts';
 import { readServerMessage } from '../../jsonrpc/read-message.ts';
-import { Call, type Exchange } from './call.ts';
+import { Call, type CallExchange } from './call.ts';
 
 export interface GatewayRequest {
   readonly server: string;
-  /** In which form the message is written. */
+  /** Protocol era of the message. */
   readonly era: Era;
-  /** Who asks; a legacy server has been told at `initialize`. */
+  /** Client information for the modern era. A legacy server received it at `initialize`. */
   readonly clientInfo: unknown;
   readonly method: string;
   readonly params: object | undefined;
@@ -21,11 +19,11 @@ export interface GatewayRequest {
   readonly timeoutMs: number;
 }
 
-/** A call to be sent on a connection of that era. Its deadline runs from now on. */
-export function gatewayCall(asked: GatewayRequest, exchange: Exchange): Call {
-  const { server, era, clientInfo, method, params, timeoutMs } = asked;
-  const given =
+/** Creates a call for a connection of that era. The deadline starts now. */
+export function gatewayCall(request: GatewayRequest, exchange: CallExchange): Call {
+  const { server, era, clientInfo, method, params, timeoutMs } = request;
+  const messageParams =
     era === 'legacy' ? params : { ...params, _meta: modernMeta({ clientInfo, capabilities: {} }) };
-  const envelope = readServerMessage(requestMessage('0', method, given));
-  return new Call({ envelope, exchange, era }, { server, patience: { timeoutMs, maxMs: timeoutMs } });
+  const envelope = readServerMessage(requestMessage('0', method, messageParams));
+  return new Call({ envelope, exchange, era }, { server, timeouts: { timeoutMs, maxMs: timeoutMs } });
 }

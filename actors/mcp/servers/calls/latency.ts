@@ -1,4 +1,4 @@
-// Latencies of the last calls, for the percentiles of GET /stats: a ring of fixed size, sorted only when asked.
+// Latencies of the last calls, for the percentiles of GET /stats: a ring of fixed size, sorted on request.
 
 const SIZE = 1024;
 
@@ -12,9 +12,9 @@ export class Latency {
   #ring: Float64Array | undefined;
   #count = 0;
 
-  /** @param ms duration of one answered call, in milliseconds */
+  /** Records a call duration, in milliseconds. */
   note(ms: number): void {
-    // A server that is never called needs no ring.
+    // A server without calls needs no ring.
     this.#ring ??= new Float64Array(SIZE);
     this.#ring[this.#count++ % SIZE] = ms;
   }

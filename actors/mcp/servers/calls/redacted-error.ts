@@ -1,12 +1,11 @@
-// Redacts a server's credentials in its error answers. An error often quotes the failed request, including
-// credentials, and enters logs, records and the models' context (A9). A result is data and forwarded as received: a search would slow down every
-// call, and a change could break the data.
+// Redacts the credentials of a server in its error responses. An error often quotes the failed request with
+// the credentials, and reaches logs, records and model contexts (A9, ARCHITECTURE.md). Results are forwarded
+// unchanged: a search would slow down every call, and a change could break the data. Other bytes, member
+// names and data that clients use by error code (such as elicitation URLs) remain unchanged. An error larger
+// than `MAX_BYTES` is forwarded unchanged, because a search would delay other clients (A6).
 //
-// XE1  every byte except credentials of the server is forwarded as received: numbers, escapes and order included.
-// XE2  names of members stay, and so does data that clients act upon by the error's code, such as the addresses of an
-//      elicitation.
-// XE3  an error larger than `MAX_BYTES` is forwarded as received: a search would delay other clients (A6).
-// XE4  only credentials of this server are redacted. A client can send guesses to a tool that echoes them, so redaction confirms a guess.
+// XE4  only credentials of this server are redacted. Redaction confirms a guess, because a tool may echo its
+//      input, so a client must not be able to test guesses of other credentials.
 
 import { isUtf8 } from 'node:buffer';
 import { REDACTION_MARK, type Redactor } from '../../../base/errors/redact.ts';
@@ -15,12 +14,13 @@ import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { membersOf } from '../../jsonrpc/members.ts';
 import { readServerMessage } from '../../jsonrpc/read-message.ts';
 import { rpcCodes } from '../../jsonrpc/rpc-fault.ts';
-import { type Edit, type Span, whole } from '../../jsonrpc/span.ts';
+import { type Edit, type Span, toBuffer } from '../../jsonrpc/span.ts';
 import { stringValuesIn } from '../../jsonrpc/string-values.ts';
 
 const MAX_BYTES = 64 * 1024;
 
-const actedUpon: ReadonlySet<unknown> = new Set([
+/** Errors whose `data` clients evaluate. That data stays unchanged. */
+const codesWithUsedData: ReadonlySet<unknown> = new Set([
   rpcCodes.resourceNotFound,
   rpcCodes.headerMismatch,
   rpcCodes.missingCapability,
@@ -28,7 +28,7 @@ const actedUpon: ReadonlySet<unknown> = new Set([
   rpcCodes.urlElicitationRequired,
 ]);
 
-/** Returns the answer with the redacted error, or the same answer if nothing matches. */
+/** Returns the response with the redacted error, or the same response if nothing matches. */
 export function redactedError(answer: Envelope, redactor: Redactor): Envelope {
   const { error } = answer;
   if (error === undefined || redactor.longest === 0 || error.end - error.start > MAX_BYTES) return answer;
@@ -36,15 +36,17 @@ export function redactedError(answer: Envelope, redactor: Redactor): Envelope {
   const edits = searchedParts(answer, error)
     .flatMap((part) => stringValuesIn(bytes, part))
     .flatMap((span) => editsIn(bytes, span, redactor));
-  return edits.length === 0 ? answer : readServerMessage(whole(applyEdits(bytes, edits)));
+  return edits.length === 0 ? answer : readServerMessage(toBuffer(applyEdits(bytes, edits)));
 }
 
-/** Returns the members of the error, or the error itself unless it is an object. */
+/** Returns the members of the error, or the error itself if it is not an object. */
 function searchedParts(answer: Envelope, error: Span): readonly Span[] {
   const members = membersOf(answer.bytes, error);
   const code = answer.parse(members.find(({ key }) => key === 'code')?.value);
   if (members.length === 0) return [error];
-  return members.filter(({ key }) => key !== 'data' || !actedUpon.has(code)).map(({ value }) => value);
+  return members
+    .filter(({ key }) => key !== 'data' || !codesWithUsedData.has(code))
+    .map(({ value }) => value);
 }
 
 function editsIn(bytes: Buffer, { start, end }: Span, redactor: Redactor): Edit[] {
@@ -59,7 +61,10 @@ function editsIn(bytes: Buffer, { start, end }: Span, redactor: Redactor): Edit[
   return hits.map((hit) => ({ start: at(hit.start), end: at(hit.end), text: REDACTION_MARK }));
 }
 
-/** Maps each UTF-16 unit to its byte offset in `raw`, the escaped JSON text; the last entry is the total length. */
+/**
+ * Maps each UTF-16 unit to the byte offset in `raw`, the escaped JSON text; the last entry is the total
+ * length.
+ */
 function unitOffsets(raw: string, encoding: 'utf8' | 'latin1'): readonly number[] {
   const offsets: number[] = [];
   let offset = 0;

@@ -1,33 +1,30 @@
-// Knows which eras of the protocol a server speaks: by the catalog, or, under `era: auto`, by probing it once. The
-// probes have connections (over stdio: processes) of their own, because some servers stay in the era of the first
-// request they get, and some exit on one they do not know (2026-07-28, "Backward Compatibility" of both transports).
+// Determines which protocol eras a server supports: from the catalog, or with `era: auto` by probing it. Each
+// probe uses its own connection (over stdio: its own process), because some servers stay in the era of their
+// first request or exit on an unknown one (2026-07-28, "Backward Compatibility" of both transports). Only a
+// response gives a permanent result. A server that does not respond counts as legacy until its next start
+// fails. A failed server is probed only after its backoff. No probe survives `kill` (A5, ARCHITECTURE.md).
 //
-// ER1  only an answer is a verdict that is kept: a server that has answered nothing at all is taken for legacy until
-//     its next start has failed.
-// ER2  nothing of a probe outlives `kill` (A5).
-// ER3  a server that has failed is asked when it may be started again, and not before.
-// ER4  a process that ends at `server/discover` without a word has told nothing: it may be a legacy server that exits on
-//     what it does not know, or be broken. Only a second process can tell, and that is the start itself, as a legacy
-//     server: its answer is the verdict, its end the one failure of this start. One that takes longer than SILENCE_MS to
-//     end has been asked to `initialize` by then, in a process more.
+// A process that exits at `server/discover` is a legacy server or broken. The next start, in the legacy era,
+// confirms the era or reports the failure. After SILENCE_MS the server was already probed with `initialize`
+// as well.
 
 import type { Era, Eras } from '../../jsonrpc/modern-meta.ts';
-import type { ServerCache } from '../cache/server-cache.ts';
-import { EraProbe, type EraProbeOptions, type Verdict } from './era-probe.ts';
+import type { ServerCache } from '../cache/cache.ts';
+import { EraProbe, type EraProbeOptions, type ProbeResult } from './probe.ts';
 
 export interface ErasOptions extends Omit<EraProbeOptions, 'onDescription'> {
   readonly setting: Era | 'auto';
   readonly cache: ServerCache;
   readonly startTimeoutMs: number;
-  /** Settles once the server may be started (ER3). */
+  /** Resolves when the server may start; for a failed server after the backoff. */
   untilStartable(): Promise<void>;
-  /** The server has answered. */
-  onVerdict(eras: Eras): void;
+  /** Called when a response has shown the eras of the server. */
+  onProbed(eras: Eras): void;
 }
 
-/** A server that says nothing to `server/discover` for so long is asked to `initialize` beside that. */
+/** Silence after `server/discover` before the server is also probed with `initialize`. */
 const SILENCE_MS = 2_000;
-/** It may say nothing at all for so long: the start that follows has a time limit of its own, and tells why it failed. */
+/** Probe time limit. The start that follows has its own limit and reports failures. */
 const MAX_PROBE_MS = 10_000;
 
 const only: Readonly<Record<Era, Eras>> = {
@@ -35,156 +32,163 @@ const only: Readonly<Record<Era, Eras>> = {
   modern: { legacy: false, modern: true },
 };
 
-/** certain: by an answer. pending: until it has answered as that (ER4). guess: until its next start has failed (ER1). */
-interface Finding {
+/**
+ * `certain`: from a response. `pending`: until the server responds in that era. `guess`: until the next start
+ * fails.
+ */
+interface EraFinding {
   readonly eras: Eras;
-  readonly standing: 'certain' | 'pending' | 'guess';
+  readonly certainty: 'certain' | 'pending' | 'guess';
 }
 
-/** One round of asking; over when it has a verdict, or when it was killed. */
-interface Asking {
-  readonly done: Promise<void>;
+/** One round of probes, completed by a result or by `kill`. */
+interface ProbeRound {
+  readonly whenDone: Promise<void>;
   readonly end: () => void;
-  /** How many were told to wait for it. */
+  /** Number of waiters. */
   waiting: number;
 }
 
 export class ServerEras {
   readonly #options: ErasOptions;
   readonly #probes = new Set<EraProbe>();
-  #asking: Asking | undefined;
-  /** ER1, ER4: good until the next start has failed. */
-  #assumed: Finding | undefined;
-  /** The verdict that was forgotten: connections that are open live by it until there is another. */
-  #former: Eras | undefined;
+  #round: ProbeRound | undefined;
+  /** Uncertain result of the last probes, valid until the next start fails. */
+  #assumed: EraFinding | undefined;
+  /** Discarded result, still used by open connections until there is a new one. */
+  #previous: Eras | undefined;
 
   constructor(options: ErasOptions) {
     this.#options = options;
   }
 
-  /** What the server speaks, if that is known without asking. */
-  get known(): Eras | undefined {
+  /** Eras of the server; undefined if it must be probed first. */
+  get knownEras(): Eras | undefined {
     const { setting, cache } = this.#options;
     return setting === 'auto' ? (cache.eras ?? this.#assumed?.eras) : only[setting];
   }
 
-  /** Somebody waits for the verdict. */
-  get isAsking(): boolean {
-    return this.#asking !== undefined;
+  /** True while probes are running. */
+  get isProbing(): boolean {
+    return this.#round !== undefined;
   }
 
-  /** How many wait for the verdict. */
+  /** Number of waiting callers. */
   get waiting(): number {
-    return this.#asking?.waiting ?? 0;
+    return this.#round?.waiting ?? 0;
   }
 
-  /** The era to use for a client of `era`: its own where the server speaks it. */
+  /**
+   * Returns the era of the connection for a client of `era`: the same era if the server supports it.
+   * Undefined if the server was never probed.
+   */
   for(era: Era): Era | undefined {
-    const eras = this.known ?? this.#former;
+    const eras = this.knownEras ?? this.#previous;
     if (eras === undefined) return undefined;
     return eras[era] ? era : other(era);
   }
 
-  /** Asks the server if need be. Never rejects; nothing is known afterwards where `kill` came first. */
-  settle(): Promise<void> {
-    if (this.known !== undefined) return Promise.resolve();
-    this.#asking ??= this.#begin();
-    this.#asking.waiting += 1;
-    return this.#asking.done;
+  /** Probes the server if its eras are unknown. Never rejects; after `kill` they may still be unknown. */
+  ensureKnown(): Promise<void> {
+    if (this.knownEras !== undefined) return Promise.resolve();
+    this.#round ??= this.#begin();
+    this.#round.waiting += 1;
+    return this.#round.whenDone;
   }
 
-  /** A connection was introduced in `era`. */
+  /** Makes a pending result permanent: the server was introduced in `era`. */
   confirm(era: Era): void {
     const assumed = this.#assumed;
-    if (assumed?.standing === 'pending' && assumed.eras[era]) this.#keep(assumed.eras);
+    if (assumed?.certainty === 'pending' && assumed.eras[era]) this.#store(assumed.eras);
   }
 
-  /** The server did not keep to the verdict; it is asked anew before its next start. */
+  /** Discards a result that the server contradicted, so the server is probed before the next start. */
   forget(): void {
     if (this.#options.setting !== 'auto') return;
-    this.#former = this.known ?? this.#former;
+    this.#previous = this.knownEras ?? this.#previous;
     this.#assumed = undefined;
     const { cache } = this.#options;
     if (cache.eras !== undefined) cache.setEras(undefined);
   }
 
-  /** Ends every probe; whoever waits for a verdict gets none. */
+  /** Kills all probes; waiters continue with no result. */
   kill(): void {
     for (const probe of this.#probes) probe.kill();
-    this.#asking?.end();
-    this.#asking = undefined;
+    this.#round?.end();
+    this.#round = undefined;
   }
 
-  #begin(): Asking {
+  #begin(): ProbeRound {
     let end = () => {};
-    const done = new Promise<void>((resolve) => {
+    const whenDone = new Promise<void>((resolve) => {
       end = resolve;
     });
-    const asking = { done, end, waiting: 0 };
-    // Once this round is known as the one under way.
-    queueMicrotask(() => void this.#ask(asking));
-    return asking;
+    const round = { whenDone, end, waiting: 0 };
+    // Deferred, because the round compares itself with `#round`.
+    queueMicrotask(() => void this.#runRound(round));
+    return round;
   }
 
-  async #ask(asking: Asking): Promise<void> {
-    const isOver = () => this.#asking !== asking;
+  async #runRound(round: ProbeRound): Promise<void> {
+    const isOver = () => this.#round !== round;
     await this.#options.untilStartable();
     if (isOver()) return;
-    const finding = await this.#find(isOver);
+    const finding = await this.#probeEras(isOver);
     if (finding === undefined || isOver()) return;
-    if (finding.standing === 'certain') this.#keep(finding.eras);
+    if (finding.certainty === 'certain') this.#store(finding.eras);
     else this.#assumed = finding;
-    this.#asking = undefined;
-    asking.end();
+    this.#round = undefined;
+    round.end();
   }
 
-  #keep(eras: Eras): void {
+  #store(eras: Eras): void {
     this.#assumed = undefined;
     this.#options.cache.setEras(eras);
-    this.#options.onVerdict(eras);
+    this.#options.onProbed(eras);
   }
 
-  async #find(isOver: () => boolean): Promise<Finding | undefined> {
+  async #probeEras(isOver: () => boolean): Promise<EraFinding | undefined> {
     const probeMs = Math.min(this.#options.startTimeoutMs, MAX_PROBE_MS);
     const modern = this.#probe('modern', Math.max(SILENCE_MS, probeMs));
-    const first = await within(SILENCE_MS, modern.verdict);
+    const first = await within(SILENCE_MS, modern.result);
     if (isOver()) return undefined;
-    if (first === 'no') return { eras: only.legacy, standing: 'certain' };
-    if (first === 'ended') return { eras: only.legacy, standing: 'pending' };
-    if (first === 'unclear') return { eras: only.legacy, standing: 'guess' };
-    const legacy = await this.#probe('legacy', probeMs).verdict;
-    // A server that is slow to start has answered both by now; one that is still silent has had longer than it took
-    // to answer `initialize`.
-    const last = await within(0, modern.verdict);
+    if (first === 'no') return { eras: only.legacy, certainty: 'certain' };
+    if (first === 'ended') return { eras: only.legacy, certainty: 'pending' };
+    if (first === 'unclear') return { eras: only.legacy, certainty: 'guess' };
+    const legacy = await this.#probe('legacy', probeMs).result;
+    // A slow server has responded to both probes by now. A server that still has not responded to
+    // `server/discover` had more time for it than for `initialize`.
+    const last = await within(0, modern.result);
     void modern.close();
     if (last === 'yes') {
       const isCertain = legacy === 'yes' || legacy === 'no';
-      return { eras: { modern: true, legacy: legacy === 'yes' }, standing: isCertain ? 'certain' : 'guess' };
+      return { eras: { modern: true, legacy: legacy === 'yes' }, certainty: isCertain ? 'certain' : 'guess' };
     }
-    const isSpeechless = last === 'silent' || last === 'ended';
-    const isCertain = last === 'no' || (isSpeechless && legacy === 'yes');
-    return { eras: only.legacy, standing: isCertain ? 'certain' : 'guess' };
+    const hasNoResponse = last === 'silent' || last === 'ended';
+    // Without a response to the modern probe, only a legacy response proves that the server is legacy.
+    const isCertain = last === 'no' || (hasNoResponse && legacy === 'yes');
+    return { eras: only.legacy, certainty: isCertain ? 'certain' : 'guess' };
   }
 
   #probe(era: Era, timeoutMs: number): EraProbe {
     const { cache } = this.#options;
-    const onDescription: EraProbeOptions['onDescription'] = (spoken, description) =>
-      cache.note(spoken, description);
+    const onDescription: EraProbeOptions['onDescription'] = (found, description) =>
+      cache.setDescription(found, description);
     const probe = new EraProbe(era, timeoutMs, { ...this.#options, onDescription });
     this.#probes.add(probe);
-    void probe.gone.then(() => this.#probes.delete(probe));
+    void probe.whenClosed.then(() => this.#probes.delete(probe));
     return probe;
   }
 }
 
-/** The verdict, or `silent` when it is not there in time. */
-async function within(ms: number, verdict: Promise<Verdict>): Promise<Verdict> {
+/** Returns the result, or `silent` after `ms` milliseconds. */
+async function within(ms: number, result: Promise<ProbeResult>): Promise<ProbeResult> {
   let timer: NodeJS.Timeout | undefined;
-  const silence = new Promise<Verdict>((resolve) => {
+  const silence = new Promise<ProbeResult>((resolve) => {
     timer = setTimeout(() => resolve('silent'), ms);
   });
   try {
-    return await Promise.race([verdict, silence]);
+    return await Promise.race([result, silence]);
   } finally {
     clearTimeout(timer);
   }

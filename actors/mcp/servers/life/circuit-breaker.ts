@@ -1,17 +1,16 @@
-// The circuit breaker of a server: refuses calls while the server is switched off, or parked because it has failed too
-// often lately, and says why. The supervisor parks it; when the time is over the next call, or an operator, starts it
-// again.
+// Circuit breaker: rejects calls to disabled servers and to parked servers. The supervisor parks a server
+// after too many failures; when the park time has passed, the next call or an operator starts it again.
 
 import { UnavailableError } from '../../../base/errors/errors.ts';
-import { steadyNow } from '../../../base/time/steady-clock.ts';
+import { monotonicNow } from '../../../base/time/monotonic-clock.ts';
 
-/** A park that is over by the time somebody has read of it needs no advice on how to end it. */
+/** With less remaining time the error contains no advice, because the park is almost over. */
 const SOON_MS = 5000;
 
 export class CircuitBreaker {
-  /** By the steady clock, until when the server is parked, or was; undefined where it is not. */
+  /** End of the park time by the monotonic clock; undefined if the server is not parked. */
   until: number | undefined;
-  /** False while no call is refused: the server is enabled and not parked. */
+  /** False if the server is enabled and not parked, so no call is rejected. */
   mayRefuse: boolean;
   readonly #id: string;
   readonly #isEnabled: boolean;
@@ -23,17 +22,17 @@ export class CircuitBreaker {
     this.mayRefuse = !isEnabled;
   }
 
-  /** The server has failed too often lately, and the time for which it is parked is not over. */
+  /** True during the park time. */
   get isOpen(): boolean {
-    return this.until !== undefined && this.until > steadyNow();
+    return this.until !== undefined && this.until > monotonicNow();
   }
 
-  /** Of an agent alone, whose ids have a slash: no address reaches it. */
+  /** True for a private server of an agent: the id contains a slash. The HTTP API cannot start it. */
   get #isOfAgent(): boolean {
     return this.#id.includes('/');
   }
 
-  /** `until` is by the steady clock; `because` is shown to clients. */
+  /** `until` is by the monotonic clock; `because` is visible to clients. */
   open(until: number, because: string): void {
     this.until = until;
     this.mayRefuse = true;
@@ -45,20 +44,20 @@ export class CircuitBreaker {
     this.mayRefuse = !this.#isEnabled;
   }
 
-  /** The error for a call that comes now; undefined where it is let through. */
+  /** Returns the error for a call at this moment; undefined if the call may pass. */
   refusal(): UnavailableError | undefined {
     if (!this.#isEnabled) {
-      return new UnavailableError(`server ${this.#id} is switched off (its entry says enabled: false)`, 60);
+      return new UnavailableError(`server ${this.#id} is disabled (enabled: false in its entry)`, 60);
     }
     if (this.until === undefined) return undefined;
-    const leftMs = this.until - steadyNow();
-    if (leftMs <= 0) return undefined;
+    const remainingMs = this.until - monotonicNow();
+    if (remainingMs <= 0) return undefined;
     const hint =
-      leftMs > SOON_MS && !this.#isOfAgent ? ` (POST /servers/${this.#id}/start tries at once)` : '';
+      remainingMs > SOON_MS && !this.#isOfAgent ? ` (POST /servers/${this.#id}/start retries now)` : '';
     return new UnavailableError(
-      `server ${this.#id} is parked after too many failures and is tried again in ${Math.ceil(leftMs / 1000)} s` +
+      `server ${this.#id} is parked after too many failures and is retried in ${Math.ceil(remainingMs / 1000)} s` +
         `${hint}: ${this.#because}`,
-      leftMs / 1000,
+      remainingMs / 1000,
     );
   }
 }

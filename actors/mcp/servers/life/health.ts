@@ -1,20 +1,23 @@
-// Pings the open connections of a server and ends those that stay silent. A connection that was heard of since the
-// last round is alive already; any answer to a ping counts, an error too. Pings are not use: they keep no server
-// from becoming idle.
+// Pings open connections and reports connections that do not respond. A connection that received a message
+// since the last round needs no ping. Any response to a ping counts, even an error. Pings do not count as use
+// of the server. A connection has one ping in flight, so missed pings are consecutive.
 //
-// HE1  a connection has one ping under way at most: pings that are missed in a row are missed one after the other.
+// - A connection with a call in flight is not pinged: a tool may block the only thread of its server. The
+//   time limits of the call apply instead.
+// - Some servers never answer pings. A connection is reported only if it does not answer another request
+//   either.
 
-import type { PoolMember } from '../pool/pool-member.ts';
+import { hasActiveCall, type PoolMember } from '../pool/pool-member.ts';
 
 export interface HealthOptions {
   readonly server: string;
-  /** 0 = no health checks. */
+  /** 0 disables health checks. */
   readonly intervalMs: number;
   readonly timeoutMs: number;
-  /** Missed pings in a row that end a connection. */
+  /** Consecutive missed pings after which a connection is reported. */
   readonly failures: number;
   readonly members: () => Iterable<PoolMember>;
-  readonly onSilent: (member: PoolMember, missed: number) => void;
+  readonly onSilent: (member: PoolMember, missedPings: number) => void;
 }
 
 export class Health {
@@ -36,10 +39,10 @@ export class Health {
   }
 
   #round(): void {
-    const heardSince = performance.now() - this.#options.intervalMs;
+    const activeSince = performance.now() - this.#options.intervalMs;
     for (const member of this.#options.members()) {
-      if (!member.isOpen || member.isPinged) continue;
-      if (member.connection.lastHeardAt > heardSince) member.missedPings = 0;
+      if (!member.isOpen || member.isPinged || member.connection.endError !== undefined) continue;
+      if (member.connection.lastMessageAt > activeSince || hasActiveCall(member)) member.missedPings = 0;
       else void this.#ping(member);
     }
   }
@@ -47,16 +50,25 @@ export class Health {
   async #ping(member: PoolMember): Promise<void> {
     const { timeoutMs, failures, onSilent } = this.#options;
     const { connection } = member;
+    const isIrrelevant = () => connection.isEnded || member.isClosing || hasActiveCall(member);
     member.isPinged = true;
     try {
-      await connection.ping(timeoutMs);
-      member.missedPings = 0;
-    } catch {
-      if (connection.isEnded || member.isClosing) return;
-      member.missedPings += 1;
-      if (member.missedPings >= failures) onSilent(member, member.missedPings);
+      const hasPong = await isAnswered(connection.ping(timeoutMs));
+      if (isIrrelevant()) return;
+      member.missedPings = hasPong ? 0 : member.missedPings + 1;
+      if (member.missedPings < failures) return;
+      if (await isAnswered(connection.request('tools/list', undefined, timeoutMs))) member.missedPings = 0;
+      else if (!isIrrelevant()) onSilent(member, member.missedPings);
     } finally {
       member.isPinged = false;
     }
   }
+}
+
+/** Returns true for any response, also an error response. */
+function isAnswered(request: Promise<unknown>): Promise<boolean> {
+  return request.then(
+    () => true,
+    () => false,
+  );
 }

@@ -1,10 +1,10 @@
-// Reports when a server has had no call for half, and for the whole, of its idle timeout. One timer per server, set to
-// the next moment that can matter; a call only notes the time.
+// Reports when a server had no calls for half of the idle timeout, and for the whole timeout. Each server has
+// a single timer, set to the next relevant time; a call only records when it happened.
 
 export interface IdleTimerOptions {
-  /** 0 = never quiet. */
+  /** 0 disables the timer. */
   readonly idleTimeoutMs: number;
-  /** Work that is under way keeps a server from being quiet. */
+  /** Returns true if something other than calls keeps the server in use. */
   readonly isBusy: () => boolean;
   /** performance.now() of the last call. */
   readonly lastUsedAt: () => number;
@@ -16,6 +16,7 @@ const MIN_WAIT_MS = 10;
 export class IdleTimer {
   readonly #options: IdleTimerOptions;
   #timer: NodeJS.Timeout | undefined;
+  /** Time of the last call for which `half` was reported, to report it once. */
   #halfReportedFor = -1;
 
   constructor(options: IdleTimerOptions) {

@@ -1,9 +1,9 @@
-// Asks the machine of a server for a start, as a waiting call would: a backoff or park that is not over keeps the server off
-// (SS3).
+// Requests a start of the server from its state machine, as a queued call does. Does not cancel a backoff or
+// park (SS3, server-start.ts).
 
 import type { ServerEntry } from '../../../../config/catalog/catalog-schema.ts';
-import { steadyNow } from '../../../base/time/steady-clock.ts';
-import type { CallOwner } from '../calls/call-owner.ts';
+import { monotonicNow } from '../../../base/time/monotonic-clock.ts';
+import type { CallOwner } from '../calls/owner.ts';
 import type { Handle } from '../handle.ts';
 import type { ServerLife } from './server-life.ts';
 
@@ -11,48 +11,48 @@ export interface ServerDemandOptions {
   readonly entry: ServerEntry;
   readonly handle: Handle;
   readonly life: ServerLife;
-  /** Asks the supervisor to start the actor, also during a backoff or park. */
+  /** Asks the supervisor to start the actor immediately, without backoff or park time. */
   readonly wake: () => void;
 }
 
 export class ServerDemand {
   readonly #options: ServerDemandOptions;
-  /** Owner of the first connection if no call waits for it. */
+  /** Owner of the first connection if no call is queued. */
   #owner: CallOwner | undefined;
-  /** Learns the lists of the server on its first connection. */
-  isToLearn = false;
+  /** True if the start must fetch the lists, so it continues when its client disconnects. */
+  fetchesLists = false;
 
   constructor(options: ServerDemandOptions) {
     this.#options = options;
   }
 
-  /** Demands a start. The first connection belongs to `owner` if no call waits. */
+  /** Requests a start. If no call is queued, `owner` gets the first connection. */
   start(owner?: CallOwner | undefined): void {
     const { entry, handle, life, wake } = this.#options;
     if (!entry.enabled) return;
     this.#owner = owner;
     const { until } = handle.breaker;
     if (until === undefined) life.send({ type: 'demand' });
-    else if (until <= steadyNow()) wake();
+    else if (until <= monotonicNow()) wake();
   }
 
-  /** Settles at once, or, for a server that has failed, when its backoff is over; then it is started. */
+  /** Resolves immediately; for a failed server when it starts again after the backoff. */
   async untilStartable(): Promise<void> {
     const { life } = this.#options;
     if (life.state !== 'failed') return;
-    const left = life.until((state) => state !== 'failed');
+    const whenRestarted = life.until((state) => state !== 'failed');
     this.start();
-    await left;
+    await whenRestarted;
   }
 
-  /** Returns the client that asked last; it is forgotten. */
+  /** Returns the client that requested the last start, and forgets it. */
   takeOwner(): CallOwner | undefined {
     const owner = this.#owner;
     this.#owner = undefined;
     return owner;
   }
 
-  /** Starts nothing more for a client that leaves. */
+  /** Forgets a client that disconnects: the first connection is not opened for it. */
   forget(owner: CallOwner): void {
     if (this.#owner === owner) this.#owner = undefined;
   }

@@ -1,8 +1,7 @@
-// Opens and shuts the gate of a server, and with it everything that runs while the gate is open: timers, connections for
-// subscribers, notices of changed lists. The machine of the server decides when.
-//
-// SG1 (A1)   the gate is open exactly while the machine is in `running` or `idle`; the clocks tick just then, and until a drain.
-// SG2 (A5)   after `kill` no connection and no probe is left.
+// Opens and closes a server's gate, together with its dependants: timers, connections for subscribers,
+// notifications of changed lists. The state machine decides when. The gate is open exactly in the machine
+// states `running` and `idle` (A1, ARCHITECTURE.md); timers also stop when a drain begins. After `kill` all
+// connections and probes are closed (A5).
 
 import type { ServerEntry } from '../../../../config/catalog/catalog-schema.ts';
 import type { ServerState } from '../../../../machines/server.ts';
@@ -19,15 +18,15 @@ import type { SubscriberConnections } from '../pool/subscriber-connections.ts';
 import type { ServerLife } from './server-life.ts';
 import { ServerTimers } from './server-timers.ts';
 
-/** What the managed server notes of its starts and ends. */
-export interface ServerNotes {
+/** Server status for display, updated at starts, failures and stops. */
+export interface ServerStatus {
   restarts: number;
   opened: StartTime | undefined;
   lastError: GatewayError | undefined;
   nextRetryAt: number | undefined;
 }
 
-export interface GateOptions {
+export interface ServerGateOptions {
   readonly id: string;
   readonly entry: ServerEntry;
   readonly log: Log;
@@ -37,17 +36,17 @@ export interface GateOptions {
   readonly usage: ConnectionUsage;
   readonly subscriberConnections: SubscriberConnections;
   readonly listNotices: ListNotices;
-  readonly notes: ServerNotes;
-  /** How long calls in flight may still take when the server is stopped, in milliseconds. */
+  readonly status: ServerStatus;
+  /** Returns the grace period for calls in flight when the server stops, in milliseconds. */
   graceMs(): number;
   readonly life: ServerLife;
 }
 
 export class ServerGate {
-  readonly #options: GateOptions;
+  readonly #options: ServerGateOptions;
   readonly #timers: ServerTimers;
 
-  constructor(options: GateOptions) {
+  constructor(options: ServerGateOptions) {
     const { id, entry, handle, pool, usage, life } = options;
     this.#options = options;
     this.#timers = new ServerTimers({
@@ -57,7 +56,7 @@ export class ServerGate {
       isInUse: (member) => usage.isInUse(member),
       isBusy: () => usage.isBusy,
       lastUsedAt: () => handle.lastUsedAt,
-      onSilent: (member, missed) => this.#onSilent(member, missed),
+      onSilent: (member, missedPings) => this.#onSilent(member, missedPings),
       onIdleMember: (member) => this.#onIdleMember(member),
       onQuiet: (span) => {
         handle.isIdle = span === 'half';
@@ -68,54 +67,56 @@ export class ServerGate {
   }
 
   open(): void {
-    const { handle, notes } = this.#options;
+    const { handle, status } = this.#options;
     if (handle.isOpen) return;
-    notes.opened = new StartTime();
-    notes.nextRetryAt = undefined;
+    status.opened = new StartTime();
+    status.nextRetryAt = undefined;
     handle.lastUsedAt = performance.now();
     this.#timers.start();
     handle.open();
   }
 
   close(): void {
-    this.#options.notes.opened = undefined;
+    this.#options.status.opened = undefined;
     this.#options.handle.close();
-    this.#endClocks();
+    this.#stopTimers();
   }
 
-  /** Lets the calls in flight end, then closes every connection. */
+  /** Lets calls in flight complete, then closes all connections. */
   async drain(): Promise<void> {
-    this.#endClocks();
+    this.#stopTimers();
     await this.#options.pool.drain(this.#options.graceMs());
   }
 
+  /** Closes the gate and kills all connections and probes. */
   kill(): void {
-    const { id, eras, pool, notes } = this.#options;
-    // A machine that threw has closed nothing: an open gate would open connections that no machine knows of (A1).
+    const { id, eras, pool, status } = this.#options;
+    // If the machine threw an error, the gate is still open and would open connections without supervision
+    // (A1).
     this.close();
-    const recentStderr = notes.lastError ?? new StoppedError(`server ${id} was stopped`);
-    pool.kill(new ConnectionLostError(recentStderr.message, { cause: recentStderr }));
+    const cause = status.lastError ?? new StoppedError(`server ${id} was stopped`);
+    pool.kill(new ConnectionLostError(cause.message, { cause }));
     eras.kill();
   }
 
-  /** Parked: calls before `until`, in epoch milliseconds, are refused at once. */
+  /** Parks the server: calls are rejected until `until` (epoch milliseconds). */
   refuse(until: number): void {
-    const { eras, handle, notes } = this.#options;
-    notes.nextRetryAt = until;
+    const { eras, handle, status } = this.#options;
+    status.nextRetryAt = until;
     eras.kill();
-    handle.refuse(until, notes.lastError?.message ?? 'unknown reason');
+    handle.park(until, status.lastError?.message ?? 'unknown reason');
   }
 
   #onState(state: ServerState, before: ServerState): void {
-    const { id, handle, log, notes } = this.#options;
+    const { id, handle, log, status } = this.#options;
     log.info({ server: id, from: before, state }, 'server state');
     if (before !== 'failed') return;
-    if (state === 'starting') notes.restarts += 1;
-    // Whoever left `failed`, by hand or by its time, is parked no more.
+    if (state === 'starting') status.restarts += 1;
+    // A server that leaves `failed` is no longer parked.
     handle.breaker.close();
   }
 
-  #endClocks(): void {
+  #stopTimers(): void {
     this.#options.subscriberConnections.stop();
     this.#timers.stop();
     this.#options.listNotices.stop();
@@ -130,12 +131,12 @@ export class ServerGate {
     void pool.close(member, error, 'idle');
   }
 
-  #onSilent(member: PoolMember, missed: number): void {
-    const { id, notes } = this.#options;
+  #onSilent(member: PoolMember, missedPings: number): void {
+    const { id, status } = this.#options;
     const error = new ConnectionLostError(
-      `server ${id} did not answer ${missed} health pings in a row and was ended`,
+      `server ${id} did not answer ${missedPings} health pings in a row and was ended`,
     );
-    notes.lastError = error;
+    status.lastError = error;
     member.connection.kill(error);
   }
 }

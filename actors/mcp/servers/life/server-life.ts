@@ -1,6 +1,6 @@
-// The life of a managed server: binds whichever actor runs its machine right now, and notifies the listeners of its state.
-// It outlives the actor: after a bug the supervisor spawns a new
-// one from the same logic, which binds itself here when it enters its first state.
+// Connects a managed server with the actor that runs its state machine, and notifies listeners of the state.
+// Outlives the actor: if the actor fails because of a bug, the supervisor spawns a new actor, which binds
+// itself here when it enters its first state.
 
 import { type ActorRefFrom, type AnyActorLogic, fromCallback, type Subscription } from 'xstate';
 import {
@@ -11,50 +11,53 @@ import {
   serverState,
 } from '../../../../machines/server.ts';
 import type { GatewayError } from '../../../base/errors/errors.ts';
-import { tell } from '../../../base/supervision/dead-letters.ts';
-import { guarded } from '../../../base/supervision/guarded.ts';
+import { sendOrCount } from '../../../base/supervision/dead-letters.ts';
+import { stopChildrenOnThrow } from '../../../base/supervision/stop-children-on-throw.ts';
 
-/** The parts of a server that carry out the decisions of its machine. */
+/** Parts of the server that carry out the decisions of the machine. */
 export interface ServerActions {
   readonly life: ServerLife;
   readonly start: {
     /** Opens the first connection. */
     begin(): void;
-    /** Returns true if calls, or after a crash open streams, need the server. */
+    /** Returns true if calls need the server. After a crash, clients with open streams also count. */
     isWanted(isAfterCrash: boolean): boolean;
   };
   readonly gate: {
     open(): void;
     close(): void;
-    /** Resolves when no connection is left. */
+    /** Resolves when all connections are closed. */
     drain(): Promise<void>;
     kill(): void;
-    /** Refuses calls until this time. */
+    /** Rejects calls until this time. */
     refuse(until: number): void;
   };
   readonly observer: {
-    /** Reports the failure to the waiting calls and the log. */
+    /** Reports the failure to the queued calls and the log. */
     onFailure(error: GatewayError): void;
   };
 }
 
-/** `before` is the state that was left. */
+/** `before` is the previous state. */
 export type StateListener = (state: ServerState, before: ServerState) => void;
 
 type ServerActorRef = ActorRefFrom<typeof serverMachine>;
 
-/** The logic of every server's actor: a machine of its own would cost each server some 30 KB. Its bearer is ServerActions. */
-export const serverLogic: AnyActorLogic = guarded(
+/**
+ * Actor logic shared by all servers; the input refers to the parts (ServerActions) of one server. A separate
+ * machine per server would cost about 30 KB each.
+ */
+export const serverLogic: AnyActorLogic = stopChildrenOnThrow(
   serverMachine.provide({
     actors: {
       pool: fromCallback<{ type: 'drain' }, ServerInput>(({ input, sendBack, receive }) => {
         const { life, start, gate } = actionsOf(input);
         receive(() => void gate.drain().then(() => sendBack({ type: 'pool.drained' })));
-        const endReports = life.takeReports(sendBack);
+        const stopReports = life.routeReports(sendBack);
         start.begin();
         return () => {
-          endReports();
-          // Nothing of the connections may be left (A5).
+          stopReports();
+          // Connections must not survive the actor (A5, ARCHITECTURE.md).
           gate.kill();
         };
       }),
@@ -68,7 +71,7 @@ export const serverLogic: AnyActorLogic = guarded(
       },
       refuse: ({ context }, { until }) => actionsOf(context).gate.refuse(until),
       askDemand: ({ context, self }, { isAfterCrash }) => {
-        // Asked for later, so that whoever watches sees the state that was entered first.
+        // Checked later, so that listeners see the entered state first.
         setImmediate(() => {
           if (actionsOf(context).start.isWanted(isAfterCrash)) self.send({ type: 'demand' });
         });
@@ -81,8 +84,8 @@ export const serverLogic: AnyActorLogic = guarded(
   }),
 );
 
-function actionsOf({ bearer }: ServerInput): ServerActions {
-  return bearer as ServerActions;
+function actionsOf({ actorContext }: ServerInput): ServerActions {
+  return actorContext as ServerActions;
 }
 
 export class ServerLife {
@@ -100,12 +103,15 @@ export class ServerLife {
     return this.#state === 'running' || this.#state === 'idle';
   }
 
-  /** Sends an event from outside to the machine: of an operator, or a waiting call. A dead letter while it has no actor. */
+  /**
+   * Sends an event from outside (an operator, a queued call) to the machine. Without an actor it counts as a
+   * dead letter.
+   */
   send(event: ServerEvent): void {
-    if (this.#ref !== undefined) tell(this.#ref, event);
+    if (this.#ref !== undefined) sendOrCount(this.#ref, event);
   }
 
-  /** Sends an event of the connections to the machine; dropped when the pool actor has ended. */
+  /** Sends an event about connections to the machine. Dropped when the pool actor has stopped. */
   report(event: ServerEvent): void {
     this.#report?.(event);
   }
@@ -115,7 +121,7 @@ export class ServerLife {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Resolves with the first state from now on that `isReached`. */
+  /** Resolves with the first new state that matches. */
   until(isReached: (state: ServerState) => boolean): Promise<ServerState> {
     return new Promise((resolve) => {
       const forget = this.onState((state) => {
@@ -126,23 +132,23 @@ export class ServerLife {
     });
   }
 
-  /** Has the machine stop; resolves once nothing of the server is left, or a start that came after it has taken over. */
+  /** Stops the machine. Resolves after the cleanup, or when a later start has replaced the stop. */
   async stop(): Promise<void> {
     if (this.#state === 'stopped') return;
-    const done = this.until((state) => state === 'stopped' || state === 'starting');
+    const whenStopped = this.until((state) => state === 'stopped' || state === 'starting');
     this.send({ type: 'stop' });
-    await done;
+    await whenStopped;
   }
 
-  /** Sends the reports of the connections to the pool actor. Returns a function that ends this. */
-  takeReports(report: (event: ServerEvent) => void): () => void {
+  /** Routes the events of `report` to the pool actor. Returns a function that undoes this. */
+  routeReports(report: (event: ServerEvent) => void): () => void {
     this.#report = report;
     return () => {
       if (this.#report === report) this.#report = undefined;
     };
   }
 
-  /** This actor runs the machine from now on. */
+  /** Binds the actor that now runs the machine. */
   bind(self: ServerActorRef): void {
     if (this.#ref === self) return;
     this.#subscription?.unsubscribe();

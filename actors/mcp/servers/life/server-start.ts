@@ -1,8 +1,9 @@
-// Starts a server, and opens its first connection. Its machine decides whether it starts (machines/server.ts).
+// Starts a server and opens its first connection. The state machine (machines/server.ts) decides when. The
+// first connection serves the call that has waited longest, otherwise the client that requested the start,
+// otherwise no particular client; never a client that has disconnected. No connection opens before the
+// protocol eras of the server are known.
 //
-// SS1  the first connection is for whoever waits longest, else for whoever asked, else for nobody; never for one who has left.
-// SS2  nothing is opened before it is known which eras the server speaks.
-// SS3  a backoff or park that is not over is ended by an operator's start only.
+// SS3  only a start by an operator cancels a backoff or park.
 
 import type { ServerEntry } from '../../../../config/catalog/catalog-schema.ts';
 import type { ServerState } from '../../../../machines/server.ts';
@@ -12,7 +13,7 @@ import type { Handle } from '../handle.ts';
 import type { UpstreamSubscriptions } from '../notifications/upstream-subscriptions.ts';
 import type { Pool } from '../pool/pool.ts';
 import type { ServerDemand } from './server-demand.ts';
-import type { ServerNotes } from './server-gate.ts';
+import type { ServerStatus } from './server-gate.ts';
 import type { ServerLife } from './server-life.ts';
 
 export interface StartOptions {
@@ -24,10 +25,10 @@ export interface StartOptions {
   readonly upstreamSubscriptions: UpstreamSubscriptions;
   readonly life: ServerLife;
   readonly demand: ServerDemand;
-  readonly notes: Pick<ServerNotes, 'lastError'>;
-  /** Asks the supervisor to start the actor, also during a backoff or park. */
+  readonly status: Pick<ServerStatus, 'lastError'>;
+  /** Asks the supervisor to start the actor immediately, without backoff or park time. */
   wake(): void;
-  /** Clients keep streams open that only this server feeds. */
+  /** Returns true if a client of this server alone has an open stream. */
   isWatched(): boolean;
 }
 
@@ -38,66 +39,69 @@ export class ServerStart {
     this.#options = options;
   }
 
-  /** An operator's start; resolves once the server runs. Rejects with the reason it could not. */
+  /** Starts the server for an operator. Resolves when it runs, rejects with the failure. */
   async start(): Promise<void> {
-    const { id, entry, life, notes, wake } = this.#options;
+    const { id, entry, life, status, wake } = this.#options;
     if (!entry.enabled) {
-      throw new UnavailableError(`server ${id} is switched off (its entry says enabled: false)`, 60);
+      throw new UnavailableError(`server ${id} is disabled (enabled: false in its entry)`, 60);
     }
     if (life.isRunning) return;
-    const done = life.until(isSettledStart);
+    const whenSettled = life.until(isSettledStart);
     wake();
-    const state = await done;
-    if (state === 'failed') throw notes.lastError ?? new ConnectionLostError(`server ${id} failed`);
+    const state = await whenSettled;
+    if (state === 'failed') throw status.lastError ?? new ConnectionLostError(`server ${id} failed`);
     if (state !== 'running') throw new StoppedError(`server ${id} was stopped while it was starting`);
   }
 
-  /** Whether a start is wanted by now; after a crash open streams count as well. */
+  /** Returns true if calls need the server. After a crash, clients with open streams also count. */
   isWanted(isAfterCrash: boolean): boolean {
     const { entry, eras, handle, upstreamSubscriptions, isWatched } = this.#options;
     if (!entry.enabled) return false;
     const isListened = isAfterCrash && (!upstreamSubscriptions.subscriptions.isEmpty || isWatched());
-    return isListened || handle.waiting > 0 || eras.isAsking;
+    return isListened || handle.waiting > 0 || eras.isProbing;
   }
 
-  /** The machine has begun to start: opens the first connection, once it is known in which eras. */
+  /** Opens the first connection when the eras are known. Called when the machine starts the server. */
   begin(): void {
     const { id, eras, handle, pool, life } = this.#options;
-    pool.begin();
-    if (eras.known !== undefined) {
+    pool.reset();
+    if (eras.knownEras !== undefined) {
       this.#openFirst();
       return;
     }
-    const settled = eras.settle().then(() => {
-      const { known } = eras;
-      if (life.state !== 'starting' || known === undefined) return;
-      // These calls came by an earlier verdict on the eras; their connections could not be opened.
-      const what = `server ${id} turned out to speak the protocol of another era; try again`;
-      handle.failWaiting(({ era }) => !known[era], new UnavailableError(what, 1));
+    const whenProbed = eras.ensureKnown().then(() => {
+      const { knownEras } = eras;
+      if (life.state !== 'starting' || knownEras === undefined) return;
+      // These calls were accepted for eras of an earlier probe, which the server no longer supports.
+      const message = `server ${id} supports another protocol era; try again`;
+      handle.failWaiting(({ era }) => !knownEras[era], new UnavailableError(message, 1));
       this.#openFirst();
     });
-    settled.catch((error: unknown) => life.report({ type: 'pool.lost', error }));
+    whenProbed.catch((error: unknown) => life.report({ type: 'pool.lost', error }));
   }
 
-  /** One has left, and its connection with it: a start that was for it alone goes on for the next, or not at all. */
+  /**
+   * Called when the client that requested the start has disconnected: continues the start for the next queued
+   * call, or stops it.
+   */
   reconsider(): void {
     const { eras, handle, pool, life } = this.#options;
-    // While it is asked for its eras nothing has been started for anybody yet.
-    if (life.state !== 'starting' || pool.members.size > 0 || eras.known === undefined) return;
+    // Era probes open no client connections.
+    if (life.state !== 'starting' || pool.members.size > 0 || eras.knownEras === undefined) return;
     if (handle.waiting > 0) this.begin();
     else life.send({ type: 'stop' });
   }
 
   #openFirst(): void {
     const { eras, handle, pool, demand } = this.#options;
-    const { next } = handle;
+    const { longestWaiting } = handle;
     const demandedBy = demand.takeOwner();
-    const owner = next?.owner ?? demandedBy;
-    pool.pick(owner, next?.era ?? eras.for(owner?.era ?? 'legacy') ?? 'legacy');
+    const owner = longestWaiting?.owner ?? demandedBy;
+    pool.pick(owner, longestWaiting?.era ?? eras.for(owner?.era ?? 'legacy') ?? 'legacy');
   }
 }
 
-/** A start has succeeded, failed, or was given up by a stop. */
+/** Returns true if the start has succeeded, failed or was stopped. */
 function isSettledStart(state: ServerState): boolean {
   return state !== 'starting' && state !== 'idle';
 }

@@ -1,5 +1,4 @@
-// The three timers of a server whose gate is open: health pings, idleness of the server, idleness of single sessions'
-// connections. They start and stop together.
+// Timers of the open gate: health pings, idleness of the server, and idleness of the connections of sessions.
 
 import type { ServerEntry } from '../../../../config/catalog/catalog-schema.ts';
 import { IdleMembers } from '../pool/idle-members.ts';
@@ -11,12 +10,12 @@ export interface ServerTimersOptions {
   readonly server: string;
   readonly entry: ServerEntry;
   readonly members: () => Iterable<PoolMember>;
-  /** A connection that must not end for want of calls. */
+  /** Returns true if a connection must stay open without calls. */
   readonly isInUse: (member: PoolMember) => boolean;
   readonly isBusy: () => boolean;
   /** performance.now() of the last call. */
   readonly lastUsedAt: () => number;
-  readonly onSilent: (member: PoolMember, missed: number) => void;
+  readonly onSilent: (member: PoolMember, missedPings: number) => void;
   readonly onIdleMember: (member: PoolMember) => void;
   readonly onQuiet: (span: 'half' | 'whole') => void;
 }
@@ -37,7 +36,7 @@ export class ServerTimers {
       }),
       new IdleTimer({ idleTimeoutMs, ...options }),
       new IdleMembers({
-        // A shared connection idles out with its server only.
+        // A shared connection only closes with the idle server.
         idleTimeoutMs: entry.isolation === 'session' ? idleTimeoutMs : 0,
         members,
         isBusy: options.isInUse,
@@ -47,10 +46,10 @@ export class ServerTimers {
   }
 
   start(): void {
-    for (const clock of this.#timers) clock.start();
+    for (const timer of this.#timers) timer.start();
   }
 
   stop(): void {
-    for (const clock of this.#timers) clock.stop();
+    for (const timer of this.#timers) timer.stop();
   }
 }

@@ -1,34 +1,32 @@
-// One list of a server, bounded. A server may list without end: each list is bounded in items and bytes, and the lists
-// of all servers together in bytes. What was cut off is known, so that it can be told.
-//
-// LH1 (A8)  a list holds at most MAX_ITEMS items and MAX_LIST_BYTES; all of them together hold what their budget has.
-// LH2       what was taken of the budget is given back once: when the list is replaced or given up, or its server goes.
-// LH3 (A6)  no server can take the budget for itself (actors/base/bounds/budget.ts).
+// A server's list with limits, because servers may return endless lists. The limits are MAX_ITEMS items and
+// MAX_LIST_BYTES per list, and a memory budget for all lists (A8, ARCHITECTURE.md) that no server can exhaust
+// (A6, budget.ts). A list that reaches a limit is truncated ("cut"), and the reason is stored with it.
+// `release` returns its memory.
 
 import { Budget, Share } from '../../../base/bounds/budget.ts';
 import { FaultCollector } from './item-faults.ts';
-import { heldBytes, type ListItem } from './lists.ts';
+import { itemBytes, type ListItem } from './lists.ts';
 
 export const MAX_ITEMS = 10_000;
 export const MAX_LIST_BYTES = 8 * 1024 * 1024;
-/** Over the lists of all servers. */
+/** Budget for the lists of all servers, in bytes. */
 export const ALL_LIST_BYTES = 128 * 1024 * 1024;
 
-/** Why the rest of a list was left out. */
-export type Cut = 'too_many' | 'too_large' | 'cycle' | 'gateway_full';
+/** Reason why a list is incomplete. */
+export type TruncationReason = 'too_many' | 'too_large' | 'cycle' | 'gateway_full';
 
 const mebibytes = (bytes: number) => `${bytes / 1024 / 1024} MiB`;
 
-/** What has happened, and what to do about it. */
-export const cutMessages: Readonly<Record<Cut, string>> = {
-  too_many: `the server lists more than ${MAX_ITEMS} items, or on too many pages: the rest is left out; have it list less`,
-  too_large: `the list is larger than ${mebibytes(MAX_LIST_BYTES)}, or its pages or cursors are far larger than their items: the rest is left out; have the server list less, or shorter items`,
+/** Explanations for the log: fact and remedy. */
+export const cutMessages: Readonly<Record<TruncationReason, string>> = {
+  too_many: `the server lists more than ${MAX_ITEMS} items, or on too many pages: the rest is omitted; reduce the list`,
+  too_large: `the list is larger than ${mebibytes(MAX_LIST_BYTES)}, or its pages or cursors are far larger than their items: the rest is omitted; reduce the list or shorten its items`,
   cycle:
-    'the server gave a cursor that it had given before, so that its list has no end: it was read up to there; tell the author of the server',
-  gateway_full: `the lists of all servers together may take ${mebibytes(ALL_LIST_BYTES)}, and are too near to that: the rest is left out, or an older list is kept; take servers with long lists out of the catalog`,
+    'the server repeats a cursor, so its list has no end: it was read up to there; report this to the author of the server',
+  gateway_full: `the lists of all servers together are near their limit of ${mebibytes(ALL_LIST_BYTES)}: the rest is omitted, or an older list is kept; remove servers with long lists from the catalog`,
 };
 
-/** The lists of one server, as one holder of the budget. */
+/** The part of the list budget that one server uses. */
 export class ListBudget {
   readonly #budget: Budget;
   readonly #share = new Share();
@@ -37,7 +35,6 @@ export class ListBudget {
     this.#budget = budget;
   }
 
-  /** A list to be filled. */
   newList(): BoundedList {
     return new BoundedList(this.#budget, this.#share);
   }
@@ -45,9 +42,9 @@ export class ListBudget {
 
 export class BoundedList {
   readonly items: ListItem[] = [];
-  /** Why there are no more items; nothing is taken in any more. */
-  cut: Cut | undefined;
-  /** Faults of elements that are invalid items or invalid UTF-8. */
+  /** Reason why the list is truncated. Once set, no items are added. */
+  cut: TruncationReason | undefined;
+  /** Elements that are no valid items or no valid UTF-8. */
   readonly unreadable = new FaultCollector();
   readonly #budget: Budget;
   readonly #share: Share;
@@ -58,29 +55,29 @@ export class BoundedList {
     this.#share = share;
   }
 
-  /** Takes the item in, or is cut off before it. */
+  /** Adds the item, or truncates the list before it. */
   add(item: ListItem): void {
     if (this.cut !== undefined) return;
-    const size = heldBytes(item);
+    const size = itemBytes(item);
     if (this.items.length === MAX_ITEMS) this.cut = 'too_many';
     else if (this.#bytes + size > MAX_LIST_BYTES) this.cut = 'too_large';
-    else if (!this.#budget.take(size, this.#share)) this.cut = 'gateway_full';
+    else if (!this.#budget.acquire(size, this.#share)) this.cut = 'gateway_full';
     else {
       this.#bytes += size;
       this.items.push(item);
     }
   }
 
-  /** Takes memory for data derived from the items; returns false when the budget is exhausted. */
+  /** Reserves memory for repaired copies of items. Returns false if the budget is exhausted. */
   reserve(bytes: number): boolean {
-    if (!this.#budget.take(bytes, this.#share)) return false;
+    if (!this.#budget.acquire(bytes, this.#share)) return false;
     this.#bytes += bytes;
     return true;
   }
 
-  /** Nobody holds the items any more. */
+  /** Returns the memory to the budget. */
   release(): void {
-    this.#budget.give(this.#bytes, this.#share);
+    this.#budget.release(this.#bytes, this.#share);
     this.#bytes = 0;
   }
 }

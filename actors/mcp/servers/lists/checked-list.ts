@@ -1,18 +1,17 @@
-// A server's list items in merged lists: valid for strict clients, with unique keys. A list is checked once,
-// when it is read; client requests use the cached result.
-//
-// A8: repaired items are copies; they take up to MAX_REPAIRED_BYTES, and further invalid items are omitted.
+// Checks the items of a server's list for merged lists: valid for strict clients, with unique keys. Invalid
+// items are repaired or omitted. A list is checked once, and client requests use the cached result. Repaired
+// items are copies, up to MAX_REPAIRED_BYTES; further invalid items are omitted (A8, ARCHITECTURE.md).
 
 import { checkItem } from './item-check.ts';
 import { FaultCollector, type ItemFaults } from './item-faults.ts';
-import { heldBytes, type ListItem, type ListKind } from './lists.ts';
+import { itemBytes, type ListItem, type ListKind } from './lists.ts';
 
 const MAX_REPAIRED_BYTES = 4 * 1024 * 1024;
 
 export interface ListableItem {
-  /** The name or uri that its server knows. */
+  /** Name or URI at the server. */
   readonly key: string;
-  /** Forms by the era of the client; the same object unless the eras differ. */
+  /** The item for clients of each era; the same object unless the eras differ. */
   readonly legacy: ListItem;
   readonly modern: ListItem;
 }
@@ -20,19 +19,19 @@ export interface ListableItem {
 export interface CheckedList {
   readonly items: readonly ListableItem[];
   readonly faults: ItemFaults;
-  /** Memory taken by repaired items. */
+  /** Memory used by repaired items. */
   readonly repairedBytes: number;
 }
 
-/** Results by the received list, which never changes. */
-const checked = new WeakMap<readonly ListItem[], CheckedList>();
+/** Cached results by the received list, which is immutable. */
+const cache = new WeakMap<readonly ListItem[], CheckedList>();
 
-/** Returns the listable items from a received list, in order. */
+/** Returns the valid and repaired items, in order. */
 export function checkedList(kind: ListKind, items: readonly ListItem[]): CheckedList {
-  let list = checked.get(items);
+  let list = cache.get(items);
   if (list === undefined) {
     list = check(kind, items);
-    checked.set(items, list);
+    cache.set(items, list);
   }
   return list;
 }
@@ -54,9 +53,10 @@ function check(kind: ListKind, received: readonly ListItem[]): CheckedList {
       continue;
     }
     const { legacy, modern } = forms;
+    // A form that equals the received item needs no memory.
     const copies = new Set([legacy, modern]);
     copies.delete(item);
-    const size = [...copies].reduce((sum, copy) => sum + heldBytes(copy), 0);
+    const size = [...copies].reduce((sum, copy) => sum + itemBytes(copy), 0);
     if (repairedBytes + size > MAX_REPAIRED_BYTES) {
       omit(['the list has more invalid items than the gateway repairs']);
       continue;

@@ -1,40 +1,40 @@
-// Makes a list item valid for strict clients, which reject a whole list for a single item: replaces lone
-// surrogates, and repairs or removes wrong members (item-schema.ts). Valid items keep their bytes.
-//
-// The key of a repaired item is unchanged, so calls still reach the item.
+// Makes a list item valid for strict clients, which reject a whole list because of one invalid item: replaces
+// lone surrogates, and repairs or removes invalid members (item-schema.ts). Valid items remain unchanged,
+// byte for byte. A repaired item keeps its key, so calls still reach it.
 
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import { JsonScanner } from '../../jsonrpc/json-scanner.ts';
-import { Draft, type Shape } from '../../jsonrpc/json-shape.ts';
-import { whole } from '../../jsonrpc/span.ts';
-import { withoutHalves } from '../../jsonrpc/well-formed.ts';
+import { RepairDraft, type Shape } from '../../jsonrpc/json-shape.ts';
+import { replaceLoneSurrogates } from '../../jsonrpc/lone-surrogates.ts';
+import { toBuffer } from '../../jsonrpc/span.ts';
 import { itemShapes } from './item-schema.ts';
 import { itemJson, type ListItem, type ListKind, readItem } from './lists.ts';
 
 export interface CheckedItem {
-  /** Forms by the era of the client; the original item if it is valid. Undefined if omitted. */
+  /** The item for clients of each era; the original item if valid. Undefined if omitted. */
   readonly forms: { readonly legacy: ListItem; readonly modern: ListItem } | undefined;
   /** Descriptions of the faults; empty for a valid item. */
   readonly faults: readonly string[];
 }
 
-/** Checks an item, and repairs it if its intent is plain. */
+/** Checks an item and repairs it if possible. */
 export function checkItem(kind: ListKind, item: ListItem): CheckedItem {
   const isAddress = kind === 'resources' || kind === 'resourceTemplates';
   const isKeySound = item.key.isWellFormed();
-  // Merged lists replace names, but the server does not know a changed uri.
+  // A repaired name is no problem, because merged lists rename items. But the server would not recognise a
+  // changed URI.
   if (isAddress && !isKeySound)
-    return { forms: undefined, faults: ['its address holds half of a surrogate pair'] };
-  const before = withoutHalves(item.before);
-  const after = withoutHalves(item.after);
+    return { forms: undefined, faults: ['its address contains a lone surrogate'] };
+  const before = replaceLoneSurrogates(item.before);
+  const after = replaceLoneSurrogates(item.after);
   const isWhole = before === item.before && after === item.after;
   const paired = isWhole ? item : { key: item.key, before, after };
-  const faults = isWhole && isKeySound ? [] : ['it holds half of a surrogate pair'];
-  // The shapes for legacy clients are stricter.
+  const faults = isWhole && isKeySound ? [] : ['it contains a lone surrogate'];
+  // An item that is valid for legacy clients is also valid for modern clients.
   if (itemShapes.legacy[kind].accepts(JSON.parse(itemJson(paired))))
     return { forms: { legacy: paired, modern: paired }, faults };
-  const legacy = shaped(kind, paired, itemShapes.legacy[kind]);
-  const modern = shaped(kind, paired, itemShapes.modern[kind]);
+  const legacy = applyShape(kind, paired, itemShapes.legacy[kind]);
+  const modern = applyShape(kind, paired, itemShapes.modern[kind]);
   const isListed = legacy.item !== undefined && modern.item !== undefined;
   return {
     forms: isListed ? { legacy: legacy.item, modern: modern.item } : undefined,
@@ -42,17 +42,17 @@ export function checkItem(kind: ListKind, item: ListItem): CheckedItem {
   };
 }
 
-/** Applies the shape's edits; the item is undefined if the shape refuses it. */
-function shaped(
+/** Repairs the item for a shape (jsonrpc/json-shape.ts). Returns no item if the shape rejects it. */
+function applyShape(
   kind: ListKind,
   item: ListItem,
   shape: Shape,
 ): { readonly item: ListItem | undefined; readonly faults: readonly string[] } {
   const bytes = Buffer.from(itemJson(item), 'utf8');
-  const draft = new Draft(bytes);
-  const isKept = shape.repair(draft, { start: 0, end: bytes.length });
-  if (!isKept) return { item: undefined, faults: draft.faults };
+  const draft = new RepairDraft(bytes);
+  const isAccepted = shape.repair(draft, { start: 0, end: bytes.length });
+  if (!isAccepted) return { item: undefined, faults: draft.faults };
   if (draft.edits.length === 0) return { item, faults: draft.faults };
-  const repaired = whole(applyEdits(bytes, draft.edits));
+  const repaired = toBuffer(applyEdits(bytes, draft.edits));
   return { item: readItem(new JsonScanner(repaired), kind), faults: draft.faults };
 }

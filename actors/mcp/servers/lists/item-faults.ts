@@ -1,7 +1,6 @@
-// Faults of list items: the number of items that merged lists repair and omit, with the reasons for the first items. The
-// texts quote the server, so they are shortened and control characters escaped.
-//
-// A8: the first MAX_FAULTS faults are described, in MAX_NAME_CHARS and MAX_REASON_CHARS each; further faults are counted.
+// Faults of list items: how many items are repaired or omitted in merged lists, and why. The first MAX_FAULTS
+// are described, each limited in length; further ones are counted (A8, ARCHITECTURE.md). Texts quote the
+// server, so control characters are escaped.
 
 export const MAX_FAULTS = 20;
 const MAX_NAME_CHARS = 100;
@@ -22,13 +21,12 @@ export interface ItemFaults {
 
 const noFaults: ItemFaults = { repaired: 0, omitted: 0, first: [] };
 
-/** Collects list faults. */
 export class FaultCollector implements ItemFaults {
   repaired = 0;
   omitted = 0;
   readonly first: ItemFault[] = [];
 
-  /** Adds a fault; calls `reasons` only for the first faults. */
+  /** Adds a fault. `reasons` is called only if the fault is described. */
   add(name: string, outcome: ItemFault['outcome'], reasons: () => readonly string[]): void {
     this[outcome] += 1;
     if (this.first.length === MAX_FAULTS) return;
@@ -37,7 +35,7 @@ export class FaultCollector implements ItemFaults {
   }
 }
 
-/** Adds up the faults of two lists. */
+/** Combines the faults of two lists. */
 export function joinFaults(some: ItemFaults = noFaults, others: ItemFaults = noFaults): ItemFaults {
   return {
     repaired: some.repaired + others.repaired,
@@ -46,16 +44,16 @@ export function joinFaults(some: ItemFaults = noFaults, others: ItemFaults = noF
   };
 }
 
-/** Describes the faults in a sentence for the log; returns undefined without faults. */
+/** Describes the faults in a sentence for the log; undefined without faults. */
 export function faultSentence(method: string, { repaired, omitted, first }: ItemFaults): string | undefined {
   const count = repaired + omitted;
   if (count === 0) return undefined;
-  const named = first
+  const described = first
     .slice(0, MAX_LOGGED)
     .map(({ name, outcome, reason }) => `"${name}" ${outcome} (${reason})`);
-  const more = count > named.length ? `; and ${count - named.length} more` : '';
+  const more = count > described.length ? `; and ${count - described.length} more` : '';
   const counts = `${repaired} repaired and ${omitted} omitted in merged lists`;
-  return `${method} returned invalid items, ${counts}: ${named.join('; ')}${more}; fix the server (all faults: GET /servers/:id)`;
+  return `${method} returned invalid items, ${counts}: ${described.join('; ')}${more}; fix the server (all faults: GET /servers/:id)`;
 }
 
 const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;

@@ -1,9 +1,8 @@
-// Schemas of list items in the revisions that the gateway serves, as tables of checked members. The session
-// revisions (2024-11-05 to 2025-11-25) share one: a later one only adds optional members, and strict clients check the
-// newest. Revision 2026-07-28 differs in the JSON Schemas of tools: any root for a result, booleans for parameters.
+// Schemas of list items, as tables of the checked members. The legacy revisions (2024-11-05 to 2025-11-25)
+// share one table: later revisions only add optional members, and strict clients check the newest. Revision
+// 2026-07-28 allows other JSON Schemas for tools: any root for a result, booleans for parameters.
 //
-// The official schemas are not loaded, since each start would pay for them; tests compare these tables with the schemas
-// from the two SDK generations.
+// The official schemas are not loaded, for a fast start. Tests compare these tables with them.
 
 import {
   anyObject,
@@ -50,7 +49,7 @@ const timestamp =
 
 function isTimestamp(value: unknown): boolean {
   const [, day] = (typeof value === 'string' && timestamp.exec(value)) || [];
-  // The engine rolls 30 February over to March.
+  // The date parser turns 30 February into a day in March, so the day is compared.
   return day !== undefined && new Date(day).toISOString().startsWith(day);
 }
 
@@ -64,7 +63,7 @@ const resourceMembers = {
   }),
 };
 
-/** Resource names are only for display, so the title or uri replaces a missing name. */
+/** Substitute for a missing resource name, which is only displayed: the title or the URI. */
 const displayName =
   (uri: string): Substitute =>
   (bytes, _name, siblings) => {
@@ -74,13 +73,13 @@ const displayName =
 
 const isString = (bytes: Buffer) => (value: Span) => bytes[value.start] === 0x22;
 
-/** Arguments and structured results are always objects, so a schema that has no type implies this type. */
+/** Type of the schema of arguments or structured results: always `object`, so it is added if missing. */
 const objectType = required(oneOf('object'), (bytes, value) => {
   const types = elementsOf(bytes, value).map((element) => rawOf(bytes, element.value));
   return isVoid(bytes, value) || types.includes('"object"') ? '"object"' : undefined;
 });
 
-/** Members of an object's JSON Schema. `subschema` is the shape for property schemas. */
+/** JSON Schema members for objects. `subschema` is the shape of property schemas. */
 const schemaMembers = (subschema: Shape) => ({
   $schema: text,
   // An empty schema accepts every value, like `true`.
@@ -98,7 +97,7 @@ function toolShape(subschema: Shape, outputSchema: Shape): Shape {
   return object({
     ...common,
     name: required(text),
-    // A tool with no schema or an open schema accepts any arguments.
+    // A missing schema and the schema `true` accept any arguments.
     inputSchema: required(inputSchema, (bytes, value) => {
       const isOpen = isVoid(bytes, value) || (value !== undefined && rawOf(bytes, value) === 'true');
       return isOpen ? '{"type":"object"}' : undefined;
@@ -117,14 +116,14 @@ function toolShape(subschema: Shape, outputSchema: Shape): Shape {
 
 const objectSchema = object({ ...schemaMembers(anyObject), type: objectType });
 
-/** Result schema for legacy clients, which compile it on reading the list. */
+/** Result schema for legacy clients, which compile it when they read the list. */
 const legacyOutputSchema: Shape = {
   accepts: (value) => objectSchema.accepts(value) && isCompilable(value),
   repair: (draft, value) => {
     const { bytes } = draft;
     const isSchema = bytes[value.start] === BRACE;
     if (isSchema && !isCompilable(JSON.parse(bytes.toString('utf8', value.start, value.end))))
-      return draft.fault('is no schema that clients can compile');
+      return draft.fault('is not a schema that clients can compile');
     return objectSchema.repair(draft, value);
   },
 };
@@ -148,7 +147,10 @@ const otherShapes = {
   }),
 };
 
-/** Shapes of list items by the era of the client. A legacy shape implies the modern shape. */
+/**
+ * Shapes of list items by the era of the client. An item valid for legacy clients is valid for modern
+ * clients.
+ */
 export const itemShapes: Readonly<Record<Era, Readonly<Record<ListKind, Shape>>>> = {
   legacy: {
     ...otherShapes,

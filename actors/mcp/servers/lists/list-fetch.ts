@@ -1,70 +1,68 @@
-// Fetches a list from its server, page by page. A page is given up as soon as its items are taken.
-//
-// FL1 (A8)  a list that has no end, or pages that are something else than items, end the fetch: by the number of pages,
-//           by the bytes of all pages, by the length of a cursor, or by a cursor that was there before.
-// FL2 (A6)  a page is gone over no further than its list is taken: beyond that it would only hold up everybody's calls.
+// Fetches a server's list page by page. The fetch stops at limits of pages, total size and cursor length, and
+// at a repeated cursor (A8, ARCHITECTURE.md). Parsing stops when the list is full, because parsing blocks all
+// other calls (A6). No page is retained.
 
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { UpstreamProtocolError } from '../../../base/errors/errors.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { JsonScanner, textOf } from '../../jsonrpc/json-scanner.ts';
-import { Draft } from '../../jsonrpc/json-shape.ts';
+import { RepairDraft } from '../../jsonrpc/json-shape.ts';
 import { rpcCodes } from '../../jsonrpc/rpc-fault.ts';
-import { refusalOf } from '../calls/result-of.ts';
+import { refusalOf } from '../calls/parse-result.ts';
 import type { Connection } from '../pool/connection.ts';
 import { type BoundedList, MAX_ITEMS } from './bounded-list.ts';
 import { itemShapes } from './item-schema.ts';
-import { type CacheHint, type ListKind, listKinds, noCache, readItem, strictest } from './lists.ts';
+import { type CacheHint, combineHints, type ListKind, listKinds, noCache, readItem } from './lists.ts';
 
 export const MAX_PAGES = 1000;
-/** Of all pages together: few servers wrap their items in more than they are. */
+/** Maximum total size of the pages. Items are usually the largest part. */
 export const MAX_FETCHED_BYTES = 64 * 1024 * 1024;
 const MAX_CURSOR_CHARS = 65_536;
 
-/** The server has no such list, although it has said so. */
+/** The server does not implement a list that it has declared. */
 export class UnknownListError extends UpstreamProtocolError {}
 
-interface Page {
+interface FetchedPage {
   readonly bytes: number;
   readonly cursor: string | undefined;
   readonly hint: CacheHint;
 }
 
-/** Fetches one list whole into `hold`, which is cut where it ends before the list does. Rejects with a GatewayError. */
+/** Fetches a list into `list`, which is truncated if a limit is reached. Rejects with a GatewayError. */
 export async function fetchList(
   connection: Connection,
   kind: ListKind,
   timeoutMs: number,
-  held: BoundedList,
+  list: BoundedList,
 ): Promise<CacheHint> {
   const { method } = listKinds[kind];
   const deadline = performance.now() + timeoutMs;
   const hints: CacheHint[] = [];
-  /** Digests of the cursors so far: cursors may be long. */
-  const seen = new Set<string>();
+  /** Digests of the cursors so far; cursors may be long. */
+  const cursorDigests = new Set<string>();
   let cursor: string | undefined;
-  let fetched = 0;
+  let fetchedBytes = 0;
   for (let pages = 1; ; pages += 1) {
-    const leftMs = Math.max(1, deadline - performance.now());
+    const remainingMs = Math.max(1, deadline - performance.now());
     const params = cursor === undefined ? {} : { cursor };
-    const page = takePage(connection, kind, await connection.request(method, params, leftMs), held);
-    hints.splice(0, hints.length, strictest([...hints, page.hint]));
+    const page = takePage(connection, kind, await connection.request(method, params, remainingMs), list);
+    hints.splice(0, hints.length, combineHints([...hints, page.hint]));
     cursor = page.cursor;
-    fetched += page.bytes;
-    if (cursor === undefined || held.cut !== undefined) break;
+    fetchedBytes += page.bytes;
+    if (cursor === undefined || list.cut !== undefined) break;
     const digest = createHash('sha256').update(cursor).digest('base64');
-    if (seen.has(digest)) held.cut = 'cycle';
-    else if (pages === MAX_PAGES) held.cut = 'too_many';
-    else if (fetched > MAX_FETCHED_BYTES || cursor.length > MAX_CURSOR_CHARS) held.cut = 'too_large';
-    if (held.cut !== undefined) break;
-    seen.add(digest);
+    if (cursorDigests.has(digest)) list.cut = 'cycle';
+    else if (pages === MAX_PAGES) list.cut = 'too_many';
+    else if (fetchedBytes > MAX_FETCHED_BYTES || cursor.length > MAX_CURSOR_CHARS) list.cut = 'too_large';
+    if (list.cut !== undefined) break;
+    cursorDigests.add(digest);
   }
   return hints[0] ?? noCache;
 }
 
-/** Takes the items of a page, and gives what else is needed of it: nothing of the page is held afterwards. */
-function takePage({ server }: Connection, kind: ListKind, answer: Envelope, held: BoundedList): Page {
+/** Adds the page's items to `list` and returns the other members. Does not retain the page. */
+function takePage({ server }: Connection, kind: ListKind, answer: Envelope, list: BoundedList): FetchedPage {
   const { method } = listKinds[kind];
   if (answer.error !== undefined) {
     const refusal = refusalOf(server, method, answer);
@@ -74,14 +72,16 @@ function takePage({ server }: Connection, kind: ListKind, answer: Envelope, held
   const { bytes, result } = answer;
   const scanner = new JsonScanner(bytes, result?.start);
   if (scanner.peek() !== 0x7b)
-    throw new UpstreamProtocolError(`server ${server} answered ${method} with a result that is no object`);
+    throw new UpstreamProtocolError(
+      `server ${server} answered ${method} with a result that is not an object`,
+    );
   const rest: Record<string, unknown> = {};
   let hasList = false;
   try {
     scanner.object(1, (member) => {
       if (member === kind && scanner.peek() === 0x5b) {
         hasList = true;
-        takeItems(scanner, kind, held);
+        takeItems(scanner, kind, list);
         return;
       }
       const start = scanner.pos;
@@ -89,9 +89,9 @@ function takePage({ server }: Connection, kind: ListKind, answer: Envelope, held
       if (pageMembers.has(member)) rest[member] = scalar(bytes, start, scanner.pos);
     });
   } catch (error) {
-    if (!(error instanceof Enough)) throw error;
+    if (!(error instanceof StopParsing)) throw error;
   }
-  if (!hasList) held.unreadable.add('the list', 'omitted', () => [`${kind} is not an array`]);
+  if (!hasList) list.unreadable.add('the list', 'omitted', () => [`${kind} is not an array`]);
   const { nextCursor, ...hint } = rest;
   return {
     bytes: bytes.length,
@@ -100,42 +100,42 @@ function takePage({ server }: Connection, kind: ListKind, answer: Envelope, held
   };
 }
 
-/** Nothing more of the page is wanted (FL2). */
-class Enough extends Error {}
+/** Thrown to stop parsing when the list accepts no more items. */
+class StopParsing extends Error {}
 
-/** Throws Enough where the list is cut off. */
-function takeItems(scanner: JsonScanner, kind: ListKind, held: BoundedList): void {
+/** Reads the page's items into `list`. Throws StopParsing if the list is truncated. */
+function takeItems(scanner: JsonScanner, kind: ListKind, list: BoundedList): void {
   let count = 0;
   scanner.array(2, () => {
     count += 1;
     const { pos: start } = scanner;
     const item = readItem(scanner, kind);
     const isText = isUtf8(scanner.bytes.subarray(start, scanner.pos));
-    // The server does not know a key with replaced bytes.
+    // An item is usable unless decoding has changed its key, which the server would not recognise.
     const isReadable = item !== undefined && (isText || !item.key.includes('\ufffd'));
     if (!isReadable)
-      held.unreadable.add(item?.key ?? `item ${count}`, 'omitted', () =>
+      list.unreadable.add(item?.key ?? `item ${count}`, 'omitted', () =>
         isText ? faultsAt(scanner.bytes, start, scanner.pos, kind) : [NOT_UTF8],
       );
-    else if (!isText) held.unreadable.add(item.key, 'repaired', () => [NOT_UTF8]);
-    if (isReadable) held.add(item);
-    // The number of unreadable elements is limited as well.
-    else if (count > MAX_ITEMS) held.cut ??= 'too_many';
-    if (held.cut !== undefined) throw new Enough();
+    else if (!isText) list.unreadable.add(item.key, 'repaired', () => [NOT_UTF8]);
+    if (isReadable) list.add(item);
+    // Also limits the number of unusable elements.
+    else if (count > MAX_ITEMS) list.cut ??= 'too_many';
+    if (list.cut !== undefined) throw new StopParsing();
   });
 }
 
 const NOT_UTF8 = 'it is not valid UTF-8';
 
 function faultsAt(bytes: Buffer, start: number, end: number, kind: ListKind): readonly string[] {
-  const draft = new Draft(bytes);
+  const draft = new RepairDraft(bytes);
   itemShapes.legacy[kind].repair(draft, { start, end });
   return draft.faults;
 }
 
 const pageMembers = new Set(['nextCursor', 'ttlMs', 'cacheScope']);
 
-/** A text or a number; anything else is of no meaning here. */
+/** Parses text or a number; undefined for other values. */
 function scalar(bytes: Buffer, start: number, end: number): unknown {
   if (bytes[start] === 0x22) return textOf(bytes, start, end);
   const number = end - start > 32 ? Number.NaN : Number(bytes.toString('latin1', start, end));

@@ -1,5 +1,5 @@
-// The four lists a server offers, item by item, as raw JSON: an item is shown to clients as the server wrote it,
-// with nothing replaced but, in an aggregate, its name.
+// The four kinds of server lists, with items as raw JSON: clients receive items as the server wrote them.
+// Merged lists replace only the name.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { JsonScanner, textOf } from '../../jsonrpc/json-scanner.ts';
@@ -7,20 +7,20 @@ import { JsonScanner, textOf } from '../../jsonrpc/json-scanner.ts';
 export type ListKind = 'tools' | 'prompts' | 'resources' | 'resourceTemplates';
 
 export interface ListItem {
-  /** The tool's or prompt's name, the resource's uri, or the template's pattern. */
+  /** Tool or prompt name, resource URI, or URI template. */
   readonly key: string;
-  /** Raw JSON before and after the value of that member: `before + JSON(key) + after` is the item. */
+  /** Raw JSON around the value of the key member: `before + JSON(key) + after` is the item. */
   readonly before: string;
   readonly after: string;
 }
 
-/** How long a result may be kept, in milliseconds, and by whom (2026-07-28, "Caching"). */
+/** Cache lifetime in milliseconds, and scope (2026-07-28, "Caching"). */
 export interface CacheHint {
   readonly ttlMs: number;
   readonly scope: 'public' | 'private';
 }
 
-/** Of a server that says nothing: stale at once, and nobody else's business. */
+/** Default for a server without hints: immediately stale and private. */
 export const noCache: CacheHint = { ttlMs: 0, scope: 'private' };
 
 export type Lists = Readonly<Partial<Record<ListKind, readonly ListItem[]>>>;
@@ -57,37 +57,37 @@ export const listKinds: Record<
 
 export const everyListKind = Object.keys(listKinds) as ListKind[];
 
-/** Memory used by an item's record, string headers, and entries in merged lists. */
+/** Memory used by an item besides its text, in bytes. */
 const ITEM_BYTES = 400;
 
 /** Memory used by an item, in bytes. */
-export function heldBytes({ key, before, after }: ListItem): number {
+export function itemBytes({ key, before, after }: ListItem): number {
   return ITEM_BYTES + textBytes(key) + textBytes(before) + textBytes(after);
 }
 
-/** Text beyond ASCII can require two bytes per character. */
+/** The engine may store non-ASCII text with two bytes per character. */
 function textBytes(text: string): number {
   return Buffer.byteLength(text) === text.length ? text.length : 2 * text.length;
 }
 
-/** Whether both say the same in the same words. */
+/** Returns true if both items have the same text. */
 export function isSameItem(one: ListItem, other: ListItem): boolean {
   return one.key === other.key && one.before === other.before && one.after === other.after;
 }
 
-/** The item as JSON, under another name if one is given. */
+/** Returns the item as JSON, optionally with another key. */
 export function itemJson(item: ListItem, key: string = item.key): string {
   return item.before + JSON.stringify(key) + item.after;
 }
 
-/** What holds for all of them together: the shortest time, and private if one is. */
-export function strictest(hints: readonly CacheHint[]): CacheHint {
+/** Combines hints: the shortest lifetime, and private if one is private. */
+export function combineHints(hints: readonly CacheHint[]): CacheHint {
   if (hints.length === 0) return noCache;
   const ttlMs = Math.min(...hints.map((hint) => hint.ttlMs));
   return { ttlMs, scope: hints.every(({ scope }) => scope === 'public') ? 'public' : 'private' };
 }
 
-/** The items of a list answer; items without their key member are left out. */
+/** Returns the items in a list response. Items without a key are omitted. */
 export function itemsOf(answer: Envelope, kind: ListKind): ListItem[] {
   const { bytes, result } = answer;
   if (result === undefined) return [];
@@ -107,7 +107,9 @@ export function itemsOf(answer: Envelope, kind: ListKind): ListItem[] {
   return items;
 }
 
-/** The item that the scanner is at, and walks over; undefined where its key member is missing. */
+/**
+ * Reads the item at the scanner's position and advances it. Returns undefined if the key member is missing.
+ */
 export function readItem(scanner: JsonScanner, kind: ListKind): ListItem | undefined {
   const { bytes } = scanner;
   const { key: keyMember } = listKinds[kind];

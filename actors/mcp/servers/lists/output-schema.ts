@@ -1,10 +1,12 @@
-// Detects result schemas that validators cannot compile. Clients of SDK v1 compile all result schemas on reading a list,
-// and reject the whole list on an error: a keyword value of the wrong type, an invalid pattern, an unresolvable reference.
-// Rare valid schemas (nested $id, references by anchor) are refused as well, which keeps this check small.
+// Detects result schemas (`outputSchema`) that validators cannot compile: wrong type of a keyword value,
+// invalid pattern, unresolvable reference. Clients with SDK v1 compile all result schemas when they read a
+// list, and reject the whole list on an error. Some rare valid schemas (nested $id, references by anchor) are
+// rejected too, which keeps this check small.
 //
-// The time is linear in the size of the schema: each part is visited once, and patterns are not applied.
+// The time is linear in the size of the schema: each subschema is visited once, and patterns are not
+// executed.
 
-import { isObject, type JsonSchema, referenced } from '../../../../config/value-schema/schema-parts.ts';
+import { isObject, type JsonSchema, resolveReference } from '../../../../config/value-schema/schema-parts.ts';
 
 /** Returns true for a valid keyword value; `visit` checks a subschema. */
 type Keyword = (value: unknown, visit: (schema: unknown) => boolean) => boolean;
@@ -16,7 +18,7 @@ const isSchema: Keyword = (value, visit) => visit(value);
 const areSchemas: Keyword = (value, visit) => Array.isArray(value) && value.length > 0 && value.every(visit);
 const isRecord: Keyword = (value, visit) => isObject(value) && Object.values(value).every(visit);
 const isFilled: Keyword = (value) => Array.isArray(value) && value.length > 0;
-const isUnknown: Keyword = () => false;
+const isUnsupported: Keyword = () => false;
 
 const types = ['string', 'number', 'integer', 'boolean', 'null', 'array', 'object'];
 const isType: Keyword = (value) =>
@@ -72,23 +74,23 @@ const keywords = new Map<string, Keyword>([
   ]),
   ['patternProperties', arePatterns],
   ['pattern', isPattern],
-  // Validators refuse `id` of draft 4; the others are rare and not worth a check.
+  // Validators reject `id` of draft 4. The other keywords are too rare for a check.
   ...['id', 'dependencies', '$dynamicRef', '$recursiveRef'].map((name): [string, Keyword] => [
     name,
-    isUnknown,
+    isUnsupported,
   ]),
 ]);
 
 /** Returns true if clients can compile the schema. */
 export function isCompilable(root: unknown): boolean {
-  const seen = new Set<unknown>();
+  const visited = new Set<unknown>();
   const visit = (schema: unknown): boolean => {
-    if (typeof schema === 'boolean' || seen.has(schema)) return true;
+    if (typeof schema === 'boolean' || visited.has(schema)) return true;
     if (!isObject(schema)) return false;
-    seen.add(schema);
+    visited.add(schema);
     if (schema.nullable !== undefined && schema.type === undefined) return false;
     return Object.entries(schema).every(([name, value]) => {
-      if (name === '$ref') return typeof value === 'string' && visit(referenced(root, value));
+      if (name === '$ref') return typeof value === 'string' && visit(resolveReference(root, value));
       // A nested identifier changes the base of references.
       if (name === '$id') return schema === root && typeof value === 'string';
       return keywords.get(name)?.(value, visit) ?? true;

@@ -1,12 +1,13 @@
-// Bounds the resource subscriptions of all clients at all servers together, in bytes. A subscription is kept as long as
-// its client, so one more than there is room for is refused; and no client can take the room of all (A6).
+// Limits the memory for resource subscriptions of all clients at all servers. A subscription lives as long as
+// its client, so further subscriptions are rejected at the limit. No client can use the whole budget (A6,
+// ARCHITECTURE.md).
 
 import { Budget, Share } from '../../../base/bounds/budget.ts';
 import { OverloadedError } from '../../../base/errors/errors.ts';
-import type { CallOwner } from '../calls/call-owner.ts';
+import type { CallOwner } from '../calls/owner.ts';
 
 const TOTAL_BYTES = 32 * 1024 * 1024;
-/** What a subscription takes beside its uri. */
+/** Memory per subscription besides the URI, in bytes. */
 const ENTRY_BYTES = 256;
 
 export class SubscriptionBudget {
@@ -18,36 +19,36 @@ export class SubscriptionBudget {
   }
 
   get bytes(): number {
-    return this.#budget.taken;
+    return this.#budget.used;
   }
 
-  /** Why there is no room for one more of this client's; undefined when there is. */
+  /** Returns the error if the budget is too full for another subscription of this client. */
   refusal(uri: string, owner: CallOwner): OverloadedError | undefined {
-    if (this.#budget.hasRoom(sizeOf(uri), this.#shares.get(owner) ?? new Share())) return undefined;
+    if (this.#budget.hasCapacity(sizeOf(uri), this.#shares.get(owner) ?? new Share())) return undefined;
     return new OverloadedError(
-      `there is no room for another subscription: those of all clients hold ${this.#budget.taken} of ` +
+      `no memory for another subscription: all clients together use ${this.#budget.used} of ` +
         `${this.#budget.total} bytes; unsubscribe from some`,
     );
   }
 
-  /** Takes the room. Throws OverloadedError when there is none. */
-  take(uri: string, owner: CallOwner): void {
+  /** Reserves memory for a subscription. Throws OverloadedError if the budget is exhausted. */
+  acquire(uri: string, owner: CallOwner): void {
     const refusal = this.refusal(uri, owner);
     if (refusal !== undefined) throw refusal;
     const share = this.#shares.get(owner) ?? new Share();
-    this.#budget.take(sizeOf(uri), share);
+    this.#budget.acquire(sizeOf(uri), share);
     this.#shares.set(owner, share);
   }
 
-  give(uri: string, owner: CallOwner): void {
+  release(uri: string, owner: CallOwner): void {
     const share = this.#shares.get(owner);
     if (share === undefined) return;
-    this.#budget.give(sizeOf(uri), share);
-    if (share.held === 0) this.#shares.delete(owner);
+    this.#budget.release(sizeOf(uri), share);
+    if (share.used === 0) this.#shares.delete(owner);
   }
 }
 
-/** Text beyond Latin-1 takes two bytes a character. */
+/** Non-Latin-1 text needs two bytes per character. */
 function sizeOf(uri: string): number {
   return ENTRY_BYTES + 2 * uri.length;
 }

@@ -1,9 +1,9 @@
-// The subscriptions of client sessions at one server, and the log levels they asked for. A shared server is asked once
-// per resource, and for the lowest level; what it sends is handed to those who asked. Thousands may leave at once:
-// removing one client costs nothing for what the others want.
+// Resource subscriptions and log levels of the client sessions at one server. A shared server gets one
+// subscription per resource and the lowest level; its messages are distributed to the sessions. Thousands of
+// sessions may disconnect together, so the cost of a removal does not depend on their number.
 
 import type { OverloadedError } from '../../../base/errors/errors.ts';
-import type { CallOwner } from '../calls/call-owner.ts';
+import type { CallOwner } from '../calls/owner.ts';
 import { SubscriptionBudget } from './subscription-budget.ts';
 
 /** RFC 5424 severities as MCP names them, least severe first. */
@@ -24,42 +24,45 @@ export function isLogLevel(value: unknown): value is LogLevel {
 }
 
 export class Subscriptions {
-  readonly #kept: SubscriptionBudget;
+  readonly #budget: SubscriptionBudget;
   readonly #byUri = new Map<string, Set<CallOwner>>();
   readonly #byOwner = new Map<CallOwner, Set<string>>();
   readonly #levels = new Map<CallOwner, LogLevel>();
-  /** How many ask for each level. */
+  /** Number of sessions per level. */
   readonly #counts = new Map<LogLevel, number>();
 
-  /** `kept`: of all servers. */
-  constructor(kept: SubscriptionBudget = new SubscriptionBudget()) {
-    this.#kept = kept;
+  /** `budget` is shared by all servers. */
+  constructor(budget: SubscriptionBudget = new SubscriptionBudget()) {
+    this.#budget = budget;
   }
 
-  /** True when somebody waits for updates, which a sleeping server could not send. */
+  /** True if no client is subscribed. */
   get isEmpty(): boolean {
     return this.#byUri.size === 0;
   }
 
-  /** Why this one cannot be kept as well (A8); undefined when it can. */
+  /** Returns the error if a new subscription exceeds the memory budget (A8, ARCHITECTURE.md). */
   refusal(uri: string, owner: CallOwner): OverloadedError | undefined {
-    return this.#byUri.get(uri)?.has(owner) === true ? undefined : this.#kept.refusal(uri, owner);
+    return this.#byUri.get(uri)?.has(owner) === true ? undefined : this.#budget.refusal(uri, owner);
   }
 
-  /** Returns false when the owner was subscribed already. Throws OverloadedError when there is no room to keep it. */
+  /**
+   * Adds a subscription. Returns false if the owner already has it. Throws OverloadedError if memory is
+   * exhausted.
+   */
   add(uri: string, owner: CallOwner): boolean {
     const owners = this.#byUri.get(uri) ?? new Set();
     const isNew = !owners.has(owner);
-    if (isNew) this.#kept.take(uri, owner);
+    if (isNew) this.#budget.acquire(uri, owner);
     this.#byUri.set(uri, owners.add(owner));
     this.#byOwner.set(owner, (this.#byOwner.get(owner) ?? new Set()).add(uri));
     return isNew;
   }
 
-  /** Returns true when nobody is left who wants updates of the resource. */
+  /** Removes a subscription. Returns true if the resource has no subscriber left. */
   remove(uri: string, owner: CallOwner): boolean {
     const owners = this.#byUri.get(uri);
-    if (owners?.delete(owner) === true) this.#kept.give(uri, owner);
+    if (owners?.delete(owner) === true) this.#budget.release(uri, owner);
     if (owners?.size === 0) this.#byUri.delete(uri);
     const uris = this.#byOwner.get(owner);
     uris?.delete(uri);
@@ -71,31 +74,30 @@ export class Subscriptions {
     return this.#byUri.get(uri) ?? [];
   }
 
-  /** Everybody who is subscribed to anything. */
+  /** Owners with at least one subscription. */
   owners(): Set<CallOwner> {
     return new Set(this.#byOwner.keys());
   }
 
-  /** Whether this client is subscribed to anything. */
   has(owner: CallOwner): boolean {
     return this.#byOwner.has(owner);
   }
 
-  /** To how many resources this client is subscribed beside this one. */
-  countBeside(uri: string, owner: CallOwner): number {
+  /** Returns the number of the owner's subscriptions without this resource. */
+  countOthers(uri: string, owner: CallOwner): number {
     const uris = this.#byOwner.get(owner);
     return uris === undefined ? 0 : uris.size - (uris.has(uri) ? 1 : 0);
   }
 
-  /** Whether anybody `isMeant` is subscribed to anything. */
-  some(isMeant: (owner: CallOwner) => boolean): boolean {
-    for (const owner of this.#byOwner.keys()) if (isMeant(owner)) return true;
+  /** Returns true if any owner that matches has a subscription. */
+  some(matches: (owner: CallOwner) => boolean): boolean {
+    for (const owner of this.#byOwner.keys()) if (matches(owner)) return true;
     return false;
   }
 
-  /** The resources that anybody `isMeant` is subscribed to. */
-  uris(isMeant: (owner: CallOwner) => boolean): string[] {
-    return [...this.#byUri].filter(([, owners]) => [...owners].some(isMeant)).map(([uri]) => uri);
+  /** Returns the resources with a subscriber that matches. */
+  uris(matches: (owner: CallOwner) => boolean): string[] {
+    return [...this.#byUri].filter(([, owners]) => [...owners].some(matches)).map(([uri]) => uri);
   }
 
   setLevel(owner: CallOwner, level: LogLevel): void {
@@ -108,29 +110,32 @@ export class Subscriptions {
     return this.#levels.get(owner);
   }
 
-  /** Those who have asked for log messages. */
+  /** Owners that have set a log level. */
   listeners(): Iterable<CallOwner> {
     return this.#levels.keys();
   }
 
-  /** The lowest level anybody has asked for. */
+  /** Lowest level set by any owner. */
   get lowestLevel(): LogLevel | undefined {
     return logLevels.find((level) => (this.#counts.get(level) ?? 0) > 0);
   }
 
-  /** Whether a message of this level is for a session that asked for `asked` (nothing asked: everything). */
-  static passes(level: unknown, asked: LogLevel | undefined): boolean {
-    if (asked === undefined || !isLogLevel(level)) return true;
-    return logLevels.indexOf(level) >= logLevels.indexOf(asked);
+  /**
+   * Returns true if a message of this level is at least as severe as `minimum`; also if either is undefined
+   * or unknown.
+   */
+  static passes(level: unknown, minimum: LogLevel | undefined): boolean {
+    if (minimum === undefined || !isLogLevel(level)) return true;
+    return logLevels.indexOf(level) >= logLevels.indexOf(minimum);
   }
 
-  /** Forgets a session; returns the resources nobody is subscribed to any more. */
+  /** Removes a session. Returns the resources without remaining subscriber. */
   release(owner: CallOwner): string[] {
     this.#forgetLevel(owner);
     return [...(this.#byOwner.get(owner) ?? [])].filter((uri) => this.remove(uri, owner));
   }
 
-  /** The server is gone, and nothing can be heard of it any more. */
+  /** Removes all sessions of a removed server. */
   releaseAll(): void {
     for (const owner of this.owners()) this.release(owner);
   }

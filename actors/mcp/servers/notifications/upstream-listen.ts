@@ -1,18 +1,15 @@
-// The `subscriptions/listen` request to a modern server: for changes of its lists, and of the resources that clients
-// have subscribed to. One per connection serves all clients (2026-07-28, "Subscriptions"). Its filter cannot be changed,
-// so another filter means another request, and the old one is cancelled once the new one is acknowledged.
-//
-// U1  a listen that ends by itself is opened anew, after a pause that grows, as long as the connection lives; one that
-//     is refused is not.
-// U2  nobody waits longer than ACK_MS for one agreement of the server; a wish that comes meanwhile is asked for next.
-// U3  at any time one listen counts, so that nobody is told twice while another takes its place.
+// The `subscriptions/listen` request ("listen") to a modern server, for changed lists and subscribed
+// resources. One per connection serves all clients (2026-07-28, "Subscriptions"). Its filter is fixed, so a
+// changed filter needs a new listen; the old one is cancelled when the new one is acknowledged. Notifications
+// of one listen are used, so clients are not notified twice. If the server closes the listen, it is opened
+// again with a growing pause; a rejected listen is not.
 
 import { applyEdits } from '../../jsonrpc/apply-edits.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { changeMembers } from '../../jsonrpc/members.ts';
 import { metaKeys } from '../../jsonrpc/modern-meta.ts';
 import { readServerMessage } from '../../jsonrpc/read-message.ts';
-import { rawOf, whole } from '../../jsonrpc/span.ts';
+import { rawOf, toBuffer } from '../../jsonrpc/span.ts';
 import type { Call } from '../calls/call.ts';
 import { type ListKind, listKinds } from '../lists/lists.ts';
 import type { Connection } from '../pool/connection.ts';
@@ -21,7 +18,7 @@ const ACK_MS = 5_000;
 const MIN_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
 
-/** The members of a listen's filter that stand for a changed list. */
+/** Filter members for changed lists. */
 export const listFilters: Readonly<Record<string, ListKind>> = {
   toolsListChanged: 'tools',
   promptsListChanged: 'prompts',
@@ -30,15 +27,16 @@ export const listFilters: Readonly<Record<string, ListKind>> = {
 
 export class UpstreamListen {
   readonly connection: Connection;
-  #wanted = '';
-  /** What the newest listen asks for. */
-  #asked = '';
+  #wantedFilter = '';
+  /** Filter sent with the newest listen. */
+  #requestedFilter = '';
   #newest: Call | undefined;
-  /** The one that counts: the newest that the server has agreed to. */
-  #standing: Call | undefined;
-  #honoured: Promise<ReadonlySet<string>> = Promise.resolve(new Set<string>());
-  /** Set while the server has not agreed yet. */
-  #agree: ((uris: ReadonlySet<string>) => void) | undefined;
+  /** The newest acknowledged listen. Notifications of others are dropped. */
+  #active: Call | undefined;
+  /** Resolves with the resources acknowledged for the newest listen. */
+  #acknowledged: Promise<ReadonlySet<string>> = Promise.resolve(new Set<string>());
+  /** Set until the server acknowledges the newest listen. */
+  #acknowledge: ((uris: ReadonlySet<string>) => void) | undefined;
   #pauseMs = MIN_PAUSE_MS;
   #timer: NodeJS.Timeout | undefined;
 
@@ -46,35 +44,40 @@ export class UpstreamListen {
     this.connection = connection;
   }
 
-  /** Listens to the lists and to these resources; resolves with those the server agreed to tell of. */
+  /**
+   * Listens to list changes and these resources. Resolves with the resources that the server acknowledged,
+   * after ACK_MS with an empty set.
+   */
   sync(uris: readonly string[]): Promise<ReadonlySet<string>> {
-    this.#wanted = JSON.stringify(this.#filter(uris));
-    return this.#settled();
+    this.#wantedFilter = JSON.stringify(this.#filter(uris));
+    return this.#openIfChanged();
   }
 
-  /** Takes the server's agreement, and what comes on a listen that does not count; false for any other notification. */
-  take(envelope: Envelope): boolean {
+  /** Handles an acknowledgement, drops a notification of an outdated listen, and otherwise returns false. */
+  tryHandle(envelope: Envelope): boolean {
     const span = envelope.meta(metaKeys.subscriptionId);
     const id = span === undefined ? undefined : Number(rawOf(envelope.bytes, span));
     if (envelope.method !== 'notifications/subscriptions/acknowledged')
-      return id !== undefined && id !== this.#standing?.id;
+      return id !== undefined && id !== this.#active?.id;
     if (id === undefined || id !== this.#newest?.id) return true;
     this.#pauseMs = MIN_PAUSE_MS;
     const { notifications } = (envelope.parse(envelope.params) ?? {}) as {
       notifications?: { resourceSubscriptions?: unknown };
     };
     const uris = notifications?.resourceSubscriptions;
-    this.#agree?.(new Set(Array.isArray(uris) ? (uris as string[]) : []));
+    this.#acknowledge?.(new Set(Array.isArray(uris) ? (uris as string[]) : []));
     return true;
   }
 
-  #settled(): Promise<ReadonlySet<string>> {
-    if (this.#wanted === this.#asked) return this.#honoured;
-    if (this.#agree !== undefined) return this.#honoured.then(() => this.#settled());
+  /** Opens a new listen if the wanted filter has changed, after the acknowledgement of the current one. */
+  #openIfChanged(): Promise<ReadonlySet<string>> {
+    if (this.#wantedFilter === this.#requestedFilter) return this.#acknowledged;
+    if (this.#acknowledge !== undefined) return this.#acknowledged.then(() => this.#openIfChanged());
     this.#open();
-    return this.#honoured;
+    return this.#acknowledged;
   }
 
+  /** Returns the filter for these resources and for the lists whose changes the server reports. */
   #filter(uris: readonly string[]): Record<string, unknown> {
     const { capabilities = {} } = this.connection.description ?? {};
     const changing = Object.entries(listFilters).filter(([, kind]) => {
@@ -87,56 +90,60 @@ export class UpstreamListen {
     };
   }
 
+  /** Opens a listen with the wanted filter. */
   #open(): void {
     clearTimeout(this.#timer);
-    this.#asked = this.#wanted;
+    this.#requestedFilter = this.#wantedFilter;
     this.#newest = undefined;
-    if (this.#asked === '{}' || this.connection.isEnded) {
-      this.#honoured = Promise.resolve(new Set<string>());
-      this.#stand(undefined);
+    if (this.#requestedFilter === '{}' || this.connection.isEnded) {
+      this.#acknowledged = Promise.resolve(new Set<string>());
+      this.#activate(undefined);
       return;
     }
-    const ended = (isRefused: boolean) => this.#onEnded(call, isRefused);
-    const call = this.connection.listen(JSON.parse(this.#asked) as Record<string, unknown>, ended);
+    const onEnded = (isRefused: boolean) => this.#onEnded(call, isRefused);
+    const call = this.connection.listen(
+      JSON.parse(this.#requestedFilter) as Record<string, unknown>,
+      onEnded,
+    );
     this.#newest = call;
-    this.#honoured = new Promise((resolve) => {
-      const agree = (uris: ReadonlySet<string>) => {
+    this.#acknowledged = new Promise((resolve) => {
+      const acknowledge = (uris: ReadonlySet<string>) => {
         clearTimeout(timer);
-        this.#agree = undefined;
-        if (!call.isDone) this.#stand(call);
+        this.#acknowledge = undefined;
+        if (!call.isDone) this.#activate(call);
         resolve(uris);
       };
-      const timer = setTimeout(agree, ACK_MS, new Set<string>()).unref();
-      this.#agree = agree;
+      const timer = setTimeout(acknowledge, ACK_MS, new Set<string>()).unref();
+      this.#acknowledge = acknowledge;
     });
   }
 
-  /** From now on this one counts, and none before it. */
-  #stand(call: Call | undefined): void {
-    const before = this.#standing;
-    this.#standing = call;
-    if (before !== call) this.#drop(before);
+  /** Makes this listen the active one, and cancels the previous one. */
+  #activate(call: Call | undefined): void {
+    const before = this.#active;
+    this.#active = call;
+    if (before !== call) this.#cancel(before);
   }
 
   #onEnded(call: Call, isRefused: boolean): void {
-    if (this.#standing === call) this.#standing = undefined;
+    if (this.#active === call) this.#active = undefined;
     if (this.#newest !== call) return;
     this.#newest = undefined;
-    this.#agree?.(new Set());
+    this.#acknowledge?.(new Set());
     if (this.connection.isEnded || isRefused) return;
     this.#timer = setTimeout(() => this.#open(), this.#pauseMs).unref();
     this.#pauseMs = Math.min(MAX_PAUSE_MS, this.#pauseMs * 2);
   }
 
-  #drop(call: Call | undefined): void {
+  #cancel(call: Call | undefined): void {
     if (call !== undefined && !call.isDone) call.cancel('replaced by another listen');
   }
 }
 
-/** A notification without the mark of whose listen it came on. */
-export function unmarked(envelope: Envelope): Envelope {
+/** Returns the notification without the subscription id. */
+export function withoutSubscriptionId(envelope: Envelope): Envelope {
   const meta = envelope.param('_meta');
   if (meta === undefined || envelope.meta(metaKeys.subscriptionId) === undefined) return envelope;
   const edits = changeMembers(envelope.bytes, meta, { [metaKeys.subscriptionId]: undefined });
-  return readServerMessage(whole(applyEdits(envelope.bytes, edits)));
+  return readServerMessage(toBuffer(applyEdits(envelope.bytes, edits)));
 }

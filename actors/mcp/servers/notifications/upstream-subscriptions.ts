@@ -1,10 +1,11 @@
-// Passes log levels and subscriptions of clients on to the server. A shared server is told the lowest level, and of a
-// resource once; a new connection is told everything again. A modern server has no log levels to set, and one listen per
-// connection serves all subscriptions.
+// Forwards log levels and resource subscriptions of clients to the server. A shared server receives the
+// lowest level and one subscription per resource. Every new connection receives all of them again. A modern
+// server has no log level; one `subscriptions/listen` request per connection (a "listen", upstream-listen.ts)
+// covers all subscriptions.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
-import type { ServerCache } from '../cache/server-cache.ts';
-import type { CallOwner } from '../calls/call-owner.ts';
+import type { ServerCache } from '../cache/cache.ts';
+import type { CallOwner } from '../calls/owner.ts';
 import type { ConnectionUsage } from '../pool/connection-usage.ts';
 import type { Pool } from '../pool/pool.ts';
 import type { PoolMember } from '../pool/pool-member.ts';
@@ -17,8 +18,8 @@ export interface UpstreamSubscriptionsOptions {
   readonly isShared: boolean;
   readonly cache: ServerCache;
   readonly pool: Pool;
-  readonly usage: Pick<ConnectionUsage, 'isAt'>;
-  /** Those of a predecessor, or none yet. */
+  readonly usage: Pick<ConnectionUsage, 'isServedBy'>;
+  /** Subscriptions of the replaced server of the same id, or an empty set. */
   readonly subscriptions: Subscriptions;
 }
 
@@ -33,117 +34,126 @@ export class UpstreamSubscriptions {
     this.subscriptions = options.subscriptions;
   }
 
-  /** Notes the log level a session asks for, and tells whoever of the server is awake. */
+  /** Sets a session's log level, also on open connections. */
   setLevel(owner: CallOwner, level: LogLevel): void {
     const before = this.subscriptions.lowestLevel;
     this.subscriptions.setLevel(owner, level);
     if (this.#options.isShared) {
-      this.#tellLevel(before);
+      this.#sendLevel(before);
       return;
     }
     const member = this.#options.pool.memberOf(owner);
-    if (member?.isOpen === true && this.#isLogging) this.#tell(member, 'logging/setLevel', { level });
+    if (member?.isOpen === true && this.#isLogging) this.#send(member, 'logging/setLevel', { level });
   }
 
-  /** A client is over. */
+  /** Removes a client. */
   release(owner: CallOwner): void {
     const before = this.subscriptions.lowestLevel;
     const wasSubscribed = this.subscriptions.has(owner);
     const orphaned = this.subscriptions.release(owner);
-    if (wasSubscribed) this.#listenAnew();
+    if (wasSubscribed) this.#renewListens();
     if (!this.#options.isShared) return;
-    for (const uri of orphaned) this.#tellAll('resources/unsubscribe', { uri });
-    this.#tellLevel(before);
+    for (const uri of orphaned) this.#sendToAll('resources/unsubscribe', { uri });
+    this.#sendLevel(before);
   }
 
-  /** Makes a modern server's connections tell of what is subscribed by now; resolves with what this one agreed to. */
+  /**
+   * Updates the listens on all modern connections. Resolves with the resources acknowledged on this
+   * connection.
+   */
   listen(member: PoolMember): Promise<ReadonlySet<string>> {
-    const agreed = this.#sync(member);
-    this.#listenAnew();
-    return agreed;
+    const acknowledged = this.#sync(member);
+    this.#renewListens();
+    return acknowledged;
   }
 
   #sync(member: PoolMember): Promise<ReadonlySet<string>> {
     let listen = this.#listens.get(member);
-    // A remote session that was renewed in place has another connection by now.
+    // A member with a renewed remote session has another connection.
     if (listen === undefined || listen.connection !== member.connection) {
       listen = new UpstreamListen(member.connection);
       this.#listens.set(member, listen);
     }
-    return listen.sync(this.subscriptions.uris((owner) => this.#options.usage.isAt(owner, member)));
+    return listen.sync(this.subscriptions.uris((owner) => this.#options.usage.isServedBy(owner, member)));
   }
 
-  /** Takes what concerns a listen of our own; false for any other notification. */
-  take(member: PoolMember, envelope: Envelope): boolean {
-    return this.#listens.get(member)?.take(envelope) === true;
+  /** Handles a notification about the gateway's own listens; otherwise returns false. */
+  tryHandle(member: PoolMember, envelope: Envelope): boolean {
+    return this.#listens.get(member)?.tryHandle(envelope) === true;
   }
 
-  /** Somebody has unsubscribed; of `orphaned` nobody wants updates any more. */
-  unsubscribed(orphaned: readonly string[]): void {
-    this.#listenAnew();
-    for (const uri of orphaned) this.#tellAll('resources/unsubscribe', { uri });
+  /** Unsubscribes from resources that have no subscriber left. */
+  unsubscribe(orphaned: readonly string[]): void {
+    this.#renewListens();
+    for (const uri of orphaned) this.#sendToAll('resources/unsubscribe', { uri });
   }
 
-  /** A shared connection is gone: those that are left may not have been told what it was. */
-  lost({ owner, era }: PoolMember): void {
+  /** Called when a shared connection was lost: repeats the subscriptions on the remaining ones. */
+  onLost({ owner, era }: PoolMember): void {
     if (owner !== undefined || era === 'modern') return;
     for (const member of this.#options.pool.members) {
       if (!member.isOpen || member.era !== era || member.owner !== undefined) continue;
-      for (const uri of this.subscriptions.uris((one) => this.#options.usage.isAt(one, member)))
-        this.#tell(member, 'resources/subscribe', { uri });
+      for (const uri of this.subscriptions.uris((one) => this.#options.usage.isServedBy(one, member)))
+        this.#send(member, 'resources/subscribe', { uri });
     }
   }
 
-  /** Asks a new connection for what was asked of earlier ones; a server that refuses is heard without it. */
-  async replay(member: PoolMember, leftMs: number): Promise<void> {
+  /** Repeats subscriptions and log level on a new connection. Rejections by the server are ignored. */
+  async replay(member: PoolMember, remainingMs: number): Promise<void> {
     const { connection } = member;
-    const timeoutMs = Math.min(leftMs, REPLAY_TIMEOUT_MS);
+    const timeoutMs = Math.min(remainingMs, REPLAY_TIMEOUT_MS);
     if (member.era === 'modern') {
       await Promise.race([this.#sync(member), after(timeoutMs)]);
       return;
     }
-    const isHere = (owner: CallOwner) => this.#options.usage.isAt(owner, member);
-    const replayed = this.subscriptions
-      .uris(isHere)
+    const isServed = (owner: CallOwner) => this.#options.usage.isServedBy(owner, member);
+    const requests = this.subscriptions
+      .uris(isServed)
       .map((uri) => connection.request('resources/subscribe', { uri }, timeoutMs));
     const level = this.#options.isShared
       ? this.subscriptions.lowestLevel
       : member.owner && this.subscriptions.levelOf(member.owner);
     if (level !== undefined && this.#isLogging)
-      replayed.push(connection.request('logging/setLevel', { level }, timeoutMs));
-    await Promise.allSettled(replayed);
+      requests.push(connection.request('logging/setLevel', { level }, timeoutMs));
+    await Promise.allSettled(requests);
   }
 
   get #isLogging(): boolean {
     return this.#options.cache.description?.capabilities.logging !== undefined;
   }
 
-  /** In a moment, and once for all that changes until then: thousands of clients may leave at once. */
-  #listenAnew(): void {
+  /**
+   * Updates the listens once for all changes in this tick, because thousands of clients may disconnect
+   * together.
+   */
+  #renewListens(): void {
     this.#renewal ??= setImmediate(() => {
       this.#renewal = undefined;
-      // One that is still being opened may be listening already; one that is not yet begins with what is wanted then.
+      // Includes connections that are still being opened but already listen. Others listen when they open.
       for (const member of this.#options.pool.members)
         if (this.#listens.get(member)?.connection === member.connection) void this.#sync(member);
     });
   }
 
-  /** The lowest level when that has changed; when nobody has a wish any more the server stays as it is. */
-  #tellLevel(before: LogLevel | undefined): void {
+  /**
+   * Sends the lowest level if it has changed. When no client has a level any more, the server keeps the last
+   * one.
+   */
+  #sendLevel(before: LogLevel | undefined): void {
     const level = this.subscriptions.lowestLevel;
     if (level !== undefined && level !== before && this.#isLogging)
-      this.#tellAll('logging/setLevel', { level });
+      this.#sendToAll('logging/setLevel', { level });
   }
 
-  #tellAll(method: string, params: Record<string, unknown>): void {
+  #sendToAll(method: string, params: Record<string, unknown>): void {
     for (const member of this.#options.pool.members) {
       if (member.isOpen && member.era === 'legacy' && member.owner === undefined)
-        this.#tell(member, method, params);
+        this.#send(member, method, params);
     }
   }
 
-  /** Whether the server agrees changes nothing. */
-  #tell(member: PoolMember, method: string, params: Record<string, unknown>): void {
+  /** Sends a request and ignores the outcome. */
+  #send(member: PoolMember, method: string, params: Record<string, unknown>): void {
     if (member.era === 'modern') return;
     member.connection.request(method, params, REPLAY_TIMEOUT_MS).catch(() => {});
   }

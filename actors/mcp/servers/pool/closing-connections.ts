@@ -1,49 +1,51 @@
-// Pool members that are closing. They hold no place any more, but their processes may still be ending; and their last
-// lines on stderr are kept beyond that (recent-stderr.ts).
-//
-// DP1 (A5)  once `everybody` has settled, or after `kill`, nothing is left of any of them.
+// Pool members that are closing. They no longer count in the pool, but their processes may take time to exit,
+// and their last stderr lines remain available (recent-stderr.ts). When `whenAllClosed` has resolved, or
+// after `kill`, all of them are closed (A5, ARCHITECTURE.md).
 
 import type { PoolMember } from './pool-member.ts';
 import { RecentStderr } from './recent-stderr.ts';
 
 export class ClosingConnections {
-  readonly #leaving = new Map<PoolMember, Promise<void>>();
+  readonly #closing = new Map<PoolMember, Promise<void>>();
   readonly #recentStderr = new RecentStderr();
 
-  /** Ends the member's connection in good order; resolves once nothing of it is left. */
-  begin(member: PoolMember): Promise<void> {
+  /** Closes the member's connection gracefully. Resolves after the cleanup. */
+  close(member: PoolMember): Promise<void> {
     const endedAt = performance.now();
-    const gone = member.connection.link.close().finally(() => {
-      this.#leaving.delete(member);
-      this.#recentStderr.keep(member, endedAt);
+    const closed = member.connection.link.close().finally(() => {
+      this.#closing.delete(member);
+      this.#recentStderr.store(member, endedAt);
     });
-    this.#leaving.set(member, gone);
-    return gone;
+    this.#closing.set(member, closed);
+    return closed;
   }
 
-  /** Ends the member at once. */
-  cut(member: PoolMember): void {
-    this.#recentStderr.keep(member, performance.now());
+  /** Kills a member's connection and stores its stderr lines. */
+  killMember(member: PoolMember): void {
+    this.#recentStderr.store(member, performance.now());
     member.connection.link.kill();
   }
 
-  /** Resolves once nothing of the member is left; at once where it is not on its way out. */
-  async of(member: PoolMember): Promise<void> {
-    await this.#leaving.get(member);
+  /** Resolves after the member's cleanup; immediately if it is not closing. */
+  async whenClosed(member: PoolMember): Promise<void> {
+    await this.#closing.get(member);
   }
 
-  /** Resolves once nothing is left of any that is on its way out by now. */
-  async everybody(): Promise<void> {
-    await Promise.all(this.#leaving.values());
+  /** Resolves when the closing members are cleaned up. */
+  async whenAllClosed(): Promise<void> {
+    await Promise.all(this.#closing.values());
   }
 
-  /** Ends at once what is still ending. */
+  /** Kills the members that are still closing. */
   kill(): void {
-    for (const member of this.#leaving.keys()) member.connection.link.kill();
+    for (const member of this.#closing.keys()) member.connection.link.kill();
   }
 
-  /** The last lines on stderr of those that leave, of `staying`, and of the last one that has ended; redacted. */
-  recentStderrWith(staying: Iterable<PoolMember>): readonly string[] {
-    return this.#recentStderr.with([...this.#leaving.keys(), ...staying]);
+  /**
+   * Returns the last stderr lines of the closing members, these other members, and the last exited process;
+   * redacted.
+   */
+  recentStderrWith(others: Iterable<PoolMember>): readonly string[] {
+    return this.#recentStderr.with([...this.#closing.keys(), ...others]);
   }
 }

@@ -1,19 +1,16 @@
-// Reacts to the events of a server's connections: introduced, open, could not be opened, lost, or a call refused for its
-// headers. Whether the server itself has failed by that is decided by its machine.
-//
-// However many calls are refused for their headers at once, the list of tools is fetched once for all of them.
-//
-// OB1  who waits for a connection that cannot be had is told, and nobody else is (A6).
+// Handles events of connections: handshake done, open, failed to open, lost, and a call rejected because of
+// missing headers. The state machine decides if the server itself has failed; then only queued calls fail
+// with it (A6, ARCHITECTURE.md).
 
 import type { ServerEntry } from '../../../../config/catalog/catalog-schema.ts';
 import { type GatewayError, UpstreamProtocolError } from '../../../base/errors/errors.ts';
 import type { Log } from '../../../base/errors/log.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
-import type { ServerCache } from '../cache/server-cache.ts';
+import type { ServerCache } from '../cache/cache.ts';
 import type { Call } from '../calls/call.ts';
 import type { ServerEras } from '../eras/eras.ts';
 import type { Handle } from '../handle.ts';
-import type { ServerNotes } from '../life/server-gate.ts';
+import type { ServerStatus } from '../life/server-gate.ts';
 import type { ServerLife } from '../life/server-life.ts';
 import type { UpstreamSubscriptions } from '../notifications/upstream-subscriptions.ts';
 import type { ConnectionUsage } from './connection-usage.ts';
@@ -31,78 +28,83 @@ export interface ConnectionObserverOptions {
   readonly pool: Pool;
   readonly usage: ConnectionUsage;
   readonly upstreamSubscriptions: UpstreamSubscriptions;
-  readonly notes: Pick<ServerNotes, 'lastError'>;
+  readonly status: Pick<ServerStatus, 'lastError'>;
   readonly life: Pick<ServerLife, 'report'>;
 }
 
 export class ConnectionObserver {
-  /** Sees to it that whoever listens on a common connection has one. */
+  /** Keeps shared connections open for subscribers without a private one. */
   readonly subscriberConnections: SubscriberConnections;
   readonly #options: ConnectionObserverOptions;
+  /** Fetch of the tool list, shared by concurrent calls rejected because of their headers. */
   #relisting: Promise<void> | undefined;
 
   constructor(options: ConnectionObserverOptions) {
     const { handle, pool, usage } = options;
     this.#options = options;
     this.subscriberConnections = new SubscriberConnections({
-      isMissing: (era) => handle.isOpen && usage.isUnheard(era),
+      isMissing: (era) => handle.isOpen && usage.lacksConnection(era),
       open: (era) => pool.pick(undefined, era),
-      onDeaf: (era, error) => this.#onDeaf(era, error),
+      onUnavailable: (era, error) => this.#onUnavailable(era, error),
     });
   }
 
-  /** Learns what the server has, and says again what clients wish of it, within what is left of the start's time. */
-  async onHandshake(member: PoolMember, leftMs: number): Promise<void> {
+  /** Fetches the lists if necessary and repeats the subscriptions, within the rest of the start timeout. */
+  async onHandshake(member: PoolMember, remainingMs: number): Promise<void> {
     const { eras, handle, cache, upstreamSubscriptions } = this.#options;
     const { connection } = member;
     eras.confirm(member.era);
-    if (!handle.isOpen || !cache.wasAsked || cache.mayLearnMoreFrom(connection))
-      await cache.learn(connection, leftMs);
-    await upstreamSubscriptions.replay(member, leftMs);
+    if (!handle.isOpen || !cache.wasFetched || cache.mayLearnMoreFrom(connection))
+      await cache.learn(connection, remainingMs);
+    await upstreamSubscriptions.replay(member, remainingMs);
   }
 
   onOpen(): void {
     const { handle, life } = this.#options;
     if (handle.isOpen) handle.drain();
     else life.report({ type: 'pool.ready' });
-    this.subscriberConnections.tend();
+    this.subscriberConnections.ensureOpen();
   }
 
   onOpenFailed({ owner, era }: PoolMember, error: GatewayError): void {
-    const { id, entry, eras, handle, log, notes, pool } = this.#options;
-    notes.lastError = error;
-    // While others work, only an answer in another era's words tells against the verdict.
+    const { id, entry, eras, handle, log, status, pool } = this.#options;
+    status.lastError = error;
+    // While another connection works, only a protocol error shows that the known eras are wrong.
     if (!handle.isOpen || error.cause instanceof UpstreamProtocolError) eras.forget();
     if (!handle.isOpen) return;
-    log.warn({ server: id, ...reason(error) }, 'a further connection could not be opened');
-    this.subscriberConnections.lost(0);
+    log.warn({ server: id, ...reason(error) }, 'could not open another connection');
+    this.subscriberConnections.onLost(0);
     if (entry.isolation === 'session')
-      handle.failWaiting((call) => call.era === era && pool.placeOf(call.owner, era) === owner, error);
+      handle.failWaiting((call) => call.era === era && pool.ownerOf(call.owner, era) === owner, error);
     else if (pool.members.size > 0) handle.drain();
   }
 
   onMemberEnded(member: PoolMember, error: GatewayError): void {
-    const { id, entry, handle, log, notes, pool, upstreamSubscriptions } = this.#options;
-    notes.lastError = error;
+    const { id, entry, handle, log, status, pool, upstreamSubscriptions } = this.#options;
+    status.lastError = error;
     const fields = { server: id, session: member.owner?.label, ...reason(error) };
-    log.warn(fields, 'a connection ended by itself');
-    // The last shared connection is the server itself: whoever waits, waits for the supervisor's verdict.
+    log.warn(fields, 'connection ended unexpectedly');
+    // With its last shared connection the server itself is lost. The supervisor then decides about queued
+    // calls.
     const isLost = entry.isolation === 'shared' && pool.members.size === 0;
     if (!handle.isOpen || isLost) return;
     handle.drain();
-    upstreamSubscriptions.lost(member);
-    this.subscriberConnections.lost(performance.now() - member.openedAt);
+    upstreamSubscriptions.onLost(member);
+    this.subscriberConnections.onLost(performance.now() - member.openedAt);
   }
 
-  /** The machine has entered `failed`. */
+  /** Called when the machine enters `failed`. */
   onFailure(error: GatewayError): void {
-    const { id, handle, log, notes } = this.#options;
-    notes.lastError = error;
-    handle.fail(error);
+    const { id, handle, log, status } = this.#options;
+    status.lastError = error;
+    handle.recordFailure(error);
     log.warn({ server: id, ...reason(error) }, 'server failed');
   }
 
-  /** The tool asks for other headers than it did; a call that was refused for that was not carried out. */
+  /**
+   * Fetches the tool list again and retries a call that was rejected, unexecuted, because the tool's schema
+   * has changed.
+   */
   onHeaderMismatch({ connection }: PoolMember, call: Call): void {
     const { entry, handle, cache } = this.#options;
     const timeoutMs = entry.request_timeout_seconds * 1000;
@@ -114,10 +116,10 @@ export class ConnectionObserver {
     });
   }
 
-  #onDeaf(era: Era, error: GatewayError): void {
+  #onUnavailable(era: Era, error: GatewayError): void {
     const { id, usage, upstreamSubscriptions } = this.#options;
     for (const owner of upstreamSubscriptions.subscriptions.owners())
-      if (usage.hearsInCommon(owner, era)) owner.onConnectionEnd(id, 'crashed', error);
+      if (usage.usesSharedConnection(owner, era)) owner.onConnectionEnd(id, 'crashed', error);
   }
 }
 

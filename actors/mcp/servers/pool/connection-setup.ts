@@ -1,18 +1,16 @@
-// Sets up a pool member: makes and initialises its connection, and learns the server's lists, all within one start
-// timeout. A remote member whose session is lost is set up once more, in its place.
-//
-// OS1  each `open` or `again` ends in exactly one `onOpen` or `onFailed`, unless the member is closed before.
-// OS2  the end of a connection is told only where it is still the member's own, and not while it is being opened.
-// OS3  a session's connection is introduced as that session; one that many share promises nothing in anybody's name.
+// Opens a pool member's connection: link, handshake and lists, within one start timeout. A remote member that
+// lost its session gets a new connection. Each `open` or `reopen` is followed by one `onOpen` or `onFailed`,
+// unless the member is closed first; `onEnd` reports only the loss of an open member. A private connection is
+// introduced with the identity of its session, a shared one without client capabilities.
 
 import { type GatewayError, StartFailedError, StartTimeoutError } from '../../../base/errors/errors.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
 import type { Link, LinkEvents } from '../../links/link.ts';
-import { tellingLine } from '../../links/stdio/telling-line.ts';
+import { informativeLine } from '../../links/stdio/exit-cause.ts';
 import type { Call } from '../calls/call.ts';
-import type { CallOwner } from '../calls/call-owner.ts';
-import { withEraAdvice } from '../eras/era-advice.ts';
+import type { CallOwner } from '../calls/owner.ts';
+import { withEraAdvice } from '../eras/advice.ts';
 import { Connection, type Introduction } from './connection.ts';
 import { type MemberConnector, PoolMember } from './pool-member.ts';
 
@@ -22,32 +20,32 @@ export interface ConnectionSetupOptions {
   readonly startTimeoutMs: number;
   readonly introduction: Introduction;
   readonly forwardsRoots: boolean;
-  /** The far end is a session, not a process: when it is lost by itself, another takes its place. */
+  /** True for a remote server: a lost session is replaced by a new one. */
   readonly isRemote: boolean;
-  /** Of a local server. */
+  /** Command line, for local servers. */
   readonly command: string | undefined;
   makeLink(events: LinkEvents, era: Era): Link;
-  /** Called after each handshake, within what is left of the start timeout. */
-  onHandshake(member: PoolMember, leftMs: number): Promise<void>;
+  /** Called after each handshake, with the rest of the start timeout. */
+  onHandshake(member: PoolMember, remainingMs: number): Promise<void>;
   readonly onErrorAnswer: ((answer: Envelope) => Envelope) | undefined;
   onUndelivered(call: Call, error: GatewayError): void;
-  /** A remote server missed headers that a tool's schema asks for: the schema is not what it was. */
+  /** Called if a remote server rejects a call because headers that the tool's schema requires are missing. */
   onHeaderMismatch(member: PoolMember, call: Call): void;
   onRequest(member: PoolMember, envelope: Envelope, call: Call | undefined): void;
   onNotification(member: PoolMember, envelope: Envelope, call: Call | undefined): void;
-  onNoise(what: string): void;
+  onNoise(message: string): void;
 }
 
-/** Hears what becomes of a member. */
+/** Notified of the states of members. */
 export interface MemberObserver {
-  /** Calls may be sent on it. */
+  /** The member is open; calls may be sent. */
   onOpen(member: PoolMember): void;
   onFailed(member: PoolMember, error: GatewayError): void;
-  /** It was open, and has ended by itself. */
+  /** The open member was lost. */
   onEnd(member: PoolMember, error: GatewayError): void;
 }
 
-/** A remote server of the modern era keeps nothing between two requests: there is nothing to keep apart. */
+/** Returns true for stateless connections: remote servers of the modern era. */
 export function isSessionless(isRemote: boolean, era: Era): boolean {
   return isRemote && era === 'modern';
 }
@@ -61,13 +59,13 @@ export class ConnectionSetup implements MemberConnector {
     this.#observer = observer;
   }
 
-  /** A member whose connection is being opened; the observer hears nothing before this returns. */
+  /** Creates a member and opens its connection. The observer is notified only after this returns. */
   open(owner: CallOwner | undefined, era: Era): PoolMember {
     return new PoolMember(owner, era, this);
   }
 
-  /** Gives a member whose session is lost a new one. */
-  again(member: PoolMember): void {
+  /** Opens a new connection for a member that lost its session. */
+  reopen(member: PoolMember): void {
     member.isOpen = false;
     member.renewals += 1;
     member.connection = this.makeConnection(member);
@@ -82,11 +80,11 @@ export class ConnectionSetup implements MemberConnector {
       await connection.introduce(this.#introductionFor(member.owner), startTimeoutMs);
       await this.#options.onHandshake(member, Math.max(1, deadline - performance.now()));
       if (member.isClosing) return;
-      // It may have died while its lists were fetched, whose failure alone fails no start.
+      // A failed fetch of lists does not fail the start, but a connection lost meanwhile does.
       if (connection.endError !== undefined) throw connection.endError;
       member.isOpen = true;
       member.openedAt = performance.now();
-      // A session that takes the place of a lost one was not used by that.
+      // Only a first handshake counts as use.
       if (member.renewals === 0) member.lastUsedAt = member.openedAt;
       this.#observer.onOpen(member);
     } catch (error) {
@@ -100,15 +98,15 @@ export class ConnectionSetup implements MemberConnector {
       onErrorAnswer,
       onRequest: (_, envelope, call) => this.#options.onRequest(member, envelope, call),
       onNotification: (_, envelope, call) => this.#options.onNotification(member, envelope, call),
-      onNoise: (_, what) => this.#options.onNoise(what),
+      onNoise: (_, message) => this.#options.onNoise(message),
       onUndelivered: (_, call, error) => this.#options.onUndelivered(call, error),
       ...(isSessionless(isRemote, member.era)
         ? { onHeaderMismatch: (_, call) => this.#options.onHeaderMismatch(member, call) }
         : {}),
-      onEnd: (ended, error) => {
-        // While it is being opened its failure is noticed by whoever opens it.
-        const isTold = member.connection === ended && member.isOpen && !member.isClosing;
-        if (isTold) this.#observer.onEnd(member, error);
+      onEnd: (endedConnection, error) => {
+        // During the setup `introduce` reports the failure.
+        const isReported = member.connection === endedConnection && member.isOpen && !member.isClosing;
+        if (isReported) this.#observer.onEnd(member, error);
       },
     });
   }
@@ -118,7 +116,7 @@ export class ConnectionSetup implements MemberConnector {
     if (isolation === 'shared' || owner === undefined) return introduction;
     return {
       protocolVersion: owner.protocolVersion,
-      // Asked for anew each time: what a client says of itself is not kept in parts.
+      // Getters, because the owner parses its client information on demand.
       get clientInfo() {
         return owner.clientInfo;
       },
@@ -129,7 +127,7 @@ export class ConnectionSetup implements MemberConnector {
     };
   }
 
-  /** Why the member could not be opened, in words for the operator. */
+  /** Returns the error for operators, with stderr lines or advice. */
   #failure({ era, connection }: PoolMember, error: GatewayError): GatewayError {
     const { server, startTimeoutMs } = this.#options;
     const { stderrTail } = connection.link;
@@ -137,7 +135,7 @@ export class ConnectionSetup implements MemberConnector {
     if (cause.code === 'ERR_DEADLINE') {
       const advice = this.#adviceFor(connection.link);
       return new StartTimeoutError(
-        `server ${server} did not finish initialize within ${startTimeoutMs / 1000} s; ${advice}`,
+        `server ${server} did not complete initialize within ${startTimeoutMs / 1000} s; ${advice}`,
         { cause },
       );
     }
@@ -146,26 +144,26 @@ export class ConnectionSetup implements MemberConnector {
     return new StartFailedError(`server ${server} could not be started: ${cause.message}`, tail, { cause });
   }
 
-  /** What a server that takes too long has said, and what to do about it. */
+  /** Returns the advice for a start timeout, with the most informative stderr line. */
   #adviceFor({ stderrTail, noiseLines = 0 }: Link): string {
-    const said = tellingLine(stderrTail);
-    const before = said === undefined ? '' : `${said}; `;
+    const stderrLine = informativeLine(stderrTail);
+    const before = stderrLine === undefined ? '' : `${stderrLine}; `;
     if (noiseLines > 0) {
       const noise =
         noiseLines === 1
-          ? '1 line to stdout that is no MCP message'
-          : `${noiseLines} lines to stdout that are no MCP messages`;
-      return `${before}it wrote ${noise}, so is it an MCP server?`;
+          ? '1 line to stdout that is not an MCP message'
+          : `${noiseLines} lines to stdout that are not MCP messages`;
+      return `${before}it wrote ${noise}; check that it is an MCP server`;
     }
-    // They are silent while they install, and while they cannot reach their registry.
+    // Installers print nothing while they install or cannot reach their registry.
     const [installer] = installers.exec(this.#options.command ?? '') ?? [];
     const silence =
-      installer === undefined || said !== undefined
+      installer === undefined || stderrLine !== undefined
         ? ''
-        : `${installer} may still be installing: run it once by hand, and check the network; `;
+        : `${installer} may still be installing: run the command once manually, and check the network; `;
     return `${before}${silence}raise start_timeout_seconds if it needs longer`;
   }
 }
 
-/** Commands that fetch a program before they run it. */
+/** Commands that download a program before they run it. */
 const installers = /(?<![^/])(?:npx|uvx)$/;

@@ -1,11 +1,7 @@
-// One MCP connection with a server, over one link: an initialised session, or in the modern era just the link. Many
-// clients' calls share it; each keeps its own id and its own progress token, because both are replaced on the way there
-// and restored on the way back.
-//
-// N1  ids on the link are our own, counted up, never used twice: equal ids of different calls cannot meet.
-// N2  a progress token on the link is the call's id; a client's own token returns in every notification.
-// N3  an answer to an unknown id (late, doubled, invented) reaches nobody.
-// N4  when the link ends, every call on it ends (A2).
+// One MCP connection to a server over a link (links/link.ts). Calls of many clients share it, so request ids
+// and progress tokens are replaced by ids of the gateway on the way to the server, and restored on the way
+// back. These ids increase and are never reused; a response with an unknown id is dropped. When the link
+// closes, all calls on it fail (A2, ARCHITECTURE.md).
 
 import {
   ConnectionLostError,
@@ -14,35 +10,35 @@ import {
   MessageTooLargeError,
   UpstreamProtocolError,
 } from '../../../base/errors/errors.ts';
-import { applyEdits, renumbered } from '../../jsonrpc/apply-edits.ts';
+import { applyEdits, renumber } from '../../jsonrpc/apply-edits.ts';
 import { errorMessage, notificationMessage, resultMessage } from '../../jsonrpc/compose.ts';
-import type { Envelope } from '../../jsonrpc/envelope.ts';
-import { LargeMessage } from '../../jsonrpc/large-message.ts';
+import { type Envelope, idNumber } from '../../jsonrpc/envelope.ts';
+import { looseIdOf } from '../../jsonrpc/loose-id.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
 import { readServerMessage } from '../../jsonrpc/read-message.ts';
-import { rpcCodes, TooDeepFault } from '../../jsonrpc/rpc-fault.ts';
-import { rawOf, replacing, whole } from '../../jsonrpc/span.ts';
+import { RpcFault, rpcCodes, TooDeepFault } from '../../jsonrpc/rpc-fault.ts';
+import { rawOf, replaceSpan, toBuffer } from '../../jsonrpc/span.ts';
 import type { CallId, Link, LinkEvents } from '../../links/link.ts';
-import { readDescription, readDiscovery, type ServerDescription } from '../cache/server-description.ts';
-import type { Call, Exchange } from '../calls/call.ts';
-import { CallTable } from '../calls/call-table.ts';
+import { readDescription, readDiscovery, type ServerDescription } from '../cache/introduction.ts';
+import type { Call, CallExchange } from '../calls/call.ts';
 import { gatewayCall } from '../calls/gateway-call.ts';
+import { CallTable } from '../calls/table.ts';
 import { requestable } from '../notifications/server-request.ts';
 
 export interface ConnectionEvents {
   onRequest(connection: Connection, envelope: Envelope, call: Call | undefined): void;
   onNotification(connection: Connection, envelope: Envelope, call: Call | undefined): void;
-  /** The call was certainly not carried out: it may be sent once more. */
+  /** The call was certainly not executed and may be retried. */
   onUndelivered(connection: Connection, call: Call, error: GatewayError): void;
   /**
-   * The server refused a `tools/call` because its headers are not what its schema asks for (−32020); the call is off the
-   * connection. Without this the refusal is the answer.
+   * The server rejected a `tools/call` because headers that the tool's schema requires are missing (−32020).
+   * The call is no longer on this connection. If the handler is absent, the client receives the rejection.
    */
   readonly onHeaderMismatch?: (connection: Connection, call: Call) => void;
-  /** Changes an error answer before anybody reads it. Without this it stays as it came. */
+  /** Changes an error response before it is forwarded, for example to redact it. */
   readonly onErrorAnswer?: ((answer: Envelope) => Envelope) | undefined;
-  /** A line was not a message. */
-  onNoise(connection: Connection, what: string): void;
+  /** Received data was not a message. */
+  onNoise(connection: Connection, reason: string): void;
   onEnd(connection: Connection, error: GatewayError): void;
 }
 
@@ -56,12 +52,12 @@ export class Connection {
   readonly server: string;
   readonly era: Era;
   readonly link: Link;
-  /** What the server said of itself at `initialize` or `server/discover`. */
+  /** Description of the server, from `initialize` or `server/discover`. */
   description: ServerDescription | undefined;
-  /** When the server last sent anything, in performance.now() milliseconds. */
-  lastHeardAt = performance.now();
+  /** performance.now() of the last message of the server. */
+  lastMessageAt = performance.now();
   isEnded = false;
-  /** Why it has ended, or is ending. */
+  /** Reason why the connection closes or has closed. */
   endError: GatewayError | undefined;
 
   readonly #events: ConnectionEvents;
@@ -80,7 +76,7 @@ export class Connection {
     const linkEvents: LinkEvents = {
       onMessage: (bytes, call) => this.#onMessage(bytes, call),
       onLargeAnswer: (answer) => {
-        this.lastHeardAt = performance.now();
+        this.lastMessageAt = performance.now();
         this.#onAnswer(answer);
       },
       onOversized: (size, id, requestId, call) => this.#onOversized(size, id, requestId, call),
@@ -90,49 +86,57 @@ export class Connection {
     this.link = makeLink(linkEvents, era);
   }
 
-  /** Calls in flight, the gateway's own (lists, pings) included. */
+  /** Number of calls in flight, including requests of the gateway (lists, pings). */
   get inFlight(): number {
     return this.#calls.size;
   }
 
-  /** What the server was told its client can be asked. */
+  /** Client capabilities declared to the server that allow server requests. */
   get offered(): readonly string[] {
     return requestable(this.#introduction?.capabilities ?? {});
   }
 
-  /** The calls in flight, oldest first. */
+  /** Calls in flight, oldest first. */
   calls(): readonly Call[] {
     return this.#calls.all();
   }
 
-  /** Opens the link and initialises the session. Rejects with the reason; the caller then closes the connection. */
+  /**
+   * Opens the link and performs the handshake. Rejects with the cause; the caller then closes the connection.
+   */
   async introduce(introduction: Introduction, timeoutMs: number): Promise<ServerDescription> {
     const deadline = performance.now() + timeoutMs;
     this.#introduction = introduction;
     await this.link.open();
-    const leftMs = Math.max(1, deadline - performance.now());
+    const remainingMs = Math.max(1, deadline - performance.now());
     if (this.era === 'modern') {
-      this.description = readDiscovery(this.server, await this.request('server/discover', undefined, leftMs));
+      this.description = readDiscovery(
+        this.server,
+        await this.request('server/discover', undefined, remainingMs),
+      );
       this.link.ready(this.description.protocolVersion);
       return this.description;
     }
-    this.description = readDescription(this.server, await this.request('initialize', introduction, leftMs));
+    this.description = readDescription(
+      this.server,
+      await this.request('initialize', introduction, remainingMs),
+    );
     this.link.ready(this.description.protocolVersion);
     this.notify('notifications/initialized');
     return this.description;
   }
 
-  /** Pings the server; any answer counts. */
+  /** Pings the server; any response counts. */
   async ping(timeoutMs: number): Promise<void> {
     await this.request(this.era === 'modern' ? 'server/discover' : 'ping', undefined, timeoutMs);
   }
 
-  /** Sends a call. It must not be done, and the connection must not have ended. */
+  /** Sends a call. The call must be unfinished and the connection open. */
   send(call: Call): void {
     this.#calls.add(call);
     let message: Buffer;
     try {
-      message = renumbered(call.envelope, String(call.id), call.edits);
+      message = renumber(call.envelope, String(call.id), call.edits);
     } catch (error) {
       // The server has not received the call.
       this.#calls.delete(call.id);
@@ -146,7 +150,9 @@ export class Connection {
     this.link.send(message, call.id, call.trace);
   }
 
-  /** A request of the gateway's own. Rejects with a GatewayError; an error answer resolves. */
+  /**
+   * Sends a request of the gateway. An error response resolves; other failures reject with a GatewayError.
+   */
   request(method: string, params: object | undefined, timeoutMs: number): Promise<Envelope> {
     return new Promise((resolve, reject) => {
       if (this.isEnded) {
@@ -158,7 +164,9 @@ export class Connection {
     });
   }
 
-  /** Opens a `subscriptions/listen`, which has no deadline; `onEnded` when it is over, but not by `cancel`. */
+  /**
+   * Opens a `subscriptions/listen` without deadline. Calls `onEnded` when it closes, except after `cancel`.
+   */
   listen(notifications: Record<string, unknown>, onEnded: (isRefused: boolean) => void): Call {
     return this.#sendOwn('subscriptions/listen', { notifications }, Number.POSITIVE_INFINITY, {
       answer: (answer) => onEnded(answer.error !== undefined),
@@ -168,7 +176,7 @@ export class Connection {
     });
   }
 
-  #sendOwn(method: string, params: object | undefined, timeoutMs: number, exchange: Exchange): Call {
+  #sendOwn(method: string, params: object | undefined, timeoutMs: number, exchange: CallExchange): Call {
     const { server, era } = this;
     const clientInfo = this.#introduction?.clientInfo;
     const call = gatewayCall({ server, era, clientInfo, method, params, timeoutMs }, exchange);
@@ -180,28 +188,28 @@ export class Connection {
     this.sendRaw(notificationMessage(method, params));
   }
 
-  /** Sends a message that is complete: an answer to the server, or a client's notification. */
+  /** Sends a complete message: a response to the server, or a client's notification. */
   sendRaw(message: Buffer): void {
     if (!this.isEnded) this.link.send(message);
   }
 
-  /** Nobody waits for the call any more: the server is told, a late answer reaches nobody. */
+  /** Cancels the call at the server. A late response is dropped. */
   abandon(call: Call, reason: string): void {
     if (!this.#calls.delete(call.id)) return;
-    // The handshake must not be cancelled (lifecycle, cancellation); whoever gives it up closes the link.
+    // The specification forbids cancelling `initialize`; the caller closes the link instead.
     if (call.envelope.method !== 'initialize')
       this.notify('notifications/cancelled', { requestId: call.id, reason });
     this.link.forget(call.id);
   }
 
-  /** Ends every call on the connection with the same error. */
+  /** Fails all calls on the connection. */
   failAll(error: GatewayError): void {
     const calls = this.#calls.all();
     this.#calls.clear();
     for (const call of calls) call.fail(error);
   }
 
-  /** Ends the connection at once for a reason of ours: every call is told that reason, and not how the link ended. */
+  /** Kills the connection. Its calls fail with this reason, not with an error of the link. */
   kill(reason: GatewayError): void {
     this.endError ??= reason;
     this.failAll(reason);
@@ -209,13 +217,13 @@ export class Connection {
   }
 
   #onMessage(bytes: Buffer, callId: CallId | undefined): void {
-    this.lastHeardAt = performance.now();
+    this.lastMessageAt = performance.now();
     let envelope: Envelope;
     try {
       envelope = readServerMessage(bytes);
     } catch (error) {
       this.#events.onNoise(this, (error as Error).message);
-      if (error instanceof TooDeepFault) this.#onTooDeep(bytes, error);
+      if (error instanceof RpcFault) this.#onUnreadable(bytes, error);
       return;
     }
     if (envelope.kind === 'answer') {
@@ -225,7 +233,7 @@ export class Connection {
     } else if (envelope.method === 'ping') {
       this.sendRaw(resultMessage(envelope.rawId, {}));
     } else {
-      this.#events.onRequest(this, envelope, this.#linked(callId));
+      this.#events.onRequest(this, envelope, this.#callById(callId));
     }
   }
 
@@ -234,64 +242,68 @@ export class Connection {
     if (call === undefined) return;
     this.#calls.delete(call.id);
     const { onHeaderMismatch, onErrorAnswer } = this.#events;
-    if (onHeaderMismatch !== undefined && missedHeaders(call, answer)) onHeaderMismatch(this, call);
+    if (onHeaderMismatch !== undefined && isHeaderMismatch(call, answer)) onHeaderMismatch(this, call);
     else if (answer.error === undefined || onErrorAnswer === undefined) call.answer(answer);
     else call.answer(onErrorAnswer(answer));
   }
 
   #onNotification(envelope: Envelope, callId: CallId | undefined): void {
     if (envelope.method !== 'notifications/progress') {
-      this.#events.onNotification(this, envelope, this.#linked(callId));
+      this.#events.onNotification(this, envelope, this.#callById(callId));
       return;
     }
     const token = envelope.param('progressToken');
     if (token === undefined) return;
     const id = Number(rawOf(envelope.bytes, token));
     const call = this.#calls.get(id) ?? this.#calls.all().find(({ continues }) => continues?.id === id);
-    const asked = (call?.continues ?? call)?.envelope;
-    if (call === undefined || asked?.askedToken === undefined) return;
+    const request = (call?.continues ?? call)?.envelope;
+    if (call === undefined || request?.progressToken === undefined) return;
     call.touch();
-    const text = rawOf(asked.bytes, asked.askedToken);
-    call.relay(whole(applyEdits(envelope.bytes, [replacing(token, text)])));
+    const text = rawOf(request.bytes, request.progressToken);
+    call.relay(toBuffer(applyEdits(envelope.bytes, [replaceSpan(token, text)])));
   }
 
-  #linked(callId: CallId | undefined): Call | undefined {
+  #callById(callId: CallId | undefined): Call | undefined {
     return callId === undefined ? undefined : this.#calls.get(callId);
   }
 
-  /** Nobody has read it, but whoever waits for it, or for an answer to it, must not wait for a deadline. */
+  /** Fails the call whose response is too large, instead of waiting for its deadline. */
   #onOversized(
     size: number,
     rawId: string | undefined,
     requestId: string | undefined,
     callId: CallId | undefined,
   ): void {
-    const id = rawId === undefined ? callId : Number(rawId);
+    const id = rawId === undefined ? callId : idNumber(rawId);
     const call = id === undefined || requestId !== undefined ? undefined : this.#calls.get(id);
     if (call === undefined) {
-      const what = `a message of ${size} bytes is over limits.message_bytes`;
-      this.#events.onNoise(this, what);
-      if (requestId !== undefined) this.sendRaw(errorMessage(requestId, rpcCodes.invalidRequest, what));
+      const reason = `a message of ${size} bytes is over limits.message_bytes`;
+      this.#events.onNoise(this, reason);
+      if (requestId !== undefined) this.sendRaw(errorMessage(requestId, rpcCodes.invalidRequest, reason));
       return;
     }
-    const what = `larger than limits.message_bytes (${size} bytes or more); ask for less, or raise the limit`;
-    this.#failUnread(call, new MessageTooLargeError(`${this.#answerTo(call)} is ${what}`));
+    const reason = `larger than limits.message_bytes (${size} bytes or more); request less, or raise the limit`;
+    this.#failUnread(call, new MessageTooLargeError(`${this.#describeResponse(call)} is ${reason}`));
   }
 
-  /** As `#onOversized`. */
-  #onTooDeep(bytes: Buffer, fault: TooDeepFault): void {
-    const message = new LargeMessage();
-    message.feed(bytes);
-    if (message.requestId !== undefined)
-      this.sendRaw(errorMessage(message.requestId, fault.code, fault.message));
-    const call = message.id === undefined ? undefined : this.#calls.get(Number(message.id));
+  /** Fails the call of an invalid response: the deadline would be too late. */
+  #onUnreadable(bytes: Buffer, fault: RpcFault): void {
+    const { rawId, kind } = looseIdOf(bytes);
+    if (rawId === undefined || kind === 'other') return;
+    if (kind === 'request') {
+      this.sendRaw(errorMessage(rawId, fault.code, fault.message));
+      return;
+    }
+    const call = this.#calls.get(idNumber(rawId));
     if (call === undefined) return;
-    const what = `${fault.message}; nothing deeper is passed on, so the server has to answer flatter`;
-    this.#failUnread(call, new UpstreamProtocolError(`${this.#answerTo(call)} is ${what}`));
+    this.#failUnread(
+      call,
+      new UpstreamProtocolError(`${this.#describeResponse(call)} is ${reasonOf(fault)}`),
+    );
   }
 
-  #answerTo({ envelope }: Call): string {
-    return `the answer of server ${this.server} to ${envelope.method}`;
+  #describeResponse({ envelope }: Call): string {
+    return `the response of server ${this.server} to ${envelope.method}`;
   }
 
   #failUnread(call: Call, error: GatewayError): void {
@@ -305,8 +317,10 @@ export class Connection {
     if (call === undefined) return;
     this.#calls.delete(callId);
     if (!wasCarriedOut) call.connection = undefined;
-    // The gateway's own requests are on no member: they concern this very connection, and no other can answer them.
-    if (wasCarriedOut || call.attempts > 1 || call.member === undefined) call.fail(error);
+    // A server that requests a pause must not receive the call again immediately.
+    const mustPause = error instanceof UpstreamProtocolError && error.requestedPauseMs !== undefined;
+    // Requests of the gateway itself are not retried; they have no member.
+    if (wasCarriedOut || mustPause || call.attempts > 1 || call.member === undefined) call.fail(error);
     else this.#events.onUndelivered(this, call, error);
   }
 
@@ -319,8 +333,16 @@ export class Connection {
   }
 }
 
-/** Whether a call was refused for its headers, and is not yet the second try. */
-function missedHeaders({ envelope, attempts, member }: Call, answer: Envelope): boolean {
+/** Returns the fault of a response with the remedy. */
+function reasonOf(fault: RpcFault): string {
+  if (fault instanceof TooDeepFault)
+    return `${fault.message}; the server must return less deeply nested data`;
+  if (fault.code === rpcCodes.parseError) return `${fault.message}; the server must return valid JSON`;
+  return `not valid JSON-RPC: ${fault.message}`;
+}
+
+/** Returns true if the first attempt of the call was rejected because of missing headers. */
+function isHeaderMismatch({ envelope, attempts, member }: Call, answer: Envelope): boolean {
   if (answer.error === undefined || envelope.method !== 'tools/call') return false;
   const { code } = (answer.parse(answer.error) ?? {}) as { code?: unknown };
   return code === rpcCodes.headerMismatch && attempts === 1 && member !== undefined;

@@ -1,10 +1,10 @@
-// Closes connections of single client sessions that have had no call for the idle timeout, while the server as a whole
-// goes on for others (docs/internals.md, isolation: session).
+// Closes private connections of sessions that had no calls for the idle timeout. The server itself keeps
+// running for other sessions (docs/internals.md, isolation: session).
 
 import type { PoolMember } from './pool-member.ts';
 
 export interface IdleMembersOptions {
-  /** 0 = never. */
+  /** 0 disables the check. */
   readonly idleTimeoutMs: number;
   readonly members: () => Iterable<PoolMember>;
   readonly isBusy: (member: PoolMember) => boolean;

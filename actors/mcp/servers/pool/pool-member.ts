@@ -1,19 +1,19 @@
-// One member of a server's pool: a connection that is being opened or is open, and who it belongs to.
+// A pool member: a connection that is open or being opened, and its owner.
 
 import type { Era } from '../../jsonrpc/modern-meta.ts';
 import type { CallMember } from '../calls/call.ts';
-import type { CallOwner } from '../calls/call-owner.ts';
+import type { CallOwner } from '../calls/owner.ts';
 import type { Connection } from './connection.ts';
 
-/** Makes and introduces the connection of a member. */
+/** Creates and introduces member connections. */
 export interface MemberConnector {
   makeConnection(member: PoolMember): Connection;
-  /** Settles when the handshake is done or has failed. Never rejects. */
+  /** Resolves when the handshake is done or has failed. Never rejects. */
   introduce(member: PoolMember): Promise<void>;
 }
 
 export class PoolMember implements CallMember {
-  /** Under session isolation the session it belongs to; undefined for everybody's. */
+  /** Session with this private connection (`isolation: session`); undefined for a shared connection. */
   readonly owner: CallOwner | undefined;
   readonly era: Era;
   connection: Connection;
@@ -22,12 +22,12 @@ export class PoolMember implements CallMember {
   inFlight = 0;
   lastUsedAt = performance.now();
   missedPings = 0;
-  /** A ping has not been answered yet, nor given up. */
+  /** True while a ping is in flight. */
   isPinged = false;
   renewals = 0;
-  /** performance.now() of the end of its last handshake. */
+  /** performance.now() of the last completed handshake. */
   openedAt = performance.now();
-  /** Settles when the first handshake is done or has failed. Never rejects. */
+  /** Resolves when the first handshake is done or has failed. Never rejects. */
   readonly opening: Promise<void>;
 
   /** Opens the connection. */
@@ -37,4 +37,11 @@ export class PoolMember implements CallMember {
     this.connection = connector.makeConnection(this);
     this.opening = connector.introduce(this);
   }
+}
+
+/** Returns true if the member has a client call that is not suspended. */
+export function hasActiveCall({ inFlight, connection }: PoolMember): boolean {
+  let suspendedCount = 0;
+  if (inFlight > 0) for (const call of connection.calls()) if (call.isSuspended) suspendedCount += 1;
+  return inFlight > suspendedCount;
 }

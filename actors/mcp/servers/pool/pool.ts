@@ -1,39 +1,36 @@
-// The connections of one server. Under shared isolation up to `pool.max` connections serve everybody, a session
-// sticking to one; under session isolation every client session has its own, and stateless requests share one.
+// The connections of one server. With `isolation: shared` up to `pool.max` connections per protocol era serve
+// all clients; a client stays on one connection. With `isolation: session` each client session has a private
+// connection, and stateless requests share one. A full pool closes an unused connection, or fails the call
+// suspended longest. A crash of a private connection affects only its session (A6, ARCHITECTURE.md). After
+// `kill` or a completed `drain` all connections are closed (A5).
 //
-// P1  at most `pool.max` members exist, those being opened included; under shared isolation so many of each era.
-// P5  a member speaks one era; a call travels on a member of the era its message is written in.
-// P2  under session isolation nothing of one session ever travels on another's connection.
-// P3  after `kill` or a finished `drain` no connection is left (A5).
-// P4  a crash under session isolation ends that session's connection only; a failed start is told to the server
-//     when nothing else is open (A6).
-// P6  where no connection is left, one goes that nobody uses, or else the one whose call has waited longest for nothing but
-//     its client to come back.
+// P2  under session isolation no message of one session is sent on a connection of another session.
 
 import { type GatewayError, StoppedError, UnavailableError } from '../../../base/errors/errors.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
 import type { CallMember } from '../calls/call.ts';
-import type { CallOwner, ConnectionEnd } from '../calls/call-owner.ts';
+import type { CallOwner, ConnectionEnd } from '../calls/owner.ts';
 import { ClosingConnections } from './closing-connections.ts';
 import { ConnectionSetup, type ConnectionSetupOptions, isSessionless } from './connection-setup.ts';
-import type { PoolMember } from './pool-member.ts';
+import { hasActiveCall, type PoolMember } from './pool-member.ts';
 
 export interface PoolOptions extends ConnectionSetupOptions {
   readonly max: number;
-  /** Returns true if an idle member has listeners or running tasks. */
-  isNeededBySome(member: PoolMember): boolean;
+  /** Returns true if an idle member must stay open, for listeners or running tasks. */
+  isNeeded(member: PoolMember): boolean;
   onOpen(member: PoolMember): void;
-  /** A member could not be opened; the calls that wait for it cannot be sent. */
+  /** A member failed to open. */
   onOpenFailed(member: PoolMember, error: GatewayError): void;
-  /** The pool is empty, though it was not told to close. */
+  /** The last connection was lost or failed to open. */
   onLost(error: GatewayError): void;
   onMemberEnded(member: PoolMember, error: GatewayError): void;
 }
 
+/** Maximum number of consecutive renewals: new sessions for a member whose remote session was lost. */
 const MAX_RENEWALS = 2;
-/** After a further connection could not be opened no other is tried for so long. */
-const FURTHER_PAUSE_MS = 5000;
-/** A remote session that lasted this long counts as a success. */
+/** Pause after a failed attempt to add a connection. */
+const GROWTH_PAUSE_MS = 5000;
+/** Uptime of a remote session after which the number of renewals is reset. */
 const STEADY_MS = 5_000;
 
 export class Pool {
@@ -41,15 +38,16 @@ export class Pool {
   readonly #members = new Set<PoolMember>();
   readonly #opening: ConnectionSetup;
   readonly #closing = new ClosingConnections();
+  /** Assigned members: private connections by session, and the shared connection that a client stays on. */
   readonly #byOwner: Readonly<Record<Era, Map<CallOwner | undefined, PoolMember>>> = {
     legacy: new Map(),
     modern: new Map(),
   };
-  /** Eras in which connections have no session state. */
+  /** True if a connection of the era has no session, so that one connection is enough for all clients. */
   readonly #isSessionless: Readonly<Record<Era, boolean>>;
   #isDraining = false;
-  /** Until then, in performance.now() milliseconds, no further connection is opened beside those that are open. */
-  #aloneUntil = 0;
+  /** End of the pause after a failed attempt to add a connection, in performance.now() milliseconds. */
+  #noGrowthUntil = 0;
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -69,41 +67,48 @@ export class Pool {
     return this.#members;
   }
 
-  /** The last lines on stderr, those on their way out and the last one that has ended included; redacted. */
+  /** Last stderr lines of all members, closing members, and the last exited process; redacted. */
   get stderrTail(): readonly string[] {
     return this.#closing.recentStderrWith(this.#members);
   }
 
-  /** Opens the pool again, for a server that starts anew. */
-  begin(): void {
+  /** Resets the pool for a new start of the server. */
+  reset(): void {
     this.#isDraining = false;
-    this.#aloneUntil = 0;
+    this.#noGrowthUntil = 0;
   }
 
   /**
-   * The open member that serves `owner`, or undefined while one is being opened for it.
-   * Throws UnavailableError when every place is taken by others.
+   * Returns the member that serves `owner`, or opens one and returns undefined until it is open. Throws
+   * UnavailableError if other sessions use all connections.
    */
   pick(owner: CallOwner | undefined, era: Era): PoolMember | undefined {
-    const { isolation } = this.#options;
-    const isOwned = isolation === 'session' && !this.#isSessionless[era];
-    const member = isOwned ? this.#own(this.placeOf(owner, era), era) : this.#shared(owner, era);
-    return canTake(member) ? member : undefined;
+    const member = this.#isIsolated(era)
+      ? this.#ownMember(this.ownerOf(owner, era), era)
+      : this.#sharedMember(owner, era);
+    return canSend(member) ? member : undefined;
   }
 
-  /** The owner of the connection that serves `owner`: itself, or undefined for a shared one. */
-  placeOf(owner: CallOwner | undefined, era: Era): CallOwner | undefined {
-    const isOwned = this.#options.isolation === 'session' && !this.#isSessionless[era];
-    return isOwned && owner?.isListener !== true ? owner : undefined;
+  /**
+   * Returns the owner of the connection that serves `owner`: `owner` itself for a private connection,
+   * undefined for a shared one.
+   */
+  ownerOf(owner: CallOwner | undefined, era: Era): CallOwner | undefined {
+    return this.#isIsolated(era) && owner?.isListener !== true ? owner : undefined;
   }
 
-  /** The member that belongs to a session alone. */
+  /** Returns true if sessions have private connections of this era. */
+  #isIsolated(era: Era): boolean {
+    return this.#options.isolation === 'session' && !this.#isSessionless[era];
+  }
+
+  /** Returns the private connection of the session. */
   memberOf(owner: CallOwner): PoolMember | undefined {
     if (this.#options.isolation !== 'session') return undefined;
     return this.#byOwner.legacy.get(owner) ?? this.#byOwner.modern.get(owner);
   }
 
-  /** The session has ended: its own connection goes, a shared one stays. */
+  /** Closes the private connection of the session. A shared connection stays open. */
   release(owner: CallOwner): void {
     for (const byOwner of Object.values(this.#byOwner)) {
       const member = byOwner.get(owner);
@@ -112,48 +117,48 @@ export class Pool {
     }
   }
 
-  /** Ends one member gracefully; calls still on it end with `error`. */
-  close(member: PoolMember, error: GatewayError, parting?: ConnectionEnd): Promise<void> {
-    if (!this.#remove(member)) return this.#closing.of(member);
+  /** Closes a member gracefully. Its remaining calls fail with `error`. */
+  close(member: PoolMember, error: GatewayError, endReason?: ConnectionEnd): Promise<void> {
+    if (!this.#remove(member)) return this.#closing.whenClosed(member);
     member.connection.failAll(error);
-    if (parting !== undefined) member.owner?.onConnectionEnd(this.#options.server, parting, error);
-    return this.#closing.begin(member);
+    if (endReason !== undefined) member.owner?.onConnectionEnd(this.#options.server, endReason, error);
+    return this.#closing.close(member);
   }
 
   /**
-   * Lets the calls in flight end within `graceMs`, then closes everything. Calls that wait for their clients are not
-   * waited for: by themselves they make no progress. One whose client comes back in time goes on like any other.
+   * Closes all connections when their calls are complete, or after `graceMs`. Suspended calls do not delay
+   * this, because only their clients can continue them.
    */
-  async drain(graceMs: number, parting: ConnectionEnd = 'stopped'): Promise<void> {
+  async drain(graceMs: number, endReason: ConnectionEnd = 'stopped'): Promise<void> {
     this.#isDraining = true;
     const deadline = performance.now() + graceMs;
-    while (performance.now() < deadline && [...this.#members].some(isAtWork)) {
+    while (performance.now() < deadline && [...this.#members].some(hasActiveCall)) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     const { server } = this.#options;
     for (const member of [...this.#members]) {
       const when = member.inFlight > 0 ? ' before the call was answered' : '';
       const error = new StoppedError(`server ${server} was stopped${when}; it starts again on the next call`);
-      void this.close(member, error, parting);
+      void this.close(member, error, endReason);
     }
-    await this.#closing.everybody();
+    await this.#closing.whenAllClosed();
   }
 
-  /** Ends everything at once. */
+  /** Kills all connections. */
   kill(error: GatewayError): void {
     this.#closing.kill();
     for (const member of [...this.#members]) {
       this.#remove(member);
       member.connection.failAll(error);
-      this.#closing.cut(member);
+      this.#closing.killMember(member);
       member.owner?.onConnectionEnd(this.#options.server, 'crashed', error);
     }
   }
 
-  #shared(owner: CallOwner | undefined, era: Era): PoolMember {
+  #sharedMember(owner: CallOwner | undefined, era: Era): PoolMember {
     const max = this.#isSessionless[era] ? 1 : this.#options.max;
-    const stuck = max > 1 ? this.#byOwner[era].get(owner) : undefined;
-    if (stuck !== undefined) return stuck;
+    const assigned = max > 1 ? this.#byOwner[era].get(owner) : undefined;
+    if (assigned !== undefined) return assigned;
     let best: PoolMember | undefined;
     let count = 0;
     for (const member of this.#members) {
@@ -161,14 +166,15 @@ export class Pool {
       count += 1;
       if (!member.isClosing && (best === undefined || member.inFlight < best.inFlight)) best = member;
     }
-    const isBusy = best !== undefined && best.inFlight > 0 && canTake(best);
-    const hasRoom = count < max && performance.now() >= this.#aloneUntil;
-    if (best === undefined || (isBusy && hasRoom)) best = this.#open(undefined, era);
+    // A new connection is opened only if the least used one is busy; growth pauses after a failed open.
+    const isBusy = best !== undefined && best.inFlight > 0 && canSend(best);
+    const mayGrow = count < max && performance.now() >= this.#noGrowthUntil;
+    if (best === undefined || (isBusy && mayGrow)) best = this.#open(undefined, era);
     if (owner !== undefined && max > 1) this.#byOwner[era].set(owner, best);
     return best;
   }
 
-  #own(owner: CallOwner | undefined, era: Era): PoolMember {
+  #ownMember(owner: CallOwner | undefined, era: Era): PoolMember {
     const own = this.#byOwner[era].get(owner);
     if (own !== undefined) return own;
     if (this.#members.size >= this.#options.max) this.#evictOne();
@@ -182,11 +188,11 @@ export class Pool {
     for (const member of this.#members) {
       if (member.inFlight > 0 || !member.isOpen || member.isClosing || member.owner?.hasOpenStream === true)
         continue;
-      if (this.#options.isNeededBySome(member)) continue;
+      if (this.#options.isNeeded(member)) continue;
       if (oldest === undefined || member.lastUsedAt < oldest.lastUsedAt) oldest = member;
     }
     if (oldest === undefined) {
-      this.#haveOneGiveWay();
+      this.#endLongestSuspended();
       return;
     }
     void this.close(
@@ -194,11 +200,11 @@ export class Pool {
       new StoppedError(`the session made room for a newer one (pool.max ${this.#options.max})`),
       'evicted',
     );
-    // The member is closing and holds its place no longer; `close` waits for its end.
+    // Frees the slot of the member immediately; `close` also waits until the process has exited.
     this.#members.delete(oldest);
   }
 
-  #haveOneGiveWay(): void {
+  #endLongestSuspended(): void {
     const { server, max } = this.#options;
     let longest: CallOwner | undefined;
     for (const { owner } of this.#members) {
@@ -206,9 +212,9 @@ export class Pool {
       if (longest?.suspendedAt === undefined || owner.suspendedAt < longest.suspendedAt) longest = owner;
     }
     const all = `all ${max} connections of server ${server}`;
-    longest?.giveWay?.(
+    longest?.yieldConnection?.(
       new UnavailableError(
-        `the call waited for its client longest when ${all} were in use, and gave way to another; send the request anew, or raise pool.max`,
+        `${all} were in use, and this call had waited longest for its client, so it was ended for another; send the request again, or raise pool.max`,
         1,
       ),
     );
@@ -224,8 +230,8 @@ export class Pool {
 
   #onOpenFailed(member: PoolMember, error: GatewayError): void {
     this.#remove(member);
-    void this.#closing.begin(member);
-    this.#aloneUntil = performance.now() + FURTHER_PAUSE_MS;
+    void this.#closing.close(member);
+    this.#noGrowthUntil = performance.now() + GROWTH_PAUSE_MS;
     this.#options.onOpenFailed(member, error);
     if (this.#members.size === 0 && !this.#isDraining) this.#options.onLost(error);
   }
@@ -234,8 +240,8 @@ export class Pool {
     if (this.#options.isRemote && this.#renew(member, error)) return;
     member.isOpen = false;
     this.#remove(member);
-    // What is left of it (descendants of a dead process) goes too.
-    void this.#closing.begin(member);
+    // The process has exited, but its child processes may not have.
+    void this.#closing.close(member);
     this.#options.onMemberEnded(member, error);
     member.owner?.onConnectionEnd(this.#options.server, 'crashed', error);
     const isShared = this.#options.isolation === 'shared';
@@ -243,38 +249,31 @@ export class Pool {
   }
 
   /**
-   * The remote side has forgotten the session, or broken the stream that was it: one new handshake for everybody who
-   * waits. False when it is no use: it has just been done, and nothing was answered since.
+   * Opens a new session for a member whose remote session or stream was lost. Returns false if recent new
+   * sessions were lost without any response.
    */
   #renew(member: PoolMember, error: GatewayError): boolean {
     if (this.#isDraining) return false;
     if (performance.now() - member.openedAt > STEADY_MS) member.renewals = 0;
     if (member.renewals >= MAX_RENEWALS) return false;
-    this.#opening.again(member);
+    this.#opening.reopen(member);
     this.#options.onMemberEnded(member, error);
     return true;
   }
 
-  /** Takes a member out of the pool; false when it was out already. */
+  /** Removes a member from the pool. Returns false if it was removed before. */
   #remove(member: PoolMember): boolean {
     if (member.isClosing) return false;
     member.isClosing = true;
     this.#members.delete(member);
     const byOwner = this.#byOwner[member.era];
     if (byOwner.get(member.owner) === member) byOwner.delete(member.owner);
-    else for (const [owner, stuck] of byOwner) if (stuck === member) byOwner.delete(owner);
+    else for (const [owner, assigned] of byOwner) if (assigned === member) byOwner.delete(owner);
     return true;
   }
 }
 
-/** Whether a call of a client on it makes progress by itself. */
-function isAtWork({ inFlight, connection }: PoolMember): boolean {
-  let suspended = 0;
-  if (inFlight > 0) for (const call of connection.calls()) if (call.isSuspended) suspended += 1;
-  return inFlight > suspended;
-}
-
 /** Returns true if calls may be sent on the connection. */
-export function canTake({ isOpen, isClosing, connection }: CallMember): boolean {
+export function canSend({ isOpen, isClosing, connection }: CallMember): boolean {
   return isOpen && !isClosing && !connection.link.isOver;
 }

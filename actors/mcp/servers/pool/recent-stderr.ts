@@ -1,25 +1,26 @@
-// The last lines that a server wrote on stderr: of its living processes, and of the last one that has ended, since what
-// it said before it crashed is worth most when it is gone.
-//
-// LW1  what a process said last stays until one that began later has said something itself, or has ended after it.
-// LW2  at most one tail is kept per server, as bounded and as clean as the link gave it (A8, A9).
+// Recent stderr lines of a server, for operators: from running processes and from the last exited process,
+// whose lines explain a crash. The lines of an exited process are kept until a newer process has written
+// lines. The link limits and redacts them (A8 and A9, ARCHITECTURE.md).
 
 import type { PoolMember } from './pool-member.ts';
 
 export class RecentStderr {
   #lines: readonly string[] = [];
-  /** When whoever said that was given up, in performance.now() milliseconds. */
+  /** Time at which that process was closed, in performance.now() milliseconds. */
   #endedAt = 0;
 
-  /** The member's process is over, or is being killed. `endedAt`: when it was given up, in performance.now() milliseconds. */
-  keep({ connection }: PoolMember, endedAt: number): void {
+  /**
+   * Stores the lines of a member that has exited or is being killed. `endedAt` is in performance.now()
+   * milliseconds.
+   */
+  store({ connection }: PoolMember, endedAt: number): void {
     const lines = connection.link.stderrTail;
     if (lines.length === 0) return;
     this.#lines = lines;
     this.#endedAt = endedAt;
   }
 
-  /** The lines of these members, and after them those that are kept, while nobody who began later has said anything. */
+  /** Returns the lines of these members, and the stored lines unless a newer process has written lines. */
   with(members: Iterable<PoolMember>): readonly string[] {
     const lines: string[] = [];
     let isOutdated = false;

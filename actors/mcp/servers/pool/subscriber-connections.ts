@@ -1,26 +1,23 @@
-// Keeps a shared connection open for subscribers that have none of their own. No call of a client need ever open it, or
-// notice when it is lost, so that this is seen to here.
-//
-// When every place is taken the subscribers are told; those who stay are served when a place is free.
-//
-// SU1  while the gate is open, a connection of each era is opened in which somebody wants to hear and there is none.
-// SU2  one that was lost is opened again after a pause, which grows while they do not last.
+// Keeps shared connections open for subscribers without a private one, because no client call opens them or
+// notices their loss. While the gate is open, each era with subscribers has a connection. A lost connection
+// is opened again with a backoff. If the pool is full, the subscribers are notified; the remaining
+// subscribers get a connection later.
 
 import type { GatewayError } from '../../../base/errors/errors.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
 
 export interface SubscriberConnectionsOptions {
-  /** Somebody wants to hear in this era, and there is no connection for it. */
+  /** Returns true if this era has subscribers but no connection. */
   isMissing(era: Era): boolean;
-  /** Opens one; throws a GatewayError when there is no place for it. */
+  /** Opens a connection. Throws a GatewayError if the pool is full. */
   open(era: Era): void;
-  /** They hear nothing for now. */
-  onDeaf(era: Era, error: GatewayError): void;
+  /** The subscribers of this era have no connection and cannot get one now. */
+  onUnavailable(era: Era, error: GatewayError): void;
 }
 
 const MIN_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
-/** A connection that stood this long was no try in vain. */
+/** Uptime after which the backoff is reset. */
 const STEADY_MS = 5_000;
 
 export class SubscriberConnections {
@@ -32,15 +29,18 @@ export class SubscriberConnections {
     this.#options = options;
   }
 
-  /** Opens what is missing, unless that has to wait for the end of a pause. */
-  tend(): void {
-    if (this.#timer === undefined) this.#tend();
+  /** Opens the missing connections, unless a backoff is running. */
+  ensureOpen(): void {
+    if (this.#timer === undefined) this.#openMissing();
   }
 
-  /** A connection is lost that stood for so many milliseconds, 0 when it was never open. */
-  lost(stoodMs: number): void {
-    if (stoodMs > STEADY_MS) this.#pauseMs = MIN_PAUSE_MS;
-    if (this.#timer === undefined) this.#tendLater();
+  /**
+   * Called when a connection was lost or did not open: opens it again later. `uptimeMs` is 0 if it never
+   * opened.
+   */
+  onLost(uptimeMs: number): void {
+    if (uptimeMs > STEADY_MS) this.#pauseMs = MIN_PAUSE_MS;
+    if (this.#timer === undefined) this.#openLater();
   }
 
   stop(): void {
@@ -49,22 +49,22 @@ export class SubscriberConnections {
     this.#pauseMs = MIN_PAUSE_MS;
   }
 
-  #tend(): void {
+  #openMissing(): void {
     for (const era of ['legacy', 'modern'] as const) {
       if (!this.#options.isMissing(era)) continue;
       try {
         this.#options.open(era);
       } catch (error) {
-        this.#options.onDeaf(era, error as GatewayError);
-        if (this.#timer === undefined) this.#tendLater();
+        this.#options.onUnavailable(era, error as GatewayError);
+        if (this.#timer === undefined) this.#openLater();
       }
     }
   }
 
-  #tendLater(): void {
+  #openLater(): void {
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#tend();
+      this.#openMissing();
     }, this.#pauseMs).unref();
     this.#pauseMs = Math.min(MAX_PAUSE_MS, this.#pauseMs * 2);
   }

@@ -1,15 +1,12 @@
-// Records the owner and state of the tasks that clients created at a server. The server cannot distinguish clients that share a
-// connection.
-//
-// TKR1      the owner is the session on a connection of its own, and after its end the record is removed; otherwise the principal, if
-//          the request has one.
-// TKR2 (A8) bounds: MAX_RECORDS in total, MAX_PER_OWNER per owner (A6). The oldest records are removed first.
-// TKR3      a task is active until the server reports a final status, the ttl expires, or ACTIVE_MS pass without news.
-// TKR4      servers may use ids again. A task of a local server ends with its process, and its record with the pool member.
-//          Remote tasks outlive connections. An id belongs to the client that created the newest task with it.
+// Records the owner and state of tasks that clients created at a server, because the server cannot
+// distinguish clients on a shared connection. The owner is the session if it has a private connection,
+// otherwise the principal if known. Up to MAX_RECORDS are stored, MAX_PER_OWNER per owner; the oldest are
+// removed first (A8 and A6, ARCHITECTURE.md). A task is active until the server reports a final status, its
+// ttl expires, or ACTIVE_MS pass without news. Tasks of a local server exist only in their process. If a
+// server reuses an id, the newest task counts.
 
-import { forgetOldest } from '../../../base/bounds/forget-oldest.ts';
-import type { CallOwner } from '../calls/call-owner.ts';
+import { deleteOldest } from '../../../base/bounds/delete-oldest.ts';
+import type { CallOwner } from '../calls/owner.ts';
 import type { PoolMember } from '../pool/pool-member.ts';
 
 /** Principal text, or a session. */
@@ -22,7 +19,10 @@ export interface TaskState {
   readonly ttl: unknown;
 }
 
-/** Lifetime of tasks: that of the process (local servers) or of the server behind the connections (remote servers). */
+/**
+ * Lifetime of tasks: `process` for local servers; `server` for remote servers, whose tasks outlive
+ * connections.
+ */
 export type TaskLifetime = 'process' | 'server';
 
 export interface TaskOrigin {
@@ -37,16 +37,16 @@ interface TaskRecord {
   readonly member: PoolMember | undefined;
   isActive: boolean;
   ttlMs: number;
-  heardAt: number;
+  updatedAt: number;
 }
 
 export const MAX_RECORDS = 8192;
 export const MAX_PER_OWNER = 1024;
-/** Longer ids are not recorded. */
+/** Tasks with longer ids are not recorded. */
 export const MAX_ID_LENGTH = 1024;
 export const ACTIVE_MS = 3_600_000;
-/** Maximum record age without news, regardless of the ttl. */
-const KEPT_MS = 86_400_000;
+/** Maximum age of a record without news, regardless of the ttl. */
+const MAX_AGE_MS = 86_400_000;
 const SWEEP_MS = 60_000;
 
 const terminal: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled']);
@@ -68,22 +68,22 @@ export class TaskRecords {
     return this.#size;
   }
 
-  /** Records a task that was created. */
+  /** Records a new task. */
   add({ owner, session, member }: TaskOrigin, id: string, state: TaskState): void {
     if (id.length > MAX_ID_LENGTH || this.#isEnded(member)) return;
     this.#sweep();
     this.#removeReused(owner, id, member);
     const own = this.#byOwner.get(owner) ?? new Map<string, TaskRecord>();
-    // Deleted first, so that the newest owner and task are last in the iteration order.
+    // Deleted first, so that the newest owner and task come last in iteration order.
     this.#byOwner.delete(owner);
     this.#byOwner.set(owner, own);
     const before = own.size;
     own.delete(id);
-    own.set(id, { session, member, isActive: true, ttlMs: Number.POSITIVE_INFINITY, heardAt: this.#now() });
-    forgetOldest(own, MAX_PER_OWNER);
+    own.set(id, { session, member, isActive: true, ttlMs: Number.POSITIVE_INFINITY, updatedAt: this.#now() });
+    deleteOldest(own, MAX_PER_OWNER);
     this.#size += own.size - before;
     this.update(owner, id, state);
-    while (this.#size > MAX_RECORDS) this.#forgetOne();
+    while (this.#size > MAX_RECORDS) this.#removeOldest();
   }
 
   /** Returns the record; undefined for unknown and foreign tasks. */
@@ -92,28 +92,28 @@ export class TaskRecords {
     return record === undefined || this.#isExpired(record) ? undefined : record;
   }
 
-  /** Returns true if the owner has this task in the answer of a connection. */
+  /** Returns true if the owner has this task on this connection. */
   has(owner: TaskOwner, id: string, member: PoolMember | undefined): boolean {
     const record = this.find(owner, id);
     return record !== undefined && this.#isSameServer(record.member, member);
   }
 
   /** Returns true if any owner has a task with this id. */
-  isKnown(id: string): boolean {
+  hasId(id: string): boolean {
     for (const owner of this.#byOwner.keys()) if (this.find(owner, id) !== undefined) return true;
     return false;
   }
 
-  /** Stores a reported state. */
+  /** Stores the reported state. */
   update(owner: TaskOwner, id: string, { status, ttl }: TaskState): void {
     const record = this.#byOwner.get(owner)?.get(id);
     if (record === undefined || this.#isExpired(record)) return;
-    record.heardAt = this.#now();
+    record.updatedAt = this.#now();
     if (typeof ttl === 'number' && ttl >= 0) record.ttlMs = ttl;
     if (terminal.has(status)) record.isActive = false;
   }
 
-  /** Stores a state reported on a connection, and returns the sessions to notify. */
+  /** Stores a state that the server reported on this connection. Returns the sessions to notify. */
   onStatus(member: PoolMember, id: string, state: TaskState): readonly CallOwner[] {
     const sessions: CallOwner[] = [];
     for (const [owner, own] of this.#byOwner) {
@@ -129,12 +129,12 @@ export class TaskRecords {
   isActiveOn(member: PoolMember): boolean {
     const now = this.#now();
     for (const own of this.#byOwner.values())
-      for (const { isActive, ttlMs, heardAt, member: its } of own.values())
-        if (isActive && its === member && now - heardAt < Math.min(ttlMs, ACTIVE_MS)) return true;
+      for (const { isActive, ttlMs, updatedAt, member: taskMember } of own.values())
+        if (isActive && taskMember === member && now - updatedAt < Math.min(ttlMs, ACTIVE_MS)) return true;
     return false;
   }
 
-  /** Removes a closed session's tasks. */
+  /** Removes a closed session and the tasks that it owns. */
   release(session: CallOwner): void {
     if (this.#size === 0) return;
     this.#size -= this.#byOwner.get(session)?.size ?? 0;
@@ -143,11 +143,11 @@ export class TaskRecords {
       for (const record of own.values()) if (record.session === session) record.session = undefined;
   }
 
-  #isExpired({ member, ttlMs, heardAt }: TaskRecord): boolean {
-    return this.#isEnded(member) || this.#now() - heardAt > Math.min(ttlMs, KEPT_MS);
+  #isExpired({ member, ttlMs, updatedAt }: TaskRecord): boolean {
+    return this.#isEnded(member) || this.#now() - updatedAt > Math.min(ttlMs, MAX_AGE_MS);
   }
 
-  /** Returns true if the tasks on this connection no longer exist. */
+  /** Returns true if the tasks of this process no longer exist. */
   #isEnded(member: PoolMember | undefined): boolean {
     return this.#lifetime === 'process' && member?.isClosing !== false;
   }
@@ -157,7 +157,7 @@ export class TaskRecords {
     return this.#lifetime === 'server' || one === other;
   }
 
-  /** Removes other owners' records of an id that the server used again. */
+  /** Removes other owners' records of an id that the server has reused. */
   #removeReused(owner: TaskOwner, id: string, member: PoolMember | undefined): void {
     for (const [other, own] of this.#byOwner) {
       const record = other === owner ? undefined : own.get(id);
@@ -180,10 +180,10 @@ export class TaskRecords {
   }
 
   /** Removes the oldest task of the least recently active owner. */
-  #forgetOne(): void {
+  #removeOldest(): void {
     for (const [owner, own] of this.#byOwner) {
       const before = own.size;
-      forgetOldest(own, before - 1);
+      deleteOldest(own, before - 1);
       this.#size -= before - own.size;
       if (own.size === 0) this.#byOwner.delete(owner);
       if (before > 0) return;

@@ -1,32 +1,32 @@
-// Envelopes on their way into the store: how many may be under way, and what becomes of each.
+// Passes envelopes (frames with an event) from a connection's sockets to the store, in arrival order. Limits
+// the envelopes in progress.
 //
-// EI1  an envelope is settled as durable only after `take` has resolved for it; where `take` rejects, it is not, and the platform
-//      sends it again.
-// EI2  they are handed over in the order in which they came, on whichever socket.
-// EI3  beyond the bounds nothing is refused: whoever reads is told to stop, so that only what one read brings comes on top.
+// An envelope is reported as durable only after `accept` resolves. If `accept` rejects, the platform
+// redelivers the envelope. Above the limit no envelope is refused: the sockets stop reading, so the excess is
+// at most one read.
 
 import type { Log } from '../../../base/errors/log.ts';
-import type { Envelope } from './frame.ts';
+import type { SocketEnvelope } from './frame.ts';
 
 export interface IntakeOptions {
-  /** Resolves when what it has for us is durable. Hands it to the store before it waits for anything: that keeps the order. */
-  take(envelope: Envelope): Promise<unknown>;
-  /** Whether to stop reading. */
+  /** Resolves when the event is durable. Must call the store before any await, which preserves the order. */
+  accept(envelope: SocketEnvelope): Promise<unknown>;
+  /** Called with true when reading has to stop, and with false when it can continue. */
   onFull(isFull: boolean): void;
   readonly log: Log;
-  /** For the log. */
+  /** App name, for the log. */
   readonly app: string;
 }
 
-export const MAX_UNDER_WAY = 256;
-export const MAX_BYTES_UNDER_WAY = 8_388_608;
+export const MAX_IN_PROGRESS = 256;
+export const MAX_BYTES_IN_PROGRESS = 8_388_608;
 
 export class EnvelopeIntake {
   readonly #options: IntakeOptions;
   #count = 0;
   #bytes = 0;
   #isFull = false;
-  #isRefusing = false;
+  #isFailing = false;
 
   constructor(options: IntakeOptions) {
     this.#options = options;
@@ -36,37 +36,38 @@ export class EnvelopeIntake {
     return this.#isFull;
   }
 
-  add(envelope: Envelope, bytes: number, settled: (isDurable: boolean) => void): void {
+  /** Accepts an envelope. Calls `onSettled` once, with true if the event is durable. */
+  add(envelope: SocketEnvelope, bytes: number, onSettled: (isDurable: boolean) => void): void {
     this.#count += 1;
     this.#bytes += bytes;
-    this.#note();
-    this.#take(envelope).then((isDurable) => {
+    this.#update();
+    this.#accept(envelope).then((isDurable) => {
       this.#count -= 1;
       this.#bytes -= bytes;
-      settled(isDurable);
-      this.#note();
+      onSettled(isDurable);
+      this.#update();
     });
   }
 
-  async #take(envelope: Envelope): Promise<boolean> {
+  async #accept(envelope: SocketEnvelope): Promise<boolean> {
     try {
-      await this.#options.take(envelope);
-      this.#isRefusing = false;
+      await this.#options.accept(envelope);
+      this.#isFailing = false;
       return true;
     } catch (error) {
       const { log, app } = this.#options;
       const reason = error instanceof Error ? error.message : String(error);
-      if (!this.#isRefusing)
-        log.warn({ app, reason }, 'events of a socket could not be kept; the platform sends them again');
-      this.#isRefusing = true;
+      if (!this.#isFailing)
+        log.warn({ app, reason }, 'could not store socket events; the platform will redeliver them');
+      this.#isFailing = true;
       return false;
     }
   }
 
-  #note(): void {
-    const isOver = this.#count >= MAX_UNDER_WAY || this.#bytes >= MAX_BYTES_UNDER_WAY;
-    const isEnough = this.#count > MAX_UNDER_WAY / 2 || this.#bytes > MAX_BYTES_UNDER_WAY / 2;
-    const isFull = this.#isFull ? isEnough : isOver;
+  #update(): void {
+    const isOver = this.#count >= MAX_IN_PROGRESS || this.#bytes >= MAX_BYTES_IN_PROGRESS;
+    const isAboveHalf = this.#count > MAX_IN_PROGRESS / 2 || this.#bytes > MAX_BYTES_IN_PROGRESS / 2;
+    const isFull = this.#isFull ? isAboveHalf : isOver;
     if (isFull === this.#isFull) return;
     this.#isFull = isFull;
     this.#options.onFull(isFull);

@@ -1,42 +1,44 @@
-// What comes on a socket of the platform, read: a greeting, the word that the socket is to end, or an envelope with something
-// for us. What is none of these, or no JSON, is nothing, and never a fault.
+// Parses socket frames: a greeting, an announced disconnect, or an envelope with a payload. Other frames and
+// invalid JSON are ignored.
 
 import { isTooDeep } from '../../payloads/json-object.ts';
 import { memberOf, textMember } from '../../payloads/payload-member.ts';
 
-export interface Envelope {
-  /** By which it is acknowledged; another one each time that the platform sends the same again. */
+export interface SocketEnvelope {
+  /** Id for the acknowledgement; different in each redelivery. */
   readonly id: string;
-  /** `events_api`, `slash_commands`, `interactive`, or a kind that is unknown here; empty where none is said. */
+  /** `events_api`, `slash_commands`, `interactive`, or an unsupported kind; empty if missing. */
   readonly type: string;
   readonly payload: unknown;
 }
 
-export type Frame =
+export type SocketFrame =
   | { readonly kind: 'hello' }
-  /** A word such as `refresh_requested`. */
+  /** The reason is a code such as `refresh_requested`. */
   | { readonly kind: 'disconnect'; readonly reason: string }
-  | { readonly kind: 'envelope'; readonly envelope: Envelope };
+  | { readonly kind: 'envelope'; readonly envelope: SocketEnvelope };
 
-/** What the platform calls its reasons. Another text is not repeated: whoever reads our log should not read a stranger's. */
-const WORD = /^[a-z][a-z0-9_]{0,63}$/;
+/** Syntax of reason codes. Other text is untrusted and not logged. */
+const REASON_CODE = /^[a-z][a-z0-9_]{0,63}$/;
 
-export function frameOf(text: string): Frame | undefined {
-  const value = parsed(text);
+/** Returns undefined for a frame to ignore. */
+export function parseFrame(text: string): SocketFrame | undefined {
+  const value = parseJson(text);
   const id = textMember(value, 'envelope_id');
   const type = textMember(value, 'type') ?? '';
   if (id !== undefined) {
-    // It comes again until it is acknowledged: so it is an envelope, with nothing in it that could be kept.
+    // Only the payload is dropped if it is nested too deeply: without an acknowledgement the platform would
+    // redeliver the envelope.
     const payload = isTooDeep(text) ? undefined : memberOf(value, 'payload');
     return { kind: 'envelope', envelope: { id, type, payload } };
   }
   if (type === 'hello') return { kind: 'hello' };
   if (type !== 'disconnect') return undefined;
   const reason = textMember(value, 'reason') ?? '';
-  return { kind: 'disconnect', reason: WORD.test(reason) ? reason : 'without a reason' };
+  return { kind: 'disconnect', reason: REASON_CODE.test(reason) ? reason : 'no reason' };
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

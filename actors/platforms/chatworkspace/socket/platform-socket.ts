@@ -1,32 +1,33 @@
-// One socket of the platform from its address to its end: it is asked for, opened, greeted, kept alive, and left.
+// One socket to the platform: requests an address, opens the socket, waits for the greeting, keeps the socket
+// alive and closes it.
 //
-// WK1  an envelope is acknowledged only when its intake has settled as durable, and only on the socket that it came on; but for one
-//      that nothing here reads, since it is too large, and that would come for ever.
-// WK2  address, opening and greeting have deadlines; a socket without a sign of life is given up (`silenceMs`). While nothing
-//      is read on purpose no sign can come, and none is missed.
-// WK3  one that is left stays open for a while, so that what the platform has already sent on it is answered there; it is closed
-//      when nothing of it is under way, and cut where that takes too long.
-// WK4  `onGone` is called once, whatever happens, and nothing is called after it.
+// Envelopes are acknowledged on the same socket, only once they are durable. Oversized envelopes are dropped
+// and acknowledged, because the platform would redeliver them forever. Address and greeting have deadlines.
+// If the platform is silent for `silenceMs`, the socket is terminated, unless reading is paused. After
+// `leave` the socket stays open for some time and handles the envelopes in transit. `onClosed` is the last
+// callback, and is called once.
 
 import type { ConnectionFailure } from '../../../../machines/connection-failure.ts';
 import { failureOf } from '../../connections/connector.ts';
-import { type Envelope, frameOf } from './frame.ts';
+import { parseFrame, type SocketEnvelope } from './frame.ts';
 import type { Wire, Wires } from './wire.ts';
 
 export interface SocketTimes {
-  /** From the request for an address to the platform's answer. */
+  /** Deadline for address requests. */
   readonly addressMs: number;
-  /** From there to the greeting. */
+  /** Deadline of the greeting, from the address on. */
   readonly helloMs: number;
   readonly pingMs: number;
   readonly silenceMs: number;
-  /** For so long one that is left still takes what comes; the platform mostly closes it before. */
+  /**
+   * Time after `leave` in which envelopes are still accepted. The platform usually closes the socket earlier.
+   */
   readonly lingerMs: number;
-  /** For what is under way on one that is left; then it is cut. */
+  /** Deadline of envelopes in progress after `leave`; the socket is then terminated. */
   readonly leaveMs: number;
 }
 
-/** The vendor's client gives up after 30 s as well. */
+/** The vendor's client has the same limit of 30 s. */
 export const socketTimes: SocketTimes = {
   addressMs: 10_000,
   helloMs: 15_000,
@@ -37,33 +38,33 @@ export const socketTimes: SocketTimes = {
 };
 
 export interface SocketOptions {
-  /** Asks the platform for an address, which can be used once. */
+  /** Requests an address from the platform. Each address can be used once. */
   address(signal: AbortSignal): Promise<string>;
   readonly wires: Wires;
   readonly times: SocketTimes;
   onHello(): void;
   onDisconnect(reason: string): void;
-  /** `settled` is called when it is durable, or is known not to be. */
-  onEnvelope(envelope: Envelope, bytes: number, settled: (isDurable: boolean) => void): void;
-  /** What is dropped for its size. */
+  /** `onSettled` receives true when the envelope is durable, and false when it failed. */
+  onEnvelope(envelope: SocketEnvelope, bytes: number, onSettled: (isDurable: boolean) => void): void;
+  /** Called when an oversized envelope was dropped. */
   onOversized(bytes: number): void;
-  onGone(failure: ConnectionFailure): void;
+  onClosed(failure: ConnectionFailure): void;
 }
 
-const lost = (reason: string): ConnectionFailure => ({ kind: 'transient', reason });
+const transientFailure = (reason: string): ConnectionFailure => ({ kind: 'transient', reason });
 
 export class PlatformSocket {
   readonly #options: SocketOptions;
-  readonly #ending = new AbortController();
+  readonly #aborting = new AbortController();
   #wire: Wire | undefined;
   #isGreeted = false;
   #isPaused = false;
-  #isGone = false;
-  #isLeft = false;
-  #takesNew = true;
-  #underWay = 0;
-  /** In terms of performance.now. */
-  #signAt = 0;
+  #isClosed = false;
+  #isLeaving = false;
+  #acceptsNew = true;
+  #inProgress = 0;
+  /** Value of performance.now. */
+  #lastActivityAt = 0;
   #deadline: NodeJS.Timeout | undefined;
   #lingering: NodeJS.Timeout | undefined;
   #pinging: NodeJS.Timeout | undefined;
@@ -71,31 +72,34 @@ export class PlatformSocket {
   constructor(options: SocketOptions) {
     this.#options = options;
     const { address, times } = options;
-    this.#within(times.addressMs, 'the platform gave no address of a socket');
-    address(this.#ending.signal).then(
+    this.#setDeadline(times.addressMs, 'no socket address from the platform');
+    address(this.#aborting.signal).then(
       (url) => this.#connect(url),
       (error: unknown) => this.#end(failureOf(error)),
     );
   }
 
-  /** Takes effect once it is greeted: what comes before is the greeting. */
+  /** Pauses or resumes reading, once the greeting has been read. */
   setPaused(isPaused: boolean): void {
     this.#isPaused = isPaused;
-    if (!this.#isGreeted || this.#isGone) return;
+    if (!this.#isGreeted || this.#isClosed) return;
     if (isPaused) this.#wire?.pause();
     else {
-      this.#signAt = performance.now();
+      this.#lastActivityAt = performance.now();
       this.#wire?.resume();
     }
   }
 
-  /** Ends in good order. `isLast`: what comes from now on is not taken, and the platform sends it to somebody else. */
+  /**
+   * Closes the socket gracefully. With `isLast`, new envelopes are ignored; the platform sends them to
+   * another client.
+   */
   leave(isLast: boolean): void {
-    if (isLast) this.#takesNew = false;
-    if (this.#isLeft && !isLast) return;
+    if (isLast) this.#acceptsNew = false;
+    if (this.#isLeaving && !isLast) return;
     const { lingerMs, leaveMs } = this.#options.times;
-    if (!this.#isLeft) this.#within(leaveMs, 'what was under way on it took too long');
-    this.#isLeft = true;
+    if (!this.#isLeaving) this.#setDeadline(leaveMs, 'envelopes in progress did not finish');
+    this.#isLeaving = true;
     clearTimeout(this.#lingering);
     this.#lingering = undefined;
     if (isLast) this.#closeIfIdle();
@@ -106,41 +110,41 @@ export class PlatformSocket {
       }, lingerMs).unref();
   }
 
-  /** Ends at once. */
-  cut(): void {
-    this.#end(lost('the socket was cut off'));
+  /** Terminates the socket immediately. */
+  terminate(): void {
+    this.#end(transientFailure('the socket was terminated'));
   }
 
   #connect(url: string): void {
-    if (this.#isGone) return;
+    if (this.#isClosed) return;
     const { wires, times } = this.#options;
-    this.#within(times.helloMs, 'the platform did not greet the socket');
+    this.#setDeadline(times.helloMs, 'no greeting from the platform');
     try {
       this.#wire = wires.connect(url, {
         onText: (text, bytes) => this.#onText(text, bytes),
         onOversized: (envelope, bytes) => this.#drop(envelope, bytes),
-        onSign: () => this.#noteSign(),
+        onSign: () => this.#noteActivity(),
         onClosed: (reason, retryAfterMs) => this.#end({ kind: 'transient', reason, retryAfterMs }),
       });
     } catch {
-      // Its words may have the address in them, which is a credential.
-      this.#end(lost('no socket could be made of the address that the platform gave'));
+      // The error may contain the address, which is a credential.
+      this.#end(transientFailure('could not open a socket at the address from the platform'));
       return;
     }
-    // It may have failed at once.
-    if (this.#isGone) this.#wire.terminate();
+    // The connection can fail during `connect`.
+    if (this.#isClosed) this.#wire.terminate();
   }
 
   #onText(text: string, bytes: number): void {
-    if (this.#isGone) return;
-    this.#noteSign();
-    const frame = frameOf(text);
-    if (frame?.kind === 'hello') this.#greeted();
+    if (this.#isClosed) return;
+    this.#noteActivity();
+    const frame = parseFrame(text);
+    if (frame?.kind === 'hello') this.#handleGreeting();
     else if (frame?.kind === 'disconnect') this.#options.onDisconnect(frame.reason);
-    else if (frame?.kind === 'envelope' && this.#takesNew) this.#take(frame.envelope, bytes);
+    else if (frame?.kind === 'envelope' && this.#acceptsNew) this.#accept(frame.envelope, bytes);
   }
 
-  #greeted(): void {
+  #handleGreeting(): void {
     if (this.#isGreeted) return;
     this.#isGreeted = true;
     clearTimeout(this.#deadline);
@@ -150,56 +154,59 @@ export class PlatformSocket {
     if (this.#isPaused) this.setPaused(true);
   }
 
-  #take(envelope: Envelope, bytes: number): void {
-    this.#underWay += 1;
+  #accept(envelope: SocketEnvelope, bytes: number): void {
+    this.#inProgress += 1;
     this.#options.onEnvelope(envelope, bytes, (isDurable) => {
-      this.#underWay -= 1;
-      if (this.#isGone) return;
+      this.#inProgress -= 1;
+      if (this.#isClosed) return;
       if (isDurable) this.#wire?.send(JSON.stringify({ envelope_id: envelope.id }));
       this.#closeIfIdle();
     });
   }
 
   #drop(envelope: string | undefined, bytes: number): void {
-    if (this.#isGone) return;
-    this.#noteSign();
-    if (envelope === undefined || !this.#takesNew) return;
+    if (this.#isClosed) return;
+    this.#noteActivity();
+    if (envelope === undefined || !this.#acceptsNew) return;
     this.#wire?.send(JSON.stringify({ envelope_id: envelope }));
     this.#options.onOversized(bytes);
   }
 
-  #noteSign(): void {
-    this.#signAt = performance.now();
+  #noteActivity(): void {
+    this.#lastActivityAt = performance.now();
   }
 
   #ping(): void {
     if (this.#isPaused) return;
     const { silenceMs } = this.#options.times;
-    if (performance.now() - this.#signAt < silenceMs) this.#wire?.ping();
-    else this.#end(lost(`the platform gave no sign of life for ${silenceMs / 1000} s`));
+    if (performance.now() - this.#lastActivityAt < silenceMs) this.#wire?.ping();
+    else this.#end(transientFailure(`no sign of life from the platform for ${silenceMs / 1000} s`));
   }
 
   #closeIfIdle(): void {
-    if (!this.#isLeft || this.#lingering !== undefined || this.#underWay > 0) return;
-    // The other side's farewell has to be read.
+    if (!this.#isLeaving || this.#lingering !== undefined || this.#inProgress > 0) return;
+    // The close frame of the platform must be read.
     this.#wire?.resume();
     this.#wire?.close();
   }
 
-  /** In place of the deadline before. */
-  #within(ms: number, what: string): void {
+  /** Sets the deadline of the current phase, which replaces the previous one. */
+  #setDeadline(ms: number, failure: string): void {
     clearTimeout(this.#deadline);
-    this.#deadline = setTimeout(() => this.#end(lost(`${what} within ${ms / 1000} s`)), ms).unref();
+    this.#deadline = setTimeout(
+      () => this.#end(transientFailure(`${failure} within ${ms / 1000} s`)),
+      ms,
+    ).unref();
   }
 
   #end(failure: ConnectionFailure): void {
-    if (this.#isGone) return;
-    this.#isGone = true;
-    this.#ending.abort();
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#aborting.abort();
     clearTimeout(this.#deadline);
     clearTimeout(this.#lingering);
     clearInterval(this.#pinging);
     this.#wire?.terminate();
-    this.#options.onGone(failure);
+    this.#options.onClosed(failure);
   }
 }

@@ -1,28 +1,32 @@
-// A connection by sockets: does what `socket-life.ts` decides, with real sockets, and hands over what comes on any of them.
+// A connection to the platform by sockets. Runs the state machine (state-machine.ts) with real sockets, and
+// passes their envelopes to the intake.
 //
-// WM1  events are decided one after the other, also those that a command brings about at once.
-// WM2  after `close` and after the signal no socket is left, and none is opened.
+// Events of the state machine are processed one at a time, including events that a command causes
+// synchronously. After `close` or the abort signal, every socket closes and no socket opens.
 
 import { connectionPause } from '../../../../machines/connection-failure.ts';
 import { ConnectionError, type OpenConnection } from '../../connections/connector.ts';
 import { EnvelopeIntake, type IntakeOptions } from './envelope-intake.ts';
 import { PlatformSocket, type SocketOptions, socketTimes } from './platform-socket.ts';
-import { begin, type SocketCommand, type SocketEvent, type SocketLife, step } from './socket-life.ts';
+import { begin, type SocketCommand, type SocketEvent, type SocketLife, step } from './state-machine.ts';
 
 export interface SocketModeOptions
   extends Pick<SocketOptions, 'address' | 'wires'>,
-    Pick<IntakeOptions, 'take' | 'log' | 'app'> {
+    Pick<IntakeOptions, 'accept' | 'log' | 'app'> {
   /** @default socketTimes */
   readonly times?: SocketOptions['times'];
 }
 
-/** The platform keeps a socket for hours. */
+/**
+ * A `disconnect` within this time after the greeting is early (`isSoon`). The platform normally keeps a
+ * socket for hours.
+ */
 const SOON_MS = 10_000;
 
 export class SocketMode implements OpenConnection {
-  /** Settles when no socket is left; rejects with what ended it. */
+  /** Settles when all sockets are closed. Rejects with the failure that closed the connection. */
   readonly closed: Promise<void>;
-  /** Resolves when the platform has greeted; rejects as `closed`, also where that was asked for. */
+  /** Resolves at the first greeting. Rejects if the connection is closed earlier, even on request. */
   readonly greeted: Promise<void>;
   readonly #options: SocketModeOptions;
   readonly #intake: EnvelopeIntake;
@@ -30,7 +34,7 @@ export class SocketMode implements OpenConnection {
   readonly #events: SocketEvent[] = [];
   #life: SocketLife;
   #isStepping = false;
-  /** The last of them, in terms of performance.now. */
+  /** Value of performance.now at the last greeting. */
   #greetedAt = 0;
   #pause: NodeJS.Timeout | undefined;
   #greet = (): void => {};
@@ -38,43 +42,43 @@ export class SocketMode implements OpenConnection {
 
   constructor(options: SocketModeOptions, signal: AbortSignal) {
     this.#options = options;
-    const { take, log, app } = options;
+    const { accept, log, app } = options;
     const onFull = (isFull: boolean): void => {
       for (const socket of this.#sockets.values()) socket.setPaused(isFull);
     };
-    this.#intake = new EnvelopeIntake({ take, log, app, onFull });
+    this.#intake = new EnvelopeIntake({ accept, log, app, onFull });
     this.closed = new Promise((resolve, reject) => {
       this.#end = (error) => (error === undefined ? resolve() : reject(error));
     });
-    const ended = this.closed.then(() => {
-      throw new ConnectionError('the connection was closed before the platform greeted', {
+    const closedEarly = this.closed.then(() => {
+      throw new ConnectionError('the connection was closed before the greeting', {
         kind: 'transient',
       });
     });
-    this.greeted = Promise.race([new Promise<void>((resolve) => (this.#greet = resolve)), ended]);
-    // They are looked at where they are waited for.
-    for (const promise of [this.closed, ended, this.greeted]) promise.catch(() => {});
+    this.greeted = Promise.race([new Promise<void>((resolve) => (this.#greet = resolve)), closedEarly]);
+    // The callers handle the rejections; this avoids unhandled ones.
+    for (const promise of [this.closed, closedEarly, this.greeted]) promise.catch(() => {});
     const { life, commands } = begin();
     this.#life = life;
     for (const command of commands) this.#do(command);
-    signal.addEventListener('abort', () => this.#cut(), { once: true });
-    if (signal.aborted) this.#cut();
+    signal.addEventListener('abort', () => this.#terminate(), { once: true });
+    if (signal.aborted) this.#terminate();
   }
 
   async close(graceMs: number): Promise<void> {
-    this.#on({ type: 'close' });
-    const late = setTimeout(() => this.#cut(), graceMs).unref();
-    // It was asked for, whatever it ended with.
+    this.#handle({ type: 'close' });
+    const late = setTimeout(() => this.#terminate(), graceMs).unref();
+    // The caller requested the close, so a failure does not matter.
     await this.closed.catch(() => {});
     clearTimeout(late);
   }
 
-  #cut(): void {
-    this.#on({ type: 'close' });
-    for (const socket of [...this.#sockets.values()]) socket.cut();
+  #terminate(): void {
+    this.#handle({ type: 'close' });
+    for (const socket of [...this.#sockets.values()]) socket.terminate();
   }
 
-  #on(event: SocketEvent): void {
+  #handle(event: SocketEvent): void {
     this.#events.push(event);
     if (this.#isStepping) return;
     this.#isStepping = true;
@@ -98,10 +102,10 @@ export class SocketMode implements OpenConnection {
         this.#sockets.get(command.socket)?.leave(command.isLast);
         break;
       case 'cut':
-        this.#sockets.get(command.socket)?.cut();
+        this.#sockets.get(command.socket)?.terminate();
         break;
       case 'pause':
-        this.#rest(command);
+        this.#scheduleNext(command);
         break;
       case 'end': {
         clearTimeout(this.#pause);
@@ -113,41 +117,41 @@ export class SocketMode implements OpenConnection {
 
   #open(socket: number): void {
     const { address, wires, times = socketTimes } = this.#options;
-    const made = new PlatformSocket({
+    const platformSocket = new PlatformSocket({
       address,
       wires,
       times,
       onHello: () => {
         this.#greetedAt = performance.now();
-        this.#on({ type: 'hello', socket });
+        this.#handle({ type: 'hello', socket });
       },
       onDisconnect: (reason) => {
         const isSoon = performance.now() - this.#greetedAt < SOON_MS;
-        this.#on({ type: 'told', socket, reason, isSoon });
+        this.#handle({ type: 'disconnect', socket, reason, isSoon });
       },
-      onEnvelope: (envelope, bytes, settled) => this.#intake.add(envelope, bytes, settled),
+      onEnvelope: (envelope, bytes, onSettled) => this.#intake.add(envelope, bytes, onSettled),
       onOversized: (bytes) => {
         const { log, app } = this.#options;
-        log.error({ app, bytes }, 'an event is larger than what is read from a socket, and is dropped');
+        log.error({ app, bytes }, 'dropped an event beyond the socket size limit');
       },
-      onGone: (failure) => {
+      onClosed: (failure) => {
         this.#sockets.delete(socket);
-        this.#on({ type: 'gone', socket, failure });
+        this.#handle({ type: 'closed', socket, failure });
       },
     });
-    this.#sockets.set(socket, made);
-    made.setPaused(this.#intake.isFull);
+    this.#sockets.set(socket, platformSocket);
+    platformSocket.setPaused(this.#intake.isFull);
   }
 
-  /** The one in use goes on meanwhile. */
-  #rest({ failure, count }: Extract<SocketCommand, { do: 'pause' }>): void {
+  /** Logs the failure and schedules the next socket. The current socket stays in use. */
+  #scheduleNext({ failure, count }: Extract<SocketCommand, { do: 'pause' }>): void {
     const inMs = connectionPause(failure, count, Math.random());
     const { log, app } = this.#options;
     log.warn(
       { app, reason: failure.reason, in_ms: inMs },
-      'another socket is opened after a pause; the one before is used until its end',
+      'opening the next socket after a pause; the current one stays in use',
     );
     clearTimeout(this.#pause);
-    this.#pause = setTimeout(() => this.#on({ type: 'due' }), inMs).unref();
+    this.#pause = setTimeout(() => this.#handle({ type: 'due' }), inMs).unref();
   }
 }

@@ -1,31 +1,30 @@
-// The wire below a socket of the platform: a WebSocket, of which no more is known than what is needed here. `web-socket.ts` makes
-// a real one.
+// Transport for platform sockets: the required subset of WebSocket. Implemented in `ws-wires.ts`.
 
 export interface WireEvents {
-  /** A text frame, and its size. */
+  /** A text frame, with its size in bytes. */
   onText(text: string, bytes: number): void;
-  /** A text frame larger than what is read, which came again; its envelope as far as it says one, and its size. */
+  /** An oversized text frame that was redelivered: envelope id, if found, and size in bytes. */
   onOversized(envelope: string | undefined, bytes: number): void;
-  /** A sign of life: a ping, a pong, or a frame that is no text. */
+  /** Any other activity of the platform: a ping, a pong, or a binary frame. */
   onSign(): void;
-  /** Once; nothing comes after it. `reason` has no address in it, since that is a credential. */
+  /** Called once, as the last event. `reason` does not contain the address, which is a credential. */
   onClosed(reason: string, retryAfterMs?: number): void;
 }
 
 export interface Wire {
-  /** What cannot be sent any more is dropped. */
+  /** Sends a text frame; dropped if the wire is closed. */
   send(text: string): void;
   ping(): void;
-  /** Nothing is read until `resume`. */
+  /** Stops reading until `resume`. */
   pause(): void;
   resume(): void;
-  /** Says that it is over, and reads until the other side has said so, too. */
+  /** Sends a close frame, and reads until the platform has sent one. */
   close(): void;
-  /** At once. */
+  /** Closes the wire immediately. */
   terminate(): void;
 }
 
 export interface Wires {
-  /** What fails is told to `onClosed`, also when the address is none. */
+  /** Opens a socket. Reports failures to `onClosed`, including an invalid address. */
   connect(url: string, events: WireEvents): Wire;
 }

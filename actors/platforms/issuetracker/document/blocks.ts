@@ -1,59 +1,59 @@
-// Markdown as blocks of the tracker's format. What the format does not take where Markdown does is flattened, and loses its form
-// but none of its words: in a list or a quotation a heading is a line in bold, a quotation its paragraphs, a table its rows as
-// lines; a rule there is left out.
+// Converts Markdown into block nodes of the tracker's document format. Structures that the format does not
+// allow are flattened, and keep their text: in lists and quotations a heading becomes a bold line, a
+// quotation its paragraphs, and a table one line per row. Rules are omitted there.
 
-import { emphasised, inlineNodes, textNode } from './inline-nodes.ts';
+import { inBold, inlineNodes, textNode } from './inline-nodes.ts';
 import { type Token, tokensOf } from './markdown.ts';
 import {
   type Block,
   type CodeBlock,
   type ItemBlock,
-  type ListItem,
+  type ListItemNode,
   type OrderedList,
   type Paragraph,
   paragraphOf,
   plainText,
-  type Table,
   type TableCell,
+  type TableNode,
   type TableRow,
   type TaskList,
 } from './nodes.ts';
 import { TaskNames, taskListOf } from './task-list.ts';
 
-/** What a person would call the language of a block of code. */
+/** Valid language name for code blocks. */
 const LANGUAGE = /^[\w+#.-]{1,40}$/;
-/** Nobody sees them, and the tracker may refuse them. */
+/** Invisible characters, which the tracker may refuse. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it is about these.
-const UNSEEN = /[\u0000-\u0008\u000e-\u001f\u007f\ufffe\uffff]/g;
+const INVISIBLE = /[\u0000-\u0008\u000e-\u001f\u007f\ufffe\uffff]/g;
 
-/** Of a task list there are none: that is a list whose items begin with boxes. */
-type ReadBlock = Exclude<Block, TaskList>;
+/** Parsed blocks. Task lists are lists with checkboxes until they are converted. */
+type ParsedBlock = Exclude<Block, TaskList>;
 
-/** None for a text of which nothing is seen. */
+/** Returns the blocks; [] if the text contains no visible characters. */
 export function blocksOf(markdown: string): readonly Block[] {
-  const text = seenIn(markdown);
+  const text = visibleText(markdown);
   if (text.trim() === '') return [];
   const names = new TaskNames(text);
   const blocks = new BlockReader(tokensOf(text))
     .read()
     .map((block) => (block.type === 'bulletList' ? (taskListOf(block, names) ?? block) : block));
-  // The tracker takes no comment without words: marks alone are what was said.
-  return blocks.some((block) => plainText(block).trim() !== '') ? blocks : [asItIs(text)];
+  // The tracker refuses an empty comment, so a text that is only Markdown syntax becomes plain text.
+  return blocks.some((block) => plainText(block).trim() !== '') ? blocks : [plainParagraph(text)];
 }
 
-/** The text as it is written; nothing where nothing of it is seen. */
+/** Returns the text as a code block; [] if the text contains no visible characters. */
 export function codeBlockOf(text: string): readonly CodeBlock[] {
-  const code = seenIn(text).replace(/\r\n?/g, '\n').replace(/^\n+/, '').trimEnd();
+  const code = visibleText(text).replace(/\r\n?/g, '\n').replace(/^\n+/, '').trimEnd();
   return code === '' ? [] : [{ type: 'codeBlock', content: [textNode(code)] }];
 }
 
-const seenIn = (text: string) =>
+const visibleText = (text: string) =>
   text
     .toWellFormed()
     .replace(/[\v\f]/g, ' ')
-    .replace(UNSEEN, '');
+    .replace(INVISIBLE, '');
 
-function asItIs(text: string): Paragraph {
+function plainParagraph(text: string): Paragraph {
   const lines = text.trim().split(/\r?\n/);
   return paragraphOf(
     lines.flatMap((line, i) => [
@@ -71,15 +71,15 @@ class BlockReader {
     this.#tokens = tokens;
   }
 
-  /** Up to the end of what is open. */
-  read(): readonly ReadBlock[] {
-    const blocks: ReadBlock[] = [];
+  /** Reads the blocks up to the end of the open block. */
+  read(): readonly ParsedBlock[] {
+    const blocks: ParsedBlock[] = [];
     for (let token = this.#next(); token !== undefined && token.nesting !== -1; token = this.#next())
       blocks.push(...this.#blocksAt(token));
     return blocks;
   }
 
-  #blocksAt(token: Token): readonly ReadBlock[] {
+  #blocksAt(token: Token): readonly ParsedBlock[] {
     switch (token.type) {
       case 'paragraph_open':
         return paragraphs(this.#inline());
@@ -96,7 +96,7 @@ class BlockReader {
       case 'hr':
         return [{ type: 'rule' }];
       case 'blockquote_open':
-        return [{ type: 'blockquote', content: someOf(this.read().flatMap(inItem)) }];
+        return [{ type: 'blockquote', content: nonEmpty(this.read().flatMap(toItemBlocks)) }];
       case 'bullet_list_open':
         return [{ type: 'bulletList', content: this.#items() }];
       case 'ordered_list_open':
@@ -113,18 +113,18 @@ class BlockReader {
     return { type: 'orderedList', ...(order !== 1 && { attrs: { order } }), content };
   }
 
-  #items(): readonly ListItem[] {
-    const items: ListItem[] = [];
+  #items(): readonly ListItemNode[] {
+    const items: ListItemNode[] = [];
     while (this.#next()?.type === 'list_item_open') {
-      const blocks = this.read().flatMap(inItem);
+      const blocks = this.read().flatMap(toItemBlocks);
       const [first] = blocks;
       const isList = first?.type === 'bulletList' || first?.type === 'orderedList';
-      items.push({ type: 'listItem', content: isList ? [paragraphOf([]), ...blocks] : someOf(blocks) });
+      items.push({ type: 'listItem', content: isList ? [paragraphOf([]), ...blocks] : nonEmpty(blocks) });
     }
     return items;
   }
 
-  #table(): Table {
+  #table(): TableNode {
     const rows: TableRow[] = [];
     for (let token = this.#next(); token?.type !== 'table_close'; token = this.#next())
       if (token?.type === 'tr_open') rows.push({ type: 'tableRow', content: this.#cells() });
@@ -141,7 +141,7 @@ class BlockReader {
     return cells;
   }
 
-  /** Of what was opened just now, with its end. */
+  /** Reads the content of the block just opened, and its closing token. */
   #inline() {
     const nodes = inlineNodes(this.#next()?.children ?? []);
     this.#next();
@@ -156,33 +156,36 @@ class BlockReader {
 const paragraphs = (content: Paragraph['content']): readonly Paragraph[] =>
   content.length === 0 ? [] : [paragraphOf(content)];
 
-/** There is always one, if an empty one. */
-const someOf = (blocks: readonly ItemBlock[]): readonly ItemBlock[] =>
+/** Adds an empty paragraph to an empty list, because the format requires content. */
+const nonEmpty = (blocks: readonly ItemBlock[]): readonly ItemBlock[] =>
   blocks.length === 0 ? [paragraphOf([])] : blocks;
 
-/** What stands beside the language is said above the block, as it may be the name of a file. */
+/**
+ * Converts a code block. The info string after the language may be a file name, so it becomes a line above
+ * the block.
+ */
 function codeBlocks(content: string, info: string): readonly ItemBlock[] {
   const [language = ''] = info.trim().split(/\s/, 1);
   const isLanguage = LANGUAGE.test(language);
-  const words = isLanguage && language === info.trim() ? '' : info.trim();
+  const caption = isLanguage && language === info.trim() ? '' : info.trim();
   const code = content.replace(/\n$/, '');
   const block: CodeBlock = {
     type: 'codeBlock',
     ...(isLanguage && { attrs: { language } }),
     content: code === '' ? [] : [textNode(code)],
   };
-  return words === '' ? [block] : [paragraphOf([textNode(words)]), block];
+  return caption === '' ? [block] : [paragraphOf([textNode(caption)]), block];
 }
 
-/** The block as an item of a list or a quotation may have it. */
-function inItem(block: ReadBlock): readonly ItemBlock[] {
+/** Converts a block to blocks that list items and quotations may contain. */
+function toItemBlocks(block: ParsedBlock): readonly ItemBlock[] {
   switch (block.type) {
     case 'heading':
-      return [paragraphOf(emphasised(block.content))];
+      return [paragraphOf(inBold(block.content))];
     case 'blockquote':
       return block.content;
     case 'table':
-      return block.content.map(rowInWords);
+      return block.content.map(rowParagraph);
     case 'rule':
       return [];
     default:
@@ -190,11 +193,11 @@ function inItem(block: ReadBlock): readonly ItemBlock[] {
   }
 }
 
-/** Cell by cell; what heads a column is in bold. */
-export function rowInWords({ content }: TableRow): Paragraph {
+/** Converts a row to a paragraph. Header cells are bold. */
+export function rowParagraph({ content }: TableRow): Paragraph {
   const cells = content.flatMap(({ type, content: [paragraph] }, i) => [
     ...(i === 0 ? [] : [textNode(' | ')]),
-    ...(type === 'tableHeader' ? emphasised(paragraph?.content ?? []) : (paragraph?.content ?? [])),
+    ...(type === 'tableHeader' ? inBold(paragraph?.content ?? []) : (paragraph?.content ?? [])),
   ]);
   return paragraphOf(cells);
 }

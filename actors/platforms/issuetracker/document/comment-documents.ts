@@ -1,40 +1,44 @@
-// What an agent wrote, as documents of the tracker: one for each comment that it takes.
-//
-// CD1  only so much of a text is read as Markdown, since the gateway does nothing else meanwhile. What follows stands as it was written, in
-//      a block of code: nobody reads that far but who looks for something in it.
+// Converts an agent's text into tracker documents, one per comment. Long texts are only partly parsed as
+// Markdown, because parsing blocks the event loop; the remaining text becomes a code block.
 
 import { fittingEnd } from '../../../events/outbox/split-text.ts';
 import { blocksOf, codeBlockOf } from './blocks.ts';
 import type { Block, TrackerDocument } from './nodes.ts';
 import { documents } from './split-document.ts';
 
-/** Of one comment, as the tracker says it, in characters. */
+/** Maximum comment length at the tracker, in characters. */
 export const MAX_COMMENT = 32_767;
-/** In characters: two comments of nothing but text. */
-const MAX_READ = 65_536;
+/** Maximum length of the parsed beginning, in characters: two comments that contain only text. */
+const MAX_PARSED = 65_536;
 
-/** At most `most` of them, and one more for a text that has more; none for a text of which nothing is seen. */
-export function commentDocuments(text: string, most: number): readonly TrackerDocument[] {
-  const found: TrackerDocument[] = [];
+/**
+ * Returns the documents, up to `max`; one more if the text is longer. [] if the text contains no visible
+ * characters.
+ */
+export function commentDocuments(text: string, max: number): readonly TrackerDocument[] {
+  const result: TrackerDocument[] = [];
   for (const document of documents(blocksIn(text), MAX_COMMENT)) {
-    found.push(document);
-    if (found.length > most) break;
+    result.push(document);
+    if (result.length > max) break;
   }
-  return found;
+  return result;
 }
 
 function* blocksIn(text: string): Generator<Block> {
-  const { end, next } = text.length <= MAX_READ ? { end: text.length, next: text.length } : cutIn(text);
+  const { end, next } = text.length <= MAX_PARSED ? { end: text.length, next: text.length } : cutIn(text);
   yield* blocksOf(text.slice(0, end));
   if (next < text.length) yield* codeBlockOf(text.slice(next));
 }
 
-/** Between paragraphs, lines or words where such an end is near. */
+/**
+ * Returns the end of the parsed beginning and the start of the remaining text. Cuts between paragraphs, lines
+ * or words if possible.
+ */
 function cutIn(text: string): { readonly end: number; readonly next: number } {
   for (const gap of ['\n\n', '\n', ' ']) {
-    const end = text.lastIndexOf(gap, MAX_READ);
-    if (end > MAX_READ / 2) return { end, next: end + gap.length };
+    const end = text.lastIndexOf(gap, MAX_PARSED);
+    if (end > MAX_PARSED / 2) return { end, next: end + gap.length };
   }
-  const end = fittingEnd(text, 0, text.length, MAX_READ, 'utf16');
+  const end = fittingEnd(text, 0, text.length, MAX_PARSED, 'utf16');
   return { end, next: end };
 }

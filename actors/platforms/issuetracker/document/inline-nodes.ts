@@ -1,10 +1,10 @@
-// What stands within a paragraph, as nodes of the tracker's format. Lines stay lines. Code takes no other mark than a link, and a
-// link leads to a page or an address of mail and nowhere else: any other address is text beside its label.
+// Converts inline Markdown into text nodes with marks. Line breaks stay. The only mark that code can have is
+// a link. Links lead only to web and mail addresses; any other address becomes text after the label.
 
-import { shownAddress, type Token } from './markdown.ts';
+import { readableAddress, type Token } from './markdown.ts';
 import type { InlineNode, Mark, TextNode } from './nodes.ts';
 
-/** A longer address is text, and so is a longer title. */
+/** Maximum lengths in a link; longer addresses and titles become text. */
 const MAX_ADDRESS = 2_000;
 const MAX_TITLE = 500;
 const SAFE_ADDRESS = /^(https?:\/\/|mailto:)[^\s]/i;
@@ -19,7 +19,7 @@ interface OpenLink {
   readonly href: string;
   readonly title: string;
   readonly mark: Mark | undefined;
-  /** Where its label begins. */
+  /** Index of the first node of the label. */
   readonly from: number;
 }
 
@@ -29,16 +29,16 @@ export function inlineNodes(tokens: readonly Token[]): readonly InlineNode[] {
 
 class InlineReader {
   readonly #nodes: InlineNode[] = [];
-  /** Open ones, in the order in which they were opened, and how many of each: one may stand within another of its kind. */
+  /** Open marks with their nesting depth. */
   readonly #open = new Map<Emphasis, number>();
   #link: OpenLink | undefined;
 
   read(tokens: readonly Token[]): readonly InlineNode[] {
-    for (const token of tokens) this.#take(token);
-    return merged(this.#nodes);
+    for (const token of tokens) this.#add(token);
+    return mergeText(this.#nodes);
   }
 
-  #take(token: Token): void {
+  #add(token: Token): void {
     const { type, tag, nesting, content } = token;
     const mark = MARKS[tag];
     if (type === 'softbreak' || type === 'hardbreak') this.#nodes.push({ type: 'hardBreak' });
@@ -52,8 +52,8 @@ class InlineReader {
   }
 
   #close(mark: Emphasis): void {
-    const left = (this.#open.get(mark) ?? 0) - 1;
-    if (left > 0) this.#open.set(mark, left);
+    const depth = (this.#open.get(mark) ?? 0) - 1;
+    if (depth > 0) this.#open.set(mark, depth);
     else this.#open.delete(mark);
   }
 
@@ -82,46 +82,46 @@ class InlineReader {
     if (link === undefined) return;
     const { href, mark, from } = link;
     const label = textOf(this.#nodes.slice(from));
-    if (label === '') this.#text(shownAddress(href), mark);
-    this.#beside(label, link);
+    if (label === '') this.#text(readableAddress(href), mark);
+    this.#addHiddenDetails(label, link);
   }
 
-  /** A picture is a link to it, by the words that stand for it. */
+  /** Converts an image to a link with the alternative text. */
   #image(token: Token): void {
     const href = attribute(token, 'src');
     const title = attribute(token, 'title');
-    const words = textOf(inlineNodes(token.children ?? []));
-    const label = words === '' ? title : words;
+    const text = textOf(inlineNodes(token.children ?? []));
+    const label = text === '' ? title : text;
     const mark = this.#link === undefined ? linkMark(href, title) : undefined;
-    this.#text(label === '' ? shownAddress(href) : label, mark ?? this.#link?.mark);
-    this.#beside(label, { href, title: label === title ? '' : title, mark });
+    this.#text(label === '' ? readableAddress(href) : label, mark ?? this.#link?.mark);
+    this.#addHiddenDetails(label, { href, title: label === title ? '' : title, mark });
   }
 
-  /** What of it nobody would see otherwise. */
-  #beside(label: string, { href, title, mark }: Omit<OpenLink, 'from'>): void {
-    const address = shownAddress(href);
-    const isSaid = mark !== undefined || label === '' || [label, ''].includes(address) || href === label;
-    const isTitled = title === '' || (mark !== undefined && title.length <= MAX_TITLE);
-    const words = [...(isSaid ? [] : [address]), ...(isTitled ? [] : [title])].join(' ');
-    if (words !== '') this.#text(` (${words})`);
+  /** Adds the address or title as text, if the link does not show it. */
+  #addHiddenDetails(label: string, { href, title, mark }: Omit<OpenLink, 'from'>): void {
+    const address = readableAddress(href);
+    const isShown = mark !== undefined || label === '' || [label, ''].includes(address) || href === label;
+    const hasTitle = title === '' || (mark !== undefined && title.length <= MAX_TITLE);
+    const text = [...(isShown ? [] : [address]), ...(hasTitle ? [] : [title])].join(' ');
+    if (text !== '') this.#text(` (${text})`);
   }
 }
 
 function linkMark(href: string, title: string): Mark | undefined {
   if (href.length > MAX_ADDRESS || !SAFE_ADDRESS.test(href) || !URL.canParse(href)) return undefined;
-  const isShown = title !== '' && title.length <= MAX_TITLE;
-  return { type: 'link', attrs: { href, ...(isShown && { title }) } };
+  const hasTitle = title !== '' && title.length <= MAX_TITLE;
+  return { type: 'link', attrs: { href, ...(hasTitle && { title }) } };
 }
 
 const attribute = (token: Token, name: string): string => String(token.attrGet(name) ?? '');
 
-/** The same text in bold, as far as it may be. */
-export function emphasised(nodes: readonly InlineNode[]): readonly InlineNode[] {
+/** Makes the nodes bold. Code stays as it is, because the format does not allow bold code. */
+export function inBold(nodes: readonly InlineNode[]): readonly InlineNode[] {
   return nodes.map((node) => {
     if (node.type !== 'text') return node;
     const { text, marks = [] } = node;
-    const isPlain = marks.some(({ type }) => type === 'code' || type === 'strong');
-    return isPlain ? node : textNode(text, [{ type: 'strong' }, ...marks]);
+    const isUnchanged = marks.some(({ type }) => type === 'code' || type === 'strong');
+    return isUnchanged ? node : textNode(text, [{ type: 'strong' }, ...marks]);
   });
 }
 
@@ -133,8 +133,8 @@ export function textOf(nodes: readonly InlineNode[]): string {
   return nodes.map((node) => (node.type === 'text' ? node.text : '\n')).join('');
 }
 
-/** Neighbours with the same marks are one. */
-function merged(nodes: readonly InlineNode[]): readonly InlineNode[] {
+/** Merges adjacent text nodes with the same marks. */
+function mergeText(nodes: readonly InlineNode[]): readonly InlineNode[] {
   const all: InlineNode[] = [];
   for (const node of nodes) {
     const last = all.at(-1);

@@ -1,47 +1,50 @@
-// Markdown as agents write it, read by markdown-it: CommonMark with tables and strikethrough, and bare addresses as links. The
-// parser takes time in proportion to the text, whatever the text is. What it would leave out, since no page shows it, is kept:
+// Parses Markdown with markdown-it: CommonMark with tables, strikethrough and bare addresses as links, in
+// linear time. Text that a page would hide stays visible:
 //
-// MD1  HTML is text; `<br>`, as it stands in cells of tables, is the end of a line.
-// MD2  a line that defines a link is left out where the link is used, and is text otherwise.
-// MD3  what is nested deeper than anybody nests is text as it was written: the parser would drop it.
-// MD4  cells beyond the last column of a table stand in its last cell.
+// - HTML is text, except `<br>`, which is a line break.
+// - A link definition is dropped if used; otherwise it becomes text.
+// - Text nested deeper than MAX_LEVEL is not parsed, because the parser would drop it.
+// - Cells after the last column are appended to the last cell.
 
 import MarkdownIt, { type StateBlock, type StateCore, type StateInline, type Token } from 'markdown-it';
 
-/** Of the parser's levels: a quotation is one of them, a list two. Well below those at which the parser gives up. */
+/**
+ * Maximum nesting in parser levels, well below the parser's own limit. A quotation adds one level, a list
+ * two.
+ */
 const MAX_LEVEL = 30;
 const DEFINITION =
   /^ {0,3}\[([^\][]{1,200})\]: *<?(https?:\/\/[^\s<>]+|mailto:[^\s<>]+)>?(?: +"([^"\n]*)")? *$/i;
 const BREAK = /<br ?\/?>/iy;
 
 const parser = new MarkdownIt({ html: false, linkify: true });
-// Which addresses become links is decided where they are written.
+// inline-nodes.ts restricts the addresses of links; the parser accepts all.
 parser.validateLink = () => true;
 parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
 parser.linkify.add('ftp:', null).add('//', null).add('mailto:', null);
-parser.block.ruler.at('reference', definition);
-parser.block.ruler.before('table', 'too-deep', tooDeep);
-parser.inline.ruler.before('autolink', 'break', lineBreak);
-parser.core.ruler.after('block', 'excess-cells', excessCells);
+parser.block.ruler.at('reference', parseDefinition);
+parser.block.ruler.before('table', 'too-deep', parseTooDeep);
+parser.inline.ruler.before('autolink', 'break', parseLineBreak);
+parser.core.ruler.after('block', 'excess-cells', joinExcessCells);
 
 export type { Token };
 
-/** Throws nothing. */
+/** Returns the text's tokens. Never throws. */
 export function tokensOf(text: string): readonly Token[] {
   return parser.parse(text, { used: usedLabels(text) });
 }
 
-/** An address as people read it. */
-export const shownAddress = (href: string): string => parser.normalizeLinkText(href);
+/** Decodes an address for display. */
+export const readableAddress = (href: string): string => parser.normalizeLinkText(href);
 
-/** What stands in brackets and is not defined there. */
+/** Returns the labels in brackets that are used, not only defined. */
 function usedLabels(text: string): ReadonlySet<string> {
   if (!text.includes(']:')) return new Set();
   const labels = text.matchAll(/\[([^\][]{1,200})\](?!:)/g);
   return new Set([...labels].map(([, label = '']) => parser.utils.normalizeReference(label)));
 }
 
-function definition(state: StateBlock, startLine: number, _: number, isSilent: boolean): boolean {
+function parseDefinition(state: StateBlock, startLine: number, _: number, isSilent: boolean): boolean {
   const line = state.src.slice(lineBegin(state, startLine), state.eMarks[startLine]);
   const [, label = '', address = '', title = ''] = DEFINITION.exec(line) ?? [];
   const name = parser.utils.normalizeReference(label);
@@ -57,7 +60,7 @@ function definition(state: StateBlock, startLine: number, _: number, isSilent: b
   return true;
 }
 
-function tooDeep(state: StateBlock, startLine: number, endLine: number, isSilent: boolean): boolean {
+function parseTooDeep(state: StateBlock, startLine: number, endLine: number, isSilent: boolean): boolean {
   if (state.level < MAX_LEVEL || isSilent) return false;
   let end = startLine + 1;
   while (end < endLine && (state.isEmpty(end) || (state.sCount[end] ?? 0) >= state.blkIndent)) end += 1;
@@ -70,7 +73,7 @@ function tooDeep(state: StateBlock, startLine: number, endLine: number, isSilent
   return true;
 }
 
-function excessCells({ tokens, src }: StateCore): void {
+function joinExcessCells({ tokens, src }: StateCore): void {
   let lines: readonly string[] | undefined;
   let rowLine = 0;
   let cells: Token[] = [];
@@ -81,15 +84,15 @@ function excessCells({ tokens, src }: StateCore): void {
     } else if (token.type === 'td_open') cells.push(tokens[i + 1] as Token);
     else if (token.type === 'tr_close' && cells.length > 0) {
       lines ??= src.split('\n');
-      const excess = writtenCells(lines[rowLine] ?? '').slice(cells.length);
+      const excess = splitCells(lines[rowLine] ?? '').slice(cells.length);
       const last = cells.at(-1) as Token;
       if (excess.length > 0) last.content = [last.content, ...excess].join(' | ');
     }
   }
 }
 
-/** Of a line of a table's body, within quotations or not. */
-function writtenCells(line: string): readonly string[] {
+/** Splits a table row, also inside a quotation. */
+function splitCells(line: string): readonly string[] {
   const row = line.replace(/^[\s>]+/, '').trim();
   const cells = row.split(/(?<!\\)\|/);
   if (cells[0] === '') cells.shift();
@@ -99,11 +102,11 @@ function writtenCells(line: string): readonly string[] {
 
 const lineBegin = ({ bMarks, tShift }: StateBlock, line: number) => (bMarks[line] ?? 0) + (tShift[line] ?? 0);
 
-function lineBreak(state: StateInline, isSilent: boolean): boolean {
+function parseLineBreak(state: StateInline, isSilent: boolean): boolean {
   BREAK.lastIndex = state.pos;
-  const [found] = BREAK.exec(state.src) ?? [];
-  if (found === undefined) return false;
+  const [tag] = BREAK.exec(state.src) ?? [];
+  if (tag === undefined) return false;
   if (!isSilent) state.push('hardbreak', 'br', 0);
-  state.pos += found.length;
+  state.pos += tag.length;
   return true;
 }

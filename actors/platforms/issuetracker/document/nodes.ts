@@ -1,5 +1,5 @@
-// The tracker's document format, as far as comments use it: the published schema has more, and what stands here is valid under it.
-// No text is ever empty, which is what the tracker refuses most.
+// Types of the tracker's document format, as far as comments use it; valid in the published schema. Text
+// nodes are never empty, because the tracker refuses empty text.
 
 export type Mark =
   | { readonly type: 'strong' | 'em' | 'strike' | 'code' }
@@ -30,20 +30,20 @@ export interface CodeBlock {
   readonly content: readonly TextNode[];
 }
 
-export interface ListItem {
+export interface ListItemNode {
   readonly type: 'listItem';
   readonly content: readonly ItemBlock[];
 }
 
 export interface BulletList {
   readonly type: 'bulletList';
-  readonly content: readonly ListItem[];
+  readonly content: readonly ListItemNode[];
 }
 
 export interface OrderedList {
   readonly type: 'orderedList';
   readonly attrs?: { readonly order: number };
-  readonly content: readonly ListItem[];
+  readonly content: readonly ListItemNode[];
 }
 
 export interface Blockquote {
@@ -73,15 +73,15 @@ export interface TableRow {
   readonly content: readonly TableCell[];
 }
 
-export interface Table {
+export interface TableNode {
   readonly type: 'table';
   readonly content: readonly TableRow[];
 }
 
-/** What may stand in an item of a list, and in a quotation. */
+/** Blocks that list items and quotations may contain. */
 export type ItemBlock = Paragraph | CodeBlock | BulletList | OrderedList;
 
-export type Block = ItemBlock | Heading | Blockquote | TaskList | Table | { readonly type: 'rule' };
+export type Block = ItemBlock | Heading | Blockquote | TaskList | TableNode | { readonly type: 'rule' };
 
 export interface TrackerDocument {
   readonly version: 1;
@@ -89,8 +89,8 @@ export interface TrackerDocument {
   readonly content: readonly Block[];
 }
 
-/** Any of them, for who only walks through. */
-export type DocumentNode = Block | ListItem | TaskItem | TableRow | TableCell | InlineNode;
+/** Any node, for traversal. */
+export type DocumentNode = Block | ListItemNode | TaskItem | TableRow | TableCell | InlineNode;
 
 export const documentOf = (content: readonly Block[]): TrackerDocument => ({
   version: 1,
@@ -100,7 +100,7 @@ export const documentOf = (content: readonly Block[]): TrackerDocument => ({
 
 export const paragraphOf = (content: readonly InlineNode[]): Paragraph => ({ type: 'paragraph', content });
 
-/** What a person reads in it, line by line, without marks. */
+/** Returns the visible text, line by line, without marks. */
 export function plainText(node: { readonly type?: unknown } | TrackerDocument | DocumentNode): string {
   const { type, text, content } = node as {
     readonly type?: unknown;

@@ -1,13 +1,13 @@
-// A document that is longer than one comment of the tracker may be, as several. It is counted as JSON: how the tracker counts is
-// nowhere written down, and no way of counting gives more.
+// Splits a document into documents that fit into one comment each. Sizes are measured as JSON: it is
+// undocumented how the tracker counts, and JSON is the largest measure.
 //
-// ITS1  no document is larger than the limit; none is without blocks.
-// ITS2  it is divided between blocks as long as these fit; then between items, rows and lines of code; then between words. What is
-//       divided is the same kind of block on both sides: code is code again, numbers go on, a table has its head again.
-// ITS3  nothing is lost but the blank or the end of a line at a cut.
+// Each document is within the limit and has at least one block. Documents are split between blocks; within a
+// large block, between items, rows or code lines; otherwise between words. Both parts keep the kind of block:
+// code stays code, numbering continues, tables repeat their header. Only the blank or line break at a split
+// is lost.
 
 import { fittingEnd } from '../../../events/outbox/split-text.ts';
-import { rowInWords } from './blocks.ts';
+import { rowParagraph } from './blocks.ts';
 import { textNode } from './inline-nodes.ts';
 import {
   type Block,
@@ -15,44 +15,45 @@ import {
   documentOf,
   type InlineNode,
   type ItemBlock,
-  type ListItem,
+  type ListItemNode,
   type OrderedList,
-  type Table,
+  type TableNode,
   type TaskItem,
   type TaskList,
   type TrackerDocument,
 } from './nodes.ts';
 
-/** A head that takes more of a comment is not repeated. */
+/** Maximum size for repeated table headers, as a share of the limit. */
 const HEAD_SHARE = 1 / 8;
-/** A cut falls at a blank or the end of a line in the last half of what fits, else where it must. */
+/** Share of a part, at its end, in which a blank or line break is preferred for the split. */
 const CUT_SHARE = 1 / 2;
-/** Characters by which the name of a task, or of a list of them, grows as the name of a later part. */
-const PART_OF_NAME = 8;
+/** Suffix length for task ids in later parts. */
+const ID_SUFFIX_LENGTH = 8;
 
 const sizeOf = (value: object): number => JSON.stringify(value).length;
 const EMPTY = sizeOf(documentOf([]));
 
-/** `limit` is in characters of JSON. */
+/** Returns the documents. `limit` is in characters of JSON. */
 export function splitDocument(blocks: Iterable<Block>, limit: number): readonly TrackerDocument[] {
   return [...documents(blocks, limit)];
 }
 
-/** One after the other. */
+/** Yields the documents in order. */
 export function* documents(blocks: Iterable<Block>, limit: number): Generator<TrackerDocument> {
-  const room = limit - EMPTY;
+  const capacity = limit - EMPTY;
   let group: Block[] = [];
   let size = 0;
   for (const block of blocks)
-    for (const piece of divided(block, room)) {
+    for (const piece of divide(block, capacity)) {
       const more = sizeOf(piece) + 1;
-      if (size + more > room + 1 && group.length > 0) {
-        // What heads the next does not stand alone at the end.
+      if (size + more > capacity + 1 && group.length > 0) {
+        // A heading stays together with the next block.
         const last = group.at(-1);
-        const kept = last?.type === 'heading' && group.length > 1 && sizeOf(last) + more < room ? [last] : [];
-        yield documentOf(kept.length === 0 ? group : group.slice(0, -1));
-        group = kept;
-        size = kept.reduce((sum, each) => sum + sizeOf(each) + 1, 0);
+        const carried =
+          last?.type === 'heading' && group.length > 1 && sizeOf(last) + more < capacity ? [last] : [];
+        yield documentOf(carried.length === 0 ? group : group.slice(0, -1));
+        group = carried;
+        size = carried.reduce((sum, each) => sum + sizeOf(each) + 1, 0);
       }
       group.push(piece);
       size += more;
@@ -60,92 +61,100 @@ export function* documents(blocks: Iterable<Block>, limit: number): Generator<Tr
   if (group.length > 0) yield documentOf(group);
 }
 
-function divided(block: Block, room: number): readonly Block[] {
-  if (sizeOf(block) <= room) return [block];
+function divide(block: Block, capacity: number): readonly Block[] {
+  if (sizeOf(block) <= capacity) return [block];
   switch (block.type) {
     case 'paragraph':
     case 'heading':
-      return inlineParts(block.content, room - sizeOf({ ...block, content: [] })).map((content) => ({
+      return inlineParts(block.content, capacity - sizeOf({ ...block, content: [] })).map((content) => ({
         ...block,
         content,
       }));
     case 'codeBlock':
-      return codeParts(block, room);
+      return codeParts(block, capacity);
     case 'blockquote':
-      return packed(
-        block.content.flatMap((each) => dividedInItem(each, room - sizeOf({ ...block, content: [] }))),
-        room - sizeOf({ ...block, content: [] }),
+      return pack(
+        block.content.flatMap((each) => divideItemBlock(each, capacity - sizeOf({ ...block, content: [] }))),
+        capacity - sizeOf({ ...block, content: [] }),
       ).map((content) => ({ ...block, content }));
     case 'bulletList':
     case 'orderedList':
-      return listParts(block, room);
+      return listParts(block, capacity);
     case 'taskList':
-      return taskParts(block, room);
+      return taskParts(block, capacity);
     case 'table':
-      return tableParts(block, room);
+      return tableParts(block, capacity);
     default:
       return [block];
   }
 }
 
-/** What stands in an item is divided into what may stand in one. */
-const dividedInItem = (block: ItemBlock, room: number) => divided(block, room) as readonly ItemBlock[];
+/** Splits a block in a list item or quotation; the parts are valid there too. */
+const divideItemBlock = (block: ItemBlock, capacity: number) =>
+  divide(block, capacity) as readonly ItemBlock[];
 
-function listParts(list: Extract<Block, { type: 'bulletList' | 'orderedList' }>, room: number) {
-  const numbered = (order: number): OrderedList => ({ type: 'orderedList', attrs: { order }, content: [] });
+function listParts(list: Extract<Block, { type: 'bulletList' | 'orderedList' }>, capacity: number) {
+  const emptyOrderedList = (order: number): OrderedList => ({
+    type: 'orderedList',
+    attrs: { order },
+    content: [],
+  });
   const first = list.type === 'orderedList' ? (list.attrs?.order ?? 1) : 1;
-  const inner = room - sizeOf(numbered(first + list.content.length));
+  const inner = capacity - sizeOf(emptyOrderedList(first + list.content.length));
   const items = list.content.flatMap((item, i) =>
     itemParts(item, inner).map((part) => ({ part, order: first + i })),
   );
-  return packed(items, inner, ({ part }) => sizeOf(part)).map((group): Block => {
+  return pack(items, inner, ({ part }) => sizeOf(part)).map((group): Block => {
     const content = group.map(({ part }) => part);
     const order = group[0]?.order ?? 1;
     if (list.type === 'bulletList') return { ...list, content };
-    return order === 1 ? { type: 'orderedList', content } : { ...numbered(order), content };
+    return order === 1 ? { type: 'orderedList', content } : { ...emptyOrderedList(order), content };
   });
 }
 
-function itemParts(item: ListItem, room: number): readonly ListItem[] {
-  if (sizeOf(item) <= room) return [item];
-  const inner = room - sizeOf({ ...item, content: [] });
-  const blocks = item.content.flatMap((each) => dividedInItem(each, inner));
-  return packed(blocks, inner).map((content) => ({ ...item, content }));
+function itemParts(item: ListItemNode, capacity: number): readonly ListItemNode[] {
+  if (sizeOf(item) <= capacity) return [item];
+  const inner = capacity - sizeOf({ ...item, content: [] });
+  const blocks = item.content.flatMap((each) => divideItemBlock(each, inner));
+  return pack(blocks, inner).map((content) => ({ ...item, content }));
 }
 
-function taskParts(list: TaskList, room: number): readonly TaskList[] {
-  const inner = room - sizeOf({ ...list, content: [] }) - PART_OF_NAME;
+function taskParts(list: TaskList, capacity: number): readonly TaskList[] {
+  const inner = capacity - sizeOf({ ...list, content: [] }) - ID_SUFFIX_LENGTH;
   const parts = list.content.flatMap((each): readonly (TaskItem | TaskList)[] => {
     if (sizeOf(each) <= inner) return [each];
     if (each.type === 'taskList') return taskParts(each, inner);
-    const contents = inlineParts(each.content, inner - sizeOf({ ...each, content: [] }) - PART_OF_NAME);
+    const contents = inlineParts(each.content, inner - sizeOf({ ...each, content: [] }) - ID_SUFFIX_LENGTH);
     return contents.map((content, i) => ({ ...each, attrs: partOf(each.attrs, i), content }));
   });
-  return packed(parts, inner).map((content, i) => ({ ...list, attrs: partOf(list.attrs, i), content }));
+  return pack(parts, inner).map((content, i) => ({ ...list, attrs: partOf(list.attrs, i), content }));
 }
 
-/** No two tasks have one name. */
+/** Returns the attributes of a later part, with a task id that is still unique. */
 const partOf = <T extends { readonly localId: string }>(attrs: T, i: number): T =>
   i === 0 ? attrs : { ...attrs, localId: `${attrs.localId}-${i}` };
 
-/** A row that is larger than a comment is said in words. */
-function tableParts(table: Table, room: number): readonly Block[] {
+/** Splits a table. A row that is larger than a comment becomes paragraphs. */
+function tableParts(table: TableNode, capacity: number): readonly Block[] {
   const [first, ...others] = table.content;
   const isHead = first?.content.every(({ type }) => type === 'tableHeader') === true;
-  const head = isHead && sizeOf(first) <= room * HEAD_SHARE ? first : undefined;
+  const head = isHead && sizeOf(first) <= capacity * HEAD_SHARE ? first : undefined;
   const rows = head === undefined ? table.content : others;
-  const inner = room - sizeOf({ ...table, content: head === undefined ? [] : [head] }) - 1;
-  return packed(rows, inner, sizeOf).flatMap((group): readonly Block[] => {
+  const inner = capacity - sizeOf({ ...table, content: head === undefined ? [] : [head] }) - 1;
+  return pack(rows, inner, sizeOf).flatMap((group): readonly Block[] => {
     const [row] = group;
-    if (row !== undefined && sizeOf(row) > inner) return divided(rowInWords(row), room);
+    if (row !== undefined && sizeOf(row) > inner) return divide(rowParagraph(row), capacity);
     return [{ ...table, content: head === undefined ? group : [head, ...group] }];
   });
 }
 
-/** In groups that fit, with a comma between two; what does not fit is alone. */
-function packed<T extends object>(
+/**
+ * Groups parts that fit together, and counts one comma between two parts. A part that does not fit is a group
+ * of its own.
+ */
+function pack<T extends object>(
   parts: readonly T[],
-  room: number,
+  capacity: number,
   sizeOfPart: (part: T) => number = sizeOf,
 ): readonly (readonly T[])[] {
   const groups: T[][] = [];
@@ -155,33 +164,33 @@ function packed<T extends object>(
     const group = groups.at(-1);
     if (group === undefined || size > left + 1) {
       groups.push([part]);
-      left = room;
+      left = capacity;
     } else group.push(part);
     left -= size;
   }
   return groups;
 }
 
-function codeParts(block: CodeBlock, room: number): readonly CodeBlock[] {
+function codeParts(block: CodeBlock, capacity: number): readonly CodeBlock[] {
   const code = block.content.map(({ text }) => text).join('');
-  const inner = room - sizeOf({ ...block, content: [textNode('')] });
+  const inner = capacity - sizeOf({ ...block, content: [textNode('')] });
   return textParts(code, inner, /\n/).map((text) => ({ ...block, content: [textNode(text)] }));
 }
 
-function inlineParts(nodes: readonly InlineNode[], room: number): readonly (readonly InlineNode[])[] {
+function inlineParts(nodes: readonly InlineNode[], capacity: number): readonly (readonly InlineNode[])[] {
   const pieces = nodes.flatMap((node): readonly InlineNode[] => {
-    if (node.type !== 'text' || sizeOf(node) <= room) return [node];
-    const inner = room - sizeOf({ ...node, text: '' });
+    if (node.type !== 'text' || sizeOf(node) <= capacity) return [node];
+    const inner = capacity - sizeOf({ ...node, text: '' });
     return textParts(node.text, inner, /[ \n]/).map((text) => textNode(text, node.marks));
   });
-  return packed(pieces, room);
+  return pack(pieces, capacity);
 }
 
-/** Each with something in it. A sign that fits `gap` is left out at a cut. */
-function textParts(text: string, room: number, gap: RegExp): readonly string[] {
+/** Splits a text into non-empty parts. A split drops one character that matches `gap`. */
+function textParts(text: string, capacity: number, gap: RegExp): readonly string[] {
   const parts: string[] = [];
   for (let from = 0; from < text.length; ) {
-    const end = Math.max(fittingEnd(text, from, text.length, room, 'json'), from + 1);
+    const end = Math.max(fittingEnd(text, from, text.length, capacity, 'json'), from + 1);
     const cut = end === text.length ? undefined : gapBefore(text, from, end, gap);
     parts.push(text.slice(from, cut ?? end));
     from = cut === undefined ? end : cut + 1;

@@ -1,13 +1,13 @@
-// A list whose items all begin with a box, `[ ]` or `[x]`, is one of tasks, which people tick where they read it. Any other stays
-// as it is, its boxes in words.
+// Converts a list into a task list, if every item begins with a checkbox, `[ ]` or `[x]`. In other lists the
+// boxes are text.
 
 import { createHash } from 'node:crypto';
 import { textNode } from './inline-nodes.ts';
-import type { BulletList, InlineNode, ListItem, TaskItem, TaskList } from './nodes.ts';
+import type { BulletList, InlineNode, ListItemNode, TaskItem, TaskList } from './nodes.ts';
 
 const BOX = /^\[([ xX])\](?: +|$)/;
 
-/** Tasks are told apart by names, which differ from text to text and are the same each time one is rendered. */
+/** Generates task ids: unique in a text, and equal each time the text is rendered. */
 export class TaskNames {
   readonly #ofText: string;
   #count = 0;
@@ -24,7 +24,7 @@ export class TaskNames {
 
 const digest = (text: string) => createHash('sha256').update(text).digest('hex');
 
-/** Undefined for a list of anything else. */
+/** Returns the task list; undefined unless every item begins with a checkbox. */
 export function taskListOf({ content }: BulletList, names: TaskNames): TaskList | undefined {
   const items: (TaskItem | TaskList)[] = [];
   for (const item of content) {
@@ -35,9 +35,9 @@ export function taskListOf({ content }: BulletList, names: TaskNames): TaskList 
   return { type: 'taskList', attrs: { localId: names.next() }, content: items };
 }
 
-/** A task, and behind it those that stand below it. */
+/** Returns the task, followed by the list of its subtasks. */
 function tasksOf(
-  { content: [head, below, ...more] }: ListItem,
+  { content: [head, below, ...more] }: ListItemNode,
   names: TaskNames,
 ): readonly (TaskItem | TaskList)[] | undefined {
   if (head?.type !== 'paragraph' || more.length > 0) return undefined;

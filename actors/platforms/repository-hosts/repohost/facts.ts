@@ -1,31 +1,34 @@
-// What the events of a repository host say, as one table: where in the payload of each event the number of its issue or
-// pull request stands, its branches, its commit, its words. Everything else here only reads the table.
+// Facts of this host's events, as a table of payload paths: the item's number, branches, commit and texts.
+// The remaining code only reads the table.
 
 import { memberOf, numberMember, textMember } from '../../payloads/payload-member.ts';
 import { branchOf, type RepoEvents, type RepoFacts, type RepoItem, writtenText } from '../facts.ts';
 
-/** Paths into the payload. */
-interface Shape {
+/** Payload paths of the facts. */
+interface PayloadShape {
   readonly number?: string;
-  /** The issue or pull request the title and the author are read from, and what must be there for it to be the latter. */
+  /** Item with title and author. With `pullMark`, it is a pull request only if that member is present. */
   readonly pull?: string;
   readonly pullMark?: string;
   readonly branch?: string;
-  /** The repository that has this branch, where it can be another one: a fork, whose owner names branches as they like. */
+  /**
+   * Repository of the branch, for events whose branch may be in a fork. Forks choose their branch names
+   * freely.
+   */
   readonly branchHome?: string;
-  /** Where a pull request is to go: triggers know it by this branch alone, as the workflows of the platform do. */
+  /** Target branch of the pull request. Filters match only this branch, as the platform's workflows do. */
   readonly target?: string;
   readonly tag?: string;
-  /** `ref` and `ref_type` of the payload say what it is about. */
+  /** True if the members `ref` and `ref_type` contain the ref. */
   readonly hasRef?: boolean;
   readonly sha?: string;
-  /** What a person wrote, put together of these. */
-  readonly words?: readonly string[];
-  /** Who has written the review that it is about. */
+  /** Paths of texts by a person, in order. */
+  readonly texts?: readonly string[];
+  /** Author of the review. */
   readonly reviewer?: string;
 }
 
-const pullRequest: Shape = {
+const pullRequest: PayloadShape = {
   number: 'pull_request.number',
   pull: 'pull_request',
   branch: 'pull_request.head.ref',
@@ -33,17 +36,17 @@ const pullRequest: Shape = {
   sha: 'pull_request.head.sha',
 };
 
-const shapes: Readonly<Record<string, Shape>> = {
-  pull_request: { ...pullRequest, words: ['pull_request.title', 'pull_request.body'] },
-  pull_request_review: { ...pullRequest, words: ['review.body'], reviewer: 'review.user.login' },
-  pull_request_review_comment: { ...pullRequest, words: ['comment.body'] },
+const shapes: Readonly<Record<string, PayloadShape>> = {
+  pull_request: { ...pullRequest, texts: ['pull_request.title', 'pull_request.body'] },
+  pull_request_review: { ...pullRequest, texts: ['review.body'], reviewer: 'review.user.login' },
+  pull_request_review_comment: { ...pullRequest, texts: ['comment.body'] },
   push: { hasRef: true, sha: 'after' },
-  issues: { number: 'issue.number', words: ['issue.title', 'issue.body'] },
+  issues: { number: 'issue.number', texts: ['issue.title', 'issue.body'] },
   issue_comment: {
     number: 'issue.number',
     pull: 'issue',
     pullMark: 'issue.pull_request',
-    words: ['comment.body'],
+    texts: ['comment.body'],
   },
   workflow_run: {
     branch: 'workflow_run.head_branch',
@@ -61,19 +64,19 @@ const shapes: Readonly<Record<string, Shape>> = {
   delete: { hasRef: true },
 };
 
-/** Actions with which somebody has just written something; at the others old words would be answered once more. */
-const writing: ReadonlySet<string> = new Set(['opened', 'created', 'edited', 'submitted']);
+/** Actions of new or edited texts. Events with other actions repeat a text that was already handled. */
+const textActions: ReadonlySet<string> = new Set(['opened', 'created', 'edited', 'submitted']);
 
-/** Of a repository. It becomes a part of addresses, in which `..` would lead elsewhere. */
+/** Full repository name. It becomes part of API paths, so `.` and `..` are excluded. */
 const fullName = /^(?!\.{1,2}\/)[\w.-]+\/(?!\.{1,2}$)[\w.-]+$/;
 
-class Facts implements RepoFacts {
+class RepoHostFacts implements RepoFacts {
   readonly event: string;
   readonly repository: string;
   readonly payload: unknown;
-  readonly #shape: Shape;
+  readonly #shape: PayloadShape;
 
-  constructor(event: string, repository: string, shape: Shape, payload: unknown) {
+  constructor(event: string, repository: string, shape: PayloadShape, payload: unknown) {
     this.event = event;
     this.repository = repository;
     this.#shape = shape;
@@ -121,26 +124,30 @@ class Facts implements RepoFacts {
     return refOf(this.#shape, this.payload, this.sha);
   }
 
-  get home(): string | undefined {
+  get sourceRepository(): string | undefined {
     return homeOf(this.#shape, this.payload, this.repository);
   }
 
   get branches(): readonly string[] | undefined {
-    return branchesOf(this.#shape, this.payload, this.home === undefined ? branchOf(this) : undefined);
+    return branchesOf(
+      this.#shape,
+      this.payload,
+      this.sourceRepository === undefined ? branchOf(this) : undefined,
+    );
   }
 
   get text(): string | undefined {
     const { action } = this;
-    return action === undefined || writing.has(action) ? wordsOf(this.#shape, this.payload) : undefined;
+    return action === undefined || textActions.has(action) ? textsOf(this.#shape, this.payload) : undefined;
   }
 
   get comment(): RepoFacts['comment'] {
-    const written = comments[this.event];
-    if (written === undefined) return undefined;
-    return this.action === written ? 'written' : 'changed';
+    const newAction = comments[this.event];
+    if (newAction === undefined) return undefined;
+    return this.action === newAction ? 'written' : 'changed';
   }
 
-  get isOfAnswers(): boolean {
+  get mayBeOwnComment(): boolean {
     return this.event === 'issue_comment';
   }
 
@@ -149,7 +156,7 @@ class Facts implements RepoFacts {
   }
 }
 
-/** What somebody says about an issue or a pull request, and the action with which it is new. */
+/** Comment events, with the action for new comments. */
 const comments: Readonly<Record<string, string>> = {
   issue_comment: 'created',
   pull_request_review_comment: 'created',
@@ -163,18 +170,18 @@ export const repoHostEvents = {
     const shape = Object.hasOwn(shapes, event) ? shapes[event] : undefined;
     const repository = textMember(payload, 'repository.full_name');
     if (shape === undefined || repository === undefined || !fullName.test(repository)) return undefined;
-    return new Facts(event, repository, shape, payload);
+    return new RepoHostFacts(event, repository, shape, payload);
   },
   paths: repoPaths,
 } satisfies RepoEvents;
 
-/** Every path at which the facts of an event are read. */
+/** Returns the payload paths that the facts use. */
 function repoPaths(event: string): readonly string[] {
-  const { number, pull, pullMark, branch, branchHome, target, tag, sha, words, reviewer } =
+  const { number, pull, pullMark, branch, branchHome, target, tag, sha, texts, reviewer } =
     shapes[event] ?? {};
   const ofPull = pull === undefined ? [] : [`${pull}.title`, `${pull}.user.login`];
   const home = branchHome === undefined ? [] : [`${branchHome}.full_name`];
-  const own = [number, pullMark, branch, target, tag, sha, reviewer, ...(words ?? []), ...ofPull, ...home];
+  const own = [number, pullMark, branch, target, tag, sha, reviewer, ...(texts ?? []), ...ofPull, ...home];
   return [...commonPaths, ...own.filter((path) => path !== undefined)];
 }
 
@@ -184,22 +191,26 @@ function at(payload: unknown, path: string | undefined): string | undefined {
   return path === undefined ? undefined : textMember(payload, path);
 }
 
-/** A branch that was deleted is pushed as the commit of forty zeros. */
+/** Returns the commit; undefined for the all-zero commit that deletes a branch. */
 function commitOf(sha: string | undefined): string | undefined {
   return sha === undefined || /^0*$/.test(sha) ? undefined : sha;
 }
 
-function refOf(shape: Shape, payload: unknown, sha: string | undefined): string | undefined {
+function refOf(shape: PayloadShape, payload: unknown, sha: string | undefined): string | undefined {
   const tag = at(payload, shape.tag);
   if (tag !== undefined) return `refs/tags/${tag}`;
   const name = shape.hasRef ? textMember(payload, 'ref') : at(payload, shape.branch);
-  // A commit can be deployed without a branch.
+  // Deployments of plain commits have no branch.
   if (name === undefined || name === '' || name === sha) return undefined;
   if (name.startsWith('refs/')) return name;
   return memberOf(payload, 'ref_type') === 'tag' ? `refs/tags/${name}` : `refs/heads/${name}`;
 }
 
-function branchesOf(shape: Shape, payload: unknown, own: string | undefined): readonly string[] | undefined {
+function branchesOf(
+  shape: PayloadShape,
+  payload: unknown,
+  own: string | undefined,
+): readonly string[] | undefined {
   if (shape.branch === undefined && shape.hasRef !== true) return undefined;
   const more = memberOf(payload, 'branches');
   const names = Array.isArray(more) ? more.map((each) => textMember(each, 'name')) : [];
@@ -207,7 +218,7 @@ function branchesOf(shape: Shape, payload: unknown, own: string | undefined): re
   return [first, ...names].filter((name) => name !== undefined);
 }
 
-function homeOf({ branchHome }: Shape, payload: unknown, repository: string): string | undefined {
+function homeOf({ branchHome }: PayloadShape, payload: unknown, repository: string): string | undefined {
   const home = branchHome === undefined ? undefined : memberOf(payload, branchHome);
   if (home === undefined) return undefined;
   const name = textMember(home, 'full_name') ?? '';
@@ -215,6 +226,6 @@ function homeOf({ branchHome }: Shape, payload: unknown, repository: string): st
   return fullName.test(name) ? name : 'unknown';
 }
 
-function wordsOf(shape: Shape, payload: unknown): string | undefined {
-  return writtenText((shape.words ?? []).flatMap((path) => textMember(payload, path) ?? []));
+function textsOf(shape: PayloadShape, payload: unknown): string | undefined {
+  return writtenText((shape.texts ?? []).flatMap((path) => textMember(payload, path) ?? []));
 }

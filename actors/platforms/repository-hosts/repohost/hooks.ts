@@ -1,18 +1,18 @@
-// Deliveries of the host's hooks, which it lists for three days: of those that a repository has, and of those that have sent
-// something (known-hooks.ts).
+// Webhook deliveries of this host, which lists them for three days. Covers the hooks of named repositories,
+// and hooks that were noted when they sent an event (noted-hooks.ts).
 
 import type { RepoHostTrigger } from '../../../../config/resources/triggers/trigger.ts';
 import { path } from '../../../../libs/rest/path.ts';
 import { memberOf, textMember } from '../../payloads/payload-member.ts';
-import type { Attempt, HookHost } from '../failed-deliveries.ts';
+import type { DeliveryAttempt, HookHost } from '../failed-deliveries.ts';
 import { nextPage } from '../next-page.ts';
 import type { RepoHostApi } from './api.ts';
 import { repoHostEvents } from './facts.ts';
-import type { KnownHooks } from './known-hooks.ts';
+import type { NotedHooks } from './noted-hooks.ts';
 
-const KEPT_MS = 3 * 86_400_000;
+const RETENTION_MS = 3 * 86_400_000;
 
-export function repoHostHooks(known: KnownHooks): HookHost<RepoHostTrigger, RepoHostApi> {
+export function repoHostHooks(notedHooks: NotedHooks): HookHost<RepoHostTrigger, RepoHostApi> {
   return {
     events: repoHostEvents,
     async hooks({ rest }, repository, signal) {
@@ -30,27 +30,27 @@ export function repoHostHooks(known: KnownHooks): HookHost<RepoHostTrigger, Repo
         `the deliveries of ${hook}`,
         signal,
       );
-      const since = Date.now() - KEPT_MS;
+      const since = Date.now() - RETENTION_MS;
       const all = listIn(data);
-      const kept = all.filter((each) => !(Date.parse(textMember(each, 'delivered_at') ?? '') < since));
-      const next = kept.length < all.length ? undefined : nextPage(deliveries, link);
-      return { attempts: kept.flatMap((each) => attemptOf(each) ?? []), next };
+      const recent = all.filter((each) => !(Date.parse(textMember(each, 'delivered_at') ?? '') < since));
+      const next = recent.length < all.length ? undefined : nextPage(deliveries, link);
+      return { attempts: recent.flatMap((each) => attemptOf(each) ?? []), next };
     },
-    async askAgain({ rest }, hook, attempt, signal) {
+    async redeliver({ rest }, hook, attempt, signal) {
       const attempts = hook + path`/deliveries/${attempt}/attempts`;
       await rest.write(attempts, {}, `another attempt at a delivery of ${hook}`, signal);
     },
-    known: ({ host, alike }) => known.of(host.store, alike),
+    notedHooks: ({ host, sharedWith }) => notedHooks.of(host.store, sharedWith),
   };
 }
 
-/** Undefined for one of an event that the gateway does not know. */
-function attemptOf(delivery: unknown): Attempt | undefined {
+/** Returns the attempt; undefined for unhandled events. */
+function attemptOf(delivery: unknown): DeliveryAttempt | undefined {
   const name = textMember(delivery, 'guid');
   if (name === undefined || !repoHostEvents.isKnown(textMember(delivery, 'event') ?? '')) return undefined;
-  // 0 stands for a connection that failed.
+  // A failed connection has status 0.
   const status = Number(memberOf(delivery, 'status_code'));
-  return { id: String(memberOf(delivery, 'id')), name, isTaken: status >= 200 && status <= 299 };
+  return { id: String(memberOf(delivery, 'id')), name, isAccepted: status >= 200 && status <= 299 };
 }
 
 function listIn(data: unknown): readonly unknown[] {

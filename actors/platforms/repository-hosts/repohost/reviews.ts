@@ -1,13 +1,19 @@
-// Reviews of pull requests that say whether something may be merged.
+// Reviews of pull requests at this host: approve, or request changes.
 
 import { DeliveryError } from '../../../events/outbox/delivery-error.ts';
 import type { OwnAccount } from '../../accounts/own-account.ts';
 import { memberOf, textMember } from '../../payloads/payload-member.ts';
-import { type CommentSearch, nameOf, type RepoPlace, type RepoReviews, type Verdict } from '../host.ts';
+import {
+  type CommentSearch,
+  nameOf,
+  type RepoItemRef,
+  type RepoReviews,
+  type ReviewVerdict,
+} from '../host.ts';
 import { nextPage } from '../next-page.ts';
 import type { RepoRest } from '../rest.ts';
 
-/** They come in the order in which they were made: more than these of one request, and the last ones are not looked at. */
+/** Maximum number of pages. They are in chronological order; later reviews are not searched. */
 const MAX_PAGES = 30;
 
 const EVENTS = { approve: 'APPROVE', request_changes: 'REQUEST_CHANGES' } as const;
@@ -22,8 +28,8 @@ export class RepoHostReviews implements RepoReviews {
   }
 
   async post(
-    place: RepoPlace,
-    verdict: Verdict,
+    place: RepoItemRef,
+    verdict: ReviewVerdict,
     body: string,
     signal: AbortSignal,
   ): Promise<string | undefined> {
@@ -32,24 +38,24 @@ export class RepoHostReviews implements RepoReviews {
       const review = { event: EVENTS[verdict], body };
       const { status, data } = await this.#rest.write(reviewsOf(place), review, what, signal);
       const id = idOf(data);
-      // A redirect turns a POST into a GET, which is answered with the list and has posted nothing.
+      // A redirect turns the POST into a GET, which returns a list.
       if (id === undefined)
-        throw new DeliveryError(`${what} was answered ${status} without the id of a review`, {
+        throw new DeliveryError(`${what}: response ${status} contains no review id`, {
           platformCode: status,
           isFinal: true,
         });
       this.#own.note(textMember(data, 'user.login'));
       return id;
     } catch (error) {
-      // Nobody may judge what they have asked for themselves.
+      // Authors may not review their own pull request.
       if ((error as DeliveryError).platformCode === 422) return undefined;
       throw error;
     }
   }
 
   async find(
-    place: RepoPlace,
-    _: Verdict,
+    place: RepoItemRef,
+    _: ReviewVerdict,
     { mark, signal }: Pick<CommentSearch, 'mark' | 'signal'>,
   ): Promise<string | undefined> {
     const path = reviewsOf(place);
@@ -57,7 +63,7 @@ export class RepoHostReviews implements RepoReviews {
     for (let count = 0; page !== undefined && count < MAX_PAGES; count += 1) {
       const { data, link } = await this.#rest.read(page, `the reviews of ${nameOf(place)}`, signal);
       if (!Array.isArray(data))
-        throw new DeliveryError(`the host answered the reviews of ${nameOf(place)} with no list`);
+        throw new DeliveryError(`the host returned no list for the reviews of ${nameOf(place)}`);
       const posted: unknown = data.find((each) => String(memberOf(each, 'body')).includes(mark));
       if (posted !== undefined) return idOf(posted);
       page = nextPage(path, link);
@@ -66,7 +72,7 @@ export class RepoHostReviews implements RepoReviews {
   }
 }
 
-const reviewsOf = ({ repository, number }: RepoPlace) => `/repos/${repository}/pulls/${number}/reviews`;
+const reviewsOf = ({ repository, number }: RepoItemRef) => `/repos/${repository}/pulls/${number}/reviews`;
 
 function idOf(review: unknown): string | undefined {
   const id = memberOf(review, 'id');

@@ -1,50 +1,50 @@
-// Triggers of type RepoHostB: webhooks of a repository host whose groups stand in groups, and notes as answers. The headers, the
-// proofs and the API are those of the platform itself.
+// Adapter for triggers of type RepoHostB, a repository host with nested groups: webhooks, and answers as
+// notes (comments) or reviews. Headers, proofs and API are specific to the host.
 
 import type { RepoHostBTrigger } from '../../../../config/resources/triggers/trigger.ts';
 import { htmlMarks } from '../../../events/outbox/resend-mark.ts';
 import type { Adapter } from '../../adapter.ts';
 import { type RepoAdapterOptions, repoAdapter } from '../adapter.ts';
-import { AskedFor, askForFailed } from '../failed-deliveries.ts';
+import { RequestedAttempts, requestRedeliveries } from '../failed-deliveries.ts';
 import type { RepoHost } from '../host.ts';
 import { RepoHostBApi } from './api.ts';
 import { repoHostBEvents } from './facts.ts';
 import { repoHostBHooks } from './hooks.ts';
 import { repoHostBDelivery, repoHostBVerifier } from './path.ts';
-import { withoutQuickActions } from './quick-actions.ts';
+import { escapeQuickActions } from './quick-actions.ts';
 
-const ASK_NAME_EVERY_MS = 60_000;
-/** `@name`, `@group/sub` and `@all`, also with a sign that only the page shows as one. */
+const USER_RETRY_MS = 60_000;
+/** Matches `@name`, `@group/sub` and `@all`. The `@` may be an HTML entity, which the page renders. */
 const MENTION = /(?<!\w)(?:@|&commat;|&#0*64;|&#[xX]0*40;)(?=[\w.])/g;
 
 export interface RepoHostBOptions extends RepoAdapterOptions {
-  /** How soon a host that could not say whose token it is is asked again. */
-  readonly askNameEveryMs?: number;
+  /** Minimum pause, after failures, between requests for the token's user. */
+  readonly userRetryMs?: number;
 }
 
 export function repoHostBAdapter({
-  askNameEveryMs = ASK_NAME_EVERY_MS,
+  userRetryMs = USER_RETRY_MS,
   ...options
 }: RepoHostBOptions): Adapter<RepoHostBTrigger> {
-  return repoAdapter(repoHostB(askNameEveryMs), options);
+  return repoAdapter(repoHostB(userRetryMs), options);
 }
 
-function repoHostB(askNameEveryMs: number): RepoHost<RepoHostBTrigger, RepoHostBApi> {
-  const asked = new AskedFor();
+function repoHostB(userRetryMs: number): RepoHost<RepoHostBTrigger, RepoHostBApi> {
+  const requestedAttempts = new RequestedAttempts();
   return {
     type: 'RepoHostB',
     events: repoHostBEvents,
     verifier: repoHostBVerifier,
-    unauthorised: 'X-Gitlab-Token or webhook-signature is missing, or fits no secret of this path',
+    unauthorised: 'X-Gitlab-Token or webhook-signature is missing or does not match a secret of this path',
     delivery: repoHostBDelivery,
-    // What is signed is signed with its id.
+    // The signature covers the delivery id.
     signature: () => '',
-    api: ({ config }, token) => new RepoHostBApi(config.api_url, token, askNameEveryMs),
+    api: ({ config }, token) => new RepoHostBApi(config.api_url, token, userRetryMs),
     marks: htmlMarks,
     maxComment: 1_000_000,
-    harmless: withoutQuickActions,
+    escapeCommands: escapeQuickActions,
     mentions: { pattern: MENTION },
-    reviews: { verdicts: ['approve'], haveWords: false },
-    recover: (recovery) => askForFailed({ ...recovery, asked, hooksOf: repoHostBHooks }),
+    reviews: { verdicts: ['approve'], haveText: false },
+    recover: (recovery) => requestRedeliveries({ ...recovery, requestedAttempts, hooksOf: repoHostBHooks }),
   };
 }

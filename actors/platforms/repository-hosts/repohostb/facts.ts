@@ -1,66 +1,66 @@
-// What the events of the second repository host say, as one table: where in the payload of each kind its issue or merge request
-// stands, its branches, its commit, its words. Everything else here only reads the table.
+// Facts of this host's events, as a table of payload paths: the item, branches, commit and texts. The
+// remaining code only reads the table.
 //
-// `object_kind` of the payload decides which event it is; system hooks of older versions have an `event_name` alone.
-// What is authentic and no event of a repository (members, groups, epics) is for nobody here, and no mistake.
+// `object_kind` in the payload names the event; system hooks of older versions contain only `event_name`.
+// Events that concern no repository (members, groups, epics) are ignored silently.
 
 import { memberOf, numberMember, textMember } from '../../payloads/payload-member.ts';
 import { branchOf, type RepoEvents, type RepoFacts, type RepoItem, writtenText } from '../facts.ts';
 
-/** What a delivery is called before its payload is read. */
+/** Placeholder for the event name, until the payload is parsed. */
 export const HOOK = 'hook';
 
-/** Paths into the payload. */
-interface Shape {
+/** Payload paths of the facts. */
+interface PayloadShape {
   readonly action?: string;
-  /** Where its merge request or issue stands: the first that has a number. */
+  /** Candidates for the merge request or issue; the first one with a number is used. */
   readonly requests?: readonly string[];
   readonly issues?: readonly string[];
   readonly ref?: string;
-  /** The ref is the name of a branch, or with this of a tag. */
+  /** Path to a flag that is true if the ref is a tag. */
   readonly isTag?: string;
-  /** Of what never has a branch, but a tag: triggers for branches take it. */
+  /** Path of the tag, in an event that never has a branch. Branch filters accept the event. */
   readonly tag?: string;
-  /** There may be none, and then branches have nothing to do with it. */
-  readonly hasBranchAtMost?: boolean;
-  /** The repository from which a merge request comes, by its id. */
+  /** True if the branch is optional. Branch filters accept an event that lacks it. */
+  readonly mayLackBranch?: boolean;
+  /** Path of the id of the merge request's source repository. */
   readonly sourceId?: string;
   readonly sha?: readonly string[];
   readonly sender?: string;
   readonly senderId?: string;
-  /** What a person wrote, put together of these. */
-  readonly words?: readonly string[];
-  /** Groups have such events as well, which are none of a repository. */
+  /** Paths of texts by a person, in order. */
+  readonly texts?: readonly string[];
+  /** True if groups also send such events, which then concern no repository. */
   readonly isOfGroupsToo?: boolean;
 }
 
 const ACTION = 'object_attributes.action';
-const titled = ['object_attributes.title', 'object_attributes.description'];
-const pushed: Shape = {
+const titleAndText = ['object_attributes.title', 'object_attributes.description'];
+const pushed: PayloadShape = {
   ref: 'ref',
   sha: ['after'],
   sender: 'user_username',
   senderId: 'user_id',
 };
-const written: Shape = {
+const written: PayloadShape = {
   action: ACTION,
   issues: ['object_attributes'],
-  words: titled,
+  texts: titleAndText,
   isOfGroupsToo: true,
 };
-const remarked: Shape = {
+const commented: PayloadShape = {
   action: ACTION,
   requests: ['merge_request'],
   issues: ['issue', 'work_item'],
   isOfGroupsToo: true,
 };
 
-const shapes: Readonly<Record<string, Shape>> = {
-  merge_request: { action: ACTION, requests: ['object_attributes'], words: titled },
+const shapes: Readonly<Record<string, PayloadShape>> = {
+  merge_request: { action: ACTION, requests: ['object_attributes'], texts: titleAndText },
   issue: written,
   work_item: written,
-  note: { ...remarked, sha: ['commit.id'], words: ['object_attributes.note'] },
-  emoji: remarked,
+  note: { ...commented, sha: ['commit.id'], texts: ['object_attributes.note'] },
+  emoji: commented,
   push: pushed,
   tag_push: pushed,
   pipeline: {
@@ -71,26 +71,26 @@ const shapes: Readonly<Record<string, Shape>> = {
     sha: ['object_attributes.sha'],
   },
   build: { action: 'build_status', ref: 'ref', isTag: 'tag', sha: ['sha'] },
-  deployment: { action: 'status', ref: 'ref', hasBranchAtMost: true },
+  deployment: { action: 'status', ref: 'ref', mayLackBranch: true },
   release: { action: 'action', tag: 'tag', sha: ['commit.id'] },
   wiki_page: { action: ACTION, isOfGroupsToo: true },
   milestone: { action: 'action', isOfGroupsToo: true },
   feature_flag: {},
 };
 
-/** Actions with which somebody may just have written something; at the others old words would be answered once more. */
-const writing: ReadonlySet<string> = new Set(['open', 'create', 'update']);
+/** Actions of new or edited texts. Events with other actions repeat a text that was already handled. */
+const textActions: ReadonlySet<string> = new Set(['open', 'create', 'update']);
 
-/** Of a repository, with the groups that it is in. It becomes a part of addresses, in which `..` would lead elsewhere. */
+/** Full repository name with its groups. It becomes part of API paths, so `.` and `..` are excluded. */
 const fullName = /^(?!\.{1,2}\/)[\w.-]+(?:\/(?!\.{1,2}(?:\/|$))[\w.-]+)+$/;
 
-class Facts implements RepoFacts {
+class RepoHostBFacts implements RepoFacts {
   readonly event: string;
   readonly repository: string;
   readonly payload: unknown;
-  readonly #shape: Shape;
+  readonly #shape: PayloadShape;
 
-  constructor(event: string, repository: string, shape: Shape, payload: unknown) {
+  constructor(event: string, repository: string, shape: PayloadShape, payload: unknown) {
     this.event = event;
     this.repository = repository;
     this.#shape = shape;
@@ -123,7 +123,10 @@ class Facts implements RepoFacts {
     return at === undefined ? undefined : this.#itemAt(at, '#');
   }
 
-  /** An internal note of what others see as well; whoever may see a confidential issue sees all that is said there. */
+  /**
+   * Returns the item. A note is internal if it is confidential and its item is not: all notes of a
+   * confidential issue are visible to everyone with access to the issue.
+   */
   #itemAt(path: string, sign: RepoItem['sign']): RepoItem | undefined {
     const number = numberMember(this.payload, `${path}.iid`);
     if (number === undefined) return undefined;
@@ -135,7 +138,7 @@ class Facts implements RepoFacts {
 
   get pull(): RepoFacts['pull'] {
     const at = this.#request;
-    // Of its author the payload has the id alone.
+    // The payload contains only the author's id.
     return at === undefined
       ? undefined
       : { title: textMember(this.payload, `${at}.title`), author: undefined };
@@ -159,52 +162,52 @@ class Facts implements RepoFacts {
     return isOfTag ? `refs/tags/${name}` : `refs/heads/${name}`;
   }
 
-  get home(): string | undefined {
+  get sourceRepository(): string | undefined {
     const { sourceId } = this.#shape;
     const source = sourceId === undefined ? undefined : numberMember(this.payload, sourceId);
-    // A merge request of a fork runs here as well; what the fork is called is not said.
+    // Pipelines of a fork's merge request run here too; the payload does not contain the fork's name.
     return source === undefined || source === numberMember(this.payload, 'project.id')
       ? undefined
       : 'unknown';
   }
 
   get branches(): readonly string[] | undefined {
-    const { ref, hasBranchAtMost } = this.#shape;
+    const { ref, mayLackBranch } = this.#shape;
     const at = this.#request;
     if (at !== undefined) return listed(textMember(this.payload, `${at}.target_branch`));
-    if (ref === undefined || (hasBranchAtMost && this.ref === undefined)) return undefined;
-    return listed(this.home === undefined ? branchOf(this) : undefined);
+    if (ref === undefined || (mayLackBranch && this.ref === undefined)) return undefined;
+    return listed(this.sourceRepository === undefined ? branchOf(this) : undefined);
   }
 
   get text(): string | undefined {
     const { action } = this;
-    if (this.#isOfSystem || (action !== undefined && !writing.has(action))) return undefined;
-    if (action === 'update' && this.event !== 'note' && !this.#areWordsChanged) return undefined;
-    return writtenText((this.#shape.words ?? []).flatMap((path) => textMember(this.payload, path) ?? []));
+    if (this.#isOfSystem || (action !== undefined && !textActions.has(action))) return undefined;
+    if (action === 'update' && this.event !== 'note' && !this.#areTextsChanged) return undefined;
+    return writtenText((this.#shape.texts ?? []).flatMap((path) => textMember(this.payload, path) ?? []));
   }
 
   get comment(): RepoFacts['comment'] {
     if (this.event !== 'note' || this.#isOfSystem) return undefined;
-    // Versions that tell of new ones alone name no action.
+    // Versions that report only new notes send no action.
     return (this.action ?? 'create') === 'create' ? 'written' : 'changed';
   }
 
-  get isOfAnswers(): boolean {
+  get mayBeOwnComment(): boolean {
     return this.event === 'note';
   }
 
-  /** Where its merge request stands. */
+  /** Path of the event's merge request. */
   get #request(): string | undefined {
     return this.#shape.requests?.find((each) => numberMember(this.payload, `${each}.iid`) !== undefined);
   }
 
-  /** What the host writes of what somebody did is no word of theirs. */
+  /** True for a system note, which the host wrote, not a person. */
   get #isOfSystem(): boolean {
     return memberOf(this.payload, 'object_attributes.system') === true;
   }
 
-  /** At an update the words may be the old ones. */
-  get #areWordsChanged(): boolean {
+  /** True if an update changed the title or description. */
+  get #areTextsChanged(): boolean {
     return ['changes.title', 'changes.description'].some(
       (path) => memberOf(this.payload, path) !== undefined,
     );
@@ -213,17 +216,17 @@ class Facts implements RepoFacts {
 
 export const repoHostBEvents: RepoEvents = {
   platform: 'repohostb',
-  // Which event it is stands in the payload.
+  // Only the payload identifies the event.
   isKnown: () => true,
   facts(_, payload) {
     const event = textMember(payload, 'object_kind', 'event_name');
     if (event === undefined) return undefined;
     const shape = Object.hasOwn(shapes, event) ? shapes[event] : undefined;
-    if (shape === undefined) return 'for nobody';
+    if (shape === undefined) return 'unhandled';
     const repository = textMember(payload, 'project.path_with_namespace');
-    if (repository === undefined && shape.isOfGroupsToo) return 'for nobody';
+    if (repository === undefined && shape.isOfGroupsToo) return 'unhandled';
     if (repository === undefined || !fullName.test(repository)) return undefined;
-    return new Facts(event, repository, shape, payload);
+    return new RepoHostBFacts(event, repository, shape, payload);
   },
   paths: () => allPaths,
 };
@@ -236,7 +239,7 @@ function textAt(payload: unknown, path: string | undefined): string | undefined 
   return path === undefined ? undefined : textMember(payload, path);
 }
 
-/** A branch that was deleted is pushed as the commit of forty zeros, or sixty-four. */
+/** Returns the commit; undefined for the all-zero commit (40 or 64 digits) that deletes a branch. */
 function commitOf(sha: string | undefined): string | undefined {
   return sha === undefined || /^0*$/.test(sha) ? undefined : sha;
 }
@@ -257,7 +260,13 @@ const allPaths: readonly string[] = [
   ]),
 ];
 
-function pathsOf({ requests = [], issues = [], sha = [], words = [], ...shape }: Shape): readonly string[] {
+function pathsOf({
+  requests = [],
+  issues = [],
+  sha = [],
+  texts = [],
+  ...shape
+}: PayloadShape): readonly string[] {
   const { action, ref, isTag, tag, sourceId, sender, senderId } = shape;
   const ofRequests = requests.flatMap((at) =>
     ['iid', 'title', 'source_branch', 'target_branch', 'last_commit.id'].map((name) => `${at}.${name}`),
@@ -267,7 +276,7 @@ function pathsOf({ requests = [], issues = [], sha = [], words = [], ...shape }:
     ...ofRequests,
     ...issues.flatMap((at) => [`${at}.iid`, `${at}.confidential`]),
     ...sha,
-    ...words,
+    ...texts,
     ...own.filter((path) => path !== undefined),
   ];
 }

@@ -1,24 +1,27 @@
-// What the host's headers say of a delivery, and what proves it: a token that is sent as it is, or a signature. Which of the two
-// a secret is for is told by its form.
+// Reads delivery headers, and creates the verifier. The form of the secret determines the proof: a plain
+// token or a signature.
 //
-// Where there is a signature, the event is known by the id that is signed with it: under another name it would come again.
+// A signed delivery is identified by its signed id. Under an unsigned id it could be replayed.
 
 import type { RepoHostBTrigger } from '../../../../config/resources/triggers/trigger.ts';
 import { headerVerifier } from '../../webhooks/header-verifier.ts';
 import { standardVerifier } from '../../webhooks/standard-verifier.ts';
-import { loopbackOnly, notProven, type Verifier } from '../../webhooks/verified-subscribers.ts';
+import { loopbackOnly, unproven, type Verifier } from '../../webhooks/verified-subscribers.ts';
 import type { WebhookRequest } from '../../webhooks/webhook.ts';
 import { deliveryIdOf } from '../delivery-id.ts';
-import type { Delivery } from '../host.ts';
+import type { HookDelivery } from '../host.ts';
 import { HOOK } from './facts.ts';
 
 const TOKEN = 'x-gitlab-token';
-/** Of the specification's own libraries. */
+/** Clock tolerance of the specification's own libraries. */
 const WINDOW_SECONDS = 300;
 const SIGNING_TOKEN = 'whsec_';
 
-/** The payload says which event it is. Hooks that were called by hooks have the UUID of the first event, but keys of their own. */
-export function repoHostBDelivery({ headers }: WebhookRequest): Delivery {
+/**
+ * Returns the delivery id; the payload names the event. Events that other hooks caused share the first UUID,
+ * but each has its own idempotency key.
+ */
+export function repoHostBDelivery({ headers }: WebhookRequest): HookDelivery {
   const signed = headers['webhook-signature'] === undefined ? undefined : headers['webhook-id'];
   const id =
     deliveryIdOf(signed) ??
@@ -27,7 +30,7 @@ export function repoHostBDelivery({ headers }: WebhookRequest): Delivery {
   return { event: HOOK, id };
 }
 
-/** Throws where nothing would prove who sends, unless that was asked for. */
+/** Throws if the secret is missing, unless the trigger allows unverified requests. */
 export function repoHostBVerifier({ config }: RepoHostBTrigger): Verifier {
   const secrets = [config.webhook_secret, config.webhook_secret_previous ?? ''].filter((each) => each !== '');
   if (secrets.length === 0 && config.insecure_allow_unverified) return loopbackOnly;
@@ -36,11 +39,11 @@ export function repoHostBVerifier({ config }: RepoHostBTrigger): Verifier {
   return {
     identity: JSON.stringify(secrets),
     isOpen: false,
-    mayFit: (request) => verifiers.some((each) => each.mayFit(request)),
+    hasProof: (request) => verifiers.some((each) => each.hasProof(request)),
     verify(request, body) {
-      const fitting = verifiers.filter((each) => each.mayFit(request));
+      const candidates = verifiers.filter((each) => each.hasProof(request));
       return (
-        fitting.map((each) => each.verify(request, body)).find((each) => each !== notProven) ?? notProven
+        candidates.map((each) => each.verify(request, body)).find((each) => each !== unproven) ?? unproven
       );
     },
   };

@@ -1,26 +1,28 @@
-// The host carries out lines of a note that begin with a slash (`/merge`, `/close`), by the right of the token; what an agent
-// repeats may be a stranger's. So no such line leaves: a backslash goes before the slash, and nobody sees it on the page.
+// Escapes quick actions in notes. The host runs lines that begin with a slash (`/merge`, `/close`) with the
+// rights of the token, and an agent may repeat the text of a stranger. A backslash before the slash prevents
+// this and is invisible on the page.
 //
-// In code nothing is changed, since people copy it, where it is certain that every version of the host reads it as code: a block
-// between lines of three backticks, and before it nothing that only the whole of Markdown would tell. In doubt it is text,
-// of which only what may be the name of a command is changed.
-// The host takes carriage returns out before it looks for lines, so they are line ends here; zeros it does not take at all.
-// They are replaced, not left out: what they part must not become a name, or a mark of ours.
+// - Code stays unchanged, because people copy it. A block counts as code only if every version of the host
+//   parses it as code: a block fenced by three backticks, after lines that need no full Markdown parser.
+// - Where this is uncertain, lines count as text, and only possible command names are escaped.
+// - The host removes carriage returns before it splits lines, so here they count as line ends. It rejects NUL
+//   characters. These are replaced, because removing them could join the text around them into a command or a
+//   mark.
 
-/** What may begin a block of code, in whatever list or quotation. */
+/** Possible code block start, also in a list or quotation. */
 const FENCE = /`{3}|~{3}/;
 const OPENING = /^`{3}[^`]*$/;
-/** What may end one for some version; older ones end with `</` what they take for HTML: our mark before the note, say. */
+/** Possible code block end. In older versions `</` also ends HTML, such as the mark before the note. */
 const ENDS = /^\s*`{3,}\s*$|^<\//;
-/** HTML and quotations of the host's own, in which a fence may be none, or end early. */
+/** HTML and the host's multi-line quotations, in which a fence may be plain text or may close early. */
 const MISLEADING = /^[\s>]*(<|>>>)/;
 const SLASH = /^( {0,3})\//;
 const COMMAND = /^( {0,3})\/(?=\w)/;
 
-/** The text in which nothing is a command of the host. */
-export function withoutQuickActions(text: string): string {
-  if (!text.includes('/')) return cleaned(text);
-  const lines = cleaned(text).split('\n');
+/** Returns the text with all quick actions escaped. */
+export function escapeQuickActions(text: string): string {
+  if (!text.includes('/')) return clean(text);
+  const lines = clean(text).split('\n');
   let isCertain = true;
   let isCode = false;
   return lines
@@ -39,11 +41,11 @@ export function withoutQuickActions(text: string): string {
     .join('\n');
 }
 
-function cleaned(text: string): string {
+function clean(text: string): string {
   return text.replace(/\r\n?/g, '\n').replaceAll('\0', '\ufffd');
 }
 
-/** By a line that ends it for every version, before any that does for some, and with something in it. */
+/** Returns true if the block is not empty, and its first possible end is an end in every version. */
 function isClosed(lines: readonly string[], opening: number): boolean {
   let end = opening + 1;
   while (end < lines.length && !ENDS.test(lines[end] ?? '')) end += 1;

@@ -1,13 +1,19 @@
-// Approvals of merge requests. They have neither words nor ids: each user has approved or has not. To ask for changes the host has no
-// way in this API.
+// Approvals of merge requests. An approval contains neither text nor id: a user has approved or not. This API
+// cannot request changes.
 
 import { DeliveryError } from '../../../events/outbox/delivery-error.ts';
 import { memberOf } from '../../payloads/payload-member.ts';
-import { type CommentSearch, nameOf, type RepoPlace, type RepoReviews, type Verdict } from '../host.ts';
+import {
+  type CommentSearch,
+  nameOf,
+  type RepoItemRef,
+  type RepoReviews,
+  type ReviewVerdict,
+} from '../host.ts';
 import type { RepoRest } from '../rest.ts';
-import { projectOf } from './place.ts';
+import { projectOf } from './project-path.ts';
 
-/** What an approval is called in records. */
+/** Id of an approval in records. */
 const APPROVED = 'approved';
 
 export class RepoHostBReviews implements RepoReviews {
@@ -17,20 +23,25 @@ export class RepoHostBReviews implements RepoReviews {
     this.#rest = rest;
   }
 
-  async post(place: RepoPlace, _: Verdict, _body: string, signal: AbortSignal): Promise<string | undefined> {
+  async post(
+    place: RepoItemRef,
+    _: ReviewVerdict,
+    _body: string,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
     const what = `an approval of ${nameOf(place)}`;
     try {
       const { status } = await this.#rest.write(`${pathOf(place)}/approve`, {}, what, signal);
-      // A redirect turns a POST into a GET, which has approved nothing.
+      // A redirect turns the POST into a GET, which approves nothing.
       if (status === 201) return APPROVED;
-      throw new DeliveryError(`${what} was answered ${status} instead of 201`, {
+      throw new DeliveryError(`${what}: response ${status} instead of 201`, {
         platformCode: status,
         isFinal: true,
       });
     } catch (error) {
-      // Said of a token that is none, of what is approved already, and of what its user may not approve.
+      // 401 is the response to an invalid token, to a repeated approval, and to a user who may not approve.
       if ((error as DeliveryError).platformCode !== 401) throw error;
-      const { has, may } = await this.#own(place, signal);
+      const { has, may } = await this.#approvalState(place, signal);
       if (has) return APPROVED;
       if (may) throw error;
       return undefined;
@@ -38,16 +49,16 @@ export class RepoHostBReviews implements RepoReviews {
   }
 
   async find(
-    place: RepoPlace,
-    _: Verdict,
+    place: RepoItemRef,
+    _: ReviewVerdict,
     { signal }: Pick<CommentSearch, 'signal'>,
   ): Promise<string | undefined> {
-    return (await this.#own(place, signal)).has ? APPROVED : undefined;
+    return (await this.#approvalState(place, signal)).has ? APPROVED : undefined;
   }
 
-  /** What the user of the token has approved, and may. */
-  async #own(
-    place: RepoPlace,
+  /** Returns the state of the token's user: has approved, may approve. */
+  async #approvalState(
+    place: RepoItemRef,
     signal: AbortSignal,
   ): Promise<{ readonly has: boolean; readonly may: boolean }> {
     const what = `the approvals of ${nameOf(place)}`;
@@ -59,4 +70,4 @@ export class RepoHostBReviews implements RepoReviews {
   }
 }
 
-const pathOf = ({ repository, number }: RepoPlace) => `${projectOf(repository)}/merge_requests/${number}`;
+const pathOf = ({ repository, number }: RepoItemRef) => `${projectOf(repository)}/merge_requests/${number}`;

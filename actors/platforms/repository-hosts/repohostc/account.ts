@@ -1,8 +1,8 @@
-// How the host's API knows an account: names are chosen by people, and two may choose the same.
+// Account ids of the host's API. People choose the names, which are not unique.
 
 import { textMember } from '../../payloads/payload-member.ts';
 
-/** Undefined for what is none. */
+/** Returns the account id; undefined if the value is not a user. */
 export function accountOf(user: unknown): string | undefined {
   return textMember(user, 'uuid', 'account_id');
 }

@@ -1,6 +1,6 @@
-// Triggers of type RepoHostC: webhooks of the third repository host, and comments as answers. The headers, the signature and the
-// API are those of the platform itself. What failed cannot be asked for again: the host repeats what got a 5xx by itself, at once
-// and twice at most, and lists no deliveries.
+// Adapter for triggers of type RepoHostC, the third repository host: webhooks, and answers as comments or
+// reviews. Headers, signature and API are specific to the host. Failed deliveries cannot be recovered: the
+// host lists no deliveries. It retries a 5xx immediately, up to twice.
 
 import type { RepoHostCTrigger } from '../../../../config/resources/triggers/trigger.ts';
 import { ResendMarks } from '../../../events/outbox/resend-mark.ts';
@@ -11,11 +11,13 @@ import { RepoHostCApi } from './api.ts';
 import { repoHostCEvents } from './facts.ts';
 import { repoHostCDelivery, repoHostCSignature, repoHostCVerifier } from './path.ts';
 
-const ASK_ACCOUNT_EVERY_MS = 60_000;
-/** `@nickname` and `@{id}`, also with a sign that only the page shows as one. */
+const USER_RETRY_MS = 60_000;
+/** Matches `@nickname` and `@{id}`. The `@` may be an HTML entity, which the page renders. */
 const MENTION = /(?<![A-Za-z0-9])(?:@|&commat;|&#0*64;|&#[xX]0*40;)(?=[A-Za-z0-9{"_])/g;
 
-/** HTML is shown as it is written there. What a link is to be, where no text has such a link, is shown to nobody. */
+/**
+ * Marks are unused link definitions, which the page does not render. HTML comments would be visible there.
+ */
 const linkMarks = new ResendMarks({
   begin: '[//]: # (actor-gateway:',
   end: ')',
@@ -23,31 +25,31 @@ const linkMarks = new ResendMarks({
 });
 
 export interface RepoHostCOptions extends RepoAdapterOptions {
-  /** How soon a host that could not say whose token it is is asked again. */
-  readonly askAccountEveryMs?: number;
+  /** Minimum pause, after failures, between requests for the token's user. */
+  readonly userRetryMs?: number;
 }
 
 export function repoHostCAdapter({
-  askAccountEveryMs = ASK_ACCOUNT_EVERY_MS,
+  userRetryMs = USER_RETRY_MS,
   ...options
 }: RepoHostCOptions): Adapter<RepoHostCTrigger> {
-  return repoAdapter(repoHostC(askAccountEveryMs), options);
+  return repoAdapter(repoHostC(userRetryMs), options);
 }
 
-function repoHostC(askAccountEveryMs: number): RepoHost<RepoHostCTrigger, RepoHostCApi> {
+function repoHostC(userRetryMs: number): RepoHost<RepoHostCTrigger, RepoHostCApi> {
   return {
     type: 'RepoHostC',
     events: repoHostCEvents,
     verifier: repoHostCVerifier,
-    unauthorised: 'X-Hub-Signature is missing, or fits no secret of this path',
+    unauthorised: 'X-Hub-Signature is missing or does not match a secret of this path',
     delivery: repoHostCDelivery,
     signature: repoHostCSignature,
     ownBy: 'senderId',
-    api: ({ config }, token) => new RepoHostCApi(config.api_url, token, askAccountEveryMs),
+    api: ({ config }, token) => new RepoHostCApi(config.api_url, token, userRetryMs),
     marks: linkMarks,
     maxComment: 32_768,
     mentions: { pattern: MENTION, isCodeClosed: true },
     hasComments: ({ sign }) => sign === '!',
-    reviews: { verdicts: ['approve', 'request_changes'], haveWords: false },
+    reviews: { verdicts: ['approve', 'request_changes'], haveText: false },
   };
 }

@@ -1,19 +1,19 @@
-// What the events of the third repository host say. Its header names them, `pullrequest:created`; a payload has the object that
-// the first word names, and whatever the event is about beside it.
+// Facts of this host's events. The header names the event, such as `pullrequest:created`. The payload
+// contains the object that the first part names, and further objects.
 
 import { repoHostCEventNames } from '../../../../config/resources/repository-hosts/repohostc-events.ts';
 import { memberOf, numberMember, textMember } from '../../payloads/payload-member.ts';
 import { type RepoEvents, type RepoFacts, type RepoItem, writtenText } from '../facts.ts';
 
-type Word = 'pullrequest' | 'repo' | 'issue';
+type Subject = 'pullrequest' | 'repo' | 'issue';
 
-const words: ReadonlySet<string> = new Set<Word>(['pullrequest', 'repo', 'issue']);
+const subjects: ReadonlySet<string> = new Set<Subject>(['pullrequest', 'repo', 'issue']);
 
-/** Of a repository. It becomes a part of addresses, in which `..` would lead elsewhere. */
+/** Full repository name. It becomes part of API paths, so `.` and `..` are excluded. */
 const fullName = /^(?!\.{1,2}\/)[\w.-]+\/(?!\.{1,2}$)[\w.-]+$/;
 
-/** By path, what a person has just written at an event; at the others old words would be answered once more. */
-const writing: Readonly<Record<string, readonly (readonly string[])[]>> = {
+/** Paths of new or edited texts, by event. Other events repeat a text that was already handled. */
+const textPaths: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'pullrequest:created': [['pullrequest.title'], ['pullrequest.description', 'pullrequest.summary.raw']],
   'pullrequest:updated': [['pullrequest.title'], ['pullrequest.description', 'pullrequest.summary.raw']],
   'pullrequest:comment_created': [['comment.content.raw']],
@@ -24,13 +24,13 @@ const writing: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'repo:commit_comment_created': [['comment.content.raw']],
 };
 
-class Facts implements RepoFacts {
-  readonly event: Word;
+class RepoHostCFacts implements RepoFacts {
+  readonly event: Subject;
   readonly action: string | undefined;
   readonly repository: string;
   readonly payload: unknown;
 
-  constructor([event, action]: readonly [Word, string | undefined], repository: string, payload: unknown) {
+  constructor([event, action]: readonly [Subject, string | undefined], repository: string, payload: unknown) {
     this.event = event;
     this.action = action;
     this.repository = repository;
@@ -77,7 +77,7 @@ class Facts implements RepoFacts {
     return branch === undefined ? undefined : `refs/heads/${branch}`;
   }
 
-  get home(): string | undefined {
+  get sourceRepository(): string | undefined {
     if (this.event !== 'pullrequest') return undefined;
     const source = memberOf(this.payload, 'pullrequest.source');
     if (source === undefined || source === null) return undefined;
@@ -95,7 +95,7 @@ class Facts implements RepoFacts {
   }
 
   get text(): string | undefined {
-    const paths = writing[`${this.event}:${this.action}`] ?? [];
+    const paths = textPaths[`${this.event}:${this.action}`] ?? [];
     return writtenText(paths.flatMap((each) => listOf(textMember(this.payload, ...each))));
   }
 
@@ -105,7 +105,7 @@ class Facts implements RepoFacts {
     return verb === 'created' ? 'written' : 'changed';
   }
 
-  get isOfAnswers(): boolean {
+  get mayBeOwnComment(): boolean {
     return this.event === 'pullrequest' && this.comment !== undefined;
   }
 
@@ -115,7 +115,7 @@ class Facts implements RepoFacts {
   }
 }
 
-/** Every event of a word has its own; none has those of another. */
+/** Each event contains one of these paths, if any. */
 const shaPaths = ['pullrequest.source.commit.hash', 'commit_status.commit.hash', 'commit.hash'];
 const branchPaths = ['pullrequest.source.branch.name', 'commit_status.refname'];
 
@@ -134,19 +134,19 @@ const paths: readonly string[] = [
   'pullrequest.source.repository.full_name',
   'pullrequest.destination.branch.name',
   'push.changes',
-  ...Object.values(writing).flat(2),
+  ...Object.values(textPaths).flat(2),
 ];
 
 export const repoHostCEvents: RepoEvents = {
   platform: 'repohostc',
-  isKnown: (key) => words.has(partsOf(key)[0]),
+  isKnown: (key) => subjects.has(partsOf(key)[0]),
   facts(key, payload) {
     const parts = partsOf(key);
     const repository = textMember(payload, 'repository.full_name');
-    // The host may have more events of a known word than are known here, and not all of them must be about a repository.
-    if (repository === undefined && repoHostCEventNames.faultOf(key) !== undefined) return 'for nobody';
-    if (!words.has(parts[0]) || repository === undefined || !fullName.test(repository)) return undefined;
-    return new Facts(parts as [Word, string | undefined], repository, payload);
+    // An event that the host has introduced since may concern no repository.
+    if (repository === undefined && repoHostCEventNames.faultOf(key) !== undefined) return 'unhandled';
+    if (!subjects.has(parts[0]) || repository === undefined || !fullName.test(repository)) return undefined;
+    return new RepoHostCFacts(parts as [Subject, string | undefined], repository, payload);
   },
   paths: () => paths,
 };
@@ -156,7 +156,7 @@ function partsOf(key: string): readonly [string, string | undefined] {
   return colon === -1 ? [key, undefined] : [key.slice(0, colon), key.slice(colon + 1)];
 }
 
-/** Apps have no nickname, and are known by the name that the page shows. */
+/** Returns the nickname; for apps, which lack it, the display name. */
 function nameOf(payload: unknown, who: string): string | undefined {
   return textMember(payload, ...namesIn(who));
 }
@@ -165,12 +165,12 @@ function listOf(name: string | undefined): readonly string[] {
   return name === undefined ? [] : [name];
 }
 
-/** A tag is none. */
+/** Returns the change's branch; undefined for a tag. */
 function branchOfChange(change: unknown): string | undefined {
   return isTag(change) ? undefined : textMember(change, 'new.name', 'old.name');
 }
 
-/** What was deleted has no new name, what was created no old one. */
+/** Returns the change's ref. A deleted ref has only an old name. */
 function refOf(change: unknown): string | undefined {
   const name = textMember(change, 'new.name', 'old.name');
   if (name === undefined) return undefined;

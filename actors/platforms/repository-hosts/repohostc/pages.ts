@@ -1,9 +1,9 @@
-// The page after this one, which the host's lists name in themselves. Only its query is taken: a token is sent to the API it is for
-// and to no other address, whatever an answer says.
+// Returns the path of the next page, from the list itself. Only the query is used, because the token must not
+// be sent to an address from a response.
 
 import { textMember } from '../../payloads/payload-member.ts';
 
-/** `path` with the query of the next page; undefined on the last one. */
+/** Returns `path` with the query of the next page; undefined on the last page. */
 export function pageAfter(path: string, list: unknown): string | undefined {
   const next = textMember(list, 'next') ?? '';
   const query = next.indexOf('?');

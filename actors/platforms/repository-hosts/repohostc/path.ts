@@ -1,28 +1,31 @@
-// What the host's headers say of a delivery, and what proves it.
+// Reads delivery headers, and creates the signature verifier.
 
 import type { RepoHostCTrigger } from '../../../../config/resources/triggers/trigger.ts';
 import { hubVerifier } from '../../webhooks/hub-verifier.ts';
 import type { Verifier } from '../../webhooks/verified-subscribers.ts';
 import type { WebhookRequest } from '../../webhooks/webhook.ts';
 import { deliveryIdOf } from '../delivery-id.ts';
-import type { Delivery } from '../host.ts';
+import type { HookDelivery } from '../host.ts';
 
-/** SHA-256, under the name that others have for SHA-1. */
+/** Header with a SHA-256 signature; other hosts use this name for SHA-1. */
 const SIGNATURE = 'x-hub-signature';
 
-export function repoHostCDelivery({ headers }: WebhookRequest): Delivery {
+export function repoHostCDelivery({ headers }: WebhookRequest): HookDelivery {
   const { 'x-event-key': event = '', 'x-request-uuid': id } = headers;
-  if (!/^\w[\w:.-]{0,127}$/.test(event)) return { fault: 'X-Event-Key is missing, or names no event' };
+  if (!/^\w[\w:.-]{0,127}$/.test(event)) return { fault: 'X-Event-Key is missing or malformed' };
   return { event, id: deliveryIdOf(id) };
 }
 
-/** Bodies of two events may be the same, byte for byte: what happened stands in the event's key alone, which nobody signs. */
+/**
+ * Returns the signature for the detection of replays, with the unsigned event key, because bodies of two
+ * different events may be identical.
+ */
 export function repoHostCSignature({ headers }: WebhookRequest): string {
   const signature = headers[SIGNATURE];
   return signature === undefined ? '' : `${signature} ${headers['x-event-key'] ?? ''}`;
 }
 
-/** Throws where nothing would prove who sends, unless that was asked for. */
+/** Throws if the secret is missing, unless the trigger allows unverified requests. */
 export function repoHostCVerifier({ config }: RepoHostCTrigger): Verifier {
   return hubVerifier({
     header: SIGNATURE,

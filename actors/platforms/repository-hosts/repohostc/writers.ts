@@ -1,8 +1,8 @@
-// Who may write to a repository. The host tells whoever may administrate it, and lists all who may; the rights that somebody was
-// given by name are told apart from those, to tokens that may not see the list.
+// Checks write permissions for a repository. Administrators get the list of all writers. Other tokens can
+// read only permissions that a user has directly.
 //
-// Rights by name are less than those one has, by groups or a project: they may prove that somebody may write, and not that
-// nobody may.
+// Effective permissions also come from groups and projects. A direct permission therefore proves write
+// access, but a missing one proves nothing.
 
 import { path } from '../../../../libs/rest/path.ts';
 import { DeliveryError } from '../../../events/outbox/delivery-error.ts';
@@ -12,11 +12,14 @@ import type { RepoRest } from '../rest.ts';
 import { accountOf } from './account.ts';
 import { pageAfter } from './pages.ts';
 
-/** Of a hundred people each. */
+/** Maximum number of pages, of a hundred users each. */
 const MAX_PAGES = 20;
 const WRITING: ReadonlySet<string | undefined> = new Set(['write', 'admin']);
 
-/** Rejects with a DeliveryError, finally where the token may not ask. */
+/**
+ * Returns true if the sender may write. Rejects with a DeliveryError, which is final if the token may not
+ * read permissions.
+ */
 export async function mayWrite(
   rest: RepoRest,
   repository: string,
@@ -28,7 +31,8 @@ export async function mayWrite(
   } catch (error) {
     const fault = error as DeliveryError;
     if (!fault.isFinal) throw fault;
-    if (fault.platformCode === 403 && (await isGivenByName(rest, repository, sender, signal))) return true;
+    if (fault.platformCode === 403 && (await hasDirectPermission(rest, repository, sender, signal)))
+      return true;
     throw withRight(fault, repository);
   }
 }
@@ -41,28 +45,25 @@ async function isListed(
 ): Promise<boolean> {
   const [workspace = '', slug = ''] = repository.split('/');
   const writers = path`/workspaces/${workspace}/permissions/repositories/${slug}`;
-  const what = `who may write to ${repository}`;
+  const what = `the writers of ${repository}`;
   let page: string | undefined = `${writers}?pagelen=100&q=${encodeURIComponent('permission>"read"')}`;
   for (let count = 0; page !== undefined; count += 1) {
     if (count === MAX_PAGES)
-      throw new DeliveryError(
-        `there are more who may write to ${repository} than are looked at for ${name}`,
-        {
-          isFinal: true,
-        },
-      );
+      throw new DeliveryError(`${repository} has more writers than the gateway reads; cannot check ${name}`, {
+        isFinal: true,
+      });
     const { data } = await rest.read(page, what, signal);
     const all = memberOf(data, 'values');
-    if (!Array.isArray(all)) throw new DeliveryError(`the host answered ${what} with no list`);
-    const found: unknown = all.find((each) => accountOf(memberOf(each, 'user')) === id);
-    if (found !== undefined) return WRITING.has(textMember(found, 'permission'));
+    if (!Array.isArray(all)) throw new DeliveryError(`the host returned no list for ${what}`);
+    const writer: unknown = all.find((each) => accountOf(memberOf(each, 'user')) === id);
+    if (writer !== undefined) return WRITING.has(textMember(writer, 'permission'));
     page = pageAfter(writers, data);
   }
   return false;
 }
 
-/** False where that cannot be known. */
-async function isGivenByName(
+/** Returns true if the user has write permission directly; false if not, or if unknown. */
+async function hasDirectPermission(
   rest: RepoRest,
   repository: string,
   { name, id }: RepoSender,
@@ -70,7 +71,7 @@ async function isGivenByName(
 ): Promise<boolean> {
   const user = `/repositories/${repository}/permissions-config${path`/users/${id}`}`;
   try {
-    const { data } = await rest.read(user, `whether ${name} may write to ${repository}`, signal);
+    const { data } = await rest.read(user, `the permission of ${name} in ${repository}`, signal);
     return WRITING.has(textMember(data, 'permission'));
   } catch (error) {
     const fault = error as DeliveryError;
@@ -84,7 +85,7 @@ function withRight(fault: DeliveryError, repository: string): DeliveryError {
   if (platformCode === undefined) return fault;
   const right =
     platformCode === 401
-      ? 'the token is not valid (any more)'
-      : `the token must be one that may administrate ${repository}, to know who may command`;
+      ? 'the token is invalid or expired'
+      : `the token needs admin permission for ${repository} to read permissions`;
   return new DeliveryError(`${message}: ${right}`, { cause: fault, platformCode, isFinal: true });
 }

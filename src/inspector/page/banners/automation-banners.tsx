@@ -1,16 +1,15 @@
-// What an operator must not miss of the triggers: those that could not be opened, those that are paused, and deliveries
-// that were given up.
+// Banners for failed triggers, paused triggers and dead deliveries.
 
 import { useState } from 'preact/hooks';
 import type { TriggerState } from '../../../http/api/trigger-shapes.ts';
-import type { AutomationTotals } from '../../wire/feed-wire.ts';
+import type { AutomationTotals } from '../../wire/feed.ts';
 import { deliveriesView, triggerAddress } from '../address.ts';
 import type { Go } from '../feed/hooks.ts';
-import type { PageState } from '../feed/store.ts';
+import type { PageState } from '../feed/page-state.ts';
+import { pluralize, timeUntil } from '../format.ts';
 import { Link } from '../link.tsx';
-import { counted, left } from '../words.ts';
 
-const SHOWN = 6;
+const MAX_SHOWN = 6;
 
 interface AutomationBannersProps {
   readonly state: PageState;
@@ -19,31 +18,34 @@ interface AutomationBannersProps {
 
 export function AutomationBanners({ state, go }: AutomationBannersProps) {
   const triggers = [...state.triggers.values()];
-  const failed = triggers.filter((trigger) => trigger.state === 'failed');
-  const paused = triggers.filter((trigger) => trigger.paused);
+  const failedTriggers = triggers.filter((trigger) => trigger.state === 'failed');
+  const pausedTriggers = triggers.filter((trigger) => trigger.paused);
   return (
     <>
-      {failed.length > 0 && (
+      {failedTriggers.length > 0 && (
         <p class="banner bad" role="alert" id="failed-triggers">
           <strong>
-            {failed.length === 1 ? 'A trigger has failed' : `${failed.length} triggers have failed`}
-            <span class="more">{failed.length === 1 ? ' and takes in nothing' : ' and take in nothing'}</span>
-            :
-          </strong>{' '}
-          <Names triggers={failed} now={state.at} go={go} word="failed" />
-        </p>
-      )}
-      <DeadDeliveryBanner totals={state.totals?.automation} go={go} />
-      {paused.length > 0 && (
-        <p class="banner warn" role="status" id="paused-triggers">
-          <strong>
-            {paused.length === 1 ? 'A trigger is paused' : `${paused.length} triggers are paused`}
+            {failedTriggers.length === 1
+              ? 'A trigger has failed'
+              : `${failedTriggers.length} triggers have failed`}
             <span class="more">
-              {paused.length === 1 ? '; what comes for it waits' : '; what comes for them waits'}
+              {failedTriggers.length === 1 ? ' and accepts no events' : ' and accept no events'}
             </span>
             :
           </strong>{' '}
-          <Names triggers={paused} now={state.at} go={go} word="paused" />
+          <TriggerLinks triggers={failedTriggers} now={state.at} go={go} term="failed" />
+        </p>
+      )}
+      <DeadDeliveryBanner totals={state.totals?.automation} go={go} />
+      {pausedTriggers.length > 0 && (
+        <p class="banner warn" role="status" id="paused-triggers">
+          <strong>
+            {pausedTriggers.length === 1
+              ? 'A trigger is paused'
+              : `${pausedTriggers.length} triggers are paused`}
+            <span class="more">; new events wait</span>:
+          </strong>{' '}
+          <TriggerLinks triggers={pausedTriggers} now={state.at} go={go} term="paused" />
         </p>
       )}
     </>
@@ -54,13 +56,13 @@ interface NamesProps {
   readonly triggers: readonly TriggerState[];
   readonly now: number;
   readonly go: Go;
-  readonly word: string;
+  readonly term: string;
 }
 
-function Names({ triggers, now, go, word }: NamesProps) {
+function TriggerLinks({ triggers, now, go, term }: NamesProps) {
   return (
     <>
-      {triggers.slice(0, SHOWN).map(({ name, state, next_retry_at }) => (
+      {triggers.slice(0, MAX_SHOWN).map(({ name, state, next_retry_at }) => (
         <span key={name}>
           <Link to={{ actor: triggerAddress(name), tab: 'details' }} go={go}>
             {name}
@@ -68,10 +70,11 @@ function Names({ triggers, now, go, word }: NamesProps) {
           {state === 'failed' &&
             next_retry_at !== null &&
             Date.parse(next_retry_at) > now &&
-            ` (again in ${left(next_retry_at, now)})`}{' '}
+            ` (retry in ${timeUntil(next_retry_at, now)})`}{' '}
         </span>
       ))}
-      {triggers.length > SHOWN && `and ${triggers.length - SHOWN} more; filter the tree by “${word}”`}
+      {triggers.length > MAX_SHOWN &&
+        `and ${triggers.length - MAX_SHOWN} more; enter “${term}” in the filter of the tree`}
     </>
   );
 }
@@ -81,22 +84,22 @@ interface DeadDeliveryBannerProps {
   readonly go: Go;
 }
 
-/** Those that were there before somebody has looked are not shown again. */
+/** Counts only dead deliveries that the user has not marked as seen. */
 function DeadDeliveryBanner({ totals, go }: DeadDeliveryBannerProps) {
   const count = totals?.deliveries?.dead ?? 0;
-  const [seen, setSeen] = useState(0);
-  // Some ran again, or their time in the store was up: the next ones are new.
-  if (count < seen) setSeen(count);
-  if (count <= seen) return null;
+  const [acknowledged, setAcknowledged] = useState(0);
+  // Some dead deliveries were replayed or deleted. Further ones must be shown.
+  if (count < acknowledged) setAcknowledged(count);
+  if (count <= acknowledged) return null;
   return (
     <p class="banner bad" role="alert" id="dead-deliveries">
-      <strong>{counted(count, 'dead delivery', 'dead deliveries')}</strong>
-      <span class="more">, given up after the last attempt</span>:{' '}
+      <strong>{pluralize(count, 'dead delivery', 'dead deliveries')}</strong>
+      <span class="more">, after the last attempt</span>:{' '}
       <Link to={deliveriesView('state=dead')} go={go}>
-        Which ones
+        Show
       </Link>{' '}
-      <button type="button" onClick={() => setSeen(count)}>
-        Seen
+      <button type="button" onClick={() => setAcknowledged(count)}>
+        Mark as seen
       </button>
     </p>
   );

@@ -1,42 +1,42 @@
-// Start, stop, reload, where the gateway file allows it. What went wrong is said in the gateway's words.
+// Command buttons. Errors are shown as the gateway reports them.
 
 import { useState } from 'preact/hooks';
-import { command } from '../feed/api.ts';
+import { sendCommand } from '../feed/api.ts';
 
 interface CommandsProps {
-  /** Label and path of each, and what is so when the gateway has taken it. */
-  readonly commands: readonly (readonly [label: string, path: string, done?: string])[];
+  /** Label, path, and text after success. */
+  readonly commands: readonly (readonly [label: string, path: string, result?: string])[];
 }
 
 export function Commands({ commands }: CommandsProps) {
   const [busy, setBusy] = useState<string>();
-  const [told, setTold] = useState('');
-  const run = async (label: string, path: string, done = 'done'): Promise<void> => {
+  const [message, setMessage] = useState('');
+  const run = async (label: string, path: string, result = 'done'): Promise<void> => {
     setBusy(path);
-    setTold('');
+    setMessage('');
     try {
-      await command(path);
-      setTold(`${label}: ${done}`);
+      await sendCommand(path);
+      setMessage(`${label}: ${result}`);
     } catch (error) {
-      setTold((error as Error).message);
+      setMessage((error as Error).message);
     } finally {
       setBusy(undefined);
     }
   };
   return (
     <span class="commands">
-      {commands.map(([label, path, done]) => (
+      {commands.map(([label, path, result]) => (
         <button
           type="button"
           key={path}
           disabled={busy !== undefined}
-          onClick={() => void run(label, path, done)}
+          onClick={() => void run(label, path, result)}
         >
           {busy === path ? `${label} …` : label}
         </button>
       ))}
-      <span class="told" role="status">
-        {told}
+      <span class="feedback" role="status">
+        {message}
       </span>
     </span>
   );

@@ -1,9 +1,9 @@
-// The line of an arrow as SVG has it.
+// SVG path for arrows.
 
-import type { Point } from './chart-layout.ts';
+import type { Point } from './layout.ts';
 
-/** Through the points with round corners. */
-export function smooth(points: readonly Point[]): string {
+/** Returns a path through the points, with round corners. */
+export function curvePath(points: readonly Point[]): string {
   const [first, ...rest] = points;
   if (first === undefined) return '';
   const last = rest.at(-1) ?? first;

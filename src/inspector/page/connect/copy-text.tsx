@@ -1,41 +1,42 @@
-// A text to be copied. Where the browser does not let a page write to the clipboard, as on an address without TLS, the text is selected instead.
+// Text with a copy button. If the browser denies access to the clipboard, for example without TLS, the text
+// is selected instead.
 
 import { useRef, useState } from 'preact/hooks';
 
 interface CopyTextProps {
-  /** What it is, for who does not see it. */
+  /** Description for screen readers. */
   readonly label: string;
   readonly text: string;
 }
 
 export function CopyText({ label, text }: CopyTextProps) {
-  const shown = useRef<HTMLPreElement>(null);
-  // What was said of another text is shown no longer.
-  const [told, setTold] = useState({ of: text, words: '' });
+  const element = useRef<HTMLPreElement>(null);
+  // `source` is the copied text: the status is hidden when the text has changed.
+  const [status, setStatus] = useState({ source: text, message: '' });
   const copy = async (): Promise<void> => {
     try {
       await navigator.clipboard.writeText(text);
-      setTold({ of: text, words: 'Copied' });
+      setStatus({ source: text, message: 'Copied' });
     } catch {
-      if (shown.current !== null) {
-        getSelection()?.selectAllChildren(shown.current);
-        shown.current.focus();
+      if (element.current !== null) {
+        getSelection()?.selectAllChildren(element.current);
+        element.current.focus();
       }
-      setTold({ of: text, words: 'Selected: copy it with Ctrl+C, or ⌘C' });
+      setStatus({ source: text, message: 'Selected; copy with Ctrl+C or ⌘C' });
     }
   };
   return (
     <section class="copy-text" aria-label={label}>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard */}
-      <pre tabIndex={0} ref={shown}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be focusable */}
+      <pre tabIndex={0} ref={element}>
         {text}
       </pre>
       <p class="commands">
         <button type="button" onClick={() => void copy()}>
           Copy
         </button>
-        <span class="told" role="status">
-          {told.of === text ? told.words : ''}
+        <span class="feedback" role="status">
+          {status.source === text ? status.message : ''}
         </span>
       </p>
     </section>

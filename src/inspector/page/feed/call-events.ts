@@ -1,25 +1,25 @@
-// A call of a tool as the page asks for it, and the server-sent events that tell how it goes on.
+// Describes a tool call from the page, and parses the server-sent events of its response.
 
-import type { CallMessage, ShownProgress } from '../../wire/tool-wire.ts';
+import type { CallMessage, CallProgress } from '../../wire/tools.ts';
 
-export interface CallAsked {
+export interface PageCall {
   readonly server: string;
   readonly tool: string;
   readonly args: Readonly<Record<string, unknown>>;
   /** Cancels the call. */
   readonly signal: AbortSignal;
-  onProgress(progress: ShownProgress): void;
+  onProgress(progress: CallProgress): void;
 }
 
-/** Reads server-sent events, in whatever pieces they come. */
+/** Parses server-sent events from pieces of any size. */
 export class CallEvents {
   #pieces: string[] = [];
 
-  /** The events that this piece completes. */
+  /** Adds a piece. Returns the events that it completes. */
   take(piece: string): CallMessage[] {
     if (piece === '') return [];
     this.#pieces.push(piece);
-    // The end of one may come in two pieces; a large event is put together once.
+    // The separator may be split between two pieces. Pieces are joined when it arrives, not for each piece.
     if (!/\n\n/.test((this.#pieces.at(-2) ?? '').slice(-1) + piece)) return [];
     const blocks = this.#pieces.join('').split('\n\n');
     this.#pieces = [blocks.pop() ?? ''];

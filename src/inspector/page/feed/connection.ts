@@ -1,42 +1,42 @@
-// Keeps the feed open: after a break it tries again every second, for as long as the page is there. The browser's own
-// way of trying again gives up for good at the first refusal, and a gateway that is being restarted refuses.
+// Keeps the feed open, and reconnects every second. EventSource itself stops after a failed connection, and a
+// restarting gateway accepts none. Reports `refused` and stops if the gateway responds with status 401.
 
-import type { FeedMessage } from './store.ts';
+import type { FeedMessage } from './page-state.ts';
 
 const RETRY_MS = 1_000;
-/** Numbers come every second; without any for so long the connection is dead, whatever the browser thinks. */
+/** Time without messages after which the connection is considered dead. Numbers arrive every second. */
 const SILENCE_MS = 6_000;
 
-export interface ConnectionEvents {
+export interface FeedListener {
   onMessage(message: FeedMessage): void;
   onStatus(status: 'live' | 'lost' | 'refused'): void;
 }
 
-export function connect({ onMessage, onStatus }: ConnectionEvents): void {
-  let heardAt = Date.now();
+export function connect({ onMessage, onStatus }: FeedListener): void {
+  let lastMessageAt = Date.now();
   let source = open();
 
   function open(): EventSource {
     const feed = new EventSource('/inspector/feed');
     for (const kind of ['tree', 'frame', 'numbers'] as const)
       feed.addEventListener(kind, (event: MessageEvent<string>) => {
-        heardAt = Date.now();
+        lastMessageAt = Date.now();
         onMessage({ kind, data: JSON.parse(event.data) } as FeedMessage);
         onStatus('live');
       });
-    feed.onerror = () => again();
-    heardAt = Date.now();
+    feed.onerror = () => scheduleRetry();
+    lastMessageAt = Date.now();
     return feed;
   }
 
-  function again(): void {
+  function scheduleRetry(): void {
     source.close();
     onStatus('lost');
     setTimeout(() => void retry(), RETRY_MS);
   }
 
   async function retry(): Promise<void> {
-    // A feed does not tell why it was refused; this does.
+    // EventSource does not report the HTTP status; this request does.
     const status = await fetch('/inspector/machines', {
       cache: 'no-store',
       signal: AbortSignal.timeout(SILENCE_MS),
@@ -49,6 +49,6 @@ export function connect({ onMessage, onStatus }: ConnectionEvents): void {
   }
 
   setInterval(() => {
-    if (source.readyState !== EventSource.CLOSED && Date.now() - heardAt > SILENCE_MS) again();
+    if (source.readyState !== EventSource.CLOSED && Date.now() - lastMessageAt > SILENCE_MS) scheduleRetry();
   }, SILENCE_MS / 2);
 }

@@ -1,12 +1,11 @@
-// Numbers over the last minutes, for the small charts. The feed tells of a server only when something has changed, so
-// what is kept are those moments; the second-by-second lines are made when somebody looks.
-//
-// PH1  at most five minutes are kept, and at most one sample a second and server.
+// Numbers of the last five minutes, for the small charts. The feed sends the numbers of a server only when
+// they change. These samples are stored, up to one per second and server, and converted to values per second
+// on display.
 
 export const SECONDS = 300;
 
-/** One moment of one server, or of all together. */
-export interface Sample {
+/** Numbers at one time, for one server or for all servers. */
+export interface NumbersSample {
   readonly at: number;
   readonly requests: number;
   readonly failed: number;
@@ -16,9 +15,9 @@ export interface Sample {
 }
 
 export class History {
-  readonly #samples = new Map<string, Sample[]>();
+  readonly #samples = new Map<string, NumbersSample[]>();
 
-  note(id: string, sample: Sample): void {
+  add(id: string, sample: NumbersSample): void {
     const samples = this.#samples.get(id);
     if (samples === undefined) {
       this.#samples.set(id, [sample]);
@@ -27,7 +26,7 @@ export class History {
     const last = samples.at(-1);
     if (last !== undefined && sample.at - last.at < 500) samples.pop();
     samples.push(sample);
-    // The last one before the window says what held at its beginning.
+    // Keeps one sample from before the window: it is the value at the start of the window.
     while (samples.length > SECONDS + 1 || (samples[1]?.at ?? sample.at) < sample.at - SECONDS * 1000) {
       if (samples.length < 2) break;
       samples.shift();
@@ -46,12 +45,12 @@ export class History {
     return this.#samples.size;
   }
 
-  samples(id: string): readonly Sample[] {
+  samples(id: string): readonly NumbersSample[] {
     return this.#samples.get(id) ?? [];
   }
 }
 
-/** Values second by second up to `now`, oldest first; null for the time before the page has looked. */
+/** Values per second up to `now`, oldest first; null before the first sample. */
 export interface Series {
   readonly perSecond: readonly (number | null)[];
   readonly failedPerSecond: readonly (number | null)[];
@@ -60,9 +59,9 @@ export interface Series {
   readonly p95: readonly (number | null)[];
 }
 
-/** The last `seconds` of a server; `now` in epoch milliseconds of the gateway. */
-export function seriesOf(samples: readonly Sample[], now: number, seconds = SECONDS): Series {
-  const slots: (Sample | null)[] = [];
+/** Returns the last `seconds` of a server; `now` is the gateway's time, in epoch milliseconds. */
+export function seriesOf(samples: readonly NumbersSample[], now: number, seconds = SECONDS): Series {
+  const slots: (NumbersSample | null)[] = [];
   let next = 0;
   for (let slot = 0; slot <= seconds; slot += 1) {
     const end = now - (seconds - slot) * 1000;
@@ -73,7 +72,7 @@ export function seriesOf(samples: readonly Sample[], now: number, seconds = SECO
     slots.slice(1).map((sample, index) => {
       const before = slots[index];
       if (sample === null || before === null || before === undefined) return null;
-      // A counter that has fallen is another server's, or another run's.
+      // A counter is lower after a restart of the server or the gateway.
       return Math.max(0, sample[field] - before[field]);
     });
   const level = (field: 'in_flight' | 'waiting' | 'p95') =>

@@ -1,27 +1,33 @@
-// How the views get at what is not theirs: the store, the address, and answers that are asked for again and again.
+// Preact hooks for the store, the current view and polled data.
 
 import { useCallback, useEffect, useState } from 'preact/hooks';
-import { pathOf, type View, viewAt } from '../address.ts';
+import { type PageView, pathOf, viewAt } from '../address.ts';
 import type { PageStore } from './page-store.ts';
 
-/** Draws anew when the store has changed. */
+/** Re-renders when the store changes. */
 export function useStore(store: PageStore): PageStore {
-  const [, draw] = useState(0);
-  useEffect(() => store.subscribe(() => draw((count) => count + 1)), [store]);
+  const [, rerender] = useState(0);
+  useEffect(() => store.subscribe(() => rerender((count) => count + 1)), [store]);
   return store;
 }
 
-export type Go = (view: View, isReplacing?: boolean) => void;
+export interface GoOptions {
+  /** True: replaces the current entry of the browser's history. @default false */
+  readonly isReplacing?: boolean;
+}
 
-/** The view that the address names, and the way to another. */
-export function useView(): [View, Go] {
+/** Shows another view. */
+export type Go = (view: PageView, options?: GoOptions) => void;
+
+/** Returns the view of the current address, and a function that changes it. */
+export function useView(): [PageView, Go] {
   const [view, setView] = useState(() => viewAt(addressNow()));
   useEffect(() => {
     const onPop = () => setView(viewAt(addressNow()));
     addEventListener('popstate', onPop);
     return () => removeEventListener('popstate', onPop);
   }, []);
-  const go = useCallback<Go>((next, isReplacing = false) => {
+  const go = useCallback<Go>((next, { isReplacing = false } = {}) => {
     const path = pathOf(next);
     if (path === addressNow()) return;
     if (isReplacing) history.replaceState(null, '', path);
@@ -31,41 +37,41 @@ export function useView(): [View, Go] {
   return [view, go];
 }
 
-/** The path that the browser shows, with its query. */
+/** Current path with query. */
 export const addressNow = (): string => location.pathname + location.search;
 
-export interface Asked<T> {
+export interface PollResult<T> {
   readonly value: T | undefined;
   readonly problem: string | undefined;
 }
 
-/** How soon it is asked again when there was no answer. */
+/** Pause before retries. */
 const RETRY_MS = 2_000;
 
-/** Asks now, when `key` changes, and every `everyMs`; an answer that comes too late is dropped. */
-export function useAsked<T>(key: string, ask: () => Promise<T>, everyMs: number): Asked<T> {
-  const [asked, setAsked] = useState<Asked<T> & { key: string }>({
+/** Polls `load` every `everyMs`. If `key` changes, loads immediately and drops the previous result. */
+export function usePolled<T>(key: string, load: () => Promise<T>, everyMs: number): PollResult<T> {
+  const [result, setResult] = useState<PollResult<T> & { key: string }>({
     key,
     value: undefined,
     problem: undefined,
   });
   useEffect(() => {
-    let isOver = false;
+    let isCancelled = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const again = async (): Promise<void> => {
-      const next = await ask().then(
+    const poll = async (): Promise<void> => {
+      const next = await load().then(
         (value) => ({ key, value, problem: undefined }),
         (error: unknown) => ({ key, value: undefined, problem: (error as Error).message }),
       );
-      if (isOver) return;
-      setAsked(next);
-      timer = setTimeout(() => void again(), next.problem === undefined ? everyMs : RETRY_MS);
+      if (isCancelled) return;
+      setResult(next);
+      timer = setTimeout(() => void poll(), next.problem === undefined ? everyMs : RETRY_MS);
     };
-    void again();
+    void poll();
     return () => {
-      isOver = true;
+      isCancelled = true;
       clearTimeout(timer);
     };
   }, [key, everyMs]);
-  return asked.key === key ? asked : { value: undefined, problem: undefined };
+  return result.key === key ? result : { value: undefined, problem: undefined };
 }

@@ -1,25 +1,28 @@
-// The page's state over time: takes the messages of the feed, keeps the history beside the state, and tells the view at
-// most once per picture that the browser draws.
+// Holds the state of the page (page-state.ts): applies the messages of the feed, records the history, and
+// notifies the view at most once per animation frame.
 
-import type { AutomationTotals, WorkNumbers } from '../../wire/feed-wire.ts';
+import type { AutomationTotals, WorkNumbers } from '../../wire/feed.ts';
 import { triggerAddress, workAddress } from '../address.ts';
-import type { Sample } from './history.ts';
+import type { NumbersSample } from './history.ts';
 import { History } from './history.ts';
-import { emptyState, type FeedMessage, type PageState, reduce, withoutLog } from './store.ts';
+import { emptyState, type FeedMessage, type PageState, reduce, withoutLog } from './page-state.ts';
 
-/** How the feed is doing. `refused`: the key is needed again; nothing is tried any more. */
-export interface LinkState {
+/**
+ * State of the connection to the feed. `refused`: the gateway has responded with status 401, so the API key
+ * is required again; the page does not reconnect.
+ */
+export interface FeedConnectionState {
   readonly status: 'connecting' | 'live' | 'lost' | 'refused';
-  /** By the browser's clock. */
+  /** Browser time, in epoch milliseconds. */
   readonly since: number;
 }
 
-/** The history of all servers together; a server's is under its id, and any other under the address of its actor. */
+/** History key of the sum over all servers. The key of a server is its id, of other actors the address. */
 export const ALL = '';
 
 export class PageStore {
   state: PageState = emptyState;
-  link: LinkState = { status: 'connecting', since: Date.now() };
+  connection: FeedConnectionState = { status: 'connecting', since: Date.now() };
   readonly history = new History();
   readonly #listeners = new Set<() => void>();
   #isScheduled = false;
@@ -38,9 +41,9 @@ export class PageStore {
     this.#changed();
   }
 
-  setLink(status: LinkState['status']): void {
-    if (this.link.status === status) return;
-    this.link = { status, since: Date.now() };
+  setConnectionStatus(status: FeedConnectionState['status']): void {
+    if (this.connection.status === status) return;
+    this.connection = { status, since: Date.now() };
     this.#changed();
   }
 
@@ -60,14 +63,14 @@ export class PageStore {
       const server = servers.get(id);
       if (server === undefined) continue;
       const { at, requests, failed, in_flight, waiting, latency_ms } = server;
-      this.history.note(id, { at, requests, failed, in_flight, waiting, p95: latency_ms.p95 });
+      this.history.add(id, { at, requests, failed, in_flight, waiting, p95: latency_ms.p95 });
     }
     if (totals === null) return;
     let waiting = 0;
     for (const server of servers.values()) waiting += server.waiting;
     const { total, failed, in_flight } = totals.requests;
-    const sample: Sample = { at: totals.at, requests: total, failed, in_flight, waiting, p95: null };
-    this.history.note(ALL, sample);
+    const sample: NumbersSample = { at: totals.at, requests: total, failed, in_flight, waiting, p95: null };
+    this.history.add(ALL, sample);
   }
 
   #rememberTriggers(changed: readonly string[]): void {
@@ -75,11 +78,11 @@ export class PageStore {
     for (const name of changed) {
       const { handled, failed } = triggers.get(name) ?? { handled: 0, failed: 0 };
       const sample = { at, requests: handled, failed, in_flight: 0, waiting: 0, p95: null };
-      this.history.note(triggerAddress(name), sample);
+      this.history.add(triggerAddress(name), sample);
     }
     if (totals?.automation == null) return;
     for (const work of totals.automation.works)
-      this.history.note(workAddress(work.name), workSample(totals.automation, work, at));
+      this.history.add(workAddress(work.name), workSample(totals.automation, work, at));
   }
 
   #changed(): void {
@@ -92,7 +95,7 @@ export class PageStore {
   }
 }
 
-function workSample({ deliveries }: AutomationTotals, work: WorkNumbers, at: number): Sample {
+function workSample({ deliveries }: AutomationTotals, work: WorkNumbers, at: number): NumbersSample {
   const { handled, failed, active, duration_ms } = work;
   const waiting = deliveries === null ? 0 : deliveries.queued + deliveries.retrying + deliveries.held;
   return { at, requests: handled, failed, in_flight: active, waiting, p95: duration_ms.p95 };

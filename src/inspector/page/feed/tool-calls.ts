@@ -1,29 +1,29 @@
-// The tools of a server, and a call of one: what the page asks the gateway for.
+// HTTP requests that list, describe and call server tools.
 
-import type { CallEnd, ToolDetails, ToolList } from '../../wire/tool-wire.ts';
-import { answered, get } from './api.ts';
-import { type CallAsked, CallEvents } from './call-events.ts';
+import type { CallEnd, ToolDetails, ToolList } from '../../wire/tools.ts';
+import { fetchJson, readResponse } from './api.ts';
+import { CallEvents, type PageCall } from './call-events.ts';
 
 const pathOf = (server: string) => `/inspector/servers/${encodeURIComponent(server)}/tools`;
 
-/** Those whose names hold the words of the filter. */
-export function tools(server: string, filter: string): Promise<ToolList> {
-  return get(`${pathOf(server)}?${new URLSearchParams({ filter })}`);
+/** Returns the tools whose names contain all terms of the filter. */
+export function fetchTools(server: string, filter: string): Promise<ToolList> {
+  return fetchJson(`${pathOf(server)}?${new URLSearchParams({ filter })}`);
 }
 
-export function tool(server: string, name: string): Promise<ToolDetails> {
-  return get(`${pathOf(server)}/${encodeURIComponent(name)}`);
+export function fetchTool(server: string, name: string): Promise<ToolDetails> {
+  return fetchJson(`${pathOf(server)}/${encodeURIComponent(name)}`);
 }
 
-/** Rejects where the gateway did not take it, and where its end was not told. */
-export async function callTool({ server, tool, args, signal, onProgress }: CallAsked): Promise<CallEnd> {
+/** Rejects if the gateway refuses the call, or if the stream ends early. */
+export async function callTool({ server, tool, args, signal, onProgress }: PageCall): Promise<CallEnd> {
   const answer = await fetch(`${pathOf(server)}/${encodeURIComponent(tool)}/call`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ arguments: args }),
     signal,
   });
-  if (!answer.ok || answer.body === null) await answered(answer);
+  if (!answer.ok || answer.body === null) await readResponse(answer);
   const events = new CallEvents();
   const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
   for (let piece = await reader?.read(); piece?.done === false; piece = await reader?.read())
@@ -31,5 +31,5 @@ export async function callTool({ server, tool, args, signal, onProgress }: CallA
       if (kind === 'end') return data;
       onProgress(data);
     }
-  throw new Error('the gateway has ended before the call did; whether the tool has run is not known');
+  throw new Error('the gateway stopped during the call; the outcome is unknown');
 }

@@ -1,21 +1,21 @@
-// One run as it goes on: a stream of its own beside the feed, as long as the run is shown and the page is in sight. A browser opens only
-// a few connections to one gateway, and pages behind others need none of them.
+// Preact hook for the event stream of a run. The stream is closed while the page is hidden, because browsers
+// limit the connections per host.
 
 import { useEffect, useState } from 'preact/hooks';
-import type { RunMessage } from '../../wire/run-wire.ts';
-import { nothingShown, type ShownRunState, withMessage } from '../runs/run-state.ts';
-import { run as asked, runPath } from './api.ts';
+import type { RunMessage } from '../../wire/run.ts';
+import { applyMessage, emptyRun, type WatchedRunState } from '../runs/state.ts';
+import { fetchRun, runPath } from './api.ts';
 
 const RETRY_MS = 1_500;
 
 export interface WatchedRun {
-  readonly shown: ShownRunState;
-  /** Why there is nothing, or nothing new. */
+  readonly runState: WatchedRunState;
+  /** Reason for missing or outdated data. */
   readonly problem: string | undefined;
 }
 
 export function useRun(id: string): WatchedRun {
-  const [watched, setWatched] = useState<WatchedRun>({ shown: nothingShown, problem: undefined });
+  const [run, setRun] = useState<WatchedRun>({ runState: emptyRun, problem: undefined });
   useEffect(() => {
     let source: EventSource | undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -23,45 +23,45 @@ export function useRun(id: string): WatchedRun {
     const open = (): void => {
       timer = undefined;
       if (isOver || source !== undefined || document.hidden) return;
-      // The stream begins with all of it.
-      let shown = nothingShown;
+      // Each stream starts with the complete state.
+      let runState = emptyRun;
       const stream = new EventSource(`/inspector/${runPath(id)}/feed`);
       source = stream;
       for (const kind of ['run', 'steps', 'plan', 'parts', 'text'] as const)
         stream.addEventListener(kind, (event: MessageEvent<string>) => {
           if (source !== stream) return;
-          shown = withMessage(shown, { kind, data: JSON.parse(event.data) } as RunMessage);
-          setWatched({ shown, problem: undefined });
+          runState = applyMessage(runState, { kind, data: JSON.parse(event.data) } as RunMessage);
+          setRun({ runState, problem: undefined });
         });
-      stream.onerror = () => void again(stream);
+      stream.onerror = () => void reopen(stream);
     };
-    const again = async (stream: EventSource): Promise<void> => {
+    const reopen = async (stream: EventSource): Promise<void> => {
       stream.close();
       if (source !== stream) return;
       source = undefined;
       timer ??= setTimeout(open, RETRY_MS);
-      // A stream does not tell why it was refused; this does.
-      const problem = await asked(id).then(
+      // EventSource does not report the HTTP status; this request does.
+      const problem = await fetchRun(id).then(
         () => undefined,
         (error: Error) => error.message,
       );
-      if (!isOver && problem !== undefined) setWatched(({ shown }) => ({ shown, problem }));
+      if (!isOver && problem !== undefined) setRun(({ runState }) => ({ runState, problem }));
     };
-    const onSight = (): void => {
+    const onVisibilityChange = (): void => {
       if (!document.hidden) open();
       else {
         source?.close();
         source = undefined;
       }
     };
-    document.addEventListener('visibilitychange', onSight);
+    document.addEventListener('visibilitychange', onVisibilityChange);
     open();
     return () => {
       isOver = true;
-      document.removeEventListener('visibilitychange', onSight);
+      document.removeEventListener('visibilitychange', onVisibilityChange);
       clearTimeout(timer);
       source?.close();
     };
   }, [id]);
-  return watched;
+  return run;
 }

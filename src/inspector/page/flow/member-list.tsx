@@ -1,14 +1,14 @@
-// The members of a fleet in a run: how far each has come, and what it has voted for.
+// Shows the members of a fleet in a run: state, vote, response.
 
 import type { MemberRecord } from '../../../http/api/run-shapes.ts';
 import type { FleetPlan } from '../../../http/api/target-shapes.ts';
 import { Pill } from '../pill.tsx';
-import { memberState, tookText } from './node-words.ts';
+import { memberState, tookText } from './node-text.ts';
 
 interface MemberListProps {
   readonly members: readonly MemberRecord[];
   readonly isOver: boolean;
-  /** Undefined where it is not known. */
+  /** Definition of the fleet; undefined if it is not available. */
   readonly fleet: FleetPlan | undefined;
 }
 
@@ -20,7 +20,7 @@ export function MemberList({ members, isOver, fleet }: MemberListProps) {
           key={member.path}
           member={member}
           isOver={isOver}
-          drawn={fleet?.members.find(({ name }) => name === member.name)}
+          definition={fleet?.members.find(({ name }) => name === member.name)}
         />
       ))}
     </ul>
@@ -29,16 +29,18 @@ export function MemberList({ members, isOver, fleet }: MemberListProps) {
 
 interface MemberProps extends Pick<MemberListProps, 'isOver'> {
   readonly member: MemberRecord;
-  readonly drawn: FleetPlan['members'][number] | undefined;
+  /** Undefined if the fleet's definition is not available. */
+  readonly definition: FleetPlan['members'][number] | undefined;
 }
 
-function Member({ member, drawn, isOver }: MemberProps) {
+function Member({ member, definition, isOver }: MemberProps) {
   const { name, path, vote, why, output } = member;
   const took = tookText(member);
+  /** Properties that differ from the defaults, and the duration. */
   const more = [
-    ...(drawn?.manager === true ? ['manager'] : []),
-    ...(drawn !== undefined && drawn.tier > 1 ? [`tier ${drawn.tier}`] : []),
-    ...(drawn !== undefined && drawn.weight !== 1 ? [`weight ${drawn.weight}`] : []),
+    ...(definition?.manager === true ? ['manager'] : []),
+    ...(definition !== undefined && definition.tier > 1 ? [`tier ${definition.tier}`] : []),
+    ...(definition !== undefined && definition.weight !== 1 ? [`weight ${definition.weight}`] : []),
     ...(took === undefined ? [] : [took]),
   ];
   return (
@@ -60,7 +62,7 @@ function Member({ member, drawn, isOver }: MemberProps) {
       )}
       {output !== null && output !== '' && (
         <details>
-          <summary>its answer</summary>
+          <summary>response</summary>
           <pre>{output}</pre>
         </details>
       )}

@@ -1,18 +1,18 @@
-// One node of a flow: what it got and gave, what led to it and on from it, and in a run what was done within it.
+// Node of the flow: connections, and in a run state, input, output, members and steps.
 
 import type { MemberRecord, NodeRecord, StepRecord } from '../../../http/api/run-shapes.ts';
+import { clock } from '../format.ts';
 import { Pill } from '../pill.tsx';
-import { cardsOf } from '../runs/run-state.ts';
+import { cardsOf } from '../runs/state.ts';
 import { StepCard } from '../runs/step-cards.tsx';
 import { Fact } from '../tabs/fact.tsx';
 import { readableJson } from '../visible-text.ts';
-import { clock } from '../words.ts';
-import { arrowText, type FlowArrow, type FlowNode, type FlowParts } from './flow-graph.ts';
+import { arrowText, type ChartNode, type FlowArrow, type FlowParts } from './graph.ts';
 import { MemberList } from './member-list.tsx';
-import { arrowWords, nodeState, nodeWaits, tookText } from './node-words.ts';
+import { arrowReason, nodeState, tookText, waitingFor } from './node-text.ts';
 
-/** Rows that say of a node what stands above its steps already. */
-const ofNode: ReadonlySet<string> = new Set([
+/** Step kinds that the list of steps omits: the pane shows their content in its other parts. */
+const NODE_STEP_KINDS: ReadonlySet<string> = new Set([
   'entered',
   'left',
   'failed',
@@ -23,7 +23,7 @@ const ofNode: ReadonlySet<string> = new Set([
   'kept',
 ]);
 
-export interface ShownFlowRun {
+export interface RunOfFlow {
   readonly nodes: ReadonlyMap<string, NodeRecord>;
   readonly members: ReadonlyMap<string, MemberRecord>;
   readonly steps: readonly StepRecord[];
@@ -32,10 +32,10 @@ export interface ShownFlowRun {
 }
 
 interface NodePaneProps {
-  readonly node: FlowNode;
+  readonly node: ChartNode;
   readonly parts: FlowParts;
-  /** Undefined for a flow that is no run. */
-  readonly run: ShownFlowRun | undefined;
+  /** Undefined if a definition is displayed, not a run. */
+  readonly run: RunOfFlow | undefined;
 }
 
 export function NodePane({ node, parts, run }: NodePaneProps) {
@@ -58,18 +58,18 @@ export function NodePane({ node, parts, run }: NodePaneProps) {
         <tbody>
           {row !== undefined && run !== undefined && <RunFacts row={row} type={type} now={run.now} />}
           {into.length > 0 && (
-            <Fact name="comes after">
+            <Fact name="from">
               <Arrows arrows={into} end="source" run={run} />
             </Fact>
           )}
           {out.length > 0 && (
-            <Fact name="leads to">
+            <Fact name="to">
               <Arrows arrows={out} end="target" run={run} />
             </Fact>
           )}
         </tbody>
       </table>
-      {row !== undefined && run !== undefined && <Given row={row} type={type} run={run} />}
+      {row !== undefined && run !== undefined && <NodeContent row={row} type={type} run={run} />}
     </section>
   );
 }
@@ -83,30 +83,22 @@ function RunFacts({
   readonly type: string;
   readonly now: number;
 }) {
-  const waits = nodeWaits(row, type, now);
+  const waits = waitingFor(row, type, now);
   const took = tookText(row);
   return (
     <>
-      {waits !== undefined && <Fact name="waits for">{waits}</Fact>}
+      {waits !== undefined && <Fact name="waiting for">{waits}</Fact>}
       {row.why !== null && (
-        <Fact
-          name={
-            row.state === 'skipped'
-              ? 'skipped because'
-              : row.state === 'failed'
-                ? 'failed because'
-                : 'failed before'
-          }
-        >
+        <Fact name={row.state === 'skipped' ? 'reason' : row.state === 'failed' ? 'error' : 'previous error'}>
           <bdi class={row.state === 'failed' ? 'note' : ''}>{row.why}</bdi>
         </Fact>
       )}
       {row.turn !== null && (
-        <Fact name="turn">{`${row.turn}: its nodes are shown as they are in this one`}</Fact>
+        <Fact name="iteration">{`${row.turn}; its nodes are shown in this iteration`}</Fact>
       )}
       {row.attempts > 1 && <Fact name="attempts">{row.attempts}</Fact>}
       {row.started_at !== null && (
-        <Fact name="began">
+        <Fact name="started">
           {clock(row.started_at)}
           {row.ended_at !== null && `, ended ${clock(row.ended_at)}`}
           {took !== undefined && `, ${took}`}
@@ -118,9 +110,9 @@ function RunFacts({
 
 interface ArrowsProps {
   readonly arrows: readonly FlowArrow[];
-  /** At which the other node is. */
+  /** End of the arrow at which the other node is. */
   readonly end: 'source' | 'target';
-  readonly run: ShownFlowRun | undefined;
+  readonly run: RunOfFlow | undefined;
 }
 
 function Arrows({ arrows, end, run }: ArrowsProps) {
@@ -129,37 +121,38 @@ function Arrows({ arrows, end, run }: ArrowsProps) {
       {arrows.map((arrow) => (
         <div key={`${arrow.source} ${arrow.target} ${arrow.index ?? 'error'}`}>
           <bdi>{arrow[end]}</bdi> <span class="aside">{arrowText(arrow)}</span>
-          {run !== undefined && <span class="aside">{` · ${arrowWords(arrow, run.nodes)}`}</span>}
+          {run !== undefined && <span class="aside">{` · ${arrowReason(arrow, run.nodes)}`}</span>}
         </div>
       ))}
     </>
   );
 }
 
-/** What it got and gave, and its steps. */
-function Given({
+/** Input, output, members and steps of the node. */
+function NodeContent({
   row,
   type,
   run,
 }: {
   readonly row: NodeRecord;
   readonly type: string;
-  readonly run: ShownFlowRun;
+  readonly run: RunOfFlow;
 }) {
-  const own = run.steps.filter(
+  const ownSteps = run.steps.filter(
     ({ part = '', kind }) =>
-      (part === row.path && !ofNode.has(kind)) || (part.startsWith(`${row.path}/`) && kind !== 'kept'),
+      (part === row.path && !NODE_STEP_KINDS.has(kind)) ||
+      (part.startsWith(`${row.path}/`) && kind !== 'kept'),
   );
   const members = [...run.members.values()].filter(({ path }) => path.startsWith(`${row.path}/`));
-  const cards = cardsOf(own, row.ended_at !== null);
+  const cards = cardsOf(ownSteps, row.ended_at !== null);
   if (row.state === 'idle' || row.state === 'skipped') return null;
   return (
     <>
-      <h3>Got</h3>
+      <h3>Input</h3>
       {row.input === null ? <p class="aside">{noInput(type)}</p> : <pre>{readableJson(row.input)}</pre>}
-      <h3>Gave</h3>
+      <h3>Output</h3>
       {row.output === null ? (
-        <p class="aside">{row.ended_at === null ? 'Nothing yet.' : 'Nothing.'}</p>
+        <p class="aside">{row.ended_at === null ? 'None yet.' : 'None.'}</p>
       ) : (
         <pre>{readableJson(row.output)}</pre>
       )}
@@ -184,8 +177,7 @@ function Given({
 }
 
 function noInput(type: string): string {
-  if (type === 'Agent' || type === 'Fleet')
-    return 'Whoever answers here keeps no journal, so what was asked is not known.';
-  if (type === 'Approval') return 'What was asked stands among the approvals.';
-  return 'What its templates came to is not kept; it follows from the parameters and from what the nodes before it gave.';
+  if (type === 'Agent' || type === 'Fleet') return 'Not recorded: this agent or fleet keeps no journal.';
+  if (type === 'Approval') return 'See the approvals.';
+  return 'Not recorded: it follows from the parameters and the outputs of previous nodes.';
 }

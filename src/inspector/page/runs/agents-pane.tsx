@@ -1,60 +1,60 @@
-// The agents: who answers for each, and the servers that it takes tools from; the fleets with their members, and the flows.
+// Agents with runtime and servers, then fleets and flows.
 
 import type { AgentServerRecord, LoadedAgent } from '../../../http/api/target-shapes.ts';
 import { serverAddress } from '../address.ts';
-import { targets } from '../feed/api.ts';
-import { type Go, useAsked } from '../feed/hooks.ts';
+import { fetchTargets } from '../feed/api.ts';
+import { type Go, usePolled } from '../feed/hooks.ts';
 import { Link } from '../link.tsx';
 import { Pill } from '../pill.tsx';
-import { PlanLists } from './plan-lists.tsx';
-import { doneLine } from './run-words.ts';
+import { statsLine } from './figures.ts';
+import { PlanLists } from './fleets-and-flows.tsx';
 
 const REFRESH_MS = 2_000;
 
 interface AgentsPaneProps {
-  /** The flow that stands beside. */
-  readonly chosen: string | undefined;
+  /** Name of the selected flow. */
+  readonly selected: string | undefined;
   readonly go: Go;
-  onRuns(whom: string): void;
+  onRuns(target: string): void;
 }
 
-export function AgentsPane({ chosen, go, onRuns }: AgentsPaneProps) {
-  const { value, problem } = useAsked('agents', targets, REFRESH_MS);
+export function AgentsPane({ selected, go, onRuns }: AgentsPaneProps) {
+  const { value, problem } = usePolled('agents', fetchTargets, REFRESH_MS);
   return (
     <section class="pane" aria-label="Agents">
       <div class="bar">
         <h1>Agents</h1>
       </div>
-      {value === undefined && <p class="empty">{problem ?? 'Asking …'}</p>}
+      {value === undefined && <p class="empty">{problem ?? 'Loading …'}</p>}
       {value !== undefined && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be focusable
         <div class="scroll" tabIndex={0}>
           {value.agents.length === 0 && (
             <p class="empty">
-              No agents are loaded. An agent is a file with kind: Agent in the folder that spec.agents names.
+              No agents are loaded. Add a file with kind: Agent to the folder spec.agents.directory of
+              gateway.yaml.
             </p>
           )}
-          <ul class="records" aria-label="The agents">
+          <ul class="records" aria-label="Agents">
             {value.agents.map((agent) => (
               <Line key={agent.name} agent={agent} go={go} onRuns={onRuns} />
             ))}
           </ul>
-          <PlanLists {...{ value, chosen, go, onRuns }} />
+          <PlanLists value={value} selected={selected} go={go} onRuns={onRuns} />
         </div>
       )}
     </section>
   );
 }
 
-function Line({ agent, go, onRuns }: { readonly agent: LoadedAgent } & Omit<AgentsPaneProps, 'chosen'>) {
+function Line({ agent, go, onRuns }: { readonly agent: LoadedAgent } & Omit<AgentsPaneProps, 'selected'>) {
   const { name, description, model, runtime, servers } = agent;
   return (
     <li data-agent={name}>
-      <strong>{name}</strong>{' '}
-      <span class="aside">{model ?? (runtime === 'http' ? 'over http' : runtime)}</span>{' '}
+      <strong>{name}</strong> <span class="aside">{model ?? (runtime === 'http' ? 'HTTP' : runtime)}</span>{' '}
       {runtime === 'model' && (
         <button type="button" onClick={() => onRuns(`agent ${name}`)}>
-          Its runs
+          Show runs
         </button>
       )}
       {description !== null && (
@@ -62,7 +62,7 @@ function Line({ agent, go, onRuns }: { readonly agent: LoadedAgent } & Omit<Agen
           <bdi>{description}</bdi>
         </div>
       )}
-      <div class="aside">{doneLine(agent.stats)}</div>
+      <div class="aside">{statsLine(agent.stats)}</div>
       {servers.map((server) => (
         <Server key={server.name} agent={name} server={server} go={go} />
       ))}
@@ -81,9 +81,9 @@ function Server({ agent, server, go }: { agent: string; server: AgentServerRecor
           {name}
         </Link>
       )}{' '}
-      <span class="aside">{own ? 'of its own' : 'of the catalog'}</span>{' '}
+      <span class="aside">{own ? 'own server' : 'from the catalog'}</span>{' '}
       {state === null ? (
-        <span class="aside">{own ? 'not needed yet' : 'not there'}</span>
+        <span class="aside">{own ? 'not started' : 'not found'}</span>
       ) : (
         <Pill state={state} />
       )}

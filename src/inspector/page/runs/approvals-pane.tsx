@@ -1,20 +1,20 @@
-// What waits for somebody's approval, with exactly what is to be done, and what was decided lately.
+// Pending approvals with the exact action, then decided approvals.
 
 import { useState } from 'preact/hooks';
 import type { ApprovalRecord } from '../../../http/api/approval-shapes.ts';
 import { runView } from '../address.ts';
-import { command, decidedApprovals, pendingApprovals } from '../feed/api.ts';
-import { type Go, useAsked } from '../feed/hooks.ts';
+import { fetchDecidedApprovals, fetchPendingApprovals, sendCommand } from '../feed/api.ts';
+import { type Go, usePolled } from '../feed/hooks.ts';
+import { clock, timeSince, timeUntil } from '../format.ts';
 import { Link } from '../link.tsx';
 import { Pill } from '../pill.tsx';
-import { howToAct } from '../rights.ts';
-import { ago, clock, left } from '../words.ts';
-import { decidersText } from './run-words.ts';
+import { actionHint } from '../rights.ts';
+import { decidersText } from './figures.ts';
 
 const REFRESH_MS = 1_000;
-/** As in the list of runs. */
+/** Page size, as in the list of runs. */
 const PAGE = 50;
-const MOST = 200;
+const MAX_APPROVALS = 200;
 
 interface ApprovalsPaneProps {
   readonly now: number;
@@ -24,7 +24,7 @@ interface ApprovalsPaneProps {
 
 export function ApprovalsPane({ now, mayAct, go }: ApprovalsPaneProps) {
   const [limit, setLimit] = useState(PAGE);
-  const { value, problem } = useAsked(`approvals ${limit}`, () => newest(limit), REFRESH_MS);
+  const { value, problem } = usePolled(`approvals ${limit}`, () => newest(limit), REFRESH_MS);
   const isEmpty = value?.approvals.length === 0;
   return (
     <section class="pane" aria-label="Approvals">
@@ -32,40 +32,45 @@ export function ApprovalsPane({ now, mayAct, go }: ApprovalsPaneProps) {
         <h1>Approvals</h1>
         {!mayAct && (
           <span class="aside">
-            {howToAct('decide')}; or use the command approvals, or the chat where it was asked.
+            {actionHint('decide')}, or use the command approvals, or the chat of the request.
           </span>
         )}
       </div>
-      {value === undefined && <p class="empty">{problem ?? 'Asking …'}</p>}
+      {value === undefined && <p class="empty">{problem ?? 'Loading …'}</p>}
       {isEmpty && (
         <p class="empty" id="no-approvals">
-          Nothing has asked for an approval. What does: a command with requires_approval, the tools that the
-          policy of an agent asks about, and a node of type Approval in a flow.
+          No approvals yet. Approvals are requested by commands with requires_approval, by tools that the
+          policy of an agent restricts, and by Approval nodes of flows.
         </p>
       )}
       {value !== undefined && !isEmpty && (
-        <ul class="scroll records" aria-label="Pending and decided">
-          {value.approvals[0]?.state !== 'pending' && <li class="aside">None is pending.</li>}
+        <ul class="scroll records" aria-label="Pending and decided approvals">
+          {value.approvals[0]?.state !== 'pending' && <li class="aside">No pending approvals.</li>}
           {value.approvals.map((approval) => (
-            <ApprovalItem key={approval.id} {...{ approval, now, mayAct, go }} />
+            <ApprovalItem key={approval.id} approval={approval} now={now} mayAct={mayAct} go={go} />
           ))}
-          {value.hasMore && limit < MOST && (
+          {value.hasMore && limit < MAX_APPROVALS && (
             <li>
               <button type="button" onClick={() => setLimit(limit + PAGE)}>
-                Older ones
+                Load more
               </button>
             </li>
           )}
         </ul>
       )}
-      {value?.hasMore === true && limit >= MOST && <p class="foot">the command `approvals` has the rest</p>}
+      {value?.hasMore === true && limit >= MAX_APPROVALS && (
+        <p class="foot">use the command `approvals` for older approvals</p>
+      )}
     </section>
   );
 }
 
 /** Returns pending approvals before decided ones. */
 async function newest(limit: number) {
-  const [pending, decided] = await Promise.all([pendingApprovals({ limit }), decidedApprovals({ limit })]);
+  const [pending, decided] = await Promise.all([
+    fetchPendingApprovals({ limit }),
+    fetchDecidedApprovals({ limit }),
+  ]);
   return {
     approvals: [...pending.approvals, ...decided.approvals],
     hasMore: pending.next_before !== null || decided.next_before !== null,
@@ -74,20 +79,18 @@ async function newest(limit: number) {
 
 interface ItemProps extends ApprovalsPaneProps {
   readonly approval: ApprovalRecord;
-  /** It stands with its run. */
+  /** True if the approval is shown with its run. */
   readonly isOfRun?: boolean;
 }
 
 export function ApprovalItem({ approval, now, mayAct, go, isOfRun = false }: ItemProps) {
   const { id, run, state, title, agent, requested_by, requested_at, request } = approval;
-  const isCut = request?.is_cut !== false;
+  const isTruncated = request?.is_cut !== false;
   const isPending = state === 'pending';
-  const shown = (
+  const content = (
     <>
       <pre>{request?.text}</pre>
-      {isCut && (
-        <p class="note">It is too long to be shown whole here; the command approvals show has all of it.</p>
-      )}
+      {isTruncated && <p class="note">Truncated; use the command approvals show for the complete text.</p>}
     </>
   );
   return (
@@ -98,47 +101,47 @@ export function ApprovalItem({ approval, now, mayAct, go, isOfRun = false }: Ite
       <Pill state={state} />{' '}
       {!isOfRun && (
         <Link to={runView(run)} go={go}>
-          the run
+          run
         </Link>
       )}
-      <span class="aside when">{`asked ${ago(requested_at, now)} ago`}</span>
+      <span class="aside when">{`requested ${timeSince(requested_at, now)} ago`}</span>
       <div class="aside">
-        of <bdi>{agent}</bdi>,{' '}
+        for <bdi>{agent}</bdi>,{' '}
         {requested_by !== null && (
           <>
-            asked for by <bdi>{requested_by.user}</bdi>,{' '}
+            requested by <bdi>{requested_by.user}</bdi>,{' '}
           </>
         )}
-        <Who approval={approval} now={now} />
+        <Decider approval={approval} now={now} />
       </div>
       {isPending ? (
-        shown
+        content
       ) : (
         <details>
-          <summary>what it was</summary>
-          {shown}
+          <summary>action</summary>
+          {content}
         </details>
       )}
-      {isPending && mayAct && <Decision id={id} mayApprove={!isCut} />}
+      {isPending && mayAct && <Decision id={id} mayApprove={!isTruncated} />}
     </li>
   );
 }
 
-/** Who may decide, or who has. */
-function Who({ approval, now }: { readonly approval: ApprovalRecord; readonly now: number }) {
+/** Shows who may decide a pending approval, or the decision. */
+function Decider({ approval, now }: { readonly approval: ApprovalRecord; readonly now: number }) {
   const { state, expires_at, decided_at, decided_by, via, comment } = approval;
   if (state === 'pending') {
-    const whom = decidersText(approval);
+    const deciders = decidersText(approval);
     return (
       <>
         may be decided by{' '}
-        {whom !== undefined && (
+        {deciders !== undefined && (
           <>
-            <bdi>{whom}</bdi>, or{' '}
+            <bdi>{deciders}</bdi>, or{' '}
           </>
         )}
         an operator
-        {expires_at !== null && `, for ${left(expires_at, now)}`}
+        {expires_at !== null && `, expires in ${timeUntil(expires_at, now)}`}
       </>
     );
   }
@@ -165,14 +168,14 @@ function Who({ approval, now }: { readonly approval: ApprovalRecord; readonly no
 function Decision({ id, mayApprove }: { readonly id: string; readonly mayApprove: boolean }) {
   const [comment, setComment] = useState('');
   const [isBusy, setBusy] = useState(false);
-  const [told, setTold] = useState('');
+  const [message, setMessage] = useState('');
   const decide = async (verb: 'approve' | 'deny'): Promise<void> => {
     setBusy(true);
-    setTold('');
+    setMessage('');
     try {
-      await command(`approvals/${encodeURIComponent(id)}/${verb}`, { comment });
+      await sendCommand(`approvals/${encodeURIComponent(id)}/${verb}`, { comment });
     } catch (error) {
-      setTold((error as Error).message);
+      setMessage((error as Error).message);
     } finally {
       setBusy(false);
     }
@@ -193,8 +196,8 @@ function Decision({ id, mayApprove }: { readonly id: string; readonly mayApprove
       <button type="button" disabled={isBusy} onClick={() => void decide('deny')}>
         Deny
       </button>
-      <span class="told" role="status">
-        {told}
+      <span class="feedback" role="status">
+        {message}
       </span>
     </p>
   );

@@ -1,42 +1,42 @@
-// One flow as it is loaded: its graph, without any run.
+// Graph of the loaded flow, without run data.
 
 import { useMemo } from 'preact/hooks';
-import { flow as askedFlow } from '../feed/api.ts';
-import { useAsked } from '../feed/hooks.ts';
-import { FlowView } from '../flow/flow-view.tsx';
-import { doneLine } from './run-words.ts';
+import { fetchFlow } from '../feed/api.ts';
+import { usePolled } from '../feed/hooks.ts';
+import { FlowView } from '../flow/view.tsx';
+import { statsLine } from './figures.ts';
 
 const REFRESH_MS = 2_000;
 
 interface FlowPaneProps {
   readonly name: string;
-  onRuns(whom: string): void;
+  onRuns(target: string): void;
 }
 
 export function FlowPane({ name, onRuns }: FlowPaneProps) {
-  const { value, problem } = useAsked(`flow ${name}`, () => askedFlow(name), REFRESH_MS);
+  const { value, problem } = usePolled(`flow ${name}`, () => fetchFlow(name), REFRESH_MS);
   const text = JSON.stringify([value?.nodes, value?.connections]);
-  // The same graph is the same object: it is placed once.
+  // Keeps the same object until the graph changes, to avoid a new layout.
   const graph = useMemo(() => value, [text]);
   return (
-    <section class="pane" aria-label="The flow" id="flow">
+    <section class="pane" aria-label="Flow details" id="flow">
       <div class="bar">
         <h1>{name}</h1>
         <span class="aside">flow</span>
         <button type="button" onClick={() => onRuns(`flow ${name}`)}>
-          Its runs
+          Show runs
         </button>
       </div>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be focusable */}
       <div class="scroll details" tabIndex={0}>
         {problem !== undefined && <p class="empty">{problem}</p>}
-        {value === undefined && problem === undefined && <p class="empty">Asking …</p>}
+        {value === undefined && problem === undefined && <p class="empty">Loading …</p>}
         {value?.description != null && (
           <p class="empty">
             <bdi>{value.description}</bdi>
           </p>
         )}
-        {value !== undefined && <p class="empty">{doneLine(value.stats)}</p>}
+        {value !== undefined && <p class="empty">{statsLine(value.stats)}</p>}
         {graph !== undefined && <FlowView name={name} graph={graph} />}
       </div>
     </section>

@@ -1,13 +1,13 @@
-// The steps of a run. Whatever a model, a tool or a person wrote is shown as text and never as anything else.
+// Steps of a run. Texts of models, tools and persons are always rendered as plain text.
 
 import type { ComponentChildren } from 'preact';
 import type { StepRecord } from '../../../http/api/run-shapes.ts';
+import { clock, ms } from '../format.ts';
 import { Pill } from '../pill.tsx';
-import { clock, ms } from '../words.ts';
-import type { Card } from './run-state.ts';
-import { cost, tokens } from './run-words.ts';
+import { cost, tokens } from './figures.ts';
+import type { Card } from './state.ts';
 
-/** A text that is longer than this is folded away at first. */
+/** Longer texts are collapsed. */
 const SHORT = 400;
 
 export function StepCard({ card }: { readonly card: Card }) {
@@ -27,28 +27,28 @@ export function StepCard({ card }: { readonly card: Card }) {
           at={card.at}
           part={card.step.part}
           title="tool"
-          what={tool ?? call}
+          subject={tool ?? call}
           state={card.state}
           more={[tookText(took_ms)]}
         >
-          <Folded name="arguments" text={card.step.arguments} />
-          <Folded name="result" text={result} />
+          <CollapsedText name="arguments" text={card.step.arguments} />
+          <CollapsedText name="result" text={result} />
         </Frame>
       );
     }
     case 'approval': {
-      const { step, decided, state } = card;
+      const { step, decision, state } = card;
       return (
-        <Frame at={card.at} part={step.part} title="approval" what={step.tool} state={state}>
-          <Folded name="arguments" text={step.arguments} />
-          {decided !== undefined && (
+        <Frame at={card.at} part={step.part} title="approval" subject={step.tool} state={state}>
+          <CollapsedText name="arguments" text={step.arguments} />
+          {decision !== undefined && (
             <p>
-              {decided.by === undefined ? `${state} at ${clock(decided.at)}` : `${state} by `}
-              {decided.by !== undefined && <bdi>{decided.by}</bdi>}
-              {decided.by !== undefined && ` at ${clock(decided.at)}`}
+              {decision.by === undefined ? `${state} at ${clock(decision.at)}` : `${state} by `}
+              {decision.by !== undefined && <bdi>{decision.by}</bdi>}
+              {decision.by !== undefined && ` at ${clock(decision.at)}`}
             </p>
           )}
-          {decided?.text !== undefined && <Text text={decided.text} />}
+          {decision?.text !== undefined && <Text text={decision.text} />}
         </Frame>
       );
     }
@@ -56,14 +56,14 @@ export function StepCard({ card }: { readonly card: Card }) {
 }
 
 function Answer({ at, step }: { readonly at: string; readonly step: StepRecord }) {
-  const { iteration, model, tokens: used, took_ms, text = '' } = step;
+  const { iteration, model, tokens: usage, took_ms, text = '' } = step;
   const more = [
-    tokens(used?.input, used?.output),
+    tokens(usage?.input, usage?.output),
     step.cost === undefined ? undefined : `cost ${cost(step.cost)}`,
     tookText(took_ms),
   ];
   return (
-    <Frame at={at} part={step.part} title={`answer ${iteration ?? ''}`} what={model} more={more}>
+    <Frame at={at} part={step.part} title={`response ${iteration ?? ''}`} subject={model} more={more}>
       <Text text={text} />
     </Frame>
   );
@@ -76,36 +76,36 @@ function tookText(tookMs: number | undefined): string | undefined {
 interface FrameProps {
   readonly at: string;
   readonly title: string;
-  /** Of a flow or a fleet: who. */
+  /** Node or member, in a flow or a fleet. */
   readonly part?: string | undefined;
-  readonly what?: string | undefined;
+  readonly subject?: string | undefined;
   readonly state?: string;
   readonly more?: readonly (string | undefined)[];
   readonly children: ComponentChildren;
 }
 
-function Frame({ at, title, part, what, state, more = [], children }: FrameProps) {
-  const said = more.filter((each) => each !== undefined);
+function Frame({ at, title, part, subject, state, more = [], children }: FrameProps) {
+  const details = more.filter((each) => each !== undefined);
   return (
     <li class="step">
       <div class="head">
         <time>{clock(at).slice(0, 8)}</time>
         {part !== undefined && <bdi class="part">{part}</bdi>}
         <span>{title}</span>
-        {what !== undefined && (
+        {subject !== undefined && (
           <strong>
-            <bdi>{what}</bdi>
+            <bdi>{subject}</bdi>
           </strong>
         )}
         {state !== undefined && <Pill state={state} />}
-        <span class="aside">{said.join(' · ')}</span>
+        <span class="aside">{details.join(' · ')}</span>
       </div>
       {children}
     </li>
   );
 }
 
-/** Long ones begin with their beginning. */
+/** Collapses a long text to its beginning. */
 function Text({ text }: { readonly text: string }) {
   if (text === '') return null;
   if (text.length <= 4 * SHORT) return <pre>{text}</pre>;
@@ -117,7 +117,7 @@ function Text({ text }: { readonly text: string }) {
   );
 }
 
-function Folded({ name, text }: { readonly name: string; readonly text: string | undefined }) {
+function CollapsedText({ name, text }: { readonly name: string; readonly text: string | undefined }) {
   if (text === undefined || text === '') return null;
   const line = text.length <= 80 && !text.includes('\n');
   return (

@@ -1,4 +1,4 @@
-// A line of a table of facts: what it is called, and what it is.
+// Table row with name and value.
 
 import type { ComponentChildren } from 'preact';
 

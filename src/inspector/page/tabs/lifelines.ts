@@ -1,10 +1,10 @@
-// The log as a conversation: one line per actor, and an arrow for each event from whoever sent it to whoever took it.
+// Converts the log to a sequence diagram: one lane per actor, one arrow per event from sender to receiver.
 
-import type { StateValue } from '../../wire/feed-wire.ts';
-import { baseName, shownName } from '../address.ts';
-import type { LogEntry } from '../feed/store.ts';
+import type { StateValue } from '../../wire/feed.ts';
+import { baseName, displayName } from '../address.ts';
+import type { LogEntry } from '../feed/page-state.ts';
 
-export interface Arrow {
+export interface SequenceArrow {
   readonly n: number;
   readonly event: string;
   readonly at: number;
@@ -16,42 +16,42 @@ export interface Arrow {
 
 export interface Lifelines {
   readonly lanes: readonly string[];
-  readonly arrows: readonly Arrow[];
+  readonly arrows: readonly SequenceArrow[];
 }
 
 export const MAX_LANES = 7;
 export const MAX_ARROWS = 60;
-/** Where timers, requests and operators come from. */
+/** Lane for events from outside the tree: timers, requests, operators. */
 export const OUTSIDE = 'outside';
 const OTHERS = 'others';
 
 /**
- * The latest arrows to and from these actors (all without a list), oldest first. Beyond `most` lines, whoever spoke
- * least lately shares one.
+ * Returns the latest arrows to and from these actors, oldest first. Without `names`, all actors are included.
+ * Beyond `maxLanes`, the least recently active actors share a lane.
  */
 export function lifelines(
   log: readonly LogEntry[],
   names?: ReadonlySet<string>,
-  most: number = MAX_LANES,
+  maxLanes: number = MAX_LANES,
 ): Lifelines {
-  const chosen: LogEntry[] = [];
-  for (let index = log.length - 1; index >= 0 && chosen.length < MAX_ARROWS; index -= 1) {
+  const entries: LogEntry[] = [];
+  for (let index = log.length - 1; index >= 0 && entries.length < MAX_ARROWS; index -= 1) {
     const entry = log[index];
     if (entry === undefined) break;
-    const isOne = names === undefined || names.has(entry.name) || names.has(entry.sourceName ?? '');
-    if (isOne) chosen.unshift(entry);
+    const isMatch = names === undefined || names.has(entry.name) || names.has(entry.sourceName ?? '');
+    if (isMatch) entries.unshift(entry);
   }
   const lanes: string[] = [];
-  for (const entry of [...chosen].reverse())
+  for (const entry of [...entries].reverse())
     for (const name of [entry.name, sourceOf(entry)])
-      if (!lanes.includes(name) && lanes.length < most) lanes.push(name);
-  lanes.sort((a, b) => rank(a, chosen) - rank(b, chosen));
-  const everybody = new Set(chosen.flatMap((entry) => [entry.name, sourceOf(entry)]));
-  if (everybody.size > lanes.length) lanes.push(OTHERS);
+      if (!lanes.includes(name) && lanes.length < maxLanes) lanes.push(name);
+  lanes.sort((a, b) => rank(a, entries) - rank(b, entries));
+  const participants = new Set(entries.flatMap((entry) => [entry.name, sourceOf(entry)]));
+  if (participants.size > lanes.length) lanes.push(OTHERS);
   const laneOf = (name: string) => (lanes.includes(name) ? lanes.indexOf(name) : lanes.length - 1);
   return {
     lanes,
-    arrows: chosen.map((entry) => ({
+    arrows: entries.map((entry) => ({
       n: entry.n,
       event: entry.event,
       at: entry.at,
@@ -62,30 +62,30 @@ export function lifelines(
   };
 }
 
-/** The outside first, then in the order in which they began to speak. */
-function rank(lane: string, chosen: readonly LogEntry[]): number {
+/** Returns the position of a lane: OUTSIDE first, then by the first event. */
+function rank(lane: string, entries: readonly LogEntry[]): number {
   if (lane === OUTSIDE) return -1;
-  return chosen.findIndex((entry) => entry.name === lane || sourceOf(entry) === lane);
+  return entries.findIndex((entry) => entry.name === lane || sourceOf(entry) === lane);
 }
 
 function sourceOf({ sourceName }: LogEntry): string {
   return sourceName ?? OUTSIDE;
 }
 
-/** As many lines as may stand beside each other, the shared one among them. */
-export function fittingLifelines(
+/** Same as `lifelines`, but `maxLanes` includes the shared lane. */
+export function lifelinesWithin(
   log: readonly LogEntry[],
   names: ReadonlySet<string> | undefined,
-  room: number,
+  maxLanes: number,
 ): Lifelines {
-  const found = lifelines(log, names, Math.min(room, MAX_LANES));
-  return found.lanes.length <= room ? found : lifelines(log, names, room - 1);
+  const result = lifelines(log, names, Math.min(maxLanes, MAX_LANES));
+  return result.lanes.length <= maxLanes ? result : lifelines(log, names, maxLanes - 1);
 }
 
-/** Names as a lane shows them. */
-export function laneLabel(lane: string, most = 16): string {
-  const base = shownName(lane);
-  if (base.length <= most) return base;
-  // Of a key the end tells it from others.
-  return baseName(lane).includes('/') ? `…${base.slice(1 - most)}` : `${base.slice(0, most - 1)}…`;
+/** Returns the truncated name. */
+export function laneLabel(lane: string, maxChars = 16): string {
+  const base = displayName(lane);
+  if (base.length <= maxChars) return base;
+  // Keys of mailboxes differ at the end, so their beginning is removed.
+  return baseName(lane).includes('/') ? `…${base.slice(1 - maxChars)}` : `${base.slice(0, maxChars - 1)}…`;
 }

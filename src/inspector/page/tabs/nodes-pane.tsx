@@ -1,23 +1,23 @@
-// The nodes of the cluster beside each other. They run no machine here, so they stand where the chart of an actor does.
+// Table of cluster nodes, in place of the state chart.
 
-import type { ClusterNumbers } from '../../wire/feed-wire.ts';
-import { differingWords, differsFromOwn } from '../node-words.ts';
+import type { ClusterNumbers } from '../../wire/feed.ts';
+import { span } from '../format.ts';
+import { differingFields, differsFromOwn } from '../node-differences.ts';
 import { Pill } from '../pill.tsx';
-import { span } from '../words.ts';
 
 interface NodesPaneProps {
   readonly cluster: ClusterNumbers | null | undefined;
-  /** Of the one that was chosen; undefined: all alike. */
-  readonly chosen: string | undefined;
+  /** Name of the selected node. */
+  readonly selected: string | undefined;
 }
 
-export function NodesPane({ cluster, chosen }: NodesPaneProps) {
+export function NodesPane({ cluster, selected }: NodesPaneProps) {
   if (cluster === null)
-    return <p class="empty">This gateway shares its store with no other, so there are no nodes beside it.</p>;
-  if (cluster === undefined) return <p class="empty">Asking …</p>;
+    return <p class="empty">This gateway is a single node: it does not share its store.</p>;
+  if (cluster === undefined) return <p class="empty">Loading …</p>;
   const { nodes, own, stale_seconds } = cluster;
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be focusable
     <div class="scroll details" id="nodes" tabIndex={0}>
       <table>
         <thead>
@@ -34,11 +34,11 @@ export function NodesPane({ cluster, chosen }: NodesPaneProps) {
             <tr
               key={node.epoch}
               data-row={node.name}
-              aria-current={node.name === chosen ? 'true' : undefined}
+              aria-current={node.name === selected ? 'true' : undefined}
             >
               <th scope="row">
                 <bdi>{node.name}</bdi>
-                {node.name === own && ' (this one)'}
+                {node.name === own && ' (this node)'}
               </th>
               <td>
                 <Pill state={node.state} />
@@ -53,15 +53,15 @@ export function NodesPane({ cluster, chosen }: NodesPaneProps) {
           ))}
         </tbody>
       </table>
-      {differingWords(nodes).map((word) => (
-        <p class="empty" key={word}>{`The nodes differ in their ${word}.`}</p>
+      {differingFields(nodes).map((field) => (
+        <p class="empty" key={field}>{`The nodes differ in their ${field}.`}</p>
       ))}
       {stale_seconds !== undefined && (
-        <p class="empty">{`The database does not answer; these are the nodes of ${span(stale_seconds * 1_000)} ago.`}</p>
+        <p class="empty">{`The database does not respond; the list is ${span(stale_seconds * 1_000)} old.`}</p>
       )}
-      {chosen !== undefined && !nodes.some(({ name }) => name === chosen) && (
+      {selected !== undefined && !nodes.some(({ name }) => name === selected) && (
         <p class="empty">
-          <bdi>{chosen}</bdi> is not there any more.
+          <bdi>{selected}</bdi> is not there any more.
         </p>
       )}
     </div>

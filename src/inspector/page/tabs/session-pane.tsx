@@ -1,11 +1,11 @@
-// What there is to know of one session, or of all of them. They run no machine, so it stands where the chart of an actor does.
+// Session details, or session totals, in place of the state chart.
 
-import type { Totals } from '../../wire/feed-wire.ts';
-import { sessionPlace } from '../feed/api.ts';
-import { type Go, useAsked } from '../feed/hooks.ts';
+import type { Totals } from '../../wire/feed.ts';
+import { fetchSession } from '../feed/api.ts';
+import { type Go, usePolled } from '../feed/hooks.ts';
+import { clock, span } from '../format.ts';
 import { Link } from '../link.tsx';
 import { Pill } from '../pill.tsx';
-import { clock, span } from '../words.ts';
 import { Fact } from './fact.tsx';
 
 const REFRESH_MS = 1_000;
@@ -16,12 +16,12 @@ interface SessionPaneProps {
 }
 
 export function SessionPane({ number, go }: SessionPaneProps) {
-  const { value, problem } = useAsked(`session ${number}`, () => sessionPlace(number, ''), REFRESH_MS);
-  if (value === undefined) return <p class="empty">{problem ?? 'Asking …'}</p>;
+  const { value, problem } = usePolled(`session ${number}`, () => fetchSession(number, ''), REFRESH_MS);
+  if (value === undefined) return <p class="empty">{problem ?? 'Loading …'}</p>;
   const { session, at } = value;
   const [, server] = /^\/mcp\/(.+)$/.exec(session.endpoint) ?? [];
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be focusable
     <div class="scroll details" id="session" tabIndex={0}>
       <table>
         <tbody>
@@ -53,7 +53,7 @@ export function SessionPane({ number, go }: SessionPaneProps) {
 
 export function SessionsPane({ totals }: { readonly totals: Totals | null }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be focusable
     <div class="scroll details" tabIndex={0}>
       <table>
         <tbody>
@@ -63,12 +63,10 @@ export function SessionsPane({ totals }: { readonly totals: Totals | null }) {
       </table>
       {totals !== null && totals.sessions + totals.listens === 0 && (
         <p class="empty">
-          No client is connected. Clients begin a session at /mcp, for all servers, or at /mcp/SERVER for one.
+          No client is connected. Clients connect to /mcp for all servers, or to /mcp/SERVER for one.
         </p>
       )}
-      <p class="empty">
-        Sessions are plain records: they run no machine, and their events are not in the log.
-      </p>
+      <p class="empty">Sessions have no state machine, and their events are not logged.</p>
     </div>
   );
 }

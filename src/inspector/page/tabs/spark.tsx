@@ -1,10 +1,10 @@
-// One small chart: a line over the last five minutes, its value now and its highest.
+// Small line chart of the last five minutes, with current and highest value.
 
 interface SparkProps {
   readonly title: string;
   readonly values: readonly (number | null)[];
   readonly text: (value: number) => string;
-  /** Drawn over the first in another colour. */
+  /** Second line, in another colour. */
   readonly second?: readonly (number | null)[];
 }
 
@@ -34,19 +34,19 @@ export function Spark({ title, values, text, second }: SparkProps) {
   );
 }
 
-/** A gap where nothing is known. */
+/** Returns the path of the line, with gaps for unknown values. */
 function line(values: readonly (number | null)[], scale: number): string {
-  let isDown = false;
+  let isDrawing = false;
   return values
     .map((value, index) => {
       if (value === null) {
-        isDown = false;
+        isDrawing = false;
         return '';
       }
       const x = ((index / Math.max(1, values.length - 1)) * WIDTH).toFixed(1);
       const y = (HEIGHT - 2 - (Math.min(value, scale) / scale) * (HEIGHT - 6)).toFixed(1);
-      const command = `${isDown ? 'L' : 'M'}${x} ${y}`;
-      isDown = true;
+      const command = `${isDrawing ? 'L' : 'M'}${x} ${y}`;
+      isDrawing = true;
       return command;
     })
     .join('');

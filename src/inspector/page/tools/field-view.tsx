@@ -1,17 +1,25 @@
-// One argument in the form: its name as the label, what the schema says of it, and what is wrong with what was given.
+// Shows a field of a tool's form: label, input, problem, description and hints. A group contains the fields
+// of an object.
 
-import { visible, visibleName } from '../visible-text.ts';
-import { type Draft, type Drafts, type Field, type GroupField, keyOf, type LeafField } from './fields.ts';
+import { escapeName, visible } from '../visible-text.ts';
+import {
+  type ArgumentField,
+  type FieldDraft,
+  type FieldDrafts,
+  type GroupField,
+  keyOf,
+  type LeafField,
+} from './fields.ts';
 
 const MAX_NAME = 100;
 
 interface FieldViewProps {
-  /** Of the element; made of places, since names are strangers'. */
+  /** Element id, derived from the position, because argument names are untrusted. */
   readonly id: string;
-  readonly field: Field;
-  readonly drafts: Drafts;
+  readonly field: ArgumentField;
+  readonly drafts: FieldDrafts;
   readonly problems: ReadonlyMap<string, string>;
-  give(key: string, draft: Draft): void;
+  setDraft(key: string, draft: FieldDraft): void;
 }
 
 export function FieldView({ field, ...props }: FieldViewProps) {
@@ -22,8 +30,8 @@ function Group({ field, id, problems, ...props }: FieldViewProps & { readonly fi
   const problem = problems.get(keyOf(field.path));
   return (
     <fieldset class="field" aria-describedby={describedBy(id, field, problem)}>
-      <legend>{visibleName(field.name, MAX_NAME)}</legend>
-      <Words id={id} field={field} problem={problem} />
+      <legend>{escapeName(field.name, MAX_NAME)}</legend>
+      <FieldHelp id={id} field={field} problem={problem} />
       {field.fields.map((inner, at) => (
         <FieldView key={inner.name} id={`${id}-${at}`} field={inner} problems={problems} {...props} />
       ))}
@@ -35,18 +43,24 @@ interface LeafProps extends Omit<FieldViewProps, 'field'> {
   readonly field: LeafField;
 }
 
-function Leaf({ field, id, drafts, problems, give }: LeafProps) {
+function Leaf({ field, id, drafts, problems, setDraft }: LeafProps) {
   const key = keyOf(field.path);
   const problem = problems.get(key);
-  const draft = drafts.get(key) ?? field.given;
+  const draft = drafts.get(key) ?? field.initial;
   return (
     <div class="field">
       <span class="head">
-        <label for={id}>{visibleName(field.name, MAX_NAME)}</label>
+        <label for={id}>{escapeName(field.name, MAX_NAME)}</label>
         {field.isRequired && <span class="aside">required</span>}
       </span>
-      <Input id={id} field={field} draft={draft} problem={problem} give={(given) => give(key, given)} />
-      <Words id={id} field={field} problem={problem} />
+      <Input
+        id={id}
+        field={field}
+        draft={draft}
+        problem={problem}
+        setDraft={(initial) => setDraft(key, initial)}
+      />
+      <FieldHelp id={id} field={field} problem={problem} />
     </div>
   );
 }
@@ -54,12 +68,12 @@ function Leaf({ field, id, drafts, problems, give }: LeafProps) {
 interface InputProps {
   readonly id: string;
   readonly field: LeafField;
-  readonly draft: Draft | undefined;
+  readonly draft: FieldDraft | undefined;
   readonly problem: string | undefined;
-  give(draft: Draft): void;
+  setDraft(draft: FieldDraft): void;
 }
 
-function Input({ id, field, draft, problem, give }: InputProps) {
+function Input({ id, field, draft, problem, setDraft }: InputProps) {
   const common = {
     id,
     'aria-required': field.isRequired,
@@ -77,20 +91,20 @@ function Input({ id, field, draft, problem, give }: InputProps) {
             aria-invalid={problem !== undefined}
             aria-describedby={describedBy(id, field, problem)}
             checked={draft === true}
-            onChange={(event) => give(event.currentTarget.checked)}
+            onChange={(event) => setDraft(event.currentTarget.checked)}
           />
           <span class="aside">
-            {draft === undefined && !field.isRequired ? 'left out' : String(draft === true)}
+            {draft === undefined && !field.isRequired ? 'omitted' : String(draft === true)}
           </span>
         </span>
       );
     case 'choice':
       return (
-        <select {...common} value={text} onChange={(event) => give(event.currentTarget.value)}>
-          <option value="">{field.isRequired ? 'choose' : 'left out'}</option>
+        <select {...common} value={text} onChange={(event) => setDraft(event.currentTarget.value)}>
+          <option value="">{field.isRequired ? 'select' : 'omitted'}</option>
           {field.choices.map(({ label }, at) => (
             <option key={at} value={String(at)}>
-              {visibleName(label)}
+              {escapeName(label)}
             </option>
           ))}
         </select>
@@ -103,7 +117,7 @@ function Input({ id, field, draft, problem, give }: InputProps) {
           inputMode={field.isWhole ? 'numeric' : 'decimal'}
           autocomplete="off"
           value={text}
-          onInput={(event) => give(event.currentTarget.value)}
+          onInput={(event) => setDraft(event.currentTarget.value)}
         />
       );
     default:
@@ -113,30 +127,30 @@ function Input({ id, field, draft, problem, give }: InputProps) {
           rows={field.kind === 'text' ? 1 : 3}
           spellcheck={false}
           value={text}
-          onInput={(event) => give(event.currentTarget.value)}
+          onInput={(event) => setDraft(event.currentTarget.value)}
         />
       );
   }
 }
 
-interface WordsProps {
+interface FieldHelpProps {
   readonly id: string;
-  readonly field: Field;
+  readonly field: ArgumentField;
   readonly problem: string | undefined;
 }
 
-/** What stands below a field. */
-function Words({ id, field, problem }: WordsProps) {
+/** Problem, description and hints below a field. */
+function FieldHelp({ id, field, problem }: FieldHelpProps) {
   const hints = hintsOf(field);
   return (
     <>
       {problem !== undefined && (
         <p class="problem" id={`${id}-problem`}>
-          <bdi>{visibleName(field.name, MAX_NAME)}</bdi> {visible(problem)}
+          <bdi>{escapeName(field.name, MAX_NAME)}</bdi> {visible(problem)}
         </p>
       )}
       {(field.description !== '' || hints !== '') && (
-        <p class="aside said" id={`${id}-words`}>
+        <p class="aside description" id={`${id}-words`}>
           <bdi>{visible(field.description)}</bdi>
           {hints !== '' && <bdi class="hints">{visible(hints)}</bdi>}
         </p>
@@ -145,13 +159,13 @@ function Words({ id, field, problem }: WordsProps) {
   );
 }
 
-function hintsOf(field: Field): string {
-  const kind = field.kind === 'lines' ? ['one a line'] : field.kind === 'json' ? ['as JSON'] : [];
+function hintsOf(field: ArgumentField): string {
+  const kind = field.kind === 'lines' ? ['one per line'] : field.kind === 'json' ? ['as JSON'] : [];
   return [...kind, ...field.hints].join(', ');
 }
 
-function describedBy(id: string, field: Field, problem: string | undefined): string | undefined {
-  const hasWords = field.description !== '' || hintsOf(field) !== '';
-  const ids = [...(problem === undefined ? [] : [`${id}-problem`]), ...(hasWords ? [`${id}-words`] : [])];
+function describedBy(id: string, field: ArgumentField, problem: string | undefined): string | undefined {
+  const hasHelp = field.description !== '' || hintsOf(field) !== '';
+  const ids = [...(problem === undefined ? [] : [`${id}-problem`]), ...(hasHelp ? [`${id}-words`] : [])];
   return ids.length === 0 ? undefined : ids.join(' ');
 }

@@ -1,11 +1,11 @@
-// The form of a tool: a field for each argument, made from the schema of the arguments. What no field can be made of is given as JSON.
-//
-// FLD1 (A8)  MAX_FIELDS fields and MAX_DEPTH levels; what is beyond is one field of JSON.
+// Derives form fields from the schema of a tool's arguments. An argument without a suitable field is entered
+// as JSON, also below MAX_DEPTH levels. With more than MAX_FIELDS fields, all arguments are entered as JSON
+// (A8, ARCHITECTURE.md).
 
 import {
   isObject,
   type JsonSchema,
-  own,
+  ownMember,
   type PlainSchema,
   plainSchema,
 } from '../../../../config/value-schema/schema-parts.ts';
@@ -15,28 +15,28 @@ const MAX_DEPTH = 4;
 const MAX_CHOICES = 200;
 const MAX_HINT = 300;
 
-/** Names from the outermost argument in. */
+/** Names of the argument and the objects around it, outermost first. */
 export type Path = readonly string[];
 
 interface Common {
   readonly path: Path;
-  /** The argument's. */
+  /** Name of the argument. */
   readonly name: string;
   readonly description: string;
-  /** What the schema says of its values, for people. */
+  /** Constraints of the schema, as text. */
   readonly hints: readonly string[];
   readonly isRequired: boolean;
   readonly isNullable: boolean;
 }
 
-/** What the schema gives it until somebody else does, as a draft; undefined for nothing. */
+/** Default from the schema, as a draft. */
 interface WithDefault<T> {
-  readonly given: T | undefined;
+  readonly initial: T | undefined;
 }
 
 export type SimpleType = 'string' | 'number' | 'integer' | 'boolean';
 
-export interface Choice {
+export interface FieldChoice {
   readonly value: unknown;
   readonly label: string;
 }
@@ -48,32 +48,32 @@ export type FlagField = Common & WithDefault<boolean> & { readonly kind: 'flag' 
 export type ChoiceField = Common &
   WithDefault<string> & {
     readonly kind: 'choice';
-    /** A draft is the place of one of them. */
-    readonly choices: readonly Choice[];
+    /** The draft is the index in this list. */
+    readonly choices: readonly FieldChoice[];
   };
-/** Values of one simple type, a line each. */
+/** Array, entered as one simple value per line. */
 export type LinesField = Common & WithDefault<string> & { readonly kind: 'lines'; readonly of: SimpleType };
 export type JsonField = Common & WithDefault<string> & { readonly kind: 'json' };
-export type GroupField = Common & { readonly kind: 'group'; readonly fields: readonly Field[] };
+export type GroupField = Common & { readonly kind: 'group'; readonly fields: readonly ArgumentField[] };
 export type LeafField = TextField | NumberField | FlagField | ChoiceField | LinesField | JsonField;
-export type Field = LeafField | GroupField;
+export type ArgumentField = LeafField | GroupField;
 
-/** What somebody has given for a field, by its key. */
-export type Draft = string | boolean;
-export type Drafts = ReadonlyMap<string, Draft>;
+/** Input of the user for a field. */
+export type FieldDraft = string | boolean;
+export type FieldDrafts = ReadonlyMap<string, FieldDraft>;
 
 export const keyOf = (path: Path): string => JSON.stringify(path);
 
-/** A field for each argument; undefined where the arguments can only be given as JSON. */
-export function fieldsOf(schema: unknown): readonly Field[] | undefined {
-  const plain = plainSchema(schema, schema);
-  if (plain === undefined || !isPlainObject(plain.schema)) return undefined;
+/** Returns a field for each argument; undefined if all arguments must be entered as JSON. */
+export function fieldsOf(schema: unknown): readonly ArgumentField[] | undefined {
+  const resolved = plainSchema(schema, schema);
+  if (resolved === undefined || !isPlainObject(resolved.schema)) return undefined;
   const maker = new FieldMaker(schema);
-  const fields = maker.members(plain.schema, [], 1);
+  const fields = maker.members(resolved.schema, [], 1);
   return maker.count > MAX_FIELDS ? undefined : fields;
 }
 
-/** Whether its members can be fields of their own. */
+/** Returns true if the members of the object can be separate fields. */
 function isPlainObject({
   type,
   properties,
@@ -97,21 +97,21 @@ class FieldMaker {
     this.#root = root;
   }
 
-  members({ properties, required }: JsonSchema, path: Path, depth: number): Field[] {
-    const needed = new Set(Array.isArray(required) ? required : []);
-    const named = Object.entries(isObject(properties) ? properties : {});
-    this.count += named.length;
+  members({ properties, required }: JsonSchema, path: Path, depth: number): ArgumentField[] {
+    const requiredNames = new Set(Array.isArray(required) ? required : []);
+    const declared = Object.entries(isObject(properties) ? properties : {});
+    this.count += declared.length;
     if (this.count > MAX_FIELDS) return [];
-    const unnamed = [...needed].filter(
-      (name): name is string => typeof name === 'string' && !named.some(([each]) => each === name),
+    const undeclared = [...requiredNames].filter(
+      (name): name is string => typeof name === 'string' && !declared.some(([each]) => each === name),
     );
-    return [...named, ...unnamed.map((name) => [name, {}] as const)].map(([name, schema]) =>
-      this.#field(schema, [...path, name], needed.has(name), depth),
+    return [...declared, ...undeclared.map((name) => [name, {}] as const)].map(([name, schema]) =>
+      this.#field(schema, [...path, name], requiredNames.has(name), depth),
     );
   }
 
-  #field(given: unknown, path: Path, isRequired: boolean, depth: number): Field {
-    const plain = plainSchema(this.#root, given);
+  #field(initial: unknown, path: Path, isRequired: boolean, depth: number): ArgumentField {
+    const plain = plainSchema(this.#root, initial);
     const schema = plain?.schema ?? {};
     const common: Common = {
       path,
@@ -121,31 +121,31 @@ class FieldMaker {
       isRequired,
       isNullable: plain?.isNullable === true,
     };
-    return (plain && this.#known(plain, common, depth)) ?? jsonField(common, schema);
+    return (plain && this.#fieldFor(plain, common, depth)) ?? jsonField(common, schema);
   }
 
-  /** Undefined for what no field can be made of. */
-  #known({ schema }: PlainSchema, common: Common, depth: number): Field | undefined {
+  /** Returns undefined if no field type fits. */
+  #fieldFor({ schema }: PlainSchema, common: Common, depth: number): ArgumentField | undefined {
     const choices = choicesIn(schema, common.isNullable);
     if (choices !== undefined) {
       const at = choices.findIndex(({ value }) => value === schema.default);
-      return { ...common, kind: 'choice', choices, given: at < 0 ? undefined : String(at) };
+      return { ...common, kind: 'choice', choices, initial: at < 0 ? undefined : String(at) };
     }
     if (schema.anyOf ?? schema.oneOf ?? schema.allOf ?? schema.enum) return undefined;
-    const given = schema.default;
+    const initial = schema.default;
     switch (schema.type) {
       case 'string':
-        return { ...common, kind: 'text', given: typeof given === 'string' ? given : undefined };
+        return { ...common, kind: 'text', initial: typeof initial === 'string' ? initial : undefined };
       case 'number':
       case 'integer':
         return {
           ...common,
           kind: 'number',
           isWhole: schema.type === 'integer',
-          given: typeof given === 'number' ? String(given) : undefined,
+          initial: typeof initial === 'number' ? String(initial) : undefined,
         };
       case 'boolean':
-        return { ...common, kind: 'flag', given: typeof given === 'boolean' ? given : undefined };
+        return { ...common, kind: 'flag', initial: typeof initial === 'boolean' ? initial : undefined };
       case 'array':
         return this.#lines(schema, common);
       case 'object':
@@ -156,22 +156,22 @@ class FieldMaker {
     }
   }
 
-  #lines(schema: JsonSchema, common: Common): Field | undefined {
+  #lines(schema: JsonSchema, common: Common): ArgumentField | undefined {
     const items = plainSchema(this.#root, schema.items);
     if (items === undefined || items.isNullable) return undefined;
     const of = simpleTypeOf(items.schema);
     if (of === undefined) return undefined;
-    const given = schema.default;
-    const isOfLines =
-      Array.isArray(given) && given.length > 0 && given.every((item) => !/[\r\n]/.test(String(item)));
+    const initial = schema.default;
+    const areSingleLines =
+      Array.isArray(initial) && initial.length > 0 && initial.every((item) => !/[\r\n]/.test(String(item)));
     const hints = [...hintsIn(items.schema), ...common.hints];
-    return { ...common, hints, kind: 'lines', of, given: isOfLines ? given.join('\n') : undefined };
+    return { ...common, hints, kind: 'lines', of, initial: areSingleLines ? initial.join('\n') : undefined };
   }
 }
 
-function jsonField(common: Common, schema: JsonSchema): Field {
-  const given = Object.hasOwn(schema, 'default') ? JSON.stringify(schema.default, null, 2) : undefined;
-  return { ...common, kind: 'json', given };
+function jsonField(common: Common, schema: JsonSchema): ArgumentField {
+  const initial = Object.hasOwn(schema, 'default') ? JSON.stringify(schema.default, null, 2) : undefined;
+  return { ...common, kind: 'json', initial };
 }
 
 const simpleTypes: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean']);
@@ -184,51 +184,51 @@ function simpleTypeOf(schema: JsonSchema): SimpleType | undefined {
   return type === undefined && areTexts ? 'string' : undefined;
 }
 
-/** The values of an argument that has only a few. */
-function choicesIn(schema: JsonSchema, isNullable: boolean): readonly Choice[] | undefined {
-  const titled = schema.oneOf ?? schema.anyOf;
+/** Returns all possible values, if there are few. */
+function choicesIn(schema: JsonSchema, isNullable: boolean): readonly FieldChoice[] | undefined {
+  const variants = schema.oneOf ?? schema.anyOf;
   const all = Object.hasOwn(schema, 'const')
     ? [choice(schema.const)]
     : Array.isArray(schema.enum)
       ? schema.enum.map((value) => choice(value))
-      : Array.isArray(titled) && schema.allOf === undefined && titled.every(isConst)
-        ? titled.map((each: JsonSchema) => choice(each.const, each.title))
+      : Array.isArray(variants) && schema.allOf === undefined && variants.every(isConst)
+        ? variants.map((each: JsonSchema) => choice(each.const, each.title))
         : undefined;
   if (all === undefined || all.length === 0 || all.length > MAX_CHOICES) return undefined;
   if (all.some(({ value }) => typeof value === 'object' && value !== null)) return undefined;
-  // Somewhere among the schemas of "this or null".
+  // The schema was a union with null, which plainSchema has removed.
   return isNullable && !all.some(({ value }) => value === null) ? [...all, choice(null)] : all;
 }
 
 const isConst = (schema: unknown) => isObject(schema) && Object.hasOwn(schema, 'const');
 
-function choice(value: unknown, title?: unknown): Choice {
+function choice(value: unknown, title?: unknown): FieldChoice {
   if (typeof title === 'string' && title !== '') return { value, label: title };
   return { value, label: typeof value === 'string' ? value : JSON.stringify(value) };
 }
 
-const words: readonly (readonly [keyword: string, words: string])[] = [
+const hintTexts: readonly (readonly [keyword: string, hintTexts: string])[] = [
   ['minimum', 'at least'],
   ['exclusiveMinimum', 'more than'],
   ['maximum', 'at most'],
   ['exclusiveMaximum', 'less than'],
   ['multipleOf', 'a multiple of'],
-  ['minLength', 'characters at least'],
-  ['maxLength', 'characters at most'],
-  ['minItems', 'items at least'],
-  ['maxItems', 'items at most'],
+  ['minLength', 'characters minimum'],
+  ['maxLength', 'characters maximum'],
+  ['minItems', 'items minimum'],
+  ['maxItems', 'items maximum'],
   ['format', 'format'],
   ['pattern', 'pattern'],
 ];
 
 function hintsIn(schema: JsonSchema): string[] {
-  const hints = words.flatMap(([keyword, said]) => {
-    const value = own(schema, keyword);
+  const hints = hintTexts.flatMap(([keyword, phrase]) => {
+    const value = ownMember(schema, keyword);
     if (typeof value !== 'number' && typeof value !== 'string') return [];
-    const shown = String(value).slice(0, MAX_HINT);
-    return [/^(characters|items)/.test(said) ? `${shown} ${said}` : `${said} ${shown}`];
+    const text = String(value).slice(0, MAX_HINT);
+    return [/^(characters|items)/.test(phrase) ? `${text} ${phrase}` : `${phrase} ${text}`];
   });
-  if (schema.type === 'integer') hints.unshift('a whole number');
-  if (schema.type === 'array' && schema.uniqueItems === true) hints.push('each once');
+  if (schema.type === 'integer') hints.unshift('integer');
+  if (schema.type === 'array' && schema.uniqueItems === true) hints.push('unique');
   return hints;
 }

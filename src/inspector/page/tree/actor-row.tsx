@@ -1,39 +1,39 @@
-// A line of the tree about an actor: its name, its state, how often it was started or tried again, and since when it runs.
+// Tree row for one actor: name, restarts or attempt, uptime, state.
 
-import { baseName, shownName } from '../address.ts';
-import type { ActorView, PageState } from '../feed/store.ts';
+import { baseName, displayName } from '../address.ts';
+import type { ActorView, PageState } from '../feed/page-state.ts';
+import { pluralize, span } from '../format.ts';
 import { Pill } from '../pill.tsx';
-import { counted, span } from '../words.ts';
-import type { TreeRow } from './tree-rows.ts';
+import type { TreeRow } from './rows.ts';
 
 export interface ActorRowProps {
   readonly row: TreeRow<ActorView>;
   readonly state: PageState;
-  readonly isChosen: boolean;
-  onChoose(): void;
+  readonly isSelected: boolean;
+  onSelect(): void;
   onToggle(): void;
 }
 
-export function ActorRow({ row, state, isChosen, onChoose, onToggle }: ActorRowProps) {
+export function ActorRow({ row, state, isSelected, onSelect, onToggle }: ActorRowProps) {
   const { actor, depth, children, isOpen } = row;
   const server = actor.machine === 'server' ? state.servers.get(baseName(actor.name)) : undefined;
   const isUp = actor.state === 'running' || actor.state === 'idle';
   const age =
     server === undefined || server.uptime_seconds === 0 || !isUp ? '' : span(ageMs(server, state.at));
   return (
-    // The tree itself has the keyboard, as a tree should.
-    // biome-ignore lint/a11y/useKeyWithClickEvents: keys are handled by the tree
+    // The tree element handles the keyboard, as ARIA recommends.
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the tree handles keys
     <div
-      class={`row ${isChosen ? 'chosen' : ''}`}
+      class={`row ${isSelected ? 'selected' : ''}`}
       role="treeitem"
       tabIndex={-1}
-      id={isChosen ? 'chosen-row' : undefined}
+      id={isSelected ? 'selected-row' : undefined}
       aria-level={depth + 1}
-      aria-selected={isChosen}
+      aria-selected={isSelected}
       aria-expanded={children > 0 ? isOpen : undefined}
       data-name={baseName(actor.name)}
       data-machine={actor.machine ?? ''}
-      onClick={onChoose}
+      onClick={onSelect}
     >
       <span style={{ width: `${depth * 14}px` }} class="indent" />
       <span
@@ -48,33 +48,36 @@ export function ActorRow({ row, state, isChosen, onChoose, onToggle }: ActorRowP
         {children === 0 ? '' : isOpen ? '▾' : '▸'}
       </span>
       <span class={actor.name.includes('/') ? 'name key' : 'name'} title={actor.name}>
-        <bdi dir="ltr">{shownName(actor.name)}</bdi>
+        <bdi dir="ltr">{displayName(actor.name)}</bdi>
       </span>
       {children > 0 && !isOpen && isGroup(actor) && <span class="aside">{children}</span>}
       {server !== undefined && server.restarts > 0 && (
-        <span class="aside" title={`${counted(server.restarts, 'start')} after a failure`}>
+        <span class="aside" title={`${pluralize(server.restarts, 'start')} after a failure`}>
           ↻{server.restarts}
         </span>
       )}
-      <Again actor={actor} />
+      <ActorNotice actor={actor} />
       <span class="aside">{age}</span>
       <Pill state={actor.state} />
     </div>
   );
 }
 
-/** Whose children are worth counting: what is below any other is a part of it. */
+/**
+ * Returns true if the number of children is shown. Servers, triggers and conversations have only internal
+ * children.
+ */
 function isGroup({ machine }: ActorView): boolean {
   return machine !== 'server' && machine !== 'trigger' && machine !== 'conversation';
 }
 
-/** What its state does not say: an attempt that is not the first, a trigger that is to stay paused. */
-function Again({ actor: { machine, state, context } }: { readonly actor: ActorView }) {
+/** Notice next to the state: a repeated attempt, or a trigger that is paused in another state. */
+function ActorNotice({ actor: { machine, state, context } }: { readonly actor: ActorView }) {
   const attempt = Number(context?.attempt ?? 1);
   if (machine === 'conversation' && attempt > 1 && state !== 'ready')
-    return <span class="again">attempt {attempt}</span>;
+    return <span class="notice">attempt {attempt}</span>;
   if (machine === 'trigger' && context?.isPaused === true && state !== 'paused')
-    return <span class="again">paused</span>;
+    return <span class="notice">paused</span>;
   return null;
 }
 

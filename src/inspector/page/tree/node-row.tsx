@@ -1,38 +1,38 @@
-// The lines of the tree about the nodes of the cluster: the one above all of them, and each.
+// Tree rows: one per node, and the group of nodes.
 
 import type { NodeStatus } from '../../../http/api/node-shapes.ts';
-import type { ClusterNumbers } from '../../wire/feed-wire.ts';
-import { differingWords, differsFromOwn } from '../node-words.ts';
+import type { ClusterNumbers } from '../../wire/feed.ts';
+import { differingFields, differsFromOwn } from '../node-differences.ts';
 import { Pill } from '../pill.tsx';
 
 interface LineProps {
-  readonly isChosen: boolean;
-  onChoose(): void;
+  readonly isSelected: boolean;
+  onSelect(): void;
 }
 
 export function NodesRow({
   nodes,
-  isChosen,
-  onChoose,
+  isSelected,
+  onSelect,
 }: LineProps & { readonly nodes: readonly NodeStatus[] }) {
   return (
-    // The tree itself has the keyboard, as a tree should.
-    // biome-ignore lint/a11y/useKeyWithClickEvents: keys are handled by the tree
+    // The tree element handles the keyboard, as ARIA recommends.
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the tree handles keys
     <div
-      class={`row ${isChosen ? 'chosen' : ''}`}
+      class={`row ${isSelected ? 'selected' : ''}`}
       role="treeitem"
       tabIndex={-1}
-      id={isChosen ? 'chosen-row' : undefined}
+      id={isSelected ? 'selected-row' : undefined}
       aria-level={2}
-      aria-selected={isChosen}
+      aria-selected={isSelected}
       aria-expanded={true}
       data-name="nodes"
-      onClick={onChoose}
+      onClick={onSelect}
     >
       <span style={{ width: '14px' }} class="indent" />
       <span class="fold" aria-hidden="true" />
       <span class="name">nodes ({nodes.length})</span>
-      {differingWords(nodes).length > 0 && <span class="again">differ</span>}
+      {differingFields(nodes).length > 0 && <span class="notice">differ</span>}
     </div>
   );
 }
@@ -44,29 +44,29 @@ interface NodeLineProps extends LineProps {
   readonly cluster: ClusterNumbers;
 }
 
-export function NodeLine({ node, index, count, cluster, isChosen, onChoose }: NodeLineProps) {
+export function NodeLine({ node, index, count, cluster, isSelected, onSelect }: NodeLineProps) {
   const { name, state, version, config_hash } = node;
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: keys are handled by the tree
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the tree handles keys
     <div
-      class={`row ${isChosen ? 'chosen' : ''}`}
+      class={`row ${isSelected ? 'selected' : ''}`}
       role="treeitem"
       tabIndex={-1}
-      id={isChosen ? 'chosen-row' : undefined}
+      id={isSelected ? 'selected-row' : undefined}
       aria-level={3}
       aria-setsize={count}
       aria-posinset={index + 1}
-      aria-selected={isChosen}
+      aria-selected={isSelected}
       data-node={name}
       title={`version ${version ?? 'unknown'}, configuration ${config_hash ?? 'unknown'}`}
-      onClick={onChoose}
+      onClick={onSelect}
     >
       <span style={{ width: '28px' }} class="indent" />
       <span class="name">
         <bdi>{name}</bdi>
       </span>
-      {name === cluster.own && <span class="aside">this one</span>}
-      {differsFromOwn(node, cluster) && <span class="again">differs</span>}
+      {name === cluster.own && <span class="aside">this node</span>}
+      {differsFromOwn(node, cluster) && <span class="notice">differs</span>}
       <span class="aside extra">{config_hash ?? ''}</span>
       <Pill state={state} />
     </div>

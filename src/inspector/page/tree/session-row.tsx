@@ -1,13 +1,13 @@
-// The lines of the tree about sessions: the group of all of them, and each one.
+// Tree rows: one per session, and the group of sessions.
 
-import type { SessionRow } from '../../wire/feed-wire.ts';
+import type { SessionRow } from '../../wire/feed.ts';
+import { span } from '../format.ts';
 import { Pill } from '../pill.tsx';
-import { span } from '../words.ts';
-import type { TreeLine } from './tree-lines.ts';
+import type { TreeLine } from './lines.ts';
 
 interface LineProps {
-  readonly isChosen: boolean;
-  onChoose(): void;
+  readonly isSelected: boolean;
+  onSelect(): void;
 }
 
 interface GroupRowProps extends LineProps {
@@ -16,20 +16,20 @@ interface GroupRowProps extends LineProps {
   onToggle(): void;
 }
 
-export function GroupRow({ count, isOpen, isChosen, onChoose, onToggle }: GroupRowProps) {
+export function GroupRow({ count, isOpen, isSelected, onSelect, onToggle }: GroupRowProps) {
   return (
-    // The tree itself has the keyboard, as a tree should.
-    // biome-ignore lint/a11y/useKeyWithClickEvents: keys are handled by the tree
+    // The tree element handles the keyboard, as ARIA recommends.
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the tree handles keys
     <div
-      class={`row ${isChosen ? 'chosen' : ''}`}
+      class={`row ${isSelected ? 'selected' : ''}`}
       role="treeitem"
       tabIndex={-1}
-      id={isChosen ? 'chosen-row' : undefined}
+      id={isSelected ? 'selected-row' : undefined}
       aria-level={2}
-      aria-selected={isChosen}
+      aria-selected={isSelected}
       aria-expanded={count > 0 ? isOpen : undefined}
       data-name="sessions"
-      onClick={onChoose}
+      onClick={onSelect}
     >
       <span style={{ width: '14px' }} class="indent" />
       <span
@@ -50,26 +50,26 @@ export function GroupRow({ count, isOpen, isChosen, onChoose, onToggle }: GroupR
 
 interface SessionLineProps extends LineProps {
   readonly line: TreeLine<never> & { readonly kind: 'session' };
-  /** The gateway's clock when the session was as it is shown. */
+  /** Time of the session's data, by the gateway's clock. */
   readonly at: number;
 }
 
-export function SessionLine({ line, at, isChosen, onChoose }: SessionLineProps) {
+export function SessionLine({ line, at, isSelected, onSelect }: SessionLineProps) {
   const { session, index, count } = line;
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: keys are handled by the tree
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the tree handles keys
     <div
-      class={`row ${isChosen ? 'chosen' : ''}`}
+      class={`row ${isSelected ? 'selected' : ''}`}
       role="treeitem"
       tabIndex={-1}
-      id={isChosen ? 'chosen-row' : undefined}
+      id={isSelected ? 'selected-row' : undefined}
       aria-level={3}
       aria-setsize={count}
       aria-posinset={index + 1}
-      aria-selected={isChosen}
+      aria-selected={isSelected}
       data-session={session?.number}
       title={session && sessionText(session, at)}
-      onClick={onChoose}
+      onClick={onSelect}
     >
       <span style={{ width: '28px' }} class="indent" />
       {session === undefined ? (
@@ -89,7 +89,6 @@ export function SessionLine({ line, at, isChosen, onChoose }: SessionLineProps) 
   );
 }
 
-/** What there is to say of a session besides who its client is. */
 function sessionText(
   { endpoint, era, opened_at, last_seen_at, streams, in_flight }: SessionRow,
   at: number,

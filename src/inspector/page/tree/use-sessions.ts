@@ -1,40 +1,40 @@
-// How the tree gets at the sessions in sight, and at the place of one that is not.
+// Preact hooks for the visible sessions, and for the index of a session that is not loaded.
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { SessionPlace } from '../../wire/feed-wire.ts';
-import { sessionList, sessionPlace } from '../feed/api.ts';
-import { useAsked } from '../feed/hooks.ts';
+import type { SessionPosition } from '../../wire/feed.ts';
+import { fetchSession, fetchSessions } from '../feed/api.ts';
+import { usePolled } from '../feed/hooks.ts';
 import { SessionWindow } from './session-window.ts';
 
 const REFRESH_MS = 1_000;
 const HOUR_MS = 3_600_000;
 
-/** Draws anew when an answer has come. */
+/** Creates the session window. Re-renders after each response. */
 export function useSessions(): SessionWindow {
-  const [, draw] = useState(0);
-  const sessions = useMemo(() => new SessionWindow(sessionList, () => draw((count) => count + 1)), []);
-  useEffect(() => () => sessions.want('', undefined), [sessions]);
+  const [, rerender] = useState(0);
+  const sessions = useMemo(() => new SessionWindow(fetchSessions, () => rerender((count) => count + 1)), []);
+  useEffect(() => () => sessions.setRange('', undefined), [sessions]);
   return sessions;
 }
 
-/** Where a session stands among those that pass the filter; undefined where it does not, or as long as that is not known. */
+/** Returns the session's index among the matches; undefined if it does not match or is not loaded. */
 export function useSessionIndex(
   sessions: SessionWindow,
   number: number | undefined,
   filter: string,
 ): number | undefined {
-  const here = number === undefined ? undefined : sessions.indexOf(number);
-  const isElsewhere = number !== undefined && here === undefined;
-  const { value } = useAsked<SessionPlace | undefined>(
-    isElsewhere ? `${number} ${filter}` : '',
-    () => (isElsewhere ? sessionPlace(number, filter) : Promise.resolve(undefined)),
-    isElsewhere ? REFRESH_MS : HOUR_MS,
+  const windowIndex = number === undefined ? undefined : sessions.indexOf(number);
+  const isOutsideWindow = number !== undefined && windowIndex === undefined;
+  const { value } = usePolled<SessionPosition | undefined>(
+    isOutsideWindow ? `${number} ${filter}` : '',
+    () => (isOutsideWindow ? fetchSession(number, filter) : Promise.resolve(undefined)),
+    isOutsideWindow ? REFRESH_MS : HOUR_MS,
   );
-  // While an answer is on its way it is where it was: the list must not jump.
+  // Keeps the previous index during a request, so that the list does not jump.
   const last = useRef({ key: '', index: undefined as number | undefined });
   const key = `${number} ${filter}`;
-  const index = here ?? (value === undefined ? undefined : (value.index ?? -1));
+  const index = windowIndex ?? (value === undefined ? undefined : (value.index ?? -1));
   if (index !== undefined || last.current.key !== key) last.current = { key, index };
-  const known = last.current.index;
-  return number === undefined || known === undefined || known < 0 ? undefined : known;
+  const position = last.current.index;
+  return number === undefined || position === undefined || position < 0 ? undefined : position;
 }

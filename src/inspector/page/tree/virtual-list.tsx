@@ -1,4 +1,4 @@
-// A list of which only the rows in sight are in the document, so that its length costs nothing. All rows have one height.
+// List that renders only the visible rows. All rows have the same height.
 
 import type { ComponentChildren, JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
@@ -9,9 +9,9 @@ export interface VirtualListProps {
   readonly length: number;
   readonly rowHeight: number;
   readonly row: (index: number) => ComponentChildren;
-  /** Told which rows are drawn, up to `last` without it, each time it is others. */
+  /** Called with the range of rendered rows, `last` exclusive, after each change. */
   readonly onRange?: (first: number, last: number) => void;
-  /** A row that is to be brought into sight each time its key is another; not when rows only move. */
+  /** Row to scroll into view when the key changes. A changed index alone does not scroll. */
   readonly reveal?: { readonly key: string; readonly index: number };
   readonly attributes?: JSX.HTMLAttributes<HTMLDivElement>;
 }

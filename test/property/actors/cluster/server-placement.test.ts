@@ -1,4 +1,5 @@
-// A server that runs once in the cluster, while nodes open and close links to it, lose their memberships and come back, in any order.
+// A server that runs once in the cluster, while nodes open and close links to it, lose their memberships and
+// rejoin, in random order.
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import fc from 'fast-check';
@@ -17,7 +18,7 @@ const SERVER = 'x';
 const LEASE = `server/${SERVER}`;
 const names = ['a', 'b', 'c'] as const;
 
-/** Runs until it is ended: gracefully a moment later, or at once. */
+/** Runs until it is closed: gracefully with a short delay, or immediately. */
 class InnerLink implements Link {
   readonly pid = undefined;
   readonly stderrTail = [];
@@ -37,7 +38,7 @@ class InnerLink implements Link {
   ready(): void {}
 
   async close(): Promise<void> {
-    await new Promise((done) => setImmediate(done));
+    await new Promise((resolve) => setImmediate(resolve));
     this.kill();
   }
 
@@ -49,7 +50,7 @@ class InnerLink implements Link {
   }
 }
 
-interface Opened {
+interface OpenedLink {
   readonly link: PlacedLink;
   inner: InnerLink | undefined;
   readonly ends: GatewayError[];
@@ -59,20 +60,20 @@ class Nodes {
   readonly shared = new FakeCluster();
   readonly nodes = names.map((name) => {
     const { node, cluster } = this.shared.join(name);
-    return { node, placement: new ServerPlacement(cluster, 1), opened: [] as Opened[] };
+    return { node, placement: new ServerPlacement(cluster, 1), opened: [] as OpenedLink[] };
   });
-  /** Names of the nodes at which a process of the server runs, once for each. */
+  /** Names of the nodes that run a process of the server. A node occurs once per process. */
   readonly running: string[] = [];
 
   at(index: number) {
     const node = this.nodes[index % names.length];
-    if (node === undefined) throw new Error('there is no such node');
+    if (node === undefined) throw new Error('unknown node');
     return node;
   }
 
-  open(index: number): Opened {
+  open(index: number): OpenedLink {
     const { node, placement, opened } = this.at(index);
-    const one: Opened = {
+    const session: OpenedLink = {
       link: new PlacedLink({
         server: SERVER,
         patienceMs: 60_000,
@@ -81,35 +82,37 @@ class Nodes {
           onMessage: () => {},
           onOversized: () => {},
           onUndelivered: () => {},
-          onEnd: (error) => one.ends.push(error),
+          onEnd: (error) => session.ends.push(error),
         },
-        makeHere: (events) => {
+        makeLocal: (events) => {
           this.running.push(node.name);
-          // SPL1
+          // At most one node runs the server.
           expect(new Set(this.running).size).toBe(1);
-          one.inner = new InnerLink(events, () => this.running.splice(this.running.indexOf(node.name), 1));
-          return one.inner;
+          session.inner = new InnerLink(events, () =>
+            this.running.splice(this.running.indexOf(node.name), 1),
+          );
+          return session.inner;
         },
-        makeThere: (events, { member, epoch }) => {
+        makeRemote: (events, { member, epoch }) => {
           expect(member.name).not.toBe(node.name);
-          // SPL2: whoever is asked under that epoch holds it, as long as it does.
+          // The node that receives a request under an epoch holds the lease of that epoch.
           const holder = this.nodes.find((each) => each.node.name === member.name);
           if (this.shared.holderOf(LEASE)?.epoch === epoch)
             expect(holder?.placement.holds(SERVER, epoch) ?? false).toBe(holder?.node.isMember);
-          one.inner = new InnerLink(events, () => {});
-          return one.inner;
+          session.inner = new InnerLink(events, () => {});
+          return session.inner;
         },
       }),
       inner: undefined,
       ends: [],
     };
-    opened.push(one);
-    void one.link.open().catch(() => undefined);
-    return one;
+    opened.push(session);
+    void session.link.open().catch(() => undefined);
+    return session;
   }
 
   async closeAll(): Promise<void> {
-    for (const { node } of this.nodes) if (!node.isThere) node.enter();
+    for (const { node } of this.nodes) if (!node.isInTables) node.enter();
     for (const { opened } of this.nodes) for (const { link } of opened) await link.close();
     await elapse(10);
   }
@@ -121,28 +124,32 @@ const step = fc.record({
   which: fc.nat(5),
 });
 
-test('never runs at two nodes, ends where its lease is lost, and leaves no lease behind (SPL1, SPL2, SPL3, PLL1)', async () => {
+test('never runs on two nodes, stops when the lease is lost, and leaves no lease behind', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
       const nodes = new Nodes();
       for (const { do: what, node: index, which } of steps) {
         const { node, opened } = nodes.at(index);
-        const one = opened[which % Math.max(1, opened.length)];
+        const session = opened[which % Math.max(1, opened.length)];
         if (what === 'open') nodes.open(index);
-        else if (what === 'close') void one?.link.close();
-        else if (what === 'kill') one?.link.kill();
+        else if (what === 'close') void session?.link.close();
+        else if (what === 'kill') session?.link.kill();
         else if (what === 'lose') node.bury();
-        else if (what === 'join' && !node.isThere) node.enter();
+        else if (what === 'join' && !node.isInTables) node.enter();
         else if (what === 'misdirect')
-          one?.inner?.events.onUndelivered(1, new UpstreamProtocolError('x', { status: MISDIRECTED }), true);
-        else for (let turn = 0; turn < 4; turn += 1) await new Promise((done) => setImmediate(done));
+          session?.inner?.events.onUndelivered(
+            1,
+            new UpstreamProtocolError('x', { status: MISDIRECTED }),
+            true,
+          );
+        else for (let round = 0; round < 4; round += 1) await new Promise((resolve) => setImmediate(resolve));
         expect(new Set(nodes.running).size).toBeLessThanOrEqual(1);
         if (!node.isMember) expect(nodes.running).not.toContain(node.name);
       }
       await nodes.closeAll();
       expect(nodes.running).toEqual([]);
       expect(nodes.shared.holderOf(LEASE)).toBeUndefined();
-      // L1
+      // L1: every link closes once.
       for (const { opened } of nodes.nodes) for (const { ends } of opened) expect(ends).toHaveLength(1);
     }),
     { numRuns: 100 },

@@ -1,13 +1,13 @@
-// The dispatcher under handlers that hang, fail, answer late and throw, under stores that fail and take claims away, and
-// drained at any moment. What must hold is the same in all of them, and none of it depends on time: it is looked up in
-// what the store was told and in which runs there were.
+// The dispatcher with handlers that hang, fail, throw and respond late, with stores that fail and expire
+// claims, and with a drain at a random time. The invariants are the same in all cases and independent of
+// time. They are checked with the committed results and the runs.
 
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { UnavailableError } from '../../../../actors/base/errors/errors.ts';
 import type { Dispatcher } from '../../../../actors/events/inbox/dispatcher.ts';
-import type { Assignment, Outcome } from '../../../../actors/events/inbox/work.ts';
+import type { Assignment, WorkOutcome } from '../../../../actors/events/inbox/work.ts';
 import type { NewEvent } from '../../../../actors/store/event.ts';
 import type { AppendOptions, Committed, Store, TurnResult } from '../../../../actors/store/store.ts';
 import { openSqliteStore } from '../../../../actors/store/worker/sqlite-store.ts';
@@ -17,14 +17,14 @@ import { storeFolder } from '../../../fixtures/store/engine-store.ts';
 import { MemoryStore } from '../../../fixtures/store/memory-store.ts';
 import { storeWorkerUrl } from '../../../fixtures/store/store-worker.ts';
 
-/** Outcomes after which an event never comes again. A store takes the others for an event that waits. */
+/** Final outcomes. After any other outcome an event remains in the store. */
 const endings: ReadonlySet<TurnResult['outcome']> = new Set(['done', 'ignored', 'dead']);
 
-/** Records the end of each event, and the largest number of claims at the same time. */
+/** Records when each event becomes final, and the largest number of concurrent claims. */
 class NotedStore extends MemoryStore {
-  /** Ids in the order of their ends, by key. */
+  /** Ids in the order in which the events became final, by key. */
   readonly ends = new Map<string, string[]>();
-  /** Committed outcomes that end no event. */
+  /** Committed outcomes that are not final. */
   readonly waits = new Set<TurnResult['outcome']>();
   mostClaims = 0;
   isFailing = false;
@@ -83,7 +83,7 @@ const behaviours = [
 ] as const;
 type Behaviour = (typeof behaviours)[number];
 
-/** Of the others no trigger says how they are to be repeated, and the policy for that takes seconds. */
+/** The failures of the other behaviours use the default retry policy, which pauses for seconds. */
 const quickOnes = behaviours.filter((each) => !['throws', 'rejects', 'is no outcome'].includes(each));
 
 const retry = { attempts: 3, min_backoff_seconds: 0.001, max_backoff_seconds: 0.004, factor: 2 };
@@ -96,8 +96,8 @@ const aborted = (signal: AbortSignal) =>
   });
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** The behaviour stands in the event's `meta`. */
-function behave({ event, signal }: Assignment): Promise<Outcome> {
+/** The `meta` of the event contains the behaviour. */
+function behave({ event, signal }: Assignment): Promise<WorkOutcome> {
   const isFirst = event.attempt === 1;
   switch (event.meta as Behaviour) {
     case 'throws':
@@ -114,7 +114,7 @@ function behave({ event, signal }: Assignment): Promise<Outcome> {
     case 'is final':
       return Promise.resolve({ kind: 'failed', note: 'final', isFinal: true, retry });
     case 'is ignored':
-      return Promise.resolve({ kind: 'ignored', note: 'nobody takes it' });
+      return Promise.resolve({ kind: 'ignored', note: 'no handler' });
     case 'hangs':
       return isFirst
         ? aborted(signal).then(() => failed('it was told to end', retry))
@@ -126,7 +126,7 @@ function behave({ event, signal }: Assignment): Promise<Outcome> {
             .then(() => failed('late', retry))
         : Promise.resolve(done);
     case 'is no outcome':
-      return Promise.resolve(isFirst ? ({} as Outcome) : done);
+      return Promise.resolve(isFirst ? ({} as WorkOutcome) : done);
     default:
       return Promise.resolve(done);
   }
@@ -142,7 +142,7 @@ const faults = [
   'nothing',
 ] as const;
 
-/** How events come: made durable by whoever made them, or accepted one by one, as webhooks do. */
+/** Two ways to add events: append them directly, or accept them one by one, like webhooks. */
 const waysIn = {
   appended: (_: Dispatcher, store: Store, events: readonly NewEvent[]) => store.append(events),
   accepted: (dispatcher: Dispatcher, _: Store, events: readonly NewEvent[]) =>
@@ -151,17 +151,17 @@ const waysIn = {
 
 const scenario = fc.record({
   way: fc.constantFrom(...(['appended', 'accepted'] as const)),
-  /** Which key each event is for, and how its handler behaves. */
+  /** Key per event, and behaviour of the handler. */
   events: fc.array(fc.tuple(fc.nat({ max: 5 }), fc.constantFrom(...behaviours)), {
     minLength: 1,
     maxLength: 40,
   }),
   places: fc.integer({ min: 1, max: 4 }),
-  /** What happens, and after how many milliseconds the next. */
+  /** Faults, each with the milliseconds until the next fault. */
   faults: fc.array(fc.tuple(fc.constantFrom(...faults), fc.integer({ min: 0, max: 15 })), { maxLength: 6 }),
 });
 
-/** The defaults of the product are too slow for a test: who gives no retry settings would wait for seconds. */
+/** A clock that skips the default pauses of the product, which take seconds. */
 class QuickClock {
   offsetMs = 0;
   readonly now = () => Date.now() + this.offsetMs;
@@ -170,8 +170,8 @@ class QuickClock {
 type Scenario = typeof scenario extends fc.Arbitrary<infer Value> ? Value : never;
 
 /**
- * Runs the scenario, and fails unless each event ends once, in order, without an overlap within its key. Returns the
- * outcomes that were committed for events that had to wait.
+ * Runs the scenario. Fails unless each event becomes final once, in order, and runs of the same key never
+ * overlap. Returns the outcomes that were committed for events that had to wait.
  */
 async function expectOneEndEach({ way, events, places, faults }: Scenario, timeoutMs = 15) {
   const clock = new QuickClock();
@@ -192,18 +192,19 @@ async function expectOneEndEach({ way, events, places, faults }: Scenario, timeo
   await waysIn[way](dispatcher, store, list.slice(0, list.length / 2));
   for (const [fault, ms] of faults) {
     if (fault === 'the commits fail') store.isFailing = !store.isFailing;
-    // All claims expire at once; the dispatcher itself gets them again, while old runs may go on.
+    // All claims expire together. The dispatcher claims the events a second time, while old runs may
+    // continue.
     if (fault === 'claims expire') clock.offsetMs += quick.leaseMs + 1;
     if (fault === 'hold') isPaused = !isPaused;
     if (fault === 'drain' || fault === 'the commits recover in a drain') {
       const recovery = fault === 'drain' ? undefined : setTimeout(store.recover, 150);
-      // Time enough for late answers: a new dispatcher cannot know of runs of the old one.
+      // Long enough for late results, because a new dispatcher does not know the runs of the old one.
       await dispatcher.drain(400);
       clearTimeout(recovery);
       const { length } = work.runs;
       await pause(10);
       expect(work.runs.length).toBe(length);
-      // A commit that could not be made in time leaves its claim to expire, or to be ended at the next start.
+      // If a commit failed until the drain was complete, the claim expires, or is ended at the next start.
       if (store.isFailing) clock.offsetMs += quick.leaseMs + 1;
       dispatcher = begin();
     }
@@ -212,7 +213,7 @@ async function expectOneEndEach({ way, events, places, faults }: Scenario, timeo
   await waysIn[way](dispatcher, store, list.slice(list.length / 2));
   store.recover();
   isPaused = false;
-  // Skips long waits: a pause of the default retry policy, an abandoned claim.
+  // Skips long waits: a pause of the default retry policy, or an abandoned claim.
   const isOver = async () => {
     const { queued, running, retrying, held } = await store.counts();
     await store.release('t');
@@ -224,24 +225,24 @@ async function expectOneEndEach({ way, events, places, faults }: Scenario, timeo
   await dispatcher.drain(200);
   expect(work.overlaps).toEqual([]);
   expect(Object.fromEntries(store.ends)).toEqual(Object.fromEntries(expected));
-  // Nothing later began before everything earlier had ended.
+  // No event started before all earlier events of the same key were final.
   for (const [key, ids] of expected) {
-    const begun = work.runs.filter((run) => run.key === key).map(({ id }) => ids.indexOf(id));
-    expect(begun).toEqual([...begun].sort((x, y) => x - y));
+    const runOrder = work.runs.filter((run) => run.key === key).map(({ id }) => ids.indexOf(id));
+    expect(runOrder).toEqual([...runOrder].sort((x, y) => x - y));
   }
   expect(dispatcher.stats().conversation).toMatchObject({ active: 0, resting: 0, overruns: 0 });
   return store.waits;
 }
 
-test('every accepted event ends exactly once, in order, and no two of one key ever overlap (A4, DI1, DI2)', async () => {
+test('every accepted event becomes final exactly once, in order, and runs of the same key never overlap (A4)', async () => {
   await fc.assert(
     fc.asyncProperty(scenario, async (each) => void (await expectOneEndEach(each))),
     { numRuns: runs(60) },
   );
 });
 
-describe('an event given back by a drain is handled again and recorded once', () => {
-  test('where the drain cuts its run short', async () => {
+describe('an event released by a drain is handled again and recorded once', () => {
+  test('if the drain aborts its run', async () => {
     const events: Scenario['events'] = [
       [0, 'hangs'],
       [0, 'ok'],
@@ -250,12 +251,12 @@ describe('an event given back by a drain is handled again and recorded once', ()
       ['nothing', 10],
       ['drain', 0],
     ];
-    const waits = await expectOneEndEach({ way: 'appended', events, places: 2, faults }, 1_000);
-    expect(waits).toContain('queued');
+    const waitTimes = await expectOneEndEach({ way: 'appended', events, places: 2, faults }, 1_000);
+    expect(waitTimes).toContain('queued');
   });
 
-  // The first end is committed too late, under an expired claim, and the drain gives back the next claim. The second
-  // scenario comes to this on a busy machine only.
+  // The first result is committed too late, under an expired claim, and the drain releases the next claim.
+  // The second scenario reaches this only on a busy machine.
   test.each<Scenario['faults'][]>([
     [
       [
@@ -272,7 +273,7 @@ describe('an event given back by a drain is handled again and recorded once', ()
         ['drain', 0],
       ],
     ],
-  ])('where the commits fail before it: %j', async (faults) => {
+  ])('if the commits fail before the drain: %j', async (faults) => {
     const events: Scenario['events'] = [
       [0, 'is final'],
       [0, 'ok'],
@@ -281,7 +282,7 @@ describe('an event given back by a drain is handled again and recorded once', ()
   });
 });
 
-test('the same over the embedded store itself: everything ends once and in order, over drains and new starts', async () => {
+test('every event on the embedded store becomes final once and in order, over drains and restarts', async () => {
   const folder = storeFolder();
   const open = () => openSqliteStore({ file: join(folder, 'inbox.db'), workerUrl: storeWorkerUrl() });
   const work = new FakeWork(behave);
@@ -313,15 +314,15 @@ test('the same over the embedded store itself: everything ends once and in order
     expect(ofKey.map(({ id }) => id)).toEqual(
       sent.filter((event) => event.key === `conversation/${key}`).map(({ id }) => id),
     );
-    const ends = ofKey.map(({ endedAt = 0 }) => endedAt);
-    expect(ends).toEqual([...ends].sort((x, y) => x - y));
+    const endTimes = ofKey.map(({ endedAt = 0 }) => endedAt);
+    expect(endTimes).toEqual([...endTimes].sort((x, y) => x - y));
   }
   expect(work.overlaps).toEqual([]);
   await store.close();
 });
 
 test.each(['appended', 'accepted'] as const)(
-  'a burst of 1,000 messages to 100 conversations, %s, keeps their order, with bounded claims, runs and actors (A8)',
+  'a burst of 1,000 messages to 100 conversations, %s, keeps their order, with limited claims, runs and actors (A8)',
   async (way) => {
     const store = new NotedStore();
     const work = new FakeWork(({ event }) =>
@@ -352,17 +353,17 @@ test.each(['appended', 'accepted'] as const)(
   },
 );
 
-test('conversations whose handlers never end hold up no other, as long as there is one place (A6)', async () => {
+test('conversations with endless handlers do not delay others while a slot is free (A6)', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 6 }),
       fc.array(fc.nat({ max: 9 }), { minLength: 1, maxLength: 30 }),
       async (stuck, keys) => {
         const store = new NotedStore();
-        const ends: (() => void)[] = [];
+        const cleanups: (() => void)[] = [];
         const work = new FakeWork(({ event }) => {
           if (!event.key.startsWith('conversation/stuck')) return Promise.resolve(done);
-          return new Promise((resolve) => ends.push(() => resolve(done)));
+          return new Promise((resolve) => cleanups.push(() => resolve(done)));
         });
         const { dispatcher } = startInbox({ works: [work], places: stuck + 1, store, ...quick });
         await store.append(
@@ -371,7 +372,7 @@ test('conversations whose handlers never end hold up no other, as long as there 
         await store.append(keys.map((key, i) => newEvent(`conversation/${key}`, `e${i}`)));
         await until('the others are done', () => dispatcher.stats().conversation?.done === keys.length);
         expect(dispatcher.stats().conversation?.active).toBe(stuck);
-        for (const end of ends) end();
+        for (const end of cleanups) end();
         await until(
           'the stuck are done',
           () => dispatcher.stats().conversation?.done === keys.length + stuck,

@@ -1,9 +1,9 @@
-// The state machine of a mailbox under random interleavings of run, actor, store and drain (MBL1–MBL3, MB1).
+// The mailbox state machine under random interleavings of run, actor, store and drain.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
-  type Cut,
+  type AbortReason,
   type MailboxCommand,
   type MailboxEvent,
   resting,
@@ -41,8 +41,8 @@ const rules = [
   ],
 ];
 
-/** Simulates the run, the actor with a queue of events, and the store of a mailbox. */
-class Surroundings {
+/** Simulates the run, the actor, its event queue and the store. */
+class SimulatedMailbox {
   life = resting;
   isRunning = false;
   isCommitting = false;
@@ -51,7 +51,7 @@ class Surroundings {
   hasActor = false;
   isFollowed = false;
   isAborted = false;
-  firstCut: Cut | undefined;
+  firstCut: AbortReason | undefined;
   losses = 0;
   rejections = 0;
   yields = 0;
@@ -84,7 +84,7 @@ class Surroundings {
       const expected = this.yields + (this.isUnderWay && this.hasCrashed ? 1 : 0);
       this.apply({ type: happening });
       expect(this.yields).toBe(expected);
-    } else if (cuts.some((cut) => cut === happening)) this.#cut(happening as Cut);
+    } else if (cuts.some((cut) => cut === happening)) this.#cut(happening as AbortReason);
   }
 
   apply(event: MailboxEvent): void {
@@ -94,7 +94,7 @@ class Surroundings {
     for (const command of commands) this.#do(command);
   }
 
-  /** Finishes the run, the events of the actor and the commit. */
+  /** Completes the run, the events of the actor and the commit. */
   end(): void {
     this.happen('ended');
     while (this.inbox.length > 0) this.happen('actor');
@@ -105,19 +105,19 @@ class Surroundings {
     return this.life.phase === 'running';
   }
 
-  #turn(cut: Cut | undefined): void {
+  #turn(cut: AbortReason | undefined): void {
     Object.assign(this, { hasCrashed: false, isAborted: false, firstCut: cut, losses: 0 });
-    this.apply({ type: 'turn', cut });
+    this.apply({ type: 'turn', abortReason: cut });
     expect(this.isRunning).toBe(true);
   }
 
-  #cut(cut: Cut): void {
-    const [isUnderWay, before] = [this.isUnderWay, this.life.cut];
-    this.apply({ type: 'cut', cut });
+  #cut(cut: AbortReason): void {
+    const [isUnderWay, before] = [this.isUnderWay, this.life.abortReason];
+    this.apply({ type: 'abort', reason: cut });
     if (!isUnderWay) return;
     this.firstCut ??= cut;
-    // MBL1
-    expect(this.life.cut).toBe(cut === 'lost' || before === 'lost' ? 'lost' : this.firstCut);
+    // A lost claim overrides every other reason to abort.
+    expect(this.life.abortReason).toBe(cut === 'lost' || before === 'lost' ? 'lost' : this.firstCut);
     if (cut === 'lost' && before !== 'lost') expect([this.losses, this.isAborted]).toEqual([1, true]);
   }
 
@@ -130,7 +130,7 @@ class Surroundings {
     if (isUnderWay || life.phase === 'ended') this.hasCrashed = true;
     if (isUnderWay) this.firstCut ??= 'fault';
     this.apply({ type: 'crash' });
-    // MBL2
+    // A crash of the actor keeps the mailbox busy.
     if (isUnderWay)
       expect([this.isUnderWay, this.isRunning, this.isAborted]).toEqual([true, isRunning, true]);
     expect(this.removals - removals).toBe(life.phase === 'resting' ? 1 : 0);
@@ -141,7 +141,7 @@ class Surroundings {
     const { rejections } = this;
     this.isSurrendered ||= isDue;
     this.apply({ type: 'surrender' });
-    // MBL3
+    // A surrender commits the return of the claim, as the last commit.
     expect(this.rejections - rejections).toBe(isDue ? 1 : 0);
     if (isDue) expect(this.commits.at(-1)).toBe('return');
   }
@@ -159,7 +159,7 @@ class Surroundings {
 
   #do(command: MailboxCommand): void {
     if (command.do === 'start') {
-      // MB1
+      // One run at a time.
       expect([this.isRunning, this.isCommitting, this.isSurrendered]).toEqual([false, false, false]);
       Object.assign(this, { isRunning: true, hasActor: true });
     } else if (command.do === 'tell') {
@@ -169,12 +169,11 @@ class Surroundings {
     } else if (command.do === 'abort') this.isAborted = true;
     else if (command.do === 'noteLoss') this.losses += 1;
     else if (command.do === 'rejectCheckpoint') this.rejections += 1;
-    else if (command.do === 'yieldPlace') this.yields += 1;
+    else if (command.do === 'yieldSlot') this.yields += 1;
     else if (command.do === 'commit') {
       expect(this.isCommitting).toBe(false);
-      // MBL1, MBL2, MBL3
       if (command.end !== 'return')
-        expect([this.isRunning, this.life.cut === 'lost']).toEqual([false, false]);
+        expect([this.isRunning, this.life.abortReason === 'lost']).toEqual([false, false]);
       const end = this.isSurrendered ? 'return' : this.hasCrashed ? 'fault' : 'outcome';
       expect(command.end).toBe(end);
       this.isCommitting = true;
@@ -188,11 +187,11 @@ class Surroundings {
   }
 }
 
-test('runs one attempt at a time, and commits the expected result once (MBL1–MBL3, MB1)', () => {
+test('runs one attempt at a time, and commits the expected result once', () => {
   const seen = new Set<string>();
   fc.assert(
     fc.property(fc.array(happening, { maxLength: 60, size: 'max' }), (happenings) => {
-      const around = new Surroundings();
+      const around = new SimulatedMailbox();
       for (const each of happenings) {
         if (around.isSurrendered && around.life.phase === 'resting') break;
         around.happen(each);
@@ -225,11 +224,11 @@ test('an event without a rule changes nothing', () => {
   }
 });
 
-test('the stop of the actor aborts the run, and later cuts except a lost claim are ignored', () => {
-  const [running] = transition(resting, { type: 'turn', cut: undefined });
+test('the stop of the actor aborts the run, and later reasons to abort are ignored, except a lost claim', () => {
+  const [running] = transition(resting, { type: 'turn', abortReason: undefined });
   const [abandoned, ...commands] = transition(running, { type: 'abandon' });
-  expect([abandoned.cut, commands]).toEqual(['fault', [{ do: 'abort' }]]);
+  expect([abandoned.abortReason, commands]).toEqual(['fault', [{ do: 'abort' }]]);
   for (const cut of ['deadline', 'stopped', 'cancelled'] as const)
-    expect(transition(abandoned, { type: 'cut', cut })).toEqual([abandoned]);
-  expect(transition(abandoned, { type: 'cut', cut: 'lost' })[0].cut).toBe('lost');
+    expect(transition(abandoned, { type: 'abort', reason: cut })).toEqual([abandoned]);
+  expect(transition(abandoned, { type: 'abort', reason: 'lost' })[0].abortReason).toBe('lost');
 });

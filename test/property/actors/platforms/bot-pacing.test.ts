@@ -1,5 +1,5 @@
-// How fast a bot sends, held against the limits of its platform as the fake of it counts them, in a time of the test's own:
-// however many messages for however many chats, and however long their way takes.
+// Send rate of bots, compared with the rate limits of the fake platform. Time is simulated, traffic and
+// network delays are random.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -15,34 +15,42 @@ interface Traffic {
   readonly startAt: number;
 }
 
-/** Sends everything, each chat in order; gives how often the platform refused, and when each message was taken. */
+/**
+ * Sends all messages, in order per chat. Returns the number of refusals, and the times of the accepted
+ * messages per chat.
+ */
 async function sendAll(chats: readonly Traffic[], ways: readonly Way[], limits: FloodLimits) {
   const time = new OwnTime();
   let steps = 0;
   const meter = new FloodMeter(() => time.now);
   meter.limits = limits;
   const pacing = botPacing(() => time.now);
-  const taken = chats.map((): number[] => []);
-  const ends = chats.map(async ({ isGroup, count, startAt }, chat) => {
+  const acceptedAt = chats.map((): number[] => []);
+  const finished = chats.map(async ({ isGroup, count, startAt }, chat) => {
     const id = isGroup ? -1 - chat : 1 + chat;
     await time.at(startAt);
-    while ((taken[chat]?.length ?? 0) < count) {
+    while ((acceptedAt[chat]?.length ?? 0) < count) {
       const { thereMs, backMs, lateMs } = ways[steps++ % ways.length] as Way;
       try {
-        const turn = { account: 'a', place: `${id}`, limit: limitOf(`${id}`), isOfPlace: () => true };
+        const turn = {
+          account: 'a',
+          destination: `${id}`,
+          limit: limitOf(`${id}`),
+          isOfDestination: () => true,
+        };
         await pacing.run(turn, async () => {
           await time.at(time.now + thereMs);
           let refusal: unknown;
           try {
             meter.count(7, { id, isGroup });
-            taken[chat]?.push(time.now);
+            acceptedAt[chat]?.push(time.now);
           } catch (error) {
             refusal = error;
           }
           await time.at(time.now + backMs);
           if (!(refusal instanceof BotError)) return;
           const seconds = refusal.parameters?.retry_after ?? 0;
-          throw new DeliveryError('429', { isTooSoon: true, retryAfterMs: seconds * 1000 });
+          throw new DeliveryError('429', { isRateLimited: true, retryAfterMs: seconds * 1000 });
         });
       } catch (error) {
         if (!(error instanceof DeliveryError)) throw error;
@@ -50,8 +58,8 @@ async function sendAll(chats: readonly Traffic[], ways: readonly Way[], limits: 
       }
     }
   });
-  await time.passUntil(ends);
-  return { refused: meter.refused, taken, endedAt: time.now };
+  await time.passUntil(finished);
+  return { refused: meter.refused, acceptedAt, endedAt: time.now };
 }
 
 const chat = fc.record({
@@ -60,7 +68,7 @@ const chat = fc.record({
   startAt: fc.integer({ min: 0, max: 3_000 }),
 });
 
-test('of all together, and of a group in a minute, it never sends more than the platform takes', async () => {
+test('a bot never exceeds the limits for all chats and for a group', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(chat, { minLength: 1, maxLength: 40 }), ways, async (chats, onTheWay) => {
       const { refused } = await sendAll(chats, onTheWay, { allPerSecond: 30, groupPerMinute: 20 });
@@ -70,7 +78,7 @@ test('of all together, and of a group in a minute, it never sends more than the 
   );
 });
 
-test('a long answer meets one 429 at most where a chat takes one message a second, and leaves as soon as it may', async () => {
+test('a long answer causes at most one 429 in a chat with one message per second, and is sent with no extra delay', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 2, max: 19 }),

@@ -1,5 +1,5 @@
-// What a bot is told while its gateway is killed, its store is full and its platform numbers anew: nothing is confirmed before
-// it is kept, and in the end everything is kept (UL1–UL4).
+// Bot updates with kills of the gateway, full stores, and new numbering by the platform: an update is
+// confirmed only after it is stored, and every update is stored eventually.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -30,23 +30,23 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** A store that outlives processes, a platform, and whatever process there is. */
+/** A store that outlives processes, a platform, and the current process. */
 class World {
   readonly updates = new Updates(20_000);
-  readonly kept = new Set<number>();
-  readonly said: number[] = [];
+  readonly stored = new Set<number>();
+  readonly updateIds: number[] = [];
   savedOffset: number | undefined;
   #loop: UpdateLoop | undefined;
   #refusals = 0;
   #cuts = 0;
   #process = 0;
 
-  begin(): void {
+  start(): void {
     const process = ++this.#process;
     const isAlive = () => process === this.#process;
     const loop = new UpdateLoop({
       offset: this.savedOffset,
-      rest: () => new Promise((done) => setImmediate(done)),
+      wait: () => new Promise((done) => setImmediate(done)),
       source: {
         poll: async (offset, signal) => {
           if (this.#cuts > 0) {
@@ -57,75 +57,75 @@ class World {
         },
       },
       sink: {
-        keep: async (updates) => {
+        store: async (updates) => {
           await Promise.resolve();
           if (!isAlive()) return new Promise(() => {});
           if (this.#refusals > 0) {
             this.#refusals -= 1;
             throw new Error('full');
           }
-          for (const { update_id } of updates as Update[]) this.kept.add(update_id);
+          for (const { update_id } of updates as Update[]) this.stored.add(update_id);
         },
         saveOffset: async (offset) => {
           if (!isAlive()) return new Promise(() => {});
           this.savedOffset = offset;
         },
-        onRefused: () => {},
+        onStoreFailure: () => {},
       },
     });
     this.#loop = loop;
-    // What the connection's actor does after a loss.
-    loop.run().catch(() => isAlive() && this.begin());
+    // As the connection actor does when the connection is lost.
+    loop.run().catch(() => isAlive() && this.start());
   }
 
-  /** As kill -9: whatever was under way comes to nothing. */
+  /** Like kill -9: pending operations have no effect. */
   kill(losesOffset: boolean): void {
     this.#process += 1;
     this.#loop?.end();
     if (losesOffset) this.savedOffset = undefined;
-    this.begin();
+    this.start();
   }
 
-  async take(step: Step): Promise<void> {
+  async apply(step: Step): Promise<void> {
     if (step.do === 'say')
-      for (let i = 0; i < step.count; i += 1) this.said.push(this.updates.add('message', {}) ?? 0);
+      for (let i = 0; i < step.count; i += 1) this.updateIds.push(this.updates.add('message', {}) ?? 0);
     else if (step.do === 'kill') this.kill(step.losesOffset);
     else if (step.do === 'fill') this.#refusals = step.times;
     else if (step.do === 'cut') this.#cuts = 1;
     else {
-      // It numbers anew after a week without anything, when all is confirmed.
+      // The platform restarts the numbering after a week without updates, when all are confirmed.
       await this.idle();
       const first = step.block * 1_000;
-      const isUsed = this.said.some((id) => id >= first && id < first + 1_000);
+      const isUsed = this.updateIds.some((id) => id >= first && id < first + 1_000);
       if (!isUsed) this.updates.renumber(first);
     }
   }
 
-  /** Until nothing moves any more. */
+  /** Resolves when all pending work is done. */
   async idle(): Promise<void> {
     for (let i = 0; i < 60; i += 1) await new Promise((done) => setImmediate(done));
   }
 
   get confirmed(): readonly number[] {
     const pending = new Set(this.updates.pending.map(({ update_id }) => update_id));
-    return this.said.filter((id) => !pending.has(id));
+    return this.updateIds.filter((id) => !pending.has(id));
   }
 }
 
-test('nothing is confirmed before it is kept, and everything is kept in the end', async () => {
+test('updates are confirmed only after they are stored, and every update is stored eventually', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(step, fc.integer({ min: 0, max: 6 })), { maxLength: 25 }),
       async (steps) => {
         const world = new World();
-        world.begin();
+        world.start();
         for (const [each, turns] of steps) {
-          await world.take(each);
+          await world.apply(each);
           for (let i = 0; i < turns; i += 1) await Promise.resolve();
-          expect(world.confirmed.filter((id) => !world.kept.has(id))).toEqual([]);
+          expect(world.confirmed.filter((id) => !world.stored.has(id))).toEqual([]);
         }
         await world.idle();
-        expect([...world.kept].sort()).toEqual([...new Set(world.said)].sort());
+        expect([...world.stored].sort()).toEqual([...new Set(world.updateIds)].sort());
         expect(world.updates.pending).toEqual([]);
         world.kill(false);
       },

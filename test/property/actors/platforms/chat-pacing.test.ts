@@ -1,4 +1,4 @@
-// How fast a bot of a community chat or of a team chat sends, held against the limits of its platform, in a time of the test's own.
+// Send rate of community chat and team chat bots, compared with the platform limits, in simulated time.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -9,39 +9,44 @@ import { teamPacing } from '../../../../actors/platforms/teamchat/pacing.ts';
 import { runs } from '../../../fixtures/property-runs.ts';
 
 const SECOND = 1_000;
-/** In any second. */
-const OF_BOT = 50;
+/** Limit per second. */
+const BOT_LIMIT = 50;
 
-/** Sends so much to each conversation, each as soon as it is told to come again; gives when each message left, and for where. */
+/**
+ * Sends the messages of each conversation, and retries when requested. Returns the time and the conversation
+ * of each message.
+ */
 async function sendAll(
   pacingOf: (now: () => number) => Pacing,
   counts: readonly number[],
   lateMs: readonly number[],
 ) {
   let now = 0;
-  let told = 0;
+  let retries = 0;
   const pacing = pacingOf(() => now);
-  const waiting = counts.map((count, place) => ({ place, count, at: 0 }));
-  const left: { readonly place: number; readonly at: number }[] = [];
+  const queues = counts.map((count, place) => ({ place, count, at: 0 }));
+  const sent: { readonly place: number; readonly at: number }[] = [];
   for (;;) {
-    const toSend = waiting.filter(({ count }) => count > 0);
-    if (toSend.length === 0) return left;
+    const toSend = queues.filter(({ count }) => count > 0);
+    if (toSend.length === 0) return sent;
     const next = toSend.reduce((first, each) => (each.at < first.at ? each : first));
     now = Math.max(now, next.at);
     const { place } = next;
     try {
-      await pacing.run({ account: 'bot', place: `${place}` }, async () => left.push({ place, at: now }));
+      await pacing.run({ account: 'bot', destination: `${place}` }, async () =>
+        sent.push({ place, at: now }),
+      );
       next.count -= 1;
     } catch (error) {
       if (!(error instanceof DeliveryError)) throw error;
       const pauseMs = error.retryAfterMs ?? 0;
       expect(pauseMs).toBeGreaterThan(0);
-      next.at = now + pauseMs + (lateMs[told++ % lateMs.length] ?? 0);
+      next.at = now + pauseMs + (lateMs[retries++ % lateMs.length] ?? 0);
     }
   }
 }
 
-/** The most that left within any such time. */
+/** Returns the maximum number of messages within any interval of this length. */
 const mostIn = (ms: number, times: readonly number[]) =>
   Math.max(0, ...times.map((at, i) => times.slice(i).filter((each) => each - at < ms).length));
 
@@ -49,7 +54,7 @@ test.each([
   ['community chat', communityPacing, { most: 5, ms: 5 * SECOND }],
   ['team chat', teamPacing, { most: 1, ms: SECOND }],
 ] as const)(
-  'a bot of a %s sends no more than its platform takes, of the bot and to one place, and all of it',
+  'a bot of a %s sends all messages within the limits of the bot and of the destination',
   async (_, pacingOf, ofPlace) => {
     const counts = fc.array(fc.integer({ min: 1, max: 8 }), { minLength: 80, maxLength: 120 });
     const late = fc.array(fc.integer({ min: 0, max: 20 }), { minLength: 1, maxLength: 8 });
@@ -62,7 +67,7 @@ test.each([
             SECOND,
             left.map(({ at }) => at),
           ),
-        ).toBeLessThanOrEqual(OF_BOT);
+        ).toBeLessThanOrEqual(BOT_LIMIT);
         for (const place of wanted.keys()) {
           const times = left.filter((each) => each.place === place).map(({ at }) => at);
           expect(mostIn(ofPlace.ms, times)).toBeLessThanOrEqual(ofPlace.most);

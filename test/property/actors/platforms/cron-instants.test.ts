@@ -1,5 +1,5 @@
-// Instants of random expressions in random zones, compared with the parser inside node-schedule. The two differ by design
-// where clocks change; the unit test pins the expected instants there.
+// Instants of random cron expressions in random zones, compared with the parser of node-schedule. The two
+// differ by design at clock changes, for which the unit test has the expected instants.
 
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
@@ -15,8 +15,8 @@ interface Parser {
     options: { readonly currentDate: Date; readonly tz: string },
   ): { next(): { getTime(): number } };
 }
-const ofNodeSchedule = createRequire(createRequire(import.meta.url).resolve('node-schedule'));
-const parser = ofNodeSchedule('cron-parser') as Parser;
+const requireOfNodeSchedule = createRequire(createRequire(import.meta.url).resolve('node-schedule'));
+const parser = requireOfNodeSchedule('cron-parser') as Parser;
 
 const DAY_MS = 86_400_000;
 
@@ -45,7 +45,7 @@ const field = (low: number, high: number): fc.Arbitrary<string> => {
   );
 };
 
-/** A day of the month or of the week, or one of each: the parser reads a full range as `*`. */
+/** A day of the month, a day of the week, or both, because the parser reads a full range as `*`. */
 const expression = fc
   .record({
     seconds: fc.option(field(0, 59), { nil: undefined }),
@@ -62,7 +62,7 @@ const expression = fc
 const zone = fc.constantFrom(...zones);
 const start = fc.integer({ min: Date.UTC(2020, 0, 1), max: Date.UTC(2035, 0, 1) });
 
-function ours(cron: string, tz: string, from: number, count: number): number[] {
+function instantsAfter(cron: string, tz: string, from: number, count: number): number[] {
   const instants = new CronInstants(cron, tz);
   const found: number[] = [];
   for (let at = instants.after(from); at !== undefined && found.length < count; at = instants.after(at))
@@ -71,20 +71,20 @@ function ours(cron: string, tz: string, from: number, count: number): number[] {
 }
 
 function byNodeSchedule(cron: string, from: number, count: number): number[] {
-  const theirs = parser.parseExpression(cron, { currentDate: new Date(from), tz: 'UTC' });
-  return Array.from({ length: count }, () => theirs.next().getTime());
+  const expectedByParser = parser.parseExpression(cron, { currentDate: new Date(from), tz: 'UTC' });
+  return Array.from({ length: count }, () => expectedByParser.next().getTime());
 }
 
-test('without changes of the clocks they equal those of node-schedule (CI3)', () => {
+test('without clock changes the instants equal those of node-schedule', () => {
   fc.assert(
     fc.property(expression, start, (cron, from) => {
-      expect(ours(cron, 'UTC', from, 5)).toEqual(byNodeSchedule(cron, from, 5));
+      expect(instantsAfter(cron, 'UTC', from, 5)).toEqual(byNodeSchedule(cron, from, 5));
     }),
     { numRuns: runs(300) },
   );
 });
 
-// Where the clocks change by one hour, and not at midnight, all of it can be held against node-schedule.
+// Changes by one hour that are not at midnight, where both implementations agree.
 const changes = [
   ['Europe/Berlin', Date.UTC(2026, 2, 29, 1)],
   ['Europe/Berlin', Date.UTC(2026, 9, 25, 1)],
@@ -92,41 +92,43 @@ const changes = [
   ['America/New_York', Date.UTC(2027, 10, 7, 6)],
 ] as const;
 
-test('they are those of node-schedule where clocks change by an hour', () => {
+test('at clock changes by an hour the instants equal those of node-schedule', () => {
   const hours = fc.oneof(fc.constantFrom('0', '1', '2', '3', '1,3', '*/2', '1-2', '2-4', '*'), field(0, 23));
   const minutes = fc.constantFrom('0', '30', '*/20', '59');
   fc.assert(
     fc.property(fc.constantFrom(...changes), minutes, hours, ([tz, change], minute, hour) => {
       const cron = `${minute} ${hour} * * *`;
-      // From the day before, since the parser has to see the change to know of it.
+      // Starts a day earlier, because the parser has to pass the change.
       const from = change - 20 * 3_600_000;
-      const theirs = parser.parseExpression(cron, { currentDate: new Date(from), tz });
+      const expectedByParser = parser.parseExpression(cron, { currentDate: new Date(from), tz });
       const until = change + 20 * 3_600_000;
       const expected: number[] = [];
-      for (let at = theirs.next().getTime(); at <= until; at = theirs.next().getTime()) expected.push(at);
-      // It tells of an instant that two local times lead to twice.
+      for (let at = expectedByParser.next().getTime(); at <= until; at = expectedByParser.next().getTime())
+        expected.push(at);
+      // The parser repeats an instant if two local times map to it.
       expect(lastInstants(new CronInstants(cron, tz), from, until, 10_000)).toEqual([...new Set(expected)]);
     }),
     { numRuns: runs(60) },
   );
 });
 
-/** What the words about changes say, local minute by local minute: `before` and `after` are the offsets around one. */
-function byTheWords(zone: string, change: number, minutes: readonly number[], hours: readonly number[]) {
+/** Evaluates the documented rules per local minute; `before` and `after` are the offsets around a change. */
+function byTheRules(zone: string, change: number, minutes: readonly number[], hours: readonly number[]) {
   const offsetAt = zoneOffset(zone);
   const [before, after] = [offsetAt(change - 1), offsetAt(change)];
   const found = new Set<number>();
   for (let local = change + before - 3 * DAY_MS; local < change + before + 3 * DAY_MS; local += 60_000) {
     const time = new Date(local);
     if (!minutes.includes(time.getUTCMinutes()) || !hours.includes(time.getUTCHours())) continue;
-    const shown = [before, after].filter((offset) => offsetAt(local - offset) === offset);
-    const counted = hours.length === 24 ? shown : shown.length === 0 ? [before] : shown.slice(0, 1);
+    const validOffsets = [before, after].filter((offset) => offsetAt(local - offset) === offset);
+    const counted =
+      hours.length === 24 ? validOffsets : validOffsets.length === 0 ? [before] : validOffsets.slice(0, 1);
     for (const offset of counted) found.add(local - offset);
   }
   return [...found].sort((a, b) => a - b);
 }
 
-test('around a change of the clocks they are what the words about it say, in every zone and from wherever one begins (CI1, CI2)', () => {
+test('around clock changes the instants follow the documented rules, in each zone and from each start', () => {
   const changesOf = [
     ['Europe/Berlin', Date.UTC(2026, 2, 29, 1)],
     ['Europe/Berlin', Date.UTC(2026, 9, 25, 1)],
@@ -150,19 +152,19 @@ test('around a change of the clocks they are what the words about it say, in eve
       const [from, until] = [change - DAY_MS + later, change + 1.9 * DAY_MS];
       const field = hour.length === 24 ? '*' : hour.join(',');
       const instants = new CronInstants(`${minute.join(',')} ${field} * * *`, tz);
-      const expected = byTheWords(tz, change, minute, hour).filter((at) => at > from && at <= until);
+      const expected = byTheRules(tz, change, minute, hour).filter((at) => at > from && at <= until);
       expect(lastInstants(instants, from, until, 10_000)).toEqual(expected);
     }),
     { numRuns: runs(200) },
   );
 });
 
-test('from wherever one begins, they are the same', () => {
+test('the instants do not depend on the start of the search', () => {
   fc.assert(
     fc.property(expression, zone, start, fc.nat(10 * 86_400_000), (cron, tz, from, later) => {
-      const all = ours(cron, tz, from, 20);
+      const all = instantsAfter(cron, tz, from, 20);
       const rest = all.filter((at) => at > from + later);
-      expect(ours(cron, tz, from + later, rest.length)).toEqual(rest);
+      expect(instantsAfter(cron, tz, from + later, rest.length)).toEqual(rest);
       expect([...all].sort((a, b) => a - b)).toEqual(all);
       expect(new Set(all).size).toBe(all.length);
     }),
@@ -170,7 +172,7 @@ test('from wherever one begins, they are the same', () => {
   );
 });
 
-test('the last of a span are the end of all of them', () => {
+test('the last instants of a period equal the end of the full list', () => {
   fc.assert(
     fc.property(
       expression,

@@ -1,10 +1,10 @@
-// A schedule under a clock that is set at will, while the gateway runs, while it does not, and right before it is killed. What
-// is asked of it is said here without looking at how it does that.
+// A schedule whose clock is set at random while the gateway runs, while it is stopped, and before it is
+// killed. The expectations do not depend on the implementation.
 
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, expect, test, vi } from 'vitest';
-import type { OpenTrigger, SourceHost } from '../../../../actors/platforms/adapter.ts';
+import type { OpenTrigger, TriggerHost } from '../../../../actors/platforms/adapter.ts';
 import { scheduleAdapter } from '../../../../actors/platforms/schedule/adapter.ts';
 import type { Store } from '../../../../actors/store/store.ts';
 import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
@@ -12,11 +12,11 @@ import { scheduleTrigger } from '../../../fixtures/automation/triggers.ts';
 import { runs } from '../../../fixtures/property-runs.ts';
 import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
 
-/** How often the schedule looks at the clock; all that happens takes a multiple of it. */
-const LOOK_MS = 5_000;
-/** An instant comes so often. */
+/** Interval at which the schedule polls the clock. All steps take a multiple of it. */
+const POLL_MS = 5_000;
+/** Interval of the schedule. */
 const EVERY_MS = 30_000;
-/** A clock that is set back by no more than this was right before. */
+/** Largest backward change that does not count as a correction. */
 const SMALL_MS = 60_000;
 const FIRST_LOAD = Date.UTC(2026, 10, 21, 12);
 
@@ -27,37 +27,37 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A gateway with one schedule, and its clock. */
+/** A gateway with a schedule, and the clock. */
 class World {
   readonly #file = join(folder, `schedule-${++worlds}.db`);
   #store: Store | undefined;
   #open: OpenTrigger | undefined;
-  /** How often the clock has come to an instant, or jumped over it, from before. */
+  /** Counts how often the clock reached or passed each instant, going forward. */
   readonly passed = new Map<number, number>();
-  /** How often the clock was set back so far that it must have been wrong. */
+  /** Number of backward changes that are corrections. */
   corrections = 0;
   #newest = FIRST_LOAD;
-  #calmMs = 0;
+  #unchangedMs = 0;
 
   async start(): Promise<void> {
     this.#store = openEngineStore({ file: this.#file, now: FIRST_LOAD }).store;
-    const { log, accept, settled, discard, undeliver, listen, connections } = new TestSourceHost();
-    const host: SourceHost = {
+    const { log, accept, waitUntilSettled, discard, undeliver, listen, connections } = new TestSourceHost();
+    const host: TriggerHost = {
       store: this.#store,
       log,
       accept,
-      settled,
+      waitUntilSettled,
       discard,
       undeliver,
       listen,
       connections,
     };
-    const adapter = scheduleAdapter({ now: () => Date.now(), watchMs: LOOK_MS });
+    const adapter = scheduleAdapter({ now: () => Date.now(), watchMs: POLL_MS });
     const trigger = scheduleTrigger('pulse', { cron: '*/30 * * * * *', catchup: 'all' });
     this.#open = await adapter.open(trigger, host);
-    this.#calmMs = 0;
+    this.#unchangedMs = 0;
     await vi.advanceTimersByTimeAsync(0);
-    this.#notice();
+    this.#countCorrection();
   }
 
   async kill(): Promise<void> {
@@ -65,29 +65,29 @@ class World {
     await this.#store?.close();
   }
 
-  /** Time goes by. Where nobody has touched the clock for long enough each instant is there when it has come. */
+  /** Lets time pass. If the clock has not changed for a while, each instant is delivered on time. */
   async pass(ms: number): Promise<void> {
-    for (let left = ms; left > 0; left -= LOOK_MS) {
+    for (let left = ms; left > 0; left -= POLL_MS) {
       const before = await this.counts();
       const from = Date.now();
-      await vi.advanceTimersByTimeAsync(LOOK_MS);
-      this.#moved(from);
-      this.#notice();
-      this.#calmMs += LOOK_MS;
+      await vi.advanceTimersByTimeAsync(POLL_MS);
+      this.#countPassed(from);
+      this.#countCorrection();
+      this.#unchangedMs += POLL_MS;
       const now = Date.now();
-      if (now % EVERY_MS !== 0 || this.#calmMs <= SMALL_MS + LOOK_MS) continue;
+      if (now % EVERY_MS !== 0 || this.#unchangedMs <= SMALL_MS + POLL_MS) continue;
       expect((await this.counts()).get(now)).toBe((before.get(now) ?? 0) + 1);
     }
   }
 
-  set(byMs: number): void {
+  setClock(byMs: number): void {
     const from = Date.now();
     vi.setSystemTime(from + byMs);
-    this.#moved(from);
-    this.#calmMs = 0;
+    this.#countPassed(from);
+    this.#unchangedMs = 0;
   }
 
-  /** How often each instant has come. */
+  /** Number of deliveries per instant. */
   async counts(): Promise<ReadonlyMap<number, number>> {
     const counts = new Map<number, number>();
     for (const { id } of (await this.#store?.deliveries({ limit: 1_000 })) ?? []) {
@@ -97,13 +97,13 @@ class World {
     return counts;
   }
 
-  #moved(from: number): void {
+  #countPassed(from: number): void {
     const first = Math.floor(from / EVERY_MS + 1) * EVERY_MS;
     for (let at = first; at <= Date.now(); at += EVERY_MS)
       this.passed.set(at, (this.passed.get(at) ?? 0) + 1);
   }
 
-  #notice(): void {
+  #countCorrection(): void {
     const now = Date.now();
     if (this.#newest - now > SMALL_MS) {
       this.corrections += 1;
@@ -113,10 +113,10 @@ class World {
   }
 }
 
-const looks = (min: number, max: number) => fc.integer({ min, max }).map((count) => count * LOOK_MS);
-const arbBy = fc.oneof(looks(-12, 12), looks(-480, 240));
+const polls = (min: number, max: number) => fc.integer({ min, max }).map((count) => count * POLL_MS);
+const arbBy = fc.oneof(polls(-12, 12), polls(-480, 240));
 const arbStep = fc.oneof(
-  fc.record({ what: fc.constant('pass' as const), ms: looks(1, 40) }),
+  fc.record({ what: fc.constant('pass' as const), ms: polls(1, 40) }),
   fc.record({ what: fc.constant('set' as const), ms: arbBy }),
   fc.record({ what: fc.constant('down' as const), ms: arbBy }),
 );
@@ -128,10 +128,10 @@ async function run(steps: readonly { readonly what: 'pass' | 'set' | 'down'; rea
   try {
     for (const { what, ms } of steps) {
       if (what === 'pass') await world.pass(ms);
-      else if (what === 'set') world.set(ms);
+      else if (what === 'set') world.setClock(ms);
       else {
         await world.kill();
-        world.set(ms);
+        world.setClock(ms);
         await world.start();
       }
     }
@@ -151,6 +151,6 @@ async function run(steps: readonly { readonly what: 'pass' | 'set' | 'down'; rea
   }
 }
 
-test('each instant comes when the clock comes to it, and once for each time that this was corrected at most', async () => {
+test('each instant is delivered when the clock reaches it, and at most once more per clock correction', async () => {
   await fc.assert(fc.asyncProperty(fc.array(arbStep, { maxLength: 10 }), run), { numRuns: runs(40) });
 });

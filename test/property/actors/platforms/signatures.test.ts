@@ -1,12 +1,12 @@
-// Forgery: one byte changed anywhere, in body, signature or what else is signed, and nothing is accepted. The signatures are
-// made by libraries that nobody here wrote.
+// Forged requests: a request is rejected if one byte of the body, the signature or another signed part is
+// changed. Third-party libraries make the signatures.
 
 import { sign } from '@octokit/webhooks-methods';
 import fc from 'fast-check';
 import { Webhook as StandardSigner } from 'standardwebhooks';
 import nacl from 'tweetnacl';
 import { beforeEach, expect, test } from 'vitest';
-import type { SourceHost } from '../../../../actors/platforms/adapter.ts';
+import type { TriggerHost } from '../../../../actors/platforms/adapter.ts';
 import { communityChatAdapter } from '../../../../actors/platforms/communitychat/adapter.ts';
 import { httpAdapter } from '../../../../actors/platforms/http/adapter.ts';
 import { repoHostAdapter } from '../../../../actors/platforms/repository-hosts/repohost/adapter.ts';
@@ -22,19 +22,19 @@ const STANDARD = `whsec_${Buffer.from('twenty-four bytes of key').toString('base
 
 let host: TestSourceHost;
 let webhook: Webhook;
-let catching: SourceHost;
+let triggerHost: TriggerHost;
 
 beforeEach(() => {
   host = new TestSourceHost();
-  catching = {
+  triggerHost = {
     store: host.store,
     log: host.log,
     accept: (event) => host.accept(event),
-    settled: (trigger, id, timeoutMs) => host.settled(trigger, id, timeoutMs),
+    waitUntilSettled: (trigger, id, timeoutMs) => host.waitUntilSettled(trigger, id, timeoutMs),
     discard: async () => false,
     undeliver: async () => [],
-    listen: async (given) => {
-      webhook = given;
+    listen: async (handler) => {
+      webhook = handler;
       return async () => {};
     },
     connections: host.connections,
@@ -51,12 +51,12 @@ async function receive(headers: Record<string, string>, body: Buffer): Promise<W
     isBodyExact: true,
     requestId: 'r',
     traceparent: '',
-    holdBody: () => () => {},
+    reserveBody: () => () => {},
   };
   return webhook.admit(request) ?? webhook.receive(request, body);
 }
 
-/** One byte is another one, is gone, or is there in addition. */
+/** One byte is replaced, removed or added. */
 const change = fc.record({
   place: fc.nat(),
   how: fc.constantFrom('flip', 'drop', 'add'),
@@ -64,7 +64,7 @@ const change = fc.record({
 });
 type Change = typeof change extends fc.Arbitrary<infer T> ? T : never;
 
-function changed(bytes: Buffer, { place, how, bits }: Change): Buffer {
+function changeByte(bytes: Buffer, { place, how, bits }: Change): Buffer {
   const at = place % bytes.length;
   const before = bytes.subarray(0, at);
   if (how === 'drop') return Buffer.concat([before, bytes.subarray(at + 1)]);
@@ -72,8 +72,8 @@ function changed(bytes: Buffer, { place, how, bits }: Change): Buffer {
   return Buffer.concat([before, Buffer.from([(bytes[at] ?? 0) ^ bits]), bytes.subarray(at + 1)]);
 }
 
-test('a repository host’s delivery', async () => {
-  await repoHostAdapter({ maxBodyBytes: 1_000_000 }).open(repoHostTrigger('reviews'), catching);
+test('a repository host trigger rejects a delivery with a changed byte', async () => {
+  await repoHostAdapter({ maxBodyBytes: 1_000_000 }).open(repoHostTrigger('reviews'), triggerHost);
   const example = fc.constantFrom(...repoExamples);
   await fc.assert(
     fc.asyncProperty(
@@ -92,11 +92,11 @@ test('a repository host’s delivery', async () => {
           'x-hub-signature-256': signature,
         };
         const count = host.store.events.length;
-        const forged = changed(Buffer.from(signature), how).toString('latin1');
-        // Hexadecimal has two spellings of the same digit.
+        const forged = changeByte(Buffer.from(signature), how).toString('latin1');
+        // Upper and lower case are equal in hexadecimal.
         if (!isBody && forged.toLowerCase() === signature) return;
         const refused = isBody
-          ? await receive(headers, changed(body, how))
+          ? await receive(headers, changeByte(body, how))
           : await receive({ ...headers, 'x-hub-signature-256': forged }, body);
         expect(refused.status).toBe(401);
         expect(host.store.events.length).toBe(count);
@@ -107,9 +107,9 @@ test('a repository host’s delivery', async () => {
   );
 });
 
-test('a delivery of Standard Webhooks', async () => {
+test('an HTTP trigger rejects a Standard Webhooks delivery with a changed byte', async () => {
   const trigger = httpTrigger('events', { webhook_secret: STANDARD, scheme: 'standard' });
-  await httpAdapter(1_000_000).open(trigger, catching);
+  await httpAdapter(1_000_000).open(trigger, triggerHost);
   const part = fc.constantFrom('body', 'webhook-id', 'webhook-timestamp', 'webhook-signature');
   await fc.assert(
     fc.asyncProperty(fc.json(), fc.uuid(), part, change, async (text, id, where, how) => {
@@ -123,10 +123,10 @@ test('a delivery of Standard Webhooks', async () => {
       };
       const forged = { ...headers };
       if (where !== 'body')
-        forged[where] = changed(Buffer.from(headers[where] ?? ''), how).toString('latin1');
+        forged[where] = changeByte(Buffer.from(headers[where] ?? ''), how).toString('latin1');
       const isSameSignature =
-        where === 'webhook-signature' && sameBase64(forged[where] ?? '', headers[where] ?? '');
-      const refused = await receive(forged, where === 'body' ? changed(body, how) : body);
+        where === 'webhook-signature' && isSameBase64(forged[where] ?? '', headers[where] ?? '');
+      const refused = await receive(forged, where === 'body' ? changeByte(body, how) : body);
       if (!isSameSignature) expect(refused.status).toBe(401);
       expect([200, 202]).toContain((await receive(headers, body)).status);
     }),
@@ -134,8 +134,11 @@ test('a delivery of Standard Webhooks', async () => {
   );
 });
 
-/** The last letters of base64 have bits that nobody reads, and some readers take two alphabets. */
-function sameBase64(a: string, b: string): boolean {
+/**
+ * True if two signatures are the same bytes: the last letter of base64 has unused bits, and some decoders
+ * accept two alphabets.
+ */
+function isSameBase64(a: string, b: string): boolean {
   return a
     .split(' ')
     .some(
@@ -146,12 +149,12 @@ function sameBase64(a: string, b: string): boolean {
     );
 }
 
-test('an interaction of a community chat', async () => {
+test('a community chat trigger rejects an interaction with a changed byte', async () => {
   const keys = nacl.sign.keyPair();
   const public_key = Buffer.from(keys.publicKey).toString('hex');
   await communityChatAdapter(adapterServices()).open(
     communityChatTrigger('chat', { public_key, register: 'never' }),
-    catching,
+    triggerHost,
   );
   const part = fc.constantFrom('body', 'x-signature-timestamp', 'x-signature-ed25519');
   await fc.assert(
@@ -165,10 +168,10 @@ test('an interaction of a community chat', async () => {
       };
       const forged = { ...headers };
       if (where !== 'body')
-        forged[where] = changed(Buffer.from(headers[where] ?? ''), how).toString('latin1');
-      // Hexadecimal has two spellings of the same digit.
+        forged[where] = changeByte(Buffer.from(headers[where] ?? ''), how).toString('latin1');
+      // Upper and lower case are equal in hexadecimal.
       const isSame = where !== 'body' && forged[where]?.toLowerCase() === headers[where];
-      const refused = await receive(forged, where === 'body' ? changed(body, how) : body);
+      const refused = await receive(forged, where === 'body' ? changeByte(body, how) : body);
       if (!isSame) expect(refused.status).toBe(401);
       expect((await receive(headers, body)).status).toBe(200);
     }),

@@ -1,16 +1,16 @@
-// Readings of a server's clock by a node that stands still, asks late and is answered late: what it takes for a clock that was set.
+// Detection of clock steps, from clock readings during suspensions and with late requests and responses.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type ClockSeen, setBy, sharper } from '../../../../actors/store/postgres/server-clock.ts';
+import { type ClockReading, moreAccurate, stepOf } from '../../../../actors/store/postgres/server-clock.ts';
 
 interface Reading {
-  /** Since the last reading was answered. */
+  /** Time since the last response. */
   readonly pauseMs: number;
-  /** Until the server reads its clock, and from then on until this node looks at its own. */
+  /** Time until the server reads its clock, and then until this node reads its own clock. */
   readonly askingMs: number;
   readonly answeringMs: number;
-  /** By how much the clock is set in the pause. */
+  /** Size of the clock step during the pause. */
   readonly setMs: number;
 }
 
@@ -23,33 +23,33 @@ const readingOf = (takesMs: fc.Arbitrary<number>, setMs: fc.Arbitrary<number> = 
     answeringMs: takesMs,
     setMs,
   });
-/** By more than is not noticed, and what two prompt readings leave open. */
+/** Larger than an undetected step and the uncertainty of two prompt readings. */
 const set = fc.integer({ min: 1_300, max: 700_000 }).chain((byMs) => fc.constantFrom(byMs, -byMs));
 const few = { maxLength: 10 };
 
-/** By how much each reading takes the clock for set, with what that may be too much. */
+/** Returns the detected clock step of each reading, with its uncertainty. */
 function readAll(all: readonly Reading[]) {
   let uptimeMs = 0;
   let offsetMs = 1_700_000_000_000;
   let noted = 0;
-  let seen: ClockSeen | undefined;
+  let seen: ClockReading | undefined;
   return all.map(({ pauseMs, askingMs, answeringMs, setMs }) => {
     offsetMs += setMs;
-    const askedMs = uptimeMs + pauseMs;
-    const at = askedMs + askingMs + offsetMs;
-    uptimeMs = askedMs + askingMs + answeringMs;
-    const reading = { at, sets: 0, askedMs, answeredMs: uptimeMs };
-    const byMs = setBy(noted, seen, reading);
+    const requestedMs = uptimeMs + pauseMs;
+    const at = requestedMs + askingMs + offsetMs;
+    uptimeMs = requestedMs + askingMs + answeringMs;
+    const reading = { at, sets: 0, requestedMs, answeredMs: uptimeMs };
+    const byMs = stepOf(noted, seen, reading);
     const openMs = widthOf(reading) + (seen === undefined ? 0 : widthOf(seen));
-    seen = byMs === 0 ? sharper(seen, reading) : reading;
+    seen = byMs === 0 ? moreAccurate(seen, reading) : reading;
     noted = at;
     return { byMs, openMs };
   });
 }
 
-const widthOf = ({ askedMs, answeredMs }: ClockSeen) => answeredMs - askedMs;
+const widthOf = ({ requestedMs, answeredMs }: ClockReading) => answeredMs - requestedMs;
 
-test('a clock that nobody sets is never taken for set, however late a node asks, is answered, or goes on (PSC1)', () => {
+test('a clock without steps is never corrected, for any delay of requests, responses or processes', () => {
   const readings = fc.array(readingOf(anyTime), { minLength: 1, maxLength: 30 });
   fc.assert(
     fc.property(readings, (all) => {
@@ -59,7 +59,7 @@ test('a clock that nobody sets is never taken for set, however late a node asks,
   );
 });
 
-test('one that is set is found by the next prompt reading, and by no less than it was set by (PSC2)', () => {
+test('a clock step is detected by the next prompt reading, with at least its full size', () => {
   const parts = fc.tuple(
     readingOf(prompt),
     fc.array(readingOf(anyTime), few),
@@ -69,9 +69,9 @@ test('one that is set is found by the next prompt reading, and by no less than i
   );
   fc.assert(
     fc.property(parts, ([first, before, setting, after, last]) => {
-      const said = readAll([first, ...before, setting, ...after, last]).filter(({ byMs }) => byMs !== 0);
-      expect(said).toHaveLength(1);
-      const [{ byMs, openMs } = { byMs: 0, openMs: 0 }] = said;
+      const steps = readAll([first, ...before, setting, ...after, last]).filter(({ byMs }) => byMs !== 0);
+      expect(steps).toHaveLength(1);
+      const [{ byMs, openMs } = { byMs: 0, openMs: 0 }] = steps;
       expect(byMs).toBeGreaterThanOrEqual(setting.setMs);
       expect(byMs).toBeLessThanOrEqual(setting.setMs + openMs);
     }),

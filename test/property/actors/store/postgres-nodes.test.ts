@@ -1,5 +1,6 @@
-// Three nodes on one PostgreSQL, under faults in any order: nodes that fall silent and come back, claims that run out, turns that are
-// cut off, results that come late. Whatever happens, what was acknowledged ends, once by the record, and in the order of its key.
+// Three nodes on the same PostgreSQL, with faults in random order: silent and returning nodes, expired
+// claims, aborted turns, late results. The record of each acknowledged event shows one final result, in the
+// order of the key.
 
 import { setTimeout as elapse } from 'node:timers/promises';
 import fc from 'fast-check';
@@ -19,12 +20,12 @@ const step = fc.oneof(
   { weight: 8, arbitrary: fc.record({ do: fc.constant('end' as const), of: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('retry' as const), of: fc.nat() }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('silence' as const) }) },
-  // Longer than the short claims, or than it takes until a node is given up.
+  // Longer than the short claims, or than the time until a node is declared dead.
   { weight: 3, arbitrary: fc.record({ do: fc.constant('pass' as const), ms: fc.constantFrom(40, 350) }) },
 );
 const steps = fc.array(fc.tuple(fc.nat(2), step), { maxLength: 60 });
 
-test('nothing is lost, doubled or out of its order among three nodes that end, stand still and come back (S1, S3, S4)', async () => {
+test('no event is lost, duplicated or reordered by three nodes that end, are suspended and return (S1, S3, S4)', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (plan) => {
       const url = await newDatabase();
@@ -37,7 +38,7 @@ test('nothing is lost, doubled or out of its order among three nodes that end, s
       const ended: string[] = [];
       const appended: string[] = [];
       try {
-        // Three steps at a time, each of them by some node, beside each other.
+        // Three concurrent steps, each on some node.
         for (let at = 0; at < plan.length; at += 3)
           await Promise.all(
             plan.slice(at, at + 3).map(async ([which, action]) => {
@@ -54,7 +55,7 @@ test('nothing is lost, doubled or out of its order among three nodes that end, s
                 const name = 'abc'[which];
                 await client.query(`UPDATE actor_gateway.node SET until = 1 WHERE name = '${name}'`);
               } else {
-                // By whichever node holds it, or has held it: late results are among them.
+                // Committed by the node that holds or held the claim, so some results are late.
                 const one = held.splice(action.of % Math.max(1, held.length), 1)[0];
                 if (one === undefined) return;
                 const outcome = action.do === 'end' ? 'done' : 'retrying';
@@ -65,7 +66,7 @@ test('nothing is lost, doubled or out of its order among three nodes that end, s
               }
             }),
           );
-        // Everybody who held anything is gone; one that comes then brings all to an end.
+        // All holders have stopped. A new node completes all remaining events.
         await Promise.all(nodes.map(({ store }) => store.close()));
         const last = await openPostgresStore({ url, node: { name: 'last', address: '', ttlMs: 1_000 } });
         nodes.push(last);

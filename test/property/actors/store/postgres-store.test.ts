@@ -1,5 +1,4 @@
-// Random orders of everything one can do to a store, on a real PostgreSQL and against the model that the embedded engine is held
-// against as well.
+// Random operations on a store on a real PostgreSQL, compared with the model of the embedded engine.
 
 import fc from 'fast-check';
 import { test } from 'vitest';
@@ -13,7 +12,7 @@ const property = fc.asyncProperty(
   fc.commands(timelessSteps, { maxCommands: 60, size: 'max' }),
   async (steps) => {
     const url = await newDatabase();
-    // However slow the machine is, it stays a member: what it holds is its own until it ends.
+    // Remains a member on a slow machine, so that the claims stay valid during the whole test.
     const node = { name: 'a', address: '', ttlMs: 60_000 };
     const options = { url, maxWaiting: MAX_WAITING, node };
     let { store } = await openPostgresStore(options);
@@ -33,16 +32,16 @@ const property = fc.asyncProperty(
   },
 );
 
-test('whatever is done to the store on PostgreSQL in whatever order, it is in the state the contract says', async () => {
+test('the store on PostgreSQL matches its contract for any operations', async () => {
   await fc.assert(property, { numRuns: runs(15) });
 }, 240_000);
 
 test.each([
-  ['an id that came twice in one call, under two keys', -900142966, '0'],
-  ['what a commit had emitted, which the bound did not count', 1049601940, '7'],
-  ['one that was known, and woken in the same call', -1845352199, '874'],
-  ['one that came twice before what wakes it', 927528560, '1167'],
-  ['one that is known and may not be claimed, before one that may', -1920155328, '10'],
-])('and so it is where it was not: %s', async (_, seed, path) => {
+  ['a duplicate id in one call, under two keys', -900142966, '0'],
+  ['events emitted by a commit that the limit did not count', 1049601940, '7'],
+  ['a known event woken in the same call', -1845352199, '874'],
+  ['a duplicate event before its waker', 927528560, '1167'],
+  ['a known event that must not be claimed before one that may', -1920155328, '10'],
+])('the store matches its contract in a former failure: %s', async (_, seed, path) => {
   await fc.assert(property, { seed, path, numRuns: 1, endOnFailure: true });
 });

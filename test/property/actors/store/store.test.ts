@@ -1,5 +1,5 @@
-// Random orders of everything one can do to a store, against a model. On the engine the clock stands in the hands of the
-// test and jumps forward; in its worker the store has the real one.
+// Random operations on a store, compared with a model. The engine has a simulated clock, the store in a
+// worker the real clock.
 
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,10 @@ function remove(file: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true });
 }
 
-/** Runs random steps on an engine, against the model; with `rehearses` each of its transactions fails once. */
+/**
+ * Runs random steps on an engine, and compares it with the model. With `rehearses`, each transaction fails
+ * once first.
+ */
 async function tryEngine(rehearses: boolean, kinds: typeof exactSteps, numRuns: number): Promise<void> {
   await fc.assert(
     fc.asyncProperty(fc.commands(kinds, { maxCommands: 100, size: 'max' }), async (steps) => {
@@ -53,19 +56,19 @@ async function tryEngine(rehearses: boolean, kinds: typeof exactSteps, numRuns: 
   );
 }
 
-test('whatever is done to the engine in whatever order, it is in the state the contract says', async () => {
+test('the engine matches its contract for any operations', async () => {
   await tryEngine(false, exactSteps, runs(60));
 });
 
-test('and so it is when each of its transactions has failed once before', async () => {
+test('the engine matches its contract if each transaction has failed once before', async () => {
   await tryEngine(true, exactSteps, runs(60));
 });
 
-test('and with a clock that is set forward and back in between', async () => {
+test('the engine matches its contract with a clock set forward and back in between', async () => {
   await tryEngine(true, clockSetSteps, runs(40));
 });
 
-test('and so is the store in its worker', async () => {
+test('the store in a worker thread matches its contract', async () => {
   await fc.assert(
     fc.asyncProperty(fc.commands(timelessSteps, { maxCommands: 60, size: 'max' }), async (steps) => {
       const options = { file: newFile(), maxWaiting: MAX_WAITING, workerUrl: storeWorkerUrl() };

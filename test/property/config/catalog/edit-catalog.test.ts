@@ -1,5 +1,5 @@
-// One change of a catalog, in random files as people write them: with comments, empty lines, quotes, anchors, several ways to
-// indent, lines that end in either way, JSON, and braces in YAML.
+// Catalog edits in random realistic files: comments, empty lines, quotes, anchors, indentations, line
+// endings, JSON, and flow mappings in YAML.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -12,14 +12,14 @@ import { SourceFile } from '../../../../config/reader/source-file.ts';
 import { parseYamlTree } from '../../../../config/reader/yaml-tree.ts';
 import { runs } from '../../../fixtures/property-runs.ts';
 
-/** A file in pieces; those of the servers are apart from what stands above them. */
-interface Written {
+/** A file in pieces. Text above a server is separate from the server. */
+interface FilePieces {
   readonly head: string;
   readonly servers: readonly { readonly id: string; readonly above: string; readonly text: string }[];
   readonly foot: string;
 }
 
-const textOf = ({ head, servers, foot }: Written) =>
+const textOf = ({ head, servers, foot }: FilePieces) =>
   head + servers.map(({ above, text }) => above + text).join('') + foot;
 
 function load(text: string) {
@@ -59,13 +59,13 @@ const fields = (indent: string, step: string) => {
   return fc.tuple(comment, distinct, fc.boolean()).map(([end, some, isCommented]) => [
     `${inner}command: node${end}`,
     ...some.flat(),
-    // What stands at the left behind the last field belongs to nobody.
+    // A comment at the left margin after the last field belongs to no field.
     ...(some.some(([first]) => first === '# at the left') ? [`${inner}tools: {}`] : []),
     ...(isCommented ? [`${inner}# env: {}`] : []),
   ]);
 };
 
-const blockFile: fc.Arbitrary<Written> = fc
+const blockFile: fc.Arbitrary<FilePieces> = fc
   .record({
     ids,
     indent: fc.constantFrom('  ', '    ', ' '),
@@ -88,7 +88,7 @@ const blockFile: fc.Arbitrary<Written> = fc
           }),
         ),
       )
-      .map((entries): Written => {
+      .map((entries): FilePieces => {
         const withEnds = (lines: readonly string[]) => lines.map((line) => line + file.eol).join('');
         const servers = entries.map(({ above: before, name, lines, isFlow }, at) => ({
           id: file.ids[at] ?? '',
@@ -106,7 +106,7 @@ const blockFile: fc.Arbitrary<Written> = fc
       }),
   );
 
-const flowFile: fc.Arbitrary<Written> = fc
+const flowFile: fc.Arbitrary<FilePieces> = fc
   .record({
     ids,
     key: fc.constantFrom('servers', 'mcpServers'),
@@ -114,7 +114,7 @@ const flowFile: fc.Arbitrary<Written> = fc
     kind: fc.constantFrom('json', 'yaml'),
     hasComma: fc.boolean(),
   })
-  .map(({ ids: names, key, unit, kind, hasComma }): Written => {
+  .map(({ ids: names, key, unit, kind, hasComma }): FilePieces => {
     const isYaml = kind === 'yaml' && unit.startsWith(' ');
     const gap = unit === '' ? '' : `\n${unit}${isYaml ? '' : unit}`;
     const servers = names.map((id, at) => {
@@ -145,26 +145,26 @@ const edited = (text: string, edit: CatalogEdit): string => {
 const without = (servers: object, id: string) =>
   Object.fromEntries(Object.entries(servers).filter(([name]) => name !== id));
 
-/** Whether all characters of `text` stand in `longer`, in their order. */
+/** Returns true if `longer` contains all characters of `text` in order. */
 function hasAllOf(longer: string, text: string): boolean {
   let at = 0;
   for (const character of longer) if (character === text[at]) at += 1;
   return at === text.length;
 }
 
-describe('a change of a catalog (ED1)', () => {
-  test('files as they are made here are good ones', () => {
+describe('an edit of a catalog', () => {
+  test('starts from valid generated files', () => {
     fc.assert(
-      fc.property(file, (written) => {
-        const { servers, errors } = load(textOf(written));
+      fc.property(file, (original) => {
+        const { servers, errors } = load(textOf(original));
         expect(errors).toEqual([]);
-        expect(Object.keys(servers)).toEqual(written.servers.map(({ id }) => id));
+        expect(Object.keys(servers)).toEqual(original.servers.map(({ id }) => id));
       }),
       run,
     );
   });
 
-  test('a server that is added is read as it was meant, nothing else changes, and its removal gives the file as it was', () => {
+  test('adds a server as given and changes nothing else, and removing it restores the file', () => {
     const entry = fc.record(
       {
         command: fc.constantFrom('npx', './tool: x', '1', '-y'),
@@ -177,12 +177,12 @@ describe('a change of a catalog (ED1)', () => {
       { requiredKeys: ['command'] },
     );
     fc.assert(
-      fc.property(file, entry, (written, given) => {
-        const text = textOf(written);
-        const json = JSON.parse(JSON.stringify(given));
+      fc.property(file, entry, (original, entryText) => {
+        const text = textOf(original);
+        const json = JSON.parse(JSON.stringify(entryText));
         const after = edited(text, { do: 'add', name: 'new', entry: json });
         expect(hasAllOf(after, text)).toBe(true);
-        for (const { above: before, text: lines } of written.servers)
+        for (const { above: before, text: lines } of original.servers)
           expect(after).toContain(before.trimEnd() === '' ? lines.replace(/,? *(#.*)?$/, '') : before);
         const { servers, errors } = load(after);
         expect(errors).toEqual([]);
@@ -194,25 +194,25 @@ describe('a change of a catalog (ED1)', () => {
     );
   });
 
-  test('a server that is removed takes its own lines with it, and nothing else', () => {
+  test('removes the lines of the server and nothing else', () => {
     fc.assert(
-      fc.property(file, fc.nat(), (written, index) => {
-        const text = textOf(written);
-        const target = written.servers[index % written.servers.length] as Written['servers'][number];
+      fc.property(file, fc.nat(), (original, index) => {
+        const text = textOf(original);
+        const target = original.servers[index % original.servers.length] as FilePieces['servers'][number];
         const after = edited(text, { do: 'remove', name: target.id });
         const { servers, errors } = load(after);
         expect(errors).toEqual([]);
         expect(servers).toEqual(without(load(text).servers, target.id));
-        // All that is no white space of the others stands where it stood, in the same order.
+        // All other text except whitespace keeps the order.
         const solid = (each: string) => each.replace(/[\s,]/g, '');
-        const rest = written.servers.map(
+        const rest = original.servers.map(
           (each) => each.above + (each === target ? noteOf(each.text) : each.text),
         );
-        const kept = solid(written.head + rest.join('') + written.foot);
+        const remaining = solid(original.head + rest.join('') + original.foot);
         expect(solid(after).replace(/(servers"?:(&all)?)\{\}/, '$1')).toBe(
-          kept.replace(/(servers"?:(&all)?)\{\}/, '$1'),
+          remaining.replace(/(servers"?:(&all)?)\{\}/, '$1'),
         );
-        for (const each of written.servers)
+        for (const each of original.servers)
           if (each !== target)
             expect(after).toContain(
               each.text
@@ -225,13 +225,13 @@ describe('a change of a catalog (ED1)', () => {
     );
   });
 
-  test('a server that is switched off and on differs in that alone', () => {
+  test('disables and enables a server without other changes', () => {
     fc.assert(
-      fc.property(file, fc.nat(), (written, index) => {
-        const text = textOf(written);
-        const { id, text: lines } = written.servers[
-          index % written.servers.length
-        ] as Written['servers'][number];
+      fc.property(file, fc.nat(), (original, index) => {
+        const text = textOf(original);
+        const { id, text: lines } = original.servers[
+          index % original.servers.length
+        ] as FilePieces['servers'][number];
         const off = edited(text, { do: 'switch', name: id, isEnabled: false });
         const before = load(text).servers;
         expect(load(off)).toEqual({
@@ -252,29 +252,29 @@ describe('a change of a catalog (ED1)', () => {
     );
   });
 
-  test('a server that takes the place of another stands where that stood', () => {
+  test('replaces a server at its place', () => {
     fc.assert(
-      fc.property(file, fc.nat(), (written, index) => {
-        const text = textOf(written);
-        const { id } = written.servers[index % written.servers.length] as Written['servers'][number];
+      fc.property(file, fc.nat(), (original, index) => {
+        const text = textOf(original);
+        const { id } = original.servers[index % original.servers.length] as FilePieces['servers'][number];
         expect(editCatalog(text, { do: 'add', name: id, entry: { command: 'x' } })).toEqual({
-          refusal: `it has a server ${id} already`,
+          refusal: `it already has a server ${id}`,
         });
         const after = edited(text, { do: 'add', name: id, entry: { command: 'x' }, isReplacing: true });
         const { servers, errors } = load(after);
         expect(errors).toEqual([]);
         expect(servers[id]).toMatchObject({ command: 'x', args: [] });
-        expect(Object.keys(servers)).toEqual(written.servers.map((each) => each.id));
+        expect(Object.keys(servers)).toEqual(original.servers.map((each) => each.id));
       }),
       run,
     );
   });
 });
 
-/** A comment behind a server between braces stays. */
+/** A comment behind the last server in a flow mapping stays. */
 const noteOf = (text: string) => (text.endsWith(' # about it') ? ' # about it' : '');
 
-describe('a change of the file of a client', () => {
+describe("an edit of a client's file", () => {
   const remark = (indent: string) =>
     fc.constantFrom('', `${indent}// about "it": {\n`, `${indent}/* one\n${indent}   two } */\n`, '\n');
   const behind = fc.constantFrom('', ' // mine', ' /* mine */');
@@ -296,7 +296,7 @@ describe('a change of the file of a client', () => {
     eol: fc.constantFrom('\n', '\r\n'),
   });
   type ClientFile = typeof clientFile extends fc.Arbitrary<infer T> ? T : never;
-  const written = ({ ids: names, place: [, key], head, before, end, inner, hasComma, eol }: ClientFile) => {
+  const original = ({ ids: names, place: [, key], head, before, end, inner, hasComma, eol }: ClientFile) => {
     const servers = names.map((id, at) => {
       const comma = at < names.length - 1 || hasComma ? ',' : '';
       return `${before}    "${id}": {${inner}\n      "command": "${id}", // it's\n    }${comma}${end}\n`;
@@ -305,22 +305,22 @@ describe('a change of the file of a client', () => {
     return text.replaceAll('\n', eol);
   };
   const comments = (text: string) => text.match(/(?<!:)\/\/[^\r\n]*|\/\*[\s\S]*?\*\//g) ?? [];
-  const read = (text: string, path: string) => {
+  const valueAt = (text: string, path: string) => {
     const { catalog, problems } = checkCatalog(new SourceFile(path, text), {});
     expect(problems.filter(({ severity }) => severity === 'error')).toEqual([]);
     return { ...catalog.servers };
   };
 
-  test('keeps its comments, and is read by the gateway as it was meant (ED1, ED2)', () => {
+  test('keeps the comments, and the gateway reads the intended result', () => {
     fc.assert(
       fc.property(clientFile, fc.nat(), fc.boolean(), (file, index, isRemote) => {
         const [path] = file.place;
-        const text = written(file);
-        const servers = read(text, path);
+        const text = original(file);
+        const servers = valueAt(text, path);
         expect(serverNames(text, path)).toEqual(file.ids);
-        const apply = (given: string, edit: CatalogEdit) => {
-          const after = editCatalog(given, edit, path);
-          if (typeof after !== 'string') throw new Error(`${after.refusal}\n${given}`);
+        const apply = (entryText: string, edit: CatalogEdit) => {
+          const after = editCatalog(entryText, edit, path);
+          if (typeof after !== 'string') throw new Error(`${after.refusal}\n${entryText}`);
           return after;
         };
         const entry = isRemote
@@ -328,7 +328,7 @@ describe('a change of the file of a client', () => {
           : { command: 'new', args: ['a'], env: { T: ['$', '{T}'].join('') } };
         const more = apply(text, { do: 'add', name: 'new', entry });
         expect(comments(more)).toEqual(comments(text));
-        const all = read(more, path);
+        const all = valueAt(more, path);
         expect(without(all, 'new')).toEqual(servers);
         expect(all.new).toMatchObject(isRemote ? { runtime: 'http', url: entry.url } : { command: 'new' });
         expect(apply(more, { do: 'remove', name: 'new' })).toBe(text);
@@ -336,13 +336,13 @@ describe('a change of the file of a client', () => {
         const id = file.ids[index % file.ids.length] as string;
         const off = apply(text, { do: 'switch', name: id, isEnabled: false });
         expect(comments(off)).toEqual(comments(text));
-        expect(read(off, path)).toEqual({ ...servers, [id]: { ...servers[id], enabled: false } });
+        expect(valueAt(off, path)).toEqual({ ...servers, [id]: { ...servers[id], enabled: false } });
         const isDisabling = /cline|windsurf/.test(path);
         expect(off).toContain(isDisabling ? '"disabled": true' : '"enabled": false');
-        expect(read(apply(off, { do: 'switch', name: id, isEnabled: true }), path)).toEqual(servers);
+        expect(valueAt(apply(off, { do: 'switch', name: id, isEnabled: true }), path)).toEqual(servers);
 
         const less = apply(text, { do: 'remove', name: id });
-        expect(read(less, path)).toEqual(without(servers, id));
+        expect(valueAt(less, path)).toEqual(without(servers, id));
         const own = comments(`${file.inner}\n// it's`).length;
         expect(comments(less)).toHaveLength(comments(text).length - own);
       }),
@@ -350,7 +350,7 @@ describe('a change of the file of a client', () => {
     );
   });
 
-  test('speaks as that client does', () => {
+  test("uses the client's format", () => {
     const added = (path: string, text: string, entry: Record<string, unknown>) => {
       const after = editCatalog(text, { do: 'add', name: 'n', entry }, path);
       return Object.values(JSON.parse(after as string) as Record<string, { n: object }>)[0]?.n;
@@ -373,7 +373,7 @@ describe('a change of the file of a client', () => {
     expect(added('/h/catalog.json', '{"servers":{}}', old)).toEqual(old);
   });
 
-  test('is refused where a comment would go with it that is not its own', () => {
+  test('is refused if it would remove a comment of another entry', () => {
     const text = '{"mcpServers": {/* of a */ "a": {"command": "x"}, "b": {"command": "y"}}}';
     expect(editCatalog(text, { do: 'remove', name: 'a' }, '/c.json')).toBe(
       '{"mcpServers": {/* of a */ "b": {"command": "y"}}}',

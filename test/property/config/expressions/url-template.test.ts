@@ -1,4 +1,5 @@
-// URL1: arbitrary text cannot leave the segment, query key or query value, and arrives unchanged.
+// Arbitrary text cannot leave the segment, query key or query value that it is in, and arrives unchanged
+// (URL1).
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -79,13 +80,13 @@ const literal = fc
 
 interface Piece {
   readonly literal: string;
-  /** Value following the literal text, if any. */
+  /** Value following the literal text, if there is any. */
   readonly value: string | undefined;
 }
 
 const piece: fc.Arbitrary<Piece> = fc.record({ literal, value: fc.option(anyText, { nil: undefined }) });
-const place = fc.array(piece, { minLength: 1, maxLength: 2 });
-const parameter = fc.record({ key: place, value: place });
+const pathSegment = fc.array(piece, { minLength: 1, maxLength: 2 });
+const parameter = fc.record({ key: pathSegment, value: pathSegment });
 
 const origins = [
   'http://127.0.0.1:8792',
@@ -110,24 +111,26 @@ const raw = (pieces: readonly Piece[]) =>
 const isDots = (text: string) =>
   text.split(/%2f|%5c/i).some((segment) => /^(?:\.|%2e){1,2}(?:(?:;|%3b).*)?$/i.test(segment));
 
-test('scheme, host, port, segments and parameters are those of the file, and each value arrives unchanged (URL1)', () => {
+test('scheme, host, port, segments and parameters are the same as in the file, and each value arrives unchanged (URL1)', () => {
   let rendered = 0;
   fc.assert(
     fc.property(
       fc.constantFrom(...origins),
-      fc.array(place, { maxLength: 4 }),
+      fc.array(pathSegment, { maxLength: 4 }),
       fc.array(parameter, { maxLength: 3 }),
       (origin, segments, parameters) => {
         const values: string[] = [];
-        const written = (pieces: readonly Piece[]) =>
+        const templateText = (pieces: readonly Piece[]) =>
           pieces
             .map(
               (each) =>
                 each.literal + (each.value === undefined ? '' : `{{ v[${values.push(each.value) - 1}] }}`),
             )
             .join('');
-        const path = segments.map((each) => `/${written(each)}`).join('');
-        const query = parameters.map(({ key, value }) => `${written(key)}=${written(value)}`).join('&');
+        const path = segments.map((each) => `/${templateText(each)}`).join('');
+        const query = parameters
+          .map(({ key, value }) => `${templateText(key)}=${templateText(value)}`)
+          .join('&');
         const text = `${origin}${path}${parameters.length > 0 ? `?${query}` : ''}`;
         fc.pre(values.length > 0 && /[/?]/.test(text.slice(origin.length)));
         // Literal dot segments are refused when the file is read.
@@ -163,7 +166,7 @@ test('scheme, host, port, segments and parameters are those of the file, and eac
   expect(rendered).toBeGreaterThan(200);
 });
 
-test('an expression that is the whole url never leads out of the allowed prefix (URL2)', () => {
+test('a URL from a single expression always has an allowed prefix', () => {
   const start = fc.constantFrom(
     ...[
       'https://good.example/v1/',

@@ -1,5 +1,5 @@
-// Whatever stands in the files of resources, loading ends in a result whose problems lie inside them; a resource that is
-// good loads, and one mistake in it is found where it is.
+// Loading any resource files reports problems inside the files. A valid resource loads, and a single mistake
+// is reported at the right position.
 
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
@@ -16,7 +16,7 @@ const folder = new ResourceFolder();
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 const label = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?$/);
-const words = fc.dictionary(fc.stringMatching(/^[a-z./-]{1,8}$/), fc.string({ maxLength: 5 }).map(plain), {
+const labels = fc.dictionary(fc.stringMatching(/^[a-z./-]{1,8}$/), fc.string({ maxLength: 5 }).map(plain), {
   maxKeys: 2,
 });
 const secret = fc.constantFrom('secret-one-of-it', 'secret-two-of-it');
@@ -89,7 +89,7 @@ const trigger: fc.Arbitrary<Json> = fc
     fc.record({
       apiVersion: fc.constantFrom('example.com/v1', 'a/v1alpha1'),
       kind: fc.constant('Trigger'),
-      metadata: fc.record({ name: label, labels: words, annotations: words }, { requiredKeys: ['name'] }),
+      metadata: fc.record({ name: label, labels, annotations: labels }, { requiredKeys: ['name'] }),
       spec: fc.record(
         {
           type: fc.constant(type),
@@ -110,16 +110,16 @@ const trigger: fc.Arbitrary<Json> = fc
     }),
   ) as fc.Arbitrary<Json>;
 
-/** Text that no reference is in. */
+/** Text without references. */
 function plain(text: string): string {
   return text.replaceAll('$', '');
 }
 
-/** Mappings whose keys anybody may choose. */
+/** Mappings with arbitrary keys. */
 const open = ['labels', 'annotations', 'required_headers', 'commands'];
 const MISTAKE = 'zebra';
 
-/** All copies of the value with one mistake: a key that is unknown, or one kind of value where another should be. */
+/** Returns all copies of the value that have one mistake: an unknown key, or a value of another type. */
 function mistakes(value: Json, key = ''): Json[] {
   if (typeof value !== 'object' || value === null) return [{ [MISTAKE]: 1 }];
   if (Array.isArray(value)) {
@@ -129,7 +129,7 @@ function mistakes(value: Json, key = ''): Json[] {
   }
   const members = Object.entries(value as Readonly<Record<string, Json>>);
   const inside = members
-    // A resource of no kind, or a trigger of no type, is a case of its own.
+    // Other tests cover a resource that has no kind and a trigger that has no type.
     .filter(([name]) => name !== 'kind' && name !== 'type')
     .flatMap(([name, member]) => mistakes(member, name).map((bad) => ({ ...value, [name]: bad })));
   return [...inside, MISTAKE, ...(open.includes(key) ? [] : [{ ...value, [MISTAKE]: 1 }])];
@@ -137,8 +137,8 @@ function mistakes(value: Json, key = ''): Json[] {
 
 const textOf = (value: Json, indent: number | undefined) => JSON.stringify(value, null, indent);
 
-/** Line and column where the mistake may be said to be: at the unknown key or the text, or at the mapping that it is in. */
-function placesOf(text: string): string[] {
+/** Possible positions of the problem: the unknown key or text, or the mapping around it. */
+function locationsIn(text: string): string[] {
   const key = text.indexOf(JSON.stringify(MISTAKE));
   return [key, text.lastIndexOf('{', key)].map((at) => {
     const before = text.slice(0, at).split('\n');
@@ -155,8 +155,8 @@ function expectInside({ file, line, column, message }: Problem): void {
   expect(column).toBeLessThanOrEqual((lines[line - 1] ?? '').length + 1);
 }
 
-describe('a trigger', () => {
-  test('that is good loads without an error, and its JSON Schema finds it good', async () => {
+describe('a trigger resource', () => {
+  test('that is valid loads without an error, and passes the JSON Schema', async () => {
     await fc.assert(
       fc.asyncProperty(trigger, fc.constantFrom(undefined, 2), async (value, indent) => {
         const { triggers, errors } = await folder.loadText(textOf(value, indent));
@@ -168,7 +168,7 @@ describe('a trigger', () => {
     );
   });
 
-  test('with one mistake has an error there, and its JSON Schema finds it bad', async () => {
+  test('with one mistake has an error at that position, and fails the JSON Schema', async () => {
     await fc.assert(
       fc.asyncProperty(trigger, fc.nat(), fc.constantFrom(undefined, 2), async (value, pick, indent) => {
         const all = mistakes(value);
@@ -176,12 +176,12 @@ describe('a trigger', () => {
         const text = textOf(bad, indent);
         const { triggers, problems } = await folder.loadText(text);
         expect(triggers).toEqual([]);
-        const found = problems
+        const problemLocations = problems
           .filter(({ severity }) => severity === 'error')
           .map(({ line, column }) => `${line}:${column}`);
         expect(
-          found.some((place) => placesOf(text).includes(place)),
-          `${found} in ${text}`,
+          problemLocations.some((location) => locationsIn(text).includes(location)),
+          `${problemLocations} in ${text}`,
         ).toBe(true);
         expect(Check(jsonSchemas.trigger, bad)).toBe(false);
       }),
@@ -243,8 +243,8 @@ const piece = fc.constantFrom(
   ],
 );
 
-describe('loading', () => {
-  test('never throws, and each problem lies inside its file', async () => {
+describe('loading resources', () => {
+  test('never throws, and each problem is inside its file', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(
@@ -263,7 +263,7 @@ describe('loading', () => {
     );
   });
 
-  test('survives bytes that are no text', async () => {
+  test('survives binary files', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 60 }), async (bytes) => {
         const { triggers, problems } = await folder.load({ files: [folder.write('bytes.yaml', bytes)] });

@@ -1,4 +1,4 @@
-// What is kept of a body that comes in pieces: all of it, in order, and at no more memory than is told.
+// Bodies received in pieces: complete, in order, and within the reported memory.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { BodyPieces } from '../../../../src/http/body/incoming-body.ts';
 
 const size = fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1_000, max: 90_000 }));
 
-test('a body is what its pieces were, whatever their sizes, and costs at least its bytes', () => {
+test('a body equals the joined pieces, and its reported memory is at least its size', () => {
   fc.assert(
     fc.property(fc.array(size, { maxLength: 60 }), (sizes) => {
       const pieces = new BodyPieces();
@@ -18,7 +18,7 @@ test('a body is what its pieces were, whatever their sizes, and costs at least i
         pieces.add(piece);
         bytes += piece.length;
         expect(cost).toBeGreaterThanOrEqual(bytes);
-        // A block grows with what is there, and a large piece leaves it unfilled.
+        // Blocks grow with the content, and a large piece leaves the current block partly empty.
         expect(cost).toBeLessThanOrEqual(4 * bytes + 2_000 * sent.length);
       }
       expect(pieces.whole().equals(Buffer.concat(sent))).toBe(true);
@@ -29,7 +29,7 @@ test('a body is what its pieces were, whatever their sizes, and costs at least i
   );
 });
 
-test('a hundred thousand pieces of a byte are kept in a few blocks, and one that comes whole is not copied', () => {
+test('a hundred thousand one-byte pieces are stored in a few blocks, and a body in one piece is not copied', () => {
   const pieces = new BodyPieces();
   let cost = 0;
   for (let count = 0; count < 100_000; count += 1) {

@@ -1,9 +1,9 @@
-// What waits for clients that read slowly: in order, whole, counted, and bounded for all of them together.
+// Backlogs of slow clients: ordered, complete, counted, and bounded in total.
 
 import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { Share } from '../../../../actors/base/bounds/budget.ts';
-import { HeldBytes } from '../../../../actors/base/bounds/held-bytes.ts';
+import { BufferedBytes } from '../../../../actors/base/bounds/buffered-bytes.ts';
 import { Backlog } from '../../../../src/http/listener/backlog.ts';
 import { Reader, Readers } from '../../../../src/http/listener/readers.ts';
 
@@ -20,20 +20,20 @@ const steps = fc.array(
 );
 
 describe('a backlog', () => {
-  test('gives what was pushed in order, counts it, and gives all back (BL1)', () => {
+  test('returns the pushed bytes in order, counts them, and releases all', () => {
     fc.assert(
       fc.property(steps, fc.boolean(), (list, isCleared) => {
         const readers = new Readers(64 * 1024 * KIB);
         const backlog = new Backlog(readers, new Reader(() => {}));
         const pushed: Buffer[] = [];
-        const given: Buffer[] = [];
+        const pieces: Buffer[] = [];
         let next = 0;
         const take = (most: number) => {
           const piece = backlog.peek(most);
           if (piece === undefined) return false;
           expect(piece.length).toBeGreaterThan(0);
           expect(piece.length).toBeLessThanOrEqual(most);
-          given.push(Buffer.from(piece));
+          pieces.push(Buffer.from(piece));
           backlog.drop(piece.length);
           return true;
         };
@@ -44,7 +44,7 @@ describe('a backlog', () => {
             expect(backlog.push(bytes)).toBe(true);
             pushed.push(bytes);
           } else take(step.take);
-          const [all, gone] = [pushed, given].map((list) =>
+          const [all, gone] = [pushed, pieces].map((list) =>
             list.reduce((sum, { length }) => sum + length, 0),
           );
           expect(backlog.bytes).toBe(Number(all) - Number(gone));
@@ -54,7 +54,7 @@ describe('a backlog', () => {
         if (isCleared) backlog.clear();
         else {
           while (take(64 * KIB));
-          expect(Buffer.concat(given).equals(Buffer.concat(pushed))).toBe(true);
+          expect(Buffer.concat(pieces).equals(Buffer.concat(pushed))).toBe(true);
         }
         expect([backlog.bytes, readers.waitingBytes]).toEqual([0, 0]);
       }),
@@ -62,7 +62,7 @@ describe('a backlog', () => {
     );
   });
 
-  test('gathers many small pieces into few (BL2)', () => {
+  test('combines many small pieces', () => {
     const readers = new Readers(64 * 1024 * KIB);
     const backlog = new Backlog(readers, new Reader(() => {}));
     for (let at = 0; at < 100_000; at += 1) backlog.push(Buffer.alloc(100));
@@ -75,29 +75,29 @@ describe('a backlog', () => {
   });
 });
 
-describe('held bytes', () => {
-  test('count each piece of memory once, as long as anybody holds it, and never more than the total (HB1, HB2, RD1)', () => {
+describe('buffered bytes', () => {
+  test('are counted once per buffer, and never exceed the total', () => {
     const holds = fc.array(fc.record({ holder: fc.nat(4), piece: fc.nat(5), isLettingGo: fc.boolean() }));
     fc.assert(
       fc.property(holds, fc.integer({ min: 20 * KIB, max: 400 * KIB }), (list, total) => {
-        const held = new HeldBytes(total);
+        const buffered = new BufferedBytes(total);
         const shares = Array.from({ length: 5 }, () => new Share());
         const pieces = Array.from({ length: 6 }, (_, at) => Buffer.alloc((at + 1) * 16 * KIB));
         const all: { holder: number; piece: Buffer }[] = [];
         for (const { holder, piece: at, isLettingGo } of list) {
           const share = shares[holder] as Share;
           const piece = pieces[at] as Buffer;
-          const found = all.findIndex((one) => one.holder === holder && one.piece === piece);
-          if (isLettingGo && found >= 0) {
-            held.letGo(piece, share);
-            all.splice(found, 1);
-          } else if (!isLettingGo && held.hold(piece, share)) all.push({ holder, piece });
-          const distinct = new Set(all.map((one) => one.piece));
-          expect(held.taken).toBe([...distinct].reduce((sum, { length }) => sum + length, 0));
-          expect(held.taken).toBeLessThanOrEqual(total);
-          for (const [number, { held: own }] of shares.entries())
+          const index = all.findIndex((entry) => entry.holder === holder && entry.piece === piece);
+          if (isLettingGo && index >= 0) {
+            buffered.releaseShared(piece, share);
+            all.splice(index, 1);
+          } else if (!isLettingGo && buffered.acquireShared(piece, share)) all.push({ holder, piece });
+          const distinct = new Set(all.map((entry) => entry.piece));
+          expect(buffered.used).toBe([...distinct].reduce((sum, { length }) => sum + length, 0));
+          expect(buffered.used).toBeLessThanOrEqual(total);
+          for (const [number, { used: own }] of shares.entries())
             expect(own).toBe(
-              all.reduce((sum, one) => sum + (one.holder === number ? one.piece.length : 0), 0),
+              all.reduce((sum, entry) => sum + (entry.holder === number ? entry.piece.length : 0), 0),
             );
         }
       }),
@@ -105,24 +105,24 @@ describe('held bytes', () => {
   });
 });
 
-describe('when there is no room', () => {
+describe('without free capacity', () => {
   afterEach(() => {
     vi.useRealTimers();
   });
 
-  /** A reader that has taken nothing of so many bytes. */
+  /** A reader that has not read any bytes. */
   function waiting(readers: Readers, bytes: number) {
     const cut = vi.fn(() => {
       readers.noteCaughtUp(reader);
-      readers.give(bytes, reader);
+      readers.release(bytes, reader);
     });
     const reader = new Reader(cut);
-    const isTaken = readers.take(bytes, reader);
+    const isTaken = readers.acquire(bytes, reader);
     if (isTaken) readers.noteBehind(reader);
     return { reader, cut, isTaken };
   }
 
-  test('whoever has stalled for longest is cut off, and nobody who reads (RD2)', () => {
+  test('the reader that has stalled longest is disconnected, and never an active reader', () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     const readers = new Readers(100);
     const stalled = waiting(readers, 30);
@@ -136,10 +136,10 @@ describe('when there is no room', () => {
     expect(readers.waitingBytes).toBe(80);
   });
 
-  test('whoever comes finds room where others have read nothing of it for a quarter of a second (RD3)', () => {
+  test('a new reader gets the capacity of readers that read nothing for 250 ms', () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     const readers = new Readers(100);
-    // The buffers of the system take something at once, and then nobody any more.
+    // System buffers accept some bytes immediately, then no more.
     const unread = [waiting(readers, 50), waiting(readers, 25)];
     vi.advanceTimersByTime(10);
     for (const { reader } of unread) readers.noteBehind(reader);
@@ -159,7 +159,7 @@ describe('when there is no room', () => {
     { minLength: 10, maxLength: 80 },
   );
 
-  test('nobody who reads is cut off, and who comes is refused only for those who may read (RD1, RD2, RD3)', () => {
+  test('no active reader is disconnected, and a new reader is refused only for readers that may be active', () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     fc.assert(
       fc.property(comings, (list) => {
@@ -168,19 +168,20 @@ describe('when there is no room', () => {
         for (const { waitMs, bytes, does } of list) {
           vi.advanceTimersByTime(waitMs);
           const now = performance.now();
-          for (const one of all) {
-            const isReading = one.does === 'reads' || (one.does !== 'leaves it' && now - one.since < 1_500);
-            if (isReading && one.reader.isBehind) readers.noteBehind(one.reader);
+          for (const entry of all) {
+            const isReading =
+              entry.does === 'reads' || (entry.does !== 'leaves it' && now - entry.since < 1_500);
+            if (isReading && entry.reader.isBehind) readers.noteBehind(entry.reader);
           }
-          const one = { ...waiting(readers, bytes), does, since: now, bytes };
-          if (one.isTaken) all.push(one);
+          const entry = { ...waiting(readers, bytes), does, since: now, bytes };
+          if (entry.isTaken) all.push(entry);
           const behind = all.filter(({ reader }) => reader.isBehind);
           expect(readers.waitingBytes).toBe(behind.reduce((sum, each) => sum + each.bytes, 0));
           expect(readers.waitingBytes).toBeLessThanOrEqual(100);
           for (const each of all) if (each.does === 'reads') expect(each.cut).not.toHaveBeenCalled();
-          if (one.isTaken) continue;
+          if (entry.isTaken) continue;
           for (const { reader } of behind)
-            expect(now - reader.movedAt).toBeLessThan(reader.isSeenReading ? 1_000 : 250);
+            expect(now - reader.movedAt).toBeLessThan(reader.isConfirmed ? 1_000 : 250);
         }
       }),
     );

@@ -1,5 +1,5 @@
-// Requests that are passed on to other nodes, in any order in which their connections, their owners and their clients may go on, break off
-// or leave: what their clients are told, and what is left of them.
+// Requests forwarded to other nodes. Connections, owners and clients continue, fail or leave in random order.
+// Checks responses and remaining state.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -9,9 +9,9 @@ import { ResponseHead } from '../../../../actors/mcp/links/http/response-head.ts
 import type { Member } from '../../../../actors/store/membership.ts';
 import type { HeaderList, HttpReply, HttpRequest, HttpStream } from '../../../../src/http/listener/seam.ts';
 import { ExchangeContext } from '../../../../src/http/mcp/exchange-context.ts';
-import type { Asked } from '../../../../src/http/nodes/elsewhere.ts';
 import { Forwards, type ForwardsOptions } from '../../../../src/http/nodes/forwards.ts';
 import { Peer } from '../../../../src/http/nodes/peer.ts';
+import type { ForwardRequest } from '../../../../src/http/nodes/request-forwarder.ts';
 import { runs } from '../../../fixtures/property-runs.ts';
 
 const IN_FLIGHT = 6;
@@ -20,7 +20,7 @@ const NODES = ['a', 'b', 'c'];
 const CHUNK = Buffer.from('a piece of an answer');
 const ping = readClientMessage(Buffer.from('{"jsonrpc":"2.0","id":1,"method":"ping"}'));
 
-/** What its owner answers. */
+/** Responses of the owner. */
 const heads = {
   whole: `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${CHUNK.length}`,
   stream: 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked',
@@ -30,11 +30,11 @@ const heads = {
 };
 type Answer = keyof typeof heads;
 
-/** The way to an owner, on which only that happens which a connection may do (HX1). */
+/** A connection to an owner, with only the events that a connection may have. */
 class Line {
   user: ConnectionUser | undefined;
   isPaused = false;
-  /** Its answer has come whole: the connection is another's from then on. */
+  /** The response is complete, so the connection is free for other requests. */
   hasEnded = false;
   wasTakenFromAnother = false;
   isConnected = false;
@@ -91,9 +91,12 @@ type LineStep =
   | { readonly does: 'head'; readonly answer: Answer }
   | { readonly does: 'break'; readonly code: string };
 
-/** A client, as the seam shows it (HS1). */
+/** A client as presented by the HTTP interface (HS1). */
 class Client {
-  /** Its answers: a status, with the reason of an error of this node; a stream that ended or was cut; or `gone`. */
+  /**
+   * Responses that the client received: a status, with the reason of an error of this node; a stream that was
+   * completed or cut; or `gone`.
+   */
   readonly told: string[] = [];
   hasLeft = false;
   isReading = true;
@@ -154,7 +157,7 @@ function nodes() {
   const join = (name: string) => {
     const way = { url: new URL('https://127.0.0.1:1'), tls: {}, headers: {} };
     const peer = new Peer({ name, address: '127.0.0.1:1' } as Member, way);
-    peer.pool.take = () => {
+    peer.pool.acquire = () => {
       const line = new Line();
       lines.push(line);
       return line.connection;
@@ -165,7 +168,7 @@ function nodes() {
   const forwards = new Forwards({
     cluster: { instance: 'self' },
     reach: { sealed: { instanceOf: (id: string) => id } } as unknown as ForwardsOptions['reach'],
-    peers: { at: (name) => peers.get(name), watchOver: () => {}, onRefused: () => {} },
+    peers: { at: (name) => peers.get(name), startChecks: () => {}, onProofRefused: () => {} },
     limits: { in_flight: IN_FLIGHT, sessions: STREAMS, body_bytes: 1_000 } as ForwardsOptions['limits'],
   });
   const exchanges: Exchange[] = [];
@@ -182,18 +185,18 @@ function nodes() {
       } as unknown as HttpRequest;
       const context = new ExchangeContext(request, client.reply());
       context.isMcp = true;
-      const asked: Asked = {
+      const forwardRequest: ForwardRequest = {
         context,
         envelope: isListening ? undefined : ping,
         body: isListening ? undefined : ping.bytes,
-        gone: () => client.told.push('gone'),
+        refuseUnknown: () => client.told.push('gone'),
       };
       const before = lines.length;
-      const isTaken = forwards.takeForSession(node, asked);
+      const isTaken = forwards.forwardForSession(node, forwardRequest);
       expect(isTaken).toBe(peers.has(node));
       if (isTaken) exchanges.push({ node, isListening, client, line: lines[before] });
     },
-    /** It is no member any more, and another process has its name. */
+    /** The member left, and a new process has the same name. */
     replace(node: string) {
       peers.get(node)?.close();
       join(node);
@@ -234,7 +237,7 @@ function take(cluster: Cluster, now: Step): void {
   if (now.kind === 'ask') cluster.ask(now.node, now.isListening);
   else if (now.kind === 'replace') cluster.replace(now.node);
   else {
-    // Of those that are not over, as well as of those that are: nothing may come of it then.
+    // Also events of completed exchanges, which must have no effect.
     const exchange = cluster.exchanges.at(-1 - now.at);
     if (exchange === undefined) return;
     if (now.kind === 'line') exchange.line?.step(now.step);
@@ -249,13 +252,13 @@ function check({ exchanges, peers }: Cluster): void {
   for (const { client, line, isListening } of exchanges) {
     expect(client.told.length, `${client.told}`).toBeLessThanOrEqual(client.hasLeft ? 0 : 1);
     const [told] = client.told;
-    // Nothing more is wanted of an owner whose client has what it gets; and a client waits for nobody who has ended.
+    // A connection closes with the client, and a client is closed with the owner.
     if (line !== undefined) expect(line.isOver).toBe(client.isOver);
     expect(line?.wasTakenFromAnother ?? false).toBe(false);
     if (told?.endsWith('200')) expect(line?.hasEnded).toBe(true);
-    // What may have been carried out is not said to be gone, and what was not sent is not said to have been.
+    // A request that the owner may have executed is not reported as gone, and an unsent request not as sent.
     if (told?.endsWith(' ERR_CONNECTION_LOST')) expect(line?.isConnected).toBe(true);
-    // Errors of accepted requests have status 200; a stream that fails to open does not.
+    // Errors of accepted requests have status 200. A stream that fails to open does not.
     const [status, reason] = told?.split(' ERR_') ?? [];
     if (reason !== undefined) expect(status === '200').toBe(!isListening);
     if (told === 'gone') expect(!line?.isConnected || line.answer === 'instance').toBe(true);
@@ -265,15 +268,15 @@ function check({ exchanges, peers }: Cluster): void {
     const total = isListening ? STREAMS : IN_FLIGHT;
     expect(open.length).toBeLessThanOrEqual(total);
     for (const [name, peer] of peers) {
-      const held = (isListening ? peer.streams : peer.places).held;
-      expect(held).toBeLessThanOrEqual(total / 2);
-      // Those that were asked of a process of that name before are over.
-      expect(held).toBe(open.filter((each) => each.node === name).length);
+      const heldSlots = (isListening ? peer.streams : peer.requests).used;
+      expect(heldSlots).toBeLessThanOrEqual(total / 2);
+      // Requests to an earlier process of this name no longer hold slots.
+      expect(heldSlots).toBe(open.filter((each) => each.node === name).length);
     }
   }
 }
 
-test('each request that is passed on ends once, with what is true of it, and leaves nothing behind (FW1, FW3, FWS1)', () => {
+test('each forwarded request is answered once with a correct result, and leaves nothing behind', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 80, size: 'max' }), (steps) => {
       const cluster = nodes();
@@ -284,9 +287,9 @@ test('each request that is passed on ends once, with what is true of it, and lea
       for (const name of NODES) cluster.replace(name);
       check(cluster);
       expect(cluster.exchanges.filter(isOpen)).toEqual([]);
-      for (const { places, streams, bytes, forwards } of cluster.peers.values())
-        expect([places.held, streams.held, bytes.held, forwards.size]).toEqual([0, 0, 0, 0]);
-      // All places are there again.
+      for (const { requests: places, streams, bytes, forwards } of cluster.peers.values())
+        expect([places.used, streams.used, bytes.used, forwards.size]).toEqual([0, 0, 0, 0]);
+      // All slots are free.
       for (const name of NODES) cluster.ask(name, false);
       expect(cluster.exchanges.filter(isOpen)).toHaveLength(NODES.length);
     }),

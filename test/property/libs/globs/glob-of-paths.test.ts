@@ -1,4 +1,4 @@
-// Globs of paths and refs, held against the usual library, and against the clock.
+// Globs of paths and refs, compared with a common library, and timed.
 
 import fc from 'fast-check';
 import picomatch from 'picomatch';
@@ -9,7 +9,7 @@ import { pathGlob, somePath } from '../../../fixtures/globs/path-globs.ts';
 const matches = (pattern: string, text: string, kind: GlobOptions['kind'] = 'path') =>
   compileGlobs([pattern], { kind })(text);
 
-test('a glob of paths and one of refs match what the usual library matches', () => {
+test('globs of paths and refs match like the common library', () => {
   fc.assert(
     fc.property(pathGlob, somePath, (pattern, path) => {
       const expected = picomatch.isMatch(path, pattern, { dot: true, noextglob: true, nonegate: true });
@@ -43,19 +43,19 @@ test.each([
   expect(matches(pattern, path)).toBe(expected);
 });
 
-test('two stars within a segment stand for slashes in a ref alone', () => {
+test('two stars within a segment match slashes in refs only', () => {
   expect(matches('release**', 'release/1/2', 'ref')).toBe(true);
   expect(matches('**-alpha', 'a/b-alpha', 'ref')).toBe(true);
   expect(matches('release*', 'release/1', 'ref')).toBe(false);
 });
 
-test('several globs are one question, and none is matched by nothing', () => {
+test('several globs are compiled into one test, and an empty list matches nothing', () => {
   const isIt = compileGlobs(['a', 'b/*'], { kind: 'path', isCaseless: true });
   expect(['A', 'b/C', 'ab', 'a/b/c'].map(isIt)).toEqual([true, true, false, false]);
   expect(compileGlobs([], { kind: 'path' })('')).toBe(false);
 });
 
-test('text of any kind is a glob of each kind', () => {
+test('any text is a valid glob of each kind', () => {
   const odd = fc.string({ unit: fc.constantFrom(...'{},[]*?\\!-/a.😀\ud800') });
   fc.assert(
     fc.property(odd, odd, fc.constantFrom('text', 'path', 'ref'), (pattern, text, kind) => {
@@ -67,7 +67,7 @@ test('text of any kind is a glob of each kind', () => {
   );
 });
 
-test('a match takes no more than a moment, whatever the glob and the text', () => {
+test('a match takes little time, whatever the glob and the text', () => {
   const wild = fc
     .array(fc.constantFrom('*', 'a', '?', '[a-z]', '**/', '{a,b}'), { minLength: 20, maxLength: 50 })
     .map((pieces) => pieces.join('').replace(/\/+$/, 'b'));

@@ -4,7 +4,7 @@ import { compileGlobs } from '../../../../libs/globs/glob.ts';
 
 const namePattern = (pattern: string) => compileGlobs([pattern], { kind: 'text' });
 
-/** A pattern, and the same as a regular expression, whose backtracking does not matter for names so short. */
+/** A pattern and the equivalent regular expression, whose backtracking is harmless for short names. */
 interface Both {
   readonly pattern: string;
   readonly source: string;
@@ -51,7 +51,7 @@ const name = fc
   })
   .map((signs) => signs.join(''));
 
-test('a pattern stands for the same names as the regular expression that says the same', () => {
+test('a pattern matches the same names as the equivalent regular expression', () => {
   let matches = 0;
   fc.assert(
     fc.property(whole, name, ({ pattern, source }, name) => {
@@ -64,7 +64,7 @@ test('a pattern stands for the same names as the regular expression that says th
   expect(matches).toBeGreaterThan(200);
 });
 
-test('text of any kind is a pattern, and with every sign escaped it stands for itself alone', () => {
+test('any text is a pattern, and matches only itself if every character is escaped', () => {
   const odd = fc.string({
     unit: fc.constantFrom('{', '}', ',', '[', ']', '*', '?', '\\', '!', '-', 'a', '😀'),
   });
@@ -78,7 +78,7 @@ test('text of any kind is a pattern, and with every sign escaped it stands for i
   );
 });
 
-test('what nothing has a meaning in stands for itself, braces and brackets without their other half included', () => {
+test('a pattern without special meaning matches itself, including unbalanced braces and brackets', () => {
   const plain = fc
     .string({ unit: fc.constantFrom('{', 'a', '[', 'b', ',', '-') })
     .filter((each) => !/\[.*\]/.test(each));

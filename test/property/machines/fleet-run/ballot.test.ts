@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import {
-  type Verdict,
   type Vote,
   type Voter,
+  type VotingResult,
   type VotingRules,
-  verdictOf,
+  votingResult,
 } from '../../../../machines/fleet-run/ballot.ts';
 
 const values: readonly Vote[] = ['"yes"', '"no"', '"later"', undefined];
@@ -19,7 +19,7 @@ const arbVoters: fc.Arbitrary<readonly Voter[]> = fc
   .array(fc.integer({ min: 1, max: 4_000 }), { minLength: 1, maxLength: 5 })
   .map((weights) => weights.map((weight, n) => ({ name: `m${n}`, weight })));
 
-/** What comes of it when all have been asked and have answered. */
+/** Returns the result after all votes. */
 function atTheEnd(voters: readonly Voter[], votes: ReadonlyMap<string, Vote>, rules: VotingRules): Vote {
   const cast = voters.filter(({ name }) => votes.get(name) !== undefined);
   if (cast.length < rules.minVotes) return undefined;
@@ -35,7 +35,7 @@ function atTheEnd(voters: readonly Voter[], votes: ReadonlyMap<string, Vote>, ru
   );
 }
 
-/** All ways in which those who are missing may yet vote. */
+/** Yields all possible completions of the missing votes. */
 function* completions(
   voters: readonly Voter[],
   votes: ReadonlyMap<string, Vote>,
@@ -45,7 +45,7 @@ function* completions(
   else for (const value of values) yield* completions(voters, new Map([...votes, [next.name, value]]));
 }
 
-it('VT1 VT2 VT3 a vote is over exactly when no further vote could change what comes of it', () => {
+it('a vote is decided exactly when no further vote could change the result', () => {
   fc.assert(
     fc.property(
       arbVoters,
@@ -55,7 +55,7 @@ it('VT1 VT2 VT3 a vote is over exactly when no further vote could change what co
         const votes = new Map(given.slice(0, voters.length).map((vote, n) => [`m${n}`, vote]));
         const outcomes = new Set<Vote>();
         for (const all of completions(voters, votes)) outcomes.add(atTheEnd(voters, all, rules));
-        const verdict: Verdict = verdictOf(voters, votes, rules);
+        const verdict: VotingResult = votingResult(voters, votes, rules);
         if (outcomes.size > 1) expect(verdict.kind).toBe('open');
         else if (outcomes.has(undefined)) expect(verdict.kind).toBe('none');
         else expect(verdict).toEqual({ kind: 'decided', value: [...outcomes][0] });

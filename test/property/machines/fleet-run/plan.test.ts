@@ -1,17 +1,17 @@
-// Fleets of random members that answer, fail and lie, in random order: what comes of them is what a few lines say that know all
-// answers beforehand.
+// Fleets of random members that answer, fail or return invalid data, in random order: the result equals a
+// short computation from all answers.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Coordination, FleetMember } from '../../../../config/resources/fleets/fleet.ts';
-import { verdictOf } from '../../../../machines/fleet-run/ballot.ts';
+import { votingResult } from '../../../../machines/fleet-run/ballot.ts';
 import { type FleetSettings, nextOfFleet } from '../../../../machines/fleet-run/plan.ts';
 import type { MemberRow } from '../../../../machines/fleet-run/rows.ts';
 
-/** What a member does: undefined, it fails; `data` may lack the field, and may be nothing at all. */
-type Deed = { readonly text: string; readonly data: unknown } | undefined;
+/** Member behaviour: undefined fails; `data` may be missing or lack the field. */
+type Outcome = { readonly text: string; readonly data: unknown } | undefined;
 
-const arbDeed: fc.Arbitrary<Deed> = fc.option(
+const arbDeed: fc.Arbitrary<Outcome> = fc.option(
   fc.record({
     text: fc.constantFrom('a', 'b', 'c'),
     data: fc.constantFrom<unknown>(
@@ -60,8 +60,8 @@ const arbFleet = fc
     on_failure: fc.constantFrom('fail' as const, 'skip' as const),
     concurrency: fc.integer({ min: 1, max: 4 }),
   })
-  .map(({ coordination, deeds, ...rest }) => {
-    const members = deeds.map(
+  .map(({ coordination, deeds: outcomes, ...rest }) => {
+    const members = outcomes.map(
       ({ weight, tier }, n): FleetMember => ({
         name: `m${n}`,
         agent: `m${n}`,
@@ -72,27 +72,27 @@ const arbFleet = fc
       }),
     );
     const settings: FleetSettings = { members, coordination, ...rest };
-    return { settings, deedOf: new Map(deeds.map(({ deed }, n) => [`m${n}`, deed])) };
+    return { settings, deedOf: new Map(outcomes.map(({ deed: outcome }, n) => [`m${n}`, outcome])) };
   });
 
-/** Undefined: the fleet fails. */
-function expected(
+/** Returns undefined if the fleet fails. */
+function expectedResult(
   { members, coordination, on_failure }: FleetSettings,
-  deedOf: ReadonlyMap<string, Deed>,
-): Deed {
-  const deeds = (some: readonly FleetMember[]) => some.map(({ name }) => deedOf.get(name));
+  deedOf: ReadonlyMap<string, Outcome>,
+): Outcome {
+  const outcomes = (some: readonly FleetMember[]) => some.map(({ name }) => deedOf.get(name));
   if (coordination.mode === 'hierarchical') return deedOf.get('m0');
   if (coordination.mode === 'pipeline') {
-    const all = deeds(members);
+    const all = outcomes(members);
     if (on_failure === 'fail' && all.includes(undefined)) return undefined;
-    return all.findLast((deed) => deed !== undefined);
+    return all.findLast((outcome) => outcome !== undefined);
   }
   const { by } = coordination;
   const hasDecider = by === 'manager' || (typeof by === 'object' && by.on_none !== 'fail');
-  const asked = hasDecider ? members.slice(1) : members;
-  const last = Math.max(...asked.map(({ tier }) => tier));
+  const askedMembers = hasDecider ? members.slice(1) : members;
+  const last = Math.max(...askedMembers.map(({ tier }) => tier));
   for (const tier of [1, 2, 3]) {
-    const those = asked.filter((member) => member.tier === tier);
+    const those = askedMembers.filter((member) => member.tier === tier);
     if (those.length === 0) continue;
     if (tier === last && typeof by === 'object') {
       const votes = those.map(({ name }) => {
@@ -100,12 +100,12 @@ function expected(
         const { verdict } = (typeof data === 'object' && data !== null ? data : {}) as { verdict?: unknown };
         return [name, verdict === undefined ? undefined : JSON.stringify(verdict)] as const;
       });
-      const given = verdictOf(those, new Map(votes), { algorithm: by.algorithm, minVotes: by.min_votes });
-      if (given.kind === 'decided') return { text: String(JSON.parse(given.value)), data: undefined };
+      const result = votingResult(those, new Map(votes), { algorithm: by.algorithm, minVotes: by.min_votes });
+      if (result.kind === 'decided') return { text: String(JSON.parse(result.value)), data: undefined };
       return by.on_none === 'fail' ? undefined : deedOf.get('m0');
     }
-    const all = deeds(those);
-    if (all.every((deed) => deed === undefined) || (on_failure === 'fail' && all.includes(undefined)))
+    const all = outcomes(those);
+    if (all.every((outcome) => outcome === undefined) || (on_failure === 'fail' && all.includes(undefined)))
       return undefined;
     if (tier === last && by === 'manager') return deedOf.get('m0');
     if (tier === last)
@@ -119,7 +119,7 @@ function expected(
   return undefined;
 }
 
-it('FP1 FP2 FP3 FP4 FP5 in whatever order members answer, a fleet comes to the same', () => {
+it('a fleet has the same result for any order of answers', () => {
   fc.assert(
     fc.property(arbFleet, fc.infiniteStream(fc.nat(1_000)), ({ settings, deedOf }, choices) => {
       const pick = (count: number) => (choices.next().value ?? 0) % count;
@@ -132,9 +132,9 @@ it('FP1 FP2 FP3 FP4 FP5 in whatever order members answer, a fleet comes to the s
         expect(round).toBeLessThan(100);
         const next = nextOfFleet(settings, 'go', rows);
         if (next.end !== undefined) {
-          const given = expected(settings, deedOf);
+          const result = expectedResult(settings, deedOf);
           expect([...next.drops].sort()).toEqual(atWork().sort());
-          expect(next.end.how === 'done' ? next.end.text : undefined).toEqual(given?.text);
+          expect(next.end.how === 'done' ? next.end.text : undefined).toEqual(result?.text);
           return;
         }
         const working = atWork();
@@ -151,11 +151,11 @@ it('FP1 FP2 FP3 FP4 FP5 in whatever order members answer, a fleet comes to the s
           rows.push({ kind: 'entered', in: member });
           continue;
         }
-        const deed = deedOf.get(name);
+        const outcome = deedOf.get(name);
         rows.push(
-          deed === undefined
+          outcome === undefined
             ? { kind: 'failed', in: name, reason: 'no' }
-            : { kind: 'ended', in: name, ...deed },
+            : { kind: 'ended', in: name, ...outcome },
         );
       }
     }),

@@ -1,5 +1,5 @@
-// Flows of random graphs, whose nodes do what was drawn for them, carried out in random order with ends of the process in between:
-// what becomes of each node is what a simple interpreter says, which knows neither rows nor order.
+// Flows of random graphs with random node results, run in random order with crashes: each node has the same
+// outcome as in a simple interpreter, which knows neither rows nor an order.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -16,7 +16,7 @@ import { runs } from '../../../fixtures/property-runs.ts';
 interface DrawnNode {
   readonly node: GraphNode;
   readonly isGood: boolean;
-  /** How often it fails or waits before it comes to its end. */
+  /** Number of failures or waits before the final result. */
   readonly pauses: number;
   readonly turns: number;
   readonly inside: DrawnGraph | undefined;
@@ -25,7 +25,7 @@ interface DrawnNode {
 interface DrawnGraph {
   readonly graph: FlowGraph;
   readonly nodes: readonly DrawnNode[];
-  /** By the node, in the order of its connections. */
+  /** Taken connections by node, in order. */
   readonly taken: ReadonlyMap<string, readonly number[]>;
 }
 
@@ -51,52 +51,52 @@ const arbGraph = (depth: number): fc.Arbitrary<DrawnGraph> =>
     .map((drawn) => {
       const last = drawn.length - 1;
       const connections: { from: string; to: string }[] = [];
-      const taken = new Map<string, number[]>();
+      const takenEdges = new Map<string, number[]>();
       const nodes = drawn.map(({ isGood, join, onError, pauses, turns, inside, to }, at): DrawnNode => {
         const id = `n${at}`;
-        const places: number[] = [];
-        let place = 0;
+        const indexes: number[] = [];
+        let index = 0;
         for (const { by, isTaken } of to) {
           if (at + by > last) continue;
           connections.push({ from: id, to: `n${at + by}` });
-          if (isTaken) places.push(place);
-          place += 1;
+          if (isTaken) indexes.push(index);
+          index += 1;
         }
-        taken.set(id, places);
+        takenEdges.set(id, indexes);
         const catches =
           onError !== undefined && at + 1 + onError <= last ? `n${at + 1 + onError}` : undefined;
         const node = { id, join, onError: catches, inside: inside?.graph };
         return { node, isGood, pauses, turns, inside };
       });
-      return { graph: { nodes: nodes.map(({ node }) => node), connections }, nodes, taken };
+      return { graph: { nodes: nodes.map(({ node }) => node), connections }, nodes, taken: takenEdges };
     });
 
 type Fate = 'done' | 'failed' | 'skipped';
 
-/** What becomes of each node where nothing is cut short, in the order of the file: nothing leads back. */
-function fates({ graph, nodes, taken }: DrawnGraph): ReadonlyMap<string, Fate> {
-  const given = new Map<string, Fate>();
+/** Outcome of each node without an early stop, in file order, because no connection leads back. */
+function fates({ graph, nodes, taken: takenEdges }: DrawnGraph): ReadonlyMap<string, Fate> {
+  const states = new Map<string, Fate>();
   for (const { node, isGood, turns, inside } of nodes) {
     const into = nodes.flatMap(({ node: from }) => {
       const own = graph.connections.filter((each) => each.from === from.id);
-      const fate = given.get(from.id);
-      const plain = own.flatMap(({ to }, place) =>
-        to === node.id ? [fate === 'done' && taken.get(from.id)?.includes(place) === true] : [],
+      const fate = states.get(from.id);
+      const plain = own.flatMap(({ to }, index) =>
+        to === node.id ? [fate === 'done' && takenEdges.get(from.id)?.includes(index) === true] : [],
       );
       return from.onError === node.id ? [...plain, fate === 'failed'] : plain;
     });
     const count = into.filter((isTaken) => isTaken).length;
-    const needed = node.join === 'majority' ? Math.floor(into.length / 2) + 1 : 1;
-    const runs = into.length === 0 || count >= needed;
+    const required = node.join === 'majority' ? Math.floor(into.length / 2) + 1 : 1;
+    const runs = into.length === 0 || count >= required;
     const isBroken = inside !== undefined && turns > 0 && breaks(inside);
-    given.set(node.id, !runs ? 'skipped' : (inside === undefined ? isGood : !isBroken) ? 'done' : 'failed');
+    states.set(node.id, !runs ? 'skipped' : (inside === undefined ? isGood : !isBroken) ? 'done' : 'failed');
   }
-  return given;
+  return states;
 }
 
 function breaks(drawn: DrawnGraph): boolean {
-  const given = fates(drawn);
-  return drawn.nodes.some(({ node }) => given.get(node.id) === 'failed' && node.onError === undefined);
+  const states = fates(drawn);
+  return drawn.nodes.some(({ node }) => states.get(node.id) === 'failed' && node.onError === undefined);
 }
 
 function drawnAt(drawn: DrawnGraph, path: string): { readonly drawn: DrawnNode; readonly in: DrawnGraph } {
@@ -106,8 +106,8 @@ function drawnAt(drawn: DrawnGraph, path: string): { readonly drawn: DrawnNode; 
   return { drawn: graph.nodes.find(({ node }) => node.id === id) as DrawnNode, in: graph };
 }
 
-/** Carries a flow out: whenever several things could happen, `pick` says which. */
-function carriedOut(drawn: DrawnGraph, pick: (count: number) => number) {
+/** Runs a flow; `pick` chooses among possible events. */
+function runGraph(drawn: DrawnGraph, pick: (count: number) => number) {
   const rows: FlowRow[] = [];
   let state = new FlowState(drawn.graph);
   const paused = new Map<string, number>();
@@ -119,7 +119,7 @@ function carriedOut(drawn: DrawnGraph, pick: (count: number) => number) {
     expect(round).toBeLessThan(20_000);
     const next = state.next();
     if (pick(8) === 0) {
-      // The process ends, and what goes on is what the journal says.
+      // The process crashes. The state is rebuilt from the journal.
       state = new FlowState(drawn.graph);
       for (const row of rows) state.apply(row);
       expect(state.next()).toEqual(next);
@@ -133,10 +133,12 @@ function carriedOut(drawn: DrawnGraph, pick: (count: number) => number) {
     for (const path of next.starts) may.push(() => add({ kind: 'entered', in: path }));
     for (const { path, n } of next.turns) {
       const { drawn: loop, in: graph } = drawnAt(drawn, path);
-      const taken = graph.taken.get(loop.node.id) ?? [];
+      const takenEdges = graph.taken.get(loop.node.id) ?? [];
       may.push(() =>
         add(
-          n <= loop.turns ? { kind: 'turn', in: path, n } : { kind: 'left', in: path, output: n - 1, taken },
+          n <= loop.turns
+            ? { kind: 'turn', in: path, n }
+            : { kind: 'left', in: path, output: n - 1, taken: takenEdges },
         ),
       );
     }
@@ -157,28 +159,28 @@ function carriedOut(drawn: DrawnGraph, pick: (count: number) => number) {
         );
       else may.push(() => add({ kind: 'failed', in: path, reason: 'bad' }));
     }
-    // FLW1, FN1: while the flow has not ended something can be done.
+    // A step is possible until the flow is complete.
     expect(may.length).toBeGreaterThan(0);
     may[pick(may.length)]?.();
   }
 }
 
-it('FLW1 FLW2 FLW3 GS1 GS2 GS3 in whatever order, and however often the process ends, each node comes to what an interpreter says', () => {
+it('each node has the same outcome as in a simple interpreter, for any order and any number of crashes', () => {
   fc.assert(
     fc.property(arbGraph(2), fc.infiniteStream(fc.nat(1_000_000)), (drawn, choices) => {
       const pick = (count: number) => (choices.next().value ?? 0) % count;
-      const { rows, state, end } = carriedOut(drawn, pick);
+      const { rows, state, end } = runGraph(drawn, pick);
       if (
         end.how === 'failed' &&
         rows.filter(({ kind }) => kind === 'entered' || kind === 'turn').length >= 1_000
       )
         return;
       expect(end.how).toBe(breaks(drawn) ? 'failed' : 'done');
-      const given = fates(drawn);
+      const states = fates(drawn);
       for (const { node } of drawn.nodes) {
         const { state: is } = state.stateOf(node.id) ?? {};
         const isCut = end.how === 'failed' && (is === 'idle' || is === 'working' || is === 'waiting');
-        if (!isCut) expect([node.id, is]).toEqual([node.id, given.get(node.id)]);
+        if (!isCut) expect([node.id, is]).toEqual([node.id, states.get(node.id)]);
       }
       const entered = rows.filter(({ kind }) => kind === 'entered').map((row) => row.in);
       for (const path of new Set(entered)) {

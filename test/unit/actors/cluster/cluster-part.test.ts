@@ -1,14 +1,14 @@
-// A gateway as a member, on a real database: what the others read of it, and when.
+// Information that a gateway publishes as a cluster member, on a real database.
 
 import { expect, test } from 'vitest';
 import { silentLog } from '../../../../actors/base/errors/log.ts';
 import { ClusterPart } from '../../../../actors/cluster/cluster-part.ts';
-import { GatewayNode } from '../../../../actors/gateway/gateway-node.ts';
+import { GatewayNode } from '../../../../actors/gateway/node.ts';
 import { openPostgresStore } from '../../../../actors/store/postgres/open-postgres-store.ts';
 import { configHash } from '../../../../config/config-hash.ts';
 import { newDatabase } from '../../../fixtures/store/shared-postgres.ts';
 
-/** A member of the cluster of that database. */
+/** Starts a cluster member on the database. */
 async function nodeAt(url: string, name: string) {
   const { store, membership } = await openPostgresStore({
     url,
@@ -19,11 +19,11 @@ async function nodeAt(url: string, name: string) {
   return { store, membership, part };
 }
 
-test('a process is found by its instance under each of its memberships, and says when it begins to stop (CLP1, CLP2)', async () => {
+test('a process is found by its instance id under each membership, and publishes that it is stopping', async () => {
   const url = await newDatabase();
   const [a, b] = [await nodeAt(url, 'a'), await nodeAt(url, 'b')];
   try {
-    await b.membership.tellNow();
+    await b.membership.publishNow();
     expect(a.part.instance).toMatch(/^[0-9a-f]{16}$/);
     expect(b.part.instance).not.toBe(a.part.instance);
     const { instance } = a.part;
@@ -34,28 +34,31 @@ test('a process is found by its instance under each of its memberships, and says
       about: { instance, version: '1.2.3', state: 'running', config_hash: 'c0ffee' },
     });
     expect(b.part.memberOf('0'.repeat(16))).toBeUndefined();
-    await a.part.tellDraining();
-    await b.membership.tellNow();
+    await a.part.publishDraining();
+    await b.membership.publishNow();
     expect(b.part.memberOf(instance)?.about.state).toBe('draining');
     await a.store.close();
-    await b.membership.tellNow();
+    await b.membership.publishNow();
     expect(b.part.memberOf(instance)).toBeUndefined();
   } finally {
     await Promise.all([a, b].map(({ store }) => store.close()));
   }
 });
 
-test('the other nodes read the hash of a reloaded configuration, and of no other reload (CFH2)', async () => {
+test('other nodes read the hash of a reloaded configuration, and of no other reload', async () => {
   const url = await newDatabase();
   const [a, b] = [await nodeAt(url, 'a'), await nodeAt(url, 'b')];
   try {
     const node = new GatewayNode({
-      ...{ config: { node: {} }, version: '1.2.3', prints: { catalog: 'one' }, cluster: a.part },
+      config: { node: {} },
+      version: '1.2.3',
+      prints: { catalog: 'one' },
+      cluster: a.part,
       life: { isEnding: false },
     });
     const hashAtOther = async () => {
-      await a.membership.tellNow();
-      await b.membership.tellNow();
+      await a.membership.publishNow();
+      await b.membership.publishNow();
       return b.part.memberOf(a.part.instance)?.about.config_hash;
     };
     node.use({ catalog: 'one' });

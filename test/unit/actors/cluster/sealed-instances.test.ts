@@ -1,4 +1,4 @@
-// Ids that lead to a process: what can be read in them, and what becomes of one that was changed.
+// Sealed ids (encrypted, with the process in them): the content is hidden, and changed ids are rejected.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -8,7 +8,7 @@ const SECRET = 'a-secret-of-the-cluster';
 const INSTANCE = '0123456789abcdef';
 const own = new SealedInstances(SECRET, INSTANCE);
 
-test('an id opens at every node of the cluster, to the process that made it', () => {
+test('an id opens at every node of the cluster, to the process that created it', () => {
   fc.assert(
     fc.property(fc.uint8Array({ minLength: 8, maxLength: 8 }), (bytes) => {
       const instance = Buffer.from(bytes).toString('hex');
@@ -22,7 +22,7 @@ test('an id opens at every node of the cluster, to the process that made it', ()
   );
 });
 
-test('an id of which a bit or a character was changed opens to nothing (SLI2)', () => {
+test('an id with a changed bit or character is rejected', () => {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/=. ';
   const id = own.newSessionId();
   for (let bit = 0; bit < 36 * 8; bit += 1) {
@@ -36,13 +36,13 @@ test('an id of which a bit or a character was changed opens to nothing (SLI2)', 
         expect(own.instanceOf(id.slice(0, at) + other + id.slice(at + 1))).toBeUndefined();
   fc.assert(
     fc.property(fc.string({ maxLength: 60 }), fc.nat(48), (text, at) => {
-      for (const given of [text, id.slice(0, at) + text, `${text}${id}`, `${id}${text}`])
-        if (given !== id) expect(own.instanceOf(given)).toBeUndefined();
+      for (const changed of [text, id.slice(0, at) + text, `${text}${id}`, `${id}${text}`])
+        if (changed !== id) expect(own.instanceOf(changed)).toBeUndefined();
     }),
   );
 });
 
-test('what was sealed by another secret, or for another purpose, opens to nothing (SLI2)', () => {
+test('an id of another secret or another purpose is rejected', () => {
   const other = new SealedInstances('another-secret-than-that', INSTANCE);
   expect(own.instanceOf(other.newSessionId())).toBeUndefined();
   expect(own.openState(other.wrapState('x'))).toBeUndefined();
@@ -52,7 +52,7 @@ test('what was sealed by another secret, or for another purpose, opens to nothin
     expect(own.openState(text)).toBeUndefined();
 });
 
-test('nothing of the process can be read in an id, in any encoding, and no two have anything in common (SLI1)', () => {
+test('an id reveals nothing of the process in any encoding, and two ids have nothing in common', () => {
   const ids = Array.from({ length: 2_000 }, () => own.newSessionId());
   const bytes = Buffer.from(INSTANCE, 'hex');
   const spellings = [
@@ -68,7 +68,8 @@ test('nothing of the process can be read in an id, in any encoding, and no two h
     for (const text of spellings.slice(0, 3)) expect(id).not.toContain(text);
   }
   expect(new Set(ids).size).toBe(ids.length);
-  // Every bit is as often set as not: by chance a bit is off by more than 6 deviations once in a hundred million tests.
+  // Each bit is set in about half of the ids: a deviation above 6 sigma occurs once in a hundred million
+  // runs.
   for (let bit = 0; bit < 36 * 8; bit += 1) {
     const set = ids.filter((id) => ((Buffer.from(id, 'base64url')[bit >> 3] ?? 0) >> (bit & 7)) & 1).length;
     expect(Math.abs(set - ids.length / 2)).toBeLessThan(6 * Math.sqrt(ids.length) * 0.5);

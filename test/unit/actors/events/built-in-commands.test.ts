@@ -1,15 +1,15 @@
-// What built-in commands there are, as menus list them, and which calls pass what a conversation is at.
+// Built-in commands in menus, and commands that bypass the queue of the conversation.
 
 import { expect, test } from 'vitest';
 import {
   builtInCommand,
   builtInCommands,
-  controlKey,
+  controlKeyOf,
   conversationKeyOf,
   isControlCall,
 } from '../../../../actors/events/built-in-commands.ts';
 
-test('there are four, with their required options first, as menus want them', () => {
+test('there are four commands, each with its required options first, as menus require', () => {
   expect(builtInCommands.map(({ name }) => name)).toEqual(['agent', 'task', 'fleet', 'flow']);
   for (const { name, description, options } of builtInCommands) {
     expect(name).toMatch(/^[a-z]{1,32}$/);
@@ -20,7 +20,7 @@ test('there are four, with their required options first, as menus want them', ()
   }
 });
 
-test('one is found with or without its slash, and no other command is one', () => {
+test('a command is found with or without its slash, and other commands are not built in', () => {
   expect([builtInCommand('agent'), builtInCommand('/flow')].map((found) => found?.name)).toEqual([
     'agent',
     'flow',
@@ -48,14 +48,14 @@ test.each([
   ['flow', { workflow: 'nightly', action: 'show' }, true],
   ['flow', { workflow: 'nightly' }, false],
 ] as [string, Record<string, string>, boolean][])(
-  'a call of %s with %o passes what is at work: %s',
+  'a call of %s with %o bypasses the queue of its conversation: %s',
   (name, options, isControl) => {
     expect(isControlCall(name, options)).toBe(isControl);
   },
 );
 
-test('the mailbox of control leads back to its conversation', () => {
+test('a control mailbox leads back to its conversation', () => {
   const key = 'conversation/chat/1/room';
-  expect(conversationKeyOf(controlKey(key))).toBe(key);
+  expect(conversationKeyOf(controlKeyOf(key))).toBe(key);
   expect(conversationKeyOf(key)).toBe(key);
 });

@@ -1,21 +1,19 @@
-// The ids of the buttons by which people decide.
-
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decisionActionId, decisionIn } from '../../../../actors/events/decision-action.ts';
+import { decisionActionId, parseDecisionActionId } from '../../../../actors/events/decision-action.ts';
 
-test('what a button was made for is read back from its id, which every platform takes', () => {
+test('a button id contains approval and decision, in a form that every platform accepts', () => {
   for (const verdict of ['approve', 'deny'] as const) {
     const approval = randomUUID();
     const id = decisionActionId(approval, verdict);
-    expect(decisionIn(id)).toEqual({ approval, verdict });
+    expect(parseDecisionActionId(id)).toEqual({ approval, verdict });
     expect(Buffer.byteLength(id)).toBeLessThanOrEqual(64);
     expect(id).toMatch(/^[\x21-\x7e]+$/);
   }
 });
 
-test('the id of any other button is no decision', () => {
+test('the id of any other button is not a decision', () => {
   const id = decisionActionId(randomUUID(), 'approve');
   const others = [
     '',
@@ -28,13 +26,13 @@ test('the id of any other button is no decision', () => {
     id.toUpperCase(),
   ];
   for (const other of [...others, id.replace('/approve/', '/maybe/')])
-    expect(decisionIn(other), other).toBeUndefined();
+    expect(parseDecisionActionId(other), other).toBeUndefined();
 });
 
-test('of any text that is no id of ours nothing is read', () => {
+test('an arbitrary text is not parsed as a decision', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (text) => {
-      const found = decisionIn(text);
+      const found = parseDecisionActionId(text);
       if (found !== undefined) expect(decisionActionId(found.approval, found.verdict)).toBe(text);
     }),
   );

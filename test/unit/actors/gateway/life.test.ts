@@ -1,11 +1,11 @@
-// The boot and the drain of parts by a composition, and every way in which a start can fail.
+// Start and drain of gateway parts, and failed starts.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Part } from '../../../../actors/base/supervision/part.ts';
 import { Life } from '../../../../actors/gateway/life.ts';
 
-/** Records the calls of its parts. */
+/** Records calls of all parts. */
 class Bench {
   readonly life = new Life(1_000);
   readonly calls: string[] = [];
@@ -25,7 +25,7 @@ class Bench {
     });
 }
 
-test('each part is open before the next one is constructed, and all are drained in reverse', async () => {
+test('opens each part before it constructs the next part, and drains all parts in reverse order', async () => {
   const { life, calls, boot } = new Bench();
   const started = await life.start(async () => [await boot('one'), await boot('two')]);
   expect(started).toHaveLength(2);
@@ -36,10 +36,10 @@ test('each part is open before the next one is constructed, and all are drained 
   expect(life.isEnding).toBe(true);
 });
 
-describe('nothing is left running (GL1)', () => {
+describe('a failed start leaves nothing running', () => {
   const error = new Error('no');
 
-  test('when a part cannot open', async () => {
+  test('if a part cannot open', async () => {
     const { life, calls, boot } = new Bench();
     const started = life.start(async () => {
       await boot('one');
@@ -52,7 +52,7 @@ describe('nothing is left running (GL1)', () => {
     expect(calls).toEqual(['open one', 'open two', 'drain one']);
   });
 
-  test('when the composition throws between two parts', async () => {
+  test('if the composition throws between two parts', async () => {
     const { life, calls, boot } = new Bench();
     const started = life.start(async () => {
       await boot('one');
@@ -62,7 +62,7 @@ describe('nothing is left running (GL1)', () => {
     expect(calls).toEqual(['open one', 'drain one']);
   });
 
-  test('when a part fails for good while another opens', async () => {
+  test('if a part fails permanently while another opens', async () => {
     const { life, calls, boot } = new Bench();
     const started = life.start(async () => {
       await boot('one');
@@ -73,7 +73,7 @@ describe('nothing is left running (GL1)', () => {
     expect(calls).toEqual(['open one', 'open two', 'drain two', 'drain one']);
   });
 
-  test('when it is stopped while a part opens', async () => {
+  test('if it is stopped while a part opens', async () => {
     const { life, calls, boot } = new Bench();
     const started = life.start(async () => {
       await boot('one');
@@ -84,7 +84,7 @@ describe('nothing is left running (GL1)', () => {
     expect(calls).toEqual(['open one', 'open two', 'stopping one', 'drain two', 'drain one']);
   });
 
-  test('after an end no part opens any more', async () => {
+  test('and no part opens after the end', async () => {
     const { life, calls, boot } = new Bench();
     await expect(life.start(() => Promise.reject(error))).rejects.toBe(error);
     await expect(boot('late')).rejects.toBe(error);
@@ -94,17 +94,17 @@ describe('nothing is left running (GL1)', () => {
   });
 });
 
-test('a part that fails for good while the gateway serves ends it, and that is reported', async () => {
+test('a part that fails permanently while the gateway serves ends the gateway, which reports the error', async () => {
   const { life, calls, boot } = new Bench();
   await life.start(() => boot('one'));
-  const failed = new Promise((resolve) => life.whenFailed(resolve));
+  const failed = new Promise((resolve) => life.onFailed(resolve));
   const error = new Error('gone');
   life.fail('one', error);
   expect(await failed).toBe(error);
   expect(calls.slice(2)).toEqual(['drain one']);
 });
 
-test('the last resort ends every part that is open, also during the start', async () => {
+test('kill() ends every open part, also during the start', async () => {
   const { life, calls, boot } = new Bench();
   await life.start(async () => {
     await boot('one');
@@ -115,7 +115,7 @@ test('the last resort ends every part that is open, also during the start', asyn
   expect(calls.slice(-2)).toEqual(['kill one', 'kill two']);
 });
 
-test('whatever happens during a start, each open part is drained once, in reverse (GL1)', async () => {
+test('a disturbed start drains each open part once, in reverse order', async () => {
   const refuse = () => {
     throw new Error('no');
   };

@@ -4,18 +4,22 @@ import {
   isRefusal,
   isSamePrincipal,
   type Principal,
-  type Verdict,
+  type VerificationResult,
 } from '../../../../actors/identity/principal.ts';
 
 const token = (name: string, claims = {}): Principal => ({ kind: 'token', name, claims });
 
-test('two are the same one by the way they were proven and their name, whatever else their tokens say', () => {
+test('principals are equal if their kind and name are equal, regardless of other claims', () => {
   expect(isSamePrincipal(token('alice', { exp: 1 }), token('alice', { exp: 2 }))).toBe(true);
   expect(isSamePrincipal(token('alice'), token('bob'))).toBe(false);
   expect(isSamePrincipal(token('anonymous'), anonymous)).toBe(false);
 });
 
-test('a refusal is told from a principal', () => {
-  const verdicts: Verdict[] = [anonymous, token('alice'), { refused: 'wrong', why: 'the token is none' }];
+test('a rejection is distinguished from a principal', () => {
+  const verdicts: VerificationResult[] = [
+    anonymous,
+    token('alice'),
+    { kind: 'wrong', reason: 'the token is none' },
+  ];
   expect(verdicts.map(isRefusal)).toEqual([false, false, true]);
 });

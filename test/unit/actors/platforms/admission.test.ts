@@ -1,7 +1,7 @@
-// What a webhook refuses before anything of its body is read: whatever cannot be a credential, however it is written.
+// Requests without a well-formed credential are rejected before the body is read.
 
 import { expect, test } from 'vitest';
-import type { Adapter, SourceHost } from '../../../../actors/platforms/adapter.ts';
+import type { Adapter, TriggerHost } from '../../../../actors/platforms/adapter.ts';
 import { httpAdapter } from '../../../../actors/platforms/http/adapter.ts';
 import { repoHostAdapter } from '../../../../actors/platforms/repository-hosts/repohost/adapter.ts';
 import type { Webhook, WebhookRequest } from '../../../../actors/platforms/webhooks/webhook.ts';
@@ -15,7 +15,7 @@ const MAX = 1_000_000;
 const hex = 'ab'.repeat(32);
 const base64 = Buffer.alloc(32, 7).toString('base64');
 
-/** The status with which the open trigger refuses such a request at once; none where it wants the body. */
+/** Returns the status of an immediate rejection; undefined if the body is read. */
 async function admission(
   adapter: Adapter,
   trigger: Trigger,
@@ -23,11 +23,11 @@ async function admission(
   remoteAddress = '198.51.100.1',
 ): Promise<number | undefined> {
   const hooks: Webhook[] = [];
-  const host: SourceHost = {
+  const host: TriggerHost = {
     store: new MemoryStore(),
     log: new LogNotes(),
-    accept: () => Promise.reject(new Error('nothing is to be accepted')),
-    settled: async () => undefined,
+    accept: () => Promise.reject(new Error('accept was called')),
+    waitUntilSettled: async () => undefined,
     discard: async () => false,
     undeliver: async () => [],
     listen: async (webhook) => {
@@ -46,7 +46,7 @@ async function admission(
     remoteAddress,
     requestId: '',
     traceparent: '',
-    holdBody: () => () => {},
+    reserveBody: () => () => {},
   };
   return hooks[0]?.admit(request)?.status;
 }
@@ -61,34 +61,34 @@ const repo =
 test.each([
   ['RepoHost', repo({})],
   ['HTTP', http({ webhook_secret: 'a secret' })],
-] as const)('%s: a signature is sha256= and 64 hexadecimal digits', async (_, admitted) => {
-  expect(await admitted({ 'x-hub-signature-256': `sha256=${hex}` })).toBeUndefined();
+] as const)('%s: a signature consists of sha256= and 64 hexadecimal digits', async (_, admit) => {
+  expect(await admit({ 'x-hub-signature-256': `sha256=${hex}` })).toBeUndefined();
   for (const odd of [undefined, '', hex, `sha1=${hex}`, `sha256=${'x'.repeat(64)}`, `sha256=${hex}00`])
-    expect(await admitted(odd === undefined ? {} : { 'x-hub-signature-256': odd })).toBe(401);
+    expect(await admit(odd === undefined ? {} : { 'x-hub-signature-256': odd })).toBe(401);
 });
 
-test('HTTP with Standard Webhooks: an id, a time in seconds, and a signature of 32 bytes', async () => {
+test('HTTP with Standard Webhooks: requires an id, a time in seconds, and a signature of 32 bytes', async () => {
   const secret = `whsec_${base64}`;
-  const admitted = http({ webhook_secret: secret, scheme: 'standard' });
+  const admit = http({ webhook_secret: secret, scheme: 'standard' });
   const whole = { 'webhook-id': 'a', 'webhook-timestamp': '1', 'webhook-signature': `v1,${base64}` };
-  expect(await admitted(whole)).toBeUndefined();
+  expect(await admit(whole)).toBeUndefined();
   for (const [name, odd] of [
     ['webhook-id', ''],
     ['webhook-timestamp', 'now'],
     ['webhook-signature', 'v1,AAAA'],
     ['webhook-signature', base64],
   ] as const)
-    expect(await admitted({ ...whole, [name]: odd })).toBe(401);
+    expect(await admit({ ...whole, [name]: odd })).toBe(401);
 });
 
 test.each([
   ['RepoHost', repo({ webhook_secret: '', insecure_allow_unverified: true })],
   ['HTTP', http({ insecure_allow_unverified: true })],
 ] as const)(
-  '%s: what nobody has signed must come from this machine, and from no page',
-  async (_, admitted) => {
-    expect(await admitted({}, '127.0.0.1')).toBeUndefined();
-    expect(await admitted({}, '198.51.100.1')).toBe(401);
-    expect(await admitted({ origin: 'https://page.example' }, '127.0.0.1')).toBe(401);
+  '%s: an unsigned request must come from this machine, and not from a web page',
+  async (_, admit) => {
+    expect(await admit({}, '127.0.0.1')).toBeUndefined();
+    expect(await admit({}, '198.51.100.1')).toBe(401);
+    expect(await admit({ origin: 'https://page.example' }, '127.0.0.1')).toBe(401);
   },
 );

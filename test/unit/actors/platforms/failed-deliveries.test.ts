@@ -1,16 +1,16 @@
-// Deliveries that failed while nobody was here are asked for again, against a REST API on loopback.
+// Requests to redeliver webhooks that failed while the gateway was down, with a REST API on loopback.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { OpenTrigger } from '../../../../actors/platforms/adapter.ts';
 import { repoHostAdapter } from '../../../../actors/platforms/repository-hosts/repohost/adapter.ts';
-import { KnownHooks } from '../../../../actors/platforms/repository-hosts/repohost/known-hooks.ts';
+import { NotedHooks } from '../../../../actors/platforms/repository-hosts/repohost/noted-hooks.ts';
 import type { RepoHostTrigger } from '../../../../config/resources/triggers/trigger.ts';
 import { signature } from '../../../fixtures/automation/automation.ts';
 import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
 import { repoHostTrigger } from '../../../fixtures/automation/triggers.ts';
 import { type HookDelivery, RepoRestHost } from '../../../fixtures/repositories/repo-rest-host.ts';
 
-const TOKEN = 'ghp_the_token_that_nobody_may_see';
+const TOKEN = 'ghp_the_secret_token';
 const SECRET = 'a secret of the tests';
 const HOUR = 3_600_000;
 
@@ -30,8 +30,8 @@ afterEach(async () => {
 
 async function open(
   config: Partial<RepoHostTrigger['config']> = {},
-  askAfterMs = 0,
-  adapter = repoHostAdapter({ maxBodyBytes: 1_000, askAfterMs }),
+  recoverAfterMs = 0,
+  adapter = repoHostAdapter({ maxBodyBytes: 1_000, recoverAfterMs }),
 ) {
   const settings = { token: `${TOKEN}${Math.random()}`, api_url: rest.url, repositories: ['o/r'], ...config };
   opened = await adapter.open(repoHostTrigger('reviews', settings), host);
@@ -47,18 +47,18 @@ function delivery(
   return { id, guid, status_code, event, delivered_at: new Date(Date.now() - ageMs).toISOString() };
 }
 
-async function handled(id: string, outcome: 'done' | 'dead') {
+async function storeHandled(id: string, outcome: 'done' | 'dead') {
   await host.store.append([{ id, key: id, meta: '{}', body: new Uint8Array(), trace: '' }]);
   await host.store.end(id, outcome);
 }
 
-const again = () =>
+const redeliveries = () =>
   rest.askedFor('POST', /attempts$/).map(({ path }) => path.replace('/repos/o/r/hooks/', ''));
-const line = (message: string) => host.lines.find((each) => each.message === message);
-const DONE = 'failed deliveries were asked for again';
-const CANNOT = 'failed deliveries cannot be asked for again';
+const findLine = (message: string) => host.lines.find((each) => each.message === message);
+const REQUESTED = 'requested redelivery of failed deliveries';
+const REQUEST_FAILED = 'could not request redelivery of failed deliveries';
 
-test('those of our hook that never arrived are asked for, the oldest first', async () => {
+test("missed deliveries of the gateway's hook are requested again, oldest first", async () => {
   rest.addHook('o/r', 1, 'https://proxy.example/gateway/webhook/repohost');
   rest.addHook('o/r', 2, 'https://elsewhere.example/other');
   const failed = '900719925474099301';
@@ -74,33 +74,33 @@ test('those of our hook that never arrived are asked for, the oldest first', asy
     delivery('11', 'too-old', 500, 73 * HOUR),
   ]);
   rest.deliveries.set(2, [delivery('20', 'of-another', 500)]);
-  await handled('repohost:reviews/is-here', 'done');
-  await handled('repohost:reviews/is-dead', 'dead');
-  await handled('repohost:of-another-path/never', 'done');
+  await storeHandled('repohost:reviews/is-here', 'done');
+  await storeHandled('repohost:reviews/is-dead', 'dead');
+  await storeHandled('repohost:of-another-path/never', 'done');
   await open();
-  await expect.poll(() => line(DONE), { timeout: 15_000 }).toBeDefined();
-  expect(again()).toEqual([
+  await expect.poll(() => findLine(REQUESTED), { timeout: 15_000 }).toBeDefined();
+  expect(redeliveries()).toEqual([
     `1/deliveries/${failed}/attempts`,
     '1/deliveries/13/attempts',
     '1/deliveries/17/attempts',
   ]);
-  expect(line(DONE)?.fields).toMatchObject({ trigger: 'reviews', repository: 'o/r', count: 3 });
+  expect(findLine(REQUESTED)?.fields).toMatchObject({ trigger: 'reviews', repository: 'o/r', count: 3 });
 });
 
-test('those that came for a trigger with the same path and secret are not asked for (FD2)', async () => {
+test('deliveries stored for a trigger with the same path and secret are not requested', async () => {
   rest.addHook('o/r', 1, `${host.url}/webhook/repohost`);
   rest.deliveries.set(1, [delivery('12', 'is-here', 500), delivery('11', 'of-another-secret', 500)]);
-  await handled('repohost:b-alike/is-here', 'done');
-  await handled('repohost:a-other/of-another-secret', 'done');
-  const adapter = repoHostAdapter({ maxBodyBytes: 1_000, askAfterMs: 0 });
+  await storeHandled('repohost:b-alike/is-here', 'done');
+  await storeHandled('repohost:a-other/of-another-secret', 'done');
+  const adapter = repoHostAdapter({ maxBodyBytes: 1_000, recoverAfterMs: 0 });
   for (const [name, webhook_secret] of Object.entries({ 'a-other': 'another', 'b-alike': SECRET }))
     await adapter.open(repoHostTrigger(name, { webhook_secret }), host);
   await open({ webhook_secret: SECRET }, 0, adapter);
-  await expect.poll(() => line(DONE), { timeout: 15_000 }).toBeDefined();
-  expect(again()).toEqual(['1/deliveries/11/attempts']);
+  await expect.poll(() => findLine(REQUESTED), { timeout: 15_000 }).toBeDefined();
+  expect(redeliveries()).toEqual(['1/deliveries/11/attempts']);
 });
 
-test('pages are followed on the host of the API, whatever the link says', async () => {
+test('pages are requested from the host of the API, even if the link names another host', async () => {
   rest.addHook('o/r', 1, `${host.url}/webhook/repohost`);
   rest.pageSize = 2;
   rest.deliveries.set(
@@ -108,11 +108,11 @@ test('pages are followed on the host of the API, whatever the link says', async 
     [1, 2, 3, 4, 5].map((n) => delivery(String(n), `g${n}`, n === 5 ? 500 : 200)),
   );
   await open();
-  await expect.poll(again, { timeout: 15_000 }).toEqual(['1/deliveries/5/attempts']);
+  await expect.poll(redeliveries, { timeout: 15_000 }).toEqual(['1/deliveries/5/attempts']);
   expect(rest.askedFor('GET', /deliveries$/)).toHaveLength(3);
 });
 
-test('nothing is asked of repositories with wildcards, nor without a token', async () => {
+test('no request is made for repositories with wildcards or without a token', async () => {
   await open({ repositories: ['o/*', '*'] });
   await opened?.close();
   await open({ token: undefined, path: '/other' });
@@ -120,34 +120,33 @@ test('nothing is asked of repositories with wildcards, nor without a token', asy
   expect(rest.askedFor('GET', /hooks/)).toEqual([]);
 });
 
-test.each([401, 403, 404])(
-  'a host that answers %i is a line in the log, and nothing more (FD1)',
-  async (status) => {
-    rest.refuse(/GET .*hooks$/, { status, message: `no ${TOKEN}` });
-    rest.addHook('p/q', 3, `${host.url}/webhook/repohost`);
-    await open({ repositories: ['o/r', 'p/q'] });
-    await expect.poll(() => line(CANNOT)).toMatchObject({ level: 'warn', fields: { repository: 'o/r' } });
-    await expect.poll(() => rest.askedFor('GET', /p\/q\/hooks\/3\/deliveries$/).length).toBe(1);
-    expect(JSON.stringify(host.lines)).not.toContain(TOKEN);
-  },
-);
+test.each([401, 403, 404])('status %i of the host is only logged', async (status) => {
+  rest.refuse(/GET .*hooks$/, { status, message: `no ${TOKEN}` });
+  rest.addHook('p/q', 3, `${host.url}/webhook/repohost`);
+  await open({ repositories: ['o/r', 'p/q'] });
+  await expect
+    .poll(() => findLine(REQUEST_FAILED))
+    .toMatchObject({ level: 'warn', fields: { repository: 'o/r' } });
+  await expect.poll(() => rest.askedFor('GET', /p\/q\/hooks\/3\/deliveries$/).length).toBe(1);
+  expect(JSON.stringify(host.lines)).not.toContain(TOKEN);
+});
 
-test('a trigger that closes asks no more, and says nothing of it', async () => {
+test('a closed trigger requests no more deliveries and logs no error', async () => {
   rest.addHook('o/r', 1, `${host.url}/webhook/repohost`);
   rest.deliveries.set(
     1,
     Array.from({ length: 50 }, (_, n) => delivery(String(n), `g${n}`, 500)),
   );
   await open();
-  await expect.poll(() => again().length).toBeGreaterThan(0);
+  await expect.poll(() => redeliveries().length).toBeGreaterThan(0);
   await opened?.close();
-  const asked = again().length;
+  const requestCount = redeliveries().length;
   await new Promise((resolve) => setTimeout(resolve, 1_500));
-  expect(again().length).toBeLessThanOrEqual(asked + 1);
-  expect(line(CANNOT)).toBeUndefined();
+  expect(redeliveries().length).toBeLessThanOrEqual(requestCount + 1);
+  expect(findLine(REQUEST_FAILED)).toBeUndefined();
 });
 
-test('a trigger that closes before it was time has asked for nothing', async () => {
+test('a trigger that closes during the initial delay makes no request', async () => {
   rest.addHook('o/r', 1, `${host.url}/webhook/repohost`);
   await open({}, 100);
   await opened?.close();
@@ -155,33 +154,33 @@ test('a trigger that closes before it was time has asked for nothing', async () 
   expect(rest.askedFor('GET', /hooks/)).toEqual([]);
 });
 
-test('each is asked for once, although two triggers have the same path, secret and repository (FD3)', async () => {
+test('each delivery is requested once, even if two triggers have the same path, secret and repository', async () => {
   rest.addHook('o/r', 1, 'https://gateway.example/webhook/repohost');
   rest.deliveries.set(1, [delivery('11', 'one', 502), delivery('12', 'two', 502)]);
-  const adapter = repoHostAdapter({ maxBodyBytes: 1_000, askAfterMs: 0 });
-  const questions = () => rest.askedFor('GET', /deliveries$/).length;
+  const adapter = repoHostAdapter({ maxBodyBytes: 1_000, recoverAfterMs: 0 });
+  const countListRequests = () => rest.askedFor('GET', /deliveries$/).length;
   await open({}, 0, adapter);
-  // A token of its own: what one may not do the other may.
+  // Triggers use different tokens, which may have different permissions.
   const config = { token: `${TOKEN}-other`, api_url: rest.url, repositories: ['o/r'] };
   const other = await adapter.open(repoHostTrigger('other', config), host);
-  await expect.poll(questions, { timeout: 15_000 }).toBe(2);
-  await expect.poll(() => line(DONE), { timeout: 15_000 }).toBeDefined();
+  await expect.poll(countListRequests, { timeout: 15_000 }).toBe(2);
+  await expect.poll(() => findLine(REQUESTED), { timeout: 15_000 }).toBeDefined();
   await other.close();
-  // Whoever was refused may ask again, as for the next attempt.
+  // The request fails; later another trigger requests the redelivery.
   rest.deliveries.set(1, [delivery('13', 'one', 502), delivery('11', 'one', 502)]);
   const third = await adapter.open(repoHostTrigger('third', config), host);
-  await expect.poll(questions, { timeout: 15_000 }).toBe(3);
-  await expect.poll(() => again().length, { timeout: 15_000 }).toBeGreaterThan(2);
+  await expect.poll(countListRequests, { timeout: 15_000 }).toBe(3);
+  await expect.poll(() => redeliveries().length, { timeout: 15_000 }).toBeGreaterThan(2);
   await third.close();
-  expect(again().sort()).toEqual([
+  expect(redeliveries().sort()).toEqual([
     '1/deliveries/11/attempts',
     '1/deliveries/12/attempts',
     '1/deliveries/13/attempts',
   ]);
 });
 
-/** A signed event that a hook brings, as its headers say. */
-async function bring(id: string, hook: string, kind: string, repository = 'o/r'): Promise<void> {
+/** Posts a signed event of a hook. */
+async function deliver(id: string, hook: string, kind: string, repository = 'o/r'): Promise<void> {
   const [login] = repository.split('/');
   const body = JSON.stringify({
     action: 'opened',
@@ -204,58 +203,58 @@ async function bring(id: string, hook: string, kind: string, repository = 'o/r')
   expect(response.status).toBe(202);
 }
 
-test('hooks that have sent something are asked as well, by whoever took it, where no repository is named (KH1, KH2)', async () => {
+test('hooks noted for a trigger are queried as well if no repository is named', async () => {
   await open({ repositories: [], webhook_secret: SECRET }, 60_000);
-  await bring('a', '7', 'repository');
-  await bring('b', '7', 'repository');
-  await bring('c', '8', 'organization');
-  await bring('d', '9', 'repository', 'elsewhere/x');
-  await bring('e', '10', 'integration');
-  await bring('f', '../11', 'repository');
+  await deliver('a', '7', 'repository');
+  await deliver('b', '7', 'repository');
+  await deliver('c', '8', 'organization');
+  await deliver('d', '9', 'repository', 'elsewhere/x');
+  await deliver('e', '10', 'integration');
+  await deliver('f', '../11', 'repository');
   expect(new Set(await host.store.keys('repohost-hooks'))).toEqual(
     new Set(['reviews/7', 'reviews/8', 'reviews/9']),
   );
   await opened?.close();
   for (const hook of [7, 8, 9]) rest.deliveries.set(hook, [delivery(`${hook}1`, `never-${hook}`, 502)]);
-  const asked = () => rest.askedFor('POST', /attempts$/).map(({ path }) => path);
-  // As a later process.
-  const adapter = repoHostAdapter({ maxBodyBytes: 1_000, askAfterMs: 0 });
+  const requestedPaths = () => rest.askedFor('POST', /attempts$/).map(({ path }) => path);
+  // A new adapter, like after a restart.
+  const adapter = repoHostAdapter({ maxBodyBytes: 1_000, recoverAfterMs: 0 });
   await open({ repositories: ['o/*'], webhook_secret: SECRET, path: '/webhook/later' }, 0, adapter);
   await expect
-    .poll(asked, { timeout: 15_000 })
+    .poll(requestedPaths, { timeout: 15_000 })
     .toEqual(['/repos/o/r/hooks/7/deliveries/71/attempts', '/orgs/o/hooks/8/deliveries/81/attempts']);
   expect(rest.askedFor('GET', /hooks\/9/)).toEqual([]);
   const trigger = repoHostTrigger('reviews');
   await expect
-    .poll(() => adapter.remarks?.(trigger).map(({ text }) => text))
+    .poll(() => adapter.diagnostics?.(trigger).map(({ text }) => text))
     .toEqual([
-      '1 failed deliveries of o were asked for again',
-      '1 failed deliveries of o/r were asked for again',
+      'requested redelivery of 1 failed deliveries of o',
+      'requested redelivery of 1 failed deliveries of o/r',
     ]);
 });
 
-test('a hook is known although another trigger with the same secret stands before the one that it was noted for (KH3)', async () => {
+test('a hook noted for one trigger is found, even if another trigger with the same secret is first', async () => {
   await open({ repositories: [], webhook_secret: SECRET }, 60_000);
-  await bring('a', '7', 'repository');
+  await deliver('a', '7', 'repository');
   await opened?.close();
   rest.deliveries.set(7, [delivery('71', 'never', 502)]);
-  const adapter = repoHostAdapter({ maxBodyBytes: 1_000, askAfterMs: 0 });
+  const adapter = repoHostAdapter({ maxBodyBytes: 1_000, recoverAfterMs: 0 });
   const settings = { api_url: rest.url, repositories: [], webhook_secret: SECRET, path: '/webhook/later' };
-  const asks = { ...settings, token: `${TOKEN}${Math.random()}` };
+  const withToken = { ...settings, token: `${TOKEN}${Math.random()}` };
   const first = await adapter.open(repoHostTrigger('before', { ...settings, token: undefined }), host);
-  opened = await adapter.open(repoHostTrigger('reviews', asks), host);
-  await expect.poll(again, { timeout: 15_000 }).toEqual(['7/deliveries/71/attempts']);
+  opened = await adapter.open(repoHostTrigger('reviews', withToken), host);
+  await expect.poll(redeliveries, { timeout: 15_000 }).toEqual(['7/deliveries/71/attempts']);
   await first.close();
 });
 
-test('a hook is noted again once a day as long as it sends, and those that are silent make room for a new one (KH2)', async () => {
+test('a hook is noted again once a day while it sends, and silent hooks are removed for new hooks', async () => {
   const DAY = 86_400_000;
   let now = 0;
   const puts: string[] = [];
   const store = {
     put: async (_: string, key: string) => puts.push(key) > 0,
   };
-  const hooks = new KnownHooks(() => now);
+  const hooks = new NotedHooks(() => now);
   const note = (id: number) =>
     hooks.note(
       store,

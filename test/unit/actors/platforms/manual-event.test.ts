@@ -1,4 +1,4 @@
-// Runs by hand: what may be run, and how it reads.
+// Manual runs of triggers: permitted runs, and event content.
 
 import { describe, expect, test } from 'vitest';
 import { manualAdapter } from '../../../../actors/platforms/manual/adapter.ts';
@@ -29,7 +29,7 @@ test('a run is an event of its trigger', () => {
   });
 });
 
-test('a run reads as what somebody would write', () => {
+test('a run is read as command and text', () => {
   const run = { command: '/deploy production', input: { version: '2' }, text: 'in a hurry', user: 'ann' };
   expect(read(run)).toMatchObject({
     platform: 'manual',
@@ -48,21 +48,21 @@ test('a run reads as what somebody would write', () => {
 
 describe('allowed_commands', () => {
   const config = { allowed_commands: ['deploy', 'restart'] };
-  test.each(['deploy', '/deploy', 'deploy production', ' restart '])('lets %j through', (command) => {
+  test.each(['deploy', '/deploy', 'deploy production', ' restart '])('accepts %j', (command) => {
     expect(event({ command }, config).id).toBe('manual:r-1');
   });
-  test.each(['', 'deployx', 'destroy', 'Deploy'])('refuses %j', (command) => {
+  test.each(['', 'deployx', 'destroy', 'Deploy'])('rejects %j', (command) => {
     expect(() => event({ command, text: 'deploy' }, config)).toThrow(/allowed_commands are deploy, restart/);
   });
 });
 
-test('a run that asks for confirmation needs it', () => {
+test('a run that requires confirmation is rejected without a confirmation', () => {
   const config = { require_confirmation: true };
   expect(() => event({ command: 'deploy' }, config)).toThrow(/confirm/);
   expect(event({ command: 'deploy', isConfirmed: true }, config).id).toBe('manual:r-1');
 });
 
-test('opening such a trigger does nothing', async () => {
+test('opening a manual trigger has no effect', async () => {
   const open = await manualAdapter.open(manualTrigger('ops'), new TestSourceHost());
   await open.close();
 });

@@ -1,4 +1,4 @@
-// Triggers of type RepoHost: all published payloads of its events over real sockets, signed by the platform's own library.
+// RepoHost triggers, over real sockets: all published payloads, signed with the platform's library.
 
 import { createHmac, randomUUID } from 'node:crypto';
 import { sign } from '@octokit/webhooks-methods';
@@ -29,14 +29,14 @@ async function open(config: Partial<RepoHostTrigger['config']> = {}, name = 'rev
   return { trigger, close: () => opened.close() };
 }
 
-interface Sending {
+interface SendOptions {
   readonly event: string;
   readonly payload: unknown;
   readonly delivery?: string;
   readonly secret?: string;
   readonly path?: string;
   readonly asForm?: boolean;
-  /** The body, instead of one made of the payload. */
+  /** Body that replaces the serialised payload. */
   readonly raw?: string;
   readonly headers?: Record<string, string>;
 }
@@ -50,7 +50,7 @@ async function send({
   asForm = false,
   raw,
   headers,
-}: Sending) {
+}: SendOptions) {
   const json = JSON.stringify(payload);
   const body = raw ?? (asForm ? new URLSearchParams({ payload: json }).toString() : json);
   const response = await fetch(host.url + path, {
@@ -69,14 +69,14 @@ async function send({
   return { status: response.status, body: isJson ? JSON.parse(text) : text };
 }
 
-test('there are examples of all events that are known', () => {
+test('there are examples of all known events', () => {
   expect(new Set(repoExamples.map(({ event }) => event))).toEqual(
     new Set(Object.keys(repoHostEventNames.actions)),
   );
   expect(repoExamples.length).toBeGreaterThan(100);
 });
 
-test('every published payload is accepted and reads as what it is, some of them as a form', async () => {
+test('every published payload is accepted and parsed, some of them as a form', async () => {
   const { trigger } = await open();
   for (const [index, { event, payload }] of repoExamples.entries()) {
     const asForm = index % 10 === 0;
@@ -98,11 +98,11 @@ test('every published payload is accepted and reads as what it is, some of them 
       },
     });
     expect(inbound.payload).toEqual(payload);
-    expect(adapter.takes?.(trigger, inbound)).toBe(true);
+    expect(adapter.accepts?.(trigger, inbound)).toBe(true);
   }
 });
 
-test('the vector the platform publishes for its signature fits', async () => {
+test("the signature of the platform's documentation is accepted", async () => {
   await open({ webhook_secret: "It's a Secret to Everybody" });
   const post = (signature: string) =>
     fetch(host.url + PATH, {
@@ -119,24 +119,24 @@ test('the vector the platform publishes for its signature fits', async () => {
   expect((await post(vector.replace('757', '756'))).status).toBe(401);
 });
 
-describe('a recorded delivery', () => {
+describe('a replayed delivery', () => {
   const [example] = repoExamples;
 
-  test('is known under whatever other id it comes, by every path and secret of its own', async () => {
+  test('is recognised with another id, but not for another path', async () => {
     await open({ replay_window_seconds: 60 });
     await open({ replay_window_seconds: 60, path: '/other' }, 'other');
     const { event = '', payload } = example ?? {};
-    const [first, again, elsewhere] = [
+    const [first, again, other] = [
       await send({ event, payload, delivery: 'd-1' }),
       await send({ event, payload, delivery: 'd-2' }),
       await send({ event, payload, delivery: 'd-3', path: '/other' }),
     ];
     expect(first.body).toEqual({ id: 'repohost:reviews/d-1', status: 'accepted' });
     expect(again).toEqual({ status: 200, body: { id: 'repohost:reviews/d-1', status: 'duplicate' } });
-    expect(elsewhere.body).toEqual({ id: 'repohost:other/d-3', status: 'accepted' });
+    expect(other.body).toEqual({ id: 'repohost:other/d-3', status: 'accepted' });
   });
 
-  test('may come again under its own id, and under another one when its time is over', async () => {
+  test('is recognised by its own id, and accepted with another id after the window', async () => {
     await open({ replay_window_seconds: 0.001 });
     const { event = '', payload } = example ?? {};
     await send({ event, payload, delivery: 'd-1' });
@@ -149,13 +149,13 @@ describe('a recorded delivery', () => {
 describe('a delivery', () => {
   const issue = () => repoExample('issues', 'opened');
 
-  test('may be signed with the secret before', async () => {
+  test('is accepted with the previous secret', async () => {
     await open({ webhook_secret: 'the new one', webhook_secret_previous: SECRET });
     expect((await send({ event: 'issues', payload: issue() })).status).toBe(202);
     expect((await send({ event: 'issues', payload: issue(), secret: 'the new one' })).status).toBe(202);
   });
 
-  test('of an empty secret is refused, whatever stands in the configuration', async () => {
+  test('is rejected if the configured secret is empty', async () => {
     await expect(open({ webhook_secret: '' })).rejects.toThrow(/empty/);
     await open({ webhook_secret_previous: '' });
     const empty = `sha256=${createHmac('sha256', '').update('{}').digest('hex')}`;
@@ -167,20 +167,20 @@ describe('a delivery', () => {
     expect(response.status).toBe(401);
   });
 
-  test('needs no signature from this machine where that was asked for', async () => {
+  test('without a signature is accepted from this machine if that is allowed', async () => {
     await open({ webhook_secret: '', insecure_allow_unverified: true });
     const headers = { 'x-hub-signature-256': '' };
     expect((await send({ event: 'issues', payload: issue(), headers })).status).toBe(202);
     expect(host.lines).toContainEqual(expect.objectContaining({ level: 'warn' }));
   });
 
-  test('of an event named like a member of every object is ignored with 200', async () => {
+  test('of an event named `constructor` is ignored with status 200', async () => {
     await open();
     expect(await send({ event: 'constructor', payload: issue() })).toMatchObject({ status: 200 });
     expect(host.store.events).toEqual([]);
   });
 
-  test('that came before is known by its id; one that died runs again', async () => {
+  test('with a known id is a duplicate, and a dead one runs again', async () => {
     await open();
     const sending = { event: 'issues', payload: issue(), delivery: 'd-1' };
     expect(await send(sending)).toMatchObject({ status: 202 });
@@ -192,25 +192,22 @@ describe('a delivery', () => {
 
   test.each([
     [
-      'of a repository with a strange name',
+      'a repository with an invalid name',
       { event: 'push', payload: { repository: { full_name: 'a/b/../c' } } },
     ],
-    [
-      'of a repository whose name leads elsewhere',
-      { event: 'push', payload: { repository: { full_name: '../..' } } },
-    ],
-    ['of one whose owner does', { event: 'push', payload: { repository: { full_name: './a' } } }],
-    ['of an event that is none', { event: 'a b', payload: {} }],
-    ['without an id', { event: 'issues', payload: {}, delivery: '' }],
-    ['with an id that is none', { event: 'issues', payload: {}, delivery: 'a-->b' }],
+    ['a repository with a path as name', { event: 'push', payload: { repository: { full_name: '../..' } } }],
+    ['a repository with a path as owner', { event: 'push', payload: { repository: { full_name: './a' } } }],
+    ['an invalid event name', { event: 'a b', payload: {} }],
+    ['a missing id', { event: 'issues', payload: {}, delivery: '' }],
+    ['an invalid id', { event: 'issues', payload: {}, delivery: 'a-->b' }],
     ['a form without payload', { event: 'issues', payload: {}, asForm: true, raw: 'a=1' }],
-  ])('is refused with 400 when it is %s', async (_, sending) => {
+  ])('is rejected with status 400 for %s', async (_, sending) => {
     await open();
     expect((await send(sending)).status).toBe(400);
     expect(host.store.events).toEqual([]);
   });
 
-  test('that hooks with other secrets or paths send under one id is for each of their triggers', async () => {
+  test('with the same id and another secret or path is an event of each trigger', async () => {
     await open({}, 'team-a');
     await open({ webhook_secret: 'another' }, 'team-b');
     await open({ path: '/other' }, 'team-c');
@@ -229,7 +226,7 @@ describe('a delivery', () => {
     expect(outcomes).toEqual(['accepted', 'duplicate', 'duplicate']);
   });
 
-  test('has one id for all triggers of its secret, in whatever order they were opened', async () => {
+  test('has one id for all triggers of its secret, in any order of opening', async () => {
     const first = await open({}, 'b-reviews');
     await open({}, 'a-reviews');
     const sending = { event: 'issues', payload: issue(), delivery: 'd-1' };
@@ -242,7 +239,7 @@ describe('a delivery', () => {
     expect(host.store.events).toHaveLength(1);
   });
 
-  test('names a trigger once while another takes its place', async () => {
+  test('contains a trigger once during its replacement', async () => {
     const { close } = await open();
     await open({ branches: ['main'] });
     await send({ event: 'issues', payload: issue() });
@@ -251,7 +248,7 @@ describe('a delivery', () => {
     expect((await send({ event: 'issues', payload: issue() })).status).toBe(202);
   });
 
-  test('is asked to come again after its trigger has closed', async () => {
+  test('gets status 503 after its trigger has closed', async () => {
     const { close } = await open();
     await close();
     expect((await send({ event: 'issues', payload: issue() })).status).toBe(503);
@@ -292,7 +289,7 @@ describe('the conversation and the context', () => {
     ['deployment_status', 'created', `${repo}@refs/heads/master`, { 'repo.branch': 'master' }],
     ['create', undefined, `${repo}@refs/tags/simple-tag`, { 'repo.ref': 'refs/tags/simple-tag' }],
     ['delete', undefined, `${repo}@refs/tags/simple-tag`, { 'repo.ref': 'refs/tags/simple-tag' }],
-  ])('of %s %s are those of its payload', async (event, action, place, context) => {
+  ])('of %s %s are read from the payload', async (event, action, place, context) => {
     await open();
     await send({ event, payload: repoExample(event, action) });
     if (place !== undefined) expect(host.event().key).toBe(`conversation/repohost/${place}`);
@@ -325,7 +322,7 @@ describe('the conversation and the context', () => {
     ],
     ['status', { sha: 'c0ffee', branches: [{ name: 'main' }, { name: 'next' }] }, '@refs/heads/main', 'main'],
     ['issues', { issue: { number: '7; drop' } }, '', undefined],
-  ])('of %s with %j are found', async (event, part, place, branch) => {
+  ])('of %s are read from the part %j', async (event, part, place, branch) => {
     await open();
     await send({ event, payload: { repository: { full_name: 'o/r' }, sender: { login: 'ann' }, ...part } });
     expect(host.event().key).toBe(`conversation/repohost/o/r${place}`);
@@ -335,7 +332,7 @@ describe('the conversation and the context', () => {
     expect(context['repo.sha']).not.toBe('0'.repeat(40));
   });
 
-  test('of a comment on a pull request tell that it is one', async () => {
+  test('of a comment on a pull request contain the pull request', async () => {
     await open();
     const payload = structuredClone(repoExample('issue_comment', 'created')) as {
       issue: Record<string, unknown>;
@@ -351,20 +348,20 @@ describe('the conversation and the context', () => {
   });
 });
 
-describe('what a person wrote', () => {
+describe('the text of an event', () => {
   test.each([
     ['issue_comment', 'created', "You are totally right! I'll get this fixed right away."],
     ['issue_comment', 'deleted', undefined],
     ['issues', 'labeled', undefined],
     ['push', undefined, undefined],
     ['pull_request_review', 'submitted', undefined],
-  ])('is known for %s %s', async (event, action, text) => {
+  ])('is read for %s %s', async (event, action, text) => {
     await open();
     await send({ event, payload: repoExample(event, action) });
     expect(adapter.read(host.event()).text).toBe(text);
   });
 
-  test('is title and body of what was opened', async () => {
+  test('is the title and body of an opened pull request', async () => {
     await open();
     const payload = repoExample('pull_request', 'opened') as unknown as {
       pull_request: { title: string; body: string };

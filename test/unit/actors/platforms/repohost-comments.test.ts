@@ -1,4 +1,5 @@
-// Answers as comments, against a REST API on loopback: posted once, cut where they must be, refusals told apart.
+// Answers as comments, with a REST API on loopback: posted once, truncated at the size limit, and kinds of
+// refusals.
 
 import { setTimeout } from 'node:timers/promises';
 import { sign } from '@octokit/webhooks-methods';
@@ -17,7 +18,7 @@ import { repoHostTrigger } from '../../../fixtures/automation/triggers.ts';
 import type { Refusal } from '../../../fixtures/repositories/fake-repo-api.ts';
 import { RepoRestHost } from '../../../fixtures/repositories/repo-rest-host.ts';
 
-const TOKEN = 'ghp_the_token_that_nobody_may_see';
+const TOKEN = 'ghp_the_secret_token';
 const PLACE = 'Codertocat/Hello-World#1';
 const form = { marks: htmlMarks, maxComment: 65_536 };
 const POST = /^POST .*\/comments$/;
@@ -32,7 +33,7 @@ beforeEach(async () => {
   rest = await new RepoRestHost().start();
   host = await new TestSourceHost().start();
   adapter = repoHostAdapter({ maxBodyBytes: 1_000_000 });
-  // A token of its own for each test: the limits of one are shared by all who have it.
+  // A new token per test, because the limits apply per token.
   trigger = repoHostTrigger('reviews', { token: `${TOKEN}${Math.random()}`, api_url: rest.url });
   ({ close } = await adapter.open(trigger, host));
 });
@@ -57,7 +58,7 @@ async function receive(event: string, payload: object) {
   return { status: response.status, body: (await response.json()) as { readonly status: string } };
 }
 
-/** The rows of an answer to an event. */
+/** Returns the rows of an answer to an event. */
 async function rowsFor(
   event: string,
   action: string | undefined,
@@ -82,12 +83,12 @@ async function failure(row: StoredEvent, signal?: AbortSignal): Promise<Delivery
     (reason: unknown) => reason,
   );
   if (!(error instanceof DeliveryError)) throw new Error(`expected a DeliveryError, not ${error}`);
-  const shown = `${error.message} ${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`;
-  expect(shown).not.toContain(TOKEN);
+  const errorText = `${error.message} ${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`;
+  expect(errorText).not.toContain(TOKEN);
   return error;
 }
 
-const posted = () => (rest.comments.get(PLACE) ?? []).map(({ body }) => body);
+const postedBodies = () => (rest.comments.get(PLACE) ?? []).map(({ body }) => body);
 
 describe('an answer', () => {
   test('becomes one row for its issue, and the row a comment with a mark', async () => {
@@ -99,85 +100,85 @@ describe('an answer', () => {
     });
     expect(JSON.parse(row.meta)).toEqual({ trigger: 'reviews', action: 'post', sender: expect.any(String) });
     expect(await send(row)).toEqual({ id: '1' });
-    expect(posted()).toEqual([`${htmlMarks.of(row.id)}\n\nThank **you**.`]);
+    expect(postedBodies()).toEqual([`${htmlMarks.markFor(row.id)}\n\nThank **you**.`]);
     expect(rest.askedFor('POST', /comments/)[0]?.authorization).toBe(`token ${trigger.config.token}`);
   });
 
-  test('of which an older version has made the row is posted as it stands there', async () => {
+  test('in a row of an older version is posted unchanged', async () => {
     const row = await rowFor('Thank you.');
-    const body = `${htmlMarks.of('repohost:reviews/d-1/1')}\n\nThank you.`;
+    const body = `${htmlMarks.markFor('repohost:reviews/d-1/1')}\n\nThank you.`;
     const comment = { repository: 'Codertocat/Hello-World', number: 1, body };
     const id = 'repohost:reviews/d-1/1';
     await send({ ...row, id, meta: '{"trigger":"reviews"}', body: Buffer.from(JSON.stringify(comment)) });
-    expect(posted()).toEqual([body]);
+    expect(postedBodies()).toEqual([body]);
   });
 
-  test('in place of an earlier one changes that comment; of one that is gone it is told so', async () => {
+  test('edits an earlier comment, and reports a missing comment', async () => {
     const first = await rowFor('Thinking…');
     const message = { target: { place: PLACE }, action: { do: 'edit', of: first.id } as const };
     const [rendered] = adapter.outbound!.render(trigger, { ...message, text: 'Thank you.' });
     const edit = { ...first, id: 'outbox:edit/1', body: Buffer.from(JSON.stringify(rendered)) };
     const { id } = await send(first);
-    // Each by another token, which need not wait for its turn.
-    const sent = (before?: string) => {
+    // A new token per call has a free slot.
+    const sendEdit = (before?: string) => {
       const other = repoHostTrigger('reviews', { token: `${TOKEN}${Math.random()}`, api_url: rest.url });
       const receiptOf = async (row: string) =>
         row === first.id && before !== undefined ? { id: before } : undefined;
       return sendRow(adapter, other, edit, { receiptOf });
     };
-    await expect(sent('77')).rejects.toMatchObject({ isTargetGone: true, platformCode: 404 });
-    expect(await sent(id)).toEqual({ id });
-    expect(posted()).toEqual([`${htmlMarks.of(edit.id)}\n\nThank you.`]);
-    expect((await sent()).id).not.toBe(id);
-    expect(posted()).toHaveLength(2);
+    await expect(sendEdit('77')).rejects.toMatchObject({ isTargetMissing: true, platformCode: 404 });
+    expect(await sendEdit(id)).toEqual({ id });
+    expect(postedBodies()).toEqual([`${htmlMarks.markFor(edit.id)}\n\nThank you.`]);
+    expect((await sendEdit()).id).not.toBe(id);
+    expect(postedBodies()).toHaveLength(2);
   });
 
-  test('becomes no row when it is empty, when nothing can be commented on, and without a token', async () => {
+  test('becomes no row if it is empty, for events without comments, and without a token', async () => {
     expect(await rowsFor('issue_comment', 'created', ' \n ')).toEqual([]);
     expect(await rowsFor('push', undefined, 'hello')).toEqual([]);
     const silent = repoHostTrigger('silent');
     expect(rowsOfAnswer(adapter, silent, host.event(), 'hello')).toEqual([]);
   });
 
-  test('that is too long is cut where one sees it, and still taken', async () => {
+  test('above the size limit is cut visibly and accepted', async () => {
     const row = await rowFor(`\`\`\`\n${'line of code 🙂\n'.repeat(10_000)}`);
     await send(row);
-    const [body = ''] = posted();
+    const [body = ''] = postedBodies();
     expect(body.length).toBeLessThanOrEqual(65_536);
     expect(body.length).toBeGreaterThan(65_000);
     expect(encodeURIComponent(body)).toContain('%F0%9F%99%82'); // throws for half a character
   });
 
   test.each(['```\ncode', '~~~\ncode', '<!-- open', '<details>\n```\ncode\n\nmore', '<div title="', '> ```'])(
-    'hides neither the mark nor that it was cut by what it leaves open, here %j',
+    'shows the mark and the cut although it contains the open element %j',
     (open) => {
-      const mark = htmlMarks.of('row');
+      const mark = htmlMarks.markFor('row');
       const bodyOf = (text: string) => `${mark}\n\n${commentText(text, form)}`;
       expect(bodyOf(open)).toBe(`${mark}\n\n${open}`);
       const long = `${open}${' 🙂'.repeat(30_000)}`;
       const body = bodyOf(long);
-      // A character of two halves may just not fit.
+      // The text is one shorter if a character of two code units does not fit.
       expect([65_535, 65_536]).toContain(body.length);
       const note = `*(cut: the answer has ${long.length} characters, more than a comment can hold)*`;
       expect(body.startsWith(`${mark}\n\n${note}\n\n${open} `)).toBe(true);
     },
   );
 
-  test('that just fits is not cut', () => {
-    const text = 'x'.repeat(65_536 - `${htmlMarks.of('row')}\n\n`.length);
+  test('of the maximum size is not cut', () => {
+    const text = 'x'.repeat(65_536 - `${htmlMarks.markFor('row')}\n\n`.length);
     expect(commentText(text, form)).toBe(text);
     expect(commentText(`${text}x`, form)).toContain('*(cut: ');
   });
 
-  test('cannot carry the mark of another row', async () => {
-    const other = htmlMarks.of('outbox:repohost:other/d/1');
+  test('cannot contain the mark of another row', async () => {
+    const other = htmlMarks.markFor('outbox:repohost:other/d/1');
     const row = await rowFor(`look: ${other}`);
     await send(row);
-    expect(posted()[0]).not.toContain(other);
-    expect(posted()[0]).toContain(htmlMarks.of(row.id));
+    expect(postedBodies()[0]).not.toContain(other);
+    expect(postedBodies()[0]).toContain(htmlMarks.markFor(row.id));
   });
 
-  test('has its title and fields as text, and of its actions those that lead to a page', async () => {
+  test('contains its title, fields and linked actions as text', async () => {
     await receive('issue_comment', repoExample('issue_comment', 'created'));
     const data = {
       title: 'Review',
@@ -194,44 +195,44 @@ describe('an answer', () => {
   });
 });
 
-test('a comment notifies nobody unless its trigger lets it, however a name is written; code can be copied', async () => {
+test('mentions are suppressed in any notation unless the trigger allows them, and code stays unchanged', async () => {
   await receive('issue_comment', repoExample('issue_comment', 'created'));
-  const said = 'ask @ada, _@bob_, &#64;eve or @acme/team by mail@acme.example: `npm i @acme/kit`';
+  const original = 'ask @ada, _@bob_, &#64;eve or @acme/team by mail@acme.example: `npm i @acme/kit`';
   const text = (mentions: 'none' | 'allow') => {
-    const [row] = rowsOfAnswer(adapter, { ...trigger, mentions }, host.event(), said);
+    const [row] = rowsOfAnswer(adapter, { ...trigger, mentions }, host.event(), original);
     return (JSON.parse(Buffer.from(row?.body ?? []).toString()) as { text: string }).text;
   };
-  expect(text('allow')).toBe(said);
+  expect(text('allow')).toBe(original);
   expect(text('none').replaceAll('\u2060', '|')).toBe(
     'ask @|ada, _@|bob_, &|#64;eve or @|acme/team by mail@acme.example: `npm i @acme/kit`',
   );
 });
 
-describe('a comment is posted once', () => {
-  test('although the first attempt ended before its answer', async () => {
+describe('a comment', () => {
+  test('is posted once if the first attempt ended before its response', async () => {
     const row = await rowFor('once');
     rest.refuse(POST, { status: 0, isCut: true });
     expect((await failure(row)).isFinal).toBe(false);
     await send({ ...row, attempt: 2 });
-    expect(posted()).toHaveLength(1);
+    expect(postedBodies()).toHaveLength(1);
   });
 
-  test('although that attempt does not count: a stop cut it short, or its row was dead and is replayed (COM1)', async () => {
+  test('is posted once if the first attempt does not count: a shutdown aborted it, or its dead row is replayed (COM1)', async () => {
     const row = await rowFor('once');
     rest.refuse(POST, { status: 0, isCut: true });
     await failure(row);
     await send({ ...row, attempt: 1, wasClaimed: true });
-    expect(posted()).toHaveLength(1);
+    expect(postedBodies()).toHaveLength(1);
   });
 
-  test('although our clock was ahead when its row was made (COM2)', async () => {
+  test('is posted once if the clock was ahead when its row was created', async () => {
     const row = { ...(await rowFor('once')), at: Date.now() + 7_200_000 };
     await send(row);
     await send({ ...row, attempt: 2 });
-    expect(posted()).toHaveLength(1);
+    expect(postedBodies()).toHaveLength(1);
   });
 
-  test('and looked for on all pages of what came since', async () => {
+  test('is searched on all pages since its row was created', async () => {
     const row = await rowFor('once');
     await send(row);
     rest.pageSize = 2;
@@ -239,11 +240,11 @@ describe('a comment is posted once', () => {
     if (mine === undefined) throw new Error('nothing was posted');
     rest.comments.set(PLACE, [...Array.from({ length: 5 }, () => ({ ...mine, body: 'other' })), mine]);
     await send({ ...row, attempt: 2 });
-    expect(posted()).toHaveLength(6);
+    expect(postedBodies()).toHaveLength(6);
     expect(rest.askedFor('GET', /comments/)).toHaveLength(3);
   });
 
-  test('and not on the word of a host whose list of comments is none', async () => {
+  test('is not posted while the list of comments is invalid', async () => {
     const row = await rowFor('once');
     await send(row);
     rest.refuse(/^GET .*\/comments/, { status: 200, message: 'a page of a proxy' });
@@ -251,19 +252,19 @@ describe('a comment is posted once', () => {
     expect(error).toMatchObject({ isFinal: false });
     expect(error.message).toContain(`the comments on ${PLACE}`);
     await send({ ...row, attempt: 3 });
-    expect(posted()).toHaveLength(1);
+    expect(postedBodies()).toHaveLength(1);
   });
 
-  test('and posted when an attempt before it did not', async () => {
+  test('is posted if the earlier attempt was refused', async () => {
     const row = await rowFor('late');
     rest.refuse(POST, { status: 500 });
     expect((await failure(row)).isFinal).toBe(false);
     expect(rest.askedFor('POST', /comments/)).toHaveLength(1);
     const tooSoon = await failure({ ...row, attempt: 2 });
-    expect(tooSoon).toMatchObject({ isTooSoon: true });
+    expect(tooSoon).toMatchObject({ isRateLimited: true });
     await setTimeout(tooSoon.retryAfterMs);
     await send({ ...row, attempt: 2 });
-    expect(posted()).toHaveLength(1);
+    expect(postedBodies()).toHaveLength(1);
   });
 });
 
@@ -290,20 +291,25 @@ describe('a refusal', () => {
       false,
       [400_000, 602_000],
     ],
-    ['403 for too many at once', { status: 403, headers: { 'retry-after': '30' } }, false, [30_000, 30_000]],
     [
-      '403 for too many at once, without a time',
+      '403 for concurrent requests',
+      { status: 403, headers: { 'retry-after': '30' } },
+      false,
+      [30_000, 30_000],
+    ],
+    [
+      '403 for concurrent requests, without a time',
       { status: 403, message: 'You have exceeded a secondary rate limit.' },
       false,
       [60_000, 60_000],
     ],
     ['500 with Retry-After', { status: 500, headers: { 'retry-after': '9' } }, false, [9_000, 9_000]],
-  ] as const)('%s is told apart', async (_, refusal, isFinal, pauses) => {
+  ] as const)('with %s is classified', async (_, refusal, isFinal, pauses) => {
     const row = await rowFor('x');
     rest.refuse(POST, refusal);
     const error = await failure(row);
-    // Whoever names a pause takes no more for now; that is no failed attempt.
-    expect([error.isFinal, error.isTooSoon]).toEqual([isFinal, pauses !== undefined]);
+    // A response with a requested pause is not a failed attempt.
+    expect([error.isFinal, error.isRateLimited]).toEqual([isFinal, pauses !== undefined]);
     expect(error.platformCode).toBe(refusal.status);
     expect(error.message).toContain(`127.0.0.1:${new URL(rest.url).port} answered ${refusal.status}`);
     expect(error.message).toContain(PLACE);
@@ -315,7 +321,7 @@ describe('a refusal', () => {
     expect(rest.askedFor('POST', /comments/)).toHaveLength(1);
   });
 
-  test('of the connection can be tried again (RA1)', async () => {
+  test('of the connection is temporary', async () => {
     const row = await rowFor('x');
     await rest.stop();
     const error = await failure(row);
@@ -324,67 +330,67 @@ describe('a refusal', () => {
     rest = await new RepoRestHost().start();
   });
 
-  test('by a redirect is final: nothing was posted', async () => {
+  test('by a redirect is permanent, because no comment was posted', async () => {
     const row = await rowFor('x');
     rest.refuse(POST, { status: 301, headers: { location: `${rest.url}/repos/o/r/issues/1/comments` } });
     expect(await failure(row)).toMatchObject({ isFinal: true });
     expect(rest.askedFor('GET', /comments/)).toHaveLength(0);
   });
 
-  test('comes at once when the attempt is given up (RA2)', async () => {
+  test('is immediate if the attempt is aborted', async () => {
     const row = await rowFor('x');
-    const giving = new AbortController();
-    giving.abort();
-    expect((await failure(row, giving.signal)).isFinal).toBe(false);
+    const abort = new AbortController();
+    abort.abort();
+    expect((await failure(row, abort.signal)).isFinal).toBe(false);
     expect(rest.askedFor('POST', /comments/)).toHaveLength(0);
   });
 
-  test('is final without a token', async () => {
+  test('without a token is permanent', async () => {
     const row = await rowFor('x');
     trigger = repoHostTrigger('reviews');
     expect(await failure(row)).toMatchObject({ isFinal: true });
   });
 });
 
-describe('a refusal of the host for too many requests', () => {
+describe('a rate limit of the host', () => {
   const posts = () => rest.askedFor('POST', /comments/).length;
   const refuseFor = (seconds: number) =>
     rest.refuse(POST, { status: 429, headers: { 'retry-after': String(seconds) } });
 
-  test('after which nothing is left is the last one until there is more, and nothing is asked meanwhile (RA4)', async () => {
+  test('without remaining quota holds requests until the reset', async () => {
     const row = await rowFor('Thank you.');
     rest.headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset-after': '600' };
     await send(row);
-    const asked = rest.asked.length;
+    const requestsBefore = rest.asked.length;
     const error = await failure({ ...row, id: 'outbox:repohost:reviews/d-2/1' });
-    expect(error).toMatchObject({ isTooSoon: true });
+    expect(error).toMatchObject({ isRateLimited: true });
     expect(error.retryAfterMs).toBeGreaterThan(590_000);
-    expect(rest.asked).toHaveLength(asked);
+    expect(rest.asked).toHaveLength(requestsBefore);
   });
 
-  test('is one to all that have the token, whatever trigger and destination: nothing of theirs leaves (RA4, CY1)', async () => {
+  test('holds the requests of all triggers with the token', async () => {
     const row = await rowFor('x');
     refuseFor(600);
-    expect(await failure(row)).toMatchObject({ isTooSoon: true, retryAfterMs: 600_000 });
+    expect(await failure(row)).toMatchObject({ isRateLimited: true, retryAfterMs: 600_000 });
     const other = repoHostTrigger('other', { token: trigger.config.token, api_url: rest.url });
-    const sent = sendRow(adapter, other, { ...row, id: 'other' });
-    const error: unknown = await sent.catch((reason: unknown) => reason);
-    expect(error).toMatchObject({ isTooSoon: true });
+    const pendingSend = sendRow(adapter, other, { ...row, id: 'other' });
+    const error: unknown = await pendingSend.catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ isRateLimited: true });
     expect((error as DeliveryError).retryAfterMs).toBeGreaterThan(600_000);
-    expect(await failure({ ...row, attempt: 2 })).toMatchObject({ isTooSoon: true });
+    expect(await failure({ ...row, attempt: 2 })).toMatchObject({ isRateLimited: true });
     expect([posts(), rest.askedFor('GET', /comments/).length]).toEqual([1, 0]);
   });
 
-  test('is none to who has another token', async () => {
+  test('does not affect another token', async () => {
     const row = await rowFor('x');
     refuseFor(600);
     await failure(row);
     trigger = repoHostTrigger('reviews', { token: `${TOKEN}${Math.random()}`, api_url: rest.url });
     await send(row);
-    expect(posted()).toHaveLength(1);
+    expect(postedBodies()).toHaveLength(1);
   });
 
-  test('goes by the clock of the host, not by ours', async () => {
+  test('uses the clock of the host', async () => {
     const row = await rowFor('x');
     const tomorrow = Date.now() + 86_400_000;
     rest.refuse(POST, {
@@ -400,7 +406,7 @@ describe('a refusal of the host for too many requests', () => {
   });
 });
 
-test('of many comments at once one leaves, and each of the others is told a time of its own', async () => {
+test('of concurrent comments one is sent, and each other gets its own retry time', async () => {
   const row = await rowFor('x');
   const all = await Promise.allSettled(
     Array.from({ length: 15 }, (_, index) => send({ ...row, id: `${row.id}/${index}` })),
@@ -412,7 +418,7 @@ test('of many comments at once one leaves, and each of the others is told a time
   expect(seconds).toEqual(refused.map((_, index) => (index + 1) * 3));
 });
 
-test('a comment leaves in its time although the clock is set back', async () => {
+test('a comment is sent in time after the clock is set back', async () => {
   const row = await rowFor('x');
   await send(row);
   const realNow = Date.now;
@@ -420,23 +426,23 @@ test('a comment leaves in its time although the clock is set back', async () => 
   try {
     const tooSoon = await failure({ ...row, id: `${row.id}/2` });
     expect(tooSoon.retryAfterMs).toBeLessThan(4_000);
-    // A timer leaves out parts of a millisecond.
+    // Timers truncate fractions of a millisecond.
     await setTimeout(Math.ceil(tooSoon.retryAfterMs ?? 0) + 1);
     await send({ ...row, id: `${row.id}/2` });
   } finally {
     Date.now = realNow;
   }
-  expect(posted()).toHaveLength(2);
+  expect(postedBodies()).toHaveLength(2);
 });
 
-describe('our own', () => {
+describe('the own account', () => {
   const comment = (login: string, body = 'hello') => ({
     ...repoExample('issue_comment', 'created'),
     sender: { login },
     comment: { body },
   });
 
-  test('events are ignored once it is known whose token it is', async () => {
+  test('is requested once, and its events are ignored afterwards', async () => {
     await expect
       .poll(async () => (await receive('issue_comment', comment('The-Bot'))).body.status)
       .toBe('ignored');
@@ -444,7 +450,7 @@ describe('our own', () => {
     expect(rest.askedFor('GET', /^\/user$/)).toHaveLength(1);
   });
 
-  test('name is learnt from a comment where the host does not tell it', async () => {
+  test('is learned from a comment if the host does not return it', async () => {
     await close();
     rest.login = 'an-app[bot]';
     rest.refuse(/GET \/user/, { status: 403, message: 'Resource not accessible by integration' });
@@ -455,47 +461,47 @@ describe('our own', () => {
     expect((await receive('issue_comment', comment('an-app[bot]'))).body.status).toBe('ignored');
   });
 
-  const questions = () => rest.askedFor('GET', /^\/user$/).length;
+  const countAccountRequests = () => rest.askedFor('GET', /^\/user$/).length;
 
-  /** Another trigger, whose token's name the host first refuses to tell, so often. */
-  async function openRefused(times: number, refusal: Refusal, askLoginEveryMs?: number) {
-    // The trigger that is there has asked before, or it would be refused in place of the other.
-    await expect.poll(questions, { timeout: 15_000 }).toBe(1);
+  /** Opens another trigger. The host refuses the first `times` account requests. */
+  async function openWithRefusals(times: number, refusal: Refusal, userRetryMs?: number) {
+    // The current trigger must send the account request first, otherwise it would receive the refusal.
+    await expect.poll(countAccountRequests, { timeout: 15_000 }).toBe(1);
     await close();
     for (let count = 0; count < times; count += 1) rest.refuse(/GET \/user/, refusal);
-    const options = askLoginEveryMs === undefined ? {} : { askLoginEveryMs };
+    const options = userRetryMs === undefined ? {} : { userRetryMs };
     adapter = repoHostAdapter({ maxBodyBytes: 1_000_000, ...options });
     trigger = repoHostTrigger('other', { token: `${TOKEN}-other`, api_url: rest.url, path: '/other' });
     ({ close } = await adapter.open(trigger, host));
   }
 
-  test('name is asked for again when the host could not tell it at first', async () => {
-    await openRefused(2, { status: 503 }, 0);
+  test('is requested again after a temporary failure', async () => {
+    await openWithRefusals(2, { status: 503 }, 0);
     await expect
       .poll(async () => (await receive('issue_comment', comment('The-Bot'))).body.status, { timeout: 30_000 })
       .toBe('ignored');
-    expect(questions()).toBe(4);
+    expect(countAccountRequests()).toBe(4);
   });
 
-  test('name is not asked for with each event of a host that cannot tell it', async () => {
-    await openRefused(100, { status: 503 });
-    await expect.poll(questions, { timeout: 30_000 }).toBe(2);
+  test('is not requested for each event of a failing host', async () => {
+    await openWithRefusals(100, { status: 503 });
+    await expect.poll(countAccountRequests, { timeout: 30_000 }).toBe(2);
     for (let count = 0; count < 50; count += 1)
       expect((await receive('issue_comment', comment('ann'))).body.status).toBe('accepted');
-    expect(questions()).toBe(2);
+    expect(countAccountRequests()).toBe(2);
   });
 
-  test('name is not waited for by an event', async () => {
-    await openRefused(1, { status: 0, isSilent: true });
+  test('does not delay an event', async () => {
+    await openWithRefusals(1, { status: 0, isSilent: true });
     const before = performance.now();
     expect((await receive('issue_comment', comment('ann'))).body.status).toBe('accepted');
-    // The question itself is given up after twenty seconds.
+    // The timeout of the request would be twenty seconds.
     expect(performance.now() - before).toBeLessThan(15_000);
   });
 
-  test('comments are known by their mark', async () => {
-    const body = `${htmlMarks.of('outbox:repohost:other/d/1')}\n\nhello`;
-    await receive('issue_comment', comment('somebody', body));
-    expect(adapter.takes?.(trigger, adapter.read(host.event()))).toBe(false);
+  test('is not needed to recognise marked comments', async () => {
+    const body = `${htmlMarks.markFor('outbox:repohost:other/d/1')}\n\nhello`;
+    await receive('issue_comment', comment('other-user', body));
+    expect(adapter.accepts?.(trigger, adapter.read(host.event()))).toBe(false);
   });
 });

@@ -1,4 +1,4 @@
-// Who may write to a repository, as the host's API says it.
+// Write permission of users, from the host's API.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { RepoHostApi } from '../../../../actors/platforms/repository-hosts/repohost/api.ts';
@@ -29,7 +29,7 @@ test.each([
   expect(await mayWrite('ada')).toBe(expected);
 });
 
-test('whom the host does not know there may not: apps and bots among them', async () => {
+test('unknown users, apps and bots may not write', async () => {
   for (const name of ['nobody', 'dependabot[bot]', 'a/../b?c']) expect(await mayWrite(name)).toBe(false);
   expect(rest.asked.map(({ path }) => path).filter((path) => path.endsWith('/permission'))).toEqual([
     '/repos/acme/shop/collaborators/nobody/permission',
@@ -38,16 +38,16 @@ test('whom the host does not know there may not: apps and bots among them', asyn
   ]);
 });
 
-test.each(['..', '.', ''])('a name %j leads to no other path: nothing is sent', async (name) => {
+test.each(['..', '.', ''])('the user name %j is rejected before any request', async (name) => {
   await expect(mayWrite(name)).rejects.toThrow(RangeError);
   expect(rest.asked).toEqual([]);
 });
 
-describe('a token', () => {
+describe('the token', () => {
   test.each([
-    [401, 'the token is not valid (any more)'],
-    [403, 'the token needs write access to acme/shop, a fine-grained one with Metadata (read)'],
-  ])('that is answered %i may not ask, for good', async (status, right) => {
+    [401, 'the token is invalid or expired'],
+    [403, 'the token needs write access to acme/shop (fine-grained: Metadata, read)'],
+  ])('with status %i lacks permission, permanently', async (status, right) => {
     void rest.refuse(/permission$/, { status });
     await expect(mayWrite('ada')).rejects.toMatchObject({
       isFinal: true,
@@ -56,35 +56,35 @@ describe('a token', () => {
     });
   });
 
-  test('that does not see the repository says nothing of anybody', async () => {
+  test('without access to the repository is a permanent error', async () => {
     rest.hidden.add(REPOSITORY);
     await expect(mayWrite('ada')).rejects.toMatchObject({
       isFinal: true,
-      message: expect.stringContaining('Metadata (read)'),
+      message: expect.stringContaining('Metadata, read'),
     });
   });
 });
 
 test.each([
-  [{ status: 502 }, { isFinal: false, isTooSoon: false }],
+  [{ status: 502 }, { isFinal: false, isRateLimited: false }],
   [
     { status: 429, headers: { 'retry-after': '7' } },
-    { isTooSoon: true, retryAfterMs: 7_000 },
+    { isRateLimited: true, retryAfterMs: 7_000 },
   ],
   [
     { status: 403, headers: { 'retry-after': '7' } },
-    { isTooSoon: true, isFinal: false },
+    { isRateLimited: true, isFinal: false },
   ],
   [{ status: 0, isCut: true }, { isFinal: false }],
-])('what passes is no answer: %j', async (refusal, expected) => {
+])('a temporary failure is no verdict: %j', async (refusal, expected) => {
   void rest.refuse(/permission$/, refusal);
   await expect(mayWrite('ada')).rejects.toMatchObject(expected);
 });
 
-test('an answer without a permission is none', async () => {
+test('a response without permission is an error', async () => {
   void rest.refuse(/permission$/, { status: 200 });
   await expect(mayWrite('ada')).rejects.toMatchObject({
     isFinal: false,
-    message: expect.stringContaining('did not say'),
+    message: expect.stringContaining('contains no permission'),
   });
 });

@@ -1,11 +1,12 @@
-// Answers that judge a request: what becomes a review and what does not, found again, and not lost where the host takes none.
+// Answers with a verdict on a pull request are posted as reviews, found after a lost response, and posted as
+// comments if the host refuses reviews.
 
 import { sign } from '@octokit/webhooks-methods';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DeliveryError } from '../../../../actors/events/outbox/delivery-error.ts';
 import { htmlMarks } from '../../../../actors/events/outbox/resend-mark.ts';
 import type { Adapter } from '../../../../actors/platforms/adapter.ts';
-import type { RepoApi, Verdict } from '../../../../actors/platforms/repository-hosts/host.ts';
+import type { RepoApi, ReviewVerdict } from '../../../../actors/platforms/repository-hosts/host.ts';
 import { repoOutbound } from '../../../../actors/platforms/repository-hosts/outbound.ts';
 import { repoHostAdapter } from '../../../../actors/platforms/repository-hosts/repohost/adapter.ts';
 import type { NewEvent, StoredEvent } from '../../../../actors/store/event.ts';
@@ -43,7 +44,7 @@ afterEach(async () => {
   await rest.stop();
 });
 
-/** Each with a token of its own, which need not wait for its turn. */
+/** Creates a trigger with a new token, which has a free slot. */
 const triggerWith = (config: Partial<RepoHostTrigger['config']>) =>
   repoHostTrigger('reviews', {
     token: `ghp_${Math.random()}`,
@@ -66,47 +67,47 @@ function rowFor(data: object = approving, more: Parameters<typeof rowsFor>[1] = 
 }
 
 const send = (row: StoredEvent, of = trigger) => sendRow(adapter, of, row);
-const again = (row: StoredEvent): StoredEvent => ({ ...row, attempt: 2 });
+const secondAttempt = (row: StoredEvent): StoredEvent => ({ ...row, attempt: 2 });
 const reviews = () => (rest.reviews.get(PLACE) ?? []).map(({ state, body }) => [state, body]);
 const comments = () => (rest.comments.get(PLACE) ?? []).map(({ body }) => body);
 
-describe('an answer that judges a request', () => {
+describe('an answer with a verdict', () => {
   test.each([
     ['approve', 'APPROVED', 'APPROVE'],
     ['request_changes', 'CHANGES_REQUESTED', 'REQUEST_CHANGES'],
-  ])('by the action %s is one review with its words', async (id, state, event) => {
+  ])('becomes one review with its text for the action %s', async (id, state, event) => {
     const row = rowFor({ actions: [{ id }], fields: [{ name: 'Risk', value: 'low' }] });
     expect(row.key).toBe(`outbox/repohost/${new URL(rest.url).host}/${PLACE}`);
     expect(await send(row)).toEqual({ id: '80' });
-    expect(reviews()).toEqual([[state, `${htmlMarks.of(row.id)}\n\nIt reads well.\n\n- **Risk**: low`]]);
+    expect(reviews()).toEqual([[state, `${htmlMarks.markFor(row.id)}\n\nIt reads well.\n\n- **Risk**: low`]]);
     expect(rest.askedFor('POST', REVIEWS).map(({ body }) => body)).toMatchObject([{ event }]);
     expect(comments()).toEqual([]);
   });
 
-  test('may have no words', async () => {
+  test('may have no text', async () => {
     await send(rowFor(approving, { text: '' }));
     expect(reviews()).toMatchObject([['APPROVED', expect.stringContaining('<!-- actor-gateway:')]]);
   });
 
-  test('comes of whatever is said about a request: a comment on it, a review', () => {
+  test('becomes a review for comments and reviews on a pull request', () => {
     const { issue, ...comment } = repoExample('issue_comment', 'created') as { readonly issue: object };
-    const onRequest = { ...comment, issue: { ...issue, pull_request: { url: 'https://x.example' } } };
-    const onReview = reviewPayload('Ready?');
+    const commentOnPull = { ...comment, issue: { ...issue, pull_request: { url: 'https://x.example' } } };
+    const reviewOnPull = reviewPayload('Ready?');
     for (const [event, payload] of [
-      ['issue_comment', onRequest],
-      ['pull_request_review', onReview],
+      ['issue_comment', commentOnPull],
+      ['pull_request_review', reviewOnPull],
     ] as const)
       expect(rowFor(approving, { event, payload }).body.toString()).toContain('"verdict":"approve"');
   });
 });
 
-describe('an answer is a comment as always', () => {
+describe('an answer becomes a comment', () => {
   test.each([
     ['without reviews: allow', approving, { reviews: 'none' }, {}],
     ['on an issue', approving, {}, { event: 'issues', payload: repoExample('issues', 'opened') }],
-    ['where it says both', { actions: [{ id: 'approve' }, { id: 'request_changes' }] }, {}, {}],
-    ['where it says neither', { actions: [{ id: 'merge' }] }, {}, {}],
-    ['where the action leads to a page', { actions: [{ id: 'approve', url: 'https://x.example' }] }, {}, {}],
+    ['with two verdicts', { actions: [{ id: 'approve' }, { id: 'request_changes' }] }, {}, {}],
+    ['without a verdict', { actions: [{ id: 'merge' }] }, {}, {}],
+    ['with a link as action', { actions: [{ id: 'approve', url: 'https://x.example' }] }, {}, {}],
   ] as const)('%s', async (_, data, config, more) => {
     const of = triggerWith(config);
     const row = rowFor(data, { ...more, of });
@@ -117,99 +118,99 @@ describe('an answer is a comment as always', () => {
   });
 });
 
-describe('a review that may be there already', () => {
-  test('is found, however many there are, and not written again', async () => {
+describe('a review that may already exist', () => {
+  test('is found among many reviews, and not posted again', async () => {
     rest.pageSize = 2;
     for (let n = 0; n < 5; n += 1) await send(rowFor(approving, { of: triggerWith({}) }), triggerWith({}));
     void rest.refuse(REVIEWS, { status: 0, isCut: true });
     const row = { ...rowFor(), id: 'outbox:another/1' };
     await expect(send(row)).rejects.toMatchObject({ isFinal: false });
     expect(reviews()).toHaveLength(6);
-    expect(await send(again(row))).toEqual({ id: '85' });
+    expect(await send(secondAttempt(row))).toEqual({ id: '85' });
     expect(reviews()).toHaveLength(6);
     expect(rest.askedFor('GET', REVIEWS)).toHaveLength(3);
   });
 
-  test('is written where it is not', async () => {
-    expect(await send(again(rowFor()))).toEqual({ id: '80' });
+  test('is posted if it does not exist', async () => {
+    expect(await send(secondAttempt(rowFor()))).toEqual({ id: '80' });
     expect(rest.askedFor('GET', REVIEWS)).toHaveLength(1);
   });
 });
 
-describe('where the host takes no review', () => {
+describe('if the host refuses a review', () => {
   beforeEach(() => rest.ownRequests.add(PLACE));
 
-  test('what was said is a comment, which tells of it, as soon as it is its turn', async () => {
+  test('the answer becomes a comment with a note, in the next free slot', async () => {
     const row = rowFor();
-    // One thing is written every few seconds under one token.
-    await expect(send(row)).rejects.toMatchObject({ isTooSoon: true, isUnasked: true });
-    await new Promise((done) => setTimeout(done, 3_100));
+    // The token's slot is in use.
+    await expect(send(row)).rejects.toMatchObject({ isRateLimited: true, isUncontacted: true });
+    await new Promise((calls) => setTimeout(calls, 3_100));
     expect(await send(row)).toEqual({
       id: '1',
-      note: `the host takes no review (approve) of ${PLACE} from whose token it is, so it is a comment`,
+      note: `the host refuses a review (approve) of ${PLACE} by the token's user; posted as a comment`,
     });
     expect(comments()).toEqual([
-      `${htmlMarks.of(row.id)}\n\n*(approve: no review, since the host takes none from here)*\n\nIt reads well.`,
+      `${htmlMarks.markFor(row.id)}\n\n*(approve: no review, since the host refuses one by this account)*\n\nIt reads well.`,
     ]);
     expect(rest.askedFor('POST', REVIEWS)).toHaveLength(1);
   });
 
-  test('the longest of them has room for that', async () => {
+  test('the comment of maximum size includes the note', async () => {
     const row = rowFor(approving, { text: 'x'.repeat(70_000) });
     await send(row).catch(() => {});
-    await new Promise((done) => setTimeout(done, 3_100));
+    await new Promise((calls) => setTimeout(calls, 3_100));
     await send(row);
     expect(comments()[0]?.length).toBeLessThanOrEqual(65_536);
   });
 });
 
-test.each([403, 404])('a token that may not review (%i) has the row dead', async (status) => {
+test.each([403, 404])('a token without review permission (%i) causes a permanent failure', async (status) => {
   void rest.refuse(REVIEWS, { status });
   await expect(send(rowFor())).rejects.toMatchObject({ isFinal: true, platformCode: status });
 });
 
-test('an answer without the id of a review, as of a redirect, is none', async () => {
+test('a response without review id is a permanent failure', async () => {
   void rest.refuse(REVIEWS, { status: 200 });
   await expect(send(rowFor())).rejects.toMatchObject({ isFinal: true });
 });
 
 describe('a review with a mark', () => {
-  const marked = `${htmlMarks.of('outbox:1/1')}\n\nFine.`;
-  const isTaken = (login: string, of = trigger) =>
-    adapter.takes?.(of, repoInbound('pull_request_review', reviewPayload(marked, login), ['reviews']));
+  const marked = `${htmlMarks.markFor('outbox:1/1')}\n\nFine.`;
+  const isAccepted = (login: string, of = trigger) =>
+    adapter.accepts?.(of, repoInbound('pull_request_review', reviewPayload(marked, login), ['reviews']));
 
-  test('is passed over by every trigger where it is by whose token writes reviews here (HF2)', async () => {
+  test('is ignored by every trigger if the token of its author writes reviews here', async () => {
     await send(rowFor());
-    expect(isTaken(rest.login)).toBe(false);
-    expect(isTaken(rest.login, triggerWith({ token: undefined }))).toBe(false);
-    expect(isTaken('eve')).toBe(true);
-    expect(isTaken(rest.login, triggerWith({ api_url: 'https://elsewhere.example' }))).toBe(true);
+    expect(isAccepted(rest.login)).toBe(false);
+    expect(isAccepted(rest.login, triggerWith({ token: undefined }))).toBe(false);
+    expect(isAccepted('eve')).toBe(true);
+    expect(isAccepted(rest.login, triggerWith({ api_url: 'https://elsewhere.example' }))).toBe(true);
   });
 
-  test('is taken where no trigger here writes reviews', async () => {
+  test('is accepted if no trigger writes reviews', async () => {
     await close();
-    expect(isTaken(rest.login)).toBe(true);
+    expect(isAccepted(rest.login)).toBe(true);
     ({ close } = await adapter.open(trigger, host));
   });
 
-  test('is passed over while nobody knows whose token that is', async () => {
+  test('is ignored while the account of a token is unknown', async () => {
     const unnamed = triggerWith({});
     void rest.refuse(/\/user$/, { status: 403 }, Number.POSITIVE_INFINITY);
     const opened = await adapter.open(unnamed, host);
-    expect(isTaken('eve')).toBe(false);
+    expect(isAccepted('eve')).toBe(false);
     await opened.close();
   });
 
-  test('that somebody else has changed is still ours', async () => {
+  test('is ignored after another user edited it', async () => {
     await send(rowFor());
     const payload = reviewPayload(marked, rest.login);
     const edited = { ...payload, action: 'edited', sender: { ...(payload.sender as object), login: 'eve' } };
     const inbound = repoInbound('pull_request_review', edited, ['reviews']);
-    expect(adapter.takes?.(trigger, inbound)).toBe(false);
+    expect(adapter.accepts?.(trigger, inbound)).toBe(false);
   });
 });
 
-test('what the token has written does not come back to its trigger', async () => {
+test("a review by the token's account without a mark is ignored", async () => {
   await send(rowFor());
   const body = JSON.stringify(reviewPayload('without a mark', rest.login));
   const response = await fetch(host.url + trigger.config.path, {
@@ -225,24 +226,24 @@ test('what the token has written does not come back to its trigger', async () =>
   expect(await response.json()).toMatchObject({ status: 'ignored' });
 });
 
-describe('a host whose verdicts have no words', () => {
-  /** Takes approvals alone. */
-  function bench(answers: (string | undefined | DeliveryError)[], found?: string) {
-    const done: string[] = [];
+describe('a host whose verdicts have no text', () => {
+  /** Creates a host that accepts only approvals. */
+  function createHost(answers: (string | undefined | DeliveryError)[], found?: string) {
+    const calls: string[] = [];
     const api = {
       own: undefined,
       postComment: async (_: unknown, body: string) => {
-        done.push(`comment ${body.split('\n').at(-1)}`);
+        calls.push(`comment ${body.split('\n').at(-1)}`);
         return 'c1';
       },
       findComment: async () => undefined,
       reviews: {
-        find: async (_: unknown, verdict: Verdict) => {
-          done.push(`look for ${verdict}`);
+        find: async (_: unknown, verdict: ReviewVerdict) => {
+          calls.push(`look for ${verdict}`);
           return found;
         },
-        post: async (_: unknown, verdict: Verdict, body: string) => {
-          done.push(`${verdict} "${body}"`);
+        post: async (_: unknown, verdict: ReviewVerdict, body: string) => {
+          calls.push(`${verdict} "${body}"`);
           const answer = answers.shift();
           if (answer instanceof DeliveryError) throw answer;
           return answer;
@@ -254,46 +255,50 @@ describe('a host whose verdicts have no words', () => {
         marks: htmlMarks,
         maxComment: 1_000,
         mentions: { pattern: /@x/g },
-        reviews: { verdicts: ['approve'], haveWords: false },
+        reviews: { verdicts: ['approve'], haveText: false },
       },
       () => api,
       () => 'sender',
     );
-    const bare = { ...adapter, outbound } as unknown as Adapter<RepoHostTrigger>;
+    const adapterWithoutText = { ...adapter, outbound } as unknown as Adapter<RepoHostTrigger>;
     const rows = (data: object, text = 'Fine.') =>
-      rowsOfAnswer(bare, trigger, storedRepoEvent('pull_request', opened, ['reviews']), text, data).map(
-        (row): StoredEvent => ({ ...row, seq: 2, at: 1, attempt: 1, crashes: 0 }),
-      );
-    const sent = async (row: StoredEvent) => sendRow(bare, trigger, row);
-    return { rows, sent, done };
+      rowsOfAnswer(
+        adapterWithoutText,
+        trigger,
+        storedRepoEvent('pull_request', opened, ['reviews']),
+        text,
+        data,
+      ).map((row): StoredEvent => ({ ...row, seq: 2, at: 1, attempt: 1, crashes: 0 }));
+    const sendWithoutText = async (row: StoredEvent) => sendRow(adapterWithoutText, trigger, row);
+    return { rows, sendWithoutText, calls };
   }
 
-  test('has the words as a comment, and then the verdict', async () => {
-    const { rows, sent, done } = bench(['r1']);
+  test('gets the text as a comment, then the verdict', async () => {
+    const { rows, sendWithoutText, calls } = createHost(['r1']);
     const receipts = [];
-    for (const row of rows(approving)) receipts.push(await sent(row));
-    expect(done).toEqual(['comment Fine.', 'approve ""']);
+    for (const row of rows(approving)) receipts.push(await sendWithoutText(row));
+    expect(calls).toEqual(['comment Fine.', 'approve ""']);
     expect(receipts).toEqual([{ id: 'c1' }, { id: 'r1' }]);
   });
 
-  test('has the verdict alone where nothing is said, and looks for it before a second attempt', async () => {
-    const { rows, sent, done } = bench([], 'r1');
+  test('gets only the verdict if there is no text, and searches before a second attempt', async () => {
+    const { rows, sendWithoutText, calls } = createHost([], 'r1');
     const [row, ...others] = rows(approving, '');
     expect(others).toEqual([]);
-    expect(await sent(again(row as StoredEvent))).toEqual({ id: 'r1' });
-    expect(done).toEqual(['look for approve']);
+    expect(await sendWithoutText(secondAttempt(row as StoredEvent))).toEqual({ id: 'r1' });
+    expect(calls).toEqual(['look for approve']);
   });
 
-  test('that takes none leaves a dead row with the reason, beside the comment', async () => {
-    const { rows, sent } = bench([undefined]);
+  test('that refuses the verdict gets the comment only, and the row is dead with the reason', async () => {
+    const { rows, sendWithoutText } = createHost([undefined]);
     const [, verdict] = rows(approving);
-    await expect(sent(verdict as StoredEvent)).rejects.toMatchObject({
+    await expect(sendWithoutText(verdict as StoredEvent)).rejects.toMatchObject({
       isFinal: true,
-      message: expect.stringContaining('takes no review (approve)'),
+      message: expect.stringContaining('refuses a review (approve)'),
     });
   });
 
-  test('has a verdict that it has no form for as a comment', () => {
-    expect(bench([]).rows({ actions: [{ id: 'request_changes' }] })).toHaveLength(1);
+  test('gets an unsupported verdict as a comment', () => {
+    expect(createHost([]).rows({ actions: [{ id: 'request_changes' }] })).toHaveLength(1);
   });
 });

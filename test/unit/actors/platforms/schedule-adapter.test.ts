@@ -1,8 +1,9 @@
-// Triggers of type Schedule with real timers: each instant once, what was missed, what overlaps, and clocks that are set forward.
+// Schedule triggers with real timers: unique instants, missed instants, overlaps, and a clock that is set
+// forward.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { StoreUnavailableError } from '../../../../actors/base/errors/errors.ts';
-import type { OpenTrigger, SourceHost } from '../../../../actors/platforms/adapter.ts';
+import type { OpenTrigger, TriggerHost } from '../../../../actors/platforms/adapter.ts';
 import { scheduleAdapter } from '../../../../actors/platforms/schedule/adapter.ts';
 import { scheduleEvent, tickName } from '../../../../actors/platforms/schedule/event.ts';
 import type { ScheduleTrigger } from '../../../../config/resources/triggers/trigger.ts';
@@ -19,13 +20,13 @@ beforeEach(() => {
   host = new TestSourceHost();
 });
 afterEach(async () => {
-  for (const each of opened.splice(0)) await each.close();
+  for (const openTrigger of opened.splice(0)) await openTrigger.close();
 });
 
 interface Opening {
   readonly now?: () => number;
   readonly watchMs?: number;
-  readonly in?: SourceHost;
+  readonly in?: TriggerHost;
 }
 
 async function open(
@@ -38,8 +39,8 @@ async function open(
 }
 
 const ids = () => host.store.events.map(({ id }) => id.slice('schedule:nightly:'.length));
-/** Notes that an instant counted, and ends its delivery. */
-async function ticked(at: number): Promise<void> {
+/** Stores a tick and completes the delivery. */
+async function storeTick(at: number): Promise<void> {
   const event = { id: 'before', key: 'before', meta: '{}', body: new Uint8Array(), trace: '' };
   await host.store.tick(tickName('nightly'), at, event);
   await host.store.end('before', 'done');
@@ -47,7 +48,7 @@ async function ticked(at: number): Promise<void> {
 }
 
 describe('an instant', () => {
-  test('becomes one event, each time (SCH1)', async () => {
+  test('becomes one event each time', async () => {
     await open({ cron: EACH_SECOND });
     await expect.poll(() => host.store.events.length, { timeout: 5_000 }).toBeGreaterThanOrEqual(2);
     const [first, second] = host.store.events;
@@ -68,7 +69,7 @@ describe('an instant', () => {
     });
   });
 
-  test('counts once although several see it come (TW1)', async () => {
+  test('is stored once although several nodes add it', async () => {
     await Promise.all([
       open({ cron: EACH_SECOND }),
       open({ cron: EACH_SECOND }),
@@ -78,7 +79,7 @@ describe('an instant', () => {
     expect(new Set(ids()).size).toBe(ids().length);
   });
 
-  test('after the trigger has closed is nobody’s', async () => {
+  test('is ignored after the trigger has closed', async () => {
     const trigger = await open({ cron: EACH_SECOND });
     await expect.poll(() => host.store.events.length, { timeout: 5_000 }).toBe(1);
     await trigger.close();
@@ -86,14 +87,14 @@ describe('an instant', () => {
     expect(host.store.events).toHaveLength(1);
   });
 
-  test('that is months away is waited for without a timer that goes off at once', async () => {
+  test('in several months is awaited without an immediate timer', async () => {
     const inTwoMonths = new Date(Date.now() + 62 * 24 * HOUR);
     await open({ cron: `0 0 1 ${inTwoMonths.getUTCMonth() + 1} *` });
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(host.store.events).toEqual([]);
   });
 
-  test('that the store cannot take is kept until it can', async () => {
+  test('that the store rejects is retried until it is stored', async () => {
     host.store.fault = new StoreUnavailableError('the disk is full');
     await open({ cron: EACH_SECOND });
     await expect.poll(() => host.lines.length, { timeout: 5_000 }).toBeGreaterThan(0);
@@ -106,7 +107,7 @@ describe('an instant', () => {
   });
 });
 
-describe('instants that were missed', () => {
+describe('missed instants', () => {
   const now = Date.UTC(2026, 10, 21, 12, 30);
   const at = { now: () => now, watchMs: 10 };
 
@@ -114,22 +115,22 @@ describe('instants that were missed', () => {
     ['none', []],
     ['last', ['2026-11-21T12:00:00.000Z']],
     ['all', ['2026-11-21T10:00:00.000Z', '2026-11-21T11:00:00.000Z', '2026-11-21T12:00:00.000Z']],
-  ] as const)('count by catchup: %s', async (catchup, expected) => {
-    await ticked(Date.UTC(2026, 10, 21, 9));
+  ] as const)('are stored by catchup: %s', async (catchup, expected) => {
+    await storeTick(Date.UTC(2026, 10, 21, 9));
     await open({ cron: '0 * * * *', catchup }, at);
     await expect.poll(ids).toEqual(expected);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(ids()).toEqual(expected);
   });
 
-  test('are bounded (SCH2)', async () => {
-    await ticked(now - 365 * 24 * HOUR);
+  test('are limited in number', async () => {
+    await storeTick(now - 365 * 24 * HOUR);
     await open({ cron: '* * * * *', catchup: 'all' }, at);
     await expect.poll(() => host.store.events.length).toBe(1_000);
     expect(ids().at(-1)).toBe('2026-11-21T12:30:00.000Z');
   });
 
-  test('are none before the first that ever counted', async () => {
+  test('do not include those before the first tick', async () => {
     await open({ cron: '* * * * *', catchup: 'all' }, at);
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(ids()).toEqual([]);
@@ -138,7 +139,7 @@ describe('instants that were missed', () => {
   test.each([
     ['expression', { cron: '*/5 * * * *' }],
     ['zone', { cron: '0 * * * *', timezone: 'Asia/Kolkata' }],
-  ])('are none of an %s that is new', async (_, changed) => {
+  ])('do not include those before a new %s', async (_, changed) => {
     const event = scheduleEvent(scheduleTrigger('nightly', { cron: '0 * * * *' }), now - 6.5 * HOUR);
     await host.store.tick(tickName('nightly'), now - 6.5 * HOUR, event);
     await open({ catchup: 'all', ...changed }, at);
@@ -148,8 +149,8 @@ describe('instants that were missed', () => {
     await expect.poll(ids).toHaveLength(7);
   });
 
-  test('do not count again at the next start', async () => {
-    await ticked(Date.UTC(2026, 10, 21, 9));
+  test('are not stored again at the next start', async () => {
+    await storeTick(Date.UTC(2026, 10, 21, 9));
     const first = await open({ cron: '0 * * * *', catchup: 'all' }, at);
     await expect.poll(() => ids().length).toBe(3);
     await first.close();
@@ -158,8 +159,8 @@ describe('instants that were missed', () => {
     expect(ids()).toHaveLength(3);
   });
 
-  test('are not left out by overlap: skip, which is about instants that meet', async () => {
-    await ticked(Date.UTC(2026, 10, 21, 9));
+  test('are not skipped by overlap: skip, which applies only to running deliveries', async () => {
+    await storeTick(Date.UTC(2026, 10, 21, 9));
     await open({ cron: '0 * * * *', catchup: 'all', overlap: 'skip' }, at);
     await expect.poll(() => ids().length).toBe(3);
     await new Promise((resolve) => setTimeout(resolve, 50));
@@ -167,13 +168,13 @@ describe('instants that were missed', () => {
   });
 });
 
-describe('a clock that is set', () => {
+describe('a clock change', () => {
   test.each([
     ['none', []],
     ['last', ['2026-11-21T15:00:00.000Z']],
     ['all', ['2026-11-21T13:00:00.000Z', '2026-11-21T14:00:00.000Z', '2026-11-21T15:00:00.000Z']],
   ] as const)(
-    'forward by hours: what was jumped over was missed (catchup: %s)',
+    'forward by hours makes the skipped instants missed (catchup: %s)',
     async (catchup, expected) => {
       let time = Date.UTC(2026, 10, 21, 12, 30);
       await open({ cron: '0 * * * *', catchup }, { now: () => time, watchMs: 10 });
@@ -182,7 +183,7 @@ describe('a clock that is set', () => {
     },
   );
 
-  test('forward by a little: what was jumped over has come', async () => {
+  test('forward by seconds delivers the skipped instants', async () => {
     let time = Date.UTC(2026, 10, 21, 12, 59, 50);
     await open({ cron: '0 * * * *' }, { now: () => time, watchMs: 10 });
     time += 20_000;
@@ -190,46 +191,46 @@ describe('a clock that is set', () => {
   });
 });
 
-describe('instants that overlap', () => {
-  /** A clock that goes from one full hour to the next. */
-  async function hourly(overlap: 'skip' | 'queue' | 'replace', where: SourceHost = host) {
+describe('overlapping instants', () => {
+  /** Opens an hourly schedule with a clock that moves from hour to hour. */
+  async function openHourly(overlap: 'skip' | 'queue' | 'replace', where: TriggerHost = host) {
     let time = Date.UTC(2026, 10, 21, 12, 59, 50);
     await open({ cron: '0 * * * *', overlap }, { now: () => time, watchMs: 10, in: where });
     return async () => {
       const count = host.store.events.length;
       time += time % HOUR === 10_000 ? HOUR : 20_000;
       await expect.poll(() => host.store.events.length).toBe(count + 1);
-      // Until what follows the tick is done as well.
+      // Time for the work after the tick.
       await new Promise((resolve) => setTimeout(resolve, 20));
     };
   }
   const stateOf = async (index: number) => (await host.store.delivery(host.event(index).id))?.state;
 
-  test('queue up', async () => {
-    const tick = await hourly('queue');
+  test('are queued', async () => {
+    const tick = await openHourly('queue');
     await tick();
     await host.store.claim(1, 60_000);
     await tick();
     expect([await stateOf(0), await stateOf(1)]).toEqual(['running', 'queued']);
   });
 
-  test('are left out under skip, and no longer than needed (TW2)', async () => {
-    const tick = await hourly('skip');
+  test('are skipped with skip, only while the earlier one runs', async () => {
+    const tick = await openHourly('skip');
     await tick();
-    const [turn] = await host.store.claim(1, 60_000);
+    const [claim] = await host.store.claim(1, 60_000);
     await tick();
     expect([await stateOf(0), await stateOf(1)]).toEqual(['running', 'ignored']);
     expect((await host.store.delivery(host.event(1).id))?.note).toMatch(
-      /^left out: schedule:nightly:.* had not ended$/,
+      /^skipped: schedule:nightly:.* had not ended$/,
     );
-    if (turn === undefined) throw new Error('the first one was to run');
-    await host.store.commit([{ ...turn, seq: turn.event.seq, outcome: 'done' }]);
+    if (claim === undefined) throw new Error('no delivery was claimed');
+    await host.store.commit([{ ...claim, seq: claim.event.seq, outcome: 'done' }]);
     await tick();
     expect(await stateOf(2)).toBe('queued');
   });
 
-  test('take the place of those that wait under replace', async () => {
-    const tick = await hourly('replace');
+  test('replace queued ones with replace', async () => {
+    const tick = await openHourly('replace');
     await tick();
     await tick();
     expect([await stateOf(0), await stateOf(1)]).toEqual(['ignored', 'queued']);
@@ -238,46 +239,46 @@ describe('instants that overlap', () => {
   test.each([
     ['skip', ['waiting', 'ignored']],
     ['replace', ['ignored', 'queued']],
-  ] as const)('count one that is parked as not ended (%s)', async (overlap, expected) => {
-    const tick = await hourly(overlap);
+  ] as const)('treat a parked delivery as not ended (%s)', async (overlap, expected) => {
+    const tick = await openHourly(overlap);
     await tick();
-    const [turn] = await host.store.claim(1, 60_000);
-    if (turn === undefined) throw new Error('the first one was to run');
-    await host.store.commit([{ ...turn, seq: turn.event.seq, outcome: 'parked', parkedOn: 'decision' }]);
+    const [claim] = await host.store.claim(1, 60_000);
+    if (claim === undefined) throw new Error('no delivery was claimed');
+    await host.store.commit([{ ...claim, seq: claim.event.seq, outcome: 'parked', parkedOn: 'decision' }]);
     await tick();
     expect([await stateOf(0), await stateOf(1)]).toEqual(expected);
   });
 
-  test('tell whoever waits for one that is replaced', async () => {
-    const tick = await hourly('replace');
+  test('notify waiters of a replaced schedule', async () => {
+    const tick = await openHourly('replace');
     await tick();
-    const settled = host.settled('nightly', host.event(0).id, 20_000);
+    const settled = host.waitUntilSettled('nightly', host.event(0).id, 20_000);
     await tick();
     expect(await settled).toMatchObject({ state: 'ignored', note: `replaced by ${host.event(1).id}` });
   });
 
-  test('have the one that runs ended under replace, where the host can do that', async () => {
-    const ended: string[] = [];
-    const able: SourceHost = {
+  test('cancel the running one with replace if the host supports that', async () => {
+    const cancellations: string[] = [];
+    const cancellingHost: TriggerHost = {
       store: host.store,
       log: host.log,
       accept: (event) => host.accept(event),
-      settled: (trigger, id, timeoutMs) => host.settled(trigger, id, timeoutMs),
+      waitUntilSettled: (trigger, id, timeoutMs) => host.waitUntilSettled(trigger, id, timeoutMs),
       discard: (id, note) => host.discard(id, note),
       undeliver: async () => [],
       listen: (webhook) => host.listen(webhook),
       connections: host.connections,
-      cancel: async (id, note) => ended.push(`${id} ${note}`) > 0,
+      cancel: async (id, note) => cancellations.push(`${id} ${note}`) > 0,
     };
-    const tick = await hourly('replace', able);
+    const tick = await openHourly('replace', cancellingHost);
     await tick();
     await host.store.claim(1, 60_000);
     await tick();
-    expect(ended).toEqual([`${host.event(0).id} replaced by ${host.event(1).id}`]);
+    expect(cancellations).toEqual([`${host.event(0).id} replaced by ${host.event(1).id}`]);
   });
 
   test.each(['skip', 'replace'] as const)(
-    'under %s are not in their own way when two see them come',
+    'with %s do not block themselves if two timers see them',
     async (overlap) => {
       let time = Date.UTC(2026, 10, 21, 12, 59, 50);
       for (const watchMs of [10, 30])
@@ -289,18 +290,18 @@ describe('instants that overlap', () => {
     },
   );
 
-  test('of another trigger whose name begins alike do not count', async () => {
+  test('of another trigger with the same name prefix do not count', async () => {
     const other = scheduleTrigger('nightly-2', { cron: EACH_SECOND });
     opened.push(await scheduleAdapter().open(other, host));
     await expect.poll(() => host.store.events.length, { timeout: 5_000 }).toBe(1);
     await opened.pop()?.close();
-    const tick = await hourly('skip');
+    const tick = await openHourly('skip');
     await tick();
     expect(await stateOf(1)).toBe('queued');
   });
 });
 
-test('an expression or a zone that is none does not open', async () => {
+test('an invalid expression or zone does not open', async () => {
   await expect(open({ cron: 'x * * * *' })).rejects.toThrow();
   await expect(open({ timezone: 'Europe/Nowhere' })).rejects.toThrow();
 });

@@ -1,5 +1,4 @@
-// From when on a schedule's instants are awaited, and so can be missed: from its first load, over restarts, in the real
-// store.
+// Missed instants of a schedule are counted from the first load, also across restarts, in the real store.
 
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -16,13 +15,13 @@ let files = 0;
 
 const at = (time: string) => Date.parse(`2026-11-21T${time}:00.000Z`);
 
-/** A gateway that runs, and only at the moments that are named: at each the trigger is opened, and closed soon after. */
+/** Gateway that runs only at the given times: the trigger opens, and closes shortly afterwards. */
 function gateway() {
   const file = join(scratch, `store-${++files}.db`);
-  /** Gives the instants that are in the store after it, the oldest first. */
+  /** Returns the stored instants, oldest first. */
   return async (time: string, config: Partial<ScheduleTrigger['config']>): Promise<readonly string[]> => {
     const store = await openSqliteStore({ file, workerUrl: storeWorkerUrl() });
-    const { log, accept, settled, discard, undeliver, listen, connections } = new TestSourceHost();
+    const { log, accept, waitUntilSettled, discard, undeliver, listen, connections } = new TestSourceHost();
     const adapter = scheduleAdapter({ now: () => at(time) });
     const open = await adapter.open(scheduleTrigger('nightly', config), {
       store,
@@ -30,19 +29,19 @@ function gateway() {
       accept,
       discard,
       undeliver,
-      settled,
+      waitUntilSettled,
       listen,
       connections,
     });
-    const found = async () => {
+    const storedInstants = async () => {
       const deliveries = await store.deliveries({ limit: 1_000, idPrefix: 'schedule:nightly:' });
       return deliveries.map(({ id }) => id.slice('schedule:nightly:2026-11-21T'.length, -':00.000Z'.length));
     };
-    // One is written after the other, and the store answers in order: when two looks see the same, all are written.
-    let all = await found();
+    // The store processes calls in order, so two equal reads mean that all writes are done.
+    let all = await storedInstants();
     for (let before = -1; before !== all.length; ) {
       before = all.length;
-      all = await found();
+      all = await storedInstants();
     }
     await open.close();
     await store.close();
@@ -51,7 +50,7 @@ function gateway() {
 }
 
 test.each(['last', 'all'] as const)(
-  'a schedule that is new has missed nothing (catchup: %s)',
+  'a new schedule has no missed instants (catchup: %s)',
   async (catchup) => {
     const runAt = gateway();
     expect(await runAt('08:30', { cron: '0 * * * *', catchup })).toEqual([]);
@@ -63,7 +62,7 @@ test.each([
   ['last', ['12:00']],
   ['all', ['09:00', '10:00', '11:00', '12:00']],
 ] as const)(
-  'what comes between its first load and the next start was missed, though it has never ticked (catchup: %s)',
+  'instants between the first load and the next start are missed, also without a tick before (catchup: %s)',
   async (catchup, expected) => {
     const runAt = gateway();
     await runAt('08:30', { cron: '0 * * * *', catchup });
@@ -82,7 +81,7 @@ test.each([
   expect(await runAt('13:10', { ...changed, catchup: 'all' })).toEqual(expected);
 });
 
-test('another expression is awaited from its first load, although the one before has ticked', async () => {
+test('another expression counts from its own first load, even if the previous one has ticked', async () => {
   const runAt = gateway();
   const full = { cron: '0 * * * *', catchup: 'all' } as const;
   const half = { cron: '30 * * * *', catchup: 'all' } as const;
@@ -92,7 +91,7 @@ test('another expression is awaited from its first load, although the one before
   expect(await runAt('11:40', half)).toEqual(['09:00', '10:00', '10:30', '11:30']);
 });
 
-test('an expression that comes back after another is awaited anew', async () => {
+test('an expression that returns after another counts from its return', async () => {
   const runAt = gateway();
   await runAt('08:10', { cron: '0 * * * *', catchup: 'all' });
   await runAt('10:10', { cron: '0 23 * * *', catchup: 'all' });
@@ -100,7 +99,7 @@ test('an expression that comes back after another is awaited anew', async () => 
   expect(await runAt('13:10', { cron: '0 * * * *', catchup: 'all' })).toEqual(['12:00', '13:00']);
 });
 
-test('another way to deal with what was missed changes nothing in what was', async () => {
+test('a changed catchup does not change which instants were missed', async () => {
   const runAt = gateway();
   await runAt('08:10', { cron: '0 * * * *', catchup: 'none' });
   expect(await runAt('10:10', { cron: '0 * * * *', catchup: 'all' })).toEqual(['09:00', '10:00']);

@@ -1,5 +1,4 @@
-// What is left in the real store of schedules that are gone: for a while everything, as if they had been there all along;
-// after that nothing.
+// State of removed schedules in the real store: kept unchanged for a period, then deleted.
 
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -16,100 +15,112 @@ let files = 0;
 
 const DAY_MS = 86_400_000;
 const KEEP_DAYS = 7;
-/** At noon of a day in January. */
+/** Returns noon of a day in January. */
 const noonOf = (day: number) => Date.UTC(2026, 0, day, 12);
 
-interface Visit {
-  /** Is opened. */
+interface Run {
+  /** True if the trigger opens. */
   readonly opens?: boolean;
-  /** Is among the files; for the look that sweeps. */
-  readonly isThere: boolean;
-  readonly looks?: boolean;
+  /** True if the trigger is configured when unused state is deleted. */
+  readonly isConfigured: boolean;
+  readonly isChecked?: boolean;
 }
 
-/** A gateway with a schedule of every midnight, that runs only at the noons that are named. */
+/** Gateway with a daily schedule, which runs only at noon of the given days. */
 function gateway() {
   const file = join(scratch, `store-${++files}.db`);
-  /** Gives the days of which an instant is in the store, and whether anything else of the schedule is. */
-  return async (day: number, { isThere, opens = isThere, looks = true }: Visit) => {
+  /** Returns the days with a stored instant, and whether the store contains other state of the schedule. */
+  return async (day: number, { isConfigured, opens = isConfigured, isChecked = true }: Run) => {
     const store = await openSqliteStore({ file, workerUrl: storeWorkerUrl(), retentionMs: 365 * DAY_MS });
-    const { log, accept, settled, discard, undeliver, listen, connections } = new TestSourceHost();
+    const { log, accept, waitUntilSettled, discard, undeliver, listen, connections } = new TestSourceHost();
     const adapter = scheduleAdapter({ now: () => noonOf(day) });
     const trigger = scheduleTrigger('nightly', { cron: '0 0 * * *', catchup: 'all' });
     const open = opens
-      ? await adapter.open(trigger, { store, log, accept, settled, discard, undeliver, listen, connections })
+      ? await adapter.open(trigger, {
+          store,
+          log,
+          accept,
+          waitUntilSettled,
+          discard,
+          undeliver,
+          listen,
+          connections,
+        })
       : undefined;
     const days = await daysIn(store);
     await open?.close();
-    if (looks) await adapter.tidy?.(store, () => isThere, KEEP_DAYS * DAY_MS);
-    const isKnown =
+    if (isChecked) await adapter.deleteUnusedState?.(store, () => isConfigured, KEEP_DAYS * DAY_MS);
+    const hasState =
       (await store.keys('schedule')).length > 0 || (await store.lastTick('schedule/nightly')) !== undefined;
     await store.close();
-    return { days, isKnown };
+    return { days, hasState };
   };
 }
 
 async function daysIn(store: Store): Promise<readonly number[]> {
-  const found = async () => {
+  const storedDays = async () => {
     const deliveries = await store.deliveries({ limit: 1_000, idPrefix: 'schedule:nightly:' });
     return deliveries.map(({ id }) => Number(id.slice('schedule:nightly:2026-01-'.length).slice(0, 2)));
   };
-  // One is written after the other, and the store answers in order: when two looks see the same, all are written.
-  let all = await found();
+  // The store processes calls in order, so two equal reads mean that all writes are done.
+  let all = await storedDays();
   for (let before = -1; before !== all.length; ) {
     before = all.length;
-    all = await found();
+    all = await storedDays();
   }
   return all.reverse();
 }
 
-const there = { isThere: true };
-const away = { isThere: false };
+const configured = { isConfigured: true };
+const removed = { isConfigured: false };
 
-test('it is forgotten when it has been gone for the whole time, and is new if it comes again (GP2)', async () => {
+test('a schedule is deleted after it was removed for the whole period, and is new if it returns', async () => {
   const runOn = gateway();
-  await runOn(1, there);
-  expect(await runOn(3, there)).toEqual({ days: [2, 3], isKnown: true });
-  expect(await runOn(4, away)).toMatchObject({ isKnown: true });
-  expect(await runOn(10, away)).toMatchObject({ isKnown: true });
-  expect(await runOn(11, away)).toMatchObject({ isKnown: false });
-  expect(await runOn(20, there)).toEqual({ days: [2, 3], isKnown: true });
-  expect(await runOn(21, there)).toEqual({ days: [2, 3, 21], isKnown: true });
+  await runOn(1, configured);
+  expect(await runOn(3, configured)).toEqual({ days: [2, 3], hasState: true });
+  expect(await runOn(4, removed)).toMatchObject({ hasState: true });
+  expect(await runOn(10, removed)).toMatchObject({ hasState: true });
+  expect(await runOn(11, removed)).toMatchObject({ hasState: false });
+  expect(await runOn(20, configured)).toEqual({ days: [2, 3], hasState: true });
+  expect(await runOn(21, configured)).toEqual({ days: [2, 3, 21], hasState: true });
 });
 
-test('one that was away for less has missed what came meanwhile', async () => {
+test('a schedule that was removed for less has missed the instants since', async () => {
   const runOn = gateway();
-  await runOn(1, there);
-  await runOn(2, away);
-  await runOn(8, away);
-  expect(await runOn(9, there)).toEqual({ days: [2, 3, 4, 5, 6, 7, 8, 9], isKnown: true });
+  await runOn(1, configured);
+  await runOn(2, removed);
+  await runOn(8, removed);
+  expect(await runOn(9, configured)).toEqual({ days: [2, 3, 4, 5, 6, 7, 8, 9], hasState: true });
 });
 
 test.each([
-  ['an opening that no look has seen', { isThere: true, looks: false }],
-  ['a look that finds it switched off', { isThere: true, opens: false }],
-])('%s begins the time anew', async (_, visit) => {
+  ['an opening that no check has seen', { isConfigured: true, isChecked: false }],
+  ['a check that finds it disabled', { isConfigured: true, opens: false }],
+])('%s restarts the period', async (_, visit) => {
   const runOn = gateway();
-  await runOn(1, there);
-  await runOn(2, away);
+  await runOn(1, configured);
+  await runOn(2, removed);
   await runOn(8, visit);
-  expect(await runOn(9, away)).toMatchObject({ isKnown: true });
-  expect(await runOn(15, away)).toMatchObject({ isKnown: true });
-  expect(await runOn(16, away)).toMatchObject({ isKnown: false });
+  expect(await runOn(9, removed)).toMatchObject({ hasState: true });
+  expect(await runOn(15, removed)).toMatchObject({ hasState: true });
+  expect(await runOn(16, removed)).toMatchObject({ hasState: false });
 });
 
-test('while no gateway runs it is not gone (GP1)', async () => {
+test('downtime does not count towards the removal', async () => {
   const runOn = gateway();
-  await runOn(1, there);
-  expect(await runOn(28, away)).toMatchObject({ isKnown: true });
-  expect(await runOn(29, there)).toMatchObject({ days: expect.arrayContaining([2, 28, 29]), isKnown: true });
+  await runOn(1, configured);
+  expect(await runOn(28, removed)).toMatchObject({ hasState: true });
+  expect(await runOn(29, configured)).toMatchObject({
+    days: expect.arrayContaining([2, 28, 29]),
+    hasState: true,
+  });
 });
 
-test('a clock that was wrong when it was seen to be gone keeps it no longer', async () => {
+test('a wrong clock at the first check does not extend the period', async () => {
   const runOn = gateway();
-  await runOn(1, there);
-  await runOn(300, away);
-  await runOn(2, away);
-  expect(await runOn(8, away)).toMatchObject({ isKnown: true });
-  expect(await runOn(9, away)).toMatchObject({ isKnown: false });
+  await runOn(1, configured);
+  await runOn(300, removed);
+  await runOn(2, removed);
+  expect(await runOn(8, removed)).toMatchObject({ hasState: true });
+  expect(await runOn(9, removed)).toMatchObject({ hasState: false });
 });

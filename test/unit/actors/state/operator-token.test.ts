@@ -1,5 +1,3 @@
-// The operator token file: permissions, replacement, and no open descriptor.
-
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -15,8 +13,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { StateFolderError } from '../../../../actors/state/folder-access.ts';
 import { findOperatorToken, openOperatorToken } from '../../../../actors/state/operator-token.ts';
-import { StateFolderError } from '../../../../actors/state/state-folder-access.ts';
 import { newFolder } from '../../../fixtures/new-folder.ts';
 
 const TOKEN = /^agop_[\w-]{43}$/;
@@ -28,7 +26,7 @@ beforeEach(() => {
 });
 
 describe('the operator token', () => {
-  test('is made once, for its owner only, and is the same after a restart', () => {
+  test('is created once, for its owner only, and stays the same after a restart', () => {
     const { token, replaced } = openOperatorToken(folder);
     expect(token).toMatch(TOKEN);
     expect(replaced).toBeUndefined();
@@ -38,50 +36,50 @@ describe('the operator token', () => {
     expect(readdirSync(folder)).toEqual(['operator-token']);
   });
 
-  test('is another one after its file was removed', () => {
+  test('changes after its file was removed', () => {
     const { token } = openOperatorToken(folder);
     rmSync(file());
     expect(findOperatorToken(folder)).toBeUndefined();
     expect(openOperatorToken(folder).token).not.toBe(token);
   });
 
-  test.each([0o640, 0o604, 0o666, 0o620])('is replaced where others have rights on it: %o', (mode) => {
+  test.each([0o640, 0o604, 0o666, 0o620])('is replaced if other users have permissions on it: %o', (mode) => {
     const { token } = openOperatorToken(folder);
     chmodSync(file(), mode);
     expect(findOperatorToken(folder)).toBeUndefined();
-    const again = openOperatorToken(folder);
-    expect(again.replaced).toBe('other users had rights on it');
-    expect(again.token).not.toBe(token);
+    const reopened = openOperatorToken(folder);
+    expect(reopened.replaced).toBe('other users had access to it');
+    expect(reopened.token).not.toBe(token);
     expect(statSync(file()).mode & 0o777).toBe(0o600);
   });
 
-  test('is no text that somebody has chosen', () => {
+  test('is replaced if the file contains another text', () => {
     for (const text of ['', 'x', 'agop_short', `agop_${'a'.repeat(44)}`, `agop_${'a'.repeat(42)}\n\nx`]) {
       writeFileSync(file(), text, { mode: 0o600 });
       expect(openOperatorToken(folder).replaced).toBe('it did not contain a token');
     }
   });
 
-  test('is never read nor written through a link', () => {
-    const elsewhere = join(folder, 'elsewhere');
+  test('is never read or written through a symbolic link', () => {
+    const target = join(folder, 'elsewhere');
     const chosen = `agop_${'a'.repeat(43)}`;
-    writeFileSync(elsewhere, chosen, { mode: 0o600 });
-    symlinkSync(elsewhere, file());
+    writeFileSync(target, chosen, { mode: 0o600 });
+    symlinkSync(target, file());
     expect(findOperatorToken(folder)).toBeUndefined();
     const { token, replaced } = openOperatorToken(folder);
     expect(replaced).toBe('it was a symbolic link');
     expect(token).not.toBe(chosen);
     expect(lstatSync(file()).isSymbolicLink()).toBe(false);
-    expect(readFileSync(elsewhere, 'utf8')).toBe(chosen);
+    expect(readFileSync(target, 'utf8')).toBe(chosen);
   });
 
-  test('takes the place of a pipe without waiting for its writer', () => {
+  test('replaces a pipe without waiting for its writer', () => {
     execFileSync('mkfifo', [file()]);
-    expect(openOperatorToken(folder).replaced).toBe('it was no file');
+    expect(openOperatorToken(folder).replaced).toBe('it was not a regular file');
     expect(findOperatorToken(folder)).toMatch(TOKEN);
   });
 
-  test('cannot take the place of a folder, which is an error that names the state folder', () => {
+  test('cannot replace a folder, which is an error that names the state folder', () => {
     mkdirSync(file());
     expect(() => openOperatorToken(folder)).toThrow(StateFolderError);
     expect(() => openOperatorToken(folder)).toThrow(folder);

@@ -1,11 +1,10 @@
-// The mark in the environment of children, and how it is found again.
+// Marks (an environment variable) of child processes, and the scan that finds marked processes.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
-import { endMarked } from '../../../../actors/state/end-marked.ts';
-import { markedProcesses } from '../../../../actors/state/marked-processes.ts';
+import { scanMarkedProcesses } from '../../../../actors/state/marked-processes.ts';
 import {
   isOrphaned,
   MARK_VARIABLE,
@@ -14,6 +13,7 @@ import {
   parseMarks,
 } from '../../../../actors/state/owner-mark.ts';
 import { isAlive } from '../../../../actors/state/process-identity.ts';
+import { terminateMarked } from '../../../../actors/state/terminate-marked.ts';
 
 const folder = markOfFolder('/srv/state');
 const strays: number[] = [];
@@ -21,8 +21,8 @@ afterAll(() => {
   for (const pid of strays) if (isAlive({ pid, startTime: undefined })) process.kill(pid, 'SIGKILL');
 });
 
-/** A process with this value of the variable, and with as many bytes before it in its environment. */
-async function marked(mark: string, bytesBefore = 0): Promise<number> {
+/** Starts a process with this mark, after `bytesBefore` bytes in the environment. */
+async function startMarkedProcess(mark: string, bytesBefore = 0): Promise<number> {
   const ready = "process.stdout.write('ready'); setInterval(() => {}, 1000);";
   const before = { A: 'x'.repeat(bytesBefore) };
   const child = spawn(process.execPath, ['-e', ready], {
@@ -36,8 +36,8 @@ async function marked(mark: string, bytesBefore = 0): Promise<number> {
   return pid;
 }
 
-describe.skipIf(process.platform !== 'linux')('the mark of a child', () => {
-  test('names folder, owner and server, and no two are equal (OM1)', () => {
+describe.skipIf(process.platform !== 'linux')('the mark of a child process', () => {
+  test('names folder, owner and server, and is unique', () => {
     const texts = [newMark(folder, 'a.b-c_d'), newMark(folder, 'a.b-c_d')].map((text) => text ?? '');
     const [first, second] = texts.map((text) => parseMarks(text));
     expect(first).toEqual([
@@ -51,7 +51,7 @@ describe.skipIf(process.platform !== 'linux')('the mark of a child', () => {
     expect(isOrphaned(first?.[0] as never, folder)).toBe(false);
   });
 
-  test('of a gateway within gateways stands before theirs, and the whole is bounded (OM2)', () => {
+  test('of a nested gateway precedes the marks of the outer gateways, and the total length is limited', () => {
     let mark = '';
     const tokens: string[] = [];
     for (let depth = 0; depth < 100; depth += 1) {
@@ -73,7 +73,7 @@ describe.skipIf(process.platform !== 'linux')('the mark of a child', () => {
     expect(isOrphaned({ ...dead, namespace: '1' }, folder)).toBe(false);
   });
 
-  test('is read from whatever text there is without a fault, and only where it is whole', () => {
+  test('is parsed from any text without an error, and only if it is complete', () => {
     const real = newMark(folder, 'files') ?? '';
     fc.assert(
       fc.property(fc.string(), fc.nat(real.length), (noise, cut) => {
@@ -86,35 +86,39 @@ describe.skipIf(process.platform !== 'linux')('the mark of a child', () => {
   });
 });
 
-describe.skipIf(process.platform !== 'linux')('a look for marked processes', () => {
-  test('finds them wherever the mark stands in an environment, and ends those that are meant only', async () => {
+describe.skipIf(process.platform !== 'linux')('a scan for marked processes', () => {
+  test('finds a mark at any position of an environment, and ends only the selected processes', async () => {
     const marks = [1, 2, 3].map(() => newMark(folder, 'files') ?? '');
     const tokens = marks.map((mark) => parseMarks(mark)[0]?.token ?? '');
     const [first = '', second = '', third = ''] = marks;
-    // The third stands across the border of two pieces that are read.
-    const pids = await Promise.all([marked(first), marked(second, 100_000), marked(third, 65_536 - 20)]);
-    const found = await markedProcesses();
+    // The third mark is split between two chunks that the scan reads.
+    const pids = await Promise.all([
+      startMarkedProcess(first),
+      startMarkedProcess(second, 100_000),
+      startMarkedProcess(third, 65_536 - 20),
+    ]);
+    const found = await scanMarkedProcesses();
     expect(tokens.map((token) => found.ofChild(token).map(({ pid }) => pid))).toEqual(
       pids.map((pid) => [pid]),
     );
-    const ended = await endMarked((all) => all.ofChild(tokens[1] ?? ''));
+    const ended = await terminateMarked((all) => all.ofChild(tokens[1] ?? ''));
     expect(ended.map(({ process: { pid }, wasKilled }) => [pid, wasKilled])).toEqual([[pids[1], false]]);
     expect(pids.map((pid) => isAlive({ pid, startTime: undefined }))).toEqual([true, false, true]);
   });
 
-  test('is shared: a thousand who ask at once cost two looks, and each begins after it was asked for (MP1)', async () => {
-    const asked = Array.from({ length: 1000 }, () => markedProcesses());
-    expect(new Set(asked).size).toBe(2);
+  test('is shared: a thousand concurrent requests cost two scans, and each gets a scan that starts after it', async () => {
+    const scans = Array.from({ length: 1000 }, () => scanMarkedProcesses());
+    expect(new Set(scans).size).toBe(2);
     const mark = newMark(folder, 'files') ?? '';
-    const pid = await marked(mark);
-    await Promise.all(asked);
-    const found = await markedProcesses();
+    const pid = await startMarkedProcess(mark);
+    await Promise.all(scans);
+    const found = await scanMarkedProcesses();
     expect(found.ofChild(parseMarks(mark)[0]?.token ?? '').map((each) => each.pid)).toEqual([pid]);
   });
 
-  test('finds all although the process itself has hardly any time in it (MP2)', async () => {
+  test('finds all marked processes even if this process is starved', async () => {
     const mark = newMark(folder, 'busy') ?? '';
-    const pid = await marked(mark);
+    const pid = await startMarkedProcess(mark);
     const endsAt = performance.now() + 3_200;
     const burn = () => {
       const until = performance.now() + 800;
@@ -122,7 +126,7 @@ describe.skipIf(process.platform !== 'linux')('a look for marked processes', () 
       if (performance.now() < endsAt) setImmediate(burn);
     };
     setImmediate(burn);
-    const { processes } = await markedProcesses();
+    const { processes } = await scanMarkedProcesses();
     expect(processes.map((found) => found.pid)).toContain(pid);
   });
 });

@@ -10,7 +10,7 @@ import {
 } from '../../../../actors/state/process-identity.ts';
 
 describe('the identity of a process', () => {
-  test('stays the same while the process lives, and is another for another process', async () => {
+  test('stays the same while the process lives, and differs for another process', async () => {
     const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
     const exited = once(child, 'exit');
     const pid = child.pid ?? 0;
@@ -28,12 +28,12 @@ describe('the identity of a process', () => {
     expect(startTimeOf(pid)).toBeUndefined();
   });
 
-  test('goes by the pid alone where no start time was known', () => {
+  test('is the pid alone if no start time is known', () => {
     expect(isAlive({ pid: process.pid, startTime: undefined })).toBe(true);
     expect(isAlive({ pid: 4_194_304, startTime: undefined })).toBe(false);
   });
 
-  test('is read right for a program whose name holds spaces and parentheses', async () => {
+  test('is parsed correctly for a program name with spaces and parentheses', async () => {
     const script = "process.title = 'a) S 1 (b c'; process.send(1); setInterval(() => {}, 1000)";
     const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
     const exited = once(child, 'exit');
@@ -44,7 +44,7 @@ describe('the identity of a process', () => {
     await exited;
   });
 
-  test('a group that would be everybody is never signalled', () => {
+  test('rejects signals to a group that would include all processes', () => {
     for (const group of [0, 1, -1, Number.NaN, 1.5])
       expect(() => signalGroup(group, 'SIGTERM')).toThrow(RangeError);
   });

@@ -1,5 +1,5 @@
-// A sweep, and a leader of a process group that has ended and is reaped while the sweep looks at it: whoever inherits it may take
-// seconds to notice its end, and what it had started goes on.
+// Ending a process group whose leader has exited and is reaped meanwhile. The process that inherits the
+// leader may take seconds to reap it, while other processes of the group run on.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,7 +25,10 @@ vi.mock('../../../../actors/state/process-stat.ts', async (original) => {
   return { ...actual, statOf };
 });
 
-/** Starts the leader of a group with a process that ignores SIGTERM, and reaps the leader on SIGUSR1. */
+/**
+ * Program that starts the leader of a group with a process that ignores SIGTERM. It reaps the leader on
+ * SIGUSR1.
+ */
 const parent = `
   use POSIX;
   $| = 1;
@@ -43,9 +46,9 @@ const parent = `
 `;
 
 const stateDir = mkdtempSync(join(tmpdir(), 'actor-gateway-'));
-const ends: (() => void)[] = [];
+const cleanups: (() => void)[] = [];
 afterEach(() => {
-  for (const end of ends.splice(0)) end();
+  for (const end of cleanups.splice(0)) end();
   rmSync(stateDir, { recursive: true });
 });
 
@@ -53,7 +56,7 @@ async function startGroup() {
   const reaper = spawn('perl', ['-e', parent], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [line] = (await once(createInterface({ input: reaper.stdout }), 'line')) as [string];
   const leader = identityOf(Number(line));
-  ends.push(() => {
+  cleanups.push(() => {
     reaper.kill('SIGKILL');
     if (isGroupRunning(leader.pid)) process.kill(-leader.pid, 'SIGKILL');
   });
@@ -70,7 +73,7 @@ async function startGroup() {
   return { leader, reap };
 }
 
-test('a group is ended at whichever look at its leader that is reaped', async () => {
+test('ends the group, whenever the leader is reaped during the checks', async () => {
   const owner = spawn('true');
   const dead = { pid: owner.pid ?? 0, startTime: 'of/another' };
   await once(owner, 'exit');

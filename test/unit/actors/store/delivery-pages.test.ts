@@ -1,4 +1,5 @@
-// Looking for a few deliveries among very many: no page walks through all of them, and yet all can be found.
+// Searches for rare deliveries among very many: a page reads a limited number of records, and all deliveries
+// are found.
 
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -7,8 +8,8 @@ import type { Store } from '../../../../actors/store/store.ts';
 import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
 import { fillStore, MANY, RARE } from '../../../fixtures/store/many-deliveries.ts';
 
-/** What one page may look at. */
-const LOOKED_AT = 200_000;
+/** Maximum number of records read per page. */
+const MAX_RECORDS_READ = 200_000;
 const NOW = Date.UTC(2026, 10, 21);
 
 let store: Store;
@@ -21,40 +22,40 @@ beforeAll(async () => {
 afterAll(() => store.close());
 
 const seqs = (deliveries: readonly Delivery[]) => deliveries.map(({ seq }) => seq);
-/** When that delivery was received. */
+/** Receipt time of a delivery. */
 const receiptOf = (seq: number) => NOW - (MANY - seq) * 1_000;
 
-describe('a page of what hardly ever occurs', () => {
-  test('ends after a bounded number of records with what was found, and says where to go on', async () => {
+describe('a page of rare deliveries', () => {
+  test('reads a limited number of records, and returns the matches and the next position', async () => {
     const first = await store.deliveryPage({ trigger: 'rare', limit: 50 });
-    expect([seqs(first.deliveries), first.beforeSeq]).toEqual([[RARE[2]], MANY - LOOKED_AT + 1]);
+    expect([seqs(first.deliveries), first.beforeSeq]).toEqual([[RARE[2]], MANY - MAX_RECORDS_READ + 1]);
     const second = await store.deliveryPage({ trigger: 'rare', limit: 50, beforeSeq: first.beforeSeq ?? 0 });
-    expect([seqs(second.deliveries), second.beforeSeq]).toEqual([[RARE[1]], MANY - 2 * LOOKED_AT + 1]);
+    expect([seqs(second.deliveries), second.beforeSeq]).toEqual([[RARE[1]], MANY - 2 * MAX_RECORDS_READ + 1]);
     const last = await store.deliveryPage({ trigger: 'rare', limit: 50, beforeSeq: second.beforeSeq ?? 0 });
     expect([seqs(last.deliveries), last.beforeSeq]).toEqual([[RARE[0]], undefined]);
   });
 
-  test('ends where it is full', async () => {
+  test('ends when it is full', async () => {
     const page = await store.deliveryPage({ trigger: 'rare', limit: 1 });
     expect([seqs(page.deliveries), page.beforeSeq]).toEqual([[RARE[2]], RARE[2]]);
   });
 
-  test('is the last one when all before it is older than what is asked for', async () => {
+  test('is the last one if all earlier records are older than the filter', async () => {
     const page = await store.deliveryPage({ trigger: 'nobody', since: receiptOf(MANY - 3_600), limit: 50 });
     expect(page).toEqual({ deliveries: [], beforeSeq: undefined });
   });
 
-  test('of dead ones looks at the dead only', async () => {
+  test('of dead deliveries reads no other deliveries', async () => {
     const page = await store.deliveryPage({ states: ['dead'], limit: 50 });
     expect([seqs(page.deliveries), page.beforeSeq]).toEqual([[RARE[0] - 1], undefined]);
   });
 });
 
-test('what came at the very moment that is asked for is found, and nothing before it', async () => {
+test('a time filter includes deliveries at that exact time, and no earlier deliveries', async () => {
   const since = receiptOf(RARE[1]);
   expect(seqs(await store.deliveries({ trigger: 'rare', since, limit: 50 }))).toEqual([RARE[2], RARE[1]]);
 });
 
-test('whoever asks for all of them gets all', async () => {
+test('a request for all deliveries returns all', async () => {
   expect(seqs(await store.deliveries({ trigger: 'rare', limit: 50 }))).toEqual([...RARE].reverse());
 });

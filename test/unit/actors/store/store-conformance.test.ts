@@ -1,5 +1,5 @@
-// The conformance suite of the store on the embedded engine: with a clock that is turned, and in `npm run test:long` in its worker
-// with the real one.
+// Conformance suite of the store on the embedded engine, with a fake clock. `npm run test:long` also runs it
+// in the worker, with the real clock.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -48,7 +48,7 @@ for (const describeIt of [describeStore, describeWaits, describeRuns]) {
       let present = await openSqliteStore(options);
       return {
         store: present,
-        // What is waited for here is that a time is over, and nothing else.
+        // The tests only wait for elapsed time.
         pass: (ms) => elapse(ms + 1),
         reopen: async () => {
           await present.close();

@@ -1,4 +1,4 @@
-// What a store does when its process, its disk or its file fails: real kills, a real full disk, real damage.
+// Failures of the store's process, disk or file: real kills, a full disk, damaged files.
 
 import {
   closeSync,
@@ -37,8 +37,8 @@ async function refusalOf(opening: Promise<Store>): Promise<string> {
   throw new Error('it was opened');
 }
 
-describe('a process that is killed', () => {
-  test('loses nothing it had acknowledged, keeps the order and undoes no outcome', async () => {
+describe('a killed process', () => {
+  test('loses no acknowledged event, keeps the order and reverts no outcome', async () => {
     const child = bundledStoreChild('store-user.ts');
     const file = newFile();
     const random = seeded(7);
@@ -60,7 +60,7 @@ describe('a process that is killed', () => {
     const byId = new Map(everything.map((record) => [record.id, record]));
     expect(acknowledged.filter((id) => !byId.has(id))).toEqual([]);
     expect(done.filter((id) => byId.get(id)?.state !== 'done')).toEqual([]);
-    // Of one round and key the numbers were said in the order in which they were handled.
+    // The process prints the numbers per round and key, in the order of handling.
     const last = new Map<string, number>();
     for (const id of done) {
       const [round = '', key = '', n = ''] = id.split(':');
@@ -68,7 +68,7 @@ describe('a process that is killed', () => {
       expect(Number(n)).toBeGreaterThan(before);
       last.set(`${round}:${key}`, Number(n));
     }
-    // Whole commits only: an outcome is there exactly when what it emitted is there.
+    // Commits are atomic: an outcome exists if and only if the emitted events exist.
     for (const { id, state } of everything)
       if (!id.startsWith('out:')) expect(byId.has(`out:${id}`), id).toBe(state === 'done');
     for (const key of new Set(everything.map((record) => record.key))) {
@@ -80,7 +80,7 @@ describe('a process that is killed', () => {
     }
     const { queued, retrying } = await store.counts();
     let handled = 0;
-    // What ran at an end comes after a pause.
+    // Events that were running at the kill are due after a pause.
     await vi.waitFor(
       async () => {
         handled += await handleRest(store);
@@ -91,7 +91,7 @@ describe('a process that is killed', () => {
     await store.close();
   });
 
-  test('has synced each event to disk before it says that it is accepted', async () => {
+  test('has synced each event to disk before it reports its acceptance', async () => {
     const child = bundledStoreChild('store-syncs.ts');
     const traceFile = join(scratch, 'trace');
     const traced = ['-f', '-o', traceFile, '-e', 'trace=fsync,fdatasync,write'];
@@ -103,7 +103,7 @@ describe('a process that is killed', () => {
     let synced = 0;
     const before: number[] = [];
     for (const line of readFileSync(traceFile, 'utf8').split('\n')) {
-      // A call that takes a while is shown as begun and as resumed: only its end counts.
+      // strace prints a long call twice (unfinished, resumed); only the second line counts.
       if (/(fsync|fdatasync)(\(| resumed).*= 0$/.test(line)) synced += 1;
       if (/write\(1, "(opened|acknowledged)/.test(line)) {
         before.push(synced);
@@ -126,7 +126,7 @@ async function allRecords(store: Store) {
   }
 }
 
-/** Handles what is left; gives how many. */
+/** Handles the remaining events. Returns the number. */
 async function handleRest(store: Store): Promise<number> {
   let count = 0;
   for (let turns = await store.claim(100, 60_000); turns.length > 0; turns = await store.claim(100, 60_000))
@@ -140,14 +140,14 @@ async function handleRest(store: Store): Promise<number> {
   return count;
 }
 
-/** A command that runs another one with a small disk of its own mounted on the folder; it is gone with the command. */
+/** Returns a command that mounts a small disk on the folder and runs `script`. */
 function onSmallDisk(folder: string, bytes: string, script: string): [string, string[]] {
   const mount = `mount -t tmpfs -o size=${bytes} tmpfs '${folder}' && ${script}`;
   return ['unshare', ['--map-root-user', '--mount', 'sh', '-c', mount]];
 }
 
 describe('a disk', () => {
-  test('that is full has events refused, loses none that was accepted, and is used again when there is room', async () => {
+  test('that is full rejects events, loses none that was accepted, and is used again when it has space', async () => {
     const child = bundledStoreChild('store-full-disk.ts');
     const folder = mkdtempSync(join(scratch, 'disk-'));
     const { finished } = start(
@@ -156,31 +156,31 @@ describe('a disk', () => {
     const { code, lines, stderr } = await finished;
     child.remove();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    const seen = JSON.parse(lines[0] ?? '{}');
-    expect(seen.refusals).toEqual([
-      expect.stringMatching(/^ERR_STORE_UNAVAILABLE: the store .*store\.db has no room/),
+    const output = JSON.parse(lines[0] ?? '{}');
+    expect(output.refusals).toEqual([
+      expect.stringMatching(/^ERR_STORE_UNAVAILABLE: the store .*store\.db has no disk space/),
     ]);
-    expect(seen.acknowledged.length).toBeGreaterThan(5);
-    expect(seen.readWhenFull).toBe('queued');
-    expect(seen.together).toEqual([expect.stringContaining('ERR_STORE_UNAVAILABLE'), 'fulfilled']);
-    expect(seen.isCommitted).toBe(true);
-    expect(seen.found).toEqual(seen.acknowledged);
-    expect(seen.refusedIsThere).toBe(false);
-    expect(seen.failed).toBe(0);
+    expect(output.acknowledged.length).toBeGreaterThan(5);
+    expect(output.readWhenFull).toBe('queued');
+    expect(output.together).toEqual([expect.stringContaining('ERR_STORE_UNAVAILABLE'), 'fulfilled']);
+    expect(output.isCommitted).toBe(true);
+    expect(output.found).toEqual(output.acknowledged);
+    expect(output.refusedIsThere).toBe(false);
+    expect(output.failed).toBe(0);
   });
 
-  test('that was full is not filled by the log of what would have room on it', async () => {
+  test('that was full is not filled again by the log of small writes', async () => {
     const child = bundledStoreChild('store-tight-disk.ts');
     const folder = mkdtempSync(join(scratch, 'disk-'));
     const { finished } = start(
       ...onSmallDisk(folder, '4m', `exec '${process.execPath}' '${child.script}' '${folder}'`),
     );
-    const seen = await finished;
+    const output = await finished;
     child.remove();
-    expect(seen).toMatchObject({ code: 0, lines: ['1000'], stderr: '' });
+    expect(output).toMatchObject({ code: 0, lines: ['1000'], stderr: '' });
   });
 
-  test('that is read-only has the store refused at its opening', async () => {
+  test('that is read-only rejects opening the store', async () => {
     const child = bundledStoreChild('store-syncs.ts');
     const folder = mkdtempSync(join(scratch, 'disk-'));
     const run = `'${process.execPath}' '${child.script}' '${folder}/store.db' 1`;
@@ -189,13 +189,13 @@ describe('a disk', () => {
     child.remove();
     expect(lines).toEqual(['opened', 'acknowledged 0']);
     expect(code).not.toBe(0);
-    expect(stderr).toMatch(/StoreUnavailableError: the store .*store\.db may not be written; .*\(EROFS\)/);
+    expect(stderr).toMatch(/StoreUnavailableError: the store .*store\.db is not writable; .*\(EROFS\)/);
   });
 });
 
 describe('a file', () => {
   test.each(['removed', 'replaced'])(
-    'that was %s while it was open takes nothing more until it is back (QC3)',
+    'that was %s while it was open rejects writes until it is restored',
     async (how) => {
       const file = newFile();
       const store = await openFile(file);
@@ -203,18 +203,18 @@ describe('a file', () => {
       renameSync(file, `${file}.away`);
       if (how === 'replaced') writeFileSync(file, '');
       await expect(store.append([eventOf('lost')])).rejects.toThrow(
-        /^the store .*store-\d+\.db was removed or replaced while it was open; put it back/,
+        /^the store .*store-\d+\.db was removed or replaced while it was open; restore it/,
       );
       renameSync(`${file}.away`, file);
       await store.append([eventOf('after')]);
       await store.close();
-      const again = await openFile(file);
-      expect((await allRecords(again)).map(({ id }) => id).sort()).toEqual(['after', 'before']);
-      await again.close();
+      const reopened = await openFile(file);
+      expect((await allRecords(reopened)).map(({ id }) => id).sort()).toEqual(['after', 'before']);
+      await reopened.close();
     },
   );
 
-  test('that is no database is refused and left as it is', async () => {
+  test('that is not a database is rejected and left unchanged', async () => {
     const file = newFile();
     writeFileSync(file, 'something else entirely, '.repeat(400));
     const before = readFileSync(file);
@@ -224,17 +224,17 @@ describe('a file', () => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  test('of another program is refused and left as it is', async () => {
+  test('of another program is rejected and left unchanged', async () => {
     const file = newFile();
     const other = new Database(file);
     other.exec('CREATE TABLE theirs (a)');
     other.close();
     const before = readFileSync(file);
-    expect(await refusalOf(openFile(file))).toMatch(/is a database of another program; name another file/);
+    expect(await refusalOf(openFile(file))).toMatch(/belongs to another program; use another file/);
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  test('of a newer version is refused and left as it is (SM2)', async () => {
+  test('of a newer version is rejected and left unchanged', async () => {
     const file = newFile();
     await (await openFile(file)).close();
     const newer = new Database(file);
@@ -244,23 +244,25 @@ describe('a file', () => {
     newer.exec('PRAGMA user_version = 99');
     newer.close();
     const before = readFileSync(file);
-    expect(await refusalOf(openFile(file))).toMatch(/was written by a newer version \(schema 99, here \d+\)/);
+    expect(await refusalOf(openFile(file))).toMatch(
+      /was written by a newer version \(schema 99, expected \d+\)/,
+    );
     expect(readFileSync(file).equals(before)).toBe(true);
-    const again = new Database(file);
-    again.exec(`PRAGMA user_version = ${version}`);
-    again.close();
+    const reopened = new Database(file);
+    reopened.exec(`PRAGMA user_version = ${version}`);
+    reopened.close();
     await (await openFile(file)).close();
   });
 
-  test('that is damaged inside has calls refused that meet the damage, by name and without its content', async () => {
+  test('with damaged pages rejects the calls that read them, without revealing content', async () => {
     const file = newFile();
     const store = await openFile(file);
-    const secret = 'a secret that nobody may see';
+    const secret = 'a secret that must not leak';
     await store.append(Array.from({ length: 200 }, (_, n) => eventOf(`a:${n}`, `k/${n}`, secret.repeat(50))));
     await store.close();
     const size = statSync(file).size;
     const opened = openSync(file, 'r+');
-    // The first page is left as it is, so that the file still opens as one of ours.
+    // The first page stays intact, so that the file still opens as a store.
     for (let at = 3 * 4096; at < size; at += 4096) writeSync(opened, Buffer.alloc(2_000, 0xff), 0, 2_000, at);
     closeSync(opened);
     const failure = await openFile(file)
@@ -277,24 +279,26 @@ describe('a file', () => {
     expect(String(failure)).not.toContain('secret');
   });
 
-  test('that is open already is refused to a second one, and the first goes on', async () => {
+  test('that is already open is rejected for a second process, and the first continues', async () => {
     const file = newFile();
     const store = await openFile(file);
     await store.append([eventOf('a:1'), eventOf('a:2')]);
     const [turn] = await store.claim(1, 60_000);
-    expect(await refusalOf(openFile(file))).toMatch(/is held by another process; end that one \(SQLITE_BUSY/);
+    expect(await refusalOf(openFile(file))).toMatch(
+      /is locked by another process; stop that process \(SQLITE_BUSY/,
+    );
     const result = { key: turn?.key ?? '', fence: turn?.fence ?? 0, seq: turn?.event.seq ?? 0 };
     expect(await store.commit([{ ...result, outcome: 'done' }])).toMatchObject([{ next: { id: 'a:2' } }]);
     await store.close();
   });
 
-  test('in a folder that is not there is refused', async () => {
+  test('in a missing folder is rejected', async () => {
     expect(await refusalOf(openFile(join(scratch, 'nowhere', 'store.db')))).toMatch(
       /cannot be opened.*\(ENOENT\)/,
     );
   });
 
-  test('is readable by its owner only, with all that belongs to it', async () => {
+  test('and its log are readable by their owner only', async () => {
     const file = newFile();
     const store = await openFile(file);
     await store.append([eventOf('a:1')]);

@@ -1,4 +1,4 @@
-// The store as a part of a gateway: opened by the first that needs it, for all, and closed when nobody needs it any more.
+// The store as a gateway part: opened on first use, shared, and closed after the last user.
 
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -6,14 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { StoreUnavailableError } from '../../../../actors/base/errors/errors.ts';
-import type { Gateway, GatewayOptions } from '../../../../actors/gateway/gateway.ts';
+import type { GatewayRuntime, GatewayRuntimeOptions } from '../../../../actors/gateway/gateway.ts';
 import type { OpenStore, PrepareStore, StoreHost } from '../../../../actors/store/store-part.ts';
 import { loadConfig } from '../../../../config/load-config.ts';
 import { bootGateway } from '../../../fixtures/gateway/boot-gateway.ts';
 import { MemoryStore } from '../../../fixtures/store/memory-store.ts';
 
 let folder = '';
-let gateway: Gateway | undefined;
+let gateway: GatewayRuntime | undefined;
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gateway-store-'));
   await writeFile(join(folder, 'catalog.yaml'), '{"servers":{}}');
@@ -26,16 +26,16 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-async function started(
-  options: Partial<GatewayOptions>,
-  boot?: (gateway: Gateway) => Promise<unknown>,
-): Promise<Gateway> {
+async function startPart(
+  options: Partial<GatewayRuntimeOptions>,
+  boot?: (gateway: GatewayRuntime) => Promise<unknown>,
+): Promise<GatewayRuntime> {
   const loaded = await loadConfig(join(folder, 'gateway.yaml'), {});
   gateway = await bootGateway({ ...loaded, ...options }, boot);
   return gateway;
 }
 
-/** A factory as the engine is one: it has the store prepared before it gives it away. */
+/** Creates a store factory that prepares the store before it returns, like the engine. */
 function factory(store = new MemoryStore()) {
   const hosts: StoreHost[] = [];
   const open = vi.fn<OpenStore>(async (_, host) => {
@@ -48,17 +48,17 @@ function factory(store = new MemoryStore()) {
 
 const user = () => vi.fn<PrepareStore>(async () => {});
 
-test('a gateway that nobody asks for its store never opens it', async () => {
+test('a gateway without a user of the store never opens it', async () => {
   const { open } = factory();
-  const { store } = await started({ openStore: open });
+  const { store } = await startPart({ openStore: open });
   await gateway?.stop();
   expect(open).not.toHaveBeenCalled();
-  expect([store.hasNoRoom, existsSync(join(folder, 'state', 'store.sqlite'))]).toEqual([false, false]);
+  expect([store.isDiskFull, existsSync(join(folder, 'state', 'store.sqlite'))]).toEqual([false, false]);
 });
 
-test('all who ask get the same one, opened once and prepared for each of them before (STP1)', async () => {
+test('all users receive the same store, opened once and prepared for each', async () => {
   const { open, store } = factory();
-  const { store: part } = await started({ openStore: open });
+  const { store: part } = await startPart({ openStore: open });
   const [one, two, late] = [user(), user(), user()];
   expect(await Promise.all([part.open(one), part.open(two)])).toEqual([store, store]);
   expect(await part.open(late)).toBe(store);
@@ -66,28 +66,28 @@ test('all who ask get the same one, opened once and prepared for each of them be
   for (const each of [one, two, late]) expect(each.mock.calls).toEqual([[store]]);
 });
 
-test('one that cannot be opened is tried again by the next who asks', async () => {
+test('a store that failed to open is retried for the next user', async () => {
   const { open, store } = factory();
   open.mockRejectedValueOnce(new StoreUnavailableError('damaged'));
-  const { store: part } = await started({ openStore: open });
+  const { store: part } = await startPart({ openStore: open });
   const refused = user();
   await expect(part.open(refused)).rejects.toThrow('damaged');
   expect(await part.open(user())).toBe(store);
   expect(refused).not.toHaveBeenCalled();
 });
 
-test('without a factory there is none, and it is said', async () => {
-  const { store } = await started({});
-  await expect(store.open(user())).rejects.toThrow('this gateway was made without a store');
+test('without a factory, opening the store is rejected', async () => {
+  const { store } = await startPart({});
+  await expect(store.open(user())).rejects.toThrow('this gateway has no store');
 });
 
-test('it is closed after the parts that use it and before the state folder is given up, and not opened again (STP2)', async () => {
+test('closes after the parts that use it and before the release of the state folder, and stays closed (STP2)', async () => {
   const { open, store } = factory();
   const order: string[] = [];
   const lock = () => existsSync(join(folder, 'state', 'gateway.lock.1'));
   store.close = async () => void order.push(`closed, ${lock() ? 'with' : 'without'} the lock of the folder`);
   const drain = async () => void order.push('work drained');
-  await started({ openStore: open }, ({ life, store: part }) =>
+  await startPart({ openStore: open }, ({ life, store: part }) =>
     life.boot('work', async () => {
       await part.open(user());
       return { drain };
@@ -98,31 +98,31 @@ test('it is closed after the parts that use it and before the state folder is gi
   await expect(gateway?.store.open(user())).rejects.toMatchObject({ code: 'ERR_STOPPED' });
 });
 
-test('of a disk that was full its users hear when there is room (STP3)', async () => {
+test('notifies its users when a full disk has space', async () => {
   const { open, store, hosts } = factory();
   open.mockImplementationOnce(async (_, host) => {
     hosts.push(host);
-    host.onThere(false);
+    host.onAvailable(false);
     return store;
   });
-  const { store: part } = await started({ openStore: open });
+  const { store: part } = await startPart({ openStore: open });
   const [early, later, listener] = [user(), user(), vi.fn()];
   await part.open(early);
   await part.open(later);
-  part.whenThereLate(listener);
-  expect([part.hasNoRoom, early.mock.calls.length]).toEqual([true, 0]);
+  part.onLateOpen(listener);
+  expect([part.isDiskFull, early.mock.calls.length]).toEqual([true, 0]);
   await hosts[0]?.prepare(store);
   expect(listener).not.toHaveBeenCalled();
-  hosts[0]?.onThere(true);
+  hosts[0]?.onAvailable(true);
   for (const each of [early, later, listener]) expect(each).toHaveBeenCalledTimes(1);
-  expect(part.hasNoRoom).toBe(false);
+  expect(part.isDiskFull).toBe(false);
 });
 
-test('one that is lost for good ends the gateway', async () => {
+test('a permanently lost store ends the gateway', async () => {
   const { open, hosts } = factory();
-  await started({ openStore: open });
+  await startPart({ openStore: open });
   const failed = vi.fn();
-  gateway?.life.whenFailed(failed);
+  gateway?.life.onFailed(failed);
   await gateway?.store.open(user());
   hosts[0]?.onFailed(new StoreUnavailableError('its thread has ended'));
   await vi.waitFor(() =>

@@ -1,4 +1,5 @@
-// The operator token as a command's key: sent to the gateway of the state folder only, on the connection with its proof.
+// A command sends the operator token only to the gateway of the state folder, on the connection over which
+// the gateway has proved that it knows the token.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, request } from 'node:http';
@@ -8,7 +9,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { findOperatorToken, openOperatorToken } from '../../../../actors/state/operator-token.ts';
 import { formatListenAddr } from '../../../../config/gateway-file/listen-addr.ts';
-import { ApiClient } from '../../../../src/cli/api/api-client.ts';
+import { ApiClient } from '../../../../src/cli/api/client.ts';
 import { findOperatorKey, requestStateFolder } from '../../../../src/cli/api/operator-key.ts';
 import { listen } from '../../../../src/http/listener/listen.ts';
 import type { HeaderList } from '../../../../src/http/listener/seam.ts';
@@ -29,11 +30,11 @@ afterEach(() => {
 
 interface Peer {
   readonly port: number;
-  /** Requests in order, with their key. */
+  /** Received requests with keys, in order. */
   readonly requests: (readonly [path: string, key: string | undefined])[];
 }
 
-/** Starts a real listener that answers like a gateway with this token. */
+/** Starts a listener that responds like a gateway with this token. */
 async function startGateway(
   host: string,
   prefer: 'uws' | 'node' = 'node',
@@ -56,7 +57,7 @@ async function startGateway(
   return { port: listener.address.port, requests };
 }
 
-/** Starts a foreign listener; `headersFor` returns the headers of its answer to a nonce. */
+/** Starts a foreign listener; `headersFor` returns the response headers for a nonce. */
 async function startForeign(
   host: string,
   headersFor: (nonce: string) => Promise<Record<string, string>> = async () => ({}),
@@ -72,7 +73,7 @@ async function startForeign(
     });
     response.end('{}');
   });
-  await new Promise<void>((done) => server.listen(port, host, done));
+  await new Promise<void>((resolve) => server.listen(port, host, resolve));
   endings.push(() => {
     server.closeAllConnections();
     server.close();
@@ -80,10 +81,10 @@ async function startForeign(
   return { port: (server.address() as AddressInfo).port, requests };
 }
 
-/** Sends a request like a command in the state folder. */
+/** Sends a request like a command that uses the state folder. */
 async function ask(host: string, port: number): Promise<void> {
   const url = new URL(`http://${host}:${port}`);
-  await new ApiClient({ url, key: findOperatorKey(url, folder) }).ask('POST', 'admin/reload', 5_000);
+  await new ApiClient({ url, key: findOperatorKey(url, folder) }).request('POST', 'admin/reload', 5_000);
 }
 
 const proven = (): Peer['requests'] => [
@@ -96,18 +97,18 @@ const anonymous: Peer['requests'] = [
 ];
 
 /** Returns a listener's proof for a nonce. */
-function relayed(host: string, port: number, nonce: string): Promise<Record<string, string>> {
-  return new Promise((done, reject) => {
-    const sent = request(
+function relay(host: string, port: number, nonce: string): Promise<Record<string, string>> {
+  return new Promise((resolve, reject) => {
+    const clientRequest = request(
       { host, port, path: '/health', headers: { 'x-operator-nonce': nonce } },
       (answer) => {
         const { 'x-operator-proof': proof } = answer.headers;
         answer
           .resume()
-          .on('end', () => done(proof === undefined ? {} : { 'x-operator-proof': String(proof) }));
+          .on('end', () => resolve(proof === undefined ? {} : { 'x-operator-proof': String(proof) }));
       },
     );
-    sent.on('error', reject).end();
+    clientRequest.on('error', reject).end();
   });
 }
 
@@ -130,7 +131,7 @@ describe.each(['uws', 'node'] as const)('a gateway on %s', (prefer) => {
   });
 });
 
-describe('a foreign listener receives no token', () => {
+describe('a foreign listener does not receive the token', () => {
   test('without a proof, like a gateway before proofs', async () => {
     const foreign = await startForeign('127.0.0.1');
     await ask('127.0.0.1', foreign.port);
@@ -150,9 +151,9 @@ describe('a foreign listener receives no token', () => {
     expect(other.requests).toEqual(anonymous);
   });
 
-  test('if it repeats the proof of an earlier nonce', async () => {
+  test('if it replays the proof of an earlier nonce', async () => {
     const gateway = await startGateway('127.0.0.1');
-    const old = await relayed('127.0.0.1', gateway.port, 'n'.repeat(43));
+    const old = await relay('127.0.0.1', gateway.port, 'n'.repeat(43));
     for (const end of endings.splice(0)) end();
     const foreign = await startForeign('127.0.0.1', async () => old, gateway.port);
     await ask('127.0.0.1', gateway.port);
@@ -167,7 +168,7 @@ describe('a foreign listener receives no token', () => {
       const through = host === '::' ? '::1' : host === '0.0.0.0' ? '127.0.0.1' : host;
       const proofs: object[] = [];
       const foreign = await startForeign('127.0.0.1', async (nonce) => {
-        const proof = await relayed(through, gateway.port, nonce);
+        const proof = await relay(through, gateway.port, nonce);
         proofs.push(proof);
         return proof;
       });
@@ -186,7 +187,7 @@ describe('a foreign listener receives no token', () => {
     'if it relays from the same port: the gateway is on %s, the listener on %s',
     async (host, at, through) => {
       const gateway = await startGateway(host);
-      const foreign = await startForeign(at, (nonce) => relayed(through, gateway.port, nonce), gateway.port);
+      const foreign = await startForeign(at, (nonce) => relay(through, gateway.port, nonce), gateway.port);
       await ask(isIPv6(at) ? `[${at}]` : at, gateway.port);
       expect(foreign.requests).toEqual(anonymous);
     },
@@ -210,7 +211,7 @@ describe('a foreign listener receives no token', () => {
   });
 });
 
-test('another machine gets no proof, and other names than localhost have none', () => {
+test('another machine receives no proof, and names other than localhost have none', () => {
   const headersFor = (host: string, remoteAddress: string, nonce = 'n'.repeat(43), own = token): HeaderList =>
     proofHeaders({ headers: { 'x-operator-nonce': nonce }, remoteAddress }, own, { host, port: 1 }, folder);
   expect(headersFor('0.0.0.0', '127.0.0.1').map(([name]) => name)).toEqual([
@@ -227,37 +228,38 @@ test('another machine gets no proof, and other names than localhost have none', 
   expect(headersFor('127.0.0.1', '127.0.0.1', 'n'.repeat(43), '')).toEqual([]);
 });
 
-test('the token is a key for loopback addresses without TLS only', () => {
-  const found = (url: string) => findOperatorKey(new URL(url), folder)?.value;
+test('the token is a key for unencrypted loopback addresses only', () => {
+  const keyAt = (url: string) => findOperatorKey(new URL(url), folder)?.value;
   for (const host of ['127.0.0.1', '[::1]', 'localhost', '127.0.0.2'])
-    expect(found(`http://${host}:4711/`)).toBe(findOperatorToken(folder));
+    expect(keyAt(`http://${host}:4711/`)).toBe(findOperatorToken(folder));
   for (const url of [
     'http://192.0.2.1:4711/',
     'http://example.com:4711/',
     'http://127.0.0.1.example.com:4711/',
     `https://${formatListenAddr({ host: '127.0.0.1', port: 4711 })}/`,
   ])
-    expect([url, found(url)]).toEqual([url, undefined]);
+    expect([url, keyAt(url)]).toEqual([url, undefined]);
   rmSync(join(folder, 'operator-token'));
-  expect(found('http://127.0.0.1:4711/')).toBeUndefined();
+  expect(keyAt('http://127.0.0.1:4711/')).toBeUndefined();
 });
 
 describe('the state folder', () => {
   const at = (port: number) => new URL(`http://127.0.0.1:${port}`);
 
-  test('is named by the gateway at the address', async () => {
+  test('is reported by the gateway at the address', async () => {
     expect(await requestStateFolder(at((await startGateway('127.0.0.1')).port))).toBe(folder);
   });
 
-  test('is unknown if a listener does not answer, or names no absolute path', async () => {
-    const named = (name: string) => startForeign('127.0.0.1', async () => ({ 'x-operator-folder': name }));
+  test('is unknown if a listener does not respond or reports no absolute path', async () => {
+    const serverNamed = (name: string) =>
+      startForeign('127.0.0.1', async () => ({ 'x-operator-folder': name }));
     for (const name of ['', 'state', '%', '%2'])
-      expect(await requestStateFolder(at((await named(name)).port))).toBeUndefined();
+      expect(await requestStateFolder(at((await serverNamed(name)).port))).toBeUndefined();
     expect(await requestStateFolder(at(1))).toBeUndefined();
     expect(await requestStateFolder(new URL('http://192.0.2.1:8080'))).toBeUndefined();
   });
 
-  test('named by a foreign listener leads to no token in its hands', async () => {
+  test('reported by a foreign listener does not give it the token', async () => {
     const foreign = await startForeign('127.0.0.1', async () => ({
       'x-operator-folder': encodeURIComponent(folder),
       'x-operator-proof': 'A'.repeat(43),
@@ -265,7 +267,11 @@ describe('the state folder', () => {
     const url = at(foreign.port);
     const key = findOperatorKey(url, (await requestStateFolder(url)) ?? '');
     expect(key?.value).toBe(token);
-    await new ApiClient({ url, key }).ask('POST', 'admin/reload', 5_000);
-    expect(foreign.requests.map(([, sent]) => sent)).toEqual([undefined, undefined, undefined]);
+    await new ApiClient({ url, key }).request('POST', 'admin/reload', 5_000);
+    expect(foreign.requests.map(([, clientRequest]) => clientRequest)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 });

@@ -1,9 +1,9 @@
-// Grammar of the command line: a noun lists, NOUN VERB NAME works on one. Removed forms name their new form, and errors repeat
-// no word of the command line.
+// Grammar of the command line: NOUN lists resources, NOUN VERB NAME acts on a resource. Removed forms print
+// the new form. Errors do not repeat words of the command line.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { commandTree } from '../../../../src/cli/commands/command-tree.ts';
+import { commandTree } from '../../../../src/cli/commands/grammar.ts';
 import { newForm } from '../../../../src/cli/commands/removed-forms.ts';
 import { runHere } from '../../../fixtures/gateway/run-here.ts';
 
@@ -12,7 +12,7 @@ const commands = Object.entries(commandTree).flatMap(([name, entry]) =>
   typeof entry === 'function' ? [[name]] : [[name], ...Object.keys(entry.verbs).map((verb) => [name, verb])],
 );
 
-/** A removed command line, and the words of its new form that name a command. */
+/** Removed command line, new form, and command name in the new form. */
 const removed: readonly [words: string, form: string, command: string][] = [
   ['get servers', 'servers', 'servers'],
   ['get nodes --json', 'nodes', 'nodes'],
@@ -38,7 +38,7 @@ const removed: readonly [words: string, form: string, command: string][] = [
   ['gateway.yaml', '--config FILE', ''],
 ];
 
-describe('a removed form', () => {
+describe('a removed command form', () => {
   test.each(removed)('%s prints its new form, %s', async (words, form, command) => {
     const { code, stdout, stderr } = await runHere(words.split(' '));
     expect([code, stdout]).toEqual([2, '']);
@@ -51,7 +51,7 @@ describe('a removed form', () => {
     else expect(entry).toBeDefined();
   });
 
-  test('is none of the commands that there are, whatever their arguments', () => {
+  test('is distinct from all existing commands, whatever their arguments', () => {
     const argument = fc.oneof(fc.constantFrom('list', 'get', 'show', '--json', 'a.yaml'), fc.string());
     fc.assert(
       fc.property(fc.constantFrom(...commands), fc.array(argument, { maxLength: 4 }), (command, args) => {
@@ -62,7 +62,7 @@ describe('a removed form', () => {
   });
 });
 
-describe('a mistake', () => {
+describe('a usage error', () => {
   test.each([
     [['serves'], 'Did you mean servers?'],
     [['trigger'], 'Did you mean triggers?'],
@@ -86,9 +86,9 @@ describe('a mistake', () => {
     [['servers', '--url', 'http://'], '--url '],
     [['triggers', 'run', 'x', '--input', 'version'], '--input'],
     [['triggers', 'run', 'x', '--output', 'yaml'], '--output'],
-    [['servers', '--json', 'show', 'x'], 'the options of a command follow it'],
+    [['servers', '--json', 'show', 'x'], 'put the options after the command'],
     [['servers', '--json', 'show', 'x'], 'servers show [options]'],
-  ])('%s is answered by what is meant', async (words, hint) => {
+  ])('in %s is reported with a suggestion', async (words, hint) => {
     const { code, stdout, stderr } = await runHere(words);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/^error: /);
@@ -109,13 +109,14 @@ describe('a mistake', () => {
     ['connect', 'cursor', '--api-key', SECRET],
     ['stats', `--api-key=${SECRET}`],
     ['servers', '--url', `http://user:${SECRET}@127.0.0.1:1/`],
-  ])('in %s %s %s %s is told without the word itself', async (...words) => {
-    const given = words.filter((word) => word !== undefined);
-    const { code, stdout, stderr } = await runHere(given);
+  ])('in %s %s %s %s is reported without the word itself', async (...words) => {
+    const typed = words.filter((argument) => argument !== undefined);
+    const { code, stdout, stderr } = await runHere(typed);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/^error: /);
     expect(stderr).not.toContain(SECRET);
-    if (given.some((word) => word.startsWith('--api-key'))) expect(stderr).toContain('--api-key-file FILE');
+    if (typed.some((argument) => argument.startsWith('--api-key')))
+      expect(stderr).toContain('--api-key-file FILE');
   });
 
   test.each([
@@ -123,7 +124,7 @@ describe('a mistake', () => {
     ['tools', '--catalog', 'c.yaml', '--profile', 'work'],
     ['servers', '--url', 'http://127.0.0.1:9', '--config', 'gateway.yaml'],
     ['connect', 'cursor', '--write', '--undo'],
-  ])('of options that exclude each other is refused: %s %s %s', async (...words) => {
+  ])('for mutually exclusive options is reported: %s %s %s', async (...words) => {
     const { code, stdout, stderr } = await runHere(words);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain('cannot be used with option');
@@ -138,18 +139,18 @@ describe('help', () => {
     expect(stdout).toMatch(/^ {2}servers {2,}List servers/m);
   });
 
-  test.each(commands)('of %s %s has its usage and the exit codes', async (...words) => {
-    const name = words.filter((word) => word !== undefined);
+  test.each(commands)('of %s %s contains usage and exit codes', async (...words) => {
+    const name = words.filter((argument) => argument !== undefined);
     const { code, stdout, stderr } = await runHere([...name, '--help']);
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toMatch(new RegExp(`^Usage: .*? ${name.join(' ')}\\b`));
-    // The only noun that does nothing by itself.
+    // `store` alone does nothing.
     expect(stdout.includes('Exit codes')).toBe(name.join() !== 'store');
     expect(stdout).not.toContain('--api-key ');
     expect(await runHere(['help', ...name])).toEqual({ code, stdout, stderr });
   });
 
-  test('of a noun lists its verbs with their arguments; it answers a noun that lists nothing', async () => {
+  test('of a noun lists its verbs with arguments; a noun without a list prints it', async () => {
     const { stdout } = await runHere(['servers', '--help']);
     expect(stdout).toMatch(/^ {2}start <server> {2,}Start a server/m);
     const [store, help] = [await runHere(['store']), await runHere(['store', '--help'])];

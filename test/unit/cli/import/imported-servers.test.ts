@@ -1,5 +1,5 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
-// What an import makes of the servers of several files: which are one, what they are called, and where secrets were.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
+// Import of servers from several files: duplicates, names and secrets.
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -7,37 +7,39 @@ import { describe, expect, test } from 'vitest';
 import { importableServers } from '../../../../config/catalog/importable-servers.ts';
 import { isCredentialName } from '../../../../config/credentials/credential-names.ts';
 import { SourceFile } from '../../../../config/reader/source-file.ts';
-import { hiddenSecrets } from '../../../../src/cli/import/hidden-secrets.ts';
-import { type FoundServers, mergedServers } from '../../../../src/cli/import/merged-servers.ts';
+import { hideSecrets } from '../../../../src/cli/import/hide-secrets.ts';
+import { type FileServers, mergeServers } from '../../../../src/cli/import/merge-servers.ts';
 
-function found(word: string, mcpServers: object, file = `/home/ann/${word}.json`): FoundServers {
+function foundIn(client: string, mcpServers: object, file = `/home/ann/${client}.json`): FileServers {
   const source = new SourceFile(file, JSON.stringify({ mcpServers }));
-  return { client: word, word, file, servers: importableServers(source).servers };
+  return { client, shortName: client, file, servers: importableServers(source).servers };
 }
 
-/** One server without its secrets, and the variables that stand for them. */
+/** Returns the entry without secrets, and the names of the variables for them. */
 function hidden(entry: object) {
-  const { servers, variables } = hiddenSecrets([{ id: 'shop', entry: { ...entry } }]);
+  const { servers, variables } = hideSecrets([{ id: 'shop', entry: { ...entry } }]);
   return { entry: servers[0]?.entry, variables: variables.map(({ name }) => name) };
 }
 
 describe('servers of several clients', () => {
-  test('are one where they are the same, which is on where one of them is', () => {
-    const { servers } = mergedServers([
-      found('cursor', { files: { command: 'npx', args: ['files'], disabled: true } }),
-      found('cline', { files: { type: 'stdio', command: 'npx', args: ['files'], env: {}, autoApprove: [] } }),
+  test('are merged if they are equal, and enabled if one of them is', () => {
+    const { servers } = mergeServers([
+      foundIn('cursor', { files: { command: 'npx', args: ['files'], disabled: true } }),
+      foundIn('cline', {
+        files: { type: 'stdio', command: 'npx', args: ['files'], env: {}, autoApprove: [] },
+      }),
     ]);
     expect(servers).toMatchObject([{ id: 'files', entry: { command: 'npx', args: ['files'] } }]);
     expect(servers[0]?.entry).not.toHaveProperty('enabled');
     expect(servers[0]?.origins.map(({ client }) => client)).toEqual(['cursor', 'cline']);
   });
 
-  test('get names of their own where they only share one', () => {
-    const { servers } = mergedServers([
-      found('cursor', { files: { command: 'a' } }),
-      found('cline', { files: { command: 'b' }, 'files-zed': { command: 'd' } }),
-      found('zed', { files: { command: 'c' } }),
-      found('other', { files: { command: 'b' } }),
+  test('get unique names if only their names are equal', () => {
+    const { servers } = mergeServers([
+      foundIn('cursor', { files: { command: 'a' } }),
+      foundIn('cline', { files: { command: 'b' }, 'files-zed': { command: 'd' } }),
+      foundIn('zed', { files: { command: 'c' } }),
+      foundIn('other', { files: { command: 'b' } }),
     ]);
     expect(servers.map(({ id, renamedFrom, origins }) => [id, renamedFrom, origins.length])).toEqual([
       ['files', undefined, 1],
@@ -47,9 +49,9 @@ describe('servers of several clients', () => {
     ]);
   });
 
-  test('do not have the gateway itself among them', () => {
-    const { servers, ownEntries } = mergedServers([
-      found('cursor', {
+  test('exclude the gateway itself', () => {
+    const { servers, ownEntries } = mergeServers([
+      foundIn('cursor', {
         'actor-gateway': { url: 'http://127.0.0.1:8080/mcp' },
         tools: { command: 'npx', args: ['actor-gateway', 'stdio'] },
         files: { command: 'x' },
@@ -59,7 +61,7 @@ describe('servers of several clients', () => {
     expect(ownEntries).toHaveLength(2);
   });
 
-  test('of the projects of Claude Code are started there, and what is off there is off', () => {
+  test('from projects of Claude Code run in the project folder and keep their disabled state', () => {
     const file = resolve(import.meta.dirname, '../../../fixtures/client-files/claude-code.json');
     const { servers } = importableServers(
       new SourceFile('/home/ann/.claude.json', readFileSync(file, 'utf8')),
@@ -74,7 +76,7 @@ describe('servers of several clients', () => {
     ]);
   });
 
-  test('that are wrong are left out with their places, and files that are not about servers say nothing', () => {
+  test('with errors are skipped with their positions, and files without servers cause no problem', () => {
     const text = '{ "mcpServers": {\n "a": { "command": "x" },\n "b": { "args": [] } } }';
     const { servers, problems } = importableServers(new SourceFile('/x/mcp.json', text));
     expect(servers.map(({ id }) => id)).toEqual(['a']);
@@ -137,11 +139,11 @@ describe('a secret', () => {
       { env: { A_TOKEN: '${A_TOKEN}', B_KEY: '${A_TOKEN}' }, args: ['x-${A_TOKEN}-y'] },
       ['A_TOKEN'],
     ],
-  ])('of %j becomes a variable', (entry, expected, variables) => {
+  ])('in %j becomes a variable', (entry, expected, variables) => {
     expect(hidden(entry)).toEqual({ entry: expected, variables: expect.arrayContaining(variables) });
   });
 
-  test('is not what only has such a name, or is no value', () => {
+  test('is not assumed for a value that only has a similar name, or for an empty value', () => {
     const entry = {
       env: {
         MAX_TOKENS: '4096',
@@ -165,8 +167,8 @@ describe('a secret', () => {
       expect([name, isCredentialName(name)]).toEqual([name, true]);
   });
 
-  test('has a variable of its own where another one has its name', () => {
-    const { servers, variables } = hiddenSecrets([
+  test('has its own variable if its name is already used', () => {
+    const { servers, variables } = hideSecrets([
       { id: 'a', entry: { env: { API_KEY: 'first-value' } } },
       { id: 'b', entry: { env: { API_KEY: 'second-value' } } },
       { id: 'c', entry: { env: { API_KEY: 'first-value', KEY: '${TOKEN}' } } },

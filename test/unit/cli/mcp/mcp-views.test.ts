@@ -1,21 +1,21 @@
 import { describe, expect, test } from 'vitest';
-import { grouped } from '../../../../src/cli/mcp/listed-servers.ts';
+import { groupByServer } from '../../../../src/cli/mcp/list-notes.ts';
 import { ProgressLine, progressText } from '../../../../src/cli/mcp/progress-line.ts';
-import { shownContents, shownMessages, shownResult } from '../../../../src/cli/views/result-views.ts';
+import { formatContents, formatMessages, formatResult } from '../../../../src/cli/views/results.ts';
 import {
   firstSentence,
   groupLines,
   promptWithArguments,
   resourceLines,
   toolPage,
-} from '../../../../src/cli/views/tool-views.ts';
+} from '../../../../src/cli/views/tools.ts';
 import { plain } from '../../../../src/terminal/paint.ts';
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 describe('a result in a terminal', () => {
-  test('is its text made harmless, and says of everything else what it is and how large', () => {
-    const { lines, attachments, text } = shownResult(
+  test('is its text without control sequences, and type and size of other content', () => {
+    const { lines, attachments, text } = formatResult(
       {
         content: [
           { type: 'text', text: 'one\u001b]0;title\u0007\ntwo\u202e\n' },
@@ -35,14 +35,14 @@ describe('a result in a terminal', () => {
       '[audio: audio/wav, 1 B; --output FILE saves it]',
       '[resource a://b: text/plain]',
       'inside',
-      '[resource a://c: of no type, 2 B; --output FILE saves it]',
+      '[resource a://c: unknown type, 2 B; --output FILE saves it]',
       '[link a://d: D, a link]',
       '{"type":"unheard","of":1}',
     ]);
     expect(attachments.map(({ type, bytes }) => [type, bytes.length])).toEqual([
       ['image/png', 1234],
       ['audio/wav', 1],
-      ['of no type', 2],
+      ['unknown type', 2],
     ]);
     expect(text).toContain('title');
   });
@@ -50,20 +50,20 @@ describe('a result in a terminal', () => {
   test('shows structured content once, as JSON', () => {
     const structuredContent = { b: 1, a: ['\u001b'] };
     const repeated = { type: 'text', text: JSON.stringify({ a: ['\u001b'], b: 1 }) };
-    expect(shownResult({ content: [repeated], structuredContent }, false).lines).toEqual([
+    expect(formatResult({ content: [repeated], structuredContent }, false).lines).toEqual([
       '{"b":1,"a":["\\u001b"]}',
     ]);
     const other = { type: 'text', text: 'also' };
-    expect(shownResult({ content: [other], structuredContent: {} }, true).lines).toEqual(['also', '{}']);
+    expect(formatResult({ content: [other], structuredContent: {} }, true).lines).toEqual(['also', '{}']);
     const wrapped = { content: [{ type: 'text', text: 'a\nb' }], structuredContent: { content: 'a\nb' } };
-    expect(shownResult(wrapped, true).lines).toEqual(['a\nb']);
-    expect(shownResult({}, false).lines).toEqual([]);
+    expect(formatResult(wrapped, true).lines).toEqual(['a\nb']);
+    expect(formatResult({}, false).lines).toEqual([]);
   });
 
-  test('is the contents of a resource, and the messages of a prompt with who says them', () => {
-    expect(shownContents({ contents: [{ uri: 'a://b', text: 'x\ny\n' }] }).lines).toEqual(['x\ny']);
+  test('is the text of a resource, or the messages of a prompt with their roles', () => {
+    expect(formatContents({ contents: [{ uri: 'a://b', text: 'x\ny\n' }] }).lines).toEqual(['x\ny']);
     expect(
-      shownContents({
+      formatContents({
         contents: [
           { uri: 'a', text: 'x' },
           { uri: 'b', text: 'y' },
@@ -71,12 +71,12 @@ describe('a result in a terminal', () => {
       }).lines,
     ).toHaveLength(4);
     const messages = [{ role: 'user', content: { type: 'text', text: 'x\ny' } }];
-    expect(shownMessages({ messages }).lines).toEqual(['user:', '  x\n  y']);
+    expect(formatMessages({ messages }).lines).toEqual(['user:', '  x\n  y']);
   });
 });
 
 describe('lists in a terminal', () => {
-  test('have a line for each with its first sentence', () => {
+  test('have one line per item with its first sentence', () => {
     expect(firstSentence({ description: 'Reads v1.2 files. And more.' })).toBe('Reads v1.2 files.');
     expect(firstSentence({ description: 'First line\ngoes on\n\nSecond' })).toBe('First line goes on');
     expect(firstSentence({ title: 'Title', description: ' ' })).toBe('Title');
@@ -87,19 +87,19 @@ describe('lists in a terminal', () => {
       '  longer',
     ]);
     expect(resourceLines([{ uri: 'a://b', name: 'B' }], [{ uriTemplate: 'a://{x}' }])).toEqual([
-      'RESOURCE  NAME  TYPE  WHAT IT IS',
+      'RESOURCE  NAME  TYPE  DESCRIPTION',
       'a://b     B     -',
       '',
-      'TEMPLATE  NAME  TYPE  WHAT IT IS',
+      'TEMPLATE  NAME  TYPE  DESCRIPTION',
       'a://{x}         -',
     ]);
     const prompt = { name: 'p', arguments: [{ name: 'city', required: true }, { name: 'state' }] };
-    expect(promptWithArguments(prompt)).toEqual({ name: 'p', description: 'takes city [state]' });
+    expect(promptWithArguments(prompt)).toEqual({ name: 'p', description: 'arguments: city [state]' });
   });
 
-  test('are grouped by server in the order of the catalog, by the longest id that fits', () => {
+  test('are grouped by server in catalog order, by the longest matching id', () => {
     const items = ['b__x', 'a__b__y', 'a__z', 'search_tools'].map((name) => ({ name }));
-    const groups = grouped(items, ['a', 'a__b', 'b']).map(({ title, items: own }) => [
+    const groups = groupByServer(items, ['a', 'a__b', 'b']).map(({ title, items: own }) => [
       title,
       own.map(({ name }) => name),
     ]);
@@ -111,7 +111,7 @@ describe('lists in a terminal', () => {
     ]);
   });
 
-  test('one tool is shown with its arguments, those of its objects too, and a call of it', () => {
+  test('a tool is shown with its arguments, including nested arguments, and an example call', () => {
     const inputSchema = {
       type: 'object',
       properties: {
@@ -132,7 +132,7 @@ describe('lists in a terminal', () => {
     expect(
       toolPage('my files', tool, plain, { program: 'actor-gateway', options: ['--catalog', 'my file'] }),
     ).toEqual([
-      ...['my files walk', 'Walk', '', 'Walks.\n\nFar.', '', 'It says of itself: changes nothing.', ''],
+      ...['my files walk', 'Walk', '', 'Walks.\n\nFar.', '', 'According to its server: changes nothing.', ''],
       'ARGUMENT     TYPE             REQUIRED  DEFAULT  ALLOWED  MEANING',
       'path         string           yes       -        -        Where',
       'depth        integer          no        2        1 to 5',
@@ -141,23 +141,21 @@ describe('lists in a terminal', () => {
       'edits[].old  string           no        -        -',
       ...['', 'Example:', "  actor-gateway tools call 'my files' walk path=PATH kind=a --catalog 'my file'"],
     ]);
-    expect(toolPage('s', { name: 't' }, plain, { program: 'p', options: [] })).toContain(
-      'It takes no arguments.',
-    );
+    expect(toolPage('s', { name: 't' }, plain, { program: 'p', options: [] })).toContain('No arguments.');
   });
 });
 
 describe('progress', () => {
-  test('is one line, drawn anew, with what is printed meanwhile above it; none without a terminal', () => {
+  test('is one line, redrawn below printed lines, and absent without a terminal', () => {
     expect(progressText({ progress: 2, total: 5, message: 'a\u001b[2Jb\nc' })).toBe(' 40 %  2 of 5  ab c');
     expect(progressText({ progress: 7 })).toBe('7');
     const draw = (isTTY: boolean) => {
-      let written = '';
-      const line = new ProgressLine({ isTTY, columns: 12, write: (text) => (written += text) }, {});
+      let output = '';
+      const line = new ProgressLine({ isTTY, columns: 12, write: (text) => (output += text) }, {});
       line.show({ progress: 2, total: 5, message: 'too long' });
-      line.above(() => (written += 'said\n'));
-      line.end();
-      return written;
+      line.printAbove(() => (output += 'said\n'));
+      line.close();
+      return output;
     };
     expect(draw(true)).toBe('\r\u001b[K 40 %  2 of\r\u001b[Ksaid\n\r\u001b[K 40 %  2 of\r\u001b[K');
     expect(draw(false)).toBe('said\n');

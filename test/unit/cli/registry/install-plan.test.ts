@@ -1,13 +1,18 @@
-// From entries of a registry to entries of the catalog.
+// Conversion of registry entries to catalog entries.
 
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readEntry } from '../../../../actors/mcp/registry/registry-entry.ts';
+import { readEntry } from '../../../../actors/mcp/registry/entry.ts';
 import { checkCatalog } from '../../../../config/catalog/check-catalog.ts';
 import { SourceFile } from '../../../../config/reader/source-file.ts';
 import { type Plan, plansFor } from '../../../../src/cli/registry/install-plan.ts';
 import { anyMachine } from '../../../../src/cli/registry/package-command.ts';
-import { type Answers, faultOf, missingOf, type Question } from '../../../../src/cli/registry/questions.ts';
+import {
+  type Answers,
+  answerError,
+  type EntryQuestion,
+  unansweredQuestions,
+} from '../../../../src/cli/registry/questions.ts';
 import {
   allEntries,
   bundled,
@@ -24,15 +29,15 @@ import {
 
 const plansOf = ({ server }: Published, machine = anyMachine) => {
   const entry = readEntry({ server });
-  if (entry === undefined) throw new Error('no entry');
+  if (entry === undefined) throw new Error('expected an entry');
   return plansFor(entry, machine);
 };
 const planOf = (published: Published, at = 0) => plansOf(published).plans[at] as Plan;
 
-/** Secrets stand as `<NAME=value>`. */
-const written = (plan: Plan, answers: Answers) => plan.entry(answers, (name, value) => `<${name}=${value}>`);
-const asksFor = (plan: Plan) => missingOf(plan.questions, {}).map(({ name }) => name);
-const oneArgument = (argument: object, runtime = false): Published => ({
+/** Secrets are written as `<NAME=value>`. */
+const entryOf = (plan: Plan, answers: Answers) => plan.entry(answers, (name, value) => `<${name}=${value}>`);
+const asksFor = (plan: Plan) => unansweredQuestions(plan.questions, {}).map(({ name }) => name);
+const withArgument = (argument: object, runtime = false): Published => ({
   server: {
     name: 'a/b',
     description: 'x',
@@ -48,29 +53,29 @@ const oneArgument = (argument: object, runtime = false): Published => ({
   },
 });
 
-describe('a package', () => {
-  test('of npm is run by npx in its version, with its arguments and variables; defaults are taken where nothing is said', () => {
+describe('a package of a registry entry', () => {
+  test('of npm runs by npx in its version, with arguments, variables and their defaults', () => {
     const plan = planOf(everything);
     expect([plan.kind, plan.program, asksFor(plan)]).toEqual(['npm', 'npx', ['EVERYTHING_API_KEY']]);
-    expect(written(plan, { EVERYTHING_API_KEY: ['4711'] })).toEqual({
+    expect(entryOf(plan, { EVERYTHING_API_KEY: ['4711'] })).toEqual({
       command: 'npx',
       args: ['-y', `@modelcontextprotocol/server-everything@${everythingVersion}`, 'stdio'],
       env: { EVERYTHING_API_KEY: '<EVERYTHING_API_KEY=4711>', EVERYTHING_MODE: 'calm', LOG_LEVEL: 'info' },
     });
   });
 
-  test('of PyPI is run by uvx', () => {
-    expect(written(planOf(weather), { WEATHER_API_KEY: ['k'] })).toMatchObject({
+  test('of PyPI runs by uvx', () => {
+    expect(entryOf(planOf(weather), { WEATHER_API_KEY: ['k'] })).toMatchObject({
       command: 'uvx',
       args: ['weather-mcp-server==0.5.0'],
       env: { WEATHER_UNITS: 'celsius' },
     });
   });
 
-  test('takes repeated arguments, options with their values, and options that are on or off; paths are whole ones', () => {
+  test('has repeated arguments, options with values, boolean options and absolute paths', () => {
     const plan = planOf(files);
     const answers = { target_dir: ['/srv/a', 'b'], depth: ['3'], watch: ['true'] };
-    expect(written(plan, answers)).toEqual({
+    expect(entryOf(plan, answers)).toEqual({
       command: 'npx',
       args: [
         '-y',
@@ -82,7 +87,7 @@ describe('a package', () => {
         '--watch',
       ],
     });
-    expect(written(plan, { target_dir: ['/srv'], watch: ['false'] }).args).toEqual([
+    expect(entryOf(plan, { target_dir: ['/srv'], watch: ['false'] }).args).toEqual([
       '-y',
       '--silent',
       '@example/server-filesystem@1.0.2',
@@ -90,10 +95,10 @@ describe('a package', () => {
     ]);
   });
 
-  test('that is an image is run by docker, which passes the variables on by their names', () => {
+  test('that is an image runs by docker, which passes variables by name', () => {
     const plan = planOf(files, 1);
     expect([plan.program, asksFor(plan)]).toEqual(['docker', ['source_path']]);
-    expect(written(plan, { source_path: ['/srv'] })).toEqual({
+    expect(entryOf(plan, { source_path: ['/srv'] })).toEqual({
       command: 'docker',
       args: [
         ...['run', '-i', '--rm', '--mount=type=bind,src=/srv,dst=/project', '-e', 'LOG_LEVEL'],
@@ -103,24 +108,24 @@ describe('a package', () => {
     });
   });
 
-  test('that is an image is run by podman where that alone is there, and is told where its engine is', () => {
+  test("that is an image runs by podman if only that exists, with the engine's address", () => {
     const machine = {
       hasProgram: (name: string) => name === 'podman',
       hasVariable: (name: string) => name === 'XDG_RUNTIME_DIR',
     };
     const [, plan] = plansOf(files, machine).plans;
-    expect(written(plan as Plan, { source_path: ['/srv'] })).toMatchObject({
+    expect(entryOf(plan as Plan, { source_path: ['/srv'] })).toMatchObject({
       command: 'podman',
       args: expect.arrayContaining(['docker.io/example/filesystem:1.0.2']),
       inherit_env: ['XDG_RUNTIME_DIR'],
     });
   });
 
-  test('has options of its runner and its own apart, with variables, choices and secrets', () => {
+  test('has separate options for its runner and itself, with variables, choices and secrets', () => {
     const plan = planOf(database);
     expect(asksFor(plan)).toEqual(['db_type', 'database_name', 'DB_USERNAME', 'DB_PASSWORD']);
     const answers = { db_type: ['mysql'], database_name: ['shop'], DB_USERNAME: ['ada'], DB_PASSWORD: ['p'] };
-    expect(written(plan, answers)).toEqual({
+    expect(entryOf(plan, answers)).toEqual({
       command: 'docker',
       args: [
         ...['run', '-i', '--rm', '--network=host', '-e', 'DB_TYPE=mysql'],
@@ -131,8 +136,8 @@ describe('a package', () => {
     });
   });
 
-  test('of another kind, or that listens at an address, is not installed, and says why', () => {
-    const { plans, others } = plansOf(bundled);
+  test('of another kind, or with its own listener, is not installed, with the reason', () => {
+    const { plans, unusable: others } = plansOf(bundled);
     expect(plans).toEqual([]);
     expect(others).toEqual([
       expect.stringMatching(
@@ -140,11 +145,11 @@ describe('a package', () => {
       ),
       expect.stringMatching(/streamable-http.*start it yourself.*actor-gateway servers add NAME URL$/),
     ]);
-    expect(plansOf(otherKinds).others).toEqual([
+    expect(plansOf(otherKinds).unusable).toEqual([
       expect.stringMatching(
         /actor-gateway servers add NAME -- dnx Example\.SampleServer@0\.4\.0-beta --yes$/,
       ),
-      expect.stringMatching(/^cargo package .*install it as its maker says/),
+      expect.stringMatching(/^cargo package .*install it by its documentation/),
     ]);
   });
 
@@ -157,7 +162,7 @@ describe('a package', () => {
     ['nuget', 'A;B', '1'],
     ['mcpb', 'https://example.com/$(x)', '1'],
   ])(
-    'whose name or version is an option of its program is refused (RGP2): %s %s %s',
+    'with a name or version that could be a program option is refused: %s %s %s (RGP2)',
     (registryType, identifier, version) => {
       const server = { name: 'a/b', description: 'x', version: '1' };
       const packages = [{ registryType, identifier, version, transport: { type: 'stdio' } }];
@@ -166,53 +171,53 @@ describe('a package', () => {
   );
 });
 
-describe('an address', () => {
-  test('has its variables and headers filled; the newer transport is taken, and headers without a value are left out', () => {
+describe('a remote address of a registry entry', () => {
+  test('has its variables and headers filled in, prefers the newer transport, and omits headers without a value', () => {
     const { plans } = plansOf(hosted);
     expect(plans.map(({ title }) => title)).toEqual([
       'streamable-http at https://{tenant}.example.com/mcp',
       'sse at https://old.example.com/sse',
     ]);
     expect(asksFor(plans[0] as Plan)).toEqual(['tenant', 'token']);
-    expect(written(plans[0] as Plan, { tenant: ['acme'], token: ['4711'] })).toEqual({
+    expect(entryOf(plans[0] as Plan, { tenant: ['acme'], token: ['4711'] })).toEqual({
       url: 'https://acme.example.com/mcp',
       headers: { Authorization: 'Bearer <token=4711>', 'X-Region': 'eu' },
     });
-    expect(written(plans[1] as Plan, {})).toEqual({ url: 'https://old.example.com/sse', runtime: 'sse' });
+    expect(entryOf(plans[1] as Plan, {})).toEqual({ url: 'https://old.example.com/sse', runtime: 'sse' });
     const own = planOf(onItsOwnHost);
     expect(asksFor(own)).toEqual(['baseUrl']);
-    expect(written(own, { baseUrl: ['https://mcp.acme.test'] })).toEqual({
+    expect(entryOf(own, { baseUrl: ['https://mcp.acme.test'] })).toEqual({
       url: 'https://mcp.acme.test/mcp',
     });
   });
 });
 
-describe('a text of a registry', () => {
-  test('refers to no variable of the operator, and an answer of the user may (RGP1)', () => {
+describe('text from a registry', () => {
+  test("cannot refer to the operator's variables, while an answer of the user can (RGP1)", () => {
     const stolen = `\${OPERATORS_TOKEN}`;
-    const fixed = planOf(oneArgument({ type: 'positional', value: `x${stolen}` }));
-    expect(written(fixed, {}).args).toEqual(['-y', 'x', `x$${stolen}`]);
-    const plan = planOf(oneArgument({ type: 'named', name: '--say', default: stolen, isRequired: true }));
-    expect(written(plan, {}).args).toEqual(['-y', 'x', `--say=$${stolen}`]);
-    expect(written(plan, { say: [stolen] }).args).toEqual(['-y', 'x', `--say=${stolen}`]);
-    expect(written(plan, { say: [`a ${stolen}`] }).args).toEqual(['-y', 'x', `--say=a $${stolen}`]);
+    const fixed = planOf(withArgument({ type: 'positional', value: `x${stolen}` }));
+    expect(entryOf(fixed, {}).args).toEqual(['-y', 'x', `x$${stolen}`]);
+    const plan = planOf(withArgument({ type: 'named', name: '--say', default: stolen, isRequired: true }));
+    expect(entryOf(plan, {}).args).toEqual(['-y', 'x', `--say=$${stolen}`]);
+    expect(entryOf(plan, { say: [stolen] }).args).toEqual(['-y', 'x', `--say=${stolen}`]);
+    expect(entryOf(plan, { say: [`a ${stolen}`] }).args).toEqual(['-y', 'x', `--say=a $${stolen}`]);
     const halves = {
       type: 'positional',
       value: `\${it}`,
       variables: { it: { default: '{OPERATORS_TOKEN}' } },
     };
-    expect(written(planOf(oneArgument(halves)), {}).args).toEqual(['-y', 'x', `$${stolen}`]);
-    const filled = planOf(
-      oneArgument({
+    expect(entryOf(planOf(withArgument(halves)), {}).args).toEqual(['-y', 'x', `$${stolen}`]);
+    const planWithValues = planOf(
+      withArgument({
         type: 'positional',
         value: `{a}{b}`,
         variables: { a: { isRequired: true }, b: { value: stolen } },
       }),
     );
-    expect(written(filled, { a: ['{b}'] }).args).toEqual(['-y', 'x', `{b}$${stolen}`]);
+    expect(entryOf(planWithValues, { a: ['{b}'] }).args).toEqual(['-y', 'x', `{b}$${stolen}`]);
   });
 
-  test('that is broken is left out, and never thrown at', () => {
+  test('is skipped without an error if it is malformed', () => {
     expect(readEntry(undefined)).toBeUndefined();
     expect(readEntry({ server: { name: 1, version: 2 } })).toBeUndefined();
     const odd = {
@@ -224,7 +229,7 @@ describe('a text of a registry', () => {
   });
 });
 
-test('answers are held against format and choices, and a fault never repeats them', () => {
+test('answers are checked against format and choices, and errors never repeat them', () => {
   const question = (more: object) =>
     ({
       name: 'x',
@@ -234,19 +239,19 @@ test('answers are held against format and choices, and a fault never repeats the
       choices: [],
       variables: {},
       ...more,
-    }) as Question;
-  expect(faultOf(question({ format: 'number' }), '4,5')).toBe('it is a number');
-  expect(faultOf(question({ format: 'boolean' }), 'yes')).toBe('it is true or false');
-  expect(faultOf(question({ choices: ['a', 'b'] }), 'c')).toBe('it is one of a, b');
-  expect(faultOf(question({}), '')).toBe('it needs a value');
-  expect(faultOf(question({ format: 'number' }), `\${DEPTH}`)).toBeUndefined();
+    }) as EntryQuestion;
+  expect(answerError(question({ format: 'number' }), '4,5')).toBe('it is a number');
+  expect(answerError(question({ format: 'boolean' }), 'yes')).toBe('it is true or false');
+  expect(answerError(question({ choices: ['a', 'b'] }), 'c')).toBe('it is one of a, b');
+  expect(answerError(question({}), '')).toBe('it needs a value');
+  expect(answerError(question({ format: 'number' }), `\${DEPTH}`)).toBeUndefined();
 });
 
-test('what is written for every entry is a good catalog', () => {
+test('the generated entries of all registry entries are a valid catalog', () => {
   for (const published of allEntries)
     for (const plan of plansOf(published).plans) {
       const answers = Object.fromEntries(
-        missingOf(plan.questions, {}).map(({ name }) => [
+        unansweredQuestions(plan.questions, {}).map(({ name }) => [
           name,
           [name === 'baseUrl' ? 'https://a.test' : 'acme'],
         ]),

@@ -1,18 +1,18 @@
-// Unusual items are found in the written values, for all forms of registry entries (UNI1).
+// Unusual values in registry entries are detected in all forms.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readEntry } from '../../../../actors/mcp/registry/registry-entry.ts';
+import { readEntry } from '../../../../actors/mcp/registry/entry.ts';
 import { type Plan, plansFor } from '../../../../src/cli/registry/install-plan.ts';
 import type { Answers } from '../../../../src/cli/registry/questions.ts';
 
 const planOf = (server: object): Plan => {
   const entry = readEntry({ server: { name: 'io.x/y', description: 'd', version: '1', ...server } });
   const [plan] = entry === undefined ? [] : plansFor(entry).plans;
-  if (plan === undefined) throw new Error('no plan');
+  if (plan === undefined) throw new Error('expected a plan');
   return plan;
 };
-const packaged = (registryType: string, more: object) =>
+const withPackage = (registryType: string, more: object) =>
   planOf({
     packages: [
       {
@@ -27,7 +27,7 @@ const at = (url: string, variables = {}) =>
   planOf({ remotes: [{ type: 'streamable-http', url, variables }] });
 const namesOf = (plan: Plan, answers: Answers = {}) => plan.unusual(answers).map(({ name }) => name);
 
-describe('a variable', () => {
+describe('a variable of a registry entry', () => {
   const steering = [
     ...[
       'PATH',
@@ -66,7 +66,7 @@ describe('a variable', () => {
     ],
     ...['RUSTC_WRAPPER', 'AWS_CONFIG_FILE', 'PLAYWRIGHT_DOWNLOAD_HOST', 'GTK_MODULES', 'LESSOPEN'],
   ];
-  test.each(steering)('%s is unusual, by a value, a default, a template or an answer', (name) => {
+  test.each(steering)('%s is unusual, as a value, a default, a template or an answer', (name) => {
     const forms: readonly [object, Answers][] = [
       [{ value: '/x' }, {}],
       [{ default: '/x' }, {}],
@@ -76,7 +76,7 @@ describe('a variable', () => {
     ];
     for (const kind of ['npm', 'pypi', 'oci'])
       for (const [input, answers] of forms)
-        expect(namesOf(packaged(kind, { environmentVariables: [{ name, ...input }] }), answers)).toEqual([
+        expect(namesOf(withPackage(kind, { environmentVariables: [{ name, ...input }] }), answers)).toEqual([
           `env:${name}`,
         ]);
   });
@@ -85,14 +85,14 @@ describe('a variable', () => {
     ...['API_KEY', 'WEATHER_UNITS', 'LOG_LEVEL', 'GIT_TOKEN', 'NODE_ENV', 'PYTHONUNBUFFERED', 'HTTP_PORT'],
     ...['DATABASE_URL', 'GITHUB_TOKEN', 'ENVIRONMENT', 'PATHS', 'TMP_NAME'],
   ])('%s is usual', (name) => {
-    expect(namesOf(packaged('npm', { environmentVariables: [{ name, value: 'x' }] }))).toEqual([]);
+    expect(namesOf(withPackage('npm', { environmentVariables: [{ name, value: 'x' }] }))).toEqual([]);
   });
 
-  test('that has no value is not set, and so not unusual; its reason is told with its value', () => {
-    expect(namesOf(packaged('npm', { environmentVariables: [{ name: 'PATH' }] }))).toEqual([]);
-    const [item] = packaged('npm', { environmentVariables: [{ name: 'PATH', value: '/tmp/evil' }] }).unusual(
-      {},
-    );
+  test('without a value is not set and not unusual; otherwise the reason is given with the value', () => {
+    expect(namesOf(withPackage('npm', { environmentVariables: [{ name: 'PATH' }] }))).toEqual([]);
+    const [item] = withPackage('npm', {
+      environmentVariables: [{ name: 'PATH', value: '/tmp/evil' }],
+    }).unusual({});
     expect(item).toEqual({
       name: 'env:PATH',
       value: '/tmp/evil',
@@ -100,16 +100,16 @@ describe('a variable', () => {
     });
   });
 
-  test('of a name that is none is unusual', () => {
+  test('with an invalid name is unusual', () => {
     expect(
-      namesOf(packaged('npm', { environmentVariables: [{ name: 'A=1\nPATH', value: 'x' }] })),
+      namesOf(withPackage('npm', { environmentVariables: [{ name: 'A=1\nPATH', value: 'x' }] })),
     ).toHaveLength(1);
   });
 });
 
-describe('an option of the program', () => {
-  const option = (words: readonly string[]) => ({
-    runtimeArguments: words.map((value) => ({ type: 'positional', value })),
+describe('an unusual option of the program', () => {
+  const option = (values: readonly string[]) => ({
+    runtimeArguments: values.map((value) => ({ type: 'positional', value })),
   });
   test.each([
     ['oci', ['--privileged'], ['--privileged']],
@@ -159,12 +159,12 @@ describe('an option of the program', () => {
       ['--from git+https://example.com/x', '--python /tmp/evil'],
     ],
     ['pypi', ['--python', '3.12', '-q'], []],
-  ])('of %s: %j', (kind, words, unusual) => {
-    expect(namesOf(packaged(kind, option(words)))).toEqual(unusual.map((each) => `option:${each}`));
+  ])('of %s: %j', (kind, values, unusual) => {
+    expect(namesOf(withPackage(kind, option(values)))).toEqual(unusual.map((each) => `option:${each}`));
   });
 
-  test('is unusual unless it is known, whatever it is', () => {
-    const word = fc.oneof(
+  test('is any option that is not known as usual', () => {
+    const value = fc.oneof(
       fc.stringMatching(/^--x[a-z-]{1,10}(?:=[a-z/:=]{0,6})?$/),
       fc.stringMatching(/^-[A-Zabcdfghjkorux]{1,3}$/),
       fc.constantFrom(
@@ -176,14 +176,18 @@ describe('an option of the program', () => {
       ),
     );
     fc.assert(
-      fc.property(fc.constantFrom('npm', 'pypi', 'oci'), fc.array(word, { maxLength: 6 }), (kind, words) => {
-        expect(namesOf(packaged(kind, option(words)))).toEqual(words.map((each) => `option:${each}`));
-      }),
+      fc.property(
+        fc.constantFrom('npm', 'pypi', 'oci'),
+        fc.array(value, { maxLength: 6 }),
+        (kind, values) => {
+          expect(namesOf(withPackage(kind, option(values)))).toEqual(values.map((each) => `option:${each}`));
+        },
+      ),
     );
   });
 });
 
-describe('the source of a package', () => {
+describe('an unusual source of a package', () => {
   test.each([
     ['npm', { registryBaseUrl: 'https://registry.npmjs.org' }, []],
     [
@@ -198,11 +202,11 @@ describe('the source of a package', () => {
     ['oci', { identifier: 'x/y', registryBaseUrl: 'https://images.evil.test' }, ['source:images.evil.test']],
     ['oci', { identifier: 'localhost/x' }, ['source:localhost']],
   ])('of %s: %j', (kind, more, unusual) => {
-    expect(namesOf(packaged(kind, more))).toEqual(unusual);
+    expect(namesOf(withPackage(kind, more))).toEqual(unusual);
   });
 });
 
-describe('an address', () => {
+describe('a remote address', () => {
   test.each([
     ...['http://169.254.169.254/latest', 'https://127.0.0.1/mcp', 'https://2130706433/', 'https://0x7f.1/'],
     ...[
@@ -233,7 +237,7 @@ describe('an address', () => {
     'https://172.32.0.1/',
   ])('%s is public', (url) => expect(namesOf(at(url))).toEqual([]));
 
-  test('without HTTPS is unusual, and so is one that a template or an answer leads to', () => {
+  test('without HTTPS is unusual, also if it comes from a template or an answer', () => {
     expect(namesOf(at('http://mcp.example.com/'))).toEqual(['address:http://mcp.example.com']);
     expect(namesOf(at('https://{a}.0.0.1/', { a: { default: '127' } }))).toEqual([
       'address:https://127.0.0.1',

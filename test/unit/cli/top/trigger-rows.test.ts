@@ -1,8 +1,8 @@
-// The triggers in `top`: what waits of each, why one is not well, and how they share a window with the servers.
+// Triggers in `top`: waiting events, problems, and the lines that triggers and servers share.
 
 import { expect, test } from 'vitest';
-import { topFrame } from '../../../../src/cli/top/top-frame.ts';
-import type { Sample } from '../../../../src/cli/top/top-sample.ts';
+import { topFrame } from '../../../../src/cli/top/frame.ts';
+import type { GatewaySample } from '../../../../src/cli/top/sample.ts';
 import type { DeliveryRecord } from '../../../../src/http/api/delivery-shapes.ts';
 import type { ServerStats } from '../../../../src/http/api/server-shapes.ts';
 import type { Stats } from '../../../../src/http/api/stats-shapes.ts';
@@ -36,11 +36,17 @@ function frame(
   { height, width, servers = 1 }: { height?: number; width?: number; servers?: number } = {},
 ) {
   const server = {
-    ...{ state: 'running', requests: 0, failed: 0, in_flight: 0, waiting: 0, restarts: 0, uptime_seconds: 1 },
+    state: 'running',
+    requests: 0,
+    failed: 0,
+    in_flight: 0,
+    waiting: 0,
+    restarts: 0,
+    uptime_seconds: 1,
     latency_ms: { p50: null, p95: null, p99: null },
   } as ServerStats;
   const record = { name: 'lost', connection: { last_error: 'no\nroute' } } as TriggerRecord;
-  const sample: Sample = {
+  const sample: GatewaySample = {
     at: 0,
     stats: {
       uptime_seconds: 5,
@@ -57,7 +63,9 @@ function frame(
   };
   return topFrame(sample, undefined, {
     ...{ address: 'http://a', order: 'id', paint: plain, height, width },
-    ...{ lost: undefined, hasRestarted: false, keys: '' },
+    lost: undefined,
+    hasRestarted: false,
+    keys: '',
   });
 }
 
@@ -68,7 +76,7 @@ const below = (lines: readonly string[]) =>
     .split('\n\n')[1]
     ?.split('\n') ?? [];
 
-test('triggers stand by name with what waits of each, those that are not well first and why', () => {
+test('triggers are listed by name with their waiting events, those with problems and reasons first', () => {
   const triggers = {
     alerts: trigger(),
     calm: trigger(),
@@ -89,9 +97,9 @@ test('triggers stand by name with what waits of each, those that are not well fi
   expect(lines.map((line) => line.replace(/ +/g, ' '))).toEqual([
     'TRIGGER STATE WAITING RUNNING DEAD HANDLED FAILED',
     'alerts open 1 0 2 1 0',
-    ' 1 tried again: late; 2 dead: gone',
+    ' 1 being retried: late; 2 dead: gone',
     'held paused 1 0 0 1 0',
-    ' paused, 1 held up; "triggers resume held" lets go',
+    ' paused, 1 held; "triggers resume held" releases them',
     'lost open 0 0 0 1 0',
     ' not connected (backingOff): no route',
     'busy open 1 1 0 1 0',
@@ -102,7 +110,7 @@ test('triggers stand by name with what waits of each, those that are not well fi
 });
 
 test.each([6, 8, 10, 16, 24, 60])(
-  'a window of %i lines is enough, and no line is wider than it',
+  'the frame fits into a window of %i lines, and no line is wider',
   (height) => {
     const triggers = Object.fromEntries(Array.from({ length: 20 }, (_, at) => [`t${at}`, trigger()]));
     const deliveries = [delivery('dead', 't3', 'x'.repeat(200))];
@@ -114,6 +122,6 @@ test.each([6, 8, 10, 16, 24, 60])(
   },
 );
 
-test('a gateway without triggers has nothing below its servers', () => {
+test('a gateway without triggers has no lines below its servers', () => {
   expect(frame({}).at(-1)).toMatch(/^s0 /);
 });

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import type { Gateway } from '../../../../actors/gateway/gateway.ts';
+import type { GatewayRuntime } from '../../../../actors/gateway/gateway.ts';
 import { banner } from '../../../../src/cli/views/banner.ts';
 
-function gatewayOf(...args: string[]): Gateway {
+function gatewayOf(...args: string[]): GatewayRuntime {
   const entry = { runtime: 'stdio', enabled: true, command: 'node', args };
   const servers = { all: () => [{ id: 'a', entry }] };
   const redactor = { redact: (text: string) => text };
-  return { version: '1', config: { api_key: '' }, mcp: { servers }, redactor } as unknown as Gateway;
+  return { version: '1', config: { api_key: '' }, mcp: { servers }, redactor } as unknown as GatewayRuntime;
 }
 
 const home = { host: '127.0.0.1', port: 80 };
@@ -15,10 +15,10 @@ const greeted = {
   kind: 'node:http',
   hasInspector: false,
   triggers: [],
-  command: (words: string) => `actor-gateway ${words}`,
+  command: (commandLine: string) => `actor-gateway ${commandLine}`,
 };
 
-test('a server takes one line of the greeting, whatever its arguments', () => {
+test('a server has one line in the banner, whatever its arguments', () => {
   const lines = banner(gatewayOf('-e', 'one\ntwo\u001b[2J'), greeted).split('\n');
   expect(lines).toEqual([
     'actor-gateway 1 at http://127.0.0.1:80 (node:http), 1 server:',
@@ -33,14 +33,14 @@ test.each([
   ['0.0.0.0', '127.0.0.1'],
   ['::', 'localhost'],
   ['::1', '[::1]'],
-])('whoever listens at %s is reached by this machine at %s', (host, shown) => {
+])('a listener on %s is shown with the local address %s', (host, address) => {
   const text = banner(gatewayOf(), { ...greeted, address: { host, port: 80 }, hasInspector: true });
   expect(text).toMatch(/\nOr open (\S+) in a browser\.$/);
-  expect(text).toContain(`open http://${shown}:80/ in`);
+  expect(text).toContain(`open http://${address}:80/ in`);
 });
 
-test('whoever needs a key is told where commands look for it', () => {
-  const gateway = { ...gatewayOf(), config: { api_key: 'hush-hush-4711' } } as unknown as Gateway;
+test('a gateway with an API key is shown with the place of the key', () => {
+  const gateway = { ...gatewayOf(), config: { api_key: 'hush-hush-4711' } } as unknown as GatewayRuntime;
   const text = banner(gateway, greeted);
   expect(text).toContain('\nTry, with the key in GATEWAY_API_KEY:\n');
   expect(text).not.toContain('hush');

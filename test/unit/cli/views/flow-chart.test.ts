@@ -1,5 +1,6 @@
-// The chart of a flow: that it is Mermaid, as far as its grammar is used here, whatever stands in the flow. The same charts were given to
-// Mermaid's own parser (11, `mermaid.parse`) when this was written; it is too large to be installed for one test.
+// The charts of all flows are valid Mermaid, checked with the part of the grammar that they use. Mermaid
+// itself is too large to install for a test; the charts here were checked once with `mermaid.parse` of
+// Mermaid 11.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -9,11 +10,14 @@ type Chart = Parameters<typeof flowChart>[0];
 type Node = Chart['nodes'][number];
 
 const node = (id: string, type: string, on_error: string | null = null): Node => ({
-  ...{ id, type: type as Node['type'], description: null, on_error },
+  id,
+  type: type as Node['type'],
+  description: null,
+  on_error,
 });
 const arrow = (from: string, to: string, when: string | null = null) => ({ from, to, when });
 
-test('a flow becomes a chart with shapes by type, conditions on arrows, errors dashed and loops as charts within', () => {
+test('a flow becomes a chart with shapes by type, labelled conditions, dashed errors and nested loops', () => {
   const inside = { nodes: [node('look', 'HTTP'), node('end', 'End')], connections: [arrow('look', 'end')] };
   const flow: Chart = {
     name: 'deploy',
@@ -70,7 +74,7 @@ const anyNode = (id: string, inside?: Chart): fc.Arbitrary<Node> =>
     .constantFrom(...types, 'Wait', 'Transform', 'End', 'constructor')
     .map((type) => (inside === undefined ? node(id, type) : { ...node(id, 'Loop'), inside }));
 
-const words = fc.oneof(
+const text = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.constantFrom(
     'end',
@@ -88,7 +92,7 @@ const words = fc.oneof(
 );
 
 function anyFlow(depth: number): fc.Arbitrary<Chart> {
-  return fc.uniqueArray(words, { minLength: 1, maxLength: 6 }).chain((ids) =>
+  return fc.uniqueArray(text, { minLength: 1, maxLength: 6 }).chain((ids) =>
     fc
       .record({
         nodes: fc.tuple(
@@ -102,40 +106,41 @@ function anyFlow(depth: number): fc.Arbitrary<Chart> {
           fc.record({
             from: fc.constantFrom(...ids),
             to: fc.constantFrom(...ids),
-            when: fc.option(words, { nil: null }),
+            when: fc.option(text, { nil: null }),
           }),
           { maxLength: 8 },
         ),
         error: fc.option(fc.constantFrom(...ids), { nil: null }),
-        name: words,
+        name: text,
       })
       .map(({ nodes: [first, ...rest], connections, error, name: title }) => ({
-        ...{ name: title, connections },
+        name: title,
+        connections,
         nodes: [{ ...(first as Node), on_error: error }, ...rest],
       })),
   );
 }
 
-test('FLC1 FLC2 whatever stands in a flow, each line of its chart is of the grammar, and arrows are between nodes that are there', () => {
+test('each line of the chart of any flow follows the grammar, and arrows connect declared nodes (FLC1, FLC2)', () => {
   fc.assert(
     fc.property(anyFlow(2), (flow) => {
       const [begin, title = '', end, head, ...lines] = flowChart(flow).trimEnd().split('\n');
       expect([begin, end, head]).toEqual(['---', '---', 'flowchart TD']);
       expect(JSON.parse(title.replace(/^title: /, ''))).toBeTypeOf('string');
       const declared: string[] = [];
-      const used: string[] = [];
+      const usedIds: string[] = [];
       let depth = 0;
       for (const line of lines) {
-        const found = grammar.flatMap((rule) => rule.exec(line.trimStart()) ?? []);
-        expect(found.length, line).toBeGreaterThan(0);
+        const matches = grammar.flatMap((rule) => rule.exec(line.trimStart()) ?? []);
+        expect(matches.length, line).toBeGreaterThan(0);
         const groups = grammar.map((rule) => rule.exec(line.trimStart())?.groups).find((each) => each) ?? {};
         if (groups.declared !== undefined) declared.push(groups.declared);
-        if (groups.from !== undefined) used.push(groups.from, groups.to ?? '');
+        if (groups.from !== undefined) usedIds.push(groups.from, groups.to ?? '');
         depth += line.trim().startsWith('subgraph ') ? 1 : line.trim() === 'end' ? -1 : 0;
       }
       expect(depth).toBe(0);
       expect(new Set(declared).size).toBe(declared.length);
-      expect(used.filter((each) => !declared.includes(each))).toEqual([]);
+      expect(usedIds.filter((each) => !declared.includes(each))).toEqual([]);
       expect(flowChart(flow)).toBe(flowChart(flow));
     }),
   );

@@ -1,5 +1,5 @@
-// The diagrams of the machines: that they are Mermaid, as far as its grammar is used here, and that they show all that
-// the machines say. A golden example keeps the form.
+// Diagrams of state machines are complete and valid Mermaid, checked with the part of the grammar that they
+// use. An example shows the format.
 
 import { describe, expect, test } from 'vitest';
 import { createMachine } from 'xstate';
@@ -27,7 +27,7 @@ const example = createMachine({
   },
 });
 
-test('a machine becomes a diagram with its nested states, events, guards and ends', () => {
+test('a machine becomes a diagram with its nested states, events, guards and final states', () => {
   expect(mermaid(example)).toBe(`stateDiagram-v2
   state shut {
     state "free" as shut_free
@@ -51,12 +51,13 @@ test('a machine becomes a diagram with its nested states, events, guards and end
 `);
 });
 
-test('what cannot be drawn is not left out in silence', () => {
+test('a machine that cannot be drawn is an error', () => {
   const machine = createMachine({ on: { leave: '.gone' }, initial: 'here', states: { here: {}, gone: {} } });
   expect(() => mermaid(machine)).toThrow('leave');
 });
 
-const grammar = [
+/** One expression per kind of line in the part of the Mermaid grammar that the diagrams use. */
+const lineForms = [
   /^state "\w+" as (?<declared>\w+)$/,
   /^state (?<opened>\w+) \{$/,
   /^\}$/,
@@ -68,16 +69,16 @@ const grammar = [
 
 describe.each(Object.entries(machineList))('the diagram of the machine %s', (_, machine) => {
   const [head, ...lines] = mermaid(machine).trimEnd().split('\n');
-  const read = lines.map((line) => {
-    const match = grammar.map((rule) => rule.exec(line.trim())).find((found) => found !== null);
+  const statements = lines.map((line) => {
+    const match = lineForms.map((rule) => rule.exec(line.trim())).find((result) => result !== null);
     return { line, groups: match?.groups ?? {}, isKnown: match !== undefined };
   });
 
-  test('has only lines that Mermaid knows, and braces that close (MM2)', () => {
+  test('has only lines of the Mermaid grammar, with balanced braces', () => {
     expect(head).toBe('stateDiagram-v2');
-    expect(read.filter(({ isKnown }) => !isKnown)).toEqual([]);
+    expect(statements.filter(({ isKnown }) => !isKnown)).toEqual([]);
     let depth = 0;
-    for (const { line } of read) {
+    for (const { line } of statements) {
       if (line.endsWith('{')) depth += 1;
       if (line.trim() === '}') depth -= 1;
       expect(depth).toBeGreaterThanOrEqual(0);
@@ -85,29 +86,29 @@ describe.each(Object.entries(machineList))('the diagram of the machine %s', (_, 
     expect(depth).toBe(0);
   });
 
-  test('declares every state once and before it is used (MM3)', () => {
+  test('declares every state once, before its use', () => {
     const declared = new Set<string>();
-    for (const { groups } of read) {
+    for (const { groups } of statements) {
       const name = groups.declared ?? groups.opened;
       if (name !== undefined) {
         expect(declared).not.toContain(name);
         declared.add(name);
       }
     }
-    for (const { groups } of read)
-      for (const used of [groups.from, groups.to, groups.within])
-        if (used !== undefined) expect(declared).toContain(used);
+    for (const { groups } of statements)
+      for (const id of [groups.from, groups.to, groups.within])
+        if (id !== undefined) expect(declared).toContain(id);
     expect(declared.size).toBe(statesOf(machine.root).length);
   });
 
-  test('has no arrow between the insides of two states, which Mermaid cannot draw', () => {
-    for (const { groups } of read)
+  test('has no arrow between substates of two states, which Mermaid cannot draw', () => {
+    for (const { groups } of statements)
       if (groups.from?.includes('_') && groups.to?.includes('_'))
         expect(groups.from.split('_')[0]).toBe(groups.to.split('_')[0]);
   });
 
-  test('names every event and every guard of the machine, and none that has no name', () => {
-    const labels = read.map(({ groups }) => groups.label ?? '').join('\n');
+  test('contains every named event and guard of the machine', () => {
+    const labels = statements.map(({ groups }) => groups.label ?? '').join('\n');
     const events = machine.events.filter((event) => event !== '' && !event.startsWith('xstate.'));
     expect(events.length).toBeGreaterThan(1);
     for (const event of events) expect(labels).toContain(event);
@@ -117,7 +118,7 @@ describe.each(Object.entries(machineList))('the diagram of the machine %s', (_, 
     expect(labels).not.toContain('xstate.');
   });
 
-  test('is the same each time (MM1)', () => {
+  test('is deterministic', () => {
     expect(mermaid(machine)).toBe(mermaid(machine));
   });
 });

@@ -19,7 +19,7 @@ const rows = [
 ];
 
 describe('a table', () => {
-  test('has columns as wide as their widest cell, numbers to the right, and colours around the padding', () => {
+  test('has columns of their widest cell, numbers aligned right, and colours around the padding', () => {
     expect(table(columns, rows)).toEqual([
       'NAME     SIZE  NOTE',
       '<a     >      1  about a',
@@ -27,16 +27,16 @@ describe('a table', () => {
     ]);
   });
 
-  test('of nothing is its titles', () => {
+  test('without rows has only its titles', () => {
     expect(table(columns, [])).toEqual(['NAME  SIZE  NOTE']);
   });
 
-  test.each([0, 1, 5, 6, 7, 8, 9, 13, 15, 18, 40])('takes no more than a width of %i', (width) => {
+  test.each([0, 1, 5, 6, 7, 8, 9, 13, 15, 18, 40])('is at most %i columns wide', (width) => {
     for (const line of table(columns, rows, width))
       expect(line.replace(/[<>]/g, '').length).toBeLessThanOrEqual(width);
   });
 
-  test('that is cut keeps what stands to the left', () => {
+  test('that is truncated keeps its left part', () => {
     expect(table(columns, rows, 18)).toEqual([
       'NAME     SIZE  NOT',
       '<a     >      1  abo',
@@ -45,7 +45,7 @@ describe('a table', () => {
   });
 });
 
-describe('figures', () => {
+describe('formatted figures', () => {
   test.each([
     [0, '0s'],
     [59.9, '59s'],
@@ -66,7 +66,7 @@ describe('figures', () => {
     [2_100, '2.1s'],
   ])('a latency of %s ms is %s', (ms, text) => expect(latency(ms)).toBe(text));
 
-  test('one is singular', () => {
+  test('counted uses the singular for one', () => {
     expect([0, 1, 2].map((count) => counted(count, 'server'))).toEqual([
       '0 servers',
       '1 server',
@@ -74,7 +74,7 @@ describe('figures', () => {
     ]);
   });
 
-  test('foreign text becomes one line that commands no terminal', () => {
+  test('printable reduces foreign text to one line without control sequences', () => {
     expect(printable('two\nlines\t\u001b[2J\u009b31m \u202eback')).toBe('two lines ?back');
   });
 });

@@ -1,4 +1,4 @@
-// The configuration that stands for one remote address.
+// Configuration of a bridge to a remote address.
 
 import { describe, expect, test } from 'vitest';
 import { BRIDGED, bridgeTo } from '../../../../config/catalog/bridge.ts';
@@ -15,7 +15,7 @@ function problems(url: string, headers: Record<string, string> = {}): readonly s
 }
 
 describe('a bridge', () => {
-  test('is one remote server that is a session of its own, never idle, and takes as long as it takes', () => {
+  test('is one remote server with a session per client, no idle timeout and a long request timeout', () => {
     const { catalog } = good('http://host/mcp');
     expect(Object.keys(catalog.servers)).toEqual([BRIDGED]);
     expect(catalog.servers[BRIDGED]).toMatchObject({
@@ -28,7 +28,7 @@ describe('a bridge', () => {
     });
   });
 
-  test('takes variables from the environment, and remembers their values as secrets', () => {
+  test('expands variables and treats their values as secrets', () => {
     const env = { TOKEN: 'a-long-token', KEY: 'another-key' };
     const { catalog, secrets } = good(
       `https://host/mcp?key=\${KEY}`,
@@ -42,18 +42,16 @@ describe('a bridge', () => {
     expect(secrets).toEqual(expect.arrayContaining(['a-long-token', 'another-key']));
   });
 
-  test('warns of what a shell has not replaced, in the words of the command line and without a value', () => {
+  test("warns about unexpanded shell syntax, with the option's name and without the value", () => {
     const { warnings } = good('http://host/mcp', { 'X-API-Key': '$HUSH', 'X-Plain': 'costs $5' });
-    expect(warnings).toEqual([
-      `headers.X-API-Key: what a shell would replace is taken as it stands here; write \${NAME}`,
-    ]);
+    expect(warnings).toEqual([`headers.X-API-Key: shell syntax is not expanded; write \${NAME}`]);
   });
 
-  test('tells every problem in the words of the command line, without a value', () => {
-    const found = problems('hush-hush', { A: `\${UNSET}`, Accept: 'hush-hush', 'b b': 'hush-hush' });
-    expect(found).toHaveLength(4);
-    expect(found.join('\n')).not.toMatch(/hush-hush|servers\./);
-    expect(found).toEqual(
+  test("reports each problem with the option's name and without the value", () => {
+    const messages = problems('hush-hush', { A: `\${UNSET}`, Accept: 'hush-hush', 'b b': 'hush-hush' });
+    expect(messages).toHaveLength(4);
+    expect(messages.join('\n')).not.toMatch(/hush-hush|servers\./);
+    expect(messages).toEqual(
       expect.arrayContaining([
         expect.stringMatching(/^url: expected/),
         expect.stringMatching(/^headers\.A: .*UNSET is not set/),

@@ -1,4 +1,4 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ConfigFolder } from '../config-folder.ts';
@@ -26,12 +26,12 @@ const commonDefaults = {
 };
 
 describe('the catalog', () => {
-  test('may be without servers', async () => {
+  test('may be empty', async () => {
     const { loaded } = await folder.loadCatalog('servers: {}\n');
     expect(Object.keys(loaded?.catalog.servers ?? { none: 1 })).toEqual([]);
   });
 
-  test('fills a local server with the defaults of the specification', async () => {
+  test('gives a local server the documented defaults', async () => {
     const { loaded, lines } = await folder.loadCatalog('servers:\n  files:\n    command: node\n');
     expect(lines).toEqual([]);
     expect(loaded?.catalog.servers.files).toEqual({
@@ -48,7 +48,7 @@ describe('the catalog', () => {
     });
   });
 
-  test('fills a remote server with the defaults of the specification', async () => {
+  test('gives a remote server the documented defaults', async () => {
     const { loaded, lines } = await folder.loadCatalog(
       'servers:\n  search:\n    url: https://mcp.example.com/mcp\n',
     );
@@ -72,12 +72,12 @@ describe('the catalog', () => {
     ['url: http://a', 1000],
     ['url: http://a\n    isolation: shared', 1],
     ['url: http://a\n    pool: { max: 7 }', 7],
-  ])('takes from "%s" a pool of %i', async (entry, max) => {
+  ])('gives "%s" a pool of %i', async (entry, max) => {
     const { loaded } = await folder.loadCatalog(`servers:\n  a:\n    ${entry}\n`);
     expect(loaded?.catalog.servers.a?.pool.max).toBe(max);
   });
 
-  test('takes every field of a local server', async () => {
+  test('accepts every field of a local server', async () => {
     const { loaded, lines } = await folder.loadCatalog(`servers:
   a:
     runtime: stdio
@@ -138,21 +138,24 @@ describe('the catalog', () => {
     ['false', []],
     ['[]', []],
     ['"${ALL}"', true],
-  ])('takes inherit_env: %s', async (written, normalised) => {
-    const { loaded } = await folder.loadCatalog(`servers:\n  a: { command: x, inherit_env: ${written} }\n`, {
-      ALL: 'true',
-    });
+  ])('accepts inherit_env: %s', async (inherited, normalised) => {
+    const { loaded } = await folder.loadCatalog(
+      `servers:\n  a: { command: x, inherit_env: ${inherited} }\n`,
+      {
+        ALL: 'true',
+      },
+    );
     expect(loaded?.catalog.servers.a).toMatchObject({ inherit_env: normalised });
   });
 
-  test('knows the older remote transport by name only', async () => {
+  test('accepts the older remote transport only with runtime: sse', async () => {
     const { loaded } = await folder.loadCatalog(
       'servers:\n  a: { runtime: sse, url: "http://a:1/sse?x=1#top" }\n',
     );
     expect(loaded?.catalog.servers.a).toMatchObject({ runtime: 'sse', url: 'http://a:1/sse?x=1' });
   });
 
-  test('keeps ids that name members of every object', async () => {
+  test('accepts ids that are members of Object.prototype', async () => {
     const ids = ['__proto__', 'constructor', 'toString', 'a.b', '-', '1', 'x'.repeat(64)];
     const { loaded, lines } = await folder.loadCatalog(
       `servers:\n${ids.map((id) => `  "${id}": { command: "${id}", env: { ${id}: v } }\n`).join('')}`,
@@ -166,7 +169,7 @@ describe('the catalog', () => {
     }
   });
 
-  test('may share parts by aliases', async () => {
+  test('accepts aliases for shared parts', async () => {
     const { loaded, lines } = await folder.loadCatalog(
       'servers:\n  a: { command: x, health: &h { failures: 9 } }\n  b: { command: y, health: *h }\n',
     );
@@ -175,17 +178,17 @@ describe('the catalog', () => {
   });
 
   test.each([
-    ['{}', '2:3: servers.a: needs a command (a local server) or a url (a remote one)'],
+    ['{}', '2:3: servers.a: needs a command (local server) or a url (remote server)'],
     [
       '{ command: x, url: "http://a" }',
       '2:3: servers.a: has both command and url; a server is either local or remote',
     ],
     ['x', '2:6: servers.a: expected a mapping (key: value), found text'],
     ['', '2:6: servers.a: expected a mapping (key: value), found nothing'],
-    ['{ command: "" }', '2:17: servers.a.command: expected text that is not empty, found empty text'],
+    ['{ command: "" }', '2:17: servers.a.command: expected non-empty text, found empty text'],
     [
       '{ command: [x] }',
-      '2:17: servers.a.command: expected text, found a list; the program alone is command; what follows it is args: [first, second]',
+      '2:17: servers.a.command: expected text, found a list; command is the program only; put its arguments into args: [first, second]',
     ],
     [
       '{ command: x, args: --all }',
@@ -220,15 +223,15 @@ describe('the catalog', () => {
     ],
     [
       '{ command: x, headers: {} }',
-      '2:20: servers.a.headers: is for remote servers (url) only, and this one has a command',
+      '2:20: servers.a.headers: is for remote servers (url) only; this server has a command',
     ],
     [
       '{ url: "http://a", args: [] }',
-      '2:25: servers.a.args: is for local servers (command) only, and this one has a url',
+      '2:25: servers.a.args: is for local servers (command) only; this server has a url',
     ],
     [
       '{ url: "http://a", cwd: . }',
-      '2:25: servers.a.cwd: is for local servers (command) only, and this one has a url',
+      '2:25: servers.a.cwd: is for local servers (command) only; this server has a url',
     ],
     [
       '{ url: "ftp://a/?k=secret" }',
@@ -237,7 +240,7 @@ describe('the catalog', () => {
     ['{ url: "a b" }', '2:13: servers.a.url: expected an address that begins with http:// or https://'],
     [
       '{ url: "https://u:secret@a/" }',
-      '2:13: servers.a.url: holds a user name or password; send them in headers (Authorization) instead',
+      '2:13: servers.a.url: contains a user name or password; send them in headers (Authorization) instead',
     ],
     [
       '{ url: "http://a", headers: { "X Y": z } }',
@@ -264,7 +267,7 @@ describe('the catalog', () => {
     ['{ command: x, pool: { maxx: 3 } }', '2:28: servers.a.pool.maxx: unknown key; did you mean max?'],
     [
       '{ command: x, idle_timeout_seconds: 5m }',
-      '2:42: servers.a.idle_timeout_seconds: expected a number >= 0, found "5m"; the unit is in the name; write idle_timeout_seconds: 300',
+      '2:42: servers.a.idle_timeout_seconds: expected a number >= 0, found "5m"; the field name contains the unit; write idle_timeout_seconds: 300',
     ],
     [
       '{ command: x, request_timeout_seconds: 900 }',
@@ -280,7 +283,7 @@ describe('the catalog', () => {
     ],
     [
       '{ command: x, tools: { deny: [""] } }',
-      '2:36: servers.a.tools.deny[0]: expected text that is not empty, found empty text',
+      '2:36: servers.a.tools.deny[0]: expected non-empty text, found empty text',
     ],
     [
       `{ command: x, tools: { deny: [${'a'.repeat(1025)}] } }`,
@@ -320,38 +323,38 @@ describe('the catalog', () => {
   });
 
   test.each([
-    ['{}', '1:1: servers: required, but missing; a catalog without servers says servers: {}'],
+    ['{}', '1:1: servers: required, but missing; write servers: {} for a catalog without servers'],
     ['server: {}', '1:1: server: unknown key; did you mean servers?'],
-    ['servers:', '1:9: servers: expected a mapping from id to server; without servers write {}'],
-    ['servers: []', '1:10: servers: expected a mapping from id to server; without servers write {}'],
+    ['servers:', '1:9: servers: expected a mapping from id to server; write {} for no servers'],
+    ['servers: []', '1:10: servers: expected a mapping from id to server; write {} for no servers'],
     ['[]', '1:1: expected a mapping with the key servers (or mcpServers)'],
     ['just text', '1:1: expected a mapping with the key servers (or mcpServers)'],
     ['servers: {}\nextra: 1', '2:1: extra: unknown key'],
-    ['servers: {}\nmcpServers: {}', '2:1: mcpServers: a catalog has either servers or mcpServers, not both'],
+    ['servers: {}\nmcpServers: {}', '2:1: mcpServers: use either servers or mcpServers, not both'],
   ])('refuses %s at the root', async (text, problem) => {
     const { lines } = await folder.loadCatalog(text);
     expect(lines).toContain(`catalog.yaml:${problem}`);
   });
 
   test.each(['node server.js', 'node /srv/server.js'])(
-    'warns of the command %s, which looks like a shell line',
+    'warns about the command %s, which looks like a shell line',
     async (command) => {
       const { loaded, lines } = await folder.loadCatalog(`servers:\n  a: { command: ${command} }\n`);
       expect(loaded).toBeDefined();
       expect(lines).toEqual([
-        'catalog.yaml:2:17: warning: servers.a.command: is one program and not a shell line; put what follows it into args',
+        'catalog.yaml:2:17: warning: servers.a.command: must be a program, not a shell line; put the arguments into args',
       ]);
     },
   );
 
   test.each(['/opt/my servers/files', './my servers/files'])(
-    'takes %s for a path with a space in it',
+    'accepts the command %s, a path with a space',
     async (command) => {
       expect((await folder.loadCatalog(`servers:\n  a: { command: ${command} }\n`)).lines).toEqual([]);
     },
   );
 
-  test('and the gateway file report all their problems at once, in order', async () => {
+  test('reports all problems of catalog and gateway file together, in order', async () => {
     folder.write('gateway.yaml', 'catalog_path: catalog.yaml\nlog_level: loud\nzebra: 1\n');
     folder.write('catalog.yaml', 'servers:\n  a: { command: 5, zebra: 1 }\n  b: { url: x }\n');
     const { lines } = await folder.load();
@@ -365,7 +368,7 @@ describe('the catalog', () => {
     ]);
   });
 
-  test('is read even when the syntax of the gateway file is broken', async () => {
+  test('is checked even if the gateway file has a syntax error', async () => {
     folder.write('gateway.yaml', 'catalog_path: catalog.yaml\nlisten_addr: "127\n');
     folder.write('catalog.yaml', 'servers: 1\n');
     const { lines } = await folder.load();

@@ -1,5 +1,5 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
-// The files of clients as their documents describe them, used as catalogs as they are.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
+// Configuration files of MCP clients, as in the vendors' documentation, used as catalogs without changes.
 
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -14,27 +14,78 @@ const folder = new ConfigFolder();
 const fixture = (name: string) =>
   readFileSync(resolve(import.meta.dirname, `../../../fixtures/client-files/${name}.json`), 'utf8');
 
-/** Loads a text as the catalog that lies at `path` below the folder. */
+/** Loads a text as the catalog at `path` below the folder. */
 async function load(path: string, text: string, env: Record<string, string> = {}) {
   const catalog = join(folder.path, path);
   mkdirSync(dirname(catalog), { recursive: true });
   writeFileSync(catalog, text);
-  const told = (problems: readonly Problem[]) =>
+  const messagesOf = (problems: readonly Problem[]) =>
     problems.map(({ line, column, severity, message }) => `${line}:${column}: ${severity}: ${message}`);
   try {
     const { catalog: read, warnings } = await loadTarget({ catalog }, env);
-    return { servers: read.servers as Record<string, object>, lines: told(warnings) };
+    return { servers: read.servers as Record<string, object>, lines: messagesOf(warnings) };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    return { servers: {}, lines: told(error.problems) };
+    return { servers: {}, lines: messagesOf(error.problems) };
   }
 }
 
-describe('the file of', () => {
+describe('the transport of a remote server', () => {
+  test.each([
+    [{ transport: 'sse' }, 'sse'],
+    [{ transport: 'SSE' }, 'sse'],
+    [{ transport: { type: 'sse' } }, 'sse'],
+    [{ transportType: 'sse' }, 'sse'],
+    [{ type: 'sse' }, 'sse'],
+    [{ transport: 'http' }, 'http'],
+    [{ transport: 'streamable-http' }, 'http'],
+    [{ transport: { type: 'streamable_http' } }, 'http'],
+    [{ transportType: 'streamableHttp' }, 'http'],
+    [{}, 'http'],
+  ])('declared as %j is %s', async (declared, runtime) => {
+    const entry = { url: 'https://example.com/events', ...declared };
+    const { servers, lines } = await load('mcp.json', JSON.stringify({ mcpServers: { far: entry } }));
+    expect([servers.far, lines]).toMatchObject([{ runtime }, []]);
+  });
+
+  test('declared as http overrides the older transport of an address', async () => {
+    const entry = { url: 'https://example.com/sse', transport: 'http' };
+    const { servers } = await load('mcp.json', JSON.stringify({ mcpServers: { far: entry } }));
+    expect(servers.far).toMatchObject({ runtime: 'http' });
+  });
+
+  test.each([
+    { transport: 'websocket' },
+    { transport: '' },
+    { transport: 'stdio' },
+    { transportType: 'websocket' },
+    { type: 'http', transport: 'sse' },
+    { runtime: 'sse', transportType: 'http' },
+  ])('declared as %j is reported, and the rest of the entry decides', async (declared) => {
+    const entry = { url: 'https://example.com/sse', ...declared };
+    const { servers, lines } = await load('mcp.json', JSON.stringify({ mcpServers: { far: entry } }));
+    expect(lines).toEqual([expect.stringMatching(/warning: .*transport.*did you mean runtime/i)]);
+    expect(servers.far).toMatchObject({ runtime: 'type' in declared ? 'http' : 'sse' });
+  });
+
+  test('of a local server may be declared as stdio', async () => {
+    for (const declared of [
+      { transport: 'stdio' },
+      { transportType: 'stdio' },
+      { transport: { type: 'stdio' } },
+    ]) {
+      const entry = { command: 'node', ...declared };
+      const { servers, lines } = await load('mcp.json', JSON.stringify({ mcpServers: { near: entry } }));
+      expect([servers.near, lines]).toMatchObject([{ runtime: 'stdio' }, []]);
+    }
+  });
+});
+
+describe('the configuration file of', () => {
   test('Claude Desktop is a catalog', async () => {
     const { servers, lines } = await load('claude_desktop_config.json', fixture('claude-desktop'));
     expect(lines).toEqual([
-      '7:5: warning: mcpServers["My Notes"]: this name is no id; the server is called My-Notes',
+      '7:5: warning: mcpServers["My Notes"]: not a valid id; the server is named My-Notes',
     ]);
     expect(servers).toMatchObject({
       filesystem: { runtime: 'stdio', command: 'npx', args: { length: 4 } },
@@ -42,7 +93,7 @@ describe('the file of', () => {
     });
   });
 
-  test('Claude Code is a catalog of its user, whatever else it holds', async () => {
+  test("Claude Code is a catalog with the user's servers, whatever else it contains", async () => {
     const { servers, lines } = await load('.claude.json', fixture('claude-code'), { API_KEY: 'k3y-of-ann' });
     expect(lines).toEqual([]);
     expect(Object.keys(servers)).toEqual(['api-server', 'issues', 'airtable']);
@@ -56,11 +107,11 @@ describe('the file of', () => {
     });
     const { lines: without } = await load('only.json', '{"theme": "dark", "projects": {}}');
     expect(without).toEqual([
-      '1:1: error: servers: required, but missing; this file has servers of its projects alone; the command "servers import" makes a catalog of them',
+      '1:1: error: servers: required, but missing; this file only has servers of projects; import them with the command "servers import"',
     ]);
   });
 
-  test('Cursor is a catalog, with its references', async () => {
+  test('Cursor is a catalog, including references', async () => {
     const env = { API_KEY: 'k3y-of-ann', MY_SERVICE_TOKEN: 't0ken-of-ann' };
     const { servers, lines } = await load('cursor/mcp.json', fixture('cursor'), env);
     expect(lines).toEqual([]);
@@ -74,7 +125,7 @@ describe('the file of', () => {
     });
   });
 
-  test('a project stands in the folder of the project, and may name a file of variables', async () => {
+  test("a Cursor project resolves paths in the project's folder, and may have an env file", async () => {
     writeFileSync(join(folder.path, '.env.servers'), '# of the servers\nDB="a b"\nPRICE=${5}\n');
     const { servers, lines } = await load('.cursor/mcp.json', fixture('cursor-project'));
     expect(lines).toEqual([]);
@@ -83,17 +134,17 @@ describe('the file of', () => {
       cwd: folder.path,
       env: { DB: 'a b', PRICE: '${5}' },
     });
-    const elsewhere = await load('copied.json', fixture('cursor-project'));
-    expect(elsewhere.lines).toEqual([
+    const otherFile = await load('copied.json', fixture('cursor-project'));
+    expect(otherFile.lines).toEqual([
       expect.stringMatching(
-        /^5:16: error: mcpServers\.here\.args\[0\]: \$\{workspaceFolder\} is the folder of a project/,
+        /^5:16: error: mcpServers\.here\.args\[0\]: \$\{workspaceFolder\} needs a project folder/,
       ),
       expect.stringMatching(/^5:\d+: error: mcpServers\.here\.args\[2\]: /),
       expect.stringMatching(/^6:18: error: mcpServers\.here\.envFile: /),
     ]);
   });
 
-  test('a project may not name a file of variables that is not there', async () => {
+  test('a Cursor project cannot have a missing env file', async () => {
     const entry = '{ "mcpServers": {\n "a": { "command": "x", "envFile": "no.env" } } }';
     const { lines } = await load('.cursor/mcp.json', entry);
     expect(lines).toEqual([
@@ -101,10 +152,10 @@ describe('the file of', () => {
     ]);
   });
 
-  test('VS Code is a catalog, with its inputs, comments and trailing commas', async () => {
+  test('VS Code is a catalog, with inputs, comments and trailing commas', async () => {
     const { servers, lines } = await load('mcp.json', fixture('vscode'), { PERPLEXITY_KEY: 'p3y-of-ann' });
     expect(lines).toEqual([
-      '16:5: warning: servers.boxed.sandboxEnabled: is ignored: the gateway starts it without a sandbox',
+      '16:5: warning: servers.boxed.sandboxEnabled: ignored: the gateway starts the server without a sandbox',
     ]);
     expect(servers).toMatchObject({
       perplexity: { env: { PERPLEXITY_API_KEY: 'p3y-of-ann', REGION: 'eu-1', PORT: '3000' } },
@@ -126,11 +177,11 @@ describe('the file of', () => {
     });
   });
 
-  test('Zed is a catalog, but for what its extensions start', async () => {
+  test('Zed is a catalog, except servers started by extensions', async () => {
     const { servers, lines } = await load('zed/settings.json', fixture('zed'));
     expect(lines).toEqual([
-      '22:37: warning: context_servers.remote-mcp-server.headers.Authorization: is shorter than 8 characters: it is not struck out of logs and errors',
-      '24:5: warning: context_servers.mcp-server-postgres: is an extension of Zed, which nobody else can start; it is left out',
+      '22:37: warning: context_servers.remote-mcp-server.headers.Authorization: is shorter than 8 characters and cannot be redacted in logs and errors',
+      '24:5: warning: context_servers.mcp-server-postgres: skipped: only Zed can start its extensions',
     ]);
     expect(Object.keys(servers)).toEqual(['local-mcp-server', 'older-form', 'remote-mcp-server']);
     expect(servers['older-form']).toMatchObject({
@@ -141,11 +192,11 @@ describe('the file of', () => {
     });
   });
 
-  test('Gemini CLI is a catalog, with its own timeouts, transports (DIA3) and lists (DIA2)', async () => {
+  test('Gemini CLI is a catalog, with its timeouts, transports and tool lists', async () => {
     const env = { DB_CONNECTION_STRING: 'd', EXTERNAL_API_KEY: 'e3y-of-ann' };
     const { servers, lines } = await load('settings.json', fixture('gemini'), env);
     expect(lines).toEqual([
-      '14:55: warning: mcpServers.httpServer.headers.Content-Type: is ignored: it is set by the gateway itself',
+      '14:55: warning: mcpServers.httpServer.headers.Content-Type: ignored: the gateway sets this header itself',
     ]);
     expect(servers).toMatchObject({
       pythonTools: {
@@ -174,20 +225,20 @@ describe('the file of', () => {
   });
 });
 
-describe('a file of JSON', () => {
+describe('a JSON file', () => {
   test.each([
     [
       '{\n  "mcpServers": {\n    "a": { "command": "x" }\n    "b": { "command": "y" }\n  }\n}',
       /^4:5: error: YAML syntax/,
     ],
-    ['{\n  "mcpServers": { /* no end\n  }\n}', /^2:19: error: the comment that begins here has no end$/],
+    ['{\n  "mcpServers": { /* no end\n  }\n}', /^2:19: error: this comment is not closed$/],
     [
       '{\n  // "a": 1\n  "mcpServers": { "a": { "comand": "x" } }\n}',
       /^3:19: error: mcpServers\.a: needs a command/,
     ],
     [
       '{ "mcpServers": { "a": { "url": "${command:x}" } } }',
-      /^1:33: error: mcpServers\.a\.url: \$\{command:x\} is replaced by the editor alone/,
+      /^1:33: error: mcpServers\.a\.url: \$\{command:x\} is only available in the editor/,
     ],
     [
       '{ "mcpServers": { "a": { "command": "x", "timeout": "5" } } }',
@@ -195,9 +246,9 @@ describe('a file of JSON', () => {
     ],
     [
       '{ "context_servers": {}, "mcpServers": {} }',
-      /^1:26: error: context_servers|^1:3: error: context_servers: a catalog has either/,
+      /^1:26: error: context_servers|^1:3: error: context_servers: use either/,
     ],
-  ])('that is wrong is refused with its place: %s', async (text, line) => {
+  ])('with an error is refused with its position: %s', async (text, line) => {
     const { lines } = await load('wrong.json', text);
     expect(lines.filter((each) => each.includes(' error: '))[0]).toMatch(line);
   });
@@ -206,12 +257,12 @@ describe('a file of JSON', () => {
     ['{"servers":{"a":{"url":"http://h/a//b"}}} // end', 'http://h/a//b'],
     ['// first\n{"servers":{"a":/* here */{"url":"http://h/\\"/*x*/"}}}', 'http://h/%22/*x*/'],
     ['{"servers":{"a":{"url":http://h/x}}}', 'http://h/x'],
-  ])('keeps what only looks like a comment: %s', async (text, url) => {
+  ])('keeps text that only looks like a comment: %s', async (text, url) => {
     const { servers, lines } = await load('comments.json', text);
     expect([lines, servers.a]).toMatchObject([[], { url }]);
   });
 
-  test('of our own stays strict, and so does YAML with the words of VS Code (DIA1)', async () => {
+  test("in the gateway's own form is strict, and so is YAML with fields of VS Code", async () => {
     const own = await load('own.json', '{"servers":{"a":{"command":"x","zebra":1}}}');
     expect(own.lines).toEqual(['1:32: error: servers.a.zebra: unknown key']);
     const yaml = await load('own.yaml', 'inputs: []\nservers: { a: { command: x, type: stdio } }\n');

@@ -1,4 +1,4 @@
-// Who loads a configuration may say what isolation means where an entry is silent.
+// The load option for the default isolation of servers.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,8 +26,11 @@ async function isolations(options?: LoadOptions): Promise<unknown> {
   );
 }
 
-test('an entry that does not say its isolation takes the default of whoever loads it', async () => {
-  const said = { shared: ['shared', 1], session: ['session', 32], remote: ['session', 1000] };
-  expect(await isolations()).toEqual({ ...said, silent: ['shared', 1] });
-  expect(await isolations({ defaultIsolation: 'session' })).toEqual({ ...said, silent: ['session', 32] });
+test('an entry without isolation gets the default of the load options', async () => {
+  const expectedDefaults = { shared: ['shared', 1], session: ['session', 32], remote: ['session', 1000] };
+  expect(await isolations()).toEqual({ ...expectedDefaults, silent: ['shared', 1] });
+  expect(await isolations({ defaultIsolation: 'session' })).toEqual({
+    ...expectedDefaults,
+    silent: ['session', 32],
+  });
 });

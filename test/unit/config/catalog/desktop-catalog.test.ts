@@ -8,7 +8,7 @@ const json = (servers: Record<string, unknown>, more: object = {}) =>
   folder.loadCatalog(JSON.stringify({ mcpServers: servers, ...more }, null, '\t'), {}, 'desktop.json');
 
 describe("a desktop client's file", () => {
-  test('is a catalog, also with tabs, unknown keys and stray empty lists', async () => {
+  test('is a catalog, with tabs, unknown keys and stray empty lists', async () => {
     const { loaded, lines } = await json(
       {
         files: { command: 'npx', args: ['-y', 'files'], env: { A: 'b' }, autoApprove: ['x'], zebra: 1 },
@@ -24,8 +24,8 @@ describe("a desktop client's file", () => {
     expect(loaded?.catalog.servers.web).toMatchObject({ runtime: 'http', isolation: 'session' });
     expect(lines).toEqual([
       'desktop.json:15:4: warning: mcpServers.files.zebra: unknown key',
-      'desktop.json:20:4: warning: mcpServers.web.args: is for local servers (command) only, and this one has a url',
-      'desktop.json:21:4: warning: mcpServers.web.env: is for local servers (command) only, and this one has a url',
+      'desktop.json:20:4: warning: mcpServers.web.args: is for local servers (command) only; this server has a url',
+      'desktop.json:21:4: warning: mcpServers.web.env: is for local servers (command) only; this server has a url',
     ]);
   });
 
@@ -35,7 +35,7 @@ describe("a desktop client's file", () => {
     ['streamable-http', { url: 'http://a' }, 'http'],
     ['streamableHttp', { url: 'http://a' }, 'http'],
     ['sse', { url: 'http://a' }, 'sse'],
-  ])('may say the type %s', async (type, entry, runtime) => {
+  ])('may have the type %s', async (type, entry, runtime) => {
     const { loaded, lines } = await json({ a: { type, ...entry } });
     expect(lines).toEqual([]);
     expect(loaded?.catalog.servers.a?.runtime).toBe(runtime);
@@ -46,8 +46,8 @@ describe("a desktop client's file", () => {
     [{ disabled: false }, true],
     [{}, true],
     [{ enabled: false, disabled: true }, false],
-  ])('%j means enabled: %s', async (words, enabled) => {
-    const { loaded } = await json({ a: { command: 'x', ...words } });
+  ])('with %j has enabled: %s', async (fields, enabled) => {
+    const { loaded } = await json({ a: { command: 'x', ...fields } });
     expect(loaded?.catalog.servers.a?.enabled).toBe(enabled);
     expect(loaded?.catalog.servers.a).not.toHaveProperty('disabled');
   });
@@ -65,24 +65,24 @@ describe("a desktop client's file", () => {
     ],
     [{ enabledTools: [] }, { allow: [], deny: [] }],
     [{ disabledTools: [] }, { allow: ['*'], deny: [] }],
-  ])('%j is told by tools', async (words, tools) => {
-    for (const place of [{ command: 'x' }, { url: 'http://a' }]) {
-      const { loaded, lines } = await json({ a: { ...place, ...words } });
+  ])('with %j has these tools', async (fields, tools) => {
+    for (const transport of [{ command: 'x' }, { url: 'http://a' }]) {
+      const { loaded, lines } = await json({ a: { ...transport, ...fields } });
       expect(lines).toEqual([]);
       expect(loaded?.catalog.servers.a?.tools).toEqual(tools);
-      for (const key of Object.keys(words))
+      for (const key of Object.keys(fields))
         if (key !== 'tools') expect(loaded?.catalog.servers.a).not.toHaveProperty(key);
     }
   });
 
-  test('says only once which tools are allowed', async () => {
+  test('has only one list of allowed tools', async () => {
     const { loaded, lines } = await json({
       a: { command: 'x', enabledTools: ['ls'], tools: { allow: ['*'] } },
     });
     expect(loaded).toBeUndefined();
     expect(lines).toEqual([
       expect.stringMatching(
-        /mcpServers\.a\.enabledTools: says once more which tools are allowed; leave one list$/,
+        /mcpServers\.a\.enabledTools: is a second list of allowed tools; keep only one list$/,
       ),
     ]);
   });
@@ -102,7 +102,7 @@ describe("a desktop client's file", () => {
       { command: 'x', disabled: true, enabled: true },
       'mcpServers.a.disabled: contradicts enabled, which is true',
     ],
-    [{ address: 'http://a' }, 'mcpServers.a: needs a command (a local server) or a url (a remote one)'],
+    [{ address: 'http://a' }, 'mcpServers.a: needs a command (local server) or a url (remote server)'],
     [
       { command: 'x', args: '-y' },
       'mcpServers.a.args: expected a list, found text; write each argument as an item: args: [first, "second one"]',
@@ -125,30 +125,27 @@ describe("a desktop client's file", () => {
     const { loaded, lines } = await json({ [name]: { command: 'x' } });
     expect(Object.keys(loaded?.catalog.servers ?? {})).toEqual([id]);
     expect(lines).toEqual([
-      `desktop.json:3:3: warning: mcpServers["${name}"]: this name is no id; the server is called ${id}`,
+      `desktop.json:3:3: warning: mcpServers["${name}"]: not a valid id; the server is named ${id}`,
     ]);
   });
 
-  test.each(['日本', '', '..', '!!'])(
-    'may not name a server "%s", of which no id can be made',
-    async (name) => {
-      const { loaded, lines } = await json({ [name]: { command: 'x' } });
-      expect(loaded).toBeUndefined();
-      expect(lines).toEqual([
-        `desktop.json:3:3: mcpServers["${name}"]: no id can be made of this name; use some of A-Z a-z 0-9 . _ -`,
-      ]);
-    },
-  );
+  test.each(['日本', '', '..', '!!'])('cannot name a server "%s", which yields no id', async (name) => {
+    const { loaded, lines } = await json({ [name]: { command: 'x' } });
+    expect(loaded).toBeUndefined();
+    expect(lines).toEqual([
+      `desktop.json:3:3: mcpServers["${name}"]: cannot derive an id from this name; use characters of A-Z a-z 0-9 . _ -`,
+    ]);
+  });
 
-  test('with two names that become one id is refused', async () => {
+  test('with two names that yield the same id is refused', async () => {
     const { loaded, lines } = await json({ 'a b': { command: 'x' }, 'a-b': { command: 'y' } });
     expect(loaded).toBeUndefined();
     expect(lines.filter((line) => !line.includes('warning'))).toEqual([
-      'desktop.json:6:3: mcpServers.a-b: becomes the id a-b, which "a b" has already',
+      'desktop.json:6:3: mcpServers.a-b: becomes the id a-b, which "a b" already has',
     ]);
   });
 
-  test('may also be written as YAML', async () => {
+  test('may be written as YAML', async () => {
     const { loaded } = await folder.loadCatalog('mcpServers:\n  a: { command: ./x, cwd: sub }\n');
     expect(loaded?.catalog.servers.a).toMatchObject({
       command: join(folder.path, 'x'),

@@ -13,7 +13,7 @@ async function entryOf(text: string): Promise<ServerEntry> {
 }
 
 describe('entryHash', () => {
-  test('is the same for a default that is written and one that is not', async () => {
+  test('is equal for an explicit default and an omitted value', async () => {
     const short = entryHash(await entryOf('{ command: x }'));
     expect(short).toMatch(/^[0-9a-f]{16}$/);
     expect(entryHash(await entryOf('{ pool: { max: 1 }, cwd: ".", command: x, isolation: shared }'))).toBe(
@@ -42,7 +42,7 @@ describe('entryHash', () => {
     expect(hashes.size).toBe(texts.length);
   });
 
-  test('does not differ with tags: a new tag restarts nothing', async () => {
+  test('does not depend on tags: a new tag restarts nothing', async () => {
     expect(entryHash(await entryOf('{ command: x, tags: [files, local] }'))).toBe(
       entryHash(await entryOf('{ command: x }')),
     );

@@ -1,9 +1,9 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
 
 import { describe, expect, test } from 'vitest';
 import type { Machine } from '../../../../config/clients/client.ts';
 import {
-  type Connection,
+  type ClientConnection,
   canConnect,
   claudeCodeCommand,
   clientDocument,
@@ -24,22 +24,22 @@ function paths(id: string, machine: Machine): string[] {
   return (clientNamed(id)?.files(machine) ?? []).map(({ path }) => path);
 }
 
-function documentFor(id: string, connection: Connection): object | undefined {
+function documentFor(id: string, connection: ClientConnection): object | undefined {
   const client = clientNamed(id);
   return client && clientDocument(client, 'gw', entryFor(client, connection));
 }
 
 const url = 'http://127.0.0.1:8080/mcp';
-const direct: Connection = { kind: 'http', url };
-const withKey: Connection = { ...direct, keyVariable: 'GATEWAY_API_KEY' };
-const program: Connection = {
+const direct: ClientConnection = { kind: 'http', url };
+const withKey: ClientConnection = { ...direct, keyVariable: 'GATEWAY_API_KEY' };
+const program: ClientConnection = {
   kind: 'stdio',
   command: '/node',
   args: ['/main.js', 'stdio'],
   variables: ['TOKEN'],
 };
 
-describe('the files of a client', () => {
+describe('the configuration files of a client', () => {
   test.each([
     ['claude-desktop', mac, ['/Users/ann/Library/Application Support/Claude/claude_desktop_config.json']],
     ['claude-desktop', windows, ['D:\\Roaming\\Claude\\claude_desktop_config.json']],
@@ -50,11 +50,11 @@ describe('the files of a client', () => {
     ['zed', mac, ['/Users/ann/.config/zed/settings.json', '/work/.zed/settings.json']],
     ['zed', windows, ['D:\\Roaming\\Zed\\settings.json', 'C:\\work\\.zed\\settings.json']],
     ['gemini', linux, ['/home/ann/.gemini/settings.json', '/work/.gemini/settings.json']],
-  ] as const)('of %s are where its documents say (%#)', (id, machine, expected) => {
+  ] as const)('of %s have the documented paths (%#)', (id, machine, expected) => {
     expect(paths(id, machine)).toEqual(expected);
   });
 
-  test('follow the variables of the system', () => {
+  test('depend on environment variables', () => {
     expect(paths('zed', { ...linux, configHome: '/etc/ann' })[0]).toBe('/etc/ann/zed/settings.json');
     const { appData: _, ...plain } = windows;
     expect(paths('vscode', plain)[0]).toBe('C:\\Users\\ann\\AppData\\Roaming\\Code\\User\\mcp.json');
@@ -62,7 +62,7 @@ describe('the files of a client', () => {
   });
 });
 
-describe('the entry of a gateway', () => {
+describe('the entry for a gateway', () => {
   test.each([
     ['cursor', { mcpServers: { gw: { url, headers: { 'X-API-Key': '${env:GATEWAY_API_KEY}' } } } }],
     [
@@ -81,30 +81,30 @@ describe('the entry of a gateway', () => {
           {
             type: 'promptString',
             id: 'gateway-api-key',
-            description: 'The value of GATEWAY_API_KEY',
+            description: 'Value of GATEWAY_API_KEY',
             password: true,
           },
         ],
         servers: { gw: { type: 'http', url, headers: { 'X-API-Key': '${input:gateway-api-key}' } } },
       },
     ],
-  ])('refers to the key in the way of %s', (id, expected) => {
+  ])('refers to the API key in the syntax of %s', (id, expected) => {
     expect(documentFor(id, withKey)).toEqual(expected);
   });
 
   test.each([
     ['zed', { context_servers: { gw: { url } } }],
     ['cline', { mcpServers: { gw: { type: 'streamableHttp', url } } }],
-  ])('is an address for %s, as long as no key is asked for', (id, expected) => {
+  ])('is a URL for %s if no key is needed', (id, expected) => {
     expect(documentFor(id, direct)).toEqual(expected);
-    expect(() => documentFor(id, withKey)).toThrow('cannot be given this address');
+    expect(() => documentFor(id, withKey)).toThrow('does not support this address');
   });
 
-  test('starts a program, with the variables that the client would not pass on', () => {
+  test('is a command with the variables that the client does not pass on', () => {
     const plain = { command: '/node', args: ['/main.js', 'stdio'] };
     const env = { TOKEN: '${TOKEN}' };
     expect(documentFor('claude-desktop', program)).toEqual({ mcpServers: { gw: { ...plain, env } } });
-    // A value that Zed takes as it stands would hide the variable that its programs see anyway.
+    // Zed passes the variable on. A value in the file would replace it.
     expect(documentFor('zed', program)).toEqual({ context_servers: { gw: plain } });
     expect(documentFor('cursor', program)).toEqual({
       mcpServers: { gw: { ...plain, env: { TOKEN: '${env:TOKEN}' } } },
@@ -113,7 +113,7 @@ describe('the entry of a gateway', () => {
     expect(canConnect(clientNamed('claude-desktop') ?? clients[1]!, direct)).toBe(false);
   });
 
-  test('is a line for a shell, for Claude Code', () => {
+  test('is a shell command for Claude Code', () => {
     expect(claudeCodeCommand('gw', withKey)).toBe(
       `claude mcp add --scope user --transport http gw ${url} --header 'X-API-Key: \${GATEWAY_API_KEY}'`,
     );

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { isCredentialName } from '../../../../config/credentials/credential-names.ts';
 
-describe('the name of a credential', () => {
+describe('a credential name', () => {
   test.each([
     ...[
       'GITHUB_TOKEN',

@@ -3,7 +3,7 @@ import { credentialsIn } from '../../../../config/credentials/credential-values.
 
 const uuid = '550e8400-e29b-41d4-a716-446655440000';
 
-describe('a value under the name of a credential', () => {
+describe('a value with a credential name', () => {
   test.each([
     'correct-horse-battery',
     'correct horse battery',
@@ -38,12 +38,12 @@ describe('a value under the name of a credential', () => {
       '/home/ada/project-1a2b3c4d5e6f.json',
       '/run/secrets/db_password',
     ],
-  ])('%s is not: it is a word, a number or a path, or too short', (value) => {
+  ])('%s is not redacted: it is a word, number or path, or too short', (value) => {
     expect(credentialsIn(value, 'named')).toEqual([]);
   });
 });
 
-describe('a value of a variable or a header under another name', () => {
+describe('a variable or header value with another name', () => {
   test.each([
     ...['ghp_0123456789abcdefghij', 'qX7vT2mN9pL4', uuid, 'JBSWY3DPEHPK3PXP', 'a1b2c3d4e5f6'],
     '/9j/4AAQSkZJRgABAQEAYABg',
@@ -63,12 +63,12 @@ describe('a value of a variable or a header under another name', () => {
     ...['jane.doe@example.com', 'myProjectName', 'Europe/Berlin', '/home/ada/project', 'de-DE, en;q=0.9'],
     ...['/nix/store/s66mzxpvicwk07gjbjfw-hello/bin', 'db.internal.example.com:5432', '2026-11-28'],
     ...['You are a helpful assistant.', '123456789012', 'https://localhost:8080/api/v1'],
-  ])('%s is not: it is made of words and numbers', (value) => {
+  ])('%s is not redacted: it consists of words and numbers', (value) => {
     expect(credentialsIn(value, 'supplied')).toEqual([]);
   });
 });
 
-describe('a value that is written in the file under another name', () => {
+describe('a literal value with another name', () => {
   test.each([
     'ghp_0123456789abcdefghij',
     'production',
@@ -100,12 +100,12 @@ describe('a value that is written in the file under another name', () => {
     ],
     ['--token=qX7vT2mN9pL4', ['qX7vT2mN9pL4']],
     ['url=https://h.example/?token=qX7vT2mN9pL4', ['qX7vT2mN9pL4']],
-  ])('%s loses its password or the part with the name of a credential', (value, credentials) => {
+  ])('%s has its password or named credential redacted', (value, credentials) => {
     expect(credentialsIn(value, 'literal')).toEqual(credentials);
   });
 });
 
-describe('an address', () => {
+describe('a URL', () => {
   test.each([
     ['https://hooks.example.com/services/T024/B024/XyZ012abcDEF345ghi', ['XyZ012abcDEF345ghi']],
     ['https://0abc123def456789@ingest.example.com/1234', ['0abc123def456789']],
@@ -118,13 +118,13 @@ describe('an address', () => {
     ],
     ['https://sk_0123456789abcdefghij:@h.example', ['sk_0123456789abcdefghij']],
     ['https://mcp.example.com/api?k=qX7vT2mN9pL4#a1b2c3d4e5f6', ['qX7vT2mN9pL4', 'a1b2c3d4e5f6']],
-  ])('%s loses what is opaque, never its host', (value, credentials) => {
+  ])('%s has its opaque parts redacted, never its host', (value, credentials) => {
     expect(credentialsIn(value, 'supplied')).toEqual(credentials);
     expect(credentialsIn(value, 'named')).toEqual(credentials);
   });
 });
 
-test('of a header the scheme may be missing, and of a key of several lines the others', () => {
+test('a header may omit the scheme, and each line of a multi-line key is redacted', () => {
   expect(credentialsIn('Basic YWRhOnMzY3JldHB3', 'named')).toEqual([
     'Basic YWRhOnMzY3JldHB3',
     'YWRhOnMzY3JldHB3',

@@ -3,7 +3,7 @@ import { isFault, readExpression } from '../../../../config/expressions/expressi
 import { readTemplate } from '../../../../config/expressions/template.ts';
 
 const variables = { steps: 'map<string, dyn>', parameters: 'map<string, string>', index: 'int' };
-const named = ['steps', 'parameters'];
+const scopeNames = ['steps', 'parameters'];
 const values = {
   steps: {
     half: '\ud800',
@@ -18,13 +18,13 @@ const values = {
   index: 2n,
 };
 
-function read(text: string) {
-  const expression = readExpression(text, variables, named);
+function parse(text: string) {
+  const expression = readExpression(text, variables, scopeNames);
   if (isFault(expression)) throw new Error(`${expression.message} at ${expression.at}`);
   return expression;
 }
 
-const given = (text: string) => read(text).evaluate(values);
+const evaluate = (text: string) => parse(text).evaluate(values);
 
 describe('an expression', () => {
   it.each([
@@ -53,16 +53,16 @@ describe('an expression', () => {
     ['json(timestamp("2026-01-01T00:00:00Z"))', '"2026-01-01T00:00:00.000Z"'],
     ['base64("ü:é")', 'w7w6w6k='],
     ['base64("")', ''],
-  ])('EXP2 gives JSON: %s', (text, value) => {
-    expect(given(text)).toEqual(value);
+  ])('returns JSON: %s', (text, value) => {
+    expect(evaluate(text)).toEqual(value);
   });
 
   it.each([
     ['1 +', 'unexpected token: EOF', 3],
-    ['index == 1 and index == 2', 'and is written && here', 11],
-    ['find("x or y", "or") == "or" or true', 'or is written || here', 29],
-    ['not (index > 1)', 'not is written ! here', 0],
-    ['index === 1', '=== is written == here', 6],
+    ['index == 1 and index == 2', 'use && instead of and', 11],
+    ['find("x or y", "or") == "or" or true', 'use || instead of or', 29],
+    ['not (index > 1)', 'use ! instead of not', 0],
+    ['index === 1', 'use == instead of ===', 6],
     ['stepz.check', 'unknown variable: stepz', 0],
     ['1 == "a"', 'no such overload: int == string', 0],
     ['now()', "found no matching overload for 'now()'", 0],
@@ -71,19 +71,19 @@ describe('an expression', () => {
     ['json()', "found no matching overload for 'json()'", 0],
     [
       'parameters.version.matches("(a+)+")',
-      "matches() could take very long; write find(text, 'pattern') != ''",
+      "matches() can take very long; write find(text, 'pattern') != ''",
       0,
     ],
     [
       '[1].map(x, [2].map(y, x + y))',
-      'map() within another one could take very long; do it in a node before',
+      'nested map() can take very long; compute the inner list in an earlier node',
       11,
     ],
-  ])('CEL2 %s is refused, and where is said', (text, message, at) => {
-    expect(readExpression(text, variables, named)).toEqual({ message, at });
+  ])('%s is refused with its position (CEL2)', (text, message, at) => {
+    expect(readExpression(text, variables, scopeNames)).toEqual({ message, at });
   });
 
-  it('CEL1 is bounded in length and depth', () => {
+  it('is limited in length and depth', () => {
     expect(readExpression('a'.padEnd(9_000, 'a'), variables)).toMatchObject({
       at: 0,
       message: expect.stringContaining('8192'),
@@ -91,20 +91,20 @@ describe('an expression', () => {
     expect(readExpression('('.repeat(200), variables)).toMatchObject({ message: 'exceeded maxDepth (60)' });
   });
 
-  it('says which names it refers to, however they are written', () => {
+  it('lists the names that it refers to, in any notation', () => {
     expect(
-      read('steps.check.output.x == steps["ask"].output && parameters.version != ""').references,
+      parse('steps.check.output.x == steps["ask"].output && parameters.version != ""').references,
     ).toEqual([
       { variable: 'steps', member: 'check', at: 0 },
       { variable: 'steps', member: 'ask', at: 24 },
       { variable: 'parameters', member: 'version', at: 47 },
     ]);
-    expect(read('steps[parameters.version]').references).toContainEqual({
+    expect(parse('steps[parameters.version]').references).toContainEqual({
       variable: 'steps',
       member: undefined,
       at: 0,
     });
-    expect(read('size(steps)').references).toEqual([{ variable: 'steps', member: undefined, at: 5 }]);
+    expect(parse('size(steps)').references).toEqual([{ variable: 'steps', member: undefined, at: 5 }]);
   });
 
   it.each([
@@ -122,14 +122,14 @@ describe('an expression', () => {
     ['base64(steps.long)', expect.stringContaining('longer than 1048576 characters')],
     ['json([steps.long, steps.long])', expect.stringContaining('longer than 1048576 characters')],
     ['json(json(json(json(steps.quotes))))', expect.stringContaining('longer than 1048576 characters')],
-  ])('EXP1 %s fails by its values, and says why', (text, message) => {
-    expect(() => given(text)).toThrow(expect.objectContaining({ code: 'ERR_EXPRESSION', message }));
+  ])('%s fails because of its values, with the reason', (text, message) => {
+    expect(() => evaluate(text)).toThrow(expect.objectContaining({ code: 'ERR_EXPRESSION', message }));
   });
 });
 
 describe('a template', () => {
   const rendered = (text: string) => {
-    const template = readTemplate(text, variables, named);
+    const template = readTemplate(text, variables, scopeNames);
     return 'message' in template ? template : template.render(values);
   };
 
@@ -144,15 +144,15 @@ describe('a template', () => {
     ['{{ "}}" }}', '}}'],
     ['{{ {"a": {"b": 1}} }}', { a: { b: 1 } }],
     ['{ not } one }}', '{ not } one }}'],
-  ])('TPL1 TPL2 %s', (text, value) => {
+  ])('renders %s', (text, value) => {
     expect(rendered(text)).toEqual(value);
   });
 
   it.each([
-    ['a {{ b', '{{ has no }}', 2],
-    ['a {{ }}', 'there is nothing between {{ and }}', 2],
+    ['a {{ b', '{{ without }}', 2],
+    ['a {{ }}', 'the expression in {{ }} is empty', 2],
     ['ab {{ nope }}', 'unknown variable: nope', 6],
-  ])('%s is refused, and where is said', (text, message, at) => {
+  ])('%s is refused with its position', (text, message, at) => {
     expect(rendered(text)).toEqual({ message, at });
   });
 });

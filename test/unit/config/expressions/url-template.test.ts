@@ -1,4 +1,4 @@
-// Urls of flows: the encoding of values, refused templates, refused values.
+// URL templates in flows: encoding of values, refused templates and values.
 
 import { describe, expect, test } from 'vitest';
 import { readParts } from '../../../../config/expressions/template.ts';
@@ -7,7 +7,7 @@ import { type UrlTemplate, urlTemplate } from '../../../../config/expressions/ur
 
 const variables = { parameters: 'map<string, string>', steps: 'map<string, dyn>' };
 
-function read(text: string, allowed?: readonly string[]): UrlTemplate | { message: string; at: number } {
+function parse(text: string, allowed?: readonly string[]): UrlTemplate | { message: string; at: number } {
   const parts = readParts(text, variables);
   if ('message' in parts) throw new Error(parts.message);
   const prefixes = allowed?.map((each) => {
@@ -19,14 +19,14 @@ function read(text: string, allowed?: readonly string[]): UrlTemplate | { messag
 }
 
 function render(text: string, q: unknown, allowed?: readonly string[]): string {
-  const url = read(text, allowed);
+  const url = parse(text, allowed);
   if ('message' in url) throw new Error(url.message);
   return url.render({ parameters: { q, r: '.' }, steps: { a: q } }).href;
 }
 
 const Q = '{{ parameters.q }}';
 
-describe('a value in a url', () => {
+describe('a value in a URL', () => {
   test.each([
     [
       `http://h.example/users/${Q}/notes`,
@@ -56,8 +56,8 @@ describe('a value in a url', () => {
     ['http://h.example/a/{{ steps.a }}', true, 'http://h.example/a/true'],
     [`https://h.example:8443/${Q}`, ':80@evil.example', 'https://h.example:8443/%3A80%40evil.example'],
     [`http://h.example/${Q}#part`, '\r\nHost: x', 'http://h.example/%0D%0AHost%3A%20x#part'],
-  ])('URL1 %s with %j', (text, value, sent) => {
-    expect(render(text, value)).toBe(sent);
+  ])('is encoded: %s with %j (URL1)', (text, value, rendered) => {
+    expect(render(text, value)).toBe(rendered);
   });
 
   test.each([
@@ -78,11 +78,11 @@ describe('a value in a url', () => {
     [`http://h.example/users/${Q}`, '', '`parameters.q` leaves a path segment empty'],
     [`http://h.example/users/${Q}/notes`, '', 'leaves a path segment empty'],
     [`http://h.example/users?${Q}`, '', 'leaves a query parameter empty'],
-    ['http://h.example/{{ steps.a }}', null, '`steps.a` is null; a url holds text, a number or a boolean'],
+    ['http://h.example/{{ steps.a }}', null, '`steps.a` is null; a url contains text, a number or a boolean'],
     ['http://h.example/?q={{ steps.a }}', [1], '`steps.a` is a list'],
     ['http://h.example/?q={{ steps.a }}', { a: 1 }, '`steps.a` is a map'],
     [`http://h.example/${Q}`, '\ud800', 'half of a surrogate pair'],
-  ])('URL1 is refused: %s with %j', (text, value, message) => {
+  ])('is refused: %s with %j (URL1)', (text, value, message) => {
     expect(() => render(text, value)).toThrow(
       expect.objectContaining({ code: 'ERR_EXPRESSION', message: expect.stringContaining(message) }),
     );
@@ -101,8 +101,8 @@ describe('a value in a url', () => {
     [`http:/h.example/${Q}`, 0],
     [`http:\\\\h.example\\${Q}`, 0],
     [`ftp://h.example/${Q}`, 0],
-  ])('URL1 does not choose scheme, host or port: %s', (text, at) => {
-    expect(read(text)).toEqual({ message: expect.stringContaining('a host without {{ }}'), at });
+  ])('cannot choose scheme, host or port: %s (URL1)', (text, at) => {
+    expect(parse(text)).toEqual({ message: expect.stringContaining('a host without {{ }}'), at });
   });
 
   test.each([
@@ -114,25 +114,25 @@ describe('a value in a url', () => {
     [`http://h.example/a%2${Q}`, 'write %25', 18],
     [`http://h.example/a#${Q}`, 'write %23', 19],
     [`http://h.example/?a#b/${Q}`, 'write %23', 22],
-    ['http://h.example/{{ [1] }}', 'gives list<int>', 17],
-    ['http://h.example/{{ null }}', 'gives null', 17],
+    ['http://h.example/{{ [1] }}', 'returns list<int>', 17],
+    ['http://h.example/{{ null }}', 'returns null', 17],
     [`http://u:p@h.example/${Q}`, 'send credentials in a header', 0],
-    [`http://h.example:99999/${Q}`, 'is not an address of http or https', 0],
+    [`http://h.example:99999/${Q}`, 'is not an http or https address', 0],
     ['ftp://h.example/', 'should begin with http://', 0],
-  ])('literal text that would change its meaning is refused: %s', (text, message, at) => {
-    expect(read(text)).toEqual({ message: expect.stringContaining(message), at });
+  ])('literal text that changes its meaning is refused: %s', (text, message, at) => {
+    expect(parse(text)).toEqual({ message: expect.stringContaining(message), at });
   });
 
-  test('a url without a template is sent as it is', () => {
+  test('a URL without a template is sent unchanged', () => {
     expect(render('http://h.example/a/../b?x=#y', '')).toBe('http://h.example/b?x=#y');
   });
 });
 
-describe('an expression that is the whole url', () => {
+describe('an expression that is the whole URL', () => {
   const allowed = ['https://good.example/v1/', 'http://127.0.0.1:8080/'];
 
   test('needs a list of prefixes', () => {
-    expect(read(Q)).toEqual({
+    expect(parse(Q)).toEqual({
       message: expect.stringContaining('url_allow: [https://api.example.com/]'),
       at: 0,
     });
@@ -146,8 +146,8 @@ describe('an expression that is the whole url', () => {
     ['https://ｇｏｏｄ.example/v1/a', 'https://good.example/v1/a'],
     ['https://go\tod.example/v1/a%2Fb', 'https://good.example/v1/a%2Fb'],
     ['http://2130706433:8080/a', 'http://127.0.0.1:8080/a'],
-  ])('URL2 %j is below a prefix', (value, sent) => {
-    expect(render(Q, value, allowed)).toBe(sent);
+  ])('%j is below an allowed prefix', (value, rendered) => {
+    expect(render(Q, value, allowed)).toBe(rendered);
   });
 
   test.each([
@@ -168,10 +168,10 @@ describe('an expression that is the whole url', () => {
     ['https://good.example/v1/..;/admin', 'leads to'],
     ['https://gооd.example/v1/', 'leads to https://xn--'],
     ['/v1/a', 'is not a url'],
-    ['javascript:alert(1)', 'is not an address of http or https'],
+    ['javascript:alert(1)', 'is not an http or https address'],
     ['', 'is not a url'],
     [7, 'is not a url'],
-  ])('URL2 %j is refused', (value, message) => {
+  ])('%j is outside the allowed prefixes', (value, message) => {
     const text = typeof value === 'string' ? Q : '{{ steps.a }}';
     expect(() => render(text, value, allowed)).toThrow(
       expect.objectContaining({ code: 'ERR_EXPRESSION', message: expect.stringContaining(message) }),
@@ -188,7 +188,7 @@ describe('an expression that is the whole url', () => {
     ['https://u@api.example.com/', 'user name'],
     ['ftp://api.example.com/', 'http or https'],
     ['api.example.com/', 'http or https'],
-  ])('%s is no prefix', (text, message) => {
+  ])('%s is not a valid prefix', (text, message) => {
     expect(readPrefix(text)).toEqual(expect.stringContaining(message));
   });
 });

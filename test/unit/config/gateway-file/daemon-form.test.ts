@@ -1,4 +1,6 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
+// A gateway file in the form of a resource (kind DaemonConfig), which needs no catalog of servers.
+
 import { join } from 'node:path';
 import { Check } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
@@ -7,7 +9,7 @@ import { ConfigFolder } from '../config-folder.ts';
 
 const folder = new ConfigFolder();
 
-const alone = `apiVersion: example.com/v1
+const daemonConfig = `apiVersion: example.com/v1
 kind: DaemonConfig
 metadata: { name: bots, labels: { tier: gold } }
 spec:
@@ -16,9 +18,9 @@ spec:
   runtime: { default_agent: helper }
 `;
 
-describe('the form of a resource', () => {
-  test('alone is a whole configuration without servers', async () => {
-    const { loaded, lines } = await folder.loadGateway(alone);
+describe('a gateway file in the form of a resource', () => {
+  test('is a complete configuration without servers', async () => {
+    const { loaded, lines } = await folder.loadGateway(daemonConfig);
     expect(lines).toEqual([]);
     expect(loaded).toMatchObject({
       catalog: { servers: {} },
@@ -37,9 +39,9 @@ describe('the form of a resource', () => {
     expect(Check(jsonSchemas.gateway, { kind: 'DaemonConfig', spec: {} })).toBe(true);
   });
 
-  test('stands beside the fields of a gateway file', async () => {
+  test('may also have the fields of a gateway file', async () => {
     const { loaded, lines } = await folder.loadGateway(
-      `listen_addr: 127.0.0.1:9\ncatalog_path: catalog.yaml\n${alone}deliveries: { retention_days: 0.5, max_waiting: 10, concurrency: 2 }\n`,
+      `listen_addr: 127.0.0.1:9\ncatalog_path: catalog.yaml\n${daemonConfig}deliveries: { retention_days: 0.5, max_waiting: 10, concurrency: 2 }\n`,
     );
     expect(lines).toEqual([]);
     expect(loaded?.config).toMatchObject({
@@ -49,14 +51,14 @@ describe('the form of a resource', () => {
     });
   });
 
-  test('is no excuse for a catalog that is not there', async () => {
-    const { lines } = await folder.loadGateway(`catalog_path: gone.yaml\n${alone}`);
+  test('with a catalog path reports a missing catalog', async () => {
+    const { lines } = await folder.loadGateway(`catalog_path: gone.yaml\n${daemonConfig}`);
     expect(lines).toEqual([
       expect.stringMatching(/^gateway\.yaml:1:15: catalog_path: .*gone\.yaml: the file does not exist$/),
     ]);
   });
 
-  test('is needed for a file without address and catalog', async () => {
+  test('is the only form that may have neither a listen address nor a catalog', async () => {
     const { lines } = await folder.loadGateway('log_level: info\n');
     expect(lines).toEqual([
       'gateway.yaml:1:1: listen_addr: required, but missing',
@@ -77,9 +79,9 @@ describe('the form of a resource', () => {
       '127.0.0.1:9001',
     ],
     ['platforms: {}', '127.0.0.1:8080'],
-  ])('listens where it says: %j', async (lines, expected) => {
-    const { loaded, lines: told } = await folder.loadGateway(lines, { PORT: '9002' });
-    expect(told).toEqual([]);
+  ])('%j yields the listen address %s', async (yaml, expected) => {
+    const { loaded, lines } = await folder.loadGateway(yaml, { PORT: '9002' });
+    expect(lines).toEqual([]);
     expect(loaded?.config.listen_addr).toBe(expected);
   });
 
@@ -118,13 +120,13 @@ describe('the form of a resource', () => {
       'deliveries: { retention_days: 0 }\nspec: {}',
       ['1:31: deliveries.retention_days: expected a number > 0, found 0'],
     ],
-  ])('cannot be %j', async (lines, expected) => {
-    const { loaded, lines: told } = await folder.loadGateway(lines);
+  ])('is rejected: %j', async (yaml, expected) => {
+    const { loaded, lines } = await folder.loadGateway(yaml);
     expect(loaded).toBeUndefined();
-    expect(told.map((line) => line.replace('gateway.yaml:', ''))).toEqual(expected);
+    expect(lines.map((line) => line.replace('gateway.yaml:', ''))).toEqual(expected);
   });
 
-  test('asks for a key of the inspector beyond loopback as ever', async () => {
+  test('needs an API key for an inspector that listens beyond loopback', async () => {
     const { lines } = await folder.loadGateway(
       'spec: { server: { host: 0.0.0.0 } }\ninspector: { enabled: true }\n',
     );
@@ -135,7 +137,7 @@ describe('the form of a resource', () => {
 describe('platforms', () => {
   const env = { TOKEN: 'a-token-of-it', PLACE: 'x' };
 
-  test('hold what was written, and nothing else', async () => {
+  test('have exactly the members of the file after loading', async () => {
     const { loaded, lines } = await folder.loadGateway(
       `platforms:
   repohost: { enabled: false, webhook_path: /hooks/repos, webhook_secret: "\${TOKEN}" }
@@ -145,18 +147,18 @@ describe('platforms', () => {
     );
     expect(lines).toEqual([]);
     const { repohost, schedule, http } = loaded?.config.platforms ?? {};
-    const written = (platform: object | undefined) => JSON.parse(JSON.stringify(platform ?? null));
-    expect(written(repohost)).toEqual({
+    const plain = (platform: object | undefined) => JSON.parse(JSON.stringify(platform ?? null));
+    expect(plain(repohost)).toEqual({
       enabled: false,
       webhook_path: '/hooks/repos',
       webhook_secret: 'a-token-of-it',
     });
-    expect(written(schedule)).toEqual({ timezone: 'Europe/Berlin' });
+    expect(plain(schedule)).toEqual({ timezone: 'Europe/Berlin' });
     expect(http).toBeUndefined();
     expect(loaded?.secrets).toContain('a-token-of-it');
   });
 
-  test('may be called as their vendors call them, stand in spec, and name variables', async () => {
+  test('may have vendor names, be in spec, and refer to variables', async () => {
     const { loaded, lines } = await folder.loadGateway(
       `spec:
   platforms:
@@ -194,7 +196,7 @@ describe('platforms', () => {
     ['platforms: { repohos: {} }', ['1:14: platforms.repohos: unknown key; did you mean repohost?']],
     [
       'platforms: { github: {}, repohost: {} }',
-      ['1:14: platforms.github: means repohost, which is there too'],
+      ['1:14: platforms.github: means repohost, which is also present'],
     ],
     [
       'platforms: { github: { tokn: x } }',
@@ -214,16 +216,16 @@ describe('platforms', () => {
     ],
     [
       'platforms: { repohost: { token_env: "a b" } }',
-      ['1:37: platforms.repohost.token_env: expected the name of a variable of the environment'],
+      ['1:37: platforms.repohost.token_env: expected the name of an environment variable'],
     ],
     [
       'platforms: { repohost: { token_env: TOKEN, token: x } }',
-      ['1:26: platforms.repohost.token_env: means token, which is there too'],
+      ['1:26: platforms.repohost.token_env: means token, which is also present'],
     ],
-  ])('cannot be %j', async (lines, expected) => {
-    const { loaded, lines: told } = await folder.loadGateway(lines, env);
+  ])('are rejected: %j', async (yaml, expected) => {
+    const { loaded, lines } = await folder.loadGateway(yaml, env);
     expect(loaded).toBeUndefined();
-    const errors = told.filter((line) => !line.includes(': warning: '));
+    const errors = lines.filter((line) => !line.includes(': warning: '));
     expect(errors.map((line) => line.replace('gateway.yaml:', ''))).toEqual(expected);
   });
 });

@@ -1,4 +1,4 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ConfigFolder } from '../config-folder.ts';
@@ -8,7 +8,7 @@ const folder = new ConfigFolder();
 const minimal = 'listen_addr: 127.0.0.1:8080\ncatalog_path: catalog.yaml\n';
 
 describe('the gateway file', () => {
-  test('with two lines has every default of the specification', async () => {
+  test('gets every documented default from two lines', async () => {
     const { loaded, lines } = await folder.loadGateway(minimal);
     expect(lines).toEqual([]);
     expect(loaded?.config).toEqual({
@@ -46,7 +46,7 @@ describe('the gateway file', () => {
     expect(loaded?.secrets).toEqual([]);
   });
 
-  test('takes every field', async () => {
+  test('accepts every field', async () => {
     const { loaded, lines } = await folder.loadGateway(`${minimal}
 api_key: k3y-of-the-gateway
 log_level: debug
@@ -75,7 +75,7 @@ inspector: { enabled: false }
     expect(loaded?.secrets).toEqual(['k3y-of-the-gateway']);
   });
 
-  test('without its required fields names both, at the top', async () => {
+  test('reports both missing required fields at its start', async () => {
     const { lines } = await folder.loadGateway('log_level: info\n');
     expect(lines).toEqual([
       'gateway.yaml:1:1: listen_addr: required, but missing',
@@ -98,7 +98,7 @@ inspector: { enabled: false }
     ],
     [
       'shutdown_seconds: 5m',
-      '3:19: shutdown_seconds: expected a number >= 0, found "5m"; the unit is in the name; write shutdown_seconds: 300',
+      '3:19: shutdown_seconds: expected a number >= 0, found "5m"; the field name contains the unit; write shutdown_seconds: 300',
     ],
     ['shutdown_seconds: "5"', '3:19: shutdown_seconds: expected a number >= 0, found "5"'],
     ['shutdown_seconds: -1', '3:19: shutdown_seconds: expected a number >= 0, found -1'],
@@ -130,15 +130,15 @@ inspector: { enabled: false }
       'allowed_origins: [https://a.example/]',
       '3:19: allowed_origins[0]: expected an origin such as https://app.example.com, without path or wildcard, found "https://a.example/"',
     ],
-    ['state_dir: ""', '3:12: state_dir: expected text that is not empty, found empty text'],
+    ['state_dir: ""', '3:12: state_dir: expected non-empty text, found empty text'],
     ['state_dir: "a\\0b"', '3:12: state_dir: expected a path, found "a\\u0000b"'],
     [
       'auth: { jwt: { issuer: "https://id.example", audience: gateway } }',
-      '3:14: auth.jwt: needs an api_key: without one everybody may ask',
+      '3:14: auth.jwt: needs an api_key: without it, authentication is off',
     ],
     [
       'auth: { jwt: { issuer: acme, audience: gateway } }\napi_key: the-key-of-it',
-      '3:24: auth.jwt.issuer: is no address, so that its keys are not found by it; set jwks_url',
+      '3:24: auth.jwt.issuer: is not an address, so its keys cannot be found; set jwks_url',
     ],
     [
       'auth: { jwt: { issuer: acme, audience: gateway, jwks_url: "http://keys.example/" } }\napi_key: the-key-of-it',
@@ -163,12 +163,12 @@ inspector: { enabled: false }
     ['"[1:2]:80"', 'expected an IPv6 address inside [ ]'],
     ['127.0.0.1:65536', 'expected a port from 0 to 65535'],
     ['999.0.0.1:80', 'expected a host name or an IP address before the colon'],
-  ])('refuses to listen on %s', async (address, problem) => {
+  ])('refuses the listen address %s', async (address, problem) => {
     const { lines } = await folder.loadGateway(`catalog_path: catalog.yaml\nlisten_addr: ${address}\n`);
     expect(lines).toEqual([`gateway.yaml:2:14: listen_addr: ${problem}`]);
   });
 
-  test('never shows an api_key that it refuses', async () => {
+  test('never shows a refused api_key', async () => {
     const { lines } = await folder.loadGateway(`${minimal}api_key: "hush-hush "\n`);
     expect(lines).toEqual([
       'gateway.yaml:3:10: api_key: expected printable ASCII characters without spaces or line breaks at either end, found text',
@@ -179,65 +179,63 @@ inspector: { enabled: false }
     ]);
   });
 
-  test('refuses a key that its variable has lost', async () => {
+  test('refuses a key whose variable is empty', async () => {
     const { loaded, lines } = await folder.loadGateway(`${minimal}api_key: \${KEY}\n`, { KEY: '' });
     expect(loaded).toBeUndefined();
     expect(lines).toEqual([
-      'gateway.yaml:3:10: api_key: is empty, because its variable is set to nothing; give that a value, or remove api_key if no key is meant',
+      'gateway.yaml:3:10: api_key: is empty because its variable is empty; set the variable, or remove api_key to disable authentication',
     ]);
   });
 
   test.each(['$KEY', '$key_2', '%KEY%', '$env:KEY', '$(cat key)', '`cat key`', 'Bearer $KEY', '~', '~/key'])(
-    'refuses the key %s, which a shell would replace',
+    'refuses the key %s, which is shell syntax',
     async (key) => {
       const { loaded, lines } = await folder.loadGateway(`${minimal}api_key: "${key}"\n`, {
         KEY: 'hush-hush',
       });
       expect(loaded).toBeUndefined();
       expect(lines.filter((line) => !line.includes(': warning: '))).toEqual([
-        expect.stringMatching(
-          /^gateway\.yaml:3:10: api_key: would be these very characters.*; write \$\{NAME\} /,
-        ),
+        expect.stringMatching(/^gateway\.yaml:3:10: api_key: is shell syntax.*; write \$\{NAME\} /),
       ]);
-      const given = await folder.loadGateway(`${minimal}api_key: \${KEY}\n`, { KEY: key });
-      expect(given.loaded?.config.api_key).toBe(key);
+      const loadedGateway = await folder.loadGateway(`${minimal}api_key: \${KEY}\n`, { KEY: key });
+      expect(loadedGateway.loaded?.config.api_key).toBe(key);
     },
   );
 
-  test.each(['servers', 'mcpServers'])('says where %s belong', async (key) => {
+  test.each(['servers', 'mcpServers'])('reports where %s belong', async (key) => {
     const { lines } = await folder.loadGateway(`${minimal}${key}:\n  a: { command: node }\n`);
     expect(lines).toEqual([
-      `gateway.yaml:3:1: ${key}: belongs in the catalog, a file of its own that catalog_path of the gateway file names`,
+      `gateway.yaml:3:1: ${key}: belongs in the catalog, the file named by catalog_path of the gateway file`,
     ]);
   });
 
   test.each([
     ['Trigger', 'triggers'],
     ['Agent', 'agents'],
-  ])('says where a %s belongs that is given for it, and nothing else', async (kind, folders) => {
+  ])('reports where a %s file belongs, and nothing else', async (kind, folders) => {
     const { lines } = await folder.loadGateway(
       `apiVersion: a/v1\nkind: ${kind}\nmetadata: { name: a }\nspec: { type: Manual, model: "x:y" }\n`,
     );
     expect(lines).toEqual([
-      `gateway.yaml:2:7: kind: ${kind} files belong in the folder that spec.${folders}.directory of the gateway file names`,
+      `gateway.yaml:2:7: kind: ${kind} files belong in the folder named by spec.${folders}.directory of the gateway file`,
     ]);
   });
 
-  test('warns that an empty key switches authentication off', async () => {
+  test('warns that an empty key disables authentication', async () => {
     const { loaded, lines } = await folder.loadGateway(`${minimal}api_key: ""\n`);
     expect(loaded?.config.api_key).toBe('');
     expect(lines).toEqual([
-      'gateway.yaml:3:10: warning: api_key: is empty, so authentication is off; remove it if that is meant',
+      'gateway.yaml:3:10: warning: api_key: is empty, so authentication is off; remove it if this is intended',
     ]);
   });
 
-  test('takes an empty default of api_key as a decision', async () => {
+  test('accepts an empty default of api_key as intended', async () => {
     const { loaded, lines } = await folder.loadGateway(`${minimal}api_key: \${KEY:-}\n`);
     expect(loaded?.config.api_key).toBe('');
     expect(lines).toEqual([]);
   });
 
-  test('that is JSON is read all the same', async () => {
+  test('may be JSON', async () => {
     folder.write('catalog.yaml', 'servers: {}');
     folder.write('gateway.json', '{\n\t"listen_addr": "[::1]:0",\n\t"catalog_path": "catalog.yaml"\n}');
     const { loaded } = await folder.load({}, 'gateway.json');

@@ -1,4 +1,4 @@
-// What --listen and --catalog make of the settings.
+// The options --listen and --catalog.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,13 +8,13 @@ import { ConfigFolder } from '../config-folder.ts';
 
 const folder = new ConfigFolder();
 
-describe('an address that is given beside the gateway file', () => {
+describe('the option --listen', () => {
   test.each([
     'listen_addr: 127.0.0.1:1\ncatalog_path: catalog.yaml\n',
     'http_port: 5\ncatalog_path: catalog.yaml\n',
     'http_port: 5\n',
     'spec: { server: { host: 127.0.0.1, port: 7 } }\n',
-  ])('stands in place of what the file says: %j', async (text) => {
+  ])('replaces the address of the file: %j', async (text) => {
     folder.write('catalog.yaml', 'servers: {}\n');
     folder.write('gateway.yaml', text);
     const { loaded, lines } = await folder.load({}, 'gateway.yaml', { listen: '[::1]:9000' });
@@ -22,7 +22,7 @@ describe('an address that is given beside the gateway file', () => {
     expect(loaded?.config.listen_addr).toBe('[::1]:9000');
   });
 
-  test('is held against the rules of an open address', async () => {
+  test('is checked like an address beyond loopback', async () => {
     folder.write('catalog.yaml', 'servers: {}\n');
     folder.write('gateway.yaml', 'catalog_path: catalog.yaml\nlisten_addr: 127.0.0.1:1\n');
     const { lines } = await folder.load({}, 'gateway.yaml', { listen: '0.0.0.0:1', isListening: true });
@@ -30,8 +30,8 @@ describe('an address that is given beside the gateway file', () => {
   });
 });
 
-describe('a catalog by itself', () => {
-  test('is served with the defaults, and its state is kept beside it', async () => {
+describe('the option --catalog', () => {
+  test('serves the catalog with defaults, with its state next to it', async () => {
     const catalog = join(folder.path, 'alone.yaml');
     writeFileSync(catalog, 'servers: { a: { command: node } }\n');
     const loaded = await loadTarget({ catalog }, {}, { isListening: true });
@@ -46,7 +46,7 @@ describe('a catalog by itself', () => {
     expect(open.warnings.map(({ message }) => message)[0]).toMatch(/^LISTENING BEYOND LOOPBACK/);
   });
 
-  test('that is not there, or is no catalog, is refused with its place', async () => {
+  test('refuses a missing or invalid catalog with its position', async () => {
     const missing = loadTarget({ catalog: join(folder.path, 'no.yaml') }, {});
     await expect(missing).rejects.toMatchObject({
       problems: [{ line: 1, column: 1, message: 'the file does not exist' }],

@@ -1,4 +1,4 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const minimal = 'listen_addr: 127.0.0.1:8080\ncatalog_path: catalog.yaml\n';
 const store = 'store: { postgres: { url: "postgres://gateway:hush-hush@db/gateway" } }\n';
 const secret = 'a-secret-of-the-cluster';
 
-describe('a gateway as one of several', () => {
+describe('a gateway in a cluster', () => {
   test('has an address and a secret, which is never shown', async () => {
     const { loaded, lines } = await folder.loadGateway(
       `${minimal}${store}node: { name: eu-1, address: "10.0.0.5:7000", bind: "0.0.0.0:7000", secret: "\${CLUSTER}" }\n`,
@@ -30,14 +30,14 @@ describe('a gateway as one of several', () => {
   });
 
   test.each([
-    ['{ address: "10.0.0.5:7000" }', 'node.address: needs node.secret: by it the gateways know each other'],
+    ['{ address: "10.0.0.5:7000" }', 'node.address: needs node.secret, which authenticates the gateways'],
     [
       `{ address: "10.0.0.5:0", secret: ${secret} }`,
-      'node.address: needs a port: the others have to know it',
+      'node.address: needs a fixed port: other gateways connect to it',
     ],
     [
       `{ address: "0.0.0.0:7000", secret: ${secret} }`,
-      'node.address: is no address that others can reach; write what they call this machine, and where to listen as node.bind',
+      'node.address: is not reachable from other machines; write the address of this machine, and the listen address as node.bind',
     ],
     [
       `{ address: nowhere, secret: ${secret} }`,
@@ -48,13 +48,13 @@ describe('a gateway as one of several', () => {
       'node.secret: expected at least 16 characters on one line, without spaces at either end, found text',
     ],
     ['{ bind: "0.0.0.0:7000" }', 'node.bind: has no effect without node.address'],
-  ])('%s is told', async (node, problem) => {
+  ])('reports %s', async (node, problem) => {
     const { lines } = await folder.loadGateway(`${minimal}${store}node: ${node}\n`);
     expect(lines).toEqual([expect.stringMatching(/^gateway\.yaml:4:\d+: /)]);
     expect(lines).toEqual([expect.stringContaining(problem)]);
   });
 
-  test('an address without a database that is shared is a warning, and a secret that a shell would replace an error', async () => {
+  test('warns about an address without a shared database, and refuses a secret in shell syntax', async () => {
     const alone = await folder.loadGateway(`${minimal}node: { address: "a:1", secret: ${secret} }\n`);
     expect(alone.lines).toEqual([
       expect.stringContaining(
@@ -64,11 +64,11 @@ describe('a gateway as one of several', () => {
     const { lines } = await folder.loadGateway(
       `${minimal}${store}node: { address: "a:1", secret: $CLUSTER_SECRET_OF_OURS }\n`,
     );
-    expect(lines.join('\n')).toContain('node.secret: would be these very characters');
+    expect(lines.join('\n')).toContain('node.secret: is shell syntax');
   });
 });
 
-describe('the files of certificates', () => {
+describe('certificate files', () => {
   beforeAll(() => {
     const make = (name: string) =>
       execFileSync(
@@ -97,7 +97,7 @@ describe('the files of certificates', () => {
     }
   };
 
-  test('are read before a start, and what is wrong with them is told of the file', async () => {
+  test('are read before the start, and problems name the file', async () => {
     const path = (name: string) => join(folder.path, name);
     expect(await problemsOf('{ cert: one.pem, key: one.key, ca: two.pem }')).toEqual([]);
     expect(await problemsOf('{ cert: one.pem, key: two.key, ca: two.pem }')).toEqual([

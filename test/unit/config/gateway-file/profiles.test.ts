@@ -1,4 +1,4 @@
-// Profiles as they are written: what is taken, and what is told of those that cannot be.
+// Profiles: accepted and refused values.
 
 import { expect, test } from 'vitest';
 import { ConfigFolder } from '../config-folder.ts';
@@ -19,7 +19,7 @@ async function load(profiles: string) {
   return folder.load();
 }
 
-test('profiles are taken as they are written: what is not there is not filled in', async () => {
+test('profiles are kept as they are, without filled-in defaults', async () => {
   const { loaded, lines } = await load(`  work: { servers: [files], tags: [remote], tools: ["files__*", get] }
   all: {}
   none: { servers: [], tools: [] }
@@ -32,22 +32,22 @@ test('profiles are taken as they are written: what is not there is not filled in
   });
 });
 
-test('a server that is not in the catalog is an error, a tag that no server has a warning, each with a proposal', async () => {
+test('an unknown server is an error and an unused tag a warning, each with a suggestion', async () => {
   const { lines } = await load(`  work:
     servers: [file, nothing-like-it]
     tags: [remoet, x]
 `);
   expect(lines).toEqual([
-    'gateway.yaml:5:15: profiles.work.servers[0]: there is no server file in the catalog; did you mean files?',
-    'gateway.yaml:5:21: profiles.work.servers[1]: there is no server nothing-like-it in the catalog; there are files, repos',
+    'gateway.yaml:5:15: profiles.work.servers[0]: the catalog has no server file; did you mean files?',
+    'gateway.yaml:5:21: profiles.work.servers[1]: the catalog has no server nothing-like-it; available: files, repos',
     'gateway.yaml:6:12: warning: profiles.work.tags[0]: no server of the catalog has the tag remoet; did you mean remote?',
-    'gateway.yaml:6:20: warning: profiles.work.tags[1]: no server of the catalog has the tag x; there are disk, local, remote',
+    'gateway.yaml:6:20: warning: profiles.work.tags[1]: no server of the catalog has the tag x; available: disk, local, remote',
   ]);
   const { loaded } = await load('  work: { tags: [remoet] }\n');
   expect(loaded?.config.profiles).toEqual({ work: { tags: ['remoet'] } });
 });
 
-test('a name that fits into no path, a pattern that is none, an unknown key and too many are told where they stand', async () => {
+test('invalid names, patterns, keys and counts are reported with their positions', async () => {
   const { lines } = await load(`  "a b": {}
   work: { server: [files], tools: ["(a)"] }
 `);
@@ -58,11 +58,11 @@ test('a name that fits into no path, a pattern that is none, an unknown key and 
   ]);
   const many = Array.from({ length: 101 }, (_, at) => `  p${at}: {}\n`).join('');
   expect((await load(many)).lines).toEqual([
-    'gateway.yaml:4:3: profiles: at most 100 are possible, and there are 101',
+    'gateway.yaml:4:3: profiles: at most 100 profiles are possible, found 101',
   ]);
 });
 
-test('while the catalog is bad nothing is said of servers that may be in it', async () => {
+test('unknown servers are not reported while the catalog is invalid', async () => {
   folder.write('catalog.yaml', 'servers: { files: { comand: x } }\n');
   folder.write(
     'gateway.yaml',

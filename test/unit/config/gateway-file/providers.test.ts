@@ -21,7 +21,7 @@ describe('a provider', () => {
       'json_schema',
     ],
     ['groq', 'GROQ_API_KEY', 'https://api.groq.com/openai/v1', 'json_object'],
-  ])('%s needs no entry where %s is set', (name, variable, base_url, structured_output) => {
+  ])('%s needs no entry if %s is set', (name, variable, base_url, structured_output) => {
     expect(findProvider(name, {}, { [variable]: 'the-usual-key' })).toEqual({
       name,
       type: name,
@@ -40,67 +40,60 @@ describe('a provider', () => {
     ['http://box:80', 'http://box/v1'],
     ['https://box.example/', 'https://box.example/v1'],
     ['http://box:1234/v1', 'http://box:1234/v1'],
-  ])('ollama with OLLAMA_HOST %j is at %s, without a key', (OLLAMA_HOST, base_url) => {
+  ])('of type ollama with OLLAMA_HOST %j has the address %s, without a key', (OLLAMA_HOST, base_url) => {
     expect(findProvider('ollama', {}, { OLLAMA_HOST })).toMatchObject({ base_url, api_key: undefined });
   });
 
-  test('whose usual variable holds what cannot be sent is told so, without it', () => {
+  test('with an unsendable key in its usual variable is reported without the key', () => {
     for (const OPENAI_API_KEY of ['sk-first\nsk-second', 'sk-\u00e9', 'sk\u0000'])
       expect(findProvider('openai', {}, { OPENAI_API_KEY })).toEqual({
         fault:
-          'provider openai has no key that can be sent: OPENAI_API_KEY holds a line break, or another sign that no header takes; set it to the key alone',
+          'provider openai has an invalid key: OPENAI_API_KEY contains a line break or another character not allowed in headers; set it to the key only',
       });
     expect(findProvider('openai', {}, { OPENAI_API_KEY: 'sk-first\n' })).toMatchObject({
       api_key: 'sk-first',
     });
   });
 
-  test('has no key that only a shell would have replaced', async () => {
+  test('refuses a key in shell syntax', async () => {
     for (const [name, key] of [
       ['openai', '$OPENAI_API_KEY'],
       ['my.own', '%OWN_KEY%'],
     ])
       expect(
         (await folder.loadGateway(`${head}providers: { ${name}: { api_key: "${key}" } }\n`)).lines,
-      ).toEqual([
-        expect.stringMatching(
-          /api_key"?\]?: would be these very characters, which are replaced in a shell and not here/,
-        ),
-      ]);
+      ).toEqual([expect.stringMatching(/api_key"?\]?: is shell syntax, which is not expanded here/)]);
   });
 
   test.each([
     [
       'http://me:hush-hush@h.example/v1',
-      'holds a user name or password; write api_key, or headers with an Authorization',
+      'contains a user name or password; use api_key, or headers with an Authorization',
     ],
     [
       'https://h.example/v1?key=hush-hush',
-      'has a query or a fragment, and the path of each call would stand behind it; write what it says as api_key or headers',
+      'has a query or a fragment, but call paths are appended to it; use api_key or headers instead',
     ],
     [
       'https://h.example/v1/chat/completions',
-      'ends with the path of one call; write only what stands before /chat/completions',
+      'ends with the path of a call; write only the part before /chat/completions',
     ],
-    [
-      'https://h.example/v1/messages/',
-      'ends with the path of one call; write only what stands before /messages',
-    ],
-    ['https://h.example:port/v1', 'is no address that can be used'],
-  ])('is not at %s', async (base_url, fault) => {
+    ['https://h.example/v1/messages/', 'ends with the path of a call; write only the part before /messages'],
+    ['https://h.example:port/v1', 'is not a valid address'],
+  ])('refuses the address %s', async (base_url, fault) => {
     const { lines } = await folder.loadGateway(`${head}providers: { mine: { base_url: "${base_url}" } }\n`);
     expect(lines).toEqual([`gateway.yaml:3:32: providers.mine.base_url: ${fault}`]);
   });
 
-  test('whose key would go over an open network as it is is told so', async () => {
-    const told = async (base_url: string, more = ', api_key: hush-hush') =>
+  test('warns about a key that would be sent unencrypted over a public network', async () => {
+    const messages = async (base_url: string, more = ', api_key: hush-hush') =>
       (await folder.loadGateway(`${head}providers: { mine: { base_url: "${base_url}"${more} } }\n`)).lines;
     const clear =
-      'gateway.yaml:3:32: warning: providers.mine.base_url: the key goes there as it is, for everybody on the way to read; write https://';
+      'gateway.yaml:3:32: warning: providers.mine.base_url: the key would be sent unencrypted; use https://';
     for (const url of ['http://api.example.com/v1', 'http://8.8.8.8:8000/v1', 'http://172.32.0.1/v1'])
-      expect(await told(url)).toEqual([clear]);
-    expect(await told('http://api.example.com/v1', ', headers: { X-Key: hush-hush }')).toEqual([clear]);
-    expect(await told('http://api.example.com/v1', '')).toEqual([]);
+      expect(await messages(url)).toEqual([clear]);
+    expect(await messages('http://api.example.com/v1', ', headers: { X-Key: hush-hush }')).toEqual([clear]);
+    expect(await messages('http://api.example.com/v1', '')).toEqual([]);
     for (const host of [
       'localhost',
       '127.0.0.1',
@@ -112,14 +105,14 @@ describe('a provider', () => {
       '172.16.0.1',
       'host.docker.internal',
     ])
-      expect(await told(`http://${host}:8000/v1`)).toEqual([]);
-    expect(await told('https://api.example.com/v1')).toEqual([]);
+      expect(await messages(`http://${host}:8000/v1`)).toEqual([]);
+    expect(await messages('https://api.example.com/v1')).toEqual([]);
   });
 
-  test('may be silent for as long as its entry says', async () => {
+  test('may be silent for the time of its entry', async () => {
     const { loaded } = await folder.loadGateway(`${head}providers: { ollama: { timeout_seconds: 900.5 } }\n`);
-    const written = loaded?.config.providers ?? {};
-    expect(findProvider('ollama', written, {})).toMatchObject({ timeout_seconds: 900.5 });
+    const providers = loaded?.config.providers ?? {};
+    expect(findProvider('ollama', providers, {})).toMatchObject({ timeout_seconds: 900.5 });
     for (const [bad, expected] of [
       ['0', '> 0'],
       ['3000000', '<= 2147483'],
@@ -132,7 +125,7 @@ describe('a provider', () => {
       ]);
   });
 
-  test('without a key is told with the variables that would have it', () => {
+  test('without a key is reported with its usual variables', () => {
     expect(findProvider('google', {}, { OPENAI_API_KEY: 'of-another' })).toEqual({
       fault:
         'provider google has no key: set the environment variable GOOGLE_GENERATIVE_AI_API_KEY or GEMINI_API_KEY or GOOGLE_API_KEY',
@@ -140,13 +133,13 @@ describe('a provider', () => {
     expect(findProvider('openai', {}, { OPENAI_API_KEY: ' ' })).toHaveProperty('fault');
   });
 
-  test('that is not known is told with the one that was meant, or with where to write it', () => {
+  test('that is unknown is reported with a suggestion or the place to define it', () => {
     expect(findProvider('gogle', {}, {})).toEqual({
-      fault: 'there is no provider gogle; did you mean google?',
+      fault: 'unknown provider gogle; did you mean google?',
     });
     expect(findProvider('azure', {}, {})).toEqual({
       fault:
-        'there is no provider azure: known are openai, anthropic, google, groq, ollama; any other needs an entry under providers of the gateway file',
+        'unknown provider azure; known are openai, anthropic, google, groq, ollama; others need an entry under providers of the gateway file',
     });
     expect(findProvider('constructor', {}, {})).toHaveProperty('fault');
     expect(findProvider('own', { own: {} }, {})).toEqual({
@@ -154,28 +147,31 @@ describe('a provider', () => {
     });
   });
 
-  test('at an address of its own never gets the key of the usual variable (PV1)', () => {
+  test('with a base_url never receives the key of the usual variable', () => {
     const env = { OPENAI_API_KEY: 'the-usual-key' };
-    const written = { openai: { base_url: 'http://127.0.0.1:8000/v1/' }, mine: { type: 'openai' as const } };
-    expect(findProvider('openai', written, env)).toMatchObject({
+    const providers = {
+      openai: { base_url: 'http://127.0.0.1:8000/v1/' },
+      mine: { type: 'openai' as const },
+    };
+    expect(findProvider('openai', providers, env)).toMatchObject({
       api_key: undefined,
       base_url: 'http://127.0.0.1:8000/v1',
     });
-    expect(findProvider('mine', written, env)).toMatchObject({ type: 'openai', api_key: 'the-usual-key' });
+    expect(findProvider('mine', providers, env)).toMatchObject({ type: 'openai', api_key: 'the-usual-key' });
   });
 
-  test('has its key among the secrets, wherever that came from (PV2)', () => {
+  test('adds its key to the secrets, from any source', () => {
     const secrets = new SecretValues();
-    const written = {
+    const providers = {
       local: { base_url: 'http://a/v1', api_key: 'written-key' },
     };
-    const usable = usableProviders(written, { GROQ_API_KEY: 'the-groq-key' }, secrets);
+    const usable = usableProviders(providers, { GROQ_API_KEY: 'the-groq-key' }, secrets);
     expect([...usable.keys()]).toEqual(['groq', 'ollama', 'local']);
     expect(secrets.list()).toEqual(expect.arrayContaining(['the-groq-key', 'written-key']));
   });
 });
 
-test('keys of the usual variables are secrets wherever agents are loaded (PV2)', async () => {
+test('adds the keys of the usual variables to the secrets when agents are loaded', async () => {
   folder.write('catalog.yaml', 'servers: { wiki: { command: x } }\n');
   folder.write(
     'a.yaml',
@@ -184,14 +180,14 @@ test('keys of the usual variables are secrets wherever agents are loaded (PV2)',
   folder.write('gateway.yaml', `${head}spec: { triggers: { directory: . } }\n`);
   const env = { GEMINI_API_KEY: 'the-usual-key', GROQ_API_KEY: 'of-nobody-here' };
   const { loaded } = await folder.load(env);
-  if (loaded === undefined) throw new Error('the gateway file is good');
+  if (loaded === undefined) throw new Error('expected a valid gateway file');
   const secrets = new SecretValues();
   const servers = Object.keys(loaded.catalog.servers);
   const { problems } = await loadGatewayResources(loaded.config, env, secrets, servers);
   expect(secrets.list()).toEqual(expect.arrayContaining(['the-usual-key', 'of-nobody-here']));
-  const told = problems.map(({ message }) => message);
-  expect(told).toContain('spec.mcp_servers[0]: there is no server wik in the catalog; did you mean wiki?');
-  expect(told.join()).not.toContain('the-usual-key');
+  const messages = problems.map(({ message }) => message);
+  expect(messages).toContain('spec.mcp_servers[0]: the catalog has no server wik; did you mean wiki?');
+  expect(messages.join()).not.toContain('the-usual-key');
 });
 
 describe('providers and prices of the gateway file', () => {
@@ -212,7 +208,7 @@ prices:
   };
   const env = { LOCAL_KEY: 'the-local-key' };
 
-  test('stand in it in every form, in spec too', async () => {
+  test('are accepted in every form of the file, also in spec', async () => {
     for (const text of [
       head + fields,
       `http_port: 0\n${fields}`,
@@ -243,20 +239,20 @@ prices:
     ],
     ['prices: { "a:b": { input: 1 } }', 'prices["a:b"].output: required, but missing'],
     ['prices: { "a:b": { input: -1, output: 1 } }', 'prices["a:b"].input: expected a number >= 0, found -1'],
-  ])('cannot be %s', async (text, problem) => {
+  ])('refuse %s', async (text, problem) => {
     const { lines } = await folder.loadGateway(head + text);
     expect(lines.map((line) => line.replace(/^[^ ]* /, ''))).toEqual([problem]);
   });
 
-  test('do not stand in two places, and no message shows a key', async () => {
+  test('cannot be defined twice, and no message shows a key', async () => {
     const { lines } = await folder.loadGateway(
       'http_port: 0\nproviders: {}\nspec: { providers: { a: { api_key: [k-secret] } } }\n',
     );
-    expect(lines).toEqual([
-      'gateway.yaml:3:9: spec.providers: is there twice: providers stands beside spec too',
-    ]);
-    const wrong = await folder.loadGateway(`${head}providers: { a: { api_key: "two\\nlines-of-a-key" } }`);
-    expect(wrong.lines.join()).toMatch(/providers\.a\.api_key: expected printable ASCII/);
-    expect(wrong.lines.join()).not.toContain('lines-of-a-key');
+    expect(lines).toEqual(['gateway.yaml:3:9: spec.providers: duplicates providers at the top level']);
+    const rejectedFile = await folder.loadGateway(
+      `${head}providers: { a: { api_key: "two\\nlines-of-a-key" } }`,
+    );
+    expect(rejectedFile.lines.join()).toMatch(/providers\.a\.api_key: expected printable ASCII/);
+    expect(rejectedFile.lines.join()).not.toContain('lines-of-a-key');
   });
 });

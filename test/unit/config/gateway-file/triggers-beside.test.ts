@@ -1,4 +1,4 @@
-// What is told of triggers and agents when the gateway file or the catalog has errors, before any of them are in use.
+// Problems in triggers and agents are reported together with problems in the gateway file or catalog.
 
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ const spec = 'spec: { triggers: { directory: ./triggers }, agents: { directory: 
 const goodCatalog = 'servers: {}\n';
 const badCatalog = 'servers: { one: { command: node, comand: x } }\n';
 const ofCatalog = 'catalog.yaml:1:34: servers.one.comand: unknown key; did you mean command?';
-const ofTrigger = 'triggers/t.yaml:5:9: spec.type: there is no type of that name; did you mean Manual?';
+const ofTrigger = 'triggers/t.yaml:5:9: spec.type: unknown type; did you mean Manual?';
 
 beforeEach(() => {
   for (const name of ['triggers', 'agents']) {
@@ -29,13 +29,13 @@ async function linesOf(gateway: string, catalog: string, hasTriggers = true): Pr
   return (await folder.load({}, 'gateway.yaml', { hasTriggers })).lines;
 }
 
-describe('where triggers will be loaded', () => {
-  test('an error of the catalog hides none of their files', async () => {
+describe('problems of trigger and agent files', () => {
+  test('are reported in addition to an error of the catalog', async () => {
     expect(await linesOf(head + spec, badCatalog)).toEqual([ofCatalog, ofTrigger]);
     expect(await linesOf(head + spec, badCatalog, false)).toEqual([ofCatalog]);
   });
 
-  test('an error of the gateway file hides none of their files, nor does a listen_addr that is none', async () => {
+  test('are reported in addition to an error of the gateway file, also of its listen_addr', async () => {
     expect(await linesOf(`${head}log_levl: info\n${spec}`, badCatalog)).toEqual([
       'gateway.yaml:3:1: log_levl: unknown key; did you mean log_level?',
       ofCatalog,
@@ -49,17 +49,17 @@ describe('where triggers will be loaded', () => {
 
   test.each([
     [
-      'a slip in spec',
+      'an unknown key in spec',
       `${head}spec: { triggers: { directory: ./triggers }, runtmie: {} }\n`,
       '3:46: spec.runtmie: ',
     ],
     [
-      'a setting of a platform',
+      'an unset variable of a platform',
       `${head}${spec}platforms: { repohost: { token: "\${GONE}" } }\n`,
       '4:34: platforms.',
     ],
     ['broken syntax', `${head}${spec}log_level: [info\n`, '5:1: YAML syntax: '],
-  ])('%s is told without them, since it may be why they look wrong', async (_, gateway, problem) => {
+  ])('are not reported after %s, which may have caused them', async (_, gateway, problem) => {
     expect(await linesOf(gateway, goodCatalog)).toEqual([
       expect.stringMatching(new RegExp(`^gateway\\.yaml:${problem}`)),
     ]);
@@ -68,17 +68,14 @@ describe('where triggers will be loaded', () => {
   test.each([
     ['triggers', `${head}spec: { triggers: { directory: ./gone } }\n`, '3:32'],
     ['agents', `${head}spec: { triggers: { directory: ./triggers }, agents: { directory: gone } }\n`, '3:67'],
-  ])(
-    'a folder of %s that is not there is told where the gateway file names it',
-    async (kind, gateway, at) => {
-      expect(await linesOf(gateway, goodCatalog)).toEqual([
-        `gateway.yaml:${at}: spec.${kind}.directory: ${join(folder.path, 'gone')}: there is no such file or folder`,
-      ]);
-      expect(await linesOf(gateway, goodCatalog, false)).toEqual([]);
-    },
-  );
+  ])('a missing folder of %s is reported at its reference in the gateway file', async (kind, gateway, at) => {
+    expect(await linesOf(gateway, goodCatalog)).toEqual([
+      `gateway.yaml:${at}: spec.${kind}.directory: ${join(folder.path, 'gone')}: no such file or folder`,
+    ]);
+    expect(await linesOf(gateway, goodCatalog, false)).toEqual([]);
+  });
 
-  test('good files of theirs add nothing', async () => {
+  test('are not reported for valid files', async () => {
     rmSync(join(folder.path, 'triggers', 't.yaml'));
     expect(await linesOf(head + spec, badCatalog)).toEqual([ofCatalog]);
     expect(await linesOf(head + spec, goodCatalog)).toEqual([]);

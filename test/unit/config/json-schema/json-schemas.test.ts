@@ -1,4 +1,4 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
 import { Check } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
 import { jsonSchemas } from '../../../../config/json-schema/json-schemas.ts';
@@ -7,7 +7,7 @@ const gateway = { listen_addr: '127.0.0.1:1', catalog_path: 'c' };
 const server = (entry: object) => ({ servers: { a: entry } });
 
 describe('the JSON Schema', () => {
-  test('says its dialect and no $id', () => {
+  test('has a dialect and no $id', () => {
     for (const schema of Object.values(jsonSchemas)) {
       expect(schema).toHaveProperty('$schema', 'https://json-schema.org/draft/2020-12/schema');
       expect(schema).not.toHaveProperty('$id');
@@ -15,7 +15,7 @@ describe('the JSON Schema', () => {
     }
   });
 
-  test('describes every field and gives its default', () => {
+  test('describes every field with its default', () => {
     const walk = (schema: Record<string, unknown>, path: string): string[] =>
       Object.entries((schema.properties ?? {}) as Record<string, Record<string, unknown>>).flatMap(
         ([key, field]) => [
@@ -61,7 +61,7 @@ describe('the JSON Schema', () => {
     [{ ...gateway, zebra: 1 }, false],
     [{ ...gateway, limits: { zebra: 1 } }, false],
     [{ listen_addr: '127.0.0.1:1' }, false],
-  ])('of the gateway file judges %j: %s', (value, isGood) => {
+  ])('of the gateway file accepts %j: %s', (value, isGood) => {
     expect(Check(jsonSchemas.gateway, value)).toBe(isGood);
   });
 
@@ -85,7 +85,7 @@ describe('the JSON Schema', () => {
     [{ mcpServers: { 'a b': { command: 'x', type: 'stdio', zebra: 1 } } }, true],
     [{ mcpServers: { a: { url: 'http://a', args: [], disabled: true } } }, true],
     [{ mcpServers: { a: { command: 'x', disabled: 'no' } } }, false],
-  ])('of the catalog judges %j: %s', (value, isGood) => {
+  ])('of the catalog accepts %j: %s', (value, isGood) => {
     expect(Check(jsonSchemas.catalog, value)).toBe(isGood);
   });
 
@@ -114,7 +114,7 @@ describe('the JSON Schema', () => {
     [trigger({ platform: 'whatsapp', config: {} }), false],
     [{ ...trigger({ type: 'Manual', config: {} }), metadata: { name: 'A' } }, false],
     [{ ...trigger({ type: 'Manual', config: {} }), kind: 'Agent' }, false],
-  ])('of a trigger judges %j: %s', (value, isGood) => {
+  ])('of a trigger accepts %j: %s', (value, isGood) => {
     expect(Check(jsonSchemas.trigger, value)).toBe(isGood);
   });
 
@@ -126,7 +126,7 @@ describe('the JSON Schema', () => {
     [agent({ model: 'large' }), false],
     [agent({ runtime: { grpc: {} } }), false],
     [agent({ mcp_servers: [{ name: 'f' }] }), false],
-  ])('of an agent judges %j: %s', (value, isGood) => {
+  ])('of an agent accepts %j: %s', (value, isGood) => {
     expect(Check(jsonSchemas.agent, value)).toBe(isGood);
   });
 
@@ -143,7 +143,7 @@ describe('the JSON Schema', () => {
     [fleet({ agents: [{ name: 'a', spec: { modl: 'b' } }], coordination: peer }), false],
     [fleet({ agents: [{ name: 'a' }], coordination: { mode: 'swarm' } }), false],
     [fleet({ coordination: peer }), false],
-  ])('of a fleet judges %j: %s', (value, isGood) => {
+  ])('of a fleet accepts %j: %s', (value, isGood) => {
     expect(Check(jsonSchemas.fleet, value)).toBe(isGood);
   });
 
@@ -170,7 +170,7 @@ describe('the JSON Schema', () => {
     [flow({ ...wait, id: '1' }), false],
     [flow(), false],
     [agent({ nodes: [wait] }), false],
-  ])('of a flow judges %j: %s', (value, isGood) => {
+  ])('of a flow accepts %j: %s', (value, isGood) => {
     expect(Check(jsonSchemas.flow, value)).toBe(isGood);
   });
 
@@ -179,7 +179,7 @@ describe('the JSON Schema', () => {
     [{ http_port: 9000, platforms: { repohost: { token_env: 'T' }, github: { anything: 1 } } }, true],
     [{ platforms: { repohost: { tokn: 'T' } } }, false],
     [{ spec: { trigger: {} } }, false],
-  ])('of the gateway file in the form of a resource judges %j: %s', (value, isGood) => {
+  ])('of the gateway file in the form of a resource accepts %j: %s', (value, isGood) => {
     expect(Check(jsonSchemas.gateway, value)).toBe(isGood);
   });
 });

@@ -1,4 +1,4 @@
-// `.env` beside a configuration: its format, its errors, and who is stronger.
+// The `.env` file next to the configuration: format, errors and precedence.
 
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,8 +18,8 @@ const parsed = (text: string) => {
   return { values, problems: problems.map(({ line, column, message }) => `${line}:${column}: ${message}`) };
 };
 
-describe('the format', () => {
-  test('is that of dotenv: comments, quotes, several lines, export', () => {
+describe('the format of an env file', () => {
+  test('has comments, quotes, multi-line values and export, like dotenv', () => {
     const text = [
       '# of the team',
       'PLAIN=one two # a comment',
@@ -50,17 +50,17 @@ describe('the format', () => {
     });
   });
 
-  test('assignments without a problem are what Node reads in them', () => {
-    const word = fc.stringMatching(/^[ \w#='"`\\${}\u00e4-]{0,12}$/);
+  test('is read like Node does, for assignments without a problem', () => {
+    const valueText = fc.stringMatching(/^[ \w#='"`\\${}\u00e4-]{0,12}$/);
     const name = fc.stringMatching(/^[A-Z]{1,3}$/);
     const line = fc
-      .tuple(name, fc.constantFrom('', "'", '"', '`'), word)
+      .tuple(name, fc.constantFrom('', "'", '"', '`'), valueText)
       .map(([key, q, value]) => `${key}=${q}${value}${q}`);
     fc.assert(
       fc.property(fc.array(line, { maxLength: 6 }), fc.constantFrom('\n', '\r\n'), (lines, end) => {
         const text = lines.map((each) => each + end).join('');
         const { values, problems } = parsed(text);
-        // Behind a value of blanks alone some versions of Node 22 take the next line for it.
+        // Some versions of Node 22 read the next line as the value if a value has only spaces.
         if (lines.some((each) => /= +$/.test(each))) return;
         if (problems.length === 0) expect(values).toEqual({ ...parseEnv(text) });
       }),
@@ -68,11 +68,11 @@ describe('the format', () => {
     );
   });
 
-  test('a value of blanks alone is empty, and the next line is one of its own', () => {
+  test('a value of spaces is empty, and the next line is separate', () => {
     expect(parsed('A= \nB=1\nC= \n')).toEqual({ values: { A: '', B: '1', C: '' }, problems: [] });
   });
 
-  test('what is no assignment is an error with its place, and nothing of the text is repeated', () => {
+  test('an invalid assignment is an error with its position, without its text', () => {
     const { values, problems } = parsed('A=1\n  hunter2 hunter2\nB: x\nC="open\nD="a" b\nE=2\n');
     expect(values).toEqual({ A: '1', E: '2' });
     expect(problems).toEqual([
@@ -81,12 +81,12 @@ describe('the format', () => {
       expect.stringContaining('4:1: '),
       expect.stringContaining('5:1: only a comment may follow the closing quote'),
     ]);
-    expect(parsed('A="open\nB=2').problems).toEqual(['1:1: the quotes of this value have no end']);
+    expect(parsed('A="open\nB=2').problems).toEqual(['1:1: the closing quote is missing']);
   });
 });
 
-describe('the file', () => {
-  test('may be missing; a folder and a file that all can read are told, a file that is too large or no text is refused', async () => {
+describe('an env file', () => {
+  test('may be missing; a folder or a readable-by-all file is a warning, a too large or binary one an error', async () => {
     const at = (name: string) => join(folder, name);
     writeFileSync(at('large'), `A=${'x'.repeat(300_000)}`);
     writeFileSync(at('binary'), Buffer.from([0x41, 0x3d, 0xff]));
@@ -96,21 +96,21 @@ describe('the file', () => {
     chmodSync(at('names'), 0o644);
     mkdirSync(at('folder'));
     symlinkSync(at('nowhere'), at('link'));
-    const told = async (name: string) =>
+    const problemsIn = async (name: string) =>
       (await readEnvFile(at(name))).problems.map(({ severity, message }) => `${severity}: ${message}`);
-    expect(await told('nowhere')).toEqual([]);
-    expect(await told('names')).toEqual([]);
-    expect(await told('large')).toEqual(['error: the file is larger than 256 KiB']);
-    expect(await told('binary')).toEqual([expect.stringMatching(/^error: the file is not UTF-8/)]);
-    expect(await told('folder')).toEqual(['warning: this is a folder; it is not read']);
-    expect(await told('open')).toEqual([
-      expect.stringMatching(/^warning: every user of this machine can read/),
+    expect(await problemsIn('nowhere')).toEqual([]);
+    expect(await problemsIn('names')).toEqual([]);
+    expect(await problemsIn('large')).toEqual(['error: the file is larger than 256 KiB']);
+    expect(await problemsIn('binary')).toEqual([expect.stringMatching(/^error: the file is not UTF-8/)]);
+    expect(await problemsIn('folder')).toEqual(['warning: this is a folder; ignored']);
+    expect(await problemsIn('open')).toEqual([
+      expect.stringMatching(/^warning: the file is readable by every user/),
     ]);
     chmodSync(at('open'), 0o600);
-    expect(await told('open')).toEqual([]);
+    expect(await problemsIn('open')).toEqual([]);
   });
 
-  test('gives what the environment does not have, and that of the environment is stronger also when it is empty', async () => {
+  test('only adds variables that the environment lacks, even if they are empty there', async () => {
     const file = join(folder, '.env');
     writeFileSync(file, 'A=file\nB=file\nC=file\n', { mode: 0o600 });
     const { environment, fromFile } = await environmentBeside(join(folder, 'gateway.yaml'), {
@@ -124,13 +124,13 @@ describe('the file', () => {
 });
 
 describe('a configuration with .env', () => {
-  const here = mkdtempSync(join(folder, 'config-'));
-  const gateway = join(here, 'gateway.yaml');
+  const configFolder = mkdtempSync(join(folder, 'config-'));
+  const gateway = join(configFolder, 'gateway.yaml');
   writeFileSync(gateway, `listen_addr: 127.0.0.1:0\ncatalog_path: ./catalog.yaml\napi_key: \${THE_KEY}\n`);
-  const catalog = (text: string) => writeFileSync(join(here, 'catalog.yaml'), text);
-  const envFile = (text: string) => writeFileSync(join(here, '.env'), text, { mode: 0o600 });
+  const catalog = (text: string) => writeFileSync(join(configFolder, 'catalog.yaml'), text);
+  const envFile = (text: string) => writeFileSync(join(configFolder, '.env'), text, { mode: 0o600 });
 
-  test('takes references from it, and keeps their values secret; a server gets what is named, and no more', async () => {
+  test('resolves references with it and treats their values as secrets; a server gets only the named variables', async () => {
     catalog(
       `servers:\n  a: {command: node, env: {TOKEN: "\${A_TOKEN}"}}\n  b: {command: node, inherit_env: [PASSED]}\n  c: {command: node, inherit_env: true}\n`,
     );
@@ -150,7 +150,7 @@ describe('a configuration with .env', () => {
     expect(loaded.secrets).not.toContain('of-nobody');
   });
 
-  test('tells its errors with those of the other files', async () => {
+  test('reports errors of the env file together with those of other files', async () => {
     catalog(`servers: {a: {command: node, cwd: "\${MISSING}"}}\n`);
     envFile('THE_KEY=x1234567\nnot an assignment\n');
     const error = await loadConfig(gateway, {}).catch((each) => each);

@@ -1,4 +1,4 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ConfigFolder } from '../config-folder.ts';
@@ -16,8 +16,8 @@ async function credentialsOf(id: string): Promise<readonly string[]> {
   return [...(loaded?.secrets ?? [])].sort();
 }
 
-describe('the values to strike from what is shown', () => {
-  test('are those of variables, of headers, of api_key and under the names of credentials, each once, the longest first', async () => {
+describe('the values to redact', () => {
+  test('are those of variables, headers, api_key and credential names, each once, longest first', async () => {
     folder.write(
       'gateway.yaml',
       'listen_addr: 127.0.0.1:0\ncatalog_path: ${CATALOG}\napi_key: written-key\n',
@@ -58,7 +58,7 @@ describe('the values to strike from what is shown', () => {
     );
   });
 
-  test('are not those of names, paths, numbers and bare addresses, unless a field that may hold a key has them too', async () => {
+  test('exclude names, paths, numbers and plain URLs', async () => {
     const env = {
       HOME: '/home/gateway-user',
       HOST: 'mcp.example.com',
@@ -86,7 +86,7 @@ ${more}`;
     expect(again.loaded?.secrets).toEqual(['x7Kp2mQ9vL4n']);
   });
 
-  test('that belong to one server are those of its own fields, in our catalog as in a client’s', async () => {
+  test("of one server are those of its own fields, in a catalog and in a client's file", async () => {
     const servers = `{
   a: { command: x, env: { API_TOKEN: qX7vT2mN9pL4, MODE: production, FREE: "\${FREE}" }, args: ["postgres://u:s3cretpw99@h/db"] },
   "b.c": { url: "https://h.example/mcp?key=\${KEY}", headers: { X-Org: zK3wR8sD1fG6, X-Region: eu-central-1 } },
@@ -120,7 +120,7 @@ ${more}`;
   });
 
   test('do not depend on the id of the server, whatever it is', async () => {
-    const word = fc.constantFrom(
+    const part = fc.constantFrom(
       'max',
       'limit',
       'token',
@@ -135,8 +135,8 @@ ${more}`;
       '0',
     );
     const id = fc
-      .array(word, { minLength: 1, maxLength: 4 })
-      .chain((words) => fc.constantFrom('-', '_', '.', '').map((separator) => words.join(separator)));
+      .array(part, { minLength: 1, maxLength: 4 })
+      .chain((parts) => fc.constantFrom('-', '_', '.', '').map((separator) => parts.join(separator)));
     await fc.assert(
       fc.asyncProperty(id, async (each) => {
         expect(await credentialsOf(each)).toEqual(['qX7vT2mN9pL4', 'zK3wR8sD1fG6']);
@@ -145,7 +145,7 @@ ${more}`;
     );
   });
 
-  test('hold the lines of a value of several lines', async () => {
+  test('include the lines of a multi-line value', async () => {
     const { loaded } = await folder.loadCatalog('servers:\n  a: { command: x, env: { KEY: "${KEY}" } }\n', {
       KEY: '-----BEGIN-----\nMIIEvQIBADAN\n==\n',
     });
@@ -156,7 +156,7 @@ ${more}`;
     ]);
   });
 
-  test('are in no problem', async () => {
+  test('appear in no problem message', async () => {
     const { problems } = await folder.loadCatalog(
       `servers:
   a:

@@ -1,20 +1,20 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
 import { describe, expect, test } from 'vitest';
 import { referenceOffset, substitute } from '../../../../config/reader/substitute.ts';
 import { ConfigFolder } from '../config-folder.ts';
 
 const folder = new ConfigFolder();
 
-describe('what a shell would replace', () => {
+describe('shell syntax', () => {
   test.each([
-    ['$HOME', '$HOME is taken as it stands here; write ${HOME}'],
-    ['$DATA_DIR/files', '$DATA_DIR is taken as it stands here; write ${DATA_DIR}'],
-    ['Bearer $DATA', '$DATA is taken as it stands here; write ${DATA}'],
-    ['--root=$DATA', '$DATA is taken as it stands here; write ${DATA}'],
-    ['~', '~ is taken as it stands here; write ${HOME}'],
-    ['~/files', '~ is taken as it stands here; write ${HOME}'],
-    ['--root=~/files', '~ is taken as it stands here; write ${HOME}'],
-  ])('%s is taken as it stands, with a warning', async (arg, warning) => {
+    ['$HOME', '$HOME is not expanded; write ${HOME}'],
+    ['$DATA_DIR/files', '$DATA_DIR is not expanded; write ${DATA_DIR}'],
+    ['Bearer $DATA', '$DATA is not expanded; write ${DATA}'],
+    ['--root=$DATA', '$DATA is not expanded; write ${DATA}'],
+    ['~', '~ is not expanded; write ${HOME}'],
+    ['~/files', '~ is not expanded; write ${HOME}'],
+    ['--root=~/files', '~ is not expanded; write ${HOME}'],
+  ])('%s is kept unchanged, with a warning', async (arg, warning) => {
     const { loaded, lines } = await folder.loadCatalog(
       JSON.stringify({ servers: { a: { command: 'x', args: [arg] } } }),
     );
@@ -23,7 +23,7 @@ describe('what a shell would replace', () => {
   });
 
   test.each(['echo $HOME', '$schema', 'a$HOME', '$5', '~user', 'a~/b', '$(date)', '$HOME is it'])(
-    '%s is no slip',
+    '%s causes no warning',
     async (arg) => {
       const { lines } = await folder.loadCatalog(
         JSON.stringify({ servers: { a: { command: 'sh', args: ['-c', arg] } } }),
@@ -32,7 +32,7 @@ describe('what a shell would replace', () => {
     },
   );
 
-  test('is not repeated where it may be a secret, and no default is proposed for one', async () => {
+  test('is not repeated if it may be a secret, and no default is suggested for a secret', async () => {
     const { lines } = await folder.loadCatalog(
       `servers: { a: { url: "http://a", headers: { X-Key: "$ECRET", Y: "\${GONE}" } }, b: { command: x, args: ["\${API_KEY}"], env: { TOKEN: "\${GONE}" } } }\n`,
     );
@@ -49,7 +49,7 @@ describe('what a shell would replace', () => {
     ['BASIC_AUTH', false],
     ['DATA_PATH', true],
     ['AUTHOR', true],
-  ])('a default for %s is proposed: %s', async (name, isProposed) => {
+  ])('whether a default for %s is suggested: %s', async (name, isProposed) => {
     const { lines } = await folder.loadCatalog(`servers: { a: { command: x, args: ["\${${name}}"] } }\n`);
     expect(lines).toEqual([expect.stringMatching(isProposed ? /or give a default/ : /is not set; set it$/)]);
   });
@@ -81,16 +81,16 @@ describe('substitute', () => {
     (input) => {
       const { faults } = substitute(input, { A: 'one', B: 'two' });
       expect(faults).toHaveLength(1);
-      expect(faults[0]?.message).toContain('begins no reference');
+      expect(faults[0]?.message).toContain('does not begin a reference');
     },
   );
 
-  test('takes nothing from the prototype of the environment', () => {
+  test('ignores the prototype of the environment', () => {
     expect(substitute('${constructor}', {}).faults[0]?.message).toContain('constructor is not set');
     expect(substitute('${__proto__}', {}).faults).toHaveLength(1);
   });
 
-  test('tells which values came from variables, defaults not among them', () => {
+  test('returns the values of used variables, without defaults', () => {
     const { used, names } = substitute('${A} ${B:-b} ${C:-c}', { A: '1', B: '2' });
     expect(used).toEqual([
       { name: 'A', value: '1' },
@@ -99,7 +99,7 @@ describe('substitute', () => {
     expect(names).toEqual(['A', 'B', 'C']);
   });
 
-  test('finds the n-th reference again in the text as written', () => {
+  test('referenceOffset finds the n-th reference in the original text', () => {
     expect(referenceOffset('"a ${X} $${Y} ${Z}"', 2)).toBe(14);
     expect(referenceOffset('"nothing"', 0)).toBe(0);
   });
@@ -108,7 +108,7 @@ describe('substitute', () => {
 describe('references in a file', () => {
   const head = 'listen_addr: 127.0.0.1:0\ncatalog_path: catalog.yaml\n';
 
-  test('name file, line, column and variable of each that is not set', async () => {
+  test('that are not set are reported with file, line, column and variable', async () => {
     folder.write('gateway.yaml', `${head}api_key: \${NO_KEY}\n`);
     folder.write(
       'catalog.yaml',
@@ -122,7 +122,7 @@ describe('references in a file', () => {
     ]);
   });
 
-  test('cannot inject YAML, and are not looked for in keys, comments or unknown parts', async () => {
+  test('cannot inject YAML, and are not expanded in keys, comments or unknown parts', async () => {
     const { loaded } = await folder.loadCatalog(
       'servers:\n  a:\n    command: ${CMD} # ${NOT_SET}\n    env:\n      ${KEY}: x\n',
       { CMD: 'x\nenabled: false\n  - [{' },
@@ -134,7 +134,7 @@ describe('references in a file', () => {
     });
   });
 
-  test('become numbers and switches where those are expected', async () => {
+  test('become numbers and booleans if these are expected', async () => {
     const { loaded, lines } = await folder.loadGateway(
       `${head}shutdown_seconds: \${S}\nlimits: { in_flight: "\${N:-12}" }\ninspector: { enabled: "\${B}" }\nlog_level: \${L}\n`,
       { S: '2.5', B: 'false', L: 'warn' },
@@ -149,17 +149,17 @@ describe('references in a file', () => {
   });
 
   test.each(['5m', '', ' 5', '0x10', '1e3', '05', 'Infinity', '-1'])(
-    'are refused as a number when they hold "%s", without showing it',
+    'are refused as a number if they contain "%s", without showing it',
     async (value) => {
       const { lines } = await folder.loadGateway(`${head}shutdown_seconds: \${S}\n`, { S: value });
-      const found = value === '' ? 'nothing' : 'something else';
+      const description = value === '' ? 'nothing' : 'something else';
       expect(lines).toEqual([
-        `gateway.yaml:3:19: shutdown_seconds: expected a number >= 0, found ${found} in \${S}`,
+        `gateway.yaml:3:19: shutdown_seconds: expected a number >= 0, found ${description} in \${S}`,
       ]);
     },
   );
 
-  test('inside braces without quotes get advice', async () => {
+  test('in braces without quotes are reported with advice', async () => {
     const { lines } = await folder.loadCatalog('servers:\n  a: { command: x, env: { T: ${T} } }\n', {
       T: 'x',
     });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { suggest } from '../../../../config/reader/suggest.ts';
 
-const known = [
+const knownKeys = [
   'listen_addr',
   'api_key',
   'idle_timeout_seconds',
@@ -23,14 +23,11 @@ describe('suggest', () => {
     ['envs', 'env'],
     ['evn', 'env'],
     ['agrs', 'args'],
-  ])('finds behind %s %s', (written, meant) => {
-    expect(suggest(written, known)).toBe(meant);
+  ])('finds for %s the key %s', (input, meant) => {
+    expect(suggest(input, knownKeys)).toBe(meant);
   });
 
-  test.each(['', '_', 'c', 'zebra', 'url', 'xy', 'x'.repeat(1000)])(
-    'finds nothing behind "%s"',
-    (written) => {
-      expect(suggest(written, known)).toBeUndefined();
-    },
-  );
+  test.each(['', '_', 'c', 'zebra', 'url', 'xy', 'x'.repeat(1000)])('finds nothing for "%s"', (input) => {
+    expect(suggest(input, knownKeys)).toBeUndefined();
+  });
 });

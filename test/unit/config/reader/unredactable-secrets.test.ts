@@ -1,5 +1,5 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests write references.
-// Warnings about secrets that cannot be redacted: each names the field and its position.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
+// Warnings about secrets that cannot be redacted, with field and position.
 
 import { describe, expect, test } from 'vitest';
 import { triggerTypes, typeNames } from '../../../../config/resources/triggers/trigger-types.ts';
@@ -9,9 +9,9 @@ import { ResourceFolder } from '../resources/resource-folder.ts';
 const folder = new ConfigFolder();
 const resources = new ResourceFolder();
 
-const isShort = 'is shorter than 8 characters: it is not struck out of logs and errors';
-const isPlain = 'is a plain word, number or path: it is not struck out of logs and errors';
-const isOpen = 'is a URL without an opaque part: it is not struck out of logs and errors';
+const isShort = 'is shorter than 8 characters and cannot be redacted in logs and errors';
+const isPlain = 'is a plain word, number or path and cannot be redacted in logs and errors';
+const isOpen = 'is a URL without an opaque part and cannot be redacted in logs and errors';
 const minimal = 'listen_addr: 127.0.0.1:0\ncatalog_path: ./catalog.yaml\n';
 
 interface Field {
@@ -27,8 +27,8 @@ const secretFields = typeNames.flatMap((type) =>
   }),
 );
 
-describe('a warning', () => {
-  test('is expected of many fields', () => {
+describe('a warning about an unredactable secret', () => {
+  test('covers many fields', () => {
     expect(secretFields.length).toBeGreaterThan(15);
   });
 
@@ -40,7 +40,7 @@ describe('a warning', () => {
     expect(lines.filter((line) => at.test(line))).toHaveLength(1);
   });
 
-  test('names the field as it is written, with the place of its value', async () => {
+  test('contains the field as written, with the position of its value', async () => {
     const { lines } = await resources.loadConfig(
       'RepoHost',
       'webhook_secret: "0123456789abcdef", token: "${T}"',
@@ -53,7 +53,7 @@ describe('a warning', () => {
     ]);
   });
 
-  test('names keys of the gateway and of providers, and gives the reason', async () => {
+  test('covers keys of the gateway and of providers, with the reason', async () => {
     const text = `${minimal}api_key: abc\nproviders: { openai: { api_key: production }, mine: { base_url: "http://h/v1", api_key: 12345678x } }\n`;
     folder.write('catalog.yaml', 'servers: {}\n');
     const { lines, loaded } = await folder.loadGateway(text);
@@ -64,7 +64,7 @@ describe('a warning', () => {
     expect(loaded?.secrets).toEqual(['12345678x']);
   });
 
-  test('names variables and headers of servers with a credential name, by the place of the value', async () => {
+  test("covers variables and headers of servers with a credential name, at the value's position", async () => {
     const catalog = `servers:
   a:
     command: x
@@ -93,7 +93,7 @@ describe('a warning', () => {
     ]);
   });
 
-  test('never has the value', async () => {
+  test('never contains the value', async () => {
     const values = ['hunter2', 'swordfish', '/run/secrets/key', 'https://hush.example'];
     for (const value of values) {
       const { lines } = await folder.loadCatalog('servers: { a: { command: x, env: { TOKEN: "${T}" } } }\n', {
@@ -104,7 +104,7 @@ describe('a warning', () => {
     }
   });
 
-  test('is given 51 times per file at most, and the last one tells that others are omitted', async () => {
+  test('appears at most 51 times per file; the last one announces omitted warnings', async () => {
     const variables = Array.from({ length: 70 }, (_, index) => `TOKEN_${index}: t`);
     const { lines } = await folder.loadCatalog(
       `servers: { a: { command: x, env: { ${variables.join(', ')} } } }\n`,
@@ -114,7 +114,7 @@ describe('a warning', () => {
     expect(lines.filter((line) => line.includes('omitted'))).toHaveLength(1);
   });
 
-  test('names no ordinary variable, and no address of a database without a password', async () => {
+  test('covers neither ordinary variables nor database URLs without a password', async () => {
     const catalog = 'servers:\n  a: { command: x, env: { MODE: x, MAX_TOKENS: 1k, TOKEN_FILE: /run/t } }\n';
     expect((await folder.loadCatalog(catalog)).lines).toEqual([]);
     const store = 'store: { postgres: { url: "postgres://db.example.com/x" } }\n';

@@ -1,4 +1,4 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of files are written so.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
 
 import { expect, it } from 'vitest';
 import { ConfigError } from '../../../../config/reader/problem.ts';
@@ -7,25 +7,27 @@ import { fleetDefinition, flowDefinition } from '../../../../config/resources/de
 import { flowOf } from '../../../fixtures/automation/flow-files.ts';
 
 const context = (env: Record<string, string> = {}) => ({
-  ...{ name: 'f', file: '/flows/f.yaml', env },
+  name: 'f',
+  file: '/flows/f.yaml',
+  env,
   secrets: new SecretValues(),
 });
 
-it('R4 the definition of a flow gives the flow back, with the agents that are written in it', async () => {
+it('the definition of a flow restores the flow with its inline agents (R4)', async () => {
   const flow = await flowOf(`  parameters: [{ name: version }]
   nodes:
     - { id: check, type: Agent, config: { spec: { model: "google:g" } } }
     - { id: ship, type: HTTP, config: { url: "https://ci.example.com/{{ parameters.version }}" } }
   connections: [{ from: check, to: ship, when: steps.check.output.data.ok }]
 `);
-  const read = await flowDefinition(flow.definition, context());
-  expect(read).toMatchObject({ name: 'f', hash: flow.hash, definition: flow.definition });
-  expect(read.nodes.map(({ id }) => id)).toEqual(['check', 'ship']);
-  expect(read.nodes[0]?.work).toMatchObject({ agent: { name: 'f/check' } });
+  const restored = await flowDefinition(flow.definition, context());
+  expect(restored).toMatchObject({ name: 'f', hash: flow.hash, definition: flow.definition });
+  expect(restored.nodes.map(({ id }) => id)).toEqual(['check', 'ship']);
+  expect(restored.nodes[0]?.work).toMatchObject({ agent: { name: 'f/check' } });
 });
 
 it.each(['http://127.0.0.1{{ input }}/', '{{ input }}'])(
-  'a run of an earlier version with the url %s continues, and its node sends nothing',
+  'a run of an earlier version with the URL %s continues, and its node sends nothing',
   async (url) => {
     const spec = { nodes: [{ id: 'a', type: 'HTTP', config: { url } }] };
     const [node] = (await flowDefinition(JSON.stringify(spec), context())).nodes;
@@ -36,17 +38,17 @@ it.each(['http://127.0.0.1{{ input }}/', '{{ input }}'])(
   },
 );
 
-it('R4 the definition of a fleet gives the fleet back', async () => {
+it('the definition of a fleet restores the fleet (R4)', async () => {
   const spec = {
     agents: [{ name: 'a' }, { name: 'b', spec: { model: 'google:g' } }],
     coordination: { mode: 'pipeline' },
   };
-  const read = await fleetDefinition(JSON.stringify(spec), context());
-  expect(read).toMatchObject({ name: 'f', definition: JSON.stringify(spec) });
-  expect(read.members).toMatchObject([{ agent: 'a' }, { agent: { name: 'f/b' } }]);
+  const restored = await fleetDefinition(JSON.stringify(spec), context());
+  expect(restored).toMatchObject({ name: 'f', definition: JSON.stringify(spec) });
+  expect(restored.members).toMatchObject([{ agent: 'a' }, { agent: { name: 'f/b' } }]);
 });
 
-it('a definition with a variable that is not set any longer, and a text that is none, are told', async () => {
+it('a definition with an unset variable, and an invalid definition, are errors', async () => {
   const spec = {
     nodes: [{ id: 'a', type: 'HTTP', config: { url: 'https://a', headers: { a: '${TOKEN}' } } }],
   };

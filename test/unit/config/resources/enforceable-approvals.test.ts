@@ -1,4 +1,4 @@
-// Unenforceable approvals are errors in the file; guards are detected in all kinds of resources.
+// Approval rules that the gateway cannot enforce are errors, in all kinds of resources.
 
 import { describe, expect, test } from 'vitest';
 import { findCallGuard } from '../../../../config/resources/call-guards.ts';
@@ -28,14 +28,14 @@ async function load(documents: readonly string[], options: Partial<LoadResources
   return folder.load({ files: [file], ...options });
 }
 
-/** Errors only, with their places. */
+/** Returns the errors, with positions. */
 async function errors(...documents: readonly string[]): Promise<readonly string[]> {
   const { lines } = await load(documents);
   return lines.filter((line) => / approvals cannot be enforced: /.test(line));
 }
 
-describe('a trigger that nothing verifies', () => {
-  test('may not have a command that requires approval: who asks is not proven', async () => {
+describe('a trigger without verification', () => {
+  test('cannot have a command with approval, because its requester is unverified', async () => {
     const [line, ...more] = await errors(clerk(), hook(INSECURE, GUARDED));
     expect(more).toEqual([]);
     expect(line).toMatch(
@@ -43,7 +43,7 @@ describe('a trigger that nothing verifies', () => {
     );
   });
 
-  test('may have it where something verifies it all the same', async () => {
+  test('can have one if something else verifies it', async () => {
     expect(await errors(clerk(), hook(`${INSECURE}, webhook_secret: "0123456789abcdef"`, GUARDED))).toEqual(
       [],
     );
@@ -59,16 +59,16 @@ describe('a trigger that nothing verifies', () => {
       '',
     ],
     ['approvers of the trigger', clerk(', policy: { ask: [pay] }'), ', approval_allowed_users: ["49170"]'],
-    ['people of a channel', clerk(', policy: { ask: [pay], approval_channel: "49170" }'), ''],
-  ])('may not be the way by which %s decide', async (_, agent, config) => {
+    ['members of a channel', clerk(', policy: { ask: [pay], approval_channel: "49170" }'), ''],
+  ])('cannot transport decisions of %s', async (_, agent, config) => {
     const lines = await errors(agent, messenger(INSECURE + config));
     expect(lines).toEqual([
-      expect.stringMatching(/agent clerk has to ask, .*; give the trigger an app_secret$/),
+      expect.stringMatching(/agent clerk requires approval, .*; give the trigger an app_secret$/),
     ]);
     expect(await errors(agent, messenger(`app_secret: "0123456789abcdef"${config}`))).toEqual([]);
   });
 
-  test('may not be that for a step of a flow, nor for a channel of its platform that another file names', async () => {
+  test('cannot transport decisions for a flow step, or for a channel referenced in another file', async () => {
     const flow = (rules: string) =>
       resource(
         'Flow',
@@ -77,22 +77,22 @@ describe('a trigger that nothing verifies', () => {
       );
     const bound = '{ /deploy: { flow: deploy } }';
     expect(await errors(flow('approvers: ["49170"]'), messenger(INSECURE, bound))).toEqual([
-      expect.stringContaining('flow deploy has to ask'),
+      expect.stringContaining('flow deploy requires approval'),
     ]);
     const channel = 'approval_channel: "businessmessenger/123/49170"';
     expect(await errors(clerk(), flow(channel), messenger(INSECURE))).toEqual([
-      expect.stringContaining('flow deploy has to ask'),
+      expect.stringContaining('flow deploy requires approval'),
     ]);
     expect(await errors(clerk(), flow('approvers: ["49170"]'), messenger(INSECURE))).toEqual([]);
   });
 
-  test('may lead to an agent that only the operator can decide about', async () => {
+  test('can lead to an agent that only the operator can approve', async () => {
     expect(await errors(clerk(', policy: { ask: [pay] }'), messenger(INSECURE))).toEqual([]);
     expect(await errors(clerk(', policy: { ask: [pay], approvers: [ada] }'), hook(INSECURE))).toEqual([]);
   });
 });
 
-describe('what guards calls', () => {
+describe('a rule that guards calls', () => {
   const http = resource('Agent', 'clerk', '{ runtime: { http: { url: "http://127.0.0.1:1" } } }');
   const manual = (commands: string) =>
     resource('Trigger', 'ops', `{ type: Manual, config: {}, commands: ${commands} }`);
@@ -106,7 +106,7 @@ describe('what guards calls', () => {
     ['interrupted calls', [clerk(', interrupted_calls: ask')], ['agent', 'clerk', 'interrupted_calls: ask']],
     ['a command', [http, manual(GUARDED)], ['trigger', 'ops', 'requires_approval']],
     [
-      'an agent that is written in a fleet',
+      'an inline agent of a fleet',
       [resource('AgentFleet', 'team', `{ agents: [${inline}], coordination: { mode: pipeline } }`)],
       ['fleet', 'team', 'policy.deny'],
     ],
@@ -128,13 +128,15 @@ describe('what guards calls', () => {
     expect(guard && [guard.kind, guard.name, guard.rule]).toEqual(expected);
   });
 
-  test('is warned of once, where the gateway has no API key, with its place', async () => {
+  test('causes one warning with its position if the gateway has no API key', async () => {
     const documents = [clerk(', policy: { ask: [pay] }'), manual(GUARDED)];
     const warnings = async (hasKey?: boolean) =>
-      (await load(documents, { hasKey })).lines.filter((line) => line.includes('api_key, so approvals'));
+      (await load(documents, { hasKey })).lines.filter((line) =>
+        line.includes('api_key is not set, so approvals'),
+      );
     expect(await warnings(false)).toEqual([
       expect.stringMatching(
-        /^all\.yaml:4:\d+: warning: spec\.policy: there is no api_key, so approvals and policies \(here policy\.ask\) depend on the operator token/,
+        /^all\.yaml:4:\d+: warning: spec\.policy: api_key is not set, so approvals and policies \(here policy\.ask\) depend on the operator token/,
       ),
     ]);
     expect([await warnings(true), await warnings()]).toEqual([[], []]);

@@ -1,4 +1,4 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -26,7 +26,7 @@ describe('the head of a resource', () => {
   );
 
   test.each(['v1', 'example.com/v2', 'Example/v1', '/v1', 'a/v1beta1'])(
-    'may not have %s',
+    'may not have the apiVersion %s',
     async (apiVersion) => {
       const { errors } = await folder.loadText(manual('t').replace('example.com/v1', apiVersion));
       expect(errors).toEqual([
@@ -46,7 +46,7 @@ describe('the head of a resource', () => {
     ]);
   });
 
-  test('has labels and annotations, and nothing else', async () => {
+  test('may have labels and annotations, and nothing else', async () => {
     const { triggers, errors } = await folder.loadText(
       head(`apiVersion: a/v1
 kind: Trigger
@@ -60,7 +60,7 @@ metadata:
       labels: { team: 'ops', 'example.com/tier': 'gold' },
       annotations: { note: 'any text' },
     });
-    const wrong = await folder.loadText(
+    const rejectedFile = await folder.loadText(
       head(`apiVersion: a/v1
 kind: Trigger
 metadata:
@@ -69,7 +69,7 @@ metadata:
   labels: { team: 5 }
 extra: 1`),
     );
-    expect(wrong.errors).toEqual([
+    expect(rejectedFile.errors).toEqual([
       't.yaml:5:3: metadata.lables: unknown key; did you mean labels?',
       't.yaml:6:19: metadata.labels.team: expected text, found 5; put it in quotes',
       't.yaml:7:1: extra: unknown key',
@@ -77,13 +77,10 @@ extra: 1`),
   });
 
   test.each([
-    ['Trigge', 'there is no kind of that name; did you mean Trigger?'],
-    [
-      'Daemon',
-      "is a gateway's own file, which --config FILE --check checks; expected Trigger, Agent, Fleet, Flow",
-    ],
-    ['Deployment', 'there is no kind of that name; expected Trigger, Agent, Fleet, Flow'],
-  ])('of kind %s is refused', async (kind, message) => {
+    ['Trigge', 'unknown kind; did you mean Trigger?'],
+    ['Daemon', 'is a gateway file, checked with --config FILE --check; expected Trigger, Agent, Fleet, Flow'],
+    ['Deployment', 'unknown kind; expected Trigger, Agent, Fleet, Flow'],
+  ])('with the kind %s is refused', async (kind, message) => {
     const { errors } = await folder.loadText(manual('t').replace('kind: Trigger', `kind: ${kind}`));
     expect(errors).toEqual([`t.yaml:2:7: kind: ${message}`]);
   });
@@ -95,7 +92,7 @@ extra: 1`),
     expect((await folder.loadText(text)).errors).toEqual([problem]);
   });
 
-  test('names all that is missing', async () => {
+  test('reports all missing fields', async () => {
     expect((await folder.loadText('kind: Trigger\nspec: { default_agent: echo }\n')).errors).toEqual([
       't.yaml:1:1: apiVersion: required, but missing',
       't.yaml:1:1: metadata: required, but missing',
@@ -127,7 +124,7 @@ describe('the type of a trigger', () => {
     ['RepoHostC', 'Bitbucket'],
     ['IncidentManager', 'PagerDuty'],
     ['IncidentManager', 'incident_manager'],
-  ])('%s may be written %s', async (type, word) => {
+  ])('%s may be written %s', async (type, spelling) => {
     const configs: Readonly<Record<string, string>> = {
       Schedule: 'cron: "* * * * *"',
       Manual: '',
@@ -138,23 +135,23 @@ describe('the type of a trigger', () => {
       IssueTracker: 'webhook_secret: "${S}", base_url: "https://tracker.example"',
     };
     const config = configs[type] ?? 'webhook_secret: "${S}"';
-    const { trigger, errors } = await folder.loadConfig(word, config, { env: { S: 'a-secret' } });
+    const { trigger, errors } = await folder.loadConfig(spelling, config, { env: { S: 'a-secret' } });
     expect(errors).toEqual([]);
     expect(trigger?.type).toBe(type);
   });
 
-  test('that is not known is told with the one that was meant, and the rest is checked', async () => {
+  test('that is unknown is reported with a suggestion, and the other fields are checked', async () => {
     const text = triggerText('Shedule', 'anything: 1', '  defaultAgent: echo');
     expect((await folder.loadText(text)).errors).toEqual([
-      't.yaml:5:9: spec.type: there is no type of that name; did you mean Schedule?',
+      't.yaml:5:9: spec.type: unknown type; did you mean Schedule?',
       't.yaml:7:3: spec.defaultAgent: unknown key; did you mean default_agent?',
     ]);
     const [far] = (await folder.loadConfig('Zebra', '')).errors;
-    expect(far).toMatch(/^t\.yaml:5:9: spec\.type: there is no type of that name; types are ChatWorkspace, /);
-    expect((await folder.loadConfig('"${TYPE}"', '')).errors[0]).toMatch(/there is no type of that name/);
+    expect(far).toMatch(/^t\.yaml:5:9: spec\.type: unknown type; expected one of ChatWorkspace, /);
+    expect((await folder.loadConfig('"${TYPE}"', '')).errors[0]).toMatch(/unknown type/);
   });
 
-  test('has fields that may be written as a vendor calls them, once', async () => {
+  test("may have its vendor's field names, once each", async () => {
     const env = { S: 'a-secret' };
     const { trigger } = await folder.loadConfig('GitHub', 'webhook_secret: "${S}", github_events: [push]', {
       env,
@@ -165,11 +162,17 @@ describe('the type of a trigger', () => {
       'webhook_secret: "${S}", github_events: [push], repo_events: []',
       { env },
     );
-    expect(errors).toEqual(['t.yaml:6:37: spec.config.github_events: means repo_events, which is there too']);
-    const wrong = await folder.loadConfig('GitHub', 'webhook_secret: "${S}", github_events: [pushed]', {
-      env,
-    });
-    expect(wrong.errors).toEqual([
+    expect(errors).toEqual([
+      't.yaml:6:37: spec.config.github_events: means repo_events, which is also present',
+    ]);
+    const rejectedFile = await folder.loadConfig(
+      'GitHub',
+      'webhook_secret: "${S}", github_events: [pushed]',
+      {
+        env,
+      },
+    );
+    expect(rejectedFile.errors).toEqual([
       't.yaml:6:53: spec.config.repo_events[0]: there is no event pushed; did you mean push?',
     ]);
   });
@@ -203,16 +206,16 @@ check: { agent: echo }`);
   });
 
   test.each([
-    ['a: {}', 'a: leads nowhere: give it an agent, a fleet or a flow'],
+    ['a: {}', 'a: has no target: set an agent, a fleet or a flow'],
     [
       'a: { agent: echo, fleet: f }',
-      'a: leads to agent and fleet; only one of agent, fleet and flow may be given',
+      'a: has several targets: agent and fleet; only one of agent, fleet and flow is allowed',
     ],
     ['a: { fleet: f }', 'a.fleet: there is no fleet f'],
     ['a: { flow: f }', 'a.flow: there is no flow f'],
     [
       'a: { agent: echo, requires_approval: true }',
-      'a.requires_approval: nobody may decide: name approvers or an approval_channel, or approval_allowed_users of the trigger where it is a chat',
+      'a.requires_approval: has no approver: set approvers or an approval_channel, or approval_allowed_users of the trigger for a chat',
     ],
     ['a: { agent: echos }', 'a.agent: there is no agent echos; did you mean echo?'],
     ['a: { agent: zebra }', 'a.agent: there is no agent zebra'],
@@ -222,7 +225,7 @@ check: { agent: echo }`);
       '"a b": { agent: echo }',
       '["a b"]: the key should be a command without spaces, such as /deploy or pull_request.opened',
     ],
-    ['a: { agent: echo, parameters: [{ name: x }, { name: x }] }', 'a.parameters[1].name: is there twice: x'],
+    ['a: { agent: echo, parameters: [{ name: x }, { name: x }] }', 'a.parameters[1].name: is a duplicate: x'],
     ['a: { agent: echo, parameters: [{ required: true }] }', 'a.parameters[0].name: required, but missing'],
     [
       'a: { agent: echo, parameters: [{ name: x y }] }',
@@ -241,16 +244,16 @@ check: { agent: echo }`);
     ).toEqual([]);
   });
 
-  test('that lead nowhere are a warning, as are words without effect', async () => {
+  test('without effect cause warnings, as do fields without effect', async () => {
     expect((await folder.loadText(triggerText('Manual', '', ''))).lines).toEqual([
-      't.yaml:5:3: warning: spec: leads nowhere: it has no commands, and there is no default_agent',
+      't.yaml:5:3: warning: spec: has no target: it has no commands, and default_agent is not set',
     ]);
     const { lines } = await withCommands(
       'a: { agent: echo, approval_channel: c, parameters: [{ name: x, required: true, default: y }] }',
     );
     expect(lines).toEqual([
       't.yaml:8:23: warning: spec.commands.a.approval_channel: has no effect without requires_approval',
-      't.yaml:8:78: warning: spec.commands.a.parameters[0].required: has no effect beside default',
+      't.yaml:8:78: warning: spec.commands.a.parameters[0].required: has no effect together with default',
     ]);
   });
 });
@@ -284,7 +287,7 @@ describe('options of a trigger', () => {
 });
 
 describe('an agent', () => {
-  test('that a program answers for has every field of the contract', async () => {
+  test('that a program runs accepts every field', async () => {
     folder.write('answers.yaml', 'anything');
     const file = folder.write(
       'a.yaml',
@@ -329,7 +332,7 @@ spec:
     expect(secrets).toContain('the-key-of-it');
   });
 
-  test('may be a script beside its file, and changes with it', async () => {
+  test('may be a script next to its file, whose changes change the agent', async () => {
     folder.write('scripts/a.yaml', '- answer: first');
     const file = folder.write('a.yaml', agent('a', 'model: "scripted:./scripts/a.yaml"'));
     const first = await folder.load({ files: [file] });
@@ -345,7 +348,7 @@ spec:
 
   test.each([
     ['model: "scripted:./gone.yaml"', 'a.yaml:4:16: spec.model: gone.yaml: the file does not exist'],
-    ['tools: []', 'a.yaml:4:7: spec: nobody runs it: give it a model, or a runtime'],
+    ['tools: []', 'a.yaml:4:7: spec: needs a model or a runtime'],
     [
       'model: large',
       'a.yaml:4:16: spec.model: expected PROVIDER:MODEL, such as google:gemini-2.5-flash, found "large"',
@@ -362,13 +365,13 @@ spec:
     ['model: "a:b", temperature: 3', 'a.yaml:4:36: spec.temperature: expected a number <= 2, found 3'],
     [
       'model: "a:b", mcp_servers: [{ name: x }]',
-      'a.yaml:4:37: spec.mcp_servers[0]: needs a command, or a url; of the catalog write - server: x',
+      'a.yaml:4:37: spec.mcp_servers[0]: needs a command, or a url; for a server of the catalog write - server: x',
     ],
     [
       'model: "a:b", mcp_servers: [{ name: x, command: y }, { name: x, command: y }]',
-      'a.yaml:4:70: spec.mcp_servers[1].name: is there twice: x',
+      'a.yaml:4:70: spec.mcp_servers[1].name: is a duplicate: x',
     ],
-  ])('cannot be { %s }', async (spec, problem) => {
+  ])('refuses { %s }', async (spec, problem) => {
     const file = folder.write('a.yaml', agent('a', spec));
     const { agents, errors } = await folder.load({ files: [file] });
     expect(errors).toEqual([problem]);
@@ -377,27 +380,27 @@ spec:
 
   test.each([
     ['', ['the file is empty; expected a list of rules']],
-    ['answer: x', ['it should be a list of rules']],
+    ['answer: x', ['expected a list of rules']],
     [
       '- { matc: { text: x }, answer: x }\n- { answer: well }\n- answer: [x]\n',
-      ['rule 1: there is no field matc', 'rule 3: answer should be a text'],
+      ['rule 1: unknown field matc', 'rule 3: answer should be a text'],
     ],
     [
       `- { answer: x, match: { text: '(' } }`,
-      ['rule 1: match.text is no regular expression (RE2 syntax): missing closing )'],
+      ['rule 1: match.text is not a regular expression (RE2 syntax): missing closing )'],
     ],
     ['- answer: @x', [expect.stringMatching(/^line 1, column 11: YAML syntax: .*; put the value in quotes/)]],
-  ])('is refused with a script of which %j is all, for all that is wrong with it', async (text, faults) => {
+  ])('is refused with the invalid script %j, with all its problems', async (text, faults) => {
     folder.write('a.txt', text);
     const file = folder.write('a.yaml', agent('a', 'model: "scripted:a.txt"'));
     const { agents, errors } = await folder.load({ files: [file] });
-    const where = 'a.yaml:4:16: spec.model: a.txt: ';
-    expect(errors.map((line) => line.replace(where, ''))).toEqual(faults);
-    expect(errors.every((line) => line.startsWith(where))).toBe(true);
+    const location = 'a.yaml:4:16: spec.model: a.txt: ';
+    expect(errors.map((line) => line.replace(location, ''))).toEqual(faults);
+    expect(errors.every((line) => line.startsWith(location))).toBe(true);
     expect(agents).toEqual([]);
   });
 
-  test('with a script and a runtime contradicts itself', async () => {
+  test('with a script and a runtime is refused', async () => {
     folder.write('a.txt', '[]');
     const file = folder.write(
       'a.yaml',
@@ -409,8 +412,8 @@ spec:
   });
 });
 
-describe('files', () => {
-  test('are those of the folders by name, neither hidden nor of other kinds, whatever kind of resource is in them (LR2)', async () => {
+describe('resource files', () => {
+  test('are read from folders by name, without hidden files, with any kind of resource', async () => {
     folder.write('t/b.yml', manual('b'));
     folder.write('t/a.yaml', manual('a'));
     folder.write(
@@ -435,7 +438,7 @@ describe('files', () => {
     expect(agents.map(({ name }) => name)).toEqual(['echo']);
   });
 
-  test('that are named twice are read once', async () => {
+  test('are read once, even if they are named twice', async () => {
     const file = folder.write('t.yaml', `${manual('t')}---\n${agent('echo')}`);
     const { triggers, lines } = await folder.load({
       triggers: folder.path,
@@ -446,7 +449,7 @@ describe('files', () => {
     expect(triggers).toHaveLength(1);
   });
 
-  test('hold several documents, each with positions of its own and anchors of its own', async () => {
+  test('may have several documents, each with its own positions and anchors', async () => {
     const { triggers, agents, lines } = await folder.load({
       files: [
         folder.write(
@@ -458,13 +461,13 @@ describe('files', () => {
     expect(triggers.map(({ name }) => name)).toEqual([]);
     expect(agents).toEqual([]);
     expect(lines).toEqual([
-      expect.stringContaining('all.yaml:17:7: warning: spec: leads nowhere'),
+      expect.stringContaining('all.yaml:17:7: warning: spec: has no target'),
       'all.yaml:17:35: spec.defaul_agent: unknown key; did you mean default_agent?',
       'all.yaml:17:49: alias *who has no anchor &who before it; put the value in quotes, if it is text',
     ]);
   });
 
-  test('of a broken document say so, and only that', async () => {
+  test('with a syntax error report only this error', async () => {
     folder.write('a.yaml', 'kind: Trigger\nspec: [\n');
     folder.write('b.yaml', `${manual('b')}---\nkind: "x\n`);
     folder.write('c.yaml', `${agent('echo')}`);
@@ -475,13 +478,13 @@ describe('files', () => {
     expect(agents).toHaveLength(1);
   });
 
-  test('that hold a key twice give nothing (LR1)', async () => {
+  test('with a duplicate key are ignored', async () => {
     const { triggers, errors } = await folder.loadText(`${manual('t')}kind: Trigger\n`);
     expect(errors).toEqual(['t.yaml:5:1: duplicate key "kind", already used on line 2']);
     expect(triggers).toEqual([]);
   });
 
-  test('that are empty are a warning', async () => {
+  test('without content cause a warning', async () => {
     folder.write('a.yaml', '');
     folder.write('b.yaml', '# nothing\n---\n');
     expect((await folder.load({ triggers: folder.path })).lines).toEqual([
@@ -490,7 +493,7 @@ describe('files', () => {
     ]);
   });
 
-  test('that are not there, or no text, are problems', async () => {
+  test('that are missing or not text are reported', async () => {
     folder.write('a.yaml', new Uint8Array([0xff, 0xfe]));
     mkdirSync(join(folder.path, 'b.yaml'));
     const { lines } = await folder.load({
@@ -498,30 +501,28 @@ describe('files', () => {
       files: [join(folder.path, 'gone'), join(folder.path, 'a.yaml/x')],
     });
     expect(lines).toEqual([
-      'gone:1:1: there is no such file or folder',
-      'a.yaml/x:1:1: there is no such file or folder',
+      'gone:1:1: no such file or folder',
+      'a.yaml/x:1:1: no such file or folder',
       'a.yaml:1:1: the file is not UTF-8 text (line 1, column 1)',
       'b.yaml:1:1: this is a folder, not a file',
     ]);
   });
 });
 
-describe('variables', () => {
-  test('may give the type of a trigger', async () => {
+describe('variables in resources', () => {
+  test('may contain the type of a trigger', async () => {
     const text = manual('t').replace('type: Manual', 'type: "${TYPE}"');
     const { triggers, lines } = await folder.loadText(text, { env: { TYPE: 'Manual' } });
     expect(lines).toEqual([]);
     expect(triggers[0]?.type).toBe('Manual');
     const near = await folder.loadText(text, { env: { TYPE: 'Manuel' } });
-    expect(near.errors).toEqual([
-      't.yaml:4:15: spec.type: there is no type of that name; did you mean Manual?',
-    ]);
+    expect(near.errors).toEqual(['t.yaml:4:15: spec.type: unknown type; did you mean Manual?']);
     expect((await folder.loadText(text)).errors.join()).toContain('variable TYPE is not set');
   });
 
   const text = triggerText('HTTP', 'webhook_secret: "${SECRET}", path: "/${PLACE}"');
 
-  test('that are set are replaced and kept from view', async () => {
+  test('are replaced, and their values are secrets', async () => {
     const env = { SECRET: 'a-secret-of-it', PLACE: 'hooks' };
     const { triggers, lines, secrets } = await folder.loadText(text, { env });
     expect(lines).toEqual([]);
@@ -538,7 +539,7 @@ describe('variables', () => {
     expect(triggers).toEqual([]);
   });
 
-  test('that are not set are a warning where files are only judged, and what is known is judged', async () => {
+  test('that are not set are a warning in a lenient check, and the rest is checked', async () => {
     const { lines, errors } = await folder.loadText(text.replace('path: "/', 'methods: [GETT], path: "/'), {
       isLenient: true,
     });
@@ -548,7 +549,7 @@ describe('variables', () => {
     ]);
   });
 
-  test('that are not set prove who sends as far as can be told, in a secret as in a header', async () => {
+  test('that are not set count as proof of the sender, in a secret and in a header', async () => {
     for (const config of ['webhook_secret: "${GONE}"', 'required_headers: { Authorization: "${GONE}" }']) {
       const { errors } = await folder.loadConfig('HTTP', config, { isLenient: true });
       expect(errors).toEqual([]);
@@ -558,9 +559,9 @@ describe('variables', () => {
     ).toHaveLength(1);
   });
 
-  test('are no excuse for a reference that is none', async () => {
+  test('do not excuse an invalid reference', async () => {
     const { errors } = await folder.loadText(text.replace('${PLACE}', '${PLACE'), { isLenient: true });
-    expect(errors).toEqual([expect.stringContaining('begins no reference')]);
+    expect(errors).toEqual([expect.stringContaining('does not begin a reference')]);
   });
 
   test('never show their values in a message', async () => {
@@ -577,25 +578,25 @@ describe('variables', () => {
     expect(errors.join('\n')).not.toContain('hush');
   });
 
-  test('that should be there instead of a written secret are missed', async () => {
+  test('are recommended instead of a literal secret', async () => {
     const { trigger, lines, secrets } = await folder.loadConfig('HTTP', 'webhook_secret: written-out');
     expect(lines).toEqual([
-      't.yaml:6:29: warning: spec.config.webhook_secret: is written out; keep it in the environment and write ${NAME}',
+      't.yaml:6:29: warning: spec.config.webhook_secret: is a literal secret; move it to the environment and write ${NAME}',
     ]);
     expect(trigger).toBeDefined();
     expect(secrets).toEqual(['written-out']);
   });
 });
 
-describe('agents that triggers name', () => {
-  test('must be there', async () => {
+describe('agents named by triggers', () => {
+  test('must exist', async () => {
     folder.write('t.yaml', manual('t', 'default_agent: echo'));
     const { triggers, errors } = await folder.load({ triggers: folder.path });
     expect(errors).toEqual(['t.yaml:4:50: spec.default_agent: there is no agent echo']);
     expect(triggers).toEqual([]);
   });
 
-  test('may be elsewhere when files are only judged and no agent is among them', async () => {
+  test('may be missing in a lenient check without any agents', async () => {
     const file = folder.write('t.yaml', manual('t', 'default_agent: echo'));
     const lenient = await folder.load({ files: [file], isLenient: true });
     expect(lenient.lines).toEqual(['t.yaml:4:50: warning: spec.default_agent: there is no agent echo']);
@@ -604,7 +605,7 @@ describe('agents that triggers name', () => {
     expect((await folder.load({ files: [file, other], isLenient: true })).errors).toHaveLength(1);
   });
 
-  test('that have an error of their own are there', async () => {
+  test('count as existing if they have errors', async () => {
     folder.write('a.yaml', agent('echo', 'zebra: 1, model: "a:b"'));
     folder.write('t.yaml', manual('t'));
     expect((await folder.load({ triggers: folder.path })).errors).toEqual([
@@ -612,7 +613,7 @@ describe('agents that triggers name', () => {
     ]);
   });
 
-  test('by default are those of the daemon, checked where one relies on it', async () => {
+  test("may come from the gateway's default_agent, which is checked if a trigger needs it", async () => {
     folder.write('a.yaml', agent('echo'));
     folder.write('t.yaml', manual('t', 'enabled: true'));
     folder.write('u.yaml', manual('u', 'default_agent: echo'));
@@ -621,29 +622,27 @@ describe('agents that triggers name', () => {
     expect(good.triggers.map(({ default_target }) => default_target?.name)).toEqual(['echo', 'echo']);
     const bad = await folder.load({ triggers: folder.path, defaultAgent: 'echos' });
     expect(bad.errors).toEqual([
-      "t.yaml:4:7: spec: there is no agent echos; did you mean echo?, and it is the default_agent of the daemon's configuration",
+      't.yaml:4:7: spec: there is no agent echos; did you mean echo?, the default_agent of the gateway file',
     ]);
   });
 });
 
-describe('resources beside each other', () => {
+describe('several resources', () => {
   const env = { SECRET: 'a-secret-of-it', OTHER: 'another-secret' };
   const http = (name: string, config: string, more = 'default_agent: echo') =>
     `apiVersion: a/v1\nkind: Trigger\nmetadata: { name: ${name} }\nspec: { type: HTTP, config: { ${config} }, ${more} }\n`;
   const together = (...texts: string[]) => folder.loadText([...texts, ''].join('---\n'), { env });
   const signed = 'webhook_secret: "${SECRET}"';
 
-  test('have names of their own within their kind', async () => {
+  test('have unique names within their kind', async () => {
     const { errors } = await together(manual('a'), agent('a'), manual('a'));
-    expect(errors).toEqual(['t.yaml:13:19: metadata.name: there is a Trigger a already, in t.yaml:3']);
+    expect(errors).toEqual(['t.yaml:13:19: metadata.name: duplicate Trigger a, already defined in t.yaml:3']);
   });
 
   test('of different types cannot share a path', async () => {
     const repo = http('b', `${signed}, path: /in`).replace('HTTP', 'RepoHost');
     const { errors } = await together(http('a', `${signed}, path: /in`), repo);
-    expect(errors).toEqual([
-      't.yaml:9:70: spec.config.path: trigger a has this path already, and is of type HTTP',
-    ]);
+    expect(errors).toEqual(['t.yaml:9:70: spec.config.path: trigger a of type HTTP already has this path']);
     expect((await together(http('a', `${signed}, path: /in, port: 9000`), repo)).lines).toEqual([]);
     expect(
       (await together(http('a', `${signed}, path: /in`, 'default_agent: echo, enabled: false'), repo)).lines,
@@ -651,7 +650,7 @@ describe('resources beside each other', () => {
   });
 
   const tie = [
-    't.yaml:8:19: warning: metadata.name: trigger a takes the same events; decided by name, a gets them',
+    't.yaml:8:19: warning: metadata.name: trigger a accepts the same events; a receives them, by order of names',
   ];
   test.each([
     ['the same secret', http('b', signed), tie],
@@ -662,23 +661,26 @@ describe('resources beside each other', () => {
     ['overlapping methods', http('b', `${signed}, methods: [PUT, POST]`), tie],
     ['another scheme', http('b', `${signed}, signature_header: X-Other`), []],
     [
-      'a secret before that is the same',
+      'an equal previous secret',
       http('b', 'webhook_secret: "${OTHER}", webhook_secret_previous: "${SECRET}"'),
       tie,
     ],
-    ['a header more', http('b', `${signed}, required_headers: { X-Kind: b }`), tie],
-    ['commands alone', http('b', signed, 'commands: { x: { agent: echo } }'), []],
-  ])('are decided by name with %s, or not at all', async (_, other, expected) => {
-    expect((await together(http('a', signed), other)).lines).toEqual(expected);
-  });
+    ['an additional header', http('b', `${signed}, required_headers: { X-Kind: b }`), tie],
+    ['only commands', http('b', signed, 'commands: { x: { agent: echo } }'), []],
+  ])(
+    'that are triggers, the second with %s: if both receive the same events, a warning says which one is used',
+    async (_, other, expected) => {
+      expect((await together(http('a', signed), other)).lines).toEqual(expected);
+    },
+  );
 
-  test('of one name are told that, and no more', async () => {
+  test('with the same name cause only this error', async () => {
     expect((await together(http('a', signed), http('a', signed))).lines).toEqual([
-      expect.stringContaining('there is a Trigger a already'),
+      expect.stringContaining('duplicate Trigger a'),
     ]);
   });
 
-  test('are not with the same secret and headers that contradict each other', async () => {
+  test('with the same secret and contradictory headers do not tie', async () => {
     const kind = (name: string) => http(name, `${signed}, required_headers: { X-Kind: ${name}, X-Any: "*" }`);
     expect((await together(kind('a'), kind('b'))).lines).toEqual([]);
   });
@@ -695,17 +697,17 @@ describe('resources beside each other', () => {
     ['branches: [main]', '', 1],
     ['branches: [main], repo_events: [push]', 'branches: [Main]', 0],
     ['branches: [main], repo_events: [push]', 'branches: [main]', 1],
-    // An issue has no branch: both take it. A commit may be on both.
+    // Both triggers accept an issue, which has no branch, and a commit that is on both branches.
     ['branches: [main]', 'branches: [Main]', 1],
     ['branches: [main], repo_events: [issues.opened]', 'branches: [next], repo_events: [issues]', 1],
     ['branches: [main], repo_events: [issues.opened]', 'branches: [next], repo_events: [issues.closed]', 0],
     ['branches: [main], repo_events: [push, status]', 'branches: [next], repo_events: [push, status]', 1],
     ['branches: [main], repo_events: [push, release]', 'branches: [next], repo_events: [push, status]', 0],
     ['branches: ["**"]', 'branches: [release/*]', 1],
-  ])('of a repository host tie with %s and %s %i times', async (one, two, count) => {
+  ])('of a repository host with %s and %s tie %i times', async (first, two, count) => {
     const repo = (name: string, config: string) =>
       http(name, `${signed}${config === '' ? '' : `, ${config}`}`).replace('HTTP', 'RepoHost');
-    expect((await together(repo('a', one), repo('b', two))).lines).toHaveLength(count);
+    expect((await together(repo('a', first), repo('b', two))).lines).toHaveLength(count);
   });
 
   test.each([
@@ -713,7 +715,7 @@ describe('resources beside each other', () => {
     ['pull_request.opened: { agent: echo }', 0],
     ['issues.opened: { agent: echo }', 1],
     ['push: { agent: echo }, release: { agent: echo }', 1],
-  ])('of other branches tie with the commands %s %i times', async (commands, count) => {
+  ])('with different branches and the commands %s tie %i times', async (commands, count) => {
     const repo = (name: string, branch: string) =>
       http(name, `${signed}, branches: [${branch}]`, `commands: { ${commands} }`).replace('HTTP', 'RepoHost');
     expect((await together(repo('a', 'main'), repo('b', 'next'))).lines).toHaveLength(count);
@@ -723,7 +725,7 @@ describe('resources beside each other', () => {
 describe('settings of a platform', () => {
   const env = { SECRET: 'a-secret-of-it' };
 
-  test('are defaults for its triggers, and what a trigger says goes before', async () => {
+  test('are defaults for its triggers, which can override them', async () => {
     const platforms = {
       repohost: {
         webhook_path: '/hooks/repos',
@@ -747,23 +749,23 @@ describe('settings of a platform', () => {
     expect(own.trigger?.config).toMatchObject({ path: '/mine', webhook_secret: 'a-secret-of-it' });
   });
 
-  test('may give what is required', async () => {
+  test('may contain required fields', async () => {
     const { errors } = await folder.loadConfig('ChatWorkspace', '', {
       platforms: { chatworkspace: { bot_token: 'xoxb-1', signing_secret: 'x' } },
     });
     expect(errors).toEqual([]);
   });
 
-  test('may switch all triggers off', async () => {
+  test('may disable all its triggers', async () => {
     const { trigger } = await folder.loadConfig('Manual', '', { platforms: { manual: { enabled: false } } });
     expect(trigger?.enabled).toBe(false);
   });
 });
 
-describe('the hash', () => {
+describe('the hash of a resource', () => {
   const hashOf = async (text: string, env = {}) => (await folder.loadText(text, { env })).triggers[0]?.hash;
 
-  test('depends on what is said and on the values of variables, not on how or where it is said', async () => {
+  test('depends on the settings and values of variables, not on format or place', async () => {
     const text = triggerText('HTTP', 'webhook_secret: "${SECRET}", path: /a');
     const first = await hashOf(text, { SECRET: 'a-secret-of-it' });
     expect(first).toBeDefined();

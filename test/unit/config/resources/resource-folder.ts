@@ -1,4 +1,5 @@
-// A folder with files of triggers and agents, loaded for real; problems come back as lines with the files' bare names.
+// Test folder with trigger and agent files, which the real loader reads. Problems are returned as lines with
+// the file name.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -12,7 +13,7 @@ import type { Trigger } from '../../../../config/resources/triggers/trigger.ts';
 import { newFolder } from '../../../fixtures/new-folder.ts';
 
 export interface LoadedFolder extends LoadedResources {
-  /** `file:line:column: message`, or `file:line:column: warning: message`. */
+  /** `file:line:column: message` or `file:line:column: warning: message`. */
   readonly lines: readonly string[];
   readonly errors: readonly string[];
   readonly secrets: readonly string[];
@@ -43,7 +44,7 @@ export class ResourceFolder {
       listen: { host: '127.0.0.1', port: 8080 },
       ...options,
     });
-    const told = loaded.problems.map(({ file, line, column, message, severity }) => {
+    const problems = loaded.problems.map(({ file, line, column, message, severity }) => {
       const name = file.startsWith(`${this.path}/`) ? file.slice(this.path.length + 1) : file;
       const text = message.replaceAll(`${this.path}/`, '');
       return {
@@ -53,13 +54,13 @@ export class ResourceFolder {
     });
     return {
       ...loaded,
-      lines: told.map(({ text }) => text),
-      errors: told.filter(({ severity }) => severity === 'error').map(({ text }) => text),
+      lines: problems.map(({ text }) => text),
+      errors: problems.filter(({ severity }) => severity === 'error').map(({ text }) => text),
       secrets: secrets.list(),
     };
   }
 
-  /** Loads one file, `t.yaml`, in a folder of its own, beside an agent `echo`. */
+  /** Loads a folder with the file `t.yaml` and an agent `echo`. */
   async loadText(text: string, options: Partial<LoadResourcesOptions> = {}): Promise<LoadedFolder> {
     this.#count += 1;
     const folder = `case-${this.#count}`;
@@ -70,7 +71,7 @@ export class ResourceFolder {
     return { ...loaded, lines: bare(loaded.lines), errors: bare(loaded.errors) };
   }
 
-  /** As `loadText`, for a trigger of which only the type and the lines within `spec.config` are said. */
+  /** Same as `loadText`, for a trigger with this type and these lines in `spec.config`. */
   async loadConfig(
     type: string,
     config: string,
@@ -81,7 +82,7 @@ export class ResourceFolder {
   }
 }
 
-/** A trigger named `t` whose `spec.config`, a flow mapping, begins at line 6, column 11. */
+/** Returns a trigger named `t`. Its `spec.config` is a flow mapping that begins at line 6, column 11. */
 export function triggerText(type: string, config: string, more = '  default_agent: echo'): string {
   return `apiVersion: example.com/v1
 kind: Trigger

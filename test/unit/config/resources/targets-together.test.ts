@@ -1,4 +1,5 @@
-// Triggers, agents, fleets and flows beside each other: who is named has to be there, and what a flow takes its commands take.
+// References between triggers, agents, fleets and flows: targets must exist, and a command has the parameters
+// of the flow.
 
 import { describe, expect, test } from 'vitest';
 import { ResourceFolder } from './resource-folder.ts';
@@ -33,18 +34,18 @@ async function load(...documents: readonly string[]) {
   return { ...loaded, lines: loaded.lines.map((line) => line.replace(/^\S+ /, '')) };
 }
 
-const NOBODY =
-  'only whoever has the API key may decide, and nobody is told: name approvers or an approval_channel';
+const NO_TARGET =
+  'have no approver: only clients with the API key can decide, and no notification is sent; set approvers or an approval_channel';
 
-describe('what a command leads to', () => {
-  test('may be a fleet or a flow, whose parameters are those of the command', async () => {
+describe('the target of a command', () => {
+  test('may be a fleet or a flow, whose parameters become those of the command', async () => {
     const { lines, triggers, fleets, flows } = await load(
       agent,
       fleet,
       flow,
       trigger('{ /deploy: { flow: deploy }, /review: { fleet: review } }'),
     );
-    expect(lines).toEqual([`warning: spec.nodes[2].config: of what comes from trigger ops ${NOBODY}`]);
+    expect(lines).toEqual([`warning: spec.nodes[2].config: events of trigger ops ${NO_TARGET}`]);
     expect(triggers[0]?.commands).toMatchObject([
       { target: { kind: 'flow', name: 'deploy' }, parameters: [{ name: 'version', required: true }] },
       { target: { kind: 'fleet', name: 'review' }, parameters: [] },
@@ -52,14 +53,14 @@ describe('what a command leads to', () => {
     expect([fleets.length, flows.length]).toEqual([1, 1]);
   });
 
-  test('changes the trigger where the parameters of the flow change', async () => {
+  test('changes the trigger when the parameters of its flow change', async () => {
     const hashOf = async (text: string) =>
       (await load(agent, fleet, text, trigger('{ /deploy: { flow: deploy } }'))).triggers[0]?.hash;
     expect(await hashOf(flow)).toBe(await hashOf(flow));
     expect(await hashOf(flow.replace('version', 'release'))).not.toBe(await hashOf(flow));
   });
 
-  test('is told what it needs and what it does not take', async () => {
+  test('causes problems for missing and unknown parameters', async () => {
     const { lines } = await load(
       agent,
       fleet,
@@ -67,12 +68,12 @@ describe('what a command leads to', () => {
       trigger('{ /deploy: { flow: deploy, parameters: [{ name: colour }] } }'),
     );
     expect(lines).toEqual([
-      'spec.commands["/deploy"].parameters: flow deploy needs version, which is not among them',
-      'warning: spec.commands["/deploy"].parameters: flow deploy has no parameter colour, and never sees it',
+      'spec.commands["/deploy"].parameters: flow deploy requires version; add it',
+      'warning: spec.commands["/deploy"].parameters: flow deploy has no parameter colour; it is ignored',
     ]);
   });
 
-  test('that is not there is an error of the trigger, with what was meant', async () => {
+  test('is an error of the trigger if it does not exist, with a suggestion', async () => {
     const { lines } = await load(agent, fleet, trigger('{ /a: { flow: deploy }, /b: { fleet: revew } }'));
     expect(lines).toEqual([
       'spec.commands["/a"].flow: there is no flow deploy',
@@ -81,12 +82,12 @@ describe('what a command leads to', () => {
   });
 });
 
-test('an agent that a fleet or a flow names and that has an error is not said to be missing', async () => {
+test('an agent with an error is not reported as missing by a fleet or flow', async () => {
   const { lines } = await load(agent.replace('http://', 'htp://'), fleet, flow);
   expect(lines).toEqual([expect.stringContaining('spec.runtime.http.url')]);
 });
 
-test('what is wrong with an agent that is written in a fleet leaves the fleet out', async () => {
+test('an error of an inline agent excludes its fleet', async () => {
   const { lines, fleets } = await load(
     resource(
       'Fleet',
@@ -94,11 +95,11 @@ test('what is wrong with an agent that is written in a fleet leaves the fleet ou
       '{ agents: [{ name: a, spec: { model: "nobody:m" } }], coordination: { mode: pipeline } }',
     ),
   );
-  expect(lines).toEqual([expect.stringContaining('there is no provider nobody')]);
+  expect(lines).toEqual([expect.stringContaining('unknown provider nobody')]);
   expect(fleets).toEqual([]);
 });
 
-test('two of one name are told, in both spellings of their kind', async () => {
+test('two resources with one name are reported, in both notations of their kind', async () => {
   const { lines } = await load(agent, fleet, fleet.replace('AgentFleet', 'Fleet'));
-  expect(lines).toEqual([expect.stringContaining('there is a Fleet review already')]);
+  expect(lines).toEqual([expect.stringContaining('duplicate Fleet review')]);
 });

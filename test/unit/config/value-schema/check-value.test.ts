@@ -1,4 +1,4 @@
-// What fits a schema, beside a validator that everybody uses.
+// Checks of values with a schema, compared with a widely used validator.
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
@@ -38,13 +38,29 @@ const values: readonly unknown[] = [
   ...[{}, { a: 1 }, { a: 1.5 }, { a: 1, b: 2 }, { b: [1], c: null }, { b: [2], c: null }, { b: 1 }],
 ];
 
-test.each(schemas.map((schema) => [JSON.stringify(schema), schema] as const))('%s', (_, schema) => {
-  const validate = new Ajv2020({ strict: false }).compile(schema);
-  const finds = (pattern: string, text: string) => new RegExp(pattern, 'u').test(text);
-  const checked = values.map((value) => ({ value, ...checkValue(schema, value, finds) }));
-  expect(checked.flatMap(({ unchecked }) => unchecked)).toEqual([]);
-  const fitting = checked.filter(({ findings }) => findings.length === 0).map(({ value }) => value);
-  expect(fitting).toEqual(values.filter((value) => validate(value)));
-  expect(fitting.length).toBeGreaterThan(0);
-  expect(fitting.length).toBeLessThan(values.length);
+test.each(schemas.map((schema) => [JSON.stringify(schema), schema] as const))(
+  'checkValue accepts the same values as Ajv for %s',
+  (_, schema) => {
+    const validate = new Ajv2020({ strict: false }).compile(schema);
+    const finds = (pattern: string, text: string) => new RegExp(pattern, 'u').test(text);
+    const checked = values.map((value) => ({ value, ...checkValue(schema, value, finds) }));
+    expect(checked.flatMap(({ unchecked }) => unchecked)).toEqual([]);
+    const fitting = checked.filter(({ findings }) => findings.length === 0).map(({ value }) => value);
+    expect(fitting).toEqual(values.filter((value) => validate(value)));
+    expect(fitting.length).toBeGreaterThan(0);
+    expect(fitting.length).toBeLessThan(values.length);
+  },
+);
+
+test.each([
+  [{ minimum: 1 }, 0, 'must be at least 1'],
+  [{ maximum: 1 }, 2, 'must be at most 1'],
+  [{ exclusiveMinimum: 0 }, 0, 'must be more than 0'],
+  [{ exclusiveMaximum: 1 }, 1, 'must be less than 1'],
+  [{ multipleOf: 2 }, 3, 'must be a multiple of 2'],
+  [{ minLength: 2 }, 'a', 'must have at least 2 characters'],
+  [{ maxLength: 1 }, 'ab', 'must have at most 1 characters'],
+  [{ minItems: 1 }, [], 'must have at least 1 items'],
+])('a value beyond the bound %j is reported in words', (schema, value, text) => {
+  expect(checkValue(schema, value).findings).toMatchObject([{ text }]);
 });

@@ -1,7 +1,7 @@
-// The figures of the triggers: nobody waits for the store longer than they said, and the store is not asked in a crowd.
+// Figures of the automation: a timeout limits the wait for the store, and concurrent requests share a query.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { RunFeed } from '../../../../actors/agents/runs/run-feed.ts';
+import { RunFeed } from '../../../../actors/agents/runs/feed.ts';
 import type { RunningAutomation } from '../../../../actors/automation/running-automation.ts';
 import type { DeliveryCounts } from '../../../../actors/store/delivery.ts';
 import { agentTarget } from '../../../../config/resources/triggers/target.ts';
@@ -9,13 +9,27 @@ import { AutomationFigures } from '../../../../src/http/api/automation-figures.t
 
 const counts: DeliveryCounts = { queued: 1, running: 2, retrying: 3, held: 4, waiting: 6, dead: 5 };
 const queue = {
-  ...{ active: 1, resting: 2, overruns: 0, places: 64, states: { ready: 2, handling: 1 } },
-  ...{ handled: 9, done: 5, ignored: 1, held: 0, deferred: 4, failed: 3, retried: 2, dead: 1, lost: 0 },
+  active: 1,
+  resting: 2,
+  overruns: 0,
+  places: 64,
+  states: { ready: 2, handling: 1 },
+  handled: 9,
+  done: 5,
+  ignored: 1,
+  held: 0,
+  deferred: 4,
+  failed: 3,
+  retried: 2,
+  dead: 1,
+  lost: 0,
   duration_ms: { p50: null, p95: 7 },
 };
 const other = { ...queue, active: 2, states: { ready: 1 }, duration_ms: { p50: 3, p95: 4 } };
 const trigger = {
-  ...{ trigger: { name: 'orders' }, state: 'paused', isPaused: true },
+  trigger: { name: 'orders' },
+  state: 'paused',
+  isPaused: true,
   counts: { handled: 7, failed: 1, lastAt: 1 },
 };
 
@@ -29,9 +43,9 @@ function figuresOf(ask: () => Promise<DeliveryCounts>): AutomationFigures {
   };
   const feed = new RunFeed();
   const attempt = feed.begin('r1', agentTarget('oncall'));
-  attempt.rows(1, [answerRow, JSON.stringify({ kind: 'called', id: 'c1' }), '{"kind":"result"}']);
-  attempt.replied({ text: 'Fine.', effects: { steps: [answerRow] } });
-  feed.begin('r2', agentTarget('oncall')).failed();
+  attempt.reportRows(1, [answerRow, JSON.stringify({ kind: 'called', id: 'c1' }), '{"kind":"result"}']);
+  attempt.reportReply({ text: 'Fine.', effects: { steps: [answerRow] } });
+  feed.begin('r2', agentTarget('oncall')).reportFailure();
   attempt.end();
   const targets = { loaded: { agents: [{ name: 'oncall' }], fleets: [{ name: 'oncall' }], flows: [] } };
   return new AutomationFigures({ operator, dispatcher, targets, feed } as unknown as RunningAutomation);
@@ -44,43 +58,67 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('the figures have every trigger, the deliveries and what is at work', async () => {
+test('the figures contain every trigger, the deliveries and the current work', async () => {
   expect(await figuresOf(async () => counts).stats(1_000)).toEqual({
     triggers: {
       orders: { state: 'paused', paused: true, handled: 7, failed: 1, connection: null, circuit: null },
     },
     agents: {
       oncall: {
-        ...{ runs: 1, running: 1, failed: 1, iterations: 2, tool_calls: 1 },
-        ...{ input_tokens: 20, output_tokens: 6, cost: 1 },
+        runs: 1,
+        running: 1,
+        failed: 1,
+        iterations: 2,
+        tool_calls: 1,
+        input_tokens: 20,
+        output_tokens: 6,
+        cost: 1,
       },
     },
     fleets: {
       oncall: {
-        ...{ runs: 0, running: 0, failed: 0, iterations: 0, tool_calls: 0 },
-        ...{ input_tokens: 0, output_tokens: 0, cost: 0 },
+        runs: 0,
+        running: 0,
+        failed: 0,
+        iterations: 0,
+        tool_calls: 0,
+        input_tokens: 0,
+        output_tokens: 0,
+        cost: 0,
       },
     },
     flows: {},
     deliveries: counts,
     conversations: queue,
     outbox: {
-      ...{ active: 3, resting: 4, overruns: 0, places: 128, states: { ready: 3, handling: 1 } },
-      ...{ handled: 18, done: 10, ignored: 2, held: 0, deferred: 8, failed: 6, retried: 4, dead: 2, lost: 0 },
+      active: 3,
+      resting: 4,
+      overruns: 0,
+      places: 128,
+      states: { ready: 3, handling: 1 },
+      handled: 18,
+      done: 10,
+      ignored: 2,
+      held: 0,
+      deferred: 8,
+      failed: 6,
+      retried: 4,
+      dead: 2,
+      lost: 0,
       duration_ms: { p50: 3, p95: 7 },
     },
     platforms: { repohost: queue, botmessenger: other },
-    // A further kind stands beside them.
+    // Further kinds of work are added.
     runs: other,
   });
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a store that does not answer costs the deadline and no more, and is asked once (AG1)', async () => {
+test('an unresponsive store delays figures only until the deadline, and is queried once', async () => {
   let answer = (_: DeliveryCounts) => {};
-  let asked = 0;
+  let queryCount = 0;
   const figures = figuresOf(() => {
-    asked += 1;
+    queryCount += 1;
     return new Promise((resolve) => {
       answer = resolve;
     });
@@ -88,11 +126,11 @@ test('a store that does not answer costs the deadline and no more, and is asked 
   const waiting = Promise.all(Array.from({ length: 100 }, () => figures.stats(1_000)));
   await vi.advanceTimersByTimeAsync(1_000);
   expect((await waiting).map(({ deliveries }) => deliveries)).toEqual(Array(100).fill(null));
-  expect([asked, vi.getTimerCount(), figures.latestDeliveries]).toEqual([1, 0, null]);
-  // The late answer is that of the next who asks.
+  expect([queryCount, vi.getTimerCount(), figures.latestDeliveries]).toEqual([1, 0, null]);
+  // The late response is used by the next request.
   const next = figures.deliveries(1_000);
   answer(counts);
-  expect([await next, asked, figures.latestDeliveries]).toEqual([counts, 1, counts]);
+  expect([await next, queryCount, figures.latestDeliveries]).toEqual([counts, 1, counts]);
 });
 
 test.each([
@@ -103,7 +141,7 @@ test.each([
       throw new Error('the store is not open');
     },
   ],
-])('a store that %s tells nothing, and is asked again', async (_, fail) => {
+])('a store that %s yields no figures, and is queried again', async (_, fail) => {
   let isGood = false;
   const figures = figuresOf(() => (isGood ? Promise.resolve(counts) : fail()));
   expect(await figures.deliveries(1_000)).toBeNull();

@@ -1,4 +1,4 @@
-// Delivery records: times, redaction and cuts.
+// Delivery records: times, redaction and truncation.
 
 import { expect, test } from 'vitest';
 import { Redactor } from '../../../../actors/base/errors/redact.ts';
@@ -29,7 +29,7 @@ const delivery: Delivery = {
   failures: [],
 };
 
-test('a delivery that was never run has no start and took no time', () => {
+test('a delivery that never ran has no start and no duration', () => {
   expect(deliveryRecord(delivery)).toMatchObject({
     started_at: '1970-01-01T00:00:02.000Z',
     duration_seconds: 5.5,
@@ -46,14 +46,19 @@ const SECRET = 'sk-0123456789';
 
 function detailsOf(body: Buffer, view = new RecordView(new Redactor([SECRET]))) {
   const secret: Delivery = {
-    ...{ ...delivery, id: `http:orders/${SECRET}`, key: `conversation/${SECRET}`, attempts: 0 },
-    ...{ note: `no ${SECRET}`, answer: `yes ${SECRET}`, waitingFor: SECRET },
+    ...delivery,
+    id: `http:orders/${SECRET}`,
+    key: `conversation/${SECRET}`,
+    attempts: 0,
+    note: `no ${SECRET}`,
+    answer: `yes ${SECRET}`,
+    waitingFor: SECRET,
     failures: [{ attempt: 1, at: 3, note: `refused ${SECRET}` }],
   };
   return deliveryDetails({ ...secret, meta: '{"principal":"key:api_key"}', body }, false, view);
 }
 
-test('RV1: the brief view has no secret of the configuration, but in the id', () => {
+test('the brief view contains no configured secret, except in the id (RV1)', () => {
   const brief = detailsOf(Buffer.from(`{"key":"${SECRET}"}`));
   expect(brief.body).toEqual({ bytes: 23, text: '{"key":"[redacted]"}', is_cut: false });
   expect([brief.principal, brief.has_run, brief.started_at]).toEqual(['key:api_key', false, null]);
@@ -62,7 +67,7 @@ test('RV1: the brief view has no secret of the configuration, but in the id', ()
   expect(detailsOf(Buffer.from(SECRET), fullView).body.text).toBe(SECRET);
 });
 
-test('RV1: the brief view says what it cuts, shows no secret in part, and has no bytes', () => {
+test('the brief view marks truncated text, never shows part of a secret, and omits bytes (RV1)', () => {
   const long = detailsOf(Buffer.from(`${'x'.repeat(19_995)}${SECRET}`));
   expect([long.body.is_cut, long.body.text?.includes('sk-')]).toEqual([true, false]);
   expect(detailsOf(Buffer.from('ä'.repeat(60_000))).body).toMatchObject({ bytes: 120_000, is_cut: true });
@@ -71,7 +76,7 @@ test('RV1: the brief view says what it cuts, shows no secret in part, and has no
   expect(detailsOf(bytes, fullView).body).toEqual({ bytes: 3, base64: 'AAEC', is_cut: false });
 });
 
-test('the full view says that a body is longer than what it has', () => {
+test('the full view marks a body that is longer than its excerpt', () => {
   const { body } = detailsOf(Buffer.from('x'.repeat(65_537)), fullView);
   expect([body.bytes, body.text?.length, body.is_cut]).toEqual([65_537, 65_536, true]);
   expect(detailsOf(Buffer.from('x'.repeat(65_536)), fullView).body.is_cut).toBe(false);

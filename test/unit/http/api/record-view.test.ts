@@ -1,12 +1,10 @@
-// Record views: the query parameter and the texts.
-
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { InvalidQueryError } from '../../../../actors/base/errors/errors.ts';
 import { Redactor } from '../../../../actors/base/errors/redact.ts';
 import { fullView, RecordView, viewIn } from '../../../../src/http/api/record-view.ts';
 
-test('a query names a view once, and an unknown one is refused with those that there are', () => {
+test('a query names a view at most once, and an unknown view is refused with the valid names', () => {
   expect(viewIn('', false)).toEqual({ isBrief: false, rest: '' });
   expect(viewIn('view=full', true)).toEqual({ isBrief: true, rest: '' });
   expect(() => viewIn('view=short', true)).toThrow(InvalidQueryError);
@@ -14,24 +12,24 @@ test('a query names a view once, and an unknown one is refused with those that t
   expect(viewIn('limit=2&view=brief', false)).toEqual({ isBrief: true, rest: 'limit=2' });
   for (const view of ['', 'short', 'BRIEF', 'brief,full', '__proto__', 'x'.repeat(5_000)])
     expect(() => viewIn(`view=${view}`, false)).toThrow(InvalidQueryError);
-  expect(() => viewIn('view=short', false)).toThrow('view: there is no "short"; there are full, brief');
+  expect(() => viewIn('view=short', false)).toThrow('view: unknown value "short"; valid values: full, brief');
   expect(() => viewIn('view=brief&view=full', false)).toThrow('give view once');
 });
 
 test('the rest of a query keeps its values', () => {
   const pairs = fc.array(fc.tuple(fc.constantFrom('state', 'before', 'a b', 'ä'), fc.string()));
   fc.assert(
-    fc.property(pairs, fc.constantFrom(undefined, 'full', 'brief'), (given, view) => {
-      const query = new URLSearchParams(given);
+    fc.property(pairs, fc.constantFrom(undefined, 'full', 'brief'), (record, view) => {
+      const query = new URLSearchParams(record);
       if (view !== undefined) query.append('view', view);
       const { isBrief, rest } = viewIn(query.toString(), false);
       expect(isBrief).toBe(view === 'brief');
-      expect([...new URLSearchParams(rest)]).toEqual(given);
+      expect([...new URLSearchParams(rest)]).toEqual(record);
     }),
   );
 });
 
-test('the full view leaves a text as it is, and the brief one cuts it and strikes out secrets', () => {
+test('the full view keeps text unchanged, and the brief view truncates and redacts it', () => {
   const brief = new RecordView(new Redactor(['hunter2-secret']));
   expect([fullView.isBrief, brief.isBrief]).toEqual([false, true]);
   const text = `hunter2-secret ${'x'.repeat(600)}`;

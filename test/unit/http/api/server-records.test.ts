@@ -1,5 +1,3 @@
-// What is shown of a server.
-
 import { afterEach, expect, test } from 'vitest';
 import { serverDetails } from '../../../../src/http/api/server-records.ts';
 import { FakeManaged } from '../../../fixtures/server/fake-server.ts';
@@ -7,13 +5,13 @@ import { FakeManaged } from '../../../fixtures/server/fake-server.ts';
 let managed: FakeManaged;
 afterEach(() => managed.end());
 
-test('the time of the next try is one that is still to come: once it has, the next request makes the try', () => {
+test('the next retry of a server is shown only while it is in the future', () => {
   managed = new FakeManaged();
   const { server } = managed;
-  const shown = () => serverDetails(server, (text) => text).next_retry_at;
-  expect(shown()).toBeNull();
+  const nextRetryAt = () => serverDetails(server, (text) => text).next_retry_at;
+  expect(nextRetryAt()).toBeNull();
   server.nextRetryAt = Date.now() + 60_000;
-  expect(shown()).toBe(new Date(server.nextRetryAt).toISOString());
+  expect(nextRetryAt()).toBe(new Date(server.nextRetryAt).toISOString());
   server.nextRetryAt = Date.now() - 1;
-  expect(shown()).toBeNull();
+  expect(nextRetryAt()).toBeNull();
 });

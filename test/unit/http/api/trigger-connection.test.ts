@@ -1,15 +1,15 @@
-// How the connection of a trigger, and a platform that takes none of its answers, are shown: by the API, the inspector and its page, and the commands.
+// Connection of a trigger and unresponsive platform, in all views: API, inspector, page and commands.
 
 import { expect, test } from 'vitest';
 import type { TriggerStatus } from '../../../../actors/automation/operator/operator.ts';
 import { Redactor } from '../../../../actors/base/errors/redact.ts';
-import { triggerCounts, triggerTable } from '../../../../src/cli/views/automation-views.ts';
+import { triggerCounts, triggerTable } from '../../../../src/cli/views/automation.ts';
 import { triggerPage } from '../../../../src/cli/views/trigger-page.ts';
 import { triggerStats } from '../../../../src/http/api/automation-figures.ts';
 import { RecordView } from '../../../../src/http/api/record-view.ts';
 import { triggerDetails, triggerRecord } from '../../../../src/http/api/trigger-records.ts';
 import { triggerState } from '../../../../src/http/api/trigger-state.ts';
-import { triggerFigures } from '../../../../src/inspector/page/automation-words.ts';
+import { triggerFigures } from '../../../../src/inspector/page/automation-figures.ts';
 import { plain } from '../../../../src/terminal/paint.ts';
 import { manualTrigger } from '../../../fixtures/automation/triggers.ts';
 
@@ -38,7 +38,7 @@ const unanswered: TriggerStatus = {
   circuit: { state: 'open', since: 1_000, lastError: '502', retryAt: 3_000 },
 };
 
-test('GET /triggers tells of the connection of a trigger, and of none where there is none', () => {
+test('GET /triggers returns the connection of a trigger, or null', () => {
   expect(triggerRecord(status)).toMatchObject({
     state: 'open',
     last_error: null,
@@ -55,7 +55,7 @@ test('GET /triggers tells of the connection of a trigger, and of none where ther
   expect([triggerStats(status).connection, triggerStats(unused).connection]).toEqual(['backingOff', null]);
 });
 
-test('GET /triggers tells how the events of a trigger are handled', () => {
+test('GET /triggers returns the retry settings of a trigger', () => {
   expect(triggerRecord({ ...status, timeoutSeconds: 5 })).toMatchObject({
     retry: { attempts: 6, min_backoff_seconds: 5, factor: 3, max_backoff_seconds: 300 },
     timeout_seconds: 5,
@@ -64,7 +64,7 @@ test('GET /triggers tells how the events of a trigger are handled', () => {
   });
 });
 
-test('the inspector has it with the numbers of the trigger, and its page in words', () => {
+test("the inspector returns the connection with the trigger's figures, and its page describes it", () => {
   const numbers = triggerState(status, new RecordView(new Redactor(['ECONNRESET'])));
   expect(numbers.connection).toMatchObject({ state: 'backingOff', last_error: 'read [redacted]' });
   expect(triggerFigures(numbers, 6_000).at(-1)).toEqual([
@@ -73,7 +73,7 @@ test('the inspector has it with the numbers of the trigger, and its page in word
   ]);
 });
 
-test('`top` counts triggers that are not connected, and the list of triggers says why', () => {
+test('`top` counts disconnected triggers, and the trigger list shows the reason', () => {
   const stats = [triggerStats(status), triggerStats(unused)];
   expect(triggerCounts(stats, plain)).toBe(
     '2 triggers: 2 open, 1 not connected; 0 handled, 0 failed attempts',
@@ -83,7 +83,7 @@ test('`top` counts triggers that are not connected, and the list of triggers say
   expect(triggerTable([triggerRecord(status)], plain).join('\n')).toContain('read ECONNRESET');
 });
 
-test('a platform that does not answer is told wherever triggers are, and one that does nowhere', () => {
+test('an unresponsive platform is shown in all views of a trigger, and a responsive one in none', () => {
   expect(triggerRecord(unanswered).circuit).toEqual({
     state: 'open',
     since: '1970-01-01T00:00:01.000Z',
@@ -92,21 +92,21 @@ test('a platform that does not answer is told wherever triggers are, and one tha
   });
   expect(triggerRecord(unused).circuit).toBeNull();
   const numbers = triggerState(unanswered);
-  expect(triggerFigures(numbers, 6_000).at(-1)).toEqual(['platform', 'does not answer for 5 s: 502']);
+  expect(triggerFigures(numbers, 6_000).at(-1)).toEqual(['platform', 'no response for 5 s: 502']);
   expect(triggerCounts([triggerStats(unanswered), triggerStats(unused)], plain)).toBe(
-    '2 triggers: 2 open, 1 whose platform does not answer; 0 handled, 0 failed attempts',
+    '2 triggers: 2 open, 1 with an unresponsive platform; 0 handled, 0 failed attempts',
   );
   expect(triggerTable([triggerRecord(unanswered)], plain).join('\n')).toContain('502');
 });
 
-test('`triggers show` names a next try only while one is to come', () => {
+test('`triggers show` contains the next retry only while it is in the future', () => {
   const details = { wayIn: '', menu: undefined, limits: undefined, remarks: [], records: undefined };
   const page = (circuit: TriggerStatus['circuit']) =>
     triggerPage(triggerDetails({ ...unanswered, ...details, circuit }), plain).join('\n');
-  const since = 'the platform does not answer since 1970-01-01T00:00:01.000Z';
+  const since = 'the platform has not responded since 1970-01-01T00:00:01.000Z';
   expect(page(unanswered.circuit)).toContain(`sending       held back; ${since}`);
   expect(page(unanswered.circuit)).toContain('  next try    1970-01-01T00:00:03.000Z');
   const isOver = page({ state: 'halfOpen', since: 1_000, lastError: '502', retryAt: undefined });
-  expect(isOver).toContain(`sending       tried again with the next message; ${since}`);
+  expect(isOver).toContain(`sending       retrying with the next message; ${since}`);
   expect(isOver).not.toContain('next try');
 });

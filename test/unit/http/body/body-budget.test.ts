@@ -1,4 +1,4 @@
-// The memory for bodies that are still coming in: who has a share of it, and that all of it comes back.
+// Memory budget for bodies during reception: shares per address, and complete release.
 
 import { expect, test } from 'vitest';
 import { Deadlines } from '../../../../actors/base/time/deadlines.ts';
@@ -16,11 +16,11 @@ function body(bodies: BodyBudget, remoteAddress: string, announced: number) {
   return { incoming, delivered };
 }
 
-test('an address gets about half at most, another still finds room, and what is refused or gone is given back (BB2, BB3)', () => {
+test('an address gets at most about half, others still find capacity, and refused or closed bodies release theirs', () => {
   const bodies = new BodyBudget(100 * KB);
   const greedy = Array.from({ length: 10 }, () => body(bodies, '198.51.100.1', 11 * KB));
   for (const { incoming } of greedy) incoming.push(Buffer.alloc(10 * KB));
-  expect(greedy.flatMap(({ delivered }) => delivered)).toEqual(new Array(5).fill('no_room'));
+  expect(greedy.flatMap(({ delivered }) => delivered)).toEqual(new Array(5).fill('over_budget'));
   expect(bodies.heldBytes).toBeGreaterThan(40 * KB);
   const other = body(bodies, '198.51.100.2', 24 * KB);
   other.incoming.push(Buffer.alloc(12 * KB, 1));
@@ -36,7 +36,7 @@ test('an address gets about half at most, another still finds room, and what is 
   expect(bodies.heldBytes).toBe(0);
 });
 
-test('many small pieces take little more than their bytes, and a body in one piece nothing (BB1)', () => {
+test('many small pieces use little more than their bytes, and a body in one piece uses none', () => {
   const bodies = new BodyBudget(64 * KB);
   const dribble = body(bodies, '198.51.100.1', 10 * KB);
   for (let n = 0; n < 1_000; n += 1) dribble.incoming.push(Buffer.alloc(1));
@@ -60,6 +60,6 @@ test.each([
   ['0000:0000:0000:0000:0000:ffff:c633:6407', '0000:0000:0000:0000:0000:ffff:c633:6407'],
   ['::1', '::1'],
   ['', ''],
-])('%s is of the network %s', (address, network) => {
+])('%s belongs to the network %s', (address, network) => {
   expect(networkOf(address)).toBe(network);
 });

@@ -1,33 +1,33 @@
-// What a client is told whose body did not come as a whole. Over real sockets the slow one takes half a minute, so here
-// the endpoints are asked directly; that the seam reports it is shown in test/e2e/http/http-seam.test.ts.
+// Responses to incomplete bodies. The endpoints are called directly, because a slow body over sockets takes
+// half a minute. test/e2e/http/http-seam.test.ts tests that the HTTP layer reports incomplete bodies.
 
 import { describe, expect, test } from 'vitest';
 
 import type { BodyProblem, HttpReply } from '../../../../src/http/listener/seam.ts';
 import { ExchangeContext } from '../../../../src/http/mcp/exchange-context.ts';
-import { post } from '../../../../src/http/mcp/mcp-endpoint.ts';
+import { postMessage } from '../../../../src/http/mcp/mcp-endpoint.ts';
 import { rpc } from '../../../../src/http/mcp/rpc-endpoint.ts';
 import type { RouteContext } from '../../../../src/http/route-context.ts';
 
 const routes = { config: { limits: { body_bytes: 1024 } } } as unknown as RouteContext;
 const endpoints = {
-  '/mcp': (context: ExchangeContext, body: BodyProblem) => post(routes, context, {}, body),
+  '/mcp': (context: ExchangeContext, body: BodyProblem) => postMessage(routes, context, {}, body),
   '/rpc': (context: ExchangeContext, body: BodyProblem) => rpc(routes, context, body),
 };
 
-describe.each(Object.entries(endpoints))('%s', (path, handle) => {
+describe.each(Object.entries(endpoints))('the endpoint %s', (path, handle) => {
   test.each([
     ['too_slow', 408],
     ['too_large', 413],
-    ['no_room', 503],
-  ] as const)('answers a body that is %s with %d, in the words of JSON-RPC', (problem, expected) => {
-    const sent: [number, string][] = [];
+    ['over_budget', 503],
+  ] as const)('responds to a body that is %s with %d and a JSON-RPC error', (problem, expected) => {
+    const responses: [number, string][] = [];
     const reply: HttpReply = {
       isDone: false,
       limitBody: () => {},
-      send: (status, _, body) => sent.push([status, String(body)]),
+      send: (status, _, body) => responses.push([status, String(body)]),
       stream: () => {
-        throw new Error('no stream was asked for');
+        throw new Error('unexpected stream');
       },
       onAbort: () => {},
       guard: (code) => code(),
@@ -42,13 +42,13 @@ describe.each(Object.entries(endpoints))('%s', (path, handle) => {
       isBodyExact: true,
     };
     handle(new ExchangeContext(request, reply), problem);
-    expect(sent).toHaveLength(1);
-    const [[status, body] = [0, '']] = sent;
+    expect(responses).toHaveLength(1);
+    const [[status, body] = [0, '']] = responses;
     expect(status).toBe(expected);
     expect(JSON.parse(body)).toMatchObject({
       jsonrpc: '2.0',
       id: null,
-      error: { code: problem === 'no_room' ? -32000 : -32600 },
+      error: { code: problem === 'over_budget' ? -32000 : -32600 },
     });
   });
 });

@@ -1,13 +1,13 @@
-// The head sent with a forwarded request: it identifies the operator, and clients cannot set that header.
+// Headers of a forwarded request: one identifies the operator, and clients cannot set it.
 
 import { expect, test } from 'vitest';
-import type { NodeWay } from '../../../../actors/cluster/node-ways.ts';
+import type { NodeConnection } from '../../../../actors/cluster/node-connection.ts';
 import { anonymous, operator } from '../../../../actors/identity/principal.ts';
 import type { HttpReply } from '../../../../src/http/listener/seam.ts';
 import { ExchangeContext } from '../../../../src/http/mcp/exchange-context.ts';
-import { forwardedHead } from '../../../../src/http/nodes/forwarded-head.ts';
+import { requestHead } from '../../../../src/http/nodes/forwarded-head.ts';
 
-const way = { url: new URL('https://127.0.0.1:1'), tls: {}, headers: { 'x-node-to': 'b' } } as NodeWay;
+const way = { url: new URL('https://127.0.0.1:1'), tls: {}, headers: { 'x-node-to': 'b' } } as NodeConnection;
 
 function head(headers: Readonly<Record<string, string>>, principal = anonymous): string {
   const request = {
@@ -21,10 +21,10 @@ function head(headers: Readonly<Record<string, string>>, principal = anonymous):
   };
   const context = new ExchangeContext(request, {} as HttpReply);
   context.principal = principal;
-  return forwardedHead(context, way, undefined) ?? '';
+  return requestHead(context, way, undefined) ?? '';
 }
 
-test('the operator token stays, and the other node is told who has sent it', () => {
+test('the operator token is not forwarded; a header tells the other node that the operator sent the request', () => {
   for (const credentials of [{ authorization: 'Bearer agop_x' }, { 'x-api-key': 'agop_x' }]) {
     const text = head(credentials, operator);
     expect(text).toContain('\r\nx-node-operator: 1\r\n');
@@ -32,7 +32,7 @@ test('the operator token stays, and the other node is told who has sent it', () 
   }
 });
 
-test('no client makes itself the operator, and credentials of others are passed on', () => {
+test('a client cannot claim to be the operator, and its other credentials are forwarded', () => {
   const text = head({ 'x-node-operator': '1', authorization: 'Bearer key' });
   expect(text).not.toContain('x-node-operator');
   expect(text).toContain('\r\nauthorization: Bearer key\r\n');

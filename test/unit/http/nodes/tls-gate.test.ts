@@ -1,4 +1,4 @@
-// The listener for nodes, with real sockets: who gets in, and what is told to whoever does not.
+// The TLS listener for other nodes, with real sockets: admission and refusals.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -79,21 +79,21 @@ async function listening({ server }: NodeProof) {
   return { port: listener.address.port, refused, listener };
 }
 
-/** The answer, or the code of what went wrong. */
-const asked = (port: number, tls: ConnectionOptions) =>
+/** Sends a request; returns the response or the error code. */
+const requestAt = (port: number, tls: ConnectionOptions) =>
   new Promise<string>((resolve) => {
-    const sent = request({ ...tls, host: '127.0.0.1', port, path: '/x', agent: false }, (answer) => {
+    const clientRequest = request({ ...tls, host: '127.0.0.1', port, path: '/x', agent: false }, (answer) => {
       let text = '';
       answer.on('data', (chunk: Buffer) => {
         text += chunk.toString();
       });
       answer.on('end', () => resolve(text));
     });
-    sent.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? ''));
-    sent.end();
+    clientRequest.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? ''));
+    clientRequest.end();
   });
 
-/** What comes back for these bytes, until the other side closes. */
+/** Sends bytes; returns everything received until the connection closes. */
 const spoken = (port: number, bytes: string | Buffer) =>
   new Promise<string>((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(bytes));
@@ -105,37 +105,37 @@ const spoken = (port: number, bytes: string | Buffer) =>
     socket.on('close', () => resolve(text));
   });
 
-test('whoever has the secret gets in, and nobody else does (NPF1)', async () => {
+test('only a peer with the secret is admitted', async () => {
   const proof = await nodeProof({ secret: SECRET });
   const { port, refused } = await listening(proof);
-  expect(await asked(port, proof.client)).toBe('in');
+  expect(await requestAt(port, proof.client)).toBe('in');
   const other = await nodeProof({ secret: 'another-secret-of-nodes' });
-  expect(await asked(port, other.client)).toMatch(/^(?:ERR_SSL_SSLV3_ALERT_BAD_RECORD_MAC|EPROTO)$/);
-  expect(await asked(port, { rejectUnauthorized: false })).toMatch(
+  expect(await requestAt(port, other.client)).toMatch(/^(?:ERR_SSL_SSLV3_ALERT_BAD_RECORD_MAC|EPROTO)$/);
+  expect(await requestAt(port, { rejectUnauthorized: false })).toMatch(
     /^(?:ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE|EPROTO)$/,
   );
   expect(refused).toEqual(['ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC', 'ERR_SSL_NO_SHARED_CIPHER']);
-  expect(proof.isRight(undefined)).toBe(true);
+  expect(proof.isValid(undefined)).toBe(true);
 });
 
-test('with certificates both ends show one of the authority for nodes, and the secret is proven as well (NPF1)', async () => {
+test('with certificates both sides verify the node authority and the secret', async () => {
   const proof = await nodeProof({ secret: SECRET, tls: files('node') });
   const { port } = await listening(proof);
-  expect(await asked(port, proof.client)).toBe('in');
+  expect(await requestAt(port, proof.client)).toBe('in');
   const foreign = await nodeProof({ secret: SECRET, tls: files('foreign') });
-  expect(await asked(port, foreign.client)).not.toBe('in');
-  expect(await asked(port, { ca: readFileSync(join(folder, 'ca.pem')) })).not.toBe('in');
-  const elsewhere = await listening(foreign);
-  expect(await asked(elsewhere.port, proof.client)).toBe('UNABLE_TO_VERIFY_LEAF_SIGNATURE');
-  expect(await asked(port, (await nodeProof({ secret: SECRET })).client)).not.toBe('in');
+  expect(await requestAt(port, foreign.client)).not.toBe('in');
+  expect(await requestAt(port, { ca: readFileSync(join(folder, 'ca.pem')) })).not.toBe('in');
+  const foreignServer = await listening(foreign);
+  expect(await requestAt(foreignServer.port, proof.client)).toBe('UNABLE_TO_VERIFY_LEAF_SIGNATURE');
+  expect(await requestAt(port, (await nodeProof({ secret: SECRET })).client)).not.toBe('in');
   const { bearer = '' } = proof;
   expect(bearer).not.toContain(SECRET);
-  expect(proof.isRight(bearer)).toBe(true);
+  expect(proof.isValid(bearer)).toBe(true);
   for (const wrong of [undefined, '', SECRET, bearer.slice(1), `${bearer}x`])
-    expect(proof.isRight(wrong)).toBe(false);
+    expect(proof.isValid(wrong)).toBe(false);
 });
 
-test('whoever speaks HTTP without TLS is told that the address is not theirs, before anything is read (TLG2)', async () => {
+test('plain HTTP receives a refusal before anything is read', async () => {
   const { port, listener } = await listening(await nodeProof({ secret: SECRET }));
   const answer = await spoken(
     port,
@@ -144,13 +144,13 @@ test('whoever speaks HTTP without TLS is told that the address is not theirs, be
   expect(answer).toMatch(/^HTTP\/1\.1 403 Forbidden\r\nContent-Type: application\/json\r\n/);
   expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toEqual({
     error: 'Forbidden',
-    message: 'this address is for the nodes of a cluster; clients have another one',
+    message: 'this address is for cluster nodes; clients use listen_addr',
   });
   expect(await spoken(port, Buffer.from([0x16, 3, 1, 0, 5, 1, 2, 3, 4, 5]))).not.toContain('HTTP');
   expect(listener.open).toBe(0);
 });
 
-test('of those that prove nothing only so many may stay, and a node finds a place all the same (TLG1)', async () => {
+test('the number of unauthenticated connections is limited, and a node is admitted nevertheless', async () => {
   const proof = await nodeProof({ secret: SECRET });
   const { port, listener } = await listening(proof);
   let closed = 0;
@@ -163,9 +163,9 @@ test('of those that prove nothing only so many may stay, and a node finds a plac
     return socket;
   });
   await expect.poll(() => closed, { timeout: 4_000 }).toBeGreaterThanOrEqual(44);
-  expect(await asked(port, proof.client)).toBe('in');
+  expect(await requestAt(port, proof.client)).toBe('in');
   expect(closed).toBeLessThan(100);
-  // Those that stay are ended when their time is over, or the listener is.
+  // Remaining connections are closed at the deadline or with the listener.
   listener.close();
   await expect.poll(() => closed, { timeout: 8_000 }).toBe(300);
   for (const socket of idle) socket.destroy();

@@ -1,28 +1,22 @@
-// The charts of the machines as they are: everything that a machine can do has a place in its chart, and the right parts
-// are lit.
+// The charts of all machines: each transition is drawn, and the correct parts are highlighted.
 
 import { describe, expect, test } from 'vitest';
 import { machineDefinitions } from '../../../../src/inspector/feed/machine-definitions.ts';
-import {
-  type Box,
-  layoutOf,
-  type Point,
-  type Rect,
-} from '../../../../src/inspector/page/chart/chart-layout.ts';
-import { fits, lightOf } from '../../../../src/inspector/page/chart/chart-light.ts';
-import type { MachineState } from '../../../../src/inspector/wire/feed-wire.ts';
+import { highlightOf, matchesEvent } from '../../../../src/inspector/page/chart/highlight.ts';
+import { type Box, layoutOf, type Point, type Rect } from '../../../../src/inspector/page/chart/layout.ts';
+import type { MachineState } from '../../../../src/inspector/wire/feed.ts';
 
 const definitions = machineDefinitions();
 const charts = definitions.map((definition) => ({ definition, chart: layoutOf(definition) }));
 const statesOf = (state: MachineState): MachineState[] => [state, ...state.states.flatMap(statesOf)];
 
 const chartOf = (id: string) => {
-  const found = charts.find(({ definition }) => definition.id === id);
-  if (found === undefined) throw new Error(`no chart of ${id}`);
-  return found.chart;
+  const chart = charts.find(({ definition }) => definition.id === id);
+  if (chart === undefined) throw new Error(`no chart of ${id}`);
+  return chart.chart;
 };
 
-test('there is a definition of each machine of the tree, by the name that actors have it under', () => {
+test('each machine of the tree has a definition under its actor name', () => {
   expect(definitions.map(({ id }) => id)).toEqual([
     'gateway',
     'supervisor',
@@ -36,7 +30,7 @@ test('there is a definition of each machine of the tree, by the name that actors
 describe.each(charts)('the chart of $definition.id', ({ definition, chart }) => {
   const byPath = new Map(chart.boxes.map((box) => [box.path, box]));
 
-  test('has a box for each state, inside of its parent’s and beside its siblings (CL1)', () => {
+  test('has a box for each state, inside its parent and beside its siblings', () => {
     const states = statesOf(definition.root).slice(1);
     expect([...byPath.keys()].sort()).toEqual(states.map(({ path }) => path).sort());
     for (const box of chart.boxes) {
@@ -52,7 +46,7 @@ describe.each(charts)('the chart of $definition.id', ({ definition, chart }) => 
     }
   });
 
-  test('has every transition as an arrow, as a note in its state, or as what is handled everywhere (CL1)', () => {
+  test('shows every transition as an arrow, as a note in its state, or as handled everywhere', () => {
     for (const state of statesOf(definition.root)) {
       for (const { event, targets } of state.transitions) {
         const isArrow = targets.some((target) =>
@@ -70,7 +64,7 @@ describe.each(charts)('the chart of $definition.id', ({ definition, chart }) => 
     }
   });
 
-  test('has a place for the words of each arrow, outside of the boxes that it does not end at', () => {
+  test('has a position for each arrow label, outside unrelated boxes', () => {
     for (const { source, target, labels, middle } of chart.arrows) {
       if (labels.every(({ text }) => text === '')) continue;
       if (middle === null) throw new Error(`${source} → ${target} has no place for its words`);
@@ -83,7 +77,7 @@ describe.each(charts)('the chart of $definition.id', ({ definition, chart }) => 
     }
   });
 
-  test('ends each arrow at the borders of its two boxes (CL2)', () => {
+  test('ends each arrow at the borders of its two boxes', () => {
     for (const { source, target, points } of chart.arrows) {
       const first = points[0];
       const last = points.at(-1);
@@ -94,31 +88,31 @@ describe.each(charts)('the chart of $definition.id', ({ definition, chart }) => 
   });
 });
 
-describe('the light in a chart', () => {
+describe('the highlighting of a chart', () => {
   const chart = chartOf('server');
-  const lit = (light: ReturnType<typeof lightOf>) =>
+  const lit = (light: ReturnType<typeof highlightOf>) =>
     [...light.arrows].map((index) => `${chart.arrows[index]?.source} ${chart.arrows[index]?.target}`);
 
-  test('fills the active states, the outer ones too, and lights the arrow of the last step', () => {
+  test('covers the active states with their parents, and the arrow of the last step', () => {
     const last = { event: 'pool.lost', from: 'running', to: { failed: 'backingOff' }, at: 0 } as const;
-    const light = lightOf(chart, { failed: 'backingOff' }, last);
+    const light = highlightOf(chart, { failed: 'backingOff' }, last);
     expect([...light.active]).toEqual(['failed', 'failed.backingOff']);
     expect(lit(light)).toEqual(['running failed']);
   });
 
-  test('lights no arrow for an event that left the state as it was', () => {
+  test('has no arrow for an event that did not change the state', () => {
     const last = { event: 'start', from: 'stopping', to: 'stopping', at: 0 } as const;
-    expect(lit(lightOf(chart, 'stopping', last))).toEqual([]);
+    expect(lit(highlightOf(chart, 'stopping', last))).toEqual([]);
   });
 
-  test('tells arrows of one event by where they lead', () => {
+  test('distinguishes arrows of one event by their targets', () => {
     const last = { event: 'pool.drained', from: 'stopping', to: 'starting', at: 0 } as const;
-    expect(lit(lightOf(chart, 'starting', last))).toEqual(['stopping starting']);
+    expect(lit(highlightOf(chart, 'starting', last))).toEqual(['stopping starting']);
   });
 
-  test('knows wildcards', () => {
-    expect(fits('xstate.done.actor.*', 'xstate.done.actor.files#1')).toBe(true);
-    expect(fits('stop', 'stopped')).toBe(false);
+  test('matches wildcards', () => {
+    expect(matchesEvent('xstate.done.actor.*', 'xstate.done.actor.files#1')).toBe(true);
+    expect(matchesEvent('stop', 'stopped')).toBe(false);
   });
 });
 

@@ -1,21 +1,21 @@
-// What the page says of each client: the same entries as the command `connect`, and never a key.
+// Client configuration in the page: the same entries as the command `connect`, without a key.
 
 import { describe, expect, test } from 'vitest';
 import { clients } from '../../../../config/clients/client-list.ts';
 import {
+  ALL_SERVERS,
   connectEntries,
-  everything,
   isOwnMachine,
   type Reach,
   systemOf,
   systems,
-} from '../../../../src/inspector/page/connect/connect-entries.ts';
+} from '../../../../src/inspector/page/connect/entries.ts';
 
 const program = { command: '/usr/bin/node', args: ['/opt/actor-gateway/dist/main.js', 'stdio'] };
-const base = { origin: 'http://127.0.0.1:8080', reach: everything, program } as const;
+const base = { origin: 'http://127.0.0.1:8080', reach: ALL_SERVERS, program } as const;
 
 describe.each(clients.map((client) => [client.label, client] as const))('the entry of %s', (_, client) => {
-  test('names the address or the program, a key by reference only, and a file for each system', () => {
+  test('contains the URL or the command, a reference to the key, and the file for each system', () => {
     for (const system of systems)
       for (const needsKey of [true, false]) {
         const { http, stdio, files, note } = connectEntries({ ...base, client, system, needsKey });
@@ -27,7 +27,7 @@ describe.each(clients.map((client) => [client.label, client] as const))('the ent
         ]);
         expect(entry.args.includes('GATEWAY_API_KEY')).toBe(needsKey);
         if ('text' in http) expect(http.text).toContain('http://127.0.0.1:8080/mcp"');
-        else expect(http.why).toContain(client.label);
+        else expect(http.reason).toContain(client.label);
         expect(files.length).toBeGreaterThan(0);
         expect(files.every(({ path }) => /^[~.%]/.test(path))).toBe(true);
         expect(note === undefined).toBe(!needsKey);
@@ -35,12 +35,18 @@ describe.each(clients.map((client) => [client.label, client] as const))('the ent
   });
 });
 
-test('one server is named as itself, a profile as the gateway, and either address is one', () => {
+test("a server has its own name and a profile the gateway's name, each with its URL", () => {
   const entry = (reach: Reach) => {
     const [, client = clients[0]] = clients;
     if (client === undefined) throw new Error('there are no clients');
-    const { http, writes } = connectEntries({ ...base, client, system: 'Linux', reach, needsKey: false });
-    return [JSON.parse('text' in http ? http.text : '{}')[client.root], writes];
+    const { http, connectCommand } = connectEntries({
+      ...base,
+      client,
+      system: 'Linux',
+      reach,
+      needsKey: false,
+    });
+    return [JSON.parse('text' in http ? http.text : '{}')[client.root], connectCommand];
   };
   expect(entry({ kind: 'server', name: 'a b/ü' })).toEqual([
     { 'a-b--': expect.objectContaining({ url: 'http://127.0.0.1:8080/mcp/a%20b%2F%C3%BC' }) },
@@ -52,7 +58,7 @@ test('one server is named as itself, a profile as the gateway, and either addres
   ]);
 });
 
-test('the system and the machine are told by what a browser knows', () => {
+test('the system and the own machine are detected from browser data', () => {
   expect(systemOf('Mozilla/5.0 (Windows NT 10.0; Win64; x64)')).toBe('Windows');
   expect(systemOf('Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)')).toBe('macOS');
   expect(systemOf('Mozilla/5.0 (X11; Linux x86_64)')).toBe('Linux');

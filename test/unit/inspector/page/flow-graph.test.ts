@@ -1,10 +1,13 @@
 import { expect, test } from 'vitest';
 import type { NodeRecord } from '../../../../src/http/api/run-shapes.ts';
 import type { GraphRecord } from '../../../../src/http/api/target-shapes.ts';
-import { arrowState, arrowText, partsOf } from '../../../../src/inspector/page/flow/flow-graph.ts';
+import { arrowState, arrowText, partsOf } from '../../../../src/inspector/page/flow/graph.ts';
 
 const node = (id: string, more: object = {}) => ({
-  ...{ id, type: 'Agent', description: null, on_error: null },
+  id,
+  type: 'Agent',
+  description: null,
+  on_error: null,
   ...more,
 });
 
@@ -23,7 +26,7 @@ const graph = {
   ],
 } as GraphRecord;
 
-test('FGR1 every connection is an arrow of its own, and so is what leads to on_error, in loops by their places', () => {
+test('each connection and each on_error is one arrow, with paths within loops (FGR1)', () => {
   const { nodes, arrows } = partsOf(graph);
   expect(nodes.map(({ place }) => place)).toEqual(['check', 'told', 'each', 'each/a', 'each/b']);
   expect(arrows.map((arrow) => [arrow.source, arrow.target, arrowText(arrow)])).toEqual([
@@ -34,13 +37,13 @@ test('FGR1 every connection is an arrow of its own, and so is what leads to on_e
   ]);
 });
 
-test('an arrow is taken, untaken or open, as its node has come to an end', () => {
+test('an arrow is taken, untaken or open, depending on the outcome of its node', () => {
   const [plain, otherwise, caught] = partsOf(graph).arrows;
-  const states = (state: string, taken: readonly string[] | null) =>
+  const states = (state: string, takenEdges: readonly string[] | null) =>
     [plain, otherwise, caught].map((arrow) =>
       arrowState(
         arrow ?? { source: '', target: '', index: 0 },
-        new Map([['check', { state, taken } as NodeRecord]]),
+        new Map([['check', { state, taken: takenEdges } as NodeRecord]]),
       ),
     );
   expect(states('done', ['each'])).toEqual(['untaken', 'taken', 'untaken']);

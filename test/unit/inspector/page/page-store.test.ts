@@ -1,4 +1,4 @@
-// What the page makes of the messages of the feed, without a browser.
+// State of the page after messages of the feed, without a browser.
 
 import { describe, expect, test } from 'vitest';
 import type { TriggerState } from '../../../../src/http/api/trigger-shapes.ts';
@@ -8,19 +8,19 @@ import {
   MAX_LOG,
   type PageState,
   reduce,
-} from '../../../../src/inspector/page/feed/store.ts';
+} from '../../../../src/inspector/page/feed/page-state.ts';
 import type {
   ActorFrame,
   ActorNode,
+  MachineStep,
   NumbersMessage,
   ServerNumbers,
-  Step,
-} from '../../../../src/inspector/wire/feed-wire.ts';
+} from '../../../../src/inspector/wire/feed.ts';
 
 const root: ActorNode = { id: 'x:0', parent: null, name: 'gateway', machine: 'gateway', state: 'serving' };
 const files: ActorNode = { id: 'x:1', parent: 'x:0', name: 'files#1', machine: 'server', state: 'stopped' };
 let count = 0;
-const step = (event: string, state: Step['state'], source: string | null = null): Step => ({
+const step = (event: string, state: MachineStep['state'], source: string | null = null): MachineStep => ({
   n: count++,
   event,
   source,
@@ -35,7 +35,12 @@ const frame = (actors: ActorFrame[], dropped = 0): FeedMessage => ({
   kind: 'frame',
   data: { at: 2_000, actors, dropped },
 });
-const of = (node: ActorNode, state: ActorNode['state'], steps: Step[], isGone = false): ActorFrame => ({
+const of = (
+  node: ActorNode,
+  state: ActorNode['state'],
+  steps: MachineStep[],
+  isGone = false,
+): ActorFrame => ({
   ...node,
   state,
   steps,
@@ -44,7 +49,13 @@ const of = (node: ActorNode, state: ActorNode['state'], steps: Step[], isGone = 
 const stateAfter = (...messages: FeedMessage[]): PageState => messages.reduce(reduce, emptyState);
 
 const server: ServerNumbers = {
-  ...{ id: 'files', state: 'running', requests: 1, failed: 0, in_flight: 0, waiting: 0, restarts: 0 },
+  id: 'files',
+  state: 'running',
+  requests: 1,
+  failed: 0,
+  in_flight: 0,
+  waiting: 0,
+  restarts: 0,
   uptime_seconds: 5,
   latency_ms: { p50: 1, p95: 2, p99: 3 },
   next_retry_at: null,
@@ -54,16 +65,28 @@ const server: ServerNumbers = {
 const numbers = (more: Partial<NumbersMessage> = {}): FeedMessage => ({
   kind: 'numbers',
   data: {
-    ...{ at: 3_000, version: '1', started_at: 1, is_draining: false, commands: false },
+    at: 3_000,
+    version: '1',
+    started_at: 1,
+    is_draining: false,
+    commands: false,
     requests: { total: 1, failed: 0, in_flight: 0 },
-    ...{ sessions: 0, listens: 0, dead_letters: 0, viewers: 1, servers: [server], gone: [] },
-    ...{ automation: null, cluster: null, triggers: [], gone_triggers: [] },
+    sessions: 0,
+    listens: 0,
+    dead_letters: 0,
+    viewers: 1,
+    servers: [server],
+    gone: [],
+    automation: null,
+    cluster: null,
+    triggers: [],
+    gone_triggers: [],
     ...more,
   },
 });
 
 describe('the state of the page', () => {
-  test('follows an actor through its steps, and knows which was the last', () => {
+  test('follows the steps of an actor and records the last step', () => {
     const steps = [step('demand', 'starting'), step('pool.ready', 'running', 'x:9')];
     const { actors, log } = stateAfter(tree(), frame([of(files, 'running', steps)]));
     expect(actors.get('x:1')).toMatchObject({
@@ -76,7 +99,7 @@ describe('the state of the page', () => {
     ]);
   });
 
-  test('names the sender by the actor of that id, one that ends in the same frame included', () => {
+  test("contains the sender's name, even if the sender ends in the same frame", () => {
     const pool: ActorNode = { id: 'x:2', parent: 'x:1', name: 'pool', machine: null, state: 'stopped' };
     const { actors, log } = stateAfter(
       tree(),
@@ -86,13 +109,15 @@ describe('the state of the page', () => {
     expect(actors.has('x:2')).toBe(false);
   });
 
-  test('forgets the run before when the gateway was started anew, since its ids mean others', () => {
+  test('is reset when the gateway was restarted, because ids are reused', () => {
     const before = stateAfter(tree(), frame([of(files, 'running', [step('demand', 'running')])]), numbers());
     const anew = reduce(before, tree({ started_at: 2, actors: [root] }));
-    expect([anew.actors.size, anew.log.length, anew.servers.size, anew.gatewayStarts]).toEqual([1, 0, 0, 1]);
+    expect([anew.actors.size, anew.log.length, anew.servers.size, anew.gatewayRestarts]).toEqual([
+      1, 0, 0, 1,
+    ]);
   });
 
-  test('keeps its log over a break, and adds only what is news', () => {
+  test('keeps its log over a reconnection, and adds only new entries', () => {
     const first = step('demand', 'starting');
     const second = step('pool.ready', 'running');
     const before = stateAfter(tree(), frame([of(files, 'starting', [first])]));
@@ -107,29 +132,38 @@ describe('the state of the page', () => {
     expect(new Set(again.log.map(({ n }) => n)).size).toBe(2);
   });
 
-  test('holds no more than its bound, however long the feed (PS1), and leaves old states alone (PS2)', () => {
+  test('has a bounded log, and earlier states are not modified', () => {
     const early = stateAfter(tree(), frame([of(files, 'running', [step('a', null)])]));
     let state = early;
-    for (let turn = 0; turn < 1_000; turn += 1)
+    for (let round = 0; round < 1_000; round += 1)
       state = reduce(
         state,
         frame([of(files, 'running', [step('b', null), step('c', null), step('d', null)])]),
       );
     expect(state.log).toHaveLength(MAX_LOG);
-    expect(state.logged).toBe(3_001);
+    expect(state.loggedCount).toBe(3_001);
     expect(early.log.map(({ event }) => event)).toEqual(['a']);
   });
 
-  test('keeps the numbers of a server that is not mentioned, and drops those of one that has gone', () => {
+  test('keeps the figures of an unmentioned server, and drops the figures of a removed server', () => {
     const quiet = stateAfter(tree(), numbers(), numbers({ at: 4_000, servers: [] }));
     expect(quiet.servers.get('files')).toMatchObject({ requests: 1, at: 3_000 });
     expect(reduce(quiet, numbers({ servers: [], gone: ['files'] })).servers.size).toBe(0);
   });
 
-  test('keeps the numbers of a trigger that is not mentioned, and drops those of one that has gone', () => {
+  test('keeps the figures of an unmentioned trigger, and drops the figures of a removed trigger', () => {
     const trigger: TriggerState = {
-      ...{ name: 'orders', type: 'HTTP', state: 'open', paused: false, handled: 3, failed: 0 },
-      ...{ last_event_at: null, last_error: null, next_retry_at: null, connection: null, circuit: null },
+      name: 'orders',
+      type: 'HTTP',
+      state: 'open',
+      paused: false,
+      handled: 3,
+      failed: 0,
+      last_event_at: null,
+      last_error: null,
+      next_retry_at: null,
+      connection: null,
+      circuit: null,
     };
     const quiet = stateAfter(tree(), numbers({ triggers: [trigger] }), numbers());
     expect(quiet.triggers.get('orders')).toEqual(trigger);

@@ -1,4 +1,4 @@
-// The parts of the page that decide what is to be seen: rows of the tree, addresses, lifelines, series of numbers, words.
+// View logic of the page: tree rows, addresses, lifelines, time series and texts.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -7,8 +7,9 @@ import {
   actorAt,
   addressOf,
   baseName,
-  isOfNodes,
-  isOfSessions,
+  displayName,
+  isNodeView,
+  isSessionView,
   nameAt,
   nodeAddress,
   nodeAt,
@@ -16,27 +17,30 @@ import {
   SESSIONS,
   sessionAddress,
   sessionAt,
-  shownName,
   tabs,
   triggerAddress,
   triggerAt,
   viewAt,
 } from '../../../../src/inspector/page/address.ts';
-import { workAt, workFigures } from '../../../../src/inspector/page/automation-words.ts';
+import { workAt, workFigures } from '../../../../src/inspector/page/automation-figures.ts';
 import { History, SECONDS, seriesOf } from '../../../../src/inspector/page/feed/history.ts';
-import type { LogEntry } from '../../../../src/inspector/page/feed/store.ts';
-import { differingWords, differsFromOwn, matchingNodes } from '../../../../src/inspector/page/node-words.ts';
-import { activePaths, eventText, stateText, toneOf } from '../../../../src/inspector/page/state-words.ts';
+import type { LogEntry } from '../../../../src/inspector/page/feed/page-state.ts';
+import {
+  differingFields,
+  differsFromOwn,
+  matchingNodes,
+} from '../../../../src/inspector/page/node-differences.ts';
+import { activePaths, eventText, stateText, toneOf } from '../../../../src/inspector/page/state-text.ts';
 import {
   laneLabel,
   lifelines,
   MAX_ARROWS,
   MAX_LANES,
 } from '../../../../src/inspector/page/tabs/lifelines.ts';
-import { treeMove } from '../../../../src/inspector/page/tree/tree-keys.ts';
-import { addressOfLine, TreeLines } from '../../../../src/inspector/page/tree/tree-lines.ts';
-import { treeRows } from '../../../../src/inspector/page/tree/tree-rows.ts';
-import type { ActorNode, SessionRow, WorkNumbers } from '../../../../src/inspector/wire/feed-wire.ts';
+import { treeMoveFor } from '../../../../src/inspector/page/tree/keys.ts';
+import { addressOfLine, TreeLines } from '../../../../src/inspector/page/tree/lines.ts';
+import { treeRows } from '../../../../src/inspector/page/tree/rows.ts';
+import type { ActorNode, SessionRow, WorkNumbers } from '../../../../src/inspector/wire/feed.ts';
 
 const node = (
   id: string,
@@ -45,7 +49,11 @@ const node = (
   machine: string | null,
   state = 'running',
 ): ActorNode => ({
-  ...{ id, parent, name, machine, state },
+  id,
+  parent,
+  name,
+  machine,
+  state,
 });
 const actors = new Map(
   [
@@ -61,11 +69,11 @@ const names = (filter: string, toggled: string[] = []) =>
   treeRows(actors, { filter, toggled: new Set(toggled) }).map(({ actor, depth }) => `${depth} ${actor.name}`);
 
 describe('the rows of the tree', () => {
-  test('show supervisors open and servers folded', () => {
+  test('have supervisors expanded and servers collapsed', () => {
     expect(names('')).toEqual(['0 gateway', '1 servers', '2 bucket-1#2', '3 mail~3#3', '2 files#1']);
   });
 
-  test('fold and unfold by address, so that a new life of an actor stays as it was', () => {
+  test('are expanded by address, so that a restarted actor keeps its state', () => {
     expect(names('', ['~bucket-1', 'files'])).toEqual([
       '0 gateway',
       '1 servers',
@@ -75,14 +83,14 @@ describe('the rows of the tree', () => {
     ]);
   });
 
-  test('show hits by name, state and machine with everything around them, folded or not', () => {
+  test('contain matches by name, state and machine with their parents and children, expanded or not', () => {
     expect(names('pool', ['~servers'])).toEqual(['0 gateway', '1 servers', '2 files#1', '3 pool']);
     expect(names('stopped server')).toEqual(['0 gateway', '1 servers', '2 bucket-1#2', '3 mail~3#3']);
     expect(names('nobody')).toEqual([]);
   });
 
-  test('show the root alone where only sessions pass the filter', () => {
-    const rows = treeRows(actors, { filter: 'nobody', toggled: new Set(), isRootWanted: true });
+  test('contain only the root if only sessions match the filter', () => {
+    const rows = treeRows(actors, { filter: 'nobody', toggled: new Set(), isRootShown: true });
     expect(rows.map(({ actor }) => actor.name)).toEqual(['gateway']);
   });
 });
@@ -91,16 +99,18 @@ describe('the lines of the tree', () => {
   const rows = treeRows(actors, { filter: '', toggled: new Set() });
   const lines = (isShown: boolean, isOpen: boolean, count = 3) =>
     new TreeLines(rows, {
-      ...{ isShown, isOpen, count },
+      isShown,
+      isOpen,
+      count,
       row: (index) => (index === 2 ? undefined : ({ number: 10 + index } as SessionRow)),
     });
   const addresses = (tree: ReturnType<typeof lines>) =>
     Array.from({ length: tree.length }, (_, line) => {
-      const there = tree.at(line);
-      return there && addressOfLine(there);
+      const row = tree.at(line);
+      return row && addressOfLine(row);
     });
 
-  test('are the actors, then the group of the sessions, then each of them', () => {
+  test('are the actors, then the group of sessions, then each session', () => {
     const above = ['', '~servers', '~bucket-1', 'mail', 'files'];
     expect(addresses(lines(false, true))).toEqual(above);
     expect(addresses(lines(true, false))).toEqual([...above, SESSIONS]);
@@ -112,7 +122,7 @@ describe('the lines of the tree', () => {
     expect([open.at(-1), open.at(9), lines(true, false).at(6)]).toEqual([undefined, undefined, undefined]);
   });
 
-  test('lead from each to what it belongs to', () => {
+  test('have a parent line', () => {
     const open = lines(true, true);
     expect(Array.from({ length: open.length }, (_, line) => open.parentOf(line))).toEqual([
       ...[undefined, 0, 1, 2, 1],
@@ -120,11 +130,11 @@ describe('the lines of the tree', () => {
     ]);
   });
 
-  test('are walked by keys as any tree: in and out, a line or ten, to either end', () => {
+  test('support the usual keys of a tree', () => {
     const open = lines(true, true);
     const moves = (line: number, isFixed = false) =>
       ['ArrowUp', 'ArrowDown', 'PageDown', 'Home', 'End', 'ArrowLeft', 'ArrowRight', 'x'].map((key) => {
-        const move = treeMove(key, line, open, isFixed);
+        const move = treeMoveFor(key, line, open, isFixed);
         return move?.kind === 'go' ? move.line : move?.address;
       });
     expect(moves(0)).toEqual([0, 1, 8, 0, 8, '~gateway', 1, undefined]);
@@ -133,17 +143,21 @@ describe('the lines of the tree', () => {
     expect(moves(5, true)).toEqual([4, 6, 8, 0, 8, 0, 6, undefined]);
     expect(moves(7)).toEqual([6, 8, 8, 0, 8, 5, undefined, undefined]);
     expect(moves(-1)).toEqual([0, 0, 8, 0, 8, undefined, undefined, undefined]);
-    expect(treeMove('ArrowRight', 5, lines(true, false), false)).toEqual({
+    expect(treeMoveFor('ArrowRight', 5, lines(true, false), false)).toEqual({
       kind: 'toggle',
       address: SESSIONS,
     });
-    const empty = new TreeLines([], { ...{ isShown: false, isOpen: false, count: 0 }, row: () => undefined });
-    expect(treeMove('End', -1, empty, false)).toBeUndefined();
+    const empty = new TreeLines([], { isShown: false, isOpen: false, count: 0, row: () => undefined });
+    expect(treeMoveFor('End', -1, empty, false)).toBeUndefined();
   });
 
-  test('have the nodes of a cluster between the actors and the sessions, each with an address of its own', () => {
+  test('have the nodes of a cluster between actors and sessions, each with its own address', () => {
     const row = (name: string, config_hash: string | null = 'abc'): NodeStatus => ({
-      ...{ name, state: 'running', epoch: 1, version: '1', config_hash },
+      name,
+      state: 'running',
+      epoch: 1,
+      version: '1',
+      config_hash,
     });
     const nodes = [row('a'), row('b/c'), row('d', 'other'), row('old', null)];
     const group = { isShown: true, isOpen: true, count: 2 };
@@ -164,9 +178,9 @@ describe('the lines of the tree', () => {
       ...[0, from, from, from, from],
       ...[0, from + 5, from + 5],
     ]);
-    expect(treeMove('ArrowLeft', from + 2, tree, false)).toEqual({ kind: 'go', line: from });
-    expect(treeMove('ArrowRight', from, tree, false)).toBeUndefined();
-    expect(['~nodes', nodeAddress('b/c'), '~node', 'nodes'].map(isOfNodes)).toEqual([
+    expect(treeMoveFor('ArrowLeft', from + 2, tree, false)).toEqual({ kind: 'go', line: from });
+    expect(treeMoveFor('ArrowRight', from, tree, false)).toBeUndefined();
+    expect(['~nodes', nodeAddress('b/c'), '~node', 'nodes'].map(isNodeView)).toEqual([
       true,
       true,
       false,
@@ -175,19 +189,19 @@ describe('the lines of the tree', () => {
     expect(nodeAt(viewAt(pathOf({ actor: nodeAddress('b/c'), tab: 'log' })).actor)).toBe('b/c');
     expect(actorAt('~nodes', actors)).toBeUndefined();
 
-    expect(differingWords(nodes)).toEqual(['configuration']);
+    expect(differingFields(nodes)).toEqual(['configuration']);
     const cluster = { nodes, own: 'b/c' };
     expect(nodes.map((each) => differsFromOwn(each, cluster))).toEqual([false, false, true, false]);
     expect(nodes.map((each) => differsFromOwn(each, { nodes, own: 'gone' }))).not.toContain(true);
     expect(matchingNodes(nodes, 'node other').map(({ name }) => name)).toEqual(['d']);
   });
 
-  test('have addresses that no actor has, and that come back from their paths', () => {
+  test('have addresses that no actor has, restored from their paths', () => {
     for (const actor of actors.values()) expect(sessionAt(addressOf(actor, actors))).toBeUndefined();
     expect(actorAt(SESSIONS, actors)).toBeUndefined();
     expect(viewAt(pathOf({ actor: sessionAddress(42), tab: 'log' })).actor).toBe(sessionAddress(42));
     expect(sessionAt(sessionAddress(42))).toBe(42);
-    expect([SESSIONS, sessionAddress(42)].map(isOfSessions)).toEqual([true, true]);
+    expect([SESSIONS, sessionAddress(42)].map(isSessionView)).toEqual([true, true]);
     for (const other of [
       '',
       `${SESSIONS}/`,
@@ -196,12 +210,12 @@ describe('the lines of the tree', () => {
       'sessions',
       'sessions/1',
     ])
-      expect([other, sessionAt(other), isOfSessions(other)]).toEqual([other, undefined, false]);
+      expect([other, sessionAt(other), isSessionView(other)]).toEqual([other, undefined, false]);
   });
 });
 
 describe('the address of a view', () => {
-  test('finds its actor again, whatever its generation', () => {
+  test('finds its actor again in any generation', () => {
     for (const actor of actors.values()) {
       const address = addressOf(actor, actors);
       expect(actorAt(address, actors)).toBe(actor);
@@ -211,7 +225,7 @@ describe('the address of a view', () => {
     expect([baseName('mail~3#3'), baseName('a.b-c#12'), baseName('pool')]).toEqual(['mail', 'a.b-c', 'pool']);
   });
 
-  test('is one actor’s alone, whatever the catalog calls its servers', () => {
+  test('is unique for any server ids', () => {
     const ids = ['gateway', 'servers', 'bucket-1', 'sessions', 'pool', 'bootPart'];
     const crowd = new Map(actors);
     for (const [index, id] of ids.entries()) {
@@ -228,7 +242,7 @@ describe('the address of a view', () => {
     ]);
   });
 
-  test('comes back from its path, for any name of an actor', () => {
+  test('is restored from its path, for any actor name', () => {
     const name = fc
       .string({ minLength: 1 })
       .filter((text) => !text.includes('/') && !/[\uD800-\uDFFF]/.test(text));
@@ -240,7 +254,7 @@ describe('the address of a view', () => {
     );
   });
 
-  test('is one actor’s alone, whatever triggers and keys of conversations are called', () => {
+  test('is unique for any trigger names and conversation keys', () => {
     const crowd = new Map(actors);
     const names = ['servers', 'gateway', 'files', 'sessions', 'open', 'a~3'];
     const keys = [
@@ -270,7 +284,7 @@ describe('the address of a view', () => {
       const address = addressOf(actor, crowd);
       expect(actorAt(address, crowd)).toBe(actor);
       const path = pathOf({ actor: address, tab: 'log' });
-      // As a browser has it, which takes dots out of a path.
+      // Browsers remove dot segments from paths.
       expect(viewAt(new URL(path, 'http://gateway/').pathname)).toEqual({ actor: address, tab: 'log' });
     }
     for (const name of names) expect(triggerAt(triggerAddress(name))).toBe(name);
@@ -279,16 +293,16 @@ describe('the address of a view', () => {
     ]);
   });
 
-  test('reads as what people call it', () => {
+  test('has a readable label', () => {
     const key = node('k', 'cs', 'conversation/repohost/acme/site#7#12', 'conversation');
-    expect(shownName(key.name)).toBe('repohost/acme/site#7');
+    expect(displayName(key.name)).toBe('repohost/acme/site#7');
     expect(nameAt(addressOf(key, new Map()))).toBe('repohost/acme/site#7');
     expect(nameAt(triggerAddress('orders'))).toBe('orders');
     expect(laneLabel(key.name)).toBe('…ost/acme/site#7');
     expect(laneLabel('a-server-with-a-long-name#1')).toBe('a-server-with-a…');
   });
 
-  test('is the log of the root where the path says nothing', () => {
+  test('is the log of the root for an incomplete path', () => {
     for (const path of ['/inspector', '/inspector/', '/inspector/view/', '/elsewhere'])
       expect(viewAt(path)).toEqual({ actor: '', tab: 'log' });
     expect(viewAt('/inspector/view/files')).toEqual({ actor: 'files', tab: 'log' });
@@ -298,17 +312,15 @@ describe('the address of a view', () => {
 
 describe('lifelines', () => {
   const entry = (n: number, name: string, sourceName: string | null): LogEntry => ({
-    ...{
-      n,
-      actor: name,
-      name,
-      machine: null,
-      source: sourceName,
-      sourceName,
-      event: `event-${n}`,
-      state: null,
-      at: n,
-    },
+    n,
+    actor: name,
+    name,
+    machine: null,
+    source: sourceName,
+    sourceName,
+    event: `event-${n}`,
+    state: null,
+    at: n,
   });
 
   test('lead from the sender to the receiver, oldest first', () => {
@@ -320,7 +332,7 @@ describe('lifelines', () => {
     ]);
   });
 
-  test('show only what one actor has to do with', () => {
+  test('contain only events of one actor if it is selected', () => {
     const log = [entry(1, 'a', 'b'), entry(2, 'c', 'd'), entry(3, 'd', 'a')];
     expect(lifelines(log, new Set(['a'])).arrows.map(({ n }) => n)).toEqual([1, 3]);
   });
@@ -342,29 +354,34 @@ describe('lifelines', () => {
   });
 });
 
-describe('the history of numbers', () => {
+describe('the history of figures', () => {
   const sample = (at: number, requests: number, in_flight = 0) => ({
-    ...{ at, requests, failed: 0, in_flight, waiting: 0, p95: null },
+    at,
+    requests,
+    failed: 0,
+    in_flight,
+    waiting: 0,
+    p95: null,
   });
 
-  test('makes a line second by second out of the moments that were told', () => {
+  test('is a series per second, computed from the received samples', () => {
     const series = seriesOf([sample(1_000, 10, 1), sample(3_000, 14, 2)], 5_000, 5);
     expect(series.perSecond).toEqual([null, 0, 4, 0, 0]);
     expect(series.inFlight).toEqual([1, 1, 2, 2, 2]);
   });
 
-  test('keeps five minutes and no more, but what held at their beginning (PH1)', () => {
+  test('keeps five minutes, and the value before them', () => {
     const history = new History();
-    for (let second = 0; second < 2_000; second += 1) history.note('files', sample(second * 1_000, second));
+    for (let second = 0; second < 2_000; second += 1) history.add('files', sample(second * 1_000, second));
     expect(history.samples('files').length).toBeLessThanOrEqual(SECONDS + 1);
     const sparse = new History();
-    for (const at of [0, 1_000, 900_000, 901_000]) sparse.note('files', sample(at, 1));
+    for (const at of [0, 1_000, 900_000, 901_000]) sparse.add('files', sample(at, 1));
     expect(sparse.samples('files').map(({ at }) => at)).toEqual([1_000, 900_000, 901_000]);
   });
 });
 
-describe('words', () => {
-  test('name nested states, and what is active in them', () => {
+describe('texts', () => {
+  test('describe nested states', () => {
     expect(stateText({ failed: 'parked' })).toBe('failed.parked');
     expect(activePaths({ failed: 'parked' })).toEqual(['failed', 'failed.parked']);
     expect(toneOf({ failed: 'parked' })).toBe('bad');
@@ -373,7 +390,7 @@ describe('words', () => {
     expect([toneOf({ busy: 'handling' }), toneOf({ busy: 'overrun' })]).toEqual(['busy', 'bad']);
   });
 
-  test('say XState’s own events plainly', () => {
+  test("describe XState's internal events", () => {
     expect(eventText('xstate.done.actor.0.gateway.booting.part')).toBe('part done');
     expect(eventText('xstate.error.actor.servers')).toBe('servers failed');
     expect(eventText('xstate.init')).toBe('init');
@@ -381,15 +398,21 @@ describe('words', () => {
   });
 });
 
-test('a kind of work is found by the address of its actor, whatever kinds the gateway has', () => {
+test('a kind of work is found by the address of its actor', () => {
   const none = { done: 0, ignored: 0, held: 0, deferred: 0, failed: 0, retried: 0, dead: 0, lost: 0 };
   const work = (name: string, handled: number): WorkNumbers => ({
-    ...{ ...none, name, active: 1, resting: 0, overruns: 0, places: 8, handled },
+    ...none,
+    name,
+    active: 1,
+    resting: 0,
+    overruns: 0,
+    places: 8,
+    handled,
     duration_ms: { p50: null, p95: null },
   });
   const totals = { deliveries: null, works: [work('conversations', 1), work('flow runs/a', 7)] };
   const actor = { name: 'flow runs/a', machine: null, parent: '0' };
-  const found = workAt(totals, addressOf(actor, actors));
-  expect(found && workFigures(totals, found)).toEqual(expect.arrayContaining([['handled', '7']]));
+  const totalsRow = workAt(totals, addressOf(actor, actors));
+  expect(totalsRow && workFigures(totals, totalsRow)).toEqual(expect.arrayContaining([['handled', '7']]));
   expect([workAt(totals, '~servers'), workAt(null, '~conversations')]).toEqual([undefined, undefined]);
 });

@@ -1,4 +1,4 @@
-// The parts of the page about runs that decide what is to be seen: what is kept of the messages, cards of steps, addresses, words.
+// View logic of runs: stored messages, cards of steps, addresses and texts.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -15,32 +15,52 @@ import {
   viewAt,
 } from '../../../../src/inspector/page/address.ts';
 import {
-  cardsOf,
-  MAX_STEPS,
-  nothingShown,
-  withMessage,
-} from '../../../../src/inspector/page/runs/run-state.ts';
-import {
   cost,
   decidersText,
-  doneLine,
   runFigures,
   runLine,
+  shortWait,
+  statsLine,
   tokens,
   waitText,
-} from '../../../../src/inspector/page/runs/run-words.ts';
+} from '../../../../src/inspector/page/runs/figures.ts';
+import { applyMessage, cardsOf, emptyRun, MAX_STEPS } from '../../../../src/inspector/page/runs/state.ts';
 
 const iso = (epochMs: number) => new Date(epochMs).toISOString();
 
 const run: RunDetails = {
-  ...{ id: 'r1', seq: 1, kind: 'agent', name: 'oncall', state: 'running', waiting_for: null, until: null },
-  ...{ trigger: 'agent/oncall', conversation: 'conversation/x', session: 'x', trace: '', steps_count: 4 },
+  id: 'r1',
+  seq: 1,
+  kind: 'agent',
+  name: 'oncall',
+  state: 'running',
+  waiting_for: null,
+  until: null,
+  trigger: 'agent/oncall',
+  conversation: 'conversation/x',
+  session: 'x',
+  trace: '',
+  steps_count: 4,
   usage: {
-    ...{ model: 'local:tiny', iterations: 2, tool_calls: 1, input_tokens: 12_000, output_tokens: 300 },
-    ...{ cost: 0.0042, worked_ms: 900 },
+    model: 'local:tiny',
+    iterations: 2,
+    tool_calls: 1,
+    input_tokens: 12_000,
+    output_tokens: 300,
+    cost: 0.0042,
+    worked_ms: 900,
   },
-  ...{ attempts: 1, received_at: iso(1_000), started_at: iso(1_000), ended_at: null, next_attempt_at: null },
-  ...{ note: null, answer: null, data: null, failures: [], steps: [], next_after: null },
+  attempts: 1,
+  received_at: iso(1_000),
+  started_at: iso(1_000),
+  ended_at: null,
+  next_attempt_at: null,
+  note: null,
+  answer: null,
+  data: null,
+  failures: [],
+  steps: [],
+  next_after: null,
 };
 const step = (n: number, kind: string, more: Partial<StepRecord> = {}): StepRecord => ({
   n,
@@ -51,7 +71,7 @@ const step = (n: number, kind: string, more: Partial<StepRecord> = {}): StepReco
 const steps = (...list: StepRecord[]) => ({ kind: 'steps', data: { steps: list } }) as const;
 
 describe('the addresses of runs', () => {
-  test('are those of one run each, whatever its id, and lead back to it', () => {
+  test('are unique for any run id, and lead back to it', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, unit: 'grapheme' }), (id) => {
         const view = viewAt(pathOf(runView(id)));
@@ -60,7 +80,7 @@ describe('the addresses of runs', () => {
     );
   });
 
-  test('of sections are no runs, and no other address is one of them', () => {
+  test('of sections differ from addresses of runs and all other views', () => {
     for (const section of sections) {
       const { actor } = viewAt(pathOf(sectionView(section)));
       expect([sectionAt(actor), runAt(actor), nameAt(actor)]).toEqual([section, undefined, section]);
@@ -70,30 +90,30 @@ describe('the addresses of runs', () => {
   });
 });
 
-describe('what a page keeps of a run', () => {
-  test('is each step once, however often it is told', () => {
-    let state = withMessage(nothingShown, { kind: 'run', data: { run, is_anew: false } });
-    state = withMessage(state, steps(step(1, 'begun'), step(2, 'answer')));
-    state = withMessage(state, steps(step(2, 'answer'), step(3, 'called')));
-    state = withMessage(state, { kind: 'text', data: { text: 'Hel' } });
+describe('the page state of a run', () => {
+  test('contains each step once, however often it is received', () => {
+    let state = applyMessage(emptyRun, { kind: 'run', data: { run, is_anew: false } });
+    state = applyMessage(state, steps(step(1, 'begun'), step(2, 'answer')));
+    state = applyMessage(state, steps(step(2, 'answer'), step(3, 'called')));
+    state = applyMessage(state, { kind: 'text', data: { text: 'Hel' } });
     expect([state.steps.map(({ n }) => n), state.text, state.run?.name]).toEqual([
       [1, 2, 3],
       'Hel',
       'oncall',
     ]);
-    const anew = withMessage(state, { kind: 'run', data: { run, is_anew: true } });
+    const anew = applyMessage(state, { kind: 'run', data: { run, is_anew: true } });
     expect([anew.steps, anew.text]).toEqual([[], '']);
   });
 
-  test('RPS1: is bounded, and the newest', () => {
-    let state = nothingShown;
-    for (let n = 1; n <= MAX_STEPS + 7; n += 1) state = withMessage(state, steps(step(n, 'answer')));
+  test('is bounded, and contains the newest steps (RPS1)', () => {
+    let state = emptyRun;
+    for (let n = 1; n <= MAX_STEPS + 7; n += 1) state = applyMessage(state, steps(step(n, 'answer')));
     expect([state.steps.length, state.steps[0]?.n]).toEqual([MAX_STEPS, 8]);
   });
 });
 
 describe('the cards of a run', () => {
-  test('have a call with its result, and an approval with its decision, as one, where it began', () => {
+  test('combine a call with its result, and an approval with its decision, at its start', () => {
     const cards = cardsOf([
       step(1, 'begun', { text: 'Look.' }),
       step(2, 'answer', { text: 'So.' }),
@@ -105,7 +125,7 @@ describe('the cards of a run', () => {
       step(8, 'ended', { text: 'So.' }),
     ]);
     expect(cards).toMatchObject([
-      { kind: 'text', title: 'asked', text: 'Look.' },
+      { kind: 'text', title: 'request', text: 'Look.' },
       { kind: 'answer' },
       { kind: 'call', n: 3, at: iso(3000), state: 'failed', step: { result: 'No.' } },
       { kind: 'call', n: 4, state: 'running' },
@@ -114,20 +134,20 @@ describe('the cards of a run', () => {
         n: 6,
         state: 'denied',
         step: { tool: 'pay' },
-        decided: { by: 'ada', text: 'Never.' },
+        decision: { by: 'ada', text: 'Never.' },
       },
-      // What was said last is not said twice.
+      // The final text is not repeated.
       { kind: 'text', title: 'ended', text: '' },
     ]);
   });
 
-  test('say that nothing more comes of what has no end once the run is over', () => {
+  test('mark open calls and approvals as ended when the run has ended', () => {
     const open = [step(1, 'called', { call: 'c1' }), step(2, 'asked', { approval: 'a1' })];
     expect(cardsOf(open)).toMatchObject([{ state: 'running' }, { state: 'pending' }]);
     expect(cardsOf(open, true)).toMatchObject([{ state: 'no result' }, { state: 'cancelled' }]);
   });
 
-  test('show what this version does not know, and what lost its beginning', () => {
+  test('show unknown rows, and rows without their beginning', () => {
     const cards = cardsOf([
       step(1, 'later', { text: 'x' }),
       step(2, 'decided', { approval: 'a9', state: 'approved' }),
@@ -140,7 +160,7 @@ describe('the cards of a run', () => {
     ]);
   });
 
-  test('are never lost, whatever the journal', () => {
+  test('are complete and in order, for any journal', () => {
     const kinds = ['begun', 'answer', 'called', 'result', 'asked', 'decided', 'unfit', 'ended', 'x'];
     const arbStep = fc.record({
       kind: fc.constantFrom(...kinds),
@@ -161,8 +181,8 @@ describe('the cards of a run', () => {
   });
 });
 
-describe('the words about a run', () => {
-  test('are its totals', () => {
+describe('texts about a run', () => {
+  test('summarize its totals', () => {
     expect(runLine(run)).toBe(
       'local:tiny · agent/oncall · 4 steps · 2 model calls · 1 tool call · 12 k tokens · cost 0.0042',
     );
@@ -171,16 +191,17 @@ describe('the words about a run', () => {
       'tokens in': '12 k',
       cost: '0.0042',
       worked: '900 ms',
-      'since it came': '3000 ms',
+      'running for': '3000 ms',
     });
     expect(
       Object.fromEntries(runFigures({ ...run, usage: null, ended_at: iso(3_000) }, 9_000)),
     ).toMatchObject({
-      ...{ cost: '–', 'in all': '2000 ms' },
+      cost: '–',
+      'total time': '2000 ms',
     });
     expect([0, 0.00001, 0.0042, 0.123, 12.345].map(cost)).toEqual([
       '0',
-      'under 0.0001',
+      'below 0.0001',
       '0.0042',
       '0.12',
       '12.35',
@@ -188,30 +209,45 @@ describe('the words about a run', () => {
     expect([tokens(undefined, undefined), tokens(5, undefined)]).toEqual([undefined, '5 tokens in, ? out']);
   });
 
-  test('are what an agent has done', () => {
+  test('summarize the work of an agent', () => {
     const none: TargetStats = {
-      ...{ runs: 1, failed: 0, running: 0, iterations: 0, tool_calls: 0 },
-      ...{ input_tokens: 0, output_tokens: 0, cost: 0 },
+      runs: 1,
+      failed: 0,
+      running: 0,
+      iterations: 0,
+      tool_calls: 0,
+      input_tokens: 0,
+      output_tokens: 0,
+      cost: 0,
     };
-    expect(doneLine(none)).toBe('1 answer since the start');
+    expect(statsLine(none)).toBe('1 response since the start');
     const busy = { ...none, runs: 3, running: 1, failed: 2, iterations: 7, tool_calls: 4, input_tokens: 900 };
-    expect(doneLine({ ...busy, cost: 0.5 })).toBe(
-      '3 answers since the start · 1 under way · 2 failed attempts · 7 model calls · 4 tool calls · 900 tokens · cost 0.5',
+    expect(statsLine({ ...busy, cost: 0.5 })).toBe(
+      '3 responses since the start · 1 in progress · 2 failed attempts · 7 model calls · 4 tool calls · 900 tokens · cost 0.5',
     );
   });
 
-  test('say who may decide, and nobody in a chat where there is neither a name nor a channel', () => {
+  test('name the approvers, and no one in a chat if there are neither approvers nor a channel', () => {
     expect(decidersText({ approvers: ['ada', 'ben'], approval_channel: 'ops' })).toBe('ada, ben');
-    expect(decidersText({ approvers: [], approval_channel: 'ops' })).toBe('whoever is in ops');
+    expect(decidersText({ approvers: [], approval_channel: 'ops' })).toBe('any member of ops');
     expect(decidersText({ approvers: [], approval_channel: null })).toBeUndefined();
   });
 
-  test('say what it waits for', () => {
+  test.each([
+    ['flow', 'waits at check', 'at check'],
+    ['flow', 'it waits at check', 'at check'],
+    ['fleet', 'members wait', 'members wait'],
+  ] as const)('shorten the note of a waiting %s in the list: %s', (kind, note, expected) => {
+    expect(shortWait({ ...run, kind, note, state: 'waiting' })).toBe(expected);
+    expect(shortWait({ ...run, note, waiting_for: 'approval' })).toBe('for an approval');
+  });
+
+  test('describe its wait', () => {
     expect(waitText(run, 0)).toBeUndefined();
     expect(waitText({ ...run, waiting_for: 'approval', until: iso(61_000) }, 1_000)).toBe(
-      'somebody to approve, until in 60 s',
+      'an approval, for at most 60 s',
     );
-    expect(waitText({ ...run, waiting_for: 'timer' }, 0)).toBe('its time to come');
+    expect(waitText({ ...run, waiting_for: 'timer' }, 0)).toBe('its scheduled time');
     expect(waitText({ ...run, ended_at: null, attempts: 1, next_attempt_at: iso(9_000) }, 1_000)).toBe(
       'attempt 2, in 8 s',
     );

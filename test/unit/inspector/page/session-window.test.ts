@@ -1,9 +1,9 @@
-// How the page asks for the sessions in sight: against a gateway of a few lines, on a clock of the test's own.
+// Requests for visible sessions, with a simulated gateway and clock.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { SessionWindow } from '../../../../src/inspector/page/tree/session-window.ts';
-import type { SessionList, SessionRow } from '../../../../src/inspector/wire/feed-wire.ts';
+import type { SessionList, SessionRow } from '../../../../src/inspector/wire/feed.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] });
@@ -15,7 +15,7 @@ afterEach(() => {
 const TOTAL = 10_000;
 const ANSWER_MS = 10;
 
-/** Sessions 1 to TOTAL; the filter is a number that divides theirs. */
+/** Gateway with the sessions 1 to TOTAL. The filter is a divisor of the session number. */
 class FakeGateway {
   readonly asked: {
     readonly at: number;
@@ -39,7 +39,7 @@ class FakeGateway {
     this.asked.push({ at: performance.now(), from, count, filter });
     this.open += 1;
     this.mostOpen = Math.max(this.mostOpen, this.open);
-    await new Promise((done) => setTimeout(done, this.answerMs));
+    await new Promise((resolve) => setTimeout(resolve, this.answerMs));
     this.open -= 1;
     if (this.isDown) throw new Error('down');
     const step = filter === '' ? 1 : Number(filter);
@@ -56,28 +56,28 @@ class FakeGateway {
 const numbersIn = ({ window }: FakeGateway, first: number, last: number) =>
   Array.from({ length: last - first }, (_, index) => window.row(first + index)?.number);
 
-describe('the sessions in sight', () => {
-  test('are asked for at once, again every second, and not any more when nobody looks', async () => {
+describe('the visible sessions', () => {
+  test('are requested immediately, then every second, and no longer once hidden', async () => {
     const gateway = new FakeGateway();
     await vi.advanceTimersByTimeAsync(5_000);
     expect(gateway.asked).toHaveLength(0);
-    gateway.window.want('', { first: 0, last: 3 });
+    gateway.window.setRange('', { first: 0, last: 3 });
     await vi.advanceTimersByTimeAsync(ANSWER_MS);
     expect(numbersIn(gateway, 0, 3)).toEqual([1, 2, 3]);
     await vi.advanceTimersByTimeAsync(3_000);
     expect(gateway.asked.length).toBe(4);
-    gateway.window.want('', undefined);
+    gateway.window.setRange('', undefined);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(gateway.asked.length).toBe(4);
     expect(vi.getTimerCount()).toBe(0);
     expect(numbersIn(gateway, 0, 1)).toEqual([undefined]);
   });
 
-  test('show nothing that has passed another filter, while its number stays until the new one is known (WI3)', async () => {
+  test('show no rows of the previous filter, but its count until the response for the new filter', async () => {
     const gateway = new FakeGateway();
-    gateway.window.want('2', { first: 0, last: 2 });
+    gateway.window.setRange('2', { first: 0, last: 2 });
     await vi.advanceTimersByTimeAsync(1_000);
-    gateway.window.want('5', { first: 0, last: 2 });
+    gateway.window.setRange('5', { first: 0, last: 2 });
     expect([gateway.window.matching, gateway.window.indexOf(4)]).toEqual([TOTAL / 2, undefined]);
     expect(numbersIn(gateway, 0, 2)).toEqual([undefined, undefined]);
     await vi.advanceTimersByTimeAsync(100);
@@ -86,9 +86,9 @@ describe('the sessions in sight', () => {
     expect([gateway.window.indexOf(10), gateway.window.indexOf(7)]).toEqual([1, undefined]);
   });
 
-  test('stay as they were while the gateway cannot be reached, which is tried every two seconds', async () => {
+  test('stay unchanged while the gateway is unreachable, with a retry every two seconds', async () => {
     const gateway = new FakeGateway();
-    gateway.window.want('', { first: 0, last: 2 });
+    gateway.window.setRange('', { first: 0, last: 2 });
     await vi.advanceTimersByTimeAsync(100);
     gateway.isDown = true;
     await vi.advanceTimersByTimeAsync(20_000);
@@ -100,7 +100,7 @@ describe('the sessions in sight', () => {
     expect(gateway.window.at).toBeGreaterThan(before);
   });
 
-  test('are there once the scrolling ends, however it went, for one question at a time and few of them (WI1, WI2)', async () => {
+  test('are complete after any scrolling, with one request at a time and few requests', async () => {
     const move = fc.record({
       first: fc.nat(TOTAL + 50),
       size: fc.integer({ min: 0, max: 400 }),
@@ -115,7 +115,7 @@ describe('the sessions in sight', () => {
           const gateway = new FakeGateway();
           gateway.answerMs = answerMs;
           for (const { first, size, filter, pauseMs } of moves) {
-            gateway.window.want(filter, { first, last: first + size });
+            gateway.window.setRange(filter, { first, last: first + size });
             await vi.advanceTimersByTimeAsync(pauseMs);
           }
           await vi.advanceTimersByTimeAsync(2 * answerMs + 100);
@@ -130,7 +130,7 @@ describe('the sessions in sight', () => {
           for (const { count } of gateway.asked) expect(count).toBeLessThanOrEqual(200);
           const gaps = gateway.asked.slice(1).map(({ at }, index) => at - (gateway.asked[index]?.at ?? at));
           expect(Math.min(...gaps, 50)).toBeGreaterThanOrEqual(50);
-          gateway.window.want('', undefined);
+          gateway.window.setRange('', undefined);
           await vi.advanceTimersByTimeAsync(answerMs);
           expect(vi.getTimerCount()).toBe(0);
         },

@@ -1,18 +1,18 @@
-// The parts of the tools tab that are no drawing: fields, values, the events of a call, and what stays between calls.
+// Logic of the tools tab: fields, values, events of a call, and state between calls.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type CallAsked, CallEvents } from '../../../../src/inspector/page/feed/call-events.ts';
-import { type Draft, fieldsOf, keyOf } from '../../../../src/inspector/page/tools/fields.ts';
-import { readForm } from '../../../../src/inspector/page/tools/read-form.ts';
-import { ToolBench } from '../../../../src/inspector/page/tools/tool-bench.ts';
-import { visible, visibleName } from '../../../../src/inspector/page/visible-text.ts';
-import type { CallEnd } from '../../../../src/inspector/wire/tool-wire.ts';
+import { CallEvents, type PageCall } from '../../../../src/inspector/page/feed/call-events.ts';
+import { type FieldDraft, fieldsOf, keyOf } from '../../../../src/inspector/page/tools/fields.ts';
+import { parseForm } from '../../../../src/inspector/page/tools/parse-form.ts';
+import { ToolWorkspace } from '../../../../src/inspector/page/tools/workspace.ts';
+import { escapeName, visible } from '../../../../src/inspector/page/visible-text.ts';
+import type { CallEnd } from '../../../../src/inspector/wire/tools.ts';
 
-const drafts = (given: Readonly<Record<string, Draft>>) =>
-  new Map(Object.entries(given).map(([path, draft]) => [keyOf(path.split('.')), draft]));
-const read = (schema: object, given: Readonly<Record<string, Draft>> = {}) => {
-  const { args, problems } = readForm(schema, fieldsOf(schema) ?? [], drafts(given));
+const drafts = (fieldDrafts: Readonly<Record<string, FieldDraft>>) =>
+  new Map(Object.entries(fieldDrafts).map(([path, draft]) => [keyOf(path.split('.')), draft]));
+const readFields = (schema: object, fieldDrafts: Readonly<Record<string, FieldDraft>> = {}) => {
+  const { args, problems } = parseForm(schema, fieldsOf(schema) ?? [], drafts(fieldDrafts));
   return (
     args ??
     Object.fromEntries(
@@ -47,15 +47,15 @@ describe('the fields of a form', () => {
     $defs: { Model: { enum: ['m1', 'm2'] } },
   };
 
-  test('are of the kinds that their schemas ask for, and JSON for the rest', () => {
+  test('have the kinds of their schemas, and JSON otherwise', () => {
     expect(kinds(schema)).toEqual([
       ...['text text', 'count number', 'ratio number', 'flag flag', 'size choice', 'titled choice'],
       ...['model choice', 'tags lines', 'place group', 'any json', 'map json', 'both json'],
     ]);
   });
 
-  test('give what was given, and leave out the rest', () => {
-    expect(read(schema, { text: ' a\n' })).toEqual({ text: ' a\n', count: 3 });
+  test('yield the given values and omit empty fields', () => {
+    expect(readFields(schema, { text: ' a\n' })).toEqual({ text: ' a\n', count: 3 });
     const all = {
       text: 'a',
       count: '7',
@@ -67,36 +67,35 @@ describe('the fields of a form', () => {
       tags: 'x\ny\n',
       any: '[1]',
     };
-    expect(read(schema, { ...all, 'place.x': '1' })).toEqual({
-      ...{
-        text: 'a',
-        count: 7,
-        ratio: 0.5,
-        flag: false,
-        size: 3,
-        titled: 'b',
-        model: 'm1',
-        tags: ['x', 'y'],
-      },
-      ...{ any: [1], place: { x: 1 } },
+    expect(readFields(schema, { ...all, 'place.x': '1' })).toEqual({
+      text: 'a',
+      count: 7,
+      ratio: 0.5,
+      flag: false,
+      size: 3,
+      titled: 'b',
+      model: 'm1',
+      tags: ['x', 'y'],
+      any: [1],
+      place: { x: 1 },
     });
   });
 
-  test('tell what is wrong, each beside its own', () => {
-    expect(read(schema, { count: '0.5', ratio: 'much', any: '{', 'place.y': '1' })).toEqual({
-      text: 'is required; an empty text can be given as JSON',
-      count: 'must be a whole number',
+  test('report problems per field', () => {
+    expect(readFields(schema, { count: '0.5', ratio: 'much', any: '{', 'place.y': '1' })).toEqual({
+      text: 'is required; enter an empty text as JSON',
+      count: 'must be an integer',
       ratio: 'must be a number',
       any: expect.stringContaining('is not JSON'),
       'place.x': 'is required',
     });
-    expect(read(schema, { text: 'a', count: '0' })).toEqual({ count: 'must be at least 1' });
-    expect(read(schema, { text: 'a', count: '12345678901234567890' })).toEqual({
-      count: 'has too many digits to be sent as it is',
+    expect(readFields(schema, { text: 'a', count: '0' })).toEqual({ count: 'must be at least 1' });
+    expect(readFields(schema, { text: 'a', count: '12345678901234567890' })).toEqual({
+      count: 'has too many digits',
     });
   });
 
-  test('are not made of what is too wide, and stop at a depth (FLD1)', () => {
+  test('are not created for too many properties, and stop at a depth', () => {
     const properties = Object.fromEntries(Array.from({ length: 201 }, (_, at) => [`p${at}`, {}]));
     expect(fieldsOf({ type: 'object', properties })).toBeUndefined();
     expect(fieldsOf({ anyOf: [{}, {}] })).toBeUndefined();
@@ -107,14 +106,14 @@ describe('the fields of a form', () => {
 });
 
 describe('the events of a call', () => {
-  test('are the same, however they are cut into pieces', () => {
+  test('are the same for any split into chunks', () => {
     const text = `: \n\nevent: progress\ndata: {"progress":1}\n\n: \n\nevent: end\ndata: {"ms":1,"text":"a\\n\\nb"}\n\n`;
     fc.assert(
       fc.property(fc.array(fc.nat({ max: text.length })), (cuts) => {
         const at = [0, ...cuts.sort((a, b) => a - b), text.length];
         const events = new CallEvents();
-        const found = at.slice(1).flatMap((end, index) => events.take(text.slice(at[index], end)));
-        expect(found).toEqual([
+        const parsedEvents = at.slice(1).flatMap((end, index) => events.take(text.slice(at[index], end)));
+        expect(parsedEvents).toEqual([
           { kind: 'progress', data: { progress: 1 } },
           { kind: 'end', data: { ms: 1, text: 'a\n\nb' } },
         ]);
@@ -123,46 +122,46 @@ describe('the events of a call', () => {
   });
 });
 
-describe('the bench of a server', () => {
+describe('the tool bench of a server', () => {
   const end: CallEnd = { ms: 5, result: null, problem: null };
 
-  test('has one call at a time, and keeps how the last one ended until the next has begun (TBN1)', async () => {
-    const asked: CallAsked[] = [];
-    const bench = new ToolBench('files', (call) => {
-      asked.push(call);
+  test('has one call at a time, and keeps the last result until the next call starts', async () => {
+    const requestedCalls: PageCall[] = [];
+    const workspace = new ToolWorkspace('files', (call) => {
+      requestedCalls.push(call);
       call.onProgress({ progress: 1, total: null, message: null });
       return new Promise((resolve, reject) => {
         call.signal.addEventListener('abort', () => reject(new Error('aborted')));
         if (call.tool !== 'slow') setTimeout(() => resolve(end), 5);
       });
     });
-    const first = bench.call('quick', {});
-    await bench.call('other', {});
-    expect(asked.map(({ tool }) => tool)).toEqual(['quick']);
-    expect(bench.running?.progress?.progress).toBe(1);
+    const first = workspace.call('quick', {});
+    await workspace.call('other', {});
+    expect(requestedCalls.map(({ tool }) => tool)).toEqual(['quick']);
+    expect(workspace.running?.progress?.progress).toBe(1);
     await first;
-    expect([bench.running, bench.last]).toEqual([undefined, { tool: 'quick', end }]);
-    const slow = bench.call('slow', {});
-    expect(bench.last).toBeUndefined();
-    bench.cancel();
+    expect([workspace.running, workspace.last]).toEqual([undefined, { tool: 'quick', end }]);
+    const slow = workspace.call('slow', {});
+    expect(workspace.last).toBeUndefined();
+    workspace.cancel();
     await slow;
-    expect(bench.last).toEqual({ tool: 'slow', end: expect.stringMatching(/^cancelled after \d+ ms$/) });
+    expect(workspace.last).toEqual({ tool: 'slow', end: expect.stringMatching(/^cancelled after \d+ ms$/) });
   });
 
-  test('remembers what was given for the last tools (TBN2)', () => {
-    const bench = new ToolBench('files', () => Promise.resolve(end));
-    for (let at = 0; at < 60; at += 1) bench.give(`tool ${at}`, 'a', 'x');
-    expect([...bench.formOf('tool 59').drafts]).toEqual([['a', 'x']]);
-    expect([...bench.formOf('tool 0').drafts]).toEqual([]);
-    bench.clear('tool 59');
-    expect([...bench.formOf('tool 59').drafts]).toEqual([]);
+  test('remembers the inputs of recent tools', () => {
+    const workspace = new ToolWorkspace('files', () => Promise.resolve(end));
+    for (let at = 0; at < 60; at += 1) workspace.setDraft(`tool ${at}`, 'a', 'x');
+    expect([...workspace.formOf('tool 59').drafts]).toEqual([['a', 'x']]);
+    expect([...workspace.formOf('tool 0').drafts]).toEqual([]);
+    workspace.clear('tool 59');
+    expect([...workspace.formOf('tool 59').drafts]).toEqual([]);
   });
 });
 
-test('what nobody would see in a text is written out, and families stay together', () => {
+test('invisible characters are escaped, and emoji sequences stay intact', () => {
   expect(visible('a\u202eb\u0007\n\tc\u001b[2J \ud800 👨‍👩‍👧')).toBe(
     'a\\u202eb\\u0007\n\tc\\u001b[2J \\ud800 👨‍👩‍👧',
   );
-  expect(visibleName('a\nb\u200b')).toBe('a\\u000ab\\u200b');
-  expect(visibleName('x'.repeat(300))).toBe(`${'x'.repeat(200)}…`);
+  expect(escapeName('a\nb\u200b')).toBe('a\\u000ab\\u200b');
+  expect(escapeName('x'.repeat(300))).toBe(`${'x'.repeat(200)}…`);
 });

@@ -1,4 +1,4 @@
-// The checked fetch against servers of this machine.
+// The checked fetch (only permitted addresses), with servers on this machine.
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { refusalOf } from '../../../../libs/rest/address-check.ts';
 import { checkedFetch } from '../../../../libs/rest/checked-fetch.ts';
-import type { Refusal, Resolve } from '../../../../libs/rest/destination.ts';
+import type { AddressCheck, Resolve } from '../../../../libs/rest/destination.ts';
 import { HttpApi } from '../../../../libs/rest/http-api.ts';
 import { RequestFault } from '../../../../libs/rest/request-fault.ts';
 import { tlsIdentity } from '../../../fixtures/remote/tls-identity.ts';
@@ -52,7 +52,7 @@ beforeEach(() => {
   requests = [];
 });
 
-/** Fake DNS: successive lookups return successive answers. */
+/** Simulated DNS: lookups return these results in order. */
 function answers(...lists: readonly (readonly string[])[]): Resolve & { count: number } {
   const resolve = Object.assign(
     async () => {
@@ -65,9 +65,9 @@ function answers(...lists: readonly (readonly string[])[]): Resolve & { count: n
   return resolve;
 }
 
-const all: Refusal = () => undefined;
+const all: AddressCheck = () => undefined;
 
-function apiAt(host: string, refusal: Refusal, resolve?: Resolve): HttpApi {
+function apiAt(host: string, refusal: AddressCheck, resolve?: Resolve): HttpApi {
   return new HttpApi({
     baseUrl: `http://${host}:${port}`,
     headers: { authorization: 'Bearer s3cret' },
@@ -118,26 +118,26 @@ test.each([
   ['2130706433', 'a loopback address'],
   ['0x7f.1', 'a loopback address'],
   ['192.168.0.1', 'a private address'],
-])('FET1 no connection is made to %s', async (host, reason) => {
+])('never connects to %s', async (host, reason) => {
   const fault = await faultOf(apiAt(host, refusalOf).request({ path: '/a' }));
   expect(fault).toMatchObject({ kind: 'forbidden', mayHaveArrived: false });
   expect(fault.message).toContain(reason);
   expect(requests).toEqual([]);
 });
 
-test('FET1 an answer of the DNS that changes after the check has no effect', async () => {
-  // 192.0.2.1 is unreachable; any second lookup would return the address of the server.
-  const isFirst: Refusal = (address) => (address === '127.0.0.1' ? 'a loopback address' : undefined);
+test('a DNS response that changes after the check has no effect', async () => {
+  // 192.0.2.1 is unreachable; a second lookup would return the address of the server.
+  const isFirst: AddressCheck = (address) => (address === '127.0.0.1' ? 'a loopback address' : undefined);
   const resolve = answers(['192.0.2.1'], ['127.0.0.1']);
   const api = apiAt('localhost', isFirst, resolve);
   await faultOf(api.request({ path: '/a', timeoutMs: 500 }));
   expect([resolve.count, requests]).toEqual([1, []]);
-  // The next request checks again.
+  // The next request checks the address too.
   expect((await faultOf(api.request({ path: '/a' }))).message).toContain('localhost is 127.0.0.1');
   expect(requests).toEqual([]);
 });
 
-test('FET1 a name with one forbidden address among others is refused', async () => {
+test('a name with one forbidden address among others is refused', async () => {
   const fault = await faultOf(
     apiAt('mixed.test', refusalOf, answers(['1.1.1.1', '10.0.0.1'])).request({ path: '/a' }),
   );
@@ -147,7 +147,7 @@ test('FET1 a name with one forbidden address among others is refused', async () 
   ]);
 });
 
-test('nothing is sent to a server whose certificate is not trusted', async () => {
+test('nothing is sent to a server with an untrusted certificate', async () => {
   const tls = createTlsServer(tlsIdentity, (_, response) => response.end('{}'));
   tls.listen(0, '127.0.0.1');
   await once(tls, 'listening');
@@ -163,12 +163,12 @@ test('nothing is sent to a server whose certificate is not trusted', async () =>
   }
 });
 
-test('FET2 a redirect is an answer', async () => {
+test('a redirect is returned as a response', async () => {
   const answer = await apiAt('name.test', all, answers(['127.0.0.1'])).request({ path: '/moved' });
   expect([answer.status, requests.length]).toEqual([302, 1]);
 });
 
-test('an answer without a body, a large one, a silent server and a lost connection are what they are for fetch', async () => {
+test('empty and large responses, silent servers and lost connections have the same faults as with fetch', async () => {
   const api = apiAt('name.test', all, answers(['127.0.0.1']));
   expect(await api.request({ path: '/empty' })).toMatchObject({ status: 204, text: '' });
   expect((await api.request({ method: 'HEAD', path: '/a' })).text).toBe('');

@@ -1,4 +1,4 @@
-// The client of HTTP APIs against real sockets: what it sends, what it reads, and every way in which there is no answer.
+// The HTTP API client, over real sockets: requests, responses and all kinds of faults.
 
 import { getEventListeners } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -37,18 +37,18 @@ async function listening(server: Server): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-async function platform(reply: Reply): Promise<{ readonly host: string; readonly seen: Seen[] }> {
-  const seen: Seen[] = [];
+async function platform(reply: Reply): Promise<{ readonly host: string; readonly received: Seen[] }> {
+  const received: Seen[] = [];
   const server = createServer(async (request, response) => {
     const { method = '', url = '', headers } = request;
-    const one = { method, url, headers, body: await text(request) };
-    seen.push(one);
-    reply(one, response);
+    const recorded = { method, url, headers, body: await text(request) };
+    received.push(recorded);
+    reply(recorded, response);
   });
-  return { host: await listening(server), seen };
+  return { host: await listening(server), received };
 }
 
-/** An API whose every address and every request holds the token. */
+/** Creates an API with the token in URLs and requests. */
 function apiAt(host: string, more: Partial<HttpApiOptions> = {}): HttpApi {
   return new HttpApi({
     baseUrl: `http://${host}/bot${TOKEN}/`,
@@ -70,14 +70,14 @@ async function faultOf(api: HttpApi, request: ApiRequest): Promise<RequestFault>
 }
 
 function expectNoToken(error: unknown): void {
-  const shown = inspect(error, { depth: 10, showHidden: true }) + String((error as Error).stack);
-  expect(shown).not.toContain(TOKEN.slice(0, 10));
-  expect(shown).not.toContain(encodeURIComponent(TOKEN).slice(0, 10));
+  const errorText = inspect(error, { depth: 10, showHidden: true }) + String((error as Error).stack);
+  expect(errorText).not.toContain(TOKEN.slice(0, 10));
+  expect(errorText).not.toContain(encodeURIComponent(TOKEN).slice(0, 10));
 }
 
 describe('a request', () => {
-  test('goes below the address that was given, with the headers of the API and its own', async () => {
-    const { host, seen } = await platform((_, response) => response.end('{}'));
+  test('extends the base URL, with the headers of the API and its own', async () => {
+    const { host, received } = await platform((_, response) => response.end('{}'));
     const api = apiAt(host);
     await api.request({
       method: 'POST',
@@ -88,18 +88,18 @@ describe('a request', () => {
     });
     await api.request({ method: 'POST', path: '/token', form: { grant: 'a b', secret: 'ä&=' } });
     await api.request({ path: '/getMe' });
-    expect(seen.map(({ method, url, body }) => `${method} ${url} ${body}`)).toEqual([
+    expect(received.map(({ method, url, body }) => `${method} ${url} ${body}`)).toEqual([
       `POST /bot${TOKEN}/sendMessage?a=x+y%26z&b=2&c=true {"text":"Grüße"}`,
       `POST /bot${TOKEN}/token grant=a+b&secret=%C3%A4%26%3D`,
       `GET /bot${TOKEN}/getMe `,
     ]);
     const common = { authorization: `Bearer ${TOKEN}`, accept: 'application/json' };
-    expect(seen.map(({ headers }) => headers)).toMatchObject([
+    expect(received.map(({ headers }) => headers)).toMatchObject([
       { ...common, 'x-one': '1', 'content-type': 'application/json' },
       { ...common, 'content-type': 'application/x-www-form-urlencoded' },
       { ...common, 'user-agent': expect.stringMatching(/^actor-gateway\/\d/) },
     ]);
-    expect(seen[2]?.headers).not.toHaveProperty('content-type');
+    expect(received[2]?.headers).not.toHaveProperty('content-type');
   });
 
   test.each([
@@ -109,22 +109,22 @@ describe('a request', () => {
     ':1/x',
     '@evil.example/',
     '\\..\\..\\x',
-  ])('whose path %s leads away from the API is not sent', async (path) => {
-    const { host, seen } = await platform((_, response) => response.end('{}'));
+  ])('with the path %s, which leads away from the API, is not sent', async (path) => {
+    const { host, received } = await platform((_, response) => response.end('{}'));
     const error: unknown = await apiAt(host)
       .request({ path })
       .catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(TypeError);
     expectNoToken(error);
-    expect(seen).toEqual([]);
+    expect(received).toEqual([]);
   });
 
   test.each([
     ['user names', 'http://user:word@host.example'],
     ['queries', `http://host.example/?token=${TOKEN}`],
     ['other protocols', `ftp://host.example/${TOKEN}`],
-    ['what is no address', `http://[${TOKEN}`],
-  ])('cannot be made with %s in the address of the API', (_, baseUrl) => {
+    ['an invalid URL', `http://[${TOKEN}`],
+  ])('is impossible with %s in the base URL', (_, baseUrl) => {
     let error: unknown;
     try {
       new HttpApi({ baseUrl });
@@ -136,7 +136,7 @@ describe('a request', () => {
     expect(inspect(error)).not.toContain('word');
   });
 
-  test('cannot have a header that would become two, and its value is not told', async () => {
+  test('with a header that contains a line break is refused without showing its value', async () => {
     const make = () => apiAt('127.0.0.1:1', { headers: { authorization: `Bearer ${TOKEN}\nx: y` } });
     expect(make).toThrow(TypeError);
     expect(make).not.toThrow(TOKEN);
@@ -148,8 +148,8 @@ describe('a request', () => {
   });
 });
 
-describe('an answer', () => {
-  test('is an answer whatever its status, as JSON where it is JSON', async () => {
+describe('a response', () => {
+  test('is returned for any status, parsed if it is JSON', async () => {
     const bodies: Record<string, [number, string]> = {
       '/ok': [200, '{"ok":true}'],
       '/refused': [403, '{"ok":false,"description":"Forbidden"}'],
@@ -162,13 +162,13 @@ describe('an answer', () => {
       response.writeHead(status, { 'x-what': 'this', location: 'http://127.0.0.1:1/' }).end(body);
     });
     const api = apiAt(host);
-    const said = [];
+    const messages = [];
     for (const path of Object.keys(bodies)) {
       const answer = await api.request({ path });
       expect(answer.headers.get('x-what')).toBe('this');
-      said.push([answer.status, answer.isOk, answer.json]);
+      messages.push([answer.status, answer.isOk, answer.json]);
     }
-    expect(said).toEqual([
+    expect(messages).toEqual([
       [200, true, { ok: true }],
       [403, false, { ok: false, description: 'Forbidden' }],
       [502, false, undefined],
@@ -178,10 +178,10 @@ describe('an answer', () => {
     expect((await api.request({ path: '/page' })).text).toBe('<html>Bad gateway</html>');
   });
 
-  test('has integers that no number can hold as text, and all else as it is', async () => {
-    const said =
+  test('contains integers beyond the safe range as text, and all else unchanged', async () => {
+    const messages =
       '{"id": 900719925474099301, "n":[9007199254740991,-12345678901234567890,1234567890123456.5,12345678901234567e2,0.12345678901234567890], "s":"\\"x\\": 900719925474099301 ü"}';
-    const { host } = await platform((_, response) => response.end(said));
+    const { host } = await platform((_, response) => response.end(messages));
     const { json } = await apiAt(host).request({ path: '/x' });
     expect(json).toEqual({
       id: '900719925474099301',
@@ -196,7 +196,7 @@ describe('an answer', () => {
     });
   });
 
-  test('has none of the secrets in its body, in whatever way they are written (HC4, WS1)', async () => {
+  test('contains no secrets in its body, in any notation (HC4)', async () => {
     const spellings = [
       TOKEN,
       encodeURIComponent(TOKEN),
@@ -218,22 +218,22 @@ describe('an answer', () => {
     );
   });
 
-  test('keeps its bytes where nothing was taken out', async () => {
+  test('keeps its bytes if nothing was removed', async () => {
     const bytes = Buffer.from(Array.from({ length: 256 }, (_, index) => index));
     const { host } = await platform((_, response) => response.end(bytes));
     const answer = await apiAt(host).request({ path: '/file' });
     expect(answer.bytes.equals(bytes)).toBe(true);
   });
 
-  test('says for how long to stay away', async () => {
+  test('contains the retry delay', async () => {
     const { host } = await platform((_, response) => response.writeHead(429, { 'retry-after': '7' }).end());
     const answer = await apiAt(host).request({ path: '/x' });
     expect(answer.retryAfterMs).toBe(7_000);
   });
 });
 
-describe('without an answer that can be used', () => {
-  test('a host that nobody listens at was not reached, so nothing arrived (RF2)', async () => {
+describe('a fault', () => {
+  test('of a refused connection means that the request has not arrived', async () => {
     const { host } = await platform(() => {});
     await closers.pop()?.();
     const fault = await faultOf(apiAt(host), { method: 'POST', path: '/x', json: {} });
@@ -241,32 +241,32 @@ describe('without an answer that can be used', () => {
     expect(fault.message).toBe(`${host} could not be reached: ECONNREFUSED`);
   });
 
-  test('a port that is not asked for web pages is told as what it is', async () => {
+  test('of a blocked port is reported as such', async () => {
     const fault = await faultOf(apiAt('127.0.0.1:6000'), { path: '/x' });
     expect(fault).toMatchObject({ kind: 'unreachable', code: 'bad port', mayHaveArrived: false });
   });
 
-  test('a certificate that nobody vouches for ends it before anything is sent', async () => {
-    const seen: string[] = [];
+  test('of an untrusted certificate occurs before anything is sent', async () => {
+    const received: string[] = [];
     const server = createTlsServer(tlsIdentity, (request, response) => {
-      seen.push(request.url ?? '');
+      received.push(request.url ?? '');
       response.end();
     });
     const host = await listening(server);
     const fault = await faultOf(apiAt(host, { baseUrl: `https://${host}/bot${TOKEN}` }), { path: '/x' });
     expect(fault).toMatchObject({ kind: 'insecure', mayHaveArrived: false });
     expect(fault.message).toContain(fault.code);
-    expect(seen).toEqual([]);
+    expect(received).toEqual([]);
   });
 
-  test('a connection that is lost once the request was sent may have brought it there (HC3)', async () => {
-    const { host, seen } = await platform((_, response) => response.destroy());
+  test('of a connection lost after sending means that the request may have arrived', async () => {
+    const { host, received } = await platform((_, response) => response.destroy());
     const fault = await faultOf(apiAt(host), { method: 'POST', path: '/x', json: {} });
     expect(fault).toMatchObject({ kind: 'broken', mayHaveArrived: true, status: undefined });
-    expect(seen).toHaveLength(1);
+    expect(received).toHaveLength(1);
   });
 
-  test('an answer that breaks off tells its status', async () => {
+  test('of an interrupted response contains its status', async () => {
     const { host } = await platform((_, response) => {
       response.writeHead(201, { 'content-length': '100' }).write('{"id":', () => response.destroy());
     });
@@ -274,7 +274,7 @@ describe('without an answer that can be used', () => {
     expect(fault).toMatchObject({ kind: 'broken', mayHaveArrived: true, status: 201 });
   });
 
-  test('what is no HTTP is a connection that was lost', async () => {
+  test('of a response that is not HTTP is a lost connection', async () => {
     const server = createNetServer((socket) =>
       socket
         .on('error', () => {})
@@ -288,7 +288,7 @@ describe('without an answer that can be used', () => {
   });
 
   test.each(['before it answers', 'in the middle of its answer'])(
-    'a host that hangs %s is given up, and its connection',
+    'of a host that hangs %s is a timeout, and closes the connection',
     async (when) => {
       let closed: Promise<unknown> | undefined;
       const { host } = await platform((_, response) => {
@@ -297,18 +297,18 @@ describe('without an answer that can be used', () => {
       });
       const fault = await faultOf(apiAt(host, { timeoutMs: 300 }), { path: '/x' });
       expect(fault).toMatchObject({ kind: 'timeout', mayHaveArrived: true });
-      expect(fault.message).toBe(`${host} gave no answer within 300 ms`);
+      expect(fault.message).toBe(`${host} did not respond within 300 ms`);
       await closed;
     },
   );
 
-  test('a deadline may be what is left of another one, a fraction of a millisecond included', async () => {
-    const { host, seen } = await platform((_, response) => response.end('{}'));
+  test('does not result from a fractional deadline', async () => {
+    const { host, received } = await platform((_, response) => response.end('{}'));
     expect((await apiAt(host).request({ path: '/x', timeoutMs: 3_999.4 })).status).toBe(200);
-    expect(seen).toHaveLength(1);
+    expect(received).toHaveLength(1);
   });
 
-  test('an answer beyond the bound is not read to its end, as it is after decompression', async () => {
+  test('of a response above the size limit occurs before its end, also after decompression', async () => {
     const bomb = gzipSync(Buffer.alloc(4_000_000));
     const { host } = await platform(({ url }, response) => {
       if (url.endsWith('bomb')) response.writeHead(200, { 'content-encoding': 'gzip' }).end(bomb);
@@ -318,21 +318,21 @@ describe('without an answer that can be used', () => {
     expect((await api.request({ path: '/fits' })).bytes).toHaveLength(1_000);
     expect(await faultOf(api, { path: '/bomb' })).toMatchObject({ kind: 'too-large', status: 200 });
     const fault = await faultOf(api, { path: '/fits', maxAnswerBytes: 999 });
-    expect(fault.message).toBe(`${host} answered 200 with more than 999 bytes`);
+    expect(fault.message).toBe(`the response of ${host} (200) exceeds 999 bytes`);
   });
 
-  test('one that was given up before it began has not arrived, one that runs may have', async () => {
-    const { host, seen } = await platform(() => leave.abort(new Error(TOKEN)));
+  test('of an abort before the start means that the request has not arrived, later that it may have', async () => {
+    const { host, received } = await platform(() => leave.abort(new Error(TOKEN)));
     const leave = new AbortController();
     const api = apiAt(host);
     const running = await faultOf(api, { path: '/x', signal: leave.signal });
     expect(running).toMatchObject({ kind: 'aborted', mayHaveArrived: true });
     const late = await faultOf(api, { path: '/x', signal: leave.signal });
     expect(late).toMatchObject({ kind: 'aborted', mayHaveArrived: false });
-    expect(seen).toHaveLength(1);
+    expect(received).toHaveLength(1);
   });
 
-  test('nothing is left at a signal that outlives its requests', async () => {
+  test('leaves no listeners at a long-lived signal', async () => {
     const { host } = await platform(({ url }, response) =>
       url.endsWith('lost') ? response.destroy() : response.end('{}'),
     );
@@ -353,21 +353,18 @@ describe('a redirect', () => {
     });
   }
 
-  test.each([301, 302, 303, 307, 308])(
-    'of %i is followed within the origin by what reads',
-    async (status) => {
-      const { host, seen } = await redirecting(status, '/repositories/1/there');
-      const answer = await apiAt(host, { redirects: 'same-origin' }).request({ path: '/x' });
-      expect(answer.json).toEqual({ arrived: true });
-      expect(seen[1]?.headers.authorization).toBe(`Bearer ${TOKEN}`);
-    },
-  );
+  test.each([301, 302, 303, 307, 308])('with %i is followed within the origin for reads', async (status) => {
+    const { host, received } = await redirecting(status, '/repositories/1/there');
+    const answer = await apiAt(host, { redirects: 'same-origin' }).request({ path: '/x' });
+    expect(answer.json).toEqual({ arrived: true });
+    expect(received[1]?.headers.authorization).toBe(`Bearer ${TOKEN}`);
+  });
 
-  test.each([307, 308])('of %i takes method and body with it', async (status) => {
-    const { host, seen } = await redirecting(status, 'there');
+  test.each([307, 308])('with %i keeps method and body', async (status) => {
+    const { host, received } = await redirecting(status, 'there');
     const api = apiAt(host, { redirects: 'same-origin' });
     expect((await api.request({ method: 'PATCH', path: '/x', json: { a: 1 } })).isOk).toBe(true);
-    expect(seen.map(({ method, body }) => [method, body])).toEqual([
+    expect(received.map(({ method, body }) => [method, body])).toEqual([
       ['PATCH', '{"a":1}'],
       ['PATCH', '{"a":1}'],
     ]);
@@ -377,41 +374,38 @@ describe('a redirect', () => {
     [301, false],
     [302, false],
     [303, true],
-  ])(
-    'of %i would make something else of what writes, and is not followed',
-    async (status, mayHaveArrived) => {
-      const { host, seen } = await redirecting(status, 'there');
-      const fault = await faultOf(apiAt(host, { redirects: 'same-origin' }), {
-        method: 'POST',
-        path: '/x',
-        json: {},
-      });
-      expect(fault).toMatchObject({ kind: 'redirected', code: 'moved', status, mayHaveArrived });
-      expect(seen).toHaveLength(1);
-    },
-  );
+  ])('with %i would change the method of a write, and is not followed', async (status, mayHaveArrived) => {
+    const { host, received } = await redirecting(status, 'there');
+    const fault = await faultOf(apiAt(host, { redirects: 'same-origin' }), {
+      method: 'POST',
+      path: '/x',
+      json: {},
+    });
+    expect(fault).toMatchObject({ kind: 'redirected', code: 'moved', status, mayHaveArrived });
+    expect(received).toHaveLength(1);
+  });
 
-  test('to another origin is not followed, and nothing of it is told (HC2)', async () => {
+  test('to another origin is not followed, and its address is not reported', async () => {
     const other = await platform((_, response) => response.end('{}'));
     for (const target of [
       `http://${other.host}/${TOKEN}/there`,
       'http://a:b@HOST/there',
       '//evil.example/there',
     ]) {
-      const { host, seen } = await platform((_, response) =>
+      const { host, received } = await platform((_, response) =>
         response.writeHead(307, { location: target.replace('HOST', host) }).end(),
       );
       const fault = await faultOf(apiAt(host, { redirects: 'same-origin' }), { path: '/x' });
       expect(fault).toMatchObject({ kind: 'redirected', code: 'elsewhere', mayHaveArrived: false });
-      expect(seen).toHaveLength(1);
+      expect(received).toHaveLength(1);
     }
-    expect(other.seen).toEqual([]);
+    expect(other.received).toEqual([]);
   });
 
-  test('in a circle comes to an end', async () => {
-    const { host, seen } = await redirecting(302, '/round');
+  test('loop ends with a fault', async () => {
+    const { host, received } = await redirecting(302, '/round');
     const fault = await faultOf(apiAt(host, { redirects: 'same-origin' }), { path: '/x' });
     expect(fault).toMatchObject({ kind: 'redirected', code: 'circle' });
-    expect(seen).toHaveLength(4);
+    expect(received).toHaveLength(4);
   });
 });

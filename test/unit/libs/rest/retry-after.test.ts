@@ -14,25 +14,25 @@ describe('Retry-After', () => {
     [at(90_000), 90_000],
     [at(-90_000), 0],
     ['999999999', 86_400_000],
-  ])('of "%s" is a pause of %i ms by the clock of the platform, whatever ours says (RW1)', (value, ms) => {
+  ])('of "%s" is a delay of %i ms by the platform\'s clock', (value, ms) => {
     expect(retryAfterMs(new Headers({ 'retry-after': value, date }))).toBe(ms);
   });
 
-  test.each(['', '-1', 'soon', '1e9', '12 s'])('of "%s" says nothing', (value) => {
+  test.each(['', '-1', 'soon', '1e9', '12 s'])('of "%s" is ignored', (value) => {
     expect(retryAfterMs(new Headers({ 'retry-after': value, date }))).toBeUndefined();
   });
 
-  test('that is missing says nothing', () => {
+  test('that is missing yields no delay', () => {
     expect(retryAfterMs(new Headers())).toBeUndefined();
     expect(pauseOf(undefined, 0)).toBeUndefined();
   });
 
-  test('of a platform without a clock goes by ours', () => {
+  test('without a platform clock uses the local clock', () => {
     const inAMinute = new Date(Date.now() + 60_000).toUTCString();
     expect(retryAfterMs(new Headers({ 'retry-after': inAMinute }))).toBeGreaterThan(50_000);
   });
 
-  test('gives a whole number from none to a day, or nothing, whatever it holds (RW2)', () => {
+  test('is an integer of at most one day, or undefined, for any value', () => {
     const header = fc.oneof(
       fc.string(),
       fc.double().map(String),

@@ -5,43 +5,43 @@ import type { FlowRow } from '../../../../machines/flow-run/rows.ts';
 
 const node = (id: string, more: Partial<GraphNode> = {}): GraphNode => ({ id, join: 'all', ...more });
 const line = (...ids: readonly string[]) => ids.slice(1).map((to, n) => ({ from: ids[n] ?? '', to }));
-const left = (path: string, taken: readonly number[] = [0]): FlowRow => ({
+const leftRow = (path: string, takenEdges: readonly number[] = [0]): FlowRow => ({
   kind: 'left',
   in: path,
   output: path,
-  taken,
+  taken: takenEdges,
 });
 
-function told(graph: FlowGraph, ...rows: readonly FlowRow[]): FlowState {
+function stateAfter(graph: FlowGraph, ...rows: readonly FlowRow[]): FlowState {
   const state = new FlowState(graph);
   for (const row of rows) state.apply(row);
   return state;
 }
 
-it('FLW4 an End ends the flow, whatever else is under way', () => {
+it('an End ends the flow while other nodes work', () => {
   const graph = {
     nodes: [node('a'), node('b'), node('end'), node('c')],
     connections: [...line('a', 'end'), ...line('b', 'c')],
   };
-  const state = told(
+  const state = stateAfter(
     graph,
     { kind: 'entered', in: 'a' },
     { kind: 'entered', in: 'b' },
-    left('a'),
+    leftRow('a'),
     { kind: 'entered', in: 'end' },
     { kind: 'left', in: 'end', output: null, taken: [], isEnd: true },
-    left('b'),
+    leftRow('b'),
   );
   expect(state.next()).toEqual({ starts: [], turns: [], rows: [], end: { how: 'done', at: 'end' } });
   expect(state.stateOf('b')?.state).toBe('dropped');
   expect(state.stateOf('c')?.state).toBe('dropped');
 });
 
-it('FLW4 an End within a loop ends its turn, with the loops in it', () => {
+it('an End inside a loop ends the iteration and the loops inside it', () => {
   const inner = { nodes: [node('x')], connections: [] };
   const inside = { nodes: [node('stop'), node('deep', { inside: inner })], connections: [] };
   const graph = { nodes: [node('loop', { inside })], connections: [] };
-  const state = told(
+  const state = stateAfter(
     graph,
     { kind: 'entered', in: 'loop' },
     { kind: 'turn', in: 'loop', n: 1 },
@@ -55,41 +55,41 @@ it('FLW4 an End within a loop ends its turn, with the loops in it', () => {
   expect(state.outputOf('loop#1/stop')).toBe(7);
 });
 
-it('FLW5 what goes on without an end is ended after so many steps', () => {
+it('a flow without an end fails after a number of steps', () => {
   const graph = { nodes: [node('loop', { inside: { nodes: [], connections: [] } })], connections: [] };
-  const state = told(graph, { kind: 'entered', in: 'loop' });
+  const state = stateAfter(graph, { kind: 'entered', in: 'loop' });
   for (let n = 1; n < MAX_STEPS; n += 1) {
     expect(state.next().turns).toEqual([{ path: 'loop', n }]);
     state.apply({ kind: 'turn', in: 'loop', n });
   }
   expect(state.next().end).toMatchObject({
     how: 'failed',
-    reason: `it has begun ${MAX_STEPS} steps and has not ended`,
+    reason: `the flow has started ${MAX_STEPS} steps, the limit, without an end`,
   });
 });
 
-it('GS2 says why a node was skipped', () => {
+it('returns why a node was skipped', () => {
   const graph = {
     nodes: [node('a'), node('b'), node('c'), node('most', { join: 'majority' }), node('after')],
     connections: [...line('a', 'most', 'after'), ...line('b', 'most'), ...line('c', 'most')],
   };
-  const state = told(graph, ...['a', 'b', 'c'].map((path): FlowRow => ({ kind: 'entered', in: path })));
-  state.apply(left('a'));
-  state.apply(left('b', []));
+  const state = stateAfter(graph, ...['a', 'b', 'c'].map((path): FlowRow => ({ kind: 'entered', in: path })));
+  state.apply(leftRow('a'));
+  state.apply(leftRow('b', []));
   expect(state.stateOf('most')?.state).toBe('idle');
-  state.apply(left('c', []));
+  state.apply(leftRow('c', []));
   expect(state.stateOf('most')).toEqual({
     state: 'skipped',
-    why: 'only 1 of 3 connections were taken, and a majority is needed',
+    why: 'only 1 of 3 connections were taken, a majority is required',
   });
-  expect(state.stateOf('after')).toEqual({ state: 'skipped', why: 'nothing led to it' });
+  expect(state.stateOf('after')).toEqual({ state: 'skipped', why: 'no connection to it was taken' });
   expect(state.next().end).toEqual({ how: 'done', at: undefined });
 });
 
-it('FLW2 says where a flow has failed, and in which turn of which loop', () => {
+it('returns where a flow has failed, with loop and iteration', () => {
   const inside = { nodes: [node('x')], connections: [] };
   const graph = { nodes: [node('loop', { inside })], connections: [] };
-  const state = told(
+  const state = stateAfter(
     graph,
     { kind: 'entered', in: 'loop' },
     { kind: 'turn', in: 'loop', n: 1 },
@@ -104,9 +104,9 @@ it('FLW2 says where a flow has failed, and in which turn of which loop', () => {
   expect(state.next().end).toEqual({ how: 'failed', at: 'loop', reason: 'loop#1/x: status 500' });
 });
 
-it('rows of what a node has begun inside itself are none of its own', () => {
+it('rows of nested work are not those of the node itself', () => {
   const graph = { nodes: [node('review')], connections: [] };
-  const state = told(
+  const state = stateAfter(
     graph,
     { kind: 'entered', in: 'review' },
     { kind: 'failed', in: 'review/style', reason: 'no' },

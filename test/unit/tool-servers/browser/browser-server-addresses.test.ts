@@ -1,4 +1,4 @@
-// Which addresses pages may connect to, and which not.
+// Addresses to which pages may or may not connect.
 
 import { networkInterfaces } from 'node:os';
 import { describe, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ describe('the address check', () => {
     ['2606:4700:4700::1111'],
     ['::ffff:93.184.215.14'],
     ['64:ff9b::5db8:d70e'],
-  ])('lets the public address %s pass', (address) => {
+  ])('accepts the public address %s', (address) => {
     expect(refusalOf(address)).toBeUndefined();
   });
 
@@ -55,19 +55,19 @@ describe('the address check', () => {
     ['4000::1', 'reserved'],
     ['localhost', 'no IP'],
     ['', 'no IP'],
-  ])('refuses %s', (address, word) => {
-    expect(refusalOf(address)).toContain(word);
+  ])('refuses %s', (address, reason) => {
+    expect(refusalOf(address)).toContain(reason);
   });
 
-  test('refuses every address that this machine has itself', () => {
+  test('refuses every address of this machine', () => {
     const own = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
     expect(own.length).toBeGreaterThan(0);
     for (const { address } of own) expect(refusalOf(address), address).toBeDefined();
   });
 });
 
-describe('the ports', () => {
-  test('that browsers block are blocked, those of the web are not', () => {
+describe('the port check', () => {
+  test('blocks the ports that browsers block, and no web ports', () => {
     for (const port of [0, 22, 25, 53, 6000, 6667, 10080]) expect(isBlockedPort(port), `${port}`).toBe(true);
     for (const port of [80, 443, 8080, 3000, 65535]) expect(isBlockedPort(port), `${port}`).toBe(false);
   });
@@ -79,7 +79,7 @@ describe('a destination', () => {
     async () =>
       addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
 
-  test('gives the checked addresses to whoever connects, and asks nobody again', async () => {
+  test('returns the checked addresses to the connection, without a second lookup', async () => {
     const destination = await destinationOf(
       'name.test',
       80,
@@ -101,12 +101,14 @@ describe('a destination', () => {
     ]);
   });
 
-  test('is refused when only one of several addresses is forbidden', async () => {
-    const asked = destinationOf('mixed.test', 80, refusalOf, resolveTo('1.1.1.1', '127.0.0.1'));
-    await expect(asked).rejects.toThrow(new RefusedError('mixed.test is 127.0.0.1, a loopback address'));
+  test('is refused if only one of several addresses is forbidden', async () => {
+    const destination = destinationOf('mixed.test', 80, refusalOf, resolveTo('1.1.1.1', '127.0.0.1'));
+    await expect(destination).rejects.toThrow(
+      new RefusedError('mixed.test is 127.0.0.1, a loopback address'),
+    );
   });
 
-  test('without any address is an error, and so is a blocked port before anybody is asked', async () => {
+  test('without an address is an error, and a blocked port is refused before the lookup', async () => {
     await expect(destinationOf('none.test', 80, refusalOf, resolveTo())).rejects.toThrow('no address');
     const never = () => expect.unreachable();
     await expect(destinationOf('none.test', 25, refusalOf, never)).rejects.toThrow('port 25');

@@ -1,5 +1,5 @@
-// What the browser server keeps and measures is bounded: console, screenshots, activity log, processor time. And where it looks
-// for a browser.
+// Limits of the browser server: console, screenshots, activity log, processor time. Also the search for an
+// installed browser.
 
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { findBrowser, NO_BROWSER } from '../../../../tool-servers/browser/chromi
 import { CpuMeter } from '../../../../tool-servers/browser/chromium/resource-watch.ts';
 import { ActivityLog } from '../../../../tool-servers/browser/pages/activity-log.ts';
 import { ConsoleFlood } from '../../../../tool-servers/browser/pages/console-flood.ts';
-import { ConsoleLog, cut, lineOf } from '../../../../tool-servers/browser/pages/console-log.ts';
+import { ConsoleLog, lineOf, truncate } from '../../../../tool-servers/browser/pages/console-log.ts';
 import {
   type Screenshot,
   Screenshots,
@@ -22,23 +22,23 @@ afterAll(() => {
 });
 
 describe('the console log', () => {
-  test('keeps the newest thousand entries, cut, and counts on', () => {
+  test('keeps the newest thousand entries, truncated, and keeps counting', () => {
     let changes = 0;
     const log = new ConsoleLog(() => changes++);
-    expect(log.text()).toContain('Nothing was written');
+    expect(log.text()).toContain('console is empty');
     for (let n = 1; n <= 4321; n++) log.add('log', `${n} ${'x'.repeat(3000)}`, 'http://page:1:2');
     expect(changes).toBe(4321);
-    expect(log.written).toBe(4321);
+    expect(log.lineCount).toBe(4321);
     const lines = log.text().split('\n');
     expect(lines).toHaveLength(1001);
-    expect(lines[0]).toContain('3321 earlier entries are gone');
+    expect(lines[0]).toContain('3321 earlier entries were dropped');
     expect(lines[1]).toContain(' log: 3322 ');
     expect(lines[1]?.length).toBeLessThan(2200);
     expect(log.since(4319).map(({ number }) => number)).toEqual([4320, 4321]);
     expect(log.since(0)).toHaveLength(1000);
   });
 
-  test('counts errors once', () => {
+  test('returns the number of new errors once', () => {
     const log = new ConsoleLog(() => {});
     log.add('error', 'a', '');
     log.add('warning', 'b', '');
@@ -47,37 +47,37 @@ describe('the console log', () => {
     expect(log.takeErrors()).toBe(0);
   });
 
-  test('writes an entry as one line, further lines of its text indented', () => {
+  test('formats an entry as one line, with further text lines indented', () => {
     const at = new Date(0);
-    expect(lineOf({ number: 1, at, level: 'error', text: 'one\ntwo', place: 'p:1:2' })).toBe(
+    expect(lineOf({ number: 1, at, level: 'error', text: 'one\ntwo', location: 'p:1:2' })).toBe(
       '1970-01-01T00:00:00.000Z error: one\n    two (p:1:2)',
     );
-    expect(cut('abcdef', 3)).toBe('abc… (3 more characters)');
-    expect(cut('abc', 3)).toBe('abc');
+    expect(truncate('abcdef', 3)).toBe('abc… (3 more characters)');
+    expect(truncate('abc', 3)).toBe('abc');
   });
 });
 
 describe('a flood of the console', () => {
-  /** How many lines it takes until one is too many; undefined: that never happens. */
+  /** Returns the number of lines until a flood is detected; undefined if it is not detected. */
   const linesUntil = (perSecond: number, chars: number, seconds = 600) => {
     const flood = new ConsoleFlood();
     for (let n = 1; n <= perSecond * seconds; n++) if (flood.add(chars, (n / perSecond) * 1000)) return n;
     return undefined;
   };
 
-  test('is what goes on and on, not what comes all at once and ends', () => {
+  test('is a sustained rate, not a burst', () => {
     expect(linesUntil(900, 10)).toBeUndefined();
     expect(linesUntil(1_000_000, 10)).toBeGreaterThan(4_900);
     expect(linesUntil(1_000_000, 10)).toBeLessThan(5_200);
     expect(linesUntil(3_000, 10)).toBeLessThan(8_000);
   });
 
-  test('is also what has few lines, and those without end', () => {
+  test('is also detected for few, very long lines', () => {
     expect(linesUntil(10, 20_000_000)).toBeLessThan(20);
     expect(linesUntil(10, 10_000)).toBeUndefined();
   });
 
-  test('is measured when it is written, in whatever order that is heard of', () => {
+  test('is measured by the time of writing, in any order of arrival', () => {
     const flood = new ConsoleFlood();
     for (let n = 0; n < 4_000; n++) expect(flood.add(0, 5_000)).toBe(false);
     for (let n = 0; n < 900; n++) expect(flood.add(0, 1_000 + (n % 2) * -1)).toBe(false);
@@ -96,7 +96,7 @@ describe('the screenshots', () => {
     at: new Date(0),
   });
 
-  test('are at most fifty, the oldest go first, and the same name replaces', () => {
+  test('are at most fifty: the oldest are dropped, and the same name replaces', () => {
     const shots = new Screenshots();
     for (let n = 0; n < 50; n++) expect(shots.add(shot(`${n}`))).toEqual([]);
     expect(shots.add(shot('0'))).toEqual([]);
@@ -105,7 +105,7 @@ describe('the screenshots', () => {
     expect(shots.has('0')).toBe(true);
   });
 
-  test('take 64 MB at most', () => {
+  test('take at most 64 MB', () => {
     const shots = new Screenshots();
     const mb = 1024 * 1024;
     for (const name of ['a', 'b', 'c']) shots.add(shot(name, 20 * mb));
@@ -114,18 +114,18 @@ describe('the screenshots', () => {
     expect(shots.add(shot('e', 20 * mb))).toEqual([]);
   });
 
-  test('have an address that any name fits into', () => {
+  test('have a URI for any name', () => {
     expect(screenshotUri('a b/ü%')).toBe('screenshot://a%20b%2F%C3%BC%25');
   });
 });
 
 describe('the activity log', () => {
-  test('tells everything once, ten of each kind, and groups what was refused', () => {
+  test('returns each entry once, ten of each kind, with refusals grouped', () => {
     const activity = new ActivityLog();
-    activity.navigated();
-    for (let n = 0; n < 25; n++) activity.dialog(`dialog ${n}`);
-    for (let n = 0; n < 1000; n++) activity.trouble({ authority: 'a:80', reason: 'no', isRefusal: true });
-    activity.trouble({ authority: 'b:80', reason: 'broken', isRefusal: false });
+    activity.addNavigation();
+    for (let n = 0; n < 25; n++) activity.addDialog(`dialog ${n}`);
+    for (let n = 0; n < 1000; n++) activity.addFailure({ authority: 'a:80', reason: 'no', isRefusal: true });
+    activity.addFailure({ authority: 'b:80', reason: 'broken', isRefusal: false });
     const { hasNavigated, dialogs, refused } = activity.take();
     expect(hasNavigated).toBe(true);
     expect(dialogs).toHaveLength(11);
@@ -140,14 +140,14 @@ describe('the activity log', () => {
     });
   });
 
-  test('finds the trouble of an address, and else a refusal before others', () => {
+  test('finds the problem of an address, and otherwise prefers a refusal', () => {
     const activity = new ActivityLog();
-    activity.trouble({ authority: 'a:80', reason: 'first', isRefusal: false });
-    activity.trouble({ authority: 'b:80', reason: 'second', isRefusal: true });
-    activity.trouble({ authority: 'a:80', reason: 'third', isRefusal: false });
-    expect(activity.troubleOf('a:80')?.reason).toBe('third');
-    expect(activity.troubleOf('c:80')).toBeUndefined();
-    expect(activity.lastTrouble()?.reason).toBe('second');
+    activity.addFailure({ authority: 'a:80', reason: 'first', isRefusal: false });
+    activity.addFailure({ authority: 'b:80', reason: 'second', isRefusal: true });
+    activity.addFailure({ authority: 'a:80', reason: 'third', isRefusal: false });
+    expect(activity.failureOf('a:80')?.reason).toBe('third');
+    expect(activity.failureOf('c:80')).toBeUndefined();
+    expect(activity.lastFailure()?.reason).toBe('second');
   });
 });
 
@@ -155,36 +155,36 @@ describe('the meter of processor time', () => {
   const limits = { maxMemoryMb: 1, maxCpuPercent: 90, maxCpuSeconds: 10 };
   const use = (pid: number, cpuSeconds: number) => ({ pid, type: 'renderer', cpuSeconds });
 
-  test('says nothing before its window is full, then the average over it', () => {
+  test('returns nothing before its window is full, then the average over the window', () => {
     const meter = new CpuMeter(limits);
-    expect(meter.look([use(1, 100)], 0)).toBeUndefined();
+    expect(meter.sample([use(1, 100)], 0)).toBeUndefined();
     for (let second = 1; second < 10; second++)
-      expect(meter.look([use(1, 100 + second / 2)], second * 1000)).toBeUndefined();
-    expect(meter.look([use(1, 105)], 10_000)).toBeCloseTo(50);
-    for (let second = 11; second <= 20; second++) meter.look([use(1, 105 + second - 10)], second * 1000);
-    expect(meter.look([use(1, 116)], 21_000)).toBeCloseTo(100);
+      expect(meter.sample([use(1, 100 + second / 2)], second * 1000)).toBeUndefined();
+    expect(meter.sample([use(1, 105)], 10_000)).toBeCloseTo(50);
+    for (let second = 11; second <= 20; second++) meter.sample([use(1, 105 + second - 10)], second * 1000);
+    expect(meter.sample([use(1, 116)], 21_000)).toBeCloseTo(100);
   });
 
-  test('counts all processes, those that come and those that went', () => {
+  test('counts all processes, including new and ended processes', () => {
     const meter = new CpuMeter(limits);
-    meter.look([use(1, 50)], 0);
-    meter.look([use(1, 55), use(2, 3)], 5_000);
-    expect(meter.look([use(2, 5)], 10_000)).toBeCloseTo(100);
+    meter.sample([use(1, 50)], 0);
+    meter.sample([use(1, 55), use(2, 3)], 5_000);
+    expect(meter.sample([use(2, 5)], 10_000)).toBeCloseTo(100);
   });
 
-  test('begins anew after a reset, and watches nothing with a limit of 0', () => {
+  test('restarts after a reset, and measures nothing with a limit of 0', () => {
     const meter = new CpuMeter(limits);
-    meter.look([use(1, 0)], 0);
+    meter.sample([use(1, 0)], 0);
     meter.reset();
-    expect(meter.look([use(1, 10)], 10_000)).toBeUndefined();
+    expect(meter.sample([use(1, 10)], 10_000)).toBeUndefined();
     const off = new CpuMeter({ ...limits, maxCpuPercent: 0 });
-    off.look([use(1, 0)], 0);
-    expect(off.look([use(1, 100)], 10_000)).toBeUndefined();
+    off.sample([use(1, 0)], 0);
+    expect(off.sample([use(1, 100)], 10_000)).toBeUndefined();
   });
 });
 
 describe('the search for a browser', () => {
-  test('takes the first usual name on PATH, then the usual places, and files only', () => {
+  test('returns the first known name on PATH, then the known places, and only executable files', () => {
     const folder = mkdtempSync(join(tmpdir(), 'find-browser-'));
     folders.push(folder);
     expect(findBrowser(folder, [])).toBeUndefined();

@@ -1,32 +1,32 @@
-// The proxy alone, with sockets of our own in place of the browser: what it passes on, what it refuses, and that the
-// address it checked is the one it connects to.
+// The proxy of the browser server, with sockets instead of a browser: forwarding, refusals, and connections
+// only to the checked address.
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
+  type FailedConnection,
   LoopbackProxy,
-  type ProxyChoices,
-  type Trouble,
+  type ProxyOptions,
 } from '../../../../tool-servers/browser/network/loopback-proxy.ts';
 import { peerUser } from '../../../../tool-servers/browser/network/peer-user.ts';
 import { freePort } from '../../../fixtures/free-port.ts';
 import { servePages, tcpCanary } from '../../../fixtures/tool-servers/browser-pages.ts';
 
 const open: LoopbackProxy[] = [];
-let troubles: Trouble[] = [];
+let troubles: FailedConnection[] = [];
 
 afterEach(async () => {
   await Promise.all(open.splice(0).map((proxy) => proxy.close()));
   troubles = [];
 });
 
-async function startProxy(choices: Partial<ProxyChoices> = {}): Promise<LoopbackProxy> {
+async function startProxy(choices: Partial<ProxyOptions> = {}): Promise<LoopbackProxy> {
   const proxy = await LoopbackProxy.start({
     refusal: () => undefined,
     uid: undefined,
-    onTrouble: (trouble) => troubles.push(trouble),
+    onFailure: (trouble) => troubles.push(trouble),
     ...choices,
   });
   open.push(proxy);
@@ -54,37 +54,37 @@ async function ask(
   return { status: response.statusCode, headers: response.headers, body: Buffer.concat(parts).toString() };
 }
 
-/** A socket on which the proxy has answered a CONNECT, and the first line of that; empty when it hung up. */
+/** Opens a CONNECT tunnel. Returns the first response line; empty if the proxy disconnects. */
 async function tunnel(proxy: LoopbackProxy, authority: string): Promise<{ socket: Socket; answer: string }> {
   const socket = connect(proxy.port, '127.0.0.1');
   socket.on('error', () => {});
   socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n\r\n`);
-  let said = '';
+  let output = '';
   socket.once('data', (data) => {
-    said = data.toString();
+    output = data.toString();
   });
   await Promise.race([once(socket, 'data'), once(socket, 'close')]);
-  return { socket, answer: said.split('\r\n')[0] ?? '' };
+  return { socket, answer: output.split('\r\n')[0] ?? '' };
 }
 
 const toLoopback = async () => [{ address: '127.0.0.1', family: 4 }];
 
-describe('requests', () => {
+describe('requests through the proxy', () => {
   let echo: { port: number };
   beforeAll(async () => {
     echo = await servePages({
-      '/echo': (asked, response) => {
+      '/echo': (incoming, response) => {
         const parts: Buffer[] = [];
-        asked.on('data', (part: Buffer) => parts.push(part));
-        asked.on('end', () => {
+        incoming.on('data', (part: Buffer) => parts.push(part));
+        incoming.on('end', () => {
           response.setHeader('set-cookie', ['a=1', 'b=2']);
           response.setHeader('x-hop', 'gone');
           response.setHeader('connection', 'x-hop');
           response.end(
             JSON.stringify({
-              method: asked.method,
-              url: asked.url,
-              headers: asked.headers,
+              method: incoming.method,
+              url: incoming.url,
+              headers: incoming.headers,
               body: `${Buffer.concat(parts)}`,
             }),
           );
@@ -93,7 +93,7 @@ describe('requests', () => {
     });
   });
 
-  test('reach the server under the name and port that the page gave, without what is for the proxy', async () => {
+  test("reach the server with the page's host and port, without the proxy's headers", async () => {
     const proxy = await startProxy({ resolve: toLoopback });
     const { status, headers, body } = await ask(
       proxy,
@@ -105,14 +105,14 @@ describe('requests', () => {
     expect(status).toBe(200);
     expect(headers['set-cookie']).toEqual(['a=1', 'b=2']);
     expect(headers['x-hop']).toBeUndefined();
-    const seen = JSON.parse(body);
-    expect(seen).toMatchObject({ method: 'POST', url: '/echo?a=b%20c', body: 'hello' });
-    expect(seen.headers).toMatchObject({ host: `name.test:${echo.port}`, 'x-kept': 'yes' });
-    expect(seen.headers['proxy-authorization']).toBeUndefined();
-    expect(seen.headers.te).toBeUndefined();
+    const echoed = JSON.parse(body);
+    expect(echoed).toMatchObject({ method: 'POST', url: '/echo?a=b%20c', body: 'hello' });
+    expect(echoed.headers).toMatchObject({ host: `name.test:${echo.port}`, 'x-kept': 'yes' });
+    expect(echoed.headers['proxy-authorization']).toBeUndefined();
+    expect(echoed.headers.te).toBeUndefined();
   });
 
-  test('are passed on to no address that is refused, and the reason is told', async () => {
+  test('to refused addresses are not forwarded, and the reason is reported', async () => {
     const canary = await tcpCanary();
     const proxy = await startProxy({ refusal: () => 'a test address', resolve: toLoopback });
     const { status, body } = await ask(proxy, `http://name.test:${canary.port}/`);
@@ -128,7 +128,7 @@ describe('requests', () => {
     expect(canary.heard).toEqual([]);
   });
 
-  test('for which nobody listens are answered with 502 and the reason', async () => {
+  test('to a closed port result in 502 with the reason', async () => {
     const proxy = await startProxy();
     const { status, body } = await ask(proxy, `http://127.0.0.1:${await freePort()}/`);
     expect(status).toBe(502);
@@ -136,7 +136,7 @@ describe('requests', () => {
     expect(troubles[0]).toMatchObject({ isRefusal: false });
   });
 
-  test('are answered with 502 when the server changes to another protocol, not left without an answer', async () => {
+  test('result in 502 if the server switches protocols', async () => {
     const changing = createTcpServer((socket) => {
       socket.on('error', () => {});
       socket.once('data', () =>
@@ -149,11 +149,11 @@ describe('requests', () => {
     const { port } = changing.address() as AddressInfo;
     const { status, body } = await ask(proxy, `http://127.0.0.1:${port}/`);
     expect(status).toBe(502);
-    expect(body).toContain('a protocol that nobody asked for');
+    expect(body).toContain('switched protocols without a request');
     await new Promise((resolve) => changing.close(resolve));
   });
 
-  test('that are not for a proxy, or for another scheme, are refused', async () => {
+  test('that are not for a proxy, or have another scheme, are refused', async () => {
     const proxy = await startProxy();
     for (const path of [
       '/echo',
@@ -178,7 +178,7 @@ describe('tunnels', () => {
   });
 
   test.each(['127.0.0.1', '[::1]', 'localhost', '[::ffff:127.0.0.1]', '0.0.0.0', '2130706433', '0x7f.1'])(
-    'to %s are refused like any other way to a forbidden address',
+    'to %s are refused like any other request to a forbidden address',
     async (host) => {
       const canary = await tcpCanary();
       const proxy = await startProxy({ refusal: () => 'a test address' });
@@ -189,7 +189,7 @@ describe('tunnels', () => {
     },
   );
 
-  test('to nonsense and to blocked ports are refused', async () => {
+  test('to invalid authorities and to blocked ports are refused', async () => {
     const proxy = await startProxy();
     for (const authority of [
       '',
@@ -206,14 +206,14 @@ describe('tunnels', () => {
   });
 });
 
-describe('a name that changes its address', () => {
-  test('is connected to at the address that was checked, and checked anew for the next connection', async () => {
+describe('a name with changing addresses', () => {
+  test('is connected at its checked address, and checked again for the next connection', async () => {
     const good = await servePages({ '/': 'good' });
     const bad = await tcpCanary('127.0.0.2');
     let lookups = 0;
     const proxy = await startProxy({
       refusal: (address) => (address === '127.0.0.1' ? undefined : 'another test address'),
-      // What a second lookup for the same connection would give is the forbidden address.
+      // A second lookup for the same connection would return the forbidden address.
       resolve: async () => [{ address: lookups++ === 0 ? '127.0.0.1' : '127.0.0.2', family: 4 }],
     });
     expect(await ask(proxy, `http://rebind.test:${good.port}/`)).toMatchObject({ status: 200, body: 'good' });
@@ -224,7 +224,7 @@ describe('a name that changes its address', () => {
 });
 
 describe('the proxy', () => {
-  test('serves nobody but the user it is for', async () => {
+  test('serves only its own user', async () => {
     const pages = await servePages({ '/': 'page' });
     const own = process.getuid?.() ?? 0;
     const forUs = await startProxy({ uid: own });
@@ -237,7 +237,7 @@ describe('the proxy', () => {
     expect(pages.requests).toEqual(['GET /']);
   });
 
-  test('knows the user of a connection from the kernel, and none of a connection that there is not', async () => {
+  test('gets the user of a connection from the kernel, and none for an unknown connection', async () => {
     const server = createServer(() => {});
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');

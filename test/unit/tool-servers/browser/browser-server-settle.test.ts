@@ -1,15 +1,16 @@
-// What a call waits for after its action. The pages are made up: how late the news of a closed page comes is a matter of load.
+// The pause after an action, until the page is stable. Pages are simulated, because the delay of a close
+// event depends on the load.
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { PageStack } from '../../../../tool-servers/browser/pages/page-stack.ts';
-import { settle } from '../../../../tool-servers/browser/pages/settle.ts';
+import { waitForEffects } from '../../../../tool-servers/browser/pages/settle.ts';
+import type { PageStack } from '../../../../tool-servers/browser/pages/stack.ts';
 
 const below = { waitForLoadState: async () => {} };
 const page = { waitForLoadState: async () => {} };
 
-/** Two pages, of which the one on top answers `closed`, and is gone after a while. */
-function pagesWhere(answer: () => Promise<unknown>, goneAfterMs: number) {
+/** Creates two pages. The top page responds with `answer` and closes after a delay. */
+function pagesWith(answer: () => Promise<unknown>, goneAfterMs: number) {
   const pages = { isMoving: false, current: page, controlOf: async () => ({ send: answer }) };
   void delay(goneAfterMs, undefined, { ref: false }).then(() => {
     pages.current = below;
@@ -19,23 +20,23 @@ function pagesWhere(answer: () => Promise<unknown>, goneAfterMs: number) {
 
 const never = new AbortController().signal;
 
-test('a page that closes itself is waited for until it is gone', async () => {
-  const pages = pagesWhere(async () => ({ result: { value: true } }), 400);
-  await settle(pages as unknown as PageStack, never);
+test('a page that closes itself is awaited until it is gone', async () => {
+  const pages = pagesWith(async () => ({ result: { value: true } }), 400);
+  await waitForEffects(pages as unknown as PageStack, never);
   expect(pages.current).toBe(below);
 });
 
-test('a page that says nothing any more is given a while to be gone', async () => {
-  const gone = pagesWhere(() => new Promise(() => {}), 400);
-  await settle(gone as unknown as PageStack, never);
-  expect(gone.current).toBe(below);
-  const hanging = pagesWhere(() => new Promise(() => {}), 60_000);
-  await settle(hanging as unknown as PageStack, never);
+test('an unresponsive page is awaited for a limited time', async () => {
+  const closing = pagesWith(() => new Promise(() => {}), 400);
+  await waitForEffects(closing as unknown as PageStack, never);
+  expect(closing.current).toBe(below);
+  const hanging = pagesWith(() => new Promise(() => {}), 60_000);
+  await waitForEffects(hanging as unknown as PageStack, never);
   expect(hanging.current).toBe(page);
 });
 
-test('a page that stays is not waited for', async () => {
-  const pages = pagesWhere(async () => ({ result: { value: false } }), 1_000);
-  await settle(pages as unknown as PageStack, never);
+test('a page that stays is not awaited', async () => {
+  const pages = pagesWith(async () => ({ result: { value: false } }), 1_000);
+  await waitForEffects(pages as unknown as PageStack, never);
   expect(pages.current).toBe(page);
 });

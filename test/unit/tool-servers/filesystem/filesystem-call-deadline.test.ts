@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { CallGate } from '../../../../tool-servers/call-gate.ts';
-import { inLine, inTime } from '../../../../tool-servers/filesystem/call-deadline.ts';
-import { defineTool, type Tool } from '../../../../tool-servers/tool.ts';
+import { runWithDeadline, withDeadline } from '../../../../tool-servers/filesystem/call-deadline.ts';
+import { defineTool, type ServerTool } from '../../../../tool-servers/tool.ts';
 import { eventually } from '../../../fixtures/clients/mcp-client.ts';
 
 const never = () => new Promise<never>(() => {});
@@ -11,8 +11,8 @@ const signal = () => new AbortController().signal;
 
 const hints = { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false };
 
-/** A tool whose calls do what `work` does. */
-function toolOf(work: (signal: AbortSignal) => Promise<unknown>): Tool {
+/** A tool whose calls run `work`. */
+function toolOf(work: (signal: AbortSignal) => Promise<unknown>): ServerTool {
   return defineTool({
     name: 'test',
     title: 'Test',
@@ -27,58 +27,58 @@ function toolOf(work: (signal: AbortSignal) => Promise<unknown>): Tool {
 }
 
 describe('a call with a time limit', () => {
-  test('gives what its work gives', async () => {
-    await expect(inTime({ signal: signal() }, 1_000, true, async () => 7)).resolves.toBe(7);
+  test('returns the result of its work', async () => {
+    await expect(runWithDeadline({ signal: signal() }, 1_000, true, async () => 7)).resolves.toBe(7);
     const broken = async () => {
       throw new Error('as it was');
     };
-    await expect(inTime({ signal: signal() }, 1_000, true, broken)).rejects.toThrow('as it was');
+    await expect(runWithDeadline({ signal: signal() }, 1_000, true, broken)).rejects.toThrow('as it was');
   });
 
-  test('is given up when the time is over, and says whether it may have taken effect', async () => {
+  test('is aborted at its time limit, and reports whether it may have taken effect', async () => {
     let inside: AbortSignal | undefined;
     const hanging = (signal: AbortSignal) => {
       inside = signal;
       return never();
     };
-    await expect(inTime({ signal: signal() }, 20, true, hanging)).rejects.toThrow(/given up\.$/);
+    await expect(runWithDeadline({ signal: signal() }, 20, true, hanging)).rejects.toThrow(/aborted\.$/);
     expect(inside?.aborted).toBe(true);
-    await expect(inTime({ signal: signal() }, 20, false, never)).rejects.toThrow('is not known');
+    await expect(runWithDeadline({ signal: signal() }, 20, false, never)).rejects.toThrow('is unknown');
   });
 
-  test('that is cancelled tells its work, and does not begin one', async () => {
+  test('that is cancelled aborts its work, or does not start it', async () => {
     const cancelled = new AbortController();
     const listening = (signal: AbortSignal) =>
       new Promise<never>((_, reject) => {
         signal.addEventListener('abort', () => reject(signal.reason));
       });
-    const ended = inTime({ signal: cancelled.signal }, 10_000, true, listening);
+    const ended = runWithDeadline({ signal: cancelled.signal }, 10_000, true, listening);
     cancelled.abort(new Error('no longer wanted'));
     await expect(ended).rejects.toThrow('no longer wanted');
-    let isBegun = false;
+    let hasStarted = false;
     const work = async () => {
-      isBegun = true;
+      hasStarted = true;
     };
-    await expect(inTime({ signal: cancelled.signal }, 10_000, true, work)).rejects.toThrow(
+    await expect(runWithDeadline({ signal: cancelled.signal }, 10_000, true, work)).rejects.toThrow(
       'no longer wanted',
     );
-    expect(isBegun).toBe(false);
+    expect(hasStarted).toBe(false);
   });
 });
 
-describe('calls in a line', () => {
+describe('queued calls', () => {
   const call = (signal = new AbortController().signal) => ({ signal, report: () => {} });
 
-  test('one that hangs is given up, and the next has its whole time', async () => {
+  test('continue after a hanging call with their full time limit', async () => {
     const line = new CallGate(1);
-    const hanging = inLine(toolOf(never), line, 100).run({}, call());
+    const hanging = withDeadline(toolOf(never), line, 100).run({}, call());
     const slow = () => new Promise((resolve) => setTimeout(resolve, 60));
-    const next = inLine(toolOf(slow), line, 100).run({}, call());
-    await expect(hanging).rejects.toThrow('given up');
+    const next = withDeadline(toolOf(slow), line, 100).run({}, call());
+    await expect(hanging).rejects.toThrow('aborted');
     await expect(next).resolves.toEqual({ text: 'done' });
   });
 
-  test('one that is cancelled keeps its place until its work has ended', async () => {
+  test('wait for a cancelled call until its work has ended', async () => {
     const line = new CallGate(1);
     let end: (() => void) | undefined;
     const work = () =>
@@ -86,22 +86,22 @@ describe('calls in a line', () => {
         end = resolve;
       });
     const cancelled = new AbortController();
-    const first = inLine(toolOf(work), line, 10_000).run({}, call(cancelled.signal));
-    let isBegun = false;
-    const second = inLine(
+    const first = withDeadline(toolOf(work), line, 10_000).run({}, call(cancelled.signal));
+    let hasStarted = false;
+    const second = withDeadline(
       toolOf(async () => {
-        isBegun = true;
+        hasStarted = true;
       }),
       line,
       10_000,
     ).run({}, call());
-    await eventually('the first to begin', () => end !== undefined);
+    await eventually('the first call to start', () => end !== undefined);
     cancelled.abort(new Error('no longer wanted'));
     await nextTurn();
-    expect(isBegun).toBe(false);
+    expect(hasStarted).toBe(false);
     end?.();
     await first;
     await second;
-    expect(isBegun).toBe(true);
+    expect(hasStarted).toBe(true);
   });
 });

@@ -1,5 +1,5 @@
-// What the confinement does when the system refuses in the middle: no permission, no more room. In processes of their own,
-// one of them without the rights of the superuser, one that may write no large files.
+// Errors of the operating system: missing permission, no space. Each case runs in a separate process, without
+// superuser rights or with a file size limit.
 
 import { execFile } from 'node:child_process';
 import {
@@ -19,8 +19,8 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { memoryFolder } from '../../../fixtures/store/memory-folder.ts';
 
 const run = promisify(execFile);
-const NOBODY = 65534;
-/** Of a file that its user may not give away. */
+const UNPRIVILEGED_UID = 65534;
+/** Group of a file whose owner may not change the group. */
 const SHARED_GROUP = 3_000;
 const isSuperuser = process.getuid?.() === 0;
 
@@ -74,10 +74,10 @@ afterAll(() => {
   rmSync(root, { recursive: true, force: true });
 });
 
-/** What a process answers to the calls, that has at most this much room for a file, and the rights of a plain user. */
+/** Runs calls in a process without superuser rights, with this file size limit. Returns the results. */
 async function answersTo(calls: readonly unknown[][], fileLimitKib = 'unlimited'): Promise<string[]> {
-  if (isSuperuser) giveToNobody(box);
-  const said = calls.map((call) => JSON.stringify(call));
+  if (isSuperuser) changeOwner(box);
+  const callTexts = calls.map((call) => JSON.stringify(call));
   const { stdout } = await run('sh', [
     '-c',
     'ulimit -f "$0" && exec "$@"',
@@ -85,20 +85,20 @@ async function answersTo(calls: readonly unknown[][], fileLimitKib = 'unlimited'
     process.execPath,
     program,
     box,
-    isSuperuser ? String(NOBODY) : '0',
-    ...said,
+    isSuperuser ? String(UNPRIVILEGED_UID) : '0',
+    ...callTexts,
   ]);
   return JSON.parse(stdout);
 }
 
-/** All but what is called `foreign`. */
-function giveToNobody(path: string): void {
-  chownSync(path, NOBODY, NOBODY);
+/** Changes the owner of everything except `foreign`. */
+function changeOwner(path: string): void {
+  chownSync(path, UNPRIVILEGED_UID, UNPRIVILEGED_UID);
   if (!statSync(path).isDirectory()) return;
-  for (const name of readdirSync(path)) if (name !== 'foreign') giveToNobody(join(path, name));
+  for (const name of readdirSync(path)) if (name !== 'foreign') changeOwner(join(path, name));
 }
 
-test('a write that finds no room leaves the old content, no new file and nothing beside it', async () => {
+test('a write without space keeps the old content and leaves no new or temporary file', async () => {
   writeFileSync(join(box, 'old'), 'old content');
   const large = 'x'.repeat(100_000);
   const [toOld, toNew, changed, small] = await answersTo(
@@ -118,7 +118,7 @@ test('a write that finds no room leaves the old content, no new file and nothing
   expect(readdirSync(box)).toEqual(['old', 'small']);
 });
 
-test('without the permission nothing is done, and the answer says so', async () => {
+test('a call without permission changes nothing and reports it', async () => {
   mkdirSync(join(box, 'locked'));
   mkdirSync(join(box, 'closed'));
   writeFileSync(join(box, 'locked', 'inside'), 'inside');
@@ -148,9 +148,9 @@ test('without the permission nothing is done, and the answer says so', async () 
   chmodSync(join(box, 'closed'), 0o755);
   for (const [index, answer] of answers.entries())
     expect(answer, calls[index]?.join(' ')).toMatch(
-      /^ToolError: .*(no permission|not permitted|There is no)/,
+      /^ToolError: .*(No permission|not permit|does not exist)/,
     );
-  expect(answers.filter((answer) => answer.includes('There is no'))).toHaveLength(1);
+  expect(answers.filter((answer) => answer.includes('does not exist'))).toHaveLength(1);
   expect(readdirSync(box)).toEqual(['closed', 'locked', 'read-only', 'unreadable']);
   expect([readdirSync(join(box, 'locked')), readdirSync(join(box, 'closed'))]).toEqual([
     ['inside'],
@@ -159,10 +159,10 @@ test('without the permission nothing is done, and the answer says so', async () 
   expect(readFileSync(join(box, 'read-only'), 'utf8')).toBe('kept');
 });
 
-test('a plain user can read, write and move, also a file of somebody else that can be given no second name', async () => {
+test("an ordinary user can read, write and move, also another user's file that cannot be hard-linked", async () => {
   writeFileSync(join(box, 'own'), 'own');
   chmodSync(join(box, 'own'), 0o640);
-  // Linux gives no second name to a file of another user (fs.protected_hardlinks).
+  // Linux does not allow hard links to files of other users (fs.protected_hardlinks).
   writeFileSync(join(box, 'foreign'), 'foreign');
   const answers = await answersTo([
     ['read', 'own'],
@@ -177,14 +177,14 @@ test('a plain user can read, write and move, also a file of somebody else that c
   ]);
   const refused = answers.pop();
   expect(answers).toEqual(Array(8).fill('done'));
-  expect(refused).toContain('already something at');
+  expect(refused).toContain('already exists');
   expect(readFileSync(join(box, 'c', 'moved'), 'utf8')).toBe('foreign');
   expect(readFileSync(join(box, 'fresh'), 'utf8')).toBe('fresh');
   expect(statSync(join(box, 'c', 'own')).mode & 0o777).toBe(0o640);
   expect(readFileSync(join(box, 'c', 'own'), 'utf8')).toBe('new');
 });
 
-test('a file of somebody else that is replaced keeps its group, though not its owner', async () => {
+test('a replaced file of another user keeps its group, but not its owner', async () => {
   const foreign = join(box, 'foreign');
   writeFileSync(foreign, 'old');
   chmodSync(foreign, 0o666);
@@ -194,5 +194,5 @@ test('a file of somebody else that is replaced keeps its group, though not its o
   expect(readFileSync(foreign, 'utf8')).toBe('new');
   const now = statSync(foreign);
   expect([now.gid, now.mode & 0o777]).toEqual([gid, 0o666]);
-  expect(now.uid).toBe(isSuperuser ? NOBODY : process.getuid?.());
+  expect(now.uid).toBe(isSuperuser ? UNPRIVILEGED_UID : process.getuid?.());
 });

@@ -1,5 +1,5 @@
-// What the confinement of the filesystem server lets through and what it refuses, case by case, on a real disk. Each case
-// runs twice: held by /proc, and held by name as where there is no /proc.
+// Confinement of the filesystem server to its allowed folders, on a real disk. All cases run twice: files are
+// pinned (kept open during a call) by /proc, or by name as on systems without /proc.
 
 import { execFileSync } from 'node:child_process';
 import {
@@ -26,17 +26,17 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isTemporaryName } from '../../../../tool-servers/filesystem/confinement/atomic-write.ts';
 import type { Confinement } from '../../../../tool-servers/filesystem/confinement/confinement.ts';
 import { openConfinement } from '../../../../tool-servers/filesystem/confinement/open-confinement.ts';
-import { pinByProc } from '../../../../tool-servers/filesystem/confinement/pinned.ts';
-import { pinByName } from '../../../../tool-servers/filesystem/confinement/pinned-by-name.ts';
-import { factsOf } from '../../../../tool-servers/filesystem/paths/facts.ts';
-import { ToolError, UsageError } from '../../../../tool-servers/tool-error.ts';
+import { pinByName } from '../../../../tool-servers/filesystem/confinement/pin-by-name.ts';
+import { pinByProc } from '../../../../tool-servers/filesystem/confinement/pinned-entry.ts';
+import { factsOf } from '../../../../tool-servers/filesystem/paths/file-facts.ts';
+import { StartupError, ToolError } from '../../../../tool-servers/tool-error.ts';
 
 const SECRET = 'what nobody may read';
 
 describe.each([
-  { name: 'by /proc', pin: pinByProc },
-  { name: 'by name', pin: pinByName },
-])('the confinement, held $name', ({ pin }) => {
+  { method: 'by /proc', pin: pinByProc },
+  { method: 'by name', pin: pinByName },
+])('the confinement, with files pinned $method', ({ pin }) => {
   let root: string;
   let box: string;
   let outside: string;
@@ -64,13 +64,14 @@ describe.each([
   const textAt = (path: string, of = confinement) => of.read(path, ({ handle }) => handle.readFile('utf8'));
   const refusal = async (work: (() => Promise<unknown>) | Promise<unknown>): Promise<string> => {
     const error = await (typeof work === 'function' ? work() : work).then(
-      () => new Error('it was let through'),
+      () => new Error('expected a refusal'),
       (reason: unknown) => reason,
     );
     expect(error).toBeInstanceOf(ToolError);
     return (error as ToolError).message;
   };
-  const everythingAt = (path: string) => [
+  /** Every kind of call with the path. */
+  const allCallsOn = (path: string) => [
     () => confinement.facts(path),
     () => textAt(path),
     () => confinement.list(path, 10),
@@ -81,7 +82,7 @@ describe.each([
     () => confinement.move('a.txt', path),
   ];
 
-  describe('takes a path', () => {
+  describe('accepts a path', () => {
     test.each(['a.txt', './a.txt', 'sub/../a.txt', 'sub//..//a.txt', 'no-such/../a.txt'])(
       'relative to the first folder: %s',
       async (path) => {
@@ -89,11 +90,11 @@ describe.each([
       },
     );
 
-    test('absolute, and says it back below the folder as it was given', async () => {
+    test('that is absolute, and returns it below the folder as given', async () => {
       expect((await confinement.facts(`${box}//sub/./b.txt`)).path).toBe(join(box, 'sub', 'b.txt'));
     });
 
-    test('that goes up and comes back', async () => {
+    test('that leaves the folder and returns', async () => {
       expect(await textAt('../box/a.txt')).toBe('a');
     });
 
@@ -102,14 +103,14 @@ describe.each([
         expect((await confinement.facts(path)).path).toBe(box);
     });
 
-    test('with a name that begins as one that goes up', async () => {
+    test('with a name that begins with dots', async () => {
       writeFileSync(join(box, '..c'), 'c');
       writeFileSync(join(box, '...'), 'd');
       expect(await textAt('..c')).toBe('c');
       expect(await textAt('...')).toBe('d');
     });
 
-    test('with any character that a name can have', async () => {
+    test('with any valid character in a name', async () => {
       for (const name of ['ä\u0308', 'a\nb', 'a\\b', '-rf', '%2e%2e', '*', '~x', 'x (deleted)', '名']) {
         await confinement.write(name, name);
         expect(readFileSync(join(box, name), 'utf8')).toBe(name);
@@ -129,8 +130,8 @@ describe.each([
       ['/proc/self/root/etc/passwd'],
       ['/dev/fd/0'],
       ['/proc/self/cwd'],
-    ])('%s, for every kind of call, and says which folders are allowed', async (path) => {
-      for (const call of everythingAt(path)) {
+    ])('%s, for every kind of call, and lists the allowed folders', async (path) => {
+      for (const call of allCallsOn(path)) {
         const message = await refusal(call);
         expect(message).toContain('outside the allowed folders');
         expect(message).toContain(box);
@@ -138,24 +139,24 @@ describe.each([
       expect(readdirSync(outside)).toEqual(['secret.txt']);
     });
 
-    test('a sibling whose name begins like an allowed folder', async () => {
-      for (const call of everythingAt(`${box}-evil/secret.txt`))
+    test('a sibling folder whose name begins with the name of an allowed folder', async () => {
+      for (const call of allCallsOn(`${box}-evil/secret.txt`))
         expect(await refusal(call)).toContain('outside the allowed folders');
     });
 
     test.each([
       ['', 'is empty'],
-      ['a.txt\0', 'no path can have'],
-      ['\ud800', 'no path can have'],
-      ['~', 'not a home folder'],
-      ['~/x', 'not a home folder'],
+      ['a.txt\0', 'invalid in paths'],
+      ['\ud800', 'invalid in paths'],
+      ['~', 'not expanded to a home folder'],
+      ['~/x', 'not expanded to a home folder'],
       ['x'.repeat(300), 'too long'],
       ['x/'.repeat(3000), 'longer than 4096 bytes'],
-    ])('what is no path: %j', async (path, words) => {
-      for (const call of everythingAt(path)) expect(await refusal(call)).toContain(words);
+    ])('an invalid path: %j', async (path, message) => {
+      for (const call of allCallsOn(path)) expect(await refusal(call)).toContain(message);
     });
 
-    test('a folder where it wants a file, and a file where it wants a folder', async () => {
+    test('a folder instead of a file, and a file instead of a folder', async () => {
       expect(await refusal(textAt('sub'))).toContain('is a folder');
       expect(await refusal(textAt('a.txt/'))).toContain('path of a folder');
       expect(await refusal(confinement.write('sub', 'x'))).toContain('is a folder');
@@ -166,14 +167,16 @@ describe.each([
       expect(await refusal(confinement.makeDirectory('a.txt'))).toContain('is not a folder');
     });
 
-    test('what does not exist, by the first name that is missing', async () => {
-      expect(await refusal(textAt('no/such/file'))).toContain(`There is no "${join(box, 'no')}"`);
-      expect(await refusal(textAt('sub/none'))).toContain(`There is no "${join(box, 'sub', 'none')}"`);
-      expect(await refusal(confinement.write('no/file', 'x'))).toContain(`There is no "${join(box, 'no')}"`);
+    test('a missing path, with its first missing name', async () => {
+      expect(await refusal(textAt('no/such/file'))).toContain(`"${join(box, 'no')}" does not exist`);
+      expect(await refusal(textAt('sub/none'))).toContain(`"${join(box, 'sub', 'none')}" does not exist`);
+      expect(await refusal(confinement.write('no/file', 'x'))).toContain(
+        `"${join(box, 'no')}" does not exist`,
+      );
       expect(readdirSync(box)).toEqual(['a.txt', 'sub']);
     });
 
-    test('pipes, sockets and devices, without waiting for anybody', async () => {
+    test('pipes, sockets and devices, without blocking', async () => {
       execFileSync('mkfifo', [join(box, 'pipe')]);
       symlinkSync('pipe', join(box, 'to-pipe'));
       const server = createServer().listen(join(box, 'socket'));
@@ -192,7 +195,7 @@ describe.each([
   });
 
   describe('follows links', () => {
-    test('to what lies inside, however they say it', async () => {
+    test('to targets inside, in any notation', async () => {
       symlinkSync('a.txt', join(box, 'relative'));
       symlinkSync(join(box, 'a.txt'), join(box, 'absolute'));
       symlinkSync('relative', join(box, 'chain'));
@@ -208,13 +211,13 @@ describe.each([
       }
     });
 
-    test('that reach the inside by a third name of the folder', async () => {
+    test('that lead inside by another name of the folder', async () => {
       symlinkSync(box, join(root, 'other-name'));
       symlinkSync(join(root, 'other-name', 'a.txt'), join(box, 'link'));
       expect(await textAt('link')).toBe('a');
     });
 
-    test('but not outside, and tells the same whether there is something outside or not', async () => {
+    test('but not outside, with the same message for existing and missing targets', async () => {
       mkdirSync(join(outside, 'folder'));
       const targets = {
         file: join(outside, 'secret.txt'),
@@ -249,15 +252,15 @@ describe.each([
           expect(await refusal(call)).not.toContain(outside);
       }
       expect([...messages]).toEqual([
-        '"PATH" leads through a link that ends at nothing in the allowed folders. Links are followed only to what lies inside them; choose another path.',
+        '"PATH" contains a symbolic link without a target in the allowed folders. Links are followed only within the allowed folders; choose another path.',
       ]);
       expect(readdirSync(outside)).toEqual(['folder', 'secret.txt']);
       expect(readFileSync(join(outside, 'secret.txt'), 'utf8')).toBe(SECRET);
     });
 
-    test('never out of a folder and then to a sibling that begins like it', async () => {
+    test('but never to a sibling folder whose name begins with the name of the allowed folder', async () => {
       symlinkSync('../box-evil', join(box, 'evil'));
-      expect(await refusal(textAt('evil/secret.txt'))).toContain('ends at nothing in the allowed folders');
+      expect(await refusal(textAt('evil/secret.txt'))).toContain('without a target in the allowed folders');
     });
 
     test('and lists them as links', async () => {
@@ -277,12 +280,12 @@ describe.each([
   });
 
   describe('writes', () => {
-    test('a new file with the mode that any program would give it, and no parents', async () => {
+    test('a new file with the default mode, without creating parents', async () => {
       const before = process.umask(0o027);
       try {
         expect(await confinement.write('new.txt', 'x')).toEqual({
           path: join(box, 'new.txt'),
-          wasThere: false,
+          existed: false,
         });
       } finally {
         process.umask(before);
@@ -290,27 +293,27 @@ describe.each([
       expect(statSync(join(box, 'new.txt')).mode & 0o7777).toBe(0o640);
     });
 
-    test('over a file, keeping its mode, as a new file that other links do not see', async () => {
+    test('over a file with the same mode, as a new file that hard links do not see', async () => {
       chmodSync(join(box, 'a.txt'), 0o6751);
       linkSync(join(box, 'a.txt'), join(box, 'hard'));
-      expect(await confinement.write('a.txt', new Uint8Array([0, 255]))).toMatchObject({ wasThere: true });
+      expect(await confinement.write('a.txt', new Uint8Array([0, 255]))).toMatchObject({ existed: true });
       expect(readFileSync(join(box, 'a.txt'))).toEqual(Buffer.from([0, 255]));
       expect(statSync(join(box, 'a.txt')).mode & 0o7777).toBe(0o751);
       expect(readFileSync(join(box, 'hard'), 'utf8')).toBe('a');
     });
 
-    test('to what a link leads to, and keeps the link', async () => {
+    test('to the target of a link, and keeps the link', async () => {
       symlinkSync('../a.txt', join(box, 'sub', 'link'));
       expect(await confinement.write('sub/link', 'new')).toEqual({
         path: join(box, 'sub', 'link'),
-        wasThere: true,
+        existed: true,
       });
       expect(readlinkSync(join(box, 'sub', 'link'))).toBe('../a.txt');
       expect(readFileSync(join(box, 'a.txt'), 'utf8')).toBe('new');
       expect(readdirSync(join(box, 'sub'))).toEqual(['b.txt', 'link']);
     });
 
-    test('so that a reader sees the old content or the new, never a part', async () => {
+    test('atomically: a reader sees the old or the new content, never a part', async () => {
       const contents = ['1', '2'].map((digit) => digit.repeat(200_000));
       await confinement.write('a.txt', contents[0] ?? '');
       let isWriting = true;
@@ -319,12 +322,12 @@ describe.each([
         isWriting = false;
       })();
       while (isWriting) {
-        const seen = await textAt('a.txt').catch((error: unknown) => {
-          // Without /proc a reader may be told to try again; with it, never.
+        const content = await textAt('a.txt').catch((error: unknown) => {
+          // A concurrent change may fail a read without /proc, but not with it.
           if (pin === pinByProc || !(error instanceof ToolError)) throw error;
           return contents[0];
         });
-        expect(contents).toContain(seen);
+        expect(contents).toContain(content);
       }
       await writing;
       expect(readdirSync(box)).toEqual(['a.txt', 'sub']);
@@ -332,7 +335,7 @@ describe.each([
   });
 
   describe('changes a file', () => {
-    test('and leaves one alone that stays as it is', async () => {
+    test('and does not touch a file whose content stays the same', async () => {
       const before = statSync(join(box, 'a.txt'), { bigint: true });
       expect(await confinement.change('a.txt', 10, (content) => Buffer.from(content))).toEqual({
         path: join(box, 'a.txt'),
@@ -342,12 +345,12 @@ describe.each([
       expect(readFileSync(join(box, 'a.txt'), 'utf8')).toBe('ab');
     });
 
-    test('unless it is too large, missing, or the edit fails', async () => {
+    test('unless it is too large or missing, or the edit fails', async () => {
       writeFileSync(join(box, 'large'), '12345');
       expect(await refusal(confinement.change('large', 4, (content) => content))).toContain(
-        'has 5 bytes; at most 4',
+        'has 5 bytes; the limit for edits is 4',
       );
-      expect(await refusal(confinement.change('none', 4, (content) => content))).toContain('There is no');
+      expect(await refusal(confinement.change('none', 4, (content) => content))).toContain('does not exist');
       const failing = confinement.change('large', 9, () => {
         throw new ToolError('not found in the file');
       });
@@ -356,7 +359,7 @@ describe.each([
     });
 
     test.each(['in place', 'by a rename', 'away'])(
-      'unless somebody else changes it %s meanwhile',
+      'unless another program changes it %s while it is edited',
       async (how) => {
         const path = join(box, 'a.txt');
         const call = confinement.change('a.txt', 10, () => {
@@ -365,13 +368,13 @@ describe.each([
           if (how === 'by a rename') renameSync(join(box, 'sub', 'b.txt'), path);
           return Buffer.from('mine');
         });
-        expect(await refusal(call)).toMatch(/changed by somebody else|There is no/);
+        expect(await refusal(call)).toMatch(/changed by another program|does not exist/);
         expect(readdirSync(box).filter(isTemporaryName)).toEqual([]);
         if (how !== 'away') expect(readFileSync(path, 'utf8')).toBe(how === 'in place' ? 'z' : 'b');
       },
     );
 
-    test('of two changes at once loses none', async () => {
+    test('without losing one of two concurrent changes', async () => {
       writeFileSync(join(box, 'count'), '');
       const calls = Array.from({ length: 20 }, () =>
         confinement.change('count', 100, (before) => Buffer.concat([before, Buffer.from('.')])),
@@ -386,14 +389,14 @@ describe.each([
   });
 
   describe('makes folders', () => {
-    test('with their parents, and is content with one that is there', async () => {
+    test('with their parents, and accepts an existing folder', async () => {
       expect(await confinement.makeDirectory('x/y/z')).toEqual({
         path: join(box, 'x', 'y', 'z'),
-        wasThere: false,
+        existed: false,
       });
       expect(statSync(join(box, 'x', 'y', 'z')).isDirectory()).toBe(true);
       for (const path of ['x/y/z', 'x/', '.'])
-        expect(await confinement.makeDirectory(path)).toMatchObject({ wasThere: true });
+        expect(await confinement.makeDirectory(path)).toMatchObject({ existed: true });
     });
 
     test('through a link to a folder inside', async () => {
@@ -404,7 +407,7 @@ describe.each([
   });
 
   describe('moves', () => {
-    test('a file, a folder and a link, each as it is', async () => {
+    test('a file, a folder and a link, unchanged', async () => {
       symlinkSync('b.txt', join(box, 'sub', 'link'));
       const { ino } = statSync(join(box, 'a.txt'));
       expect(await confinement.move('a.txt', 'sub/c.txt')).toEqual({
@@ -419,101 +422,106 @@ describe.each([
       expect(readdirSync(join(box, 'folder'))).toEqual(['b.txt', 'c.txt']);
     });
 
-    test('a link that leads outside, without touching what it leads to', async () => {
+    test('a link that leads outside, without touching its target', async () => {
       symlinkSync(outside, join(box, 'out'));
       await confinement.move('out', 'sub/out');
       expect(readlinkSync(join(box, 'sub', 'out'))).toBe(outside);
     });
 
-    test('nothing over anything', async () => {
+    test('nothing over an existing entry', async () => {
       mkdirSync(join(box, 'empty'));
       symlinkSync('nowhere', join(box, 'dangling'));
       symlinkSync('b.txt', join(box, 'sub', 'link'));
       for (const source of ['a.txt', 'sub', 'sub/link'])
         for (const destination of ['empty', 'dangling', 'sub/b.txt', 'a.txt', source]) {
           const message = await refusal(confinement.move(source, destination));
-          expect(message).toMatch(/already something at|into itself/);
+          expect(message).toMatch(/already exists|into itself/);
         }
       expect(readdirSync(box)).toEqual(['a.txt', 'dangling', 'empty', 'sub']);
       expect(readdirSync(join(box, 'sub'))).toEqual(['b.txt', 'link']);
       expect(readFileSync(join(box, 'sub', 'b.txt'), 'utf8')).toBe('b');
     });
 
-    test('no folder into itself, no allowed folder, nothing that is not there', async () => {
+    test('no folder into itself, no allowed folder, and no missing entry', async () => {
       expect(await refusal(confinement.move('sub', 'sub/x'))).toContain('into itself');
       expect(readdirSync(join(box, 'sub'))).toEqual(['b.txt']);
-      expect(await refusal(confinement.move('.', 'x'))).toContain('allowed folder itself');
-      expect(await refusal(confinement.move('a.txt', '.'))).toContain('allowed folder itself');
-      expect(await refusal(confinement.move('none', 'x'))).toContain(`There is no "${join(box, 'none')}"`);
+      expect(await refusal(confinement.move('.', 'x'))).toContain('which cannot be moved or replaced');
+      expect(await refusal(confinement.move('a.txt', '.'))).toContain('which cannot be moved or replaced');
+      expect(await refusal(confinement.move('none', 'x'))).toContain(`"${join(box, 'none')}" does not exist`);
       expect(await refusal(confinement.move('a.txt', 'none/x'))).toContain(
-        `There is no "${join(box, 'none')}"`,
+        `"${join(box, 'none')}" does not exist`,
       );
       symlinkSync('..', join(box, 'sub', 'up'));
       symlinkSync(root, join(box, 'root'));
       expect(await refusal(confinement.move('root/box', 'x'))).toContain(
-        'ends at nothing in the allowed folders',
+        'without a target in the allowed folders',
       );
     });
   });
 
-  describe('takes a slash at the end', () => {
-    test('for a folder only', async () => {
+  describe('accepts a trailing slash', () => {
+    test('for folders only', async () => {
       expect((await confinement.facts('sub/')).kind).toBe('directory');
       expect(await refusal(confinement.facts('a.txt/'))).toContain('is not a folder');
-      expect(await refusal(confinement.move('a.txt/', 'x'))).toContain('is no folder');
-      expect(await refusal(confinement.move('a.txt', 'x/'))).toContain('is no folder');
+      expect(await refusal(confinement.move('a.txt/', 'x'))).toContain('is not a folder');
+      expect(await refusal(confinement.move('a.txt', 'x/'))).toContain('is not a folder');
       await confinement.move('sub/', 'moved/');
       expect(readdirSync(box)).toEqual(['a.txt', 'moved']);
     });
   });
 
-  describe('takes a name in another Unicode form', () => {
+  describe('accepts a name in another Unicode form', () => {
     const composed = 'caf\u00e9';
-    const taken = 'cafe\u0301';
+    const existingName = 'cafe\u0301';
 
-    test('for the only entry that is like it, on the way and at the end', async () => {
-      mkdirSync(join(box, taken));
-      writeFileSync(join(box, taken, taken), 'x');
+    test('if it is the only equivalent entry, in the middle and at the end of a path', async () => {
+      mkdirSync(join(box, existingName));
+      writeFileSync(join(box, existingName, existingName), 'x');
       expect(await textAt(`${composed}/${composed}`)).toBe('x');
       await confinement.change(`${composed}/${composed}`, 9, () => Buffer.from('y'));
       await confinement.write(`${composed}/${composed}`, 'z');
-      expect((await confinement.makeDirectory(composed)).wasThere).toBe(true);
-      expect(readdirSync(join(box, taken))).toEqual([taken]);
-      expect(readFileSync(join(box, taken, taken), 'utf8')).toBe('z');
+      expect((await confinement.makeDirectory(composed)).existed).toBe(true);
+      expect(readdirSync(join(box, existingName))).toEqual([existingName]);
+      expect(readFileSync(join(box, existingName, existingName), 'utf8')).toBe('z');
       expect(await refusal(confinement.move('a.txt', `${composed}/${composed}`))).toContain('already');
     });
 
-    test('for the very name when there is one, and for nothing when there are two others', async () => {
-      writeFileSync(join(box, taken), 'apart');
+    test('but prefers the exact name, and refuses ambiguous names', async () => {
+      writeFileSync(join(box, existingName), 'apart');
       writeFileSync(join(box, composed), 'together');
       expect(await textAt(composed)).toBe('together');
-      expect(await textAt(taken)).toBe('apart');
+      expect(await textAt(existingName)).toBe('apart');
       for (const name of ['\u01d6', 'u\u0308\u0304']) writeFileSync(join(box, name), '');
-      expect(await refusal(textAt('\u00fc\u0304'))).toContain('There is no');
+      expect(await refusal(textAt('\u00fc\u0304'))).toContain('does not exist');
     });
 
-    test.each(['outside', 'missing'])('and never leads outside by it: %s', async (name) => {
-      symlinkSync(join(root, name), join(box, taken));
-      expect(await refusal(confinement.facts(composed))).toContain('There is no');
-      expect(await refusal(textAt(`${composed}/secret.txt`))).toContain('There is no');
-      expect(await refusal(confinement.write(`${composed}/new`, 'x'))).toContain('There is no');
-      expect(readdirSync(outside)).toEqual(['secret.txt']);
-    });
+    test.each(['outside', 'missing'])(
+      'but not if the existing entry is a link to a target outside or a missing target: %s',
+      async (name) => {
+        symlinkSync(join(root, name), join(box, existingName));
+        expect(await refusal(confinement.facts(composed))).toContain('does not exist');
+        expect(await refusal(textAt(`${composed}/secret.txt`))).toContain('does not exist');
+        expect(await refusal(confinement.write(`${composed}/new`, 'x'))).toContain('does not exist');
+        expect(readdirSync(outside)).toEqual(['secret.txt']);
+      },
+    );
   });
 
-  test('refuses paths of another kind with a word on what they are', async () => {
-    expect(await refusal(() => confinement.write('C:\\Users\\x.txt', 'x'))).toContain('a path of Windows');
+  test('refuses Windows paths and URIs, and says so', async () => {
+    expect(await refusal(() => confinement.write('C:\\Users\\x.txt', 'x'))).toContain('a Windows path');
     expect(await refusal(() => textAt(`file://${box}/a.txt`))).toContain('is a URI');
     await confinement.write('./C:\\x.txt', 'x');
     expect(readdirSync(box)).toEqual(['C:\\x.txt', 'a.txt', 'sub']);
   });
 
-  test('says of a missing folder what makes one, and of a missing file not', async () => {
-    expect(await refusal(confinement.write('none/x', 'x'))).toContain('create_directory makes');
+  test('suggests create_directory for a missing folder, not for a missing file', async () => {
+    expect(await refusal(confinement.write('none/x', 'x'))).toContain(
+      'Use create_directory to create folders',
+    );
     expect(await refusal(textAt('none'))).not.toContain('create_directory');
   });
 
-  test('tells a time too far for a date as the farthest one', async () => {
+  test('returns the latest possible date for a file time out of range', async () => {
     const seconds = 9e12;
     utimesSync(join(box, 'a.txt'), seconds, seconds);
     const { modifiedAt } = await confinement.facts('a.txt');
@@ -523,18 +531,18 @@ describe.each([
     expect(factsOf('a.txt', far).modifiedAt.toISOString()).toBe('9999-12-31T00:00:00.000Z');
   });
 
-  describe('lists', () => {
+  describe('lists a folder', () => {
     test('without the temporary files of writes', async () => {
       writeFileSync(join(box, `.actor-gateway-${'0'.repeat(24)}.tmp`), 'half');
       expect((await confinement.list('.', 9)).entries.map(({ name }) => name)).toEqual(['a.txt', 'sub']);
     });
 
-    test('until the caller has no more use for it', async () => {
+    test('unless the caller cancels', async () => {
       const reason = new Error('no longer wanted');
       await expect(confinement.list('.', 9, AbortSignal.abort(reason))).rejects.toBe(reason);
     });
 
-    test('sorted, up to the limit, and says when there is more', async () => {
+    test('in order, up to the limit, and reports whether entries are omitted', async () => {
       for (const name of ['z', 'y', 'x', '10', '9']) writeFileSync(join(box, 'sub', name), '');
       const { entries, isTruncated } = await confinement.list('sub', 3);
       expect(entries.map(({ name }) => name)).toEqual(['10', '9', 'b.txt']);
@@ -544,33 +552,33 @@ describe.each([
   });
 
   describe('with several folders', () => {
-    test('one may link into another, and things move between them', async () => {
+    test('links from one folder to another are followed, and entries can be moved between them', async () => {
       const second = join(root, 'second');
       mkdirSync(second);
       symlinkSync(join(second, 'x'), join(box, 'link'));
       writeFileSync(join(second, 'x'), 'x');
-      const both = await openConfinement([box, second, `${second}/`], pin);
-      expect(both.folders).toEqual([box, second]);
-      expect(await textAt('link', both)).toBe('x');
-      await both.write('link', 'y');
+      const twoFolders = await openConfinement([box, second, `${second}/`], pin);
+      expect(twoFolders.folders).toEqual([box, second]);
+      expect(await textAt('link', twoFolders)).toBe('x');
+      await twoFolders.write('link', 'y');
       expect(readFileSync(join(second, 'x'), 'utf8')).toBe('y');
-      await both.move('a.txt', join(second, 'a.txt'));
+      await twoFolders.move('a.txt', join(second, 'a.txt'));
       expect(readdirSync(second)).toEqual(['a.txt', 'x']);
-      await both.close();
+      await twoFolders.close();
     });
 
-    test('one inside another is neither moved, nor is what holds it', async () => {
+    test('a nested folder and its parents cannot be moved', async () => {
       mkdirSync(join(box, 'sub', 'inner'));
-      const both = await openConfinement([box, join(box, 'sub', 'inner')], pin);
-      expect(await refusal(both.move('sub', 'x'))).toContain('is an allowed folder or holds one');
-      expect(await refusal(both.move('sub/inner', 'x'))).toContain('allowed folder itself');
+      const nested = await openConfinement([box, join(box, 'sub', 'inner')], pin);
+      expect(await refusal(nested.move('sub', 'x'))).toContain('is or contains an allowed folder');
+      expect(await refusal(nested.move('sub/inner', 'x'))).toContain('which cannot be moved or replaced');
       symlinkSync('sub', join(box, 'link'));
-      expect(await refusal(both.move('link/inner', 'x'))).toContain('is an allowed folder or holds one');
-      await both.write('sub/inner/x', 'x');
-      await both.close();
+      expect(await refusal(nested.move('link/inner', 'x'))).toContain('is or contains an allowed folder');
+      await nested.write('sub/inner/x', 'x');
+      await nested.close();
     });
 
-    test('a folder that is a link can be said in both ways, and is told as it was given', async () => {
+    test('a configured link to a folder is accepted by its own name and by the name of its target, and returned as configured', async () => {
       const alias = join(root, 'alias');
       symlinkSync(box, alias);
       const aliased = await openConfinement([alias], pin);
@@ -591,55 +599,58 @@ describe.each([
       expect((await all.facts('..')).path).toBe('/');
       await all.write(join(box, 'new'), 'x');
       expect((await all.list(box, 9)).path).toBe(box);
-      expect(await refusal(all.move('/', join(box, 'x')))).toContain('allowed folder itself');
+      expect(await refusal(all.move('/', join(box, 'x')))).toContain('which cannot be moved or replaced');
       await all.close();
     });
   });
 
-  describe('when an allowed folder', () => {
-    test('is removed, says so', async () => {
+  describe('an allowed folder', () => {
+    test('that is removed causes an error', async () => {
       rmSync(box, { recursive: true });
-      for (const call of everythingAt('a.txt'))
+      for (const call of allCallsOn('a.txt'))
         expect(await refusal(call)).toContain('removed, renamed or replaced');
     });
 
-    test.each(['folder', 'link'])('is replaced by a %s, says so and touches neither', async (kind) => {
-      renameSync(box, join(root, 'old'));
-      if (kind === 'link') symlinkSync(outside, box);
-      else mkdirSync(box);
-      for (const call of everythingAt('a.txt'))
-        expect(await refusal(call)).toContain('removed, renamed or replaced');
-      expect(readdirSync(outside)).toEqual(['secret.txt']);
-      expect(readdirSync(join(root, 'old'))).toEqual(['a.txt', 'sub']);
-    });
+    test.each(['folder', 'link'])(
+      'that is replaced by a %s causes an error, and neither the old folder nor the replacement is touched',
+      async (kind) => {
+        renameSync(box, join(root, 'old'));
+        if (kind === 'link') symlinkSync(outside, box);
+        else mkdirSync(box);
+        for (const call of allCallsOn('a.txt'))
+          expect(await refusal(call)).toContain('removed, renamed or replaced');
+        expect(readdirSync(outside)).toEqual(['secret.txt']);
+        expect(readdirSync(join(root, 'old'))).toEqual(['a.txt', 'sub']);
+      },
+    );
 
-    test('is put back, works again', async () => {
+    test('that is moved away and back can be used again', async () => {
       renameSync(box, join(root, 'old'));
       expect(await refusal(textAt('a.txt'))).toContain('removed, renamed or replaced');
       renameSync(join(root, 'old'), box);
       expect(await textAt('a.txt')).toBe('a');
     });
 
-    test('does not exist or is no folder at the start, the program cannot be used so', async () => {
-      for (const [folder, words] of [
+    test('that is missing or not a folder at the start is a usage error', async () => {
+      for (const [folder, message] of [
         [join(root, 'none'), 'does not exist'],
         [join(box, 'a.txt'), 'is not a folder'],
         ['', 'empty'],
       ] as const) {
         const opening = openConfinement([box, folder], pin);
-        await expect(opening).rejects.toThrow(UsageError);
-        await expect(opening).rejects.toThrow(words);
+        await expect(opening).rejects.toThrow(StartupError);
+        await expect(opening).rejects.toThrow(message);
       }
-      await expect(openConfinement([], pin)).rejects.toThrow(UsageError);
+      await expect(openConfinement([], pin)).rejects.toThrow(StartupError);
     });
   });
 
-  test('leaves no file open behind, whatever happened', async () => {
+  test('leaves no open file behind after accepted and refused calls', async () => {
     symlinkSync(outside, join(box, 'out'));
     const openNow = () => readdirSync('/proc/self/fd').length;
     const before = openNow();
     for (const path of ['a.txt', 'none', 'sub', 'out/x', 'out'])
-      await Promise.allSettled(everythingAt(path).map((call) => call()));
+      await Promise.allSettled(allCallsOn(path).map((call) => call()));
     expect(openNow()).toBe(before);
     expect(lstatSync(join(box, 'out')).isSymbolicLink()).toBe(true);
   });

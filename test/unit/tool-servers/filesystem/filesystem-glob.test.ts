@@ -49,32 +49,32 @@ describe('a glob', () => {
     expect(matches(pattern, path)).toBe(false);
   });
 
-  test('of no patterns matches nothing', () => {
+  test('without patterns matches nothing', () => {
     expect(compileGlobs([])('a')).toBe(false);
   });
 
   test.each([
     ['/etc/*', 'relative'],
-    ['../*', 'leads out'],
-    ['a/../../b', 'leads out'],
+    ['../*', 'leaves the folder'],
+    ['a/../../b', 'leaves the folder'],
     ['/', 'relative'],
     ['x'.repeat(MAX_PATTERN_CHARS + 1), String(MAX_PATTERN_CHARS)],
   ])('%s is refused with the reason', (pattern, reason) => {
     expect(() => compileGlobs([pattern])).toThrow(reason);
   });
 
-  test('has as many alternatives as there is room for', () => {
+  test('has a bounded number of alternatives', () => {
     expect(matches('{a,b}'.repeat(50), 'ab'.repeat(25))).toBe(true);
     expect(matches('{a,b}'.repeat(50), 'ab'.repeat(26))).toBe(false);
   });
 
-  test('of a list that is too long altogether is refused', () => {
+  test('in a list that is too long is refused', () => {
     const patterns = Array.from({ length: 17 }, () => 'a'.repeat(241));
     expect(() => compileGlobs(patterns)).toThrow(String(MAX_PATTERNS_CHARS));
     expect(compileGlobs(patterns.slice(1))('a'.repeat(241))).toBe(true);
   });
 
-  test('knows a plain name from a pattern', () => {
+  test('is distinguished from a plain name', () => {
     expect(isPlainName('report.md')).toBe(true);
     for (const pattern of ['*.md', 'a?', 'a/b', '[ab]', '{a,b}', '\\*'])
       expect(isPlainName(pattern)).toBe(false);

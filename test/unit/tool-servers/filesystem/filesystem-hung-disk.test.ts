@@ -1,5 +1,4 @@
-// A disk that hangs in the middle of a change, as a network file system does: only the last step of a write is made to
-// hang here, everything else is real.
+// A disk that hangs during a change, like a network file system. The last step of a write hangs.
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,12 +8,12 @@ import type { Confinement } from '../../../../tool-servers/filesystem/confinemen
 import { openConfinement } from '../../../../tool-servers/filesystem/confinement/open-confinement.ts';
 import { CALL_SECONDS } from '../../../../tool-servers/filesystem/limits.ts';
 
-const hung = vi.hoisted(() => ({ count: 0 }));
+const hungCalls = vi.hoisted(() => ({ count: 0 }));
 vi.mock('node:fs/promises', async (original) => {
   const real = await original<typeof import('node:fs/promises')>();
   const rename = (from: string, to: string) => {
     if (!to.endsWith('/hangs')) return real.rename(from, to);
-    hung.count++;
+    hungCalls.count++;
     return new Promise<void>(() => {});
   };
   return { ...real, rename };
@@ -34,10 +33,10 @@ afterEach(async () => {
   rmSync(box, { recursive: true, force: true });
 });
 
-test('a change that hangs in its last step holds others up for the time of a call, not for ever', async () => {
+test('a change that hangs in its last step blocks others only for the time limit of a call', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  const hanging = expect(disk.write('hangs', 'x')).rejects.toThrow('given up');
-  await vi.waitUntil(() => hung.count === 1);
+  const hanging = expect(disk.write('hangs', 'x')).rejects.toThrow('aborted');
+  await vi.waitUntil(() => hungCalls.count === 1);
   const next = disk.write('next', 'x');
   await vi.advanceTimersByTimeAsync(CALL_SECONDS * 1_000);
   await hanging;
@@ -45,11 +44,11 @@ test('a change that hangs in its last step holds others up for the time of a cal
   expect(readFileSync(join(box, 'next'), 'utf8')).toBe('x');
 });
 
-test('a write that is given up before its last step never takes effect', async () => {
+test('a write aborted before its last step never takes effect', async () => {
   writeFileSync(join(box, 'a'), 'old');
-  const given = new AbortController();
-  const writing = disk.write('a', 'x'.repeat(1_000_000), given.signal);
-  given.abort(new Error('too late'));
+  const controller = new AbortController();
+  const writing = disk.write('a', 'x'.repeat(1_000_000), controller.signal);
+  controller.abort(new Error('too late'));
   await expect(writing).rejects.toThrow('too late');
   expect(readFileSync(join(box, 'a'), 'utf8')).toBe('old');
   expect(readdirSync(box)).toEqual(['a']);

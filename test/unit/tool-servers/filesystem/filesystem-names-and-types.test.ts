@@ -2,24 +2,24 @@ import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { pathToUri, uriToPath } from '../../../../tool-servers/filesystem/paths/file-uri.ts';
 import { mediaTypeOf, mimeTypeOfName } from '../../../../tool-servers/filesystem/paths/media-type.ts';
-import { onOneLine } from '../../../../tool-servers/filesystem/paths/path-text.ts';
+import { toOneLine } from '../../../../tool-servers/filesystem/paths/path-text.ts';
 
 describe('a file URI', () => {
   test.each(['/a/b.txt', '/a b/ü #1?.md', '/100%.txt', '/a%2fb', '/tab\there', '/back\\slash', '/日本'])(
-    'of %j leads back to it',
+    'of %j is converted back to it',
     (path) => {
       expect(uriToPath(pathToUri(path))).toBe(path);
       expect(uriToPath(pathToFileURL(path).href)).toBe(path);
     },
   );
 
-  test('takes the names of this machine, and raw letters', () => {
+  test('accepts the names of this machine, and unescaped letters', () => {
     expect(uriToPath('file://localhost/a')).toBe('/a');
     expect(uriToPath('FILE:///a')).toBe('/a');
     expect(uriToPath('file:///ü')).toBe('/ü');
   });
 
-  test('resolves dots before anybody looks at it', () => {
+  test('has its dot segments resolved first', () => {
     expect(uriToPath('file:///a/../b')).toBe('/b');
     expect(uriToPath('file:///a/%2e%2e/b')).toBe('/b');
   });
@@ -47,16 +47,16 @@ describe('a file URI', () => {
     'file:///a\nb',
     'file:///a\u0000b',
     `file:///${'a'.repeat(20_000)}`,
-  ])('%j is refused with the form that is right', (uri) => {
+  ])('%j is refused with the correct form', (uri) => {
     expect(() => uriToPath(uri)).toThrow('file:///folder/name.txt');
   });
 });
 
-describe('a name on a line of its own', () => {
-  test('is as it is, unless it could be taken for another line', () => {
-    expect(onOneLine('a "b" \\ ü')).toBe('a "b" \\ ü');
-    expect(onOneLine('a\n[DIR] b')).toBe('"a\\n[DIR] b"');
-    expect(onOneLine('a\u2028b\u0085')).toBe('"a\\u2028b\\u0085"');
+describe('a file name on its own line', () => {
+  test('is unchanged unless it could be mistaken for another line', () => {
+    expect(toOneLine('a "b" \\ ü')).toBe('a "b" \\ ü');
+    expect(toOneLine('a\n[DIR] b')).toBe('"a\\n[DIR] b"');
+    expect(toOneLine('a\u2028b\u0085')).toBe('"a\\u2028b\\u0085"');
   });
 });
 
@@ -77,16 +77,16 @@ describe('a media type', () => {
     ['\xff\xfb\x90', 'audio', 'audio/mpeg'],
     ['\xff\xf1\x50', 'audio', 'audio/aac'],
     ['\0\0\0\x20ftypM4A ', 'audio', 'audio/mp4'],
-  ])('%j is known by its bytes', (start, kind, mimeType) => {
+  ])('%j is recognized by its bytes', (start, kind, mimeType) => {
     expect(mediaTypeOf('unknown', bytes(start))).toEqual({ kind, mimeType });
   });
 
-  test('of text is not told from three letters', () => {
+  test('is not derived from three letters of text', () => {
     for (const start of ['ID3 is an algorithm', 'ID3\n', 'ID3'])
       expect(mediaTypeOf('id3.txt', bytes(start)).kind, start).toBe('other');
   });
 
-  test('is not what the name says when the bytes are no picture', () => {
+  test('is not derived from the name if the bytes are not an image', () => {
     expect(mediaTypeOf('a.png', bytes('<html>'))).toEqual({
       kind: 'other',
       mimeType: 'application/octet-stream',
@@ -94,7 +94,7 @@ describe('a media type', () => {
     expect(mediaTypeOf('a.svg', bytes('<svg/>'))).toEqual({ kind: 'other', mimeType: 'image/svg+xml' });
   });
 
-  test('of a name alone is said for what needs no proof', () => {
+  test('is derived from the name alone if it needs no proof', () => {
     expect(mimeTypeOfName('A.JSON')).toBe('application/json');
     expect(mimeTypeOfName('a.png')).toBeUndefined();
     expect(mimeTypeOfName('Makefile')).toBeUndefined();

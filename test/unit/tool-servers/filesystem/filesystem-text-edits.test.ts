@@ -1,16 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { MAX_DIFF_CHARS } from '../../../../tool-servers/filesystem/limits.ts';
-import {
-  applyEdits,
-  type TextEdit,
-  unifiedDiff,
-} from '../../../../tool-servers/filesystem/text/text-edits.ts';
+import { applyEdits, type TextEdit, unifiedDiff } from '../../../../tool-servers/filesystem/text/edits.ts';
 
 const edited = (before: string, edits: readonly TextEdit[]) =>
   applyEdits(before, edits, new AbortController().signal);
 
-describe('edits', () => {
-  test('are made in order, each on what the one before left', async () => {
+describe('text edits', () => {
+  test('apply in order, each to the result of the previous edit', async () => {
     const edits = [
       { oldText: 'one', newText: 'two' },
       { oldText: 'two', newText: 'three' },
@@ -18,7 +14,7 @@ describe('edits', () => {
     expect(await edited('one', edits)).toBe('three');
   });
 
-  test('take signs of replacement patterns as they are', async () => {
+  test('insert replacement patterns literally', async () => {
     expect(await edited('price', [{ oldText: 'price', newText: "$& $1 $$ $'" }])).toBe("$& $1 $$ $'");
   });
 
@@ -26,37 +22,37 @@ describe('edits', () => {
     expect(await edited('keep, drop', [{ oldText: ', drop', newText: '' }])).toBe('keep');
   });
 
-  test('an ambiguous old text says how often and where it stands', async () => {
+  test('report an ambiguous old text with count and lines', async () => {
     await expect(edited('x\ny\nx\n', [{ oldText: 'x', newText: 'z' }])).rejects.toThrow(
-      'oldText of edit 1 is found 2 times (lines 1, 3). Nothing was changed.',
+      'oldText of edit 1 occurs 2 times (lines 1, 3). Nothing was changed.',
     );
     await expect(edited('x'.repeat(100), [{ oldText: 'x', newText: 'z' }])).rejects.toThrow(
       'more than 20 times',
     );
   });
 
-  test('overlapping places count as several', async () => {
+  test('count overlapping matches', async () => {
     await expect(edited('aaa', [{ oldText: 'aa', newText: 'b' }])).rejects.toThrow('2 times');
   });
 
-  test('a missing old text says whether only white space differs', async () => {
+  test('report a missing old text, and whether only whitespace differs', async () => {
     await expect(
       edited('a\n\tif (x)\n\t\ty()\n', [{ oldText: '  if (x)\n    y()', newText: '' }]),
-    ).rejects.toThrow('from line 2 on differs in white space only');
+    ).rejects.toThrow('from line 2 differs in white space only');
     const edits = [
       { oldText: 'a', newText: 'b' },
       { oldText: 'a', newText: 'c' },
     ];
     await expect(edited('a', edits)).rejects.toThrow(
-      'oldText of edit 2 is not found after the edits before it.',
+      'oldText of edit 2 was not found after the edits before it.',
     );
   });
 
-  test('an edit that changes nothing is refused', async () => {
+  test('refuse an edit without a change', async () => {
     await expect(edited('a', [{ oldText: 'a', newText: 'a' }])).rejects.toThrow('are the same');
   });
 
-  test('a file of one line takes line endings as they are given', async () => {
+  test('of a one-line file keep the given line endings', async () => {
     expect(await edited('a', [{ oldText: 'a', newText: 'b\r\nc' }])).toBe('b\r\nc');
   });
 });
@@ -68,8 +64,8 @@ describe('edits of a large text', () => {
       oldText: `line ${99_000 + index}\n`,
       newText: `changed ${index}\n`,
     }));
-  /** Processor time, of the best of three: what else the machine does is not counted. */
-  const spent = async (work: () => Promise<unknown>) => {
+  /** Returns the processor time of the best of three runs, which other load affects least. */
+  const durationOf = async (work: () => Promise<unknown>) => {
     let best = Number.POSITIVE_INFINITY;
     for (let run = 0; run < 3; run++) {
       const start = process.cpuUsage();
@@ -80,26 +76,26 @@ describe('edits of a large text', () => {
     return best;
   };
 
-  test('take no time that grows with the square of what is looked for', async () => {
+  test('do not take quadratic time', async () => {
     const loose = (factor: number) => {
       const oldText = `${'a\n'.repeat(factor * 2_500)} b`;
-      return spent(() => edited('a\n'.repeat(factor * 50_000), [{ oldText, newText: '' }]));
+      return durationOf(() => edited('a\n'.repeat(factor * 50_000), [{ oldText, newText: '' }]));
     };
     const exact = (factor: number) => {
       const oldText = `${'a'.repeat(factor * 250)}b${'a'.repeat(factor * 5_000)}`;
-      return spent(() => edited('a'.repeat(factor * 250_000), [{ oldText, newText: '' }]));
+      return durationOf(() => edited('a'.repeat(factor * 250_000), [{ oldText, newText: '' }]));
     };
-    // Four times as much takes four times as long, and sixteen times where all is compared with all.
+    // Four times the size takes four times as long, not sixteen times.
     expect(await loose(4)).toBeLessThan(10 * (await loose(1)));
     expect(await exact(4)).toBeLessThan(10 * (await exact(1)));
   });
 
-  test('take the text apart once, however many they are', async () => {
-    const one = await spent(() => edited(before, editsOf(1)));
-    expect(await spent(() => edited(before, editsOf(100)))).toBeLessThan(40 * one);
+  test('split the text once, however many they are', async () => {
+    const oneEditMs = await durationOf(() => edited(before, editsOf(1)));
+    expect(await durationOf(() => edited(before, editsOf(100)))).toBeLessThan(40 * oneEditMs);
   });
 
-  test('end when they are no longer wanted', async () => {
+  test('end when they are cancelled', async () => {
     const cancelled = new AbortController();
     const editing = applyEdits(before, editsOf(100), cancelled.signal);
     cancelled.abort(new Error('no longer wanted'));
@@ -108,17 +104,17 @@ describe('edits of a large text', () => {
 });
 
 describe('a diff', () => {
-  test('is a unified one with both names', () => {
+  test('is unified, with both names', () => {
     expect(unifiedDiff('/f', 'a\nb\n', 'a\nc\n')).toBe('--- /f\n+++ /f\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n');
   });
 
-  test('of nothing says so', () => {
-    expect(unifiedDiff('/f', 'a', 'a')).toBe('The edits leave /f as it is.');
+  test('without changes says so', () => {
+    expect(unifiedDiff('/f', 'a', 'a')).toBe('The edits do not change /f.');
   });
 
-  test('is cut where it would be too long, and says so', () => {
+  test('is truncated above its limit, with a notice', () => {
     const diff = unifiedDiff('/f', 'a', `${'x'.repeat(MAX_DIFF_CHARS)}`);
     expect(diff.length).toBeLessThan(MAX_DIFF_CHARS + 100);
-    expect(diff).toMatch(/the rest is left out\)$/);
+    expect(diff).toMatch(/the rest is omitted\)$/);
   });
 });

@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import type { Confinement, Entry } from '../../../../tool-servers/filesystem/confinement/confinement.ts';
+import type {
+  Confinement,
+  FolderEntry,
+} from '../../../../tool-servers/filesystem/confinement/confinement.ts';
 import { compileGlobs } from '../../../../tool-servers/filesystem/paths/glob.ts';
-import { Walk, type WalkedFolder } from '../../../../tool-servers/filesystem/paths/walk.ts';
+import { type VisitedFolder, Walk } from '../../../../tool-servers/filesystem/paths/walk.ts';
 import { ToolError } from '../../../../tool-servers/tool-error.ts';
 
-/** Folders by path; a folder that is not there cannot be read. */
-function disk(folders: Record<string, Entry[]>): Confinement {
+/** Simulated disk: folders by path; other folders are unreadable. */
+function disk(folders: Record<string, FolderEntry[]>): Confinement {
   const list = async (path: string, limit: number) => {
     const entries = folders[path];
     if (entries === undefined) throw new ToolError(`no ${path}`);
@@ -14,9 +17,9 @@ function disk(folders: Record<string, Entry[]>): Confinement {
   return { list } as unknown as Confinement;
 }
 
-const directory = (name: string): Entry => ({ name, kind: 'directory' });
-const file = (name: string): Entry => ({ name, kind: 'file' });
-const link = (name: string): Entry => ({ name, kind: 'symlink' });
+const directory = (name: string): FolderEntry => ({ name, kind: 'directory' });
+const file = (name: string): FolderEntry => ({ name, kind: 'file' });
+const link = (name: string): FolderEntry => ({ name, kind: 'symlink' });
 const bounds = { maxEntries: 100, maxDepth: 10, maxMs: 10_000 };
 const signal = new AbortController().signal;
 
@@ -27,7 +30,7 @@ async function walked(walk: Walk): Promise<string[]> {
 }
 
 describe('a walk', () => {
-  test('goes level by level, into no link and into nothing excluded', async () => {
+  test('proceeds level by level, without following links or entering excluded folders', async () => {
     const confinement = disk({
       '/s': [directory('a'), directory('b'), link('l'), directory('skip')],
       '/s/a': [directory('deep')],
@@ -39,10 +42,10 @@ describe('a walk', () => {
     const walk = new Walk(confinement, bounds, compileGlobs(['skip']));
     expect(await walked(walk)).toEqual(['/s', '/s/a', '/s/b', '/s/a/deep']);
     expect(walk.limits).toEqual([]);
-    expect(walk.visited).toBe(6);
+    expect(walk.visitedCount).toBe(6);
   });
 
-  test('passes folders that cannot be read, and says how many', async () => {
+  test('skips unreadable folders and counts them', async () => {
     const confinement = disk({
       '/s': [directory('locked'), directory('gone'), directory('open')],
       '/s/open': [],
@@ -52,47 +55,47 @@ describe('a walk', () => {
     expect(walk.limits).toEqual(['2 folders could not be read']);
   });
 
-  test('fails where its start cannot be read', async () => {
+  test('fails if its start is unreadable', async () => {
     await expect(walked(new Walk(disk({}), bounds, compileGlobs([])))).rejects.toThrow('no /s');
   });
 
-  test('stops at its number of entries, its depth and its time, and says which', async () => {
+  test('stops at its limits of entries, depth and time, and names the limit', async () => {
     const confinement = disk({
       '/s': [directory('a'), file('b'), file('c')],
       '/s/a': [file('d'), file('e')],
     });
     const few = new Walk(confinement, { ...bounds, maxEntries: 4 }, compileGlobs([]));
     expect(await walked(few)).toEqual(['/s', '/s/a']);
-    expect(few.visited).toBe(4);
-    expect(few.limits).toEqual(['4 entries were looked at']);
+    expect(few.visitedCount).toBe(4);
+    expect(few.limits).toEqual(['the limit of 4 entries was reached']);
     const flat = new Walk(confinement, { ...bounds, maxDepth: 0 }, compileGlobs([]));
     expect(await walked(flat)).toEqual(['/s']);
-    expect(flat.limits).toEqual(['folders are deeper than 0']);
+    expect(flat.limits).toEqual(['folders deeper than 0 levels were skipped']);
     const late = new Walk(confinement, { ...bounds, maxMs: -1 }, compileGlobs([]));
     expect(await walked(late)).toEqual([]);
-    expect(late.limits).toEqual(['-0.001 seconds were over']);
+    expect(late.limits).toEqual(['the time limit of -0.001 seconds was reached']);
   });
 
-  test('stops in the middle of a folder when its time is over, and lets others run meanwhile', async () => {
+  test('stops within a folder at its time limit, and yields to other work', async () => {
     const names = Array.from({ length: 100_000 }, (_, index) => file(`n${index}`));
     const slow = () => {
       for (const end = performance.now() + 1; performance.now() < end; );
       return false;
     };
     const walk = new Walk(disk({ '/s': names }), { ...bounds, maxEntries: 200_000, maxMs: 600 }, slow);
-    let turns = 0;
+    let rounds = 0;
     const others = setInterval(() => {
-      turns++;
+      rounds++;
     }, 1);
-    const folders: WalkedFolder[] = [];
+    const folders: VisitedFolder[] = [];
     for await (const folder of walk.folders('/s', signal)) folders.push(folder);
     clearInterval(others);
     expect(folders.map(({ isCut }) => isCut)).toEqual([true]);
-    expect(walk.limits).toEqual(['0.6 seconds were over']);
-    expect(turns).toBeGreaterThan(2);
+    expect(walk.limits).toEqual(['the time limit of 0.6 seconds was reached']);
+    expect(rounds).toBeGreaterThan(2);
   });
 
-  test('ends in the middle of a folder when it is cancelled', async () => {
+  test('ends within a folder when it is cancelled', async () => {
     const names = Array.from({ length: 100_000 }, (_, index) => file(`n${index}`));
     const cancelled = new AbortController();
     const slow = () => {
@@ -108,14 +111,14 @@ describe('a walk', () => {
   test('ends when it is cancelled', async () => {
     const cancelled = new AbortController();
     const walk = new Walk(disk({ '/s': [directory('a')], '/s/a': [] }), bounds, compileGlobs([]));
-    const seen: string[] = [];
+    const paths: string[] = [];
     const going = (async () => {
       for await (const { path } of walk.folders('/s', cancelled.signal)) {
-        seen.push(path);
+        paths.push(path);
         cancelled.abort(new Error('enough'));
       }
     })();
     await expect(going).rejects.toThrow('enough');
-    expect(seen).toEqual(['/s']);
+    expect(paths).toEqual(['/s']);
   });
 });

@@ -1,5 +1,5 @@
-// The replay host: refuses requests and answers outside the published description. The tests of the tool server depend on
-// this to prove anything about the real host.
+// The replay host refuses requests and responses outside the published API description, so that the tests of
+// the tool server are valid for the real host.
 
 import { expect, test } from 'vitest';
 import { ReplayHost } from '../../../fixtures/rest-host/replay-host.ts';
@@ -29,7 +29,7 @@ test.each<[string, string, object | undefined, RegExp]>([
   await expect(host.stop()).rejects.toThrow(difference);
 });
 
-test('refuses answers outside the description', async () => {
+test('refuses responses outside the description', async () => {
   const host = await ReplayHost.start();
   expect(() => host.on(ISSUES, { body: [{ number: 'one' }] })).toThrow('number must be integer');
   expect(() => host.on(ISSUES, { body: [{ title: undefined }] })).toThrow("required property 'title'");
@@ -38,7 +38,7 @@ test('refuses answers outside the description', async () => {
   await host.stop();
 });
 
-test('cuts lists into pages, and links to the next one until the last', async () => {
+test('splits lists into pages with links to the next page', async () => {
   const host = await ReplayHost.start();
   host.on(ISSUES, { body: [1, 2, 3].map((number) => ({ number })) });
   const pages: unknown[] = [];

@@ -10,57 +10,57 @@ function refusal(env: NodeJS.ProcessEnv, options = secure): string {
   } catch (error) {
     return (error as Error).message;
   }
-  throw new Error('it was accepted');
+  throw new Error('expected a refusal');
 }
 
 describe('the token', () => {
-  test('comes from the variable of this server, and else from the one of its public sibling', () => {
+  test("comes from this server's variable, otherwise from that of its public sibling", () => {
     expect(accessFrom({ REPOHOST_PERSONAL_ACCESS_TOKEN: token }, secure).token).toBe(token);
     expect(accessFrom({ GITHUB_PERSONAL_ACCESS_TOKEN: ` ${token}\n` }, secure).token).toBe(token);
     const both = { REPOHOST_PERSONAL_ACCESS_TOKEN: token, GITHUB_PERSONAL_ACCESS_TOKEN: 'tok_of_another' };
     expect(accessFrom(both, secure).token).toBe(token);
   });
 
-  test('may be missing, and an empty one is a missing one', () => {
+  test('may be missing, and an empty one counts as missing', () => {
     expect(accessFrom({}, secure).token).toBeUndefined();
     expect(accessFrom({ REPOHOST_PERSONAL_ACCESS_TOKEN: ' ' }, secure).token).toBeUndefined();
   });
 
   test.each(['short', 'with spaces in it', 'tok_\u00e4\u00f6\u00fc_0123456789', 'tok_0123\r\nx-evil: 1'])(
-    'is refused without being told when it is %j',
+    'is refused without being shown if it is %j',
     (wrong) => {
-      const said = refusal({ REPOHOST_PERSONAL_ACCESS_TOKEN: wrong });
-      expect(said).toContain('REPOHOST_PERSONAL_ACCESS_TOKEN is no token');
-      expect(said).not.toContain(wrong);
+      const message = refusal({ REPOHOST_PERSONAL_ACCESS_TOKEN: wrong });
+      expect(message).toContain('REPOHOST_PERSONAL_ACCESS_TOKEN is not a valid token');
+      expect(message).not.toContain(wrong);
     },
   );
 
-  test.each(['$REPO_TOKEN', `$\{REPO_TOKEN}`])('is refused when %s was not filled in', (wrong) => {
-    expect(refusal({ REPOHOST_PERSONAL_ACCESS_TOKEN: wrong })).toContain('nobody filled in');
+  test.each(['$REPO_TOKEN', `$\{REPO_TOKEN}`])('is refused if %s was not filled in', (wrong) => {
+    expect(refusal({ REPOHOST_PERSONAL_ACCESS_TOKEN: wrong })).toContain('unexpanded variable');
   });
 });
 
-describe('the address', () => {
+describe('the API URL', () => {
   const urlOf = (text: string, options = secure) => accessFrom({ REPOHOST_API_URL: text }, options).apiUrl;
 
-  test('is the public one where none is given', () => {
+  test('is the public one by default', () => {
     expect(accessFrom({}, secure).apiUrl).toBe('https://api.github.com');
   });
 
-  test('keeps its path and loses the slashes at its end', () => {
+  test('keeps its path without trailing slashes', () => {
     expect(urlOf('https://host.example/api/v3//')).toBe('https://host.example/api/v3');
     expect(urlOf('https://host.example:8443')).toBe('https://host.example:8443');
   });
 
   test.each(['http://127.0.0.1:3000', 'http://localhost:3000', 'http://[::1]:3000'])(
-    'may be plain http on this machine: %s',
+    'may be unencrypted on this machine: %s',
     (url) => {
       expect(urlOf(url)).toBe(url);
     },
   );
 
   test.each(['http://host.example', 'http://127.0.0.1.host.example', 'http://localhost.example'])(
-    'may not be plain http elsewhere, unless that is allowed: %s',
+    'may not be unencrypted elsewhere unless allowed: %s',
     (url) => {
       expect(refusal({ REPOHOST_API_URL: url })).toContain('--allow-http');
       expect(urlOf(url, { allowsHttp: true })).toBe(url);
@@ -68,14 +68,14 @@ describe('the address', () => {
   );
 
   test.each([
-    ['host.example', 'no address'],
-    ['file:///etc/passwd', 'no address'],
+    ['host.example', 'not a valid address'],
+    ['file:///etc/passwd', 'not a valid address'],
     ['https://user:hidden@host.example', 'user name or password'],
     ['https://host.example/api?x=1', 'query'],
     ['https://host.example/api#x', 'fragment'],
-  ])('is refused when it is %s', (url, why) => {
-    const said = refusal({ REPOHOST_API_URL: url });
-    expect(said).toContain(why);
-    expect(said).not.toContain('hidden');
+  ])('is refused if it is %s', (url, why) => {
+    const message = refusal({ REPOHOST_API_URL: url });
+    expect(message).toContain(why);
+    expect(message).not.toContain('hidden');
   });
 });

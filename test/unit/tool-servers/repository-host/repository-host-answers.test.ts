@@ -1,23 +1,23 @@
-// Answers of a host that are unlike the usual ones: fields that its published description leaves open, refusals that only
-// their words tell apart, lists that are not what they should be. Each tool is run by itself, against a host on loopback.
+// Unusual responses of a host: fields without a defined format, refusals that differ only in the text,
+// malformed lists. Tools are called directly, with a host on loopback.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { without } from '../../../../libs/rest/without-secrets.ts';
+import { secretRemover } from '../../../../libs/rest/without-secrets.ts';
 import { Host } from '../../../../tool-servers/repository-host/host.ts';
-import { HostRefusal } from '../../../../tool-servers/repository-host/host-fault.ts';
-import { protectedBranch } from '../../../../tool-servers/repository-host/protected-branch.ts';
+import { HostRefusal } from '../../../../tool-servers/repository-host/host-error.ts';
+import { protectedBranchError } from '../../../../tool-servers/repository-host/protected-branch.ts';
 import { fileTools } from '../../../../tool-servers/repository-host/tools/files.ts';
 import { issueTools } from '../../../../tool-servers/repository-host/tools/issues.ts';
 import { pullRequestChangeTools } from '../../../../tool-servers/repository-host/tools/pull-request-changes.ts';
 import { pullRequestTools } from '../../../../tool-servers/repository-host/tools/pull-requests.ts';
 import { repositoryTools } from '../../../../tool-servers/repository-host/tools/repositories.ts';
 import { reviewTools } from '../../../../tool-servers/repository-host/tools/reviews.ts';
-import type { ToolCall } from '../../../../tool-servers/tool.ts';
+import type { ServerToolCall } from '../../../../tool-servers/tool.ts';
 import { ToolError } from '../../../../tool-servers/tool-error.ts';
 import { ReplayHost } from '../../../fixtures/rest-host/replay-host.ts';
 
 const token = 'tok_0123456789';
-const where = { owner: 'ann', repo: 'r' };
+const repository = { owner: 'ann', repo: 'r' };
 const sha = 'a'.repeat(40);
 let host: ReplayHost;
 
@@ -29,15 +29,15 @@ afterAll(() => host.stop());
 
 beforeEach(() => host.forget());
 
-const call: ToolCall = { signal: new AbortController().signal, report: () => {} };
+const call: ServerToolCall = { signal: new AbortController().signal, report: () => {} };
 
-/** Each time by a server that has written nothing yet. */
+/** Runs a tool on a new server, without earlier writes. */
 async function run(name: string, args: object) {
   const own = new Host({
     access: { apiUrl: host.url, token },
     maxWaitMs: 0,
     timeoutMs: 5_000,
-    clean: without([token]),
+    clean: secretRemover([token]),
   });
   const tools = [
     ...fileTools(own),
@@ -49,7 +49,7 @@ async function run(name: string, args: object) {
   ];
   const tool = tools.find((each) => each.name === name);
   if (tool === undefined) throw new Error(`There is no tool ${name}.`);
-  const { text, structured } = await tool.run(tool.input.parse({ ...where, ...args }), call);
+  const { text, structured } = await tool.run(tool.input.parse({ ...repository, ...args }), call);
   const checked = tool.output === undefined ? {} : tool.output.parse(structured);
   return { text, structured: checked };
 }
@@ -65,7 +65,7 @@ async function refusal(name: string, args: object = {}): Promise<string> {
   return (error as Error).message;
 }
 
-/** What the next request of that kind is answered with. */
+/** Sets the next response to requests of this kind. */
 function answers(when: RegExp, body: unknown, status = 200, headers: Record<string, string> = {}): void {
   host.failNext({ when, status, body, headers });
 }
@@ -73,7 +73,7 @@ function answers(when: RegExp, body: unknown, status = 200, headers: Record<stri
 const write = { path: 'a.txt', content: 'x', message: 'Say', branch: 'main' };
 const push = { branch: 'main', message: 'Say', files: [{ path: 'a.txt', content: 'x' }] };
 
-describe('what was written is told', () => {
+describe('a write', () => {
   test.each<[object, object]>([
     [
       { content: null, commit: {} },
@@ -83,9 +83,9 @@ describe('what was written is told', () => {
       { content: { path: 'b.txt' }, commit: { sha } },
       { path: 'b.txt', branch: 'main', commit: { sha, message: 'Say' } },
     ],
-  ])('of a file, where the host tells little of it: %j', async (body, told) => {
+  ])('to a file reports what the host returned: %j', async (body, expectedText) => {
     answers(/^PUT/, body, 201);
-    expect(await structured('create_or_update_file', write)).toEqual(told);
+    expect(await structured('create_or_update_file', write)).toEqual(expectedText);
   });
 
   test.each<[number, unknown]>([
@@ -93,7 +93,7 @@ describe('what was written is told', () => {
     [202, ''],
     [204, ''],
     [202, { message: null }],
-  ])('of a branch that is updated, answered with %i and %j', async (status, body) => {
+  ])('to a branch update with response %i and %j reports a background update', async (status, body) => {
     answers(/^PUT/, body, status);
     expect(await structured('update_pull_request_branch', { pull_number: 1 })).toEqual({
       message: 'The host is updating the branch in the background.',
@@ -128,119 +128,122 @@ describe('the checks of a pull request', () => {
     };
   }
 
-  test('of which there are none are none, though the host calls no statuses pending', async () => {
+  test('are "none" if there are none, though the host reports pending', async () => {
     expect(await checks(none, noRuns)).toEqual({ sha, state: 'none', total_count: 0, checks: [] });
   });
 
-  test.each(['failure', 'pending', 'error'])('that the host sums up as %s are not good', async (state) => {
-    const told = await checks({ state, total_count: 150, statuses: [okay] }, noRuns);
-    expect(told.state).toBe(state === 'pending' ? 'pending' : 'failure');
-    expect(told.notice).toBe('149 of 150 checks of one kind were not read.');
-  });
+  test.each(['failure', 'pending', 'error'])(
+    'that the host summarizes as %s are not successful',
+    async (state) => {
+      const expectedText = await checks({ state, total_count: 150, statuses: [okay] }, noRuns);
+      expect(expectedText.state).toBe(state === 'pending' ? 'pending' : 'failure');
+      expect(expectedText.notice).toBe('149 of 150 checks of one kind were not read.');
+    },
+  );
 
-  test('are read page by page, and a failure on the last page is one', async () => {
+  test('are read page by page, including a failure on the last page', async () => {
     const bad = { name: 'late', status: 'completed', conclusion: 'timed_out' };
     const total_count = 201;
-    const told = await checks(
+    const expectedText = await checks(
       none,
       { total_count, check_runs: good(100) },
       { total_count, check_runs: good(100) },
       { total_count, check_runs: [bad] },
     );
-    expect(told).toMatchObject({ state: 'failure', total_count });
-    expect(told.checks).toHaveLength(100);
-    expect(told.checks[0]).toMatchObject({ name: 'late', state: 'timed_out' });
-    expect(told.notice).toBe('Of 201 checks of one kind 100 are listed.');
+    expect(expectedText).toMatchObject({ state: 'failure', total_count });
+    expect(expectedText.checks).toHaveLength(100);
+    expect(expectedText.checks[0]).toMatchObject({ name: 'late', state: 'timed_out' });
+    expect(expectedText.notice).toBe('100 of 201 checks of one kind are listed.');
   });
 
-  test('are read up to a bound, and then it is not known whether they are good', async () => {
+  test('are read up to a limit, and are unknown beyond it', async () => {
     const total_count = 2000;
     const pages = Array.from({ length: 11 }, () => ({ total_count, check_runs: good(100) }));
-    const told = await checks(none, ...pages);
-    expect(told.state).toBe('unknown');
-    expect(told.notice).toBe('1000 of 2000 checks of one kind were not read.');
+    const expectedText = await checks(none, ...pages);
+    expect(expectedText.state).toBe('unknown');
+    expect(expectedText.notice).toBe('1000 of 2000 checks of one kind were not read.');
     expect(host.asked(/check-runs/)).toHaveLength(10);
   });
 
-  test('of which the host keeps some back are not good', async () => {
+  test('that the host withholds in part are unknown', async () => {
     expect((await checks(none, { total_count: 3, check_runs: good(2) })).state).toBe('unknown');
     expect((await checks({ total_count: 2, statuses: [okay] }, noRuns)).state).toBe('unknown');
   });
 
-  test('that may not be read are not good, nor none', async () => {
+  test('that cannot be read are neither successful nor absent', async () => {
     for (const [statuses, state] of [
       [none, 'unknown'],
       [{ state: 'success', total_count: 1, statuses: [okay] }, 'unknown'],
       [{ state: 'failure', total_count: 1, statuses: [{ ...okay, state: 'failure' }] }, 'failure'],
     ] as const) {
       answers(/\/check-runs\?/, { message: 'Resource not accessible' }, 403);
-      const told = await checks(statuses);
-      expect(told.state).toBe(state);
-      expect(told.notice).toMatch(/Check runs could not be read \(the host answered 403\)/);
+      const expectedText = await checks(statuses);
+      expect(expectedText.state).toBe(state);
+      expect(expectedText.notice).toMatch(/Check runs could not be read \(status 403\)/);
     }
   });
 
-  test('that ended without a conclusion are not good', async () => {
+  test('without a conclusion are unknown', async () => {
     const check_runs = [...good(1), { name: 'odd', status: 'completed', conclusion: null }];
-    const told = await checks(none, { total_count: 2, check_runs });
-    expect(told.state).toBe('unknown');
-    expect(told.notice).toMatch(/does not say how they ended/);
+    const expectedText = await checks(none, { total_count: 2, check_runs });
+    expect(expectedText.state).toBe('unknown');
+    expect(expectedText.notice).toMatch(/have no conclusion/);
     expect((await checks(none, { total_count: 1, check_runs: good(1) })).state).toBe('success');
   });
 });
 
-describe('a branch that is protected', () => {
-  const words = [
+describe('a protected branch', () => {
+  const messages = [
     'Could not update file: Required status check "ci" is expected.',
     'Repository rule violations found\n\nChanges must be made through a pull request.',
     'Reference update failed',
     'Protected branch update failed for refs/heads/main.',
     'At least 1 approving review is required by reviewers with write access.',
   ];
-  const told =
+  const expectedText =
     /^Nothing was written: the branch is protected \(.*\)\. Write to another branch and use create_pull_request\.$/s;
 
-  test.each(words)('is known by the words of the host: %s', (said) => {
+  test.each(messages)("is recognized by the host's message: %s", (message) => {
     for (const status of [409, 422])
-      expect(protectedBranch(new HostRefusal(status, said, ''))?.message).toMatch(told);
-    expect(protectedBranch(new HostRefusal(500, said, ''))).toBeUndefined();
+      expect(protectedBranchError(new HostRefusal(status, message, ''))?.message).toMatch(expectedText);
+    expect(protectedBranchError(new HostRefusal(500, message, ''))).toBeUndefined();
   });
 
-  test('is no race that helps to call again', async () => {
-    answers(/^PUT/, { message: words[0] }, 409);
-    expect(await refusal('create_or_update_file', { ...write, path: 'a' })).toMatch(told);
-    answers(/^PATCH/, { message: words[1] }, 422);
-    expect(await refusal('push_files', push)).toMatch(told);
+  test('is not a conflict that a retry could resolve', async () => {
+    answers(/^PUT/, { message: messages[0] }, 409);
+    expect(await refusal('create_or_update_file', { ...write, path: 'a' })).toMatch(expectedText);
+    answers(/^PATCH/, { message: messages[1] }, 422);
+    expect(await refusal('push_files', push)).toMatch(expectedText);
   });
 
-  test('is not one whose file has a name like that', async () => {
+  test('is not assumed because of a file name', async () => {
     const path = 'protected/review.md';
     answers(/^PUT/, { message: `${path} does not match ${sha}` }, 409);
     answers(/^GET/, { message: 'Not Found' }, 404);
-    expect(await refusal('create_or_update_file', { ...write, path, sha })).toMatch(/there is no file/);
+    expect(await refusal('create_or_update_file', { ...write, path, sha })).toMatch(/does not exist on/);
   });
 
   test.each([
     `protected/review.md does not match ${sha}`,
     `review is at ${sha} but expected ${sha}`,
     'Update is not a fast forward: protected',
-  ])('is not taken for one because of a name: %s', (said) => {
-    expect(protectedBranch(new HostRefusal(409, said, ''))).toBeUndefined();
+  ])('is not assumed because of a name in the message: %s', (message) => {
+    expect(protectedBranchError(new HostRefusal(409, message, ''))).toBeUndefined();
   });
 
-  test('is not one that is gone', async () => {
+  test('is not assumed for a missing branch', async () => {
     answers(/^PATCH/, { message: 'Reference does not exist' }, 422);
-    expect(await refusal('push_files', push)).toMatch(/was moved at the same time/);
+    expect(await refusal('push_files', push)).toMatch(/was moved concurrently/);
   });
 
-  test('is not one for which the host has other reasons', async () => {
+  test('is not assumed for other reasons of the host', async () => {
     answers(/^PATCH/, { message: 'Validation Failed: expected something else' }, 422);
-    expect(await refusal('push_files', push)).toMatch(/^The host answered 422/);
+    expect(await refusal('push_files', push)).toMatch(/^The host responded with 422/);
   });
 });
 
-describe('a write', () => {
-  test('never puts a file in the place of a link', async () => {
+describe('another write', () => {
+  test('never replaces a symbolic link by a file', async () => {
     const tree = [{ path: 'link', mode: '120000' }];
     host.on('GET /repos/{owner}/{repo}/git/trees/{tree_sha}', { body: { truncated: false, tree } });
     const files = [{ path: 'link', content: 'x' }];
@@ -248,25 +251,25 @@ describe('a write', () => {
     expect(host.asked(/^(POST|PATCH|PUT)/)).toHaveLength(0);
   });
 
-  test('that was refused for its sha does not call a file missing that only cannot be read', async () => {
+  test('refused for its sha does not report an unreadable file as missing', async () => {
     answers(/^PUT/, { message: 'a.txt does not match' }, 409);
     answers(/^GET/, { message: 'No' }, 403);
-    const said = await refusal('create_or_update_file', { ...write, sha });
-    expect(said).toMatch(/^Nothing was written: .* could not be read: The host answered 403/);
-    expect(said).not.toMatch(/no file|without sha/);
+    const message = await refusal('create_or_update_file', { ...write, sha });
+    expect(message).toMatch(/^Nothing was written: .* could not be read: The host responded with 403/);
+    expect(message).not.toMatch(/does not exist|without sha/);
   });
 
   test.each<[string, object, RegExp]>([
-    ['create_or_update_file', { ...write, content: 'x\ud800y' }, /half of a character/],
-    ['push_files', { ...push, files: [{ path: 'a', content: '\udc00' }] }, /half of a character/],
-    ['create_branch', { branch: 'refs/heads/new' }, /full name of a ref/],
+    ['create_or_update_file', { ...write, content: 'x\ud800y' }, /incomplete character/],
+    ['push_files', { ...push, files: [{ path: 'a', content: '\udc00' }] }, /incomplete character/],
+    ['create_branch', { branch: 'refs/heads/new' }, /full ref name/],
     ['create_issue', { title: 'T', assignees: ['a b[bot]'] }, /not a login/],
-  ])('by %s of what cannot be meant is not sent: %j', async (name, args, told) => {
-    await expect(run(name, args)).rejects.toThrow(told);
+  ])('by %s with invalid arguments is not sent: %j', async (name, args, expectedText) => {
+    await expect(run(name, args)).rejects.toThrow(expectedText);
     expect(host.requests).toHaveLength(0);
   });
 
-  test('assigns apps too', async () => {
+  test('can assign apps', async () => {
     answers(/^POST/, { number: 1, title: 'T', state: 'open', created_at: '', html_url: '' }, 201);
     await run('create_issue', { title: 'T', assignees: ['helper[bot]'] });
     expect(host.requests[0]?.body).toMatchObject({ assignees: ['helper[bot]'] });
@@ -274,17 +277,19 @@ describe('a write', () => {
 });
 
 describe('a list', () => {
-  test('of very many bad entries is refused in no time', async () => {
+  test('with very many invalid entries is refused quickly', async () => {
     const body = `[${'{},'.repeat(500_000)}{}]`;
     answers(/\/issues\?/, body);
     const startedAt = performance.now();
-    expect(await refusal('list_issues')).toMatch(/^The host's answer \(200\) is not what its API promises\./);
+    expect(await refusal('list_issues')).toMatch(
+      /^The response of the host \(200\) does not match its API\./,
+    );
     expect(performance.now() - startedAt).toBeLessThan(4_000);
     answers(/\/issues\/1$/, `{"number":1,"labels":${body}}`);
-    expect(await refusal('get_issue', { issue_number: 1 })).toMatch(/not what its API promises/);
+    expect(await refusal('get_issue', { issue_number: 1 })).toMatch(/does not match its API/);
   });
 
-  test('is cut between characters', async () => {
+  test('is truncated between characters', async () => {
     const issue = { number: 1, title: 'T', state: 'open', created_at: '', html_url: '' };
     answers(/\/issues\?/, [{ ...issue, body: `${'x'.repeat(499)}😀tail` }]);
     expect(await structured('list_issues')).toMatchObject({ items: [{ body: `${'x'.repeat(499)}…` }] });
@@ -300,7 +305,7 @@ describe('a list', () => {
     });
   });
 
-  test('of comments has no ids that the host did not give', async () => {
+  test('of comments contains only ids from the host', async () => {
     const comment = { id: 5, in_reply_to_id: null, path: 'a', body: 'b', created_at: '', html_url: '' };
     answers(/\/comments\?/, [comment]);
     const { items } = (await structured('get_pull_request_comments', { pull_number: 1 })) as {
@@ -308,14 +313,14 @@ describe('a list', () => {
     };
     expect(items).toEqual([{ id: 5, path: 'a', body: 'b', created_at: '', url: '' }]);
     answers(/\/comments\?/, [{ ...comment, id: null }]);
-    expect(await refusal('get_pull_request_comments', { pull_number: 1 })).toMatch(/not what its API/);
+    expect(await refusal('get_pull_request_comments', { pull_number: 1 })).toMatch(/does not match its API/);
     answers(/\/comments\?/, JSON.stringify([comment]).replace('5', '90071992547409930'));
     expect(await structured('get_pull_request_comments', { pull_number: 1 })).toMatchObject({
       items: [{ id: Number('90071992547409930') }],
     });
   });
 
-  test('of a folder may hold kinds that are not known here', async () => {
+  test('of a folder may contain unknown kinds', async () => {
     const entry = { name: 'a', path: 'a', sha, size: 1 };
     answers(/\/contents/, [
       { ...entry, type: 'file' },
@@ -330,32 +335,32 @@ describe('a list', () => {
 });
 
 describe('a file', () => {
-  test('that is a pointer of large file storage says so', async () => {
+  test('that is a pointer of Git LFS has a notice', async () => {
     const text = `version https://git-lfs.github.com/spec/v1\noid sha256:${'0'.repeat(64)}\nsize 5\n`;
     const content = Buffer.from(text).toString('base64');
     const entry = { type: 'file', name: 'a', path: 'a', sha, size: text.length, encoding: 'base64', content };
     answers(/\/contents/, entry);
     expect(await structured('get_file_contents', { path: 'a' })).toMatchObject({
       content: text,
-      notice: expect.stringMatching(/^A pointer of Git LFS/),
+      notice: expect.stringMatching(/^Git LFS pointer/),
     });
   });
 
-  test('that the host will not give for its size is not called forbidden', async () => {
+  test('that is too large for the host is not reported as forbidden', async () => {
     const errors = [{ resource: 'Blob', field: 'data', code: 'too_large' }];
     answers(/\/contents/, { message: 'This API returns blobs up to 1 MB in size.', errors }, 403);
-    const said = await refusal('get_file_contents', { path: 'a' });
-    expect(said).toMatch(/^a is larger than the host gives this way/);
-    expect(said).not.toMatch(/token/);
+    const message = await refusal('get_file_contents', { path: 'a' });
+    expect(message).toMatch(/^a is too large for this API/);
+    expect(message).not.toMatch(/token/);
   });
 });
 
 describe('a diff', () => {
   const headers = { 'content-type': 'text/html; charset=utf-8' };
 
-  test('is no page for people', async () => {
+  test('cannot be an HTML page', async () => {
     answers(/\/pulls\/1$/, '<!doctype html><html>', 200, headers);
-    expect(await refusal('get_pull_request_diff', { pull_number: 1 })).toMatch(/not what its API promises/);
+    expect(await refusal('get_pull_request_diff', { pull_number: 1 })).toMatch(/does not match its API/);
     answers(/\/pulls\/1$/, 'diff --git a/a b/a\n', 200, headers);
     expect((await run('get_pull_request_diff', { pull_number: 1 })).text).toBe('diff --git a/a b/a\n');
   });

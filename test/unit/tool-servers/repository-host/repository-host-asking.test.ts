@@ -1,25 +1,26 @@
-// Questions to a real server on loopback that answers from a script: what is asked again, what never is, and what is said.
+// Requests to a scripted repository host on loopback: retries, rate limits, redirects and error messages.
 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { without } from '../../../../libs/rest/without-secrets.ts';
+import { secretRemover } from '../../../../libs/rest/without-secrets.ts';
 import { Host } from '../../../../tool-servers/repository-host/host.ts';
-import { HostRefusal, MAX_ANSWER_BYTES } from '../../../../tool-servers/repository-host/host-fault.ts';
+import { HostRefusal, MAX_RESPONSE_BYTES } from '../../../../tool-servers/repository-host/host-error.ts';
 import { ToolError } from '../../../../tool-servers/tool-error.ts';
 
 type Step = (request: IncomingMessage, response: ServerResponse) => void;
 
-interface Asked {
+interface RecordedRequest {
   readonly line: string;
   readonly authorization: string | undefined;
   readonly body: string;
 }
 
 const token = 'tok_0123456789';
-const clean = without([token]);
-const asked: Asked[] = [];
+const clean = secretRemover([token]);
+const requests: RecordedRequest[] = [];
+/** Responses to the next requests. Without a step, the server responds with 200. */
 let steps: Step[] = [];
 let apiUrl = '';
 
@@ -29,7 +30,7 @@ const server = createServer((request, response) => {
   request.on('end', () => {
     const { method, url, headers } = request;
     const body = Buffer.concat(chunks).toString();
-    asked.push({ line: `${method} ${url}`, authorization: headers.authorization, body });
+    requests.push({ line: `${method} ${url}`, authorization: headers.authorization, body });
     const step = steps.shift() ?? answer(200, { ok: true });
     step(request, response);
   });
@@ -46,7 +47,7 @@ afterAll(async () => {
 });
 
 beforeEach(() => {
-  asked.length = 0;
+  requests.length = 0;
   steps = [];
 });
 
@@ -58,36 +59,38 @@ function answer(status: number, data: unknown, headers: Record<string, string> =
 }
 
 const cut: Step = (_, response) => void response.socket?.resetAndDestroy();
-const nothing: Step = () => {};
+const noAnswer: Step = () => {};
 
-interface Told {
+interface ProgressNotice {
   readonly progress: number;
   readonly message: string;
 }
 
-function begin({ maxWaitMs = 5_000, timeoutMs = 2_000, signal = new AbortController().signal } = {}) {
-  const told: Told[] = [];
+/** Creates a host. `call` starts a tool call on it, whose progress is recorded in `notices`. */
+function createHost({ maxWaitMs = 5_000, timeoutMs = 2_000, signal = new AbortController().signal } = {}) {
+  const notices: ProgressNotice[] = [];
   const host = new Host({ access: { apiUrl, token }, maxWaitMs, timeoutMs, clean });
   const call = () =>
-    host.during({ signal, report: (progress, _, message) => told.push({ progress, message }) });
-  return { host, call, told };
+    host.requestsFor({ signal, report: (progress, _, message) => notices.push({ progress, message }) });
+  return { host, call, notices };
 }
 
-const read = z.object({ ok: z.boolean() });
-const place = { owner: 'o', repo: 'r' };
+const schema = z.object({ ok: z.boolean() });
+const repository = { owner: 'o', repo: 'r' };
 
-function get(options?: Parameters<typeof begin>[0]) {
-  return begin(options).call().ask('GET /repos/{owner}/{repo}', place, read);
+function get(options?: Parameters<typeof createHost>[0]) {
+  return createHost(options).call().request('GET /repos/{owner}/{repo}', repository, schema);
 }
 
-function post(options?: Parameters<typeof begin>[0]) {
-  return begin(options)
+function post(options?: Parameters<typeof createHost>[0]) {
+  return createHost(options)
     .call()
-    .ask('POST /repos/{owner}/{repo}/issues', { ...place, title: 'T' }, read);
+    .request('POST /repos/{owner}/{repo}/issues', { ...repository, title: 'T' }, schema);
 }
 
-async function saidBy(asking: Promise<unknown>): Promise<string> {
-  const error = await asking.then(
+/** Returns the message of the ToolError, which the request must throw. */
+async function errorMessageOf(request: Promise<unknown>): Promise<string> {
+  const error = await request.then(
     () => new Error('it succeeded'),
     (each: unknown) => each,
   );
@@ -95,9 +98,9 @@ async function saidBy(asking: Promise<unknown>): Promise<string> {
   return (error as Error).message;
 }
 
-test('a clock that is set back keeps no request from leaving', async () => {
-  const { call } = begin();
-  const ask = () => call().ask('GET /repos/{owner}/{repo}', place, read);
+test('a clock that is set back delays no request', async () => {
+  const { call } = createHost();
+  const ask = () => call().request('GET /repos/{owner}/{repo}', repository, schema);
   await ask();
   const realNow = Date.now;
   Date.now = () => realNow() - 7_200_000;
@@ -106,61 +109,61 @@ test('a clock that is set back keeps no request from leaving', async () => {
   } finally {
     Date.now = realNow;
   }
-  expect(asked).toHaveLength(2);
+  expect(requests).toHaveLength(2);
 }, 20_000);
 
-describe('a request that reads', () => {
-  test('carries the token and the version of the API, and gives what was looked at', async () => {
-    const seen: IncomingMessage['headers'][] = [];
+describe('a read request', () => {
+  test('contains the token and the API version, and returns the checked data', async () => {
+    const requestHeaders: IncomingMessage['headers'][] = [];
     steps = [
       (request, response) => {
-        seen.push(request.headers);
+        requestHeaders.push(request.headers);
         answer(200, { ok: true, more: 1 }, { link: '<x>; rel="next"' })(request, response);
       },
     ];
     expect(await get()).toEqual({ status: 200, data: { ok: true }, link: '<x>; rel="next"' });
-    expect(seen[0]).toMatchObject({
+    expect(requestHeaders[0]).toMatchObject({
       authorization: `token ${token}`,
       'x-github-api-version': '2022-11-28',
       'user-agent': expect.stringMatching(/^actor-gateway-repository-host\/\d/),
     });
   });
 
-  test('is asked again after a fault of the host, and after a connection that broke', async () => {
+  test('is retried after a server error and after a broken connection', async () => {
     for (const fault of [answer(502, '<html>'), cut]) {
-      asked.length = 0;
+      requests.length = 0;
       steps = [fault];
       expect((await get()).data).toEqual({ ok: true });
-      expect(asked).toHaveLength(2);
+      expect(requests).toHaveLength(2);
     }
   });
 
-  test('is asked no more than a few times of a host whose fault stays', async () => {
-    for (const [fault, said] of [
-      [answer(502, '<h1>Unicorn</h1>'), /answered 502.*later/],
+  test('is retried only a few times', async () => {
+    for (const [fault, message] of [
+      [answer(502, '<h1>Unicorn</h1>'), /responded with 502.*later/],
       [cut, /could not be reached/],
     ] as const) {
-      asked.length = 0;
+      requests.length = 0;
       steps = Array.from({ length: 50 }, () => fault);
-      expect(await saidBy(get())).toMatch(said);
-      expect(asked).toHaveLength(3);
+      expect(await errorMessageOf(get())).toMatch(message);
+      expect(requests).toHaveLength(3);
     }
   });
 
   test.each([400, 401, 403, 404, 405, 409, 410, 422, 451])(
-    'is not asked again after a refusal with %i',
+    'is not retried after a refusal with %i',
     async (status) => {
       steps = [answer(status, { message: 'No.' })];
-      expect(await saidBy(get())).toContain(`The host answered ${status} (No.).`);
-      expect(asked).toHaveLength(1);
+      expect(await errorMessageOf(get())).toContain(`The host responded with ${status} (No.).`);
+      expect(requests).toHaveLength(1);
     },
   );
 
-  test('is not asked again of a host that had all its time', async () => {
-    steps = [nothing];
-    const said = await saidBy(get({ timeoutMs: 200 }));
-    expect(said).toMatch(/^127\.0\.0\.1:\d+ did not answer within 0\.2 s\. Call again later/);
-    expect(asked).toHaveLength(1);
+  test('is not retried after its full time limit', async () => {
+    steps = [noAnswer];
+    const message = await errorMessageOf(get({ timeoutMs: 200 }));
+    expect(message).toMatch(/^127\.0\.0\.1:\d+ did not respond within 0\.2 s\. Retry later/);
+    expect(requests).toHaveLength(1);
   });
 
   test('has a deadline for the body too', async () => {
@@ -170,13 +173,13 @@ describe('a request that reads', () => {
         response.write('{"ok":');
       },
     ];
-    expect(await saidBy(get({ timeoutMs: 200 }))).toContain('did not answer within 0.2 s');
+    expect(await errorMessageOf(get({ timeoutMs: 200 }))).toContain('did not respond within 0.2 s');
   });
 
-  test('reads no more than so many bytes', async () => {
-    steps = [answer(200, JSON.stringify({ ok: true, pad: 'x'.repeat(MAX_ANSWER_BYTES) }))];
-    expect(await saidBy(get({ timeoutMs: 10_000 }))).toContain('larger than 24 MiB');
-    expect(asked).toHaveLength(1);
+  test('has a size limit for its response', async () => {
+    steps = [answer(200, JSON.stringify({ ok: true, pad: 'x'.repeat(MAX_RESPONSE_BYTES) }))];
+    expect(await errorMessageOf(get({ timeoutMs: 10_000 }))).toContain('exceeds the limit of 24 MiB');
+    expect(requests).toHaveLength(1);
   });
 
   test.each([
@@ -186,47 +189,44 @@ describe('a request that reads', () => {
     ['null', '.'],
     ['[1,2]', '.'],
     ['', '.'],
-  ])('says so when the answer is no answer of an API: %s', async (data, where) => {
+  ])('reports a response that is not from the API: %s', async (data, location) => {
     steps = [answer(200, data)];
-    expect(await saidBy(get())).toContain(`is not what its API promises${where}`);
+    expect(await errorMessageOf(get())).toContain(`does not match its API${location}`);
   });
 });
 
-describe('a request that writes', () => {
+describe('a write request', () => {
   test.each([
-    ['a fault of the host', answer(502, { message: 'Bad gateway' }), 'answered 502'],
-    ['a connection that broke', cut, 'could not be reached'],
-    ['a host that says nothing', nothing, 'did not answer'],
-  ])(
-    'is not sent again after %s, and the caller is told that it may have been done',
-    async (_, fault, what) => {
-      steps = [fault];
-      const said = await saidBy(post({ timeoutMs: 300 }));
-      expect(said).toContain(what);
-      expect(said).toContain('not known whether this was done: look before you call again');
-      expect(asked).toHaveLength(1);
-    },
-  );
-
-  test.each<[string, Step]>([
-    ['a page for people', answer(201, '<html>', { 'content-type': 'text/html' })],
-    ['half of a JSON', answer(201, '{"ok":')],
-    ['another JSON', answer(201, { number: 7 })],
-    ['no body', answer(204, '')],
-    ['an address to look at', answer(303, '', { location: '/elsewhere' })],
-    ['an address without a place', answer(303, '')],
-    ['too much to read', answer(201, JSON.stringify('x'.repeat(MAX_ANSWER_BYTES)))],
-  ])('that was taken with %s is told as probably done, not as a mistake of the operator', async (_, step) => {
-    steps = [step];
-    const said = await saidBy(post({ timeoutMs: 10_000 }));
-    expect(said).toMatch(
-      /The host took this \(20\d|303\), so it was probably done, but its answer cannot be read: look before you call again\.$/,
-    );
-    expect(said).not.toContain('REPOHOST_API_URL');
-    expect(asked).toHaveLength(1);
+    ['a server error', answer(502, { message: 'Bad gateway' }), 'responded with 502'],
+    ['a broken connection', cut, 'could not be reached'],
+    ['a silent host', noAnswer, 'did not respond'],
+  ])('is not retried after %s, and its outcome is reported as unknown', async (_, fault, what) => {
+    steps = [fault];
+    const message = await errorMessageOf(post({ timeoutMs: 300 }));
+    expect(message).toContain(what);
+    expect(message).toContain('outcome is unknown: check the state before you retry');
+    expect(requests).toHaveLength(1);
   });
 
-  test('is known not to have been sent where nobody listens', async () => {
+  test.each<[string, Step]>([
+    ['an HTML page', answer(201, '<html>', { 'content-type': 'text/html' })],
+    ['truncated JSON', answer(201, '{"ok":')],
+    ['JSON of another shape', answer(201, { number: 7 })],
+    ['no body', answer(204, '')],
+    ['a redirect', answer(303, '', { location: '/elsewhere' })],
+    ['a redirect without a location', answer(303, '')],
+    ['a body above the limit', answer(201, JSON.stringify('x'.repeat(MAX_RESPONSE_BYTES)))],
+  ])('that was accepted with %s is reported as probably done', async (_, step) => {
+    steps = [step];
+    const message = await errorMessageOf(post({ timeoutMs: 10_000 }));
+    expect(message).toMatch(
+      /The host accepted the request \((?:20\d|303)\), so it was probably executed, but the response is unreadable: check the state before you retry\.$/,
+    );
+    expect(message).not.toContain('REPOHOST_API_URL');
+    expect(requests).toHaveLength(1);
+  });
+
+  test('to a closed port is reported as not sent', async () => {
     const closed = createServer();
     await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
     const { port } = closed.address() as AddressInfo;
@@ -237,36 +237,37 @@ describe('a request that writes', () => {
       timeoutMs: 2_000,
       clean,
     });
-    const asking = host.during({ signal: new AbortController().signal, report: () => {} });
-    const said = await saidBy(asking.ask('POST /user/repos', { name: 'x' }, read));
-    expect(said).toContain('(ECONNREFUSED). Call again later');
+    const call = host.requestsFor({ signal: new AbortController().signal, report: () => {} });
+    const message = await errorMessageOf(call.request('POST /user/repos', { name: 'x' }, schema));
+    expect(message).toContain('(ECONNREFUSED). Retry later');
   });
 
-  test('is sent again after a refusal for too many requests, since that one was not carried out', async () => {
+  test('is retried after a rate limit, because it was not carried out', async () => {
     steps = [answer(403, { message: 'You have exceeded a secondary rate limit.' }, { 'retry-after': '1' })];
     expect((await post()).data).toEqual({ ok: true });
-    expect(asked.map(({ body }) => body)).toEqual(['{"title":"T"}', '{"title":"T"}']);
+    expect(requests.map(({ body }) => body)).toEqual(['{"title":"T"}', '{"title":"T"}']);
   });
 
-  test('leaves a second after the one before it, and says that it waits', async () => {
-    const { call, told } = begin({ maxWaitMs: 0 });
-    const create = () => call().ask('POST /user/repos', { name: 'x' }, read);
+  test('is sent a second after the previous write request, and the wait is reported', async () => {
+    const { call, notices } = createHost({ maxWaitMs: 0 });
+    const create = () => call().request('POST /user/repos', { name: 'x' }, schema);
     const startedAt = performance.now();
     await Promise.all([create(), create()]);
+    // The limit is one write per second; timers may fire early.
     expect(performance.now() - startedAt).toBeGreaterThan(950);
-    expect(asked).toHaveLength(2);
-    expect(told.map(({ message }) => message)).toEqual([
-      'Waiting 1 s for its turn: one request that writes begins each second.',
+    expect(requests).toHaveLength(2);
+    expect(notices.map(({ message }) => message)).toEqual([
+      'Waiting 1 s for a write slot (one write per second).',
     ]);
   });
 
-  test('that is cancelled while it waits leaves its turn to the others', async () => {
+  test('that is cancelled while it waits for a slot does not delay the other writes', async () => {
     const cancelling = new AbortController();
-    const { host, call } = begin();
-    const create = (asking = call()) => asking.ask('POST /user/repos', { name: 'x' }, read);
+    const { host, call } = createHost();
+    const create = (toolCall = call()) => toolCall.request('POST /user/repos', { name: 'x' }, schema);
     await create();
     const cancelled = Array.from({ length: 5 }, () =>
-      create(host.during({ signal: cancelling.signal, report: () => {} })),
+      create(host.requestsFor({ signal: cancelling.signal, report: () => {} })),
     );
     const settled = Promise.allSettled(cancelled);
     const startedAt = performance.now();
@@ -274,129 +275,135 @@ describe('a request that writes', () => {
     cancelling.abort(new Error('cancelled'));
     expect((await settled).map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => 'rejected'));
     await last;
+    // One second for its own slot, not six.
     expect(performance.now() - startedAt).toBeLessThan(1_900);
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
   });
 });
 
-describe('a limit', () => {
+describe('a rate limit', () => {
   const secondary = (seconds: number) =>
     answer(429, { message: 'slow down' }, { 'retry-after': String(seconds) });
 
-  test('is waited for, and the caller is told', async () => {
+  test('is awaited, and the wait is reported', async () => {
     steps = [secondary(1)];
-    const { call, told } = begin();
-    await call().ask('GET /repos/{owner}/{repo}', place, read);
-    expect(told.map(({ message }) => message)).toEqual([
-      'Waiting 1 s for the pause that the host asked for after too many requests.',
+    const { call, notices } = createHost();
+    await call().request('GET /repos/{owner}/{repo}', repository, schema);
+    expect(notices.map(({ message }) => message)).toEqual([
+      'Waiting 1 s for a pause requested by the host after too many requests.',
     ]);
   });
 
-  test('that is too far away is told at once, and then nothing is sent', async () => {
+  test('that resets too late is reported immediately, and nothing more is sent', async () => {
     steps = [secondary(30)];
-    const { call } = begin();
-    const ask = () => saidBy(call().ask('GET /repos/{owner}/{repo}', place, read));
+    const { call } = createHost();
+    const ask = () => errorMessageOf(call().request('GET /repos/{owner}/{repo}', repository, schema));
     expect(await ask()).toMatch(
-      /^The host refused too many requests .* until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ, in 30 s; this call waits 5 s at most/,
+      /^The host rejected too many requests .* until \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \(30 s\); the wait limit of a call is 5 s/,
     );
-    expect(await ask()).toContain('asked for a pause');
-    expect(asked).toHaveLength(1);
+    expect(await ask()).toContain('requested a pause');
+    expect(requests).toHaveLength(1);
   });
 
-  test('that one answer told stops those that stand in line behind it', async () => {
+  test('reported by one response stops the queued requests', async () => {
     const late: Step = (request, response) => void setTimeout(() => secondary(30)(request, response), 50);
     steps = Array.from({ length: 40 }, () => late);
-    const { call } = begin({ maxWaitMs: 0 });
-    const said = await Promise.all(
-      Array.from({ length: 40 }, () => saidBy(call().ask('GET /repos/{owner}/{repo}', place, read))),
+    const { call } = createHost({ maxWaitMs: 0 });
+    const messages = await Promise.all(
+      Array.from({ length: 40 }, () =>
+        errorMessageOf(call().request('GET /repos/{owner}/{repo}', repository, schema)),
+      ),
     );
-    for (const each of said) expect(each).toContain('asked for a pause until');
-    // Ten run at a time.
-    expect(asked.length).toBeLessThanOrEqual(10);
+    for (const each of messages) expect(each).toContain('requested a pause until');
+    // Ten requests run concurrently.
+    expect(requests.length).toBeLessThanOrEqual(10);
   });
 
-  test('of searches counts those that are sent again', async () => {
+  test('of searches also counts retries', async () => {
     steps = Array.from({ length: 40 }, () => answer(503, {}));
-    const { call } = begin({ maxWaitMs: 0 });
-    const said = await Promise.all(
-      Array.from({ length: 10 }, () => saidBy(call().ask('GET /search/code', { q: 'x' }, read))),
+    const { call } = createHost({ maxWaitMs: 0 });
+    const messages = await Promise.all(
+      Array.from({ length: 10 }, () =>
+        errorMessageOf(call().request('GET /search/code', { q: 'x' }, schema)),
+      ),
     );
-    for (const each of said) expect(each).toContain('code search limit is used up');
-    expect(asked).toHaveLength(10);
+    // The limit is ten searches per minute; without retries in the count there would be 30 requests.
+    for (const each of messages) expect(each).toContain('code search rate limit of the host is exhausted');
+    expect(requests).toHaveLength(10);
   });
 
-  test('that the last answer announced is not run into', async () => {
-    const soon = String(Math.floor(Date.now() / 1000) + 30);
+  test('announced by the last response is respected', async () => {
+    const resetTime = String(Math.floor(Date.now() / 1000) + 30);
     steps = [
-      answer(200, { ok: true }, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': soon }),
+      answer(200, { ok: true }, { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': resetTime }),
       answer(200, { total_count: 0 }),
     ];
-    const { call } = begin();
-    await call().ask('GET /repos/{owner}/{repo}', place, read);
-    expect(await saidBy(call().ask('GET /repos/{owner}/{repo}', place, read))).toContain(
-      "The host's API limit is used up until",
+    const { call } = createHost();
+    await call().request('GET /repos/{owner}/{repo}', repository, schema);
+    expect(await errorMessageOf(call().request('GET /repos/{owner}/{repo}', repository, schema))).toContain(
+      'The API rate limit of the host is exhausted until',
     );
-    await call().ask('GET /search/users', { q: 'x' }, z.object({ total_count: z.number() }));
-    expect(asked).toHaveLength(2);
+    await call().request('GET /search/users', { q: 'x' }, z.object({ total_count: z.number() }));
+    expect(requests).toHaveLength(2);
   });
 
-  test('that comes again and again ends the patience of a call', async () => {
+  test('that is repeated makes the call fail at its wait limit', async () => {
     steps = Array.from({ length: 9 }, () => secondary(1));
-    expect(await saidBy(get({ maxWaitMs: 2_500 }))).toContain('this call waits 2.5 s at most');
-    expect(asked).toHaveLength(3);
+    expect(await errorMessageOf(get({ maxWaitMs: 2_500 }))).toContain('the wait limit of a call is 2.5 s');
+    expect(requests).toHaveLength(3);
   });
 
-  test('is no longer waited for when the call is cancelled', async () => {
+  test('is no longer awaited when the call is cancelled', async () => {
     steps = [secondary(4)];
     const cancelling = new AbortController();
-    const { call, told } = begin({ signal: cancelling.signal });
-    const asking = call().ask('GET /repos/{owner}/{repo}', place, read);
+    const { call, notices } = createHost({ signal: cancelling.signal });
+    const request = call().request('GET /repos/{owner}/{repo}', repository, schema);
     const startedAt = performance.now();
     const cancel = setInterval(() => {
-      if (told.length > 0) cancelling.abort(new Error('cancelled'));
+      if (notices.length > 0) cancelling.abort(new Error('cancelled'));
     }, 10);
-    await expect(asking).rejects.toThrow();
+    await expect(request).rejects.toThrow();
     clearInterval(cancel);
     expect(performance.now() - startedAt).toBeLessThan(2_000);
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 });
 
 describe('a redirect', () => {
   const to = (status: number, location: string) => answer(status, { message: 'Moved' }, { location });
 
-  test('within the host is followed by what reads', async () => {
+  test('within the host is followed for reads', async () => {
     steps = [to(301, '/repositories/7')];
     await get();
-    expect(asked.map(({ line }) => line)).toEqual(['GET /repos/o/r', 'GET /repositories/7']);
-    expect(asked[1]?.authorization).toBe(`token ${token}`);
+    expect(requests.map(({ line }) => line)).toEqual(['GET /repos/o/r', 'GET /repositories/7']);
+    expect(requests[1]?.authorization).toBe(`token ${token}`);
   });
 
-  test.each([{}, { location: '' }])('without a place leads nowhere: %j', async (headers) => {
+  test.each([{}, { location: '' }])('without a location is not followed: %j', async (headers) => {
     steps = [answer(307, { message: 'Moved' }, headers)];
-    expect(await saidBy(post())).toContain("The host's answer (307) is not what its API promises");
-    expect(asked).toHaveLength(1);
+    expect(await errorMessageOf(post())).toContain('The response of the host (307) does not match its API');
+    expect(requests).toHaveLength(1);
   });
 
-  test('is followed by what writes where it keeps method and body', async () => {
+  test('that keeps method and body is followed for writes', async () => {
     steps = [to(307, '/repositories/7/issues')];
     await post();
-    expect(asked.map(({ line, body }) => `${line} ${body}`)).toEqual([
+    expect(requests.map(({ line, body }) => `${line} ${body}`)).toEqual([
       'POST /repos/o/r/issues {"title":"T"}',
       'POST /repositories/7/issues {"title":"T"}',
     ]);
   });
 
   test.each([301, 302])(
-    'with %i is not followed by what writes: it would become something else',
+    'with %i is not followed for writes, because it would change the method',
     async (status) => {
       steps = [to(status, '/repositories/7/issues')];
-      expect(await saidBy(post())).toContain('This repository has moved, and nothing was written.');
-      expect(asked).toHaveLength(1);
+      expect(await errorMessageOf(post())).toContain('This repository has moved, and nothing was written.');
+      expect(requests).toHaveLength(1);
     },
   );
 
-  test('to another host is never followed, with the token or without', async () => {
+  test('to another host is never followed, with or without the token', async () => {
     const { port } = server.address() as AddressInfo;
     for (const location of [
       `http://localhost:${port}/x`,
@@ -409,23 +416,23 @@ describe('a redirect', () => {
         [post, 307],
         [post, 308],
       ] as const) {
-        asked.length = 0;
+        requests.length = 0;
         steps = [to(status, location)];
-        expect(await saidBy(ask())).toContain('another host');
-        expect(asked).toHaveLength(1);
+        expect(await errorMessageOf(ask())).toContain('another host');
+        expect(requests).toHaveLength(1);
       }
     }
   });
 
-  test('that leads in circles ends', async () => {
+  test('loop is followed three times, then the call fails', async () => {
     steps = Array.from({ length: 9 }, () => to(302, '/around'));
-    expect(await saidBy(get())).toContain('in circles');
-    expect(asked).toHaveLength(4);
+    expect(await errorMessageOf(get())).toContain('in a loop');
+    expect(requests).toHaveLength(4);
   });
 });
 
-describe('a refusal', () => {
-  test('repeats what the host said, on one line, with its list of errors', async () => {
+describe('a refusal of the host', () => {
+  test("contains the host's message on one line, with its list of errors", async () => {
     const errors = [
       { resource: 'Issue', field: 'title', code: 'missing_field' },
       { message: 'Name is\ntoo long', code: 'custom' },
@@ -440,22 +447,22 @@ describe('a refusal', () => {
     );
   });
 
-  test('that repeats the token at the place where it is cut does not give away its beginning', async () => {
+  test('with a truncated token does not reveal its beginning', async () => {
     for (let before = 585; before <= 605; before++) {
       steps = [answer(422, { message: `${'x'.repeat(before)}${token}` })];
-      expect(await saidBy(get())).not.toContain(token.slice(0, 5));
+      expect(await errorMessageOf(get())).not.toContain(token.slice(0, 5));
     }
   });
 
-  test('that spells the token in another way does not give it away', async () => {
+  test('with an escaped token does not reveal it', async () => {
     const escaped = [...token].map((each) => `\\u00${each.charCodeAt(0).toString(16)}`).join('');
     steps = [answer(422, `{"message":"x${escaped}x"}`)];
-    expect(await saidBy(get())).toContain('(x[token removed]x)');
+    expect(await errorMessageOf(get())).toContain('(x[token removed]x)');
   });
 
-  test('is cut between characters', async () => {
+  test('is truncated between characters', async () => {
     steps = [answer(422, { message: `${'x'.repeat(599)}😀😀` })];
-    expect(await saidBy(get())).toContain('x…)');
+    expect(await errorMessageOf(get())).toContain('x…)');
   });
 
   test.each([
@@ -463,37 +470,39 @@ describe('a refusal', () => {
     { message: 'x'.repeat(5_000), errors: [[], null, 7, { a: {} }] },
     '<html>'.repeat(10_000),
     '{"message": {"a": 1}, "errors": "x"}',
-  ])('is told in short, whatever the host says', async (said) => {
-    steps = [answer(422, said)];
-    const told = await saidBy(get());
-    expect(told).toContain('answered 422');
-    expect(told.length).toBeLessThan(800);
+  ])('is short, whatever the host returns', async (message) => {
+    steps = [answer(422, message)];
+    const errorMessage = await errorMessageOf(get());
+    expect(errorMessage).toContain('responded with 422');
+    expect(errorMessage.length).toBeLessThan(800);
   });
 
   test.each<[number, Record<string, string>, string]>([
-    [401, {}, 'The token is not valid'],
+    [401, {}, 'The token is invalid'],
     [
       403,
       { 'x-accepted-oauth-scopes': 'repo', 'x-oauth-scopes': 'read:user' },
-      'It needs one of the scopes: repo; it has: read:user.',
+      'Required scopes (one of): repo; present: read:user.',
     ],
-    [403, { 'x-accepted-github-permissions': 'issues=write' }, 'It needs the permissions: issues=write.'],
+    [403, { 'x-accepted-github-permissions': 'issues=write' }, 'Required permissions: issues=write.'],
     [403, { 'x-github-sso': 'required; url=https://h/sso' }, 'single sign-on'],
-    [404, {}, 'the token may not see it'],
+    [404, {}, 'the token has no access'],
     [409, {}, 'conflict'],
-    [410, {}, 'switched off'],
+    [410, {}, 'disabled'],
     [422, {}, 'Correct them'],
     [451, {}, 'legal reasons'],
-  ])('with %i %j says what to do', async (status, headers, advice) => {
+  ])('with %i %j contains a remedy', async (status, headers, advice) => {
     steps = [answer(status, { message: 'No' }, headers)];
-    expect(await saidBy(get())).toContain(advice);
+    expect(await errorMessageOf(get())).toContain(advice);
   });
 
-  test.each([401, 403, 404])('with %i names the missing token where there is none', async (status) => {
+  test.each([401, 403, 404])('with %i says that a token is missing if none is configured', async (status) => {
     steps = [answer(status, { message: 'No' })];
     const host = new Host({ access: { apiUrl, token: undefined }, maxWaitMs: 0, timeoutMs: 2_000, clean });
-    const asking = host.during({ signal: new AbortController().signal, report: () => {} });
-    expect(await saidBy(asking.ask('GET /repos/{owner}/{repo}', place, read))).toMatch(/token/);
-    expect(asked[0]?.authorization).toBeUndefined();
+    const call = host.requestsFor({ signal: new AbortController().signal, report: () => {} });
+    expect(await errorMessageOf(call.request('GET /repos/{owner}/{repo}', repository, schema))).toMatch(
+      /token/,
+    );
+    expect(requests[0]?.authorization).toBeUndefined();
   });
 });

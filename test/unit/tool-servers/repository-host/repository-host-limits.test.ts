@@ -3,7 +3,7 @@ import { bucketOf } from '../../../../tool-servers/repository-host/bucket.ts';
 import { RateMeter } from '../../../../tool-servers/repository-host/rate-meter.ts';
 
 const date = 'Tue, 20 Jan 2026 10:00:00 GMT';
-const usedUp = (seconds: number) =>
+const quotaExceeded = (seconds: number) =>
   new Headers({
     date,
     'x-ratelimit-remaining': '0',
@@ -17,7 +17,7 @@ test('requests are counted in the buckets of the host', () => {
   expect(bucketOf('POST /repos/{owner}/{repo}/issues')).toBe('write');
 });
 
-describe('the meter', () => {
+describe('the rate meter', () => {
   beforeEach(() => {
     vi.useFakeTimers();
   });
@@ -25,80 +25,77 @@ describe('the meter', () => {
     vi.useRealTimers();
   });
 
-  test('lets thirty searches go at once, and the next one when the first is a minute old', () => {
+  test('allows thirty searches immediately, and the next one when the first is a minute old', () => {
     const meter = new RateMeter({ hasToken: true });
     for (let count = 0; count < 30; count++) {
-      expect(meter.begin('search')).toBeUndefined();
+      expect(meter.tryBegin('search')).toBeUndefined();
       vi.advanceTimersByTime(100);
     }
-    const closed = meter.begin('search');
+    const closed = meter.tryBegin('search');
     expect(closed?.why).toBe('pace');
     expect(closed?.waitMs).toBeGreaterThan(57_000);
     expect(closed?.waitMs).toBeLessThan(59_000);
-    expect(meter.begin('core')).toBeUndefined();
+    expect(meter.tryBegin('core')).toBeUndefined();
     vi.advanceTimersByTime(closed?.waitMs ?? 0);
-    expect(meter.begin('search')).toBeUndefined();
-    expect(meter.begin('search')?.why).toBe('pace');
+    expect(meter.tryBegin('search')).toBeUndefined();
+    expect(meter.tryBegin('search')?.why).toBe('pace');
   });
 
   test.each([
     ['code_search', true, 10],
     ['search', false, 10],
     ['search', true, 30],
-  ] as const)(
-    'never begins more in any minute than the host allows: %s, token %s',
-    (bucket, hasToken, allowed) => {
-      const meter = new RateMeter({ hasToken });
-      const begun: number[] = [];
-      for (let step = 0; step < 3_000; step++) {
-        if (meter.begin(bucket) === undefined) begun.push(performance.now());
-        vi.advanceTimersByTime(100);
-      }
-      for (const first of begun)
-        expect(begun.filter((at) => at >= first && at < first + 60_000).length).toBeLessThanOrEqual(allowed);
-      // It is a pace, not a stop: most of what five minutes allow did begin.
-      expect(begun.length).toBeGreaterThan(4 * allowed);
-    },
-  );
+  ] as const)("never exceeds the host's limit in any minute: %s, token %s", (bucket, hasToken, limit) => {
+    const meter = new RateMeter({ hasToken });
+    const startTimes: number[] = [];
+    for (let step = 0; step < 3_000; step++) {
+      if (meter.tryBegin(bucket) === undefined) startTimes.push(performance.now());
+      vi.advanceTimersByTime(100);
+    }
+    for (const first of startTimes)
+      expect(startTimes.filter((at) => at >= first && at < first + 60_000).length).toBeLessThanOrEqual(limit);
+    // The limit does not block requests completely: most requests allowed in five minutes ran.
+    expect(startTimes.length).toBeGreaterThan(4 * limit);
+  });
 
-  test('lets one write begin a second, and counts only what begins', () => {
+  test('allows one write per second, and counts only started writes', () => {
     const meter = new RateMeter({ hasToken: true });
-    expect(meter.closed('write')).toBeUndefined();
-    expect(meter.begin('write')).toBeUndefined();
-    for (let asked = 0; asked < 5; asked++) {
-      expect(meter.closed('write')?.why).toBe('pace');
-      expect(meter.begin('write')?.why).toBe('pace');
+    expect(meter.blockOf('write')).toBeUndefined();
+    expect(meter.tryBegin('write')).toBeUndefined();
+    for (let requestNumber = 0; requestNumber < 5; requestNumber++) {
+      expect(meter.blockOf('write')?.why).toBe('pace');
+      expect(meter.tryBegin('write')?.why).toBe('pace');
     }
     vi.advanceTimersByTime(1_000);
-    expect(meter.begin('write')).toBeUndefined();
-    expect(meter.begin('core')).toBeUndefined();
+    expect(meter.tryBegin('write')).toBeUndefined();
+    expect(meter.tryBegin('core')).toBeUndefined();
   });
 
-  test('closes writing with the rest of the API, in which the host counts it', () => {
+  test('closes writes together with the rest of the API, as the host counts them', () => {
     const meter = new RateMeter({ hasToken: true });
-    meter.learn('write', usedUp(20));
+    meter.updateFrom('write', quotaExceeded(20));
     for (const bucket of ['core', 'write'] as const)
-      expect(meter.closed(bucket)).toEqual({ why: 'primary', waitMs: 20_000 });
-    expect(meter.closed('search')).toBeUndefined();
+      expect(meter.blockOf(bucket)).toEqual({ why: 'primary', waitMs: 20_000 });
+    expect(meter.blockOf('search')).toBeUndefined();
   });
 
-  test('closes a bucket of which the host says that nothing is left, and no other', () => {
+  test('closes an exhausted bucket, and no other bucket', () => {
     const meter = new RateMeter({ hasToken: true });
-    meter.learn('core', usedUp(20));
-    expect(meter.begin('core')).toEqual({ why: 'primary', waitMs: 20_000 });
-    expect(meter.begin('search')).toBeUndefined();
+    meter.updateFrom('core', quotaExceeded(20));
+    expect(meter.tryBegin('core')).toEqual({ why: 'primary', waitMs: 20_000 });
+    expect(meter.tryBegin('search')).toBeUndefined();
     vi.advanceTimersByTime(20_000);
-    expect(meter.begin('core')).toBeUndefined();
+    expect(meter.tryBegin('core')).toBeUndefined();
   });
 
-  test('stops everything for a pause that the host asks for, and a shorter one does not end it', () => {
+  test('stops everything for a requested pause, which a shorter one does not end', () => {
     const meter = new RateMeter({ hasToken: true });
-    meter.refused('search', { kind: 'secondary', waitMs: 10_000 });
-    meter.refused('core', { kind: 'secondary', waitMs: 1_000 });
+    meter.recordRefusal('search', { kind: 'secondary', waitMs: 10_000 });
+    meter.recordRefusal('core', { kind: 'secondary', waitMs: 1_000 });
     vi.advanceTimersByTime(2_000);
     for (const bucket of ['core', 'search', 'code_search'] as const)
-      expect(meter.begin(bucket)).toEqual({ why: 'secondary', waitMs: 8_000 });
+      expect(meter.tryBegin(bucket)).toEqual({ why: 'secondary', waitMs: 8_000 });
     vi.advanceTimersByTime(8_000);
-    expect(meter.begin('core')).toBeUndefined();
+    expect(meter.tryBegin('core')).toBeUndefined();
   });
 });

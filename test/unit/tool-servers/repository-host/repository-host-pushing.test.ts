@@ -1,7 +1,7 @@
-// Commits of many files in very large repositories, for which the host truncates the tree.
+// Commits of many files in very large repositories, for which the host returns a truncated tree.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { without } from '../../../../libs/rest/without-secrets.ts';
+import { secretRemover } from '../../../../libs/rest/without-secrets.ts';
 import { Host } from '../../../../tool-servers/repository-host/host.ts';
 import { pushFiles } from '../../../../tool-servers/repository-host/push-files.ts';
 import { ReplayHost } from '../../../fixtures/rest-host/replay-host.ts';
@@ -36,18 +36,18 @@ beforeEach(() => {
 });
 
 function push(files: readonly { path: string; content: string }[]) {
-  const place = {
+  const target = {
     access: { apiUrl: host.url, token },
     maxWaitMs: 0,
     timeoutMs: 5_000,
-    clean: without([token]),
+    clean: secretRemover([token]),
   };
-  const asking = new Host(place).during({ signal: new AbortController().signal, report: () => {} });
+  const asking = new Host(target).requestsFor({ signal: new AbortController().signal, report: () => {} });
   return pushFiles(asking, { owner: 'ann', repo: 'vast', branch: 'main', message: 'm', files });
 }
 
 describe('a very large repository', () => {
-  test('an executable file stays executable, and only the folders above the files are read', async () => {
+  test('keeps executable files executable, and only the folders above the files are read', async () => {
     await push([
       { path: 'a/run.sh', content: '#!/bin/sh\necho\n' },
       { path: 'a/b/c.txt', content: 'C\n' },
@@ -66,9 +66,9 @@ describe('a very large repository', () => {
     expect(walked).toEqual([TOP, A, B]);
   });
 
-  test('a file replaces no folder, and a folder no file', async () => {
+  test('refuses to replace a folder by a file, or a file by a folder', async () => {
     await expect(push([{ path: 'a/b', content: '' }])).rejects.toThrow('a/b is a folder');
-    await expect(push([{ path: 'README.md/x', content: '' }])).rejects.toThrow('README.md is no folder');
+    await expect(push([{ path: 'README.md/x', content: '' }])).rejects.toThrow('README.md is not a folder');
     expect(host.asked(/^(POST|PATCH|PUT) /)).toHaveLength(0);
   });
 });

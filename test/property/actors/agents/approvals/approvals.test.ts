@@ -1,10 +1,11 @@
-// Several people and an operator decide at the same time, the time runs out, the run is cancelled, the files change, the gateway starts
-// anew or is killed: there is one outcome, by somebody who may by the files of then, the run goes on by it, and the message says the same.
+// Approval decisions under concurrency: several approvers, an operator, expiry, cancellation, changed files,
+// restarts and kills. There is exactly one outcome, by a person with the right to decide. The run continues
+// with it, and the message shows it.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { bodyOf, decisionOf } from '../../../../../actors/agents/approvals/approval-record.ts';
 import { OperatorApprovals } from '../../../../../actors/agents/approvals/operator-approvals.ts';
+import { bodyOf, decisionOf } from '../../../../../actors/agents/approvals/record.ts';
 import { ForbiddenError } from '../../../../../actors/base/errors/errors.ts';
 import { Redactor } from '../../../../../actors/base/errors/redact.ts';
 import { anonymous } from '../../../../../actors/identity/principal.ts';
@@ -16,8 +17,8 @@ import {
 } from '../../../../fixtures/automation/approval-chat.ts';
 import { until } from '../../../../fixtures/automation/inbox.ts';
 import { manualTrigger } from '../../../../fixtures/automation/triggers.ts';
+import { KillableStore } from '../../../../fixtures/store/killable-store.ts';
 import { MemoryStore } from '../../../../fixtures/store/memory-store.ts';
-import { MortalStore } from '../../../../fixtures/store/mortal-store.ts';
 
 const user = fc.constantFrom('ben', 'carl', 'ada', 'mallory');
 const verdict = fc.constantFrom('approve' as const, 'deny' as const);
@@ -41,15 +42,15 @@ const step = fc.oneof(
     arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 30 }) }),
   },
 );
-/** Ada asks. */
-const MAY = ['ben', 'carl'];
+/** Ada is the requester. */
+const APPROVERS = ['ben', 'carl'];
 
-/** Longer than what was at work when the process ended is held back. */
+/** Longer than the delay of running events after a crash. */
 const AFTER_KILL_MS = 60_000;
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-test('whoever decides, and whatever happens meanwhile, there is one outcome, once (APV1, WMD2)', async () => {
+test('an approval request has exactly one outcome, whatever happens', async () => {
   const seen = new Set<string>();
   await fc.assert(
     fc.asyncProperty(
@@ -59,14 +60,16 @@ test('whoever decides, and whatever happens meanwhile, there is one outcome, onc
         let laterMs = 0;
         const store = new MemoryStore({ now: () => Date.now() + laterMs });
         const shown: Shown[] = [];
-        // Where it is the files that say who may, and not the trigger, both ways change with a reload.
-        let who = { ...pay.who, approvers: [...MAY, 'ada'], approval_timeout_seconds: seconds };
+        // If the files name the approvers, and not the trigger, a reload changes both.
+        let rules = { ...pay.rules, approvers: [...APPROVERS, 'ada'], approval_timeout_seconds: seconds };
         let config = {};
-        let life = new MortalStore(store);
+        let life = new KillableStore(store);
         const start = () =>
           new ApprovalChat({
-            ...{ store: life.store, shown, triggers: [manualTrigger('chat', config)] },
-            handler: () => askingHandler({ ...pay, who }),
+            store: life.store,
+            shown,
+            triggers: [manualTrigger('chat', config)],
+            handler: () => askingHandler({ ...pay, rules }),
           });
         let chat = start();
         const operator = new OperatorApprovals({
@@ -80,7 +83,7 @@ test('whoever decides, and whatever happens meanwhile, there is one outcome, onc
         });
         await chat.say('a:1', { user: 'ada', isAwaited: false });
         const [asked] = await chat.asked('a:1');
-        if (asked === undefined) throw new Error('nothing was asked');
+        if (asked === undefined) throw new Error('expected an approval request');
         const { id } = asked;
         let taken = 0;
         let going: Promise<unknown>[] = [];
@@ -97,21 +100,21 @@ test('whoever decides, and whatever happens meanwhile, there is one outcome, onc
             going.push(
               decided.then((result) => {
                 if (!('error' in result)) taken += 1;
-                else if (result.error instanceof ForbiddenError) expect(MAY).not.toContain(by);
+                else if (result.error instanceof ForbiddenError) expect(APPROVERS).not.toContain(by);
               }),
             );
           } else if (each.do === 'cancel') going.push(chat.deliveries.discard('a:1', 'not wanted'));
           else if (each.do === 'wait') await sleep(each.ms);
           else if (each.do === 'reload') {
-            who = { ...who, approvers: ['mallory'], self_approval: true };
+            rules = { ...rules, approvers: ['mallory'], self_approval: true };
             config = { approval_allowed_users: ['mallory'] };
             chat.triggers.set('chat', manualTrigger('chat', config));
           } else if (each.do === 'kill') {
             life.kill();
-            // Nobody is told what it was asked.
+            // The killed process answers no request, so no response is awaited.
             going = [];
             void chat.end(0);
-            life = new MortalStore(store);
+            life = new KillableStore(store);
             store.restart();
             laterMs += AFTER_KILL_MS;
             chat = start();
@@ -133,16 +136,16 @@ test('whoever decides, and whatever happens meanwhile, there is one outcome, onc
         const now = await chat.approvals.find(id);
         await chat.end();
 
-        if (now === undefined) throw new Error('it is gone');
+        if (now === undefined) throw new Error('expected the approval request');
         seen.add(now.state);
         const decision = decisionOf(now);
-        if (decision?.via === 'chat') expect(MAY).toContain(decision.by);
-        if (decision?.operator !== undefined) expect([...MAY, 'an operator']).toContain(decision.by);
+        if (decision?.via === 'chat') expect(APPROVERS).toContain(decision.by);
+        if (decision?.operator !== undefined) expect([...APPROVERS, 'an operator']).toContain(decision.by);
         expect(taken).toBeLessThanOrEqual(decision?.via === 'api' ? 1 : 0);
         const wasKilled = steps.some((each) => each.do === 'kill');
-        const said = shown.filter(({ place }) => place === 'room').map(({ text }) => text);
-        // What has left when a kill comes, and was not noted, leaves once more.
-        const answers = wasKilled ? [...new Set(said)] : said;
+        const roomTexts = shown.filter(({ place }) => place === 'room').map(({ text }) => text);
+        // A message that was sent just before a kill has no record, so it may be sent twice.
+        const answers = wasKilled ? [...new Set(roomTexts)] : roomTexts;
         expect([state, answers]).toEqual(
           now.state === 'cancelled'
             ? ['ignored', []]
@@ -150,19 +153,20 @@ test('whoever decides, and whatever happens meanwhile, there is one outcome, onc
               ? ['ignored', []]
               : ['done', [now.state]],
         );
-        // A run that is cancelled after the decision has no answer; else it went on by the outcome.
+        // A run that was cancelled after the decision has no answer. Every other run continued with the
+        // outcome.
         if (state === 'ignored') expect(note).toBe('not wanted');
         const [question] = shown.filter(({ place, changes }) => place === 'ops' && changes > 0);
         if (!wasKilled) expect(question?.changes).toBe(1);
-        const word = {
+        const command = {
           approved: 'Approved',
           denied: 'Denied',
           expired: 'Expired',
           cancelled: 'Cancelled',
           pending: '?',
         };
-        expect(question?.text.startsWith(word[now.state])).toBe(true);
-        expect(bodyOf(now).rights).toMatchObject({ approvers: [...MAY, 'ada'], selfApproval: false });
+        expect(question?.text.startsWith(command[now.state])).toBe(true);
+        expect(bodyOf(now).rights).toMatchObject({ approvers: [...APPROVERS, 'ada'], selfApproval: false });
       },
     ),
     { numRuns: 60 },

@@ -1,4 +1,4 @@
-// How often people are told that their press decides nothing, whatever they press and when.
+// Rate limit of the explanations for refused button presses, with presses at random times.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -10,7 +10,7 @@ const press = fc.record({
   afterMs: fc.oneof(fc.constant(0), fc.nat(5_000), fc.nat(90_000)),
 });
 
-test('each person is told the first time about each question, again after a minute, and no more than thirty of those in one (RFL1, RFL2)', () => {
+test('a person receives an explanation once per request and minute, and up to thirty repetitions per minute are sent', () => {
   fc.assert(
     fc.property(fc.array(press, { maxLength: 300 }), (presses) => {
       let now = 1;
@@ -20,7 +20,7 @@ test('each person is told the first time about each question, again after a minu
       for (const [n, { person, question, afterMs }] of presses.entries()) {
         now += afterMs;
         const name = `${person} ${question}`;
-        const isTold = limit.mayTell(person, question, `event ${n}`);
+        const isTold = limit.mayExplain(person, question, `event ${n}`);
         const before = lastTold.get(name);
         if (before === undefined) expect(isTold).toBe(true);
         else if (isTold) {
@@ -34,19 +34,20 @@ test('each person is told the first time about each question, again after a minu
   );
 });
 
-test('of many who come again thirty are told in a minute, and whoever comes for the first time is told all the same', () => {
+test('thirty repeated explanations per minute are sent, while first explanations are not limited', () => {
   let now = 1;
   const limit = new RefusalLimit(() => now);
   const people = Array.from({ length: 100 }, (_, n) => `person ${n}`);
-  const toldIn = (round: number) => people.filter((each) => limit.mayTell(each, 'one', `${each} ${round}`));
-  expect(toldIn(1)).toHaveLength(100);
+  const resultsIn = (round: number) =>
+    people.filter((each) => limit.mayExplain(each, 'one', `${each} ${round}`));
+  expect(resultsIn(1)).toHaveLength(100);
   now += 60_000;
-  expect(toldIn(2)).toHaveLength(30);
-  expect(limit.mayTell('somebody else', 'one', 'x')).toBe(true);
+  expect(resultsIn(2)).toHaveLength(30);
+  expect(limit.mayExplain('somebody else', 'one', 'x')).toBe(true);
 });
 
-test('an event that is handled again is told of as before (RFL3)', () => {
+test('an event that is handled again gets the same result', () => {
   const limit = new RefusalLimit(() => 1);
-  expect([limit.mayTell('ann', 'one', 'a'), limit.mayTell('ann', 'one', 'a')]).toEqual([true, true]);
-  expect(limit.mayTell('ann', 'one', 'b')).toBe(false);
+  expect([limit.mayExplain('ann', 'one', 'a'), limit.mayExplain('ann', 'one', 'a')]).toEqual([true, true]);
+  expect(limit.mayExplain('ann', 'one', 'b')).toBe(false);
 });

@@ -1,20 +1,20 @@
-// Fleets of members that answer, fail and fail for a while, in processes that end at any commit: the answer is the one that plain
-// arithmetic gives, and nobody is asked again whose answer was durable.
+// Fleets of members that answer, fail, or fail temporarily, while processes are killed at random commits: the
+// answer equals a direct computation, and members with durable answers do not run again.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { FleetHandler } from '../../../../../actors/agents/fleets/fleet-handler.ts';
+import { FleetHandler } from '../../../../../actors/agents/fleets/handler.ts';
 import { type Handler, HandlerError, type Job } from '../../../../../actors/agents/handlers/handler.ts';
 import type { Coordination, Fleet } from '../../../../../config/resources/fleets/fleet.ts';
 import { type FleetSettings, nextOfFleet } from '../../../../../machines/fleet-run/plan.ts';
 import type { MemberRow } from '../../../../../machines/fleet-run/rows.ts';
 import { aJob } from '../../../../fixtures/automation/jobs.ts';
-import { KeptRun, ProcessEnded } from '../../../../fixtures/automation/kept-run.ts';
+import { KeptRun, ProcessKilled } from '../../../../fixtures/automation/kept-run.ts';
 
-type Deed = 'yes' | 'no' | 'fails' | 'flaps';
+type Behaviour = 'yes' | 'no' | 'fails' | 'flaps';
 
 const arbFleet = fc.record({
-  deeds: fc.array(fc.constantFrom<Deed>('yes', 'yes', 'no', 'fails', 'flaps'), {
+  deeds: fc.array(fc.constantFrom<Behaviour>('yes', 'yes', 'no', 'fails', 'flaps'), {
     minLength: 1,
     maxLength: 5,
   }),
@@ -29,9 +29,13 @@ const arbFleet = fc.record({
   endsAt: fc.array(fc.integer({ min: 1, max: 6 }), { maxLength: 4 }),
 });
 
-function fleetOf(deeds: readonly Deed[], more: Omit<FleetSettings, 'members'>): Fleet {
-  const members = deeds.map((_, n) => ({
-    ...{ name: `m${n}`, agent: `m${n}`, description: undefined, weight: 1_000, isManager: false },
+function fleetOf(behaviours: readonly Behaviour[], more: Omit<FleetSettings, 'members'>): Fleet {
+  const members = behaviours.map((_, n) => ({
+    name: `m${n}`,
+    agent: `m${n}`,
+    description: undefined,
+    weight: 1_000,
+    isManager: false,
     tier: more.coordination.mode === 'tiered' ? 1 + (n % 2) : 1,
   }));
   const rest = {
@@ -45,27 +49,27 @@ function fleetOf(deeds: readonly Deed[], more: Omit<FleetSettings, 'members'>): 
   return { ...rest, ...more, members, budget: { tokens: undefined, tool_calls: undefined, cost: undefined } };
 }
 
-/** What comes of it where nothing ends in between, by the plan alone. */
-function expected(fleet: Fleet, deeds: readonly Deed[]): string | undefined {
+/** Returns the result without crashes, computed from the plan alone. */
+function expectedAnswer(fleet: Fleet, behaviours: readonly Behaviour[]): string | undefined {
   const rows: MemberRow[] = [];
   for (;;) {
     const { starts, end } = nextOfFleet(fleet, 'go', rows);
     if (end !== undefined) return end.how === 'done' ? end.text : undefined;
     const name = starts[0]?.member ?? '';
-    const deed = deeds[Number(name.slice(1))];
-    const text = deed === 'flaps' ? 'yes' : deed;
+    const behaviour = behaviours[Number(name.slice(1))];
+    const text = behaviour === 'flaps' ? 'yes' : behaviour;
     rows.push(
-      deed === 'fails'
+      behaviour === 'fails'
         ? { kind: 'failed', in: name, reason: '' }
         : { kind: 'ended', in: name, text: text ?? '', data: { v: text } },
     );
   }
 }
 
-it('FLT1 FLT2 FLT3 PJL1 PJL2 RPT1 a fleet comes to its answer wherever its process ends', async () => {
+it('a fleet has the same answer wherever its process is killed', async () => {
   await fc.assert(
-    fc.asyncProperty(arbFleet, async ({ deeds, endsAt, ...settings }) => {
-      const fleet = fleetOf(deeds, settings);
+    fc.asyncProperty(arbFleet, async ({ deeds: behaviours, endsAt, ...settings }) => {
+      const fleet = fleetOf(behaviours, settings);
       const run = new KeptRun();
       const flapped = new Set<string>();
       const keys = new Map<string, string>();
@@ -73,7 +77,7 @@ it('FLT1 FLT2 FLT3 PJL1 PJL2 RPT1 a fleet comes to its answer wherever its proce
       const handlerOf = ({ name }: { readonly name: string }): Handler => ({
         run: async (job: Job) => {
           const before = run.rows.filter((row) => row.in === name).map(({ kind }) => kind);
-          // A fleet that had failed when its process ended asks whoever had no answer.
+          // A fleet that had failed before the kill runs only the members that have no answer.
           expect(before[0]).toBe('entered');
           expect(['entered', 'retried']).toContain(before.at(-1));
           expect(before).not.toContain('ended');
@@ -83,13 +87,13 @@ it('FLT1 FLT2 FLT3 PJL1 PJL2 RPT1 a fleet comes to its answer wherever its proce
           expect(atWork).toBeLessThanOrEqual(fleet.concurrency);
           await new Promise((resolve) => setImmediate(resolve));
           atWork -= 1;
-          const deed = deeds[Number(name.slice(1))] ?? 'fails';
-          if (deed === 'fails') throw new HandlerError('for good', { isFinal: true });
-          if (deed === 'flaps' && !flapped.has(name)) {
+          const behaviour = behaviours[Number(name.slice(1))] ?? 'fails';
+          if (behaviour === 'fails') throw new HandlerError('for good', { isFinal: true });
+          if (behaviour === 'flaps' && !flapped.has(name)) {
             flapped.add(name);
             throw new HandlerError('for now');
           }
-          const text = deed === 'flaps' ? 'yes' : deed;
+          const text = behaviour === 'flaps' ? 'yes' : behaviour;
           return { text, data: { v: text } };
         },
       });
@@ -99,9 +103,9 @@ it('FLT1 FLT2 FLT3 PJL1 PJL2 RPT1 a fleet comes to its answer wherever its proce
         firstPauseMs: 1,
       });
       let answer: string | undefined;
-      const ends = [...endsAt];
+      const remainingKills = [...endsAt];
       for (;;) {
-        run.endsAt = run.commits + (ends.shift() ?? Number.POSITIVE_INFINITY);
+        run.killedAtCommit = run.commits + (remainingKills.shift() ?? Number.POSITIVE_INFINITY);
         atWork = 0;
         try {
           const reply = await run.attempt(handler, aJob({ input: 'go' }));
@@ -109,12 +113,12 @@ it('FLT1 FLT2 FLT3 PJL1 PJL2 RPT1 a fleet comes to its answer wherever its proce
           break;
         } catch (error) {
           if (error instanceof HandlerError) break;
-          expect(error).toBeInstanceOf(ProcessEnded);
-          // What the process has begun is gone with it.
+          expect(error).toBeInstanceOf(ProcessKilled);
+          // Work that the process started is lost with it.
           await new Promise((resolve) => setTimeout(resolve, 3));
         }
       }
-      expect(answer).toBe(expected(fleet, deeds));
+      expect(answer).toBe(expectedAnswer(fleet, behaviours));
       const ended = run.rows
         .filter(({ kind, in: of }) => kind === 'ended' && of !== undefined)
         .map((row) => row.in);

@@ -1,15 +1,16 @@
-// A manager whose tools are the members, in processes that end at any commit, with members that fail and members that wait for people: the
-// manager is given the same results, no member is asked again whose answer was durable, and one that was interrupted goes on.
+// A manager whose tools are the members, with failing and waiting members, while processes are killed at
+// random commits: the results are the same, members with durable answers do not run again, and interrupted
+// members continue.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { digestOf } from '../../../../../actors/agents/approvals/approval-record.ts';
+import { digestOf } from '../../../../../actors/agents/approvals/record.ts';
 import {
   type ApprovalOutcome,
   approvalWake,
   type RunApprovals,
 } from '../../../../../actors/agents/approvals/run-approvals.ts';
-import { FleetHandler } from '../../../../../actors/agents/fleets/fleet-handler.ts';
+import { FleetHandler } from '../../../../../actors/agents/fleets/handler.ts';
 import {
   type AgentReply,
   type Handler,
@@ -22,27 +23,25 @@ import { ModelAgent } from '../../../../../actors/agents/model-agent/model-agent
 import type { ModelAnswer, ModelRequest } from '../../../../../actors/agents/models/model.ts';
 import { silentLog } from '../../../../../actors/base/errors/log.ts';
 import type { Fleet } from '../../../../../config/resources/fleets/fleet.ts';
-import { aRuntime, says } from '../../../../fixtures/agents/agent-world.ts';
+import { aRuntime, modelAnswer } from '../../../../fixtures/agents/agent-world.ts';
 import { aJob } from '../../../../fixtures/automation/jobs.ts';
-import { KeptRun, ProcessEnded } from '../../../../fixtures/automation/kept-run.ts';
+import { KeptRun, ProcessKilled } from '../../../../fixtures/automation/kept-run.ts';
 
-type Deed = 'answers' | 'fails' | 'waits';
-const deeds: readonly Deed[] = ['answers', 'fails', 'waits'];
+type Behaviour = 'answers' | 'fails' | 'waits';
+const behaviours: readonly Behaviour[] = ['answers', 'fails', 'waits'];
 
 function fleetOf(more: Partial<Fleet> = {}): Fleet {
   const member = { description: undefined, weight: 1_000, isManager: false, tier: 1 };
   return {
-    ...{
-      name: 'f',
-      file: '/f.yaml',
-      hash: '',
-      description: undefined,
-      timeout_seconds: 60,
-      definition: '{}',
-    },
+    name: 'f',
+    file: '/f.yaml',
+    hash: '',
+    description: undefined,
+    timeout_seconds: 60,
+    definition: '{}',
     members: [
       { ...member, name: 'lead', agent: 'lead', isManager: true },
-      ...deeds.map((name) => ({ ...member, name, agent: name, description: `it ${name}` })),
+      ...behaviours.map((name) => ({ ...member, name, agent: name, description: `it ${name}` })),
     ],
     coordination: { mode: 'hierarchical' },
     on_failure: 'fail',
@@ -55,7 +54,6 @@ function fleetOf(more: Partial<Fleet> = {}): Fleet {
 class Office {
   readonly outcomes = new Map<string, ApprovalOutcome>();
   readonly answered: string[] = [];
-  /** Between two commits of a process. */
   atWork = 0;
   most = 0;
 
@@ -64,12 +62,17 @@ class Office {
       const id = `approval-${this.outcomes.size + 1}`;
       const rest = { by: undefined, comment: undefined, expiresInMs: undefined, agent: 'waits' };
       this.outcomes.set(id, { state: 'pending', digest: digestOf(request), ...rest });
-      return { id, effects: { asks: [{ id } as never] }, expiresInMs: undefined, whom: undefined as never };
+      return {
+        id,
+        effects: { asks: [{ id } as never] },
+        expiresInMs: undefined,
+        approverText: undefined as never,
+      };
     },
     outcome: async (id) => this.outcomes.get(id),
   };
 
-  member(deed: Deed): Handler {
+  member(behaviour: Behaviour): Handler {
     return {
       run: async (job: Job, context: HandlerContext): Promise<AgentReply | Parked> => {
         this.atWork += 1;
@@ -77,22 +80,22 @@ class Office {
         try {
           expect(context.runTools).toBeUndefined();
           await new Promise((resolve) => setImmediate(resolve));
-          if (deed === 'fails') throw new HandlerError('not my day', { isFinal: true });
-          const asked = context.state;
-          if (deed === 'waits' && asked === undefined) {
+          if (behaviour === 'fails') throw new HandlerError('not my day', { isFinal: true });
+          const savedState = context.state;
+          if (behaviour === 'waits' && savedState === undefined) {
             const node = { flow: 'f', id: 'x', message: job.input };
             const { id, effects } = await this.approvals.ask({
               kind: 'node',
               node,
               title: 'x',
-              who: {} as never,
+              rules: {} as never,
             });
             return { parkedOn: approvalWake(job.event.id), state: id, effects };
           }
-          if (asked !== undefined && this.outcomes.get(asked)?.state === 'pending')
-            return { parkedOn: approvalWake(job.event.id), state: asked };
-          this.answered.push(`${deed} ${job.idempotencyKey}`);
-          return { text: `${deed}: ${job.input}` };
+          if (savedState !== undefined && this.outcomes.get(savedState)?.state === 'pending')
+            return { parkedOn: approvalWake(job.event.id), state: savedState };
+          this.answered.push(`${behaviour} ${job.idempotencyKey}`);
+          return { text: `${behaviour}: ${job.input}` };
         } finally {
           this.atWork -= 1;
         }
@@ -101,7 +104,7 @@ class Office {
   }
 }
 
-function managerThat(answer: (request: ModelRequest) => ModelAnswer): Handler {
+function managerOf(answer: (request: ModelRequest) => ModelAnswer): Handler {
   return new ModelAgent(aRuntime({ servers: [] }), '/lead.yaml', {
     models: { ask: async (request) => answer(request) },
     toolBoxes: {
@@ -119,11 +122,11 @@ function managerThat(answer: (request: ModelRequest) => ModelAnswer): Handler {
 const results = ({ messages }: ModelRequest) =>
   messages.flatMap((message) => (message.role === 'tool' ? message.results : []));
 
-const arbPlan = fc.array(fc.array(fc.constantFrom(...deeds), { minLength: 1, maxLength: 4 }), {
+const arbPlan = fc.array(fc.array(fc.constantFrom(...behaviours), { minLength: 1, maxLength: 4 }), {
   maxLength: 3,
 });
 
-it('MBT1 MBT2 MBT3 MBT4 a manager comes to its answer wherever its process ends', async () => {
+it('a manager has the same answer wherever its process is killed', async () => {
   await fc.assert(
     fc.asyncProperty(
       arbPlan,
@@ -131,32 +134,34 @@ it('MBT1 MBT2 MBT3 MBT4 a manager comes to its answer wherever its process ends'
       fc.integer({ min: 1, max: 3 }),
       async (plan, endsAt, concurrency) => {
         const office = new Office();
-        const manager = managerThat((request) => {
-          const said = request.messages.filter(({ role }) => role === 'tool').length;
-          const wanted = plan[said];
-          if (wanted === undefined)
-            return says(
+        const manager = managerOf((request) => {
+          const toolMessageCount = request.messages.filter(({ role }) => role === 'tool').length;
+          const round = plan[toolMessageCount];
+          if (round === undefined)
+            return modelAnswer(
               results(request)
                 .map(({ text }) => text)
                 .join(' | '),
             );
-          return says(
+          return modelAnswer(
             '',
-            wanted.map((deed, n) => [`ask_${deed}`, { question: `q${said}.${n}` }] as const),
+            round.map(
+              (behaviour, n) => [`ask_${behaviour}`, { question: `q${toolMessageCount}.${n}` }] as const,
+            ),
           );
         });
         const fleet = fleetOf({ concurrency });
         const handler = new FleetHandler(fleet, {
-          handlerOf: ({ name }) => (name === 'lead' ? manager : office.member(name as Deed)),
+          handlerOf: ({ name }) => (name === 'lead' ? manager : office.member(name as Behaviour)),
           readDefinition: async () => fleet,
           firstPauseMs: 1,
         });
         const run = new KeptRun();
-        const ends = [...endsAt];
+        const remainingKills = [...endsAt];
         let text: string | undefined;
         for (let attempt = 0; text === undefined; attempt += 1) {
           expect(attempt).toBeLessThan(100);
-          run.endsAt = run.commits + (ends.shift() ?? Number.POSITIVE_INFINITY);
+          run.killedAtCommit = run.commits + (remainingKills.shift() ?? Number.POSITIVE_INFINITY);
           try {
             const reply = await run.attempt(handler, aJob({ input: 'go' }), { approvals: office.approvals });
             if (!isParked(reply)) text = reply.text;
@@ -167,33 +172,35 @@ it('MBT1 MBT2 MBT3 MBT4 a manager comes to its answer wherever its process ends'
               if (outcome !== undefined) office.outcomes.set(id, { ...outcome, state: 'approved' });
             }
           } catch (error) {
-            expect(error).toBeInstanceOf(ProcessEnded);
+            expect(error).toBeInstanceOf(ProcessKilled);
             await new Promise((resolve) => setTimeout(resolve, 3));
           }
         }
-        const expected = plan.flatMap((wanted, said) =>
-          wanted.map((deed, n) =>
-            deed === 'fails' ? 'It could not answer: not my day' : `${deed}: q${said}.${n}`,
+        const expected = plan.flatMap((round, said) =>
+          round.map((behaviour, n) =>
+            behaviour === 'fails' ? 'It could not answer: not my day' : `${behaviour}: q${said}.${n}`,
           ),
         );
         expect(text).toBe(expected.join(' | '));
         expect(office.most).toBeLessThanOrEqual(concurrency);
         const ended = run.rows.filter(({ kind, in: at }) => kind === 'ended' && String(at).includes('/'));
         expect(new Set(ended.map((row) => row.in)).size).toBe(ended.length);
-        expect(ended.length).toBe(plan.flat().filter((deed) => deed !== 'fails').length);
-        const called = run.rows.filter(({ kind, in: at }) => kind === 'called' && at === 'lead');
-        expect(called.length).toBe(plan.flat().length);
+        expect(ended.length).toBe(plan.flat().filter((behaviour) => behaviour !== 'fails').length);
+        const calls = run.rows.filter(({ kind, in: at }) => kind === 'called' && at === 'lead');
+        expect(calls.length).toBe(plan.flat().length);
       },
     ),
     { numRuns: 120 },
   );
 });
 
-it('FLT5 the budget of a fleet is over all of its members: nothing more is begun when it is used up', async () => {
-  let asked = 0;
-  const model = managerThat((request) => {
-    asked += 1;
-    return results(request).length < 5 ? says('', [['ask_answers', { question: 'again' }]]) : says('done');
+it('the budget of a fleet covers all members, and nothing starts once it is exhausted', async () => {
+  let requestCount = 0;
+  const model = managerOf((request) => {
+    requestCount += 1;
+    return results(request).length < 5
+      ? modelAnswer('', [['ask_answers', { question: 'again' }]])
+      : modelAnswer('done');
   });
   const fleet = fleetOf({ budget: { tokens: 30, tool_calls: undefined, cost: undefined } });
   const office = new Office();
@@ -202,14 +209,14 @@ it('FLT5 the budget of a fleet is over all of its members: nothing more is begun
     readDefinition: async () => fleet,
   });
   await expect(new KeptRun().attempt(handler, aJob())).rejects.toThrow('budget.tokens (30) is used up');
-  // 12 tokens each: the third question is the last.
-  expect(asked).toBe(3);
+  // At 12 tokens per question, the third question exhausts the budget.
+  expect(requestCount).toBe(3);
 });
 
-it('FLT3 a fleet that is cancelled cancels the members that its manager has asked', async () => {
+it('cancelling a fleet cancels the members called by its manager', async () => {
   const stopped: string[] = [];
-  const manager = managerThat(() =>
-    says('', [
+  const manager = managerOf(() =>
+    modelAnswer('', [
       ['ask_answers', { question: 'q' }],
       ['ask_waits', { question: 'q' }],
     ]),
@@ -237,20 +244,20 @@ it('FLT3 a fleet that is cancelled cancels the members that its manager has aske
   expect(stopped.sort()).toEqual(['answers', 'waits']);
 });
 
-it('RPT1 FP1 members that answer in the same moment are asked once each', async () => {
-  const asked: string[] = [];
+it('members whose answers arrive at the same time start once each', async () => {
+  const requestedSteps: string[] = [];
   const member = { description: undefined, weight: 1_000, isManager: false, tier: 1 };
   const members = Array.from({ length: 16 }, (_, n) => ({ ...member, name: `m${n}`, agent: `m${n}` }));
   const fleet = fleetOf({ members, coordination: { mode: 'peer', by: 'merge' }, concurrency: 16 });
   const handler = new FleetHandler(fleet, {
     handlerOf: ({ name }) => ({
       run: async () => {
-        asked.push(name);
+        requestedSteps.push(name);
         return { text: name };
       },
     }),
     readDefinition: async () => fleet,
   });
   await new KeptRun().attempt(handler, aJob());
-  expect(asked.length).toBe(16);
+  expect(requestedSteps.length).toBe(16);
 });

@@ -1,10 +1,10 @@
-// Random rows of a flow, in orders that no run would write too: a fold that takes each row as it comes has the same state as
-// one that reads all rows at once, and both agree with values computed from scratch.
+// Random flow rows, also in impossible orders: applying single rows and reading all rows result in the same
+// state, which equals values computed from scratch.
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { FlowProgress } from '../../../../../actors/agents/flows/flow-progress.ts';
-import { RunNodes } from '../../../../../actors/agents/runs/run-nodes.ts';
+import { FlowProgress } from '../../../../../actors/agents/flows/progress.ts';
+import { RunNodes } from '../../../../../actors/agents/runs/node-progress.ts';
 import type { FlowRow } from '../../../../../machines/flow-run/rows.ts';
 import { addRow, runNodes } from '../../../../fixtures/agents/run-nodes.ts';
 import { flowOf } from '../../../../fixtures/automation/flow-files.ts';
@@ -30,14 +30,16 @@ const flow = await flowOf(`
     - { id: end, type: End }
   connections: [{ from: a, to: b }, { from: outer, to: b }, { from: rescue, to: b }, { from: b, to: end }]`);
 
-const turns = [1, 2, 3];
+const iterations = [1, 2, 3];
 const bodies = [
   { prefix: '', ids: ['a', 'rescue', 'outer', 'b', 'end'] },
-  ...turns.map((n) => ({ prefix: `outer#${n}/`, ids: ['x', 'inner', 'stop'] })),
-  ...turns.flatMap((n) => turns.map((m) => ({ prefix: `outer#${n}/inner#${m}/`, ids: ['y', 'stop'] }))),
+  ...iterations.map((n) => ({ prefix: `outer#${n}/`, ids: ['x', 'inner', 'stop'] })),
+  ...iterations.flatMap((n) =>
+    iterations.map((m) => ({ prefix: `outer#${n}/inner#${m}/`, ids: ['y', 'stop'] })),
+  ),
 ];
 const paths = bodies.flatMap(({ prefix, ids }) => ids.map((id) => prefix + id));
-const ends = paths.filter((path) => /end$|stop$/.test(path));
+const endPaths = paths.filter((path) => /end$|stop$/.test(path));
 
 const arbPath = fc.oneof(fc.constantFrom(...paths), fc.constantFrom('nowhere', 'outer#9/x', 'a/member'));
 const arbRow: fc.Arbitrary<FlowRow> = fc.oneof(
@@ -53,7 +55,7 @@ const arbRow: fc.Arbitrary<FlowRow> = fc.oneof(
     arbitrary: fc
       .tuple(
         fc.constantFrom(...paths.filter((path) => /outer$|inner$/.test(path))),
-        fc.constantFrom(...turns),
+        fc.constantFrom(...iterations),
       )
       .map(([path, n]): FlowRow => ({ kind: 'turn', in: path, n })),
   },
@@ -62,11 +64,11 @@ const arbRow: fc.Arbitrary<FlowRow> = fc.oneof(
   arbPath.map((path): FlowRow => ({ kind: 'waits', in: path, until: 7 })),
   arbPath.map((path): FlowRow => ({ kind: 'retried', in: path })),
   fc
-    .constantFrom(...ends)
+    .constantFrom(...endPaths)
     .map((path): FlowRow => ({ kind: 'left', in: path, output: 1, taken: [], isEnd: true })),
 );
 
-/** Rows of a run that goes deep, and then whatever was drawn. */
+/** Rows of a deeply nested run, followed by random rows. */
 const deep: readonly FlowRow[] = [
   { kind: 'entered', in: 'outer' },
   { kind: 'turn', in: 'outer', n: 1 },
@@ -77,10 +79,10 @@ const deep: readonly FlowRow[] = [
 ];
 
 const job = aJob();
-const given = { parameters: {}, input: 'go' };
+const input = { parameters: {}, input: 'go' };
 
-/** Everything that a flow run reads of its progress. */
-function seen(progress: FlowProgress) {
+/** Returns all progress data that a flow run reads. */
+function summaryOf(progress: FlowProgress) {
   const { state } = progress;
   const nodes = paths.map((path) => [
     path,
@@ -93,19 +95,19 @@ function seen(progress: FlowProgress) {
   return { next: state.next(), working: state.working, nodes };
 }
 
-/** The facts that are kept up to date, and the same ones computed from the states and outputs of all nodes. */
+/** Compares incrementally updated values with values computed from the states and outputs of all nodes. */
 function checkFromScratch(progress: FlowProgress): void {
   const { state } = progress;
   const working = paths.filter((path) => /^w/.test(state.stateOf(path)?.state ?? ''));
   const steps = bodies.map(({ prefix, ids }) => {
-    const values = progress.valuesAt(prefix + ids[0], job, given).steps as Readonly<Record<string, unknown>>;
+    const values = progress.valuesAt(prefix + ids[0], job, input).steps as Readonly<Record<string, unknown>>;
     return JSON.stringify(ids.map((id) => values[id]));
   });
   const views = bodies.map(({ prefix, ids }) =>
     JSON.stringify(
       ids.map((id) => {
-        const { state: reached = 'idle', why = '' } = state.stateOf(prefix + id) ?? {};
-        return { state: reached, output: state.outputOf(prefix + id) ?? null, error: why };
+        const { state: states = 'idle', why = '' } = state.stateOf(prefix + id) ?? {};
+        return { state: states, output: state.outputOf(prefix + id) ?? null, error: why };
       }),
     ),
   );
@@ -121,51 +123,51 @@ function checkFromScratch(progress: FlowProgress): void {
   });
 }
 
-it('FLW1 a flow folded row by row has the state of all its rows', () => {
+it('rows applied one by one yield the state of all rows', () => {
   fc.assert(
     fc.property(fc.boolean(), fc.array(arbRow, { maxLength: 40 }), (isDeep, drawn) => {
       const rows: FlowRow[] = [];
       const progress = new FlowProgress(flow);
       for (const row of [...(isDeep ? deep : []), ...drawn]) {
         rows.push(row);
-        if (row.kind === 'retried') progress.readBack(rows);
+        if (row.kind === 'retried') progress.recompute(rows);
         else progress.apply(row);
         checkFromScratch(progress);
       }
       const whole = new FlowProgress(flow);
-      whole.readBack(rows);
-      expect(seen(progress)).toEqual(seen(whole));
+      whole.recompute(rows);
+      expect(summaryOf(progress)).toEqual(summaryOf(whole));
     }),
     { numRuns: 150 },
   );
 });
 
-it('RND1 nodes shown row by row are those that all rows show, and a node of the last turn keeps its state', () => {
+it('row-by-row updates show the same nodes as one computation from all rows, and a completed node stays completed', () => {
   const excerpt = (text: string, most: number) => text.slice(0, most);
   fc.assert(
     fc.property(fc.boolean(), fc.array(arbRow, { maxLength: 40 }), (isDeep, drawn) => {
       const all = [...(isDeep ? deep : []), ...drawn];
       const steps = all.map((row, at) => ({ at, text: JSON.stringify(row) }));
-      const shown = new RunNodes(flow.definition, excerpt);
+      const runNodesByRow = new RunNodes(flow.definition, excerpt);
       const progress = new FlowProgress(flow);
-      const reached = new Map<string, string>();
+      const states = new Map<string, string>();
       for (const [index, step] of steps.entries()) {
-        addRow(shown, step);
+        addRow(runNodesByRow, step);
         const row = all[index] as FlowRow;
         const rows = all.slice(0, index + 1);
-        if (row.kind === 'retried') reached.clear();
-        if (row.kind === 'retried') progress.readBack(rows);
+        if (row.kind === 'retried') states.clear();
+        if (row.kind === 'retried') progress.recompute(rows);
         else progress.apply(row);
         for (const path of paths) {
           const { state } = progress.state.stateOf(path) ?? {};
-          if (state !== undefined) reached.set(path, state);
+          if (state !== undefined) states.set(path, state);
         }
-        const list = shown.list();
+        const list = runNodesByRow.list();
         expect(list).toEqual(runNodes(steps.slice(0, index + 1), flow.definition, excerpt));
-        // A node that had ended in the turn that is shown still shows its end.
+        // A node that completed in the shown turn is still shown as completed.
         for (const { path, state } of list)
-          if (['done', 'failed'].includes(reached.get(path) ?? ''))
-            expect([path, state]).toEqual([path, reached.get(path)]);
+          if (['done', 'failed'].includes(states.get(path) ?? ''))
+            expect([path, state]).toEqual([path, states.get(path)]);
       }
     }),
     { numRuns: 100 },

@@ -1,13 +1,14 @@
-// A flow with what reaches outside and what waits: an HTTP request, a tool, an approval, a wait and Responses side by side, in processes that
-// end at any commit. Nothing is done under two keys, and what may have happened is not done again unless that does no harm.
+// A flow with external effects and waits (HTTP request, tool, approval, wait, Response) in processes that are
+// killed at random commits. No effect has two keys, and an effect that may have happened is repeated only if
+// that is harmless.
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { digestOf } from '../../../../../actors/agents/approvals/approval-record.ts';
+import { digestOf } from '../../../../../actors/agents/approvals/record.ts';
 import type { ApprovalOutcome, RunApprovals } from '../../../../../actors/agents/approvals/run-approvals.ts';
-import { FlowHandler } from '../../../../../actors/agents/flows/flow-handler.ts';
+import { FlowHandler } from '../../../../../actors/agents/flows/handler.ts';
 import { HandlerError } from '../../../../../actors/agents/handlers/handler.ts';
 import { isParked } from '../../../../../actors/agents/handlers/parked.ts';
 import type { InProcessClient } from '../../../../../actors/mcp/clients/in-process-client.ts';
@@ -15,17 +16,17 @@ import type { NewEvent } from '../../../../../actors/store/event.ts';
 import type { Flow } from '../../../../../config/resources/flows/flow.ts';
 import { flowOf } from '../../../../fixtures/automation/flow-files.ts';
 import { aJob } from '../../../../fixtures/automation/jobs.ts';
-import { KeptRun, ProcessEnded } from '../../../../fixtures/automation/kept-run.ts';
+import { KeptRun, ProcessKilled } from '../../../../fixtures/automation/kept-run.ts';
 import { runs } from '../../../../fixtures/property-runs.ts';
 
-/** By its key: how often it came. */
+/** Number of requests by key. */
 let requests = new Map<string, number>();
 const server = createServer((request, response) => {
   const key = String(request.headers['idempotency-key']);
   const n = (requests.get(key) ?? 0) + 1;
   requests.set(key, n);
   request.resume();
-  // The first one under each key finds it busy.
+  // The first request with each key fails with 503.
   response.writeHead(n === 1 ? 503 : 200, { 'content-type': 'application/json' }).end(JSON.stringify({ n }));
 });
 let flow: Flow;
@@ -59,90 +60,97 @@ beforeAll(async () => {
 
 afterAll(() => new Promise((resolve) => server.close(resolve)));
 
-it('R1 R2 R3 R6 FWR6 what reaches outside is done under one key, asked of people once, and said once, wherever the process ends', async () => {
+it('each external effect has one key, and each approval and message occurs once, at whichever commits the process is killed', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 5 }), { maxLength: 8 }), async (endsAt) => {
-      requests = new Map();
-      const run = new KeptRun();
-      const outcomes = new Map<string, ApprovalOutcome>();
-      const made: { readonly tool: string; readonly key: string }[] = [];
-      const said = new Map<string, string>();
-      const approvals: RunApprovals = {
-        ask: async (request) => {
-          const id = `approval-${outcomes.size + 1}`;
-          const rest = { by: 'ada', comment: undefined, expiresInMs: undefined, agent: 'f' };
-          outcomes.set(id, { state: 'pending', digest: digestOf(request), ...rest });
-          return {
-            id,
-            effects: { asks: [{ id } as never] },
-            expiresInMs: undefined,
-            whom: undefined as never,
-          };
-        },
-        // Of what was never durable nobody knows.
-        outcome: async (id) =>
-          run.sent.some(({ asks = [] }) => asks.some((each) => each.id === id))
-            ? outcomes.get(id)
-            : undefined,
-      };
-      const tools = {
-        callTool: async (tool: string, _args: unknown, { key }: { readonly key: string }) => {
-          made.push({ tool, key });
-          await new Promise((resolve) => setImmediate(resolve));
-          return { content: [{ type: 'text', text: `${tool} done` }] };
-        },
-        listTools: async () => [{ name: 'look', annotations: { readOnlyHint: true } }, { name: 'pay' }],
-      } as unknown as InProcessClient;
-      const handler = new FlowHandler(flow, {
-        handlerOf: () => undefined,
-        readDefinition: async () => flow,
-      });
-      const says = {
-        isHeard: true,
-        rows: async (text: string, step: string) => {
-          expect([undefined, text]).toContain(said.get(step));
-          said.set(step, text);
-          return [{ id: step } as NewEvent];
-        },
-      };
-      const ends = [...endsAt];
-      for (let attempt = 0; ; attempt += 1) {
-        expect(attempt).toBeLessThan(100);
-        run.endsAt = run.commits + (ends.shift() ?? Number.POSITIVE_INFINITY);
-        try {
-          const reply = await run.attempt(handler, aJob({ input: '1.2' }), { approvals, tools, says });
-          if (!isParked(reply)) {
-            expect(reply.data).toBe('look done');
-            break;
+    fc.asyncProperty(
+      fc.array(fc.integer({ min: 1, max: 5 }), { maxLength: 8 }),
+      async (commitsBeforeKills) => {
+        requests = new Map();
+        const run = new KeptRun();
+        const outcomes = new Map<string, ApprovalOutcome>();
+        const calls: { readonly tool: string; readonly key: string }[] = [];
+        const messagesByKey = new Map<string, string>();
+        const approvals: RunApprovals = {
+          ask: async (request) => {
+            const id = `approval-${outcomes.size + 1}`;
+            const rest = { by: 'ada', comment: undefined, expiresInMs: undefined, agent: 'f' };
+            outcomes.set(id, { state: 'pending', digest: digestOf(request), ...rest });
+            return {
+              id,
+              effects: { asks: [{ id } as never] },
+              expiresInMs: undefined,
+              approverText: undefined as never,
+            };
+          },
+          // Records that were never durable are unknown.
+          outcome: async (id) =>
+            run.committedEffects.some(({ asks = [] }) => asks.some((each) => each.id === id))
+              ? outcomes.get(id)
+              : undefined,
+        };
+        const tools = {
+          callTool: async (tool: string, _args: unknown, { key }: { readonly key: string }) => {
+            calls.push({ tool, key });
+            await new Promise((resolve) => setImmediate(resolve));
+            return { content: [{ type: 'text', text: `${tool} done` }] };
+          },
+          listTools: async () => [{ name: 'look', annotations: { readOnlyHint: true } }, { name: 'pay' }],
+        } as unknown as InProcessClient;
+        const handler = new FlowHandler(flow, {
+          handlerOf: () => undefined,
+          readDefinition: async () => flow,
+        });
+        const messages = {
+          canSend: true,
+          rows: async (text: string, step: string) => {
+            expect([undefined, text]).toContain(messagesByKey.get(step));
+            messagesByKey.set(step, text);
+            return [{ id: step } as NewEvent];
+          },
+        };
+        const remainingKills = [...commitsBeforeKills];
+        for (let attempt = 0; ; attempt += 1) {
+          expect(attempt).toBeLessThan(100);
+          run.killedAtCommit = run.commits + (remainingKills.shift() ?? Number.POSITIVE_INFINITY);
+          try {
+            const reply = await run.attempt(handler, aJob({ input: '1.2' }), {
+              approvals,
+              tools,
+              messages,
+            });
+            if (!isParked(reply)) {
+              expect(reply.data).toBe('look done');
+              break;
+            }
+            for (const [id, each] of outcomes) outcomes.set(id, { ...each, state: 'approved' });
+            await new Promise((resolve) => setTimeout(resolve, Math.min(reply.wakeInMs ?? 0, 2)));
+          } catch (error) {
+            expect(error).toBeInstanceOf(ProcessKilled);
+            // Gives the work of the killed process time to end.
+            await new Promise((resolve) => setTimeout(resolve, 3));
           }
-          for (const [id, each] of outcomes) outcomes.set(id, { ...each, state: 'approved' });
-          await new Promise((resolve) => setTimeout(resolve, Math.min(reply.wakeInMs ?? 0, 2)));
-        } catch (error) {
-          expect(error).toBeInstanceOf(ProcessEnded);
-          // What the process has begun is gone with it.
-          await new Promise((resolve) => setTimeout(resolve, 3));
         }
-      }
-      expect(requests.size).toBe(1);
-      expect(made.filter(({ tool }) => tool === 'pay').length).toBeLessThanOrEqual(1);
-      expect(new Set(made.map(({ tool, key }) => `${tool} ${key}`)).size).toBe(
-        new Set(made.map(({ tool }) => tool)).size,
-      );
-      const words = [...said.values()];
-      expect(words).toContain('shipped 200 by ada');
-      const isKnown = words.includes('paid');
-      expect(words.some((text) => text.includes('may have happened'))).toBe(!isKnown);
-      // Each of them is on its way once.
-      const sent = run.sent.flatMap(({ emit = [] }) => emit.map(({ id }) => id));
-      expect(new Set(sent).size).toBe(sent.length);
-      expect(sent.length).toBe(2);
-      expect(run.sent.flatMap(({ asks = [] }) => asks).length).toBe(1);
-    }),
+        expect(requests.size).toBe(1);
+        expect(calls.filter(({ tool }) => tool === 'pay').length).toBeLessThanOrEqual(1);
+        expect(new Set(calls.map(({ tool, key }) => `${tool} ${key}`)).size).toBe(
+          new Set(calls.map(({ tool }) => tool)).size,
+        );
+        const texts = [...messagesByKey.values()];
+        expect(texts).toContain('shipped 200 by ada');
+        const isPaid = texts.includes('paid');
+        expect(texts.some((text) => text.includes('may have happened'))).toBe(!isPaid);
+        // No message is emitted twice.
+        const emittedIds = run.committedEffects.flatMap(({ emit = [] }) => emit.map(({ id }) => id));
+        expect(new Set(emittedIds).size).toBe(emittedIds.length);
+        expect(emittedIds.length).toBe(2);
+        expect(run.committedEffects.flatMap(({ asks = [] }) => asks).length).toBe(1);
+      },
+    ),
     { numRuns: runs(60) },
   );
 });
 
-it('FWR4 RTR1 RTR2 a flow that has failed goes on at the node that failed, in a loop too, and nothing before it is done again', async () => {
+it('a retried flow continues at the failed node, also in a loop, and repeats nothing before it', async () => {
   const failing = await flowOf(`  nodes:
     - { id: first, type: Agent, config: { agent: a } }
     - id: each
@@ -155,15 +163,16 @@ it('FWR4 RTR1 RTR2 a flow that has failed goes on at the node that failed, in a 
   connections: [{ from: first, to: each }, { from: each, to: told }]
 `);
   const run = new KeptRun();
-  const asked: string[] = [];
+  const attemptedSteps: string[] = [];
   let isBroken = true;
   const handler = new FlowHandler(failing, {
     handlerOf: () => ({
       run: async ({ idempotencyKey }) => {
-        const at = idempotencyKey.split('/').slice(3).join('/');
-        asked.push(at);
-        if (at.startsWith('each#2') && isBroken) throw new HandlerError('broken', { isFinal: true });
-        return { text: at };
+        // A key has the key of the job (x/y), a nonce and the path of the node.
+        const step = idempotencyKey.split('/').slice(3).join('/');
+        attemptedSteps.push(step);
+        if (step.startsWith('each#2') && isBroken) throw new HandlerError('broken', { isFinal: true });
+        return { text: step };
       },
     }),
     readDefinition: async () => failing,
@@ -173,10 +182,10 @@ it('FWR4 RTR1 RTR2 a flow that has failed goes on at the node that failed, in a 
     await expect(run.attempt(handler, job)).rejects.toThrow('flow f: each: each#2/one: broken');
   isBroken = false;
   expect(await run.attempt(handler, job)).toMatchObject({ text: 'each#2/one', data: null });
-  expect(asked).toEqual(['first', 'each#1/one', 'each#2/one', 'each#2/one', 'each#2/one']);
+  expect(attemptedSteps).toEqual(['first', 'each#1/one', 'each#2/one', 'each#2/one', 'each#2/one']);
 });
 
-it('FWR5 RTM1 a flow ends after timeout_seconds, waits and restarts included, and says where it was', async () => {
+it('a flow fails after timeout_seconds, including waits and restarts, and reports its position', async () => {
   const waiting = await flowOf(`  timeout_seconds: 0.6
   nodes: [{ id: soak, type: Wait, config: { seconds: 60 } }]
 `);
@@ -190,18 +199,18 @@ it('FWR5 RTM1 a flow ends after timeout_seconds, waits and restarts included, an
   await new Promise((resolve) => setTimeout(resolve, 300));
   const second = await run.attempt(handler, aJob());
   expect(isParked(second) && second.wakeInMs).toBeLessThanOrEqual(301);
-  // The clock is set back: that counts as no time, and gives none.
-  const { at, ...kept } = JSON.parse(run.state ?? '{}') as { at: number };
-  run.state = JSON.stringify({ ...kept, at: at + 3_600_000 });
+  // Simulates a clock that is set back an hour: the remaining time does not change.
+  const { at, ...otherMembers } = JSON.parse(run.state ?? '{}') as { at: number };
+  run.state = JSON.stringify({ ...otherMembers, at: at + 3_600_000 });
   const third = await run.attempt(handler, aJob());
   expect(isParked(third) && third.wakeInMs).toBeLessThanOrEqual(301);
   await new Promise((resolve) => setTimeout(resolve, 320));
   await expect(run.attempt(handler, aJob())).rejects.toThrow(
-    'flow f has not come to its end within timeout_seconds (0.6), waits included: it was at soak',
+    'flow f has not ended within timeout_seconds (0.6), including waits; it was at soak',
   );
 });
 
-it('FWR5 R7 whatever is at work when the time is over is told to end', async () => {
+it('the timeout aborts the running nodes', async () => {
   const slow = await flowOf(`  timeout_seconds: 0.05
   nodes: [{ id: think, type: Agent, config: { agent: a } }]
 `);
@@ -225,28 +234,28 @@ it('FWR5 R7 whatever is at work when the time is over is told to end', async () 
   expect(isStopped).toBe(true);
 });
 
-it('RPT1 nodes side by side that end in the same moment are begun once each', async () => {
+it('parallel nodes that become ready at the same time start once each', async () => {
   const ids = Array.from({ length: 40 }, (_, n) => `n${n}`);
-  const side = await flowOf(`  nodes:
+  const parallelFlow = await flowOf(`  nodes:
     - { id: first, type: Parallel }
 ${ids.map((id) => `    - { id: ${id}, type: Agent, config: { agent: a } }`).join('\n')}
   connections: [${ids.map((id) => `{ from: first, to: ${id} }`).join(', ')}]
 `);
-  const asked: string[] = [];
-  const handler = new FlowHandler(side, {
+  const startedKeys: string[] = [];
+  const handler = new FlowHandler(parallelFlow, {
     handlerOf: () => ({
       run: async ({ idempotencyKey }) => {
-        asked.push(idempotencyKey);
+        startedKeys.push(idempotencyKey);
         return { text: '' };
       },
     }),
-    readDefinition: async () => side,
+    readDefinition: async () => parallelFlow,
   });
   await new KeptRun().attempt(handler, aJob());
-  expect(asked.length).toBe(40);
+  expect(startedKeys.length).toBe(40);
 });
 
-it('FLW3 a loop goes on while its condition holds of what the turn before has given', async () => {
+it('a loop continues while its condition is true for the output of the previous iteration', async () => {
   const polling = await flowOf(`  nodes:
     - id: poll
       type: Loop

@@ -1,4 +1,4 @@
-// Runs that begin and end, and reloads, in any order.
+// Servers of agents over random sequences of runs and reloads.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -21,7 +21,7 @@ const step = fc.oneof(
   },
 );
 
-test('what a run uses stays, what nobody wants is gone, and there are never too many (HID1–HID3)', async () => {
+test('servers in use keep running, unneeded servers stop, and the limit is never exceeded', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const { owned, ended, there } = ownedServers(MOST);
@@ -35,7 +35,7 @@ test('what a run uses stays, what nobody wants is gone, and there are never too 
             name,
             servers: [serverOf('s', entry)],
           }));
-          owned.want(agents);
+          owned.setLoaded(agents);
         } else if (one.does === 'release') {
           leases.splice(one.which % Math.max(1, leases.length), 1)[0]?.lease.release();
         } else {
@@ -43,26 +43,28 @@ test('what a run uses stays, what nobody wants is gone, and there are never too 
             leases.push({ ...one, lease: owned.lease(one.agent, 's', entryOf(one.command)) });
           } catch (error) {
             expect(error).toMatchObject({ code: 'ERR_OVERLOADED', isUnsent: true });
-            // Those that no run uses could not have made enough room, so that none was ended for it.
-            const used = [...new Set(leases.map((lease) => `${lease.agent} ${lease.command}`))];
-            const own = used.filter((key) => key.startsWith(one.agent));
-            expect(own.length + 1).toBeGreaterThan(MOST - used.length);
+            // Stopping all unused servers would not free enough slots, so no server was stopped.
+            const startedServers = [...new Set(leases.map((lease) => `${lease.agent} ${lease.command}`))];
+            const own = startedServers.filter((key) => key.startsWith(one.agent));
+            expect(own.length + 1).toBeGreaterThan(MOST - startedServers.length);
             expect(there()).toEqual(before);
           }
         }
-        const used = new Map<string, unknown>();
+        const startedServers = new Map<string, unknown>();
         for (const { lease, agent: name, command: entry } of leases) {
           const server = await lease.server();
           expect(ended).not.toContain(server);
           expect(server.id).toBe(`${name}/s`);
           const key = `${name} ${entry}`;
-          expect(used.get(key) ?? server).toBe(server);
-          used.set(key, server);
+          expect(startedServers.get(key) ?? server).toBe(server);
+          startedServers.set(key, server);
         }
-        expect(new Set(used.values()).size).toBe(used.size);
-        expect(there().length).toBeLessThanOrEqual(Math.min(MOST, used.size + Object.keys(loaded).length));
+        expect(new Set(startedServers.values()).size).toBe(startedServers.size);
+        expect(there().length).toBeLessThanOrEqual(
+          Math.min(MOST, startedServers.size + Object.keys(loaded).length),
+        );
       }
-      owned.want([]);
+      owned.setLoaded([]);
       for (const { lease } of leases) lease.release();
       expect(there()).toEqual([]);
     }),

@@ -1,5 +1,5 @@
-// The handler of an agent with a model, when anything may fail: its process before and after each commit, the model, tools, and
-// people who decide in any order, late or never.
+// The handler of model agents with arbitrary failures: crashes around each commit, model and tool failures,
+// and approvals that arrive in random order, late or never.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import { type AgentReply, HandlerError } from '../../../../../actors/agents/hand
 import { isParked, type Parked } from '../../../../../actors/agents/handlers/parked.ts';
 import { ConnectionLostError } from '../../../../../actors/base/errors/errors.ts';
 import { messagesOf } from '../../../../../machines/agent-run/messages.ts';
-import { AgentWorld, aFoundTool, aRuntime, says } from '../../../../fixtures/agents/agent-world.ts';
+import { AgentWorld, aFoundTool, aRuntime, modelAnswer } from '../../../../fixtures/agents/agent-world.ts';
 
 const tools = [
   aFoundTool('read', { isReadOnly: true, isIdempotent: true }),
@@ -18,7 +18,7 @@ const policy = { ...aRuntime().policy, ask: ['destructive'] };
 
 const call = fc.constantFrom('read', 'write', 'pay', 'gone');
 const scene = fc.record({
-  /** Calls of each answer; the last one is in words. */
+  /** Calls per answer. The last answer is text. */
   answers: fc.array(fc.array(call, { minLength: 1, maxLength: 4 }), { maxLength: 5 }),
   interrupted_calls: fc.constantFrom<'tell' | 'ask'>('tell', 'ask'),
   crashes: fc.infiniteStream(fc.constantFrom('no', 'no', 'no', 'before', 'after')),
@@ -32,11 +32,11 @@ type Scene = typeof scene extends fc.Arbitrary<infer T> ? T : never;
 
 const crashed = new Error('killed');
 
-async function lived(given: Scene) {
-  const { answers, interrupted_calls, crashes, modelFails, toolFails, decisions } = given;
+async function runScene(scenario: Scene) {
+  const { answers, interrupted_calls, crashes, modelFails, toolFails, decisions } = scenario;
   let crash: 'no' | 'before' | 'after' = 'no';
   const violations: string[] = [];
-  const told = new Set<string>();
+  const callIds = new Set<string>();
   const world: AgentWorld = new AgentWorld({
     tools,
     runtime: aRuntime({ policy, interrupted_calls }),
@@ -49,13 +49,13 @@ async function lived(given: Scene) {
     },
     answer: ({ messages }) => {
       if (modelFails.next().value === true) throw new HandlerError('local:one answered 503');
-      told.add(JSON.stringify(messages));
-      const said = messages.filter(({ role }) => role === 'tool').length;
-      const calls = answers[said];
-      if (calls === undefined) return says('done');
-      return says(
+      callIds.add(JSON.stringify(messages));
+      const resultCount = messages.filter(({ role }) => role === 'tool').length;
+      const calls = answers[resultCount];
+      if (calls === undefined) return modelAnswer('done');
+      return modelAnswer(
         '',
-        calls.map((name, n) => [name, { said, n }] as const),
+        calls.map((name, n) => [name, { said: resultCount, n }] as const),
       );
     },
     call: async (tool, args, { key }) => {
@@ -80,14 +80,14 @@ async function lived(given: Scene) {
       if (state === 'pending' && decision !== 'nothing') world.decide(id, decision);
     }
   }
-  // What answered was told exactly what the journal says before its answer.
+  // Answered requests contained exactly the rows before the answer.
   for (const [n, { kind }] of world.rows.entries())
-    if (kind === 'answer' && !told.has(JSON.stringify(messagesOf(world.rows.slice(0, n)))))
+    if (kind === 'answer' && !callIds.has(JSON.stringify(messagesOf(world.rows.slice(0, n)))))
       violations.push(`row ${n} answers something else`);
   return { world, violations, reply };
 }
 
-/** People have said yes to exactly these arguments. */
+/** Returns true if exactly these arguments were approved. */
 function isApproved(world: AgentWorld, args: unknown): boolean {
   const text = JSON.stringify(args);
   return world.requests.some(
@@ -97,11 +97,11 @@ function isApproved(world: AgentWorld, args: unknown): boolean {
   );
 }
 
-describe('an agent with a model, whatever fails', () => {
-  test('answers once, asks its model for each row once, and makes no call with effects under two keys (AR2)', async () => {
+describe('a model agent with arbitrary failures', () => {
+  test('replies once, requests the model once per row, and makes no call with effects under two keys', async () => {
     await fc.assert(
-      fc.asyncProperty(scene, async (given) => {
-        const { world, violations, reply } = await lived(given);
+      fc.asyncProperty(scene, async (scenario) => {
+        const { world, violations, reply } = await runScene(scenario);
         expect(violations).toEqual([]);
         expect(reply).toMatchObject({ text: 'done' });
         const iterations = world.ofKind('answer').map(({ iteration }) => iteration);
@@ -114,8 +114,8 @@ describe('an agent with a model, whatever fails', () => {
           keys.set(of, (keys.get(of) ?? new Set()).add(key));
         }
         for (const [of, under] of keys) expect([of, under.size]).toEqual([of, 1]);
-        const written = world.made.filter(({ tool }) => tool === 'write').map(({ key }) => key);
-        if (given.interrupted_calls === 'tell') expect(new Set(written).size).toBe(written.length);
+        const writeKeys = world.made.filter(({ tool }) => tool === 'write').map(({ key }) => key);
+        if (scenario.interrupted_calls === 'tell') expect(new Set(writeKeys).size).toBe(writeKeys.length);
         expect(world.released).toBe(world.opened);
       }),
       { numRuns: 300 },

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { toolNames } from '../../../../../actors/agents/model-agent/tool-names.ts';
 
-/** Few letters, so that names collide; and arbitrary strings. */
+/** Few letters, so that names collide, and arbitrary strings. */
 const name = fc.oneof(
   fc.string({ unit: fc.constantFrom('a', 'b', '_'), minLength: 1, maxLength: 6 }),
   fc.string({ unit: fc.constantFrom('a', '_', '-', '.', '/', '1', 'ü'), minLength: 1, maxLength: 80 }),
@@ -13,7 +13,7 @@ const tools = fc.uniqueArray(fc.record({ server: name, tool: name }), {
   maxLength: 40,
 });
 
-test('every tool has a name that all providers take, and no two have the same (ATN1)', () => {
+test('every tool has a unique name that all providers accept', () => {
   fc.assert(
     fc.property(tools, (some) => {
       const names = toolNames(some, []);
@@ -24,7 +24,7 @@ test('every tool has a name that all providers take, and no two have the same (A
   );
 });
 
-test('the names do not depend on the order of the tools (ATN3)', () => {
+test('the names do not depend on the order of the tools', () => {
   const shuffled = tools.chain((some) =>
     fc.tuple(fc.constant(some), fc.shuffledSubarray(some, { minLength: some.length })),
   );
@@ -37,7 +37,7 @@ test('the names do not depend on the order of the tools (ATN3)', () => {
   );
 });
 
-test('a tool of which there is one keeps its own name, where that is accepted and no name that is made of others', () => {
+test('a tool with a unique name keeps it, unless providers reject the name or it looks like a combined name', () => {
   fc.assert(
     fc.property(tools, (some) => {
       const names = toolNames(some, []);
@@ -50,10 +50,10 @@ test('a tool of which there is one keeps its own name, where that is accepted an
   );
 });
 
-test('`server__tool` is that tool or no tool, whatever other servers call theirs (ATN2)', () => {
+test('`server__tool` names that tool of that server or is unused, whatever the tools of other servers are called', () => {
   fc.assert(
     fc.property(tools, (some) => {
-      // Each server also offers tools with the full names of tools on the remaining servers.
+      // Each server also offers tools named like the full names of tools on other servers.
       const chosen = some.flatMap(({ server }) =>
         some.map((one) => ({ server, tool: `${one.server}__${one.tool}` })),
       );

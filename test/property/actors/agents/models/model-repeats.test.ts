@@ -1,21 +1,21 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { HandlerError } from '../../../../../actors/agents/handlers/handler.ts';
-import { promptOf } from '../../../../../actors/agents/models/ask-once.ts';
 import type { ModelMessage } from '../../../../../actors/agents/models/model.ts';
 import { ModelFaultError } from '../../../../../actors/agents/models/model-errors.ts';
-import { repeated } from '../../../../../actors/agents/models/repeat.ts';
+import { repeatRequest } from '../../../../../actors/agents/models/retries.ts';
+import { promptOf } from '../../../../../actors/agents/models/send-request.ts';
 
 const passing = fc.record({
-  what: fc.constant('answered 500'),
+  description: fc.constant('answered 500'),
   isFinal: fc.constant(false),
-  isTooSoon: fc.boolean(),
-  isUsedUp: fc.boolean(),
-  // Too long to be waited for, or none.
+  isRateLimited: fc.boolean(),
+  isExhausted: fc.boolean(),
+  // Too long to wait for, or no delay.
   retryAfterMs: fc.constantFrom(undefined, 100_000, 200_000),
 });
-const final = fc.constant({ what: 'answered 400', isFinal: true });
-const ofModel = fc.constant({ what: 'answered 401', isFinal: true, canOtherAnswer: true });
+const final = fc.constant({ description: 'answered 400', isFinal: true });
+const ofModel = fc.constant({ description: 'answered 401', isFinal: true, mayFallbackAnswer: true });
 const outcome = fc.oneof(
   { arbitrary: passing, weight: 8 },
   { arbitrary: final, weight: 1 },
@@ -23,68 +23,72 @@ const outcome = fc.oneof(
   { arbitrary: fc.constant('yes'), weight: 1 },
 );
 
-it('RJ1 no sequence of failures makes more requests than retries and models allow, and what is final of the question ends at once', async () => {
+it('no sequence of failures exceeds the allowed requests, and a final error for the request stops the retries immediately', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(outcome, { minLength: 30, maxLength: 30 }),
       fc.integer({ min: 0, max: 4 }),
       fc.integer({ min: 1, max: 4 }),
       async (outcomes, retries, count) => {
-        const asked: number[] = [];
+        const attemptTimes: number[] = [];
         const [first, ...others] = Array.from({ length: count }, (_, n) => ({
           provider: `p${n}`,
           model: 'm',
         }));
-        const result = await repeated(
+        const result = await repeatRequest(
           {
             models: [first as NonNullable<typeof first>, ...others],
             retries,
-            leftMs: 60_000,
+            remainingMs: 60_000,
             signal: new AbortController().signal,
             firstPauseMs: 0,
           },
           async ({ provider }) => {
-            asked.push(Number(provider.slice(1)));
-            const each = outcomes[asked.length - 1];
+            attemptTimes.push(Number(provider.slice(1)));
+            const each = outcomes[attemptTimes.length - 1];
             if (typeof each === 'string') return each;
             throw new ModelFaultError(each as Exclude<typeof each, string | undefined>);
           },
         ).catch((error: unknown) => error);
 
-        const seen = outcomes.slice(0, asked.length);
-        const last = seen.at(-1);
-        expect(asked.length).toBeLessThanOrEqual((retries + 1) * count);
-        expect(asked).toEqual([...asked].sort((a, b) => a - b));
-        expect(Math.max(...asked.map((n) => asked.filter((each) => each === n).length))).toBeLessThanOrEqual(
-          retries + 1,
-        );
-        // Nothing is asked after an answer, or after what is final of the question; of a model nothing after what is final of it.
-        const isOfModel = (each: (typeof outcomes)[number] | undefined): boolean =>
-          typeof each === 'object' && 'canOtherAnswer' in each;
+        const outcomesSoFar = outcomes.slice(0, attemptTimes.length);
+        const last = outcomesSoFar.at(-1);
+        expect(attemptTimes.length).toBeLessThanOrEqual((retries + 1) * count);
+        expect(attemptTimes).toEqual([...attemptTimes].sort((a, b) => a - b));
         expect(
-          seen.slice(0, -1).some((each) => typeof each === 'string' || (each.isFinal && !isOfModel(each))),
+          Math.max(...attemptTimes.map((n) => attemptTimes.filter((each) => each === n).length)),
+        ).toBeLessThanOrEqual(retries + 1);
+        // No request follows an answer or an error that is final for the request. A model with a final error
+        // receives no further request.
+        const isOfModel = (each: (typeof outcomes)[number] | undefined): boolean =>
+          typeof each === 'object' && 'mayFallbackAnswer' in each;
+        expect(
+          outcomesSoFar
+            .slice(0, -1)
+            .some((each) => typeof each === 'string' || (each.isFinal && !isOfModel(each))),
         ).toBe(false);
-        for (const [n, each] of seen.entries()) if (isOfModel(each)) expect(asked[n + 1]).not.toBe(asked[n]);
+        for (const [n, each] of outcomesSoFar.entries())
+          if (isOfModel(each)) expect(attemptTimes[n + 1]).not.toBe(attemptTimes[n]);
         if (typeof last === 'string') {
           expect(result).toBe('yes');
           return;
         }
         expect(result).toBeInstanceOf(HandlerError);
         const error = result as HandlerError;
-        // The last word of each model; it is over where none of them may change.
-        const ends = seen.filter((_, n) => asked[n] !== asked[n + 1]);
+        // The last outcome per model. The result is final if all of them are final.
+        const ends = outcomesSoFar.filter((_, n) => attemptTimes[n] !== attemptTimes[n + 1]);
         const isFinalOf = (each: (typeof outcomes)[number] | undefined): boolean =>
           typeof each === 'object' && each.isFinal;
         expect(error.isFinal).toBe((isFinalOf(last) && !isOfModel(last)) || ends.every(isFinalOf));
-        if (!isFinalOf(last) || isOfModel(last)) expect(new Set(asked).size).toBe(count);
-        // A pause that is too long, and a quota that is used up, are asked once.
-        for (const [n, each] of seen.entries())
+        if (!isFinalOf(last) || isOfModel(last)) expect(new Set(attemptTimes).size).toBe(count);
+        // An outcome with a long delay or an exhausted quota is not retried.
+        for (const [n, each] of outcomesSoFar.entries())
           if (
             typeof each === 'object' &&
-            'isUsedUp' in each &&
-            (each.isUsedUp || each.retryAfterMs !== undefined)
+            'isExhausted' in each &&
+            (each.isExhausted || each.retryAfterMs !== undefined)
           )
-            expect(asked[n + 1]).not.toBe(asked[n]);
+            expect(attemptTimes[n + 1]).not.toBe(attemptTimes[n]);
       },
     ),
     { numRuns: 300 },
@@ -119,7 +123,7 @@ const anyRaw = fc.oneof(
   }),
 );
 
-it('PJ2 whatever a journal has kept of an answer, its calls go back under the ids of the run', () => {
+it('the calls of any journaled answer are sent back with the ids of the run', () => {
   fc.assert(
     fc.property(texts, calls, anyRaw, (text, made, raw) => {
       const messages: ModelMessage[] = [

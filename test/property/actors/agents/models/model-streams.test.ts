@@ -1,4 +1,4 @@
-// Whatever a network makes of a stream, an answer is one that the model gave, or none.
+// Model streams that the network cuts: the client returns a complete answer of one request, never a mixture.
 
 import fc from 'fast-check';
 import { beforeAll, expect, it } from 'vitest';
@@ -11,11 +11,11 @@ beforeAll(async () => {
   server = await ModelServer.start();
 });
 
-const words = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });
-const pieces = fc.array(words, { minLength: 1, maxLength: 5 });
+const pieceText = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 });
+const pieces = fc.array(pieceText, { minLength: 1, maxLength: 5 });
 const call = fc.record({
   name: fc.constant('look_up'),
-  input: fc.dictionary(words, fc.jsonValue({ maxDepth: 1 })),
+  input: fc.dictionary(pieceText, fc.jsonValue({ maxDepth: 1 })),
 });
 const answers = fc.record({
   text: pieces,
@@ -33,8 +33,8 @@ const wires: fc.Arbitrary<Wire> = fc.record(
   { requiredKeys: [] },
 );
 
-/** As an answer of Models has it. */
-function expected({ text, calls = [], finish }: ScriptedAnswer) {
+/** Returns the answer that the client must return for the script. */
+function answerOf({ text, calls = [], finish }: ScriptedAnswer) {
   const inputs = calls.map((each) => JSON.parse(inputPieces(each).join('')) as unknown);
   return {
     text: [text].flat().join(''),
@@ -43,28 +43,27 @@ function expected({ text, calls = [], finish }: ScriptedAnswer) {
   };
 }
 
-it.each(types)(
-  'AK3 a stream of %s that is cut anywhere is asked again, and gives no wrong answer',
-  async (type) => {
-    const models = modelsAt(server.url);
-    await fc.assert(
-      fc.asyncProperty(answers, wires, answers, async (first, wire, second) => {
-        server.reset();
-        server.reply({ ...first, ...wire }, { ...second, text: ['second ', ...second.text] });
-        const seen: string[] = [];
-        const answer = await ask(models, [type], question({ tools: [lookUp] }), {
-          retries: 1,
-          onText: (text) => seen.push(text),
-        });
-        const { text, calls, finish } = answer;
-        const given = { text, inputs: calls.map(({ input }) => JSON.parse(input) as unknown), finish };
-        const isSecond = server.requests.length === 2;
-        expect(given).toEqual(expected(isSecond ? { ...second, text: ['second ', ...second.text] } : first));
-        expect(seen.at(-1)).toBe(text);
-        // It is asked again only where something is missing.
-        if (wire.cut === undefined) expect(isSecond).toBe(false);
-      }),
-      { numRuns: 30 },
-    );
-  },
-);
+it.each(types)('an interrupted stream of %s is requested again, and yields no wrong answer', async (type) => {
+  const models = modelsAt(server.url);
+  await fc.assert(
+    fc.asyncProperty(answers, wires, answers, async (first, wire, second) => {
+      server.reset();
+      server.reply({ ...first, ...wire }, { ...second, text: ['second ', ...second.text] });
+      const received: string[] = [];
+      const answer = await ask(models, [type], question({ tools: [lookUp] }), {
+        retries: 1,
+        onText: (text) => received.push(text),
+      });
+      const { text, calls, finish } = answer;
+      const actualAnswer = { text, inputs: calls.map(({ input }) => JSON.parse(input) as unknown), finish };
+      const isSecond = server.requests.length === 2;
+      expect(actualAnswer).toEqual(
+        answerOf(isSecond ? { ...second, text: ['second ', ...second.text] } : first),
+      );
+      expect(received.at(-1)).toBe(text);
+      // A second request is made only if a part of the answer is missing.
+      if (wire.cut === undefined) expect(isSecond).toBe(false);
+    }),
+    { numRuns: 30 },
+  );
+});

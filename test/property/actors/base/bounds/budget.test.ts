@@ -1,4 +1,4 @@
-// Any holders, however greedy, share a budget: it is never exceeded, and there is always something for who is new.
+// Greedy holders share a budget: it is never exceeded, and all new holders get a part.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -16,49 +16,49 @@ const steps = fc.array(
 );
 
 describe('a budget', () => {
-  test('is never exceeded, and gives nobody more than was free (BU1, BU2, BU3)', () => {
+  test('is never exceeded, and gives no holder more than the free part', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 200 }), steps, (total, sequence) => {
         const budget = new Budget(total);
-        // Two kinds of holders, as servers and sessions are.
+        // Two kinds of holders, like servers and sessions.
         const shares = Array.from({ length: HOLDERS }, () => new Share());
         const others = Array.from({ length: HOLDERS }, () => new Share());
-        const taken: { amount: number; share: Share; other: Share | undefined }[] = [];
+        const acquired: { amount: number; share: Share; other: Share | undefined }[] = [];
         for (const step of sequence) {
-          const last = step.isGiving ? taken.pop() : undefined;
+          const last = step.isGiving ? acquired.pop() : undefined;
           if (last !== undefined) {
-            budget.give(last.amount, last.share, last.other);
+            budget.release(last.amount, last.share, last.other);
           } else {
             const share = shares[step.holder] as Share;
             const other = step.other === undefined ? undefined : others[step.other];
             const { free } = budget;
-            const wanted = Math.max(share.held, other?.held ?? 0) + step.amount;
-            expect(budget.take(step.amount, share, other)).toBe(wanted <= free);
-            if (wanted <= free) taken.push({ amount: step.amount, share, other });
+            const wanted = Math.max(share.used, other?.used ?? 0) + step.amount;
+            expect(budget.acquire(step.amount, share, other)).toBe(wanted <= free);
+            if (wanted <= free) acquired.push({ amount: step.amount, share, other });
           }
-          const sum = taken.reduce((total, { amount }) => total + amount, 0);
-          expect(budget.taken).toBe(sum);
-          expect(budget.taken).toBeLessThanOrEqual(total);
-          expect(shares.reduce((total, { held }) => total + held, 0)).toBe(sum);
+          const sum = acquired.reduce((total, { amount }) => total + amount, 0);
+          expect(budget.used).toBe(sum);
+          expect(budget.used).toBeLessThanOrEqual(total);
+          expect(shares.reduce((total, { used }) => total + used, 0)).toBe(sum);
         }
       }),
     );
   });
 
-  test('with a common part gives that to whoever asks, and nobody the last of what is left', () => {
+  test('with a common part gives it to any holder, and reserves the rest for the other holders', () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 500 }), fc.nat(499), (total, part) => {
         const common = part % total;
         const budget = new Budget(total, common);
         const greedy = new Share();
-        while (budget.take(1, greedy));
-        expect(greedy.held).toBe(Math.max(common, Math.ceil(total / 2)));
-        expect(budget.take(1, new Share())).toBe(true);
+        while (budget.acquire(1, greedy));
+        expect(greedy.used).toBe(Math.max(common, Math.ceil(total / 2)));
+        expect(budget.acquire(1, new Share())).toBe(true);
       }),
     );
   });
 
-  test('leaves something to whoever is new, whatever holders take and never give back', () => {
+  test('leaves a part to a new holder, even if holders never release anything', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 8 }),
@@ -67,28 +67,28 @@ describe('a budget', () => {
         (holders, total, turns) => {
           const budget = new Budget(total);
           const shares = Array.from({ length: holders }, () => new Share());
-          for (const turn of turns) budget.take(1, shares[turn % holders] as Share);
-          for (const share of shares) while (budget.take(1, share));
+          for (const turn of turns) budget.acquire(1, shares[turn % holders] as Share);
+          for (const share of shares) while (budget.acquire(1, share));
           expect(budget.free).toBeGreaterThanOrEqual(Math.floor(total / 2 ** holders));
-          expect(budget.take(1, new Share())).toBe(true);
+          expect(budget.acquire(1, new Share())).toBe(true);
         },
       ),
       { numRuns: 50 },
     );
   });
 
-  test('comes to be shared alike by greedy holders that give back', () => {
+  test('converges to equal shares of greedy holders that release', () => {
     const budget = new Budget(1000);
     const shares = Array.from({ length: 4 }, () => new Share());
     const [first] = shares as [Share];
-    while (budget.take(1, first));
-    expect(first.held).toBe(500);
+    while (budget.acquire(1, first));
+    expect(first.used).toBe(500);
     for (let round = 0; round < 200; round += 1) {
-      // As calls end: of much, much comes back.
-      for (const share of shares) budget.give(Math.ceil(share.held / 10), share);
-      while (shares.filter((share) => budget.take(1, share)).length > 0);
+      // Like calls that complete: large shares release more.
+      for (const share of shares) budget.release(Math.ceil(share.used / 10), share);
+      while (shares.filter((share) => budget.acquire(1, share)).length > 0);
     }
-    for (const { held } of shares) expect(Math.abs(held - 200)).toBeLessThan(20);
+    for (const { used } of shares) expect(Math.abs(used - 200)).toBeLessThan(20);
     expect(budget.free).toBeGreaterThan(150);
   });
 });

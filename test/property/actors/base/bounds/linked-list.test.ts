@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Linked, LinkedList } from '../../../../../actors/base/bounds/linked-list.ts';
+import { LinkedList, type ListMember } from '../../../../../actors/base/bounds/linked-list.ts';
 
-class Member implements Linked<Member> {
+class Member implements ListMember<Member> {
   previous: Member | undefined;
   next: Member | undefined;
 }
 
-test('a linked list holds its members in the order in which they came, whoever leaves, and twice is once (LL1)', () => {
+test('a linked list keeps insertion order after any removals', () => {
   const step = fc.record({ isNew: fc.boolean(), which: fc.nat() });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
@@ -34,7 +34,7 @@ test('a linked list holds its members in the order in which they came, whoever l
   );
 });
 
-test('whoever is given may leave while the list is walked', () => {
+test('the current member may be removed during iteration', () => {
   const list = new LinkedList<Member>();
   const members = [new Member(), new Member(), new Member()];
   for (const member of members) list.add(member);

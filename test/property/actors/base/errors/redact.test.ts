@@ -1,12 +1,15 @@
+// Redaction of random secrets in random texts.
+
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Redactor } from '../../../../../actors/base/errors/redact.ts';
 
-// Few characters, so that secrets overlap, repeat and begin alike; none of them is in the mark itself.
+// Few characters, so that secrets overlap, repeat and share prefixes. The redaction mark contains none of
+// them.
 const unit = fc.constantFrom('x', 'y', '"', '/', ' ', 'ü', '🎭', '%');
 const secret = fc.string({ unit, minLength: 8, maxLength: 12 });
 const piece = fc.string({ unit, maxLength: 8 });
-const spelling = fc.constantFrom<(text: string) => string>(
+const encoding = fc.constantFrom<(text: string) => string>(
   (text) => text,
   (text) => JSON.stringify(text).slice(1, -1),
   (text) => encodeURIComponent(text),
@@ -14,26 +17,24 @@ const spelling = fc.constantFrom<(text: string) => string>(
 );
 
 describe('a redactor', () => {
-  test('leaves no secret in any text, however it is spelt', () => {
+  test('leaves no secret in any text, in any encoding', () => {
     fc.assert(
       fc.property(
         fc.array(secret, { minLength: 1, maxLength: 4 }),
-        fc.array(fc.tuple(piece, fc.nat(), spelling)),
+        fc.array(fc.tuple(piece, fc.nat(), encoding)),
         (secrets, parts) => {
-          const text = parts
-            .map(([before, which, spelt]) => before + spelt(secrets[which % secrets.length] ?? ''))
-            .join('');
-          const shown = new Redactor(secrets).redact(text);
-          for (const each of secrets) expect(shown).not.toContain(each);
-          for (const [, which, spelt] of parts)
-            expect(shown).not.toContain(spelt(secrets[which % secrets.length] ?? ''));
+          const secretAt = (n: number) => secrets[n % secrets.length] ?? '';
+          const text = parts.map(([before, n, encode]) => before + encode(secretAt(n))).join('');
+          const redacted = new Redactor(secrets).redact(text);
+          for (const each of secrets) expect(redacted).not.toContain(each);
+          for (const [, n, encode] of parts) expect(redacted).not.toContain(encode(secretAt(n)));
         },
       ),
       { numRuns: 500 },
     );
   });
 
-  test('changes nothing but secrets', () => {
+  test('changes only secrets', () => {
     fc.assert(
       fc.property(
         fc.array(piece),
@@ -47,19 +48,21 @@ describe('a redactor', () => {
     );
   });
 
-  test('shows in an excerpt no character of a secret, wherever the text is cut', () => {
+  test('shows no character of a secret in an excerpt, even if the text was cut within the secret', () => {
     fc.assert(
       fc.property(
         fc.nat({ max: 30 }),
         fc.nat({ max: 30 }),
         fc.nat({ max: 60 }),
         fc.nat({ max: 60 }),
-        (before, after, maxChars, kept) => {
+        (before, after, maxChars, cutAt) => {
           const hidden = 'SECRETSECRET';
           const whole = `${'-'.repeat(before)}${hidden}${'-'.repeat(after)}`;
           const redactor = new Redactor([hidden]);
           expect(redactor.excerpt(whole, maxChars)).not.toMatch(/[A-Z]/);
-          expect(redactor.excerpt(whole.slice(0, kept), maxChars, kept < whole.length)).not.toMatch(/[A-Z]/);
+          expect(redactor.excerpt(whole.slice(0, cutAt), maxChars, cutAt < whole.length)).not.toMatch(
+            /[A-Z]/,
+          );
         },
       ),
       { numRuns: 1000 },

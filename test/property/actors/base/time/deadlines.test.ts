@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Deadlines, type Waiting } from '../../../../../actors/base/time/deadlines.ts';
+import { Deadlines, type TimedEntry } from '../../../../../actors/base/time/deadlines.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-class Wait implements Waiting<Wait> {
+class Wait implements TimedEntry<Wait> {
   dueAt = 0;
   previous: Wait | undefined;
   next: Wait | undefined;
@@ -22,7 +22,7 @@ class Wait implements Waiting<Wait> {
   }
 }
 
-test('each wait expires when its time is up, once, and never after it was taken out (DL1, DL2)', () => {
+test('each wait expires once at its deadline, and never after its removal', () => {
   const step = fc.oneof(
     fc.record({ do: fc.constant('add' as const) }),
     fc.record({ do: fc.constant('renew' as const), which: fc.nat() }),
@@ -33,8 +33,8 @@ test('each wait expires when its time is up, once, and never after it was taken 
     fc.property(fc.array(step, { maxLength: 100 }), (steps) => {
       vi.clearAllTimers();
       const deadlines = new Deadlines<Wait>(100);
-      const waits: Wait[] = [];
-      /** When each that is under way is due. */
+      const pendingWaits: Wait[] = [];
+      /** Deadlines of the pending waits. */
       const due = new Map<Wait, number>();
       const add = (wait: Wait) => {
         deadlines.add(wait, performance.now());
@@ -52,11 +52,11 @@ test('each wait expires when its time is up, once, and never after it was taken 
         }
       };
       for (const one of steps) {
-        const wait = 'which' in one ? waits[one.which % Math.max(1, waits.length)] : undefined;
+        const wait = 'which' in one ? pendingWaits[one.which % Math.max(1, pendingWaits.length)] : undefined;
         if (one.do === 'pass') pass(one.ms);
         else if (one.do === 'add') {
           const added = new Wait();
-          waits.push(added);
+          pendingWaits.push(added);
           add(added);
         } else if (wait !== undefined) {
           deadlines.delete(wait);
@@ -66,13 +66,13 @@ test('each wait expires when its time is up, once, and never after it was taken 
       pass(101);
       expect(due.size).toBe(0);
       pass(200);
-      expect(waits.every(({ endedAt }) => endedAt.length <= 1)).toBe(true);
+      expect(pendingWaits.every(({ endedAt }) => endedAt.length <= 1)).toBe(true);
       expect(vi.getTimerCount()).toBe(0);
     }),
   );
 });
 
-test('the end of one wait may end others, and begin new ones', () => {
+test('a wait that expires may remove other waits and add new waits', () => {
   const deadlines = new Deadlines<Wait>(100);
   const [first, second, third, fresh] = [new Wait(), new Wait(), new Wait(), new Wait()];
   for (const wait of [first, second, third]) deadlines.add(wait, performance.now());
@@ -86,7 +86,7 @@ test('the end of one wait may end others, and begin new ones', () => {
   expect(fresh.endedAt).toEqual([200]);
 });
 
-test('a wait that begins while others expire does not hold up those that are due before it', () => {
+test('a wait that is added while others expire does not delay earlier deadlines', () => {
   const deadlines = new Deadlines<Wait>(100);
   const [first, second, late] = [new Wait(), new Wait(), new Wait()];
   deadlines.add(first, performance.now());
@@ -98,7 +98,7 @@ test('a wait that begins while others expire does not hold up those that are due
   expect([first, second, late].map(({ endedAt: [at = 0] }) => at - startedAt)).toEqual([100, 150, 200]);
 });
 
-test('a wait whose end throws does not keep the others from theirs', () => {
+test('a wait whose callback throws does not block other waits', () => {
   const deadlines = new Deadlines<Wait>(100);
   const [first, second] = [new Wait(), new Wait()];
   for (const wait of [first, second]) deadlines.add(wait, performance.now());

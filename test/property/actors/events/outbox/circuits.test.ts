@@ -1,5 +1,5 @@
-// Messages that are sent while their platform is down for a while, in a time of the test's own: each of them comes when it was
-// told to, and is tried again after its own pause where it failed itself.
+// Sending during a platform outage, on a simulated clock: each message is retried at the given time, and
+// after its own pause if it failed itself.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -10,7 +10,8 @@ import { DeliveryError } from '../../../../../actors/events/outbox/delivery-erro
 const OPEN_AFTER = 5;
 const down = () => new DeliveryError('502', { platformCode: 502, isPlatformDown: true });
 const refused = () => new DeliveryError('400', { platformCode: 400, isFinal: true });
-const unasked = () => new DeliveryError('not yet', { isTooSoon: true, isUnasked: true, retryAfterMs: 1 });
+const unsent = () =>
+  new DeliveryError('not yet', { isRateLimited: true, isUncontacted: true, retryAfterMs: 1 });
 
 interface Outage {
   readonly fromMs: number;
@@ -22,7 +23,7 @@ interface Row {
   readonly takesMs: number;
 }
 
-/** Until all rows are sent; how often each was tried at the platform in vain, and when which request was under way. */
+/** Sends all rows. Returns the number of failed attempts per row, and the times of the requests. */
 async function sendAll(rows: readonly Row[], { fromMs, lastsMs }: Outage, chance: number) {
   let now = 0;
   const due: { at: number; go: () => void }[] = [];
@@ -32,7 +33,7 @@ async function sendAll(rows: readonly Row[], { fromMs, lastsMs }: Outage, chance
   let opened = 0;
   let failed = 0;
   let sent = 0;
-  const ends = rows.map(async ({ at, takesMs }) => {
+  const finished = rows.map(async ({ at, takesMs }) => {
     await until(at);
     for (let isSent = false; !isSent; ) {
       try {
@@ -50,15 +51,15 @@ async function sendAll(rows: readonly Row[], { fromMs, lastsMs }: Outage, chance
         isSent = true;
         sent += 1;
       } catch (error) {
-        const { isTooSoon, retryAfterMs = 0 } = error as DeliveryError;
-        if (!isTooSoon) failed += 1;
+        const { isRateLimited, retryAfterMs = 0 } = error as DeliveryError;
+        if (!isRateLimited) failed += 1;
         if (circuits.status('a')?.state === 'open') opened += 1;
-        await until(now + (isTooSoon ? retryAfterMs : 500));
+        await until(now + (isRateLimited ? retryAfterMs : 500));
       }
     }
   });
   let isOver = false;
-  const all = Promise.all(ends).finally(() => {
+  const all = Promise.all(finished).finally(() => {
     isOver = true;
   });
   for (let steps = 0; !isOver; steps += 1) {
@@ -74,7 +75,7 @@ async function sendAll(rows: readonly Row[], { fromMs, lastsMs }: Outage, chance
   return { requests, failed, sent, opened, endedAt: now };
 }
 
-describe('while a platform is down', () => {
+describe('a platform outage', () => {
   const row = fc.record({
     at: fc.integer({ min: 0, max: 20_000 }),
     takesMs: fc.integer({ min: 1, max: 900 }),
@@ -84,7 +85,7 @@ describe('while a platform is down', () => {
     lastsMs: fc.integer({ min: 0, max: 1_800_000 }),
   });
 
-  test('messages are tried one at a time and more and more seldom, and all of them leave soon after it is back (CIR1, CIR2)', async () => {
+  test('causes single probes at growing intervals, and all messages are sent soon after the outage', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(row, { minLength: 1, maxLength: 40 }),
@@ -93,7 +94,8 @@ describe('while a platform is down', () => {
         async (rows, out, chance) => {
           const { requests, failed, sent, endedAt } = await sendAll(rows, out, chance);
           expect(sent).toBe(rows.length);
-          // What had left before it opened. Of the probes after that, whose pauses double up to a minute, none.
+          // Counts messages that were sent before the circuit opened. Probes do not count. Their pauses
+          // double up to a minute.
           expect(failed).toBeLessThanOrEqual(OPEN_AFTER - 1 + Math.min(rows.length, 40));
           const probing = requests.filter(({ isOpen }) => isOpen);
           for (const [i, { from }] of probing.entries())
@@ -126,7 +128,7 @@ describe('a circuit', () => {
     return { clock, circuits, fails, lines, works: () => circuits.run('a', async () => 'sent') };
   };
 
-  test('opens by failures in a row, says so, and closes by any answer of the platform', async () => {
+  test('opens after consecutive failures with a log line, and closes after any response of the platform', async () => {
     const { clock, circuits, fails, lines, works } = setUp();
     for (let i = 1; i < OPEN_AFTER; i += 1) await fails(down());
     await works();
@@ -152,12 +154,12 @@ describe('a circuit', () => {
     expect(await fails(refused())).toBe('asked');
     expect(circuits.status('a')).toBeUndefined();
     expect(lines).toEqual([
-      'a platform does not answer; nothing is sent to it for now',
-      'a platform answers again',
+      'a platform does not respond; sending to it is suspended',
+      'a platform responds again',
     ]);
   });
 
-  test('counts no attempt of a probe that did not arrive, and one of a probe that may have (CIR6)', async () => {
+  test('counts an attempt for a probe that may have arrived, and none for one that did not', async () => {
     const { clock, circuits, fails } = setUp();
     for (let i = 0; i < OPEN_AFTER; i += 1) expect(await fails(down())).toBe('asked');
     for (const pauseMs of [2_000, 4_000, 8_000]) {
@@ -171,7 +173,7 @@ describe('a circuit', () => {
     expect(circuits.status('a')).toMatchObject({ state: 'open', lastError: 'cut' });
   });
 
-  test('opens once by all that was under way, and its pause is the first one', async () => {
+  test('opens once for all concurrent failures, with the pause of the first', async () => {
     const { circuits } = setUp();
     const fail: (() => void)[] = [];
     const sending = Array.from({ length: 20 }, () =>
@@ -184,19 +186,19 @@ describe('a circuit', () => {
     expect(circuits.status('a')).toMatchObject({ state: 'open', retryAt: 2_000 });
   });
 
-  test('learns nothing of what was not asked, and its probe is the next one then (CIR3)', async () => {
+  test('ignores messages that were not sent, and uses the next message as the probe', async () => {
     const { clock, circuits, fails, works } = setUp();
-    for (let i = 0; i < 3 * OPEN_AFTER; i += 1) await fails(unasked());
+    for (let i = 0; i < 3 * OPEN_AFTER; i += 1) await fails(unsent());
     for (let i = 0; i < 3 * OPEN_AFTER; i += 1) await fails(new DeliveryError('no form', { isFinal: true }));
     expect(circuits.status('a')).toBeUndefined();
     for (let i = 0; i < OPEN_AFTER; i += 1) await fails(down());
     clock.now = 3_000;
-    expect(await fails(unasked())).toBe('asked');
+    expect(await fails(unsent())).toBe('asked');
     expect(circuits.status('a')?.state).toBe('halfOpen');
     expect(await works()).toBe('sent');
   });
 
-  test('does not wait for ever for a probe that never comes back', async () => {
+  test('stops waiting for a probe that never returns', async () => {
     const { clock, circuits, fails, works } = setUp();
     for (let i = 0; i < OPEN_AFTER; i += 1) await fails(down());
     clock.now = 3_000;
@@ -206,13 +208,13 @@ describe('a circuit', () => {
     expect(await works()).toBe('sent');
   });
 
-  test('of one service of an account says nothing of another; the account shows the first that is open (CIR5)', async () => {
+  test('is separate for each service of an account, and the account shows the first open circuit', async () => {
     const { clock, circuits } = setUp();
     const fail = (service: string) =>
       circuits.run('a', () => Promise.reject(down()), service).catch((error: DeliveryError) => error.message);
     const works = (service?: string) => circuits.run('a', async () => 'sent', service);
     for (let i = 0; i < OPEN_AFTER; i += 1) await fail('one.example');
-    expect(await fail('one.example')).toContain('nothing is sent under a at one.example for now');
+    expect(await fail('one.example')).toContain('sending for a at one.example is suspended');
     expect(await works('other.example')).toBe('sent');
     expect(await works()).toBe('sent');
     clock.now = 1_500;
@@ -222,12 +224,12 @@ describe('a circuit', () => {
     clock.now = 2_000;
     expect(await works('one.example')).toBe('sent');
     expect(circuits.status('a')).toMatchObject({ since: 1_500 });
-    // Of services too no more are remembered than of all.
+    // The number of stored services is limited, like the number of accounts.
     for (let i = 0; i < 1_000; i += 1) await fail(`${i}.example`);
     expect(circuits.status('a')).toBeUndefined();
   });
 
-  test('is remembered of so many accounts and no more (CIR4)', async () => {
+  test('is stored for a limited number of accounts', async () => {
     const { circuits, fails } = setUp();
     for (let i = 0; i < OPEN_AFTER; i += 1) await fails(down(), 'first');
     expect(circuits.status('first')).toBeDefined();

@@ -6,19 +6,19 @@ import { Pacing } from '../../../../../actors/events/outbox/pacing.ts';
 const EVERY = 10;
 const PLACE = { everyMs: 1_000, burst: 3 };
 
-/** Sends when it is told to, until everything has gone; gives when each left. */
+/** Sends all messages when they are due. Returns the send times. */
 async function sendAll(counts: readonly number[], stepMs: number) {
   let now = 0;
-  const pacing = new Pacing({ accountEveryMs: EVERY, place: PLACE, now: () => now });
-  const waiting = counts.map((count, place) => ({ place: `p${place}`, count, at: 0 }));
-  const left: { place: string; at: number }[] = [];
+  const pacing = new Pacing({ accountEveryMs: EVERY, destination: PLACE, now: () => now });
+  const waiting = counts.map((count, destination) => ({ place: `p${destination}`, count, at: 0 }));
+  const left: { destination: string; at: number }[] = [];
   for (let guard = 0; waiting.some(({ count }) => count > 0); guard += 1) {
     if (guard > 100_000) throw new Error('it does not end');
     for (const each of waiting) {
       if (each.count === 0 || each.at > now) continue;
       try {
-        await pacing.run({ account: 'a', place: each.place }, async () =>
-          left.push({ place: each.place, at: now }),
+        await pacing.run({ account: 'a', destination: each.place }, async () =>
+          left.push({ destination: each.place, at: now }),
         );
         each.count -= 1;
       } catch (error) {
@@ -30,21 +30,22 @@ async function sendAll(counts: readonly number[], stepMs: number) {
   return left;
 }
 
-describe('what leaves', () => {
-  test('keeps to the pace of the credential and of each destination, and all of it leaves (PG1, PG2)', async () => {
+describe('sending', () => {
+  test('respects the limits of the credential and of each destination, and completes', async () => {
     const counts = fc.array(fc.integer({ min: 0, max: 8 }), { minLength: 1, maxLength: 6 });
     await fc.assert(
       fc.asyncProperty(counts, fc.integer({ min: 1, max: 40 }), async (wanted, stepMs) => {
         const left = await sendAll(wanted, stepMs);
         expect(left.length).toBe(wanted.reduce((sum, count) => sum + count, 0));
-        for (const place of new Set(left.map((each) => each.place))) {
-          const times = left.filter((each) => each.place === place).map(({ at }) => at);
+        for (const destination of new Set(left.map((each) => each.destination))) {
+          const times = left.filter((each) => each.destination === destination).map(({ at }) => at);
           for (const [i, at] of times.entries()) {
             const before = times[i - PLACE.burst];
             if (before !== undefined) expect(at - before).toBeGreaterThanOrEqual(PLACE.everyMs);
           }
         }
-        // Of the credential those that come late count at the time they were told: so within a step more may leave.
+        // A late message counts for the credential at its due time, so several messages may be sent within
+        // one step.
         const span = (left.at(-1)?.at ?? 0) - (left[0]?.at ?? 0);
         expect(span + stepMs + EVERY).toBeGreaterThanOrEqual((left.length - 1) * EVERY);
       }),
@@ -53,39 +54,44 @@ describe('what leaves', () => {
   });
 });
 
-describe('a refusal for now', () => {
+describe('a rate limit response', () => {
   const setUp = () => {
     const clock = { now: 0 };
-    const pacing = new Pacing({ accountEveryMs: 1, place: PLACE, now: () => clock.now, maxPlaces: 100 });
-    const refuse = (place: string, retryAfterMs: number, isOfPlace: boolean) =>
-      pacing.run({ account: 'a', place, isOfPlace: () => isOfPlace }, () =>
-        Promise.reject(new DeliveryError('429', { isTooSoon: true, retryAfterMs })),
+    const pacing = new Pacing({
+      accountEveryMs: 1,
+      destination: PLACE,
+      now: () => clock.now,
+      maxDestinations: 100,
+    });
+    const refuse = (destination: string, retryAfterMs: number, isOfDestination: boolean) =>
+      pacing.run({ account: 'a', destination, isOfDestination: () => isOfDestination }, () =>
+        Promise.reject(new DeliveryError('429', { isRateLimited: true, retryAfterMs })),
       );
-    const send = (place: string) => pacing.run({ account: 'a', place }, async () => 'sent');
+    const send = (destination: string) => pacing.run({ account: 'a', destination }, async () => 'sent');
     return { clock, pacing, refuse, send };
   };
 
-  test('of a destination holds up that one alone, for as long as was asked', async () => {
+  test('for a destination delays only this destination, for the requested time', async () => {
     const { clock, refuse, send } = setUp();
-    await expect(refuse('p', 5_000, true)).rejects.toMatchObject({ isTooSoon: true });
+    await expect(refuse('p', 5_000, true)).rejects.toMatchObject({ isRateLimited: true });
     clock.now = 100;
     await expect(send('q')).resolves.toBe('sent');
-    await expect(send('p')).rejects.toMatchObject({ isTooSoon: true, retryAfterMs: 4_900 });
+    await expect(send('p')).rejects.toMatchObject({ isRateLimited: true, retryAfterMs: 4_900 });
     clock.now = 5_000;
     await expect(send('p')).resolves.toBe('sent');
   });
 
-  test('of the credential holds up all that goes out under it, and nothing of another', async () => {
+  test('for a credential delays all messages of that credential, and no other messages', async () => {
     const { clock, pacing, refuse, send } = setUp();
-    await expect(refuse('p', 5_000, false)).rejects.toMatchObject({ isTooSoon: true });
+    await expect(refuse('p', 5_000, false)).rejects.toMatchObject({ isRateLimited: true });
     clock.now = 4_999;
-    await expect(send('q')).rejects.toMatchObject({ isTooSoon: true });
-    await expect(pacing.run({ account: 'b', place: 'q' }, async () => 'sent')).resolves.toBe('sent');
+    await expect(send('q')).rejects.toMatchObject({ isRateLimited: true });
+    await expect(pacing.run({ account: 'b', destination: 'q' }, async () => 'sent')).resolves.toBe('sent');
     clock.now = 5_000;
     await expect(send('p')).resolves.toBe('sent');
   });
 
-  test('takes no turn away: what was refused comes again after the pause that was asked for, and not later', async () => {
+  test('does not extend the delay: a refused message is sent directly after the requested pause', async () => {
     const { clock, refuse, send } = setUp();
     for (let at = 0; at < 500; at += 100) {
       clock.now = at;
@@ -96,7 +102,7 @@ describe('a refusal for now', () => {
     await expect(send('p')).rejects.toMatchObject({ retryAfterMs: 1_000 });
   });
 
-  test('that a header announces is kept like one that was met', async () => {
+  test('announced by a header is respected like an actual response', async () => {
     const { clock, pacing, send } = setUp();
     pacing.hold('a', 'p', 2_000);
     await expect(send('p')).rejects.toMatchObject({ retryAfterMs: 2_000 });
@@ -104,10 +110,10 @@ describe('a refusal for now', () => {
     await expect(send('p')).resolves.toBe('sent');
   });
 
-  test('is remembered of so many destinations and no more (PG3)', async () => {
+  test('is stored for a limited number of destinations', async () => {
     const { clock, pacing, send } = setUp();
     for (let i = 0; i < 1_000; i += 1) pacing.hold('a', `p${i}`, 60_000);
-    await expect(send('p999')).rejects.toMatchObject({ isTooSoon: true });
+    await expect(send('p999')).rejects.toMatchObject({ isRateLimited: true });
     clock.now = 1;
     await expect(send('p0')).resolves.toBe('sent');
   });

@@ -39,7 +39,7 @@ const size = (part: string, unit: TextUnit) => {
 
 const isFenceLine = (each: string) => /^\s*(```|~~~)/.test(each);
 
-/** All that is no blank and no fence. */
+/** Returns the text without blanks and fences. */
 const gist = (texts: readonly string[]) =>
   texts
     .flatMap((each) => each.split('\n'))
@@ -47,7 +47,7 @@ const gist = (texts: readonly string[]) =>
     .join('')
     .replace(/\s+/g, '');
 
-/** The first line of what is open at the end. */
+/** Returns the first line of the block that is open at the end. */
 function openAtEnd(part: string, opened?: string): string | undefined {
   let open = opened;
   for (const each of part.split('\n')) {
@@ -60,17 +60,17 @@ function openAtEnd(part: string, opened?: string): string | undefined {
   return open;
 }
 
-describe('a text that is split', () => {
-  test('has parts that keep to the limit in the unit of the platform, the first with room for a mark (ST1)', () => {
+describe('a split text', () => {
+  test('has parts within the limit in the unit of the platform, the first with space for a mark', () => {
     fc.assert(
-      fc.property(text, options, (written, { limit, unit, markRoom }) => {
-        for (const [i, part] of splitText(written, { limit, unit, markRoom }).entries())
-          expect(size(part, unit)).toBeLessThanOrEqual(i === 0 ? limit - markRoom : limit);
+      fc.property(text, options, (written, { limit, unit, markRoom: markSpace }) => {
+        for (const [i, part] of splitText(written, { limit, unit, markSpace }).entries())
+          expect(size(part, unit)).toBeLessThanOrEqual(i === 0 ? limit - markSpace : limit);
       }),
     );
   });
 
-  test('loses nothing but blanks, and no half of a pair of surrogates (ST3)', () => {
+  test('loses only blanks, and splits no surrogate pair', () => {
     fc.assert(
       fc.property(text, options, (written, each) => {
         const parts = splitText(written, each);
@@ -80,7 +80,7 @@ describe('a text that is split', () => {
     );
   });
 
-  test('has parts in which each block of code is closed, and opened again with its first line in the next (ST2)', () => {
+  test('has parts in which each code block is closed, and reopened in the next part', () => {
     fc.assert(
       fc.property(text, options, (written, each) => {
         const parts = splitText(written, each);
@@ -89,7 +89,7 @@ describe('a text that is split', () => {
         let open: string | undefined;
         const lines = written.split('\n');
         let at = 0;
-        // Walks through the source beside the parts: what is open in it where a part ends must begin the next one.
+        // Reads the source along with the parts. The next part must start with the block that is still open.
         for (const part of parts) {
           if (open !== undefined) expect(part.split('\n')[0]).toBe(open.trimEnd());
           let left = gist([part]).length;
@@ -100,19 +100,19 @@ describe('a text that is split', () => {
             const isClosing = open !== undefined && after === undefined;
             if (length > left || (left === 0 && length > 0) || (left === 0 && after !== open && !isClosing))
               break;
-            // On which side of the cut a blank line was, nobody can tell.
+            // A blank line at the cut may belong to either side.
             if (left === 0 && !isClosing) return;
             left -= length;
             open = after;
           }
-          // A part that ends within a line says nothing of the lines after it.
+          // A part that stops inside a line does not show where later lines belong.
           if (left > 0) return;
         }
       }),
     );
   });
 
-  test('keeps lines of code as they are where they fit', () => {
+  test('keeps code lines unchanged if they fit', () => {
     const codeLine = fc.tuple(fc.constantFrom('', '    '), fc.constantFrom('a', 'return x;', 'y'.repeat(40)));
     const code = fc.array(
       codeLine.map(([indent, rest]) => indent + rest),
@@ -121,26 +121,26 @@ describe('a text that is split', () => {
     fc.assert(
       fc.property(code, options, (lines, each) => {
         const parts = splitText(['before', '```ts', ...lines, '```'].join('\n'), each);
-        const kept = parts.flatMap((part) => part.split('\n')).filter((one) => !isFenceLine(one));
-        expect(kept).toEqual(['before', ...lines]);
+        const textLines = parts.flatMap((part) => part.split('\n')).filter((one) => !isFenceLine(one));
+        expect(textLines).toEqual(['before', ...lines]);
         for (const part of parts) expect(part).not.toMatch(/```ts\n```/);
       }),
     );
   });
 
-  test('has filled parts: each but the last has at least half of what it may have (ST4)', () => {
+  test('fills every part except the last to at least half the limit', () => {
     fc.assert(
-      fc.property(text, options, (written, { limit, unit, markRoom }) => {
-        const parts = splitText(written, { limit, unit, markRoom });
+      fc.property(text, options, (written, { limit, unit, markRoom: markSpace }) => {
+        const parts = splitText(written, { limit, unit, markSpace });
         for (const part of parts.slice(0, -1))
-          expect(size(part, unit)).toBeGreaterThan((limit - markRoom) / 2);
+          expect(size(part, unit)).toBeGreaterThan((limit - markSpace) / 2);
       }),
     );
   });
 });
 
-describe('a text that fits', () => {
-  test('is given as it is (ST5)', () => {
+describe('a text within the limit', () => {
+  test('is returned unchanged', () => {
     for (const written of ['', '  a ', '```js\nopen', '\n\n'])
       expect(splitText(written, { limit: 100, unit: 'utf16' })).toEqual([written]);
   });
@@ -160,18 +160,18 @@ describe('a long text', () => {
     expect(split('a'.repeat(150))).toEqual(['a'.repeat(100), 'a'.repeat(50)]);
   });
 
-  test('of nothing but blanks has no part', () => {
+  test('of blanks only has no parts', () => {
     expect(splitText('\n'.repeat(300), { limit: 100, unit: 'utf16' })).toEqual([]);
   });
 
-  test('of a megabyte is split within a moment', () => {
+  test('of a megabyte is split quickly', () => {
     const from = performance.now();
     for (const written of [`${'word '.repeat(50)}\n`.repeat(4000), 'ä'.repeat(500_000)])
       expect(splitText(written, { limit: 4096, unit: 'utf8' }).length).toBeLessThan(300);
     expect(performance.now() - from).toBeLessThan(3_000);
   });
 
-  test('is refused where a part has no room for anything', () => {
+  test('is rejected if the limit is too small for any text', () => {
     expect(() => splitText('x'.repeat(100), { limit: 10, unit: 'utf16' })).toThrow(RangeError);
   });
 });

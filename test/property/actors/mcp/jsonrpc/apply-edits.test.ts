@@ -1,9 +1,9 @@
-// Message edits: the result equals string editing in any order, and conflicting edits are refused.
+// Message edits: the result equals string edits in every order, and conflicting edits are rejected.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { applyEdits } from '../../../../../actors/mcp/jsonrpc/apply-edits.ts';
-import { type Edit, isInPieces, whole } from '../../../../../actors/mcp/jsonrpc/span.ts';
+import { type Edit, isInPieces, toBuffer } from '../../../../../actors/mcp/jsonrpc/span.ts';
 
 const text = fc.string({ unit: 'binary-ascii', maxLength: 90 });
 /** Sizes below and above the thresholds of the copy functions. */
@@ -11,12 +11,12 @@ const gap = fc.constantFrom(1, 2, 300, 20_000);
 const parts = fc.array(fc.record({ gap, size: fc.constantFrom(0, 1, 5, 400), text }), { maxLength: 6 });
 
 /** Returns separated edits and a message for them. */
-function laidOut(given: readonly { gap: number; size: number; text: string }[]): {
+function laidOut(layout: readonly { gap: number; size: number; text: string }[]): {
   bytes: Buffer;
   edits: Edit[];
 } {
   let at = 0;
-  const edits = given.map((part) => {
+  const edits = layout.map((part) => {
     const start = at + part.gap;
     at = start + part.size;
     return { start, end: at, text: part.text };
@@ -26,16 +26,16 @@ function laidOut(given: readonly { gap: number; size: number; text: string }[]):
 }
 
 function byHand(bytes: Buffer, edits: readonly Edit[]): string {
-  let made = bytes.toString('latin1');
+  let expected = bytes.toString('latin1');
   for (const { start, end, text: put } of [...edits].reverse())
-    made = made.slice(0, start) + put + made.slice(end);
-  return made;
+    expected = expected.slice(0, start) + put + expected.slice(end);
+  return expected;
 }
 
-test('edits in any order give what editing by hand gives, in one piece or in several, and leave their input alone', () => {
+test('edits in any order give the same result as string edits, for one or several pieces, and do not change their input', () => {
   fc.assert(
-    fc.property(parts, fc.nat(), fc.nat({ max: 9 }), (given, seed, step) => {
-      const { bytes, edits } = laidOut(given);
+    fc.property(parts, fc.nat(), fc.nat({ max: 9 }), (layout, seed, step) => {
+      const { bytes, edits } = laidOut(layout);
       const before = Buffer.from(bytes);
       const shuffled = edits
         .map((edit, index) => ({ edit, key: (seed * (index + 7)) % 101 }))
@@ -44,7 +44,7 @@ test('edits in any order give what editing by hand gives, in one piece or in sev
       const order = [...shuffled];
       const cut = Math.ceil((bytes.length * step) / 10);
       for (const message of [bytes, [bytes.subarray(0, cut), bytes.subarray(cut)]])
-        expect(whole(applyEdits(message, shuffled)).toString('latin1')).toBe(byHand(bytes, edits));
+        expect(toBuffer(applyEdits(message, shuffled)).toString('latin1')).toBe(byHand(bytes, edits));
       expect(shuffled).toEqual(order);
       expect(bytes.equals(before)).toBe(true);
     }),
@@ -58,7 +58,7 @@ test('adjacent edits are valid, in any order', () => {
     { start: 6, end: 6, text: 'D' },
   ];
   for (const all of [edits, edits.toReversed()])
-    expect(whole(applyEdits(Buffer.from('0123456789'), all)).toString()).toBe('01ABCD6789');
+    expect(toBuffer(applyEdits(Buffer.from('0123456789'), all)).toString()).toBe('01ABCD6789');
 });
 
 test('a large message is not copied', () => {
@@ -67,12 +67,12 @@ test('a large message is not copied', () => {
   expect(isInPieces(message) && message.some((piece) => piece.buffer === bytes.buffer)).toBe(true);
 });
 
-test('overlapping edits are refused, whatever their order and wherever they overlap', () => {
+test('overlapping edits are rejected, in any order and position', () => {
   fc.assert(
-    fc.property(parts, fc.nat(), fc.nat(), fc.nat(), text, (given, which, from, length, put) => {
-      const { bytes, edits } = laidOut([{ gap: 1, size: 5, text: '' }, ...given]);
+    fc.property(parts, fc.nat(), fc.nat(), fc.nat(), text, (layout, which, from, length, put) => {
+      const { bytes, edits } = laidOut([{ gap: 1, size: 5, text: '' }, ...layout]);
       const other = edits[which % edits.length] as Edit;
-      // Starts inside the existing edit, or contains its first byte.
+      // Starts inside the existing edit, or contains the first byte of it.
       const size = other.end - other.start;
       const inside = { start: other.start + (from % Math.max(1, size)), text: put };
       const around = { start: Math.max(0, other.start - 1 - (from % 3)), text: put };
@@ -99,7 +99,7 @@ test.each([
   { start: 11, end: 11 },
   { start: Number.NaN, end: 3 },
   { start: 1, end: Number.NaN },
-])('an edit of bytes $start to $end of ten is refused', (span) => {
+])('an edit of bytes $start to $end of ten is rejected', (span) => {
   expect(() => applyEdits(Buffer.alloc(10), [{ ...span, text: 'a' }])).toThrowError(
     expect.objectContaining({ code: 'ERR_EDIT_CONFLICT' }),
   );

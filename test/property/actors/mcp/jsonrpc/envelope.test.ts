@@ -1,5 +1,5 @@
-// The scanner and the envelope against JSON.parse, which knows nothing of them: what one accepts the other accepts,
-// what one reads the other reads, whatever the white space, the escapes, the order and the depth.
+// Compares scanner and envelope with JSON.parse: both accept and read the same texts, with random white
+// space, escapes, order and depth.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -13,24 +13,24 @@ import {
 } from '../../../../../actors/mcp/jsonrpc/json-scanner.ts';
 import { readClientMessage, readServerMessage } from '../../../../../actors/mcp/jsonrpc/read-message.ts';
 import { RpcFault } from '../../../../../actors/mcp/jsonrpc/rpc-fault.ts';
-import { holds, rawJson, rawOf, type Span, whole } from '../../../../../actors/mcp/jsonrpc/span.ts';
+import { containsText, rawJson, rawOf, type Span, toBuffer } from '../../../../../actors/mcp/jsonrpc/span.ts';
 import { runs } from '../../../../fixtures/property-runs.ts';
 
 const space = fc.string({ unit: fc.constantFrom(' ', '\t', '\n', '\r'), maxLength: 3 });
 const bareSpace = fc.string({ unit: fc.constantFrom(' ', '\t'), maxLength: 2 });
 
-/** A string's JSON, with any character written as itself, in short or as \u. */
-function spelling(value: string): fc.Arbitrary<string> {
-  return fc.infiniteStream(fc.nat({ max: 3 })).map((ways) => {
+/** JSON string whose characters are literal, in short form or a \u escape. */
+function encodings(value: string): fc.Arbitrary<string> {
+  return fc.infiniteStream(fc.nat({ max: 3 })).map((forms) => {
     let out = '';
     for (const unit of value.split('')) {
       const isLone = /[\ud800-\udfff]/.test(unit);
-      const way = ways.next().value;
+      const form = forms.next().value;
       const short = JSON.stringify(unit).slice(1, -1);
       const code = unit.charCodeAt(0).toString(16).padStart(4, '0');
-      if (way === 0 || isLone) out += `\\u${code}`;
-      else if (way === 1) out += `\\u${code.toUpperCase()}`;
-      else if (unit === '/' && way === 2) out += '\\/';
+      if (form === 0 || isLone) out += `\\u${code}`;
+      else if (form === 1) out += `\\u${code.toUpperCase()}`;
+      else if (unit === '/' && form === 2) out += '\\/';
       else out += short;
     }
     return `"${out}"`;
@@ -38,7 +38,7 @@ function spelling(value: string): fc.Arbitrary<string> {
 }
 
 const anyText = fc.oneof(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'binary' }), fc.string());
-const anyString = anyText.chain(spelling);
+const anyString = anyText.chain(encodings);
 const anyNumber = fc.oneof(
   fc.double({ noNaN: true, noDefaultInfinity: true }).map(String),
   fc.bigInt().map(String),
@@ -98,13 +98,13 @@ function isAccepted(text: string): boolean {
   }
 }
 
-/** Lone surrogates cannot be written as UTF-8: they become another text on the way. */
+/** Lone surrogates cannot be encoded in UTF-8. */
 function isWellFormed(text: string): boolean {
   return !/\p{Surrogate}/u.test(text);
 }
 
 describe('the scanner', () => {
-  test('accepts whatever JSON.parse accepts', () => {
+  test('accepts all texts that JSON.parse accepts', () => {
     fc.assert(
       fc.property(space, json, space, (before, text, after) => {
         const whole = before + text + after;
@@ -115,7 +115,7 @@ describe('the scanner', () => {
     );
   });
 
-  test('judges text with a slip in it as JSON.parse does', () => {
+  test('agrees with JSON.parse on texts with an error', () => {
     const slip = fc.oneof(
       fc.constantFrom(
         '"',
@@ -164,7 +164,7 @@ describe('the scanner', () => {
     );
   });
 
-  test('judges short soups of JSON characters as JSON.parse does', () => {
+  test('agrees with JSON.parse on random JSON characters', () => {
     const soup = fc.string({ unit: fc.constantFrom(...'{}[],:"\\u0d12-+.eEtrufalsn \n\t'), maxLength: 12 });
     fc.assert(
       fc.property(soup, (text) => {
@@ -174,7 +174,7 @@ describe('the scanner', () => {
     );
   });
 
-  test('judges numbers, and what looks like them, as JSON.parse does', () => {
+  test('agrees with JSON.parse on numbers and similar texts', () => {
     const parts = fc.constantFrom('0', '0', '1', '9', '-', '+', '.', 'e', 'E');
     fc.assert(
       fc.property(fc.string({ unit: parts, minLength: 1, maxLength: 6 }), (text) => {
@@ -185,7 +185,7 @@ describe('the scanner', () => {
     );
   });
 
-  test('reads the text of a string as JSON.parse does', () => {
+  test('reads the text of a string like JSON.parse', () => {
     fc.assert(
       fc.property(anyString, (text) => {
         const bytes = Buffer.from(text);
@@ -202,11 +202,11 @@ interface Member {
   readonly value: string;
 }
 
-/** An object whose members stand in any order, in any spelling and with any white space between. */
+/** An object with members in random order, escapes and white space. */
 function objectOf(members: readonly Member[], gap: fc.Arbitrary<string> = space): fc.Arbitrary<string> {
   const written = members.map(({ name, value }) =>
     fc
-      .tuple(gap, spelling(name), gap, gap, gap)
+      .tuple(gap, encodings(name), gap, gap, gap)
       .map(([a, key, b, c, d]) => `${a}${key}${b}:${c}${value}${d}`),
   );
   return fc
@@ -228,7 +228,7 @@ const rawId = fc.oneof(anyNumber, anyString).filter((id) => Buffer.byteLength(id
 const watched = ['name', 'uri', 'cursor', 'requestId', 'progressToken', 'ref', 'level', '_meta'];
 const topLevel = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'];
 
-interface Expected {
+interface ExpectedEnvelope {
   readonly id: string;
   readonly method: string;
   readonly name: string;
@@ -236,11 +236,11 @@ interface Expected {
   readonly text: string;
 }
 
-const request: fc.Arbitrary<Expected> = fc
+const request: fc.Arbitrary<ExpectedEnvelope> = fc
   .record({
     id: rawId,
     method: anyText,
-    name: anyText.chain((text) => spelling(text)),
+    name: anyText.chain((text) => encodings(text)),
     token: rawId,
     others: strange(topLevel),
     inParams: strange(watched),
@@ -252,12 +252,12 @@ const request: fc.Arbitrary<Expected> = fc
         objectOf([...membersOf(inParams), { name: 'name', value: name }, { name: '_meta', value: meta }]),
       )
       .chain((params) =>
-        spelling(method).chain((spelled) =>
+        encodings(method).chain((encoded) =>
           objectOf([
             ...membersOf(others),
             { name: 'jsonrpc', value: '"2.0"' },
             { name: 'id', value: id },
-            { name: 'method', value: spelled },
+            { name: 'method', value: encoded },
             { name: 'params', value: params },
           ]),
         ),
@@ -270,7 +270,7 @@ const at = (envelope: Envelope, span: Span | undefined) =>
   span === undefined ? undefined : envelope.bytes.toString('utf8', span.start, span.end);
 
 describe('the envelope of a request', () => {
-  test('finds every member it watches, at exactly its bytes, in any spelling, order and spacing', () => {
+  test('finds every watched member at its exact bytes, for any escapes, order and spacing', () => {
     fc.assert(
       fc.property(request, ({ id, method, name, token, text }) => {
         const envelope = readClientMessage(Buffer.from(text));
@@ -280,10 +280,10 @@ describe('the envelope of a request', () => {
         expect(envelope.rawId).toBe(Buffer.from(id).toString('latin1'));
         expect(at(envelope, envelope.param('name'))).toBe(name);
         expect(envelope.paramText('name')).toBe(JSON.parse(name));
-        expect(at(envelope, envelope.askedToken)).toBe(token);
+        expect(at(envelope, envelope.progressToken)).toBe(token);
         const model = JSON.parse(text);
         expect(envelope.parse(envelope.params)).toEqual(model.params);
-        // E1: on one line, and otherwise as it came.
+        // The text is on one line, and otherwise as received.
         expect(envelope.bytes.toString()).toBe(oneLine(text));
         expect(JSON.parse(envelope.bytes.toString())).toEqual(model);
       }),
@@ -291,17 +291,17 @@ describe('the envelope of a request', () => {
     );
   });
 
-  test('is spliced in the named places only, and back again, byte for byte', () => {
+  test('is edited only at the given spans, and reverting restores every byte', () => {
     fc.assert(
       fc.property(request, rawId, anyString, rawId, ({ text }, id, name, token) => {
         const envelope = readClientMessage(Buffer.from(text));
         const { bytes } = envelope;
-        const spans = [envelope.id, envelope.param('name'), envelope.askedToken] as [Span, Span, Span];
+        const spans = [envelope.id, envelope.param('name'), envelope.progressToken] as [Span, Span, Span];
         const texts = [id, name, token].map((raw) => Buffer.from(raw).toString('latin1'));
         const edits = spans
           .map((span, index) => ({ ...span, text: texts[index] ?? '' }))
           .sort((a, b) => a.start - b.start);
-        const out = whole(applyEdits(bytes, edits));
+        const out = toBuffer(applyEdits(bytes, edits));
         // The model: cut the text at the spans, from the back.
         let model = bytes.toString('latin1');
         for (const edit of [...edits].reverse())
@@ -309,14 +309,14 @@ describe('the envelope of a request', () => {
         expect(out.toString('latin1')).toBe(model);
         const read = readClientMessage(Buffer.from(out));
         expect(
-          [read.id, read.param('name'), read.askedToken].map((span) => span && rawOf(read.bytes, span)),
+          [read.id, read.param('name'), read.progressToken].map((span) => span && rawOf(read.bytes, span)),
         ).toEqual(texts);
-        const undone = [read.id, read.param('name'), read.askedToken].map((span, index) => ({
+        const undone = [read.id, read.param('name'), read.progressToken].map((span, index) => ({
           ...(span as Span),
           text: rawOf(bytes, spans[index] as Span),
         }));
         expect(
-          whole(
+          toBuffer(
             applyEdits(
               read.bytes,
               undone.sort((a, b) => a.start - b.start),
@@ -328,7 +328,7 @@ describe('the envelope of a request', () => {
     );
   });
 
-  test('refuses a routing member that occurs twice, in whatever spelling (E2)', () => {
+  test('rejects a duplicate routing member, with any escapes', () => {
     const twice = fc.oneof(
       fc.constantFrom('jsonrpc', 'id', 'method', 'params').map((name) => ({ where: 'top', name })),
       fc.constantFrom(...watched).map((name) => ({ where: 'params', name })),
@@ -367,7 +367,7 @@ describe('the envelope of a request', () => {
     );
   });
 
-  test('never throws anything but RpcFault, and reads what it accepts as JSON.parse does', () => {
+  test('throws nothing but RpcFault, and reads accepted messages like JSON.parse', () => {
     const soup = fc.oneof(
       json,
       fc
@@ -392,7 +392,8 @@ describe('the envelope of a request', () => {
         expect(['string', 'number', 'undefined']).toContain(
           model.id === null ? 'undefined' : typeof model.id,
         );
-        expect(envelope.parse(envelope.params)).toEqual(model.params);
+        // Null params are removed.
+        expect(envelope.parse(envelope.params)).toEqual(model.params ?? undefined);
         expect(envelope.parse(envelope.result)).toEqual(model.result);
         expect(envelope.method).toBe(model.method ?? '');
       }),
@@ -401,11 +402,11 @@ describe('the envelope of a request', () => {
   });
 });
 
-test('raw JSON goes through Latin-1 and back unharmed', () => {
+test('raw JSON survives the conversion to Latin-1 and back', () => {
   fc.assert(
     fc.property(anyText, bareSpace, (text, gap) => {
       const message = Buffer.from(`${gap}"old"`);
-      const out = whole(
+      const out = toBuffer(
         applyEdits(message, [{ start: gap.length, end: message.length, text: rawJson(text) }]),
       );
       expect(JSON.parse(out.toString())).toBe(text);
@@ -413,7 +414,7 @@ test('raw JSON goes through Latin-1 and back unharmed', () => {
   );
 });
 
-test('nesting is accepted to the documented depth and no further', () => {
+test('nesting is accepted up to the documented depth', () => {
   fc.assert(
     fc.property(fc.boolean(), fc.integer({ min: 1, max: 3 * MAX_DEPTH }), (isArray, levels) => {
       const text = isArray
@@ -424,7 +425,7 @@ test('nesting is accepted to the documented depth and no further', () => {
   );
 });
 
-test('a text is found in a message wherever that is cut', () => {
+test('a text is found in a message, wherever the message is cut', () => {
   const few = fc.string({ unit: fc.constantFrom('a', 'b', 'é'), maxLength: 30 });
   fc.assert(
     fc.property(
@@ -437,8 +438,8 @@ test('a text is found in a message wherever that is cut', () => {
           (a, b) => a - b,
         );
         const pieces = borders.map((border, at) => bytes.subarray(borders[at - 1] ?? 0, border));
-        expect(holds(pieces, word)).toBe(text.includes(word));
-        expect(holds(bytes, word)).toBe(text.includes(word));
+        expect(containsText(pieces, word)).toBe(text.includes(word));
+        expect(containsText(bytes, word)).toBe(text.includes(word));
       },
     ),
     { numRuns: runs(1000) },

@@ -1,5 +1,5 @@
-// What is known of a message that was read piece by piece: its id where it was dropped, and where its pieces were kept, the
-// very envelope that is read from a message as a whole.
+// Messages that are read piece by piece: dropped messages keep the id, and a stored message has the same
+// envelope as the whole message.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -17,7 +17,7 @@ function idOf(text: string, cuts: readonly number[] = []): string | undefined {
   return message.id;
 }
 
-// ASCII and short: what ids are in practice, and all that the scanner keeps faithfully.
+// Short ASCII ids, as used in practice, which the scanner stores unchanged.
 const id = fc.oneof(
   fc.integer(),
   fc.string({ maxLength: 40, unit: 'binary-ascii' }),
@@ -31,7 +31,7 @@ const key = fc.oneof(fc.string(), fc.constantFrom('result', 'params', 'Id', 'ids
 const indent = fc.constantFrom(undefined, 1, '\t');
 
 describe('an oversized message', () => {
-  test('tells the raw id of its top level, for any object and any chunking', () => {
+  test('returns the raw id of the top level, for any object and any chunks', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(key, member)),
@@ -52,7 +52,7 @@ describe('an oversized message', () => {
     );
   });
 
-  test('tells no id where the top level has none', () => {
+  test('returns no id if the top level has no id', () => {
     fc.assert(
       fc.property(fc.dictionary(key, member), fc.array(fc.nat()), (object, cuts) => {
         const { id: _, ...rest } = object;
@@ -67,11 +67,11 @@ describe('an oversized message', () => {
     ['an id that is an object', '{"id":{"id":1},"x":"id"}'],
     ['an id that is null', '{"id":null}'],
     ['a text', '"id"'],
-  ])('tells none for %s', (_, text) => {
+  ])('returns no id for %s', (_, text) => {
     expect(idOf(text)).toBeUndefined();
   });
 
-  test('tells it behind what is nested too deeply, wherever it is cut, and is no answer', () => {
+  test('returns an id after deeply nested content for any cuts, and no response', () => {
     const nested = fc
       .array(fc.constantFrom('[', '{"id":9,"a":', '[{"]}":"\\"}]"},'), { minLength: 300, maxLength: 400 })
       .map((opened) => {
@@ -87,7 +87,7 @@ describe('an oversized message', () => {
     );
   });
 
-  test('survives any bytes', () => {
+  test('accepts any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         const message = new LargeMessage();
@@ -97,7 +97,7 @@ describe('an oversized message', () => {
     );
   });
 
-  test("gives no id for a server's own request, whose id says nothing about a call of ours", () => {
+  test("returns no response id for a server's own request", () => {
     for (const text of ['{"id":7,"method":"x"}', '{"method":"x","params":{},"id":7}']) {
       const message = new LargeMessage();
       message.feed(Buffer.from(text));
@@ -106,7 +106,7 @@ describe('an oversized message', () => {
     }
   });
 
-  test('gives the id of an answer as that of no request', () => {
+  test('returns no request id for a response', () => {
     const message = new LargeMessage();
     message.feed(Buffer.from('{"id":7,"result":{}}'));
     expect(message.id).toBe('7');
@@ -117,24 +117,27 @@ describe('an oversized message', () => {
 function inPieces(bytes: Buffer, cuts: readonly number[]): LargeMessage {
   const message = new LargeMessage();
   const borders = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
-  // Copies: the reader of the whole may write into its own.
+  // Copies, because the reader of the whole text may modify the buffer.
   const pieces = borders.map((border, at) => Buffer.from(bytes.subarray(borders[at - 1] ?? 0, border)));
   for (const piece of pieces) message.feed(piece);
   message.pieces = pieces;
   return message;
 }
 
-/** Read as a whole, if it is an answer that some call could wait for. */
+/**
+ * Reads the whole text. Returns the envelope if it is a response with an id, and without null members.
+ */
 function answerFrom(bytes: Buffer): Envelope | undefined {
   try {
     const envelope = readServerMessage(Buffer.from(bytes));
-    return envelope.kind === 'answer' && envelope.rawId !== 'null' ? envelope : undefined;
+    const isUnchanged = envelope.bytes.length === bytes.length;
+    return envelope.kind === 'answer' && envelope.rawId !== 'null' && isUnchanged ? envelope : undefined;
   } catch {
     return undefined;
   }
 }
 
-describe('an answer in pieces', () => {
+describe('a response in pieces', () => {
   const anyMember = fc.tuple(
     fc.constantFrom(
       'id',
@@ -175,7 +178,7 @@ describe('an answer in pieces', () => {
     .chain((members) => fc.shuffledSubarray(members, { minLength: members.length }))
     .map((members) => `{${members.join(',')}}`);
 
-  test('is read as when it is whole, and whatever else it is, it is not taken for one', () => {
+  test('is read like the whole text, and other messages are not read as responses', () => {
     let answers = 0;
     fc.assert(
       fc.property(text, fc.array(fc.nat(), { maxLength: 20 }), (raw, cuts) => {
@@ -212,9 +215,9 @@ describe('an answer in pieces', () => {
     ['an answer with params', '{"id":7,"result":1,"params":{"name":1,"name":2}}'],
     ['an id beyond 1024 bytes', `{"id":"${'x'.repeat(2000)}","result":1}`],
     ['an array', '[{"id":7,"result":1}]'],
-    ['half an answer', '{"id":7,"result":1'],
+    ['an incomplete response', '{"id":7,"result":1'],
     ['two answers', '{"id":7,"result":1}{"id":7,"result":1}'],
-    ['what was dropped', ''],
+    ['a dropped message', ''],
   ])('is not found in %s', (_, raw) => {
     expect(inPieces(Buffer.from(raw), [3]).answer()).toBeUndefined();
     const dropped = inPieces(Buffer.from('{"id":7,"result":1}'), []);
@@ -222,7 +225,7 @@ describe('an answer in pieces', () => {
     expect(dropped.answer()).toBeUndefined();
   });
 
-  test('keeps its line end to itself, and loses a line break between its parts', () => {
+  test('omits the line end, and replaces a line break between the parts', () => {
     const plain = inPieces(Buffer.from('{"id":7,"result":1}\r'), [18, 19]);
     plain.trimLineEnd();
     expect(plain.answer()?.bytes.toString()).toBe('{"id":7,"result":1}');

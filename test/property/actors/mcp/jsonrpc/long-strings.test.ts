@@ -1,10 +1,10 @@
-// Long strings are walked four bytes at a time: what stands in one is found all the same, wherever it stands.
+// Long strings are scanned four bytes at a time; invalid bytes are found at any offset.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { JsonScanner, NotJsonError } from '../../../../../actors/mcp/jsonrpc/json-scanner.ts';
 
-test('a long string is valid exactly when JSON.parse takes it, wherever in it and in memory the odd byte stands', () => {
+test('a long string is valid exactly if JSON.parse accepts it, at any position and memory alignment', () => {
   const odd = fc.constantFrom(
     '"',
     '\\',

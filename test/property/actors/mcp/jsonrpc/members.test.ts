@@ -1,5 +1,5 @@
-// Edits of the members of an object, and the two ways between the eras, against a model: a list of members as they
-// were written. Keys come in every spelling, values in every form, with odd white space between, some keys twice.
+// Member edits and conversions between the eras, compared with a model: a list of members as written. Keys
+// have any escapes, values any form, with random white space and duplicate keys.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -19,12 +19,12 @@ import {
 } from '../../../../../actors/mcp/jsonrpc/modern-meta.ts';
 import { readServerMessage } from '../../../../../actors/mcp/jsonrpc/read-message.ts';
 import { ResultChange } from '../../../../../actors/mcp/jsonrpc/result-change.ts';
-import { rawJson, rawOf, whole } from '../../../../../actors/mcp/jsonrpc/span.ts';
+import { rawJson, rawOf, toBuffer } from '../../../../../actors/mcp/jsonrpc/span.ts';
 import { runs } from '../../../../fixtures/property-runs.ts';
 
 interface Member {
   readonly key: string;
-  /** With its quotes, as it is spelled. */
+  /** With quotes, as written. */
   readonly rawKey: string;
   readonly gap: string;
   /** Raw JSON. */
@@ -57,8 +57,8 @@ const value: fc.Arbitrary<string> = fc.oneof(
   fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text)),
 );
 
-/** The key as JSON, some characters as escapes. */
-function spelled(key: string): fc.Arbitrary<string> {
+/** JSON of the key, with some characters as escapes. */
+function encodings(key: string): fc.Arbitrary<string> {
   const units = [...Array(key.length).keys()].map((at) => key.charAt(at));
   const plain = fc.constant(JSON.stringify(key));
   const escaped = fc
@@ -76,7 +76,7 @@ function spelled(key: string): fc.Arbitrary<string> {
 
 function membersFrom(keys: fc.Arbitrary<string>): fc.Arbitrary<Member[]> {
   const member = keys.chain((key) =>
-    fc.record({ key: fc.constant(key), rawKey: spelled(key), gap: space, value }),
+    fc.record({ key: fc.constant(key), rawKey: encodings(key), gap: space, value }),
   );
   return fc.array(member, { maxLength: 6 });
 }
@@ -93,7 +93,7 @@ function written(members: readonly Member[]): string {
 
 const latin1 = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
 
-/** What stands in the object, as raw text. */
+/** Returns the members of the object as raw text. */
 function entriesOf(bytes: Buffer, start = 0): [key: string, raw: string][] {
   return membersOf(bytes, { start, end: bytes.length }).map(({ key, value: span }) => [
     key,
@@ -111,11 +111,11 @@ function changed(members: readonly Member[], changes: Changes): [string, string]
   return [...added, ...modelOf(members.filter(({ key }) => !Object.hasOwn(changes, key)))];
 }
 
-/** Integers of any size, `1.0` and `-0` as they are written: JSON.parse would not see a difference. */
+/** Integers of any size, `1.0` and `-0` stay as text, because JSON.parse would not see a difference. */
 const parsed = (text: string) => JSON.parse(text) as unknown;
 
 describe('the members of an object', () => {
-  test('are found as they are written, in order, in any spelling', () => {
+  test('are found as written, in order, with any escapes', () => {
     fc.assert(
       fc.property(membersFrom(anyKey), (members) => {
         const bytes = Buffer.from(written(members));
@@ -129,7 +129,7 @@ describe('the members of an object', () => {
     );
   });
 
-  test('are added, replaced and taken out by edits, and the others keep every byte', () => {
+  test('are added, replaced and removed by edits, and the others keep every byte', () => {
     const changes = fc.dictionary(
       fc.constantFrom('a', 'b', 'c', 'new', 'constructor'),
       fc.option(fc.constantFrom('1', '"x"', '{"y":[1.0]}', 'null'), { nil: undefined }),
@@ -145,7 +145,7 @@ describe('the members of an object', () => {
         const text = written(members);
         const bytes = Buffer.from(head + text + tail);
         const start = Buffer.byteLength(head);
-        const after = whole(
+        const after = toBuffer(
           applyEdits(bytes, changeMembers(bytes, { start, end: start + Buffer.byteLength(text) }, wanted)),
         );
         const all = after.toString();
@@ -154,7 +154,7 @@ describe('the members of an object', () => {
         expect(() => parsed(all)).not.toThrow();
         const inside = all.slice(head.length, all.length - tail.length);
         expect(entriesOf(Buffer.from(inside))).toEqual(changed(members, wanted));
-        // Byte for byte, with the very spelling of the key.
+        // Byte for byte, with the original notation of the key.
         for (const { key, rawKey, gap, value: raw } of members)
           if (!Object.hasOwn(wanted, key)) expect(inside).toContain(`${rawKey}${gap}:${raw}`);
       }),
@@ -162,7 +162,7 @@ describe('the members of an object', () => {
     );
   });
 
-  test('are none where no object stands', () => {
+  test('are empty for values other than objects', () => {
     for (const text of ['[{"a":1}]', '"{}"', '1', 'null']) {
       const bytes = Buffer.from(text);
       expect(membersOf(bytes, { start: 0, end: bytes.length })).toEqual([]);
@@ -179,9 +179,9 @@ const caller = {
 const ownMeta = Object.entries(modernMeta(caller)).map(([key, one]): [string, string] => [key, rawJson(one)]);
 
 const toLegacy = (envelope: Envelope) =>
-  readServerMessage(whole(applyEdits(envelope.bytes, legacyEdits(envelope))));
+  readServerMessage(toBuffer(applyEdits(envelope.bytes, legacyEdits(envelope))));
 
-/** Unique, as the envelope wants its own members to be. */
+/** Unique, as the envelope requires. */
 const unique = (members: readonly Member[]) =>
   members.filter(({ key }, at) => members.findIndex((other) => other.key === key) === at);
 
@@ -189,7 +189,7 @@ const free = (taken: readonly string[]) => anyKey.filter((key) => !taken.include
 const reserved = ['_meta', 'inputResponses', 'requestState', 'name', 'uri', 'cursor', 'requestId'];
 
 interface Case {
-  /** Undefined: the request has none. */
+  /** Undefined if the request has no params. */
   readonly params: readonly Member[] | undefined;
   readonly meta: readonly Member[] | undefined;
   readonly text: string;
@@ -200,7 +200,7 @@ const request: fc.Arbitrary<Case> = fc
     params: fc.option(membersFrom(free([...reserved, 'progressToken', 'ref', 'level'])), { nil: undefined }),
     meta: fc.option(membersFrom(free(['progressToken'])), { nil: undefined }),
     at: fc.nat({ max: 6 }),
-    metaKey: spelled('_meta'),
+    metaKey: encodings('_meta'),
     gap: space,
     isParamsFirst: fc.boolean(),
   })
@@ -219,8 +219,8 @@ const request: fc.Arbitrary<Case> = fc
 
 const modernKeys = new Set(ownMeta.map(([key]) => key));
 
-describe('a request on its way into the other era', () => {
-  test('gets the metadata of who asks, in front, and keeps everything else (MO1)', () => {
+describe('converting a request to the other era', () => {
+  test("adds the caller's metadata as first members, and keeps everything else", () => {
     fc.assert(
       fc.property(request, ({ params, meta, text }) => {
         const before = readServerMessage(Buffer.from(text));
@@ -233,14 +233,14 @@ describe('a request on its way into the other era', () => {
         expect(others).toEqual(modelOf(params ?? []));
         const metaSpan = memberOf(after.bytes, own, '_meta');
         if (metaSpan === undefined) throw new Error('there is no _meta');
-        const kept = modelOf(meta ?? []).filter(([key]) => !modernKeys.has(key));
-        expect(entriesOf(after.bytes, metaSpan.start)).toEqual([...ownMeta, ...kept]);
+        const remainingMembers = modelOf(meta ?? []).filter(([key]) => !modernKeys.has(key));
+        expect(entriesOf(after.bytes, metaSpan.start)).toEqual([...ownMeta, ...remainingMembers]);
       }),
       { numRuns: runs(1000) },
     );
   });
 
-  test('there and back it is the request it was, but for an empty _meta', () => {
+  test('and back restores the request, except for an empty _meta', () => {
     fc.assert(
       fc.property(request, ({ params, meta, text }) => {
         const back = toLegacy(
@@ -262,7 +262,7 @@ describe('a request on its way into the other era', () => {
     );
   });
 
-  test('loses what only the modern era knows, wherever it stands', () => {
+  test('and back removes all members of the modern era, at any position', () => {
     const more = { requestState: '"s"', inputResponses: '{"a":[1]}' };
     fc.assert(
       fc.property(request, ({ text }) => {
@@ -278,7 +278,7 @@ describe('a request on its way into the other era', () => {
 });
 
 describe('a result', () => {
-  test('gets its members and those of its _meta, and keeps everything else (RC1)', () => {
+  test('gets additional members and _meta members, and keeps everything else', () => {
     const results = fc.record({
       members: membersFrom(free(['_meta', 'resultType'])).map(unique),
       meta: fc.option(membersFrom(anyKey).map(unique), { nil: undefined }),
@@ -298,7 +298,7 @@ describe('a result', () => {
           { [metaKeys.serverInfo]: '{"name":"s"}', a: undefined },
         );
         const edits = change.edits(readServerMessage(bytes));
-        const after = readServerMessage(whole(applyEdits(bytes, edits)));
+        const after = readServerMessage(toBuffer(applyEdits(bytes, edits)));
         const model = parsed(after.bytes.toString()) as { result: { _meta: Record<string, unknown> } };
         const start = after.result?.start ?? -1;
         const others = entriesOf(after.bytes, start).filter(([key]) => key !== '_meta');
@@ -319,7 +319,7 @@ describe('a result', () => {
     '{"id":1,"error":{"code":1,"message":"no"}}',
     '{"id":1,"result":[1]}',
     '{"id":1,"result":null}',
-  ])('that is none, or no object, stays as it is: %s', (text) => {
+  ])('that is missing or not an object stays unchanged: %s', (text) => {
     const answer = readServerMessage(Buffer.from(text));
     expect(new ResultChange({ a: '1' }, { b: '2' }).edits(answer)).toEqual([]);
   });

@@ -1,5 +1,5 @@
-// The scanner for text in pieces against the one for text as a whole: whatever the text, and wherever it is cut, both
-// accept the same, and both find the outermost members at the same places.
+// Compares the scanner for chunked text with the scanner for whole text: both accept the same texts,
+// independent of the cuts, and find the same top-level members.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -12,15 +12,15 @@ interface Member {
   readonly end: number;
 }
 
-interface Verdict {
+interface ScanResult {
   readonly isJson: boolean;
   readonly members: readonly Member[];
   readonly hasLineBreak: boolean;
 }
 
-const wrong: Verdict = { isJson: false, members: [], hasLineBreak: false };
+const notJson: ScanResult = { isJson: false, members: [], hasLineBreak: false };
 
-function judgedWhole(bytes: Buffer): Verdict {
+function scanWhole(bytes: Buffer): ScanResult {
   const scanner = new JsonScanner(bytes);
   const members: Member[] = [];
   try {
@@ -38,12 +38,12 @@ function judgedWhole(bytes: Buffer): Verdict {
     scanner.end();
   } catch (error) {
     if (!(error instanceof NotJsonError)) throw error;
-    return wrong;
+    return notJson;
   }
   return { isJson: true, members, hasLineBreak: scanner.hasLineBreak };
 }
 
-function judgedInPieces(bytes: Buffer, cuts: readonly number[]): Verdict {
+function scanPieces(bytes: Buffer, cuts: readonly number[]): ScanResult {
   const members: Member[] = [];
   const scanner = new PushScanner((rawName, { start, end }, raw) => {
     const value = bytes.toString('latin1', start, end);
@@ -52,12 +52,12 @@ function judgedInPieces(bytes: Buffer, cuts: readonly number[]): Verdict {
   });
   const borders = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
   for (const [at, border] of borders.entries()) {
-    // Copies, so that a piece never stands where it stood in the text, nor at a whole word of memory.
+    // Copies, so that a piece is never at the original offset or word-aligned in memory.
     const piece = Buffer.concat([Buffer.alloc(at % 5), bytes.subarray(borders[at - 1] ?? 0, border)]);
     scanner.feed(piece.subarray(at % 5));
   }
   expect(scanner.size).toBe(bytes.length);
-  if (!scanner.isComplete) return wrong;
+  if (!scanner.isComplete) return notJson;
   const { firstLineBreak } = scanner;
   if (firstLineBreak !== undefined) expect([0x0a, 0x0d]).toContain(bytes[firstLineBreak]);
   return { isJson: true, members, hasLineBreak: firstLineBreak !== undefined };
@@ -78,7 +78,7 @@ const value = fc.oneof(
 const json = fc
   .tuple(fc.oneof(fc.array(fc.tuple(name, value), { maxLength: 6 }).map(Object.fromEntries), value), indent)
   .map(([each, space]) =>
-    // Line breaks of every kind, and escapes that JSON.stringify does not write.
+    // All kinds of line breaks, and escapes that JSON.stringify does not write.
     JSON.stringify(each, undefined, space).replaceAll('日', '\\u65e5').replaceAll('abc', 'a\\/c'),
   );
 const slip = fc.oneof(
@@ -101,20 +101,20 @@ const slip = fc.oneof(
   ),
 );
 
-describe('a text in pieces', () => {
-  test('is accepted, and its members found, as when it is whole', () => {
+describe('a chunked text', () => {
+  test('is accepted with the same members as the whole text', () => {
     fc.assert(
       fc.property(json, cuts, (text, at) => {
         const bytes = Buffer.from(text);
-        const whole = judgedWhole(bytes);
+        const whole = scanWhole(bytes);
         expect(whole.isJson).toBe(true);
-        expect(judgedInPieces(bytes, at)).toEqual(whole);
+        expect(scanPieces(bytes, at)).toEqual(whole);
       }),
       { numRuns: 2000 },
     );
   });
 
-  test('with slips in it is judged as when it is whole', () => {
+  test('with errors has the same result as the whole text', () => {
     fc.assert(
       fc.property(
         json,
@@ -122,19 +122,19 @@ describe('a text in pieces', () => {
         cuts,
         (text, slips, at) => {
           let slipped = text;
-          for (const [where, gone, put] of slips) {
+          for (const [where, removed, put] of slips) {
             const from = where % (slipped.length + 1);
-            slipped = slipped.slice(0, from) + put + slipped.slice(from + gone);
+            slipped = slipped.slice(0, from) + put + slipped.slice(from + removed);
           }
           const bytes = Buffer.from(slipped);
-          expect(judgedInPieces(bytes, at)).toEqual(judgedWhole(bytes));
+          expect(scanPieces(bytes, at)).toEqual(scanWhole(bytes));
         },
       ),
       { numRuns: 4000 },
     );
   });
 
-  test('of any few characters of the grammar is judged as when it is whole', () => {
+  test('of a few random grammar characters has the same result as the whole text', () => {
     const soup = fc.string({
       unit: fc.constantFrom(...'{}[]",:\\u0123e.-+E truefalsn\r\n'.split('')),
       maxLength: 14,
@@ -142,13 +142,13 @@ describe('a text in pieces', () => {
     fc.assert(
       fc.property(soup, cuts, (text, at) => {
         const bytes = Buffer.from(text);
-        expect(judgedInPieces(bytes, at)).toEqual(judgedWhole(bytes));
+        expect(scanPieces(bytes, at)).toEqual(scanWhole(bytes));
       }),
       { numRuns: 5000 },
     );
   });
 
-  test('is accepted or not wherever it is cut in two, and byte by byte', () => {
+  test('has the same result for any cut in two, and byte by byte', () => {
     const texts = [
       '{"a":-12.50e+07,"b":[true,false,null,0,{"c":"\\u00e9\\n\\\\"}],"\\u0069d":"x" , "d" : 1E5}\r\n',
       '{"a":01}',
@@ -173,23 +173,23 @@ describe('a text in pieces', () => {
     ];
     for (const text of texts) {
       const bytes = Buffer.from(text);
-      const whole = judgedWhole(bytes);
+      const whole = scanWhole(bytes);
       const everywhere = Array.from({ length: bytes.length }, (_, at) => at);
-      for (const cut of everywhere) expect(judgedInPieces(bytes, [cut])).toEqual(whole);
-      expect(judgedInPieces(bytes, everywhere)).toEqual(whole);
+      for (const cut of everywhere) expect(scanPieces(bytes, [cut])).toEqual(whole);
+      expect(scanPieces(bytes, everywhere)).toEqual(whole);
     }
   });
 
-  test('may be nested as deeply as a whole one and no further', () => {
+  test('has the same maximum depth as a whole text', () => {
     fc.assert(
       fc.property(fc.boolean(), fc.integer({ min: 1, max: 2 * MAX_DEPTH }), cuts, (isArray, levels, at) => {
         const text = isArray
           ? '['.repeat(levels) + ']'.repeat(levels)
           : `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
         const bytes = Buffer.from(text);
-        const verdict = judgedInPieces(bytes, at);
+        const verdict = scanPieces(bytes, at);
         expect(verdict.isJson).toBe(levels <= MAX_DEPTH + 1);
-        expect(verdict).toEqual(judgedWhole(bytes));
+        expect(verdict).toEqual(scanWhole(bytes));
       }),
     );
   });

@@ -1,5 +1,5 @@
-// How fast a number of a business sends, held against the limits of its platform as the fake of it counts them, in a time of
-// the test's own: however many messages for however many people, and however long their way takes.
+// Send rate of business numbers, compared with the rate limits of the fake platform. Time is simulated,
+// traffic and network delays are random.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -8,12 +8,12 @@ import { messengerPacing } from '../../../../../actors/platforms/businessmesseng
 import { RateMeter, vendorLimits } from '../../../../fixtures/business-platform/rate-meter.ts';
 import { OwnTime, type Way, ways } from '../../../../fixtures/own-time.ts';
 
-/** Of the start of a process that sent as much before as the platform takes: so many to the first person. */
+/** Messages that were sent to the first person before a restart, up to the limit of the platform. */
 interface Before {
   readonly toFirst: number;
 }
 
-/** Sends so much to each person, each in order; gives what the platform refused, and when all was there. */
+/** Sends the messages, in order per person. Returns the refusals and the total duration. */
 async function sendAll(
   people: readonly number[],
   ways: readonly Way[],
@@ -26,19 +26,23 @@ async function sendAll(
   for (let i = 0; i < toFirst; i += 1) meter.count('100', '0');
   time.now = 1_000;
   const pacing = messengerPacing(() => time.now);
-  const ends = people.map(async (count, person) => {
+  const finished = people.map(async (count, person) => {
     let pauseMs = 2_000;
     for (let sent = 0; sent < count; ) {
       const { thereMs, backMs, lateMs } = ways[steps++ % ways.length] as Way;
-      const isOfPlace = ({ platformCode }: DeliveryError) => platformCode === 131056;
+      const isOfDestination = ({ platformCode }: DeliveryError) => platformCode === 131056;
       try {
-        await pacing.run({ account: '100', place: `${person}`, isOfPlace }, async () => {
+        await pacing.run({ account: '100', destination: `${person}`, isOfDestination }, async () => {
           await time.at(time.now + thereMs);
           const refusal = meter.count('100', `${person}`);
           await time.at(time.now + backMs);
           if (refusal === undefined) return;
           pauseMs = Math.min(60_000, 2 * pauseMs);
-          throw new DeliveryError('', { platformCode: refusal.code, isTooSoon: true, retryAfterMs: pauseMs });
+          throw new DeliveryError('', {
+            platformCode: refusal.code,
+            isRateLimited: true,
+            retryAfterMs: pauseMs,
+          });
         });
         sent += 1;
         pauseMs = 2_000;
@@ -48,18 +52,18 @@ async function sendAll(
       }
     }
   });
-  await time.passUntil(ends);
+  await time.passUntil(finished);
   return { refused: meter.refused, tookMs: time.now - 1_000 };
 }
 
 const people = fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 30 });
 
-test('it never sends more than the platform takes of a number, or to one person', async () => {
+test('a number never exceeds its limit or the limit per person', async () => {
   await fc.assert(
     fc.asyncProperty(people, ways, async (counts, onTheWay) => {
       const { refused, tookMs } = await sendAll(counts, onTheWay);
       expect(refused).toEqual([]);
-      // And not much less.
+      // The limits are also used: sending is not much slower than allowed.
       const longest = Math.max(...counts);
       const all = counts.reduce((sum, count) => sum + count, 0);
       const atLeast = Math.max(all / 50, longest > 45 ? 6 * (longest - 45) : 0);
@@ -69,7 +73,7 @@ test('it never sends more than the platform takes of a number, or to one person'
   );
 });
 
-test('of a person to whom as much was sent before a start as may be, it is refused once and then keeps to what the platform lends', async () => {
+test("if the limit of a person was used up before a restart, one message is refused and the rest follows the platform's rate", async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 20 }), ways, async (count, onTheWay) => {
       const { refused, tookMs } = await sendAll([count, 3], onTheWay, { toFirst: 45 });

@@ -1,9 +1,9 @@
-// Whatever an agent answers, the platform refuses nothing of it, and nothing of it is lost. The judge is the fake of the
-// platform, which real clients accept.
+// The platform accepts every rendered message, with the whole text. The messages pass the checks of the fake
+// platform, which accepts real clients.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Card, OutboundMessage } from '../../../../../actors/events/outbox/outbound-message.ts';
+import type { MessageCard, OutboundMessage } from '../../../../../actors/events/outbox/message.ts';
 import { messageBodies } from '../../../../../actors/platforms/businessmessenger/render-message.ts';
 import { messageFault } from '../../../../fixtures/business-platform/check-message.ts';
 
@@ -25,7 +25,7 @@ const words = (maxLength: number) => fc.array(sign, { maxLength }).map((all) => 
 const longText = fc
   .tuple(words(60), fc.constantFrom(0, 1, 20, 200))
   .map(([text, times]) => text.repeat(times));
-const some = fc.option(words(40), { nil: undefined });
+const optionalText = fc.option(words(40), { nil: undefined });
 
 const action = fc.record({
   id: fc.oneof(
@@ -33,11 +33,11 @@ const action = fc.record({
     fc.constantFrom('yes', ' no', '\u0007', 'x'.repeat(220)),
   ),
   title: fc.oneof(words(30), fc.constant('the same title for many of them')),
-  description: some,
+  description: optionalText,
   url: fc.option(fc.constant('https://example.com/'), { nil: undefined, freq: 6 }),
 });
-const card: fc.Arbitrary<Card> = fc.record({
-  title: some,
+const card: fc.Arbitrary<MessageCard> = fc.record({
+  title: optionalText,
   fields: fc.option(fc.array(fc.record({ name: words(5), value: words(20) }), { maxLength: 3 }), {
     nil: undefined,
   }),
@@ -51,7 +51,7 @@ const message: fc.Arbitrary<OutboundMessage> = fc.record({
   card: fc.option(card, { nil: undefined }),
 });
 
-/** Blanks may go at a cut, and marks of code come where a block is cut. */
+/** Text without blanks and code marks. A cut may drop blanks, and adds marks to a code block. */
 const essence = (text: string) => text.replace(/[\s`]/gu, '');
 
 function textOf(body: Readonly<Record<string, unknown>>): string {
@@ -62,7 +62,7 @@ function textOf(body: Readonly<Record<string, unknown>>): string {
   return text?.body ?? interactive?.body.text ?? '';
 }
 
-test('the platform refuses no answer, and all of its words arrive (RM3)', () => {
+test("no body exceeds the platform's limits, and the whole text arrives", () => {
   fc.assert(
     fc.property(message, (sent) => {
       const bodies = messageBodies(sent);
@@ -76,18 +76,18 @@ test('the platform refuses no answer, and all of its words arrive (RM3)', () => 
   );
 });
 
-test('every choice that the platform can have is offered once under its own id, and others stand in words (CH1)', () => {
+test('every supported choice is offered once with its id, and other choices become text', () => {
   fc.assert(
     fc.property(message, (sent) => {
       const bodies = messageBodies(sent);
       const offered = bodies.flatMap(idsIn);
       const choices = (sent.card?.actions ?? []).filter(({ url }) => url === undefined);
       const limit = choices.length <= 3 ? 256 : 200;
-      const able = choices
+      const supported = choices
         .filter(({ id, title }) => /[^\s\p{Cc}]/u.test(title + id))
         .map(({ id }) => id)
         .filter((id) => id.length <= limit && id.trim() === id);
-      expect(offered).toEqual(able.slice(0, 50));
+      expect(offered).toEqual(supported.slice(0, 50));
     }),
     { numRuns: 200 },
   );

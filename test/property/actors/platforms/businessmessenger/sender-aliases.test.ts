@@ -1,4 +1,4 @@
-// People who write with a number, an id or both, in any order, over restarts and at the same time.
+// Senders identified by a number, an id or both, in random order, with restarts and concurrent messages.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -19,13 +19,13 @@ function senderOf(person: number, withNumber: boolean, withId: boolean) {
   };
 }
 
-test('where an id or a number has led once it leads for good (SA1)', async () => {
+test('a stored mapping of an id or a number never changes', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
       const store = new MemoryStore();
-      // So few that some are forgotten.
+      // A small capacity, so that some entries are evicted.
       let aliases = new SenderAliases(store, 2);
-      const ledTo = new Map<string, string>();
+      const nameByAlias = new Map<string, string>();
       for (const each of steps) {
         if (each === 'restart') {
           aliases = new SenderAliases(store, 2);
@@ -34,16 +34,16 @@ test('where an id or a number has led once it leads for good (SA1)', async () =>
         const sender = senderOf(each.person, each.withNumber, each.withId);
         const { number, userId } = sender;
         const own = [userId, number].filter((one) => one !== undefined);
-        const expected = own.map((one) => ledTo.get(one)).find((one) => one !== undefined) ?? own[0];
+        const expected = own.map((one) => nameByAlias.get(one)).find((one) => one !== undefined) ?? own[0];
         const name = await aliases.nameOf('100', sender);
         expect(name).toBe(expected);
-        for (const one of own) if (!ledTo.has(one)) ledTo.set(one, name);
+        for (const one of own) if (!nameByAlias.has(one)) nameByAlias.set(one, name);
       }
     }),
   );
 });
 
-test('of those who come at the same time all are led alike', async () => {
+test('concurrent messages of one sender get the same name', async () => {
   const store = new MemoryStore();
   const several = [new SenderAliases(store), new SenderAliases(store)];
   const sender = senderOf(1, true, true);

@@ -1,5 +1,6 @@
-// A connection by sockets over everything that may happen to it: the platform ends, loses, refuses and redelivers, the store is slow or
-// full, the connection is closed (WM1, WM2, WK1–WK4, EI1, EI2). Real sockets of ours over wires that a test moves, in a time of its own.
+// A Socket Mode connection over random events: the platform closes sockets, loses and redelivers events, and
+// refuses connections; the store is slow or full; the connection closes. The sockets of the product run on
+// fake wires with simulated time.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -19,18 +20,18 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** One wire, from the platform's side. */
+/** A wire, seen from the platform. */
 class FakeWire {
   readonly #events: WireEvents;
   readonly #world: World;
   readonly #held: (() => void)[] = [];
   isOpen = true;
   isGreeted = false;
-  /** It has announced the end, or has said goodbye. */
+  /** True after the platform announced that it will close the wire, or closed it. */
   isAnnounced = false;
   isSilent = false;
   isPaused = false;
-  /** Ours. */
+  /** True after the gateway closed the wire. */
   isLeft = false;
 
   constructor(world: World, events: WireEvents) {
@@ -38,8 +39,8 @@ class FakeWire {
     this.#events = events;
   }
 
-  /** To us, now or when we read again. */
-  bring(frame: object | string): void {
+  /** Delivers a frame to the gateway, immediately or after `resume`. */
+  deliver(frame: object | string): void {
     if (this.isSilent || !this.isOpen) return;
     const text = typeof frame === 'string' ? frame : JSON.stringify(frame);
     const arrive = (): void => {
@@ -54,20 +55,20 @@ class FakeWire {
 
   hello(): void {
     this.isGreeted = true;
-    this.bring({ type: 'hello' });
+    this.deliver({ type: 'hello' });
   }
 
-  /** The platform, or the line, ends it. */
+  /** Closes the wire, as the platform or the network does. */
   end(): void {
     if (!this.isOpen) return;
     this.isOpen = false;
     this.#events.onClosed('the socket was closed: 1006');
   }
 
-  readonly ours = {
+  readonly handle = {
     send: (text: string) => {
       const { envelope_id } = JSON.parse(text) as { envelope_id: string };
-      if (this.isOpen && !this.isLeft) this.#world.acknowledged(envelope_id, this);
+      if (this.isOpen && !this.isLeft) this.#world.checkAcknowledged(envelope_id, this);
     },
     ping: () => {
       if (this.isOpen && !this.isSilent) this.#events.onSign();
@@ -92,29 +93,29 @@ class FakeWire {
   #leave(): void {
     if (this.isLeft) return;
     this.isLeft = true;
-    if (this.isOpen && this.isGreeted && !this.isSilent) this.#world.left(this);
+    if (this.isOpen && this.isGreeted && !this.isSilent) this.#world.checkLeft(this);
   }
 }
 
-/** A platform, a store, and a process that connects again after each loss. */
+/** A platform, a store, and a process that reconnects after each loss. */
 class World {
   readonly wires: FakeWire[] = [];
-  /** By their number: when each was said, whether it is durable, and whether it was acknowledged. */
+  /** Events by number: sent, durable and acknowledged. */
   readonly durable = new Set<number>();
   readonly acked = new Set<number>();
-  readonly said: number[] = [];
-  /** As they came to us, and as they were handed to the store. */
+  readonly sent: number[] = [];
+  /** Order of arrival, and order of transfer to the store. */
   readonly arrived: number[] = [];
-  readonly taken: number[] = [];
-  readonly #ofEnvelope = new Map<string, { readonly n: number; readonly wire: FakeWire }>();
-  /** Of the present connection. */
+  readonly storeCalls: number[] = [];
+  readonly #envelopesById = new Map<string, { readonly n: number; readonly wire: FakeWire }>();
+  /** Aborts the current connection. */
   #closing = new AbortController();
   refusedOpens = 0;
   storeMs = 0;
   storeFailures = 0;
-  /** The next sockets are not greeted by themselves. */
+  /** Number of next sockets that receive no greeting. */
   unGreeted = 0;
-  /** We have ended all of it, or the platform has: then there may be none. */
+  /** True after an intended close, when no open socket is required. */
   mayBeAlone = false;
   mode: SocketMode | undefined;
   #envelopes = 0;
@@ -144,10 +145,10 @@ class World {
             expect(this.openWires.length).toBeLessThanOrEqual(3);
             if (this.unGreeted > 0) this.unGreeted -= 1;
             else setTimeout(() => wire.isOpen && wire.hello(), 20);
-            return wire.ours;
+            return wire.handle;
           },
         },
-        take: ({ payload }) => this.#keep((payload as { n: number }).n),
+        accept: ({ payload }) => this.#store((payload as { n: number }).n),
       },
       this.#closing.signal,
     );
@@ -159,27 +160,27 @@ class World {
     return this.wires.filter(({ isOpen, isLeft }) => isOpen && !isLeft);
   }
 
-  /** On which the platform gives what it has. */
+  /** Wires on which the platform delivers events. */
   get working(): readonly FakeWire[] {
     return this.openWires.filter(({ isGreeted }) => isGreeted);
   }
 
-  say(which: number): void {
-    const n = this.said.length + 1;
-    this.said.push(n);
-    this.#give(n, which);
+  send(which: number): void {
+    const n = this.sent.length + 1;
+    this.sent.push(n);
+    this.deliver(n, which);
   }
 
-  /** Ours has closed one that worked. */
-  left(wire: FakeWire): void {
+  /** Checks a working wire that the gateway left. */
+  checkLeft(wire: FakeWire): void {
     if (this.mayBeAlone) return;
-    // It may itself be lost meanwhile, which is no fault of ours.
+    // The newer socket may be lost in the meantime, which is not an error of the gateway.
     const later = this.wires.slice(this.wires.indexOf(wire) + 1);
     expect(later.some(({ isGreeted }) => isGreeted)).toBe(true);
   }
 
-  acknowledged(envelope: string, wire: FakeWire): void {
-    const sent = this.#ofEnvelope.get(envelope);
+  checkAcknowledged(envelope: string, wire: FakeWire): void {
+    const sent = this.#envelopesById.get(envelope);
     expect(sent?.wire).toBe(wire);
     if (sent === undefined) return;
     expect(this.durable.has(sent.n)).toBe(true);
@@ -196,21 +197,21 @@ class World {
     expect(this.openWires).toEqual([]);
   }
 
-  #give(n: number, which: number): void {
+  deliver(n: number, which: number): void {
     if (this.acked.has(n) || this.#isOver) return;
     const { working } = this;
     const wire = working[which % Math.max(1, working.length)];
     if (wire !== undefined) {
       this.#envelopes += 1;
       const envelope_id = `e${this.#envelopes}`;
-      this.#ofEnvelope.set(envelope_id, { n, wire });
-      wire.bring({ envelope_id, type: 'events_api', payload: { n } });
+      this.#envelopesById.set(envelope_id, { n, wire });
+      wire.deliver({ envelope_id, type: 'events_api', payload: { n } });
     }
-    setTimeout(() => this.#give(n, which + 1), 3_000);
+    setTimeout(() => this.deliver(n, which + 1), 3_000);
   }
 
-  async #keep(n: number): Promise<void> {
-    this.taken.push(n);
+  async #store(n: number): Promise<void> {
+    this.storeCalls.push(n);
     const isRefused = this.storeFailures > 0;
     if (isRefused) this.storeFailures -= 1;
     if (this.storeMs > 0) await new Promise((done) => setTimeout(done, this.storeMs));
@@ -252,20 +253,20 @@ const happening = fc.oneof(
 
 type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never;
 
-function happen(world: World, each: Happening): void {
+function perform(world: World, each: Happening): void {
   const { working } = world;
   const wire = 'which' in each ? working[each.which % Math.max(1, working.length)] : undefined;
   switch (each.do) {
     case 'say':
-      world.say(each.which);
+      world.send(each.which);
       break;
     case 'announce':
-      wire?.bring({ type: 'disconnect', reason: each.reason });
+      wire?.deliver({ type: 'disconnect', reason: each.reason });
       setTimeout(() => wire?.end(), each.closeAfterMs);
       break;
     case 'off':
       world.mayBeAlone = true;
-      wire?.bring({ type: 'disconnect', reason: 'link_disabled' });
+      wire?.deliver({ type: 'disconnect', reason: 'link_disabled' });
       break;
     case 'cut':
       wire?.end();
@@ -274,7 +275,7 @@ function happen(world: World, each: Happening): void {
       if (wire !== undefined) wire.isSilent = true;
       break;
     case 'garbage':
-      for (const text of ['{', '[]', '{"type":"hello"}', 'null', '{"type":"news"}']) wire?.bring(text);
+      for (const text of ['{', '[]', '{"type":"hello"}', 'null', '{"type":"news"}']) wire?.deliver(text);
       break;
     case 'refuse':
       world.refusedOpens += each.count;
@@ -290,7 +291,7 @@ function happen(world: World, each: Happening): void {
   }
 }
 
-/** Whether the numbers are some of the others, in their order. */
+/** True if `some` is a subsequence of `all`. */
 function isPartInOrder(some: readonly number[], all: readonly number[]): boolean {
   let from = 0;
   return some.every((n) => {
@@ -299,7 +300,7 @@ function isPartInOrder(some: readonly number[], all: readonly number[]): boolean
   });
 }
 
-test('nothing is acknowledged before it is durable, nothing is lost, a socket in use is left for another only, and the end leaves none', async () => {
+test('events are acknowledged only when durable, no event is lost, a socket is left only for a new socket, and a close closes all sockets', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(happening, fc.constantFrom(0, 1, 30, 500, 2_000, 12_000)), { maxLength: 30 }),
@@ -309,11 +310,11 @@ test('nothing is acknowledged before it is durable, nothing is lost, a socket in
         const world = new World();
         world.connect();
         for (const [each, ms] of happenings) {
-          happen(world, each);
+          perform(world, each);
           await vi.advanceTimersByTimeAsync(ms);
         }
         if (isCalm) {
-          // Whatever has happened, in the end there is one socket, and all that was said is kept and acknowledged.
+          // Eventually there is one socket, and all events are stored and acknowledged.
           world.storeMs = 0;
           world.storeFailures = 0;
           world.refusedOpens = 0;
@@ -321,9 +322,9 @@ test('nothing is acknowledged before it is durable, nothing is lost, a socket in
           await vi.advanceTimersByTimeAsync(120_000);
           expect(world.openWires).toHaveLength(1);
           expect(world.working).toHaveLength(1);
-          expect([...world.acked].sort()).toEqual([...world.said].sort());
+          expect([...world.acked].sort()).toEqual([...world.sent].sort());
         }
-        expect(isPartInOrder(world.taken, world.arrived)).toBe(true);
+        expect(isPartInOrder(world.storeCalls, world.arrived)).toBe(true);
         await world.end(how);
         vi.clearAllTimers();
       },

@@ -1,15 +1,15 @@
-// What an app of two workspaces is told, in any order, while its bots become known, are not told, or never are: what is kept and for
-// whom, in what order, and that nobody takes what is another's or our own (AB1, AB2, UE1, UE2).
+// Messages to an app in two workspaces, in random order, while the identities of the bots are known, unknown
+// or unavailable: which events are stored, in which order, and which trigger accepts them.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { BotTurns } from '../../../../../actors/platforms/chats/bot-turns.ts';
+import { BotMessageLimit } from '../../../../../actors/platforms/chats/message-limit.ts';
 import { AppBots, isOurs } from '../../../../../actors/platforms/chatworkspace/app-bots.ts';
 import { WorkspaceBot } from '../../../../../actors/platforms/chatworkspace/bot.ts';
 import { ChannelNames } from '../../../../../actors/platforms/chatworkspace/channel-names.ts';
-import { readWorkspaceEvent, saidOf } from '../../../../../actors/platforms/chatworkspace/event.ts';
+import { contentOf, readWorkspaceEvent } from '../../../../../actors/platforms/chatworkspace/event.ts';
 import { WorkspaceInbox } from '../../../../../actors/platforms/chatworkspace/inbox.ts';
-import { decided } from '../../../../../actors/platforms/chatworkspace/undecided-event.ts';
+import { resolveEvent } from '../../../../../actors/platforms/chatworkspace/unresolved-event.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { chatWorkspaceTrigger } from '../../../../fixtures/automation/triggers.ts';
 
@@ -23,17 +23,17 @@ afterEach(() => {
 const TEAMS = ['T1', 'T2'] as const;
 type Team = (typeof TEAMS)[number];
 
-/** An app with a bot in each workspace, of whom the platform tells when the test lets it. */
+/** An app with a bot in each workspace. The platform returns the identity of a bot if the test allows it. */
 class World {
   readonly host = new TestSourceHost();
-  readonly telling = new Set<Team>();
+  readonly identifiable = new Set<Team>();
   readonly triggers = TEAMS.map((team) => chatWorkspaceTrigger(team, { bots: 'allow', bot_token: team }));
   readonly #byToken = new Map(TEAMS.map((team) => [team as string, this.#botIn(team)]));
   readonly bots = new AppBots(({ config }) => this.#byToken.get(config.bot_token) as WorkspaceBot);
   readonly inbox = new WorkspaceInbox({
     account: {
       name: 'A1',
-      turns: new BotTurns(),
+      messageLimit: new BotMessageLimit(),
       channels: new ChannelNames(this.host.log),
       bots: this.bots,
     },
@@ -50,7 +50,7 @@ class World {
   #botIn(team: Team): WorkspaceBot {
     const bot = new WorkspaceBot(team, 'http://127.0.0.1:1', this.host.store);
     const identity = async () => {
-      if (!this.telling.has(team)) throw new Error('away');
+      if (!this.identifiable.has(team)) throw new Error('away');
       return { team, user: `U${team}`, bot: `B${team}` };
     };
     Object.defineProperty(bot.api, 'identity', { value: identity });
@@ -58,7 +58,7 @@ class World {
   }
 }
 
-const saying = fc.record({
+const messageStep = fc.record({
   do: fc.constant('say' as const),
   team: fc.constantFrom(...TEAMS),
   who: fc.constantFrom(
@@ -70,7 +70,7 @@ const saying = fc.record({
   isNamed: fc.boolean(),
 });
 const happening = fc.oneof(
-  { weight: 5, arbitrary: saying },
+  { weight: 5, arbitrary: messageStep },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('tell' as const), team: fc.constantFrom(...TEAMS) }) },
   {
     weight: 1,
@@ -84,7 +84,7 @@ const happening = fc.oneof(
 );
 
 function payloadOf(
-  { team, who, isNamed }: typeof saying extends fc.Arbitrary<infer T> ? T : never,
+  { team, who, isNamed }: typeof messageStep extends fc.Arbitrary<infer T> ? T : never,
   n: number,
 ) {
   const by = {
@@ -103,7 +103,7 @@ function payloadOf(
 
 const principal = { kind: 'key', name: 'app_token' } as const;
 
-test('what is said is kept in its order, nothing of our own is taken, and nothing by the wrong bot', async () => {
+test('messages are stored in order, and triggers ignore own messages and messages for other bots', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(happening, { maxLength: 25 }),
@@ -111,39 +111,45 @@ test('what is said is kept in its order, nothing of our own is taken, and nothin
       async (happenings, tellsInTheEnd) => {
         const world = new World();
         const { bots, host, inbox, triggers } = world;
-        const said = new Map<string, (typeof happenings)[number] & { readonly do: 'say' }>();
-        const taking: Promise<unknown>[] = [];
+        const sent = new Map<string, (typeof happenings)[number] & { readonly do: 'say' }>();
+        const accepts: Promise<unknown>[] = [];
         for (const [n, each] of happenings.entries()) {
-          if (each.do === 'tell') world.telling.add(each.team);
-          else if (each.do === 'fall silent') world.telling.delete(each.team);
-          else if (each.do === 'ask') await Promise.all(bots.with([]).map((bot) => bot.identifySoon()));
+          if (each.do === 'tell') world.identifiable.add(each.team);
+          else if (each.do === 'fall silent') world.identifiable.delete(each.team);
+          else if (each.do === 'ask') await Promise.all(bots.with([]).map((bot) => bot.identifyForEvent()));
           else if (each.do === 'pass') vi.advanceTimersByTime(each.ms);
           else {
-            said.set(`C${n}`, each);
-            taking.push(inbox.take({ kind: 'events_api', payload: payloadOf(each, n), triggers, principal }));
+            sent.set(`C${n}`, each);
+            accepts.push(
+              inbox.accept({ kind: 'events_api', payload: payloadOf(each, n), triggers, principal }),
+            );
           }
         }
-        await Promise.all(taking);
+        await Promise.all(accepts);
         const channels = host.store.events.map((event) => readWorkspaceEvent(event).channel ?? '');
-        expect(channels).toEqual([...said.keys()].filter((channel) => channels.includes(channel)));
-        for (const [channel, { who }] of said)
+        expect(channels).toEqual([...sent.keys()].filter((channel) => channels.includes(channel)));
+        for (const [channel, { who }] of sent)
           if (who === 'person' || who === 'bot') expect(channels).toContain(channel);
-        if (tellsInTheEnd) for (const team of TEAMS) world.telling.add(team);
+        if (tellsInTheEnd) for (const team of TEAMS) world.identifiable.add(team);
         for (const event of host.store.events) {
           vi.advanceTimersByTime(6_000);
           const read = readWorkspaceEvent(event);
-          const what = said.get(read.channel ?? '');
-          const known = await Promise.resolve(decided(read, bots.with([]))).catch((error: unknown) => error);
-          const isPutOff = known instanceof Error;
-          const isUntaken =
-            known !== undefined && !isPutOff && (known as typeof read).unsupported !== undefined;
-          if (tellsInTheEnd) expect([isPutOff, isUntaken]).toEqual([false, false]);
-          if (isPutOff || isUntaken) continue;
-          const about = saidOf(read.payload);
+          const step = sent.get(read.channel ?? '');
+          const resolution = await Promise.resolve(resolveEvent(read, bots.with([]))).catch(
+            (error: unknown) => error,
+          );
+          const isPostponed = resolution instanceof Error;
+          const isUnsupported =
+            resolution !== undefined && !isPostponed && (resolution as typeof read).unsupported !== undefined;
+          if (tellsInTheEnd) expect([isPostponed, isUnsupported]).toEqual([false, false]);
+          if (isPostponed || isUnsupported) continue;
+          const about = contentOf(read.payload);
           const isOwn = about !== undefined && isOurs(about, bots.with([]), read.payload) === true;
-          const takers = isOwn ? [] : triggers.filter((trigger) => bots.mayBeFor(trigger, read.payload));
-          const isOfOurs = what?.who === 'our bot' || what?.who === 'our bot without a user';
-          expect(takers.map(({ name }) => name)).toEqual(isOfOurs ? [] : [what?.team]);
+          const acceptingTriggers = isOwn
+            ? []
+            : triggers.filter((trigger) => bots.mayConcern(trigger, read.payload));
+          const isOwnBot = step?.who === 'our bot' || step?.who === 'our bot without a user';
+          expect(acceptingTriggers.map(({ name }) => name)).toEqual(isOwnBot ? [] : [step?.team]);
         }
       },
     ),

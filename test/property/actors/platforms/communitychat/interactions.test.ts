@@ -1,18 +1,18 @@
-// Interactions of a community chat, and what is said of them, at the hands of the adapter and the outbox, against the fake of the
-// platform over real HTTP: refusals, pauses, faults of its own, silence, connections cut after a request was taken, and ends of the
-// process between any two steps. Time is the test's own.
+// Community chat interactions and their answers, through the adapter and the outbox, with the fake platform
+// over real HTTP: refusals, pauses, server errors, timeouts, cut connections, and kills between any two
+// steps. Time is simulated.
 //
-// Whoever looks at the chat in the end sees each part once, or its record tells of the doubt; parts stand in their order; what
-// was announced is answered, or its time is over; and nobody is asked anything after that time.
+// Finally each part is visible once, or the record contains a possible duplicate. Parts are in order,
+// announced answers are sent or expired, and requests are made only before the expiry.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { OutboxWork } from '../../../../../actors/automation/works/outbox-work.ts';
 import { silentLog } from '../../../../../actors/base/errors/log.ts';
 import { turnResult } from '../../../../../actors/events/inbox/turn-result.ts';
-import { WorkPlaces } from '../../../../../actors/events/inbox/work-places.ts';
+import { WorkSlots } from '../../../../../actors/events/inbox/work-slots.ts';
 import { Circuits } from '../../../../../actors/events/outbox/circuits.ts';
-import { outboxRows } from '../../../../../actors/events/outbox/outbox-rows.ts';
+import { outboxRows } from '../../../../../actors/events/outbox/rows.ts';
 import { type Adapter, accountOf, type OpenTrigger } from '../../../../../actors/platforms/adapter.ts';
 import { communityChatAdapter } from '../../../../../actors/platforms/communitychat/adapter.ts';
 import type { Delivery } from '../../../../../actors/store/delivery.ts';
@@ -28,11 +28,11 @@ import { runs } from '../../../../fixtures/property-runs.ts';
 
 const LASTS_MS = 900_000;
 const IN_TIME_MS = 3_000;
-/** Of a request that nobody answers, in real time; on a busy machine others take their time, too. */
+/** Request timeout, in real time. Long enough for other requests on a busy machine. */
 const SILENCE_MS = 60;
 const MAX_STEPS = 600;
 const retry = { attempts: 1_000, min_backoff_seconds: 0.2, max_backoff_seconds: 20, factor: 3 };
-const DOUBT = /may (stand there twice|have arrived)/;
+const DOUBT = /possible duplicate|may have arrived/;
 const OVER = /expired|15 minutes/;
 
 beforeEach(() => {
@@ -90,20 +90,20 @@ const happening = fc.oneof(
 );
 type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never;
 
-interface Asked {
+interface Interaction {
   readonly event: StoredEvent;
   readonly token: string;
-  readonly begunAt: number;
-  /** Ids of rows and the words that each begins with, in the order in which they were made. */
+  readonly startedAt: number;
+  /** Ids of rows and the first word of each, in the order of creation. */
   readonly rows: { readonly id: string; readonly word: string; readonly isFirst: boolean }[];
-  said: number;
+  answers: number;
 }
 
 class World {
   readonly host = new TestSourceHost();
   readonly platform = new CommunityPlatform();
-  readonly asked: Asked[] = [];
-  /** Real milliseconds to an acknowledgement. */
+  readonly interactions: Interaction[] = [];
+  /** Longest duration of an acknowledgement, in real milliseconds. */
   slowest = 0;
   #adapter: Adapter<CommunityChatTrigger> = communityChatAdapter(adapterServices(this.host));
   #trigger = communityChatTrigger('desk');
@@ -125,10 +125,10 @@ class World {
     return Promise.all([this.host.stop(), this.platform.stop()]);
   }
 
-  /** All that a process remembers is gone. */
+  /** Restarts the process, which loses the content of the memory. */
   async build(): Promise<void> {
     await this.#opened?.close();
-    // The path of the one before is free a little later.
+    // The path of the previous adapter is released a little later.
     const path = `/in/${++this.#builds}`;
     this.platform.webhookUrl = this.host.url + path;
     this.#trigger = { ...this.#trigger, config: { ...this.#trigger.config, path } };
@@ -143,50 +143,53 @@ class World {
         triggers: () => [this.#trigger],
       },
       circuits: new Circuits({ log: silentLog, random: () => 0 }),
-      places: new WorkPlaces({ places: 100, bytes: 1e9, release: (name) => store.release(name) }),
+      slots: new WorkSlots({ slots: 100, bytes: 1e9, release: (name) => store.release(name) }),
       store,
     });
   }
 
-  async ask(): Promise<void> {
-    const realBegin = process.hrtime.bigint();
-    const begunAt = performance.now();
+  async interact(): Promise<void> {
+    const realStart = process.hrtime.bigint();
+    const startedAt = performance.now();
     const { status, body, token, id } = await this.platform.send({ act: command('ask') });
-    this.slowest = Math.max(this.slowest, Number(process.hrtime.bigint() - realBegin) / 1e6);
+    this.slowest = Math.max(this.slowest, Number(process.hrtime.bigint() - realStart) / 1e6);
     expect([status, body]).toEqual([200, { type: 5 }]);
-    // It is durable by then.
+    // The acknowledged event is already durable.
     const event = this.host.store.events.find((each) => each.id.endsWith(`/${id}`));
-    if (event === undefined) throw new Error('it was acknowledged, and is not there');
-    this.asked.push({ event, token, begunAt, rows: [], said: 0 });
+    if (event === undefined) throw new Error('acknowledged event is not stored');
+    this.interactions.push({ event, token, startedAt, rows: [], answers: 0 });
   }
 
-  async say(nth: number, parts: number): Promise<void> {
-    const asked = this.asked[nth];
-    if (asked === undefined || this.#adapter.outbound === undefined) return;
-    const said = asked.said++;
-    const words = Array.from({ length: parts }, (_, part) => `${nth}.${said}.${part}`);
+  async answer(nth: number, parts: number): Promise<void> {
+    const interaction = this.interactions[nth];
+    if (interaction === undefined || this.#adapter.outbound === undefined) return;
+    const answerCount = interaction.answers++;
+    const words = Array.from({ length: parts }, (_, part) => `${nth}.${answerCount}.${part}`);
     const text = words.map((word) => `${word} ${'x '.repeat(990)}`).join('\n\n');
-    const inbound = this.#adapter.read(asked.event);
+    const inbound = this.#adapter.read(interaction.event);
     const target = this.#adapter.outbound.target(this.#trigger, inbound);
-    if (target === undefined) throw new Error('there is nowhere to say it');
+    if (target === undefined) throw new Error('no target for the answer');
     const message = { target, action: { do: 'post' }, text, expiresAt: inbound.answerBy } as const;
     const account = accountOf(this.#adapter, this.#trigger);
-    const origin = { eventId: asked.event.id, trace: '', about: `said${said}` };
+    const origin = { eventId: interaction.event.id, trace: '', about: `said${answerCount}` };
     const rows = outboxRows(this.#adapter.outbound, account, this.#trigger, message, origin);
     expect(rows).toHaveLength(parts);
     await this.host.store.append(rows);
-    asked.rows.push(
+    interaction.rows.push(
       ...rows.map(({ id }, part) => ({ id, word: words[part] as string, isFirst: part === 0 })),
     );
   }
 
-  /** One attempt at whatever is due; a process that ends meanwhile has kept nothing of it. Gives how many there were. */
+  /**
+   * Makes an attempt for each due row. If the process is killed meanwhile, the results are lost. Returns the
+   * number of attempts.
+   */
   async send({ isKilled = false } = {}): Promise<number> {
     const work = this.#work as OutboxWork;
     const { store } = this.host;
-    const turns = await store.claim(100, 3_600_000, 'outbox/');
+    const claims = await store.claim(100, 3_600_000, 'outbox/');
     const results = await Promise.all(
-      turns.map(async ({ key, fence, event, snapshot }) => {
+      claims.map(async ({ key, fence, event, snapshot }) => {
         const signal = AbortSignal.timeout(SILENCE_MS);
         const outcome = await work.perform({ event, snapshot, signal, checkpoint: async () => {} });
         return turnResult({ key, fence }, event, outcome, 0.5, true, String);
@@ -197,10 +200,10 @@ class World {
       store.restart();
       await this.build();
     }
-    return turns.length;
+    return claims.length;
   }
 
-  /** Until nothing waits any more. */
+  /** Sends until no row is pending. */
   async end(): Promise<void> {
     for (let step = 0; step < MAX_STEPS; step += 1) {
       if ((await this.send()) > 0) continue;
@@ -210,19 +213,19 @@ class World {
       const next = Math.min(...waiting.map(({ retryAt }) => retryAt ?? Number.POSITIVE_INFINITY));
       vi.advanceTimersByTime(Number.isFinite(next) ? Math.max(1, next - Date.now()) : 1_000);
     }
-    throw new Error('it does not come to an end');
+    throw new Error('rows are still pending');
   }
 
-  async carryOut(each: Happening): Promise<void> {
-    if (each.do === 'ask') await this.ask();
-    else if (each.do === 'say') await this.say(each.nth, each.parts);
+  async apply(each: Happening): Promise<void> {
+    if (each.do === 'ask') await this.interact();
+    else if (each.do === 'say') await this.answer(each.nth, each.parts);
     else if (each.do === 'fault') void this.#plan(each.which.fault, each.isOfPart);
     else if (each.do === 'pass') vi.advanceTimersByTime(each.ms);
     else if (each.do === 'rebuild') await this.build();
     else await this.send({ isKilled: each.do === 'kill' });
   }
 
-  /** For the next request that would show something, or the next that says more. */
+  /** Plans a fault for the next request that shows a message, or for the next follow-up part. */
   #plan(fault: Fault, isOfPart: boolean): Promise<void> {
     return this.platform.faults.plan(fault, ({ channel, method }) =>
       isOfPart ? method === 'POST' : channel !== '',
@@ -231,12 +234,12 @@ class World {
 
   async recordOf(id: string): Promise<Delivery> {
     const record = await this.host.store.delivery(id);
-    if (record === undefined) throw new Error('it has no record');
+    if (record === undefined) throw new Error('the row has no record');
     return record;
   }
 }
 
-const wordOf = (content: unknown) => String(content ?? '').split(' ')[0] ?? '';
+const firstWord = (content: unknown) => String(content ?? '').split(' ')[0] ?? '';
 const order = (word: string) => word.split('.').slice(1).map(Number) as [number, number];
 const isSorted = (words: readonly string[]) =>
   words.every((word, i) => {
@@ -248,15 +251,15 @@ const isSorted = (words: readonly string[]) =>
 async function check(world: World, isAllSure: boolean): Promise<void> {
   const { platform } = world;
   expect(world.slowest).toBeLessThan(IN_TIME_MS);
-  const seen = platform.world.messages.map(({ body }) => wordOf(body.content));
-  for (const [nth, { rows, token, begunAt }] of world.asked.entries()) {
+  const seen = platform.world.messages.map(({ body }) => firstWord(body.content));
+  for (const [nth, { rows, token, startedAt }] of world.interactions.entries()) {
     const calls = platform.calls.filter(({ path }) => path.includes(token));
-    for (const { at } of calls) expect(at - begunAt).toBeLessThanOrEqual(LASTS_MS);
-    expect(isSorted(calls.map(({ body }) => wordOf((body as { content?: unknown }).content)))).toBe(true);
+    for (const { at } of calls) expect(at - startedAt).toBeLessThanOrEqual(LASTS_MS);
+    expect(isSorted(calls.map(({ body }) => firstWord((body as { content?: unknown }).content)))).toBe(true);
     const own = seen.filter((word) => word.startsWith(`${nth}.`));
     const firsts = new Set(rows.filter(({ isFirst }) => isFirst).map(({ word }) => word));
     expect(isSorted(own.filter((word) => !firsts.has(word)))).toBe(true);
-    // There is one place for what stands first.
+    // The first answer is a single message.
     expect(own.filter((word) => firsts.has(word)).length).toBeLessThanOrEqual(1);
     for (const { id, word, isFirst } of rows) {
       const { state, note = '', failures, endedAt = 0 } = await world.recordOf(id);
@@ -265,37 +268,47 @@ async function check(world: World, isAllSure: boolean): Promise<void> {
       if (count > 1) expect([word, doubts]).not.toEqual([word, []]);
       if (state === 'done' && !isFirst) {
         expect([word, count]).not.toEqual([word, 0]);
-        if (count > 1) expect(note).toMatch(/may stand there twice/);
+        if (count > 1) expect(note).toMatch(/possible duplicate/);
         if (isAllSure) expect(note).toBe('');
       } else if (state !== 'done') {
-        // Nothing ends it but its time.
+        // Only the expiry makes a row dead.
         expect(note).toMatch(OVER);
-        expect(endedAt - world.asked[nth]!.event.at).toBeGreaterThanOrEqual(LASTS_MS);
+        expect(endedAt - world.interactions[nth]!.event.at).toBeGreaterThanOrEqual(LASTS_MS);
       }
     }
     const done = [];
     for (const row of rows)
       if (row.isFirst && (await world.recordOf(row.id)).state === 'done') done.push(row.word);
-    const stands = own.find((word) => firsts.has(word));
+    const shownFirst = own.find((word) => firsts.has(word));
     const last = done.at(-1);
-    if (last !== undefined) expect(isSorted([last, stands ?? ''])).toBe(true);
+    if (last !== undefined) expect(isSorted([last, shownFirst ?? ''])).toBe(true);
   }
 }
 
 const failsPart = (which: (typeof faults)[number]) => ({ do: 'fault', which, isOfPart: true }) as const;
-const sends = { do: 'send' } as const;
-const says = { do: 'say', nth: 0, parts: 3 } as const;
-const passes = { do: 'pass', ms: 31_000 } as const;
-/** Doubts that come before something certain, and are not to be forgotten. */
+const sendDue = { do: 'send' } as const;
+const answers = { do: 'say', nth: 0, parts: 3 } as const;
+const passTime = { do: 'pass', ms: 31_000 } as const;
+/** Unknown outcomes before a known outcome: the record must still mention them. */
 const doubts: readonly (readonly Happening[])[] = [
-  [says, failsPart(faults[8]), failsPart(faults[0]), sends, sends, passes, sends, passes, sends],
-  [says, failsPart(faults[6]), sends, sends, passes, sends],
+  [
+    answers,
+    failsPart(faults[8]),
+    failsPart(faults[0]),
+    sendDue,
+    sendDue,
+    passTime,
+    sendDue,
+    passTime,
+    sendDue,
+  ],
+  [answers, failsPart(faults[6]), sendDue, sendDue, passTime, sendDue],
 ];
 
-const holds = async (happenings: readonly Happening[]): Promise<void> => {
+const runAndCheck = async (happenings: readonly Happening[]): Promise<void> => {
   const world = await new World().start();
   try {
-    for (const each of happenings) await world.carryOut(each);
+    for (const each of happenings) await world.apply(each);
     await world.end();
     const isAllSure = happenings.every(
       (each) => each.do !== 'kill' && each.do !== 'rebuild' && !(each.do === 'fault' && !each.which.isSure),
@@ -306,10 +319,10 @@ const holds = async (happenings: readonly Happening[]): Promise<void> => {
   }
 };
 
-test('each interaction is acknowledged in time, and what is said of it stands once and in order, or its record tells of the doubt or the end', async () => {
+test('each interaction is acknowledged in time; its answers appear once and in order, or the record contains the possible duplicate or the expiry', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(happening, { minLength: 5, maxLength: 30, size: 'max' }), (happenings) =>
-      holds([{ do: 'ask' }, ...happenings]),
+      runAndCheck([{ do: 'ask' }, ...happenings]),
     ),
     { numRuns: runs(20), examples: doubts.map((each): [Happening[]] => [[...each]]) },
   );

@@ -1,9 +1,9 @@
-// Whatever an agent answers, the platform refuses nothing of it, and nothing of it is lost. The judge is the fake of the
-// platform, which a client that others have written accepts.
+// The platform accepts every rendered message, with the whole text. The messages pass the checks of the fake
+// platform, which accepts third-party clients.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Card, OutboundMessage } from '../../../../../actors/events/outbox/outbound-message.ts';
+import type { MessageCard, OutboundMessage } from '../../../../../actors/events/outbox/message.ts';
 import { communityMessages } from '../../../../../actors/platforms/communitychat/render-message.ts';
 import { messageFault } from '../../../../fixtures/community-platform/check-message.ts';
 import type { Members } from '../../../../fixtures/community-platform/form-check.ts';
@@ -27,31 +27,31 @@ const words = (maxLength: number) => fc.array(sign, { maxLength }).map((all) => 
 const longText = fc
   .tuple(words(60), fc.constantFrom(0, 1, 20, 200))
   .map(([text, times]) => text.repeat(times));
-/** As reply-card.ts gives them: not empty, without blanks at the ends. */
-const some = (maxLength: number) => words(maxLength).map((text) => text.trim() || 'x');
-const optional = (maxLength: number) => fc.option(some(maxLength), { nil: undefined });
+/** Not empty and trimmed, as in reply-card.ts. */
+const trimmedText = (maxLength: number) => words(maxLength).map((text) => text.trim() || 'x');
+const optionalText = (maxLength: number) => fc.option(trimmedText(maxLength), { nil: undefined });
 
 const action = fc.record({
   id: fc.oneof(
     fc.string({ minLength: 1, maxLength: 120 }),
     fc.constantFrom('yes', ' no', 'actions:1', '\u0007'),
   ),
-  title: fc.oneof(some(60), fc.constant('the same title for many of them')),
-  description: optional(60),
+  title: fc.oneof(trimmedText(60), fc.constant('the same title for many of them')),
+  description: optionalText(60),
   style: fc.constantFrom(undefined, 'primary' as const, 'danger' as const),
   url: fc.option(fc.constantFrom('https://example.com/', `https://example.com/${'x'.repeat(600)}`), {
     nil: undefined,
     freq: 6,
   }),
 });
-const field = fc.record({ name: some(150), value: fc.oneof(some(40), some(700)) });
-const card: fc.Arbitrary<Card> = fc.record({
-  title: optional(200),
+const field = fc.record({ name: trimmedText(150), value: fc.oneof(trimmedText(40), trimmedText(700)) });
+const card: fc.Arbitrary<MessageCard> = fc.record({
+  title: optionalText(200),
   fields: fc.option(fc.array(field, { maxLength: 60 }), { nil: undefined }),
   actions: fc.option(fc.uniqueArray(action, { maxLength: 100, selector: ({ id }) => id }), {
     nil: undefined,
   }),
-  inputs: fc.option(fc.array(fc.record({ id: some(3), label: some(9) }), { maxLength: 3 }), {
+  inputs: fc.option(fc.array(fc.record({ id: trimmedText(3), label: trimmedText(9) }), { maxLength: 3 }), {
     nil: undefined,
   }),
 });
@@ -59,23 +59,23 @@ const card: fc.Arbitrary<Card> = fc.record({
 const bodiesOf = (more: Partial<OutboundMessage>) =>
   communityMessages({ target: { place: '1', repliesTo: '2' }, action: { do: 'post' }, text: '', ...more });
 
-/** All that people could read: a text may be cut anywhere. */
+/** All readable text. A text may be cut anywhere. */
 function contentOf(bodies: readonly Members[]): string {
   const texts = bodies.map(({ content }) => content).join('');
   return texts + JSON.stringify(bodies.map(({ embeds, components }) => [embeds, components]));
 }
 
-/** Blanks may go, and a block of code that is cut is closed and opened again. */
+/** Text without blanks and code fences, because a cut block is closed and reopened. */
 const bare = (text: string) => text.replace(/\s+/g, '').replaceAll('```js', '').replaceAll('```', '');
 
-test('the platform refuses none of it, and the whole text arrives in its order (CCM1)', () => {
+test("no message exceeds the platform's limits, and the whole text arrives in order", () => {
   fc.assert(
-    fc.property(longText, card, (text, beside) => {
-      const messages = bodiesOf({ text, card: beside });
+    fc.property(longText, card, (text, withCard) => {
+      const messages = bodiesOf({ text, card: withCard });
       const all = messages.map(({ body }) => body as unknown as Members);
       for (const body of all) expect(messageFault(body)).toBeUndefined();
       expect(bare(all.map(({ content }) => content).join(''))).toContain(bare(text));
-      if (text.trim() === '' && Object.values(beside).every((each) => (each?.length ?? 0) === 0))
+      if (text.trim() === '' && Object.values(withCard).every((each) => (each?.length ?? 0) === 0))
         expect(messages).toEqual([]);
       expect(messages.map(({ isFirst }) => isFirst)).toEqual(messages.map((_, index) => index === 0));
     }),
@@ -83,23 +83,23 @@ test('the platform refuses none of it, and the whole text arrives in its order (
   );
 });
 
-test('no title, field or action is lost, and each action can be clicked once, or stands in words (CCC1)', () => {
+test('no title, field or action is lost; each action is a control or text', () => {
   fc.assert(
-    fc.property(longText, card, (text, beside) => {
-      const all = bodiesOf({ text, card: beside }).map(({ body }) => body as unknown as Members);
+    fc.property(longText, card, (text, withCard) => {
+      const all = bodiesOf({ text, card: withCard }).map(({ body }) => body as unknown as Members);
       const seen = bare(contentOf(all).replaceAll('\\n', '').replaceAll('\\t', ''));
       const inJson = (words: string) =>
         bare(JSON.stringify(words).slice(1, -1).replaceAll('\\n', '').replaceAll('\\t', ''));
-      for (const { name, value } of beside.fields ?? []) {
+      for (const { name, value } of withCard.fields ?? []) {
         expect(seen).toContain(inJson(name));
         expect(seen).toContain(inJson(value));
       }
-      if (beside.title !== undefined) expect(seen).toContain(inJson(beside.title));
+      if (withCard.title !== undefined) expect(seen).toContain(inJson(withCard.title));
       const parts = all.flatMap(({ components }) => (components as readonly Members[]).flatMap(partsOf));
       const ids = parts.flatMap(({ custom_id, options }) =>
         options === undefined ? [custom_id] : (options as readonly Members[]).map(({ value }) => value),
       );
-      for (const { id, title, url } of beside.actions ?? []) {
+      for (const { id, title, url } of withCard.actions ?? []) {
         const isOffered = url === undefined ? ids.includes(id) : parts.some((part) => part.url === url);
         if (!isOffered) expect(seen).toContain(inJson(title));
       }
@@ -110,7 +110,7 @@ test('no title, field or action is lost, and each action can be clicked once, or
 
 const partsOf = ({ components }: Members) => components as readonly Members[];
 
-test('nobody is mentioned unless that is allowed', () => {
+test('mentions are suppressed unless they are allowed', () => {
   const [{ body } = { body: undefined }] = bodiesOf({ text: '@everyone' });
   expect(body?.allowed_mentions).toEqual({ parse: [] });
   const [allowed] = bodiesOf({ text: '@everyone', mentions: 'allow' });

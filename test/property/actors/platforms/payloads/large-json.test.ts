@@ -1,4 +1,4 @@
-// Large JSON: what is read of it is what a parser reads, and others have their turn while it is gone over.
+// Incremental reading of large JSON: the result equals JSON.parse, and the event loop is not blocked.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -22,20 +22,21 @@ const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
 }));
 const path = fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 3 }).map((all) => all.join('.'));
 
-test('of a list of paths it gives what a parser finds there', async () => {
+test('reading paths returns the values that a parser finds', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.tuple(fc.constantFrom(...names), tree), { maxLength: 6 }).map(Object.fromEntries),
       fc.uniqueArray(path, { maxLength: 5 }),
       fc.constantFrom(undefined, 2),
-      async (value: unknown, paths, indent) => {
-        const bytes = Buffer.from(JSON.stringify(value, undefined, indent));
+      fc.constantFrom('', '\ufeff'),
+      async (value: unknown, paths, indent, mark) => {
+        const bytes = Buffer.from(mark + JSON.stringify(value, undefined, indent));
         const spans = await spansOf(bytes, paths);
         const found = membersAt(bytes, spans ?? {});
         for (const each of paths) {
           const expected = memberOf(value, each);
           const isWhole = typeof expected !== 'object' || expected === null || Array.isArray(expected);
-          // Of an object that other paths lead into there is only what they lead to.
+          // An object contains only the members on requested paths.
           if (isWhole) expect(memberOf(found, each)).toEqual(expected);
         }
       },
@@ -44,7 +45,7 @@ test('of a list of paths it gives what a parser finds there', async () => {
   );
 });
 
-test('it takes what a parser takes, and nothing else (LJ1)', async () => {
+test('scanning accepts exactly the JSON that a parser accepts', async () => {
   await fc.assert(
     fc.asyncProperty(
       tree,
@@ -53,21 +54,21 @@ test('it takes what a parser takes, and nothing else (LJ1)', async () => {
       async (value, at, odd) => {
         const text = JSON.stringify({ value });
         const cut = at % (text.length + 1);
-        const tried = text.slice(0, cut) + odd + text.slice(cut + (at % 2));
+        const edited = text.slice(0, cut) + odd + text.slice(cut + (at % 2));
         let isJson = true;
         try {
-          JSON.parse(tried);
+          JSON.parse(edited);
         } catch {
           isJson = false;
         }
-        expect((await spansOf(Buffer.from(tried), ['value'])) !== undefined).toBe(isJson);
+        expect((await spansOf(Buffer.from(edited), ['value'])) !== undefined).toBe(isJson);
       },
     ),
     { numRuns: 500 },
   );
 });
 
-test('others have their turn, again and again, while it is gone over, and nothing large is parsed', async () => {
+test('scanning large JSON yields to the event loop and parses no large text', async () => {
   const items = Array.from({ length: 60_000 }, (_, n) => ({
     n,
     note: 'something in here, and some more of it',
@@ -75,10 +76,10 @@ test('others have their turn, again and again, while it is gone over, and nothin
   const bytes = Buffer.from(JSON.stringify({ items, of: { id: 'x' } }));
   expect(isLargeJson(bytes)).toBe(true);
   let turns = 0;
-  let isOver = false;
+  let isScanned = false;
   const count = (): void => {
     turns += 1;
-    if (!isOver) setImmediate(count);
+    if (!isScanned) setImmediate(count);
   };
   setImmediate(count);
   const { parse } = JSON;
@@ -89,10 +90,10 @@ test('others have their turn, again and again, while it is gone over, and nothin
   };
   try {
     const spans = await spansOf(bytes, ['of.id', 'items']);
-    isOver = true;
+    isScanned = true;
     expect(turns).toBeGreaterThan(20);
     expect(memberOf(membersAt(bytes, spans ?? {}), 'of.id')).toBe('x');
-    // A large list is for nobody here.
+    // Large lists are omitted.
     expect(spans?.items).toBeUndefined();
   } finally {
     JSON.parse = parse;
@@ -100,7 +101,7 @@ test('others have their turn, again and again, while it is gone over, and nothin
   expect(longest).toBeLessThan(100);
 });
 
-test('what is read when it is asked for is read no sooner, and bytes that are no UTF-8 are replaced as a parser does', async () => {
+test('a member is read only when it is accessed, and invalid UTF-8 is replaced as by a parser', async () => {
   const bytes = Buffer.from('{"text":"a","more":"\u00e9"}');
   const spans = await spansOf(bytes, ['text', 'more']);
   const members = membersAt(bytes, spans ?? {});
@@ -111,7 +112,7 @@ test('what is read when it is asked for is read no sooner, and bytes that are no
   expect(Buffer.from(textOfJson(odd)).toString()).toBe('{"text":"\ufffd"}');
 });
 
-test('what is gone over at the same time is bounded in bytes, and given back (LJ2)', async () => {
+test('concurrent scans are limited in bytes, which are released after the scan', async () => {
   const bytes = Buffer.alloc(40 * 1024 * 1024, ' ');
   bytes.write('{"id":1', 0);
   bytes.write('}', bytes.length - 1);
@@ -119,4 +120,10 @@ test('what is gone over at the same time is bounded in bytes, and given back (LJ
   const refused = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
   expect(refused).toEqual([expect.any(OverloadedError)]);
   expect(await spansOf(bytes, ['id'])).toEqual({ id: [6, 7] });
+});
+
+test('a byte order mark is neither counted nor embedded', () => {
+  const text = JSON.stringify({ text: 'x'.repeat(300_000) });
+  expect(isLargeJson(Buffer.from(`\ufeff${text}`))).toBe(true);
+  expect(Buffer.from(textOfJson(Buffer.from(`\ufeff${text}`))).toString()).toBe(text);
 });

@@ -1,15 +1,16 @@
-// Comments that leave under one token while the host refuses, asks for pauses, gives up after it has stored, cuts, and the gateway is
-// killed: by the outbox, against the local host of each kind, in a time of the test's own.
+// Comments of several triggers with the same token, through the outbox, with local hosts of all kinds and
+// simulated time: refusals, pauses, errors although the comment was stored, cut connections, and a killed
+// gateway.
 
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { OutboxWork } from '../../../../../actors/automation/works/outbox-work.ts';
 import { silentLog } from '../../../../../actors/base/errors/log.ts';
 import { turnResult } from '../../../../../actors/events/inbox/turn-result.ts';
-import { WorkPlaces } from '../../../../../actors/events/inbox/work-places.ts';
+import { WorkSlots } from '../../../../../actors/events/inbox/work-slots.ts';
 import { Circuits } from '../../../../../actors/events/outbox/circuits.ts';
 import type { Outbound } from '../../../../../actors/events/outbox/outbound.ts';
-import { outboxRows } from '../../../../../actors/events/outbox/outbox-rows.ts';
+import { outboxRows } from '../../../../../actors/events/outbox/rows.ts';
 import { accountOf } from '../../../../../actors/platforms/adapter.ts';
 import { makeAdapters } from '../../../../../actors/platforms/adapters.ts';
 import type { StoredEvent } from '../../../../../actors/store/event.ts';
@@ -18,15 +19,15 @@ import { adapterServices } from '../../../../fixtures/automation/adapter-service
 import { repoHostTrigger } from '../../../../fixtures/automation/triggers.ts';
 import { runs } from '../../../../fixtures/property-runs.ts';
 import type { Refusal } from '../../../../fixtures/repositories/fake-repo-api.ts';
-import type { Happening, LocalRepoHost } from '../../../../fixtures/repositories/local-repo-host.ts';
+import type { HostEvent, LocalRepoHost } from '../../../../fixtures/repositories/local-repo-host.ts';
 import { localRepoHosts } from '../../../../fixtures/repositories/local-repo-hosts.ts';
 
 const LONGEST_MS = 36_000_000;
-const PLACES = 2;
+const DESTINATIONS = 2;
 
-/** Of one request that would write, or of one that looks for what was written. */
+/** Fault when a comment is written, or when an earlier comment is searched. */
 interface Fault extends Refusal {
-  /** The gateway is, before it hears what came of it. */
+  /** True if the gateway is killed before it receives the response. */
   readonly isKilled?: boolean;
 }
 
@@ -45,7 +46,7 @@ const passing = fc.constantFrom<Fault>(
   lost,
 );
 
-const ofWriting = fc.oneof(
+const writeFault = fc.oneof(
   { weight: 6, arbitrary: passing },
   {
     weight: 6,
@@ -61,29 +62,29 @@ const ofWriting = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom<Fault>({ status: 401 }, { status: 404 }, { status: 422 }) },
 );
 
-const ofLooking = fc.oneof(
+const searchFault = fc.oneof(
   passing,
   fc.constantFrom<Fault>(cut, { status: 502 }, { status: 0, isSilent: true, isKilled: true }),
 );
 
 const troubles = fc.record({
-  writing: fc.array(ofWriting, { maxLength: 8 }),
-  looking: fc.array(ofLooking, { maxLength: 4 }),
-  rows: fc.array(fc.nat(PLACES - 1), { minLength: 1, maxLength: 3 }),
+  writing: fc.array(writeFault, { maxLength: 8 }),
+  looking: fc.array(searchFault, { maxLength: 4 }),
+  rows: fc.array(fc.nat(DESTINATIONS - 1), { minLength: 1, maxLength: 3 }),
 });
 
 type Troubles = typeof troubles extends fc.Arbitrary<infer T> ? T : never;
 
 interface Row {
   event: StoredEvent;
-  readonly about: Happening;
+  readonly about: HostEvent;
   readonly text: string;
-  /** It is not tried before, in terms of performance.now. */
+  /** Earliest time of the next attempt, by performance.now. */
   at: number;
   end?: string;
 }
 
-/** A proxy gives up, and says when to come again: that is no attempt, but it may have arrived. */
+/** A proxy error with `Retry-After` does not count as an attempt, but the comment may have been stored. */
 const doubtWithPause: Troubles = {
   writing: [{ ...later(502, '2'), isStored: true }],
   looking: [],
@@ -91,7 +92,7 @@ const doubtWithPause: Troubles = {
 };
 
 let count = 0;
-const places = new WorkPlaces({ places: 1_000, bytes: 10_000_000, release: async () => 0 });
+const slots = new WorkSlots({ slots: 1_000, bytes: 10_000_000, release: async () => 0 });
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance'] });
@@ -99,9 +100,9 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers();
 });
-afterAll(() => places.close());
+afterAll(() => slots.close());
 
-/** Until each has ended. */
+/** Sends until each row is final. */
 async function sendAll(host: LocalRepoHost, { writing, looking, rows: wanted }: Troubles) {
   const { api } = host;
   const run = `r${count++}`;
@@ -111,34 +112,34 @@ async function sendAll(host: LocalRepoHost, { writing, looking, rows: wanted }: 
     retry: { attempts: 40, min_backoff_seconds: 0.2, max_backoff_seconds: 1, factor: 2 },
   } as Trigger;
   let work!: OutboxWork;
-  const begin = () => {
+  const startProcess = () => {
     const adapter = makeAdapters(adapterServices()).ofType(trigger.type);
     const account = accountOf(adapter, trigger);
     work = new OutboxWork({
       platform: account.platform,
       routing: { adapterOf: () => adapter, trigger: () => trigger, triggers: () => [trigger] },
-      places,
+      slots,
       store: { delivery: async () => undefined },
       circuits: new Circuits({ log: silentLog, now: () => performance.now(), random: () => 0.5 }),
     });
     return { account, outbound: adapter.outbound as Outbound<Trigger> };
   };
-  const { account, outbound } = begin();
+  const { account, outbound } = startProcess();
   const rows = wanted.map((place, n): Row => {
-    const about: Happening = { kind: 'request comment', repository: `acme/${run}`, number: place + 1 };
+    const about: HostEvent = { kind: 'request comment', repository: `acme/${run}`, number: place + 1 };
     const text = `m${n}`;
     const message = { target: { place: host.place(about) }, text, action: { do: 'post' } } as const;
     const origin = { eventId: `${run}-${n}`, trace: '' };
-    const [made] = outboxRows(outbound, account, trigger, message, origin);
-    const event = { ...made, seq: n, at: Date.now(), attempt: 1, crashes: 0 } as StoredEvent;
+    const [draft] = outboxRows(outbound, account, trigger, message, origin);
+    const event = { ...draft, seq: n, at: Date.now(), attempt: 1, crashes: 0 } as StoredEvent;
     return { event, about, text, at: performance.now() };
   });
 
-  let killed: AbortController | undefined;
+  let killController: AbortController | undefined;
   const plan = (when: RegExp, faults: readonly Fault[]) => {
     for (const { isKilled = false, ...fault } of faults)
       void api.refuse(when, fault).then(() => {
-        if (isKilled) killed?.abort();
+        if (isKilled) killController?.abort();
       });
   };
   plan(host.posting, writing);
@@ -146,12 +147,12 @@ async function sendAll(host: LocalRepoHost, { writing, looking, rows: wanted }: 
 
   const attempt = async (row: Row): Promise<void> => {
     const { event } = row;
-    killed = new AbortController();
-    const { signal } = killed;
+    killController = new AbortController();
+    const { signal } = killController;
     const outcome = await work.perform({ event, snapshot: undefined, signal, checkpoint: async () => {} });
     if (signal.aborted) {
       row.event = { ...event, wasClaimed: true, crashes: event.crashes + 1 };
-      begin();
+      startProcess();
       return;
     }
     const result = turnResult({ key: event.key, fence: 1 }, event, outcome, 0.5, false, (text) => text);
@@ -163,10 +164,10 @@ async function sendAll(host: LocalRepoHost, { writing, looking, rows: wanted }: 
     else row.end = result.outcome;
   };
 
-  const begun = performance.now();
-  const asked = api.asked.length;
+  const startedAt = performance.now();
+  const requestsBefore = api.asked.length;
   for (;;) {
-    // Of one place the first, as the outbox has them leave.
+    // The first pending row per destination, like the outbox.
     const heads = rows.filter(
       (row, n) =>
         row.end === undefined &&
@@ -177,11 +178,13 @@ async function sendAll(host: LocalRepoHost, { writing, looking, rows: wanted }: 
     if (heads.length === 0) break;
     const next = heads.reduce((first, row) => (row.at < first.at ? row : first));
     vi.advanceTimersByTime(Math.max(0, next.at - performance.now()));
-    if (performance.now() - begun > LONGEST_MS) throw new Error('it does not end');
+    if (performance.now() - startedAt > LONGEST_MS) throw new Error('rows are still pending');
     await attempt(next);
   }
   api.relent();
-  const posts = api.asked.slice(asked).filter(({ method, path }) => host.posting.test(`${method} ${path}`));
+  const posts = api.asked
+    .slice(requestsBefore)
+    .filter(({ method, path }) => host.posting.test(`${method} ${path}`));
   return { rows, posts };
 }
 
@@ -189,7 +192,7 @@ describe.each(Object.entries(localRepoHosts))('%s', (_, make) => {
   const host = make();
   afterAll(() => host.stop());
 
-  test('each comment stands there once, or was refused for good and does not', async () => {
+  test('each comment is posted once, or is refused permanently and not posted', async () => {
     await host.start();
     await fc.assert(
       fc.asyncProperty(troubles, async (all) => {
@@ -200,10 +203,10 @@ describe.each(Object.entries(localRepoHosts))('%s', (_, make) => {
         }
         const isRefused = all.writing.some(({ status }) => [401, 404, 422].includes(status));
         if (!isRefused) expect(rows.map(({ end }) => end)).toEqual(rows.map(() => 'done'));
-        // A new process knows nothing of the turns of the one before.
+        // A restarted process does not know the slots that the previous process used.
         if (all.writing.some(({ isKilled }) => isKilled) || all.looking.some(({ isKilled }) => isKilled))
           return;
-        // Who comes late at a turn has had it all the same.
+        // A late attempt still uses the slot.
         const [{ at: first } = { at: 0 }] = posts;
         for (const [i, { at }] of posts.entries())
           expect(at - first).toBeGreaterThanOrEqual(i * host.writeEveryMs - 1);

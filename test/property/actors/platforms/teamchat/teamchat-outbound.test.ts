@@ -1,21 +1,22 @@
-// What a bot of a team chat sends to conversations of several services, in a time of the test's own, while these refuse, cut, are away
-// or dead, take its token no longer, and give it none: by the outbox, against the fake of the platform.
+// Messages of team chat bots to conversations of several services, through the outbox, with the fake platform
+// and simulated time: refusals, cut connections, unavailable services, revoked tokens, and a failing token
+// endpoint.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { OutboxWork } from '../../../../../actors/automation/works/outbox-work.ts';
 import { silentLog } from '../../../../../actors/base/errors/log.ts';
 import { turnResult } from '../../../../../actors/events/inbox/turn-result.ts';
-import { WorkPlaces } from '../../../../../actors/events/inbox/work-places.ts';
+import { WorkSlots } from '../../../../../actors/events/inbox/work-slots.ts';
 import { Circuits } from '../../../../../actors/events/outbox/circuits.ts';
 import { DeliveryError } from '../../../../../actors/events/outbox/delivery-error.ts';
 import type { Outbound } from '../../../../../actors/events/outbox/outbound.ts';
-import { outboxRows } from '../../../../../actors/events/outbox/outbox-rows.ts';
+import { outboxRows } from '../../../../../actors/events/outbox/rows.ts';
 import { type Adapter, accountOf } from '../../../../../actors/platforms/adapter.ts';
 import { teamChatAdapter } from '../../../../../actors/platforms/teamchat/adapter.ts';
-import { KnownConversations } from '../../../../../actors/platforms/teamchat/known-conversations.ts';
 import { teamChatOutbound } from '../../../../../actors/platforms/teamchat/outbound.ts';
 import { teamPacing } from '../../../../../actors/platforms/teamchat/pacing.ts';
+import { StoredConversations } from '../../../../../actors/platforms/teamchat/stored-conversations.ts';
 import type { StoredEvent } from '../../../../../actors/store/event.ts';
 import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import { teamChatTrigger } from '../../../../fixtures/automation/triggers.ts';
@@ -26,7 +27,7 @@ const SECOND = 1_000;
 const DEAD = 'http://127.0.0.1:9';
 const LONGEST_MS = 3_600_000;
 
-/** Another service, which takes the same tokens. */
+/** A second service that accepts the same tokens. */
 class OtherService extends TeamPlatform {
   override readonly tokens: string[];
 
@@ -38,7 +39,7 @@ class OtherService extends TeamPlatform {
 
 let near: TeamPlatform;
 let far: OtherService;
-const places = new WorkPlaces({ places: 1_000, bytes: 10_000_000, release: async () => 0 });
+const slots = new WorkSlots({ slots: 1_000, bytes: 10_000_000, release: async () => 0 });
 let runs = 0;
 
 beforeAll(async () => {
@@ -46,7 +47,7 @@ beforeAll(async () => {
   far = await new OtherService(near.tokens).start();
 });
 afterAll(async () => {
-  places.close();
+  slots.close();
   await Promise.all([near.stop(), far.stop()]);
 });
 
@@ -68,7 +69,7 @@ const fault: fc.Arbitrary<Fault> = fc.oneof(
   fc.boolean().map((isTaken): Fault => ({ kind: 'cut', isTaken })),
 );
 
-/** Two at each service that answers, and two at a dead one. */
+/** Two conversations at each available service, and two at the unavailable service. */
 const CONVERSATIONS = 6;
 const conversation = fc.nat(CONVERSATIONS - 1);
 
@@ -91,14 +92,13 @@ type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 interface Row {
   event: StoredEvent;
   readonly text: string;
-  /** It is not tried before. */
   at: number;
-  /** Whether an attempt has ended so that it may have arrived. */
+  /** True if an earlier attempt may have arrived. */
   isInDoubt: boolean;
   end?: { readonly outcome: string; readonly note: string | undefined };
 }
 
-/** Until all that is for a service that answers has ended. */
+/** Sends until all rows for available services are final. */
 async function sendAll(steps: readonly Step[]) {
   near.tokenFaults.length = 0;
   far.isAway = false;
@@ -111,9 +111,9 @@ async function sendAll(steps: readonly Step[]) {
   const rowsById = new Map<string, Row>();
   const outbound = teamChatOutbound(
     teamPacing(() => now),
-    new KnownConversations(new MemoryStore()),
+    new StoredConversations(new MemoryStore()),
   );
-  const watched: typeof outbound = {
+  const observedOutbound: typeof outbound = {
     ...outbound,
     send: (to, message, context) =>
       outbound.send(to, message, context).catch((error: unknown) => {
@@ -122,7 +122,7 @@ async function sendAll(steps: readonly Step[]) {
         throw error;
       }),
   };
-  const adapter = { ...teamChatAdapter(adapterServices()), outbound: watched };
+  const adapter = { ...teamChatAdapter(adapterServices()), outbound: observedOutbound };
   const account = accountOf(adapter, trigger);
   const work = new OutboxWork({
     platform: account.platform,
@@ -131,7 +131,7 @@ async function sendAll(steps: readonly Step[]) {
       trigger: () => trigger,
       triggers: () => [trigger],
     },
-    places,
+    slots,
     store: { delivery: async () => undefined },
     circuits: new Circuits({ log: silentLog, now: () => now, random: () => 0.5 }),
   });
@@ -144,17 +144,17 @@ async function sendAll(steps: readonly Step[]) {
       rows: [] as Row[],
     };
   });
-  const notesOfLiving: string[] = [];
-  const left = new Map<string, number[]>();
-  const about = { tokens: near.tokenRequests.length, revoked: 0, refused: 0 };
+  const availableNotes: string[] = [];
+  const sentAt = new Map<string, number[]>();
+  const counts = { tokens: near.tokenRequests.length, revoked: 0, refused: 0 };
 
   const act = ({ what }: Step, n: number) => {
     if (what.do === 'say') {
       const { place, serviceUrl, rows } = to[what.conversation] as (typeof to)[number];
       const message = { target: { place, serviceUrl }, text: `m${n}`, action: { do: 'post' } } as const;
       const origin = { eventId: `${run}-${n}`, trace: '' };
-      const [made] = outboxRows(outbound as Outbound<typeof trigger>, account, trigger, message, origin);
-      const event = { ...made, seq: n, at: Date.now(), attempt: 1, crashes: 0 } as StoredEvent;
+      const [draft] = outboxRows(outbound as Outbound<typeof trigger>, account, trigger, message, origin);
+      const event = { ...draft, seq: n, at: Date.now(), attempt: 1, crashes: 0 } as StoredEvent;
       const row = { event, text: `m${n}`, at: now, isInDoubt: false };
       rows.push(row);
       rowsById.set(event.id, row);
@@ -163,20 +163,20 @@ async function sendAll(steps: readonly Step[]) {
       void platform?.fail(what.fault, place);
     } else if (what.do === 'revoke') {
       (what.isNear ? near : far).revokeTokens();
-      about.revoked += 1;
+      counts.revoked += 1;
     } else if (what.do === 'noToken') {
       near.tokenFaults.push({ status: what.status, body: {} });
-      about.refused += 1;
+      counts.refused += 1;
     } else far.isAway = what.isAway;
   };
 
-  const attempt = async (row: Row, isLiving: boolean) => {
+  const attempt = async (row: Row, isAvailable: boolean) => {
     const { event } = row;
     const { signal } = new AbortController();
     const outcome = await work.perform({ event, snapshot: undefined, signal, checkpoint: async () => {} });
     const result = turnResult({ key: event.key, fence: 1 }, event, outcome, 0.5, false, (text) => text);
     const { retryInMs = 0, wasClaimed, note } = result;
-    if (isLiving && note !== undefined) notesOfLiving.push(note);
+    if (isAvailable && note !== undefined) availableNotes.push(note);
     row.at = now + retryInMs;
     if (result.outcome === 'deferred') row.event = { ...event, wasClaimed };
     else if (result.outcome === 'retrying')
@@ -184,51 +184,54 @@ async function sendAll(steps: readonly Step[]) {
     else row.end = { outcome: result.outcome, note };
   };
 
-  const waiting = [...steps.entries()];
+  const pendingSteps = [...steps.entries()];
   let stepAt = steps[0]?.afterMs ?? 0;
   const heads = () =>
     to.flatMap(({ rows, platform }) => {
       const row = rows.find(({ end }) => end === undefined);
-      return row === undefined ? [] : [{ row, isLiving: platform !== undefined }];
+      return row === undefined ? [] : [{ row, isAvailable: platform !== undefined }];
     });
   for (;;) {
-    for (let [next] = waiting; next !== undefined && stepAt <= now; [next] = waiting) {
+    for (let [next] = pendingSteps; next !== undefined && stepAt <= now; [next] = pendingSteps) {
       act(next[1], next[0]);
-      waiting.shift();
-      stepAt += waiting[0]?.[1].afterMs ?? 0;
+      pendingSteps.shift();
+      stepAt += pendingSteps[0]?.[1].afterMs ?? 0;
     }
-    if (waiting.length === 0) far.isAway = false;
+    if (pendingSteps.length === 0) far.isAway = false;
     const all = heads();
-    if (waiting.length === 0 && all.every(({ isLiving }) => !isLiving)) break;
+    if (pendingSteps.length === 0 && all.every(({ isAvailable }) => !isAvailable)) break;
     const due = all.filter(({ row }) => row.at <= now);
-    await Promise.all(due.map(({ row, isLiving }) => attempt(row, isLiving)));
-    // Of a token that is renewed, and of what was too soon, the platform counts nothing.
+    await Promise.all(due.map(({ row, isAvailable }) => attempt(row, isAvailable)));
+    // The platform does not count requests that have a revoked token or are rate-limited.
     for (const { conversation: place, status } of [...near.calls.splice(0), ...far.calls.splice(0)])
-      if (status !== 401 && status !== 429) left.set(place, [...(left.get(place) ?? []), now]);
+      if (status !== 401 && status !== 429) sentAt.set(place, [...(sentAt.get(place) ?? []), now]);
     if (due.length > 0) continue;
-    now = Math.min(...all.map(({ row }) => row.at), waiting.length > 0 ? stepAt : Number.POSITIVE_INFINITY);
-    if (now > LONGEST_MS) throw new Error('it does not end');
+    now = Math.min(
+      ...all.map(({ row }) => row.at),
+      pendingSteps.length > 0 ? stepAt : Number.POSITIVE_INFINITY,
+    );
+    if (now > LONGEST_MS) throw new Error('rows are still pending');
   }
-  return { to, left, notesOfLiving, about };
+  return { to, sentAt, availableNotes, counts };
 }
 
-/** A proxy gives up, and says when to come again: that is no attempt, but it may have arrived. */
+/** A proxy error with `Retry-After` does not count as an attempt, but the message may have arrived. */
 const doubtWithPause: Step[] = [
   { afterMs: 0, what: { do: 'fail', conversation: 0, fault: { ...refusal(502, '2'), isTaken: true } } },
   { afterMs: 0, what: { do: 'say', conversation: 0 } },
 ];
 
-/** A refusal afterwards says nothing of what was before. */
+/** A later refusal does not tell whether an earlier attempt arrived. */
 const doubtBeforeRefusal: Step[] = [
   { afterMs: 0, what: { do: 'fail', conversation: 0, fault: { kind: 'cut', isTaken: true } } },
   { afterMs: 0, what: { do: 'fail', conversation: 0, fault: refusal(412) } },
   { afterMs: 0, what: { do: 'say', conversation: 0 } },
 ];
 
-test('whatever refuses, cuts, is away or dead: each message stands there once, or its record tells of the doubt (UR1); in order, one a second, and with few tokens', async () => {
+test('despite refusals, lost connections and restarts each message is posted once, or its record notes a possible duplicate; in order, one per second, with few token requests', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40 }), async (steps) => {
-      const { to, left, notesOfLiving, about } = await sendAll(steps);
+      const { to, sentAt, availableNotes, counts } = await sendAll(steps);
       for (const { platform, place, rows } of to) {
         if (platform === undefined) {
           expect(rows.filter(({ end }) => end !== undefined)).toEqual([]);
@@ -237,17 +240,19 @@ test('whatever refuses, cuts, is away or dead: each message stands there once, o
         const there = platform.textsTo(place);
         expect(there.filter((text, i) => text !== there[i - 1])).toEqual(rows.map(({ text }) => text));
         for (const { text, isInDoubt, end } of rows) {
-          const note = isInDoubt ? expect.stringContaining('may stand there twice') : undefined;
+          const note = isInDoubt ? expect.stringContaining('possible duplicate') : undefined;
           expect(end).toEqual({ outcome: 'done', note });
           if (!isInDoubt) expect(there.filter((each) => each === text)).toHaveLength(1);
         }
-        const times = left.get(place) ?? [];
+        const times = sentAt.get(place) ?? [];
         for (const [i, at] of times.slice(1).entries())
           expect(at - (times[i] as number)).toBeGreaterThanOrEqual(SECOND);
       }
-      expect(near.tokenRequests.length - about.tokens).toBeLessThanOrEqual(1 + about.revoked + about.refused);
-      // Nobody waits for a service that is not his own.
-      expect(notesOfLiving.filter((note) => note.includes(new URL(DEAD).host))).toEqual([]);
+      expect(near.tokenRequests.length - counts.tokens).toBeLessThanOrEqual(
+        1 + counts.revoked + counts.refused,
+      );
+      // An unavailable service does not delay other services.
+      expect(availableNotes.filter((note) => note.includes(new URL(DEAD).host))).toEqual([]);
     }),
     { numRuns: 60, examples: [[doubtWithPause], [doubtBeforeRefusal]] },
   );

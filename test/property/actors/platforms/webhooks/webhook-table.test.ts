@@ -1,9 +1,9 @@
-// Triggers that come and go on a few paths in any order, several at the same time: what each path answers is what the
-// triggers that are open make of it, and no path is ever asked of the gateway twice.
+// Triggers that open and close on a few paths in random order, sometimes concurrently: each path is served by
+// the triggers that are open on it, and the gateway never gets two listeners for the same path.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { SourceHost } from '../../../../../actors/platforms/adapter.ts';
+import type { TriggerHost } from '../../../../../actors/platforms/adapter.ts';
 import { loopbackOnly } from '../../../../../actors/platforms/webhooks/verified-subscribers.ts';
 import type {
   Webhook,
@@ -11,23 +11,23 @@ import type {
   WebhookRequest,
 } from '../../../../../actors/platforms/webhooks/webhook.ts';
 import {
-  type PathUse,
+  type PathHandler,
   type WebhookSubscriber,
   WebhookTable,
 } from '../../../../../actors/platforms/webhooks/webhook-table.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { httpTrigger } from '../../../../fixtures/automation/triggers.ts';
 
-const names: PathUse<WebhookSubscriber> = {
+const triggerNames: PathHandler<WebhookSubscriber> = {
   maxBodyBytes: 1,
-  unauthorised: 'nobody may',
+  unauthorisedText: 'no trigger accepts the request',
   receive: async ({ subscribers }): Promise<WebhookReply> => ({
     status: 200,
     body: subscribers.map(({ trigger }) => trigger.name).join(),
   }),
 };
 
-const asked: WebhookRequest = {
+const request: WebhookRequest = {
   method: 'POST',
   path: '/',
   query: '',
@@ -36,17 +36,17 @@ const asked: WebhookRequest = {
   isBodyExact: true,
   requestId: 'r',
   traceparent: '',
-  holdBody: () => () => {},
+  reserveBody: () => () => {},
 };
 
-/** A gateway whose listeners take their time, and some of which cannot be opened. */
+/** A gateway with slow listeners, which sometimes fail to open. */
 class SlowHost {
   readonly paths = new Map<string, Webhook>();
-  wasTwice = false;
+  hadDuplicatePath = false;
   failures = 0;
 
   async listen(webhook: Webhook): Promise<() => Promise<void>> {
-    if (this.paths.has(webhook.path)) this.wasTwice = true;
+    if (this.paths.has(webhook.path)) this.hadDuplicatePath = true;
     this.paths.set(webhook.path, webhook);
     await new Promise((resolve) => setImmediate(resolve));
     if (this.failures > 0) {
@@ -64,12 +64,12 @@ class SlowHost {
 const step = fc.record({
   name: fc.constantFrom('a', 'b', 'c'),
   path: fc.constantFrom('/one', '/two'),
-  /** Whether the next step waits until this one is done. */
+  /** True if the next step waits for this step. */
   isAwaited: fc.boolean(),
   canFail: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
 });
 
-test('a path is what its open triggers make of it', async () => {
+test('a path is served by its open triggers only', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(step, { maxLength: 40 }),
@@ -81,19 +81,19 @@ test('a path is what its open triggers make of it', async () => {
           store,
           log,
           listen: (webhook: Webhook) => slow.listen(webhook),
-        } as unknown as SourceHost;
-        const table = new WebhookTable<WebhookSubscriber>(names, lingerMs);
-        /** By name and path: what opens or closes it, one after the other as its supervisor does. */
-        const turns = new Map<string, Promise<void>>();
+        } as unknown as TriggerHost;
+        const table = new WebhookTable<WebhookSubscriber>(triggerNames, lingerMs);
+        /** Pending operations by path and name. They run in sequence, as in the supervisor. */
+        const operations = new Map<string, Promise<void>>();
         const open = new Map<string, () => Promise<void>>();
         const running: Promise<void>[] = [];
         for (const { name, path, isAwaited, canFail } of steps) {
           const key = `${path} ${name}`;
-          const turn = (turns.get(key) ?? Promise.resolve()).then(async () => {
-            const leave = open.get(key);
-            if (leave !== undefined) {
+          const turn = (operations.get(key) ?? Promise.resolve()).then(async () => {
+            const close = open.get(key);
+            if (close !== undefined) {
               open.delete(key);
-              await leave();
+              await close();
               return;
             }
             if (canFail) slow.failures = 1;
@@ -104,21 +104,21 @@ test('a path is what its open triggers make of it', async () => {
               () => {},
             );
           });
-          turns.set(key, turn);
+          operations.set(key, turn);
           running.push(turn);
           if (isAwaited) await turn;
         }
         await Promise.all(running);
-        expect(slow.wasTwice).toBe(false);
+        expect(slow.hadDuplicatePath).toBe(false);
         for (const path of ['/one', '/two']) {
           const expected = ['a', 'b', 'c'].filter((name) => open.has(`${path} ${name}`)).join();
           const webhook = slow.paths.get(path);
           if (expected === '') {
-            if (webhook !== undefined) expect(webhook.admit(asked)).toMatchObject({ status: 503 });
+            if (webhook !== undefined) expect(webhook.admit(request)).toMatchObject({ status: 503 });
           } else
-            expect(await webhook?.receive(asked, Buffer.alloc(0))).toEqual({ status: 200, body: expected });
+            expect(await webhook?.receive(request, Buffer.alloc(0))).toEqual({ status: 200, body: expected });
         }
-        for (const leave of open.values()) await leave();
+        for (const close of open.values()) await close();
         await expect.poll(() => slow.paths.size, { interval: 2 }).toBe(0);
       },
     ),

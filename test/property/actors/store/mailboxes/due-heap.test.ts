@@ -10,7 +10,7 @@ class Member implements Timed {
   }
 }
 
-/** Few times, so that many are equal; and some far apart. */
+/** Few different times, so that many are equal, and some distant times. */
 const arbDueAt = fc.oneof(fc.integer({ min: 0, max: 8 }), fc.integer({ min: 0, max: 1_000_000 }));
 const arbStep = fc.oneof(
   { weight: 3, arbitrary: arbDueAt.map((dueAt) => ({ dueAt })) },
@@ -18,7 +18,7 @@ const arbStep = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ which: undefined }) },
 );
 
-/** The members by their places, each of which is taken once, without a gap; and none is due before the one above it. */
+/** True if the indexes are unique and contiguous, and no member is due before its parent. */
 function areInPlace(members: readonly Member[]): boolean {
   const placed: (Member | undefined)[] = members.map(() => undefined);
   for (const member of members) placed[member.heapIndex] = member;
@@ -28,7 +28,7 @@ function areInPlace(members: readonly Member[]): boolean {
   });
 }
 
-test('whoever comes and leaves, from the middle too, the first is one of the earliest', () => {
+test('the first member is one of the earliest after any additions and removals', () => {
   fc.assert(
     fc.property(fc.array(arbStep, { maxLength: 200, size: 'max' }), (steps) => {
       const heap = new DueHeap<Member>();
@@ -42,7 +42,7 @@ test('whoever comes and leaves, from the middle too, the first is one of the ear
           model.push(member);
           model.sort((one, other) => one.dueAt - other.dueAt);
         } else {
-          // Any that ever was in it: also one that has left already.
+          // Any earlier member, including removed members.
           const member = step.which === undefined ? heap.first : all[step.which % Math.max(1, all.length)];
           if (member === undefined) continue;
           heap.delete(member);
@@ -64,7 +64,7 @@ test('whoever comes and leaves, from the middle too, the first is one of the ear
   );
 });
 
-test('one that has left may come back', () => {
+test('a removed member can be added again', () => {
   const heap = new DueHeap<Member>();
   const [early, late] = [new Member(1), new Member(2)];
   heap.add(early);

@@ -1,15 +1,15 @@
-// The table of mailboxes against one that is looked through from the beginning each time. What a roll back has undone must
-// not be told from what was never done, but for the order among those that are ready.
+// The mailbox table compared with a model that scans all mailboxes. A rollback restores the state before the
+// transaction, except for the order of ready mailboxes.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { crashDomainOf } from '../../../../../actors/store/crash-domain.ts';
 import {
   type ClaimEntry,
   type MailboxEntry,
   MailboxTable,
 } from '../../../../../actors/store/mailboxes/mailbox-table.ts';
-import { neighbourhoodOf } from '../../../../../actors/store/neighbourhood.ts';
-import { mayBeginBeside } from '../../../../../machines/crashes.ts';
+import { mayStartWith } from '../../../../../machines/crashes.ts';
 import { runs } from '../../../../fixtures/property-runs.ts';
 
 interface Row {
@@ -57,7 +57,7 @@ const prefixes = [
   'outbox/q/1',
 ] as const;
 
-/** What the table says, in as few words as there are. */
+/** A minimal model of the table. */
 class Model {
   now = 0;
   rows = new Map<string, Row>();
@@ -76,9 +76,9 @@ class Model {
         : [{ key: row.key, crashes: row.claim.crashes }],
     );
     const near = others.filter(
-      (other) => other.crashes >= crashes && neighbourhoodOf(other.key) === neighbourhoodOf(key),
+      (other) => other.crashes >= crashes && crashDomainOf(other.key) === crashDomainOf(key),
     );
-    return mayBeginBeside(crashes, near.length, Math.max(0, ...others.map((other) => other.crashes)));
+    return mayStartWith(crashes, near.length, Math.max(0, ...others.map((other) => other.crashes)));
   }
 
   nextAfterNow(): number | undefined {
@@ -89,7 +89,7 @@ class Model {
   }
 }
 
-const rowOf = ({ key, dueAt, claim, mayHaveMore, isLocked, crashes }: MailboxEntry): Row => ({
+const rowOf = ({ key, dueAt, claim, mayHaveMore, isBlocked: isLocked, crashes }: MailboxEntry): Row => ({
   key,
   dueAt,
   claim,
@@ -99,12 +99,12 @@ const rowOf = ({ key, dueAt, claim, mayHaveMore, isLocked, crashes }: MailboxEnt
 });
 const sorted = (rows: Iterable<Row>) => [...rows].sort((one, other) => (one.key < other.key ? -1 : 1));
 
-/** Every question that can be asked without changing anything. */
+/** Compares the results of all read methods. */
 function checkAll(table: MailboxTable, model: Model): void {
   const firsts = prefixes.map((prefix) => {
     const ready = model.ready(prefix).map(({ key }) => key);
     const first = table.firstReady(prefix)?.key;
-    // Which of them is not asked here: a roll back may have changed their order.
+    // The first ready mailbox is not compared, because a rollback may change the order.
     return first !== undefined && ready.includes(first) ? ready[0] : first;
   });
   expect({
@@ -120,11 +120,11 @@ function checkAll(table: MailboxTable, model: Model): void {
   });
 }
 
-/** Takes out all that are ready, one by one: none stands there twice, none is missing, and none that is gone is there. */
+/** Removes all ready mailboxes one by one: none is duplicate, missing or unexpected. */
 function checkDrained(table: MailboxTable, model: Model, prefix: string): void {
-  const given: string[] = [];
+  const returned: string[] = [];
   for (let entry = table.firstReady(prefix); entry !== undefined; entry = table.firstReady(prefix)) {
-    given.push(entry.key);
+    returned.push(entry.key);
     table.delete(entry.key);
   }
   const expected: string[] = [];
@@ -132,13 +132,13 @@ function checkDrained(table: MailboxTable, model: Model, prefix: string): void {
     expected.push(row.key);
     model.rows.delete(row.key);
   }
-  expect(given.sort()).toEqual(expected.sort());
+  expect(returned.sort()).toEqual(expected.sort());
 }
 
 type Change = (table: MailboxTable, model: Model) => void;
 
 const arbKey = fc.constantFrom(...keys);
-/** Ready since a while, ready now, in a while, or held. */
+/** Ready for a while, ready now, ready later, or held. */
 const arbIn = fc.oneof(fc.integer({ min: -50, max: 50 }), fc.constant(Number.POSITIVE_INFINITY));
 const arbClaim = fc.option(
   fc.record({
@@ -176,11 +176,11 @@ const setMore = arbKey.map(
       if (row !== undefined) model.rows.set(key, { ...row, mayHaveMore: true });
     },
 );
-/** One that was not there stands nowhere, as what is held. */
+/** A new locked mailbox is not scheduled, like a held mailbox. */
 const lock = fc.tuple(arbKey, fc.boolean()).map(
   ([key, isLocked]): Change =>
     (table, model) => {
-      table.setLocked(key, isLocked);
+      table.setBlocked(key, isLocked);
       const nowhere = {
         key,
         dueAt: Number.POSITIVE_INFINITY,
@@ -201,19 +201,19 @@ const remove = arbKey.map(
 );
 const change = fc.oneof({ weight: 3, arbitrary: set }, setMore, lock, remove);
 
-/** Time passes by a look at what comes next. */
-const look = fc.nat({ max: 60 }).map(
+/** Advances the time by a check for the next due time. */
+const checkNextDue = fc.nat({ max: 60 }).map(
   (ms): Change =>
     (table, model) => {
       model.now += ms;
       expect(table.nextAfter(model.now)).toBe(model.nextAfterNow());
     },
 );
-const turnBack = fc.nat({ max: 60 }).map(
+const setBack = fc.nat({ max: 60 }).map(
   (ms): Change =>
     (table, model) => {
       model.now -= ms;
-      table.turnBack(model.now);
+      table.moveBack(model.now);
     },
 );
 
@@ -240,20 +240,24 @@ const transaction = fc
           ({ dueAt }) => dueAt > before && dueAt <= model.now,
         );
         expect(table.begin(model.now)).toBe(becomeReady);
-        const kept = new Map(model.rows);
+        const savedRows = new Map(model.rows);
         if (claimsMovedBy !== undefined) moveClaims(table, model, claimsMovedBy);
-        if (isSetBack) table.turnBack(model.now);
+        if (isSetBack) table.moveBack(model.now);
         for (const one of changes) one(table, model);
         checkAll(table, model);
         if (!fails) return;
         table.rollBack();
-        model.rows = kept;
+        model.rows = savedRows;
       },
   );
 
-const arbStep = fc.oneof({ weight: 4, arbitrary: transaction }, { weight: 1, arbitrary: look }, turnBack);
+const arbStep = fc.oneof(
+  { weight: 4, arbitrary: transaction },
+  { weight: 1, arbitrary: checkNextDue },
+  setBack,
+);
 
-test('whatever is done to it and undone, it says of each mailbox when it is ready and who has it (MT1)', () => {
+test('knows the ready time and claim of each mailbox after any changes and rollbacks', () => {
   fc.assert(
     fc.property(
       fc.array(arbStep, { maxLength: 30, size: 'max' }),
@@ -274,7 +278,7 @@ test('whatever is done to it and undone, it says of each mailbox when it is read
   );
 });
 
-test('those that become ready one after the other are given in that order, whatever the beginning of their keys', () => {
+test('mailboxes are returned in the order in which they become ready, for any key prefix', () => {
   const arbDues = fc.uniqueArray(fc.record({ key: arbKey, inMs: fc.nat({ max: 100 }) }), {
     selector: ({ key }) => key,
   });
@@ -284,18 +288,18 @@ test('those that become ready one after the other are given in that order, whate
       table.begin(1);
       for (const { key, inMs } of dues) table.set(key, 1 + inMs);
       table.begin(1_000);
-      const given: number[] = [];
+      const returned: number[] = [];
       for (let entry = table.firstReady(prefix); entry !== undefined; entry = table.firstReady(prefix)) {
-        given.push(entry.dueAt);
+        returned.push(entry.dueAt);
         table.delete(entry.key);
       }
       const expected = dues.filter(({ key }) => key.startsWith(prefix)).map(({ inMs }) => 1 + inMs);
-      expect(given).toEqual(expected.sort((one, other) => one - other));
+      expect(returned).toEqual(expected.sort((one, other) => one - other));
     }),
   );
 });
 
-test('a roll back undoes a transaction and not the one before it (MT2)', () => {
+test('a rollback undoes the current transaction, not the previous transaction', () => {
   const table = new MailboxTable();
   table.begin(10);
   table.set('a/1', 10);

@@ -1,6 +1,6 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
-// The definition of a run: whatever an agent's file says, no value of a variable is in it, and it is read back to what the file was
-// read to. And an agent that is good has a good JSON Schema, and one with a slip has not.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
+// Definitions of agents contain no variable values, and reading a definition returns the same agent. Valid
+// agents pass the JSON Schema, and agents with an unknown key do not.
 
 import fc from 'fast-check';
 import { Check } from 'typebox/value';
@@ -12,16 +12,16 @@ import { ResourceFolder } from '../../../../unit/config/resources/resource-folde
 
 const folder = new ResourceFolder();
 
-/** No text of a file has any of them by chance. */
+/** Values that do not occur in a file by chance. */
 const values = { ONE: 'Zq1-value-of-one', TWO: 'Zq2-value "of" \\ two\u2028', GEMINI_API_KEY: 'Zq3-the-key' };
 
-const words = fc.string({ unit: 'grapheme', maxLength: 12 }).map((text) => text.replace(/[$~\0]/g, ''));
+const texts = fc.string({ unit: 'grapheme', maxLength: 12 }).map((text) => text.replace(/[$~\0]/g, ''));
 const reference = fc.constantFrom('${ONE}', '${TWO}', '${ONE} and ${TWO}', '${NONE:-else}', '$${ONE}');
 const text = fc
   .oneof(
-    words,
+    texts,
     reference,
-    fc.tuple(words, reference).map(([a, b]) => a + b),
+    fc.tuple(texts, reference).map(([a, b]) => a + b),
   )
   .map((each) => `.${each}`);
 const name = fc.stringMatching(/^[a-z][a-z0-9]{0,6}$/);
@@ -92,7 +92,7 @@ const document = (value: object) => ({
   spec: value,
 });
 
-test('a definition holds no value of a variable, and is read back to the same (DEF1)', async () => {
+test('a definition contains no values of variables, and reading it back gives the same result', async () => {
   await fc.assert(
     fc.asyncProperty(spec, async (value) => {
       const file = folder.write('a.yaml', JSON.stringify(document(value)));
@@ -109,24 +109,32 @@ test('a definition holds no value of a variable, and is read back to the same (D
   );
 });
 
-test('what a definition lacks of its variables is told without the value of any', async () => {
+test('a missing variable of a definition is reported without any value', async () => {
   await fc.assert(
-    fc.asyncProperty(spec, fc.constantFrom('ONE', 'TWO'), async (value, lost) => {
+    fc.asyncProperty(spec, fc.constantFrom('ONE', 'TWO'), async (value, missingVariable) => {
       const file = folder.write('a.yaml', JSON.stringify(document(value)));
       const { agents } = await folder.load({ files: [file], env: values });
       const runtime = agents[0]?.runtime;
       if (runtime?.kind !== 'model') throw new Error('no agent with a model');
-      const isNeeded = new RegExp(`(?<!\\$)\\$\\{${lost}\\}`).test(runtime.definition);
-      const read = () =>
-        readDefinition(runtime.definition, { ...values, [lost]: undefined }, new SecretValues(), file);
-      if (!isNeeded) expect(read()).toEqual(runtime);
-      else expect(read).toThrow(new RegExp(`^(?![^]*Zq\\d)[^]*the environment variable ${lost} is not set`));
+      const isNeeded = new RegExp(`(?<!\\$)\\$\\{${missingVariable}\\}`).test(runtime.definition);
+      const readAgent = () =>
+        readDefinition(
+          runtime.definition,
+          { ...values, [missingVariable]: undefined },
+          new SecretValues(),
+          file,
+        );
+      if (!isNeeded) expect(readAgent()).toEqual(runtime);
+      else
+        expect(readAgent).toThrow(
+          new RegExp(`^(?![^]*Zq\\d)[^]*the environment variable ${missingVariable} is not set`),
+        );
     }),
     { numRuns: 80 },
   );
 });
 
-/** A key that is unknown, in one of the mappings of the spec. */
+/** Adds an unknown key to each mapping of the spec in turn. */
 const slips = (value: object): object[] => {
   const inside = Object.entries(value).flatMap(([key, member]) =>
     typeof member === 'object' && !Array.isArray(member) && key !== 'env' && key !== 'output_schema'
@@ -136,7 +144,7 @@ const slips = (value: object): object[] => {
   return [{ ...value, zebra: 1 }, ...inside];
 };
 
-test('an agent with one slip is refused where it is, by its JSON Schema too', async () => {
+test('an agent with an unknown key is refused at the position of the key, also by the JSON Schema', async () => {
   await fc.assert(
     fc.asyncProperty(spec, fc.nat(), async (value, pick) => {
       const all = slips(value);

@@ -1,10 +1,9 @@
-// The work of a flow step, counted as function calls in the flow engine: it must not grow with the rows before it, or with
-// the other nodes of the flow.
+// The cost of a flow step (calls of engine functions) must not depend on earlier rows or other nodes.
 
 import { Session } from 'node:inspector/promises';
 import { expect, it, vi } from 'vitest';
-import { FlowHandler } from '../../../../../actors/agents/flows/flow-handler.ts';
-import { RunNodes } from '../../../../../actors/agents/runs/run-nodes.ts';
+import { FlowHandler } from '../../../../../actors/agents/flows/handler.ts';
+import { RunNodes } from '../../../../../actors/agents/runs/node-progress.ts';
 import { addRow } from '../../../../fixtures/agents/run-nodes.ts';
 import { flowOf } from '../../../../fixtures/automation/flow-files.ts';
 import { aJob } from '../../../../fixtures/automation/jobs.ts';
@@ -12,7 +11,7 @@ import { KeptRun } from '../../../../fixtures/automation/kept-run.ts';
 
 const engine = /(?:machines\/flow-run|actors\/(?:flows|parts|runs))\//;
 
-/** Counts the calls of engine functions while `work` runs. */
+/** Counts calls of engine functions during `work`. */
 async function callsIn(work: () => Promise<void>): Promise<number> {
   const session = new Session();
   session.connect();
@@ -46,21 +45,21 @@ const chain = (size: number): string =>
     .map((line) => `  ${line}`)
     .join('\n');
 
-const loop = (turns: number): string => `
+const loop = (iterations: number): string => `
   nodes:
     - id: each
       type: Loop
-      config: { while: "index < ${turns}", max: 900, nodes: [{ id: one, type: Transform, config: { set: { n: "{{ index }}" } } }] }`;
+      config: { while: "index < ${iterations}", max: 900, nodes: [{ id: one, type: Transform, config: { set: { n: "{{ index }}" } } }] }`;
 
 interface RowCost {
   readonly rows: number;
-  /** Function calls per row of the journal. */
+  /** Function calls per journal row. */
   readonly calls: number;
-  /** Characters written as JSON per row. */
+  /** Characters of written JSON per row. */
   readonly characters: number;
 }
 
-/** Carries a flow out, and shows its rows one by one. */
+/** Runs a flow and adds all journal rows to a view. */
 async function costOf(spec: string): Promise<RowCost> {
   const flow = await flowOf(spec);
   const run = new KeptRun();
@@ -69,8 +68,8 @@ async function costOf(spec: string): Promise<RowCost> {
     const calls = await callsIn(async () => {
       const services = { handlerOf: () => undefined, readDefinition: async () => flow };
       await run.attempt(new FlowHandler(flow, services), aJob());
-      const shown = new RunNodes(flow.definition, (text, most) => text.slice(0, most));
-      for (const [index, text] of run.steps.entries()) addRow(shown, { at: index, text });
+      const runNodes = new RunNodes(flow.definition, (text, most) => text.slice(0, most));
+      for (const [index, text] of run.steps.entries()) addRow(runNodes, { at: index, text });
     });
     const characters = stringify.mock.results.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
     const rows = run.steps.length;
@@ -80,14 +79,14 @@ async function costOf(spec: string): Promise<RowCost> {
   }
 }
 
-it('a step of a flow costs the same however many rows came before it', async () => {
+it('the cost of a flow step does not depend on the number of earlier rows', async () => {
   const [short, long] = [await costOf(loop(20)), await costOf(loop(320))];
   expect(long.rows).toBeGreaterThan(900);
   expect(long.calls).toBeLessThan(short.calls * 1.1);
   expect(long.characters).toBeLessThan(short.characters * 1.2);
 });
 
-it('a step of a flow costs the same however many other nodes the flow has', async () => {
+it('the cost of a flow step does not depend on the number of other nodes', async () => {
   const [short, long] = [await costOf(chain(20)), await costOf(chain(100))];
   expect(long.calls).toBeLessThan(short.calls * 1.1);
 });

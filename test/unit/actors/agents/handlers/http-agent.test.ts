@@ -1,4 +1,4 @@
-// Agents behind a URL, against real servers: what they are sent, how their answers read, and how they fail.
+// Agents with a URL, on real HTTP servers: requests, response formats and failures.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -48,13 +48,12 @@ async function failure(running: Promise<unknown>): Promise<HandlerError> {
     (reason: unknown) => reason,
   );
   if (!(error instanceof HandlerError)) throw new Error(`expected a HandlerError, not ${error}`);
-  // HA3
   expect(`${error.message} ${error.stack} ${String(error.cause)}`).not.toContain('nobody-may-see');
   expect(error.message).toContain(new URL(url).host);
   return error;
 }
 
-test('a job is sent as JSON, with its key, its trace and the configured headers', async () => {
+test('sends a job as JSON with its idempotency key, trace and configured headers', async () => {
   says('{"text":"fine"}');
   expect(await run()).toEqual({ text: 'fine' });
   const [sent] = requests;
@@ -73,7 +72,7 @@ test('a job is sent as JSON, with its key, its trace and the configured headers'
   });
 });
 
-test('a job that no JSON can hold is refused for good', async () => {
+test('refuses a job that cannot be serialized, finally', async () => {
   const payload: unknown = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`);
   const job = aJob();
   const running = agent().run({ ...job, event: { ...job.event, payload } }, never());
@@ -81,7 +80,7 @@ test('a job that no JSON can hold is refused for good', async () => {
   expect(requests).toEqual([]);
 });
 
-describe('an answer', () => {
+describe("an HTTP agent's response", () => {
   test.each([
     ['text', '{"text":"a"}', 'application/json', { text: 'a' }],
     ['output', '{"output":"a","tokens":3}', 'application/json', { text: 'a', data: { tokens: 3 } }],
@@ -89,19 +88,19 @@ describe('an answer', () => {
     ['a JSON text', '"a"', 'application/json', { text: 'a' }],
     ['plain text', 'grüße', 'text/plain; charset=utf-8', { text: 'grüße' }],
     ['an empty text', '{"text":""}', 'application/json', { text: '' }],
-    ['nothing', '', 'application/json', { text: '' }],
+    ['an empty body', '', 'application/json', { text: '' }],
     ['no content type', '{"text":"a"}', '', { text: 'a' }],
   ])('may be %s', async (_, body, type, expected) => {
     says(body, type);
     expect(await run()).toEqual(expected);
   });
 
-  test('may be 204', async () => {
+  test('may have status 204', async () => {
     answer = (_, response) => response.writeHead(204).end();
     expect(await run()).toEqual({ text: '' });
   });
 
-  test('may be a stream in pieces, cut anywhere', async () => {
+  test('may be an event stream split at any byte', async () => {
     const stream = Buffer.from(
       ': hi\n\ndata: Gr\n\ndata: {"text":"üß"}\r\n\r\nevent: piece\ndata: {"delta":"e"}\n\ndata: {"a":1}\n\ndata: [DONE]\n\ndata: more\n\n',
     );
@@ -115,8 +114,8 @@ describe('an answer', () => {
     expect(await run()).toEqual({ text: 'Grüße{"a":1}' });
   });
 
-  test('that streams is shown as it grows, and what an event named progress says is no part of it', async () => {
-    const shown: string[] = [];
+  test('is shown as it streams; the text of progress events is not part of it', async () => {
+    const progressTexts: string[] = [];
     const events = [
       'event: progress\ndata: Looking',
       'data: Good ',
@@ -127,34 +126,34 @@ describe('an answer', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       for (const [i, event] of events.entries()) {
         response.write(`${event}\n\n`);
-        await expect.poll(() => shown.length).toBeGreaterThanOrEqual(Math.min(i + 1, 3));
+        await expect.poll(() => progressTexts.length).toBeGreaterThanOrEqual(Math.min(i + 1, 3));
       }
     };
-    const reply = await agent().run(aJob(), aContext({ progress: (text) => shown.push(text) }));
+    const reply = await agent().run(aJob(), aContext({ progress: (text) => progressTexts.push(text) }));
     expect(reply).toEqual({ text: 'Good news' });
-    expect(shown.slice(0, 3)).toEqual(['Looking', 'Good ', 'Good news']);
+    expect(progressTexts.slice(0, 3)).toEqual(['Looking', 'Good ', 'Good news']);
   });
 
-  test('may be a stream that ends without a word', async () => {
+  test('may be a stream that ends without [DONE]', async () => {
     says('data: a\n\ndata: b\n\n', 'text/event-stream');
     expect(await run()).toEqual({ text: 'ab' });
   });
 
-  test('may take longer to come than other programs would wait, within its own deadline', async () => {
+  test('may arrive late, within its own deadline', async () => {
     answer = (_, response) => setTimeout(() => response.end('{"text":"late"}'), 300);
     expect(await run()).toEqual({ text: 'late' });
   });
 
   test.each([
-    ['no JSON', '<html>', 'text/html', 200],
+    ['not JSON', '<html>', 'text/html', 200],
     ['JSON without a text', '{"message":"a"}', 'application/json', 200],
     ['a list', '[]', 'application/json', 200],
-  ])('that is %s is final', async (_, body, type, status) => {
+  ])('that is %s fails finally', async (_, body, type, status) => {
     says(body, type, status);
     expect((await failure(run())).isFinal).toBe(true);
   });
 
-  test('that is too large is final, and not read to its end', async () => {
+  test('above the size limit fails finally and is not read to its end', async () => {
     let wasCut = false;
     answer = (_, response) => {
       response.writeHead(200, { 'content-type': 'text/plain' });
@@ -170,7 +169,7 @@ describe('an answer', () => {
     await expect.poll(() => wasCut).toBe(true);
   });
 
-  test('that breaks off can be tried again', async () => {
+  test('that breaks off can be retried', async () => {
     answer = (_, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' });
       response.write('{"text":"half');
@@ -185,13 +184,13 @@ describe('an answer', () => {
     expect((await failure(run())).isFinal).toBe(false);
   });
 
-  test('that reports an error in its stream can be tried again', async () => {
+  test('that reports an error in its stream can be retried', async () => {
     says(`data: a\n\nevent: error\ndata: ${KEY}\n\n`, 'text/event-stream');
     expect((await failure(run())).isFinal).toBe(false);
   });
 });
 
-describe('a status', () => {
+describe("the status of an HTTP agent's response", () => {
   test.each([
     [429, '7', false, 7_000],
     [503, '2', false, 2_000],
@@ -203,41 +202,44 @@ describe('a status', () => {
     [401, undefined, true, undefined],
     [404, '9', true, 9_000],
     [429, 'tomorrow', false, undefined],
-  ])('%i with Retry-After %s is told apart (HA4)', async (status, pause, isFinal, retryAfterMs) => {
-    says(`no: ${KEY}`, 'text/plain', status, pause === undefined ? {} : { 'retry-after': pause });
-    const error = await failure(run());
-    const isTooSoon = status === 429 || (!isFinal && retryAfterMs !== undefined);
-    expect(error).toMatchObject({ isFinal, isTooSoon, retryAfterMs });
-    expect(error.message).toContain(String(status));
-  });
+  ])(
+    '%i with Retry-After %s sets finality and the retry delay',
+    async (status, pause, isFinal, retryAfterMs) => {
+      says(`no: ${KEY}`, 'text/plain', status, pause === undefined ? {} : { 'retry-after': pause });
+      const error = await failure(run());
+      const isRateLimited = status === 429 || (!isFinal && retryAfterMs !== undefined);
+      expect(error).toMatchObject({ isFinal, isRateLimited, retryAfterMs });
+      expect(error.message).toContain(String(status));
+    },
+  );
 
-  test('with a date in Retry-After is waited for until then', async () => {
+  test('may have a date in Retry-After', async () => {
     says('', 'text/plain', 503, { 'retry-after': new Date(Date.now() + 30_000).toUTCString() });
     const { retryAfterMs = 0 } = await failure(run());
     expect(retryAfterMs).toBeGreaterThan(25_000);
     expect(retryAfterMs).toBeLessThanOrEqual(30_000);
   });
 
-  test.each([301, 302, 307])('%i is not followed (HA2)', async (status) => {
+  test.each([301, 302, 307])('%i does not redirect the request', async (status) => {
     says('', 'text/plain', status, { location: `${url}/elsewhere` });
     expect((await failure(run())).isFinal).toBe(true);
     expect(requests).toHaveLength(1);
   });
 });
 
-describe('an attempt', () => {
-  test('has a deadline of any number of seconds', async () => {
+describe('an attempt at an HTTP agent', () => {
+  test('accepts a deadline with fractional seconds', async () => {
     says('{"text":"fine"}');
     expect(await run({ timeoutMs: 2.01 * 1000 })).toEqual({ text: 'fine' });
   });
 
-  test.each(['before the answer', 'within the answer'])('has a deadline %s (HA1)', async (where) => {
+  test.each(['before the answer', 'within the answer'])('ends at its deadline %s', async (position) => {
     let wasCut = false;
     answer = (_, response) => {
       response.on('close', () => {
         wasCut = true;
       });
-      if (where === 'within the answer') response.writeHead(200).write('{');
+      if (position === 'within the answer') response.writeHead(200).write('{');
     };
     const error = await failure(run({ timeoutMs: 100 }));
     expect(error).toMatchObject({ isFinal: false });
@@ -245,20 +247,20 @@ describe('an attempt', () => {
     await expect.poll(() => wasCut).toBe(true);
   });
 
-  test('can be given up', async () => {
+  test('can be aborted', async () => {
     const giving = new AbortController();
     answer = () => giving.abort();
     const error = await failure(agent().run(aJob(), aContext({ signal: giving.signal })));
     expect(error).toMatchObject({ isFinal: false });
-    expect(error.message).toContain('given up');
+    expect(error.message).toContain('was aborted');
   });
 
-  test('that was given up before it began sends nothing', async () => {
+  test('sends nothing if it is aborted before it starts', async () => {
     await failure(agent().run(aJob(), aContext({ signal: AbortSignal.abort() })));
     expect(requests).toEqual([]);
   });
 
-  test('at an agent that is not there can be repeated', async () => {
+  test('can be retried after a refused connection', async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
     const error = await failure(run());
@@ -267,7 +269,7 @@ describe('an attempt', () => {
     server.listen(0, '127.0.0.1');
   });
 
-  test('does not fail because a resting connection was closed', async () => {
+  test('does not fail because an idle connection was closed', async () => {
     says('{"text":"a"}');
     for (let round = 0; round < 10; round += 1) {
       expect(await run()).toEqual({ text: 'a' });
@@ -275,11 +277,11 @@ describe('an attempt', () => {
     }
   });
 
-  test('does not fail because several resting connections were closed while it was busy', async () => {
+  test('does not fail if several idle connections were closed during other requests', async () => {
     let round = 0;
     const rounds = new WeakMap<object, number>();
     answer = (request, response) => {
-      // Each connection answers in the round in which it was opened, and is cut when it is used again.
+      // Destroys a connection that is reused in a later round.
       if ((rounds.get(request.socket) ?? round) !== round) request.socket.destroy();
       else response.writeHead(200, { 'content-type': 'application/json' }).end('{"text":"a"}');
       rounds.set(request.socket, round);

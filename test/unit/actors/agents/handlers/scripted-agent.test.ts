@@ -1,5 +1,3 @@
-// Agents that are a list of rules in a file.
-
 import { rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -44,18 +42,18 @@ test.each([
   ['an event by its first part', {}, 'Thanks for #7 of acme/site (pull_request.opened, ).'],
   ['an event', { event: { ...aJob().event, name: 'issues.opened' } }, 'Noted: please review'],
   ['nothing', { event: { ...aJob().event, name: 'issues.closed' } }, ''],
-])('answers by %s', async (_, job, text) => {
+])('replies to %s', async (_, job, text) => {
   expect(await script(rules).agent.run(aJob(job), never)).toEqual({ text });
 });
 
-test('an answer is not filled in twice, nor from what every object has', async () => {
+test('expands a reply only once, and no inherited properties', async () => {
   const { agent } = script(`- answer: '{{input}} {{constructor}} {{parameters.toString}}'`);
-  const said = await agent.run(aJob({ input: '{{agent}} $& $1', parameters: Object.create(null) }), never);
-  expect((said as AgentReply).text.trim()).toBe('{{agent}} $& $1');
+  const answer = await agent.run(aJob({ input: '{{agent}} $& $1', parameters: Object.create(null) }), never);
+  expect((answer as AgentReply).text.trim()).toBe('{{agent}} $& $1');
 });
 
-describe('a rule', () => {
-  test('may have what chats show beside the text, filled in as the text is', async () => {
+describe('a rule of a scripted agent', () => {
+  test('may have a title, fields and actions with placeholders', async () => {
     const { agent } = script(`
 - answer: 'Ready?'
   title: 'For {{agent}}'
@@ -82,7 +80,7 @@ describe('a rule', () => {
     expect(await agent.run(aJob({ attempt: 3 }), never)).toEqual({ text: 'well' });
   });
 
-  test('may have its event wait, and answers when that is woken', async () => {
+  test('may park its event and reply when it wakes', async () => {
     const { agent } = script('- { answer: well, wait_ms: 60000 }');
     const parked = await agent.run(aJob(), never);
     expect(parked).toMatchObject({
@@ -90,10 +88,10 @@ describe('a rule', () => {
       wakeInMs: 60_000,
     });
     const woken = { id: 'timer:1', kind: 'timer', meta: '', body: new Uint8Array() };
-    expect(await agent.run(aJob(), aContext({ woken }))).toEqual({ text: 'well' });
+    expect(await agent.run(aJob(), aContext({ waker: woken }))).toEqual({ text: 'well' });
   });
 
-  test('may answer later, and can be given up until then', async () => {
+  test('may delay its reply, and the delay can be aborted', async () => {
     const { agent } = script('- { answer: well, delay_ms: 50 }');
     const began = performance.now();
     expect(await agent.run(aJob(), never)).toEqual({ text: 'well' });
@@ -104,20 +102,20 @@ describe('a rule', () => {
   });
 });
 
-test('a script is read again when it has changed', async () => {
+test('reloads a changed script', async () => {
   const { agent, file } = script('- answer: before');
   expect(await agent.run(aJob(), never)).toEqual({ text: 'before' });
   writeFileSync(file, '- answer: and after');
   await expect.poll(() => agent.run(aJob(), never), { timeout: 10_000 }).toEqual({ text: 'and after' });
 });
 
-test('a script that turns bad or goes away answers by its rules before, until it is good again', async () => {
+test('keeps the last valid rules while the script is invalid or missing', async () => {
   const { agent, file } = script('- answer: before');
   const isAsBefore = async () => expect(await agent.run(aJob(), never)).toEqual({ text: 'before' });
   await isAsBefore();
   for (const spoil of [() => writeFileSync(file, ''), () => rmSync(file)]) {
     spoil();
-    // Longer than it may go unnoticed.
+    // Longer than the interval at which the file is checked for changes.
     const until = performance.now() + 1_200;
     while (performance.now() < until) {
       await isAsBefore();
@@ -131,47 +129,43 @@ test('a script that turns bad or goes away answers by its rules before, until it
 
 test.each([
   ['that is empty', '', /the file is empty/],
-  ['that is no list', 'answer: x', /list of rules/],
-  ['with a field that is none', '- { answer: x, delay: 3 }', /rule 1: there is no field delay/],
+  ['that is not a list', 'answer: x', /list of rules/],
+  ['with an unknown field', '- { answer: x, delay: 3 }', /rule 1: unknown field delay/],
   [
-    'with a condition that is none',
+    'with an unknown condition',
     '- { answer: x }\n- { answer: x, match: { word: a } }',
-    /rule 2: there is no field word/,
+    /rule 2: unknown field word/,
   ],
-  ['with actions that are no list', '- { answer: x, actions: ship }', /rule 1: actions should be a list/],
+  ['with actions that are not a list', '- { answer: x, actions: ship }', /rule 1: actions should be a list/],
+  ['with an action without id', '- { answer: x, actions: [{ title: Ship }] }', /actions\[0\] should have id/],
   [
-    'with an action that has no id',
-    '- { answer: x, actions: [{ title: Ship }] }',
-    /actions\[0\] should have id/,
-  ],
-  [
-    'with a field that has something else',
+    'with an unknown member of a field',
     '- { answer: x, fields: [{ name: a, value: b, at: c }] }',
     /fields\[0\] has no field at/,
   ],
-  ['with an answer that is none', '- { match: { text: a } }', /answer should be a text/],
-  ['with a delay that is none', '- { answer: x, delay_ms: soon }', /delay_ms should be a number/],
+  ['without an answer', '- { match: { text: a } }', /answer should be a text/],
+  ['with an invalid delay', '- { answer: x, delay_ms: soon }', /delay_ms should be a number/],
   [
-    'with a pattern that is none',
+    'with an invalid pattern',
     `- { answer: x, match: { text: '(' } }`,
-    /rule 1: match.text is no regular expression/,
+    /rule 1: match.text is not a regular expression/,
   ],
-  ['that is no YAML', '- {', /line 1, column 4: YAML syntax/],
-])('a script %s fails the attempt and not the event, and says why', async (_, text, message) => {
+  ['that is not YAML', '- {', /line 1, column 4: YAML syntax/],
+])('a script %s fails the attempt, not the event, with the reason', async (_, text, message) => {
   const { agent, file } = script(text);
   const running = agent.run(aJob(), never);
   await expect(running).rejects.toMatchObject({ code: 'ERR_HANDLER', isFinal: false });
-  await expect(running).rejects.toThrow(`the script ${basename(file)} cannot be used: `);
+  await expect(running).rejects.toThrow(`cannot use the script ${basename(file)}: `);
   await expect(running).rejects.toThrow(message);
   writeFileSync(file, '- answer: well');
   expect(await agent.run(aJob({ attempt: 2 }), never)).toEqual({ text: 'well' });
 });
 
-test('a script that is not there is named without its folder, which a sender should not learn', async () => {
+test('the error for a missing script contains the file name without its folder', async () => {
   const running = new ScriptedAgent(join(folder, 'none.yaml')).run(aJob(), never);
   await expect(running).rejects.toMatchObject({
     code: 'ERR_HANDLER',
     isFinal: false,
-    message: 'the script none.yaml cannot be used: the file does not exist',
+    message: 'cannot use the script none.yaml: the file does not exist',
   });
 });

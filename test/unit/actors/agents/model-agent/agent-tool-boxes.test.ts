@@ -1,4 +1,4 @@
-// Tools of servers that an agent brings along and of the catalog, at real processes and by the router that all clients use.
+// Tools of agent servers and catalog servers, with real processes and the router of all clients.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { AgentToolBoxes } from '../../../../../actors/agents/model-agent/agent-tool-boxes.ts';
 import type { CallOptions } from '../../../../../actors/agents/model-agent/tool-box.ts';
-import type { Gateway } from '../../../../../actors/gateway/gateway.ts';
+import type { GatewayRuntime } from '../../../../../actors/gateway/gateway.ts';
 import { loadConfig } from '../../../../../config/load-config.ts';
 import type { AgentServer } from '../../../../../config/resources/agents/model-runtime.ts';
 import { toolBoxesOf } from '../../../../fixtures/agents/tool-boxes.ts';
@@ -20,8 +20,8 @@ const startsOf = (name: string) =>
 const described = (name: string, more: object = {}) =>
   fault('described', { env: { STARTS: starts(name) }, ...more });
 
-/** What the catalog and the agents of these tests say of servers; the agents' are no part of the catalog that is served. */
-const written: Record<string, Record<string, unknown>> = {
+/** Servers of the catalog and of agents. Clients see only the catalog. */
+const serverSettings: Record<string, Record<string, unknown>> = {
   shop: described('shop', { tools: { deny: ['crash'] } }),
   off: { ...described('off'), enabled: false },
   own: described('own'),
@@ -34,12 +34,12 @@ const written: Record<string, Record<string, unknown>> = {
 };
 const inCatalog = ['shop', 'off'];
 
-let gateway: Gateway;
+let gateway: GatewayRuntime;
 let boxes: AgentToolBoxes;
 let entries: Awaited<ReturnType<typeof loadConfig>>['catalog']['servers'];
 
 beforeAll(async () => {
-  writeFileSync(join(folder, 'catalog.yaml'), JSON.stringify({ servers: written }));
+  writeFileSync(join(folder, 'catalog.yaml'), JSON.stringify({ servers: serverSettings }));
   const settings = { listen_addr: '127.0.0.1:0', catalog_path: './catalog.yaml', state_dir: './state' };
   writeFileSync(join(folder, 'gateway.yaml'), JSON.stringify(settings));
   const loaded = await loadConfig(join(folder, 'gateway.yaml'), {});
@@ -80,17 +80,17 @@ const hidden = () => [...gateway.mcp.agentServers.everyone()].map(({ id }) => id
 const pidOf = async (box: ReturnType<AgentToolBoxes['open']>, server: string) =>
   Number((await box.call({ server, tool: 'pid' }, {}, options())).text);
 
-test('an agent sees the tools of its own servers and of the catalog, in the order in which it names them', async () => {
+test('an agent sees the tools of its own servers and of the catalog, in the configured order', async () => {
   const box = boxes.open('clerk', [ofCatalog('shop'), own('own')], []);
   const tools = (await box.list(never, 10_000)).map(({ server, tool }) => `${server}/${tool}`);
   const names = ['result', 'meta', 'pid', 'count', 'hang', 'crash'];
-  // What the catalog denies, it denies to agents too.
+  // `crash` is denied by the catalog.
   const ofShop = names.filter((name) => name !== 'crash');
   expect(tools).toEqual([...ofShop.map((name) => `shop/${name}`), ...names.map((name) => `own/${name}`)]);
   box.release();
 });
 
-test('what a server or an agent does not name is neither seen nor called (TB1)', async () => {
+test('tools that the server or the agent does not allow are neither listed nor callable', async () => {
   const servers = [ofCatalog('shop', { tools: { allow: ['*'], deny: ['h*'] } }), own('own')];
   const box = boxes.open('clerk', servers, ['pid', 'shop/[mh]*']);
   const tools = (await box.list(never, 10_000)).map(({ server, tool }) => `${server}/${tool}`);
@@ -107,7 +107,7 @@ test('what a server or an agent does not name is neither seen nor called (TB1)',
   box.release();
 });
 
-test('a call brings its key, and the tool may tell of its progress', async () => {
+test('a tool call carries its idempotency key, and the tool can report progress', async () => {
   for (const server of [own('own'), ofCatalog('shop')]) {
     const box = boxes.open('clerk', [server], []);
     const { text } = await box.call(
@@ -117,21 +117,21 @@ test('a call brings its key, and the tool may tell of its progress', async () =>
     );
     expect(JSON.parse(text)).toMatchObject({ 'actor-gateway/key': 'run-1/call-2' });
     expect(text).not.toContain('io.modelcontextprotocol');
-    const told: string[] = [];
-    const onProgress = (message: string) => told.push(message);
+    const notices: string[] = [];
+    const onProgress = (message: string) => notices.push(message);
     const answer = await box.call({ server: server.name, tool: 'count' }, {}, options({ onProgress }));
-    expect([told, answer]).toEqual([['half of it'], { text: 'all of it', isError: false }]);
+    expect([notices, answer]).toEqual([['half of it'], { text: 'all of it', isError: false }]);
     box.release();
   }
 });
 
 describe('the servers of an agent', () => {
-  test('are in no list and at no address, and no client hears of them', async () => {
+  test('are absent from lists and addresses, and clients receive no events about them', async () => {
     const box = boxes.open('clerk', [own('own')], []);
     await pidOf(box, 'own');
     expect(hidden()).toContain('clerk/own');
     expect(gateway.mcp.servers.all().map(({ id }) => id)).toEqual(inCatalog);
-    expect(() => gateway.mcp.servers.require('clerk/own')).toThrow('there is no server');
+    expect(() => gateway.mcp.servers.require('clerk/own')).toThrow('no server');
     expect(
       [...gateway.mcp.clients.view.aggregate.tools().keys()].filter((name) => name.includes('own')),
     ).toEqual([]);
@@ -141,10 +141,10 @@ describe('the servers of an agent', () => {
     box.release();
   });
 
-  test('are one for each agent and entry; a changed one is another beside it until its runs have ended (HID1, HID2)', async () => {
+  test('exist once per agent and entry; a changed entry gets a second server until the older runs end', async () => {
     const before = own('own', { name: 'files' });
     const after = own('changed', { name: 'files' });
-    boxes.servers.want([{ name: 'ada', servers: [before] }]);
+    boxes.servers.setLoaded([{ name: 'ada', servers: [before] }]);
     const first = boxes.open('ada', [before], []);
     const second = boxes.open('ada', [before], []);
     const foreign = boxes.open('ben', [before], []);
@@ -152,7 +152,7 @@ describe('the servers of an agent', () => {
     expect(await pidOf(second, 'files')).toBe(pid);
     expect(await pidOf(foreign, 'files')).not.toBe(pid);
     second.release();
-    boxes.servers.want([{ name: 'ada', servers: [after] }]);
+    boxes.servers.setLoaded([{ name: 'ada', servers: [after] }]);
     const third = boxes.open('ada', [after], []);
     const newPid = await pidOf(third, 'files');
     expect(newPid).not.toBe(pid);
@@ -163,18 +163,18 @@ describe('the servers of an agent', () => {
     await expect.poll(hidden).not.toContain('ben/files');
     await expect.poll(() => hidden().filter((id) => id === 'ada/files')).toHaveLength(1);
     third.release();
-    // It is loaded: the next run finds it as it is.
+    // The next run reuses the server.
     const fourth = boxes.open('ada', [after], []);
     expect(await pidOf(fourth, 'files')).toBe(newPid);
-    // A run of the older definition, as there is one after a restart, has its server anew.
+    // A run with the previous definition, for example after a restart, gets a new server.
     const older = boxes.open('ada', [before], []);
     expect(await pidOf(older, 'files')).not.toBe(pid);
     for (const box of [older, fourth]) box.release();
-    boxes.servers.want([]);
+    boxes.servers.setLoaded([]);
     await expect.poll(() => hidden().filter((id) => id.startsWith('ada/'))).toEqual([]);
   });
 
-  test('are stopped when they are idle, and started by the next call', async () => {
+  test('stop when they are idle and start with the next call', async () => {
     const box = boxes.open('clerk', [own('brief')], []);
     const pid = await pidOf(box, 'brief');
     await expect.poll(() => isAlive(pid), { timeout: 5_000 }).toBe(false);
@@ -183,7 +183,7 @@ describe('the servers of an agent', () => {
     box.release();
   });
 
-  test('are started again after a death in a call, which may have been carried out', async () => {
+  test('restart after a crash during a call, whose outcome is unknown', async () => {
     const box = boxes.open('clerk', [own('own')], []);
     const pid = await pidOf(box, 'own');
     const hanging = box.call({ server: 'own', tool: 'hang' }, {}, options());
@@ -194,12 +194,12 @@ describe('the servers of an agent', () => {
   });
 });
 
-describe('a call that was certainly never made says so (IPC4)', () => {
+describe('isUnsent is true for a call', () => {
   test.each([
-    ['of no server in the catalog', () => ofCatalog('nowhere'), 'ERR_UNKNOWN_SERVER'],
-    ['of one that is switched off', () => ofCatalog('off'), 'ERR_UNAVAILABLE'],
-    ['of one that cannot be started', () => own('broken'), 'ERR_UNAVAILABLE'],
-    ['of one that does not come up in time', () => own('deaf'), 'ERR_DEADLINE'],
+    ['to a server that is not in the catalog', () => ofCatalog('nowhere'), 'ERR_UNKNOWN_SERVER'],
+    ['to a disabled server', () => ofCatalog('off'), 'ERR_UNAVAILABLE'],
+    ['to a server that cannot start', () => own('broken'), 'ERR_UNAVAILABLE'],
+    ['to a server that does not start in time', () => own('deaf'), 'ERR_DEADLINE'],
   ])('%s', async (_, server, code) => {
     const from = server();
     const box = boxes.open('clerk', [from], []);
@@ -208,18 +208,18 @@ describe('a call that was certainly never made says so (IPC4)', () => {
     box.release();
   });
 
-  test('at a server with no place for it, or none in the time there is; one that was sent does not', async () => {
+  test('that finds no free slot, immediately or within its timeout; it is false for a call that was sent', async () => {
     const box = boxes.open('clerk', [own('narrow')], []);
     await pidOf(box, 'narrow');
     const call = (more: Partial<CallOptions>) =>
       box.call({ server: 'narrow', tool: 'hang' }, {}, options(more));
     const giveUp = new AbortController();
-    const sent = call({ timeoutMs: 400 });
+    const pendingCall = call({ timeoutMs: 400 });
     const waiting = call({ timeoutMs: 200 });
     const refused = call({ signal: giveUp.signal });
     await expect(refused).rejects.toMatchObject({ code: 'ERR_OVERLOADED', isUnsent: true });
     await expect(waiting).rejects.toMatchObject({ code: 'ERR_DEADLINE', isUnsent: true });
-    await expect(sent).rejects.toMatchObject({ code: 'ERR_DEADLINE', isUnsent: false });
+    await expect(pendingCall).rejects.toMatchObject({ code: 'ERR_DEADLINE', isUnsent: false });
     box.release();
   });
 
@@ -230,13 +230,13 @@ describe('a call that was certainly never made says so (IPC4)', () => {
   });
 });
 
-test('no tools are listed while one of the servers cannot be asked (TB2)', async () => {
+test('listing tools fails while one of the servers is unavailable', async () => {
   const box = boxes.open('clerk', [own('own'), own('broken')], []);
   await expect(box.list(never, 10_000)).rejects.toMatchObject({ code: 'ERR_UNAVAILABLE' });
   box.release();
 });
 
-test('what a server refuses is its own complaint', async () => {
+test('an error returned by a server is passed on unchanged', async () => {
   const box = boxes.open('clerk', [own('own')], []);
   const refused = box.call({ server: 'own', tool: 'other' }, {}, options());
   await expect(refused).rejects.toMatchObject({ code: -32602, message: 'no tool other' });
@@ -252,7 +252,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('a server that does not come up in time is named, with what is the matter with it (TB2)', async () => {
+test('the error for a server that does not start in time contains its name and state', async () => {
   const box = boxes.open('clerk', [own('own'), own('silent')], []);
   await expect(box.list(never, 200)).rejects.toMatchObject({
     code: 'ERR_DEADLINE',

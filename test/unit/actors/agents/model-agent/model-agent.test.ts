@@ -1,4 +1,4 @@
-// An agent with a model, over its journal: the model, the tools and the people are in memory; the loop is the real one.
+// The loop of model agents, with a journal. Model, tools and approvers are simulated.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
@@ -7,10 +7,10 @@ import type { Parked } from '../../../../../actors/agents/handlers/parked.ts';
 import type { ModelRequest } from '../../../../../actors/agents/models/model.ts';
 import { ConnectionLostError, DeadlineError } from '../../../../../actors/base/errors/errors.ts';
 import { RpcFault } from '../../../../../actors/mcp/jsonrpc/rpc-fault.ts';
-import { AgentWorld, aFoundTool, aRuntime, says } from '../../../../fixtures/agents/agent-world.ts';
+import { AgentWorld, aFoundTool, aRuntime, modelAnswer } from '../../../../fixtures/agents/agent-world.ts';
 import { aJob } from '../../../../fixtures/automation/jobs.ts';
 
-const read = aFoundTool('read_file', { isReadOnly: true, isIdempotent: true });
+const readFile = aFoundTool('read_file', { isReadOnly: true, isIdempotent: true });
 const write = aFoundTool('write_file');
 const crash = () => {
   throw new Error('killed');
@@ -21,16 +21,16 @@ const lastResults = ({ messages }: ModelRequest) => {
   return last?.role === 'tool' ? last.results : [];
 };
 
-/** Reads, then says what it has read. */
+/** Model that calls a tool, then replies with the result. */
 const reader = (request: ModelRequest) =>
   request.messages.some(({ role }) => role === 'tool')
-    ? says(`It says: ${lastResults(request).map(({ text }) => text)}`)
-    : says('Let me look.', [['read_file', { path: '/a' }]]);
+    ? modelAnswer(`It says: ${lastResults(request).map(({ text }) => text)}`)
+    : modelAnswer('Let me look.', [['read_file', { path: '/a' }]]);
 
-describe('an agent with a model', () => {
-  it('answers in words, with what it was asked and what was said before', async () => {
+describe('a model agent', () => {
+  it('replies with text, given the input and the history', async () => {
     const world = new AgentWorld({
-      answer: () => says('All is well.'),
+      answer: () => modelAnswer('All is well.'),
       job: aJob({ input: 'how is it?', event: { ...aJob().event, name: undefined } }),
       runtime: aRuntime({ servers: [] }),
     });
@@ -49,8 +49,8 @@ describe('an agent with a model', () => {
     expect([world.opened, world.released]).toEqual([1, 1]);
   });
 
-  it('is told what an event is about and came with, where nobody wrote anything', async () => {
-    const world = new AgentWorld({ answer: () => says('ok'), runtime: aRuntime({ servers: [] }) });
+  it('receives a description of the event if the event has no text', async () => {
+    const world = new AgentWorld({ answer: () => modelAnswer('ok'), runtime: aRuntime({ servers: [] }) });
     await world.attempt();
     const text = world.asked[0]?.messages.at(-1);
     expect(text).toEqual({
@@ -59,8 +59,8 @@ describe('an agent with a model', () => {
     });
   });
 
-  it('calls the tools that its model wants, and goes on with what they gave', async () => {
-    const world = new AgentWorld({ answer: reader, tools: [read, write] });
+  it('calls the requested tools and continues with their results', async () => {
+    const world = new AgentWorld({ answer: reader, tools: [readFile, write] });
     const reply = await world.attempt();
     expect(reply).toMatchObject({ text: 'It says: read_file done' });
     expect(world.asked[0]?.tools.map(({ name }) => name)).toEqual(['read_file', 'write_file']);
@@ -83,11 +83,11 @@ describe('an agent with a model', () => {
     expect(world.shown).toContain('_Using files/read_file…_');
   });
 
-  it('gives each call a key of its own, which another run of the event has not', async () => {
+  it('gives each call a unique key, also across runs of the same event', async () => {
     const twice = (request: ModelRequest) =>
       request.messages.some(({ role }) => role === 'tool')
-        ? says('done')
-        : says('', [
+        ? modelAnswer('done')
+        : modelAnswer('', [
             ['write_file', { n: 1 }],
             ['write_file', { n: 2 }],
           ]);
@@ -99,50 +99,50 @@ describe('an agent with a model', () => {
     expect(keys[0]).toMatch(/^repohost:reviews\/d-1\/[\w-]{12}\/call_1_0$/);
   });
 
-  it('asks its model once for each step, and makes no call with effects twice, wherever it ends (AR2, MK1)', async () => {
+  it('requests each model step once and repeats no call with effects, wherever it crashes', async () => {
     const answer = (request: ModelRequest) => {
       const results = request.messages.filter(({ role }) => role === 'tool').length;
       if (results === 0)
-        return says('', [
+        return modelAnswer('', [
           ['read_file', {}],
           ['write_file', { n: 1 }],
         ]);
-      return results === 1 ? says('', [['write_file', { n: 2 }]]) : says('done');
+      return results === 1 ? modelAnswer('', [['write_file', { n: 2 }]]) : modelAnswer('done');
     };
-    const whole = new AgentWorld({ answer, tools: [read, write] });
+    const whole = new AgentWorld({ answer, tools: [readFile, write] });
     await whole.attempt();
     expect(whole.commits).toBeGreaterThan(5);
     for (let end = 1; end <= whole.commits; end += 1) {
       const world = new AgentWorld({
         answer,
-        tools: [read, write],
+        tools: [readFile, write],
         onCommit: (n) => (n === end ? crash() : undefined),
       });
       await expect(world.attempt()).rejects.toThrow('killed');
       expect(await world.attempt()).toMatchObject({ text: 'done' });
-      const written = world.made.filter(({ tool }) => tool === 'write_file').map(({ key }) => key);
-      expect(new Set(written).size).toBe(written.length);
+      const writeKeys = world.made.filter(({ tool }) => tool === 'write_file').map(({ key }) => key);
+      expect(new Set(writeKeys).size).toBe(writeKeys.length);
       expect(world.ofKind('answer').map(({ iteration }) => iteration)).toEqual([1, 2, 3]);
       expect(world.ofKind('ended')).toHaveLength(1);
     }
   });
 
-  it('tells the model of a call that may have happened, and repeats one that does no harm under its key', async () => {
+  it('reports an interrupted call to the model, and repeats an idempotent call with the same key', async () => {
     const answer = (request: ModelRequest) =>
       lastResults(request).length > 0
-        ? says(
+        ? modelAnswer(
             lastResults(request)
               .map(({ text }) => text)
               .join(' | '),
           )
-        : says('', [
+        : modelAnswer('', [
             ['read_file', {}],
             ['write_file', {}],
           ]);
     const world = new AgentWorld({
       answer,
-      tools: [read, write],
-      // The results of the first attempt are lost.
+      tools: [readFile, write],
+      // The first attempt crashes before the results are stored.
       onCommit: (n) => (n === 3 ? crash() : undefined),
     });
     await expect(world.attempt()).rejects.toThrow('killed');
@@ -154,7 +154,7 @@ describe('an agent with a model', () => {
     expect(world.made.filter(({ tool }) => tool === 'write_file')).toHaveLength(1);
   });
 
-  it('tells the model what went wrong with a tool, and lets it go on', async () => {
+  it('reports tool errors to the model and continues', async () => {
     const errors = new Map<string, () => Promise<never>>([
       ['a', () => Promise.reject(new RpcFault(-32602, 'path is missing'))],
       ['b', () => Promise.reject(new ConnectionLostError('the connection ended'))],
@@ -164,8 +164,8 @@ describe('an agent with a model', () => {
     const world = new AgentWorld({
       answer: (request) =>
         lastResults(request).length > 0
-          ? says('understood')
-          : says('', [
+          ? modelAnswer('understood')
+          : modelAnswer('', [
               ['a', {}],
               ['b', {}],
               ['c', {}],
@@ -188,23 +188,23 @@ describe('an agent with a model', () => {
         { text: expect.stringContaining('the connection ended. The call may have happened'), isError: true },
         { text: expect.stringContaining('no answer within'), isError: true },
         { text: 'no such file', isError: true },
-        { text: expect.stringContaining('there is no tool "nothing"'), isError: true },
-        { text: expect.stringMatching(/^The call failed: y+\n\(cut here/), isError: true },
+        { text: expect.stringContaining('unknown tool "nothing"'), isError: true },
+        { text: expect.stringMatching(/^The call failed: y+\n\(truncated/), isError: true },
       ],
     });
   });
 
-  it('keeps what is known when another call hangs until the attempt ends (MK2)', async () => {
+  it('keeps the results of finished calls when another call hangs until the attempt ends', async () => {
     const end = new AbortController();
     const world = new AgentWorld({
       answer: (request) =>
         lastResults(request).length > 0
-          ? says('done')
-          : says('', [
+          ? modelAnswer('done')
+          : modelAnswer('', [
               ['read_file', {}],
               ['write_file', {}],
             ]),
-      tools: [read, write],
+      tools: [readFile, write],
       call: (tool) =>
         tool === 'read_file' ? Promise.resolve({ text: 'read', isError: false }) : new Promise(() => {}),
     });
@@ -215,12 +215,12 @@ describe('an agent with a model', () => {
     expect(world.made.map(({ tool }) => tool)).toEqual(['read_file', 'write_file']);
   });
 
-  it('begins no call before it has its turn, so that a stop leaves only those in doubt that were made (MK1)', async () => {
+  it('records a call only when it starts, so that only started calls have an unknown outcome after a stop', async () => {
     const end = new AbortController();
     const calls = Array.from({ length: 12 }, (_, n) => ['write_file', { n }] as const);
     let isStopped = false;
     const world = new AgentWorld({
-      answer: (request) => (lastResults(request).length > 0 ? says('done') : says('', calls)),
+      answer: (request) => (lastResults(request).length > 0 ? modelAnswer('done') : modelAnswer('', calls)),
       tools: [write],
       call: (_tool, _args, { signal }) =>
         isStopped
@@ -240,21 +240,21 @@ describe('an agent with a model', () => {
     isStopped = true;
     expect(await world.attempt()).toMatchObject({ text: 'done' });
     expect(world.made).toHaveLength(12);
-    const told = lastResults(world.asked.at(-1) as ModelRequest).map(({ text }) => text);
-    expect(told.slice(0, 8).every((text) => text.includes('may have happened'))).toBe(true);
-    expect(told.slice(8)).toEqual(Array(4).fill('written'));
+    const resultTexts = lastResults(world.asked.at(-1) as ModelRequest).map(({ text }) => text);
+    expect(resultTexts.slice(0, 8).every((text) => text.includes('may have happened'))).toBe(true);
+    expect(resultTexts.slice(8)).toEqual(Array(4).fill('written'));
   });
 
-  it('ends only when none of its calls is under way, where its journal cannot be written', async () => {
-    let underWay = 0;
+  it('waits for all of its running calls if the journal cannot be written', async () => {
+    let callsInProgress = 0;
     const calls = Array.from({ length: 10 }, (_, n) => ['write_file', { n }] as const);
     const world = new AgentWorld({
-      answer: () => says('', calls),
+      answer: () => modelAnswer('', calls),
       tools: [write],
       call: async () => {
-        underWay += 1;
-        await sleep(underWay * 3);
-        underWay -= 1;
+        callsInProgress += 1;
+        await sleep(callsInProgress * 3);
+        callsInProgress -= 1;
         return { text: 'written', isError: false };
       },
       onCommit: (n) => {
@@ -262,14 +262,14 @@ describe('an agent with a model', () => {
       },
     });
     await expect(world.attempt()).rejects.toThrow('the disk is full');
-    expect([underWay, world.made.length]).toEqual([0, 8]);
+    expect([callsInProgress, world.made.length]).toEqual([0, 8]);
   });
 
-  it('goes on with the definition that it began with, whatever its file says by now (AR1)', async () => {
+  it('continues with the definition that it started with, even if its file has changed', async () => {
     const [old, now] = ['old', 'new'].map((system_prompt) =>
       aRuntime({ system_prompt, definition: system_prompt, servers: [] }),
     );
-    const begun = {
+    const startedRun = {
       kind: 'begun',
       agent: 'reviewer',
       nonce: 'n',
@@ -278,22 +278,22 @@ describe('an agent with a model', () => {
       tools: [],
     };
     const world = new AgentWorld({
-      answer: () => says('ok'),
+      answer: () => modelAnswer('ok'),
       runtime: now ?? aRuntime(),
       readDefinition: (text) => (text === 'old' ? (old ?? aRuntime()) : crash()),
     });
-    world.steps.push(JSON.stringify(begun));
+    world.steps.push(JSON.stringify(startedRun));
     await world.attempt();
     expect(world.asked.map(({ system }) => system)).toEqual(['old']);
   });
 
-  it('fails for good when its own bounds are reached, and says which (AR3)', async () => {
-    const again = () => says('', [['read_file', {}]]);
+  it('fails finally when one of its limits is reached, and names the limit', async () => {
+    const again = () => modelAnswer('', [['read_file', {}]]);
     const failed = async (
       more: Parameters<typeof aRuntime>[0],
-      answer: () => ReturnType<typeof says> = again,
+      answer: () => ReturnType<typeof modelAnswer> = again,
     ) => {
-      const world = new AgentWorld({ answer, tools: [read], runtime: aRuntime(more) });
+      const world = new AgentWorld({ answer, tools: [readFile], runtime: aRuntime(more) });
       const error = await world.attempt().catch((reason: unknown) => reason);
       expect(error).toBeInstanceOf(HandlerError);
       expect((error as HandlerError).isFinal).toBe(true);
@@ -306,20 +306,22 @@ describe('an agent with a model', () => {
     expect(calls.message).toContain('budget.tool_calls (2)');
     expect(calls.world.made).toHaveLength(2);
     const usage = { input: undefined, output: 2, cached: undefined };
-    const uncounted = () => says('', [['read_file', {}]], { usage });
-    const tokens = await failed({ budget: { ...none, tokens: 30 } }, uncounted);
-    expect(tokens.message).toContain('budget.tokens cannot be held: local:one has not said how many it used');
-    const cost = await failed({ budget: { ...none, cost: 30 } }, uncounted);
-    expect(cost.message).toContain('budget.cost cannot be held: what local:one has used is not known');
+    const answerWithUsage = () => modelAnswer('', [['read_file', {}]], { usage });
+    const tokens = await failed({ budget: { ...none, tokens: 30 } }, answerWithUsage);
+    expect(tokens.message).toContain(
+      'budget.tokens cannot be enforced: local:one did not report token usage',
+    );
+    const cost = await failed({ budget: { ...none, cost: 30 } }, answerWithUsage);
+    expect(cost.message).toContain('budget.cost cannot be enforced: the usage of local:one is unknown');
     for (const { world } of [tokens, cost]) expect([world.asked.length, world.made.length]).toEqual([1, 0]);
-    const unfit = await failed({ output_schema: { type: 'object' } }, () => says('no JSON'));
-    expect(unfit.message).toContain('does not fit output_schema: it is no JSON');
+    const unfit = await failed({ output_schema: { type: 'object' } }, () => modelAnswer('no JSON'));
+    expect(unfit.message).toContain('does not match output_schema: it is not JSON');
     expect(unfit.world.asked).toHaveLength(3);
   });
 
-  it('fails for good when it has worked for as long as it may, over all attempts', async () => {
+  it('fails finally when its working time over all attempts exceeds the limit', async () => {
     const world = new AgentWorld({
-      answer: (_request, _n, { signal }) => sleep(10_000, says('late'), { signal }),
+      answer: (_request, _n, { signal }) => sleep(10_000, modelAnswer('late'), { signal }),
       runtime: aRuntime({ timeout_seconds: 3, servers: [] }),
     });
     const end = AbortSignal.timeout(150);
@@ -333,41 +335,41 @@ describe('an agent with a model', () => {
     expect(performance.now() - startedAt).toBeLessThan(2_900);
   });
 
-  it('fails to be tried again while its tools cannot be listed, and its time begins when they are', async () => {
-    let given = 0;
+  it('can be retried while its tools cannot be listed; the time limit starts after the listing', async () => {
+    let answerCount = 0;
     const world = new AgentWorld({
-      answer: () => says('Here.'),
+      answer: () => modelAnswer('Here.'),
       runtime: aRuntime({ timeout_seconds: 0.2 }),
       list: async (timeoutMs) => {
-        given = timeoutMs;
+        answerCount = timeoutMs;
         await sleep(world.opened === 1 ? timeoutMs : 250);
         if (world.opened === 1) throw new DeadlineError('tools/list at server reviewer/files took too long');
-        return [read];
+        return [readFile];
       },
     });
     await expect(world.attempt()).rejects.toMatchObject({
       isFinal: false,
       message: expect.stringContaining('cannot list its tools: tools/list at server reviewer/files'),
     });
-    expect(given).toBeLessThan(200);
+    expect(answerCount).toBeLessThan(200);
     expect(await world.attempt()).toMatchObject({ text: 'Here.' });
   });
 
-  it('may call nothing in the last answer that it may have (PN5)', async () => {
+  it('has no tools in the last allowed iteration', async () => {
     const world = new AgentWorld({
       answer: reader,
-      tools: [read],
+      tools: [readFile],
       runtime: aRuntime({ max_iterations: 2 }),
     });
     expect(await world.attempt()).toMatchObject({ text: 'It says: read_file done' });
     expect(world.asked.map(({ mayCall }) => mayCall)).toEqual([true, false]);
   });
 
-  it('has its whole time for work, however long it waits for the disk (JL2)', async () => {
+  it('does not count waits for the disk as working time', async () => {
     const states: (string | null | undefined)[] = [];
     const world = new AgentWorld({
       answer: reader,
-      tools: [read],
+      tools: [readFile],
       runtime: aRuntime({ timeout_seconds: 0.3 }),
     });
     const reply = await world.attempt({
@@ -381,64 +383,64 @@ describe('an agent with a model', () => {
     for (const state of states) expect(JSON.parse(state ?? '').worked_ms).toBeLessThan(200);
   });
 
-  it('ends for good with what is too large to be kept, and says what that is (JL3)', async () => {
-    const long = new AgentWorld({ answer: () => says('x'.repeat(1_000_000)) });
+  it('fails finally if a row is too large for the journal, and names it', async () => {
+    const long = new AgentWorld({ answer: () => modelAnswer('x'.repeat(1_000_000)) });
     await expect(long.attempt()).rejects.toMatchObject({
       isFinal: true,
-      message: expect.stringContaining('an answer of local:one is too large to be kept'),
+      message: expect.stringContaining('an answer of local:one is too large'),
     });
     const many = Array.from({ length: 1_025 }, () => ['read_file', {}] as const);
-    const calling = new AgentWorld({ answer: () => says('', many), tools: [read] });
+    const calling = new AgentWorld({ answer: () => modelAnswer('', many), tools: [readFile] });
     await expect(calling.attempt()).rejects.toMatchObject({
       isFinal: true,
-      message: 'agent reviewer: an answer of local:one calls 1025 tools, and at most 1024 calls are read',
+      message: 'agent reviewer: an answer of local:one calls 1025 tools, at most 1024 are allowed',
     });
     const tools = Array.from({ length: 10 }, (_, n) => ({
       ...aFoundTool(`t${n}`),
       description: '\0'.repeat(20_000),
     }));
-    const beginning = new AgentWorld({ answer: () => says('ok'), tools });
-    await expect(beginning.attempt()).rejects.toMatchObject({
+    const world = new AgentWorld({ answer: () => modelAnswer('ok'), tools });
+    await expect(world.attempt()).rejects.toMatchObject({
       isFinal: true,
-      message: expect.stringContaining('what a run begins with'),
+      message: expect.stringContaining('the first row of the run'),
     });
-    expect([beginning.asked, beginning.rows]).toEqual([[], []]);
+    expect([world.asked, world.rows]).toEqual([[], []]);
   });
 
-  it('gives an object that has room in its journal only once', async () => {
+  it('stores a structured answer only once', async () => {
     const object = { list: 'x'.repeat(600_000) };
     const world = new AgentWorld({
-      answer: () => says(JSON.stringify(object)),
+      answer: () => modelAnswer(JSON.stringify(object)),
       runtime: aRuntime({ servers: [], output_schema: { type: 'object' } }),
     });
     expect(await world.attempt()).toMatchObject({ text: JSON.stringify(object), data: object });
     expect(world.ofKind('ended')).toEqual([{ kind: 'ended', text: JSON.stringify(object) }]);
   });
 
-  it('tells the model of what is nested too deeply, in arguments and in an answer', async () => {
+  it('reports too deeply nested arguments and answers to the model', async () => {
     const deep = `{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}`;
     const world = new AgentWorld({
       tools: [write],
       answer: (_, n) =>
         n === 1
-          ? says('', [], { calls: [{ id: 'c', name: 'write_file', input: deep }], finish: 'calls' })
-          : says(n === 2 ? deep : '{"a":1}'),
+          ? modelAnswer('', [], { calls: [{ id: 'c', name: 'write_file', input: deep }], finish: 'calls' })
+          : modelAnswer(n === 2 ? deep : '{"a":1}'),
       runtime: aRuntime({ output_schema: { type: 'object', properties: { a: { enum: [1] } } } }),
     });
     expect(await world.attempt()).toMatchObject({ data: { a: 1 } });
     expect(world.made).toEqual([]);
     expect(lastResults(world.asked[1] as ModelRequest)).toMatchObject([
-      { text: expect.stringContaining('nested more than 128 levels deep') },
+      { text: expect.stringContaining('nested deeper than 128 levels') },
     ]);
     expect(world.asked[2]?.messages.at(-1)).toMatchObject({
       text: expect.stringContaining('nested more than 128 levels deep'),
     });
   });
 
-  it('gives the object that its answer is, where it has to fit a schema', async () => {
+  it('returns structured data if it has an output schema', async () => {
     const answers = ['severity: low', '{"severity":"none"}', '```json\n{"severity":"low"}\n```'];
     const world = new AgentWorld({
-      answer: (_request, n) => says(answers[n - 1] ?? ''),
+      answer: (_request, n) => modelAnswer(answers[n - 1] ?? ''),
       runtime: aRuntime({
         servers: [],
         output_schema: { type: 'object', properties: { severity: { enum: ['low', 'high'] } } },
@@ -452,22 +454,22 @@ describe('an agent with a model', () => {
   });
 });
 
-describe('a call that has to be approved', () => {
+describe('a call that needs approval', () => {
   const policy = { ...aRuntime().policy, ask: ['write_*'] };
   const answer = (request: ModelRequest) =>
     lastResults(request).length > 0
-      ? says(
+      ? modelAnswer(
           lastResults(request)
             .map(({ text }) => text)
             .join(' | '),
         )
-      : says('', [
+      : modelAnswer('', [
           ['read_file', {}],
           ['write_file', { path: '/a' }],
         ]);
-  const asking = () => new AgentWorld({ answer, tools: [read, write], runtime: aRuntime({ policy }) });
+  const asking = () => new AgentWorld({ answer, tools: [readFile, write], runtime: aRuntime({ policy }) });
 
-  it('waits for people, while those that need nobody are made', async () => {
+  it('waits, while calls that need no approval are made', async () => {
     const world = asking();
     const parked = (await world.attempt()) as Parked;
     expect(parked).toMatchObject({ parkedOn: 'approval repohost:reviews/d-1', wakeInMs: 3_600_000 });
@@ -479,7 +481,7 @@ describe('a call that has to be approved', () => {
     expect(world.rows.at(-1)).toEqual({ kind: 'asked', approval: 'approval-1', call: 'call_1_1' });
   });
 
-  it('is made once it is approved, with exactly what was asked about', async () => {
+  it('is made with exactly the approved arguments', async () => {
     const world = asking();
     await world.attempt();
     expect(await world.attempt()).toMatchObject({ parkedOn: 'approval repohost:reviews/d-1' });
@@ -489,7 +491,7 @@ describe('a call that has to be approved', () => {
     expect(world.asked).toHaveLength(2);
   });
 
-  it('is asked about anew when what was approved is something else', async () => {
+  it('needs a new approval if the approved request differs', async () => {
     const world = asking();
     await world.attempt();
     world.decide('approval-1', 'approved', undefined, 'of something else');
@@ -500,7 +502,7 @@ describe('a call that has to be approved', () => {
     expect(world.made.at(-1)).toMatchObject({ tool: 'write_file', args: { path: '/a' } });
   });
 
-  it('is not made when it is denied: the model is told so, with what was said', async () => {
+  it('is not made if it is denied; the model receives the comment', async () => {
     const world = asking();
     await world.attempt();
     world.decide('approval-1', 'denied', 'not today');
@@ -510,29 +512,31 @@ describe('a call that has to be approved', () => {
     expect(world.made.map(({ tool }) => tool)).toEqual(['read_file']);
   });
 
-  it('is not made when nobody decides, or nobody can', async () => {
+  it('is not made if the approval expires or approvals are not available', async () => {
     const late = asking();
     await late.attempt();
     late.decide('approval-1', 'expired');
     expect(await late.attempt()).toMatchObject({
-      text: expect.stringContaining('nobody has decided in time'),
+      text: expect.stringContaining('the required approval has expired'),
     });
     const alone = new AgentWorld({
       answer,
-      tools: [read, write],
+      tools: [readFile, write],
       runtime: aRuntime({ policy }),
       hasPeople: false,
     });
-    expect(await alone.attempt()).toMatchObject({ text: expect.stringContaining('nobody can be asked') });
+    expect(await alone.attempt()).toMatchObject({
+      text: expect.stringContaining('approvals are not available here'),
+    });
     expect([...late.made, ...alone.made].filter(({ tool }) => tool === 'write_file')).toEqual([]);
   });
 
-  it('is not even known to the model where the policy denies it', async () => {
+  it('is unknown to the model if the policy denies the tool', async () => {
     const denying = aRuntime({ policy: { ...policy, deny: ['files/write_*', 'destructive'] } });
-    const tools = [read, write, aFoundTool('drop', { isDestructive: true })];
+    const tools = [readFile, write, aFoundTool('drop', { isDestructive: true })];
     const world = new AgentWorld({ answer, tools, runtime: denying });
     expect(await world.attempt()).toMatchObject({
-      text: expect.stringContaining('there is no tool "write_file"'),
+      text: expect.stringContaining('unknown tool "write_file"'),
     });
     expect(world.asked[0]?.tools.map(({ name }) => name)).toEqual(['read_file']);
   });

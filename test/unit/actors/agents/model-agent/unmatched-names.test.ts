@@ -1,9 +1,11 @@
+// Names in the tools and the policy of an agent that match no tool of its servers.
+
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { ModelAgent } from '../../../../../actors/agents/model-agent/model-agent.ts';
 import { unmatchedNames } from '../../../../../actors/agents/model-agent/unmatched-names.ts';
 import { silentLog } from '../../../../../actors/base/errors/log.ts';
-import { aFoundTool, aRuntime, says } from '../../../../fixtures/agents/agent-world.ts';
+import { aFoundTool, aRuntime, modelAnswer } from '../../../../fixtures/agents/agent-world.ts';
 import { aContext } from '../../../../fixtures/automation/contexts.ts';
 import { aJob } from '../../../../fixtures/automation/jobs.ts';
 
@@ -17,15 +19,15 @@ const servers = ['files', 'shop'].map((name) => ({
   entry: undefined,
   tools: { allow: ['*'], deny: [] },
 }));
-const found = [
+const foundTools = [
   { server: 'files', tool: 'read_file' },
   { server: 'files', tool: 'write_file' },
   { server: 'shop', tool: 'pay' },
 ];
 
-it('names that are those of no tool are found, and of a policy only those without signs of a pattern', () => {
+it('names that match no tool are returned; in a policy, patterns with wildcards and groups (such as destructive) may match no tool', () => {
   const tools = ['read_*', 'reed_*', 'pay', 'files/pay', 'shop/pay', '*/pay', 'shop/*_file'];
-  expect(unmatchedNames({ tools, policy: policy([]), servers }, found)).toEqual([
+  expect(unmatchedNames({ tools, policy: policy([]), servers }, foundTools)).toEqual([
     'tools: reed_*',
     'tools: files/pay',
     'tools: shop/*_file',
@@ -37,12 +39,12 @@ it('names that are those of no tool are found, and of a policy only those withou
         policy: policy(['pya', 'pay', 'destructive', '*delete*'], ['readonly', 'shop/rm']),
         servers,
       },
-      found,
+      foundTools,
     ),
   ).toEqual(['tools: files__pay', 'policy.ask: pya', 'policy.deny: shop/rm']);
 });
 
-it('a name is unmatched just if it is not offered', () => {
+it('a name is unmatched if and only if no tool has it', () => {
   const name = fc.stringMatching(/^[a-z_.-]{1,8}$/);
   fc.assert(
     fc.property(fc.array(name), fc.array(fc.record({ server: name, tool: name })), (tools, offered) => {
@@ -54,10 +56,10 @@ it('a name is unmatched just if it is not offered', () => {
   );
 });
 
-it('the log is told of them when a run begins, once', async () => {
+it('a run logs unmatched names once', async () => {
   const lines: unknown[] = [];
   const agent = new ModelAgent(aRuntime({ tools: ['read_fiel'], policy: policy([]) }), '/a.yaml', {
-    models: { ask: async () => says('ok') },
+    models: { ask: async () => modelAnswer('ok') },
     toolBoxes: {
       open: () => ({
         list: async () => [aFoundTool('read_file')],
@@ -70,9 +72,6 @@ it('the log is told of them when a run begins, once', async () => {
   });
   for (let n = 0; n < 2; n++) await agent.run(aJob(), aContext());
   expect(lines).toEqual([
-    [
-      { agent: 'reviewer', names: ['tools: read_fiel'] },
-      'names in the file of an agent are those of no tool',
-    ],
+    [{ agent: 'reviewer', names: ['tools: read_fiel'] }, 'agent file names unknown tools'],
   ]);
 });

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { connectionFault } from '../../../../../actors/agents/models/connection-fault.ts';
 
 const of = (code: string) =>
-  connectionFault(Object.assign(new TypeError('fetch failed'), { cause: { code } })).what;
+  connectionFault(Object.assign(new TypeError('fetch failed'), { cause: { code } })).description;
 
 it.each([
   ['ECONNREFUSED', /nothing listens/],
@@ -12,17 +12,19 @@ it.each([
   ['DEPTH_ZERO_SELF_SIGNED_CERT', /NODE_EXTRA_CA_CERTS/],
   ['CERT_HAS_EXPIRED', /not trusted/],
   ['HPE_INVALID_CONSTANT', /is it https:\/\/\?/],
-])('%s is told with what it mostly means', (code, meaning) => {
+])('%s is described with its usual cause', (code, meaning) => {
   expect(of(code)).toMatch(meaning);
-  expect(of(code)).toContain(`could not be reached, or broke off: ${code} (`);
+  expect(of(code)).toContain(`could not be reached, or closed the connection: ${code} (`);
 });
 
-it('what is no code of a system is not repeated (ME1)', () => {
-  expect(of('your key is sk-1')).toBe('could not be reached, or broke off: the connection was closed');
-  expect(of('ECONNRESET')).toBe('could not be reached, or broke off: ECONNRESET');
+it('text that is not a system error code is not repeated (ME1)', () => {
+  expect(of('your key is sk-1')).toBe(
+    'could not be reached, or closed the connection: the connection was closed',
+  );
+  expect(of('ECONNRESET')).toBe('could not be reached, or closed the connection: ECONNRESET');
 });
 
-it('a port that is never asked is told at once, and another model may answer', async () => {
+it('a blocked port fails immediately, and a fallback model may answer', async () => {
   const error: unknown = await fetch('http://127.0.0.1:9/').catch((reason: unknown) => reason);
-  expect(connectionFault(error)).toMatchObject({ isFinal: true, canOtherAnswer: true });
+  expect(connectionFault(error)).toMatchObject({ isFinal: true, mayFallbackAnswer: true });
 });

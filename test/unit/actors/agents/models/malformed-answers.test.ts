@@ -1,4 +1,4 @@
-// What is no answer, no error and no refusal as any provider's protocol has them, and refusals as each has its own.
+// Malformed responses, errors and refusals, in all provider protocols.
 
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ask, modelsAt, question, types } from '../../../../fixtures/models/asking.ts';
@@ -15,7 +15,7 @@ beforeEach(() => server.reset());
 
 const whole: Reply = { text: ['We ', 'are open.'] };
 
-/** A stream that has this and nothing else. */
+/** A stream that contains only `raw`. */
 const only = (raw: string): Reply => ({
   text: '',
   inserted: { at: 0, raw },
@@ -24,11 +24,11 @@ const only = (raw: string): Reply => ({
 
 describe.each(types)('a model of %s', (type) => {
   it.each([
-    ['a page', { body: '<html>' }],
-    ['nothing', { body: '' }],
+    ['a web page', { body: '<html>' }],
+    ['an empty body', { body: '' }],
     ['JSON of another form', { body: '[{"error":null}]' }],
-    ['an error without words', { body: '{"error":{"message":7,"details":[null]}}' }],
-  ])('that refuses with %s is known by its status', async (_, { body }) => {
+    ['an error without message', { body: '{"error":{"message":7,"details":[null]}}' }],
+  ])('that fails with %s is classified by its status', async (_, { body }) => {
     server.reply({ status: 503, body, contentType: 'text/html' }, whole);
     expect((await ask(modelsAt(server.url), [type], question(), { retries: 1 })).text).toBe('We are open.');
     server.reply({ status: 403, body });
@@ -36,7 +36,7 @@ describe.each(types)('a model of %s', (type) => {
   });
 
   it.each(['{"hello":"world"}', '[]', 'null', '7', '{"choices":7,"candidates":7,"type":7}'])(
-    'AK3 that writes %s where its protocol has something else has given no answer',
+    'that sends %s instead of a protocol message has not answered',
     async (json) => {
       server.reply(only(`data: ${json}\n\n`), whole);
       const answer = await ask(modelsAt(server.url), [type], question(), { retries: 1 });
@@ -45,7 +45,7 @@ describe.each(types)('a model of %s', (type) => {
     },
   );
 
-  it('that refuses in its own way has answered, is not asked again, and its answer counts as withheld', async () => {
+  it('that refuses in its own format has answered with finish "filtered", and is not requested again', async () => {
     server.reply(only(refusals[type]));
     const answer = await ask(modelsAt(server.url), [type], question(), { retries: 3 });
     expect(answer).toMatchObject({ finish: 'filtered', calls: [] });

@@ -29,14 +29,14 @@ describe.each(types)('a model of %s', (type) => {
     ],
     [422, 1, ''],
   ])(
-    'ME1 ME2 ME3 that answers %i has answered for good, is asked %i times with itself for a fallback, and nothing it wrote is told',
+    'that responds %i fails finally after %i requests, fallback included, and its text is not reported (ME1, ME3)',
     async (status, times, advice) => {
       const reply = { status, message: secret, headers: { 'x-note': secret } };
       server.reply(reply, reply);
       const error = await failure(ask(modelsAt(server.url), [type, type], question(), { retries: 3 }));
-      expect(error).toMatchObject({ isFinal: true, isTooSoon: false });
-      const said = `${type}:m-1 answered ${status}${advice}`;
-      expect(error.message).toBe(`the model ${[said, said].slice(0, times).join('; before it ')}`);
+      expect(error).toMatchObject({ isFinal: true, isRateLimited: false });
+      const message = `${type}:m-1 answered ${status}${advice}`;
+      expect(error.message).toBe(`the model ${[message, message].slice(0, times).join('; before it ')}`);
       expect(error.cause).toBeUndefined();
       expect(`${error.stack}`).not.toContain(secret);
       expect(`${error.stack}`).not.toContain(KEY);
@@ -44,7 +44,7 @@ describe.each(types)('a model of %s', (type) => {
     },
   );
 
-  it.each([408, 409, 429, 500, 502, 503, 529])('ME2 that answers %i is asked again', async (status) => {
+  it.each([408, 409, 429, 500, 502, 503, 529])('that responds %i is requested again', async (status) => {
     server.reply({ status, message: secret }, whole);
     const answer = await ask(modelsAt(server.url), [type], question(), { retries: 1 });
     expect(answer.text).toBe('We are open.');
@@ -52,63 +52,63 @@ describe.each(types)('a model of %s', (type) => {
   });
 
   it.each<[string, Reply]>([
-    ['resets the connection at once', { reset: true }],
-    ['resets it in the middle', { ...whole, cut: { afterBytes: 300, how: 'reset' } }],
-    ['ends its stream too soon', { ...whole, cut: { afterBytes: 300, how: 'end' } }],
-    ['writes no JSON in between', { ...whole, inserted: { at: 1, raw: `data: {"${secret}\n\n` } }],
-  ])('AK3 that %s is asked again, and what it had said is thrown away', async (_, reply) => {
+    ['resets the connection immediately', { reset: true }],
+    ['resets the connection mid-stream', { ...whole, cut: { afterBytes: 300, how: 'reset' } }],
+    ['ends its stream too early', { ...whole, cut: { afterBytes: 300, how: 'end' } }],
+    ['sends invalid JSON', { ...whole, inserted: { at: 1, raw: `data: {"${secret}\n\n` } }],
+  ])('that %s is requested again, and its partial text is discarded', async (_, reply) => {
     server.reply(reply, { text: ['No, ', 'closed.'] });
-    const seen: string[] = [];
+    const requests: string[] = [];
     const answer = await ask(modelsAt(server.url), [type], question(), {
       retries: 1,
-      onText: (text) => seen.push(text),
+      onText: (text) => requests.push(text),
     });
     expect(answer.text).toBe('No, closed.');
-    expect(seen.slice(-2)).toEqual(['No, ', 'No, closed.']);
+    expect(requests.slice(-2)).toEqual(['No, ', 'No, closed.']);
     expect(server.requests).toHaveLength(2);
     const error = await failure(ask(modelsAt(server.reply(reply).url), [type], question()));
-    expect(error).toMatchObject({ isFinal: false, isTooSoon: false });
+    expect(error).toMatchObject({ isFinal: false, isRateLimited: false });
     expect(`${error.stack}`).not.toContain(secret);
   });
 
   it.each<[string, Reply]>([
-    ['falls silent', { ...whole, cut: { afterBytes: 300, how: 'silence' } }],
+    ['stops sending', { ...whole, cut: { afterBytes: 300, how: 'silence' } }],
     ['does not answer', { ...whole, delayMs: 60_000 }],
-  ])('XC1 that %s is asked again', async (_, reply) => {
+  ])('that %s is requested again (XC1)', async (_, reply) => {
     server.reply(reply, { text: ['No, ', 'closed.'] });
     const models = modelsAt(server.url, { limits: { firstByteMs: 400, idleMs: 400 } });
     expect(await ask(models, [type], question(), { retries: 1 })).toMatchObject({ text: 'No, closed.' });
     expect(server.requests.map(({ wasGivenUp }) => wasGivenUp)).toEqual([true, false]);
   });
 
-  it('that is slow, and never silent for too long, is waited for', async () => {
+  it('that is slow, but never silent for too long, is not interrupted', async () => {
     const text = Array.from({ length: 12 }, (_, n) => `${n} `);
     server.reply({ text, pauseMs: 100 });
     const models = modelsAt(server.url, { limits: { firstByteMs: 600, idleMs: 600 } });
     expect((await ask(models, [type], question())).text).toBe(text.join(''));
   });
 
-  it('RJ3 that says for how long to stay away is asked after that, and by whoever can wait where it is too long', async () => {
-    const away = (seconds: string): Reply => ({ status: 429, headers: { 'retry-after': seconds } });
-    server.reply(away('1'), whole, away('90'));
+  it('that sends Retry-After is requested after it; a long delay is left to the caller', async () => {
+    const rateLimited = (seconds: string): Reply => ({ status: 429, headers: { 'retry-after': seconds } });
+    server.reply(rateLimited('1'), whole, rateLimited('90'));
     const began = performance.now();
     expect((await ask(modelsAt(server.url), [type], question(), { retries: 1 })).text).toBe('We are open.');
     expect(performance.now() - began).toBeGreaterThan(950);
     const error = await failure(ask(modelsAt(server.url), [type], question(), { retries: 3 }));
-    expect(error).toMatchObject({ isFinal: false, isTooSoon: true, retryAfterMs: 90_000 });
+    expect(error).toMatchObject({ isFinal: false, isRateLimited: true, retryAfterMs: 90_000 });
     expect(server.requests).toHaveLength(3);
   });
 
-  it('XC3 that answers with a page has a wrong address, and is not asked again', async () => {
+  it('that responds with a web page has a wrong address and is not requested again', async () => {
     server.reply({ ...whole, contentType: 'text/html' });
     const error = await failure(ask(modelsAt(server.url), [type], question(), { retries: 3 }));
     expect(error.message).toBe(
-      `the model ${type}:m-1 answered with text/html, not with an event stream: is base_url the address of its API?`,
+      `the model ${type}:m-1 answered with text/html instead of an event stream: is base_url the address of its API?`,
     );
     expect(error.isFinal).toBe(true);
   });
 
-  it('AK4 that never ends its answer is stopped', async () => {
+  it('that never ends its answer is stopped', async () => {
     const text = Array.from({ length: 40 }, () => 'x'.repeat(100));
     server.reply({ text, cut: { afterBytes: 4_500, how: 'silence' } });
     const models = modelsAt(server.url, { limits: { maxAnswerSize: 1_000 } });
@@ -118,7 +118,7 @@ describe.each(types)('a model of %s', (type) => {
     await expect.poll(() => server.requests[0]?.wasGivenUp).toBe(true);
   });
 
-  it('XC1 that never ends a line, or writes too much around its text, is stopped', async () => {
+  it('that never ends a line, or sends too much besides its text, is stopped (XC1)', async () => {
     const models = modelsAt(server.url, { limits: { maxLineBytes: 10_000, maxBytes: 50_000 } });
     server.reply({ text: 'x'.repeat(100_000) });
     expect(await failure(ask(models, [type], question()))).toMatchObject({ isFinal: true });
@@ -127,28 +127,28 @@ describe.each(types)('a model of %s', (type) => {
     expect(error.message).toMatch(/answered more than (50000|10000) bytes/);
   });
 
-  it('PW1 XC4 is let go when whoever asked gives up', async () => {
+  it('is disconnected when the caller aborts', async () => {
     const control = new AbortController();
     server.reply({ ...whole, cut: { afterBytes: 300, how: 'silence' } });
-    const asked = ask(modelsAt(server.url), [type], question(), { retries: 3, signal: control.signal });
+    const answer = ask(modelsAt(server.url), [type], question(), { retries: 3, signal: control.signal });
     await expect.poll(() => server.requests.length).toBe(1);
-    setTimeout(() => control.abort(new Error('given up by a test')), 50);
-    await expect(asked).rejects.toThrow('given up by a test');
+    setTimeout(() => control.abort(new Error('aborted by the test')), 50);
+    await expect(answer).rejects.toThrow('aborted by the test');
     await expect.poll(() => server.requests[0]?.wasGivenUp).toBe(true);
     expect(server.requests).toHaveLength(1);
   });
 
-  it('gives none after the time that is left', async () => {
+  it('is not requested again after the remaining time', async () => {
     server.reply({ ...whole, cut: { afterBytes: 300, how: 'silence' } });
     const began = performance.now();
     const error = await failure(ask(modelsAt(server.url), [type], question(), { retries: 3, leftMs: 300 }));
     expect(error).toMatchObject({ isFinal: false });
-    expect(error.message).toMatch(/gave no answer within \d+ ms/);
+    expect(error.message).toMatch(/did not answer within \d+ ms/);
     expect(performance.now() - began).toBeLessThan(3_000);
     expect(server.requests).toHaveLength(1);
   });
 
-  it('XC2 that redirects is not followed', async () => {
+  it('that redirects is not followed', async () => {
     const other = await ModelServer.start();
     server.reply({ status: 307, headers: { location: `${other.url}/v1/messages` } });
     const error = await failure(ask(modelsAt(server.url), [type], question(), { retries: 3 }));
@@ -157,20 +157,20 @@ describe.each(types)('a model of %s', (type) => {
     expect(other.requests).toHaveLength(0);
   });
 
-  it('that cannot be reached is asked again, and then it is no final failure', async () => {
-    const gone: Server = createServer();
-    await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve));
-    const url = `http://127.0.0.1:${(gone.address() as AddressInfo).port}`;
-    await new Promise((resolve) => gone.close(resolve));
+  it('that cannot be reached is requested again and does not fail finally', async () => {
+    const closedServer: Server = createServer();
+    await new Promise<void>((resolve) => closedServer.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(closedServer.address() as AddressInfo).port}`;
+    await new Promise((resolve) => closedServer.close(resolve));
     const error = await failure(ask(modelsAt(url), [type], question(), { retries: 2 }));
-    expect(error).toMatchObject({ isFinal: false, isTooSoon: false });
+    expect(error).toMatchObject({ isFinal: false, isRateLimited: false });
     expect(error.message).toBe(
-      `the model ${type}:m-1 could not be reached, or broke off: ECONNREFUSED (nothing listens at the base_url of its provider)`,
+      `the model ${type}:m-1 could not be reached, or closed the connection: ECONNREFUSED (nothing listens at the base_url of its provider)`,
     );
   });
 });
 
-it('an error that a provider reports within its stream counts as the status it stands for', async () => {
+it("an error within a provider's stream counts as the corresponding status", async () => {
   const overloaded =
     'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"x"}}\n\n';
   server.reply({ ...whole, inserted: { at: 3, raw: overloaded } }, whole);
@@ -196,11 +196,11 @@ it.each([
     'context_length_exceeded',
   ],
 ] as const)(
-  'ME3 what is final of a model of %s alone is asked of its fallback',
+  'a final error of one model of %s is passed to its fallback (ME3)',
   async (type, status, body, reason) => {
     server.reply({ status, body: JSON.stringify(body) }, whole);
-    const told: unknown[] = [];
-    const log = { ...silentLog, error: (...line: unknown[]) => told.push(line) };
+    const notices: unknown[] = [];
+    const log = { ...silentLog, error: (...line: unknown[]) => notices.push(line) };
     const models = modelsAt(server.url, { log });
     const answer = await ask(models, [type, 'openai-compatible'], question(), { retries: 3 });
     expect(answer).toMatchObject({ text: 'We are open.', model: 'openai-compatible:m-1' });
@@ -209,21 +209,24 @@ it.each([
       next: 'openai-compatible:m-1',
       reason: `answered 400 (${reason})`,
     };
-    expect(told).toEqual([[fields, 'a model refuses; its fallback is asked until that is mended']]);
+    expect(notices).toEqual([[fields, 'model fails permanently; using its fallback']]);
   },
 );
 
-it('a provider that is asked without a key, and wants one, is told so', async () => {
+it('the error for a provider without a required key says so', async () => {
   server.reply({ status: 401 });
   const models = modelsAt(server.url, {}, { api_key: undefined });
   expect((await failure(ask(models, ['openai-compatible'], question()))).message).toBe(
-    'the model openai-compatible:m-1 answered 401: it was asked without a key; a provider that has a base_url of its own needs an api_key of its own',
+    'the model openai-compatible:m-1 answered 401: the request had no key; a provider with its own base_url needs its own api_key',
   );
 });
 
-it('PW2 a refusal is told of once, until the model answers again', async () => {
-  const told: string[] = [];
-  const log = { ...silentLog, error: (fields: object) => told.push((fields as { reason: string }).reason) };
+it('a refusal is logged once until the model answers again', async () => {
+  const notices: string[] = [];
+  const log = {
+    ...silentLog,
+    error: (fields: object) => notices.push((fields as { reason: string }).reason),
+  };
   const models = modelsAt(server.url, { log });
   const asking = () => ask(models, ['openai', 'anthropic'], question());
   server.reply(
@@ -239,25 +242,25 @@ it('PW2 a refusal is told of once, until the model answers again', async () => {
   );
   for (const model of ['anthropic', 'anthropic', 'anthropic', 'openai', 'anthropic'])
     expect((await asking()).model).toBe(`${model}:m-1`);
-  expect(told.map((what) => what.replace(/:.*/, ''))).toEqual([
+  expect(notices.map((what) => what.replace(/:.*/, ''))).toEqual([
     'answered 401',
     'answered 404',
     'answered 404',
   ]);
 });
 
-it('XC1 timeout_seconds of a provider says for how long it may be silent', async () => {
+it('timeout_seconds of a provider limits its silence (XC1)', async () => {
   server.reply({ ...whole, delayMs: 60_000 });
   const models = modelsAt(server.url, {}, { timeout_seconds: 0.3 });
   expect((await failure(ask(models, ['openai'], question()))).message).toBe(
-    'the model openai:m-1 was silent for 300 ms, and may be no longer by timeout_seconds of its provider',
+    'the model openai:m-1 sent nothing for 300 ms (timeout_seconds of its provider)',
   );
 });
 
-it('a model of a provider that nobody knows is none', async () => {
+it('a model with an unknown provider is an error', async () => {
   const error = await failure(ask(modelsAt(server.url), ['elsewhere'], question()));
   expect(error).toMatchObject({
     isFinal: true,
-    message: 'the model elsewhere:m-1 is of a provider that is not known',
+    message: 'the model elsewhere:m-1 has an unknown provider',
   });
 });

@@ -1,4 +1,4 @@
-// The fixture speaks OpenAI's protocols as OpenAI's own client takes them.
+// Checks the model server fixture with OpenAI's client.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import OpenAI from 'openai';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
-import { bundled } from '../../../../fixtures/children/bundled.ts';
+import { bundle } from '../../../../fixtures/children/bundled.ts';
 import { ModelServer } from '../../../../fixtures/models/model-server.ts';
 import { runFolder } from '../../../../run-folder.ts';
 
@@ -34,7 +34,7 @@ it('a chat completion is one document', async () => {
   expect(answer.usage).toMatchObject({ prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 });
 });
 
-it('a chat completion is a stream, and the client puts calls together that come mixed', async () => {
+it('a chat completion is a stream, and the client assembles interleaved calls', async () => {
   server.reply({ text: ['I ', 'look.'], calls, pieceBytes: 7 });
   const stream = client.chat.completions.stream({
     model: 'm',
@@ -42,10 +42,10 @@ it('a chat completion is a stream, and the client puts calls together that come 
     tools,
     stream_options: { include_usage: true },
   });
-  const seen: string[] = [];
-  stream.on('content', (delta) => seen.push(delta));
+  const received: string[] = [];
+  stream.on('content', (delta) => received.push(delta));
   const answer = await stream.finalChatCompletion();
-  expect(seen.join('')).toBe('I look.');
+  expect(received.join('')).toBe('I look.');
   expect(answer.choices[0]?.finish_reason).toBe('tool_calls');
   expect(answer.choices[0]?.message.tool_calls).toMatchObject([
     { id: 'a', function: { name: 'look_up', arguments: '{"word":"open"}' } },
@@ -69,7 +69,7 @@ it('a response is one document or a stream', async () => {
   ]);
 });
 
-it('refusals are those of the client', async () => {
+it("error responses become the client's own errors", async () => {
   server.reply(
     { status: 429, headers: { 'retry-after': '3' }, code: 'rate_limit_exceeded' },
     { status: 401 },
@@ -83,7 +83,7 @@ it('refusals are those of the client', async () => {
   expect(denied).toBeInstanceOf(OpenAI.APIError);
 });
 
-it('what a provider would refuse is refused', async () => {
+it('a request that a provider would reject is rejected', async () => {
   const open: OpenAI.ChatCompletionMessageParam[] = [
     ...messages,
     {
@@ -98,8 +98,8 @@ it('what a provider would refuse is refused', async () => {
   expect(server.isEmpty).toBe(false);
 });
 
-it('is a program of its own, with replies from a file', async () => {
-  const script = bundled('../models/program.ts');
+it('the model server runs as a program with replies from a file', async () => {
+  const script = bundle('../models/program.ts');
   const file = join(runFolder(), 'script.json');
   const rules = [{ when: 'look', reply: { calls: [{ name: 'look_up', input: { word: 'open' } }] } }];
   writeFileSync(file, JSON.stringify({ rules, replies: [{ text: 'Once.' }] }));
@@ -113,8 +113,8 @@ it('is a program of its own, with replies from a file', async () => {
   expect((await say('hello'))?.content).toBe('Once.');
   expect((await say('look it up'))?.tool_calls).toHaveLength(1);
   expect((await say('hello'))?.content).toBe('You said: hello');
-  const asked = (await (await fetch(`${String(line).trim()}/requests`)).json()) as unknown[];
-  expect(asked).toHaveLength(3);
+  const requests = (await (await fetch(`${String(line).trim()}/requests`)).json()) as unknown[];
+  expect(requests).toHaveLength(3);
   child.stdin.end();
   const [code] = (await once(child, 'exit')) as [number | null];
   expect(code).toBe(0);

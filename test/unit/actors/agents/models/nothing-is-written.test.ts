@@ -1,17 +1,17 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { beforeAll, expect, it } from 'vitest';
-import { bundled } from '../../../../fixtures/children/bundled.ts';
+import { bundle } from '../../../../fixtures/children/bundled.ts';
 import { types } from '../../../../fixtures/models/asking.ts';
 import { ModelServer } from '../../../../fixtures/models/model-server.ts';
 import type { Reply } from '../../../../fixtures/models/reply.ts';
 
 let server: ModelServer;
-let written: string;
+let output: string;
 let report: { answers: string[]; variables: string[] };
 
-/** What the clients' makers read from the environment by themselves. */
-const theirs = {
+/** Environment variables that provider clients read by default. */
+const providerVariables = {
   AI_GATEWAY_API_KEY: 'from-the-environment',
   ANTHROPIC_API_KEY: 'from-the-environment',
   ANTHROPIC_BASE_URL: 'http://127.0.0.1:9/from-the-environment',
@@ -30,14 +30,14 @@ const five: readonly Reply[] = [
 
 beforeAll(async () => {
   server = await ModelServer.start();
-  // Google's protocol has arguments that are parsed already.
+  // Google's protocol contains parsed arguments.
   const forGoogle = five.map((reply) =>
     'calls' in reply ? { ...reply, calls: [{ name: 'no_such_tool' }] } : reply,
   );
   for (const type of types) server.reply(...(type === 'google' ? forGoogle : five));
-  const child = fork(bundled('../models/asker.ts'), [server.url], {
+  const child = fork(bundle('../models/asker.ts'), [server.url], {
     silent: true,
-    env: { ...process.env, ...theirs },
+    env: { ...process.env, ...providerVariables },
   });
   const pieces: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr])
@@ -46,21 +46,21 @@ beforeAll(async () => {
     report = message as typeof report;
   });
   await once(child, 'close');
-  written = Buffer.concat(pieces).toString('utf8');
+  output = Buffer.concat(pieces).toString('utf8');
 });
 
-it('AK2 asking writes nothing, whatever comes of it', () => {
+it('model requests write no output, whatever their result', () => {
   expect(report.answers).toHaveLength(20);
   expect(report.answers.filter((text) => text.startsWith('the model'))).toHaveLength(12);
-  expect(written).toBe('');
+  expect(output).toBe('');
 });
 
-it('AK1 each question is one request, to the address of the settings', () => {
+it('each request is sent once, to the configured address', () => {
   expect(server.requests).toHaveLength(20);
   expect(server.isEmpty).toBe(true);
 });
 
-it('PQ1 no key is looked up in the environment, and no address from there is used', () => {
+it('neither keys nor addresses are read from the environment', () => {
   expect(report.variables.filter((name) => name.endsWith('_API_KEY'))).toEqual([]);
   expect(server.requests).toHaveLength(20);
   expect(JSON.stringify(server.requests)).not.toContain('from-the-environment');

@@ -3,17 +3,17 @@ import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { fetchFor, fetchWith } from '../../../../../actors/agents/models/provider-models.ts';
 
-it('the bound of Node on silence is taken away where somebody may be silent for longer', async () => {
+it("fetchFor lifts Node's header timeout for providers that may be silent for longer", async () => {
   const server = createServer((_, response) => setTimeout(() => response.end('late'), 1_800));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  const asked = (send: typeof fetch) =>
+  const requestWith = (send: typeof fetch) =>
     send(url).then(
       (response) => response.text(),
       (error: { readonly cause?: { readonly code?: string } }) => error.cause?.code,
     );
   try {
-    expect(await Promise.all([asked(fetchFor(600_000)), asked(fetchWith(300))])).toEqual([
+    expect(await Promise.all([requestWith(fetchFor(600_000)), requestWith(fetchWith(300))])).toEqual([
       'late',
       'UND_ERR_HEADERS_TIMEOUT',
     ]);

@@ -10,15 +10,15 @@ beforeAll(async () => {
 beforeEach(() => server.reset());
 
 describe.each(types)('a model of %s', (type) => {
-  it('gives text in pieces, and the whole of it with its figures at the end', async () => {
+  it('streams text in pieces, and returns the whole text with its usage', async () => {
     server.reply({
       text: ['We ', 'are ', 'open.'],
       usage: { input: 1_000, output: 200, cached: 400 },
     });
-    const seen: string[] = [];
+    const received: string[] = [];
     const prices = { [`${type}:m-1`]: { input: 3, output: 15, cached_input: 0.3 } };
     const answer = await ask(modelsAt(server.url, { prices }), [type], question(), {
-      onText: (text) => seen.push(text),
+      onText: (text) => received.push(text),
     });
     expect(answer).toMatchObject({
       model: `${type}:m-1`,
@@ -29,13 +29,13 @@ describe.each(types)('a model of %s', (type) => {
       tookMs: expect.any(Number),
     });
     expect(answer.cost).toBeCloseTo((600 * 3 + 400 * 0.3 + 200 * 15) / 1e6, 12);
-    expect(seen).toEqual(['We ', 'We are ', 'We are open.']);
+    expect(received).toEqual(['We ', 'We are ', 'We are open.']);
     expect(server.requests).toHaveLength(1);
     expect(JSON.stringify(server.lastBody)).toContain('You look after the shop.');
     expect(JSON.stringify(server.requests[0]?.headers)).toContain(KEY);
   });
 
-  it('gives several calls at once, with their arguments as they were written, and takes their results', async () => {
+  it('returns several calls with their original arguments, and accepts their results', async () => {
     server.reply(
       {
         thoughts: ['Two ', 'words.'],
@@ -48,8 +48,8 @@ describe.each(types)('a model of %s', (type) => {
       { text: 'Done.' },
     );
     const models = modelsAt(server.url);
-    const asked = question({ tools: [lookUp] });
-    const first = await ask(models, [type], asked);
+    const request = question({ tools: [lookUp] });
+    const first = await ask(models, [type], request);
     expect(first.finish).toBe('calls');
     expect(first.text).toBe('I look them up.');
     expect(first.calls.map(({ name, input }) => ({ name, input: JSON.parse(input) }))).toEqual([
@@ -58,12 +58,12 @@ describe.each(types)('a model of %s', (type) => {
     ]);
     if (type !== 'google') expect(first.calls[0]?.input).toBe('{"word":"open"}');
 
-    // As the journal gives it back: JSON, and ids that are the run's own.
-    const kept = JSON.parse(JSON.stringify(first)) as typeof first;
-    const calls = kept.calls.map((call, n) => ({ ...call, id: `run-${n}` }));
+    // The journal returns parsed JSON, with the ids of the run.
+    const copy = JSON.parse(JSON.stringify(first)) as typeof first;
+    const calls = copy.calls.map((call, n) => ({ ...call, id: `run-${n}` }));
     const messages: ModelMessage[] = [
-      ...asked.messages,
-      { role: 'assistant', text: kept.text, calls, raw: kept.raw },
+      ...request.messages,
+      { role: 'assistant', text: copy.text, calls, raw: copy.raw },
       {
         role: 'tool',
         results: [
@@ -72,19 +72,19 @@ describe.each(types)('a model of %s', (type) => {
         ],
       },
     ];
-    const second = await ask(models, [type], { ...asked, messages });
+    const second = await ask(models, [type], { ...request, messages });
     expect(second).toMatchObject({ text: 'Done.', finish: 'stop' });
-    const sent = JSON.stringify(server.lastBody);
-    expect(sent).toContain('not closed');
-    expect(sent).toContain('no such word');
-    if (type !== 'google') for (const id of ['run-0', 'run-1']) expect(sent).toContain(id);
-    expect(sent).not.toContain('call-a');
-    if (type === 'google') expect(sent).toContain('"thoughtSignature":"c2lnbmVk"');
-    if (type === 'anthropic') expect(sent).toContain('"signature":"signed Two words."');
-    if (type === 'openai-compatible') expect(sent).toContain('"reasoning_content":"Two words."');
+    const bodyText = JSON.stringify(server.lastBody);
+    expect(bodyText).toContain('not closed');
+    expect(bodyText).toContain('no such word');
+    if (type !== 'google') for (const id of ['run-0', 'run-1']) expect(bodyText).toContain(id);
+    expect(bodyText).not.toContain('call-a');
+    if (type === 'google') expect(bodyText).toContain('"thoughtSignature":"c2lnbmVk"');
+    if (type === 'anthropic') expect(bodyText).toContain('"signature":"signed Two words."');
+    if (type === 'openai-compatible') expect(bodyText).toContain('"reasoning_content":"Two words."');
   });
 
-  it('gives what was cut by its length or filtered as such', async () => {
+  it('reports truncated and filtered answers', async () => {
     server.reply({ text: 'We a', finish: 'length' }, { text: 'We', finish: 'filtered' });
     const models = modelsAt(server.url);
     expect(await ask(models, [type], question())).toMatchObject({ text: 'We a', finish: 'length' });
@@ -92,17 +92,17 @@ describe.each(types)('a model of %s', (type) => {
   });
 });
 
-it('leaves others their turn, however much of an answer comes at once (XC6)', async () => {
+it('yields to other work, however much of an answer arrives in one chunk', async () => {
   server.reply({ text: Array.from({ length: 20_000 }, () => 'a') });
-  let turn = 0;
+  let round = 0;
   let isOver = false;
   const count = () => {
-    turn += 1;
+    round += 1;
     if (!isOver) setImmediate(count);
   };
   count();
   const inTurn = new Map<number, number>();
-  const onText = () => inTurn.set(turn, (inTurn.get(turn) ?? 0) + 1);
+  const onText = () => inTurn.set(round, (inTurn.get(round) ?? 0) + 1);
   const { text } = await ask(modelsAt(server.url), ['openai-compatible'], question(), { onText });
   isOver = true;
   expect(text).toHaveLength(20_000);

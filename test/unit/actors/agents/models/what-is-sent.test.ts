@@ -17,43 +17,44 @@ const outputSchema = {
 };
 const asWritten = JSON.stringify(outputSchema);
 
-describe.each(types)('a question to a model of %s', (type) => {
-  it('has tools, temperature and the bound of the answer', async () => {
+describe.each(types)('a request to a model of %s', (type) => {
+  it('contains tools, temperature and the token limit', async () => {
     server.reply({ text: 'Yes.' });
     const request = question({ tools: [lookUp], temperature: 0.2, maxTokens: 77 });
     await ask(modelsAt(server.url), [type], request);
-    const sent = JSON.stringify(server.lastBody);
+    const requestData = JSON.stringify(server.lastBody);
     for (const each of ['look_up', 'Looks up a word.', '"temperature":0.2', ':77'])
-      expect(sent).toContain(each);
+      expect(requestData).toContain(each);
     expect(server.requests[0]?.model).toBe('m-1');
   });
 
-  it('PQ1 carries the headers of the settings, and no key where there is none', async () => {
+  it('contains the configured headers, and no key if there is none', async () => {
     server.reply({ text: 'Yes.' }, { text: 'Yes.' });
     const headers = { 'x-team': 'shop' };
     await ask(modelsAt(server.url, {}, { headers, api_key: undefined }), [type], question());
-    const sent = server.requests[0]?.headers ?? {};
-    expect(sent['x-team']).toBe('shop');
-    for (const name of ['authorization', 'x-api-key', 'x-goog-api-key']) expect(sent[name]).toBeUndefined();
+    const requestData = server.requests[0]?.headers ?? {};
+    expect(requestData['x-team']).toBe('shop');
+    for (const name of ['authorization', 'x-api-key', 'x-goog-api-key'])
+      expect(requestData[name]).toBeUndefined();
     const own = { authorization: 'Bearer of-a-proxy' };
     await ask(modelsAt(server.url, {}, { headers: own, api_key: undefined }), [type], question());
     expect(server.requests[1]?.headers.authorization).toBe('Bearer of-a-proxy');
   });
 
-  it('AQ1 has the schema of the answer, in one way or another, beside tools and without', async () => {
+  it('contains the output schema in each mode, with and without tools', async () => {
     for (const structured_output of ['json_schema', 'json_object', 'prompt'] as const) {
       for (const tools of [[], [lookUp]]) {
         server.reply({ text: '{"severity":"low"}' });
         const models = modelsAt(server.url, {}, { structured_output });
         const answer = await ask(models, [type], question({ outputSchema, tools }));
         expect(answer).toMatchObject({ text: '{"severity":"low"}', calls: [], finish: 'stop' });
-        const sent = JSON.stringify(server.lastBody);
-        for (const word of ['severity', 'low', 'high', 'why']) expect(sent).toContain(word);
+        const requestData = JSON.stringify(server.lastBody);
+        for (const text of ['severity', 'low', 'high', 'why']) expect(requestData).toContain(text);
       }
     }
   });
 
-  it('PJ1 gives what a provider alone understands back to that provider only', async () => {
+  it('contains provider-specific parts only for the same provider (PJ1)', async () => {
     server.reply({ text: 'Yes.' });
     const parts = [{ type: 'reasoning', text: 'a thought', providerOptions: { other: { signature: 'x' } } }];
     const raw = { provider: 'elsewhere', parts };
@@ -64,12 +65,12 @@ describe.each(types)('a question to a model of %s', (type) => {
       { role: 'user' as const, text: 'Really?' },
     ];
     await ask(modelsAt(server.url), [type], question({ messages }));
-    const sent = JSON.stringify(server.lastBody);
-    expect(sent).toContain('We are.');
-    expect(sent).not.toContain('a thought');
+    const requestData = JSON.stringify(server.lastBody);
+    expect(requestData).toContain('We are.');
+    expect(requestData).not.toContain('a thought');
   });
 
-  it('XC5 has no half of a character, wherever there was one', async () => {
+  it('contains no lone surrogates', async () => {
     server.reply({ text: 'Yes.' });
     const half = 'x\ud83d';
     const messages = [
@@ -82,14 +83,14 @@ describe.each(types)('a question to a model of %s', (type) => {
       { role: 'tool' as const, results: [{ id: 'run-7', name: 'look_up', text: half, isError: false }] },
     ];
     const tools = [{ ...lookUp, description: half }];
-    const asked = question({ system: half, messages, tools });
-    expect(await ask(modelsAt(server.url), [type], asked)).toMatchObject({ text: 'Yes.' });
-    const sent = JSON.stringify(server.lastBody);
-    expect(sent.match(/x\ufffd/g)).toHaveLength(5);
-    expect(sent).toContain('😀\ufffd');
+    const request = question({ system: half, messages, tools });
+    expect(await ask(modelsAt(server.url), [type], request)).toMatchObject({ text: 'Yes.' });
+    const requestData = JSON.stringify(server.lastBody);
+    expect(requestData.match(/x\ufffd/g)).toHaveLength(5);
+    expect(requestData).toContain('😀\ufffd');
   });
 
-  it('AK5 lets no tool be called in an answer in words, and gives the calls before it as they were', async () => {
+  it('disables tools if no calls are allowed, and contains the earlier calls unchanged', async () => {
     server.reply({ text: 'Yes.' }, { text: '{"severity":"low"}' });
     const messages = [
       { role: 'user' as const, text: 'Look it up.' },
@@ -108,7 +109,7 @@ describe.each(types)('a question to a model of %s', (type) => {
     expect(server.lastBody.tool_choice).toEqual(type === 'anthropic' ? { type: 'none' } : undefined);
   });
 
-  it('PJ2 has the ids of the run, and arguments that are none as none', async () => {
+  it('contains the call ids of the run, and tolerates malformed arguments', async () => {
     server.reply({ text: 'Yes.' });
     const messages = [
       { role: 'user' as const, text: 'Look it up.' },
@@ -125,26 +126,26 @@ describe.each(types)('a question to a model of %s', (type) => {
   });
 });
 
-it('PQ2 nothing is kept at OpenAI, and its thoughts come back to it', async () => {
+it('OpenAI stores nothing, and receives its encrypted reasoning with the next request', async () => {
   server.reply(
     { thoughts: 'Hm.', text: 'I look.', calls: [{ name: 'look_up', input: {} }] },
     { text: 'Yes.' },
   );
   const models = modelsAt(server.url);
-  const asked = question({ tools: [lookUp] });
-  const { text, calls, raw } = await ask(models, ['openai'], asked);
+  const request = question({ tools: [lookUp] });
+  const { text, calls, raw } = await ask(models, ['openai'], request);
   expect(server.lastBody.store).toBe(false);
   const results = calls.map(({ id, name }) => ({ id, name, text: 'open', isError: false }));
   const messages = [
-    ...asked.messages,
+    ...request.messages,
     { role: 'assistant' as const, text, calls, raw: JSON.parse(JSON.stringify(raw)) as unknown },
     { role: 'tool' as const, results },
   ];
-  await ask(models, ['openai'], { ...asked, messages });
+  await ask(models, ['openai'], { ...request, messages });
   expect(JSON.stringify(server.lastBody)).toContain('"encrypted_content":"sealed Hm."');
 });
 
-it('AQ1 a schema stands in the prompt wherever it is not sent as one', () => {
+it('a schema is in the prompt if it is not sent as a response format', () => {
   const format = (
     structured_output: 'json_schema' | 'json_object' | 'prompt',
     type: 'groq' | 'openai' = 'groq',
@@ -158,13 +159,13 @@ it('AQ1 a schema stands in the prompt wherever it is not sent as one', () => {
   expect(format('json_object').system).toContain(asWritten);
   expect(format('prompt').responseFormat).toBeUndefined();
   expect(format('prompt').system).toContain(asWritten);
-  // Beside tools hardly any provider takes a format.
+  // Most providers reject a response format together with tools.
   expect(format('json_schema', 'groq', [lookUp]).responseFormat).toBeUndefined();
   expect(format('json_object', 'groq', [lookUp]).system).toContain(asWritten);
   expect(format('json_schema', 'openai', [lookUp]).responseFormat).toBeDefined();
 });
 
-it('a call that the model writes wrongly comes as it was written', async () => {
+it('a malformed call is returned unchanged', async () => {
   const calls = [
     { id: 'a', name: 'look_up', input: ['{"word": "o', 'pen"'] },
     { id: 'b', name: 'no_such_tool', input: '{"n": 12345678901234567890}' },
@@ -183,7 +184,7 @@ it('a call that the model writes wrongly comes as it was written', async () => {
   }
 });
 
-it('a price is asked for by the name of the model, and what is not counted costs nothing known', () => {
+it('a price is looked up by model name, and unknown usage has an unknown cost', () => {
   const prices = { 'a:m': { input: 1, output: 2 } };
   const usage = { input: 1_000_000, output: 500_000, cached: 2_000_000 };
   expect(costOf('a:m', usage, prices)).toBe(2);
@@ -192,7 +193,7 @@ it('a price is asked for by the name of the model, and what is not counted costs
   expect(costOf('a:m', { ...usage, output: undefined }, prices)).toBeUndefined();
 });
 
-it('a key is in no error and no answer', async () => {
+it('a key appears in no error and no answer', async () => {
   server.reply({ status: 401, message: `your key ${KEY}`, headers: { 'www-authenticate': KEY } });
   const error = await ask(modelsAt(server.url), ['openai'], question()).catch((reason: unknown) => reason);
   expect(JSON.stringify(error, Object.getOwnPropertyNames(error))).not.toContain(KEY);

@@ -1,5 +1,5 @@
-// A platform that takes no answer after a while: the run is cut before that and told, and nothing waits for what would be too
-// late. Time is that of the test; store, dispatcher and works are the real ones.
+// Reply deadlines of platforms: before the deadline the run is aborted and the sender is notified. Time is
+// simulated; store, dispatcher and works are real.
 
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -15,8 +15,8 @@ import { openEngineStore, storeFolder } from '../../../../fixtures/store/engine-
 const START = Date.UTC(2026, 10, 23);
 const MINUTE_MS = 60_000;
 const ANSWER_BY = START + 15 * MINUTE_MS;
-const LATE = 'Sorry, this took too long. It cannot be answered any more.';
-const FAILED = 'Sorry, that did not work, and it will not be tried again.';
+const LATE = 'Sorry, this took too long and can no longer be answered.';
+const FAILED = 'Sorry, that failed and will not be retried.';
 
 let chat: WaitingChat | undefined;
 beforeEach(() => {
@@ -44,13 +44,13 @@ async function begin(run: Handler['run'], retrySeconds = 10, store?: Store): Pro
 
 const untilAborted: Handler['run'] = (_, { signal }) =>
   new Promise((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(new HandlerError('was given up before its answer')));
+    signal.addEventListener('abort', () => reject(new HandlerError('was aborted before its answer')));
   });
 
-test('a run is cut half a minute before, for good, and whoever waits hears of it in time (CW4)', async () => {
-  const left: number[] = [];
-  const { store, said } = await begin((job, context) => {
-    left.push(context.leftMs);
+test('a run is aborted finally half a minute before the reply deadline, and the sender is notified in time', async () => {
+  const remainingTimes: number[] = [];
+  const { store, said: reply } = await begin((job, context) => {
+    remainingTimes.push(context.remainingMs);
     return untilAborted(job, context);
   });
   await chat?.say('e1', { answerBy: ANSWER_BY });
@@ -60,28 +60,28 @@ test('a run is cut half a minute before, for good, and whoever waits hears of it
   expect(await store.delivery('e1')).toMatchObject({
     state: 'dead',
     attempts: 1,
-    note: 'no answer within the 15 minutes that the platform takes one',
+    note: 'no answer within the reply time of the platform (15 minutes)',
   });
-  expect(said).toMatchObject([{ to: 'e1', text: LATE }]);
-  expect(left).toEqual([14.5 * MINUTE_MS]);
+  expect(reply).toMatchObject([{ to: 'e1', text: LATE }]);
+  expect(remainingTimes).toEqual([14.5 * MINUTE_MS]);
   const row = await store.delivery('outbox:e1/failed/1');
   expect(JSON.parse(row?.meta ?? '')).toMatchObject({ expiresAt: ANSWER_BY });
 });
 
-test('one that goes on although it was cut is told of all the same, and its answer counts if it comes in time', async () => {
-  let answer: (said: { text: string }) => void = () => {};
-  const { store, said } = await begin(() => new Promise((resolve) => (answer = resolve)));
+test('the sender of a run that ignores its abort is notified, and a late answer still counts before the deadline', async () => {
+  let answer: (reply: { text: string }) => void = () => {};
+  const { store, said: reply } = await begin(() => new Promise((resolve) => (answer = resolve)));
   await chat?.say('e1', { answerBy: ANSWER_BY });
   await vi.advanceTimersByTimeAsync(14.5 * MINUTE_MS + 6_000);
-  expect(said).toMatchObject([{ to: 'e1', text: LATE }]);
+  expect(reply).toMatchObject([{ to: 'e1', text: LATE }]);
   answer({ text: 'yes' });
   await vi.advanceTimersByTimeAsync(2_000);
   expect(await store.delivery('e1')).toMatchObject({ state: 'done', answer: 'yes' });
-  expect(said).toMatchObject([{ text: LATE }, { text: 'yes' }]);
+  expect(reply).toMatchObject([{ text: LATE }, { text: 'yes' }]);
 });
 
-test('what is said after that leaves no more', async () => {
-  const { store, said } = await begin(async () => ({ text: 'yes' }), 20);
+test('an answer is not sent after the reply deadline', async () => {
+  const { store, said: reply } = await begin(async () => ({ text: 'yes' }), 20);
   if (chat !== undefined) chat.isAway = true;
   await chat?.say('e1', { answerBy: ANSWER_BY });
   await vi.advanceTimersByTimeAsync(16 * MINUTE_MS);
@@ -91,29 +91,33 @@ test('what is said after that leaves no more', async () => {
   const row = await store.delivery('outbox:e1/1');
   expect(row).toMatchObject({
     state: 'ignored',
-    note: expect.stringContaining('it had expired before it could be sent'),
+    note: expect.stringContaining('expired before it was sent'),
   });
-  expect(said).toEqual([]);
+  expect(reply).toEqual([]);
 });
 
-describe('nothing is put off beyond it (TR4)', () => {
+describe('no retry starts after the reply deadline', () => {
   test.each([
     ['a failed attempt', {}, 1_800, 'broken; a later attempt would be too late'],
-    ['an agent that takes no more for now', { isTooSoon: true, retryAfterMs: 900_000 }, 10, /too late$/],
-    ['an agent that names a pause', { retryAfterMs: 900_000 }, 10, /too late$/],
-  ])('after %s it is given up', async (_, fault, retrySeconds, note) => {
-    const { store, said } = await begin(async () => {
+    ['a rate-limited agent', { isRateLimited: true, retryAfterMs: 900_000 }, 10, /too late$/],
+    ['an agent that requests a pause', { retryAfterMs: 900_000 }, 10, /too late$/],
+  ])('after %s the event is dead', async (_, fault, retrySeconds, note) => {
+    const { store, said: reply } = await begin(async () => {
       throw new HandlerError('broken', fault);
     }, retrySeconds);
     await chat?.say('e1', { answerBy: ANSWER_BY });
     await vi.advanceTimersByTimeAsync(2_000);
     expect(await store.delivery('e1')).toMatchObject({ state: 'dead', note: expect.stringMatching(note) });
-    expect(said).toMatchObject([{ to: 'e1', text: FAILED }]);
+    expect(reply).toMatchObject([{ to: 'e1', text: FAILED }]);
   });
 
-  test('what its paused trigger holds is told in time, and asks nobody when it is let go after that', async () => {
+  test('an event held by a paused trigger expires with a notice, and runs no handler after the resume', async () => {
     let runs = 0;
-    const { store, said, pauses } = await begin(async () => {
+    const {
+      store,
+      said: reply,
+      pauses,
+    } = await begin(async () => {
       runs += 1;
       return { text: 'yes' };
     });
@@ -123,34 +127,34 @@ describe('nothing is put off beyond it (TR4)', () => {
     await vi.advanceTimersByTimeAsync(2_000);
     expect(await chat?.deliveries.discard('e2', 'not wanted')).toBe(true);
     await vi.advanceTimersByTimeAsync(14.5 * MINUTE_MS);
-    expect(said.filter(({ to }) => to === 'e1').map(({ text }) => text)).toEqual([LATE]);
+    expect(reply.filter(({ to }) => to === 'e1').map(({ text }) => text)).toEqual([LATE]);
     expect(await store.delivery('e1')).toMatchObject({ state: 'ignored' });
     await pauses.resume(store, 'chat');
     await vi.advanceTimersByTimeAsync(2 * MINUTE_MS);
-    expect([runs, said.length]).toEqual([0, 2]);
+    expect([runs, reply.length]).toEqual([0, 2]);
   });
 
-  test('and so is what waits behind it in its conversation, each in its time', async () => {
-    const { store, said, pauses } = await begin(async () => ({ text: 'yes' }));
+  test('queued events of the conversation expire too, each at its own deadline', async () => {
+    const { store, said: reply, pauses } = await begin(async () => ({ text: 'yes' }));
     await pauses.pause(store, 'chat');
     await chat?.say('e1', { answerBy: ANSWER_BY });
     await vi.advanceTimersByTimeAsync(MINUTE_MS);
     await chat?.say('e2', { answerBy: ANSWER_BY + MINUTE_MS });
     await chat?.say('e3', { answerBy: ANSWER_BY + MINUTE_MS });
     await vi.advanceTimersByTimeAsync(14 * MINUTE_MS);
-    expect(said.map(({ to, text }) => [to, text])).toEqual([['e1', LATE]]);
+    expect(reply.map(({ to, text }) => [to, text])).toEqual([['e1', LATE]]);
     await vi.advanceTimersByTimeAsync(0.75 * MINUTE_MS);
-    expect(said.map(({ to, text }) => [to, text])).toEqual(['e1', 'e2', 'e3'].map((id) => [id, LATE]));
-    for (const { to, at } of said) expect(at).toBeLessThan(ANSWER_BY + (to === 'e1' ? 0 : MINUTE_MS));
+    expect(reply.map(({ to, text }) => [to, text])).toEqual(['e1', 'e2', 'e3'].map((id) => [id, LATE]));
+    for (const { to, at } of reply) expect(at).toBeLessThan(ANSWER_BY + (to === 'e1' ? 0 : MINUTE_MS));
     await pauses.resume(store, 'chat');
     await chat?.say('e4');
     await vi.advanceTimersByTimeAsync(MINUTE_MS);
-    expect(said.at(-1)).toMatchObject({ to: 'e4', text: 'yes' });
+    expect(reply.at(-1)).toMatchObject({ to: 'e4', text: 'yes' });
   });
 
-  test('what is parked is woken before it is too late, and told', async () => {
+  test('a parked event wakes before its deadline and expires with a notice', async () => {
     let runs = 0;
-    const { store, said } = await begin(async () => {
+    const { store, said: reply } = await begin(async () => {
       runs += 1;
       return { parkedOn: 'a decision' };
     });
@@ -159,11 +163,11 @@ describe('nothing is put off beyond it (TR4)', () => {
     expect(await store.delivery('e1')).toMatchObject({ state: 'waiting' });
     await vi.advanceTimersByTimeAsync(14.5 * MINUTE_MS);
     expect(await store.delivery('e1')).toMatchObject({ state: 'dead' });
-    expect([runs, said.map(({ text }) => text)]).toEqual([1, [LATE]]);
+    expect([runs, reply.map(({ text }) => text)]).toEqual([1, [LATE]]);
   });
 });
 
-test('an event that is claimed after that asks nobody and says nothing: after kill -9, and from the queue behind it', async () => {
+test('an event claimed after its deadline runs no handler and sends nothing, after kill -9 and from the queue', async () => {
   const file = join(storeFolder(), 'store.sqlite');
   const before = openEngineStore({ file, now: START });
   const { event } = await begin(untilAborted);
@@ -176,10 +180,10 @@ test('an event that is claimed after that asks nobody and says nothing: after ki
 
   vi.setSystemTime(START + 60 * MINUTE_MS);
   const after = openEngineStore({ file, now: Date.now() });
-  const asked: string[] = [];
-  const { said, store } = await begin(
+  const requests: string[] = [];
+  const { said: reply, store } = await begin(
     async ({ event: { id } }) => {
-      asked.push(id);
+      requests.push(id);
       return { text: 'yes' };
     },
     10,
@@ -187,28 +191,27 @@ test('an event that is claimed after that asks nobody and says nothing: after ki
   );
   after.advance(5 * MINUTE_MS);
   await vi.advanceTimersByTimeAsync(10_000);
-  const note =
-    'nobody was asked: the 15 minutes within which the platform takes an answer are over, or nearly so';
+  const note = 'not started: the reply time of the platform (15 minutes) is over or almost over';
   for (const id of ['e1', 'e2']) expect(await store.delivery(id)).toMatchObject({ state: 'dead', note });
-  expect([asked, said.map(({ to }) => to)]).toEqual([['e3'], ['e3']]);
+  expect([requests, reply.map(({ to }) => to)]).toEqual([['e3'], ['e3']]);
 });
 
-describe('how much time is left', () => {
+describe('the remaining time of an event', () => {
   const event = { at: START } as StoredEvent;
   const of = (answerBy: number, now: number) => answerTime(event, { answerBy } as InboundEvent, now);
 
-  test('is no more than there was at first, wherever the clock was set to', () => {
-    expect(of(ANSWER_BY, START - 3600_000)?.leftMs).toBe(14.5 * MINUTE_MS);
-    expect(of(ANSWER_BY, ANSWER_BY + 3600_000)?.leftMs).toBe(0);
+  test('never exceeds the original time, whatever the clock is set to', () => {
+    expect(of(ANSWER_BY, START - 3600_000)?.remainingMs).toBe(14.5 * MINUTE_MS);
+    expect(of(ANSWER_BY, ANSWER_BY + 3600_000)?.remainingMs).toBe(0);
   });
 
-  test('is kept in a part of a short time; one that was over at first has none', () => {
+  test('keeps a fraction of a short time, and is zero if the deadline passed before the event arrived', () => {
     expect(of(START + 60_000, START)).toEqual({
       endsAt: START + 45_000,
-      leftMs: 45_000,
-      inWords: '60 seconds',
+      remainingMs: 45_000,
+      limitText: '60 seconds',
     });
-    expect(of(START - 1, START)?.leftMs).toBe(0);
+    expect(of(START - 1, START)?.remainingMs).toBe(0);
     expect(answerTime(event, {} as InboundEvent, START)).toBeUndefined();
   });
 });

@@ -1,8 +1,8 @@
-// What built-in commands answer, whom they reach and what they stop: over the real dispatcher and store, with a chat that has them.
+// Replies, targets and effects of built-in commands, with the real dispatcher and store.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Handler, Job } from '../../../../../actors/agents/handlers/handler.ts';
-import { controlKey } from '../../../../../actors/events/built-in-commands.ts';
+import { controlKeyOf } from '../../../../../actors/events/built-in-commands.ts';
 import { chatFilters } from '../../../../../actors/events/inbox/chat-filters.ts';
 import type { Binding } from '../../../../../config/resources/triggers/binding.ts';
 import { agentTarget } from '../../../../../config/resources/triggers/target.ts';
@@ -15,23 +15,26 @@ import { WaitingChat, type WaitingChatOptions } from '../../../../fixtures/autom
 let chat: WaitingChat | undefined;
 afterEach(() => chat?.end());
 
-const asked: Job[] = [];
+const jobs: Job[] = [];
 const answers: Handler = {
   run: async (job) => {
-    asked.push(job);
+    jobs.push(job);
     return { text: `${job.agent} heard: ${job.input}` };
   },
 };
 const hangs: Handler = {
   run: (job, { signal }) =>
     new Promise((_resolve, reject) => {
-      asked.push(job);
+      jobs.push(job);
       signal.addEventListener('abort', () => reject(signal.reason));
     }),
 };
 
 const binding = (command: string, agent: string): Binding => ({
-  ...{ command, target: agentTarget(agent), description: undefined, parameters: [] },
+  command,
+  target: agentTarget(agent),
+  description: undefined,
+  parameters: [],
 });
 const leading = (
   name: string,
@@ -43,12 +46,12 @@ const leading = (
   default_target: agent === undefined ? undefined : agentTarget(agent),
 });
 
-/** `staff` is for ada alone. */
+/** `staff` is restricted to ada. */
 const triggers = [leading('chat', 'desk'), leading('staff', undefined, [binding('deploy', 'deployer')])];
 const filters = ({ name }: { name: string }) => chatFilters(name === 'staff' ? { users: ['ada'] } : {});
 
 function begin(options: WaitingChatOptions = {}): WaitingChat {
-  asked.length = 0;
+  jobs.length = 0;
   chat = new WaitingChat({
     handler: answers,
     triggers,
@@ -60,62 +63,64 @@ function begin(options: WaitingChatOptions = {}): WaitingChat {
 }
 
 let calls = 0;
-/** Calls a command in the room, and gives what is said of that. */
+/** Calls a command in the room and returns the replies. */
 async function call(
-  here: WaitingChat,
+  testChat: WaitingChat,
   name: string,
   parameters: Record<string, string> = {},
-  who: object = {},
+  sender: object = {},
 ) {
   calls += 1;
   const id = `call${calls}`;
-  const event = here.event(id, {
+  const event = testChat.event(id, {
     triggers: ['chat', 'staff'],
     names: [name],
     text: '',
     parameters,
-    ...who,
+    ...sender,
   });
   const isRun = parameters.action === 'run';
-  await here.deliveries.accept(isRun ? event : { ...event, key: controlKey(event.key) });
-  await here.reached(id, 'done', 'ignored', 'dead');
-  return (await here.saidTo(id)).join('\n---\n');
+  await testChat.deliveries.accept(isRun ? event : { ...event, key: controlKeyOf(event.key) });
+  await testChat.reached(id, 'done', 'ignored', 'dead');
+  return (await testChat.saidTo(id)).join('\n---\n');
 }
 
-describe('an agent is asked', () => {
-  test('by its name, with the input alone, in the conversation of the channel', async () => {
-    const here = begin();
-    expect(await call(here, 'agent', { action: 'run', agent_id: 'desk', input: 'how are you?' })).toBe(
+describe('the built-in command for agents', () => {
+  test("runs the named agent with the input alone, in the channel's conversation", async () => {
+    const testChat = begin();
+    expect(await call(testChat, 'agent', { action: 'run', agent_id: 'desk', input: 'how are you?' })).toBe(
       'desk heard: how are you?',
     );
-    expect(asked).toMatchObject([
+    expect(jobs).toMatchObject([
       { input: 'how are you?', agent: 'desk', parameters: {}, conversation: 'manual/app/room' },
     ]);
-    await here.say('next', { text: 'and now?' });
-    await here.reached('next', 'done');
-    expect(asked[1]?.history.map(({ text }) => text)).toEqual(['how are you?', 'desk heard: how are you?']);
+    await testChat.say('next', { text: 'and now?' });
+    await testChat.reached('next', 'done');
+    expect(jobs[1]?.history.map(({ text }) => text)).toEqual(['how are you?', 'desk heard: how are you?']);
   });
 
-  test('without a name it is the default agent; a task goes there too', async () => {
-    const here = begin();
-    expect(await call(here, 'agent', { action: 'run', input: 'one' })).toBe('desk heard: one');
-    expect(await call(here, '/task', { action: 'run', description: 'two' })).toBe('desk heard: two');
+  test('runs the default agent if no name is given, also for a task', async () => {
+    const testChat = begin();
+    expect(await call(testChat, 'agent', { action: 'run', input: 'one' })).toBe('desk heard: one');
+    expect(await call(testChat, '/task', { action: 'run', description: 'two' })).toBe('desk heard: two');
   });
 
-  test('only where a trigger leads to it that lets the caller pass', async () => {
-    const here = begin();
+  test('runs an agent only if it is the target of a trigger that admits the caller', async () => {
+    const testChat = begin();
     const run = { action: 'run', agent_id: 'deployer', input: 'go' };
-    expect(await call(here, 'agent', run, { user: 'ada' })).toBe('deployer heard: go');
-    const [deployed] = await here.store.deliveries({ idPrefix: `call${calls}`, limit: 1 });
+    expect(await call(testChat, 'agent', run, { user: 'ada' })).toBe('deployer heard: go');
+    const [deployed] = await testChat.store.deliveries({ idPrefix: `call${calls}`, limit: 1 });
     expect(deployed?.trigger).toBe('staff');
-    expect(await call(here, 'agent', run, { user: 'bob' })).toBe(
-      'There is no agent "deployer" here. Agents that can be asked: desk.',
+    expect(await call(testChat, 'agent', run, { user: 'bob' })).toBe(
+      'There is no agent "deployer" here. Available agents: desk.',
     );
-    expect(await call(here, 'agent', { ...run, agent_id: 'elsewhere' })).toContain('no agent "elsewhere"');
-    expect(asked).toHaveLength(1);
+    expect(await call(testChat, 'agent', { ...run, agent_id: 'elsewhere' })).toContain(
+      'no agent "elsewhere"',
+    );
+    expect(jobs).toHaveLength(1);
   });
 
-  test('not around an approval that the command which leads to it requires', async () => {
+  test("cannot bypass the approval that the agent's command requires", async () => {
     const approval = {
       approvers: ['ada'],
       approval_channel: undefined,
@@ -123,36 +128,39 @@ describe('an agent is asked', () => {
       self_approval: false,
     };
     const guarded = leading('staff', undefined, [{ ...binding('deploy', 'deployer'), approval }]);
-    const here = begin({ triggers: [leading('chat', 'desk'), guarded] });
+    const testChat = begin({ triggers: [leading('chat', 'desk'), guarded] });
     const run = { action: 'run', agent_id: 'deployer', input: 'go' };
-    expect(await call(here, 'agent', run, { user: 'ada' })).toBe(
-      'There is no agent "deployer" here. Agents that can be asked: desk.',
+    expect(await call(testChat, 'agent', run, { user: 'ada' })).toBe(
+      'There is no agent "deployer" here. Available agents: desk.',
     );
-    expect(asked).toHaveLength(0);
+    expect(jobs).toHaveLength(0);
   });
 
-  test('not while a trigger that leads to it is paused', async () => {
-    const here = begin();
-    await here.pauses.pause(here.store, 'staff');
+  test("is held while the agent's trigger is paused", async () => {
+    const testChat = begin();
+    await testChat.pauses.pause(testChat.store, 'staff');
     const parameters = { action: 'run', agent_id: 'deployer', input: 'go' };
-    const event = here.event('held', { triggers: ['chat', 'staff'], names: ['agent'], parameters });
-    await here.deliveries.accept(event);
-    expect(await here.reached('held', 'held')).toMatchObject({ trigger: 'staff' });
+    const event = testChat.event('held', { triggers: ['chat', 'staff'], names: ['agent'], parameters });
+    await testChat.deliveries.accept(event);
+    expect(await testChat.reached('held', 'held')).toMatchObject({ trigger: 'staff' });
   });
 
-  test('nor while the trigger that answers in its name is paused', async () => {
-    const here = begin();
-    await here.pauses.pause(here.store, 'staff');
+  test('is held while the trigger that would reply is paused', async () => {
+    const testChat = begin();
+    await testChat.pauses.pause(testChat.store, 'staff');
     const parameters = { action: 'run', agent_id: 'desk', input: 'go' };
-    const event = here.event('held', { triggers: ['chat', 'staff'], names: ['agent'], parameters });
-    await here.deliveries.accept(event);
-    expect(await here.reached('held', 'held')).toMatchObject({ trigger: 'staff' });
+    const event = testChat.event('held', { triggers: ['chat', 'staff'], names: ['agent'], parameters });
+    await testChat.deliveries.accept(event);
+    expect(await testChat.reached('held', 'held')).toMatchObject({ trigger: 'staff' });
   });
 });
 
-describe('a fleet and a flow', () => {
+describe('built-in commands for fleets and flows', () => {
   const to = (command: string, target: Binding['target']): Binding => ({
-    ...{ command, target, description: undefined, parameters: [] },
+    command,
+    target,
+    description: undefined,
+    parameters: [],
   });
   const leadingOn = {
     ...leading('chat', 'desk'),
@@ -161,7 +169,7 @@ describe('a fleet and a flow', () => {
       to('deploy', { kind: 'flow', name: 'deploy' }),
     ],
   };
-  async function here() {
+  async function testChat() {
     const flows = [
       {
         ...(await flowOf(`  description: Ships it
@@ -175,144 +183,148 @@ describe('a fleet and a flow', () => {
   }
   const run = { action: 'run' };
 
-  test('are listed', async () => {
-    const room = await here();
-    expect(await call(room, 'fleet', { action: 'status' })).toBe('Fleets: review.\nNothing is at work here.');
-    expect(await call(room, 'flow')).toBe('Flows: deploy.\nNothing is at work here.');
+  test('list the fleets and flows', async () => {
+    const room = await testChat();
+    expect(await call(room, 'fleet', { action: 'status' })).toBe('Fleets: review.\nNothing is running here.');
+    expect(await call(room, 'flow')).toBe('Flows: deploy.\nNothing is running here.');
     expect(await call(room, 'flow', { workflow: 'deploy', action: 'show' })).toBe(
-      'deploy: Ships it\nIt takes version (required), place.\nSteps: ship.',
+      'deploy: Ships it\nParameters: version (required), place.\nSteps: ship.',
     );
   });
 
-  test('are asked by their names, a flow with its parameters', async () => {
-    const room = await here();
+  test('run a fleet or flow by name, a flow with its parameters', async () => {
+    const room = await testChat();
     expect(await call(room, 'fleet', { ...run, fleet: 'review', input: 'look' })).toBe('review heard: look');
     const flow = { ...run, workflow: 'deploy', parameters: 'version=2.4.1' };
     expect(await call(room, 'flow', flow)).toContain('deploy heard');
-    expect(asked[1]?.parameters).toEqual({ version: '2.4.1', place: 'here' });
+    expect(jobs[1]?.parameters).toEqual({ version: '2.4.1', place: 'here' });
   });
 
-  test('are told of where something is missing, or nothing leads to them', async () => {
-    const room = await here();
+  test('report missing parameters and unreachable targets', async () => {
+    const room = await testChat();
     expect(await call(room, 'flow', { ...run, workflow: 'deploy' })).toMatch(
       /^A parameter is missing:\n- version/,
     );
     expect(await call(room, 'fleet', { ...run, fleet: 'reviews', input: 'look' })).toBe(
-      'There is no fleet "reviews" here. Fleets that can be asked: review.',
+      'There is no fleet "reviews" here. Available fleets: review.',
     );
-    expect(asked).toEqual([]);
+    expect(jobs).toEqual([]);
   });
 });
 
-describe('a call is answered', () => {
+describe('the reply to a built-in command', () => {
   test.each([
     ['agent', {}, /^A parameter is missing:\n- action: /],
     ['agent', { action: 'run' }, /^A parameter is missing:\n- input: /],
-    ['agent', { action: 'fly' }, /^\/agent does not know "fly", but run, status, stop\.$/],
-    ['agent', { action: 'status' }, /^Agents: deployer, desk, elsewhere\.\nNothing is at work here\.$/],
-    ['agent', { action: 'stop' }, /^Nothing is at work here\.$/],
-    ['task', { action: 'status' }, /^Nothing is at work here\.$/],
+    ['agent', { action: 'fly' }, /^\/agent has no action "fly"; use run, status, stop\.$/],
+    ['agent', { action: 'status' }, /^Agents: deployer, desk, elsewhere\.\nNothing is running here\.$/],
+    ['agent', { action: 'stop' }, /^Nothing is running here\.$/],
+    ['task', { action: 'status' }, /^Nothing is running here\.$/],
     ['task', { action: 'run' }, /^A parameter is missing:\n- description: /],
-    ['fleet', { action: 'status' }, /^There are no fleets\.\nNothing is at work here\.$/],
+    ['fleet', { action: 'status' }, /^There are no fleets\.\nNothing is running here\.$/],
     ['fleet', {}, /^There are no fleets/],
     ['flow', { workflow: 'nightly' }, /^There is no flow "nightly" here\.$/],
-    ['flow', {}, /^There are no flows\.\nNothing is at work here\.$/],
+    ['flow', {}, /^There are no flows\.\nNothing is running here\.$/],
     ['flow', { workflow: 'nightly', action: 'show' }, /^There is no flow "nightly"\.$/],
-  ] as [string, Record<string, string>, RegExp][])('/%s with %o', async (name, parameters, text) => {
-    expect(await call(begin(), name, parameters)).toMatch(text);
-    expect(asked).toEqual([]);
-  });
+  ] as [string, Record<string, string>, RegExp][])(
+    'reports the status or the error of /%s with %o',
+    async (name, parameters, text) => {
+      expect(await call(begin(), name, parameters)).toMatch(text);
+      expect(jobs).toEqual([]);
+    },
+  );
 
-  test('what a caller has written notifies nobody, whatever the trigger allows', async () => {
-    const seen: unknown[] = [];
-    const here = begin({ triggers: [{ ...leading('chat', 'desk'), mentions: 'allow' }] });
-    const { outbound } = here.adapter;
+  test('mentions no one in quoted input, whatever the trigger allows', async () => {
+    const events: unknown[] = [];
+    const testChat = begin({ triggers: [{ ...leading('chat', 'desk'), mentions: 'allow' }] });
+    const { outbound } = testChat.adapter;
     Object.assign(outbound ?? {}, {
-      render: (_: unknown, { mentions }: { mentions: string }) => seen.push(mentions) && [],
+      render: (_: unknown, { mentions }: { mentions: string }) => events.push(mentions) && [],
     });
-    await call(here, 'flow', { workflow: '@everyone' });
-    expect(seen).toEqual(['none']);
+    await call(testChat, 'flow', { workflow: '@everyone' });
+    expect(events).toEqual(['none']);
   });
 
-  test('by a command of a trigger where it has that name, and by nobody where the chat has none or no filter lets it pass', async () => {
+  test("is left to a trigger's command of the same name, and absent without built-ins or if filters refuse the caller", async () => {
     const own = leading('chat', undefined, [binding('flow', 'flows')]);
     expect(await call(begin({ triggers: [own] }), 'flow', { workflow: 'x' })).toMatch(/^flows heard/);
     await chat?.end();
     const without = begin({ triggers: [own], adapter: { hasBuiltIns: false } });
-    expect(await call(without, 'fleet')).toBe('Sorry, there is nobody here who answers that.');
+    expect(await call(without, 'fleet')).toBe('Sorry, nothing here can answer that.');
     await chat?.end();
-    const here = begin({ triggers: [leading('staff', 'desk')] });
-    expect(await call(here, 'fleet', {}, { user: 'bob' })).toBe(
+    const testChat = begin({ triggers: [leading('staff', 'desk')] });
+    expect(await call(testChat, 'fleet', {}, { user: 'bob' })).toBe(
       'Sorry, that is not allowed here, or not for you.',
     );
   });
 });
 
-test('a press or a form that is called as a built-in command goes to the agent, which made it', async () => {
-  const here = begin();
-  const chosen = { isChoice: true, text: 'flow', commandRest: '' };
-  expect(await call(here, 'flow', {}, chosen)).toBe('desk heard: flow');
-  expect(await call(here, 'agent', { action: 'status' }, { ...chosen, text: 'agent' })).toBe(
+test('is not given to a button press or form of that name, which goes to its agent', async () => {
+  const testChat = begin();
+  const choice = { isChoice: true, text: 'flow', commandRest: '' };
+  expect(await call(testChat, 'flow', {}, choice)).toBe('desk heard: flow');
+  expect(await call(testChat, 'agent', { action: 'status' }, { ...choice, text: 'agent' })).toBe(
     'desk heard: agent',
   );
-  // Typed it is the command.
-  expect(await call(here, 'agent', { action: 'status' })).not.toContain('heard');
-  expect(asked).toHaveLength(2);
+  expect(await call(testChat, 'agent', { action: 'status' })).not.toContain('heard');
+  expect(jobs).toHaveLength(2);
 });
 
-describe('what is at work', () => {
-  /** A room in which one event runs and another waits for it. */
-  async function busy(what: object = {}): Promise<WaitingChat> {
-    const here = begin({ handler: hangs });
-    await here.say('run', { triggers: ['chat', 'staff'], ...what });
-    await here.reached('run', 'running');
-    await here.say('after', { triggers: ['chat', 'staff'] });
-    await here.say('elsewhere', {}, 'hall');
-    await here.reached('elsewhere', 'running');
-    return here;
+describe('the work in a conversation', () => {
+  /** Room with a running and a queued event. */
+  async function openBusyRoom(what: object = {}): Promise<WaitingChat> {
+    const testChat = begin({ handler: hangs });
+    await testChat.say('run', { triggers: ['chat', 'staff'], ...what });
+    await testChat.reached('run', 'running');
+    await testChat.say('after', { triggers: ['chat', 'staff'] });
+    await testChat.say('elsewhere', {}, 'hall');
+    await testChat.reached('elsewhere', 'running');
+    return testChat;
   }
 
-  test('is told while it runs, of that conversation alone', async () => {
-    const here = await busy();
-    expect(await call(here, 'task', { action: 'status' })).toMatch(
-      /^At work here: 1, for \d+ s\. Waiting: 1\.$/,
+  test('is listed while it runs, for this conversation only', async () => {
+    const testChat = await openBusyRoom();
+    expect(await call(testChat, 'task', { action: 'status' })).toMatch(
+      /^Running here: 1, for \d+ s\. Waiting: 1\.$/,
     );
   });
 
-  test('is stopped although it hangs, and whoever waits for it hears of that; what waits goes on', async () => {
-    const here = await busy();
-    expect(await call(here, 'agent', { action: 'stop', agent_id: 'deployer' })).toBe(
-      'Nothing is at work here by "deployer". Waiting: 1.',
+  test('can be stopped even if it hangs; its sender is notified and the queue continues', async () => {
+    const testChat = await openBusyRoom();
+    expect(await call(testChat, 'agent', { action: 'stop', agent_id: 'deployer' })).toBe(
+      'Nothing of "deployer" is running here. Waiting: 1.',
     );
-    expect(await call(here, 'agent', { action: 'stop' })).toBe('Stopped: 1. Waiting: 1.');
-    expect(await here.reached('run', 'ignored')).toMatchObject({
+    expect(await call(testChat, 'agent', { action: 'stop' })).toBe('Stopped: 1. Waiting: 1.');
+    expect(await testChat.reached('run', 'ignored')).toMatchObject({
       note: 'stopped by a command in its conversation',
     });
-    expect(await here.saidTo('run')).toEqual(['This was stopped. There will be no answer.']);
-    await here.reached('after', 'running');
-    expect((await here.store.delivery('elsewhere'))?.state).toBe('running');
-    await until('the next is stopped', async () => {
-      const said = await call(here, 'agent', { action: 'stop', agent_id: 'desk' });
-      return said === 'Stopped: 1.';
+    expect(await testChat.saidTo('run')).toEqual(['This was stopped. There will be no answer.']);
+    await testChat.reached('after', 'running');
+    expect((await testChat.store.delivery('elsewhere'))?.state).toBe('running');
+    await until('the next event is stopped', async () => {
+      const answer = await call(testChat, 'agent', { action: 'stop', agent_id: 'desk' });
+      return answer === 'Stopped: 1.';
     });
   });
 
-  test('is told and stopped while all triggers are paused: of what waits then nobody could know otherwise', async () => {
-    const here = await busy();
-    await until('both run', () => asked.length === 2);
-    for (const name of ['chat', 'staff']) await here.pauses.pause(here.store, name);
-    expect(await call(here, 'agent', { action: 'status' })).toMatch(/\nAt work here: 1, .* Waiting: 1\.$/);
-    expect(await call(here, 'agent', { action: 'stop' })).toBe('Stopped: 1. Waiting: 1.');
-    expect(await call(here, 'fleet')).toMatch(/^There are no fleets/);
-    await here.reached('after', 'held');
+  test('can be listed and stopped while all triggers are paused', async () => {
+    const testChat = await openBusyRoom();
+    await until('both events run', () => jobs.length === 2);
+    for (const name of ['chat', 'staff']) await testChat.pauses.pause(testChat.store, name);
+    expect(await call(testChat, 'agent', { action: 'status' })).toMatch(
+      /\nRunning here: 1, .* Waiting: 1\.$/,
+    );
+    expect(await call(testChat, 'agent', { action: 'stop' })).toBe('Stopped: 1. Waiting: 1.');
+    expect(await call(testChat, 'fleet')).toMatch(/^There are no fleets/);
+    await testChat.reached('after', 'held');
   });
 
-  test('is not stopped by whom its trigger does not let pass', async () => {
-    const here = await busy({ names: ['deploy'] });
-    expect(await call(here, 'agent', { action: 'stop' }, { user: 'bob' })).toBe(
-      'Nothing is at work here. Waiting: 1.',
+  test('cannot be stopped by callers that its trigger does not admit', async () => {
+    const testChat = await openBusyRoom({ names: ['deploy'] });
+    expect(await call(testChat, 'agent', { action: 'stop' }, { user: 'bob' })).toBe(
+      'Nothing is running here. Waiting: 1.',
     );
-    expect((await here.store.delivery('run'))?.state).toBe('running');
-    expect(await call(here, 'agent', { action: 'stop' })).toBe('Stopped: 1. Waiting: 1.');
+    expect((await testChat.store.delivery('run'))?.state).toBe('running');
+    expect(await call(testChat, 'agent', { action: 'stop' })).toBe('Stopped: 1. Waiting: 1.');
   });
 });

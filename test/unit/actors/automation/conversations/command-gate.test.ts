@@ -1,7 +1,5 @@
-// Commands that run only when somebody has approved them.
-
 import { afterEach, expect, test } from 'vitest';
-import { bodyOf } from '../../../../../actors/agents/approvals/approval-record.ts';
+import { bodyOf } from '../../../../../actors/agents/approvals/record.ts';
 import type { Job } from '../../../../../actors/agents/handlers/handler.ts';
 import type { ApprovalRules } from '../../../../../config/resources/approval-rules.ts';
 import type { Parameter } from '../../../../../config/resources/triggers/binding.ts';
@@ -17,10 +15,10 @@ const rules: ApprovalRules = {
   self_approval: false,
 };
 
-const where = { name: 'where', required: false, description: undefined, default: 'staging' };
+const parameter = { name: 'where', required: false, description: undefined, default: 'staging' };
 
 function deployTrigger(approval: Partial<ApprovalRules> = {}, defaultWhere = 'staging') {
-  const parameters: Parameter[] = [{ ...where, default: defaultWhere }];
+  const parameters: Parameter[] = [{ ...parameter, default: defaultWhere }];
   const target = agentTarget('deployer');
   const rest = { target, description: undefined, parameters };
   return {
@@ -36,12 +34,12 @@ afterEach(async () => {
   chats = [];
 });
 
-/** A handler that fails so often before it answers. */
+/** Creates a chat with a handler that fails `failures` times before it replies. */
 function chatOf({
   failures = 0,
   store = new MemoryStore(),
   trigger = deployTrigger(),
-  gone = new Set<string>(),
+  gone: deleted = new Set<string>(),
 } = {}) {
   const jobs: Job[] = [];
   const handler = {
@@ -51,7 +49,7 @@ function chatOf({
       return { text: `deployed to ${job.parameters.where}` };
     },
   };
-  const handlerOf = ({ name }: { readonly name: string }) => (gone.has(name) ? undefined : handler);
+  const handlerOf = ({ name }: { readonly name: string }) => (deleted.has(name) ? undefined : handler);
   const chat = new ApprovalChat({ handler: handlerOf, store, triggers: [trigger] });
   chats.push(chat);
   return { chat, jobs };
@@ -60,21 +58,24 @@ function chatOf({
 const kinds = async (chat: ApprovalChat) =>
   (await chat.store.steps('a:1')).map(({ text }) => (JSON.parse(text) as { kind: string }).kind);
 
-test('waits without asking its handler, says of whom, and runs once it is approved (GAT1)', async () => {
+test('a command with approval waits without running, names its approvers, and runs once approved', async () => {
   const { chat, jobs } = chatOf();
   await chat.say('a:1', { text: '/deploy now', isAwaited: false });
   const [asked] = await chat.asked('a:1');
-  if (asked === undefined) throw new Error('nothing was asked');
+  if (asked === undefined) throw new Error('expected an approval request');
   expect(bodyOf(asked)).toMatchObject({
-    ...{ kind: 'command', title: '/deploy now' },
+    kind: 'command',
+    title: '/deploy now',
     command: { name: 'deploy', parameters: { where: 'now' }, input: '/deploy now' },
     requestedBy: { user: 'ada' },
   });
   await chat.saidTo('a:1');
   expect(chat.shown.map(({ place }) => place).sort()).toEqual(['ops', 'room']);
-  expect(chat.shown.find(({ place }) => place === 'room')?.text).toContain('waits for approval of ben');
+  expect(chat.shown.find(({ place }) => place === 'room')?.text).toContain('Waiting for approval by ben');
   expect(await chat.store.delivery('a:1')).toMatchObject({
-    ...{ state: 'waiting', waitingFor: 'approval a:1', note: 'it waits for approval of ben' },
+    state: 'waiting',
+    waitingFor: 'approval a:1',
+    note: 'waiting for approval by ben',
   });
   expect(jobs).toEqual([]);
   await chat.approvals.decide(asked, 'approved', { by: 'ben', via: 'api' });
@@ -90,21 +91,24 @@ test.each([
   { text: '/Deploy@The_Bot now', commandRest: 'now' },
   { text: 'deploy now', commandRest: 'now' },
   { text: 'now', commandRest: 'now' },
-  // Values that a platform has in fields of their own stand in what it says, and nothing behind the command.
+  // On platforms with parameter fields, the text contains the values but `commandRest` is empty.
   { text: '/deploy now', commandRest: '' },
   { text: 'now', commandRest: '' },
-])('has its name once in the question, however a platform tells it: $text', async (said) => {
-  const { chat } = chatOf();
-  await chat.say('a:1', { names: ['deploy'], ...said });
-  const [asked] = await chat.asked('a:1');
-  expect(asked && bodyOf(asked).title).toBe('/deploy now');
-});
+])(
+  'an approval request contains the command name once, however the platform reports it: $text',
+  async (text) => {
+    const { chat } = chatOf();
+    await chat.say('a:1', { names: ['deploy'], ...text });
+    const [asked] = await chat.asked('a:1');
+    expect(asked && bodyOf(asked).title).toBe('/deploy now');
+  },
+);
 
-test('is not asked for again by attempts that fail after it was approved (GAT2)', async () => {
+test('an approved command is not requested again after failed attempts', async () => {
   const { chat, jobs } = chatOf({ failures: 2 });
   await chat.say('a:1', { text: '/deploy' });
   const [asked] = await chat.asked('a:1');
-  if (asked === undefined) throw new Error('nothing was asked');
+  if (asked === undefined) throw new Error('expected an approval request');
   await chat.approvals.decide(asked, 'approved', { by: 'ben', via: 'api' });
   await chat.reached('a:1', 'done');
   expect(jobs).toHaveLength(3);
@@ -112,11 +116,11 @@ test('is not asked for again by attempts that fail after it was approved (GAT2)'
   expect(await kinds(chat)).toEqual(['asked', 'decided', 'ended']);
 });
 
-test('that is denied answers whoever asked, and its handler hears nothing', async () => {
+test('a denied command replies to its sender, and its handler does not run', async () => {
   const { chat, jobs } = chatOf();
   await chat.say('a:1', { text: '/deploy' });
   const [asked] = await chat.asked('a:1');
-  if (asked === undefined) throw new Error('nothing was asked');
+  if (asked === undefined) throw new Error('expected an approval request');
   await chat.approvals.decide(asked, 'denied', { by: 'ben', via: 'api', comment: 'not on a Friday' });
   expect((await chat.reached('a:1', 'done')).answer).toBe('Denied by ben: not on a Friday');
   await chat.saidTo('a:1');
@@ -124,45 +128,45 @@ test('that is denied answers whoever asked, and its handler hears nothing', asyn
   expect(jobs).toEqual([]);
 });
 
-test('that lacks a parameter comes neither to its handler nor before people (ADM1)', async () => {
+test('a command with a missing parameter reaches neither handler nor approvers', async () => {
   const trigger = deployTrigger();
   const [command] = trigger.commands;
-  if (command === undefined) throw new Error('there is no command');
-  const parameters = [{ ...where, required: true, default: undefined }];
+  if (command === undefined) throw new Error('expected a command');
+  const parameters = [{ ...parameter, required: true, default: undefined }];
   const { chat, jobs } = chatOf({ trigger: { ...trigger, commands: [{ ...command, parameters }] } });
   await chat.say('a:1', { text: '/deploy' });
-  expect((await chat.reached('a:1', 'ignored')).note).toContain('a parameter is missing');
+  expect((await chat.reached('a:1', 'ignored')).note).toContain('missing parameter');
   expect([jobs, await chat.approvalsOf('a:1')]).toEqual([[], []]);
 });
 
-test('that nobody decides about in time has expired, and is not run', async () => {
+test('a command without a decision expires and does not run', async () => {
   const { chat, jobs } = chatOf({ trigger: deployTrigger({ approval_timeout_seconds: 0.05 }) });
   await chat.say('a:1', { text: '/deploy' });
   expect((await chat.reached('a:1', 'done')).answer).toContain('Expired');
   expect(jobs).toEqual([]);
 });
 
-test('is asked for once more when files have changed what would be run', async () => {
+test('a command needs a new approval if changed files change what would run', async () => {
   const { chat, jobs } = chatOf();
   await chat.say('a:1', { text: '/deploy' });
   const [asked] = await chat.asked('a:1');
-  if (asked === undefined) throw new Error('nothing was asked');
+  if (asked === undefined) throw new Error('expected an approval request');
   chat.triggers.set('chat', deployTrigger({}, 'production'));
   await chat.approvals.decide(asked, 'approved', { by: 'ben', via: 'api' });
   const both = await chat.asked('a:1', 2);
   expect(jobs).toEqual([]);
   const second = both.find(({ id }) => id !== asked.id);
-  if (second === undefined) throw new Error('nothing was asked');
+  if (second === undefined) throw new Error('expected an approval request');
   expect(bodyOf(second).command?.parameters).toEqual({ where: 'production' });
   await chat.approvals.decide(second, 'approved', { by: 'ben', via: 'api' });
   expect((await chat.reached('a:1', 'done')).answer).toBe('deployed to production');
 });
 
-test('is asked for once more when files have given it to somebody else', async () => {
+test('a command needs a new approval if changed files change its target', async () => {
   const { chat, jobs } = chatOf();
   await chat.say('a:1', { text: '/deploy' });
   const [asked] = await chat.asked('a:1');
-  if (asked === undefined) throw new Error('nothing was asked');
+  if (asked === undefined) throw new Error('expected an approval request');
   const changed = deployTrigger();
   const commands = changed.commands.map((each) => ({ ...each, target: agentTarget('another') }));
   chat.triggers.set('chat', { ...changed, commands });
@@ -172,61 +176,57 @@ test('is asked for once more when files have given it to somebody else', async (
   expect(both.map((each) => bodyOf(each).agent).sort()).toEqual(['another', 'deployer']);
 });
 
-test('that is denied is answered so, also where nobody is left who could run it (GAT3)', async () => {
-  const gone = new Set<string>();
-  const { chat } = chatOf({ gone });
+test('a denied command replies even if its handler no longer exists', async () => {
+  const deleted = new Set<string>();
+  const { chat } = chatOf({ gone: deleted });
   await chat.say('a:1', { text: '/deploy' });
   const [asked] = await chat.asked('a:1');
-  if (asked === undefined) throw new Error('nothing was asked');
-  gone.add('deployer');
+  if (asked === undefined) throw new Error('expected an approval request');
+  deleted.add('deployer');
   await chat.approvals.decide(asked, 'denied', { by: 'ben', via: 'api' });
   expect((await chat.reached('a:1', 'done')).answer).toBe('Denied by ben.');
 });
 
-test('that is approved where nobody is left who could run it ends as failed, and the question says so', async () => {
-  const gone = new Set<string>();
-  const { chat, jobs } = chatOf({ gone });
+test('an approved command without a handler fails, and the approval message says so', async () => {
+  const deleted = new Set<string>();
+  const { chat, jobs } = chatOf({ gone: deleted });
   await chat.say('a:1', { text: '/deploy' });
   const [asked] = await chat.asked('a:1');
-  if (asked === undefined) throw new Error('nothing was asked');
-  gone.add('deployer');
+  if (asked === undefined) throw new Error('expected an approval request');
+  deleted.add('deployer');
   await chat.approvals.decide(asked, 'approved', { by: 'ben', via: 'api' });
   expect((await chat.reached('a:1', 'dead')).note).toContain('there is no agent deployer');
   await chat.saidTo('');
   const question = chat.shown.find(({ place }) => place === 'ops');
   expect(question).toMatchObject({ buttons: [], changes: 2 });
-  expect(question?.text).toMatch(
-    /^Approved by ben at .*\n\nIt was not done then: there is no agent deployer\./,
-  );
-  // An operator who has it back lets it go on, and nobody is asked again.
-  gone.clear();
+  expect(question?.text).toMatch(/^Approved by ben at .*\n\nIt was not done: there is no agent deployer\./);
+  // After a replay by an operator the command runs without a new approval.
+  deleted.clear();
   expect(await chat.store.requeue('a:1', { keepsJournal: true })).toBe(true);
   expect((await chat.reached('a:1', 'done')).answer).toBe('deployed to staging');
   expect([jobs.length, (await chat.approvalsOf('a:1')).length]).toEqual([1, 1]);
 });
 
-test('those who were named when it was asked decide, whatever the files say by then (RAS1)', async () => {
+test('the approvers named at request time decide, even if files change', async () => {
   const { chat } = chatOf();
   await chat.say('a:1', { text: '/deploy' });
   const [asked] = await chat.asked('a:1');
-  if (asked === undefined) throw new Error('nothing was asked');
+  if (asked === undefined) throw new Error('expected an approval request');
   chat.triggers.set('chat', deployTrigger({ approvers: ['carl'] }));
   const approve = { verdict: 'approve', about: { approval: asked.id } } as const;
   await chat.press('d:1', approve, { user: 'carl' });
-  expect((await chat.reached('d:1', 'ignored')).note).toBe(
-    'only those who are named as approvers may decide',
-  );
+  expect((await chat.reached('d:1', 'ignored')).note).toBe('only named approvers may decide');
   await chat.press('d:2', approve, { user: 'ben' });
   await chat.reached('d:2', 'done');
   expect((await chat.reached('a:1', 'done')).answer).toBe('deployed to staging');
 });
 
-test('goes on after a restart between question and decision', async () => {
+test('a pending approval survives a restart', async () => {
   const store = new MemoryStore();
   const first = chatOf({ store });
   await first.chat.say('a:1', { text: '/deploy' });
   const [asked] = await first.chat.asked('a:1');
-  if (asked === undefined) throw new Error('nothing was asked');
+  if (asked === undefined) throw new Error('expected an approval request');
   await first.chat.saidTo('a:1');
   await first.chat.end();
   await first.chat.approvals.decide(asked, 'approved', { by: 'ben', via: 'api' });

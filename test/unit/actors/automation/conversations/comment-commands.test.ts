@@ -1,11 +1,11 @@
-// Which trigger takes what people command in a comment, through the core: from whom, and where else the comment goes.
+// Commands in repository comments: the handling trigger, permitted authors, and other comments.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Job } from '../../../../../actors/agents/handlers/handler.ts';
-import { ConversationWork } from '../../../../../actors/automation/conversations/conversation-work.ts';
 import type { Routing } from '../../../../../actors/automation/conversations/routing.ts';
-import type { Outcome } from '../../../../../actors/events/inbox/work.ts';
-import { WorkPlaces } from '../../../../../actors/events/inbox/work-places.ts';
+import { ConversationWork } from '../../../../../actors/automation/conversations/work.ts';
+import type { WorkOutcome } from '../../../../../actors/events/inbox/work.ts';
+import { WorkSlots } from '../../../../../actors/events/inbox/work-slots.ts';
 import { htmlMarks } from '../../../../../actors/events/outbox/resend-mark.ts';
 import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
 import { repoHostAdapter } from '../../../../../actors/platforms/repository-hosts/repohost/adapter.ts';
@@ -39,14 +39,14 @@ const binding = (command: string): Binding => ({
   parameters: [parameter],
 });
 
-/** A trigger with these commands, and nothing else that it takes; `token` none: it has none. */
+/** Trigger with only these commands; `token: undefined` removes the token. */
 function triggerOf(
   name: string,
   commands: readonly string[],
   config: Partial<RepoHostTrigger['config']> = {},
 ): RepoHostTrigger {
-  const given = { token: 'ghp_of_the_tests', api_url: rest.url, ...config };
-  return { ...repoHostTrigger(name, given), default_target: undefined, commands: commands.map(binding) };
+  const settings = { token: 'ghp_of_the_tests', api_url: rest.url, ...config };
+  return { ...repoHostTrigger(name, settings), default_target: undefined, commands: commands.map(binding) };
 }
 
 function bench(...triggers: readonly RepoHostTrigger[]) {
@@ -72,9 +72,9 @@ function bench(...triggers: readonly RepoHostTrigger[]) {
     count: () => {},
     longestTimeoutMs: 60_000,
   };
-  const places = new WorkPlaces({ places: 16, bytes: 1_000_000, release: async () => 0 });
-  const work = new ConversationWork(routing, places, noRecords);
-  const perform = (payload: object): Promise<Outcome> =>
+  const slots = new WorkSlots({ slots: 16, bytes: 1_000_000, release: async () => 0 });
+  const work = new ConversationWork(routing, slots, noRecords);
+  const perform = (payload: object): Promise<WorkOutcome> =>
     work.perform({
       event: storedRepoEvent(
         'issue_comment',
@@ -86,20 +86,20 @@ function bench(...triggers: readonly RepoHostTrigger[]) {
       checkpoint: async () => {},
     });
   const say = (text: string, login = 'ada', action?: string) => perform(commentPayload(text, login, action));
-  /** Who has taken what, and as which command. */
-  const taken = () => jobs.map(({ trigger, command }) => `${trigger}: ${command}`);
-  return { say, taken, jobs };
+  /** Triggers and commands of all jobs. */
+  const receivedJobs = () => jobs.map(({ trigger, command }) => `${trigger}: ${command}`);
+  return { say, receivedJobs, jobs };
 }
 
-const asked = () => rest.askedFor('GET', PERMISSION).length;
+const permissionRequests = () => rest.askedFor('GET', PERMISSION).length;
 
-test('a command goes to the trigger that has it, before those that take the comment as an event', async () => {
-  const { say, taken, jobs } = bench(
+test('a command goes to the trigger that has it, before triggers that accept the comment as an event', async () => {
+  const { say, receivedJobs, jobs } = bench(
     triggerOf('a-comments', ['issue_comment.created']),
     triggerOf('ops', ['/deploy', 'issue_comment']),
   );
   expect(await say('/deploy staging')).toMatchObject({ kind: 'done', trigger: 'ops' });
-  expect(taken()).toEqual(['ops: /deploy']);
+  expect(receivedJobs()).toEqual(['ops: /deploy']);
   expect(jobs[0]).toMatchObject({
     input: '/deploy staging',
     event: { name: 'issue_comment.created', context: { 'repo.sender': 'ada' } },
@@ -108,28 +108,28 @@ test('a command goes to the trigger that has it, before those that take the comm
 });
 
 test.each([
-  ['an unknown one', '/other x'],
-  ['text before it', 'please\n/deploy x'],
-  ['a quoted one', '> /deploy x'],
-  ['one in a block of code', '```\n/deploy x\n```'],
-  ['one in a line of code', '    /deploy x'],
-  ['one of another case', '/Deploy x'],
+  ['an unknown command', '/other x'],
+  ['a command after other text', 'please\n/deploy x'],
+  ['a quoted command', '> /deploy x'],
+  ['a command in a code block', '```\n/deploy x\n```'],
+  ['a command in indented code', '    /deploy x'],
+  ['a command in another case', '/Deploy x'],
   ['a path', '/deploy/x'],
-])('%s is no command, and nobody is asked for', async (_, text) => {
-  const { say, taken } = bench(triggerOf('ops', ['/deploy', 'issue_comment.created']));
+])('%s is not a command and causes no permission request', async (_, text) => {
+  const { say, receivedJobs } = bench(triggerOf('ops', ['/deploy', 'issue_comment.created']));
   expect(await say(text, 'eve')).toMatchObject({ kind: 'done' });
-  expect(taken()).toEqual(['ops: issue_comment.created']);
-  expect(asked()).toBe(0);
+  expect(receivedJobs()).toEqual(['ops: issue_comment.created']);
+  expect(permissionRequests()).toBe(0);
 });
 
-test('a comment that was changed into a command is none', async () => {
-  const { say, taken } = bench(triggerOf('ops', ['/deploy', 'issue_comment']));
+test('a comment edited into a command is not a command', async () => {
+  const { say, receivedJobs } = bench(triggerOf('ops', ['/deploy', 'issue_comment']));
   expect(await say('/deploy x', 'ada', 'edited')).toMatchObject({ kind: 'done' });
-  expect(taken()).toEqual(['ops: issue_comment']);
-  expect(asked()).toBe(0);
+  expect(receivedJobs()).toEqual(['ops: issue_comment']);
+  expect(permissionRequests()).toBe(0);
 });
 
-test('of several commands the first one counts, and what stands behind it is its', async () => {
+test('the first of several commands counts, and the rest of the text belongs to it', async () => {
   const { say, jobs } = bench(triggerOf('ops', ['/deploy', '/review']));
   await say('/deploy staging\n/review now');
   expect(jobs.map(({ command, parameters }) => [command, parameters.env])).toEqual([
@@ -137,10 +137,10 @@ test('of several commands the first one counts, and what stands behind it is its
   ]);
 });
 
-describe('a command of who may not give it', () => {
-  const note = `eve may not write to ${REPOSITORY}, so /deploy is not carried out`;
+describe('a command from an author without permission', () => {
+  const note = `eve has no write access to ${REPOSITORY}; /deploy was not run`;
 
-  test('is ignored, with nothing to be sent, and is no comment to the same trigger', async () => {
+  test('is ignored without a reply, and does not count as a comment for the same trigger', async () => {
     const outcome = await bench(triggerOf('ops', ['/deploy', 'issue_comment', 'issue_comment.created'])).say(
       '/deploy x',
       'eve',
@@ -148,72 +148,72 @@ describe('a command of who may not give it', () => {
     expect(outcome).toEqual({ kind: 'ignored', note });
   });
 
-  test('is a comment to a trigger that has no such command', async () => {
-    const { say, taken } = bench(
+  test('is a comment for a trigger without this command', async () => {
+    const { say, receivedJobs } = bench(
       triggerOf('a-ops', ['/deploy', 'issue_comment']),
       triggerOf('comments', ['issue_comment', '/review']),
     );
     expect(await say('/deploy x', 'eve')).toMatchObject({ kind: 'done' });
-    expect(taken()).toEqual(['comments: issue_comment']);
+    expect(receivedJobs()).toEqual(['comments: issue_comment']);
   });
 
-  test('is taken by a trigger of everyone', async () => {
-    const { say, taken } = bench(
+  test('is accepted by a trigger with commands_from: everyone', async () => {
+    const { say, receivedJobs } = bench(
       triggerOf('a-ops', ['/deploy']),
       triggerOf('play', ['/deploy'], { commands_from: 'everyone' }),
     );
     expect(await say('/deploy x', 'eve')).toMatchObject({ kind: 'done' });
-    expect(taken()).toEqual(['play: /deploy']);
+    expect(receivedJobs()).toEqual(['play: /deploy']);
   });
 
-  test('is ignored without a token, and the note says what is missing', async () => {
+  test('is ignored without a token, with a note about the missing token', async () => {
     const outcome = await bench(triggerOf('ops', ['/deploy'], { token: undefined })).say('/deploy x');
     expect(outcome).toEqual({
       kind: 'ignored',
-      note: `nobody can ask who may write to ${REPOSITORY}, so /deploy is not carried out: commands_from: writers needs a token`,
+      note: `cannot check write access to ${REPOSITORY}; /deploy was not run: commands_from: writers needs a token`,
     });
     expect(rest.asked).toEqual([]);
   });
 });
 
-describe('nobody is asked', () => {
+describe('the host receives no permission request', () => {
   test.each([
-    ['for a trigger whose filters do not take the comment', { repositories: ['acme/*'] }],
-    ['for one who is ignored', { ignore_senders: ['ada'] }],
-    ['for a trigger of everyone', { commands_from: 'everyone' }],
+    ['for a trigger whose filters refuse the comment', { repositories: ['acme/*'] }],
+    ['for an ignored sender', { ignore_senders: ['ada'] }],
+    ['for a trigger with commands_from: everyone', { commands_from: 'everyone' }],
   ] as const)('%s', async (_, config) => {
     await bench(triggerOf('ops', ['/deploy'], config)).say('/deploy x');
-    expect(asked()).toBe(0);
+    expect(permissionRequests()).toBe(0);
   });
 
-  test('about what this gateway has written', async () => {
-    const text = `${htmlMarks.of('outbox:1/1')}\n\n/deploy x`;
+  test("for the gateway's own comments", async () => {
+    const text = `${htmlMarks.markFor('outbox:1/1')}\n\n/deploy x`;
     expect(await bench(triggerOf('ops', ['/deploy'])).say(text)).toMatchObject({ kind: 'ignored' });
-    expect(asked()).toBe(0);
+    expect(permissionRequests()).toBe(0);
   });
 });
 
-describe('while the host does not say who may', () => {
-  test('nobody takes the comment, whoever else would; and it comes again', async () => {
-    const { say, taken } = bench(
+describe('while the host does not return permissions', () => {
+  test('no trigger handles the comment, and it is retried', async () => {
+    const { say, receivedJobs } = bench(
       triggerOf('ops', ['/deploy']),
       triggerOf('comments', ['issue_comment'], { token: undefined }),
     );
     void rest.refuse(PERMISSION, { status: 503 });
     const failed = await say('/deploy x');
     expect(failed).toMatchObject({ kind: 'failed', trigger: undefined, isFinal: false });
-    expect(taken()).toEqual([]);
+    expect(receivedJobs()).toEqual([]);
     expect(await say('/deploy x')).toMatchObject({ kind: 'done' });
-    expect(taken()).toEqual(['ops: /deploy']);
+    expect(receivedJobs()).toEqual(['ops: /deploy']);
   });
 
-  test('a pause that it asks for is no attempt', async () => {
+  test('a requested pause does not count as an attempt', async () => {
     void rest.refuse(PERMISSION, { status: 429, headers: { 'retry-after': '9' } });
     const { say } = bench(triggerOf('ops', ['/deploy']));
     expect(await say('/deploy x')).toMatchObject({ kind: 'deferred', inMs: 9_000 });
   });
 
-  test('a token that may not ask ends the event, with a note of what it lacks', async () => {
+  test('a token without permission ends the event with a note', async () => {
     void rest.refuse(PERMISSION, { status: 403 });
     expect(await bench(triggerOf('ops', ['/deploy'])).say('/deploy x')).toMatchObject({
       kind: 'failed',
@@ -223,17 +223,17 @@ describe('while the host does not say who may', () => {
   });
 });
 
-test('triggers of two hosts each heed what their own says', async () => {
+test('triggers of two hosts use the permissions of their own host', async () => {
   const other = await new RepoRestHost().start();
   try {
     other.writers.add('eve');
-    const { say, taken } = bench(
+    const { say, receivedJobs } = bench(
       triggerOf('a-ops', ['/deploy']),
       triggerOf('ops', ['/deploy'], { api_url: other.url, token: 'ghp_of_the_other' }),
     );
     expect(await say('/deploy x', 'eve')).toMatchObject({ kind: 'done' });
     expect(await say('/deploy x', 'ada')).toMatchObject({ kind: 'done' });
-    expect(taken()).toEqual(['ops: /deploy', 'a-ops: /deploy']);
+    expect(receivedJobs()).toEqual(['ops: /deploy', 'a-ops: /deploy']);
     expect(other.asked[0]?.authorization).toBe('token ghp_of_the_other');
   } finally {
     await other.stop();

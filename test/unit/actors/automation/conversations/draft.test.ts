@@ -1,11 +1,12 @@
-// A message that changes while its answer is made: what an edit may take, what it may fail with, and who gets none.
+// Preview messages, which show an answer during generation: edit rates, failures, and answers without
+// preview.
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Draft } from '../../../../../actors/automation/conversations/draft.ts';
 import type { Effects } from '../../../../../actors/events/inbox/work.ts';
 import { DeliveryError } from '../../../../../actors/events/outbox/delivery-error.ts';
+import type { OutboundTarget } from '../../../../../actors/events/outbox/message.ts';
 import type { Outbound } from '../../../../../actors/events/outbox/outbound.ts';
-import type { OutboundTarget } from '../../../../../actors/events/outbox/outbound-message.ts';
 import { anonymous } from '../../../../../actors/identity/principal.ts';
 import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
 import { manualAdapter } from '../../../../../actors/platforms/manual/adapter.ts';
@@ -27,7 +28,7 @@ const DRAFT = 'outbox:manual:e/draft/1';
 const ANSWER = 'outbox:manual:e/1';
 const never = new Promise<never>(() => {});
 
-/** With `records` in the store; `answers` are what the platform says to its edits. */
+/** `records` are stored drafts; `answers` are the platform's responses to edits. */
 function bench(
   records: Record<string, Partial<Delivery>> = {},
   answers: (Error | 'hangs')[] = [],
@@ -40,8 +41,8 @@ function bench(
   const outbound: Outbound<Trigger, SaidRow> = {
     target,
     render: (_, { action, text }) => [{ text, of: action.do === 'edit' ? action.of : undefined }],
-    sendsTo: () => 'here',
-    editsEveryMs: () => 1_500,
+    addressOf: () => 'here',
+    editIntervalMs: () => 1_500,
     send: async (_, { text, of }, { receiptOf, signal }) => {
       const before = await receiptOf(String(of));
       edits.push(`${before?.id} ${text}`);
@@ -55,13 +56,13 @@ function bench(
   };
   const trigger = manualTrigger('t');
   const run = { command: '', input: {}, text: 'go', isConfirmed: true };
-  const made = manualEvent(trigger, run, { id: 'e', trace: '', principal: anonymous });
-  const event: StoredEvent = { ...made, seq: 1, at: 0, attempt: 1, crashes: 0 };
+  const manual = manualEvent(trigger, run, { id: 'e', trace: '', principal: anonymous });
+  const event: StoredEvent = { ...manual, seq: 1, at: 0, attempt: 1, crashes: 0 };
   const adapter = { ...manualAdapter, account: () => 'a', outbound } as unknown as Adapter;
   const running = new AbortController();
   const draft = new Draft({
     outbound: outbound as Outbound,
-    taken: { adapter, trigger: trigger as Trigger, event, inbound: adapter.read(event) },
+    routedEvent: { adapter, trigger: trigger as Trigger, event, inbound: adapter.read(event) },
     checkpoint: async (state, { emit = [] }: Effects = {}) => {
       expect(state).toBeUndefined();
       for (const row of emit) {
@@ -77,13 +78,13 @@ function bench(
 
 const after = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
-test('an answer that comes within a moment has none; of the texts of that moment the newest is the first', async () => {
+test('a fast answer has no preview; the first preview shows the newest text of the first second', async () => {
   const quick = bench();
   quick.draft.show('a');
   await after(900);
   expect(await quick.draft.end()).toBe(false);
   await after(5_000);
-  expect([quick.emitted, quick.edits, quick.draft.wasBegun]).toEqual([[], [], false]);
+  expect([quick.emitted, quick.edits, quick.draft.hasMessage]).toEqual([[], [], false]);
 
   const { draft, emitted, edits } = bench();
   for (const text of ['a', ' ', 'b']) draft.show(text);
@@ -94,7 +95,7 @@ test('an answer that comes within a moment has none; of the texts of that moment
   expect(edits).toEqual([]);
   await after(1);
   expect(edits).toEqual(['7 d']);
-  // What stands there already is not sent again.
+  // An unchanged text is not sent.
   draft.show('d');
   await after(5_000);
   expect(edits).toEqual(['7 d']);
@@ -104,7 +105,7 @@ test('an answer that comes within a moment has none; of the texts of that moment
   expect(edits).toEqual(['7 d']);
 });
 
-test('a text that grows by many small pieces costs nothing until it is shown, and one that stays blank is not (DR4)', async () => {
+test('text that grows in many small pieces costs nothing until it is shown, and blank text is not shown', async () => {
   const { draft, emitted } = bench();
   const before = process.cpuUsage();
   let text = '';
@@ -113,19 +114,19 @@ test('a text that grows by many small pieces costs nothing until it is shown, an
     draft.show(text);
   }
   const { user, system } = process.cpuUsage(before);
-  // A copy of it per piece takes ten seconds and more.
+  // Copying the text per piece would take more than ten seconds.
   expect((user + system) / 1e6).toBeLessThan(2);
   await after(5_000);
-  expect([emitted, draft.wasBegun]).toEqual([[], false]);
+  expect([emitted, draft.hasMessage]).toEqual([[], false]);
   draft.show(`${text}news`);
   await after(1_000);
   expect(emitted).toEqual([expect.stringMatching(/news$/)]);
 });
 
-test('an edit that is too soon waits as long as the platform says, other failures pass, and a final one ends it', async () => {
-  const tooSoon = new DeliveryError('429', { isTooSoon: true, retryAfterMs: 7_000 });
-  const gone = new DeliveryError('gone', { isFinal: true, isTargetGone: true });
-  const { draft, edits } = bench({}, [tooSoon, new Error('cut'), gone]);
+test('a rate-limited edit waits as requested, other failures are ignored, and a final failure ends the preview', async () => {
+  const tooSoon = new DeliveryError('429', { isRateLimited: true, retryAfterMs: 7_000 });
+  const missingTarget = new DeliveryError('gone', { isFinal: true, isTargetMissing: true });
+  const { draft, edits } = bench({}, [tooSoon, new Error('cut'), missingTarget]);
   draft.show('a');
   await after(1_000);
   draft.show('b');
@@ -143,7 +144,7 @@ test('an edit that is too soon waits as long as the platform says, other failure
   expect(edits).toHaveLength(3);
 });
 
-test('the end waits for an edit that is under way, but not for one that hangs, and says that it may still come (DR2)', async () => {
+test('the end waits for a pending edit, aborts a hanging edit, and reports that the edit may still arrive', async () => {
   const { draft, edits, signals } = bench({}, ['hangs']);
   draft.show('a');
   await after(1_000);
@@ -158,12 +159,12 @@ test('the end waits for an edit that is under way, but not for one that hangs, a
   expect(signals[0]?.aborted).toBe(true);
 });
 
-test('where a post replaces as well, the end waits for as long as an edit may take (DR2)', async () => {
+test('the end waits for the whole edit if a new post replaces the preview', async () => {
   const slow = async () => {
-    await new Promise((done) => setTimeout(done, 9_000));
+    await new Promise((resolve) => setTimeout(resolve, 9_000));
     return { id: '7' };
   };
-  const { draft } = bench({}, [], undefined, { isPostInPlace: true, send: slow });
+  const { draft } = bench({}, [], undefined, { replacesPreview: true, send: slow });
   draft.show('a');
   await after(1_000);
   draft.show('b');
@@ -177,7 +178,7 @@ test('where a post replaces as well, the end waits for as long as an edit may ta
   expect(await ended).toBe(false);
 });
 
-test('an event that has had its answer shows nothing when it is run again, nor does a run that is to end (DR3)', async () => {
+test('neither a replayed event with an answer nor an aborted run has a preview', async () => {
   const replayed = bench({ [ANSWER]: { state: 'done' }, [DRAFT]: { state: 'done', receipt: '7' } });
   replayed.draft.show('a');
   await after(10_000);
@@ -189,7 +190,7 @@ test('an event that has had its answer shows nothing when it is run again, nor d
   expect(emitted).toEqual([]);
 });
 
-test('where the first text never arrived nothing is edited', async () => {
+test('a preview is not edited if its first message was never delivered', async () => {
   const { draft, edits, emitted } = bench({ [DRAFT]: { state: 'ignored' } });
   draft.show('a');
   await after(1_000);
@@ -198,7 +199,7 @@ test('where the first text never arrived nothing is edited', async () => {
   expect([emitted.length, edits]).toEqual([1, []]);
 });
 
-test('a fault of the adapter is of no consequence for the run (DR1)', async () => {
+test('an adapter error in the preview does not affect the run', async () => {
   const { draft, emitted } = bench({}, [], () => {
     throw new Error('a fault');
   });

@@ -1,4 +1,4 @@
-// What is said where a bot is brought into a conversation, and by which trigger; over the real dispatcher and store.
+// Welcome messages when a bot joins a conversation, with the real dispatcher and store.
 
 import { afterEach, expect, test } from 'vitest';
 import { greeting } from '../../../../../actors/automation/conversations/welcome.ts';
@@ -12,9 +12,9 @@ import { WaitingChat, type WaitingChatOptions } from '../../../../fixtures/autom
 let chat: WaitingChat | undefined;
 afterEach(() => chat?.end());
 
-const nobody = { run: () => Promise.reject(new Error('a handler was asked')) };
+const failingHandler = { run: () => Promise.reject(new Error('unexpected run of a handler')) };
 const begin = (options: WaitingChatOptions) => {
-  chat = new WaitingChat({ handler: nobody, ...options });
+  chat = new WaitingChat({ handler: failingHandler, ...options });
   return chat;
 };
 const arrival = { isArrival: true, isAwaited: false, text: undefined };
@@ -24,54 +24,57 @@ const welcoming = (name: string, welcome: string | undefined): ManualTrigger => 
   welcome,
 });
 
-test('the welcome is said once, without commands or an agent, and is no talk', async () => {
-  const here = begin({ triggers: [welcoming('chat', 'Hello there.')] });
-  await here.say('e1', arrival);
-  expect(await here.reached('e1', 'done')).toMatchObject({ trigger: 'chat', answer: 'Hello there.' });
-  await here.deliveries.requeue('e1');
-  await here.reached('e1', 'done');
-  expect(await here.saidTo('e1')).toEqual(['Hello there.']);
+test('a welcome is sent once, needs no command or agent, and is not part of the history', async () => {
+  const testChat = begin({ triggers: [welcoming('chat', 'Hello there.')] });
+  await testChat.say('e1', arrival);
+  expect(await testChat.reached('e1', 'done')).toMatchObject({ trigger: 'chat', answer: 'Hello there.' });
+  await testChat.deliveries.requeue('e1');
+  await testChat.reached('e1', 'done');
+  expect(await testChat.saidTo('e1')).toEqual(['Hello there.']);
 });
 
-test('filters hold: channels and users, whatever patterns say of what people write', async () => {
+test('a welcome respects channel and user filters, but not text patterns', async () => {
   const filters = () => chatFilters({ channels: ['room'], users: ['ada'], patterns: ['^!'] });
-  const here = begin({ triggers: [welcoming('chat', 'Hello.')], adapter: { filters } });
-  await here.say('e1', arrival);
-  await here.say('e2', { ...arrival, channel: 'hall' });
-  await here.say('e3', { ...arrival, user: 'bob' });
-  await here.reached('e1', 'done');
+  const testChat = begin({ triggers: [welcoming('chat', 'Hello.')], adapter: { filters } });
+  await testChat.say('e1', arrival);
+  await testChat.say('e2', { ...arrival, channel: 'hall' });
+  await testChat.say('e3', { ...arrival, user: 'bob' });
+  await testChat.reached('e1', 'done');
   for (const id of ['e2', 'e3'])
-    expect(await here.reached(id, 'ignored')).toMatchObject({ note: 'no filter of a trigger lets it pass' });
-  expect([await here.saidTo('e1'), await here.saidTo('e2')]).toEqual([['Hello.'], []]);
+    expect(await testChat.reached(id, 'ignored')).toMatchObject({
+      note: 'no filter of a trigger lets it pass',
+    });
+  expect([await testChat.saidTo('e1'), await testChat.saidTo('e2')]).toEqual([['Hello.'], []]);
 });
 
-test('a trigger without one leaves it to another, one with an empty one does not', async () => {
+test('a trigger without welcome leaves it to another trigger; an empty welcome does not', async () => {
   const triggers = [welcoming('a', undefined), welcoming('b', 'From b.'), welcoming('c', '')];
   const filters = ({ name }: { name: string }) => chatFilters(name === 'c' ? { channels: ['hall'] } : {});
-  const here = begin({ triggers, adapter: { filters } });
+  const testChat = begin({ triggers, adapter: { filters } });
   const of = { ...arrival, triggers: ['a', 'b', 'c'] };
-  await here.say('e1', of);
-  await here.say('e2', { ...of, channel: 'hall' });
-  await here.say('e3', { ...of, triggers: ['a'] });
-  expect(await here.reached('e1', 'done')).toMatchObject({ trigger: 'b' });
-  expect(await here.reached('e2', 'done')).toMatchObject({ trigger: 'c', answer: '' });
-  expect(await here.reached('e3', 'ignored')).toMatchObject({ note: 'no trigger has a welcome' });
-  expect(here.said.map(({ text }) => text)).toEqual(['From b.']);
+  await testChat.say('e1', of);
+  await testChat.say('e2', { ...of, channel: 'hall' });
+  await testChat.say('e3', { ...of, triggers: ['a'] });
+  expect(await testChat.reached('e1', 'done')).toMatchObject({ trigger: 'b' });
+  expect(await testChat.reached('e2', 'done')).toMatchObject({ trigger: 'c', answer: '' });
+  expect(await testChat.reached('e3', 'ignored')).toMatchObject({ note: 'no trigger has a welcome' });
+  expect(testChat.said.map(({ text }) => text)).toEqual(['From b.']);
 });
 
-test('a greeting lists the commands with their descriptions, and says when there are more than people read', () => {
+test('the default greeting lists commands with descriptions, truncated with a count', () => {
   const binding = (command: string, description?: string): Binding => ({
-    ...{ command, description, target: agentTarget('a'), parameters: [] },
+    command,
+    description,
+    target: agentTarget('a'),
+    parameters: [],
   });
   const commands = [binding('deploy', 'Deploys a service'), binding('status')];
   const default_target = agentTarget('a');
   expect(greeting({ commands, default_target })).toBe(
-    'Hello! These commands are answered here:\n- /deploy: Deploys a service\n- /status\nWrite what you need, and you will get an answer.',
+    'Hello! Available commands:\n- /deploy: Deploys a service\n- /status\nWrite a message to get an answer.',
   );
   const many = Array.from({ length: 100 }, (_, n) => binding(`c${n}`));
   expect(greeting({ commands: many, default_target: undefined })).toMatch(/- \/c39\n- and 60 more$/);
-  expect(greeting({ commands: [], default_target })).toBe(
-    'Hello! Write what you need, and you will get an answer.',
-  );
+  expect(greeting({ commands: [], default_target })).toBe('Hello! Write a message to get an answer.');
   expect(greeting({ commands: [], default_target: undefined })).toBe('Hello!');
 });

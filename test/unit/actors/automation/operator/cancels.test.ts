@@ -1,5 +1,3 @@
-// Cancelling what another node is handling.
-
 import { expect, test } from 'vitest';
 import { Cancels } from '../../../../../actors/automation/operator/cancels.ts';
 import { UnavailableError } from '../../../../../actors/base/errors/errors.ts';
@@ -11,32 +9,32 @@ async function running(id: string) {
   const store = new MemoryStore();
   await store.append([newEvent(`k/${id}`, id)]);
   const [turn] = await store.claim(1, 60_000);
-  if (turn === undefined) throw new Error('nothing was claimed');
+  if (turn === undefined) throw new Error('expected a claim');
   return { store, turn };
 }
 
-test('the node that runs it tells it to end, and whoever asked hears of that (CAN1)', async () => {
+test('the running node cancels the delivery, and the requester is notified', async () => {
   const { store } = await running('a');
   const notes: string[] = [];
-  const here = new Cancels({ store, log: silentLog, cancel: () => false });
-  const there = new Cancels({
+  const localCancels = new Cancels({ store, log: silentLog, cancel: () => false });
+  const remoteCancels = new Cancels({
     store,
     log: silentLog,
     cancel: (id, note) => notes.push(`${id}: ${note}`) > 0 && id === 'a',
   });
-  const asked = here.ask('a', 'not wanted');
-  await here.look();
-  await there.look();
-  expect(await asked).toBe(true);
+  const result = localCancels.request('a', 'not wanted');
+  await localCancels.poll();
+  await remoteCancels.poll();
+  expect(await result).toBe(true);
   expect([notes, await store.keys('cancel')]).toEqual([['a: not wanted'], []]);
 });
 
-test('what has ended meanwhile cannot be cancelled, and what nobody answers for is said to be so (CAN1)', async () => {
+test('a delivery that has ended cannot be cancelled, and a request without response is an error', async () => {
   const { store, turn } = await running('a');
-  const here = new Cancels({ store, log: silentLog, cancel: () => false });
-  await expect(here.ask('a', 'not wanted')).rejects.toThrow(UnavailableError);
-  const asked = here.ask('a', 'not wanted');
+  const localCancels = new Cancels({ store, log: silentLog, cancel: () => false });
+  await expect(localCancels.request('a', 'not wanted')).rejects.toThrow(UnavailableError);
+  const result = localCancels.request('a', 'not wanted');
   await store.commit([{ ...turn, seq: turn.event.seq, outcome: 'done' }]);
-  expect(await asked).toBe(false);
+  expect(await result).toBe(false);
   expect(await store.keys('cancel')).toEqual([]);
 });

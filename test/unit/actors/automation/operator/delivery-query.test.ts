@@ -1,5 +1,3 @@
-// What an operator asks of the deliveries, as text.
-
 import { expect, test } from 'vitest';
 import { deliveryFilter } from '../../../../../actors/automation/operator/delivery-query.ts';
 
@@ -11,34 +9,31 @@ test.each([
   ['outbox/repohost/', 'outbox/repohost/'],
   ['run/7', 'run/7'],
   ['htt', 'conversation/htt'],
-])(
-  'a conversation is found by the agents’ word for it and by the key that records show: %s',
-  (asked, key) => {
-    expect(deliveryFilter(`conversation=${asked}`, now)).toEqual({ limit: 50, keyPrefix: key });
-  },
-);
+])('a conversation filter accepts the conversation name and the stored key: %s', (filter, key) => {
+  expect(deliveryFilter(`conversation=${filter}`, now)).toEqual({ limit: 50, keyPrefix: key });
+});
 
-test('a time is one of the calendar, or a while ago', () => {
+test('a time filter accepts a timestamp or an age', () => {
   expect(deliveryFilter('since=2026-11-21T10:00:00Z', now).since).toBe(now - 7_200_000);
   expect(deliveryFilter('since=15m', now).since).toBe(now - 900_000);
   expect(() => deliveryFilter('since=yesterday', now)).toThrow(/since should be a time/);
 });
 
 test.each(['http', 'HTTP', 'RepoHost', 'Schedule', 'manual'])(
-  'a source is known by its word and by the type of its triggers: %s',
+  'a source filter accepts the id prefix and the trigger type: %s',
   (source) => {
     expect(deliveryFilter(`source=${source}`, now).idPrefix).toBe(`${source.toLowerCase()}:`);
   },
 );
 
 test.each([
-  ['stat=dead', /there is no parameter "stat"; there are state, trigger/],
-  ['state=dead,gone', /there is no "gone"; there are queued, running/],
-  ['source=x', /source: there is no "x"; there are .*repohost, .*http, schedule, manual, outbox$/],
-  ['source=incidents', /there is no "incidents"/],
-  ['source=', /source: there is no ""/],
+  ['stat=dead', /unknown parameter "stat"; valid parameters: state, trigger/],
+  ['state=dead,gone', /unknown value "gone"; valid values: queued, running/],
+  ['source=x', /source: unknown value "x"; valid values: .*repohost, .*http, schedule, manual, outbox$/],
+  ['source=incidents', /unknown value "incidents"/],
+  ['source=', /source: unknown value ""/],
   ['limit=1001', /limit should be a whole number from 1 to 1000/],
   ['before=-1', /before should be a whole number/],
-])('what cannot be is refused with what can: %s', (query, message) => {
+])('an invalid filter is refused with the valid values: %s', (query, message) => {
   expect(() => deliveryFilter(query, now)).toThrow(message);
 });

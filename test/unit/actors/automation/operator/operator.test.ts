@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Operator, type OperatorHost } from '../../../../../actors/automation/operator/operator.ts';
+import { TriggerCounters } from '../../../../../actors/automation/triggers/counters.ts';
 import { Pauses } from '../../../../../actors/automation/triggers/pauses.ts';
-import { TriggerCounters } from '../../../../../actors/automation/triggers/trigger-counters.ts';
 import { UnavailableError } from '../../../../../actors/base/errors/errors.ts';
 import { Redactor } from '../../../../../actors/base/errors/redact.ts';
 import { localDeliveryControl } from '../../../../../actors/events/inbox/delivery-control.ts';
@@ -35,10 +35,10 @@ const manual = {
   config: { require_confirmation: false, allowed_commands: [] },
 } as unknown as Trigger;
 
-test('a run that would wait where too many wait is refused before anything is accepted', async () => {
+test('a run above the limit of waiters is refused before anything is stored', async () => {
   const store = new MemoryStore();
   const deliveryWaits = new DeliveryWaits(0);
-  // As long as a write to a disk takes.
+  // Simulates the latency of a disk.
   const append = store.append.bind(store);
   store.append = async (events) => {
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -51,7 +51,7 @@ test('a run that would wait where too many wait is refused before anything is ac
     deliveries: localDeliveryControl({
       store,
       dispatcher: {
-        settled: (trigger: string, id: string, ms: number) => deliveryWaits.wait(trigger, id, ms),
+        waitUntilSettled: (trigger: string, id: string, ms: number) => deliveryWaits.wait(trigger, id, ms),
       } as Dispatcher,
       redact,
     }),
@@ -62,7 +62,7 @@ test('a run that would wait where too many wait is refused before anything is ac
   expect([unhandled, await store.deliveries({ limit: 10 })]).toEqual([[], []]);
 });
 
-test('a run that the store refuses keeps no place among those who wait', async () => {
+test('a run refused by the store frees its waiter slot', async () => {
   const store = new MemoryStore();
   const { dispatcher } = startInbox({ works: [new FakeWork(async () => done)], store, maxWaiting: 1 });
   const operator = new Operator({
@@ -80,21 +80,21 @@ test('a run that the store refuses keeps no place among those who wait', async (
   await dispatcher.drain(200);
 });
 
-test('whoever waits for a delivery hears that an operator has discarded it (AT3)', async () => {
+test('a waiter is notified when an operator discards its delivery', async () => {
   const store = new MemoryStore();
   const { dispatcher } = startInbox({ works: [new FakeWork(async () => done)], store });
   const operator = new Operator({
     store,
     deliveries: localDeliveryControl({ store, dispatcher, redact }),
   } as unknown as OperatorHost);
-  const settled = dispatcher.settled('t', 'a1', 60_000);
+  const settled = dispatcher.waitUntilSettled('t', 'a1', 60_000);
   await store.append([newEvent('elsewhere/a', 'a1')]);
   expect(await operator.discard('a1')).toMatchObject({ state: 'ignored' });
   expect(await settled).toEqual({ state: 'ignored', answer: undefined, note: 'discarded by an operator' });
   await dispatcher.drain(200);
 });
 
-test('what a platform says of a message that did not arrive is kept without secrets (A9)', async () => {
+test('a reported delivery failure is stored without secrets (A9)', async () => {
   const store = new MemoryStore();
   const { dispatcher } = startInbox({
     works: [new FakeWork(async () => ({ ...done, receipt: 'r1' }))],
@@ -102,15 +102,15 @@ test('what a platform says of a message that did not arrive is kept without secr
   });
   const deliveries = localDeliveryControl({ store, dispatcher, redact });
   await store.append([newEvent('conversation/a', 'a1')]);
-  await until('it was sent', async () => (await store.delivery('a1'))?.state === 'done');
-  const lost = { receipt: 'r1', note: '131026 lost, by hunter2' };
-  expect(await deliveries.undeliver('conversation/', [lost])).toEqual(['a1']);
+  await until('the message was sent', async () => (await store.delivery('a1'))?.state === 'done');
+  const failedReceipt = { receipt: 'r1', note: '131026 lost, by hunter2' };
+  expect(await deliveries.undeliver('conversation/', [failedReceipt])).toEqual(['a1']);
   expect(await store.delivery('a1')).toMatchObject({ state: 'dead', note: '131026 lost, by [redacted]' });
   await dispatcher.drain(200);
 });
 
 test.each(['cancel', 'discard'] as const)(
-  '%s ends a parked event, frees its conversation and takes its timer away; what wakes it later finds nobody (PK4)',
+  '%s ends a parked event, frees its conversation and cancels its timer; a later waker has no effect',
   async (end) => {
     const store = new MemoryStore();
     const alarm = { ...newEvent('conversation/a', 'alarm'), kind: 'timer', wakes: 'it' };
@@ -123,13 +123,13 @@ test.each(['cancel', 'discard'] as const)(
     const deliveries = localDeliveryControl({ store, dispatcher, redact });
     expect(await deliveries.cancel('a1', 'no')).toBe(false);
     await store.append([newEvent('conversation/a', 'a1'), newEvent('conversation/a', 'a2')]);
-    await until('it is parked', async () => (await store.delivery('a1'))?.state === 'waiting');
-    const settled = deliveries.settled('t', 'a1', 20_000);
+    await until('the event is parked', async () => (await store.delivery('a1'))?.state === 'waiting');
+    const settled = deliveries.waitUntilSettled('t', 'a1', 20_000);
     expect(await deliveries[end]('a1', 'not wanted')).toBe(true);
     expect(await settled).toMatchObject({ state: 'ignored', note: 'not wanted' });
     expect(await deliveries.cancel('a1', 'again')).toBe(false);
     await store.append([{ ...newEvent('conversation/a', 'w1'), kind: 'decision', wakes: 'it' }]);
-    await until('the rest has ended', async () => (await store.delivery('w1'))?.state === 'done');
+    await until('the other events have ended', async () => (await store.delivery('w1'))?.state === 'done');
     await sleep(100);
     expect(work.runs.map(({ id }) => id)).toEqual(['a1', 'a2', 'w1']);
     expect(await store.delivery('a1')).toMatchObject({ state: 'ignored', waitingFor: undefined });
@@ -138,7 +138,7 @@ test.each(['cancel', 'discard'] as const)(
   },
 );
 
-test('what a paused trigger holds can be let go when the trigger is gone; one that never was is unknown', async () => {
+test('a removed paused trigger can be resumed; an unknown trigger is an error', async () => {
   const store = new MemoryStore();
   const pauses = new Pauses();
   await pauses.pause(store, 'gone');
@@ -149,7 +149,7 @@ test('what a paused trigger holds can be let go when the trigger is gone; one th
   await expect(operator.resume('gone')).rejects.toMatchObject({ code: 'ERR_NOT_FOUND' });
 });
 
-test('what a trigger failed by is told without secrets', () => {
+test('the errors of a trigger are shown without secrets', () => {
   const life = { state: 'failed', lastError: 'refused: hunter2-hunter2', retryAt: undefined };
   const counters = new TriggerCounters();
   counters.countRefused('deploy', { reason: 'wrong', text: 'hunter2-hunter2 is no signature' });

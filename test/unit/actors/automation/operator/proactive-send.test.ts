@@ -1,4 +1,5 @@
-// A message of an operator whose process is killed between what it keeps under the key and its rows: PRO3.
+// The process is killed between storing the idempotency record of a proactive message and storing the outbox
+// rows.
 
 import { expect, test } from 'vitest';
 import { sendProactively } from '../../../../../actors/automation/operator/proactive-send.ts';
@@ -21,13 +22,13 @@ function bench() {
   const outbound: Outbound<Trigger, { readonly text: string }> = {
     target: () => undefined,
     destination: async () => ({ place: 'x' }),
-    // As many as a file allows, say.
+    // The limit can change with the configuration.
     render: (_, { text }) => {
-      const words = text.split(' ');
-      const rest = words.slice(parts.most - 1).join(' ');
-      return [...words.slice(0, parts.most - 1), rest].map((each) => ({ text: each }));
+      const commandLine = text.split(' ');
+      const rest = commandLine.slice(parts.most - 1).join(' ');
+      return [...commandLine.slice(0, parts.most - 1), rest].map((each) => ({ text: each }));
     },
-    sendsTo: () => 'here',
+    addressOf: () => 'here',
     send: async () => ({ id: '1' }),
   };
   const adapter = {
@@ -38,12 +39,12 @@ function bench() {
   } as unknown as Adapter;
   const send = (post: (rows: readonly NewEvent[]) => Promise<unknown>) =>
     sendProactively({ store, keepMs: 60_000, post }, adapter, trigger, message, origin);
-  const taken = (rows: readonly NewEvent[]) => store.append(rows);
+  const appendRows = (rows: readonly NewEvent[]) => store.append(rows);
   const textsOf = async (ids: readonly string[]) =>
     Promise.all(
       ids.map(async (id) => JSON.parse(Buffer.from((await store.delivery(id))?.body ?? []).toString()).text),
     );
-  return { parts, send, taken, textsOf };
+  return { parts, send, appendRows, textsOf };
 }
 
 test.each([
@@ -51,16 +52,16 @@ test.each([
   [2, 3, ['one', 'two', 'three']],
   [3, 2, ['one', 'two three']],
 ])(
-  'after a kill with %i parts kept and none durable the next one under the key sends all of its %i (PRO3)',
+  'after a kill with %i stored parts and no rows, the next request with the same key sends all %i',
   async (before, after, texts) => {
-    const { parts, send, taken, textsOf } = bench();
+    const { parts, send, appendRows, textsOf } = bench();
     parts.most = before;
     await expect(send(() => Promise.reject(new Error('killed')))).rejects.toThrow('killed');
     parts.most = after;
-    const told = await send(taken);
-    expect(await textsOf(told)).toEqual(texts);
-    // From here on they are known, whatever the files say then.
+    const result = await send(appendRows);
+    expect(await textsOf(result)).toEqual(texts);
+    // The rows are stored, so the limit no longer matters.
     parts.most = before;
-    expect(await send(() => Promise.reject(new Error('sent twice')))).toEqual(told);
+    expect(await send(() => Promise.reject(new Error('sent twice')))).toEqual(result);
   },
 );

@@ -18,23 +18,23 @@ const triggers = [
   manualTrigger('hand'),
 ];
 
-test('a trigger that is named has its whole account registered (RGM1)', () => {
+test('registering one trigger registers its whole account', () => {
   const registering = adapter({ register: async () => [] });
   const adapterOf = (type: Trigger['type']) =>
     type === 'BusinessMessenger' ? registering : adapter({ type });
-  const shown = (names: readonly string[]) => {
+  const menuText = (names: readonly string[]) => {
     const { accounts, without } = menuAccounts(triggers, names, undefined, adapterOf);
     return [accounts.map((each) => each.triggers.map(({ name }) => name)), without];
   };
-  expect(shown([])).toEqual([[['a', 'c'], ['b']], ['hand']]);
-  expect(shown(['c'])).toEqual([[['a', 'c']], []]);
-  expect(shown(['hand'])).toEqual([[], ['hand']]);
+  expect(menuText([])).toEqual([[['a', 'c'], ['b']], ['hand']]);
+  expect(menuText(['c'])).toEqual([[['a', 'c']], []]);
+  expect(menuText(['hand'])).toEqual([[], ['hand']]);
   expect(menuAccounts(triggers, [], '1', adapterOf).accounts).toEqual([]);
 });
 
-test('a menu that no API sets is given to be written by hand', async () => {
+test('a menu without an API is returned as text for manual entry', async () => {
   const byHand = adapter({
-    menuByHand: (all) => ({ where: 'the manifest', text: all.map(({ name }) => `/${name}`).join('\n') }),
+    manualMenu: (all) => ({ formName: 'the manifest', text: all.map(({ name }) => `/${name}`).join('\n') }),
   });
   const { accounts } = menuAccounts(triggers.slice(0, 2), ['b'], undefined, () => byHand);
   expect(await Promise.all(accounts.map((each) => registerMenu(each, undefined, () => {})))).toEqual([
@@ -43,7 +43,7 @@ test('a menu that no API sets is given to be written by hand', async () => {
       account: '2',
       triggers: ['b'],
       done: 'by hand',
-      where: 'the manifest',
+      formName: 'the manifest',
       text: '/b',
     },
   ]);

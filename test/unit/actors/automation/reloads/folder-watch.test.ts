@@ -20,21 +20,21 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** Changes a file, and gives control back when the watch has heard of it: then it begins to wait anew. */
+/** Changes a file; returns when the watch has restarted the timer. */
 async function change(text: string): Promise<void> {
-  const begun = vi.spyOn(globalThis, 'setTimeout');
+  const timers = vi.spyOn(globalThis, 'setTimeout');
   writeFileSync(join(folder, 'a.yaml'), text);
   const endsAt = Date.now() + 10_000;
-  while (begun.mock.calls.length === 0) {
-    if (Date.now() > endsAt) throw new Error('nothing was heard of the change');
+  while (timers.mock.calls.length === 0) {
+    if (Date.now() > endsAt) throw new Error('the change was not noticed');
     await new Promise((resolve) => setImmediate(resolve));
   }
-  // Emptied and written are two news of one change.
+  // A change causes two notifications: truncating and writing.
   for (let round = 0; round < 20; round += 1) await new Promise((resolve) => setImmediate(resolve));
-  begun.mockRestore();
+  timers.mockRestore();
 }
 
-test('several changes with little between them are told once, when it is quiet', async () => {
+test('several quick changes cause one notification, after a quiet period', async () => {
   for (const text of ['', 'half', 'whole']) {
     await change(text);
     vi.advanceTimersByTime(200);
@@ -44,7 +44,7 @@ test('several changes with little between them are told once, when it is quiet',
   expect(onChange).toHaveBeenCalledTimes(1);
 });
 
-test('changes without an end are told of all the same', async () => {
+test('continuous changes cause a notification nevertheless', async () => {
   for (let count = 0; count < 11; count += 1) {
     await change(String(count));
     vi.advanceTimersByTime(200);

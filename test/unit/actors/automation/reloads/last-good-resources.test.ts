@@ -1,4 +1,4 @@
-// What is used after files have changed and some of them are bad.
+// Resources in effect after a change with invalid files.
 
 import { expect, test } from 'vitest';
 import { lastGoodResources } from '../../../../../actors/automation/reloads/last-good-resources.ts';
@@ -15,7 +15,7 @@ const trigger = (name: string, file: string, default_agent = 'a') =>
     commands: [],
   }) as unknown as Trigger;
 const agent = (name: string, file: string) => ({ name, file: `/a/${file}` }) as unknown as Agent;
-const loaded = (triggers: Trigger[], agents: Agent[], ...bad: string[]): LoadedResources => ({
+const loadedResources = (triggers: Trigger[], agents: Agent[], ...bad: string[]): LoadedResources => ({
   triggers,
   agents,
   fleets: [],
@@ -23,33 +23,38 @@ const loaded = (triggers: Trigger[], agents: Agent[], ...bad: string[]): LoadedR
   problems: bad.map((file) => ({ file, line: 1, column: 1, message: 'bad', severity: 'error' as const })),
   secrets: [],
 });
-const named = ({ triggers, agents }: LoadedResources) => [
+const namesIn = ({ triggers, agents }: LoadedResources) => [
   triggers.map(({ name }) => name),
   agents.map(({ name }) => name),
 ];
 
-const before = loaded(
+const before = loadedResources(
   [trigger('x', 'x.yaml'), trigger('y', 'y.yaml', 'b')],
   [agent('a', 'a.yaml'), agent('b', 'b.yaml')],
 );
 
-test('a bad file keeps what was good in it, and holds up no other', () => {
-  const next = loaded([trigger('z', 'z.yaml')], [agent('a', 'a.yaml')], '/t/y.yaml');
-  // x was removed, z has come; y stays as it was, and with it the agent that it needs.
-  expect(named(lastGoodResources(next, before))).toEqual([
+test('an invalid file keeps its previous resources and does not block other files', () => {
+  const next = loadedResources([trigger('z', 'z.yaml')], [agent('a', 'a.yaml')], '/t/y.yaml');
+  // x is removed and z added. y is invalid, so the previous version is kept, together with the agent that y
+  // uses.
+  expect(namesIn(lastGoodResources(next, before))).toEqual([
     ['z', 'y'],
     ['a', 'b'],
   ]);
 });
 
-test('a folder that cannot be read removes nothing', () => {
-  expect(named(lastGoodResources(loaded([], [agent('a', 'a.yaml')], '/t'), before))).toEqual([
+test('an unreadable folder removes nothing', () => {
+  expect(namesIn(lastGoodResources(loadedResources([], [agent('a', 'a.yaml')], '/t'), before))).toEqual([
     ['x', 'y'],
     ['a', 'b'],
   ]);
 });
 
-test('a name that has gone to another file is that one', () => {
-  const next = loaded([trigger('y', 'new.yaml')], [agent('a', 'a.yaml'), agent('b', 'b.yaml')], '/t/y.yaml');
+test('a resource that moved to another file is taken from there', () => {
+  const next = loadedResources(
+    [trigger('y', 'new.yaml')],
+    [agent('a', 'a.yaml'), agent('b', 'b.yaml')],
+    '/t/y.yaml',
+  );
   expect(lastGoodResources(next, before).triggers.map(({ file }) => file)).toEqual(['/t/new.yaml']);
 });

@@ -1,5 +1,3 @@
-// The turns of reloads and folder changes.
-
 import { expect, test } from 'vitest';
 import { ResourceReloads } from '../../../../../actors/automation/reloads/resource-reloads.ts';
 import { silentLog } from '../../../../../actors/base/errors/log.ts';

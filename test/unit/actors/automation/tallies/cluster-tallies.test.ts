@@ -1,4 +1,4 @@
-// The tallies of several processes on one store, with members as a test has them.
+// Event tallies of several processes on a shared store, with simulated membership.
 
 import { join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
@@ -7,11 +7,11 @@ import { AgentCounters } from '../../../../../actors/agents/runs/agent-counters.
 import { ClusterTallies } from '../../../../../actors/automation/tallies/cluster-tallies.ts';
 import {
   noTallies,
+  publishTallies,
   readTallies,
   sumOf,
-  toldTallies,
 } from '../../../../../actors/automation/tallies/tallies.ts';
-import { TriggerCounters } from '../../../../../actors/automation/triggers/trigger-counters.ts';
+import { TriggerCounters } from '../../../../../actors/automation/triggers/counters.ts';
 import type { Member, MembershipWatcher } from '../../../../../actors/store/membership.ts';
 import type { Store } from '../../../../../actors/store/store.ts';
 import { openEngineStore, storeFolder } from '../../../../fixtures/store/engine-store.ts';
@@ -19,14 +19,16 @@ import { openEngineStore, storeFolder } from '../../../../fixtures/store/engine-
 const folder = storeFolder();
 let count = 0;
 
-/** Processes that are members as long as they are in `members`. */
+/** Creates processes. The names in `members` are cluster members. */
 function cluster() {
   const { store } = openEngineStore({ file: join(folder, `${++count}.sqlite`) });
   const processes = new Map<string, { about: Record<string, unknown>; watcher: MembershipWatcher }>();
   const members = new Set<string>();
-  const read = async () => {
+  const readCurrent = async () => {
     const all: Member[] = [...members].map((instance, epoch) => ({
-      ...{ epoch, name: instance, address: '' },
+      epoch,
+      name: instance,
+      address: '',
       about: structuredClone({ instance, ...processes.get(instance)?.about }),
     }));
     for (const instance of members) processes.get(instance)?.watcher.onMembers?.(all);
@@ -42,27 +44,29 @@ function cluster() {
           processes.set(instance, { about, watcher });
           return () => processes.delete(instance);
         },
-        tell: (name, value) => {
+        publish: (name, value) => {
           about[name] = value;
         },
-        tellNow: async () => {},
+        publishNow: async () => {},
       },
-      ...{ store: of, instance, redact: (text: string) => text.replace('hush', '***') },
+      store: of,
+      instance,
+      redact: (text: string) => text.replace('hush', '***'),
       own: () => ({ triggers: triggers.own, targets: targets.own }),
       revision: () => triggers.revision + targets.revision,
     });
     members.add(instance);
     return { triggers, targets, tallies, handled: () => triggers.of('orders').handled };
   };
-  return { store, start, members, read };
+  return { store, start, members, readCurrent };
 }
 
 const handle = ({ triggers }: { readonly triggers: TriggerCounters }, times: number) => {
   for (let each = 0; each < times; each += 1) triggers.count('orders', 'done');
 };
 
-test('a process counts once, while it is a member, after that, and when it comes back (CTY1)', async () => {
-  const { store, start, members, read } = cluster();
+test('a process is counted once: as a member, after it left, and after it returned', async () => {
+  const { store, start, members, readCurrent } = cluster();
   const [a, b, c] = [start('a'), start('b'), start('c')];
   handle(a, 1);
   handle(b, 10);
@@ -70,49 +74,49 @@ test('a process counts once, while it is a member, after that, and when it comes
   b.triggers.countRefused('orders', { reason: 'wrong', text: 'no hush' });
   b.targets.begin({ kind: 'agent', name: 'desk' });
   const all = () => [a, b, c].map((each) => each.handled());
-  await read();
-  await read();
+  await readCurrent();
+  await readCurrent();
   expect(all()).toEqual([111, 111, 111]);
   expect(a.triggers.of('orders').refused).toMatchObject({ count: 1, reason: 'wrong', text: 'no ***' });
   expect(a.targets.of({ kind: 'agent', name: 'desk' }).running).toBe(1);
 
-  // Given up by both others at the same moment.
+  // Both remaining processes remove b concurrently.
   members.delete('b');
-  await read();
+  await readCurrent();
   expect([a.handled(), c.handled()]).toEqual([111, 111]);
   expect(a.targets.of({ kind: 'agent', name: 'desk' }).running).toBe(0);
   const late = start('late');
-  await read();
+  await readCurrent();
   expect(late.handled()).toBe(111);
 
-  // It was only stopped for a while.
+  // b was only suspended, and joins again.
   members.add('b');
   handle(b, 10);
-  await read();
-  await read();
+  await readCurrent();
+  await readCurrent();
   expect([...all(), late.handled()]).toEqual([121, 121, 121, 121]);
   members.delete('b');
-  await read();
-  await read();
+  await readCurrent();
+  await readCurrent();
   expect([a.handled(), c.handled(), late.handled()]).toEqual([121, 121, 121]);
 
-  // One that ends in order has all of it kept before it is gone.
+  // During shutdown a process stores the tallies before it leaves.
   handle(c, 1);
   await c.tallies.end();
   members.delete('c');
-  await read();
+  await readCurrent();
   expect([a.handled(), late.handled()]).toEqual([122, 122]);
   await store.close();
 });
 
-test('what several keep at the same moment is all there, also when a store was away (CTY2)', async () => {
-  const { store, start, members, read } = cluster();
+test('tallies stored concurrently are all kept, also after a store outage', async () => {
+  const { store, start, members, readCurrent } = cluster();
   const watching = Array.from({ length: 4 }, (_, at) => start(`w${at}`));
   for (let at = 0; at < 6; at += 1) handle(start(`d${at}`), 10 ** at);
-  await read();
-  await read();
+  await readCurrent();
+  await readCurrent();
   for (let at = 0; at < 6; at += 1) members.delete(`d${at}`);
-  await read();
+  await readCurrent();
   await elapse(100);
   expect(watching.map((each) => each.handled())).toEqual([111_111, 111_111, 111_111, 111_111]);
   const fresh = start('fresh');
@@ -120,33 +124,33 @@ test('what several keep at the same moment is all there, also when a store was a
   expect(fresh.handled()).toBe(111_111);
 
   let isAway = true;
-  const away = {
+  const absentNode = {
     get: (space: string, key: string) => (isAway ? Promise.reject(new Error('away')) : store.get(space, key)),
     put: store.put.bind(store),
   };
-  const lonely = start('lonely', away);
+  const lonely = start('lonely', absentNode);
   handle(start('gone'), 1_000_000);
-  await read();
-  await read();
+  await readCurrent();
+  await readCurrent();
   for (const each of ['w0', 'w1', 'w2', 'w3', 'fresh', 'gone']) members.delete(each);
-  await read();
+  await readCurrent();
   expect(lonely.handled()).toBe(1_000_000);
   isAway = false;
-  await read();
-  await read();
+  await readCurrent();
+  await readCurrent();
   expect(lonely.handled()).toBe(1_111_111);
   await store.close();
 });
 
-test('what is kept is bounded, and nothing of it is lost (CTY3)', async () => {
-  const { store, start, members, read } = cluster();
+test('stored tallies are bounded and remain complete', async () => {
+  const { store, start, members, readCurrent } = cluster();
   const watching = start('w');
   for (let at = 0; at < 40; at += 1) {
     handle(start(`d${at}`), 1);
-    await read();
-    await read();
+    await readCurrent();
+    await readCurrent();
     members.delete(`d${at}`);
-    await read();
+    await readCurrent();
   }
   expect(watching.handled()).toBe(40);
   const { value = '' } = (await store.get('tallies', 'ended')) ?? {};
@@ -154,16 +158,16 @@ test('what is kept is bounded, and nothing of it is lost (CTY3)', async () => {
   await store.close();
 });
 
-test('what is told is bounded in bytes, and of another form is read as far as it is understood (TLY1, TLY2)', () => {
+test('published tallies are bounded in bytes, and malformed ones are read as far as possible', () => {
   const counts = { handled: 1, failed: 2, refused: undefined };
   const many = new Map(
     Array.from({ length: 5_000 }, (_, at) => [`trigger-${at}`, { ...counts, lastAt: at + 1 }] as const),
   );
-  const told = toldTallies({ ...noTallies, triggers: many }, (text) => text);
-  expect(Buffer.byteLength(JSON.stringify(told))).toBeLessThan(40_000);
-  // Those that were busy last.
-  expect(told.triggers['trigger-4999']).toEqual([1, 2, 5_000]);
-  expect(told.triggers['trigger-0']).toBeUndefined();
+  const published = publishTallies({ ...noTallies, triggers: many }, (text) => text);
+  expect(Buffer.byteLength(JSON.stringify(published))).toBeLessThan(40_000);
+  // Contains the most recently active triggers.
+  expect(published.triggers['trigger-4999']).toEqual([1, 2, 5_000]);
+  expect(published.triggers['trigger-0']).toBeUndefined();
 
   for (const strange of [
     undefined,
@@ -180,7 +184,9 @@ test('what is told is bounded in bytes, and of another form is read as far as it
     readTallies({ triggers: { a: [1, 1, 5, 3, 9, 'wrong', 'no'] }, targets: { 'agent x': [1] } }),
   ]);
   expect(triggers.get('a')).toEqual({
-    ...{ handled: 2, failed: 1, lastAt: 5 },
+    handled: 2,
+    failed: 1,
+    lastAt: 5,
     refused: { count: 3, at: 9, reason: 'wrong', text: 'no' },
   });
 });

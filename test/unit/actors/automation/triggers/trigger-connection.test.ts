@@ -1,11 +1,10 @@
-// What a trigger shows of the connection that it uses, over refusals, pauses and reloads: the registries of both, with a
-// platform that the test answers for.
+// Connection of a trigger across refusals, pauses and reloads, with real registries and a simulated platform.
 
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type AnyActorRef, createActor } from 'xstate';
-import { TRIGGERS, TriggerRegistry } from '../../../../../actors/automation/triggers/trigger-registry.ts';
+import { TRIGGERS, TriggerRegistry } from '../../../../../actors/automation/triggers/registry.ts';
 import { silentLog } from '../../../../../actors/base/errors/log.ts';
-import { guarded } from '../../../../../actors/base/supervision/guarded.ts';
+import { stopChildrenOnThrow } from '../../../../../actors/base/supervision/stop-children-on-throw.ts';
 import { ConnectionError } from '../../../../../actors/platforms/connections/connector.ts';
 import type { Trigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { supervisorMachine } from '../../../../../machines/supervisor.ts';
@@ -35,7 +34,7 @@ function bench() {
       };
     },
   });
-  const supervisor: AnyActorRef = createActor(guarded(supervisorMachine), {
+  const supervisor: AnyActorRef = createActor(stopChildrenOnThrow(supervisorMachine), {
     systemId: TRIGGERS,
     input: triggers.supervisorInput(),
   });
@@ -45,7 +44,7 @@ function bench() {
   return { account, triggers, trigger, states, load: (all: Trigger[]) => triggers.apply(all, () => false) };
 }
 
-test('triggers are failed in the words of the platform while it refuses their connection, and open again after that', async () => {
+test("triggers fail with the platform's error while it refuses the connection, and open afterwards", async () => {
   const { account, triggers, trigger, states, load } = bench();
   load([trigger('a'), trigger('b')]);
   await pass(0);
@@ -75,7 +74,7 @@ test('triggers are failed in the words of the platform while it refuses their co
   expect(triggers.life('c').connection).toMatchObject({ state: 'connected', lastError: undefined });
 });
 
-test('a reload keeps the connection of a changed trigger, and takes it away with the last one', async () => {
+test('a reload keeps the connection of a changed trigger, and closes it with the last trigger', async () => {
   const { account, triggers, trigger, load } = bench();
   account.answerAll();
   load([trigger('a')]);

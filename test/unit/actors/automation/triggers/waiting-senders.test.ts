@@ -1,5 +1,5 @@
-// Who sees "thinking …" is told when there will be no answer, whatever the reason: over the real dispatcher and store, with a
-// chat that has nothing but that.
+// A platform shows "thinking …" to the sender of a command. If no answer follows, for any reason, the sender
+// is notified. Dispatcher and store are real.
 
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -26,13 +26,13 @@ function begin(options: WaitingChatOptions = {}): WaitingChat {
 }
 
 const once = { ...quickRetry, attempts: 1 };
-/** Whoever may be told that something failed is not. */
+/** Trigger without failure notices. */
 const silent: ManualTrigger = { ...manualTrigger('chat'), retry: once, on_failure: 'silent' };
 
-const NOBODY = 'Sorry, there is nobody here who answers that.';
+const UNANSWERED = 'Sorry, nothing here can answer that.';
 const REFUSED = 'Sorry, that is not allowed here, or not for you.';
 const STOPPED = 'This was stopped. There will be no answer.';
-const FAILED = 'Sorry, that did not work, and it will not be tried again.';
+const FAILED = 'Sorry, that failed and will not be retried.';
 
 const failing = (isFinal: boolean): Handler => ({
   run: async () => {
@@ -46,37 +46,37 @@ const hangs: Handler = {
     }),
 };
 
-describe('nobody takes it', () => {
+describe('the sender is notified that no trigger accepts the event', () => {
   test.each([
-    ['no trigger has a command for it', { ...silent, default_target: undefined }, {}, {}, NOBODY],
-    ['the adapter knows that nothing can answer it', silent, { unsupported: 'a form of 2031' }, {}, NOBODY],
-    ['a filter of chats does not let it pass', silent, { channel: 'elsewhere' }, {}, REFUSED],
-    ['a filter of the adapter does not', silent, {}, { takes: () => false }, REFUSED],
+    ['no trigger has its command', { ...silent, default_target: undefined }, {}, {}, UNANSWERED],
+    ['the adapter does not support it', silent, { unsupported: 'a form of 2031' }, {}, UNANSWERED],
+    ['a chat filter refuses it', silent, { channel: 'elsewhere' }, {}, REFUSED],
+    ['an adapter filter refuses it', silent, {}, { accepts: () => false }, REFUSED],
   ] as [string, ManualTrigger, Partial<InboundEvent>, WaitingChatOptions['adapter'], string][])(
-    'since %s',
-    async (_, trigger, what, more, told) => {
+    'because %s',
+    async (_, trigger, what, more, expectedText) => {
       const filters = () => chatFilters({ channels: ['room'] });
       const chat = begin({ triggers: [trigger], adapter: { filters, ...more } });
       await chat.say('e1', what);
       await chat.say('e2', { ...what, isAwaited: false });
       await chat.reached('e1', 'ignored');
       await chat.reached('e2', 'ignored');
-      expect([await chat.saidTo('e1'), await chat.saidTo('e2')]).toEqual([[told], []]);
+      expect([await chat.saidTo('e1'), await chat.saidTo('e2')]).toEqual([[expectedText], []]);
     },
   );
 
-  test('since its triggers are gone: another of its account says so', async () => {
+  test('because its triggers were removed, by another trigger of the account', async () => {
     const triggers = [manualTrigger('other'), manualTrigger('own')];
     const account = ({ name }: { name: string }) => (name === 'own' ? 'app' : 'another app');
     const chat = begin({ triggers, adapter: { account } });
     await chat.say('e1', { triggers: ['gone'] });
     expect(await chat.reached('e1', 'ignored')).toMatchObject({
-      note: 'the triggers it came for are gone or switched off',
+      note: 'its triggers were removed or disabled',
     });
-    expect(await chat.saidTo('e1')).toEqual([NOBODY]);
+    expect(await chat.saidTo('e1')).toEqual([UNANSWERED]);
     const [row] = await chat.store.deliveries({ keyPrefix: 'outbox/', limit: 9 });
     expect(row).toMatchObject({ trigger: 'own', key: 'outbox/manual/app/room' });
-    // Nobody is left to speak.
+    // The account has no more triggers.
     chat.triggers.delete('own');
     await chat.say('e2', { triggers: ['gone'] });
     await chat.reached('e2', 'ignored');
@@ -85,27 +85,27 @@ describe('nobody takes it', () => {
   });
 });
 
-describe('its trigger is gone when the answer is to leave', () => {
-  /** An agent that has been asked, and answers when it is told to. */
-  const askedOnce = async () => {
-    const asked: string[] = [];
+describe('if the trigger is removed before its answer is sent', () => {
+  /** Sends an event to the agent. `answer` completes the agent's reply. */
+  const sendRequest = async () => {
+    const requests: string[] = [];
     let answer = (): void => {};
     const answered = new Promise<void>((resolve) => {
       answer = resolve;
     });
     const run: Handler['run'] = async ({ event }) => {
-      asked.push(event.id);
+      requests.push(event.id);
       await answered;
       return { text: `answer to ${event.id}` };
     };
     const chat = begin({ handler: { run } });
     await chat.say('e1');
-    await until('the agent is asked', () => asked.length === 1);
+    await until('the agent runs', () => requests.length === 1);
     return { chat, answer: () => answer() };
   };
 
-  test('another of its account sends it, and what comes after it in its order', async () => {
-    const { chat, answer } = await askedOnce();
+  test('another trigger of the account sends the answer, and the following messages in order', async () => {
+    const { chat, answer } = await sendRequest();
     await chat.say('e2', { triggers: ['chat', 'renamed'] });
     chat.triggers.delete('chat');
     chat.triggers.set('renamed', manualTrigger('renamed'));
@@ -119,7 +119,7 @@ describe('its trigger is gone when the answer is to leave', () => {
     });
   });
 
-  test('so that it did not work is said by another one as well', async () => {
+  test('another trigger sends the failure notice', async () => {
     const chat = begin({ triggers: [silent], handler: failing(true) });
     chat.isAway = true;
     await chat.say('e1');
@@ -131,20 +131,20 @@ describe('its trigger is gone when the answer is to leave', () => {
     expect(await chat.saidTo('e1')).toEqual([FAILED]);
   });
 
-  test('nobody sends it where none of its account is left, and its record says so', async () => {
-    const { chat, answer } = await askedOnce();
+  test('the answer is dropped with a note if no trigger of the account is left', async () => {
+    const { chat, answer } = await sendRequest();
     chat.triggers.delete('chat');
     answer();
     expect(await chat.reached('outbox:e1/1', 'ignored')).toMatchObject({
       trigger: 'chat',
-      note: 'there is no trigger chat any more that could send it',
+      note: 'trigger chat no longer exists, and no other can send it',
     });
     expect(chat.said).toEqual([]);
   });
 });
 
-describe('there is no answer to show', () => {
-  test('since it has no words', async () => {
+describe('the sender is notified that there is no answer', () => {
+  test('because it is blank', async () => {
     const chat = begin({ handler: { run: async () => ({ text: ' ' }) } });
     await chat.say('e1');
     await chat.say('e2', { isAwaited: false });
@@ -154,7 +154,7 @@ describe('there is no answer to show', () => {
   });
 
   test.each([true, false])(
-    'since it is dead, also where on_failure is silent (final: %s)',
+    'because the event is dead, even with on_failure: silent (final: %s)',
     async (isFinal) => {
       const chat = begin({ triggers: [silent], handler: failing(isFinal) });
       await chat.say('e1');
@@ -165,7 +165,7 @@ describe('there is no answer to show', () => {
     },
   );
 
-  test('where a trigger took it by the name of its channel, also when that name is known no more', async () => {
+  test('of a trigger that matched by channel name, even if the name can no longer be looked up', async () => {
     let isKnown = true;
     const trigger: ManualTrigger = { ...manualTrigger('chat'), retry: once, on_failure: 'reply' };
     const chat = begin({
@@ -173,8 +173,8 @@ describe('there is no answer to show', () => {
       handler: failing(true),
       adapter: {
         filters: () => chatFilters({ channels: ['#ops'] }),
-        complete: async (event) => {
-          if (!isKnown) throw new DeliveryError('the platform is away', { isTooSoon: true });
+        addLookups: async (event) => {
+          if (!isKnown) throw new DeliveryError('the platform is away', { isRateLimited: true });
           return { ...event, channelAliases: ['ops'] };
         },
       },
@@ -187,15 +187,15 @@ describe('there is no answer to show', () => {
     await chat.reached('e2', 'held');
     await chat.deliveries.discard('e2', 'by hand');
     expect(await chat.saidTo('e2')).toEqual([STOPPED]);
-    // Nobody knows whether it is for a trigger at all.
+    // The gateway cannot tell yet whether a trigger accepts the event.
     isKnown = false;
     await chat.say('e3', { isAwaited: false });
-    await until('it was put off', async () => (await chat.store.delivery('e3'))?.deferrals === 1);
+    await until('the event was deferred', async () => (await chat.store.delivery('e3'))?.deferrals === 1);
     expect(await chat.store.delivery('e3')).toMatchObject({ trigger: undefined });
     expect(await chat.saidTo('e3')).toEqual([]);
   });
 
-  test('since its agent is gone, and with it its trigger', async () => {
+  test('because its agent and its trigger were removed', async () => {
     const retry = { ...quickRetry, attempts: 2, min_backoff_seconds: 0.3, max_backoff_seconds: 0.3 };
     const chat = begin({
       triggers: [{ ...manualTrigger('chat'), retry }, manualTrigger('left')],
@@ -205,10 +205,10 @@ describe('there is no answer to show', () => {
     await chat.reached('e1', 'retrying');
     chat.triggers.delete('chat');
     await chat.reached('e1', 'ignored');
-    expect(await chat.saidTo('e1')).toEqual([NOBODY]);
+    expect(await chat.saidTo('e1')).toEqual([UNANSWERED]);
   });
 
-  test('since a parameter is missing: the help says so, and nothing else', async () => {
+  test('because a parameter is missing, with the help text only', async () => {
     const env = { name: 'env', description: undefined, required: true, default: undefined };
     const deploy = {
       command: 'deploy',
@@ -222,17 +222,17 @@ describe('there is no answer to show', () => {
   });
 });
 
-describe('it is stopped', () => {
-  test('while its agent works', async () => {
+describe('the sender is notified that the event was stopped', () => {
+  test('while its agent runs', async () => {
     const chat = begin({ handler: hangs, triggers: [silent] });
     await chat.say('e1');
     await chat.reached('e1', 'running');
-    await until('it is cancelled', () => chat.deliveries.cancel('e1', 'not wanted'));
+    await until('the event is cancelled', () => chat.deliveries.cancel('e1', 'not wanted'));
     expect(await chat.reached('e1', 'ignored')).toMatchObject({ note: 'not wanted' });
     expect(await chat.saidTo('e1')).toEqual([STOPPED]);
   });
 
-  test('before its agent has begun, between two attempts, and while it is parked: with the commit of that', async () => {
+  test('if it is stopped before it starts, between attempts or while parked, in the same commit', async () => {
     let run: Handler = hangs;
     const chat = begin({
       triggers: [{ ...silent, retry: { ...quickRetry, min_backoff_seconds: 60, max_backoff_seconds: 60 } }],
@@ -257,7 +257,7 @@ describe('it is stopped', () => {
     expect(await chat.saidTo('first')).toEqual([]);
   });
 
-  test('while its trigger is paused: that it waits is not said any more', async () => {
+  test('while its trigger is paused, instead of the notice that it waits', async () => {
     let aheadMs = 0;
     const store = new MemoryStore({ now: () => Date.now() + aheadMs });
     const chat = begin({ store, triggers: [{ ...silent, on_failure: 'reply' }] });
@@ -269,11 +269,11 @@ describe('it is stopped', () => {
     expect(await chat.deliveries.discard('e1', 'not wanted')).toBe(true);
     aheadMs = 10_000;
     store.noticeTime();
-    await until('the other has heard', async () => (await chat.saidTo('e2')).length > 0);
+    await until('the other sender is notified', async () => (await chat.saidTo('e2')).length > 0);
     expect(await chat.saidTo('e1')).toEqual([STOPPED]);
   });
 
-  test('after it had failed: it has been told of its end', async () => {
+  test('unless it had failed before, with its own notice', async () => {
     const chat = begin({ triggers: [silent], handler: failing(true) });
     await chat.say('e1');
     await chat.reached('e1', 'dead');
@@ -282,11 +282,11 @@ describe('it is stopped', () => {
   });
 });
 
-describe('it is told once', () => {
+describe('the sender is notified once', () => {
   test.each([
     ['in memory', () => new MemoryStore()],
     ['on disk', () => openEngineStore({ file: join(storeFolder(), 'store.sqlite'), now: Date.now() }).store],
-  ])('however often it is run again, and however it ends then (%s)', async (_, open) => {
+  ])('for any number of attempts and any outcome (%s)', async (_, open) => {
     let handler: Handler = failing(true);
     const chat = begin({
       store: open(),
@@ -298,13 +298,13 @@ describe('it is told once', () => {
     handler = hangs;
     await chat.deliveries.requeue('e1');
     await chat.reached('e1', 'running');
-    await until('it is cancelled', () => chat.deliveries.cancel('e1', 'not wanted'));
+    await until('the event is cancelled', () => chat.deliveries.cancel('e1', 'not wanted'));
     await chat.reached('e1', 'ignored');
     chat.triggers.set('chat', { ...silent, default_target: undefined });
     await chat.deliveries.requeue('e1');
     await chat.reached('e1', 'ignored');
     expect(await chat.saidTo('e1')).toEqual([FAILED]);
-    // An answer is another thing.
+    // The answer is a separate message.
     handler = { run: async () => ({ text: 'yes' }) };
     chat.triggers.set('chat', silent);
     await chat.deliveries.requeue('e1');
@@ -312,7 +312,7 @@ describe('it is told once', () => {
     expect(await chat.saidTo('e1')).toEqual([FAILED, 'yes']);
   });
 
-  test('what an adapter cannot put into words ends nothing but that', async () => {
+  test('a notice that the adapter cannot render affects nothing else', async () => {
     const chat = begin({ triggers: [{ ...silent, default_target: undefined }] });
     Object.assign(chat.adapter.outbound ?? {}, {
       render: () => {

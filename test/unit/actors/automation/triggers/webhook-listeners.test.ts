@@ -1,12 +1,12 @@
-// A path that goes from a trigger of one type to one of another, as when a file is changed: each type has a table of its
-// own, and the listener belongs to all of them. And listeners of their own, which triggers leave while requests run.
+// Webhook paths that move between trigger types: each type has a path table, and all types share the
+// listener. Also separate listeners that are closed during requests.
 
 import { beforeEach, describe, expect, test } from 'vitest';
 import { WebhookListeners } from '../../../../../actors/automation/triggers/webhook-listeners.ts';
 import { loopbackOnly } from '../../../../../actors/platforms/webhooks/verified-subscribers.ts';
 import type { Webhook, WebhookReply } from '../../../../../actors/platforms/webhooks/webhook.ts';
 import {
-  type PathUse,
+  type PathHandler,
   type WebhookSubscriber,
   WebhookTable,
 } from '../../../../../actors/platforms/webhooks/webhook-table.ts';
@@ -23,20 +23,20 @@ beforeEach(() => {
   host.listen = (webhook, address) => listeners.listen(webhook, address);
 });
 
-const says = (body: string): PathUse<WebhookSubscriber> => ({
+const says = (body: string): PathHandler<WebhookSubscriber> => ({
   maxBodyBytes: 1_000,
-  unauthorised: 'nobody may',
+  unauthorisedText: 'nobody may',
   answer: (): WebhookReply => ({ status: 200, body }),
   receive: async () => ({ status: 200, body }),
 });
-const table = (word: string) => new WebhookTable(says(word), LINGER_MS);
+const table = (answerText: string) => new WebhookTable(says(answerText), LINGER_MS);
 const member = (name: string): WebhookSubscriber => ({
   trigger: httpTrigger(name),
   host,
   methods: ['POST'],
   verifier: loopbackOnly,
 });
-const said = (hook: Webhook | undefined) => {
+const answerOf = (hook: Webhook | undefined) => {
   const request = {
     method: 'POST',
     path: '/in',
@@ -45,25 +45,25 @@ const said = (hook: Webhook | undefined) => {
     remoteAddress: '',
     requestId: '',
     traceparent: '',
-    holdBody: () => () => {},
+    reserveBody: () => () => {},
     isBodyExact: true,
   };
   const reply = hook?.admit(request);
   return reply?.status === 200 ? reply.body : reply?.status;
 };
-const answer = () => said(listeners.at('/in'));
+const answer = () => answerOf(listeners.at('/in'));
 const afterLinger = () => new Promise((resolve) => setTimeout(resolve, LINGER_MS * 2));
 
-test('a path is refused to a second type while a trigger of the first is there (WL1)', async () => {
-  const [one, two] = [table('one'), table('two')];
-  await one.add(member('a'), '/in');
+test('a path is refused to a second type while a trigger of the first type uses it', async () => {
+  const [firstTable, two] = [table('one'), table('two')];
+  await firstTable.add(member('a'), '/in');
   await expect(two.add(member('b'), '/in')).rejects.toThrow('another trigger type');
   expect(answer()).toBe('one');
 });
 
-test('a path goes to a second type as soon as the first has left, and back, and stays there', async () => {
-  const [one, two] = [table('one'), table('two')];
-  const leaveOne = await one.add(member('a'), '/in');
+test('a path moves to a second trigger type after the first has closed it, and back', async () => {
+  const [firstTable, two] = [table('one'), table('two')];
+  const leaveOne = await firstTable.add(member('a'), '/in');
   await leaveOne();
   expect(answer()).toBe(503);
   const leaveTwo = await two.add(member('b'), '/in');
@@ -71,7 +71,7 @@ test('a path goes to a second type as soon as the first has left, and back, and 
   await afterLinger();
   expect(answer()).toBe('two');
   await leaveTwo();
-  const leaveAgain = await one.add(member('a'), '/in');
+  const leaveAgain = await firstTable.add(member('a'), '/in');
   expect(answer()).toBe('one');
   await afterLinger();
   expect(answer()).toBe('one');
@@ -79,10 +79,10 @@ test('a path goes to a second type as soon as the first has left, and back, and 
   await expect.poll(answer).toBeUndefined();
 });
 
-describe('a listener of its own', () => {
+describe('a separate webhook listener', () => {
   const address = { host: '127.0.0.1', port: 21_820 };
 
-  /** One that has requests under way until it has less time. */
+  /** Listener with running requests, until the grace period is shortened. */
   class BusyListener {
     readonly at: (path: string) => Webhook | undefined;
     readonly graces: (number | undefined)[] = [];
@@ -114,47 +114,47 @@ describe('a listener of its own', () => {
     }, LINGER_MS);
   });
 
-  test('that its last trigger leaves stops listening, and asks who is connected to come again (WL2, WT3)', async () => {
+  test('stops listening when its last trigger leaves, and responds 503 on open connections', async () => {
     const leave = await table('one').add(member('a'), '/in', address);
-    expect(said(opened[0]?.at('/in'))).toBe('one');
+    expect(answerOf(opened[0]?.at('/in'))).toBe('one');
     await leave();
     expect([opened[0]?.graces, opened[0]?.isClosed]).toEqual([[undefined], false]);
-    expect(said(opened[0]?.at('/in'))).toBe(503);
+    expect(answerOf(opened[0]?.at('/in'))).toBe(503);
   });
 
-  test('is opened anew by a trigger that comes back while requests of the old one are under way', async () => {
-    const one = table('one');
-    await (await one.add(member('a'), '/in', address))();
-    const leave = await one.add(member('a'), '/in', address);
-    expect([said(opened[0]?.at('/in')), said(opened[1]?.at('/in'))]).toEqual([503, 'one']);
+  test('is opened again by a returning trigger while requests of the old one are running', async () => {
+    const firstTable = table('one');
+    await (await firstTable.add(member('a'), '/in', address))();
+    const leave = await firstTable.add(member('a'), '/in', address);
+    expect([answerOf(opened[0]?.at('/in')), answerOf(opened[1]?.at('/in'))]).toEqual([503, 'one']);
     await leave();
     expect(opened.map(({ graces }) => graces.length)).toEqual([1, 1]);
   });
 
-  test('that others stay on answers 503 at the path that was left, and 404 a while later', async () => {
-    const one = table('one');
-    const leave = await one.add(member('a'), '/in', address);
-    await one.add(member('b'), '/other', address);
+  test('with other triggers responds 503 at a path that its trigger closed, and later 404', async () => {
+    const firstTable = table('one');
+    const leave = await firstTable.add(member('a'), '/in', address);
+    await firstTable.add(member('b'), '/other', address);
     await leave();
-    expect(said(opened[0]?.at('/in'))).toBe(503);
-    await expect.poll(() => said(opened[0]?.at('/in')), { timeout: 30_000 }).toBeUndefined();
-    expect([said(opened[0]?.at('/other')), opened[0]?.graces]).toEqual(['one', []]);
+    expect(answerOf(opened[0]?.at('/in'))).toBe(503);
+    await expect.poll(() => answerOf(opened[0]?.at('/in')), { timeout: 30_000 }).toBeUndefined();
+    expect([answerOf(opened[0]?.at('/other')), opened[0]?.graces]).toEqual(['one', []]);
   });
 
-  test('that others stay on takes a trigger that comes back to its path, and keeps it', async () => {
-    const one = table('one');
-    const leave = await one.add(member('a'), '/in', address);
-    await one.add(member('b'), '/other', address);
+  test('with other triggers accepts a trigger that returns to its path', async () => {
+    const firstTable = table('one');
+    const leave = await firstTable.add(member('a'), '/in', address);
+    await firstTable.add(member('b'), '/other', address);
     await leave();
-    await one.add(member('a'), '/in', address);
+    await firstTable.add(member('a'), '/in', address);
     await afterLinger();
-    expect([said(opened[0]?.at('/in')), opened.length]).toEqual(['one', 1]);
+    expect([answerOf(opened[0]?.at('/in')), opened.length]).toEqual(['one', 1]);
   });
 
-  test('has a moment only for what is under way when the gateway stops', async () => {
-    const one = table('one');
-    await (await one.add(member('a'), '/in', address))();
-    await (await one.add(member('b'), '/in', { ...address, port: 21_821 }))();
+  test('shortens the grace period of running requests when the gateway stops', async () => {
+    const firstTable = table('one');
+    await (await firstTable.add(member('a'), '/in', address))();
+    await (await firstTable.add(member('b'), '/in', { ...address, port: 21_821 }))();
     await listeners.end();
     expect(opened.map(({ graces, isClosed }) => [graces, isClosed])).toEqual([
       [[undefined, 250], true],

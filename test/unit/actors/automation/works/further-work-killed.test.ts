@@ -1,28 +1,28 @@
-// A third kind of work is one entry beside the others: with no word of it elsewhere its events are kept along their way, parked,
-// woken by timers and counted, and kill -9 at any of these steps ends nothing.
+// A further kind of work needs only a registration: events are stored, parked, resumed by timers and counted,
+// and survive kill -9 at any step.
 
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { storeFolder } from '../../../../fixtures/store/engine-store.ts';
 import { bundledStoreChild, start } from '../../../../fixtures/store/store-child.ts';
 
-test('a further kind of work goes on from its checkpoints and waits over kill -9, with one registration', async () => {
-  const bundle = bundledStoreChild('further-work.ts');
+test('a registered kind of work survives kill -9 at its checkpoints and while it waits', async () => {
+  const bundle = bundledStoreChild('additional-work.ts');
   const file = join(storeFolder(), 'runs.db');
   const begin = (stay: string) => start(process.execPath, [bundle.script, file, stay]);
-  const killedAt = async (word: string) => {
-    const { child, finished } = begin(word);
+  const killAt = async (step: string) => {
+    const { child, finished } = begin(step);
     child.stdout?.on('data', (text: string) => {
-      if (text.split('\n').includes(word)) child.kill('SIGKILL');
+      if (text.split('\n').includes(step)) child.kill('SIGKILL');
     });
     const { signal, stderr, lines } = await finished;
-    expect([signal, stderr, lines.at(-1)]).toEqual(['SIGKILL', '', word]);
+    expect([signal, stderr, lines.at(-1)]).toEqual(['SIGKILL', '', step]);
     return lines;
   };
-  expect(await killedAt('asked')).toEqual(['asked']);
-  // Not asked again.
-  expect(await killedAt('parked')).toEqual(['parked']);
-  expect(await killedAt('told')).toContain('told');
+  expect(await killAt('asked')).toEqual(['asked']);
+  // The question is not emitted twice.
+  expect(await killAt('parked')).toEqual(['parked']);
+  expect(await killAt('told')).toContain('told');
   const { code, lines, stderr } = await begin('').finished;
   expect([code, stderr]).toEqual([0, '']);
   const { records, handled, ...figures } = JSON.parse(lines.at(-1) ?? '');
@@ -33,7 +33,6 @@ test('a further kind of work goes on from its checkpoints and waits over kill -9
       expect.objectContaining({ id: 'run:1', state: 'done', answer: 'woken by a timer' }),
       expect.objectContaining({ id: 'alarm:1', state: 'done', note: 'it woke run:1' }),
       expect.objectContaining({ id: 'note:1', state: 'done' }),
-      // Each was emitted once.
       ...['question', 'answer'].map((id) => expect.objectContaining({ id, state: 'queued' })),
     ]),
   );

@@ -1,4 +1,5 @@
-// The works with their places: what hangs, among agents or among platforms, leaves places for others.
+// Works (conversations with agents, and the outbox): their slots, dead events, and notices to senders. A slot
+// is the permit to handle one event; a hanging agent or platform uses only a part of the slots.
 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,10 +11,10 @@ import { type WorkKind, workKinds } from '../../../../../actors/automation/works
 import { Works } from '../../../../../actors/automation/works/works.ts';
 import { silentLog } from '../../../../../actors/base/errors/log.ts';
 import { Dispatcher } from '../../../../../actors/events/inbox/dispatcher.ts';
-import { WorkPlaces } from '../../../../../actors/events/inbox/work-places.ts';
+import { WorkSlots } from '../../../../../actors/events/inbox/work-slots.ts';
 import { Circuits } from '../../../../../actors/events/outbox/circuits.ts';
 import { DeliveryError, UnrenderableError } from '../../../../../actors/events/outbox/delivery-error.ts';
-import type { Outbound, Receipt, SendContext } from '../../../../../actors/events/outbox/outbound.ts';
+import type { Outbound, SendContext, SendReceipt } from '../../../../../actors/events/outbox/outbound.ts';
 import { Life } from '../../../../../actors/gateway/life.ts';
 import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
 import { manualAdapter } from '../../../../../actors/platforms/manual/adapter.ts';
@@ -28,18 +29,22 @@ import { httpTrigger, manualTrigger } from '../../../../fixtures/automation/trig
 import { openEngineStore, storeFolder } from '../../../../fixtures/store/engine-store.ts';
 import { MemoryStore } from '../../../../fixtures/store/memory-store.ts';
 
-const ending: (() => Promise<unknown>)[] = [];
+const cleanups: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
-  for (const end of ending.splice(0)) await end();
+  for (const cleanUp of cleanups.splice(0)) await cleanUp();
 });
 
 const never = new Promise<never>(() => {});
+/** Slots that one destination (host of a platform) can use at most. */
+const DESTINATION_SLOTS = 32;
+/** Slots that one agent can use at most, of 8. */
+const AGENT_SLOTS = 4;
 
-/** A dispatcher with both works; what a test says of the routing, and of where triggers send to. */
+/** Starts a dispatcher for conversations and outbox rows. The test overrides parts of the routing. */
 function start(
   routing: Partial<Routing & OutboxRouting>,
   concurrency = 8,
-  more: readonly WorkKind[] = [],
+  additionalKinds: readonly WorkKind[] = [],
   store: Store = new MemoryStore(),
 ) {
   const kinds = workKinds({
@@ -64,7 +69,7 @@ function start(
       ...routing,
     },
   });
-  const works = new Works({ store, kinds: [...kinds, ...more], maxBodyBytes: 1_000 });
+  const works = new Works({ store, kinds: [...kinds, ...additionalKinds], maxBodyBytes: 1_000 });
   const dispatcher = new Dispatcher({
     life: new Life(0),
     store,
@@ -74,7 +79,7 @@ function start(
     tickMs: 10,
     pollMs: 50,
   });
-  ending.push(async () => {
+  cleanups.push(async () => {
     works.close();
     await dispatcher.drain(100);
   });
@@ -89,30 +94,30 @@ const rowOf = (trigger: string, n: number): NewEvent => ({
   trace: '',
 });
 
-/** Manual triggers whose answers go somewhere; `send` gets what was rendered of a row. */
+/** Adapter for manual triggers with outbound messages; `send` receives the rendered row. */
 const adapterOf = (
-  send: (row: string, context: SendContext) => Promise<Receipt>,
-  sendsTo: (trigger: Trigger) => string = () => 'https://test.example',
+  send: (row: string, context: SendContext) => Promise<SendReceipt>,
+  addressOf: (trigger: Trigger) => string = () => 'https://test.example',
 ): Adapter => {
   const outbound: Outbound<Trigger, { readonly row: string }> = {
     target: () => ({ place: 'x' }),
     render: () => [],
-    sendsTo,
+    addressOf,
     send: (_, { row }, context) => send(row, context),
   };
   return { ...(manualAdapter as Adapter), account: () => 'a', outbound };
 };
 
-test('a platform that hangs leaves places for the answers to another, whatever many triggers send to it', async () => {
+test('a hanging destination leaves slots for another destination, however many triggers send to it', async () => {
   let hanging = 0;
-  const sent: string[] = [];
+  const sentTexts: string[] = [];
   const adapter = adapterOf(
     async (row) => {
       if (!row.startsWith('other/')) {
         hanging += 1;
         return never;
       }
-      sent.push(row);
+      sentTexts.push(row);
       return { id: '' };
     },
     ({ name }) => (name === 'other' ? 'https://other.example' : 'https://hangs.example'),
@@ -120,18 +125,25 @@ test('a platform that hangs leaves places for the answers to another, whatever m
   const { store } = start({ adapterOf: () => adapter });
   const triggers = Array.from({ length: 12 }, (_, n) => `t${n}`);
   await store.append(triggers.flatMap((name) => Array.from({ length: 40 }, (_, n) => rowOf(name, n))));
-  await until('the platform hangs', () => hanging > 0);
+  await until('the destination hangs', () => hanging > 0);
   await store.append([rowOf('other', 1), rowOf('other', 2)]);
   const isDone = async (n: number) => (await store.delivery(`other/${n}`))?.state === 'done';
-  await until('the other answers are sent', async () => (await isDone(1)) && (await isDone(2)));
-  expect([hanging, sent]).toEqual([32, ['other/1', 'other/2']]);
+  await until(
+    'the rows of the other destination are sent',
+    async () => (await isDone(1)) && (await isDone(2)),
+  );
+  expect([hanging, sentTexts]).toEqual([DESTINATION_SLOTS, ['other/1', 'other/2']]);
   expect(await store.delivery('other/1')).toMatchObject({ attempts: 1 });
-  expect(await store.counts()).toMatchObject({ running: 32, queued: 12 * 40 - 32, held: 0 });
+  expect(await store.counts()).toMatchObject({
+    running: DESTINATION_SLOTS,
+    queued: 12 * 40 - DESTINATION_SLOTS,
+    held: 0,
+  });
 });
 
-test('a handler that goes on although it was told to end keeps its place, and its agent gets no others for it', async () => {
+test('a handler that ignores its abort keeps its slot, and its agent gets no additional slots', async () => {
   let hanging = 0;
-  const answered: string[] = [];
+  const answeredIds: string[] = [];
   const { store, dispatcher } = start({
     trigger: (name) => ({
       ...manualTrigger(name, { timeout: 0.01 }),
@@ -145,7 +157,7 @@ test('a handler that goes on although it was told to end keeps its place, and it
           hanging += 1;
           return never;
         }
-        answered.push(event.id);
+        answeredIds.push(event.id);
         return { text: '' };
       },
     }),
@@ -158,28 +170,37 @@ test('a handler that goes on although it was told to end keeps its place, and it
     trace: '',
   });
   await store.append(Array.from({ length: 60 }, (_, n) => eventOf('hangs', n)));
-  await until('they are overruns', () => (dispatcher.stats().conversations?.overruns ?? 0) === 4);
+  await until(
+    'the runs are zombies',
+    () => (dispatcher.stats().conversations?.overruns ?? 0) === AGENT_SLOTS,
+  );
   for (let n = 0; n < 10; n += 1) {
     await store.append([eventOf('answers', n)]);
-    await until('another is answered', () => answered.length === n + 1);
+    await until('the other agent replies', () => answeredIds.length === n + 1);
   }
-  expect(hanging).toBe(4);
+  expect(hanging).toBe(AGENT_SLOTS);
 });
 
-test('an answer that ended the process too often is dead, and is not sent once more', async () => {
-  const sent: string[] = [];
+test('an answer that crashed the process up to the limit is dead and not sent again', async () => {
+  const sentTexts: string[] = [];
   const adapter = adapterOf(async (row) => {
-    sent.push(row);
+    sentTexts.push(row);
     return { id: '' };
   });
-  const places = new WorkPlaces({ places: 4, bytes: 1_000, release: async () => 0 });
+  const slots = new WorkSlots({ slots: 4, bytes: 1_000, release: async () => 0 });
   const routing = {
     adapterOf: () => adapter,
     trigger: (name: string) => manualTrigger(name),
     triggers: () => [],
   };
   const circuits = new Circuits({ log: silentLog });
-  const work = new OutboxWork({ platform: 'test', routing, places, store: new MemoryStore(), circuits });
+  const work = new OutboxWork({
+    platform: 'test',
+    routing,
+    slots,
+    store: new MemoryStore(),
+    circuits,
+  });
   const { signal } = new AbortController();
   const perform = (crashes: number) => {
     const event = { ...rowOf('t', crashes), seq: 1, at: Date.now(), attempt: crashes + 1, crashes };
@@ -187,15 +208,15 @@ test('an answer that ended the process too often is dead, and is not sent once m
   };
   const note = `the gateway ended ${CRASH_LIMIT} times while it was handled`;
   expect(await perform(CRASH_LIMIT)).toMatchObject({ kind: 'failed', isFinal: true, note });
-  expect(sent).toEqual([]);
+  expect(sentTexts).toEqual([]);
   expect(await perform(CRASH_LIMIT - 1)).toMatchObject({ kind: 'done' });
-  places.close();
+  slots.close();
 });
 
-test('an answer that was made for another account, or by a trigger that is of another type by now, is sent by none (SND3)', async () => {
-  const sent: string[] = [];
+test('an answer is not sent by a trigger with another account or type', async () => {
+  const sentTexts: string[] = [];
   const adapter = adapterOf(async (row) => {
-    sent.push(row);
+    sentTexts.push(row);
     return { id: '' };
   });
   const { store } = start({
@@ -208,24 +229,24 @@ test('an answer that was made for another account, or by a trigger that is of an
     meta: JSON.stringify({ trigger, action: 'post' }),
   });
   await store.append([row('t', 1, 'b'), row('t', 2, 'ab'), row('t', 3, 'a'), row('http', 4, 'a')]);
-  await until('they have ended', async () => {
+  await until('no row is queued or running', async () => {
     const { queued, running } = await store.counts();
     return queued + running === 0;
   });
-  expect(sent).toEqual(['t/3']);
+  expect(sentTexts).toEqual(['t/3']);
   expect(await store.delivery('t/1')).toMatchObject({
     state: 'ignored',
-    note: 'it was made for another account than that of the trigger t now',
+    note: 'trigger t now uses another account',
   });
   expect((await store.delivery('http/4'))?.state).toBe('ignored');
 });
 
-test('an answer that a platform does not take now waits, and that is no attempt', async () => {
-  let refused = 0;
+test('a rate-limited answer is sent later, and the refusals do not count as attempts', async () => {
+  let refusals = 0;
   const adapter = adapterOf(async () => {
-    if (refused === 3) return { id: '' };
-    refused += 1;
-    throw new DeliveryError('not now', { isTooSoon: true, retryAfterMs: 5 });
+    if (refusals === 3) return { id: '' };
+    refusals += 1;
+    throw new DeliveryError('not now', { isRateLimited: true, retryAfterMs: 5 });
   });
   const retry = { attempts: 1, min_backoff_seconds: 1, max_backoff_seconds: 1, factor: 1 };
   const { store } = start({
@@ -233,35 +254,37 @@ test('an answer that a platform does not take now waits, and that is no attempt'
     trigger: (name) => ({ ...manualTrigger(name), retry }),
   });
   await store.append([rowOf('t', 1)]);
-  await until('it is sent', async () => (await store.delivery('t/1'))?.state === 'done');
-  expect(refused).toBe(3);
+  await until('the row is sent', async () => (await store.delivery('t/1'))?.state === 'done');
+  expect(refusals).toBe(3);
   expect(await store.delivery('t/1')).toMatchObject({ attempts: 1, deferrals: 3, failures: [] });
 });
 
-test('a platform that hangs takes no place from another, whatever triggers and destinations it has', async () => {
+test('a hanging platform uses no slots of another platform, for any number of triggers', async () => {
   let hanging = 0;
-  const hangs = adapterOf(async () => {
+  const hangingAdapter = adapterOf(async () => {
     hanging += 1;
     return never;
   });
-  const sends = adapterOf(async () => ({ id: 'm1' }));
-  const { store, dispatcher } = start({ adapterOf: (platform) => (platform === 'test' ? hangs : sends) });
+  const sendingAdapter = adapterOf(async () => ({ id: 'm1' }));
+  const { store, dispatcher } = start({
+    adapterOf: (platform) => (platform === 'test' ? hangingAdapter : sendingAdapter),
+  });
   const triggers = Array.from({ length: 20 }, (_, n) => `t${n}`);
   await store.append(triggers.flatMap((name) => Array.from({ length: 20 }, (_, n) => rowOf(name, n))));
   await until('the platform hangs', () => hanging > 30);
-  const others = Array.from({ length: 100 }, (_, n) => ({
+  const rowsOfOtherPlatform = Array.from({ length: 100 }, (_, n) => ({
     ...rowOf('t0', 1000 + n),
     key: `outbox/other/${n}`,
   }));
-  await store.append(others);
-  await until('the other has them all', () => dispatcher.stats()['outbox/other']?.done === 100);
+  await store.append(rowsOfOtherPlatform);
+  await until('the other platform has received all', () => dispatcher.stats()['outbox/other']?.done === 100);
   expect(await store.delivery('t0/1000')).toMatchObject({ attempts: 1, receipt: 'm1' });
 });
 
-test('a row knows what a platform called an earlier one, whether it was tried, and does not leave when it has expired (SND1, SND2)', async () => {
-  const seen: unknown[] = [];
+test('a send receives earlier receipts and whether the row was attempted before, and an expired row is not sent', async () => {
+  const sends: unknown[] = [];
   const adapter = adapterOf(async (row, { wasTried, rowId, receiptOf }) => {
-    seen.push([row, wasTried, await receiptOf('t/1'), await receiptOf('nothing')]);
+    sends.push([row, wasTried, await receiptOf('t/1'), await receiptOf('nothing')]);
     if (row === 't/2' && !wasTried)
       throw new DeliveryError('503', { platformCode: 503, isOutcomeUnknown: true });
     return { id: `id of ${rowId}` };
@@ -278,46 +301,47 @@ test('a row knows what a platform called an earlier one, whether it was tried, a
     { ...rowOf('t', 2), key },
     { ...rowOf('t', 3), key, meta },
   ]);
-  await until('they have ended', async () => (await store.delivery('t/3'))?.state === 'ignored');
+  await until('the last row is ignored', async () => (await store.delivery('t/3'))?.state === 'ignored');
   const first = { id: 'id of t/1' };
-  expect(seen).toEqual([
+  expect(sends).toEqual([
     ['t/1', false, undefined, undefined],
     ['t/2', false, first, undefined],
     ['t/2', true, first, undefined],
   ]);
   const second = await store.delivery('t/2');
   expect(second?.failures.map(({ note }) => note)).toEqual(['503; it may have arrived']);
-  expect((await store.delivery('t/3'))?.note).toBe('it had expired before it could be sent');
+  expect((await store.delivery('t/3'))?.note).toBe('expired before it was sent');
 });
 
-test('a further kind of work is one entry: it gets the events of its keys with their kinds, and places of its own', async () => {
-  const seen: (string | undefined)[] = [];
-  const runs = {
+test('an additional kind of work receives the events with its key prefix, and has its own slots', async () => {
+  const receivedKinds: (string | undefined)[] = [];
+  const runsWork = {
     name: 'runs',
-    places: 1,
+    slots: 1,
     make: () =>
       new FakeWork(async ({ event }) => {
-        seen.push(event.kind);
+        receivedKinds.push(event.kind);
         return event.kind === undefined ? { kind: 'parked', parkedOn: 'yes' } : done;
       }, 'run/'),
   };
-  const { store, dispatcher } = start({ handlerOf: () => ({ run: () => never }) }, 1, [runs]);
-  await store.append([{ ...newEvent('conversation/manual/t', 'c:1', '{}') }]);
+  const { store, dispatcher } = start({ handlerOf: () => ({ run: () => never }) }, 1, [runsWork]);
+  // The only slot of conversations is in use.
+  await store.append([newEvent('conversation/manual/t', 'c:1', '{}')]);
   await dispatcher.accept(newEvent('run/1', 'r:1'));
-  await until('it is parked', async () => (await store.delivery('r:1'))?.state === 'waiting');
+  await until('the event is parked', async () => (await store.delivery('r:1'))?.state === 'waiting');
   await dispatcher.accept({ ...newEvent('run/1', 'd:1'), kind: 'decision', wakes: 'no' });
-  await until('that is over', async () => (await store.delivery('d:1'))?.state === 'done');
-  expect(seen).toEqual([undefined, 'decision']);
+  await until('the decision is done', async () => (await store.delivery('d:1'))?.state === 'done');
+  expect(receivedKinds).toEqual([undefined, 'decision']);
   expect(dispatcher.stats().runs).toMatchObject({ done: 1, places: 1 });
-  // And whoever waits for what wakes another one is told at once that it is over.
-  const told = dispatcher.settled('t', 'd:2', 10_000);
+  // A caller that waits for a waking event (which resumes a parked event) is notified immediately.
+  const settled = dispatcher.waitUntilSettled('t', 'd:2', 10_000);
   await dispatcher.accept({ ...newEvent('run/1', 'd:2'), kind: 'decision', wakes: 'yes' });
-  expect(await told).toMatchObject({ state: 'done' });
+  expect(await settled).toMatchObject({ state: 'done' });
 });
 
-type Texts = Outbound<Trigger, { readonly text: string }>;
+type TextOutbound = Outbound<Trigger, { readonly text: string }>;
 
-const asked = (n: number): NewEvent => ({
+const requestEvent = (n: number): NewEvent => ({
   id: `manual:chat-${n}`,
   key: `conversation/manual/chat/${n}`,
   meta: JSON.stringify({ trigger: 'chat' }),
@@ -325,67 +349,70 @@ const asked = (n: number): NewEvent => ({
   trace: '',
 });
 
-/** A trigger that answers people: `send` gets their texts. */
-function startChat(handler: Handler, marks: Partial<Texts> = {}, given?: Store) {
-  const sent: string[] = [];
-  const outbound: Texts = {
+/** Starts the trigger `chat`, which replies to senders. The test overrides parts of its outbound side. */
+function startChat(handler: Handler, overrides: Partial<TextOutbound> = {}, existingStore?: Store) {
+  const sentTexts: string[] = [];
+  const outbound: TextOutbound = {
     target: () => ({ place: 'x' }),
     render: (_, { text, status }) => [{ text: `${status}: ${text}` }],
-    sendsTo: () => 'https://test.example',
+    addressOf: () => 'https://test.example',
     send: async (_, { text }) => {
-      sent.push(text);
+      sentTexts.push(text);
       return { id: '' };
     },
-    ...marks,
+    ...overrides,
   };
   let isPaused = false;
   const adapter: Adapter = { ...(manualAdapter as Adapter), account: () => 'a', outbound };
   const retry = { attempts: 2, min_backoff_seconds: 0.001, max_backoff_seconds: 0.001, factor: 1 };
-  const held: string[] = [];
+  const heldTriggers: string[] = [];
   const routing: Partial<Routing & OutboxRouting> = {
     adapterOf: () => adapter,
     handlerOf: () => handler,
     isPaused: () => isPaused,
-    onHeld: (name) => held.push(name),
+    onHeld: (name) => heldTriggers.push(name),
     trigger: (name) => ({ ...manualTrigger(name), retry, default_agent: 'echo', on_failure: 'reply' }),
   };
-  const { store } = start(routing, 8, [], given);
-  const ask = (n: number) => store.append([asked(n)]);
-  const pause = (paused: boolean) => {
-    isPaused = paused;
+  const { store } = start(routing, 8, [], existingStore);
+  const ask = (n: number) => store.append([requestEvent(n)]);
+  const setPaused = (value: boolean) => {
+    isPaused = value;
   };
-  return { store, sent, ask, pause, held };
+  return { store, sentTexts, ask, setPaused, heldTriggers };
 }
 
-test('whoever sent an event that is given up hears of it once, also when it runs again and fails again (NOT1)', async () => {
-  const { store, sent, ask } = startChat({
+test('the sender of a dead event gets one notice, even if a replay fails again', async () => {
+  const { store, sentTexts, ask } = startChat({
     run: async () => {
-      throw new HandlerError('the agent says: secret', { isFinal: true });
+      throw new HandlerError('the agent failed: secret', { isFinal: true });
     },
   });
   await ask(1);
   const isDead = async () => (await store.delivery('manual:chat-1'))?.state === 'dead';
-  await until('it is dead, and that is told', async () => (await isDead()) && sent.length === 1);
-  expect(sent[0]).toMatch(/^warning: Sorry, that did not work/);
+  await until(
+    'the event is dead and its sender notified',
+    async () => (await isDead()) && sentTexts.length === 1,
+  );
+  expect(sentTexts[0]).toMatch(/^warning: Sorry, that failed/);
   await store.requeue('manual:chat-1');
   await until(
-    'it is dead again',
+    'the event is dead again',
     async () => (await store.delivery('manual:chat-1'))?.attempts === 1 && isDead(),
   );
   await sleep(50);
-  expect(sent).toHaveLength(1);
+  expect(sentTexts).toHaveLength(1);
 });
 
 test.each([
-  ['as often as it may', CRASH_LIMIT],
-  ['once more, while it was given up', CRASH_LIMIT + 1],
+  ['up to the limit', CRASH_LIMIT],
+  ['once more while it was marked dead', CRASH_LIMIT + 1],
 ])(
-  'whoever sent an event with which the process has ended %s hears that it is given up (CS1)',
-  async (_, ends) => {
-    const file = join(storeFolder(), `ends-${ends}.db`);
+  'the sender of an event that crashed the process %s is notified that it is dead',
+  async (_, crashCount) => {
+    const file = join(storeFolder(), `crashes-${crashCount}.db`);
     let opened = openEngineStore({ file });
-    await opened.store.append([asked(1)]);
-    for (let crashes = 0; crashes < ends; crashes += 1) {
+    await opened.store.append([requestEvent(1)]);
+    for (let crashes = 0; crashes < crashCount; crashes += 1) {
       expect(await opened.store.claim(1, 60_000)).toHaveLength(1);
       await opened.store.close();
       opened = openEngineStore({ file, now: opened.now() });
@@ -396,23 +423,23 @@ test.each([
       runs += 1;
       return { text: 'yes' };
     };
-    const { store, sent } = startChat({ run }, {}, opened.store);
-    await until('that is told', () => sent.length === 1);
-    expect(sent[0]).toMatch(/^warning: Sorry, that did not work/);
-    const note = `the gateway ended ${ends} times while it was handled`;
-    expect(await store.delivery('manual:chat-1')).toMatchObject({ state: 'dead', crashes: ends, note });
+    const { store, sentTexts } = startChat({ run }, {}, opened.store);
+    await until('the sender is notified', () => sentTexts.length === 1);
+    expect(sentTexts[0]).toMatch(/^warning: Sorry, that failed/);
+    const note = `the gateway ended ${crashCount} times while it was handled`;
+    expect(await store.delivery('manual:chat-1')).toMatchObject({ state: 'dead', crashes: crashCount, note });
     expect(runs).toBe(0);
   },
 );
 
-test('an answer that has no form on its platform is given up at once, and that is told', async () => {
-  const render: Texts['render'] = (_, { text, status }) => {
+test('an answer that cannot be rendered is dead immediately, and its sender is notified', async () => {
+  const render: TextOutbound['render'] = (_, { text, status }) => {
     if (status !== 'warning') throw new UnrenderableError('a card of this kind cannot be shown');
     return [{ text }];
   };
-  const { store, sent, ask } = startChat({ run: async () => ({ text: 'yes' }) }, { render });
+  const { store, sentTexts, ask } = startChat({ run: async () => ({ text: 'yes' }) }, { render });
   await ask(1);
-  await until('that is told', () => sent.length === 1);
+  await until('the sender is notified', () => sentTexts.length === 1);
   expect(await store.delivery('manual:chat-1')).toMatchObject({
     state: 'dead',
     attempts: 1,
@@ -420,49 +447,53 @@ test('an answer that has no form on its platform is given up at once, and that i
   });
 });
 
-test('who waits for a paused trigger is told so after a moment, once, and then gets the answer', async () => {
-  const { store, sent, ask, pause, held } = startChat({ run: async () => ({ text: 'yes' }) });
-  pause(true);
+test('the sender of an event for a paused trigger is notified once after a delay, and later receives the answer', async () => {
+  const { store, sentTexts, ask, setPaused, heldTriggers } = startChat({
+    run: async () => ({ text: 'yes' }),
+  });
+  setPaused(true);
   await ask(1);
   await ask(2);
-  await until('both are held', () => held.length === 2);
-  pause(false);
+  await until('both events are held', () => heldTriggers.length === 2);
+  setPaused(false);
   await store.release('chat', 1);
-  await until('the first is answered', () => sent.includes('success: yes'));
-  await until('the second is told', () => sent.some((text) => text.startsWith('warning: This takes longer')));
+  await until('the first event is answered', () => sentTexts.includes('success: yes'));
+  await until('the second sender is notified', () =>
+    sentTexts.some((text) => text.startsWith('warning: This takes longer')),
+  );
   await store.release('chat');
-  await until('it is answered, too', () => sent.length === 3);
-  expect(sent.filter((text) => text.startsWith('warning'))).toHaveLength(1);
+  await until('the second event is answered', () => sentTexts.length === 3);
+  expect(sentTexts.filter((text) => text.startsWith('warning'))).toHaveLength(1);
 });
 
-test('that an answer is made is shown while it is, and a message that is taken is marked as seen, once', async () => {
-  let end = () => {};
-  const isOver = new Promise<void>((resolve) => {
-    end = resolve;
+test('typing is shown while an answer is generated, and the message is marked as seen once', async () => {
+  let finishAnswer = () => {};
+  const answerFinished = new Promise<void>((resolve) => {
+    finishAnswer = resolve;
   });
-  let typing = 0;
-  const seen: string[] = [];
-  const { sent, ask } = startChat(
+  let typingCount = 0;
+  const seenMarks: string[] = [];
+  const { sentTexts, ask } = startChat(
     {
       run: async () => {
-        await isOver;
+        await answerFinished;
         return { text: 'yes' };
       },
     },
     {
-      typingLastsMs: 100,
-      typing: async () => {
-        typing += 1;
-        throw new Error('of no consequence');
+      typingDurationMs: 100,
+      showTyping: async () => {
+        typingCount += 1;
+        throw new Error('ignored by the gateway');
       },
-      seen: async (trigger) => void seen.push(trigger.name),
+      markSeen: async (trigger) => void seenMarks.push(trigger.name),
     },
   );
   await ask(1);
-  await until('it is shown again and again', () => typing >= 3);
-  end();
-  await until('it is answered', () => sent.length === 1);
-  const shown = typing;
+  await until('typing is shown repeatedly', () => typingCount >= 3);
+  finishAnswer();
+  await until('the event is answered', () => sentTexts.length === 1);
+  const countAtAnswer = typingCount;
   await sleep(300);
-  expect([typing, seen]).toEqual([shown, ['chat']]);
+  expect([typingCount, seenMarks]).toEqual([countAtAnswer, ['chat']]);
 });

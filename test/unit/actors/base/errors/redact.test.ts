@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { Redactor, urlWithoutQuery } from '../../../../../actors/base/errors/redact.ts';
-import { redactedJson } from '../../../../../actors/base/errors/redacted-json.ts';
+import { redactJson } from '../../../../../actors/base/errors/redacted-json.ts';
 
 describe('a redactor', () => {
-  test('strikes a secret as it is, inside JSON and inside a URL', () => {
+  test('redacts a secret in plain text, inside JSON and inside a URL', () => {
     const secret = 'p"ss/w\u00f6rd +1';
     const redactor = new Redactor([secret]);
     const pythonJson = '"p\\"ss/w\\u00f6rd +1"';
@@ -15,7 +15,7 @@ describe('a redactor', () => {
     expect(redactor.redact(encodeURIComponent(secret).toLowerCase())).toBe('[redacted]');
   });
 
-  test('strikes secrets that overlap as one, and the longer of two that begin alike', () => {
+  test('redacts overlapping secrets as one, and the longer of two secrets with the same beginning', () => {
     expect(new Redactor(['abcdefgh', 'defghijk']).redact('1abcdefghijk2')).toBe('1[redacted]2');
     expect(new Redactor(['secret-a', 'secret-and-more']).redact('secret-and-more')).toBe('[redacted]');
   });
@@ -24,12 +24,12 @@ describe('a redactor', () => {
     expect(new Redactor(['s3cret7', 's3cret78']).redact('s3cret7 s3cret78')).toBe('s3cret7 [redacted]');
   });
 
-  test('gives back the very same text when there is nothing to strike, even for a broken surrogate pair', () => {
+  test('returns a text without secrets unchanged, and redacts a secret with a broken surrogate pair', () => {
     expect(new Redactor([]).redact('secret')).toBe('secret');
     expect(new Redactor(['broken-1\ud800']).redact('broken-1\ud800')).toBe('[redacted]');
   });
 
-  test('learns secrets later', () => {
+  test('redacts secrets that are added later', () => {
     const redactor = new Redactor([]);
     redactor.add('late-secret', 'other-secret');
     expect(redactor.redact('late-secret other-secret')).toBe('[redacted] [redacted]');
@@ -38,24 +38,28 @@ describe('a redactor', () => {
   test('shows no part of a secret at the cut of an excerpt', () => {
     const redactor = new Redactor(['top-secret']);
     expect(redactor.excerpt('0123 top-secret 6789', 8)).toBe('0123 [redacted]…');
+    // The text was cut before (`true`): its last characters may be the start of a secret.
     expect(redactor.excerpt('0123 top-se', 100, true)).toBe('01…');
     expect(redactor.excerpt('short', 100)).toBe('short');
     expect(redactor.excerpt('ab🎭cd', 3)).toBe('ab…');
   });
 });
 
-describe('a JSON value without secrets', () => {
+describe('a redacted JSON value', () => {
   const redactor = new Redactor(['123456789', 'top-secret', 'top-secret\nof two lines']);
-  const shown = (value: unknown) => redactedJson(value, (text) => redactor.redact(text));
+  const redacted = (value: unknown) => redactJson(value, (text) => redactor.redact(text));
 
-  test('is the same value, with the mark in the place of each secret, whatever type that has', () => {
+  test('has the mark in place of each secret of any type', () => {
     const value = { chat: 123456789, 'by top-secret': [true, null, 1.5, 'top-secret\nof two lines!'] };
-    expect(shown(value)).toEqual({ chat: '[redacted]', 'by [redacted]': [true, null, 1.5, '[redacted]!'] });
+    expect(redacted(value)).toEqual({
+      chat: '[redacted]',
+      'by [redacted]': [true, null, 1.5, '[redacted]!'],
+    });
   });
 
-  test('keeps a member that is called __proto__', () => {
+  test('keeps a member named __proto__', () => {
     const text = '{"__proto__":{"a":123456789}}';
-    expect(JSON.stringify(shown(JSON.parse(text)))).toBe('{"__proto__":{"a":"[redacted]"}}');
+    expect(JSON.stringify(redacted(JSON.parse(text)))).toBe('{"__proto__":{"a":"[redacted]"}}');
   });
 });
 
@@ -64,7 +68,7 @@ describe('a URL without query', () => {
     ['https://user:pass@mcp.example.com:8443/a/b?key=1#f', 'https://mcp.example.com:8443/a/b'],
     ['/mcp?key=1', '/mcp'],
     ['http://user:pass@not a host/x?y', 'http://not a host/x'],
-  ])('%s is shown as %s', (url, shown) => {
-    expect(urlWithoutQuery(url)).toBe(shown);
+  ])('%s is shown as %s', (url, redacted) => {
+    expect(urlWithoutQuery(url)).toBe(redacted);
   });
 });

@@ -4,7 +4,7 @@ import {
   DeadLetters,
   deadLettersOf,
   hasEnded,
-  tell,
+  sendOrCount,
 } from '../../../../../actors/base/supervision/dead-letters.ts';
 
 const counter = createMachine({
@@ -12,15 +12,15 @@ const counter = createMachine({
   states: { on: { on: { end: 'off' } }, off: { type: 'final' } },
 });
 
-describe('telling', () => {
-  test('a live actor sends the event and counts nothing', () => {
+describe('sendOrCount', () => {
+  test('sends the event to a live actor and counts nothing', () => {
     const actor = createActor(counter).start();
-    expect(tell(actor, { type: 'end' })).toBe(true);
+    expect(sendOrCount(actor, { type: 'end' })).toBe(true);
     expect(actor.getSnapshot().status).toBe('done');
     expect(deadLettersOf(actor.system).count).toBe(0);
   });
 
-  test('an actor that is done, stopped or failed counts a dead letter', () => {
+  test('counts a dead letter for an actor that is done, stopped or failed', () => {
     const done = createActor(counter).start();
     done.send({ type: 'end' });
     const stopped = createActor(fromCallback(() => {})).start();
@@ -36,7 +36,7 @@ describe('telling', () => {
     failed.start();
     for (const actor of [done, stopped, failed]) {
       expect(hasEnded(actor)).toBe(true);
-      expect(tell(actor, { type: 'hello' })).toBe(false);
+      expect(sendOrCount(actor, { type: 'hello' })).toBe(false);
       expect(deadLettersOf(actor.system)).toMatchObject({
         count: 1,
         recent: [{ type: 'hello', target: actor.id }],
@@ -47,7 +47,7 @@ describe('telling', () => {
   test('keeps no payload (A9)', () => {
     const actor = createActor(counter).start();
     actor.stop();
-    tell(actor, { type: 'login', password: 'hunter2' });
+    sendOrCount(actor, { type: 'login', password: 'hunter2' });
     expect(JSON.stringify(deadLettersOf(actor.system).recent)).toBe(
       JSON.stringify([{ type: 'login', target: actor.id }]),
     );
@@ -57,7 +57,7 @@ describe('telling', () => {
     const [one, two] = [createActor(counter).start(), createActor(counter).start()];
     one.stop();
     two.stop();
-    tell(one, { type: 'hello' });
+    sendOrCount(one, { type: 'hello' });
     expect(deadLettersOf(one.system).count).toBe(1);
     expect(deadLettersOf(two.system).count).toBe(0);
   });

@@ -13,7 +13,7 @@ afterEach(() => {
 
 class FakeCommit implements Commit {
   result: TurnResult;
-  readonly heard: string[] = [];
+  readonly calls: string[] = [];
 
   constructor(key: string, answer = '') {
     this.result = { key, fence: 1, seq: 1, outcome: 'done', answer };
@@ -22,21 +22,24 @@ class FakeCommit implements Commit {
     return false;
   }
   onCommitted(): void {
-    this.heard.push(`committed ${this.result.outcome}`);
+    this.calls.push(`committed ${this.result.outcome}`);
   }
   onRefused(): boolean {
-    this.heard.push('refused');
+    this.calls.push('refused');
     this.result = { ...this.result, outcome: 'retrying', answer: undefined };
     return true;
   }
   onGivenUp(): void {
-    this.heard.push('given up');
+    this.calls.push('given up');
   }
 }
 
-const settled = () => new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
+const runPendingTasks = () =>
+  new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
 
-/** As the embedded store: a call is carried out as a whole, and its mistakes are internal errors. */
+/**
+ * Store like the embedded one: a call succeeds or fails as a whole, and invalid results are internal errors.
+ */
 const storeThat = (commit: (results: readonly TurnResult[]) => void): Pick<Store, 'commit'> => ({
   async commit(results) {
     commit(results);
@@ -44,7 +47,7 @@ const storeThat = (commit: (results: readonly TurnResult[]) => void): Pick<Store
   },
 });
 
-test('a result that the store calls a mistake of ours is replaced, and those with it are committed (CO2)', async () => {
+test('a result that the store rejects as invalid is replaced, and the others of its batch are committed', async () => {
   const store = storeThat((results) => {
     if (results.some(({ answer }) => answer === 'poison'))
       throw new InternalError('could not be carried out');
@@ -52,11 +55,11 @@ test('a result that the store calls a mistake of ours is replaced, and those wit
   const committer = new Committer(store, new LogNotes());
   const [bad, good] = [new FakeCommit('a', 'poison'), new FakeCommit('b')];
   for (const commit of [bad, good]) committer.add(commit);
-  await settled();
-  expect([bad.heard, good.heard]).toEqual([['refused', 'committed retrying'], ['committed done']]);
+  await runPendingTasks();
+  expect([bad.calls, good.calls]).toEqual([['refused', 'committed retrying'], ['committed done']]);
 });
 
-test('after it was closed nothing is offered again, and no timer is set', async () => {
+test('nothing is committed or scheduled after close', async () => {
   const store = storeThat(() => {
     throw new StoreUnavailableError('is closed');
   });
@@ -64,10 +67,10 @@ test('after it was closed nothing is offered again, and no timer is set', async 
   const committer = new Committer(store, log);
   const [early, late] = [new FakeCommit('a'), new FakeCommit('b')];
   committer.add(early);
-  await settled();
+  await runPendingTasks();
   expect(vi.getTimerCount()).toBe(1);
   committer.close();
   committer.add(late);
-  await settled();
-  expect([vi.getTimerCount(), early.heard, late.heard]).toEqual([0, [], []]);
+  await runPendingTasks();
+  expect([vi.getTimerCount(), early.calls, late.calls]).toEqual([0, [], []]);
 });

@@ -10,9 +10,9 @@ afterEach(() => {
 
 const end = { state: 'done', answer: 'yes', note: undefined } as const;
 
-test('whoever waits hears of the end once, and no timer is left (SE1)', async () => {
+test('a waiter receives the outcome once, and no timer remains', async () => {
   const deliveryWaits = new DeliveryWaits(10);
-  const waits = [
+  const pendingWaits = [
     deliveryWaits.wait('t', 'a', 100),
     deliveryWaits.wait('t', 'a', 100),
     deliveryWaits.wait('t', 'b', 100),
@@ -22,29 +22,29 @@ test('whoever waits hears of the end once, and no timer is left (SE1)', async ()
   deliveryWaits.settle('unknown', end);
   expect([vi.getTimerCount(), deliveryWaits.size]).toEqual([1, 1]);
   vi.advanceTimersByTime(100);
-  expect(await Promise.all(waits)).toEqual([end, end, undefined]);
+  expect(await Promise.all(pendingWaits)).toEqual([end, end, undefined]);
   expect([vi.getTimerCount(), deliveryWaits.size]).toEqual([0, 0]);
 });
 
-test('its listener hears of each end and of what comes again, whether somebody waits or not', async () => {
-  const heard: unknown[] = [];
+test('the listener receives each end and each deferral, with or without waiters', async () => {
+  const notified: unknown[] = [];
   const deliveryWaits = new DeliveryWaits(10, {
-    onSettled: (id, { state }) => heard.push([id, state]),
-    onPutOff: (id) => heard.push(id),
-    watched: () => ['c'],
-    onBegunElsewhere: () => {},
-    onRowsElsewhere: () => {},
+    onSettled: (id, { state }) => notified.push([id, state]),
+    onDeferred: (id) => notified.push(id),
+    watchedIds: () => ['c'],
+    onRemoteStart: () => {},
+    onRemoteRows: () => {},
   });
   const wait = deliveryWaits.wait('t', 'a', 100);
-  deliveryWaits.putOff('a');
-  expect([deliveryWaits.size, [...deliveryWaits.awaited()]]).toEqual([1, ['a', 'c']]);
+  deliveryWaits.notifyDeferred('a');
+  expect([deliveryWaits.size, [...deliveryWaits.awaitedIds()]]).toEqual([1, ['a', 'c']]);
   deliveryWaits.settle('a', end);
   deliveryWaits.settle('b', end);
-  expect(heard).toEqual(['a', ['a', 'done'], ['b', 'done']]);
+  expect(notified).toEqual(['a', ['a', 'done'], ['b', 'done']]);
   expect(await wait).toEqual(end);
 });
 
-test('a wait that is given up ends at once, and its place is for others', async () => {
+test('an aborted wait ends immediately, and frees its slot', async () => {
   const deliveryWaits = new DeliveryWaits(1);
   const waiting = new AbortController();
   const first = deliveryWaits.wait('t', 'a', 100, waiting.signal);
@@ -57,7 +57,7 @@ test('a wait that is given up ends at once, and its place is for others', async 
   expect(await second).toEqual(end);
 });
 
-test('beyond the bound a wait is refused, and there is room again when one is over (SE2)', async () => {
+test('waits beyond the limit are rejected until another wait ends', async () => {
   const deliveryWaits = new DeliveryWaits(1);
   const first = deliveryWaits.wait('t', 'a', 100);
   await expect(deliveryWaits.wait('t', 'b', 100)).rejects.toMatchObject({ code: 'ERR_OVERLOADED' });
@@ -72,7 +72,7 @@ test('beyond the bound a wait is refused, and there is room again when one is ov
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a trigger whose events do not end leaves waits to others', async () => {
+test('a trigger with endless events leaves waits to other triggers', async () => {
   const deliveryWaits = new DeliveryWaits(16);
   const greedy = Array.from({ length: 20 }, (_, n) => deliveryWaits.wait('slow', `s${n}`, 100));
   for (const wait of greedy) wait.catch(() => {});

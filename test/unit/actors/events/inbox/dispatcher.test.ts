@@ -1,5 +1,5 @@
-// The dispatcher over a store in memory: what becomes of an event, handlers that do what handlers should not, stores that
-// fail, claims that are lost, and the drain.
+// The dispatcher with an in-memory store: outcomes, misbehaving handlers, failing stores, lost claims, and
+// draining.
 
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
@@ -7,7 +7,7 @@ import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { AnyActorRef } from 'xstate';
 import { OverloadedError, StoppedError, UnavailableError } from '../../../../../actors/base/errors/errors.ts';
-import type { Assignment, Outcome } from '../../../../../actors/events/inbox/work.ts';
+import type { Assignment, WorkOutcome } from '../../../../../actors/events/inbox/work.ts';
 import type { NewEvent } from '../../../../../actors/store/event.ts';
 import type { AppendOptions, Committed, TurnRef, TurnResult } from '../../../../../actors/store/store.ts';
 import { openSqliteStore } from '../../../../../actors/store/worker/sqlite-store.ts';
@@ -42,8 +42,8 @@ function inbox(options: Parameters<typeof startInbox>[0]) {
       if (stats === undefined) throw new Error(`no queue ${name}`);
       return stats;
     },
-    said: (message: string) => log.lines.filter((line) => line.message === message),
-    /** The actors of the mailboxes that are active. */
+    linesWith: (message: string) => log.lines.filter((line) => line.message === message),
+    /** Returns the actors of the active mailboxes. */
     actors: () => {
       const snapshot: unknown = root.system.get('conversation')?.getSnapshot();
       return Object.values((snapshot as { children: Record<string, object> }).children);
@@ -61,7 +61,7 @@ const collect = runInNewContext('gc') as () => void;
 const a = (id: string) => newEvent('conversation/a', id);
 const b = (id: string) => newEvent('conversation/b', id);
 
-/** Counts what it is asked. */
+/** Store that counts claims. */
 class CountingStore extends MemoryStore {
   claims = 0;
 
@@ -71,7 +71,7 @@ class CountingStore extends MemoryStore {
   }
 }
 
-/** Gives with the turn the event itself, as the embedded store does. */
+/** Store that returns the appended event object with the turn, like the embedded store. */
 class PassingStore extends MemoryStore {
   beforeAppend: Promise<void> = Promise.resolve();
 
@@ -87,7 +87,7 @@ class PassingStore extends MemoryStore {
   }
 }
 
-/** Resolves, or rejects with the signal's reason, when the test says so. */
+/** Promise that the test resolves. */
 class Gate {
   open: () => void = () => {};
   readonly opened = new Promise<void>((resolve) => {
@@ -95,18 +95,18 @@ class Gate {
   });
 }
 
-/** Ends when its signal is aborted, as a handler should. */
+/** Handler that runs until the signal is aborted. */
 const hangs = ({ signal }: Assignment) =>
-  new Promise<Outcome>((_, reject) => {
+  new Promise<WorkOutcome>((_, reject) => {
     if (signal.aborted) reject(signal.reason);
     signal.addEventListener('abort', () => reject(signal.reason));
   });
 
 describe('an event', () => {
-  test('is handled and committed, and who waits is told how it ended', async () => {
+  test('is handled and committed, and its waiter receives the outcome', async () => {
     const work = new FakeWork(async () => ({ kind: 'done', trigger: 't', answer: 'hello', note: 'n' }));
-    const { dispatcher, store, append, said } = inbox({ works: [work] });
-    const settled = dispatcher.settled('t', 'a1', 2_000);
+    const { dispatcher, store, append, linesWith } = inbox({ works: [work] });
+    const settled = dispatcher.waitUntilSettled('t', 'a1', 2_000);
     await append(a('a1'));
     expect(await settled).toEqual({ state: 'done', answer: 'hello', note: 'n' });
     expect(await store.delivery('a1')).toMatchObject({
@@ -115,12 +115,12 @@ describe('an event', () => {
       trigger: 't',
       answer: 'hello',
     });
-    expect(said('delivery ended')).toMatchObject([
+    expect(linesWith('delivery ended')).toMatchObject([
       { level: 'info', fields: { delivery: 'a1', key: 'conversation/a', outcome: 'done', trigger: 't' } },
     ]);
   });
 
-  test('that parks is told of to who waits, with what wakes it and when; one that is woken at once is waited for', async () => {
+  test('that parks is reported to its waiter with its wake-up, and one woken immediately is awaited', async () => {
     const alarm = { ...newEvent('conversation/a', 'alarm'), kind: 'timer', wakes: 'it' };
     const work = new FakeWork(async ({ event }) => {
       if (event.woken !== undefined) return { kind: 'done', answer: `after ${event.woken.id}` };
@@ -128,19 +128,23 @@ describe('an event', () => {
       return { kind: 'parked', parkedOn: 'it', note: 'later', timers };
     });
     const { dispatcher, append } = inbox({ works: [work] });
-    const [first, second] = [dispatcher.settled('t', 'a1', 20_000), dispatcher.settled('t', 'a2', 20_000)];
+    const [first, second] = [
+      dispatcher.waitUntilSettled('t', 'a1', 20_000),
+      dispatcher.waitUntilSettled('t', 'a2', 20_000),
+    ];
     const askedAt = Date.now();
     await append(a('a1'));
     const parked = await first;
     expect(parked).toEqual({ state: 'waiting', note: 'later', waitingFor: 'it', until: expect.any(Number) });
     expect(parked?.until).toBeGreaterThanOrEqual(askedAt + 60_000);
-    // The first is out of the way of what wakes, which so lies in the queue when the second parks.
+    // When the second event parks, the first no longer blocks the waking event (which resumes a parked
+    // event).
     await append({ ...a('w1'), wakes: 'it' });
     await append(a('a2'), { ...a('w2'), wakes: 'it' });
     expect(await second).toMatchObject({ state: 'done', answer: 'after w2' });
   });
 
-  test('leaves a snapshot for the next of its key, emitted events and timers, all with its commit', async () => {
+  test('commits the snapshot for the next event of its key, emitted events and timers together', async () => {
     const seen: (string | undefined)[] = [];
     const work = new FakeWork(async ({ event, snapshot }) => {
       seen.push(snapshot);
@@ -165,10 +169,10 @@ describe('an event', () => {
     expect(seen.filter((snapshot) => snapshot !== undefined)).toEqual(['one']);
   });
 
-  test('that fails is tried again after a pause, before anything later of its key, and is dead in the end (TR2)', async () => {
+  test('that fails is retried after a pause, before later events of its key, and finally is dead', async () => {
     const work = new FakeWork(async ({ event }) => (event.id === 'a1' ? failed('no luck') : done));
-    const { dispatcher, store, append, ended, stats, said } = inbox({ works: [work], pollMs: 20 });
-    const settled = dispatcher.settled('t', 'a1', 5_000);
+    const { dispatcher, store, append, ended, stats, linesWith } = inbox({ works: [work], pollMs: 20 });
+    const settled = dispatcher.waitUntilSettled('t', 'a1', 5_000);
     await append(a('a1'), a('a2'), b('b1'));
     expect(await settled).toEqual({ state: 'dead', answer: undefined, note: 'no luck' });
     await ended('a2');
@@ -182,24 +186,21 @@ describe('an event', () => {
     ]);
     expect((await store.delivery('a1'))?.failures.map(({ note }) => note)).toEqual(Array(3).fill('no luck'));
     expect(stats()).toMatchObject({ handled: 5, done: 2, failed: 3, retried: 2, dead: 1 });
-    expect(said('delivery failed; it is tried again after a pause').map(({ level }) => level)).toEqual([
-      'warn',
-      'warn',
-    ]);
-    expect(said('delivery is dead: it is not tried again')).toMatchObject([
+    expect(linesWith('delivery failed; retrying').map(({ level }) => level)).toEqual(['warn', 'warn']);
+    expect(linesWith('delivery is dead: no further attempts')).toMatchObject([
       { level: 'error', fields: { delivery: 'a1', reason: 'no luck', attempt: 3 } },
     ]);
   });
 
-  test('whose failure is final is dead at once', async () => {
-    const work = new FakeWork(async () => ({ ...failed('never'), isFinal: true }) as Outcome);
+  test('with a final failure is dead immediately', async () => {
+    const work = new FakeWork(async () => ({ ...failed('never'), isFinal: true }) as WorkOutcome);
     const { append, ended, stateOf } = inbox({ works: [work] });
     await append(a('a1'));
     await ended('a1');
     expect([await stateOf('a1'), work.runs.length]).toEqual(['dead', 1]);
   });
 
-  test('of a paused trigger is held with all that follow it, and goes on when that is resumed', async () => {
+  test('of a paused trigger is held with all later events, and continues when the trigger is resumed', async () => {
     let isPaused = true;
     const work = new FakeWork(async () => (isPaused ? { kind: 'held', trigger: 't' } : done));
     const { store, append, ended, stateOf, stats } = inbox({ works: [work] });
@@ -213,35 +214,37 @@ describe('an event', () => {
     expect(stats()).toMatchObject({ held: 1, done: 2 });
   });
 
-  test('whose handler throws, at once or later, has failed, and the note carries no secret', async () => {
+  test('fails if its handler throws, immediately or later, with a redacted note', async () => {
     const work = new FakeWork(({ event }) => {
-      if (event.id === 'a1') throw new Error('hunter2 at once');
+      if (event.id === 'a1') throw new Error('hunter2 early');
       return Promise.reject(new Error('hunter2 later'));
     });
-    const { store, append, said } = inbox({
+    const { store, append, linesWith } = inbox({
       works: [work],
       redact: (text) => text.replaceAll('hunter2', '[redacted]'),
     });
     await append(a('a1'), b('b1'));
     await until('both have failed', async () => (await store.counts()).retrying === 2);
-    expect((await store.delivery('a1'))?.note).toBe('[redacted] at once');
+    expect((await store.delivery('a1'))?.note).toBe('[redacted] early');
     expect((await store.delivery('b1'))?.note).toBe('[redacted] later');
-    expect(JSON.stringify(said('delivery failed; it is tried again after a pause'))).not.toContain('hunter2');
+    expect(JSON.stringify(linesWith('delivery failed; retrying'))).not.toContain('hunter2');
   });
 
-  test('is not waited for beyond the deadline of who waits, nor by more than the bound (DI4)', async () => {
+  test('has a limited number of waiters, and none waits beyond its deadline', async () => {
     const work = new FakeWork(hangs);
     const { dispatcher, append } = inbox({ works: [work], maxWaiting: 1 });
-    const settled = dispatcher.settled('t', 'a1', 30);
-    await expect(dispatcher.settled('t', 'a2', 30)).rejects.toMatchObject({ code: 'ERR_OVERLOADED' });
+    const settled = dispatcher.waitUntilSettled('t', 'a1', 30);
+    await expect(dispatcher.waitUntilSettled('t', 'a2', 30)).rejects.toMatchObject({
+      code: 'ERR_OVERLOADED',
+    });
     await append(a('a1'));
     expect(await settled).toBeUndefined();
-    expect(await dispatcher.settled('t', 'a2', 1)).toBeUndefined();
+    expect(await dispatcher.waitUntilSettled('t', 'a2', 1)).toBeUndefined();
   });
 });
 
-describe('an acceptance', () => {
-  test('of an event whose conversation rests brings its turn with it, after whoever sent it was answered', async () => {
+describe('accepting an event', () => {
+  test('of an idle conversation claims its turn, which starts after the sender received its response', async () => {
     const store = new CountingStore();
     store.wake = () => () => {};
     const work = new FakeWork(async () => done);
@@ -257,7 +260,7 @@ describe('an acceptance', () => {
     expect([work.runs.map(({ id }) => id), store.claims]).toEqual([['a1', 'a2'], before]);
   });
 
-  test('hands over what the door has read, and an attempt after that reads it anew', async () => {
+  test('passes the parsed event to the first attempt, and later attempts parse it again', async () => {
     const seen: unknown[] = [];
     const work = new FakeWork(async ({ event }) => {
       seen.push(event.parsed);
@@ -271,7 +274,7 @@ describe('an acceptance', () => {
     expect(seen[0]).toBe(parsed);
   });
 
-  test('takes no place from conversations that have waited longer (CA2)', async () => {
+  test('takes no slot from conversations that have waited longer', async () => {
     const gate = new Gate();
     const work = new FakeWork(({ event }) =>
       event.id === 'a1' ? gate.opened.then(() => done) : Promise.resolve(done),
@@ -291,7 +294,7 @@ describe('an acceptance', () => {
     expect(work.mostAtOnce).toBe(1);
   });
 
-  test('of more at once than there are places has the rest wait', async () => {
+  test('above the number of slots makes the rest wait', async () => {
     const gate = new Gate();
     const work = new FakeWork(() => gate.opened.then(() => done));
     const { dispatcher, store, stats } = inbox({ works: [work], places: 3 });
@@ -304,7 +307,7 @@ describe('an acceptance', () => {
     expect(work.mostAtOnce).toBe(3);
   });
 
-  test('finds a place also while the store is asked for what waits (CA1)', async () => {
+  test('finds a slot while the store is queried for waiting events', async () => {
     const gate = new Gate();
     const store = new CountingStore();
     const claim = store.claim.bind(store);
@@ -317,7 +320,7 @@ describe('an acceptance', () => {
     gate.open();
   });
 
-  test('that brings no turn has what waits claimed in its place', async () => {
+  test('without a turn claims waiting events for the reserved slot', async () => {
     const file = join(storeFolder(), 'store.db');
     const store = await openSqliteStore({ file, workerUrl: storeWorkerUrl() });
     const work = new FakeWork(async () => done);
@@ -335,7 +338,7 @@ describe('an acceptance', () => {
     await store.close();
   });
 
-  test('that the store refuses is refused, and keeps no place (CA3)', async () => {
+  test('fails if the store rejects it, and frees its slot', async () => {
     const store = new CountingStore({ maxWaiting: 0 });
     const { dispatcher } = inbox({ works: [new FakeWork(async () => done)], store, places: 1 });
     for (let n = 0; n < 3; n += 1)
@@ -344,7 +347,7 @@ describe('an acceptance', () => {
     expect(dispatcher.stats().conversation).toMatchObject({ active: 0, handled: 0 });
   });
 
-  test('that is under way when the gateway stops is waited for, and its claim given back (DI5)', async () => {
+  test('in progress when the gateway stops is awaited, and its claim is released', async () => {
     const gate = new Gate();
     const store = new PassingStore();
     store.beforeAppend = gate.opened;
@@ -361,7 +364,7 @@ describe('an acceptance', () => {
 });
 
 describe('a handler', () => {
-  test('that takes too long is told to end; the attempt has failed, and others never wait for it (DI3)', async () => {
+  test('that reaches its deadline is aborted and has failed, and delays no other key', async () => {
     const work = new FakeWork((assignment) =>
       assignment.event.id === 'a1' ? hangs(assignment) : Promise.resolve(done),
     );
@@ -370,14 +373,14 @@ describe('a handler', () => {
     await append(a('a1'), b('b1'));
     await ended('b1');
     await until('a1 has failed', async () => (await store.delivery('a1'))?.state === 'retrying');
-    expect((await store.delivery('a1'))?.note).toBe('the attempt has taken as long as it may');
+    expect((await store.delivery('a1'))?.note).toBe('the attempt reached its deadline');
   });
 
-  test('that answers after its deadline has failed all the same; what it says of its failure counts (AT1)', async () => {
+  test('that returns after its deadline has failed; the failure that it returned counts', async () => {
     const work = new FakeWork(({ event, signal }) => {
       return new Promise((resolve) => {
-        const late: Outcome =
-          event.id === 'a1' ? done : ({ ...failed('my own words'), isFinal: true } as Outcome);
+        const late: WorkOutcome =
+          event.id === 'a1' ? done : ({ ...failed('my own words'), isFinal: true } as WorkOutcome);
         signal.addEventListener('abort', () => setTimeout(() => resolve(late), 10));
       });
     });
@@ -387,10 +390,10 @@ describe('a handler', () => {
     await ended('b1');
     expect(await store.delivery('b1')).toMatchObject({ state: 'dead', note: 'my own words' });
     await until('a1 has failed', async () => (await store.delivery('a1'))?.state === 'retrying');
-    expect((await store.delivery('a1'))?.note).toBe('it had not ended after 30 ms');
+    expect((await store.delivery('a1'))?.note).toBe('the attempt did not end within 30 ms');
   });
 
-  test('that ignores its signal keeps its conversation waiting, but not its place; never do two run (A4, MB1)', async () => {
+  test('that ignores its signal delays its conversation but loses its slot; never do two run (A4)', async () => {
     const gate = new Gate();
     const work = new FakeWork(async ({ event, signal }) => {
       if (event.id !== 'a1' || event.attempt > 1) return done;
@@ -399,7 +402,7 @@ describe('a handler', () => {
       return done;
     });
     work.timeout = () => 30;
-    const { append, ended, stateOf, stats, said } = inbox({
+    const { append, ended, stateOf, stats, linesWith } = inbox({
       works: [work],
       places: 1,
       patienceMs: 50,
@@ -412,16 +415,16 @@ describe('a handler', () => {
     await ended('b1');
     expect(await stateOf('a1')).toBe('running');
     expect(stats()).toMatchObject({ active: 1, overruns: 1, states: { overrun: 1, ready: 1 } });
-    expect(
-      said('a handler goes on although it was told to end; its conversation waits for it'),
-    ).toMatchObject([{ level: 'error', fields: { delivery: 'a1', key: 'conversation/a' } }]);
+    expect(linesWith('a handler ignores its abort signal; its conversation waits for it')).toMatchObject([
+      { level: 'error', fields: { delivery: 'a1', key: 'conversation/a' } },
+    ]);
     gate.open();
     await until('a1 has failed', async () => (await stateOf('a1')) === 'retrying');
     expect(stats()).toMatchObject({ active: 0, overruns: 0 });
     expect(work.overlaps).toEqual([]);
   });
 
-  test('that ignores its signal keeps its place when there are overruns enough (WQ1)', async () => {
+  test('that ignores its signal keeps its slot when the limit of zombie runs is reached', async () => {
     const gate = new Gate();
     const work = new FakeWork(async () => {
       await gate.opened;
@@ -437,22 +440,22 @@ describe('a handler', () => {
     await until('none is left of them', () => stats().overruns === 0);
   });
 
-  test('that gives what is no outcome has failed, by a fault that ends nothing else (MB3)', async () => {
-    const work = new FakeWork(async ({ event }) => (event.id === 'a1' ? ({} as Outcome) : done));
-    const { store, append, ended, said } = inbox({ works: [work] });
+  test('that returns an invalid outcome has failed, and affects nothing else', async () => {
+    const work = new FakeWork(async ({ event }) => (event.id === 'a1' ? ({} as WorkOutcome) : done));
+    const { store, append, ended, linesWith } = inbox({ works: [work] });
     await append(a('a1'), b('b1'));
     await ended('b1');
     await until('it has failed', async () => (await store.counts()).retrying === 1);
     expect((await store.delivery('a1'))?.note).toBe(
-      'a fault of the gateway: the work gave an outcome of no known kind',
+      'internal error of the gateway: the work returned an outcome of unknown kind',
     );
-    expect(said('a turn of a conversation failed by a fault')).toMatchObject([{ level: 'error' }]);
+    expect(linesWith('internal error in a turn of a conversation')).toMatchObject([{ level: 'error' }]);
     await append(b('b2'));
     await ended('b2');
   });
 });
 
-test('a fault of an actor whose run goes on: the run is told to end and waited for, and then has failed (MB3)', async () => {
+test('an internal error of a mailbox actor aborts its run, which is awaited and then counts as failed', async () => {
   const gate = new Gate();
   const reasons: unknown[] = [];
   const work = new FakeWork(async ({ event, signal }) => {
@@ -462,25 +465,28 @@ test('a fault of an actor whose run goes on: the run is told to end and waited f
     return done;
   });
   work.timeout = () => 10;
-  const { store, append, log, said, stats } = inbox({ works: [work], patienceMs: 10 });
-  // What stands for a bug: the machine's own action throws.
+  const { store, append, log, linesWith, stats } = inbox({ works: [work], patienceMs: 10 });
+  // Simulates a bug: an action of the machine throws.
   const { error } = log;
   log.error = (fields, message) => {
-    if (message.startsWith('a handler goes on')) throw new Error('no log');
+    if (message.startsWith('a handler ignores')) throw new Error('no log');
     error.call(log, fields, message);
   };
   await append(a('a1'));
-  await until('its actor has failed', () => said('a turn of a conversation failed by a fault').length === 1);
+  await until(
+    'its actor has failed',
+    () => linesWith('internal error in a turn of a conversation').length === 1,
+  );
   expect([(await store.delivery('a1'))?.state, stats().active]).toEqual(['running', 1]);
   gate.open();
   await until('the attempt has failed', async () => (await store.delivery('a1'))?.state === 'retrying');
-  expect((await store.delivery('a1'))?.note).toBe('a fault of the gateway: no log');
+  expect((await store.delivery('a1'))?.note).toBe('internal error of the gateway: no log');
   expect(stats()).toMatchObject({ active: 0, overruns: 0, states: {} });
   expect(work.overlaps).toEqual([]);
 });
 
-describe('the works', () => {
-  test('have places of their own: one that is stuck holds up no other (CW3)', async () => {
+describe('the kinds of work', () => {
+  test('have separate slots: a stuck kind does not delay other kinds', async () => {
     const stuck = new FakeWork(hangs, 'outbox/');
     const work = new FakeWork(async () => done);
     const { append, stats } = inbox({ works: [work, stuck], places: 3 });
@@ -493,11 +499,11 @@ describe('the works', () => {
     expect(stats('outbox')).toMatchObject({ active: 3, done: 0 });
   });
 
-  test('let others have their turn: a conversation without end gives its place away', async () => {
+  test('share slots fairly: an endless conversation yields its slot', async () => {
     const { store, append, stats } = inbox({
       works: [
         new FakeWork(async ({ event }) => {
-          // For ever: each event of the endless one brings the next.
+          // Each event of the conversation `endless` emits the next event.
           if (event.key !== 'conversation/endless' || stats().done > 5_000) return done;
           return { kind: 'done', emit: [newEvent(event.key, `${event.id}+`.slice(-200) + stats().done)] };
         }),
@@ -512,8 +518,8 @@ describe('the works', () => {
   });
 });
 
-describe('actors', () => {
-  test('stay for a while after a turn, serve the next of their key, and end (WQ2, MA1)', async () => {
+describe('mailbox actors', () => {
+  test('stay for a while after a turn, serve the next event of their key, and end', async () => {
     const work = new FakeWork(async () => done);
     const { append, ended, stats, actors } = inbox({ works: [work], lingerMs: 300 });
     await append(a('a1'));
@@ -530,7 +536,7 @@ describe('actors', () => {
     expect(actors()).not.toContain(first);
   });
 
-  test('rest in bounded number, the oldest gives way (WQ3)', async () => {
+  test('rest in a limited number, and the oldest is removed first', async () => {
     const work = new FakeWork(async () => done);
     const { append, stats, actors } = inbox({ works: [work], maxResting: 10 });
     await append(...Array.from({ length: 300 }, (_, i) => newEvent(`conversation/${i}`, `e${i}`)));
@@ -539,7 +545,7 @@ describe('actors', () => {
     expect([stats().resting, actors().length]).toEqual([10, 10]);
   });
 
-  test('that rest keep nothing of what they have handled (MB2)', async () => {
+  test('that are idle keep no reference to a handled event', async () => {
     const seen: WeakRef<object>[] = [];
     const work = new FakeWork(async ({ event }) => {
       seen.push(new WeakRef(event));
@@ -554,7 +560,7 @@ describe('actors', () => {
     });
   });
 
-  test('hang under an actor of the name of their work, under the root, and show their state (MA2)', async () => {
+  test('are children of an actor with the name of their kind of work, and expose their state', async () => {
     const work = new FakeWork(hangs);
     const { root, append, stats } = inbox({ works: [work] });
     await append(a('a1'));
@@ -567,14 +573,14 @@ describe('actors', () => {
   });
 });
 
-/** A store whose commits and renewals fail when it is told so. */
+/** Store with commits and renewals that fail on request. */
 class FlakyStore extends MemoryStore {
   commitError: ((results: readonly TurnResult[]) => Error | undefined) | undefined;
   isRenewFailing = false;
   isClaimFailing = false;
   commits = 0;
   renewals = 0;
-  /** A commit is taken to the store when this is over. */
+  /** Commits wait for this promise. */
   beforeCommit: Promise<void> | undefined;
 
   override async commit(results: readonly TurnResult[]): Promise<readonly Committed[]> {
@@ -597,7 +603,7 @@ class FlakyStore extends MemoryStore {
   }
 }
 
-/** The clocks of this process and of a store that uses `now`, both of which can jump as after a SIGSTOP. */
+/** Clocks of the process and of a store that uses `now`. Both can jump, like after a process suspension. */
 function standingClock() {
   let stoodMs = 0;
   const uptime = performance.now.bind(performance);
@@ -611,7 +617,7 @@ function standingClock() {
 }
 
 describe('a store', () => {
-  test('is given the outcomes of one tick in one call (CO3)', async () => {
+  test('receives the outcomes of one tick in one call', async () => {
     const store = new FlakyStore();
     const gate = new Gate();
     const work = new FakeWork(() => gate.opened.then(() => done));
@@ -623,22 +629,22 @@ describe('a store', () => {
     expect(store.commits).toBe(1);
   });
 
-  test('that takes no commits is asked again until it does', async () => {
+  test('that accepts no commits is retried until it does', async () => {
     const store = new FlakyStore();
     store.commitError = () => new UnavailableError('disk is full', 1);
     const work = new FakeWork(async () => done);
-    const { append, ended, said } = inbox({ works: [work], store });
+    const { append, ended, linesWith } = inbox({ works: [work], store });
     await append(a('a1'), b('b1'));
     await until('it was tried twice', () => store.commits >= 2);
     store.commitError = undefined;
     await ended('a1');
     await ended('b1');
     expect(work.runs.length).toBe(2);
-    expect(said('the store does not take the outcome of events; it is tried again')).toHaveLength(1);
-    expect(said('the store takes outcomes of events again')).toHaveLength(1);
+    expect(linesWith('the store does not accept outcomes of events; retrying')).toHaveLength(1);
+    expect(linesWith('the store accepts outcomes of events again')).toHaveLength(1);
   });
 
-  test('that takes no commits until the claim is lost: the outcome is given up, and the event comes again (CK2, CO1)', async () => {
+  test('that accepts no commits until the claim is lost: the outcome is discarded, and the event is delivered again', async () => {
     const store = new FlakyStore();
     store.commitError = () => new UnavailableError('disk is full', 1);
     const work = new FakeWork(async () => done);
@@ -651,7 +657,7 @@ describe('a store', () => {
     expect(work.overlaps).toEqual([]);
   });
 
-  test('that cannot take one outcome takes the others, and that attempt has failed (CO2)', async () => {
+  test('that rejects one outcome accepts the other outcomes, and the rejected attempt has failed', async () => {
     const store = new FlakyStore();
     store.commitError = (results) =>
       results.some(({ answer }) => answer === 'poison') ? new TypeError('not storable') : undefined;
@@ -668,22 +674,22 @@ describe('a store', () => {
     gate.open();
     await ended('b1');
     await until('a1 has failed', async () => (await stateOf('a1')) === 'retrying');
-    expect((await store.delivery('a1'))?.note).toBe('the store refuses its outcome: not storable');
+    expect((await store.delivery('a1'))?.note).toBe('the store refuses the outcome: not storable');
   });
 
-  test('that gives no claims is asked again, and the log says so once', async () => {
+  test('that fails to claim is retried, with one log line', async () => {
     const store = new FlakyStore();
     store.isClaimFailing = true;
     const work = new FakeWork(async () => done);
-    const { append, ended, said } = inbox({ works: [work], store, pollMs: 20 });
+    const { append, ended, linesWith } = inbox({ works: [work], store, pollMs: 20 });
     await append(a('a1'));
-    await until('it is said', () => said('no events can be claimed; it is tried again').length > 0);
+    await until('it is linesWith', () => linesWith('could not claim events; retrying').length > 0);
     store.isClaimFailing = false;
     await ended('a1');
-    expect(said('no events can be claimed; it is tried again')).toHaveLength(1);
+    expect(linesWith('could not claim events; retrying')).toHaveLength(1);
   });
 
-  test('that does not call is asked once in a while', async () => {
+  test('that sends no wake-up is polled', async () => {
     const store = new MemoryStore();
     store.wake = () => () => {};
     const work = new FakeWork(async () => done);
@@ -694,7 +700,7 @@ describe('a store', () => {
 });
 
 describe('a claim', () => {
-  test('of a long run is renewed, so that nobody else gets it (CK1)', async () => {
+  test('of a long run is renewed, so that no other node gets it', async () => {
     const gate = new Gate();
     const work = new FakeWork(() => gate.opened.then(() => done));
     const { store, append, ended } = inbox({ works: [work], leaseMs: 400, renewMs: 100, pollMs: 20 });
@@ -707,22 +713,28 @@ describe('a claim', () => {
     expect([work.runs.length, (await store.delivery('a1'))?.attempts]).toEqual([1, 1]);
   });
 
-  test('that cannot be renewed is lost in time: the run is aborted, and the event comes again', async () => {
+  test('that cannot be renewed is lost in time: the run is aborted, and the event is delivered again', async () => {
     const store = new FlakyStore();
     store.isRenewFailing = true;
     const work = new FakeWork((assignment) =>
       assignment.event.attempt === 1 ? hangs(assignment) : Promise.resolve(done),
     );
-    const { append, ended, said } = inbox({ works: [work], store, leaseMs: 300, renewMs: 100, pollMs: 20 });
+    const { append, ended, linesWith } = inbox({
+      works: [work],
+      store,
+      leaseMs: 300,
+      renewMs: 100,
+      pollMs: 20,
+    });
     await append(a('a1'));
     await ended('a1');
     expect(work.runs.map(({ attempt }) => attempt)).toEqual([1, 2]);
     expect(work.overlaps).toEqual([]);
-    expect(said('the claim on a conversation was lost; its event comes again')).toHaveLength(1);
-    expect(said('claims on conversations cannot be renewed; it is tried again')).toHaveLength(1);
+    expect(linesWith('lost the claim on a conversation; its event will be handled again')).toHaveLength(1);
+    expect(linesWith('could not renew claims on conversations; retrying')).toHaveLength(1);
   });
 
-  test('that has run out by our own clock is lost although the store cannot be asked', async () => {
+  test('that expired by the local clock is lost even if the store is unavailable', async () => {
     const store = new FlakyStore();
     store.isRenewFailing = true;
     const work = new FakeWork(hangs);
@@ -735,8 +747,8 @@ describe('a claim', () => {
     await until('it rests', () => stats().resting === 1);
   });
 
-  test.each(['looks itself', 'is called by the store first'])(
-    'that ran out while the process stood still is renewed, and its run goes on: the dispatcher %s',
+  test.each(['polls first', 'is woken by the store first'])(
+    'that expired during a process suspension is renewed, and its run continues: the dispatcher %s',
     async (who) => {
       const gate = new Gate();
       const clock = standingClock();
@@ -749,7 +761,7 @@ describe('a claim', () => {
       await append(a('a1'), a('a2'));
       await until('it runs', () => work.runs.length === 1);
       clock.standStill(32_000);
-      if (who !== 'looks itself') store.noticeTime();
+      if (who !== 'polls first') store.noticeTime();
       await until('it was renewed', () => store.renewals === 1);
       expect([stats().lost, work.runs[0]?.endedAt]).toEqual([0, undefined]);
       expect(await store.claim(10, 1_000)).toEqual([]);
@@ -763,7 +775,7 @@ describe('a claim', () => {
     },
   );
 
-  test('that was lost is not renewed when the store can be asked again, though its run goes on', async () => {
+  test('that was lost is not renewed when the store is available again, although its run continues', async () => {
     const gate = new Gate();
     const store = new FlakyStore();
     store.isRenewFailing = true;
@@ -785,7 +797,7 @@ describe('a claim', () => {
     expect(work.overlaps).toEqual([]);
   });
 
-  test('that another took while its outcome was on the way: the outcome is not taken, and the new turn runs', async () => {
+  test('taken by another claim during the commit: the outcome is discarded, and the new turn runs', async () => {
     const gate = new Gate();
     let now = 0;
     const store = new FlakyStore({ now: () => Date.now() + now });
@@ -802,7 +814,7 @@ describe('a claim', () => {
     expect(stats()).toMatchObject({ lost: 1, done: 1 });
   });
 
-  test('that another took aborts the run, and a new claim waits until that has really ended (A4)', async () => {
+  test('taken by another claim aborts the run, and the new claim waits for its real end (A4)', async () => {
     const gate = new Gate();
     let now = 0;
     const store = new MemoryStore({ now: () => Date.now() + now });
@@ -813,7 +825,7 @@ describe('a claim', () => {
     const { append, ended, stats } = inbox({ works: [work], store, renewMs: 60_000, pollMs: 20 });
     await append(a('a1'));
     await until('it runs', () => work.runs.length === 1);
-    // The store's clock jumps: the claim has expired there, and the dispatcher itself gets it again.
+    // The store's clock jumps, so the claim has expired, and the dispatcher claims the event a second time.
     now = 60_000;
     await until('the claim was lost', () => stats().lost === 1);
     expect([stats().states, work.runs.length]).toEqual([{ leaving: 1 }, 1]);
@@ -825,7 +837,7 @@ describe('a claim', () => {
 });
 
 describe('a drain', () => {
-  test('lets what runs end, claims nothing more, and gives every claim back', async () => {
+  test('lets current runs end, claims no more events, and releases every claim', async () => {
     const gate = new Gate();
     const work = new FakeWork(() => gate.opened.then(() => done));
     const { dispatcher, store, append, stateOf, root } = inbox({ works: [work] });
@@ -845,12 +857,12 @@ describe('a drain', () => {
     expect(root.getSnapshot().children.conversation).toBeUndefined();
   });
 
-  test('aborts what still runs at its end; that is no failure, and the event is due at once (AT2, TR1)', async () => {
+  test('aborts the remaining runs; this is not a failure, and their events are due immediately', async () => {
     const work = new FakeWork(hangs);
-    const { dispatcher, store, append, stats, said } = inbox({ works: [work] });
+    const { dispatcher, store, append, stats, linesWith } = inbox({ works: [work] });
     await append(a('a1'));
     await until('it runs', () => work.runs.length === 1);
-    const settled = dispatcher.settled('t', 'a1', 60_000);
+    const settled = dispatcher.waitUntilSettled('t', 'a1', 60_000);
     await dispatcher.drain(200);
     expect(await settled).toBeUndefined();
     expect(await store.delivery('a1')).toMatchObject({
@@ -860,7 +872,7 @@ describe('a drain', () => {
     });
     expect((await store.claim(10, 1_000)).map(({ event }) => event.id)).toEqual(['a1']);
     expect(stats()).toMatchObject({ failed: 0, active: 0 });
-    expect(said('delivery was given back: the gateway stops')).toHaveLength(1);
+    expect(linesWith('delivery was returned to the queue: the gateway is stopping')).toHaveLength(1);
   });
 
   test('never makes an event dead, even at its last attempt', async () => {
@@ -876,8 +888,8 @@ describe('a drain', () => {
     expect(await stateOf('a1')).toBe('queued');
   });
 
-  test('gives the claim back although the handler goes on, and ends in time', async () => {
-    const work = new FakeWork(() => new Promise<Outcome>(() => {}));
+  test('releases the claim although the handler continues, and ends in time', async () => {
+    const work = new FakeWork(() => new Promise<WorkOutcome>(() => {}));
     const { dispatcher, store, append } = inbox({ works: [work] });
     await append(a('a1'));
     await until('it runs', () => work.runs.length === 1);
@@ -891,17 +903,17 @@ describe('a drain', () => {
     const gate = new Gate();
     const work = new FakeWork(() => gate.opened.then(() => done));
     work.timeout = () => 10;
-    const { dispatcher, store, append, log, said, stats } = inbox({ works: [work], patienceMs: 10 });
+    const { dispatcher, store, append, log, linesWith, stats } = inbox({ works: [work], patienceMs: 10 });
     const commit = vi.spyOn(store, 'commit');
     const { error } = log;
     log.error = (fields, message) => {
-      if (message.startsWith('a handler goes on')) throw new Error('no log');
+      if (message.startsWith('a handler ignores')) throw new Error('no log');
       error.call(log, fields, message);
     };
     await append(a('a1'));
     await until(
       'the actor has failed',
-      () => said('a turn of a conversation failed by a fault').length === 1,
+      () => linesWith('internal error in a turn of a conversation').length === 1,
     );
     await dispatcher.drain(100);
     gate.open();
@@ -911,7 +923,7 @@ describe('a drain', () => {
     expect(stats()).toMatchObject({ failed: 0, lost: 0 });
   });
 
-  test('tells a handler by its signal why it has to end', async () => {
+  test('aborts a handler with the reason in its signal', async () => {
     const reasons: unknown[] = [];
     const work = new FakeWork((assignment) => {
       assignment.signal.addEventListener('abort', () => reasons.push(assignment.signal.reason));
@@ -924,7 +936,7 @@ describe('a drain', () => {
     expect(reasons).toEqual([expect.any(StoppedError)]);
   });
 
-  test('of a dispatcher that has nothing to do takes no time, and twice is once', async () => {
+  test('of an idle dispatcher ends immediately, and a second drain has no effect', async () => {
     const { dispatcher } = inbox({ works: [new FakeWork(async () => done)] });
     const startedAt = performance.now();
     await Promise.all([dispatcher.drain(10_000), dispatcher.drain(10_000)]);

@@ -1,4 +1,4 @@
-// The store in memory, on which the tests of the inbox stand, against the same suite as the real one.
+// The in-memory store of the inbox tests must pass the conformance suite of the real stores.
 
 import { MemoryStore } from '../../../../fixtures/store/memory-store.ts';
 import { describeStore } from '../../../../fixtures/store/store-conformance.ts';
@@ -7,7 +7,7 @@ import { describeWaits } from '../../../../fixtures/store/store-waits-conformanc
 
 for (const describeIt of [describeStore, describeWaits, describeRuns])
   describeIt(
-    'the store in memory',
+    'the in-memory store',
     async (limits) => {
       let now = Date.UTC(2026, 10, 21);
       const store = new MemoryStore({ now: () => now, ...limits });

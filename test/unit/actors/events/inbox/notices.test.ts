@@ -1,4 +1,5 @@
-// What people are told of an event that ends without an answer, or waits: with the commit of its turn, or by a timer of the store.
+// Notices to senders of events that wait or end without an answer: stored with the commit, or sent by a
+// timer.
 
 import { describe, expect, test } from 'vitest';
 import { withNotice } from '../../../../../actors/events/inbox/notices.ts';
@@ -8,8 +9,15 @@ import type { TurnResult } from '../../../../../actors/store/store.ts';
 
 const AT = 1_000_000;
 const event: StoredEvent = {
-  ...{ id: 'chat:1', key: 'conversation/chat/1', meta: '', body: new Uint8Array(), trace: '' },
-  ...{ seq: 7, at: AT, attempt: 1, crashes: 0 },
+  id: 'chat:1',
+  key: 'conversation/chat/1',
+  meta: '',
+  body: new Uint8Array(),
+  trace: '',
+  seq: 7,
+  at: AT,
+  attempt: 1,
+  crashes: 0,
 };
 const rowOf = (notice: string): NewEvent => ({
   ...event,
@@ -20,45 +28,48 @@ const work: Work = {
   prefix: 'conversation/',
   timeoutMs: () => 1,
   perform: async () => ({ kind: 'ignored' }),
-  notice: (_, notice) => [rowOf(notice)],
+  noticeRows: (_, notice) => [rowOf(notice)],
 };
 const resultOf = (outcome: TurnResult['outcome'], more: Partial<TurnResult> = {}): TurnResult => ({
-  ...{ key: event.key, fence: 1, seq: 7, outcome },
+  key: event.key,
+  fence: 1,
+  seq: 7,
+  outcome,
   ...more,
 });
 const noted = (result: TurnResult, of: StoredEvent = event, now = AT) => withNotice(result, of, work, now);
 
-describe('whoever sent an event is told', () => {
-  test('that it is given up, in the commit that says so', () => {
+describe('the sender of an event is notified', () => {
+  test('that it is discarded, in the same commit', () => {
     const emit = [rowOf('other')];
     expect(noted(resultOf('dead', { emit })).emit).toEqual([...emit, rowOf('failed')]);
   });
 
-  test('that it waits, when its next attempt is further away than a moment', () => {
+  test('that it waits, if its next attempt is not soon', () => {
     for (const outcome of ['retrying', 'deferred'] as const) {
       expect(noted(resultOf(outcome, { retryInMs: 3_000 })).emit).toEqual([rowOf('waits')]);
       expect(noted(resultOf(outcome, { retryInMs: 2_999 })).emit).toBeUndefined();
     }
   });
 
-  test('that it waits for a place or a trigger, when that has lasted for a moment (NOT2)', () => {
-    const held = resultOf('held', { heldBy: 'chat' });
+  test('that it waits for a slot or a trigger, after a short time', () => {
+    const heldResult = resultOf('held', { heldBy: 'chat' });
     const timer = { id: 'notice/7', inMs: 3_000, event: rowOf('waits') };
-    expect(noted(held).timers).toEqual([timer]);
-    // Put off again it does not begin anew, nor when the clock was set.
-    expect(noted(held, event, AT + 1_000).timers).toEqual([{ ...timer, inMs: 2_000 }]);
-    expect(noted(held, event, AT + 60_000).timers).toEqual([{ ...timer, inMs: 0 }]);
-    expect(noted(held, event, AT - 60_000).timers).toEqual([timer]);
+    expect(noted(heldResult).timers).toEqual([timer]);
+    // A second deferral or a clock step does not restart the timer.
+    expect(noted(heldResult, event, AT + 1_000).timers).toEqual([{ ...timer, inMs: 2_000 }]);
+    expect(noted(heldResult, event, AT + 60_000).timers).toEqual([{ ...timer, inMs: 0 }]);
+    expect(noted(heldResult, event, AT - 60_000).timers).toEqual([timer]);
     expect(noted(resultOf('queued', { heldBy: 'place: x' })).timers).toEqual([timer]);
   });
 
-  test('nothing when the gateway stops, nor of what has ended', () => {
+  test('of nothing when the gateway stops or the event has ended', () => {
     for (const result of [resultOf('queued'), resultOf('done'), resultOf('ignored')])
       expect(noted(result)).toBe(result);
   });
 });
 
-test('a timer is taken back with the end of an event that may have one, and costs no other anything', () => {
+test('a notice timer is cancelled at the end of its event, and events without one cost nothing', () => {
   for (const outcome of ['done', 'ignored', 'dead'] as const) {
     const waited = noted(resultOf(outcome), { ...event, wasClaimed: true });
     expect(waited.cancelTimers).toEqual(['notice/7', 'notice/7/late']);
@@ -70,8 +81,8 @@ test('a timer is taken back with the end of an event that may have one, and cost
   }
 });
 
-test('a work that tells nobody anything is left alone', () => {
-  const { notice: _, ...silent } = work;
+test('work without notices stays unchanged', () => {
+  const { noticeRows: _, ...silent } = work;
   const result = resultOf('dead');
   expect(withNotice(result, { ...event, attempt: 2 }, silent, AT)).toBe(result);
 });

@@ -1,5 +1,3 @@
-// Errors of deliveries that are changed on their way.
-
 import { describe, expect, test } from 'vitest';
 import {
   DeliveryError,
@@ -7,20 +5,20 @@ import {
 } from '../../../../../actors/events/outbox/delivery-error.ts';
 import { NoTokenError } from '../../../../../actors/platforms/teamchat/errors.ts';
 
-/** Each member is other than what it is unsaid. */
+/** Options without default values. */
 const all: Required<Omit<DeliveryErrorOptions, 'cause'>> = {
   platformCode: 'gone',
   isFinal: true,
-  isTooSoon: true,
-  isUnasked: true,
+  isRateLimited: true,
+  isUncontacted: true,
   retryAfterMs: 5,
   isOutcomeUnknown: true,
   isPlatformDown: true,
-  isTargetGone: true,
+  isTargetMissing: true,
 };
 
 describe.each([DeliveryError, NoTokenError])('%o.with', (Kind) => {
-  test('keeps its kind, its words and every member that is not changed', () => {
+  test('keeps its class, its message and every unchanged member', () => {
     const error = new Kind('the message is gone', all);
     const changed = error.with({});
     expect(changed).toBeInstanceOf(Kind);
@@ -29,13 +27,13 @@ describe.each([DeliveryError, NoTokenError])('%o.with', (Kind) => {
     expect(changed.cause).toBe(error);
   });
 
-  test.each(Object.keys(all))('changes %s, and nothing else', (member) => {
+  test.each(Object.keys(all))('changes only %s', (member) => {
     const changed = new Kind('no', all).with({ [member]: undefined });
     const unsaid = new Kind('no')[member as keyof typeof all];
     expect({ ...changed }).toEqual({ ...all, code: 'ERR_DELIVERY', [member]: unsaid });
   });
 
-  test('leaves the one that it was made of as it was', () => {
+  test('leaves the original unchanged', () => {
     const error = new Kind('no', all);
     error.with({ isFinal: false });
     expect({ ...error }).toMatchObject(all);

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { decisionActionId } from '../../../../../actors/events/decision-action.ts';
 import { replyCard } from '../../../../../actors/events/outbox/reply-card.ts';
 
-describe('the card of an answer', () => {
-  test('has the title, fields and actions that stand beside the text', () => {
+describe('the card of a reply', () => {
+  test('has the title, fields and actions of the reply data', () => {
     const data = {
       title: 'Deploy',
       fields: [{ name: 'version', value: 42 }],
@@ -26,12 +26,12 @@ describe('the card of an answer', () => {
     });
   });
 
-  test('is none where nothing of it is there, or has another shape', () => {
+  test('is absent if all its members are missing or invalid', () => {
     for (const data of [undefined, null, 'x', [], {}, { title: ' ' }, { actions: 'no' }, { fields: [1, {}] }])
       expect(replyCard(data)).toBeUndefined();
   });
 
-  test('leaves out what nobody could act on: actions without an id, twice the same, addresses of no web page', () => {
+  test('omits actions without an id, duplicate actions and URLs other than web pages', () => {
     const actions = [
       { title: 'a' },
       { id: 'x' },
@@ -44,18 +44,18 @@ describe('the card of an answer', () => {
     ]);
   });
 
-  test('has whole characters only, by which two ids may be the same', () => {
+  test('has whole characters only, which may make two ids equal', () => {
     const actions = [{ id: 'cut \ud83d', title: 'one' }, { id: 'cut \ude00' }];
     expect(replyCard({ actions })?.actions).toEqual([{ id: 'cut \ufffd', title: 'one' }]);
   });
 
-  test('has no button by which whoever presses it would decide about an approval (RCD1)', () => {
+  test('has no button that decides an approval', () => {
     const id = decisionActionId('0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00', 'approve');
     const actions = [{ id, title: 'Show more' }, { id: ` ${id}` }, { id: 'ok' }];
     expect(replyCard({ actions })?.actions).toEqual([{ id: 'ok', title: 'ok' }]);
   });
 
-  test('is made of any JSON without a fault', () => {
+  test('accepts any JSON without an error', () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => void replyCard(value)));
   });
 });

@@ -1,21 +1,21 @@
 import { expect, test } from 'vitest';
 import { htmlMarks } from '../../../../../actors/events/outbox/resend-mark.ts';
 
-test('a row has one mark at all its attempts, which says nothing of it', () => {
-  const mark = htmlMarks.of('outbox:repohost:reviews/1/1');
-  expect(htmlMarks.of('outbox:repohost:reviews/1/1')).toBe(mark);
-  expect(htmlMarks.of('outbox:repohost:reviews/1/2')).not.toBe(mark);
+test('a row has one mark at all attempts, which reveals nothing about it', () => {
+  const mark = htmlMarks.markFor('outbox:repohost:reviews/1/1');
+  expect(htmlMarks.markFor('outbox:repohost:reviews/1/1')).toBe(mark);
+  expect(htmlMarks.markFor('outbox:repohost:reviews/1/2')).not.toBe(mark);
   expect(mark).not.toContain('reviews');
-  expect(htmlMarks.areIn(`${mark}\n\nyes`)).toBe(true);
+  expect(htmlMarks.isMarked(`${mark}\n\nyes`)).toBe(true);
 });
 
-test('a text that repeats a mark does not pass for that row', () => {
-  const text = `look: ${htmlMarks.of('a')}`;
-  expect(htmlMarks.takenOut(text)).not.toContain(htmlMarks.of('a'));
-  expect(htmlMarks.areIn(htmlMarks.takenOut(text))).toBe(false);
+test('a text that repeats a mark is not recognised as that row', () => {
+  const text = `look: ${htmlMarks.markFor('a')}`;
+  expect(htmlMarks.withoutMarks(text)).not.toContain(htmlMarks.markFor('a'));
+  expect(htmlMarks.isMarked(htmlMarks.withoutMarks(text))).toBe(false);
 });
 
-test('what is left of a mark is no mark with what stands behind it', () => {
-  const text = htmlMarks.of('a').replace('actor-gateway:', 'actor-gateway:actor-gateway:');
-  expect(htmlMarks.areIn(htmlMarks.takenOut(text))).toBe(false);
+test('the rest of a removed mark forms no mark with the text after it', () => {
+  const text = htmlMarks.markFor('a').replace('actor-gateway:', 'actor-gateway:actor-gateway:');
+  expect(htmlMarks.isMarked(htmlMarks.withoutMarks(text))).toBe(false);
 });

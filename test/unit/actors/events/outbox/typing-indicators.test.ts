@@ -7,8 +7,8 @@ afterEach(() => void vi.useRealTimers());
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
-describe('what shows that an answer is made', () => {
-  test('is repeated before it goes out, until the run ends', async () => {
+describe('a typing indicator', () => {
+  test('is repeated before it expires, until the run ends', async () => {
     const show = vi.fn(async () => {});
     const end = new TypingIndicators({ afterMs: 300 }).begin('bot', 5_000, show);
     await pass(200);
@@ -22,7 +22,7 @@ describe('what shows that an answer is made', () => {
     expect(show).toHaveBeenCalledTimes(3);
   });
 
-  test('is not shown for a run that ends within a moment, and leaves no timer behind (TY3)', async () => {
+  test('is not shown for a very short run, and leaves no timer', async () => {
     const show = vi.fn(async () => {});
     new TypingIndicators().begin('bot', 5_000, show)();
     expect(vi.getTimerCount()).toBe(0);
@@ -30,7 +30,7 @@ describe('what shows that an answer is made', () => {
     expect(show).not.toHaveBeenCalled();
   });
 
-  test('begins later where a platform wants that, and not at all for an answer that comes before', async () => {
+  test('starts later if a platform requests that, and never for an earlier answer', async () => {
     const typing = new TypingIndicators({ afterMs: 300 });
     const show = vi.fn(async () => {});
     const end = typing.begin('bot', 5_000, show, 2_500);
@@ -41,7 +41,7 @@ describe('what shows that an answer is made', () => {
     end();
   });
 
-  test('may fail, at once or later, without effect', async () => {
+  test('may fail, immediately or later, without effect', async () => {
     const typing = new TypingIndicators();
     const late = vi.fn(() => Promise.reject(new Error('no')));
     const early = vi.fn(() => {
@@ -55,14 +55,14 @@ describe('what shows that an answer is made', () => {
     for (const end of ends) end();
   });
 
-  test('that hangs is called once at a time, given up, and leaves room for other platforms (TY2)', async () => {
+  test('that hangs is called once at a time, is aborted, and leaves slots for other platforms', async () => {
     const typing = new TypingIndicators({ maxCalls: 8 });
     const signals: AbortSignal[] = [];
     const hang = vi.fn((signal: AbortSignal) => {
       signals.push(signal);
       return new Promise<void>(() => {});
     });
-    const ends = Array.from({ length: 20 }, () => typing.begin('hangs', 1_000, hang));
+    const endFunctions = Array.from({ length: 20 }, () => typing.begin('hangs', 1_000, hang));
     await pass(2_000);
     expect(hang).toHaveBeenCalledTimes(4);
     const other = vi.fn(async () => {});
@@ -70,7 +70,7 @@ describe('what shows that an answer is made', () => {
     expect(other).toHaveBeenCalledTimes(1);
     await pass(9_000);
     expect(signals[0]?.aborted).toBe(true);
-    for (const end of ends) end();
+    for (const end of endFunctions) end();
     await pass(20_000);
     expect(vi.getTimerCount()).toBe(0);
     vi.useRealTimers();

@@ -20,24 +20,24 @@ const config = (more: Partial<JwtConfig> = {}): JwtConfig => ({
   ...more,
 });
 
-test('verifiers of one issuer ask for its keys once, however many they are and whatever else they want (MV1)', async () => {
+test('verifiers with the same issuer share one fetch of its keys', async () => {
   const verifiers = [config(), config(), config({ audience: 'other' })].map(makeJwtVerifier);
   const tokens = await Promise.all(
     [{}, { sub: 'bob' }, { aud: 'other' }].map((each) => server.token(key, each)),
   );
   const verdicts = await Promise.all(verifiers.map((each, at) => each.principalOf(tokens[at] ?? '')));
   expect(verdicts).toMatchObject([{ name: 'alice' }, { name: 'bob' }, { name: 'alice' }]);
-  // One that is loaded anew goes on with them.
+  // A later verifier uses the cached keys.
   expect(await makeJwtVerifier(config()).principalOf(await server.token(key))).toMatchObject({
     name: 'alice',
   });
   expect(server.asked).toEqual({ keys: 1, metadata: 1 });
 });
 
-test('keys that are elsewhere are others', async () => {
-  const elsewhere = makeJwtVerifier(config({ jwks_url: String(server.jwksUrl) }));
+test('verifiers with different key set URLs do not share keys', async () => {
+  const otherUrl = makeJwtVerifier(config({ jwks_url: String(server.jwksUrl) }));
   const token = await server.token(key);
-  for (const each of [makeJwtVerifier(config()), elsewhere])
+  for (const each of [makeJwtVerifier(config()), otherUrl])
     expect(await each.principalOf(token)).toMatchObject({ name: 'alice' });
   expect(server.asked).toEqual({ keys: 2, metadata: 1 });
 });

@@ -1,10 +1,10 @@
-// Messages by example: the strange ones that clients and servers do send, and those that must be refused.
+// Parsing of JSON-RPC messages: unusual forms of clients and servers, and invalid messages.
 
 import { describe, expect, test } from 'vitest';
 import { applyEdits } from '../../../../../actors/mcp/jsonrpc/apply-edits.ts';
 import { readClientMessage, readServerMessage } from '../../../../../actors/mcp/jsonrpc/read-message.ts';
 import { RpcFault } from '../../../../../actors/mcp/jsonrpc/rpc-fault.ts';
-import { whole } from '../../../../../actors/mcp/jsonrpc/span.ts';
+import { toBuffer } from '../../../../../actors/mcp/jsonrpc/span.ts';
 
 const client = (text: string) => readClientMessage(Buffer.from(text));
 const server = (text: string) => readServerMessage(Buffer.from(text));
@@ -24,16 +24,16 @@ describe('a message', () => {
     const numbers = '[9007199254740993,1.0,1e400,-0,0.10,123456789012345678901234567890]';
     const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":${numbers}}}`;
     const { bytes, id } = client(text);
-    const out = whole(applyEdits(bytes, id === undefined ? [] : [{ ...id, text: '77' }]));
+    const out = toBuffer(applyEdits(bytes, id === undefined ? [] : [{ ...id, text: '77' }]));
     expect(out.toString()).toBe(text.replace('"id":1', '"id":77'));
   });
 
-  test('has ids 1 and "1", which are not the same', () => {
+  test('distinguishes the ids 1 and "1"', () => {
     expect(client('{"jsonrpc":"2.0","id":1,"method":"ping"}').rawId).toBe('1');
     expect(client('{"jsonrpc":"2.0","id":"1","method":"ping"}').rawId).toBe('"1"');
   });
 
-  test('is found by its keys in any spelling', () => {
+  test('may contain keys with Unicode escapes', () => {
     const text =
       '{"\\u006asonrpc":"2.0","i\\u0064":"x","m\\u0065thod":"tools\\/call","par\\u0061ms":{"na\\u006de":"a\\u0062"}}';
     const envelope = client(text);
@@ -41,36 +41,82 @@ describe('a message', () => {
     expect(envelope.paramText('name')).toBe('ab');
   });
 
-  test('has its line breaks between tokens turned into spaces, and those in strings left alone', () => {
+  test('has line breaks between tokens replaced by spaces, but not in strings', () => {
     const text = '{\r\n "jsonrpc" : "2.0",\n"method":"a\\nb",\n"params":{"name":"c\\r\\nd\u2028"}\n}\n';
     const envelope = client(text);
     expect(envelope.bytes.toString()).toBe(text.replace(/[\r\n]/g, ' '));
     expect([envelope.method, envelope.paramText('name')]).toEqual(['a\nb', 'c\r\nd\u2028']);
   });
 
-  test('without an id is a notification; with a result or an error it is an answer', () => {
+  test('without an id is a notification, and with a result or an error a response', () => {
     expect(client('{"jsonrpc":"2.0","method":"x"}').kind).toBe('notification');
     expect(client('{"jsonrpc":"2.0","id":1,"result":null}').kind).toBe('answer');
     expect(client('{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}').kind).toBe('answer');
     expect(server('{"id":1,"result":{}}').kind).toBe('answer');
   });
 
-  test('may have positional params, which are left alone', () => {
+  test.each([
+    [
+      'an error next to a result',
+      '"id":1,"result":{"a":[1,null]},"error":null',
+      'answer',
+      '"id":1,"result":{"a":[1,null]}',
+    ],
+    [
+      'a result next to an error',
+      '"result":null,"id":1,"error":{"code":1,"message":""}',
+      'answer',
+      '"id":1,"error":{"code":1,"message":""}',
+    ],
+    [
+      'a method and params next to a result',
+      '"id":1,"method":null,"params":null,"result":null',
+      'answer',
+      '"id":1,"result":null',
+    ],
+    ['params of a request', '"id":1,"method":"x","params":null', 'request', '"id":1,"method":"x"'],
+    [
+      'result and error of a notification',
+      '"method":"x","result":null,"error":null',
+      'notification',
+      '"method":"x"',
+    ],
+  ])('is read without null members: %s', (_, members, kind, rest) => {
+    for (const read of [client, server]) {
+      const envelope = read(`{"jsonrpc":"2.0",${members}}`);
+      expect([envelope.kind, envelope.bytes.toString()]).toEqual([kind, `{"jsonrpc":"2.0",${rest}}`]);
+    }
+  });
+
+  test('of a server may have a null id next to its method', () => {
+    const envelope = server('{"id":null,"method":"x"}');
+    expect([envelope.kind, envelope.bytes.toString()]).toEqual(['notification', '{"method":"x"}']);
+    expect(server('{"id":null,"error":{"code":1,"message":""}}').rawId).toBe('null');
+  });
+
+  test('may start with a byte order mark, which is not forwarded', () => {
+    for (const read of [client, server])
+      expect(read('\ufeff{"jsonrpc":"2.0","method":"x"}').bytes.toString()).toBe(
+        '{"jsonrpc":"2.0","method":"x"}',
+      );
+  });
+
+  test('may have positional params, which stay unchanged', () => {
     expect(client('{"jsonrpc":"2.0","id":1,"method":"x","params":["name"]}').param('name')).toBeUndefined();
   });
 
-  test('may hold names of any case where they decide nothing, and from a server everywhere', () => {
+  test('may contain names in other cases inside arguments, and anywhere if a server sends it', () => {
     const text =
       '{"jsonrpc":"2.0","id":1,"method":"x","params":{"arguments":{"NAME":1,"ID":2},"_meta":{"NAME":3}}}';
     expect(client(text).kind).toBe('request');
     expect(server('{"id":1,"result":{},"ID":2}').rawId).toBe('1');
   });
 
-  test('has members of params only where they are members of params', () => {
+  test('has params members only at the top level of params', () => {
     const envelope = client(
       '{"jsonrpc":"2.0","id":1,"method":"x","name":"top","params":{"arguments":{"name":"inner","_meta":{"progressToken":1}}}}',
     );
-    expect([envelope.param('name'), envelope.askedToken]).toEqual([undefined, undefined]);
+    expect([envelope.param('name'), envelope.progressToken]).toEqual([undefined, undefined]);
   });
 });
 
@@ -84,13 +130,15 @@ describe('an envelope', () => {
     ['"id":1234567,', 1_234_567],
     ['"id":5.0,', 5],
     ['"id":5e1,', 50],
+    ['"id":"5",', 5],
     ['"id":"5a",', Number.NaN],
+    ['"id":"",', Number.NaN],
     ['', Number.NaN],
-  ])('has the id %s as the number %d', (id, number) => {
+  ])('reads the id %s as the number %d', (id, number) => {
     expect(client(`{"jsonrpc":"2.0",${id}"method":"x"}`).numericId).toBe(number);
   });
 
-  test('has members as text only where they are strings, however often they are read', () => {
+  test('returns only string members as text, at the first and at each later read', () => {
     const envelope = request({
       name: 5,
       uri: 'a\n',
@@ -105,14 +153,14 @@ describe('an envelope', () => {
     }
   });
 
-  test('has only reserved members of _meta among the given keys, or others besides', () => {
+  test('detects unexpected reserved members of _meta', () => {
     const isOnly = (meta: object) => request({ _meta: meta }).hasMetaOnlyOf({ [`${RESERVED}0`]: 1 });
     expect([reserved(1), reserved(2), {}, { ...reserved(1), own: 1 }].map(isOnly)).toEqual([
       ...[true, false, false, false],
     ]);
   });
 
-  test('takes 64 reserved members of _meta, each once', () => {
+  test('accepts at most 64 reserved _meta members, each once', () => {
     expect(request({ _meta: reserved(64) }).meta(`${RESERVED}63`)).toBeDefined();
     expect(fault(() => request({ _meta: reserved(65) })).message).toContain('more than 64 reserved members');
     const twice = `{"${RESERVED}a":1,"${RESERVED}a":1}`;
@@ -121,16 +169,16 @@ describe('an envelope', () => {
   });
 });
 
-describe('refused, with the code that tells why:', () => {
+describe('rejected with the matching error code:', () => {
   test.each([
     ['nothing', '', -32700],
     ['white space', ' \n', -32700],
     ['no JSON', 'hello', -32700],
     ['half a message', '{"jsonrpc":"2.0","id":1', -32700],
     ['two messages', '{"jsonrpc":"2.0","method":"x"}{}', -32700],
-    ['a comma too many', '{"jsonrpc":"2.0","method":"x",}', -32700],
+    ['a trailing comma', '{"jsonrpc":"2.0","method":"x",}', -32700],
     ['a raw line break in a string', '{"jsonrpc":"2.0","method":"a\nb"}', -32700],
-    ['a byte order mark', '\ufeff{"jsonrpc":"2.0","method":"x"}', -32700],
+    ['a second byte order mark', '\ufeff\ufeff{"jsonrpc":"2.0","method":"x"}', -32700],
     ['a batch', '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600],
     ['an empty batch', '[]', -32600],
     ['a broken batch', '[{]', -32700],
@@ -139,37 +187,38 @@ describe('refused, with the code that tells why:', () => {
     ['no version', '{"id":1,"method":"x"}', -32600],
     ['another version', '{"jsonrpc":"1.0","id":1,"method":"x"}', -32600],
     ['a version that is a number', '{"jsonrpc":2.0,"id":1,"method":"x"}', -32600],
-    ['an id that is null', '{"jsonrpc":"2.0","id":null,"method":"x"}', -32600],
-    ['an id that is true', '{"jsonrpc":"2.0","id":true,"method":"x"}', -32600],
-    ['an id that is an object', '{"jsonrpc":"2.0","id":{},"method":"x"}', -32600],
-    ['an id that is an array', '{"jsonrpc":"2.0","id":[1],"method":"x"}', -32600],
-    ['an id without end', `{"jsonrpc":"2.0","id":"${'x'.repeat(1100)}","method":"x"}`, -32600],
+    ['a null id', '{"jsonrpc":"2.0","id":null,"method":"x"}', -32600],
+    ['a boolean id', '{"jsonrpc":"2.0","id":true,"method":"x"}', -32600],
+    ['an object id', '{"jsonrpc":"2.0","id":{},"method":"x"}', -32600],
+    ['an array id', '{"jsonrpc":"2.0","id":[1],"method":"x"}', -32600],
+    ['an id above the length limit', `{"jsonrpc":"2.0","id":"${'x'.repeat(1100)}","method":"x"}`, -32600],
     ['a method that is a number', '{"jsonrpc":"2.0","id":1,"method":1}', -32600],
     ['params that are a string', '{"jsonrpc":"2.0","id":1,"method":"x","params":"y"}', -32600],
-    ['params that are null', '{"jsonrpc":"2.0","id":1,"method":"x","params":null}', -32600],
+    ['a null error alone', '{"jsonrpc":"2.0","id":1,"error":null}', -32600],
+    ['a null method alone', '{"jsonrpc":"2.0","id":1,"method":null}', -32600],
     ['neither method nor result', '{"jsonrpc":"2.0","id":1}', -32600],
     ['result and error', '{"jsonrpc":"2.0","id":1,"result":1,"error":{}}', -32600],
     ['method and result', '{"jsonrpc":"2.0","id":1,"method":"x","result":1}', -32600],
     ['a result without id', '{"jsonrpc":"2.0","result":1}', -32600],
     ['two names', '{"jsonrpc":"2.0","id":1,"method":"x","params":{"name":"a","n\\u0061me":"b"}}', -32600],
     ['two methods', '{"jsonrpc":"2.0","id":1,"method":"x","method":"y"}', -32600],
-    ['a twin of the id in another case', '{"jsonrpc":"2.0","id":1,"ID":2,"method":"x"}', -32600],
-    ['a twin of the method', '{"jsonrpc":"2.0","id":1,"method":"x","m\\u0045thod":"y"}', -32600],
-    ['a twin of params by a long s', '{"jsonrpc":"2.0","id":1,"method":"x","param\u017f":{}}', -32600],
-    ['a twin of a name', '{"jsonrpc":"2.0","id":1,"method":"x","params":{"Name":"b"}}', -32600],
+    ['a second id in upper case', '{"jsonrpc":"2.0","id":1,"ID":2,"method":"x"}', -32600],
+    ['a second method in another case', '{"jsonrpc":"2.0","id":1,"method":"x","m\\u0045thod":"y"}', -32600],
+    ['a second params with a long s', '{"jsonrpc":"2.0","id":1,"method":"x","param\u017f":{}}', -32600],
+    ['a second name in another case', '{"jsonrpc":"2.0","id":1,"method":"x","params":{"Name":"b"}}', -32600],
     [
-      'arguments given twice',
+      'duplicate arguments',
       '{"jsonrpc":"2.0","id":1,"method":"x","params":{"arguments":{},"arguments":{}}}',
       -32600,
     ],
     [
-      'a twin of arguments',
+      'a second arguments in another case',
       '{"jsonrpc":"2.0","id":1,"method":"x","params":{"arguments":{},"Arguments":{}}}',
       -32600,
     ],
-    ['a twin of _meta', '{"jsonrpc":"2.0","id":1,"method":"x","params":{"_META":{}}}', -32600],
+    ['a _meta in upper case', '{"jsonrpc":"2.0","id":1,"method":"x","params":{"_META":{}}}', -32600],
     [
-      'a twin of a token by a Kelvin sign',
+      'a progress token key with a Kelvin sign',
       '{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"progressTo\u212aen":5}}}',
       -32600,
     ],
@@ -177,7 +226,7 @@ describe('refused, with the code that tells why:', () => {
     expect(fault(() => client(text)).code).toBe(code);
   });
 
-  test('bytes that are no UTF-8', () => {
+  test('invalid UTF-8', () => {
     for (const bad of [[0xff], [0xc3], [0xed, 0xa0, 0x80], [0xc0, 0xaf], [0xf8, 0x88, 0x80, 0x80, 0x80]]) {
       const bytes = Buffer.concat([
         Buffer.from('{"jsonrpc":"2.0","id":1,"method":"'),
@@ -188,15 +237,15 @@ describe('refused, with the code that tells why:', () => {
     }
   });
 
-  test('a refusal names the id where it could be read', () => {
+  test('reports the id of a rejected message if it was readable', () => {
     expect(fault(() => client('{"jsonrpc":"1.0","id":"a","method":"x"}')).rawId).toBe('"a"');
     expect(fault(() => client('{"jsonrpc":"2.0","id":7,"method":"x","params":3}')).rawId).toBe('7');
     expect(fault(() => client('{"jsonrpc":"2.0","id":{},"method":"x"}')).rawId).toBeUndefined();
   });
 });
 
-describe('nesting without end', () => {
-  test.each(['[', '{"a":', '[{"a":', '{"a":['])('of %s is refused and overflows no stack', (piece) => {
+describe('unlimited nesting', () => {
+  test.each(['[', '{"a":', '[{"a":', '{"a":['])('of %s is rejected without a stack overflow', (piece) => {
     const deep = piece.repeat(500_000);
     for (const text of [
       deep,
@@ -206,7 +255,7 @@ describe('nesting without end', () => {
       expect(fault(() => client(text)).code).toBe(-32700);
   });
 
-  test('in breadth is fine: a million items', () => {
+  test('does not apply to an array of a million items, which is accepted', () => {
     const text = `{"jsonrpc":"2.0","id":1,"result":[${'[],'.repeat(1_000_000)}[]]}`;
     expect(client(text).kind).toBe('answer');
   });

@@ -12,15 +12,15 @@ import { readServerMessage } from '../../../../../actors/mcp/jsonrpc/read-messag
 const caller = { clientInfo: { name: 'c', version: '1' }, capabilities: {} };
 const read = (text: string) => readServerMessage(Buffer.from(text));
 
-test('what a client says of itself is bounded, since it may be kept (IZ1)', () => {
-  const saying = (size: number) =>
+test('rejects client metadata above 64 KiB in _meta', () => {
+  const requestWith = (size: number) =>
     toModern(read('{"id":1,"method":"m"}'), { ...caller, capabilities: { experimental: 'x'.repeat(size) } });
-  expect(readCaller(saying(60_000)).capabilities).toHaveProperty('experimental');
-  expect(() => readCaller(saying(66_000))).toThrow('larger than 65536 bytes');
+  expect(readCaller(requestWith(60_000)).capabilities).toHaveProperty('experimental');
+  expect(() => readCaller(requestWith(66_000))).toThrow('exceed 65536 bytes');
 });
 
-describe('a request carried into the other era', () => {
-  test('has params where it had none', () => {
+describe('converting a request to the other protocol era', () => {
+  test('adds params to a request without params', () => {
     const after = toModern(read(' {"jsonrpc":"2.0","id":1,"method":"tools/list"} '), caller, {
       cursor: '"a"',
     });
@@ -34,7 +34,7 @@ describe('a request carried into the other era', () => {
     });
   });
 
-  test('keeps a progress token, and gives up a _meta that is no object', () => {
+  test('keeps the progress token, and replaces a _meta that is not an object', () => {
     const token = toModern(read('{"id":1,"method":"m","params":{"_meta":{"progressToken":1.0}}}'), caller);
     expect(token.bytes.toString()).toContain('"progressToken":1.0}');
     for (const meta of ['5', 'null', '"x"', '[]']) {
@@ -46,18 +46,18 @@ describe('a request carried into the other era', () => {
     }
   });
 
-  test('with a list for params goes as it is: no server of this protocol takes one', () => {
+  test('leaves a request with an array as params unchanged, since no method of the protocol accepts an array', () => {
     const text = '{"id":1,"method":"m","params":[1.0, {"_meta":{}}]}';
     expect(toModern(read(text), caller).bytes.toString()).toBe(text);
     expect(legacyEdits(read(text))).toEqual([]);
   });
 });
 
-describe('a result of the gateway for a modern client', () => {
+describe('a gateway result for a modern client', () => {
   const complete = (raw: string) =>
     JSON.parse(completeResult(raw, { name: 'g' }, { ttlMs: 5, scope: 'public' }));
 
-  test('says that it is complete, who gives it and how long it holds', () => {
+  test('contains the result type, the server info and the cache hint', () => {
     const added = {
       resultType: 'complete',
       ttlMs: 5,
@@ -68,7 +68,7 @@ describe('a result of the gateway for a modern client', () => {
     expect(complete('{"tools":[]}')).toEqual({ ...added, tools: [] });
   });
 
-  test('says so too where the word stands in a schema', () => {
+  test('contains the result type even if a tool schema has a member of the same name', () => {
     const tool = {
       name: 't',
       inputSchema: { type: 'object', properties: { resultType: { type: 'string' } } },
@@ -79,7 +79,7 @@ describe('a result of the gateway for a modern client', () => {
     });
   });
 
-  test('keeps the type it names itself', () => {
+  test('keeps its own result type', () => {
     expect(complete('{"resultType":"input_required","requestState":"s"}')).toMatchObject({
       resultType: 'input_required',
       requestState: 's',
@@ -92,7 +92,7 @@ test.each([
   ['{"id":1,"result":{"resultType":"input_required"}}', 'input_required'],
   ['{"id":1,"result":{"deep":{"resultType":"x"}}}', 'complete'],
   ['{"id":1,"error":{"code":1,"message":"m"}}', undefined],
-])('the type of %s is %s', (text, type) => {
+])('the result type of %s is %s', (text, type) => {
   expect(resultType(read(text))).toBe(type);
 });
 
@@ -103,6 +103,6 @@ test.each([
   ['{"id":1,"result":{"content":[{"text":"input_required"}]}}', false],
   ['{"id":1,"result":{"resultType":"complete"}}', false],
   ['{"id":1,"error":{"code":1,"message":"input_required"}}', false],
-])('whether %s asks for input: %s', (text, isAsked) => {
+])('detects that %s requests input: %s', (text, isAsked) => {
   expect(asksForInput(read(text))).toBe(isAsked);
 });

@@ -3,16 +3,16 @@ import { expect, test } from 'vitest';
 import { LargeMessage } from '../../../../../actors/mcp/jsonrpc/large-message.ts';
 import { MessageBuffer } from '../../../../../actors/mcp/links/message-buffer.ts';
 
-test('a message in one piece is handed on without a copy', () => {
+test('a message in one piece is returned without a copy', () => {
   const piece = Buffer.from('{"id":1}');
   const buffer = new MessageBuffer(100);
   buffer.append(piece);
-  const taken = buffer.take();
-  expect(Buffer.isBuffer(taken) && taken.buffer === piece.buffer).toBe(true);
+  const message = buffer.take();
+  expect(Buffer.isBuffer(message) && message.buffer === piece.buffer).toBe(true);
   expect(buffer.length).toBe(0);
 });
 
-test('any pieces give the whole message up to the limit, and its size and id beyond', () => {
+test('joins any pieces up to the limit, and returns only size and id above the limit', () => {
   const pieces = fc.array(
     fc.string({ minLength: 1, maxLength: 40 }).map((text) => Buffer.from(text)),
     {
@@ -25,25 +25,25 @@ test('any pieces give the whole message up to the limit, and its size and id bey
       const copies = parts.map((part) => Buffer.from(part));
       for (const part of parts) buffer.append(part);
       const whole = Buffer.concat(copies);
-      const taken = buffer.take();
-      if (whole.length <= 200) expect(taken).toEqual(whole);
-      else expect(taken).toMatchObject({ size: whole.length });
+      const message = buffer.take();
+      if (whole.length <= 200) expect(message).toEqual(whole);
+      else expect(message).toMatchObject({ size: whole.length });
       expect(parts).toEqual(copies);
     }),
   );
 });
 
-test('the id of an oversized message is found before and after the limit', () => {
+test('finds the id of an oversized message before and after the limit', () => {
   for (const text of [`{"id":7,"result":"${'x'.repeat(500)}"}`, `{"result":"${'x'.repeat(500)}","id":7}`]) {
     const buffer = new MessageBuffer(100);
     for (let at = 0; at < text.length; at += 7) buffer.append(Buffer.from(text.slice(at, at + 7)));
-    const taken = buffer.take();
-    expect(taken).toBeInstanceOf(LargeMessage);
-    expect(taken).toMatchObject({ size: text.length, id: '7' });
+    const message = buffer.take();
+    expect(message).toBeInstanceOf(LargeMessage);
+    expect(message).toMatchObject({ size: text.length, id: '7' });
   }
 });
 
-test('a megabyte that arrives byte by byte costs no more than a few megabytes', () => {
+test('a megabyte received byte by byte uses only a few megabytes of memory', () => {
   const buffer = new MessageBuffer(1 << 20);
   const before = process.memoryUsage();
   const byte = Buffer.from('x');
@@ -53,7 +53,7 @@ test('a megabyte that arrives byte by byte costs no more than a few megabytes', 
   expect(buffer.take()).toHaveLength(1 << 20);
 });
 
-test('large pieces and small ones keep their order', () => {
+test('large and small pieces keep their order', () => {
   const sizes = fc.array(fc.constantFrom(1, 100, 9_000, 16_383, 16_384, 70_000), {
     minLength: 1,
     maxLength: 30,
@@ -63,26 +63,26 @@ test('large pieces and small ones keep their order', () => {
       const buffer = new MessageBuffer(1 << 24);
       const pieces = lengths.map((length, at) => Buffer.alloc(length, at + 1));
       for (const piece of pieces) buffer.append(piece);
-      const taken = buffer.take();
-      expect(Buffer.isBuffer(taken) && taken.equals(Buffer.concat(pieces))).toBe(true);
+      const message = buffer.take();
+      expect(Buffer.isBuffer(message) && message.equals(Buffer.concat(pieces))).toBe(true);
     }),
   );
 });
 
-test('a large message stays in its pieces where that is wanted, and is dropped beyond the limit all the same', () => {
+test('a large message stays in pieces if requested, and is dropped above the limit', () => {
   const buffer = new MessageBuffer(100_000, 1000);
   const pieces = ['{"id":7,"result":"', 'x'.repeat(40_000), 'y'.repeat(20_000), '"}'].map((text) =>
     Buffer.from(text),
   );
   for (const piece of pieces) buffer.append(piece);
-  const taken = buffer.take();
-  if (!(taken instanceof LargeMessage)) throw new Error('it is in one piece');
-  expect(taken.whole().equals(Buffer.concat(pieces))).toBe(true);
-  // The large ones are the very bytes that came.
-  expect(taken.pieces?.filter(({ length }) => length >= 20_000).map(({ buffer: memory }) => memory)).toEqual(
-    pieces.slice(1, 3).map(({ buffer: memory }) => memory),
-  );
-  expect(taken.answer()?.rawId).toBe('7');
+  const message = buffer.take();
+  if (!(message instanceof LargeMessage)) throw new Error('it is in one piece');
+  expect(message.whole().equals(Buffer.concat(pieces))).toBe(true);
+  // Large pieces are the received buffers, without a copy.
+  expect(
+    message.pieces?.filter(({ length }) => length >= 20_000).map(({ buffer: memory }) => memory),
+  ).toEqual(pieces.slice(1, 3).map(({ buffer: memory }) => memory));
+  expect(message.answer()?.rawId).toBe('7');
   expect(buffer.length).toBe(0);
 
   for (const piece of [...pieces, ...pieces]) buffer.append(piece);

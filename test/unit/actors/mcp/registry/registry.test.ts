@@ -1,5 +1,3 @@
-// A registry that is asked over HTTP: pages, names as one segment, and why there is no answer.
-
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { Registry, RegistryError } from '../../../../../actors/mcp/registry/registry.ts';
@@ -17,8 +15,8 @@ async function withRegistry(
   }
 }
 
-describe('a search', () => {
-  test('reads as many pages as it needs, and shows each server once, without those that are deleted', async () => {
+describe('a registry search', () => {
+  test('reads the necessary pages and returns each server once, without deleted servers', async () => {
     await withRegistry(async (registry, fake) => {
       const all = await registry.search(undefined, 100);
       expect(all.isCut).toBe(false);
@@ -38,7 +36,7 @@ describe('a search', () => {
     });
   });
 
-  test('ends when a cursor comes again', async () => {
+  test('ends when the registry repeats a cursor', async () => {
     await withRegistry(async (registry, fake) => {
       const page = JSON.stringify({ servers: [], metadata: { nextCursor: 'round' } });
       fake.answerWith((response) => response.end(page));
@@ -48,7 +46,7 @@ describe('a search', () => {
   });
 });
 
-test('the name of a server is one segment; its address may be given with the version of the API', async () => {
+test('encodes a server name as one path segment, and accepts an address with the API version', async () => {
   await withRegistry(async (_, fake) => {
     const registry = new Registry(`${fake.url}/v0.1`);
     expect(await registry.entry('io.example.people/weather')).toMatchObject({
@@ -56,7 +54,7 @@ test('the name of a server is one segment; its address may be given with the ver
       status: 'active',
     });
     expect(await registry.entry('io.example.people/weather', '0.4.0')).toMatchObject({ version: '0.4.0' });
-    expect(await registry.deleted('io.example.people/gone')).toMatchObject({ status: 'deleted' });
+    expect(await registry.findDeleted('io.example.people/gone')).toMatchObject({ status: 'deleted' });
     const absent = await registry.entry('io.example.people/none').catch((error) => error);
     expect([absent instanceof RegistryError, absent.isAbsent]).toEqual([true, true]);
     expect(fake.asked[0]).toBe('/registry/v0.1/servers/io.example.people%2Fweather/versions/latest');
@@ -68,30 +66,34 @@ test.each([
   ['.', 'latest'],
   ['', 'latest'],
   ['io.example.people/weather', '..'],
-])('%j in version %j leads to no other path: nothing is sent', async (name, version) => {
+])('sends no request for the name %j in version %j', async (name, version) => {
   await withRegistry(async (registry, fake) => {
     const absent = await registry.entry(name, version).catch((error) => error);
     expect([absent instanceof RegistryError, absent.isAbsent]).toEqual([true, true]);
-    expect(await registry.deleted(name, version)).toBeUndefined();
+    expect(await registry.findDeleted(name, version)).toBeUndefined();
     expect(fake.asked).toEqual([]);
   });
 });
 
 const answers: readonly [string, (response: ServerResponse) => void, RegExp][] = [
-  ['a page of something else', (response) => response.end('<html>'), /is no registry of servers \(v0\.1\)/],
-  ['JSON of something else', (response) => response.end('{"servers": 1}'), /is no registry of servers/],
-  ['a refusal', (response) => response.writeHead(503).end(), /answered 503/],
-  ['too many requests', (response) => response.writeHead(429).end(), /takes no more requests for now/],
+  ['a page that is not JSON', (response) => response.end('<html>'), /is not an MCP registry \(v0\.1\)/],
+  ['JSON that is not a server list', (response) => response.end('{"servers": 1}'), /is not an MCP registry/],
+  ['a refusal', (response) => response.writeHead(503).end(), /responded with status 503/],
+  ['too many requests', (response) => response.writeHead(429).end(), /limits requests/],
   [
     'the address of another host',
     (response) => response.writeHead(302, { location: 'http://127.0.0.1:9/' }).end(),
-    /another host.*give its own address/,
+    /another host.*use the new address/,
   ],
-  ['half an answer', (response) => response.write('{', () => response.destroy()), /was lost/],
-  ['more than is read', (response) => response.end(`"${'x'.repeat(9_000_000)}"`), /more than 8388608 bytes/],
+  ['an incomplete response', (response) => response.write('{', () => response.destroy()), /was lost/],
+  [
+    'an oversized response',
+    (response) => response.end(`"${'x'.repeat(9_000_000)}"`),
+    /exceeds 8388608 bytes/,
+  ],
 ];
 
-test.each(answers)('%s is told in plain words', async (_, answer, words) => {
+test.each(answers)('explains %s in the error message', async (_, answer, words) => {
   await withRegistry(async (registry, fake) => {
     fake.answerWith(answer);
     const error = await registry.search('x', 10).catch((each) => each);
@@ -100,13 +102,13 @@ test.each(answers)('%s is told in plain words', async (_, answer, words) => {
   });
 });
 
-test('a registry that says nothing is not waited for without end', async () => {
+test('a request to a silent registry ends at the timeout', async () => {
   await withRegistry(async (registry, fake) => {
     fake.answerWith(() => {});
-    await expect(registry.search('x', 10)).rejects.toThrow(/gave no answer within 300 ms/);
+    await expect(registry.search('x', 10)).rejects.toThrow(/did not respond within 300 ms/);
   }, 300);
 });
 
-test('an address that is none is refused', () => {
+test('rejects an address that is not an HTTP address', () => {
   expect(() => new Registry('ftp://example.com')).toThrow(RegistryError);
 });

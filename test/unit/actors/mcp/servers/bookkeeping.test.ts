@@ -1,4 +1,4 @@
-// The small books a server keeps: latencies, subscriptions and log levels, and the items of its lists.
+// Per-server records: latencies, subscriptions, log levels and list items.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -15,7 +15,7 @@ import { logLevels, Subscriptions } from '../../../../../actors/mcp/servers/noti
 import { FakeOwner } from '../../../../fixtures/server/fake-server.ts';
 
 describe('latencies', () => {
-  test('are nothing before the first call', () => {
+  test('are null before the first call', () => {
     expect(new Latency().read()).toEqual({ p50: null, p95: null, p99: null });
   });
 
@@ -36,11 +36,11 @@ describe('latencies', () => {
   });
 });
 
-/** Of a uri of one character. */
+/** Size of a subscription with a one-character URI. */
 const SUBSCRIPTION_BYTES = 258;
 
 describe('subscriptions', () => {
-  test('are what a plain list of pairs would be, under any sequence of changes', () => {
+  test('equal a plain list of pairs after any sequence of changes', () => {
     const owners = ['a', 'b', 'c'].map((id) => new FakeOwner(id));
     const uris = ['u', 'v'];
     const change = fc.record({
@@ -51,8 +51,8 @@ describe('subscriptions', () => {
     });
     fc.assert(
       fc.property(fc.array(change, { maxLength: 30 }), (list) => {
-        const kept = new SubscriptionBudget();
-        const real = new Subscriptions(kept);
+        const budget = new SubscriptionBudget();
+        const real = new Subscriptions(budget);
         let pairs: (readonly [string, FakeOwner])[] = [];
         const levels = new Map<FakeOwner, (typeof logLevels)[number]>();
         const others = (uri: string) => pairs.filter(([other]) => other === uri);
@@ -74,7 +74,7 @@ describe('subscriptions', () => {
             expect(real.release(owner).sort()).toEqual(orphaned.sort());
           }
           expect(real.isEmpty).toBe(pairs.length === 0);
-          expect(kept.bytes).toBe(pairs.length * SUBSCRIPTION_BYTES);
+          expect(budget.bytes).toBe(pairs.length * SUBSCRIPTION_BYTES);
           for (const u of uris)
             expect(new Set(real.subscribers(u))).toEqual(new Set(others(u).map(([, o]) => o)));
           for (const o of owners) {
@@ -94,7 +94,7 @@ describe('subscriptions', () => {
     );
   });
 
-  test('of twenty thousand clients that leave at once are forgotten at once', () => {
+  test('of twenty thousand clients that disconnect together are removed quickly', () => {
     const real = new Subscriptions();
     const owners = Array.from({ length: 20_000 }, (_, n) => new FakeOwner(`o${n}`));
     for (const [n, owner] of owners.entries()) {
@@ -107,12 +107,12 @@ describe('subscriptions', () => {
       lowest.add(real.lowestLevel);
       real.release(owner);
     }
-    // To look through all of them for each took fourteen seconds.
+    // Searching all subscriptions per client would take fourteen seconds.
     expect(performance.now() - since).toBeLessThan(4_000);
     expect([...lowest, real.isEmpty, real.lowestLevel]).toEqual(['info', true, undefined]);
   });
 
-  test('pass a log message to whoever asked for its level or a lower one, and to whoever asked for none', () => {
+  test('forward a log message to clients with its level, a lower level or no level', () => {
     expect(Subscriptions.passes('info', 'warning')).toBe(false);
     expect(Subscriptions.passes('warning', 'warning')).toBe(true);
     expect(Subscriptions.passes('emergency', 'debug')).toBe(true);
@@ -124,7 +124,7 @@ describe('subscriptions', () => {
 describe('the items of a list', () => {
   const answer = (result: string) => readServerMessage(Buffer.from(`{"id":1,"result":${result}}`));
 
-  test('are kept as the server wrote them, numbers, order and spelling included', () => {
+  test("keep the server's bytes, including numbers, order and notation", () => {
     const item =
       '{ "title":"\\u00fc \u{1f600}", "inputSchema":{"maximum":9007199254740993,"x":1.0,"y":1e400}, "name" : "read" ,"_meta":{"name":"inner"} }';
     const [only] = itemsOf(answer(`{"tools":[${item}],"nextCursor":"c"}`), 'tools');
@@ -134,7 +134,7 @@ describe('the items of a list', () => {
     expect(itemJson(only, 's__read')).toBe(item.replace('"read"', '"s__read"'));
   });
 
-  test('without their key, or that are no objects, are left out; the others stay', () => {
+  test('without a key or that are not objects are omitted, and the others stay', () => {
     const list = '[null,1,"x",[],{},{"name":1},{"name":null},{"title":"t"},{"name":"good"}]';
     expect(itemsOf(answer(`{"tools":${list}}`), 'tools').map(({ key }) => key)).toEqual(['good']);
   });
@@ -148,11 +148,11 @@ describe('the items of a list', () => {
     '{"tools":{}}',
     '{"prompts":[{"name":"p"}]}',
     '"tools"',
-  ])('are none in a result of %s', (result) => {
+  ])('are empty for a result of %s', (result) => {
     expect(itemsOf(answer(result), 'tools')).toEqual([]);
   });
 
-  test('survive any content: their JSON means what the server meant', () => {
+  test('keep their JSON meaning for any content', () => {
     const kinds = fc.constantFrom(...everyListKind);
     const plain = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ stringUnit: 'binary' }), {
       maxKeys: 4,

@@ -1,4 +1,4 @@
-// One managed server over fake links: what its calls live through when links die, hang, or say strange things.
+// Calls of a managed server with fake links that fail, hang or send unexpected messages.
 
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import {
@@ -32,11 +32,11 @@ function make(
 
 const pool = { max: 1, in_flight: 256, waiting: 256 };
 
-describe('a client that has left', () => {
+describe('a client that has disconnected', () => {
   const modern = { era: 'modern' } as const;
   const discovery = { supportedVersions: ['2026-07-28'], capabilities: { resources: { subscribe: true } } };
 
-  test('while its subscription waited for the start has no connection opened for it', async () => {
+  test('while its subscription waited for the start causes no new connection', async () => {
     const managed = make({ ...modern, isolation: 'session', pool: { ...pool, max: 2 } });
     const owner = new FakeOwner('left');
     const watched = subscribeResource(managed.server, owner, 'a://1');
@@ -52,7 +52,7 @@ describe('a client that has left', () => {
     expect(managed.server.state).toBe('stopped');
   });
 
-  test('while the server was asked has nothing begun for it', async () => {
+  test('during the subscription request causes no further requests', async () => {
     const managed = make({ ...modern, pool: { ...pool, max: 2 } });
     const owner = Object.assign(new FakeOwner('left'), { isEnded: false });
     const watched = subscribeResource(managed.server, owner, 'a://1');
@@ -69,7 +69,7 @@ describe('a client that has left', () => {
     expect(managed.link.sent.filter(({ text }) => text.includes('a://1'))).toEqual([]);
   });
 
-  test('with hundreds of others has the server asked anew once for all of them', async () => {
+  test('with hundreds of others causes one new listen request for all of them', async () => {
     const managed = make(modern, { answers: { 'server/discover': discovery } });
     const owners = Array.from({ length: 300 }, (_, n) => new FakeOwner(`o${n}`));
     managed.call(undefined, '1', 'a');
@@ -93,8 +93,8 @@ describe('a client that has left', () => {
   });
 });
 
-describe('a start', () => {
-  test('happens once for 200 calls at the same moment, and all are answered', async () => {
+describe('a server start', () => {
+  test('happens once for 200 concurrent calls, and all are answered', async () => {
     const managed = make();
     const calls = Array.from({ length: 200 }, (_, i) => managed.call(undefined, '1', `m${i}`));
     await settle();
@@ -102,35 +102,35 @@ describe('a start', () => {
     expect(managed.server.state).toBe('running');
     for (const { message } of managed.link.calls)
       managed.link.answer(message.id, message.params.arguments.marker);
-    expect(calls.map(({ ear }) => ear.result)).toEqual(calls.map((_, i) => `m${i}`));
+    expect(calls.map(({ recorder }) => recorder.result)).toEqual(calls.map((_, i) => `m${i}`));
   });
 
-  test('fails when the server dies after its introduction, in the middle of its lists', async () => {
+  test('fails if the server dies after initialize, during its lists', async () => {
     const managed = make({}, { capabilities: { tools: {} } });
-    const { ear } = managed.call(undefined, '1', 'a');
+    const { recorder } = managed.call(undefined, '1', 'a');
     await settle();
     expect(managed.server.state).toBe('starting');
     managed.link.die();
     await settle();
     expect(managed.server.state).toBe('failed');
     expect(managed.server.pool.members.size).toBe(0);
-    expect(ear.ends).toBe(0);
+    expect(recorder.ends).toBe(0);
     managed.actor.send({ type: 'due' });
     await settle();
     expect(managed.links).toHaveLength(2);
     expect(managed.server.state).toBe('starting');
   });
 
-  test('that has failed is what a call is told that waited in vain, until the server is open', async () => {
+  test('that failed is the error of a waiting call until the server is open', async () => {
     const managed = make({ pool: { ...pool, in_flight: 1 } }, { isManual: true });
     const first = managed.call(undefined, '1', 'a');
     const second = managed.call(undefined, '2', 'b');
     await settle();
     managed.link.die(new ConnectionLostError('no database'));
     await settle();
-    const told = 'while the server was being started: server fake could not be started: no database';
+    const expected = 'while the server was being started: server fake could not be started: no database';
     first.call.expire();
-    expect(first.ear.errors[0]?.message).toMatch(new RegExp(`${told}$`));
+    expect(first.recorder.errors[0]?.message).toMatch(new RegExp(`${expected}$`));
     managed.actor.send({ type: 'due' });
     await settle();
     managed.link.introduce(1);
@@ -139,13 +139,13 @@ describe('a start', () => {
     await settle();
     expect(managed.server.state).toBe('running');
     waiting.call.expire();
-    expect(waiting.ear.errors[0]?.message).toContain('while waiting to be sent; raise');
-    expect(second.ear.ends).toBe(0);
+    expect(waiting.recorder.errors[0]?.message).toContain('while waiting to be sent; raise');
+    expect(second.recorder.ends).toBe(0);
   });
 
-  test('that has failed is told of the server that has taken the place of a changed one', async () => {
+  test('that failed is reported for the replacement of a changed server', async () => {
     const [old, changed] = [make({}, { isManual: true }), make({}, { isManual: true })];
-    const { ear, call } = old.call(undefined, '1', 'a');
+    const { recorder, call } = old.call(undefined, '1', 'a');
     await settle();
     old.link.die(new ConnectionLostError('the old one'));
     await settle();
@@ -154,14 +154,14 @@ describe('a start', () => {
     changed.link.die(new ConnectionLostError('the new one'));
     await settle();
     call.expire();
-    expect(ear.errors[0]?.message).toMatch(/could not be started: the new one$/);
+    expect(recorder.errors[0]?.message).toMatch(/could not be started: the new one$/);
   });
 
-  test('that has failed is told of the last of several that have taken its place', async () => {
+  test('that failed is reported for the last of several replacements', async () => {
     const [old, changed, newest] = [0, 1, 2].map(() => make({}, { isManual: true }));
     if (old === undefined || changed === undefined || newest === undefined)
       throw new Error('there are three');
-    const { ear, call } = old.call(undefined, '1', 'a');
+    const { recorder, call } = old.call(undefined, '1', 'a');
     await settle();
     old.server.handle.retire(changed.server.handle);
     await settle();
@@ -172,43 +172,49 @@ describe('a start', () => {
     newest.link.die(new ConnectionLostError('the newest'));
     await settle();
     call.expire();
-    expect(ear.errors[0]?.message).toMatch(/could not be started: the newest$/);
+    expect(recorder.errors[0]?.message).toMatch(/could not be started: the newest$/);
   });
 
-  test('that is slow is not told for one that had failed before the call came', async () => {
+  test('that is slow does not report a failure from before the call', async () => {
     const managed = make({}, { isManual: true });
     managed.call(undefined, '1', 'a');
     await settle();
     managed.link.die(new ConnectionLostError('no database, then'));
     await settle();
     await new Promise((done) => setTimeout(done, 2));
-    const { ear, call } = managed.call(undefined, '2', 'b');
+    const { recorder, call } = managed.call(undefined, '2', 'b');
     managed.actor.send({ type: 'due' });
     await settle();
     call.expire();
-    expect(ear.errors[0]?.message).toContain('while waiting to be sent; raise');
+    expect(recorder.errors[0]?.message).toContain('while waiting to be sent; raise');
   });
 
-  const installing = 'may still be installing: run it once by hand, and check the network';
+  const installing = 'may still be installing: run the command once manually, and check the network';
   const raise = 'raise start_timeout_seconds if it needs longer';
   test.each([
     ['in a silent installer names the installer', 'npx', 0, [], `npx ${installing}; ${raise}`],
-    ['in one named by its path names it too', '/opt/bin/uvx', 0, [], `uvx ${installing}; ${raise}`],
-    ['and says something is told with that', 'npx', 0, ['a', 'b'], `its last line on stderr: b; ${raise}`],
-    ['in any other program wants more time', 'snpx', 0, [], raise],
+    ['in an installer with a path names it as well', '/opt/bin/uvx', 0, [], `uvx ${installing}; ${raise}`],
     [
-      'counts one line of noise as one',
+      'with stderr output reports the last line',
+      'npx',
+      0,
+      ['a', 'b'],
+      `its last line on stderr: b; ${raise}`,
+    ],
+    ['in any other program suggests a longer timeout', 'snpx', 0, [], raise],
+    [
+      'reports one invalid line in the singular',
       'npx',
       1,
       [],
-      'it wrote 1 line to stdout that is no MCP message, so is it an MCP server?',
+      'it wrote 1 line to stdout that is not an MCP message; check that it is an MCP server',
     ],
     [
-      'counts the lines of more noise',
+      'reports several invalid lines in the plural',
       'sh',
       2,
       [],
-      'it wrote 2 lines to stdout that are no MCP messages, so is it an MCP server?',
+      'it wrote 2 lines to stdout that are not MCP messages; check that it is an MCP server',
     ],
   ] as const)('that takes too long %s', async (_, command, noiseLines, stderrTail, advice) => {
     const says = { noiseLines, stderrTail };
@@ -216,11 +222,11 @@ describe('a start', () => {
     const managed = make({ command, start_timeout_seconds: 0.01 }, { isManual: true, onSent });
     await expect(managed.server.start()).rejects.toMatchObject({
       code: 'ERR_START_TIMEOUT',
-      message: `server fake did not finish initialize within 0.01 s; ${advice}`,
+      message: `server fake did not complete initialize within 0.01 s; ${advice}`,
     });
   });
 
-  test('that a session began is given to the next who waits when that session ends (SS1)', async () => {
+  test('by one session continues for the next waiting call when the session ends', async () => {
     const managed = make({ isolation: 'session', pool: { ...pool, max: 2 } }, { isManual: true });
     const [anna, ben] = [new FakeOwner('anna'), new FakeOwner('ben')];
     const hers = managed.call(anna, '1', 'anna');
@@ -232,10 +238,10 @@ describe('a start', () => {
     managed.link.introduce(1);
     await settle();
     managed.link.answer(managed.link.calls[0]?.message.id, 'ben');
-    expect(his.ear.result).toBe('ben');
+    expect(his.recorder.result).toBe('ben');
   });
 
-  test('that a session began is given up with it when nobody else waits', async () => {
+  test('by one session is aborted when the session ends and no call waits', async () => {
     const managed = make({ isolation: 'session', pool: { ...pool, max: 2 } }, { isManual: true });
     const anna = new FakeOwner('anna');
     managed.call(anna, '1', 'anna').call.cancel();
@@ -247,7 +253,7 @@ describe('a start', () => {
     expect(managed.server.state).toBe('starting');
   });
 
-  test('that is stopped by hand tells whoever started it by hand', async () => {
+  test("that is aborted by an operator's stop fails with that reason", async () => {
     const managed = make({}, { isManual: true });
     const started = managed.server.start();
     const stopped = managed.server.stop();
@@ -256,18 +262,18 @@ describe('a start', () => {
   });
 });
 
-describe('the death of the last connection', () => {
-  test('is a failure of the server although calls wait: only the supervisor says when it is tried again', async () => {
+describe('the end of the last connection', () => {
+  test('is a server failure although calls wait, and only the supervisor retries', async () => {
     const managed = make({ pool: { ...pool, in_flight: 1 } });
     const first = managed.call(undefined, '1', 'a');
     const second = managed.call(undefined, '2', 'b');
     await settle();
     managed.link.die();
     await settle();
-    expect(first.ear.errors[0]).toBeInstanceOf(ConnectionLostError);
+    expect(first.recorder.errors[0]).toBeInstanceOf(ConnectionLostError);
     expect(managed.server.state).toBe('failed');
     expect(managed.links).toHaveLength(1);
-    expect(second.ear.ends).toBe(0);
+    expect(second.recorder.ends).toBe(0);
     managed.actor.send({ type: 'due' });
     await settle();
     expect(managed.links).toHaveLength(2);
@@ -278,25 +284,30 @@ describe('the death of the last connection', () => {
 describe('a server that does not answer its health pings', () => {
   const health = { interval_seconds: 0.01, timeout_seconds: 0.01, failures: 2 };
 
-  test('is said to have failed for that: to the call, in its record and its log, and when it is parked', async () => {
+  test('fails after its calls, with that reason in the server record, the log and after parking', async () => {
     const warnings: unknown[] = [];
     const managed = make({ health }, {}, 0, { ...silentLog, warn: (fields) => warnings.push(fields) });
-    const { ear } = managed.call(undefined, '1', 'a');
+    const { recorder } = managed.call(undefined, '1', 'a');
+    await settle();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    // The call may block the server.
+    expect(managed.server.state).toBe('running');
+    managed.link.answer(managed.link.calls[0]?.message.id, 'a');
+    expect(recorder.result).toBe('a');
     await vi.waitFor(() => expect(managed.server.state).toBe('failed'), 10_000);
     const reason = 'server fake did not answer 2 health pings in a row and was ended';
-    expect(ear.errors[0]?.message).toBe(reason);
     expect(managed.server.lastError?.message).toBe(reason);
-    const told = { server: 'fake', code: 'ERR_CONNECTION_LOST', reason };
-    expect(warnings).toEqual([told, told]);
+    const expected = { server: 'fake', code: 'ERR_CONNECTION_LOST', reason };
+    expect(warnings).toEqual([expected, expected]);
     managed.actor.send({ type: 'park', until: Date.now() + 60_000 });
-    expect(managed.call(undefined, '2', 'b').ear.errors[0]?.message).toContain(`: ${reason}`);
+    expect(managed.call(undefined, '2', 'b').recorder.errors[0]?.message).toContain(`: ${reason}`);
   });
 });
 
-describe('a call that was certainly not carried out', () => {
-  test('is sent once more on the same live link, and no third time', async () => {
+describe('a call that was certainly not executed', () => {
+  test('is sent again once on the same live link', async () => {
     const managed = make();
-    const { ear } = managed.call(undefined, '7', 'a');
+    const { recorder } = managed.call(undefined, '7', 'a');
     await settle();
     managed.link.undelivered(managed.link.calls[0]?.message.id, new ConnectionLostError('x'), false);
     await settle();
@@ -304,22 +315,22 @@ describe('a call that was certainly not carried out', () => {
     managed.link.undelivered(managed.link.calls[1]?.message.id, new ConnectionLostError('y'), false);
     await settle();
     expect(managed.link.calls).toHaveLength(2);
-    expect(ear.errors.map(({ message }) => message)).toEqual(['y']);
+    expect(recorder.errors.map(({ message }) => message)).toEqual(['y']);
   });
 
-  test('is never sent again when it may have been', async () => {
+  test('is never sent again if it may have been executed', async () => {
     const managed = make();
-    const { ear } = managed.call(undefined, '7', 'a');
+    const { recorder } = managed.call(undefined, '7', 'a');
     await settle();
     managed.link.undelivered(managed.link.calls[0]?.message.id, new ConnectionLostError('x'), true);
     await settle();
     expect(managed.link.calls).toHaveLength(1);
-    expect(ear.errors.map(({ message }) => message)).toEqual(['x']);
+    expect(recorder.errors.map(({ message }) => message)).toEqual(['x']);
   });
 });
 
-describe('calls that wait for a place of their own', () => {
-  test('are refused by the thousand when there is none, and the server lives on', async () => {
+describe('calls that wait for an exclusive connection', () => {
+  test('are rejected if none is free, even thousands of calls, and the server continues', async () => {
     const managed = make(
       { isolation: 'session', pool: { max: 1, in_flight: 256, waiting: 10_000 } },
       { isManual: true },
@@ -328,11 +339,11 @@ describe('calls that wait for a place of their own', () => {
     managed.link.introduce(1);
     await settle();
     expect(managed.server.state).toBe('running');
-    expect(calls.filter(({ ear }) => ear.errors[0]?.code === 'ERR_UNAVAILABLE')).toHaveLength(4999);
+    expect(calls.filter(({ recorder }) => recorder.errors[0]?.code === 'ERR_UNAVAILABLE')).toHaveLength(4999);
     expect(managed.link.calls).toHaveLength(1);
   });
 
-  test('end together when it cannot be opened: none of them has it tried once more (CQ2, OB1)', async () => {
+  test('fail together if it cannot be opened, without another attempt', async () => {
     const managed = make({ isolation: 'session', pool: { ...pool, max: 5 } }, { isManual: true });
     managed.call(new FakeOwner('anna'), '1', 'a');
     managed.link.introduce(1);
@@ -341,64 +352,67 @@ describe('calls that wait for a place of their own', () => {
     const his = [managed.call(ben, '1', 'b'), managed.call(ben, '2', 'c')];
     managed.link.die();
     await settle();
-    expect(his.map(({ ear }) => ear.errors[0]?.code)).toEqual(['ERR_START_FAILED', 'ERR_START_FAILED']);
+    expect(his.map(({ recorder }) => recorder.errors[0]?.code)).toEqual([
+      'ERR_START_FAILED',
+      'ERR_START_FAILED',
+    ]);
     expect(managed.links).toHaveLength(2);
   });
 });
 
-describe('a remote session that was forgotten', () => {
-  test('is begun anew once for all calls, which are sent again (OS2)', async () => {
+describe('a lost remote session', () => {
+  test('is reopened once for all calls, which are sent again', async () => {
     const managed = make({ runtime: 'http' });
     const calls = Array.from({ length: 5 }, (_, i) => managed.call(undefined, '1', `m${i}`));
     await settle();
-    const gone = new SessionExpiredError('404');
+    const error = new SessionExpiredError('404');
     const [link] = managed.links;
-    for (const { message } of link?.calls ?? []) link?.undelivered(message.id, gone, false);
-    link?.die(gone);
+    for (const { message } of link?.calls ?? []) link?.undelivered(message.id, error, false);
+    link?.die(error);
     await settle();
     expect(managed.links).toHaveLength(2);
     expect(managed.server.state).toBe('running');
     for (const { message } of managed.link.calls)
       managed.link.answer(message.id, message.params.arguments.marker);
-    expect(calls.map(({ ear }) => ear.result)).toEqual(calls.map((_, i) => `m${i}`));
+    expect(calls.map(({ recorder }) => recorder.result)).toEqual(calls.map((_, i) => `m${i}`));
   });
 });
 
-describe('bounds (A8)', () => {
-  test('hold for each session under session isolation: what one uses up, no other lacks (A6)', async () => {
+describe('limits (A8)', () => {
+  test('apply per session under session isolation: one session cannot use the capacity of another (A6)', async () => {
     const managed = make({ isolation: 'session', pool: { max: 4, in_flight: 1, waiting: 1 } });
     const [anna, ben] = [new FakeOwner('anna'), new FakeOwner('ben')];
     managed.call(anna, '1', 'in flight');
     await settle();
     managed.call(anna, '2', 'waits');
     const refused = managed.call(anna, '3', 'one too many');
-    expect(refused.ear.errors[0]).toBeInstanceOf(OverloadedError);
+    expect(refused.recorder.errors[0]).toBeInstanceOf(OverloadedError);
     const bens = managed.call(ben, '1', 'ben');
     await settle();
     managed.link.answer(managed.link.calls[0]?.message.id, 'ok');
-    expect(bens.ear.result).toBe('ok');
+    expect(bens.recorder.result).toBe('ok');
   });
 
-  test('one call more than in flight and waiting together is refused at once', async () => {
+  test('reject a call above the in-flight and waiting limits immediately', async () => {
     const managed = make({ pool: { max: 1, in_flight: 2, waiting: 3 } });
     const calls = Array.from({ length: 3 }, () => managed.call(undefined, '1', 'a'));
     await settle();
     calls.push(managed.call(undefined, '1', 'a'), managed.call(undefined, '1', 'a'));
     expect(managed.server.handle).toMatchObject({ inFlight: 2, waiting: 3 });
     const refused = managed.call(undefined, '1', 'a');
-    expect(refused.ear.errors.map(({ code }) => code)).toEqual(['ERR_OVERLOADED']);
+    expect(refused.recorder.errors.map(({ code }) => code)).toEqual(['ERR_OVERLOADED']);
     expect(managed.link.calls).toHaveLength(2);
     managed.link.answer(managed.link.calls[0]?.message.id, 1);
     expect(managed.link.calls).toHaveLength(3);
     expect(managed.server.handle).toMatchObject({ inFlight: 2, waiting: 2 });
-    expect(calls.filter(({ ear }) => ear.ends > 0)).toHaveLength(1);
+    expect(calls.filter(({ recorder }) => recorder.ends > 0)).toHaveLength(1);
   });
 });
 
 describe('session isolation', () => {
   const isolated: Partial<ServerEntry> = { isolation: 'session', pool: { max: 2, in_flight: 9, waiting: 9 } };
 
-  test('a crash ends one session only and leaves the server running (A6, P4)', async () => {
+  test('a crash ends only one session and leaves the server running (A6)', async () => {
     const managed = make(isolated);
     const [anna, ben] = [new FakeOwner('anna'), new FakeOwner('ben')];
     const hers = managed.call(anna, '1', 'anna');
@@ -407,12 +421,12 @@ describe('session isolation', () => {
     expect(managed.links).toHaveLength(2);
     managed.links[0]?.die();
     await settle();
-    expect(hers.ear.errors[0]).toBeInstanceOf(ConnectionLostError);
+    expect(hers.recorder.errors[0]).toBeInstanceOf(ConnectionLostError);
     expect(anna.partings).toEqual(['crashed']);
-    expect([ben.partings, his.ear.ends, managed.server.state]).toEqual([[], 0, 'running']);
+    expect([ben.partings, his.recorder.ends, managed.server.state]).toEqual([[], 0, 'running']);
   });
 
-  test('a full pool ends the session idle longest; with none idle the newcomer gets a clear refusal (P6)', async () => {
+  test('a full pool closes the longest idle session; without an idle one the new call is rejected', async () => {
     const managed = make(isolated);
     const [anna, ben, carl] = [new FakeOwner('anna'), new FakeOwner('ben'), new FakeOwner('carl')];
     managed.call(anna, '1', 'anna');
@@ -420,7 +434,7 @@ describe('session isolation', () => {
     managed.call(ben, '1', 'ben');
     await settle();
     const refused = managed.call(carl, '1', 'carl');
-    expect(refused.ear.errors[0]).toMatchObject({ code: 'ERR_UNAVAILABLE', retryAfterSeconds: 1 });
+    expect(refused.recorder.errors[0]).toMatchObject({ code: 'ERR_UNAVAILABLE', retryAfterSeconds: 1 });
     for (const link of managed.links) link.answer(link.calls[0]?.message.id, 'done');
     anna.hasOpenStream = true;
     managed.call(carl, '1', 'carl');
@@ -430,7 +444,7 @@ describe('session isolation', () => {
     expect(managed.server.pool.members.size).toBe(2);
   });
 
-  test('a question goes to its own session; from a shared server it is refused and reaches nobody (OC1, OS3)', async () => {
+  test('a server request goes to its own session; from a shared server it is rejected', async () => {
     const question = { jsonrpc: '2.0', id: 1, method: 'sampling/createMessage', params: {} };
     const managed = make(isolated);
     const [anna, ben] = [new FakeOwner('anna'), new FakeOwner('ben')];
@@ -438,7 +452,7 @@ describe('session isolation', () => {
     managed.call(ben, '1', 'ben');
     await settle();
     managed.links[1]?.say(question);
-    expect([anna.heard.length, ben.heard.length]).toEqual([0, 1]);
+    expect([anna.received.length, ben.received.length]).toEqual([0, 1]);
 
     const shared = make();
     const one = new FakeOwner('one');
@@ -446,7 +460,7 @@ describe('session isolation', () => {
     await settle();
     shared.link.say(question);
     shared.link.say({ ...question, id: 2 }, shared.link.calls[0]?.message.id);
-    expect(one.heard).toEqual([]);
+    expect(one.received).toEqual([]);
     const refusals = shared.link.sent.filter(({ message }) => message.error !== undefined);
     expect(refusals.map(({ message }) => [message.id, message.error.code])).toEqual([
       [1, -32601],
@@ -455,8 +469,8 @@ describe('session isolation', () => {
   });
 });
 
-describe('a stop by hand', () => {
-  test('speaks of a call to those only who had one that was not answered', async () => {
+describe('a manual stop', () => {
+  test('mentions a lost call only to clients with a call in flight', async () => {
     const managed = make({ isolation: 'session', pool: { max: 2, in_flight: 9, waiting: 9 } });
     const [anna, ben] = [new FakeOwner('anna'), new FakeOwner('ben')];
     const reasons: string[] = [];
@@ -470,20 +484,20 @@ describe('a stop by hand', () => {
     await managed.server.stop();
     const cut = 'server fake was stopped before the call was answered; it starts again on the next call';
     expect(reasons).toEqual(['server fake was stopped; it starts again on the next call', cut]);
-    expect(his.ear.errors.map(({ message }) => message)).toEqual([cut]);
+    expect(his.recorder.errors.map(({ message }) => message)).toEqual([cut]);
   });
 });
 
-describe('what a shared server says', () => {
+describe('a message of a shared server', () => {
   const notice = (method: string, params: object) => ({ jsonrpc: '2.0', method, params });
 
-  test('goes to whom it is for: the linked call, the subscribers, or those who listen or wait; else to nobody', async () => {
+  test('reaches the linked call, the subscribers, or the listening or waiting clients, and no other client', async () => {
     const managed = make();
     const [anna, ben, carl] = [new FakeOwner('anna'), new FakeOwner('ben'), new FakeOwner('carl')];
     managed.call(anna, '1', 'anna');
     managed.call(ben, '1', 'ben');
     await settle();
-    const counts = () => [anna, ben, carl].map(({ heard }) => heard.splice(0).length);
+    const counts = () => [anna, ben, carl].map(({ received }) => received.splice(0).length);
     const { link } = managed;
     const message = notice('notifications/message', { level: 'info', data: 1 });
     link.say(message, link.calls[1]?.message.id);
@@ -503,7 +517,7 @@ describe('what a shared server says', () => {
     expect(counts()).toEqual([0, 0, 0]);
   });
 
-  test('about changed lists is fetched once for many notices, and then announced', async () => {
+  test('about changed lists causes one fetch for many notifications, and then an announcement', async () => {
     const managed = make(
       {},
       { capabilities: { tools: {} }, answers: { 'tools/list': { tools: [{ name: 't' }] } } },
@@ -518,7 +532,7 @@ describe('what a shared server says', () => {
     expect(managed.link.sent.filter(({ method }) => method === 'tools/list')).toHaveLength(2);
   });
 
-  test('about changed lists, while they are fetched, has them fetched once more afterwards and not at once', async () => {
+  test('about changed lists during a fetch causes one more fetch afterwards', async () => {
     const managed = make({}, { capabilities: { tools: {} } });
     const lists = () => managed.link.sent.filter(({ method }) => method === 'tools/list');
     const eventually = async (isSo: () => boolean) => {
@@ -541,7 +555,7 @@ describe('what a shared server says', () => {
     await eventually(() => lists().length === 3);
   });
 
-  test('is answered when it is a ping', async () => {
+  test('that is a ping is answered', async () => {
     const managed = make();
     managed.call(undefined, '1', 'a');
     await settle();
@@ -550,8 +564,8 @@ describe('what a shared server says', () => {
   });
 });
 
-describe('a machine that throws', () => {
-  test('shuts the gate and leaves no link; what waits is served by the next generation (A1, A5)', async () => {
+describe('a state machine that throws', () => {
+  test('closes the handle and its link; waiting calls are served by the next generation (A1, A5)', async () => {
     const managed = make({}, { isManual: true });
     const { handle } = managed.server;
     managed.thrown = [];
@@ -578,35 +592,35 @@ describe('a machine that throws', () => {
     expect(managed.links).toHaveLength(2);
     for (const { message } of managed.link.calls)
       managed.link.answer(message.id, message.params.arguments.marker);
-    expect([first.ear.result, second.ear.result]).toEqual(['a', 'b']);
+    expect([first.recorder.result, second.recorder.result]).toEqual(['a', 'b']);
   });
 });
 
-describe('a stop', () => {
-  test('ends what is in flight, and leaves no link (DP1)', async () => {
+describe('a server stop', () => {
+  test('ends the calls in flight and closes the link', async () => {
     const managed = make();
-    const { ear } = managed.call(undefined, '1', 'a');
+    const { recorder } = managed.call(undefined, '1', 'a');
     await settle();
     await managed.server.stop();
     expect(managed.server.state).toBe('stopped');
     expect(managed.link.wasClosed).toBe(true);
-    expect(ear.errors.map(({ code }) => code)).toEqual(['ERR_STOPPED']);
+    expect(recorder.errors.map(({ code }) => code)).toEqual(['ERR_STOPPED']);
   });
 
-  test('does not wait for calls that wait for their clients, which are told what happened', async () => {
+  test('does not wait for suspended calls, which receive an error', async () => {
     const managed = make({}, {}, 60_000);
     const calls = ['a', 'b'].map((marker) => managed.call(undefined, '1', marker));
     await settle();
     for (const { call } of calls) call.suspend();
     await managed.server.stop();
     expect(managed.link.wasClosed).toBe(true);
-    expect(calls.map(({ ear }) => ear.errors.map(({ code }) => code))).toEqual([
+    expect(calls.map(({ recorder }) => recorder.errors.map(({ code }) => code))).toEqual([
       ['ERR_STOPPED'],
       ['ERR_STOPPED'],
     ]);
   }, 5000);
 
-  test('lets a call go on whose client comes back while another is under way', async () => {
+  test('lets a call continue that its client resumes while another is in flight', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const managed = make({}, {}, 60_000);
     const [parked, working] = [managed.call(undefined, '1', 'a'), managed.call(undefined, '2', 'b')];
@@ -621,25 +635,25 @@ describe('a stop', () => {
     managed.link.answer(first, 'a');
     await vi.advanceTimersByTimeAsync(100);
     await stopped;
-    expect([parked.ear.result, working.ear.result]).toEqual(['a', 'b']);
+    expect([parked.recorder.result, working.recorder.result]).toEqual(['a', 'b']);
   }, 5000);
 
-  test('of a parked server is a stop: its next call starts it again', async () => {
+  test('of a parked server resets it: its next call starts it again', async () => {
     const managed = make({}, { isManual: true });
     managed.call(undefined, '1', 'a');
     await settle();
     managed.link.die();
     await settle();
     managed.actor.send({ type: 'park', until: Date.now() + 60_000 });
-    expect(managed.call(undefined, '2', 'b').ear.errors[0]?.code).toBe('ERR_UNAVAILABLE');
+    expect(managed.call(undefined, '2', 'b').recorder.errors[0]?.code).toBe('ERR_UNAVAILABLE');
     await managed.server.stop();
-    const { ear } = managed.call(undefined, '3', 'c');
+    const { recorder } = managed.call(undefined, '3', 'c');
     await settle();
-    expect(ear.ends).toBe(0);
+    expect(recorder.ends).toBe(0);
     expect(managed.server.state).toBe('starting');
   });
 
-  test('of a parked server that is started by hand lets calls wait for it', async () => {
+  test('of a parked server can be followed by a manual start, for which calls wait', async () => {
     const managed = make({}, { isManual: true });
     managed.call(undefined, '1', 'a');
     await settle();
@@ -647,8 +661,8 @@ describe('a stop', () => {
     await settle();
     managed.actor.send({ type: 'park', until: Date.now() + 60_000 });
     const started = managed.server.start();
-    const { ear } = managed.call(undefined, '2', 'b');
-    expect(ear.ends).toBe(0);
+    const { recorder } = managed.call(undefined, '2', 'b');
+    expect(recorder.ends).toBe(0);
     managed.link.introduce(1);
     await started;
     expect(managed.link.calls).toHaveLength(1);

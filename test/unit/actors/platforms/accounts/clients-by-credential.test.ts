@@ -4,23 +4,23 @@ import type { RepoHostTrigger } from '../../../../../config/resources/triggers/t
 import { repoHostTrigger } from '../../../../fixtures/automation/triggers.ts';
 
 function clients() {
-  return new ClientsByCredential<RepoHostTrigger, { readonly madeFor: string }>(
+  return new ClientsByCredential<RepoHostTrigger, { readonly triggerName: string }>(
     ({ config: { api_url, token } }) => (token === undefined ? undefined : [api_url, token]),
-    ({ name }) => ({ madeFor: name }),
+    ({ name }) => ({ triggerName: name }),
   );
 }
 
-test('triggers with one credential share a client, also one that comes in place of another', () => {
+test('triggers with one credential share a client, also after one is replaced', () => {
   const { of } = clients();
   const first = repoHostTrigger('first', { token: 't' });
   const client = of(first);
-  expect(client).toEqual({ madeFor: 'first' });
+  expect(client).toEqual({ triggerName: 'first' });
   expect(of(first)).toBe(client);
   expect(of(repoHostTrigger('second', { token: 't' }))).toBe(client);
   expect(of(repoHostTrigger('first', { token: 't' }))).toBe(client);
 });
 
-test('another credential, or the same one elsewhere, has a client of its own, and none has none', () => {
+test('another credential or another API root gets its own client, and no credential gets none', () => {
   const { of } = clients();
   const all = [
     of(repoHostTrigger('a', { token: 't' })),
@@ -31,14 +31,14 @@ test('another credential, or the same one elsewhere, has a client of its own, an
   expect(of(repoHostTrigger('d'))).toBeUndefined();
 });
 
-test('where a credential is required it is the same client, and none is a fault that names the trigger', () => {
+test('required() returns the same client, and throws an error with the trigger name if the credential is missing', () => {
   const { of, required } = clients();
   const trigger = repoHostTrigger('first', { token: 't' });
   expect(required(trigger)).toBe(of(trigger));
   expect(() => required(repoHostTrigger('second'))).toThrow('trigger second has no credential');
 });
 
-test('the word for a credential is that of all triggers that have it, and says nothing of it', () => {
+test('the digest of a credential is equal for all its triggers and does not contain the credential', () => {
   const { digestOf } = clients();
   const first = digestOf(repoHostTrigger('first', { token: 'secret' }));
   expect(first).toMatch(/^[0-9a-f]{16}$/);

@@ -3,53 +3,53 @@ import { expect, test } from 'vitest';
 import { DeliveryError } from '../../../../../actors/events/outbox/delivery-error.ts';
 import { OwnAccount } from '../../../../../actors/platforms/accounts/own-account.ts';
 
-/** One whose platform answers the questions as told, the last answer again and again. */
-function account(answers: readonly (string | undefined | Error)[], askEveryMs = 0) {
-  let asked = 0;
+/** Account of a platform that returns these answers in order; the last one repeats. */
+function account(answers: readonly (string | undefined | Error)[], retryEveryMs = 0) {
+  let requests = 0;
   const own = new OwnAccount(async () => {
-    const answer = answers[Math.min(asked++, answers.length - 1)];
+    const answer = answers[Math.min(requests++, answers.length - 1)];
     if (answer instanceof Error) throw answer;
     return answer;
-  }, askEveryMs);
+  }, retryEveryMs);
   const learn = async () => {
     own.learn();
     await turn();
   };
-  return { own, learn, asked: () => asked };
+  return { own, learn, asked: () => requests };
 }
 
-test('nobody is the account before its name is known, and then whoever has it in any case', async () => {
+test('no name matches before the account name is known; then it matches in any case', async () => {
   const { own, learn, asked } = account(['The-Bot']);
-  expect(own.is('the-bot')).toBe(false);
-  expect(own.is(undefined)).toBe(false);
+  expect(own.isName('the-bot')).toBe(false);
+  expect(own.isName(undefined)).toBe(false);
   await learn();
-  expect([own.is('the-BOT'), own.is('another'), own.is(undefined)]).toEqual([true, false, false]);
+  expect([own.isName('the-BOT'), own.isName('another'), own.isName(undefined)]).toEqual([true, false, false]);
   await learn();
   expect(asked()).toBe(1);
 });
 
-test('the name is asked for again after a failure that passes, not before the pause', async () => {
+test('the name is requested again after a temporary failure, but not before the pause', async () => {
   const soon = account([new DeliveryError('down'), 'bot']);
   await soon.learn();
   await soon.learn();
-  expect(soon.own.is('bot')).toBe(true);
+  expect(soon.own.isName('bot')).toBe(true);
   const later = account([new DeliveryError('down'), 'bot'], 3_600_000);
   await later.learn();
   await later.learn();
-  const asPlatformSaid = account([new DeliveryError('wait', { retryAfterMs: 3_600_000 }), 'bot']);
-  await asPlatformSaid.learn();
-  await asPlatformSaid.learn();
-  expect([later.asked(), asPlatformSaid.asked()]).toEqual([1, 1]);
+  const withRetryAfter = account([new DeliveryError('wait', { retryAfterMs: 3_600_000 }), 'bot']);
+  await withRetryAfter.learn();
+  await withRetryAfter.learn();
+  expect([later.asked(), withRetryAfter.asked()]).toEqual([1, 1]);
 });
 
-test('the name is not asked for again where the platform will not say it, and may be noted all the same', async () => {
+test('the name is not requested again after a permanent failure, but can be noted from messages', async () => {
   for (const answer of [new DeliveryError('no', { isFinal: true }), undefined]) {
     const { own, learn, asked } = account([answer]);
     await learn();
     await learn();
     expect(asked()).toBe(1);
     own.note('an-app[bot]');
-    own.note('somebody');
-    expect([own.is('an-app[bot]'), own.is('somebody')]).toEqual([true, false]);
+    own.note('other-user');
+    expect([own.isName('an-app[bot]'), own.isName('other-user')]).toEqual([true, false]);
   }
 });

@@ -12,7 +12,7 @@ const collect = runInNewContext('gc') as () => void;
 const triggerOf = (bot_token: string, name = 'helper') =>
   ({ name, config: { bot_token, api_root: 'https://api.telegram.org' } }) as BotMessengerTrigger;
 
-test('a bot is one for all of its triggers, also for one that comes in place of another', () => {
+test('all triggers of a bot share one account, also after a trigger is replaced', () => {
   const { of } = new BotAccounts(adapterServices());
   const first = triggerOf('42:secret');
   expect(of(triggerOf('42:secret', 'other'))).toBe(of(first));
@@ -20,16 +20,16 @@ test('a bot is one for all of its triggers, also for one that comes in place of 
   expect(of(triggerOf('43:secret'))).not.toBe(of(first));
 });
 
-test('a bot that no trigger has any more is forgotten, however many there were; one in use is not', async () => {
+test('accounts of unused bots are released, and accounts in use are not', async () => {
   const { of } = new BotAccounts(adapterServices());
-  const kept = triggerOf('1:secret');
-  const account = of(kept);
-  const gone: WeakRef<BotAccount>[] = [];
-  for (let id = 2; id < 200; id += 1) gone.push(new WeakRef(of(triggerOf(`${id}:secret`))));
+  const usedTrigger = triggerOf('1:secret');
+  const account = of(usedTrigger);
+  const unusedAccounts: WeakRef<BotAccount>[] = [];
+  for (let id = 2; id < 200; id += 1) unusedAccounts.push(new WeakRef(of(triggerOf(`${id}:secret`))));
   await eventually(() => {
     collect();
-    expect(gone.filter((each) => each.deref() !== undefined)).toHaveLength(0);
+    expect(unusedAccounts.filter((each) => each.deref() !== undefined)).toHaveLength(0);
   });
   expect(of(triggerOf('1:secret'))).toBe(account);
-  expect(of(kept)).toBe(account);
+  expect(of(usedTrigger)).toBe(account);
 });

@@ -1,4 +1,4 @@
-// What updates of a bot become: events of a conversation with the names a command may have, or nothing (BE1–BE3).
+// Events from bot updates: conversation, command names, and ignored updates.
 
 import { describe, expect, test } from 'vitest';
 import { decisionActionId } from '../../../../../actors/events/decision-action.ts';
@@ -10,33 +10,33 @@ const principal = { kind: 'key', name: 'bot_token' } as const;
 const ann = { id: 5, is_bot: false, first_name: 'Ann', last_name: 'Lee', username: 'AnnLee' };
 const team = { id: -1001, type: 'supergroup', title: 'Team' };
 
-const eventOf = (update: object, formerIds: readonly string[] = []) =>
+const eventOf = (update: object, previousIds: readonly string[] = []) =>
   botEvent({
     bot,
     triggers: ['ops'],
     principal,
     update: { update_id: 9, ...update },
-    formerIdsOf: () => formerIds,
+    previousIdsOf: () => previousIds,
   });
 
 const say = (text: string | undefined, more: object = {}) =>
   eventOf({ message: { message_id: 3, date: 1, chat: team, from: ann, text, ...more } });
 
-/** As it is read from the store after a restart. */
+/** Reads the event from the stored bytes, like after a restart. */
 function readBack(event: ReturnType<typeof eventOf>) {
-  if (event === undefined) throw new Error('there is no event');
+  if (event === undefined) throw new Error('the update is not an event');
   const { parsed: _, ...stored } = event;
   return readBotEvent({ ...stored, seq: 1, at: 0, attempt: 1, crashes: 0 } as StoredEvent);
 }
 
-describe('the form of a command', () => {
+describe('commandFormOf', () => {
   test.each([
     ['/deploy', 'deploy', ''],
     ['/deploy prod  now', 'deploy', 'prod  now'],
     ['  /deploy@ops_BOT prod', 'deploy', 'prod'],
     ['/deploy\nprod', 'deploy', 'prod'],
     ['@ops_bot /deploy prod', 'deploy', 'prod'],
-  ])('%j is the command %s', (text, name, rest) => {
+  ])('%j returns the command %s', (text, name, rest) => {
     expect(commandFormOf(text, bot.username)).toEqual({ kind: 'command', name, rest });
   });
 
@@ -48,20 +48,20 @@ describe('the form of a command', () => {
     ['/etc/passwd is gone', '/etc/passwd is gone'],
     ['see /deploy', 'see /deploy'],
     ['@another_bot deploy', '@another_bot deploy'],
-  ])('%j are words', (text, words) => {
-    expect(commandFormOf(text, bot.username)).toEqual({ kind: 'words', text: words });
+  ])('%j returns plain text', (text, rest) => {
+    expect(commandFormOf(text, bot.username)).toEqual({ kind: 'words', text: rest });
   });
 
   test.each(['/deploy@another_bot', '/deploy@another_bot prod', '/deploy@ops_bo'])(
-    '%j is for another bot',
+    '%j returns a command for another bot',
     (text) => {
       expect(commandFormOf(text, bot.username)).toEqual({ kind: 'for another bot' });
     },
   );
 });
 
-describe('an update', () => {
-  test('is an event of its bot and its chat, and reads the same after a restart', () => {
+describe('botEvent', () => {
+  test('maps an update to its bot and chat, and reads it the same after a restart', () => {
     const event = say('/deploy@ops_bot prod');
     expect(event).toMatchObject({ id: 'botmessenger:77/9', key: 'conversation/botmessenger/77/-1001' });
     expect(readBack(event)).toMatchObject({
@@ -83,19 +83,19 @@ describe('an update', () => {
     });
   });
 
-  test('in a topic is of the conversation of the topic; a thread elsewhere is none', () => {
+  test('maps a topic to its own conversation, but not a plain thread', () => {
     const topic = say('hi', { message_thread_id: 42, is_topic_message: true });
     expect(topic?.key).toBe('conversation/botmessenger/77/-1001/42');
     expect(say('hi', { message_thread_id: 42 })?.key).toBe('conversation/botmessenger/77/-1001');
   });
 
-  test('in a supergroup that was a group goes on in the conversation of the group, and is known by both ids', () => {
+  test('maps a migrated supergroup to the conversation of the group, with both ids', () => {
     const event = eventOf({ message: { message_id: 3, chat: team, from: ann, text: 'hi' } }, ['-20', '-10']);
     expect(event?.key).toBe('conversation/botmessenger/77/-10');
     expect(readBack(event)).toMatchObject({ channel: '-1001', channelAliases: ['-20', '-10'] });
   });
 
-  test('of a pressed button has what the button carries as its words, and may name a command', () => {
+  test('reads the data of a pressed button as text, which may be a command', () => {
     const event = eventOf({
       callback_query: {
         id: '1',
@@ -116,7 +116,7 @@ describe('an update', () => {
     });
   });
 
-  test('has the words under a picture for its text, and the chat for its sender where somebody writes for it', () => {
+  test('reads the caption of a picture as text, and the chat as sender of anonymous messages', () => {
     expect(readBack(say(undefined, { caption: 'look', photo: [] })).text).toBe('look');
     const forChat = say('hi', {
       from: { id: 1087968824, is_bot: true, first_name: 'Group' },
@@ -126,7 +126,7 @@ describe('an update', () => {
     expect(readBack(forChat).context['chat.sender.is_bot']).toBeUndefined();
   });
 
-  test('of another bot is marked as such', () => {
+  test('marks messages of other bots', () => {
     const event = say('hi', { from: { id: 8, is_bot: true, first_name: 'Other' } });
     expect(readBack(event).context['chat.sender.is_bot']).toBe(true);
   });
@@ -137,7 +137,7 @@ describe('an update', () => {
     ['member', 'administrator', false],
     ['member', 'left', false],
     ['left', 'restricted', false],
-  ])('that the bot, which was %s, is %s by now says whether it has come: %s', (before, after, isArrival) => {
+  ])('reads a change of the bot from %s to %s as arrival: %s', (before, after, isArrival) => {
     const user = { id: 77, is_bot: true, first_name: 'Ops' };
     const statuses = { old_chat_member: { user, status: before }, new_chat_member: { user, status: after } };
     const event = eventOf({ my_chat_member: { chat: team, from: ann, date: 1, ...statuses } });
@@ -154,41 +154,47 @@ describe('an update', () => {
   });
 
   test.each<[string, object]>([
-    ['for another bot', { message: { message_id: 1, chat: team, from: ann, text: '/deploy@another_bot' } }],
-    ['of the bot itself', { message: { message_id: 1, chat: team, from: { ...ann, id: 77 }, text: 'hi' } }],
-    ['without words', { message: { message_id: 1, chat: team, from: ann, sticker: {} } }],
-    ['of an edit', { edited_message: { message_id: 1, chat: team, from: ann, text: 'hi' } }],
-    ['of a channel', { channel_post: { message_id: 1, chat: team, text: 'hi' } }],
     [
-      'of a button without a message',
+      'a command for another bot',
+      { message: { message_id: 1, chat: team, from: ann, text: '/deploy@another_bot' } },
+    ],
+    [
+      'a message of the bot itself',
+      { message: { message_id: 1, chat: team, from: { ...ann, id: 77 }, text: 'hi' } },
+    ],
+    ['a message without text', { message: { message_id: 1, chat: team, from: ann, sticker: {} } }],
+    ['an edit', { edited_message: { message_id: 1, chat: team, from: ann, text: 'hi' } }],
+    ['a channel post', { channel_post: { message_id: 1, chat: team, text: 'hi' } }],
+    [
+      'a button without a message',
       { callback_query: { id: '1', from: ann, data: 'x', inline_message_id: '2' } },
     ],
-    ['of members', { my_chat_member: { chat: team, from: ann } }],
-    ['of an unknown kind', { something: [1, 2] }],
-    ['with another shape', { message: { chat: 'none', from: 7, text: ['hi'] } }],
-  ])('%s is nothing', (_what, update) => {
+    ['a member update without statuses', { my_chat_member: { chat: team, from: ann } }],
+    ['an unknown kind', { something: [1, 2] }],
+    ['a message with an unexpected shape', { message: { chat: 'none', from: 7, text: ['hi'] } }],
+  ])('ignores %s', (_case, update) => {
     expect(eventOf(update)).toBeUndefined();
   });
 
-  test('without an id is nothing', () => {
+  test('ignores an update without id', () => {
     expect(
       eventOf({ update_id: 'x', message: { message_id: 1, chat: team, from: ann, text: 'hi' } }),
     ).toBeUndefined();
   });
 });
 
-describe('what people decide', () => {
+describe('botEvent for decisions', () => {
   const approval = '0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00';
   const message = { message_id: 8, date: 0, chat: team, message_thread_id: 42, is_topic_message: true };
   const press = (data: string, from: object = ann) =>
     eventOf({ callback_query: { id: '1', from, chat_instance: '2', data, message } });
-  const marked = (before: readonly string[], now: readonly string[], more: object = { user: ann }) => {
+  const react = (before: readonly string[], now: readonly string[], more: object = { user: ann }) => {
     const listOf = (all: readonly string[]) => all.map((emoji) => ({ type: 'emoji', emoji }));
     const lists = { old_reaction: listOf(before), new_reaction: listOf(now) };
     return eventOf({ message_reaction: { chat: team, message_id: 8, date: 1, ...lists, ...more } });
   };
 
-  test('by one of our buttons stands beside the conversation of its message, and says nothing else (BE4, CHD1)', () => {
+  test('reads a gateway button with the control key of its conversation and without text', () => {
     const event = press(decisionActionId(approval, 'deny'));
     expect(event?.key).toBe('conversation/botmessenger/77/-1001/42/commands');
     expect(readBack(event)).toMatchObject({
@@ -203,7 +209,7 @@ describe('what people decide', () => {
     });
   });
 
-  test('by a text that looks like a button of ours is a text (CHD1)', () => {
+  test('reads a typed text that looks like a gateway button as text', () => {
     const id = decisionActionId(approval, 'approve');
     const event = say(id);
     expect(event?.key).toBe('conversation/botmessenger/77/-1001');
@@ -211,8 +217,8 @@ describe('what people decide', () => {
     expect(readBack(event).decision).toBeUndefined();
   });
 
-  test('by a mark on a message names that message as its receipt does, beside the conversation of the chat (BE4)', () => {
-    const event = marked(['❤'], ['❤', '👍']);
+  test('reads a reaction with the id of its message and the control key of the chat', () => {
+    const event = react(['❤'], ['❤', '👍']);
     expect(event?.key).toBe('conversation/botmessenger/77/-1001/commands');
     expect(readBack(event)).toMatchObject({
       decision: { verdict: 'approve', about: { message: '8' } },
@@ -222,22 +228,22 @@ describe('what people decide', () => {
       channel: '-1001',
       context: { 'chat.event': 'message_reaction', 'chat.message': '8' },
     });
-    expect(readBack(marked([], ['👎'])).decision).toMatchObject({ verdict: 'deny' });
+    expect(readBack(react([], ['👎'])).decision).toMatchObject({ verdict: 'deny' });
   });
 
   test.each<[string, readonly string[], readonly string[], object | undefined]>([
-    ['that was there before', ['👍'], ['👍', '❤'], undefined],
-    ['that was taken away', ['👍'], [], undefined],
-    ['that says nothing', [], ['❤'], undefined],
-    ['beside its opposite', [], ['👍', '👎'], undefined],
+    ['that existed before', ['👍'], ['👍', '❤'], undefined],
+    ['that was removed', ['👍'], [], undefined],
+    ['without a meaning', [], ['❤'], undefined],
+    ['together with its opposite', [], ['👍', '👎'], undefined],
     ['in the name of a chat', [], ['👍'], { actor_chat: team }],
-    ['of our bot', [], ['👍'], { user: { id: 77, is_bot: true, first_name: 'Ops' } }],
-    ['of another program', [], ['👍'], { user: { id: 78, is_bot: true, first_name: 'Other' } }],
-  ])('is nothing by a mark %s (CHD2, CHD4)', (_what, before, now, more) => {
-    expect(marked(before, now, more)).toBeUndefined();
+    ['of this bot', [], ['👍'], { user: { id: 77, is_bot: true, first_name: 'Ops' } }],
+    ['of another bot', [], ['👍'], { user: { id: 78, is_bot: true, first_name: 'Other' } }],
+  ])('ignores a reaction %s', (_case, before, now, more) => {
+    expect(react(before, now, more)).toBeUndefined();
   });
 
-  test('is nothing by a list of marks in another shape', () => {
+  test('ignores reactions with an unexpected shape', () => {
     for (const list of [undefined, 'x', [7, null, { emoji: 5 }, { type: 'paid' }]])
       expect(
         eventOf({ message_reaction: { chat: team, message_id: 8, user: ann, new_reaction: list } }),

@@ -1,9 +1,9 @@
-// A message in the form of the bot platform: texts as they were written, buttons, topics, and what has no form there.
+// Messages as calls of the bot platform: texts, buttons, topics, and unsupported content.
 
 import { expect, test } from 'vitest';
-import type { OutboundMessage } from '../../../../../actors/events/outbox/outbound-message.ts';
+import type { OutboundMessage } from '../../../../../actors/events/outbox/message.ts';
 import { menuOf } from '../../../../../actors/platforms/botmessenger/menu.ts';
-import { botCalls } from '../../../../../actors/platforms/botmessenger/message.ts';
+import { botCalls } from '../../../../../actors/platforms/botmessenger/render-message.ts';
 import type { BotMessengerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 
 const post = (more: Partial<OutboundMessage>): OutboundMessage => ({
@@ -13,7 +13,7 @@ const post = (more: Partial<OutboundMessage>): OutboundMessage => ({
   ...more,
 });
 
-test('a text is sent as it was written, to its topic and in answer to its message', () => {
+test('a text is sent unchanged, to its topic and as reply to its message', () => {
   const target = { place: '-1001234567890', thread: '42', repliesTo: '7' };
   expect(botCalls(post({ target, text: 'a *b* <c> _d' }))).toEqual([
     {
@@ -28,7 +28,7 @@ test('a text is sent as it was written, to its topic and in answer to its messag
   ]);
 });
 
-test('a long text is several messages, of which the first answers and the last has the buttons', () => {
+test('a long text becomes several messages; the first is the reply, the last has the buttons', () => {
   const card = { actions: [{ id: 'ok', title: 'Fine' }] };
   const calls = botCalls(
     post({ text: 'word '.repeat(2000), card, target: { place: '5', repliesTo: '7', thread: '3' } }),
@@ -44,7 +44,7 @@ test('a long text is several messages, of which the first answers and the last h
   ]);
 });
 
-test('a card is its title, its fields and its buttons; what can be no button stands in the text, and so does what a button has no room for', () => {
+test('a card becomes a title, fields and buttons; content that does not fit a button becomes text', () => {
   const card = {
     title: 'Deploy?',
     fields: [
@@ -76,7 +76,7 @@ test('a card is its title, its fields and its buttons; what can be no button sta
   ]);
 });
 
-test('an edit changes the message of the row it names; what does not fit follows as new messages', () => {
+test('an edit changes the message of the named row; the rest follows as new messages', () => {
   const action = { do: 'edit', of: 'outbox:e/1' } as const;
   const calls = botCalls(
     post({ action, text: 'word '.repeat(1000), target: { place: '5', repliesTo: '7' } }),
@@ -85,12 +85,12 @@ test('an edit changes the message of the row it names; what does not fit follows
     ['sendMessage', 'outbox:e/1'],
     ['sendMessage', undefined],
   ]);
-  // Where there is no such message it is posted, as any other.
+  // If the edited message is missing, the text is posted as a reply.
   expect(calls[0]?.parameters.reply_parameters).toBeDefined();
   expect(calls[1]?.parameters.reply_parameters).toBeUndefined();
 });
 
-test('a reaction is one, and no emoji takes it away', () => {
+test('a message has one reaction, and an empty emoji removes it', () => {
   const react = (emoji: string) => botCalls(post({ action: { do: 'react', to: '7', emoji } }))[0];
   expect(react('👀')).toEqual({
     method: 'setMessageReaction',
@@ -99,14 +99,12 @@ test('a reaction is one, and no emoji takes it away', () => {
   expect(react('')?.parameters.reaction).toEqual([]);
 });
 
-test('nothing is sent where there is nothing to say, and a place that is none is an error that is told', () => {
+test('an empty text sends no message, and an invalid chat id is an error', () => {
   expect(botCalls(post({ text: '  \n' }))).toEqual([]);
-  expect(() => botCalls(post({ target: { place: 'general' } }))).toThrow(
-    '"general" is no id of a chat there',
-  );
+  expect(() => botCalls(post({ target: { place: 'general' } }))).toThrow('"general" is not a valid chat id');
 });
 
-test('a bot has one menu: the commands of all its triggers, each with some description', () => {
+test('the menu of a bot contains the commands of all its triggers, each with a description', () => {
   const trigger = (...commands: { command: string; description?: string }[]) =>
     ({ commands }) as unknown as BotMessengerTrigger;
   const menu = menuOf([

@@ -1,15 +1,15 @@
-// How answers of a bot leave, against the fake of its platform over real HTTP: receipts, edits, refusals in the platform's
-// words, groups that have become others (BO1), and pressed buttons that are answered (QA1, QA2).
+// Outbound messages of a bot, with the fake platform over real HTTP: receipts, edits, refusals, migrated
+// groups, and pressed buttons.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { DeliveryError } from '../../../../../actors/events/outbox/delivery-error.ts';
-import type { Outbound, Receipt, SendContext } from '../../../../../actors/events/outbox/outbound.ts';
-import type { OutboundMessage } from '../../../../../actors/events/outbox/outbound-message.ts';
-import { outboxRows, renderedOf } from '../../../../../actors/events/outbox/outbox-rows.ts';
+import type { OutboundMessage } from '../../../../../actors/events/outbox/message.ts';
+import type { Outbound, SendContext, SendReceipt } from '../../../../../actors/events/outbox/outbound.ts';
+import { outboxRows, renderedOf } from '../../../../../actors/events/outbox/rows.ts';
 import { botMessengerAdapter } from '../../../../../actors/platforms/botmessenger/adapter.ts';
 import { BotApi } from '../../../../../actors/platforms/botmessenger/api.ts';
-import type { BotCall } from '../../../../../actors/platforms/botmessenger/message.ts';
 import { QueryAnswers } from '../../../../../actors/platforms/botmessenger/query-answers.ts';
+import type { BotCall } from '../../../../../actors/platforms/botmessenger/render-message.ts';
 import type { BotMessengerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import { eventually } from '../../../../fixtures/automation/automation.ts';
@@ -25,7 +25,7 @@ let bot: Bot;
 let chat: Chat;
 let trigger: BotMessengerTrigger;
 let outbound: Outbound<BotMessengerTrigger>;
-const receipts = new Map<string, Receipt>();
+const receipts = new Map<string, SendReceipt>();
 
 beforeEach(async () => {
   platform = await new BotPlatform().start();
@@ -34,7 +34,7 @@ beforeEach(async () => {
   const config = { bot_token: bot.token, api_root: platform.url, chat_ids: [] };
   trigger = { name: 't', type: 'BotMessenger', config } as unknown as BotMessengerTrigger;
   const adapter = botMessengerAdapter(adapterServices());
-  if (adapter.outbound === undefined) throw new Error('the adapter sends nothing');
+  if (adapter.outbound === undefined) throw new Error('the adapter has no outbound part');
   outbound = adapter.outbound;
 });
 
@@ -43,46 +43,46 @@ afterEach(() => platform.stop());
 const context = (): SendContext => ({
   signal: AbortSignal.timeout(10_000),
   rowId: 'row',
-  madeAt: Date.now(),
+  createdAt: Date.now(),
   wasTried: false,
   receiptOf: async (id) => receipts.get(id),
 });
 
-async function send(text: string, more: Partial<OutboundMessage> = {}): Promise<Receipt | undefined> {
+async function send(text: string, more: Partial<OutboundMessage> = {}): Promise<SendReceipt | undefined> {
   const message: OutboundMessage = {
     target: { place: String(chat.id) },
     action: { do: 'post' },
     text,
     ...more,
   };
-  let receipt: Receipt | undefined;
-  for (const rendered of outbound.render(trigger, message)) receipt = await inItsTurn(rendered);
+  let receipt: SendReceipt | undefined;
+  for (const rendered of outbound.render(trigger, message)) receipt = await sendPaced(rendered);
   return receipt;
 }
 
-/** More than a bot has to wait between two messages, less than a platform ever asks for. */
+/** Longer than the send interval of a bot, shorter than any pause that the platform requests. */
 const MOMENT_MS = 100;
 
-/** However quick this machine is, a bot sends no more in a moment than its platform takes. */
-async function inItsTurn(rendered: object): Promise<Receipt> {
+/** Sends a message; retries while the gateway's rate limit applies. */
+async function sendPaced(rendered: object): Promise<SendReceipt> {
   for (;;)
     try {
       return await outbound.send(trigger, rendered, context());
     } catch (error) {
-      if (!(error instanceof DeliveryError && error.isUnasked)) throw error;
+      if (!(error instanceof DeliveryError && error.isUncontacted)) throw error;
       const { retryAfterMs = Number.POSITIVE_INFINITY } = error;
       if (retryAfterMs > MOMENT_MS) throw error;
       await new Promise((done) => setTimeout(done, retryAfterMs));
     }
 }
 
-const refused = (sending: Promise<unknown>): Promise<DeliveryError> =>
+const refusalOf = (sending: Promise<unknown>): Promise<DeliveryError> =>
   sending.then(
-    () => Promise.reject(new Error('it was not refused')),
+    () => Promise.reject(new Error('the request succeeded')),
     (error: DeliveryError) => error,
   );
 
-test('what was sent has the platform’s id, by which it is edited; an edit that was made already is as good', async () => {
+test('a sent message has the platform’s id for later edits, and a repeated edit succeeds', async () => {
   const receipt = await send('first');
   expect(platform.saidBy(bot, chat)[0]).toMatchObject({ message_id: Number(receipt?.id), text: 'first' });
   receipts.set('outbox:e/1', receipt!);
@@ -94,7 +94,7 @@ test('what was sent has the platform’s id, by which it is edited; an edit that
   expect(platform.saidBy(bot, chat).map(({ text }) => text)).toEqual(['second', 'third']);
 });
 
-test('a message that is edited to have no buttons any more has none', async () => {
+test('an edit without buttons removes the buttons', async () => {
   const card = { actions: [{ id: 'a', title: 'A' }] };
   receipts.set('outbox:e/1', (await send('asked', { card }))!);
   expect(buttonsOf(platform.saidBy(bot, chat)[0]!).length).toBe(1);
@@ -103,38 +103,38 @@ test('a message that is edited to have no buttons any more has none', async () =
 });
 
 test.each(['message to edit not found', "message can't be edited", 'MESSAGE_ID_INVALID'])(
-  'an edit that the platform refuses with `%s` says that the message is gone',
+  'an edit that the platform refuses with `%s` reports that the message is missing',
   async (words) => {
     receipts.set('outbox:e/1', { id: '77' });
     platform.faults.plan('editMessageText', {
       kind: 'error',
       error: new BotError(400, `Bad Request: ${words}`),
     });
-    const error = await refused(send('x', { action: { do: 'edit', of: 'outbox:e/1' } }));
+    const error = await refusalOf(send('x', { action: { do: 'edit', of: 'outbox:e/1' } }));
     expect(error).toMatchObject({
       isFinal: true,
-      isTargetGone: true,
+      isTargetMissing: true,
       message: expect.stringContaining(words),
     });
     const other = new BotError(400, 'Bad Request: message is too long');
     platform.faults.plan('editMessageText', { kind: 'error', error: other });
-    const final = await refused(send('x', { action: { do: 'edit', of: 'outbox:e/1' } }));
-    expect(final).toMatchObject({ isFinal: true, isTargetGone: false });
+    const final = await refusalOf(send('x', { action: { do: 'edit', of: 'outbox:e/1' } }));
+    expect(final).toMatchObject({ isFinal: true, isTargetMissing: false });
   },
 );
 
-test('an edit in a group that has become another one finds nothing there, and the next attempt posts', async () => {
+test('an edit in a migrated group reports a missing message, and the next attempt posts', async () => {
   chat = platform.group('Team', bot);
   receipts.set('outbox:e/1', (await send('first'))!);
   const large = platform.migrate(chat, 'Large');
   const edit = { action: { do: 'edit', of: 'outbox:e/1' } } as const;
-  expect(await refused(send('second', edit))).toMatchObject({ isTargetGone: true });
+  expect(await refusalOf(send('second', edit))).toMatchObject({ isTargetMissing: true });
   receipts.delete('outbox:e/1');
   await send('second', edit);
   expect(platform.saidBy(bot, large).map(({ text }) => text)).toEqual(['second']);
 });
 
-test('a name in an answer is written as the agent wrote it, unless the trigger wants it to notify nobody', () => {
+test('mentions in an answer are kept, unless the trigger suppresses them', () => {
   const account = { platform: 'botmessenger', account: '1' };
   const target = { place: String(chat.id) };
   const text = (mentions: 'none' | 'allow') => {
@@ -158,52 +158,52 @@ test('a reaction is shown, and has no receipt', async () => {
   expect(chat.messages.get(message.message_id)?.reactions).toEqual([{ type: 'emoji', emoji: '👀' }]);
 });
 
-describe('a refusal', () => {
+describe('a refused message', () => {
   test.each<[string, BotError, object]>([
     [
-      'for good',
+      'permanent error',
       new BotError(400, 'Bad Request: chat not found'),
       {
         platformCode: 400,
         isFinal: true,
-        message: '400 this can never be carried out: Bad Request: chat not found',
+        message: '400 invalid request: Bad Request: chat not found',
       },
     ],
     [
-      'of a blocked bot',
+      'blocked bot',
       new BotError(403, 'Forbidden: bot was blocked by the user'),
       { platformCode: 403, isFinal: true, message: expect.stringContaining('blocked by the user') },
     ],
-    ['of the token', new BotError(401, 'Unauthorized'), { platformCode: 401, isFinal: true }],
-    ['for too much', tooManyRequests(7), { isTooSoon: true, isFinal: false, retryAfterMs: 7_000 }],
-    ['of a fault', new BotError(500, 'Internal Server Error'), { isFinal: false, isTooSoon: false }],
-  ])('%s says so', async (_what, error, expected) => {
+    ['invalid token', new BotError(401, 'Unauthorized'), { platformCode: 401, isFinal: true }],
+    ['rate limit', tooManyRequests(7), { isRateLimited: true, isFinal: false, retryAfterMs: 7_000 }],
+    ['server error', new BotError(500, 'Internal Server Error'), { isFinal: false, isRateLimited: false }],
+  ])('reports the cause: %s', async (_what, error, expected) => {
     platform.faults.plan('sendMessage', { kind: 'error', error });
-    expect(await refused(send('hello'))).toMatchObject(expected);
+    expect(await refusalOf(send('hello'))).toMatchObject(expected);
   });
 
   test.each<[string, Fault]>([
-    ['a page of a proxy', { kind: 'page', status: 502 }],
-    ['a page that something else answers with 200', { kind: 'page', status: 200 }],
-    ['an answer that is lost', { kind: 'cut after' }],
-  ])('by %s leaves open whether it was carried out, and shows no token', async (_what, fault) => {
+    ['an error page of a proxy', { kind: 'page', status: 502 }],
+    ['a page with status 200', { kind: 'page', status: 200 }],
+    ['a lost response', { kind: 'cut after' }],
+  ])('reports an unknown outcome without the token: %s', async (_what, fault) => {
     platform.faults.plan('sendMessage', fault);
-    const error = await refused(send('hello'));
-    expect(error).toMatchObject({ isFinal: false, isTooSoon: false, isOutcomeUnknown: true });
+    const error = await refusalOf(send('hello'));
+    expect(error).toMatchObject({ isFinal: false, isRateLimited: false, isOutcomeUnknown: true });
     expect(error.message).not.toContain(bot.token.split(':')[1]);
   });
 
-  test('of one chat for too much holds up no other', async () => {
+  test('with a rate limit of one chat does not hold other chats', async () => {
     const other = platform.group('Team', bot);
     platform.faults.plan('sendMessage', { kind: 'error', error: tooManyRequests(30) });
-    await refused(send('one'));
-    expect(await refused(send('two'))).toMatchObject({ isTooSoon: true });
+    await refusalOf(send('one'));
+    expect(await refusalOf(send('two'))).toMatchObject({ isRateLimited: true });
     await send('three', { target: { place: String(other.id) } });
     expect(platform.called('sendMessage')).toHaveLength(2);
   });
 });
 
-test('a group that has become a supergroup is written to there, at once and from then on', async () => {
+test('messages to a migrated group are sent to the supergroup, the first one too', async () => {
   const group = platform.group('Team', bot);
   const supergroup = platform.migrate(group, 'Large team');
   const target = { place: String(group.id) };
@@ -213,10 +213,10 @@ test('a group that has become a supergroup is written to there, at once and from
   expect(platform.called('sendMessage')).toHaveLength(3);
 });
 
-test('that somebody types is shown in the topic', async () => {
+test('the typing indicator is shown in the topic', async () => {
   const forum = platform.forum('Forum', bot);
   const topic = forum.addTopic();
-  await outbound.typing?.(
+  await outbound.showTyping?.(
     trigger,
     { place: String(forum.id), thread: String(topic) },
     AbortSignal.timeout(5_000),
@@ -231,7 +231,7 @@ test('that somebody types is shown in the topic', async () => {
 describe('a pressed button', () => {
   const log = { debug() {}, info() {}, warn() {}, error() {} };
 
-  test('is answered, also when the first call fails, and once where the platform has no use for it', async () => {
+  test('is answered, with a retry after a failure, but without one if the platform refuses the id', async () => {
     const answers = new QueryAnswers(new BotApi(trigger.config), log);
     const message = platform.say(chat, platform.person('Ann'), 'x');
     platform.faults.plan('answerCallbackQuery', { kind: 'page', status: 502 });
@@ -242,36 +242,36 @@ describe('a pressed button', () => {
     await eventually(() => expect(platform.called('answerCallbackQuery')).toHaveLength(3));
   });
 
-  const word = 'Sorry, only those who are named as approvers may decide.';
-  const pressed = () => {
+  const denial = 'Sorry, only those who are named as approvers may decide.';
+  const pressButton = () => {
     const person = platform.person('Ann');
     return platform.press(bot, person, platform.say(chat, person, 'x'), 'go');
   };
 
-  test('shows whoever pressed what came of it, and nobody else; after that a message says it', async () => {
-    const press = pressed();
+  test('shows the result to the person who pressed; a second result becomes a message', async () => {
+    const press = pressButton();
     const tell = { do: 'tell', press, orElse: 'post' } as const;
-    await send(word, { action: tell, status: 'warning' });
-    expect(bot.queries.get(press)).toMatchObject({ answer: word, isAlert: true });
+    await send(denial, { action: tell, status: 'warning' });
+    expect(bot.queries.get(press)).toMatchObject({ answer: denial, isAlert: true });
     expect(platform.saidBy(bot, chat)).toEqual([]);
-    await send(word, { action: tell, status: 'warning' });
-    expect(platform.saidBy(bot, chat).map(({ text }) => text)).toEqual([word]);
-    await send(word, { action: { ...tell, orElse: 'nothing' } });
+    await send(denial, { action: tell, status: 'warning' });
+    expect(platform.saidBy(bot, chat).map(({ text }) => text)).toEqual([denial]);
+    await send(denial, { action: { ...tell, orElse: 'nothing' } });
     expect(platform.saidBy(bot, chat)).toHaveLength(1);
   });
 
-  test('shows the beginning of what is too long for that', async () => {
-    const press = pressed();
+  test('shows the beginning of a long result', async () => {
+    const press = pressButton();
     await send('x'.repeat(500), { action: { do: 'tell', press, orElse: 'post' }, status: 'success' });
     expect(bot.queries.get(press)).toMatchObject({ answer: `${'x'.repeat(199)}…`, isAlert: false });
   });
 
-  test('is answered by what came of it, and when that takes too long by nothing', async () => {
+  test('is answered with its result, or with an empty answer after a timeout', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] });
     try {
       const answers = new QueryAnswers(new BotApi(trigger.config), log);
-      const [told, late] = [pressed(), pressed()];
-      answers.answerUnless(told, (id) => id === told);
+      const [answered, late] = [pressButton(), pressButton()];
+      answers.answerUnless(answered, (id) => id === answered);
       answers.answerUnless(late, () => false);
       await vi.advanceTimersByTimeAsync(3_000);
       expect(platform.called('answerCallbackQuery')).toEqual([]);
@@ -286,7 +286,7 @@ describe('a pressed button', () => {
     );
   });
 
-  test('is one of few that are answered at a time', async () => {
+  test('is answered with a limited number of concurrent calls', async () => {
     const answers = new QueryAnswers(new BotApi(trigger.config), log);
     platform.faults.plan('answerCallbackQuery', { kind: 'hang' }, { times: 100 });
     for (let id = 0; id < 30; id += 1) answers.answer(`${id}`);

@@ -1,5 +1,4 @@
-// A bot's connection against the fake of its platform over real HTTP: what becomes of all that may come, what the platform is
-// told, and what a poll that goes wrong leads to.
+// Connection of a bot, with the fake platform over real HTTP: updates, command menu, and failing polls.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { BotAccount } from '../../../../../actors/platforms/botmessenger/account.ts';
@@ -48,20 +47,20 @@ async function open(bot: Bot, commands: readonly object[] = [], at = host) {
 
 const ids = () => host.store.events.map(({ id }) => id.replace(/^botmessenger:(\d+)@[^/]*/, '$1'));
 
-describe('what comes', () => {
-  test('as a mark on a message is kept only while something waits to be approved (CHD3)', async () => {
+describe('an update', () => {
+  test('with a reaction is stored only while an approval is pending', async () => {
     const bot = platform.addBot('a_bot', 9_000);
     const ann = platform.person('Ann');
     const chat = platform.privateChat(ann, bot);
-    const said = platform.say(chat, ann, 'one');
+    const message = platform.say(chat, ann, 'one');
     await open(bot);
-    platform.react(chat, ann, said, '👍');
-    platform.react(chat, ann, said, '❤');
+    platform.react(chat, ann, message, '👍');
+    platform.react(chat, ann, message, '❤');
     platform.say(chat, ann, 'two');
     await eventually(() => expect(host.store.events.length).toBe(2));
     host.store.approvals = async () => [{} as StoredApproval];
-    platform.react(chat, ann, said, '👎');
-    platform.react(chat, ann, said, '❤');
+    platform.react(chat, ann, message, '👎');
+    platform.react(chat, ann, message, '❤');
     platform.say(chat, ann, 'three');
     await eventually(() => expect(host.store.events.length).toBe(4));
     expect(host.store.events.map(({ key }) => key.endsWith('/commands'))).toEqual([
@@ -77,13 +76,13 @@ describe('what comes', () => {
     ['', 0],
     ['Hello', 1],
   ])(
-    'that the bot has come to a chat is an event where a trigger says something to that: %j',
+    'about the arrival of the bot is stored only if a trigger has a welcome text: %j',
     async (welcome, events) => {
       const bot = platform.addBot('a_bot', 9_000);
       const ann = platform.person('Ann');
       const chat = platform.group('Team', bot);
-      const opened = { ...triggerOf(bot), welcome } as BotMessengerTrigger;
-      const { close } = await botMessengerAdapter(adapterServices(host)).open(opened, host);
+      const openTrigger = { ...triggerOf(bot), welcome } as BotMessengerTrigger;
+      const { close } = await botMessengerAdapter(adapterServices(host)).open(openTrigger, host);
       closing.push(close);
       await eventually(() => expect(bot.updates.isPolled).toBe(true));
       expect(bot.updates.allowed).toContain('my_chat_member');
@@ -97,7 +96,7 @@ describe('what comes', () => {
     },
   );
 
-  test('again is one event, also by another process, and a number never seen is a new one whatever its size', async () => {
+  test('is one event after redelivery, also for another process; an unknown update number is a new event', async () => {
     const bot = platform.addBot('a_bot', 9_000);
     const ann = platform.person('Ann');
     const chat = platform.privateChat(ann, bot);
@@ -112,11 +111,11 @@ describe('what comes', () => {
     await open(bot);
     bot.updates.repeat(first, { update_id: 12, message }, { update_id: 8_999, message });
     await eventually(() => expect(ids()).toEqual(['9000', '12', '8999'].map((id) => `${bot.id}/${id}`)));
-    // What follows is asked for from there on.
+    // The next poll continues from the highest number.
     await eventually(() => expect(platform.called('getUpdates').at(-1)?.values.offset).toBe(9_000));
   });
 
-  test('to two bots in one group is an event of each, in conversations of their own', async () => {
+  test('to two bots in one group is an event of each, in separate conversations', async () => {
     const bots = [platform.addBot('a_bot', 7), platform.addBot('b_bot', 7)] as const;
     const group = platform.group('Team', ...bots);
     for (const bot of bots) await open(bot);
@@ -125,7 +124,7 @@ describe('what comes', () => {
     expect(new Set(host.store.events.map(({ key }) => key)).size).toBe(2);
   });
 
-  test('of kinds and shapes that nobody knows is confirmed, leads to nothing, and breaks nothing', async () => {
+  test('of an unknown kind or shape is confirmed and ignored', async () => {
     const bot = platform.addBot('a_bot', 50);
     await open(bot);
     bot.updates.repeat(
@@ -144,7 +143,7 @@ describe('what comes', () => {
     await eventually(() => expect(ids()).toEqual([`${bot.id}/50`]));
   });
 
-  test('from other bots is taken ten times in a row and no more, until a person writes there', async () => {
+  test('from other bots is accepted ten times in a row, until a person writes in the chat', async () => {
     const bot = platform.addBot('a_bot');
     const group = platform.group('Team', bot);
     await open(bot);
@@ -158,7 +157,7 @@ describe('what comes', () => {
     await eventually(() => expect(ids()).toHaveLength(12));
   });
 
-  test('as a pressed button is answered, whether or not there is anything in it for an agent', async () => {
+  test('of a pressed button is answered, with or without data for an agent', async () => {
     const bot = platform.addBot('a_bot');
     const ann = platform.person('Ann');
     const chat = platform.privateChat(ann, bot);
@@ -178,13 +177,13 @@ describe('what comes', () => {
   });
 });
 
-describe('the menu', () => {
+describe('the command menu', () => {
   const deploy = [{ command: 'deploy', description: 'Ship it' }];
 
-  test('that the platform refuses is told in the log and stops nothing; one it has no time for is shown later', async () => {
+  test('is logged if the platform refuses it, and is retried after a rate limit', async () => {
     const [bot, busy] = [platform.addBot('a_bot'), platform.addBot('b_bot')];
-    const refused = { kind: 'error', error: badRequest('BOT_COMMAND_INVALID') } as const;
-    platform.faults.plan('setMyCommands', refused, { botId: bot.id });
+    const refusal = { kind: 'error', error: badRequest('BOT_COMMAND_INVALID') } as const;
+    platform.faults.plan('setMyCommands', refusal, { botId: bot.id });
     platform.faults.plan('setMyCommands', { kind: 'error', error: tooManyRequests(1) }, { botId: busy.id });
     await open(bot, deploy);
     await open(busy, deploy);
@@ -205,7 +204,7 @@ describe('the menu', () => {
     expect(host.refusals).not.toContainEqual(expect.any(String));
   });
 
-  test('is shown by each process once, and taken away by one whose triggers have no commands; that of others is left alone', async () => {
+  test('is set once per process and removed if the triggers have no commands; foreign menus are not changed', async () => {
     const [bot, foreign] = [platform.addBot('a_bot'), platform.addBot('b_bot')];
     const key = '[{"type":"default"},""]';
     foreign.menus.set(key, deploy);
@@ -214,9 +213,9 @@ describe('the menu', () => {
     await eventually(() => expect(bot.menu).toEqual(deploy));
     await close();
     bot.menus.clear();
-    const again = await open(bot, deploy);
+    const reopened = await open(bot, deploy);
     await eventually(() => expect(bot.menu).toEqual(deploy));
-    await again();
+    await reopened();
     await open(bot);
     await eventually(() => expect(bot.menu).toEqual([]));
     expect(platform.called('setMyCommands', bot)).toHaveLength(3);
@@ -224,22 +223,22 @@ describe('the menu', () => {
     expect(foreign.menu).toEqual(deploy);
   });
 
-  test('is taken away, too, where the process that had it shown ended before it was told so', async () => {
+  test('is also removed if the process that set it ended before the response', async () => {
     const bot = platform.addBot('a_bot');
     platform.faults.plan('setMyCommands', { kind: 'hang after' });
     const close = await open(bot, deploy);
     await eventually(() => expect(bot.menu).toEqual(deploy));
     await close();
     platform.faults.plan('setMyCommands', { kind: 'hang after' });
-    const again = await open(bot);
+    const reopened = await open(bot);
     await eventually(() => expect(bot.menu).toEqual([]));
-    await again();
+    await reopened();
     await open(bot);
     await eventually(() => expect(platform.called('setMyCommands', bot)).toHaveLength(3));
   });
 });
 
-test('a webhook that is set is taken away without what waits for it', async () => {
+test('a webhook is deleted at connection, and its pending updates are received', async () => {
   const bot = platform.addBot('a_bot');
   const ann = platform.person('Ann');
   bot.setWebhook({ url: 'http://127.0.0.1:1/', secretToken: undefined, maxConnections: 1 });
@@ -259,20 +258,20 @@ describe('a poll', () => {
     return connector.connect(ending, () => [trigger]);
   };
 
-  test('asks for nothing when it is told to end while the store says where it was (CT2)', async () => {
+  test('is not sent if the connection is aborted while the store reads the offset', async () => {
     const bot = platform.addBot('a_bot');
-    const ending = new AbortController();
+    const stopController = new AbortController();
     const { store } = host;
     const get = store.get.bind(store);
     store.get = async (space, key) => {
-      if (space === 'botmessenger-offsets') ending.abort();
+      if (space === 'botmessenger-offsets') stopController.abort();
       return get(space, key);
     };
-    await expect(connect(bot, pollTimes, ending.signal)).rejects.toThrow('aborted');
+    await expect(connect(bot, pollTimes, stopController.signal)).rejects.toThrow('aborted');
     expect(platform.called('getUpdates')).toEqual([]);
   });
 
-  test('asks the platform to wait, and is given up when no answer comes', async () => {
+  test('asks the platform to wait, and times out without a response', async () => {
     const bot = platform.addBot('a_bot');
     platform.faults.plan('getUpdates', { kind: 'hang' });
     const { closed } = await connect(bot, { seconds: 1, answerMs: 200 });
@@ -290,17 +289,17 @@ describe('a poll', () => {
 
   test.each<[string, Fault, object]>([
     ['a revoked token', error(401, 'Unauthorized'), { kind: 'refused' }],
-    ['a token of nobody', error(404, 'Not Found'), { kind: 'refused' }],
+    ['an unknown token', error(404, 'Not Found'), { kind: 'refused' }],
     ['another poll', error(409, 'Conflict: terminated by other getUpdates request'), { kind: 'conflict' }],
     [
       'too many calls',
       { kind: 'error', error: tooManyRequests(7) },
       { kind: 'transient', retryAfterMs: 7_000 },
     ],
-    ['a fault of the platform', error(500, 'Internal Server Error'), { kind: 'transient' }],
-    ['a page of a proxy', { kind: 'page', status: 502 }, { kind: 'transient' }],
-    ['a page in the platform’s place', { kind: 'page', status: 200 }, { kind: 'transient' }],
-  ])('that meets %s says so', async (_what, fault, expected) => {
+    ['a server error', error(500, 'Internal Server Error'), { kind: 'transient' }],
+    ['an error page of a proxy', { kind: 'page', status: 502 }, { kind: 'transient' }],
+    ['a page with status 200', { kind: 'page', status: 200 }, { kind: 'transient' }],
+  ])('reports the cause of a failure: %s', async (_what, fault, expected) => {
     const bot = platform.addBot('a_bot');
     platform.faults.plan('getUpdates', fault);
     const failing = connect(bot).then(({ closed }) => closed);

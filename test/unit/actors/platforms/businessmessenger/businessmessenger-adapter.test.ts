@@ -1,4 +1,4 @@
-// What comes to a trigger of type BusinessMessenger over real sockets, from the fake of its platform.
+// Webhooks of the fake platform to BusinessMessenger triggers, over real sockets.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { OverloadedError } from '../../../../../actors/base/errors/errors.ts';
@@ -7,7 +7,7 @@ import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
 import { businessMessengerAdapter } from '../../../../../actors/platforms/businessmessenger/adapter.ts';
 import type { StoredApproval } from '../../../../../actors/store/approval.ts';
 import type { BusinessMessengerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
-import { matched } from '../../../../../machines/matching.ts';
+import { matchTrigger } from '../../../../../machines/matching.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { businessMessengerTrigger } from '../../../../fixtures/automation/triggers.ts';
 import { BusinessPlatform } from '../../../../fixtures/business-platform/business-platform.ts';
@@ -47,7 +47,7 @@ async function open(config: Partial<BusinessMessengerTrigger['config']> = {}, na
 
 const sender = (appSecret = 'the app secret', verifyToken = 'prove it') =>
   new WebhookSender({ url: host.url + PATH, appSecret, verifyToken });
-const say = (person: Person, said: Members) => sender().send(messagesOf(business, [[person, said]]));
+const say = (person: Person, message: Members) => sender().send(messagesOf(business, [[person, message]]));
 const last = () => adapter.read(host.event());
 
 describe('the handshake', () => {
@@ -60,7 +60,7 @@ describe('the handshake', () => {
     };
   };
 
-  it('gives back the challenge as it came, for the token of any trigger of the path', async () => {
+  it('returns the challenge unchanged, for the token of any trigger of the path', async () => {
     await open();
     await open({ phone_number_id: other.phone_number_id, verify_token: 'prove this' }, 'shop');
     await sender().subscribe();
@@ -72,7 +72,7 @@ describe('the handshake', () => {
     expect(type).toMatch(/^text\/plain/);
   });
 
-  it('refuses another token, another mode, and what is no challenge', async () => {
+  it('rejects another token, another mode, and an invalid challenge', async () => {
     await open();
     const token = 'hub.verify_token=prove%20it';
     expect(await ask('hub.mode=subscribe&hub.challenge=1')).toMatchObject({ status: 403 });
@@ -89,13 +89,13 @@ describe('the handshake', () => {
   });
 });
 
-describe('what people decide', () => {
+describe('a decision', () => {
   const approval = '0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00';
   const id = decisionActionId(approval, 'deny');
-  const mark = (emoji: string | undefined, person: Person = ada) =>
+  const react = (emoji: string | undefined, person: Person = ada) =>
     message(person, 'reaction', { message_id: 'wamid.asked', ...(emoji !== undefined && { emoji }) });
 
-  it('by one of our buttons stands beside the conversation, and is of the chat with its person (BME1, CHD1)', async () => {
+  it('by a gateway button has the control key, and belongs to the chat with the sender', async () => {
     await open({ allowed_numbers: ['1'] });
     await say(both, buttonReply(both, id, 'Deny'));
     expect(host.event().key).toMatch(/^conversation\/businessmessenger\/100000000000001\/[^/]+\/commands$/);
@@ -112,27 +112,31 @@ describe('what people decide', () => {
     });
   });
 
-  it('is nothing by what looks like such a tap: a text, a row of a list (CHD1)', async () => {
+  it('is ignored for a text or a list row that looks like a gateway button', async () => {
     await open();
-    for (const said of [textMessage(ada, id), textMessage(ada, `button:${id}`), listReply(ada, id, 'Deny')]) {
-      await say(ada, said);
+    for (const message of [
+      textMessage(ada, id),
+      textMessage(ada, `button:${id}`),
+      listReply(ada, id, 'Deny'),
+    ]) {
+      await say(ada, message);
       expect(host.event().key).not.toMatch(/commands$/);
       expect(last().decision).toBeUndefined();
       expect(last().text).toContain(id);
     }
   });
 
-  it('by a mark names the message as its receipt does, only while something waits to be approved (CHD2, CHD3)', async () => {
+  it('by a reaction names the message as in its receipt, only while an approval is pending', async () => {
     await open();
-    await say(ada, mark('👍'));
+    await say(ada, react('👍'));
     expect(last()).toMatchObject({ unsupported: 'UnsupportedMessageType: reaction' });
     expect(last().decision).toBeUndefined();
     host.store.approvals = async () => [{} as StoredApproval];
-    await say(ada, mark('👍🏾'));
+    await say(ada, react('👍🏾'));
     expect(host.event().key).toMatch(/\/commands$/);
     expect(last()).toMatchObject({ decision: { verdict: 'approve', about: { message: 'wamid.asked' } } });
-    for (const none of ['😀', '', undefined]) {
-      await say(ada, mark(none));
+    for (const emoji of ['😀', '', undefined]) {
+      await say(ada, react(emoji));
       expect(last().decision).toBeUndefined();
       expect(last().unsupported).toBe('UnsupportedMessageType: reaction');
     }
@@ -140,41 +144,41 @@ describe('what people decide', () => {
 });
 
 describe('a notification', () => {
-  it('is refused without a signature that fits, and taken with one', async () => {
+  it('is accepted only with a valid signature', async () => {
     await open();
-    const said = messagesOf(business, [[ada, textMessage(ada, 'Grüße 🦋')]]);
-    expect(await sender('another secret').send(said)).toBe(401);
-    expect(await sender().send(said, { 'x-hub-signature-256': 'sha256=00' })).toBe(401);
-    expect(await sender().send(said, { 'x-hub-signature-256': '' })).toBe(401);
+    const messages = messagesOf(business, [[ada, textMessage(ada, 'Grüße 🦋')]]);
+    expect(await sender('another secret').send(messages)).toBe(401);
+    expect(await sender().send(messages, { 'x-hub-signature-256': 'sha256=00' })).toBe(401);
+    expect(await sender().send(messages, { 'x-hub-signature-256': '' })).toBe(401);
     expect(host.store.events).toEqual([]);
-    expect(await sender().send(said)).toBe(200);
+    expect(await sender().send(messages)).toBe(200);
     expect(last()).toMatchObject({ platform: 'businessmessenger', triggers: ['desk'], text: 'Grüße 🦋' });
   });
 
-  it('of text says who wrote it, where and what, and has the payload as if it had come alone (NO2)', async () => {
+  it('of text contains the sender, the number and the text, and the payload reduced to this message', async () => {
     await open();
-    const said = [textMessage(ada, 'first'), textMessage(pablo, 'second')] as const;
+    const messages = [textMessage(ada, 'first'), textMessage(pablo, 'second')] as const;
     await sender().send(
       messagesOf(business, [
-        [ada, said[0]],
-        [pablo, said[1]],
+        [ada, messages[0]],
+        [pablo, messages[1]],
       ]),
     );
     expect(host.store.events.map(({ id }) => id)).toEqual(
-      said.map(({ id }) => `businessmessenger:desk/${id}`),
+      messages.map(({ id }) => `businessmessenger:desk/${id}`),
     );
     expect(adapter.read(host.event(0))).toMatchObject({
       text: 'first',
       user: ada.number,
       channel: business.phone_number_id,
       context: {
-        'message.id': said[0].id,
+        'message.id': messages[0].id,
         'message.type': 'text',
         'sender.name': 'Ada',
         'sender.number': ada.number,
         'business.phone_number_id': business.phone_number_id,
       },
-      payload: messagesOf(business, [[ada, said[0]]]),
+      payload: messagesOf(business, [[ada, messages[0]]]),
     });
     expect(last()).toMatchObject({ text: 'second', user: pablo.userId });
     expect(last().context).not.toHaveProperty(['sender.number']);
@@ -188,7 +192,7 @@ describe('a notification', () => {
     expect(last()).toMatchObject({ text: 'list:a', unsupported: undefined });
   });
 
-  it('of other kinds is an event that nobody answers (NO1)', async () => {
+  it('of other kinds is an unsupported event', async () => {
     await open();
     const kinds: readonly Members[] = [
       message(ada, 'image', { id: '1', mime_type: 'image/jpeg', caption: 'look' }),
@@ -211,10 +215,10 @@ describe('a notification', () => {
     expect(host.store.events).toHaveLength(kinds.length);
   });
 
-  it('as the vendor has sent it in earnest reads so: two texts of a conversation, a status, and one from an id alone', async () => {
+  it('is read as recorded from the platform: two texts of a conversation, a status, and a message with a user id only', async () => {
     await open();
     const metadata = { display_phone_number: '15550001111', phone_number_id: business.phone_number_id };
-    const recorded = (value: Members) => ({
+    const recordedBody = (value: Members) => ({
       object: 'whatsapp_business_account',
       entry: [
         {
@@ -224,14 +228,16 @@ describe('a notification', () => {
       ],
     });
     const contacts = [{ profile: { name: 'Test User' }, wa_id: '15550002222' }];
-    const said = (id: string, timestamp: string, body: string) =>
-      recorded({
+    const webhookOf = (id: string, timestamp: string, body: string) =>
+      recordedBody({
         contacts,
         messages: [{ from: '15550002222', id, timestamp, text: { body }, type: 'text' }],
       });
-    expect(await sender().send(said('wamid.FAKE_MSG_ID_001', '1772998024', 'What is Vercel?'))).toBe(200);
+    expect(await sender().send(webhookOf('wamid.FAKE_MSG_ID_001', '1772998024', 'What is Vercel?'))).toBe(
+      200,
+    );
     expect(last()).toMatchObject({ text: 'What is Vercel?', context: { 'sender.name': 'Test User' } });
-    expect(await sender().send(said('wamid.FAKE_MSG_ID_002', '1772998054', 'Tell me more'))).toBe(200);
+    expect(await sender().send(webhookOf('wamid.FAKE_MSG_ID_002', '1772998054', 'Tell me more'))).toBe(200);
     expect(host.event(0).key).toBe(host.event(1).key);
     const status = {
       id: 'wamid.FAKE_MSG_SENT_001',
@@ -239,10 +245,10 @@ describe('a notification', () => {
       timestamp: '1772998034',
       recipient_id: '15550002222',
     };
-    expect(await sender().send(recorded({ statuses: [status] }))).toBe(200);
+    expect(await sender().send(recordedBody({ statuses: [status] }))).toBe(200);
     expect(host.lines.filter(({ level }) => level === 'warn')).toEqual([]);
     const user_id = 'US.13491208655302741918';
-    const fromId = recorded({
+    const fromId = recordedBody({
       contacts: [{ profile: { name: 'Pablo M.', username: '@pablomorales' }, user_id }],
       messages: [
         {
@@ -259,15 +265,15 @@ describe('a notification', () => {
     expect(host.store.events).toHaveLength(3);
   });
 
-  it('that holds nothing to answer is answered 200 and leads to nothing (BM1)', async () => {
+  it('without messages gets status 200 and creates no event', async () => {
     await open();
     const status = { id: 'wamid.9', status: 'failed', timestamp: '1', recipient_id: ada.number };
     const errors = [{ code: 131047, title: 'Re-engagement message' }];
-    const { from: _, ...nobody } = textMessage(ada, 'x');
+    const { from: _, ...withoutSender } = textMessage(ada, 'x');
     const nothing: readonly Members[] = [
       notification(business, { statuses: [{ ...status, errors }] }),
       notification(business, { errors: [{ code: 130429, message: 'Rate limit hit' }] }),
-      notification(business, { messages: [nobody] }),
+      notification(business, { messages: [withoutSender] }),
       notification(business, { messages: [message(ada, 'text', { text: 'no body' })] }),
       notification(business, { messages: [{ ...textMessage(ada, 'x'), id: undefined }] }),
       notification(business, { messages: ['no message', null, 7] }),
@@ -281,14 +287,14 @@ describe('a notification', () => {
     expect(warned).toEqual([131047, 130429]);
   });
 
-  it('that is none, though it is signed, is refused', async () => {
+  it('with a malformed body is rejected, even if it is signed', async () => {
     await open();
     for (const body of ['', 'no JSON', '7', '[]', '{"entry":{}}'])
       expect(await sender().send(body), body).toBe(400);
     expect(host.store.events).toEqual([]);
   });
 
-  it('that comes again, in other company or another order, is known by its messages (BM2)', async () => {
+  it('that is redelivered, with other messages or in another order, is identified by its message ids', async () => {
     await open();
     const [one, two, three] = ['one', 'two', 'three'].map((text) => textMessage(ada, text)) as [
       Members,
@@ -313,7 +319,7 @@ describe('a notification', () => {
     expect(texts).toEqual(['two', 'one', 'three']);
   });
 
-  it('is for the triggers of its number alone, and of its secret', async () => {
+  it('is accepted only by triggers with the same number and secret', async () => {
     const desk = await open();
     const shop = await open({ phone_number_id: other.phone_number_id }, 'shop');
     await open({ app_secret: 'of another app' }, 'a-stranger');
@@ -326,46 +332,47 @@ describe('a notification', () => {
     expect(host.event().key).toBe(`conversation/businessmessenger/${business.phone_number_id}/${ada.number}`);
   });
 
-  it('of many messages is accepted as one, each in its order', async () => {
+  it('with many messages creates one event per message, in order', async () => {
     await open();
     const people = Array.from({ length: 100 }, (_, i) => ({ name: `P${i}`, number: `1555${1_000_000 + i}` }));
-    const said = Array.from({ length: 300 }, (_, i) => {
+    const messages = Array.from({ length: 300 }, (_, i) => {
       const person = people[i % people.length] as Person;
       return [person, textMessage(person, `message ${i}`)] as const;
     });
-    expect(await sender().send(messagesOf(business, said))).toBe(200);
+    expect(await sender().send(messagesOf(business, messages))).toBe(200);
     expect(host.store.events.map((event) => adapter.read(event).text)).toEqual(
-      said.map((_, i) => `message ${i}`),
+      messages.map((_, i) => `message ${i}`),
     );
     expect(new Set(host.store.events.map(({ key }) => key)).size).toBe(100);
   });
 
-  it('is not acknowledged while it cannot be kept', async () => {
+  it('is not acknowledged while the store is full', async () => {
     await open();
     host.store.fault = new OverloadedError('full');
-    const said = messagesOf(business, [
+    const messages = messagesOf(business, [
       [ada, textMessage(ada, 'a')],
       [ada, textMessage(ada, 'b')],
     ]);
-    expect(await sender().send(said)).toBe(503);
+    expect(await sender().send(messages)).toBe(503);
     host.store.fault = undefined;
-    expect(await sender().send(said)).toBe(200);
+    expect(await sender().send(messages)).toBe(200);
     expect(host.store.events.map((event) => adapter.read(event).text)).toEqual(['a', 'b']);
   });
 });
 
-describe('a message that the platform had taken and could not deliver', () => {
-  const failed = (id: string, code: number | null = 131047) => ({
+describe('a message that the platform accepted and could not deliver', () => {
+  const failedStatus = (id: string, code: number | null = 131047) => ({
     id,
     status: 'failed',
     timestamp: '1772998035',
     recipient_id: ada.number,
     ...(code === null ? {} : { errors: [{ code, title: 'x', error_data: { details: 'the reason' } }] }),
   });
-  const reported = (...statuses: readonly object[]) => sender().send(notification(business, { statuses }));
+  const reportStatuses = (...statuses: readonly object[]) =>
+    sender().send(notification(business, { statuses }));
 
-  /** A delivery of that row, which ends under that receipt. */
-  async function sent(id: string, receipt: string, number = business.phone_number_id): Promise<void> {
+  /** Stores a completed row with this receipt. */
+  async function storeSentRow(id: string, receipt: string, number = business.phone_number_id): Promise<void> {
     const key = `outbox/businessmessenger/${number}/${ada.number}`;
     await host.store.append([{ id, key, meta: '{}', body: Buffer.from('{}'), trace: '' }]);
     for (const { fence, event } of await host.store.claim(9, 60_000, 'outbox/'))
@@ -374,23 +381,23 @@ describe('a message that the platform had taken and could not deliver', () => {
       ]);
   }
 
-  it('is dead, with the code, what it means and why; what was sent otherwise is not', async () => {
+  it('becomes dead, with code, meaning and reason; other messages stay done', async () => {
     await open();
     await open({ phone_number_id: other.phone_number_id }, 'shop');
-    await sent('one', 'wamid.1');
-    await sent('two', 'wamid.2');
-    await sent('three', 'wamid.3');
-    await sent('elsewhere', 'wamid.1', other.phone_number_id);
-    const read = { ...failed('wamid.3'), status: 'read' };
-    expect(await reported(failed('wamid.1'), read, failed('wamid.2', null))).toBe(200);
-    expect(await reported(failed('wamid.1', 131026))).toBe(200);
+    await storeSentRow('one', 'wamid.1');
+    await storeSentRow('two', 'wamid.2');
+    await storeSentRow('three', 'wamid.3');
+    await storeSentRow('elsewhere', 'wamid.1', other.phone_number_id);
+    const read = { ...failedStatus('wamid.3'), status: 'read' };
+    expect(await reportStatuses(failedStatus('wamid.1'), read, failedStatus('wamid.2', null))).toBe(200);
+    expect(await reportStatuses(failedStatus('wamid.1', 131026))).toBe(200);
     expect(await host.store.delivery('one')).toMatchObject({
       state: 'dead',
       note: '131047 re-engagement message required: the reason',
     });
     expect(await host.store.delivery('two')).toMatchObject({
       state: 'dead',
-      note: 'not delivered: the platform does not say why',
+      note: 'not delivered: no reason from the platform',
     });
     for (const id of ['three', 'elsewhere'])
       expect(await host.store.delivery(id)).toMatchObject({ state: 'done', note: undefined });
@@ -400,7 +407,7 @@ describe('a message that the platform had taken and could not deliver', () => {
     });
   });
 
-  it('is found although the platform tells of it before its receipt is stored, which nobody waits for else (UD1)', async () => {
+  it('is found even if the platform reports the failure before the receipt is stored; other failures do not wait', async () => {
     const platform = await new BusinessPlatform({
       token: 'the token',
       phoneNumberIds: [business.phone_number_id],
@@ -412,42 +419,42 @@ describe('a message that the platform had taken and could not deliver', () => {
     const [row] = adapter.outbound?.render(trigger, message) ?? [];
     const receiptOf = async () => undefined;
     const { signal } = new AbortController();
-    const context = { signal, rowId: 'one', madeAt: Date.now(), wasTried: false, receiptOf };
+    const context = { signal, rowId: 'one', createdAt: Date.now(), wasTried: false, receiptOf };
     const sending = adapter.outbound?.send(trigger, row ?? ({} as never), context);
     while (platform.sent.length === 0) await new Promise((done) => setTimeout(done, 5));
     const id = String(platform.sent[0]?.id);
-    const status = reported(failed(id));
+    const status = reportStatuses(failedStatus(id));
     await new Promise((done) => setTimeout(done, 100));
     answer();
-    await sent('one', (await sending)?.id ?? '');
+    await storeSentRow('one', (await sending)?.id ?? '');
     expect(await status).toBe(200);
     expect(await host.store.delivery('one')).toMatchObject({ state: 'dead' });
     await platform.stop();
   });
 
-  it('is not acknowledged while that cannot be kept', async () => {
+  it('is not acknowledged while the store is full', async () => {
     await open();
-    await sent('one', 'wamid.1');
+    await storeSentRow('one', 'wamid.1');
     host.store.undeliver = () => Promise.reject(new OverloadedError('full'));
-    expect(await reported(failed('wamid.1'))).toBe(503);
+    expect(await reportStatuses(failedStatus('wamid.1'))).toBe(503);
   });
 
-  it('fills no log, however many there are, known or not, nor does what one says (UD2)', async () => {
+  it('limits the log lines per notification, and the length of their texts', async () => {
     await open();
     const ids = Array.from({ length: 60 }, (_, i) => `wamid.${i}`);
-    for (const id of ids.slice(0, 30)) await sent(id, id);
-    expect(await reported(...ids.map((id) => failed(id)))).toBe(200);
+    for (const id of ids.slice(0, 30)) await storeSentRow(id, id);
+    expect(await reportStatuses(...ids.map((id) => failedStatus(id)))).toBe(200);
     expect(host.lines.filter(({ level }) => level === 'warn')).toHaveLength(22);
     expect(host.lines.slice(-2).map(({ fields }) => fields.count)).toEqual([10, 30]);
-    expect(await reported(failed('x'.repeat(100_000)))).toBe(200);
+    expect(await reportStatuses(failedStatus('x'.repeat(100_000)))).toBe(200);
     expect(JSON.stringify(host.lines.at(-1)?.fields).length).toBeLessThan(1_000);
   });
 });
 
-describe('a person', () => {
+describe('a sender', () => {
   const key = () => host.event().key.split('/').at(-1);
 
-  it('with a number and an id, or with either alone, is one conversation', async () => {
+  it('with a number and an id, or with one of them, has one conversation', async () => {
     await open();
     await say(both, textMessage(both, 'number and id'));
     const name = key();
@@ -459,7 +466,7 @@ describe('a person', () => {
     expect(key()).toBe(name);
   });
 
-  it('of whom only the number was known first keeps that conversation, also over a restart (SA1)', async () => {
+  it('that is first known by number keeps the conversation of the number, also after a restart', async () => {
     await open();
     const old = { name: 'Pablo', number: both.number };
     await say(old, textMessage(old, 'number alone'));
@@ -476,7 +483,7 @@ describe('a person', () => {
     expect(key()).toBe(both.number);
   });
 
-  it('is another to another number of the business', async () => {
+  it('has another conversation with another number of the business', async () => {
     await open();
     await open({ phone_number_id: other.phone_number_id }, 'shop');
     await say(both, textMessage(both, 'here'));
@@ -492,39 +499,39 @@ describe('a person', () => {
     [{ allowed_numbers: ['1555000222'], allowed_users: ['US.1'] }, [false, false, false]],
     [{ allowed_numbers: ['15550003333'] }, [false, false, true]],
     [{ allowed_users: ['*'] }, [true, true, true]],
-  ])('is allowed where %j says so', async (lists, expected) => {
+  ])('is allowed or rejected by the lists %j', async (lists, expected) => {
     const trigger = await open(lists);
-    const takers: (string | undefined)[] = [];
+    const matches: (string | undefined)[] = [];
     for (const person of [ada, pablo, both]) {
       await say(person, textMessage(person, 'hello'));
-      takers.push(takerOf(trigger));
+      matches.push(matchOf(trigger));
     }
-    expect(takers).toEqual(expected.map((isAllowed) => (isAllowed ? 'desk' : undefined)));
+    expect(matches).toEqual(expected.map((isAllowed) => (isAllowed ? 'desk' : undefined)));
   });
 
-  it('whom a trigger of the number names is for it, before one for everybody (MC2)', async () => {
+  it('is matched by a trigger that names it before a trigger for all senders', async () => {
     const all = await open({}, 'all');
     const vip = await open({ allowed_numbers: [both.number] }, 'vip');
-    for (const [person, taker] of [
+    for (const [person, expectedName] of [
       [ada, 'all'],
       [both, 'vip'],
     ] as const) {
       await say(person, textMessage(person, 'hello'));
-      expect(takerOf(all, vip)).toBe(taker);
+      expect(matchOf(all, vip)).toBe(expectedName);
     }
   });
 
-  /** Which of the triggers the last message is for. */
-  function takerOf(...triggers: readonly BusinessMessengerTrigger[]): string | undefined {
-    const taking = triggers.filter((trigger) => adapter.account?.(trigger) === last().account);
-    const match = matched(taking, last(), (trigger) => adapter.filters?.(trigger));
+  /** Returns the name of the trigger that matches the last message. */
+  function matchOf(...triggers: readonly BusinessMessengerTrigger[]): string | undefined {
+    const candidates = triggers.filter((trigger) => adapter.account?.(trigger) === last().account);
+    const match = matchTrigger(candidates, last(), (trigger) => adapter.filters?.(trigger));
     return typeof match === 'string' ? undefined : match.trigger.name;
   }
 });
 
-it('a trigger without a secret takes what comes from this machine, and from no page', async () => {
+it('a trigger without a secret accepts unsigned requests from this machine, but not from a web page', async () => {
   await open({ app_secret: '', insecure_allow_unverified: true });
-  const said = messagesOf(business, [[ada, textMessage(ada, 'hello')]]);
-  expect(await sender().send(said, { origin: 'https://example.com' })).toBe(401);
-  expect(await sender().send(said)).toBe(200);
+  const messages = messagesOf(business, [[ada, textMessage(ada, 'hello')]]);
+  expect(await sender().send(messages, { origin: 'https://example.com' })).toBe(401);
+  expect(await sender().send(messages)).toBe(200);
 });

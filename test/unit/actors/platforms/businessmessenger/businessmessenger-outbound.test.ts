@@ -1,12 +1,12 @@
-// How answers leave for the business messenger: over real sockets to the fake of its cloud API.
+// Outbound messages of the business messenger, over real sockets to the fake cloud API.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { DeliveryError } from '../../../../../actors/events/outbox/delivery-error.ts';
 import { GrowingPauses } from '../../../../../actors/events/outbox/growing-pauses.ts';
+import type { OutboundMessage } from '../../../../../actors/events/outbox/message.ts';
 import type { Outbound } from '../../../../../actors/events/outbox/outbound.ts';
-import type { OutboundMessage } from '../../../../../actors/events/outbox/outbound-message.ts';
 import { businessMessengerOutbound } from '../../../../../actors/platforms/businessmessenger/outbound.ts';
-import { SendingNow } from '../../../../../actors/platforms/businessmessenger/sending-now.ts';
+import { SendsInProgress } from '../../../../../actors/platforms/businessmessenger/sends-in-progress.ts';
 import type { BusinessMessengerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { businessMessengerTrigger } from '../../../../fixtures/automation/triggers.ts';
 import { BusinessPlatform, type Fault } from '../../../../fixtures/business-platform/business-platform.ts';
@@ -14,7 +14,7 @@ import { graphError } from '../../../../fixtures/business-platform/graph-error.t
 
 const PHONE = '100000000000001';
 const ADA = '15550002222';
-const TOKEN = 'a-token-that-nobody-may-see';
+const TOKEN = 'a-secret-token';
 
 let platform: BusinessPlatform;
 let outbound: Outbound<BusinessMessengerTrigger>;
@@ -22,7 +22,7 @@ let trigger: BusinessMessengerTrigger;
 
 beforeEach(async () => {
   platform = await new BusinessPlatform({ token: TOKEN, phoneNumberIds: [PHONE] }).start();
-  outbound = businessMessengerOutbound(new SendingNow());
+  outbound = businessMessengerOutbound(new SendsInProgress());
   trigger = {
     ...businessMessengerTrigger('desk', { bot_token: TOKEN, graph_url: platform.url }),
     retry: { attempts: 3, min_backoff_seconds: 2, max_backoff_seconds: 15, factor: 3 },
@@ -34,17 +34,17 @@ async function send(text: string, place = ADA, signal = AbortSignal.timeout(20_0
   const message: OutboundMessage = { target: { place }, action: { do: 'post' }, text };
   const [rendered] = outbound.render(trigger, message);
   const receiptOf = async () => undefined;
-  const context = { signal, rowId: 'row', madeAt: Date.now(), wasTried: false, receiptOf };
+  const context = { signal, rowId: 'row', createdAt: Date.now(), wasTried: false, receiptOf };
   return (await outbound.send(trigger, rendered ?? {}, context)).id;
 }
 
-const refused = (text = 'hello', place = ADA) =>
+const refusalOf = (text = 'hello', place = ADA) =>
   send(text, place).then(
     () => undefined,
     (error: DeliveryError) => error,
   );
 
-it('a message leaves from its number, and its id comes back', async () => {
+it('a message is sent from the number of the trigger and returns its id', async () => {
   const id = await send('hello');
   expect(platform.sent).toMatchObject([{ id, phoneNumberId: PHONE, whom: ADA }]);
   expect(platform.calls[0]).toMatchObject({
@@ -53,43 +53,46 @@ it('a message leaves from its number, and its id comes back', async () => {
   });
 });
 
-it('a page that something else answers with 200 is no message sent', async () => {
+it('a page with status 200 is an unknown outcome', async () => {
   platform.fail({ kind: 'html', status: 200 });
-  expect(await refused()).toMatchObject({ isFinal: false, isTooSoon: false, isOutcomeUnknown: true });
+  expect(await refusalOf()).toMatchObject({ isFinal: false, isRateLimited: false, isOutcomeUnknown: true });
 });
 
-describe('the code of a refusal decides', () => {
-  it.each([100, 190, 368, 131008, 131009, 131026, 131030, 131047, 131051])('%i is final', async (code) => {
-    platform.refuse(code, `the platform has said so: ${TOKEN}`);
-    const error = await refused();
-    expect(error).toMatchObject({ platformCode: code, isFinal: true, isTooSoon: false });
-    expect(error?.message).toMatch(new RegExp(`^${code} [a-z].*: the platform has said so: `));
-    expect(error?.message).not.toContain(TOKEN);
-  });
+describe('the code of a refusal', () => {
+  it.each([100, 190, 368, 131008, 131009, 131026, 131030, 131047, 131051])(
+    '%i is permanent',
+    async (code) => {
+      platform.refuse(code, `details: ${TOKEN}`);
+      const error = await refusalOf();
+      expect(error).toMatchObject({ platformCode: code, isFinal: true, isRateLimited: false });
+      expect(error?.message).toMatch(new RegExp(`^${code} [a-z].*: details: `));
+      expect(error?.message).not.toContain(TOKEN);
+    },
+  );
 
   it.each([
     [131000, 500],
     [131016, 400],
     [131016, 503],
     [131057, 400],
-  ])('%i, under %i, may pass', async (code, status) => {
+  ])('%i with status %i is temporary', async (code, status) => {
     platform.refuse(code, 'refused', { status });
-    expect(await refused()).toMatchObject({ platformCode: code, isFinal: false, isTooSoon: false });
+    expect(await refusalOf()).toMatchObject({ platformCode: code, isFinal: false, isRateLimited: false });
   });
 
   it.each([
     [130429, 400],
     [131056, 400],
     [80007, 429],
-  ])('%i, under %i, is no failure: it is put off', async (code, status) => {
+  ])('%i with status %i is a rate limit', async (code, status) => {
     platform.refuse(code, 'too much', { status });
-    expect(await refused()).toMatchObject({ isTooSoon: true, isFinal: false, retryAfterMs: 2_000 });
-    // Nothing is asked again before that.
-    expect((await refused())?.isTooSoon).toBe(true);
+    expect(await refusalOf()).toMatchObject({ isRateLimited: true, isFinal: false, retryAfterMs: 2_000 });
+    // During the pause no request is sent.
+    expect((await refusalOf())?.isRateLimited).toBe(true);
     expect(platform.calls).toHaveLength(1);
   });
 
-  it('without a pause of the platform that of spec.retry grows, until something is taken', () => {
+  it('without Retry-After the pauses of spec.retry grow, until a message is accepted', () => {
     const pauses = new GrowingPauses();
     const { retry } = trigger;
     expect([1, 2, 3, 4].map(() => pauses.next('a', retry))).toEqual([2_000, 6_000, 15_000, 15_000]);
@@ -98,46 +101,54 @@ describe('the code of a refusal decides', () => {
     expect(pauses.next('a', retry)).toBe(2_000);
   });
 
-  it('a pause that is named is kept', async () => {
+  it('a named pause is respected', async () => {
     platform.refuse(130429, 'too much', { headers: { 'retry-after': '7' } });
-    expect(await refused()).toMatchObject({ isTooSoon: true, retryAfterMs: 7_000 });
+    expect(await refusalOf()).toMatchObject({ isRateLimited: true, retryAfterMs: 7_000 });
   });
 
-  it('what is too much for one person holds up no other; what is too much for the number does', async () => {
+  it('for one person holds only that person, and for the number holds all messages', async () => {
     platform.refuse(131056);
-    expect(await refused('hello', ADA)).toMatchObject({ platformCode: 131056 });
+    expect(await refusalOf('hello', ADA)).toMatchObject({ platformCode: 131056 });
     await send('hello', '15550003333');
-    expect(await refused('again', ADA)).toMatchObject({ isTooSoon: true });
+    expect(await refusalOf('again', ADA)).toMatchObject({ isRateLimited: true });
     expect(platform.calls).toHaveLength(2);
     platform.refuse(130429);
-    expect(await refused('hello', '15550003333')).toMatchObject({ platformCode: 130429 });
-    expect(await refused('hello', '15550004444')).toMatchObject({ isTooSoon: true });
+    expect(await refusalOf('hello', '15550003333')).toMatchObject({ platformCode: 130429 });
+    expect(await refusalOf('hello', '15550004444')).toMatchObject({ isRateLimited: true });
     expect(platform.calls).toHaveLength(3);
   });
 });
 
 describe('without a code', () => {
   const cases: readonly (readonly [string, Fault, object])[] = [
-    ['a page of a proxy may pass', { kind: 'html', status: 502 }, { isFinal: false, isOutcomeUnknown: true }],
     [
-      'a pause of a proxy is kept',
-      { kind: 'html', status: 503, retryAfter: '3' },
-      { isTooSoon: true, retryAfterMs: 3_000 },
+      'an error page of a proxy is temporary',
+      { kind: 'html', status: 502 },
+      { isFinal: false, isOutcomeUnknown: true },
     ],
-    ['too much is no failure', { kind: 'html', status: 429 }, { isTooSoon: true, retryAfterMs: 2_000 }],
-    ['a cut connection may pass', { kind: 'cut' }, { isFinal: false, isOutcomeUnknown: true }],
     [
-      'an unknown code under 400 is final',
+      'Retry-After of a proxy is respected',
+      { kind: 'html', status: 503, retryAfter: '3' },
+      { isRateLimited: true, retryAfterMs: 3_000 },
+    ],
+    [
+      'status 429 is a rate limit',
+      { kind: 'html', status: 429 },
+      { isRateLimited: true, retryAfterMs: 2_000 },
+    ],
+    ['a cut connection is temporary', { kind: 'cut' }, { isFinal: false, isOutcomeUnknown: true }],
+    [
+      'an unknown code with status 400 is permanent',
       { kind: 'refuse', error: graphError(139999, 'what?') },
       { isFinal: true, platformCode: 139999 },
     ],
   ];
   it.each(cases)('%s', async (_, fault, expected) => {
     platform.fail(fault);
-    expect(await refused()).toMatchObject(expected);
+    expect(await refusalOf()).toMatchObject(expected);
   });
 
-  it('a platform that hangs is left at the end of the attempt', async () => {
+  it('a request to a hanging platform ends with the attempt', async () => {
     platform.fail({ kind: 'hang' });
     const error = await send('hello', ADA, AbortSignal.timeout(100)).catch((reason: DeliveryError) => reason);
     expect(error).toMatchObject({ isFinal: false, isOutcomeUnknown: true });
@@ -146,14 +157,14 @@ describe('without a code', () => {
   });
 });
 
-it('marks are sent as a client that others have written sends them', async () => {
+it('read marks and typing indicators are the same as those of a third-party client', async () => {
   const { signal } = new AbortController();
   const inbound = { context: { 'message.id': 'wamid.7' } } as unknown as Parameters<
-    NonNullable<typeof outbound.seen>
+    NonNullable<typeof outbound.markSeen>
   >[1];
-  await outbound.seen?.(trigger, inbound, signal);
-  await outbound.typing?.(trigger, { place: ADA, repliesTo: 'wamid.8' }, signal);
-  await outbound.typing?.(trigger, { place: ADA }, signal);
+  await outbound.markSeen?.(trigger, inbound, signal);
+  await outbound.showTyping?.(trigger, { place: ADA, repliesTo: 'wamid.8' }, signal);
+  await outbound.showTyping?.(trigger, { place: ADA }, signal);
   expect(platform.calls.map(({ body }) => body)).toEqual([
     { messaging_product: 'whatsapp', status: 'read', message_id: 'wamid.7' },
     {

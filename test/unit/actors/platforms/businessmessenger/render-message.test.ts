@@ -1,33 +1,33 @@
-// What an answer looks like for the business messenger, beside what a client that others have written makes of it.
+// Rendered messages of the business messenger, compared with the output of a third-party client.
 
 import { describe, expect, it } from 'vitest';
 import { WhatsAppAPI } from 'whatsapp-api-js';
 import { ActionButtons, Body, Button, Interactive, Text } from 'whatsapp-api-js/messages';
 import { UnrenderableError } from '../../../../../actors/events/outbox/delivery-error.ts';
-import type { Card, OutboundMessage } from '../../../../../actors/events/outbox/outbound-message.ts';
+import type { MessageCard, OutboundMessage } from '../../../../../actors/events/outbox/message.ts';
 import { messageBodies } from '../../../../../actors/platforms/businessmessenger/render-message.ts';
 
 const NUMBER = '15550002222';
-const post = (text: string, card?: Card, more: Partial<OutboundMessage> = {}) =>
+const post = (text: string, card?: MessageCard, more: Partial<OutboundMessage> = {}) =>
   messageBodies({ target: { place: NUMBER }, action: { do: 'post' }, text, card, ...more });
 
-/** What the client would have sent. */
+/** Returns the request body of the third-party client. */
 async function bodyOfClient(
   ...message: Parameters<WhatsAppAPI['sendMessage']> extends [unknown, ...infer R] ? R : never
 ) {
   let sent: unknown;
-  const catching = async (_: unknown, { body }: RequestInit = {}) => {
+  const captureFetch = async (_: unknown, { body }: RequestInit = {}) => {
     sent = JSON.parse(String(body));
     return Response.json({ messages: [{ id: 'wamid.1' }] });
   };
-  const ponyfill = { fetch: catching as typeof fetch };
+  const ponyfill = { fetch: captureFetch as typeof fetch };
   const client = new WhatsAppAPI({ token: 't', secure: false, v: 'v24.0', ponyfill });
   await client.sendMessage('1', ...message);
   return sent as Record<string, unknown>;
 }
 
 describe('an answer', () => {
-  it('is the body that the client makes of the marked text', async () => {
+  it('has the same body as the client makes of the marked text', async () => {
     const [body, ...others] = post('hello 🦋\n\n```js\nlet a;\n```');
     const ofClient = await bodyOfClient(
       { phone: NUMBER, bsuid: '' },
@@ -39,13 +39,13 @@ describe('an answer', () => {
     expect(others).toEqual([]);
   });
 
-  it('with a warning begins with another mark (RM1)', () => {
+  it('with a warning begins with the warning mark', () => {
     expect(post('A parameter is missing', undefined, { status: 'warning' })).toMatchObject([
       { text: { body: '⚠️ A parameter is missing' } },
     ]);
   });
 
-  it('to somebody without a number goes to recipient, and has no to (RM4)', async () => {
+  it('to a user without a number has a recipient and no to', async () => {
     const userId = 'US.13491208655302741918';
     const [body] = post('hi', undefined, { target: { place: userId } });
     const ofClient = await bodyOfClient({ bsuid: userId }, new Text('✅ hi'));
@@ -54,7 +54,7 @@ describe('an answer', () => {
     expect(body).not.toHaveProperty('to');
   });
 
-  it('with up to three choices has buttons, as the client makes them', async () => {
+  it('with up to three choices has the same buttons as the client makes', async () => {
     const actions = [
       { id: 'yes', title: 'Yes' },
       { id: 'no', title: 'No' },
@@ -69,7 +69,7 @@ describe('an answer', () => {
     expect(body).toEqual(ofClient);
   });
 
-  it('with more choices has lists of at most ten rows, and cuts titles and descriptions so that one sees it', () => {
+  it('with more choices has lists of at most ten rows, and shortens titles and descriptions visibly', () => {
     const actions = Array.from({ length: 14 }, (_, i) => ({
       id: `id-${i}`,
       title: `A title that is longer than rows have room for ${i}`,
@@ -90,7 +90,7 @@ describe('an answer', () => {
     expect(row?.description).toHaveLength(72);
   });
 
-  it('too long to stand beside buttons is sent before them, whole (RM2)', () => {
+  it('with a long text is sent completely, before its buttons', () => {
     const bodies = post('x'.repeat(5000), { actions: [{ id: 'a', title: 'A' }] });
     expect(bodies.map(({ type }) => type)).toEqual(['text', 'text', 'interactive']);
     const texts = bodies.map(({ text }) => (text as { body: string } | undefined)?.body ?? '');
@@ -98,7 +98,7 @@ describe('an answer', () => {
     expect(texts.join('').replace('✅ ', '')).toBe('x'.repeat(5000));
   });
 
-  it('keeps titles of buttons apart that are the same when cut (CH2)', () => {
+  it('keeps button titles distinct that are equal after shortening', () => {
     const title = 'Deploy to production in Frankfurt';
     const [body] = post('Where?', {
       actions: [1, 2, 3].map((i) => ({ id: `p${i}`, title: `${title} ${i}` })),
@@ -109,7 +109,7 @@ describe('an answer', () => {
     expect(new Set(buttons.map(({ reply }) => reply.title)).size).toBe(3);
   });
 
-  it('says in words what has no form: fields, links, descriptions of buttons', () => {
+  it('renders fields, links and button descriptions as text', () => {
     const [body] = post('Done', {
       title: 'Release',
       fields: [{ name: 'Version', value: '1.2' }],
@@ -120,13 +120,13 @@ describe('an answer', () => {
     });
   });
 
-  it('of nothing is nothing', () => {
+  it('without text or card sends no message', () => {
     expect(post('')).toEqual([]);
     expect(post(' \n')).toEqual([]);
   });
 });
 
-it('a reaction is one; an edit has no form', () => {
+it('a reaction is one message, and an edit cannot be rendered', () => {
   const target = { place: NUMBER };
   expect(
     messageBodies({ target, action: { do: 'react', to: 'wamid.1', emoji: '👍' }, text: '' }),

@@ -1,5 +1,4 @@
-// What channels are called, asked of the fake of the platform: WSC1, WSC2, WSC3; and filters by names, which are asked before anybody
-// takes an event.
+// Channel names from the fake platform, and filters by channel name, which need a lookup.
 
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { EventTriggers } from '../../../../../actors/automation/triggers/event-triggers.ts';
@@ -34,83 +33,86 @@ beforeEach(async () => {
 });
 afterEach(() => platform.stop());
 
-const ask = (channel: string) => names.ask(channel, api);
-const asked = () => platform.called('conversations.info').length;
+const lookUp = (channel: string) => names.lookUp(channel, api);
+const countRequests = () => platform.called('conversations.info').length;
 
-test('a channel is asked for once, however many want to know, and again after a while', async () => {
+test('a channel is looked up once for concurrent callers, and again after expiry', async () => {
   const { id } = platform.addChannel('ops', [app]);
-  expect(names.known(id)).toBeUndefined();
-  expect(await Promise.all([ask(id), ask(id), ask(id)])).toEqual([['ops'], ['ops'], ['ops']]);
-  expect(await ask(id)).toEqual(['ops']);
-  expect(asked()).toBe(1);
+  expect(names.cachedNames(id)).toBeUndefined();
+  expect(await Promise.all([lookUp(id), lookUp(id), lookUp(id)])).toEqual([['ops'], ['ops'], ['ops']]);
+  expect(await lookUp(id)).toEqual(['ops']);
+  expect(countRequests()).toBe(1);
   now += 1_000_000;
-  expect(names.known(id)).toBeUndefined();
-  await ask(id);
-  expect(asked()).toBe(2);
+  expect(names.cachedNames(id)).toBeUndefined();
+  await lookUp(id);
+  expect(countRequests()).toBe(2);
 });
 
-test('one that the bot does not see has no name', async () => {
+test('a channel that the bot cannot see has no name', async () => {
   const { id } = platform.addChannel('hidden', [], { isPrivate: true });
-  expect(await ask(id)).toEqual([]);
-  expect(names.known(id)).toEqual([]);
+  expect(await lookUp(id)).toEqual([]);
+  expect(names.cachedNames(id)).toEqual([]);
 });
 
-test('a name that cannot be had is told as such, and is asked for again', async () => {
+test('a temporary failure rejects the lookup, and the next call repeats it', async () => {
   const { id } = platform.addChannel('ops', [app]);
   void platform.fail('conversations.info', { kind: 'page', status: 502 });
-  await expect(ask(id)).rejects.toMatchObject({ isFinal: false, isTooSoon: false });
-  expect(await ask(id)).toEqual(['ops']);
+  await expect(lookUp(id)).rejects.toMatchObject({ isFinal: false, isRateLimited: false });
+  expect(await lookUp(id)).toEqual(['ops']);
 });
 
-test('names that are refused for good are none for a while, and the log says why, once', async () => {
+test('a permanent refusal means no names for a while, and is logged once', async () => {
   const [{ id }, other] = [platform.addChannel('ops', [app]), platform.addChannel('other', [app])];
   app.lacks.add('channels:read');
-  expect([await ask(id), await ask(other.id), names.known(id, api)]).toEqual([[], [], []]);
+  expect([await lookUp(id), await lookUp(other.id), names.cachedNames(id, api)]).toEqual([[], [], []]);
   expect(JSON.stringify(host.lines)).toMatch(
-    /what C\w+ is called is not known: missing_scope .*it needs channels:read/,
+    /could not look up the name of channel C\w+: missing_scope .*needs channels:read/,
   );
-  expect([host.lines.length, asked()]).toEqual([1, 1]);
-  expect(names.remarks).toEqual([
+  expect([host.lines.length, countRequests()]).toEqual([1, 1]);
+  expect(names.diagnostics).toEqual([
     expect.objectContaining({ text: expect.stringContaining('missing_scope') }),
   ]);
   app.lacks.clear();
   now += 300_001;
-  expect(await ask(id)).toEqual(['ops']);
+  expect(await lookUp(id)).toEqual(['ops']);
 });
 
-test('names that one bot is refused are told to another of the app', async () => {
+test('names that one bot may not read are looked up by another bot of the app', async () => {
   const { id } = platform.addChannel('ops', [app]);
-  const refused = new WorkspaceApi({ token: 'xoxb-9-9-nobody', api_root: platform.apiRoot });
-  expect(await names.ask('C0ELSEWHERE', refused)).toEqual([]);
-  expect(await ask(id)).toEqual(['ops']);
+  const refusedApi = new WorkspaceApi({ token: 'xoxb-9-9-nobody', api_root: platform.apiRoot });
+  expect(await names.lookUp('C0ELSEWHERE', refusedApi)).toEqual([]);
+  expect(await lookUp(id)).toEqual(['ops']);
 });
 
-test('where the platform tells of no single channel, all are asked for in pages, and remembered', async () => {
+test('if the platform has no lookup of one channel, all channels are listed in pages and cached', async () => {
   const all = Array.from({ length: 450 }, (_, n) => platform.addChannel(`c${n}`, [app]).id);
   const refuse = () =>
     platform.fail('conversations.info', { kind: 'refuse', error: new WebError('unknown_method') });
   void refuse();
   void platform.fail('conversations.list', { kind: 'refuse', error: tooMany(3) }, { skip: 1 });
-  await expect(ask(all[440] ?? '')).rejects.toMatchObject({ isTooSoon: true, retryAfterMs: 3_000 });
+  await expect(lookUp(all[440] ?? '')).rejects.toMatchObject({ isRateLimited: true, retryAfterMs: 3_000 });
   now += 5_000;
   void refuse();
-  expect(await ask(all[440] ?? '')).toEqual(['c440']);
-  expect(await ask(all[7] ?? '')).toEqual(['c7']);
+  expect(await lookUp(all[440] ?? '')).toEqual(['c440']);
+  expect(await lookUp(all[7] ?? '')).toEqual(['c7']);
   expect(platform.called('conversations.list')).toHaveLength(4);
 });
 
-test('what the platform takes is not exceeded, and its pauses are kept', async () => {
+test('lookups respect the rate limit and the pauses of the platform', async () => {
   const channels = Array.from({ length: 30 }, (_, n) => platform.addChannel(`c${n}`, [app]).id);
-  const results = await Promise.allSettled(channels.map(ask));
+  const results = await Promise.allSettled(channels.map(lookUp));
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(20);
-  const [refused] = results.flatMap((each) => (each.status === 'rejected' ? [each.reason as object] : []));
-  expect(refused).toMatchObject({ isTooSoon: true, isUnasked: true });
+  const [refusedApi] = results.flatMap((each) => (each.status === 'rejected' ? [each.reason as object] : []));
+  expect(refusedApi).toMatchObject({ isRateLimited: true, isUncontacted: true });
   now += 60_000;
   void platform.fail('conversations.info', { kind: 'refuse', error: tooMany(9) });
-  await expect(ask(channels[29] ?? '')).rejects.toMatchObject({ isTooSoon: true, retryAfterMs: 9_000 });
-  const before = asked();
-  await expect(ask(channels[28] ?? '')).rejects.toMatchObject({ isTooSoon: true });
-  expect(asked()).toBe(before);
+  await expect(lookUp(channels[29] ?? '')).rejects.toMatchObject({
+    isRateLimited: true,
+    retryAfterMs: 9_000,
+  });
+  const before = countRequests();
+  await expect(lookUp(channels[28] ?? '')).rejects.toMatchObject({ isRateLimited: true });
+  expect(countRequests()).toBe(before);
 });
 
 describe('a filter by names', () => {
@@ -138,35 +140,35 @@ describe('a filter by names', () => {
       channels,
     });
 
-  test('has the name of the channel asked for', async () => {
+  test('requests the name of the channel', async () => {
     const { id } = platform.addChannel('named-ops', [app]);
-    const completed = await adapter.complete?.(event(id), [trigger(['#named-ops'])]);
+    const completed = await adapter.addLookups?.(event(id), [trigger(['#named-ops'])]);
     expect(completed).toMatchObject({ channelAliases: ['named-ops'], context: { 'chat.name': 'named-ops' } });
-    expect(adapter.complete?.(event(id), [trigger(['#other'])])).toBeUndefined();
+    expect(adapter.addLookups?.(event(id), [trigger(['#other'])])).toBeUndefined();
   });
 
   test.each([
-    ['none', []],
-    ['of ids', ['C0OTHER']],
-    ['that has the channel by its id', ['#named', 'C0HERE']],
-  ])('is nothing to ask about: %s', (_, channels) => {
-    expect(adapter.complete?.(event('C0HERE'), [trigger(channels)])).toBeUndefined();
+    ['has no channels', []],
+    ['has only ids', ['C0OTHER']],
+    ['contains the id of the channel', ['#named', 'C0HERE']],
+  ])('needs no lookup if it %s', (_, channels) => {
+    expect(adapter.addLookups?.(event('C0HERE'), [trigger(channels)])).toBeUndefined();
   });
 
-  test('is nothing to ask about for what nobody can take', () => {
+  test('needs no lookup for an unsupported event', () => {
     expect(
-      adapter.complete?.(event('C0HERE', { unsupported: 'files' }), [trigger(['#ops'])]),
+      adapter.addLookups?.(event('C0HERE', { unsupported: 'files' }), [trigger(['#ops'])]),
     ).toBeUndefined();
   });
 
-  test('asks nothing of a conversation of two, or where the event has the name', () => {
-    expect(adapter.complete?.(event('D0HERE'), [trigger(['#ops'])])).toBeUndefined();
+  test('needs no lookup for a direct conversation, or if the event has the name', () => {
+    expect(adapter.addLookups?.(event('D0HERE'), [trigger(['#ops'])])).toBeUndefined();
     expect(
-      adapter.complete?.(event('C0HERE', { channelAliases: ['ops'] }), [trigger(['#ops'])]),
+      adapter.addLookups?.(event('C0HERE', { channelAliases: ['ops'] }), [trigger(['#ops'])]),
     ).toBeUndefined();
   });
 
-  test('takes nothing while names are refused, and meanwhile one without a filter takes it', async () => {
+  test('matches no event while names are refused, and a trigger without a filter accepts it', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
     const { id } = platform.addChannel('ops', [app]);
@@ -176,24 +178,24 @@ describe('a filter by names', () => {
     ];
     const lookup = { trigger: (name: string) => all.find((each) => each.name === name), triggers: () => all };
     const triggers = new EventTriggers(lookup);
-    const takers = async () => {
-      const come = event(id, { triggers: ['ops', 'all'] });
-      const known = await triggers.completing(adapter as Adapter, come)?.event;
-      const match = triggers.match(adapter as Adapter, known ?? come);
+    const matches = async () => {
+      const inbound = event(id, { triggers: ['ops', 'all'] });
+      const completed = await triggers.completion(adapter as Adapter, inbound)?.event;
+      const match = triggers.match(adapter as Adapter, completed ?? inbound);
       return 'trigger' in match ? match.trigger.name : match.note;
     };
     app.lacks.add('channels:read');
-    expect([await takers(), await takers()]).toEqual(['all', 'all']);
-    expect(adapter.remarks?.(all[1] as ChatWorkspaceTrigger)).toHaveLength(1);
+    expect([await matches(), await matches()]).toEqual(['all', 'all']);
+    expect(adapter.diagnostics?.(all[1] as ChatWorkspaceTrigger)).toHaveLength(1);
     app.lacks.clear();
     vi.advanceTimersByTime(300_001);
-    expect(await takers()).toBe('ops');
+    expect(await matches()).toBe('ops');
   });
 
-  test('is not passed while the platform does not say the name', async () => {
+  test('rejects the lookup while the platform does not return the name', async () => {
     const { id } = platform.addChannel('another', [app]);
     void platform.fail('conversations.info', { kind: 'refuse', error: new WebError('internal_error') });
-    await expect(adapter.complete?.(event(id), [trigger(['#ops'])])).rejects.toMatchObject({
+    await expect(adapter.addLookups?.(event(id), [trigger(['#ops'])])).rejects.toMatchObject({
       isFinal: false,
     });
   });

@@ -1,4 +1,4 @@
-// What comes to triggers of type ChatWorkspace by HTTP over real sockets, signed by the fake of the platform.
+// Webhooks of the fake platform to ChatWorkspace triggers, over real sockets.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -26,7 +26,7 @@ let platform: WorkspacePlatform;
 let app: App;
 let channel: Channel;
 let adapter: Adapter<ChatWorkspaceTrigger>;
-let ends: (() => Promise<void>)[] = [];
+let closers: (() => Promise<void>)[] = [];
 
 beforeEach(async () => {
   host = await new TestSourceHost().start();
@@ -36,18 +36,18 @@ beforeEach(async () => {
   adapter = chatWorkspaceAdapter(adapterServices(host));
 });
 afterEach(async () => {
-  for (const end of ends) await end();
-  ends = [];
+  for (const end of closers) await end();
+  closers = [];
   await host.stop();
   await platform.stop();
 });
 
 async function open(config: Partial<ChatWorkspaceTrigger['config']> = {}, name = 'desk', of = app) {
   const { id: app_id, botToken: bot_token, signingSecret: signing_secret } = of;
-  const given = { app_id, bot_token, signing_secret, api_root: platform.apiRoot, ...config };
-  const trigger = chatWorkspaceTrigger(name, given);
+  const fullConfig = { app_id, bot_token, signing_secret, api_root: platform.apiRoot, ...config };
+  const trigger = chatWorkspaceTrigger(name, fullConfig);
   const opened = await adapter.open(trigger, host);
-  ends.push(() => opened.close());
+  closers.push(() => opened.close());
   of.deliver = senderOf(of).deliver;
   return trigger;
 }
@@ -55,25 +55,25 @@ async function open(config: Partial<ChatWorkspaceTrigger['config']> = {}, name =
 const senderOf = (of = app) =>
   new EventSender({ url: host.url + PATH, signingSecret: of.signingSecret, maxAttempts: 3 });
 const last = () => adapter.read(host.event());
-const identified = () => eventually(() => expect(platform.called('auth.test')).not.toHaveLength(0));
+const expectIdentified = () => eventually(() => expect(platform.called('auth.test')).not.toHaveLength(0));
 const ids = () => host.store.events.map(({ id }) => id);
 
-describe('a mark on a message', () => {
-  test('is kept only while something waits to be approved, if it decides, and if the message may be ours (CHD3)', async () => {
+describe('a reaction to a message', () => {
+  test("is stored only while an approval is pending, if it decides, and if the message may be the bot's", async () => {
     await open();
-    await identified();
-    const ours = channel.add({ user: app.user, bot_id: app.bot, text: 'May I?' });
-    const theirs = channel.add({ user: 'U0BEN', text: 'May I?' });
-    await platform.react(channel, 'U0ANN', ours, '+1');
+    await expectIdentified();
+    const ownMessage = channel.add({ user: app.user, bot_id: app.bot, text: 'May I?' });
+    const userMessage = channel.add({ user: 'U0BEN', text: 'May I?' });
+    await platform.react(channel, 'U0ANN', ownMessage, '+1');
     expect(host.store.events).toEqual([]);
     host.store.approvals = async () => [{} as StoredApproval];
-    await platform.react(channel, 'U0ANN', ours, 'eyes');
-    await platform.react(channel, 'U0ANN', theirs, '+1');
-    await platform.react(channel, app.user, ours, '+1');
+    await platform.react(channel, 'U0ANN', ownMessage, 'eyes');
+    await platform.react(channel, 'U0ANN', userMessage, '+1');
+    await platform.react(channel, app.user, ownMessage, '+1');
     expect(host.store.events).toEqual([]);
-    await platform.react(channel, 'U0ANN', ours, 'x');
+    await platform.react(channel, 'U0ANN', ownMessage, 'x');
     expect(last()).toMatchObject({
-      decision: { verdict: 'deny', about: { message: ours.ts } },
+      decision: { verdict: 'deny', about: { message: ownMessage.ts } },
       user: 'U0ANN',
       triggers: ['desk'],
     });
@@ -82,7 +82,7 @@ describe('a mark on a message', () => {
 });
 
 describe('a request', () => {
-  test('that proves nothing is refused, the handshake as well', async () => {
+  test('without a valid signature is rejected, a handshake too', async () => {
     await open();
     const challenge = JSON.stringify({ type: 'url_verification', challenge: 'c' });
     const sender = senderOf();
@@ -93,7 +93,7 @@ describe('a request', () => {
     expect((await fetch(host.url + PATH)).status).toBe(405);
   });
 
-  test('that is larger than any of the platform is refused before its signature is looked for in it', async () => {
+  test("that exceeds the platform's size limit is rejected before the signature check", async () => {
     await open();
     expect(await senderOf().post(' '.repeat(4 * 2 ** 20), { secret: 'another' })).toMatchObject({
       status: 401,
@@ -101,12 +101,12 @@ describe('a request', () => {
     expect(await senderOf().post(' '.repeat(4 * 2 ** 20 + 1))).toMatchObject({ status: 413 });
   });
 
-  test('of the platform that asks whose the path is gets its challenge', async () => {
+  test('with a handshake returns its challenge', async () => {
     await open();
     await senderOf().subscribe();
   });
 
-  test('that is no JSON is malformed; what nobody needs is taken all the same', async () => {
+  test('that is no JSON is rejected, and unknown payloads are accepted', async () => {
     await open();
     const sender = senderOf();
     expect(await sender.post('{')).toMatchObject({ status: 400 });
@@ -119,7 +119,7 @@ describe('a request', () => {
     expect(host.store.events).toEqual([]);
   });
 
-  test('with a command or a press is answered 200 and nothing, since people would see it', async () => {
+  test('with a command or a press gets an empty response, because people would see a body', async () => {
     await open();
     const sender = senderOf();
     app.deliver = (kind, payload) => sender.send(kind, payload);
@@ -138,10 +138,10 @@ describe('a request', () => {
   });
 });
 
-describe('an utterance', () => {
-  test('is one event, in whatever order and however often its mention and its message come', async () => {
+describe('a message', () => {
+  test('is one event, for any order and number of mention and message deliveries', async () => {
     await open();
-    await identified();
+    await expectIdentified();
     const sender = senderOf();
     const kinds = fc.array(fc.constantFrom('app_mention', 'message'), { minLength: 1, maxLength: 6 });
     await fc.assert(
@@ -159,7 +159,7 @@ describe('an utterance', () => {
     );
   });
 
-  test('in a channel with two apps is an event of each, in a conversation of each', async () => {
+  test('in a channel with two apps is an event of each, in separate conversations', async () => {
     const other = platform.addApp('A2');
     channel.members.add(other.user);
     await open();
@@ -173,7 +173,7 @@ describe('an utterance', () => {
     );
   });
 
-  test('of our own is none; of another bot it is one that a trigger may ignore', async () => {
+  test('of this bot is ignored, and one of another bot depends on the trigger', async () => {
     const answering = await open({ bots: 'allow' });
     const ignoring = await open({}, 'ignoring');
     await platform.say(channel, app.user, 'mine', { bot_id: app.bot });
@@ -181,40 +181,45 @@ describe('an utterance', () => {
     expect(ids()).toEqual([]);
     await platform.say(channel, 'UOTHER', 'not mine', { bot_id: 'B9' });
     expect(last().triggers).toEqual([answering.name]);
-    expect(adapter.takes?.(answering, last())).toBe(true);
-    expect(adapter.takes?.(ignoring, last())).toBe(false);
+    expect(adapter.accepts?.(answering, last())).toBe(true);
+    expect(adapter.accepts?.(ignoring, last())).toBe(false);
   });
 
-  test('while nobody knows who we are is kept as it comes, and judged when that is known (UE1)', async () => {
-    const { 'auth.test': whoAmI } = webMethods;
+  test('that arrives before the bot is identified is stored, and matched after the identification', async () => {
+    const { 'auth.test': authTest } = webMethods;
     platform.methods.set('auth.test', () => {
       throw new WebError('internal_error');
     });
     const trigger = await open({ bots: 'allow' });
     const unnamed = (ts: string, more: object) => {
-      const said = { type: 'message', ts, text: `<@${app.user}> hello`, ...more };
-      const { authorizations: _, ...payload } = callbackPayload(app, channel, said);
+      const messageEvent = { type: 'message', ts, text: `<@${app.user}> hello`, ...more };
+      const { authorizations: _, ...payload } = callbackPayload(app, channel, messageEvent);
       return payload;
     };
     const sender = senderOf();
-    const said = [{ user: 'UANN' }, { user: app.user, bot_id: app.bot }, { user: 'UOTHER', bot_id: 'B9' }];
-    for (const [index, more] of said.entries())
+    const messageEvents = [
+      { user: 'UANN' },
+      { user: app.user, bot_id: app.bot },
+      { user: 'UOTHER', bot_id: 'B9' },
+    ];
+    for (const [index, more] of messageEvents.entries())
       expect(await sender.send('events_api', unnamed(`1.${index}`, more))).toMatchObject({ status: 202 });
     expect(ids().map((id) => id.split('/').at(-1))).toEqual(['1.0', '1.1', '1.2']);
-    const completed = (index: number) => adapter.complete?.(adapter.read(host.event(index)), [trigger]);
-    expect(await completed(0)).toMatchObject({ text: `<@${app.user}> hello` });
-    for (const index of [1, 2]) await expect(completed(index)).rejects.toMatchObject({ isTooSoon: true });
+    const addLookups = (index: number) => adapter.addLookups?.(adapter.read(host.event(index)), [trigger]);
+    expect(await addLookups(0)).toMatchObject({ text: `<@${app.user}> hello` });
+    for (const index of [1, 2])
+      await expect(addLookups(index)).rejects.toMatchObject({ isRateLimited: true });
     const before = platform.called('auth.test').length;
-    await Promise.all(Array.from({ length: 20 }, () => completed(1)?.catch(() => {})));
+    await Promise.all(Array.from({ length: 20 }, () => addLookups(1)?.catch(() => {})));
     expect(platform.called('auth.test').length).toBeLessThan(before + 3);
-    platform.methods.set('auth.test', whoAmI as Method);
-    await eventually(async () => expect(await completed(1)).toBeUndefined());
+    platform.methods.set('auth.test', authTest as Method);
+    await eventually(async () => expect(await addLookups(1)).toBeUndefined());
     const read = [0, 1, 2].map((index) => adapter.read(host.event(index)));
-    expect(read.map((event) => adapter.takes?.(trigger, event))).toEqual([true, false, true]);
+    expect(read.map((event) => adapter.accepts?.(trigger, event))).toEqual([true, false, true]);
     expect(read[0]).toMatchObject({ text: 'hello', context: { 'chat.event': 'mention' } });
   });
 
-  test('of a bot is not kept where no trigger answers bots', async () => {
+  test('of a bot is not stored if no trigger accepts bots', async () => {
     await open();
     await open({}, 'second');
     await platform.say(channel, 'UOTHER', 'not mine', { bot_id: 'B9' });
@@ -222,13 +227,13 @@ describe('an utterance', () => {
   });
 
   describe('in one of several workspaces', () => {
-    const elsewhere = { team_id: 'T9', context_team_id: 'T9', authorizations: [{ team_id: 'T9' }] };
+    const otherTeam = { team_id: 'T9', context_team_id: 'T9', authorizations: [{ team_id: 'T9' }] };
     const say = async (ts: string, more: object = {}) => {
-      const said = { type: 'message', ts, user: 'UANN', text: 'hello' };
-      await senderOf().send('events_api', { ...callbackPayload(app, channel, said), ...more });
+      const messageEvent = { type: 'message', ts, user: 'UANN', text: 'hello' };
+      await senderOf().send('events_api', { ...callbackPayload(app, channel, messageEvent), ...more });
       return last();
     };
-    /** The same app in another workspace. */
+    /** Installs the same app in another workspace. */
     const install = () => {
       const there = new App({ id: app.id, team: 'T9', name: 'there' });
       there.botToken = 'xoxb-9009-2002-bot-token-there';
@@ -236,65 +241,65 @@ describe('an utterance', () => {
       return there;
     };
 
-    test('is for the trigger whose bot is known to be there, and for any where none is (AB1)', async () => {
+    test('is accepted by the trigger whose bot is known there, and by any trigger if none is known', async () => {
       const here = await open();
-      await identified();
-      await eventually(async () => expect(adapter.takes?.(here, await say('1.2', elsewhere))).toBe(true));
+      await expectIdentified();
+      await eventually(async () => expect(adapter.accepts?.(here, await say('1.2', otherTeam))).toBe(true));
       const there = await open({}, 'there', install());
-      const takes = (event: InboundEvent) => [here, there].map((each) => adapter.takes?.(each, event));
-      await eventually(async () => expect(takes(await say('1.3'))).toEqual([true, false]));
+      const accepts = (event: InboundEvent) => [here, there].map((each) => adapter.accepts?.(each, event));
+      await eventually(async () => expect(accepts(await say('1.3'))).toEqual([true, false]));
       await eventually(() =>
-        expect(takes(host.event(0) && adapter.read(host.event(0)))).toEqual([false, true]),
+        expect(accepts(host.event(0) && adapter.read(host.event(0)))).toEqual([false, true]),
       );
-      expect(takes(await say('1.4', elsewhere))).toEqual([false, true]);
+      expect(accepts(await say('1.4', otherTeam))).toEqual([false, true]);
       expect(JSON.parse(host.event().meta)).toMatchObject({ triggers: ['there'] });
     });
 
-    test('is for nobody else while the bot there is not known yet, and waits where several are not (AB1)', async () => {
-      const { 'auth.test': whoAmI } = webMethods;
-      const silent = new Set([app.name, 'there']);
+    test('is not accepted by other triggers while that bot is unidentified, and waits if several are', async () => {
+      const { 'auth.test': authTest } = webMethods;
+      const unidentified = new Set([app.name, 'there']);
       platform.methods.set('auth.test', (call) => {
-        if (silent.has(call.app.name)) throw new WebError('internal_error');
-        return (whoAmI as Method)(call);
+        if (unidentified.has(call.app.name)) throw new WebError('internal_error');
+        return (authTest as Method)(call);
       });
       const here = await open();
       const there = await open({}, 'there', install());
-      const completed = (event: InboundEvent) => adapter.complete?.(event, [here, there]);
-      await expect(completed(await say('1.2', elsewhere))).rejects.toMatchObject({ isTooSoon: true });
-      silent.delete(app.name);
-      await eventually(async () => expect(await completed(last())).toMatchObject({ text: 'hello' }));
-      expect([here, there].map((each) => adapter.takes?.(each, last()))).toEqual([false, true]);
-      expect([here, there].map((each) => adapter.takes?.(each, adapter.read(host.event(0))))).toEqual([
+      const addLookups = (event: InboundEvent) => adapter.addLookups?.(event, [here, there]);
+      await expect(addLookups(await say('1.2', otherTeam))).rejects.toMatchObject({ isRateLimited: true });
+      unidentified.delete(app.name);
+      await eventually(async () => expect(await addLookups(last())).toMatchObject({ text: 'hello' }));
+      expect([here, there].map((each) => adapter.accepts?.(each, last()))).toEqual([false, true]);
+      expect([here, there].map((each) => adapter.accepts?.(each, adapter.read(host.event(0))))).toEqual([
         false,
         true,
       ]);
     });
   });
 
-  test('is a mention for a trigger that wants mentions, and anything for one that wants messages', async () => {
+  test('is accepted as mention or as message, by the events of the trigger', async () => {
     const mentions = await open({ events: ['app_mention'] }, 'mentions');
     const messages = await open({ events: ['message'] }, 'messages');
-    const takes = () => [mentions, messages].map((trigger) => adapter.takes?.(trigger, last()));
+    const accepts = () => [mentions, messages].map((trigger) => adapter.accepts?.(trigger, last()));
     app.events = ['message'];
     await platform.say(channel, 'UANN', 'hello');
-    expect(takes()).toEqual([false, true]);
+    expect(accepts()).toEqual([false, true]);
     await platform.say(channel, 'UANN', `<@${app.user}> hello`);
-    expect(takes()).toEqual([true, true]);
+    expect(accepts()).toEqual([true, true]);
     app.events = ['app_mention'];
     await platform.say(channel, 'UANN', `<@${app.user}> hello`);
-    expect(takes()).toEqual([true, true]);
+    expect(accepts()).toEqual([true, true]);
     await platform.command(app, channel, 'UANN', '/deploy', '');
-    expect(takes()).toEqual([true, true]);
+    expect(accepts()).toEqual([true, true]);
   });
 });
 
-test('who joins a channel is nobody here, but for our own bot, which has arrived', async () => {
+test('only the arrival of the own bot in a channel is an event', async () => {
   await open();
-  const joined = (user: string) =>
+  const memberJoined = (user: string) =>
     callbackPayload(app, channel, { type: 'member_joined_channel', user, event_ts: '1.5' });
-  await senderOf().send('events_api', joined('UANN'));
+  await senderOf().send('events_api', memberJoined('UANN'));
   expect(ids()).toEqual([]);
-  await senderOf().send('events_api', joined(app.user));
+  await senderOf().send('events_api', memberJoined(app.user));
   expect(last()).toMatchObject({ isArrival: true, text: undefined, names: [] });
   expect(adapter.outbound?.target(chatWorkspaceTrigger('t'), last())).toEqual({
     place: channel.id,
@@ -302,13 +307,13 @@ test('who joins a channel is nobody here, but for our own bot, which has arrived
   });
 });
 
-test('what a bot writes in the channel as a whole, each time in a thread of its own, is not counted', async () => {
+test('bot messages in the channel itself, each in its own thread, are not limited', async () => {
   await open({ bots: 'allow' });
   for (let n = 0; n < 12; n += 1) await platform.say(channel, 'UMONITOR', `alarm ${n}`, { bot_id: 'B9' });
   expect(ids()).toHaveLength(12);
 });
 
-test('bots that answer each other are not taken for ever', async () => {
+test('bot messages in one thread are limited until a person writes', async () => {
   await open({ bots: 'allow' });
   const thread = channel.add({ user: 'UANN', text: 'begin' }).ts;
   for (let n = 0; n < 12; n += 1)
@@ -322,7 +327,7 @@ test('bots that answer each other are not taken for ever', async () => {
   expect(ids()).toHaveLength(12);
 });
 
-test('a bot token that is refused is the failure of its trigger, until it is accepted', async () => {
+test('a refused bot token is reported as failure of its trigger', async () => {
   void platform.fail('auth.test', { kind: 'refuse', error: new WebError('invalid_auth') });
   await open();
   await eventually(() =>
@@ -331,16 +336,18 @@ test('a bot token that is refused is the failure of its trigger, until it is acc
   expect(JSON.stringify(host.lines)).not.toContain(app.botToken);
 });
 
-test('a bot token that is refused after it was accepted is told by what is sent under it, and by nothing else', async () => {
+test('a bot token that is revoked later fails only outbound messages', async () => {
   const trigger = await open();
-  await identified();
+  await expectIdentified();
   for (const method of ['auth.test', 'chat.postMessage'])
     void platform.fail(method, { kind: 'refuse', error: new WebError('token_revoked') });
   const message = { target: { place: channel.id }, action: { do: 'post' }, text: 'hi' } as const;
   const [rendered] = adapter.outbound?.render(trigger, message) ?? [];
   const sending = adapter.outbound?.send(trigger, rendered ?? {}, {
     signal: AbortSignal.timeout(10_000),
-    ...{ rowId: 'row', madeAt: Date.now(), wasTried: false },
+    rowId: 'row',
+    createdAt: Date.now(),
+    wasTried: false,
     receiptOf: async () => undefined,
   });
   await expect(sending).rejects.toThrow('token_revoked');
@@ -350,14 +357,14 @@ test('a bot token that is refused after it was accepted is told by what is sent 
   expect(host.refusals).toEqual([]);
 });
 
-test('who the bot is, is known after a restart, and asked for once for all its triggers', async () => {
+test('the identity of a bot is stored, and requested once for all its triggers', async () => {
   const put = vi.spyOn(host.store, 'put');
   await open();
   await open({}, 'second');
-  await identified();
+  await expectIdentified();
   await platform.say(channel, 'UANN', 'hello');
   expect(platform.called('auth.test')).toHaveLength(1);
-  // Of a token that nobody has any more nothing stays.
+  // Entries for unused tokens are removed.
   expect(put.mock.calls).toEqual([
     ['chatworkspace-bots', expect.any(String), expect.any(String), { ttlMs: expect.any(Number) }],
   ]);
@@ -365,6 +372,6 @@ test('who the bot is, is known after a restart, and asked for once for all its t
   adapter = chatWorkspaceAdapter(adapterServices(host));
   await open({ path: '/again' }, 'again');
   const payload = callbackPayload(app, channel, { type: 'message', ts: '1.9', user: app.user, text: 'mine' });
-  const again = new EventSender({ url: `${host.url}/again`, signingSecret: app.signingSecret });
-  expect(await again.send('events_api', payload)).toMatchObject({ status: 200 });
+  const secondSender = new EventSender({ url: `${host.url}/again`, signingSecret: app.signingSecret });
+  expect(await secondSender.send('events_api', payload)).toMatchObject({ status: 200 });
 });

@@ -13,7 +13,7 @@ const binding = (command: string, description: string | undefined, parameters = 
   parameters,
 });
 
-test('slash commands are written for the manifest, each once, with an address where none comes over a socket', () => {
+test('slash commands of the manifest are unique, and have a URL only for HTTP mode', () => {
   const socket = {
     ...chatWorkspaceTrigger('one', { mode: 'socket', app_token: 'xapp-1-A1-1-x' }),
     commands: [binding('deploy', 'Ship it', [env, when]), binding('status', undefined, [])],
@@ -22,8 +22,8 @@ test('slash commands are written for the manifest, each once, with an address wh
     ...chatWorkspaceTrigger('two'),
     commands: [binding('deploy', 'Other'), binding('page', ' ')],
   };
-  const { where, text } = slashCommands([socket, http]);
-  expect(where).toBe('the manifest of the app');
+  const { formName, text } = slashCommands([socket, http]);
+  expect(formName).toBe('the manifest of the app');
   expect(text).toMatch(/^# .*reactions:read.*reaction_added/m);
   expect(parse(text)).toEqual({
     features: {

@@ -1,5 +1,5 @@
-// The connection of an app by sockets, as its triggers see it: shared, kept, refused in the platform's words, tried again, and
-// what comes on it as events in the store. The platform is on loopback, with real HTTP and real sockets.
+// Socket connection of an app: shared by triggers, kept, refused and retried. Events are stored. The platform
+// runs on loopback, with real HTTP and sockets.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { chatWorkspaceAdapter } from '../../../../../actors/platforms/chatworkspace/adapter.ts';
@@ -47,13 +47,13 @@ async function open(name = 'ops', config: object = {}) {
   return close;
 }
 
-async function connected(): Promise<() => Promise<void>> {
+async function openConnection(): Promise<() => Promise<void>> {
   const close = await open();
   await eventually(() => expect(app.open).toHaveLength(1));
   return close;
 }
 
-const mention = (ts: string, more: object = {}) => ({
+const mentionPayload = (ts: string, more: object = {}) => ({
   api_app_id: app.id,
   team_id: installed.team,
   type: 'event_callback',
@@ -71,16 +71,16 @@ const mention = (ts: string, more: object = {}) => ({
 const refuse = (fault: Fault) => platform.fail('apps.connections.open', fault);
 const ids = () => host.store.events.map(({ id }) => id);
 
-describe('what comes', () => {
-  test('is an event once, however often and on whichever socket it comes', async () => {
-    await connected();
-    const first = app.deliver('events_api', mention('1.1'));
+describe('an envelope', () => {
+  test('creates one event, for any number of deliveries on any socket', async () => {
+    await openConnection();
+    const first = app.deliver('events_api', mentionPayload('1.1'));
     await eventually(() => expect(first.ackedAt).toBeDefined());
     const [old] = app.open;
     app.announceEnd('refresh_requested');
     await eventually(() => expect(app.open).toHaveLength(2));
     const again = [old, app.open.at(-1)].map((socket) =>
-      app.deliver('events_api', mention('1.1', { type: 'message' }), socket),
+      app.deliver('events_api', mentionPayload('1.1', { type: 'message' }), socket),
     );
     const other = app.deliver('slash_commands', {
       command: '/deploy',
@@ -96,12 +96,12 @@ describe('what comes', () => {
     expect(JSON.parse(host.event(0).meta)).toMatchObject({ triggers: ['ops'] });
   });
 
-  test('without anything for an agent is acknowledged and leads to nothing', async () => {
-    await connected();
+  test('without content for an agent is acknowledged and ignored', async () => {
+    await openConnection();
     const all = [
       ['events_api', { type: 'app_rate_limited', team_id: installed.team, minute_rate_limited: 1 }],
       ['events_api', undefined],
-      ['events_api', mention('2.1', { user: installed.user })],
+      ['events_api', mentionPayload('2.1', { user: installed.user })],
       ['interactive', { type: 'news' }],
       ['workflow_step', {}],
       ['', null],
@@ -110,10 +110,10 @@ describe('what comes', () => {
     expect(ids()).toEqual([]);
   });
 
-  test('is not acknowledged while the store is full, and is there once when it has room', async () => {
-    await connected();
+  test('is not acknowledged while the store is full, and is stored once afterwards', async () => {
+    await openConnection();
     host.store.fault = new Error('the disk is full');
-    const one = app.deliver('events_api', mention('3.1'));
+    const one = app.deliver('events_api', mentionPayload('3.1'));
     await eventually(() => expect(one.ids.length).toBeGreaterThan(1));
     expect(one.ackedAt).toBeUndefined();
     host.store.fault = undefined;
@@ -123,13 +123,13 @@ describe('what comes', () => {
 });
 
 describe('the connection', () => {
-  test('is one for all triggers of the app, and is kept when they change', async () => {
-    const close = await connected();
+  test('is shared by all triggers of the app, and is kept when they change', async () => {
+    const close = await openConnection();
     const [socket] = app.open;
     await open('second');
     await open('ops');
     await close();
-    const one = app.deliver('events_api', mention('4.1'));
+    const one = app.deliver('events_api', mentionPayload('4.1'));
     await eventually(() => expect(one.ackedAt).toBeDefined());
     expect(JSON.parse(host.event(0).meta)).toMatchObject({ triggers: ['ops', 'second'] });
     expect(app.open).toEqual([socket]);
@@ -139,23 +139,20 @@ describe('the connection', () => {
   });
 
   test.each(['invalid_auth', 'not_allowed_token_type', 'account_inactive', 'link_disabled'])(
-    'that is refused with %s is the failure of its triggers, in that word',
-    async (word) => {
-      refuse({ kind: 'refuse', error: new WebError(word) });
+    'that is refused with %s is reported with this code as failure of its triggers',
+    async (code) => {
+      refuse({ kind: 'refuse', error: new WebError(code) });
       await open();
-      await eventually(() => expect(host.refusals).toEqual([expect.stringContaining(word)]));
+      await eventually(() => expect(host.refusals).toEqual([expect.stringContaining(code)]));
     },
   );
 
   test.each([
     ['a page with status 404', { kind: 'page', status: 404 }],
     ['a page with status 503', { kind: 'page', status: 503 }],
-    [
-      'a word that says that the method is unknown',
-      { kind: 'refuse', error: new WebError('unknown_method') },
-    ],
-    ['nothing', { kind: 'hang' }],
-  ] as const)('is there although the question who the bot is gets %s (WSU1)', async (_, fault) => {
+    ['an unknown_method error', { kind: 'refuse', error: new WebError('unknown_method') }],
+    ['no response', { kind: 'hang' }],
+  ] as const)('is established although the identity request gets %s', async (_, fault) => {
     platform.fail('auth.test', fault, { times: 1_000 });
     await open();
     await eventually(() => expect(app.open).toHaveLength(1), 12_000);
@@ -171,8 +168,8 @@ describe('the connection', () => {
     platform.cutHung();
   });
 
-  test('goes on for the others where one token of a bot is refused, also after a reload that brings it (WSU2)', async () => {
-    await connected();
+  test('continues for the other triggers if one bot token is refused, also after a reload', async () => {
+    await openConnection();
     const closeRefused = await open('second', { bot_token: 'xoxb-1-2-nobody' });
     await eventually(() => expect(host.refusals).toEqual([expect.stringContaining('invalid_auth')]));
     expect(app.open).toHaveLength(1);
@@ -184,25 +181,25 @@ describe('the connection', () => {
     expect(JSON.stringify(host.lines)).not.toContain('nobody');
   });
 
-  test('is there for one bot from the beginning, whichever other is refused', async () => {
+  test('is opened with any accepted bot token', async () => {
     await Promise.all([open('first', { bot_token: 'xoxb-1-2-nobody' }), open('second')]);
     await eventually(() => expect(app.open).toHaveLength(1));
     await eventually(() => expect(host.refusals).toEqual([expect.stringContaining('invalid_auth')]));
-    const one = app.deliver('events_api', mention('5.1'));
+    const one = app.deliver('events_api', mentionPayload('5.1'));
     await eventually(() => expect(one.ackedAt).toBeDefined());
   });
 
-  test('under the token of no bot is refused, and takes no address', async () => {
+  test('is not opened without an accepted bot token', async () => {
     await open('ops', { bot_token: 'xoxb-1-2-nobody' });
     await eventually(() => expect(host.refusals).toEqual([expect.stringContaining('invalid_auth')]));
     expect(platform.called('apps.connections.open')).toEqual([]);
   });
 
-  test('is tried again for what passes, after the whole of the pause that the platform asks for', async () => {
+  test('is retried after temporary failures, after the full requested pause', async () => {
     refuse({ kind: 'refuse', error: tooMany(1) });
     refuse({ kind: 'page', status: 502 });
     refuse({ kind: 'refuse', error: new WebError('internal_error') });
-    await connected();
+    await openConnection();
     const times = platform.called('apps.connections.open').map(({ at }) => at);
     expect(times).toHaveLength(4);
     const pauses = times.slice(1).map((at, index) => at - (times[index] ?? 0));
@@ -211,10 +208,10 @@ describe('the connection', () => {
     expect(host.refusals).toEqual([]);
   });
 
-  test('has none of its credentials in what is logged', async () => {
+  test('logs no credentials', async () => {
     refuse({ kind: 'refuse', error: new WebError('internal_error') });
     app.faults.push({ kind: 'refuse', status: 400 });
-    await connected();
+    await openConnection();
     const logged = JSON.stringify(host.lines);
     expect(logged).toContain('status 400');
     for (const secret of [installed.appToken, installed.botToken, 'ticket'])

@@ -1,9 +1,9 @@
-// Messages in the form of a workspace: what people read is what was written, and nothing is beyond a limit of the platform (WSM1, WSM2).
+// Workspace messages contain the complete text, within the limits of the platform.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Card, OutboundMessage } from '../../../../../actors/events/outbox/outbound-message.ts';
-import { workspaceCalls } from '../../../../../actors/platforms/chatworkspace/message.ts';
+import type { MessageCard, OutboundMessage } from '../../../../../actors/events/outbox/message.ts';
+import { workspaceCalls } from '../../../../../actors/platforms/chatworkspace/render-message.ts';
 import { checkBlocks } from '../../../../fixtures/workspace-platform/check-blocks.ts';
 
 interface Element {
@@ -23,7 +23,7 @@ interface AnyBlock {
   readonly elements?: readonly Element[];
 }
 
-const sent = (text: string, card?: Card, more: Partial<OutboundMessage> = {}) =>
+const render = (text: string, card?: MessageCard, more: Partial<OutboundMessage> = {}) =>
   workspaceCalls({
     target: { place: 'C1', thread: '1.2' },
     action: { do: 'post' },
@@ -36,41 +36,42 @@ const sent = (text: string, card?: Card, more: Partial<OutboundMessage> = {}) =>
     blocks: parameters.blocks as readonly AnyBlock[] | undefined,
   }));
 
-const read = (text: string) => text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
-const elementsOf = (messages: ReturnType<typeof sent>) =>
+const decode = (text: string) =>
+  text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
+const elementsOf = (messages: ReturnType<typeof render>) =>
   messages.flatMap(({ blocks = [] }) => blocks.flatMap(({ elements = [] }) => elements));
 const actions = (count: number, more: object = {}) =>
   Array.from({ length: count }, (_, n) => ({ id: `id-${n}`, title: `Title ${n}`, ...more }));
 
 describe('a text', () => {
-  test('leaves as it was written, into its thread', () => {
-    expect(sent('*Done* with `it`')).toEqual([
+  test('is sent unchanged, to its thread', () => {
+    expect(render('*Done* with `it`')).toEqual([
       { channel: 'C1', thread_ts: '1.2', text: '*Done* with `it`', blocks: undefined, of: undefined },
     ]);
-    expect(sent('x', undefined, { target: { place: 'D1' } })[0]).not.toHaveProperty('thread_ts');
-    expect(sent('')).toEqual([]);
+    expect(render('x', undefined, { target: { place: 'D1' } })[0]).not.toHaveProperty('thread_ts');
+    expect(render('')).toEqual([]);
   });
 
-  test('notifies nobody, unless that is allowed', () => {
+  test('contains no mentions unless they are allowed', () => {
     const text = '<!channel> <@U1> <#C1|ops> a < b & <https://a.example/?b=1|here> <script>';
-    expect(sent(text)[0]?.text).not.toMatch(/<[@!#]/);
-    expect(read(sent(text)[0]?.text ?? '')).toBe(text);
-    expect(sent(text, undefined, { mentions: 'allow' })[0]?.text).toBe(
+    expect(render(text)[0]?.text).not.toMatch(/<[@!#]/);
+    expect(decode(render(text)[0]?.text ?? '')).toBe(text);
+    expect(render(text, undefined, { mentions: 'allow' })[0]?.text).toBe(
       '<!channel> <@U1> <#C1|ops> a &lt; b &amp; <https://a.example/?b=1|here> &lt;script&gt;',
     );
   });
 
-  test('is whole over several messages, of which none is longer than 4000 characters as it is sent', () => {
-    const words = fc.string({
+  test('is complete over several messages of at most 4000 encoded characters', () => {
+    const texts = fc.string({
       unit: fc.constantFrom('word ', '&', '<', '\n', 'ö😀', '```\n', '\n\n'),
       maxLength: 3000,
     });
     fc.assert(
-      fc.property(words, (text) => {
-        const messages = sent(text);
+      fc.property(texts, (text) => {
+        const messages = render(text);
         for (const { text: each } of messages) expect(each.length).toBeLessThanOrEqual(4000);
         const plain = (all: string) => all.replace(/[\s`]+/g, '');
-        expect(plain(messages.map((each) => read(each.text)).join(''))).toBe(plain(text));
+        expect(plain(messages.map((each) => decode(each.text)).join(''))).toBe(plain(text));
         for (const message of messages.slice(0, -1)) expect(message.text.length).toBeGreaterThan(2600);
       }),
       { numRuns: 60 },
@@ -79,8 +80,8 @@ describe('a text', () => {
 });
 
 describe('a card', () => {
-  test('is a header, the text, fields and buttons', () => {
-    const card: Card = {
+  test('becomes a header, the text, fields and buttons', () => {
+    const card: MessageCard = {
       title: 'Release <7>',
       fields: [{ name: 'Branch', value: 'main & more' }],
       actions: [
@@ -89,7 +90,7 @@ describe('a card', () => {
         { id: 'see', title: 'Look', url: 'https://example.com/7' },
       ],
     };
-    const [message, ...others] = sent('Is it <ready>?', card);
+    const [message, ...others] = render('Is it <ready>?', card);
     expect(others).toEqual([]);
     expect(message?.text).toBe('Is it &lt;ready&gt;?');
     expect(message?.blocks).toEqual([
@@ -125,47 +126,47 @@ describe('a card', () => {
     ]);
   });
 
-  test('of more actions than buttons is a list, whose links and long ids are buttons beside it', () => {
+  test('with many actions becomes a list, with buttons for links and long ids', () => {
     const many = [
       ...actions(30),
       { id: 'x'.repeat(200), title: 'Long id' },
       { id: 'y', title: 'Page', url: 'https://a.example/' },
     ];
-    const elements = elementsOf(sent('Choose', { actions: many }));
+    const elements = elementsOf(render('Choose', { actions: many }));
     expect(elements.map(({ type }) => type)).toEqual(['button', 'button', 'static_select']);
     expect(elements[2]?.options).toHaveLength(30);
     expect(elements[2]?.options?.[29]).toMatchObject({ value: 'id-29' });
   });
 
-  test('with an id that no button can have says it in words', () => {
-    const [message] = sent('Choose', {
-      actions: [{ id: 'x'.repeat(300), title: 'Too long', description: 'what it does' }],
+  test('renders an action with an oversized id as text', () => {
+    const [message] = render('Choose', {
+      actions: [{ id: 'x'.repeat(300), title: 'Too long', description: 'its effect' }],
     });
-    expect(JSON.stringify(message?.blocks)).toContain('- Too long: what it does');
+    expect(JSON.stringify(message?.blocks)).toContain('- Too long: its effect');
   });
 
-  test('says in words what a button has no room for', () => {
-    const [message] = sent('Choose', {
+  test('renders descriptions of buttons as text', () => {
+    const [message] = render('Choose', {
       actions: [{ id: 'drop', title: 'Drop it', description: 'For good' }],
     });
     expect(message?.blocks?.map(({ type }) => type)).toEqual(['section', 'section', 'actions']);
     expect(JSON.stringify(message?.blocks)).toContain('- Drop it: For good');
   });
 
-  test('in the channel as a whole goes on there when it is pressed', () => {
-    const [message] = sent('Choose', { actions: actions(1) }, { target: { place: 'C1' } });
+  test('in the channel keeps the conversation of the channel when a button is pressed', () => {
+    const [message] = render('Choose', { actions: actions(1) }, { target: { place: 'C1' } });
     expect(message?.blocks?.at(-1)?.block_id).toBe('actor-gateway.channel.1');
-    expect(sent('Choose', { actions: actions(1) })[0]?.blocks?.at(-1)).not.toHaveProperty('block_id');
+    expect(render('Choose', { actions: actions(1) })[0]?.blocks?.at(-1)).not.toHaveProperty('block_id');
   });
 
   test('without a text is a message with a summary for notifications', () => {
-    const [message] = sent('', { title: 'Release 7', actions: actions(1) });
+    const [message] = render('', { title: 'Release 7', actions: actions(1) });
     expect(message?.text).toBe('Release 7 Title 0');
     expect(message?.blocks?.map(({ type }) => type)).toEqual(['header', 'actions']);
   });
 
-  test('of a long text stands around it: the title above the first message, the rest below the last', () => {
-    const messages = sent('word '.repeat(2500), {
+  test('with a long text has its title above the first message and the rest below the last', () => {
+    const messages = render('word '.repeat(2500), {
       title: 'T',
       fields: [{ name: 'n', value: 'v' }],
       actions: actions(1),
@@ -178,21 +179,21 @@ describe('a card', () => {
     ]);
   });
 
-  test('whatever is in it, is taken by the platform, and nothing of it is lost', () => {
-    const words = (maxLength: number) =>
+  test('with any content is accepted by the platform and complete', () => {
+    const texts = (maxLength: number) =>
       fc
         .string({ unit: fc.constantFrom('a', 'ö', '😀', '<', '&', ' ', '*', '\n'), minLength: 1, maxLength })
         .filter((text) => text.trim() !== '');
     const card = fc.record(
       {
-        title: words(400),
-        fields: fc.array(fc.record({ name: words(60), value: words(4000) }), { maxLength: 30 }),
+        title: texts(400),
+        fields: fc.array(fc.record({ name: texts(60), value: texts(4000) }), { maxLength: 30 }),
         actions: fc.uniqueArray(
           fc.record(
             {
-              id: words(400),
-              title: words(200),
-              description: words(200),
+              id: texts(400),
+              title: texts(200),
+              description: texts(200),
               style: fc.constantFrom('primary' as const, 'danger' as const),
               url: fc.constant('https://a.example/'),
             },
@@ -204,9 +205,9 @@ describe('a card', () => {
       { requiredKeys: [] },
     );
     fc.assert(
-      fc.property(words(6000), card, (text, given) => {
-        const messages = sent(text, given as Card);
-        const shown = JSON.stringify(messages.map(({ blocks }) => blocks));
+      fc.property(texts(6000), card, (text, given) => {
+        const messages = render(text, given as MessageCard);
+        const visibleText = JSON.stringify(messages.map(({ blocks }) => blocks));
         for (const { text: each, blocks } of messages) {
           expect(each.length).toBeLessThanOrEqual(4000);
           expect(each).not.toBe('');
@@ -217,7 +218,7 @@ describe('a card', () => {
           const isButton = elements.some(
             ({ action_id, options = [] }) => action_id === id || options.some(({ value }) => value === id),
           );
-          expect(isButton || url !== undefined || shown.includes('- ')).toBe(true);
+          expect(isButton || url !== undefined || visibleText.includes('- ')).toBe(true);
         }
       }),
       { numRuns: 60 },
@@ -225,10 +226,10 @@ describe('a card', () => {
   });
 });
 
-test('an edit is of the first message', () => {
+test('an edit changes the first message, and a reaction cannot be rendered', () => {
   const edit = { action: { do: 'edit', of: 'row' } } as const;
-  expect(sent('word '.repeat(1000), undefined, edit).map(({ of }) => of)).toEqual(['row', undefined]);
-  expect(() => sent('x', undefined, { action: { do: 'react', to: '1.2', emoji: '👍' } })).toThrow(
-    'not reacted to',
+  expect(render('word '.repeat(1000), undefined, edit).map(({ of }) => of)).toEqual(['row', undefined]);
+  expect(() => render('x', undefined, { action: { do: 'react', to: '1.2', emoji: '👍' } })).toThrow(
+    'does not support reactions',
   );
 });

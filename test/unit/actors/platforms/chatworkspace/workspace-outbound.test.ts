@@ -1,10 +1,10 @@
-// How answers of a workspace's bot leave, against the fake of its platform over real HTTP: receipts, edits, refusals in the platform's
-// words, and messages that are looked for before they are written again (WSP1, WSP2).
+// Outbound messages of a workspace bot, with the fake platform over real HTTP: receipts, edits, refusals, and
+// the search for an earlier message before a retry.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DeliveryError } from '../../../../../actors/events/outbox/delivery-error.ts';
-import type { Outbound, Receipt, SendContext } from '../../../../../actors/events/outbox/outbound.ts';
-import type { OutboundMessage } from '../../../../../actors/events/outbox/outbound-message.ts';
+import type { OutboundMessage } from '../../../../../actors/events/outbox/message.ts';
+import type { Outbound, SendContext, SendReceipt } from '../../../../../actors/events/outbox/outbound.ts';
 import { WorkspaceAccounts } from '../../../../../actors/platforms/chatworkspace/account.ts';
 import { workspaceOutbound } from '../../../../../actors/platforms/chatworkspace/outbound.ts';
 import { workspacePacing } from '../../../../../actors/platforms/chatworkspace/pacing.ts';
@@ -21,7 +21,7 @@ let app: App;
 let channel: Channel;
 let trigger: ChatWorkspaceTrigger;
 let outbound: Outbound<ChatWorkspaceTrigger>;
-/** Of the pacing. */
+/** Clock of the pacing, in milliseconds. */
 let now = 0;
 
 beforeEach(async () => {
@@ -43,13 +43,13 @@ afterEach(() => platform.stop());
 const context = (more: Partial<SendContext> = {}): SendContext => ({
   signal: AbortSignal.timeout(10_000),
   rowId: 'row',
-  madeAt: Date.now(),
+  createdAt: Date.now(),
   wasTried: false,
   receiptOf: async () => undefined,
   ...more,
 });
 
-function send(text: string, more: Partial<OutboundMessage> = {}, come: Partial<SendContext> = {}) {
+function send(text: string, more: Partial<OutboundMessage> = {}, overrides: Partial<SendContext> = {}) {
   now += 10_000;
   const message: OutboundMessage = {
     target: { place: channel.id, thread: '1.2' },
@@ -58,18 +58,18 @@ function send(text: string, more: Partial<OutboundMessage> = {}, come: Partial<S
     ...more,
   };
   const [rendered] = outbound.render(trigger, message);
-  // As the store gives it back.
-  return outbound.send(trigger, JSON.parse(JSON.stringify(rendered)) as object, context(come));
+  // The store returns rows as JSON.
+  return outbound.send(trigger, JSON.parse(JSON.stringify(rendered)) as object, context(overrides));
 }
 
-const refused = (sending: Promise<unknown>): Promise<DeliveryError> =>
+const refusalOf = (sending: Promise<unknown>): Promise<DeliveryError> =>
   sending.then(
-    () => Promise.reject(new Error('it was not refused')),
+    () => Promise.reject(new Error('the request succeeded')),
     (error: DeliveryError) => error,
   );
 const texts = () => platform.saidBy(app, channel).map(({ text }) => text);
 
-test('a message stands in its thread, shows no page that it names, and has the platform’s id', async () => {
+test('a message is posted in its thread without link previews, and returns the platform’s id', async () => {
   const receipt = await send('hello');
   const [message] = platform.saidBy(app, channel);
   expect(message).toMatchObject({ ts: receipt.id, thread_ts: '1.2', text: 'hello' });
@@ -77,32 +77,32 @@ test('a message stands in its thread, shows no page that it names, and has the p
   expect(values).toMatchObject({ unfurl_links: 'false', unfurl_media: 'false' });
 });
 
-describe('what is to stand in the place of a message', () => {
+describe('an edit', () => {
   const edit = { action: { do: 'edit', of: 'draft' } } as const;
-  const drafted = (receipt: Receipt | undefined) => ({ receiptOf: async () => receipt });
+  const withReceipt = (receipt: SendReceipt | undefined) => ({ receiptOf: async () => receipt });
 
-  test('is an edit of it, blocks included', async () => {
+  test('changes the text and the blocks of the message', async () => {
     const receipt = await send('draft', { card: { title: 'T' } });
-    await send('the answer', edit, drafted(receipt));
+    await send('the answer', edit, withReceipt(receipt));
     expect(platform.saidBy(app, channel)).toMatchObject([
       { ts: receipt.id, text: 'the answer', blocks: [], edited: {} },
     ]);
   });
 
-  test('is a message of its own where there is none', async () => {
-    await send('the answer', edit, drafted(undefined));
+  test('is posted as a new message if there is no earlier message', async () => {
+    await send('the answer', edit, withReceipt(undefined));
     expect(texts()).toEqual(['the answer']);
   });
 
-  test('is told to be gone where it is', async () => {
-    expect(await refused(send('the answer', edit, drafted({ id: '9.9' })))).toMatchObject({
-      isTargetGone: true,
+  test('reports a missing message', async () => {
+    expect(await refusalOf(send('the answer', edit, withReceipt({ id: '9.9' })))).toMatchObject({
+      isTargetMissing: true,
       platformCode: 'message_not_found',
     });
   });
 });
 
-describe('a refusal', () => {
+describe('a refused message', () => {
   test.each([
     'channel_not_found',
     'not_in_channel',
@@ -111,112 +111,119 @@ describe('a refusal', () => {
     'token_revoked',
     'msg_too_long',
     'a_word_of_tomorrow',
-  ])('of %s is final, with the word in the note', async (word) => {
-    void platform.fail('chat.postMessage', { kind: 'refuse', error: new WebError(word) });
-    const error = await refused(send('x'));
-    expect(error).toMatchObject({ isFinal: true, platformCode: word });
-    expect(error.message).toContain(word);
+  ])('with code %s is a permanent failure, and the code is in the note', async (code) => {
+    void platform.fail('chat.postMessage', { kind: 'refuse', error: new WebError(code) });
+    const error = await refusalOf(send('x'));
+    expect(error).toMatchObject({ isFinal: true, platformCode: code });
+    expect(error.message).toContain(code);
   });
 
-  test('for want of a scope says which one', async () => {
+  test('reports the missing scope', async () => {
     const error = new WebError('missing_scope', { needed: 'chat:write.public', provided: 'chat:write' });
     void platform.fail('chat.postMessage', { kind: 'refuse', error });
-    expect((await refused(send('x'))).message).toContain('it needs chat:write.public');
+    expect((await refusalOf(send('x'))).message).toContain('needs chat:write.public');
   });
 
-  test('for now says when to come again', async () => {
+  test('reports the pause of a rate limit', async () => {
     void platform.fail('chat.postMessage', { kind: 'refuse', error: tooMany(7) });
-    expect(await refused(send('x'))).toMatchObject({ isTooSoon: true, retryAfterMs: 7_000, isFinal: false });
+    expect(await refusalOf(send('x'))).toMatchObject({
+      isRateLimited: true,
+      retryAfterMs: 7_000,
+      isFinal: false,
+    });
   });
 
   test.each([
     [{ kind: 'page', status: 502 } as const, { isPlatformDown: true, isOutcomeUnknown: true }],
     [{ kind: 'refuse', error: new WebError('internal_error') } as const, { isFinal: false }],
     [{ kind: 'cut' } as const, { isPlatformDown: true, isOutcomeUnknown: true }],
-  ])('that passes is tried again: %j', async (fault, error) => {
+  ])('with a temporary failure is retried: %j', async (fault, error) => {
     void platform.fail('chat.postMessage', fault);
-    expect(await refused(send('x'))).toMatchObject({ isFinal: false, ...error });
+    expect(await refusalOf(send('x'))).toMatchObject({ isFinal: false, ...error });
   });
 });
 
-describe('after an attempt whose outcome nobody knows', () => {
-  const again = { wasTried: true };
+describe('after an attempt with unknown outcome', () => {
+  const retryContext = { wasTried: true };
 
   test.each([
     ['in a thread', { place: '', thread: '1.2' }],
     ['in a channel', { place: '' }],
-  ])('a message that stands there is not written again, %s', async (_, where) => {
+  ])('a message that was posted is not posted again, %s', async (_, where) => {
     const target = { ...where, place: channel.id };
     void platform.fail('chat.postMessage', { kind: 'cut', isTaken: true });
-    await refused(send('once', { target }));
-    const receipt = await send('once', { target }, again);
+    await refusalOf(send('once', { target }));
+    const receipt = await send('once', { target }, retryContext);
     expect(platform.saidBy(app, channel)).toMatchObject([{ ts: receipt.id, text: 'once' }]);
   });
 
-  test('a message that does not stand there is written', async () => {
+  test('a message that was not posted is posted', async () => {
     for (let n = 0; n < 450; n += 1) channel.add({ user: 'U1', text: `${n}`, thread_ts: '1.2' });
     await send('another', {}, { rowId: 'other row' });
     void platform.fail('chat.postMessage', { kind: 'cut' });
-    await refused(send('once'));
-    await send('once', {}, again);
+    await refusalOf(send('once'));
+    await send('once', {}, retryContext);
     expect(texts()).toEqual(['another', 'once']);
     expect(platform.called('conversations.replies')).toHaveLength(3);
   });
 
-  test('it is not written while the platform cannot be asked, and is where the app may not read', async () => {
+  test('the message is not posted while the search fails, but is if the app may not read', async () => {
     void platform.fail('chat.postMessage', { kind: 'cut' });
-    await refused(send('once'));
+    await refusalOf(send('once'));
     void platform.fail('conversations.replies', { kind: 'refuse', error: tooMany(3) });
-    expect(await refused(send('once', {}, again))).toMatchObject({ isTooSoon: true, retryAfterMs: 3_000 });
+    expect(await refusalOf(send('once', {}, retryContext))).toMatchObject({
+      isRateLimited: true,
+      retryAfterMs: 3_000,
+    });
     expect(texts()).toEqual([]);
     app.lacks.add('channels:history');
-    const { note } = await send('once', {}, again);
-    expect(note).toMatch(/^it may stand there twice: .*missing_scope/);
+    const { note } = await send('once', {}, retryContext);
+    expect(note).toMatch(/^possible duplicate: .*missing_scope/);
     expect(texts()).toEqual(['once']);
   });
 
-  test('a search goes on where the platform took no more, and finds it', async () => {
+  test('a search continues after a rate limit and finds the message', async () => {
     void platform.fail('chat.postMessage', { kind: 'cut', isTaken: true });
-    await refused(send('once'));
+    await refusalOf(send('once'));
     for (let n = 0; n < 450; n += 1) channel.add({ user: 'U1', text: `${n}`, thread_ts: '1.2' });
     for (let n = 0; n < 2; n += 1) {
       void platform.fail('conversations.replies', { kind: 'refuse', error: tooMany(1) }, { skip: 1 });
-      expect(await refused(send('once', {}, again))).toMatchObject({ isTooSoon: true });
+      expect(await refusalOf(send('once', {}, retryContext))).toMatchObject({ isRateLimited: true });
     }
-    const receipt = await send('once', {}, again);
+    const receipt = await send('once', {}, retryContext);
     expect(platform.saidBy(app, channel)).toMatchObject([{ ts: receipt.id, text: 'once' }]);
     expect(receipt.note).toBeUndefined();
   });
 
-  test('a search that is refused again and again ends, and the record says the doubt (WSP2)', async () => {
+  test('a search that stays rate limited ends, and the record mentions the possible duplicate', async () => {
     void platform.fail('chat.postMessage', { kind: 'cut' });
-    await refused(send('once'));
+    await refusalOf(send('once'));
     void platform.fail('conversations.replies', { kind: 'refuse', error: tooMany(60) }, { times: 100 });
     for (let n = 0; n < 5; n += 1) {
       now += 60_000;
-      expect(await refused(send('once', {}, again))).toMatchObject({ isTooSoon: true });
+      expect(await refusalOf(send('once', {}, retryContext))).toMatchObject({ isRateLimited: true });
     }
     now += 60_000;
-    // That it is too soon to write, too, is no reason to forget the doubt.
+    // After a rate limit the outcome of the earlier attempt is still unknown.
     void platform.fail('chat.postMessage', { kind: 'refuse', error: tooMany(1) });
-    expect(await refused(send('once', {}, again))).toMatchObject({ isTooSoon: true });
-    expect(await send('once', {}, again)).toMatchObject({
-      note: expect.stringContaining('may stand there twice'),
+    expect(await refusalOf(send('once', {}, retryContext))).toMatchObject({ isRateLimited: true });
+    expect(await send('once', {}, retryContext)).toMatchObject({
+      note: expect.stringContaining('possible duplicate'),
     });
     expect(texts()).toEqual(['once']);
     expect(platform.called('conversations.replies')).toHaveLength(6);
   });
 
-  test('nobody is asked where it is known that nothing was written', async () => {
+  test('no search is made if the first attempt was certainly refused', async () => {
     void platform.fail('chat.postMessage', { kind: 'refuse', error: tooMany(1) });
-    await refused(send('once'));
-    await send('once', {}, again);
+    await refusalOf(send('once'));
+    await send('once', {}, retryContext);
     expect(texts()).toEqual(['once']);
     expect(platform.called('conversations.replies')).toEqual([]);
   });
 });
 
-test('a conversation of the app can be written to, and no other', async () => {
+test('a destination must be a conversation of the app', async () => {
   const destination = (name: string) => outbound.destination?.(trigger, name);
   expect(await destination('chatworkspace/A1/C123/1771287144.743569')).toEqual({
     place: 'C123',

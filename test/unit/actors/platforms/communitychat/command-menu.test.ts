@@ -1,4 +1,4 @@
-// The commands that the platform shows: which they are, where, and when it is asked to show them.
+// Command menus on the platform: content, scope, and time of registration.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DeliveryError } from '../../../../../actors/events/outbox/delivery-error.ts';
@@ -53,20 +53,20 @@ function triggerOf(
   return { ...own, commands: bindings };
 }
 
-const namesOf = (scope = '') => platform.world.commands.get(scope)?.map(({ name }) => name);
-const puts = () => platform.calls.filter(({ method }) => method === 'PUT');
-const registered = (triggers: readonly CommunityChatTrigger[], guild?: string) =>
+const menuNames = (scope = '') => platform.world.commands.get(scope)?.map(({ name }) => name);
+const menuRequests = () => platform.calls.filter(({ method }) => method === 'PUT');
+const register = (triggers: readonly CommunityChatTrigger[], guild?: string) =>
   adapter.register?.(triggers, { guild, signal: AbortSignal.timeout(10_000) });
 
 describe('register', () => {
-  test('puts the commands of all triggers and the built-in ones, in one request, as the platform wants them', async () => {
+  test('sends the commands of all triggers and the built-in ones in one request', async () => {
     const triggers = [
-      triggerOf('a', { deploy: '', page: 'Call somebody' }),
+      triggerOf('a', { deploy: '', page: 'Call a person' }),
       triggerOf('b', { deploy: 'Deploys', task: 'Our own' }),
     ];
-    expect(await registered(triggers)).toEqual(['/deploy', '/page', '/task', '/agent', '/fleet', '/flow']);
-    expect(puts()).toHaveLength(1);
-    expect(puts()[0]?.authorization).toBe(`Bot ${platform.world.botToken}`);
+    expect(await register(triggers)).toEqual(['/deploy', '/page', '/task', '/agent', '/fleet', '/flow']);
+    expect(menuRequests()).toHaveLength(1);
+    expect(menuRequests()[0]?.authorization).toBe(`Bot ${platform.world.botToken}`);
     const [deploy, page, task, agent] = platform.world.commands.get('') ?? [];
     expect(deploy).toEqual({
       type: 1,
@@ -77,7 +77,7 @@ describe('register', () => {
         { type: 3, name: 'note', description: 'note', required: false },
       ],
     });
-    expect([page, task]).toMatchObject([{ description: 'Call somebody' }, { description: 'Our own' }]);
+    expect([page, task]).toMatchObject([{ description: 'Call a person' }, { description: 'Our own' }]);
     expect(agent).toMatchObject({
       options: [
         { name: 'action', choices: [{ name: 'run', value: 'run' }, { value: 'status' }, { value: 'stop' }] },
@@ -87,14 +87,14 @@ describe('register', () => {
     });
   });
 
-  test('puts them where the files say, and each once', async () => {
+  test('registers each command once, in the configured scope', async () => {
     const { guild } = platform.world;
     const only = triggerOf('b', { page: '' }, { register: 'guilds', guild_ids: [guild] });
-    expect(await registered([only])).toEqual(['/page', '/agent', '/task', '/fleet', '/flow']);
+    expect(await register([only])).toEqual(['/page', '/agent', '/task', '/fleet', '/flow']);
     expect([...platform.world.commands.keys()]).toEqual([guild]);
-    expect(await registered([triggerOf('a', { deploy: '' }), only])).toContain('/page');
-    expect(namesOf(guild)).toEqual(['page']);
-    expect(namesOf()).toEqual(['deploy', 'agent', 'task', 'fleet', 'flow']);
+    expect(await register([triggerOf('a', { deploy: '' }), only])).toContain('/page');
+    expect(menuNames(guild)).toEqual(['page']);
+    expect(menuNames()).toEqual(['deploy', 'agent', 'task', 'fleet', 'flow']);
     const isInMenu = (config: Config, place?: string) =>
       adapter.isInMenu?.(triggerOf('a', {}, config), place);
     expect([isInMenu({ register: 'never' }), isInMenu({ register: 'never' }, '1')]).toEqual([false, false]);
@@ -105,52 +105,52 @@ describe('register', () => {
     ]);
   });
 
-  test('is what `menu` tells: nothing of triggers that others register', () => {
+  test('sends the same commands as `menu`, without triggers that register elsewhere', () => {
     const never = triggerOf('a', { deploy: '' }, { register: 'never' });
     expect(adapter.menu?.([never])).toEqual([]);
     const lines = adapter.menu?.([never, triggerOf('b', { page: 'y' })]);
     expect(lines?.map(({ command }) => command)).toEqual(['page', 'agent', 'task', 'fleet', 'flow']);
   });
 
-  test('is told to come again in an hour where the new commands of the day are used up', async () => {
+  test('fails with a pause of an hour if the daily limit of new commands is reached', async () => {
     platform.faults.plan({ kind: 'refuse', error: chatError(30034) }, ({ method }) => method === 'PUT');
-    const later = await registered([triggerOf('a', {})])?.catch((error: DeliveryError) => error);
-    expect(later).toMatchObject({ isFinal: false, isTooSoon: true, retryAfterMs: 3_600_000 });
+    const later = await register([triggerOf('a', {})])?.catch((error: DeliveryError) => error);
+    expect(later).toMatchObject({ isFinal: false, isRateLimited: true, retryAfterMs: 3_600_000 });
   });
 
-  test('for one server puts them there', async () => {
-    await registered([triggerOf('a', { deploy: '' })], platform.world.guild);
+  test('registers the commands on one server', async () => {
+    await register([triggerOf('a', { deploy: '' })], platform.world.guild);
     expect([...platform.world.commands.keys()]).toEqual([platform.world.guild]);
   });
 
-  test('is told for how long the platform takes no more, and can be repeated then; and why it is refused', async () => {
+  test('reports the pause of a rate limit, and the cause of a refusal', async () => {
     platform.faults.plan({ kind: 'too many', seconds: 0.1 }, ({ method }) => method === 'PUT');
     const triggers = [triggerOf('a', { deploy: '' })];
-    const later = await registered(triggers)?.catch((error: DeliveryError) => error);
-    expect(later).toMatchObject({ isTooSoon: true, platformCode: 429 });
+    const later = await register(triggers)?.catch((error: DeliveryError) => error);
+    expect(later).toMatchObject({ isRateLimited: true, platformCode: 429 });
     await new Promise((done) => setTimeout(done, (later as DeliveryError).retryAfterMs));
-    await registered(triggers);
-    expect(puts().map(({ status }) => status)).toEqual([429, 200]);
+    await register(triggers);
+    expect(menuRequests().map(({ status }) => status)).toEqual([429, 200]);
     const error = formError([{ path: '0.name', code: 'INVALID', message: 'Command name is invalid' }]);
     platform.faults.plan({ kind: 'refuse', error }, ({ method }) => method === 'PUT');
     adapter = communityChatAdapter(adapterServices(host));
-    await expect(registered([triggerOf('a', {})])).rejects.toThrow(
+    await expect(register([triggerOf('a', {})])).rejects.toThrow(
       '50035 invalid form body: Invalid Form Body: 0.name: Command name is invalid (INVALID)',
     );
   });
 });
 
-describe('a menu that is kept in step', () => {
-  test('is put when a trigger is opened, and not again while it says the same, also after a restart', async () => {
+describe('a synchronised menu', () => {
+  test('is registered when a trigger opens, and again only after changes or a restart', async () => {
     const first = await adapter.open(triggerOf('a', { deploy: 'x' }), host);
-    await eventually(() => expect(namesOf()).toEqual(['deploy', 'agent', 'task', 'fleet', 'flow']));
+    await eventually(() => expect(menuNames()).toEqual(['deploy', 'agent', 'task', 'fleet', 'flow']));
     const second = await adapter.open(triggerOf('a', { deploy: 'x' }), host);
     await first.close();
     const third = await adapter.open(triggerOf('b', { page: 'y' }), host);
-    await eventually(() => expect(namesOf()).toEqual(['deploy', 'page', 'agent', 'task', 'fleet', 'flow']));
-    expect(puts()).toHaveLength(2);
+    await eventually(() => expect(menuNames()).toEqual(['deploy', 'page', 'agent', 'task', 'fleet', 'flow']));
+    expect(menuRequests()).toHaveLength(2);
     await second.close();
-    await eventually(() => expect(namesOf()).toEqual(['page', 'agent', 'task', 'fleet', 'flow']));
+    await eventually(() => expect(menuNames()).toEqual(['page', 'agent', 'task', 'fleet', 'flow']));
     const { applicationId } = platform.world;
     await eventually(async () =>
       expect(await host.store.get('communitychat-menus', applicationId)).toMatchObject({ version: 3 }),
@@ -161,39 +161,39 @@ describe('a menu that is kept in step', () => {
       await adapter.open(triggerOf('c', { page: 'y' }, { register: 'never' }), host),
     ];
     await new Promise((done) => setTimeout(done, 200));
-    expect(puts()).toHaveLength(3);
-    // Another process: somebody may have put another menu while none was there.
+    expect(menuRequests()).toHaveLength(3);
+    // After a restart the menu is registered, because another process may have changed it.
     for (const each of last) await each.close();
     adapter = communityChatAdapter(adapterServices(host));
     await adapter.open(triggerOf('b', { page: 'y' }, { path: '/in/another' }), host);
-    await eventually(() => expect(puts()).toHaveLength(4));
+    await eventually(() => expect(menuRequests()).toHaveLength(4));
   });
 
-  test('is put on the servers of a trigger, and taken away from one that is named no more', async () => {
+  test('is registered on the servers of a trigger, and removed from servers that are no longer configured', async () => {
     const { guild } = platform.world;
     const of = (guild_ids: readonly string[], commands = {}) =>
       triggerOf('a', commands, { register: 'guilds', guild_ids: [...guild_ids] });
     const first = await adapter.open(of([guild], { deploy: '' }), host);
-    await eventually(() => expect(namesOf(guild)).toEqual(['deploy', 'agent', 'task', 'fleet', 'flow']));
-    expect(namesOf()).toBeUndefined();
+    await eventually(() => expect(menuNames(guild)).toEqual(['deploy', 'agent', 'task', 'fleet', 'flow']));
+    expect(menuNames()).toBeUndefined();
     await adapter.open(triggerOf('b', { page: '' }), host);
-    await eventually(() => expect(namesOf()).toEqual(['page', 'agent', 'task', 'fleet', 'flow']));
-    await eventually(() => expect(namesOf(guild)).toEqual(['deploy']));
+    await eventually(() => expect(menuNames()).toEqual(['page', 'agent', 'task', 'fleet', 'flow']));
+    await eventually(() => expect(menuNames(guild)).toEqual(['deploy']));
     await first.close();
-    await eventually(() => expect(namesOf(guild)).toEqual([]));
+    await eventually(() => expect(menuNames(guild)).toEqual([]));
   });
 
-  test('that is taken with an answer that nobody can read is not put again', async () => {
+  test('that is accepted with an unreadable response is not registered again', async () => {
     platform.faults.plan({ kind: 'garbled' }, ({ method }) => method === 'PUT');
     await adapter.open(triggerOf('a', { deploy: '' }), host);
     const { applicationId } = platform.world;
     await eventually(async () =>
       expect(await host.store.get('communitychat-menus', applicationId)).toMatchObject({ version: 1 }),
     );
-    expect(puts()).toHaveLength(1);
+    expect(menuRequests()).toHaveLength(1);
   });
 
-  test('that is refused is told in the log and stops nothing', async () => {
+  test('that is refused is logged, and triggers stay open', async () => {
     await adapter.open(triggerOf('a', { deploy: '' }, { bot_token: 'another' }), host);
     await eventually(() =>
       expect(host.lines).toContainEqual(
@@ -203,8 +203,8 @@ describe('a menu that is kept in step', () => {
         }),
       ),
     );
-    expect(adapter.remarks?.(triggerOf('a', {}))).toMatchObject([
-      { text: expect.stringContaining('the commands were not registered: 401') as unknown },
+    expect(adapter.diagnostics?.(triggerOf('a', {}))).toMatchObject([
+      { text: expect.stringContaining('could not register the commands: 401') as unknown },
     ]);
     expect(host.refusals.filter((reason) => reason !== undefined)).toEqual([]);
     expect(JSON.stringify(host.lines)).not.toContain('another');

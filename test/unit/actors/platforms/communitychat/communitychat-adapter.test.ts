@@ -1,4 +1,4 @@
-// What comes to a trigger of type CommunityChat over real sockets, from the fake of its platform and with all that the vendor sends.
+// Requests to CommunityChat triggers over real sockets: from the fake platform, and recorded from the vendor.
 
 import { verifyKey } from 'discord-interactions';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import { decisionActionId } from '../../../../../actors/events/decision-action.t
 import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
 import { communityChatAdapter } from '../../../../../actors/platforms/communitychat/adapter.ts';
 import type { CommunityChatTrigger } from '../../../../../config/resources/triggers/trigger.ts';
-import { matched } from '../../../../../machines/matching.ts';
+import { matchTrigger } from '../../../../../machines/matching.ts';
 import { adapterServices } from '../../../../fixtures/automation/adapter-services.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { communityChatTrigger } from '../../../../fixtures/automation/triggers.ts';
@@ -26,7 +26,7 @@ import {
 import * as whole from '../../../../fixtures/community-platform/whole-interactions.ts';
 
 const PATH = '/webhook/communitychat';
-const follows = { status: 200, body: { type: 5 } };
+const deferredReply = { status: 200, body: { type: 5 } };
 
 let host: TestSourceHost;
 let platform: CommunityPlatform;
@@ -55,22 +55,22 @@ async function open(config: Partial<CommunityChatTrigger['config']> = {}, name =
 }
 
 const last = () => adapter.read(host.event());
-const hear = async (act: Act, more: object = {}) => {
-  expect(await platform.send({ act, ...more })).toMatchObject(follows);
+const receive = async (act: Act, more: object = {}) => {
+  expect(await platform.send({ act, ...more })).toMatchObject(deferredReply);
   return last();
 };
 
-/** As the vendor has sent it in earnest, or documents it. */
+/** Posts a body recorded or documented by the vendor. */
 const post = (body: unknown, headers?: Readonly<Record<string, string>>) => {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   return platform.post(text, headers ?? platform.signed(text));
 };
 
-describe('what people decide', () => {
+describe('a decision', () => {
   const approval = '0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00';
   const id = decisionActionId(approval, 'approve');
 
-  it('by one of our buttons leaves its message as it is, and stands beside the conversation (CCP3, CCE3, CHD1)', async () => {
+  it('by a gateway button leaves its message unchanged, and has the control key', async () => {
     const trigger = await open({ channels: ['elsewhere'], guild_ids: ['1'] });
     const reply = await platform.send({ act: click(id) });
     expect(reply).toMatchObject({ status: 200, body: { type: 6 } });
@@ -91,7 +91,7 @@ describe('what people decide', () => {
     expect(adapter.outbound?.target(trigger, last())).toEqual({ place: platform.ops.id });
   });
 
-  it('is nothing by what looks like such a press: a word, a choice, a form (CHD1)', async () => {
+  it('is ignored for a text, a choice or a form that looks like a button press', async () => {
     await open();
     const acts = [
       command('ask', { text: id }),
@@ -100,14 +100,14 @@ describe('what people decide', () => {
       modal(id, { a: 'b' }, 'labels'),
     ];
     for (const act of acts) {
-      expect((await hear(act)).decision).toBeUndefined();
+      expect((await receive(act)).decision).toBeUndefined();
       expect(host.event().key).not.toMatch(/commands$/);
     }
   });
 });
 
 describe('a request', () => {
-  it('with a ping is answered at once, and one for completions with none; nothing is kept of them (CCP2)', async () => {
+  it('with a ping or an autocompletion is answered immediately and not stored', async () => {
     await open();
     expect(await post(ping)).toMatchObject({ status: 200, body: { type: 1 } });
     expect(await platform.send({ act: autocomplete('deploy') })).toMatchObject({
@@ -118,7 +118,7 @@ describe('a request', () => {
     expect((await fetch(platform.webhookUrl)).status).toBe(405);
   });
 
-  it('without a signature of the key, or with an old or far time, is 401, whatever else is wrong (CCV1, CCV2)', async () => {
+  it('without a valid signature, or with an old or future time, gets status 401', async () => {
     await open();
     const body = JSON.stringify(ping);
     const good = platform.signed(body);
@@ -147,7 +147,7 @@ describe('a request', () => {
     expect((await post(forged, { ...good })).status).toBe(401);
   });
 
-  it('is for those triggers of its key for which it is not too old', async () => {
+  it('is accepted by the triggers of its key whose time limit it meets', async () => {
     await open({ max_skew_seconds: 60 }, 'strict');
     await open({ max_skew_seconds: 600 }, 'easy');
     const at = async (secondsAgo: number, id: string) => {
@@ -163,12 +163,13 @@ describe('a request', () => {
     expect(host.store.events).toHaveLength(2);
   });
 
-  it('is refused by a key under which anybody can sign, and by one that is none (CCV3)', async () => {
+  it('is rejected for weak and for invalid keys', async () => {
     for (const public_key of ['00'.repeat(32), `01${'00'.repeat(31)}`, `02${'00'.repeat(31)}`]) {
       await open({ public_key, path: `/in/${public_key.slice(0, 2)}` });
       platform.webhookUrl = `${host.url}/in/${public_key.slice(0, 2)}`;
       const body = JSON.stringify(ping);
-      // The neutral point as R and 0 as S: under a key of small order it fits some of all messages.
+      // R is the neutral point and S is 0: this signature is valid for some messages if the key has a small
+      // order.
       const forged = `01${'00'.repeat(63)}`;
       const now = Math.floor(Date.now() / 1000);
       for (let i = 0; i < 24; i += 1) {
@@ -178,13 +179,13 @@ describe('a request', () => {
     }
   });
 
-  it('that is larger than interactions are is refused before it is checked', async () => {
+  it('above the size limit of interactions is rejected before the signature check', async () => {
     await open();
     const text = JSON.stringify({ ...ping, more: 'x'.repeat(300_000) });
     expect((await post(text)).status).toBe(413);
   });
 
-  it('that is refused here is refused by the library of the vendor, and the other way round', async () => {
+  it('is accepted or rejected as by the library of the vendor', async () => {
     await open();
     const body = JSON.stringify(ping);
     const good = platform.signed(body);
@@ -195,13 +196,13 @@ describe('a request', () => {
       [body, signature.replace(/^./, (sign) => (sign === '0' ? '1' : '0'))],
       [body, signature.toUpperCase()],
     ] as const) {
-      const isTaken = await verifyKey(text, changed, time, platform.publicKey);
+      const isAccepted = await verifyKey(text, changed, time, platform.publicKey);
       const { status } = await post(text, { ...good, 'x-signature-ed25519': changed });
-      expect(status === 200).toBe(isTaken);
+      expect(status === 200).toBe(isAccepted);
     }
   });
 
-  it('that is signed and malformed is 400', async () => {
+  it('with a valid signature and a malformed body gets status 400', async () => {
     await open();
     for (const body of [
       '',
@@ -217,9 +218,9 @@ describe('a request', () => {
     expect(host.store.events).toEqual([]);
   });
 
-  it('that cannot be kept is 503, and is not acknowledged', async () => {
+  it('gets status 503 and is not acknowledged while the store is full', async () => {
     await open();
-    host.store.fault = new Error('no room');
+    host.store.fault = new Error('store is full');
     const { status } = await platform.send({ act: command('deploy') });
     expect(status).toBeGreaterThanOrEqual(500);
     expect(platform.thinkingIn()).toBe(0);
@@ -227,7 +228,7 @@ describe('a request', () => {
 });
 
 describe('an interaction', () => {
-  it('is acknowledged, and is one event in the conversation of its channel, however often it comes; its token is nowhere in it (CCP1, CCE1, CCE2, CCT1)', async () => {
+  it('is acknowledged and stored once without its token, in the conversation of its channel', async () => {
     const trigger = await open();
     await open({}, 'other');
     const first = await platform.send({ act: command('deploy', { env: 'prod', dry: true, times: 3 }) });
@@ -269,26 +270,26 @@ describe('an interaction', () => {
       },
     });
     expect(event.context).not.toHaveProperty(['sender.roles']);
-    // The event as it comes out of the store reads the same.
+    // Reading the stored event gives the same result.
     expect(adapter.read({ ...host.event(), parsed: undefined })).toEqual(event);
   });
 
-  it('with sub-commands has their options as parameters (C8)', async () => {
+  it('with sub-commands has their options as parameters', async () => {
     await open();
-    expect(await hear(command('db', { table: 'users' }, ['backup', 'start']))).toMatchObject({
+    expect(await receive(command('db', { table: 'users' }, ['backup', 'start']))).toMatchObject({
       names: ['db'],
       text: '/db backup start table: users',
       parameters: { table: 'users' },
     });
-    expect(await hear(command('ask', { text: 'how are you?' }))).toMatchObject({
+    expect(await receive(command('ask', { text: 'how are you?' }))).toMatchObject({
       text: 'how are you?',
       parameters: { text: 'how are you?' },
     });
   });
 
-  it('of a button or a select has what was pressed or chosen, and may stand for a command (C9)', async () => {
+  it('of a button or a select has the pressed or chosen values, and may name a command', async () => {
     await open();
-    expect(await hear(click('deploy now please'))).toMatchObject({
+    expect(await receive(click('deploy now please'))).toMatchObject({
       names: ['deploy'],
       commandRest: 'now please',
       text: 'deploy now please',
@@ -296,71 +297,68 @@ describe('an interaction', () => {
       parameters: { custom_id: 'deploy now please' },
       context: { 'interaction.kind': 'component', 'interaction.custom_id': 'deploy now please' },
     });
-    expect(await hear(choice('colours', ['red', 'blue']))).toMatchObject({
+    expect(await receive(choice('colours', ['red', 'blue']))).toMatchObject({
       names: ['colours'],
       text: 'colours: red, blue',
       parameters: { custom_id: 'colours', values: 'red, blue' },
     });
-    // One of our own selects: what is chosen is the id of an action.
-    expect(await hear(choice('actions:1', ['yes']))).toMatchObject({
+    // In a select menu of the gateway, the value is an action id.
+    expect(await receive(choice('actions:1', ['yes']))).toMatchObject({
       names: ['yes'],
       text: 'yes',
       parameters: { custom_id: 'yes', values: 'yes' },
     });
   });
 
-  it.each(['rows', 'labels'] as const)(
-    'of a form with %s has its fields as parameters (C9)',
-    async (form) => {
-      await open();
-      expect(await hear(modal('report', { title: 'It burns', where: 'here' }, form))).toMatchObject({
-        names: ['report'],
-        text: 'title: It burns\nwhere: here',
-        parameters: { custom_id: 'report', title: 'It burns', where: 'here' },
-      });
-      expect(await hear(modal('report', { title: 'It burns' }, form))).toMatchObject({ text: 'It burns' });
-    },
-  );
+  it.each(['rows', 'labels'] as const)('of a form with %s has its fields as parameters', async (form) => {
+    await open();
+    expect(await receive(modal('report', { title: 'It burns', where: 'here' }, form))).toMatchObject({
+      names: ['report'],
+      text: 'title: It burns\nwhere: here',
+      parameters: { custom_id: 'report', title: 'It burns', where: 'here' },
+    });
+    expect(await receive(modal('report', { title: 'It burns' }, form))).toMatchObject({ text: 'It burns' });
+  });
 
-  it('has a conversation also where the id of its channel has half a character in it', async () => {
+  it('has a conversation even if the channel id contains half a surrogate pair', async () => {
     await open();
     expect(
-      (await hear(command('ask', { text: 'x' }), { channel: { ...platform.ops, id: '1\ud800' } })).channel,
+      (await receive(command('ask', { text: 'x' }), { channel: { ...platform.ops, id: '1\ud800' } })).channel,
     ).toBe('1\ud800');
   });
 
-  it('reads what a menu of a message is about by the id of that message alone, which is no path', async () => {
+  it('of a message menu reads the message by its exact id, not as a path', async () => {
     await open();
     const target_id = '86.77';
     const resolved = {
       messages: { [target_id]: { content: 'in words' }, 86: { 77: { content: 'of another' } } },
     };
-    const event = await hear({ type: 2, data: { id: '1', name: 'Keep', type: 3, target_id, resolved } });
+    const event = await receive({ type: 2, data: { id: '1', name: 'Keep', type: 3, target_id, resolved } });
     expect(event.text).toBe('/Keep in words');
   });
 
-  it('out of a menu says which message or person it is about (C11)', async () => {
+  it('of a menu contains the target message or person', async () => {
     await open();
-    expect(await hear(messageCommand('Translate', 'bonjour'))).toMatchObject({
+    expect(await receive(messageCommand('Translate', 'bonjour'))).toMatchObject({
       names: ['Translate'],
       text: '/Translate bonjour',
     });
-    expect(await hear(userCommand('Who', platform.ann))).toMatchObject({ text: '/Who Ann' });
-    expect(await hear({ type: 77 })).toMatchObject({ unsupported: expect.stringContaining('type 77') });
+    expect(await receive(userCommand('Who', platform.ann))).toMatchObject({ text: '/Who Ann' });
+    expect(await receive({ type: 77 })).toMatchObject({ unsupported: expect.stringContaining('type 77') });
   });
 
-  it('of a built-in command that only looks passes its conversation, unless a trigger that takes it has that command', async () => {
+  it('with a status command uses the control key, unless an accepting trigger has that command', async () => {
     await open();
     const key = `conversation/communitychat/${platform.world.applicationId}/${platform.ops.id}`;
-    await hear(command('agent', { action: 'status' }));
+    await receive(command('agent', { action: 'status' }));
     expect(host.event().key).toBe(`${key}/commands`);
-    await hear(command('agent', { action: 'run', input: 'x' }));
+    await receive(command('agent', { action: 'run', input: 'x' }));
     expect(host.event().key).toBe(key);
-    // A button that somebody called so means something else.
-    expect(await hear(click('agent'))).toMatchObject({ names: ['agent'], isChoice: true });
-    // What is typed into a form that somebody called so is no command either.
+    // A button with the id `agent` does not run the built-in command.
+    expect(await receive(click('agent'))).toMatchObject({ names: ['agent'], isChoice: true });
+    // A form with the id `agent` does not run the built-in command.
     const typed = { names: ['agent'], isChoice: true, text: 'deploy it' };
-    expect(await hear(modal('agent', { what: 'deploy it' }, 'rows'))).toMatchObject(typed);
+    expect(await receive(modal('agent', { what: 'deploy it' }, 'rows'))).toMatchObject(typed);
     expect(host.event().key).toBe(key);
     const { publicKey: public_key } = platform;
     const own = communityChatTrigger('own', { public_key });
@@ -372,23 +370,23 @@ describe('an interaction', () => {
     };
     const bound = { ...own, config: { ...own.config, application_id: platform.world.applicationId } };
     await adapter.open({ ...bound, commands: [fleet] } as unknown as CommunityChatTrigger, host);
-    await hear(command('fleet', { action: 'status' }));
+    await receive(command('fleet', { action: 'status' }));
     expect(host.event().key).toBe(key);
     const task = { ...fleet, command: 'task' };
     const elsewhere = { ...bound, name: 'elsewhere', config: { ...bound.config, channels: ['#lobby'] } };
     await adapter.open({ ...elsewhere, commands: [task] } as unknown as CommunityChatTrigger, host);
     const staff = { ...bound, name: 'staff', config: { ...bound.config, allowed_roles: ['42'] } };
     await adapter.open({ ...staff, commands: [task] } as unknown as CommunityChatTrigger, host);
-    await hear(command('task', { action: 'status' }));
+    await receive(command('task', { action: 'status' }));
     expect(host.event().key).toBe(`${key}/commands`);
-    await hear(command('task', { action: 'status' }), { person: platform.world.person('Bea', ['42']) });
+    await receive(command('task', { action: 'status' }), { person: platform.world.person('Bea', ['42']) });
     expect(host.event().key).toBe(key);
   });
 
-  it('with every member that the platform sends reads as one with those alone that are needed', async () => {
+  it('is read the same with all members that the platform sends and with only the required members', async () => {
     await open();
     const say = async (payload: unknown) => {
-      expect(await post(payload)).toMatchObject(follows);
+      expect(await post(payload)).toMatchObject(deferredReply);
       return last();
     };
     expect(await say(whole.pressInThread)).toMatchObject({
@@ -413,21 +411,21 @@ describe('an interaction', () => {
     const remarks = 'Quieter now; the hinge still squeaks';
     expect(await say(whole.formOfRows)).toMatchObject({ parameters: { remarks } });
     expect(await say(whole.formOfLabels)).toMatchObject({ parameters: { remarks, severity: 'minor' } });
-    // As little as the platform may send.
+    // The minimum that the platform may send.
     expect(await say({ id: '3', token: 't', type: 3, data: { custom_id: 'x' } })).toMatchObject({
       text: 'x',
     });
   });
 });
 
-describe('a press that lacks required parameters of its command', () => {
+describe('a button press without the required parameters of its command', () => {
   const parameter = (name: string, required: boolean, description?: string, byDefault?: string) => ({
     name,
     required,
     description,
     default: byDefault,
   });
-  const needs = async (
+  const openWithParameters = async (
     parameters: readonly ReturnType<typeof parameter>[],
     config: Partial<CommunityChatTrigger['config']> = {},
   ) => {
@@ -439,8 +437,8 @@ describe('a press that lacks required parameters of its command', () => {
     await adapter.open({ ...own, commands: [binding] }, host);
   };
 
-  it('opens a form at once that asks for them, and nothing is kept; filled in it is that command (CCF1)', async () => {
-    await needs([
+  it('opens a form immediately and is not stored; the submitted form is the command', async () => {
+    await openWithParameters([
       parameter('env', true, 'Where to'),
       parameter('size', false),
       parameter('why', true, 'w'.repeat(150)),
@@ -469,23 +467,23 @@ describe('a press that lacks required parameters of its command', () => {
       ],
     });
     expect(host.store.events).toEqual([]);
-    expect(await hear(modal('deploy', { env: 'test', why: 'broken' }, 'rows'))).toMatchObject({
+    expect(await receive(modal('deploy', { env: 'test', why: 'broken' }, 'rows'))).toMatchObject({
       names: ['deploy'],
       parameters: { env: 'test', why: 'broken' },
     });
-    // Who gives the command itself reads what is missing.
-    expect((await hear(command('deploy'))).names).toEqual(['deploy']);
+    // A typed command without parameters is stored: the response names the missing ones.
+    expect((await receive(command('deploy'))).names).toEqual(['deploy']);
   });
 
-  it('is answered as any other where nothing is missing, who presses may not, or the form would be refused (CCF2)', async () => {
-    await needs([parameter('env', true, undefined, 'prod')]);
-    expect((await hear(click('deploy'))).names).toEqual(['deploy']);
+  it('opens no form if no parameter is missing, the sender is not allowed, or the form would be refused', async () => {
+    await openWithParameters([parameter('env', true, undefined, 'prod')]);
+    expect((await receive(click('deploy'))).names).toEqual(['deploy']);
     const many = Array.from({ length: 6 }, (_, i) => parameter(`p${i}`, true));
-    await needs(many, { path: '/many' });
-    await needs([parameter('env', true)], { path: '/staff', allowed_roles: ['42'] });
+    await openWithParameters(many, { path: '/many' });
+    await openWithParameters([parameter('env', true)], { path: '/staff', allowed_roles: ['42'] });
     for (const path of ['/many', '/staff']) {
       platform.webhookUrl = host.url + path;
-      await hear(click('deploy'));
+      await receive(click('deploy'));
     }
     expect(
       await platform.send({ act: click('deploy'), person: platform.world.person('Bea', ['42']) }),
@@ -495,24 +493,24 @@ describe('a press that lacks required parameters of its command', () => {
   });
 });
 
-describe('who may', () => {
-  const isTaken = async (trigger: CommunityChatTrigger) => {
+describe('the access filter', () => {
+  const isAccepted = async (trigger: CommunityChatTrigger) => {
     const event = last();
-    if (adapter.takes?.(trigger, event) === false) return false;
-    return typeof matched([trigger], event, (each) => adapter.filters?.(each)) !== 'string';
+    if (adapter.accepts?.(trigger, event) === false) return false;
+    return typeof matchTrigger([trigger], event, (each) => adapter.filters?.(each)) !== 'string';
   };
 
-  it('is a matter of server, role and channel by name or id; where a list is set nobody passes without being on it (C12)', async () => {
+  it('checks server, role and channel by id or name, and a configured list rejects all other values', async () => {
     const admin = platform.world.person('Bea', ['77', '42']);
     const direct = platform.world.channel('Ann', { guild: undefined, type: 1 });
     const thread = platform.world.channel('aside', { type: 11, parent: platform.ops.id });
     const elsewhere = platform.world.channel('lobby', { guild: '5' });
-    // Whoever opens a thread or a group names it.
-    const posing = platform.world.channel(platform.ops.id, { type: 11, parent: elsewhere.id });
-    const alike = platform.world.channel('ops', { type: 12, parent: elsewhere.id });
+    // Users choose the names of threads and groups, so these names must not match.
+    const spoofedThread = platform.world.channel(platform.ops.id, { type: 11, parent: elsewhere.id });
+    const sameNameThread = platform.world.channel('ops', { type: 12, parent: elsewhere.id });
     const group = platform.world.channel('ops', { guild: undefined, type: 3 });
-    const numbered = platform.world.channel(platform.ops.id, { guild: '5' });
-    const foreign = platform.world.channel('ops', { guild: '5' });
+    const channelNamedAsId = platform.world.channel(platform.ops.id, { guild: '5' });
+    const otherServerChannel = platform.world.channel('ops', { guild: '5' });
     const acts = [command('go'), click('go')];
     const cases = [
       [{}, {}, true],
@@ -527,19 +525,19 @@ describe('who may', () => {
       [{ channels: ['ops'] }, { channel: elsewhere }, false],
       [{ channels: [platform.ops.id] }, { channel: thread }, true],
       [{ channels: ['ops'] }, { channel: direct }, false],
-      [{ channels: [platform.ops.id] }, { channel: posing }, false],
-      [{ channels: [platform.ops.id] }, { channel: numbered }, false],
-      [{ channels: ['#ops'] }, { channel: alike }, false],
+      [{ channels: [platform.ops.id] }, { channel: spoofedThread }, false],
+      [{ channels: [platform.ops.id] }, { channel: channelNamedAsId }, false],
+      [{ channels: ['#ops'] }, { channel: sameNameThread }, false],
       [{ channels: ['#ops'] }, { channel: group }, false],
-      [{ channels: ['#ops'], guild_ids: [platform.world.guild] }, { channel: foreign }, false],
+      [{ channels: ['#ops'], guild_ids: [platform.world.guild] }, { channel: otherServerChannel }, false],
       [{ channels: ['#ops'], guild_ids: [platform.world.guild] }, {}, true],
     ] as const;
     const trigger = await open();
     for (const [config, more, isAllowed] of cases)
       for (const act of acts) {
-        await hear(act, more);
+        await receive(act, more);
         const filtered = { ...trigger, config: { ...trigger.config, ...config } };
-        expect([config, more, await isTaken(filtered)]).toEqual([config, more, isAllowed]);
+        expect([config, more, await isAccepted(filtered)]).toEqual([config, more, isAllowed]);
       }
   });
 });

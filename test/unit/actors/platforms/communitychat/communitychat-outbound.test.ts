@@ -1,13 +1,10 @@
-// How answers leave for the community chat, against the fake of its platform over real HTTP: in the place of what was announced,
-// further parts, messages of their own, refusals in the platform's words, and what its headers say is left.
+// Outbound messages of the community chat, with the fake platform over real HTTP: deferred replies, further
+// parts, messages without an interaction, refusals, and rate limit headers.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DeliveryError } from '../../../../../actors/events/outbox/delivery-error.ts';
-import type { Outbound, Receipt, SendContext } from '../../../../../actors/events/outbox/outbound.ts';
-import type {
-  OutboundMessage,
-  OutboundTarget,
-} from '../../../../../actors/events/outbox/outbound-message.ts';
+import type { OutboundMessage, OutboundTarget } from '../../../../../actors/events/outbox/message.ts';
+import type { Outbound, SendContext, SendReceipt } from '../../../../../actors/events/outbox/outbound.ts';
 import type { Adapter } from '../../../../../actors/platforms/adapter.ts';
 import { communityChatAdapter } from '../../../../../actors/platforms/communitychat/adapter.ts';
 import type { CommunityChatTrigger } from '../../../../../config/resources/triggers/trigger.ts';
@@ -25,14 +22,14 @@ let platform: CommunityPlatform;
 let adapter: Adapter<CommunityChatTrigger>;
 let outbound: Outbound<CommunityChatTrigger>;
 let trigger: CommunityChatTrigger;
-let asked: Reply;
+let interaction: Reply;
 
 beforeEach(async () => {
   host = await new TestSourceHost().start();
   platform = await new CommunityPlatform().start();
   platform.webhookUrl = `${host.url}/webhook/communitychat`;
   adapter = communityChatAdapter(adapterServices(host));
-  if (adapter.outbound === undefined) throw new Error('it sends nothing');
+  if (adapter.outbound === undefined) throw new Error('the adapter has no outbound part');
   outbound = adapter.outbound;
   const { publicKey: public_key, apiRoot: api_root, world } = platform;
   trigger = communityChatTrigger('desk', {
@@ -43,55 +40,55 @@ beforeEach(async () => {
     register: 'never',
   });
   await adapter.open(trigger, host);
-  asked = await platform.send({ act: command('deploy') });
+  interaction = await platform.send({ act: command('deploy') });
 });
 afterEach(() => Promise.all([host.stop(), platform.stop()]));
 
 const context = (more: Partial<SendContext> = {}): SendContext => ({
   signal: AbortSignal.timeout(10_000),
   rowId: 'row',
-  madeAt: Date.now(),
+  createdAt: Date.now(),
   wasTried: false,
   receiptOf: async () => undefined,
   ...more,
 });
 
-function targetOf(): OutboundTarget {
+function eventTarget(): OutboundTarget {
   const target = outbound.target(trigger, adapter.read(host.event()));
-  if (target === undefined) throw new Error('there is nowhere to send it');
+  if (target === undefined) throw new Error('the event has no target');
   return target;
 }
 
-/** Each row as the outbox sends it: what is too soon comes again when it is told to. */
+/** Sends the rows like the outbox, with retries after rate limits. */
 async function send(text: string, more: Partial<OutboundMessage> = {}, of: Partial<SendContext> = {}) {
-  const message: OutboundMessage = { target: targetOf(), action: { do: 'post' }, text, ...more };
-  const receipts: Receipt[] = [];
+  const message: OutboundMessage = { target: eventTarget(), action: { do: 'post' }, text, ...more };
+  const receipts: SendReceipt[] = [];
   for (const [index, rendered] of outbound.render(trigger, message).entries())
     for (;;) {
       try {
         receipts.push(await outbound.send(trigger, rendered, context({ rowId: `row/${index}`, ...of })));
         break;
       } catch (error) {
-        if (!(error instanceof DeliveryError) || !error.isTooSoon) throw error;
+        if (!(error instanceof DeliveryError) || !error.isRateLimited) throw error;
         await new Promise((done) => setTimeout(done, error.retryAfterMs));
       }
     }
   return receipts;
 }
 
-const refused = (sending: Promise<unknown>): Promise<DeliveryError> =>
+const refusalOf = (sending: Promise<unknown>): Promise<DeliveryError> =>
   sending.then(
-    () => Promise.reject(new Error('it was not refused')),
+    () => Promise.reject(new Error('the request succeeded')),
     (error: DeliveryError) => error,
   );
 
-test('the answer stands in the place of what was announced, without the token of the bot, and says more behind it (CCM2)', async () => {
+test('the reply replaces the deferred reply without the bot token, and further parts follow', async () => {
   expect(platform.thinkingIn()).toBe(1);
   const text = `${'a '.repeat(999)}\n\n${'b '.repeat(999)}`;
   const [first, second] = await send(text);
   expect(platform.seen().map(({ id }) => id)).toEqual([first?.id, second?.id]);
   expect(platform.thinkingIn()).toBe(0);
-  // A notice, a draft, the same once more: all of it is in that place.
+  // Notices, drafts and repetitions all edit the deferred reply.
   await send('instead');
   await send('instead', { action: { do: 'edit', of: 'any row' } });
   expect(platform.textsIn()[0]).toBe('instead');
@@ -101,47 +98,47 @@ test('the answer stands in the place of what was announced, without the token of
     expect(each).toEqual([expect.stringMatching(/^DiscordBot \(https:.*, \d/), undefined]);
 });
 
-test('parts of one answer are in one order, and those of another interaction in its channel in another one (CCO3)', async () => {
-  const again = await platform.send({ act: command('deploy') });
+test('parts of a reply share an order, independent of other interactions in the channel', async () => {
+  const secondResponse = await platform.send({ act: command('deploy') });
   const long = 'a '.repeat(1_500);
   const keys = [-2, -1]
     .map((index) => host.event(index))
     .map((event) => rowsOfAnswer(adapter, trigger, event, long).map(({ key }) => key));
   const channel = `outbox/communitychat/${platform.world.applicationId}/${platform.ops.id}`;
-  expect(keys).toEqual([asked, again].map(({ id }) => Array(2).fill(`${channel}/${id}`)));
+  expect(keys).toEqual([interaction, secondResponse].map(({ id }) => Array(2).fill(`${channel}/${id}`)));
 });
 
-test('an answer with a card that is taken back has neither card nor buttons any more (CCM3)', async () => {
+test('a reply whose card is removed has neither card nor buttons', async () => {
   await send('x', { card: { title: 'T', actions: [{ id: 'a', title: 'A' }] } });
   await send('y');
   expect(platform.seen()).toMatchObject([{ body: { content: 'y', embeds: [], components: [] } }]);
 });
 
-test('what answers nothing goes to the channel under the token of the bot, once, and can be edited (CCO1)', async () => {
+test('a message without an interaction is sent once to the channel with the bot token, and can be edited', async () => {
   const conversation = `communitychat/${platform.world.applicationId}/${platform.ops.id}`;
   const target = await outbound.destination?.(trigger, conversation);
   expect(target).toEqual({ place: platform.ops.id });
-  for (const none of [
+  for (const otherName of [
     `${conversation}/commands`,
     `communitychat/1/${platform.ops.id}`,
     'x',
     `${conversation}x`,
   ])
-    expect(await outbound.destination?.(trigger, none)).toBeUndefined();
+    expect(await outbound.destination?.(trigger, otherName)).toBeUndefined();
   if (target === undefined) return;
   const [receipt] = await send('hello', { target });
-  // The answer to the first attempt was lost.
+  // Simulates a lost response to the first attempt.
   expect(await send('hello', { target }, { wasTried: true })).toEqual([receipt]);
   expect(platform.textsIn()).toEqual(['hello']);
   expect(platform.calls[0]?.authorization).toBe(`Bot ${platform.world.botToken}`);
   const edit = { target, action: { do: 'edit', of: 'row' } } as const;
   await send('changed', edit, { receiptOf: async () => receipt });
   expect(platform.textsIn()).toEqual(['changed']);
-  const gone = refused(send('x', edit, { receiptOf: async () => ({ id: '1' }) }));
-  expect(await gone).toMatchObject({ isTargetGone: true, isFinal: true, platformCode: 10008 });
+  const missing = refusalOf(send('x', edit, { receiptOf: async () => ({ id: '1' }) }));
+  expect(await missing).toMatchObject({ isTargetMissing: true, isFinal: true, platformCode: 10008 });
 });
 
-test('what is taken with an answer that nobody can read is not sent once more', async () => {
+test('a message that is accepted with an unreadable response is not sent again', async () => {
   platform.fail({ kind: 'garbled' }, undefined, 3);
   const text = `${'a '.repeat(999)}\n\n${'b '.repeat(999)}`;
   expect(await send(text)).toEqual([{ id: '' }, { id: '' }]);
@@ -149,49 +146,49 @@ test('what is taken with an answer that nobody can read is not sent once more', 
   expect(platform.textsIn()).toHaveLength(2);
 });
 
-describe('a further part whose attempt before', () => {
+describe('a further part', () => {
   const part = async (more: Partial<SendContext>) => {
     const text = `${'a '.repeat(999)}\n\n${'b '.repeat(999)}`;
-    const [, row = {}] = outbound.render(trigger, { target: targetOf(), action: { do: 'post' }, text });
+    const [, row = {}] = outbound.render(trigger, { target: eventTarget(), action: { do: 'post' }, text });
     return outbound.send(trigger, row, context({ rowId: 'part', ...more }));
   };
-  const TWICE = /may stand there twice/;
+  const TWICE = /possible duplicate/;
 
-  test('has an outcome that nobody knows says so in its record, also after a refusal in between (CCO1)', async () => {
+  test('mentions a possible duplicate after an unknown outcome, also after a refusal in between', async () => {
     await send('first');
     platform.fail({ kind: 'cut', isTaken: true });
-    expect(await refused(part({}))).toMatchObject({ isOutcomeUnknown: true });
+    expect(await refusalOf(part({}))).toMatchObject({ isOutcomeUnknown: true });
     platform.fail({ kind: 'too many', seconds: 0.01 });
-    const again = { wasTried: true };
-    expect(await refused(part(again))).toMatchObject({ isTooSoon: true });
-    const told = await eventually(() => part(again));
-    expect(told.note).toMatch(TWICE);
+    const retryContext = { wasTried: true };
+    expect(await refusalOf(part(retryContext))).toMatchObject({ isRateLimited: true });
+    const retried = await eventually(() => part(retryContext));
+    expect(retried.note).toMatch(TWICE);
     expect(platform.textsIn()).toHaveLength(3);
-    // Another process knows of no attempt.
-    const another = await eventually(() => part({ ...again, rowId: 'another' }));
+    // Another process does not know about earlier attempts.
+    const another = await eventually(() => part({ ...retryContext, rowId: 'another' }));
     expect(another.note).toMatch(TWICE);
   });
 
-  test('was refused for certain says nothing, and neither does the first one, or a message that the platform knows', async () => {
+  test('mentions no duplicate after a certain refusal, nor do first parts and messages known to the platform', async () => {
     await send('first');
     platform.fail({ kind: 'refuse', error: { status: 503, code: 0, message: 'away' } });
-    expect(await refused(part({}))).toMatchObject({ isOutcomeUnknown: false });
+    expect(await refusalOf(part({}))).toMatchObject({ isOutcomeUnknown: false });
     expect((await part({ wasTried: true })).note).toBeUndefined();
     const target = { place: platform.ops.id };
-    const tried = (madeAt: number) => send('x', { target }, { wasTried: true, madeAt });
+    const retry = (createdAt: number) => send('x', { target }, { wasTried: true, createdAt });
     expect((await send('instead', {}, { wasTried: true }))[0]?.note).toBeUndefined();
-    expect((await tried(Date.now()))[0]?.note).toBeUndefined();
-    expect((await tried(Date.now() - 120_000))[0]?.note).toMatch(TWICE);
+    expect((await retry(Date.now()))[0]?.note).toBeUndefined();
+    expect((await retry(Date.now() - 120_000))[0]?.note).toMatch(TWICE);
   });
 });
 
-describe('a refusal', () => {
+describe('a refused message', () => {
   test.each([10003, 10008, 10062, 40001, 40060, 50001, 50013, 50027])(
-    'with %i is final, and its note has the code, its meaning and the words of the platform',
+    'with code %i is a permanent failure, with code, meaning and text of the platform in the note',
     async (code) => {
       platform.refuse(code);
       const { message } = chatError(code);
-      const error = await refused(send('x'));
+      const error = await refusalOf(send('x'));
       expect(error).toMatchObject({ isFinal: true, platformCode: code });
       expect(error.message).toMatch(
         new RegExp(`^${code} \\S.*: ${message.slice(0, 20).replace(/[()]/g, '.')}`),
@@ -199,73 +196,73 @@ describe('a refusal', () => {
     },
   );
 
-  test('of a form has its first inner fault, and neither token nor secret', async () => {
+  test('with form errors reports the first error, without token and secret', async () => {
     const faults = [
       {
         path: 'embeds.0.title',
         code: 'BASE_TYPE_MAX_LENGTH',
-        message: `Must be 256 or fewer: ${asked.token}`,
+        message: `Must be 256 or fewer: ${interaction.token}`,
       },
       { path: 'content', code: 'OTHER', message: 'the second' },
     ];
     platform.fail({ kind: 'refuse', error: formError(faults) });
-    const { message } = await refused(send('x'));
+    const { message } = await refusalOf(send('x'));
     expect(message).toBe(
       '50035 invalid form body: Invalid Form Body: embeds.0.title: Must be 256 or fewer: … (BASE_TYPE_MAX_LENGTH)',
     );
   });
 
-  test('without a code of its own has the status; of a code that nobody knows the status decides', async () => {
+  test('without a known code is judged by its status', async () => {
     platform.fail({ kind: 'refuse', error: chatError(0) });
-    expect(await refused(send('x'))).toMatchObject({
+    expect(await refusalOf(send('x'))).toMatchObject({
       isFinal: true,
       platformCode: 401,
       message: '401 the bot token is not accepted: 401: Unauthorized',
     });
     platform.fail({ kind: 'refuse', error: { status: 400, code: 77_777, message: 'something new' } });
-    expect((await refused(send('x'))).message).toBe('77777 (HTTP 400): something new');
+    expect((await refusalOf(send('x'))).message).toBe('77777 (HTTP 400): something new');
     platform.fail({ kind: 'refuse', error: { status: 503, code: 0, message: 'away' } });
-    expect(await refused(send('x'))).toMatchObject({ isFinal: false, isPlatformDown: true });
+    expect(await refusalOf(send('x'))).toMatchObject({ isFinal: false, isPlatformDown: true });
     platform.fail({ kind: 'html', status: 200 });
-    expect(await refused(send('x'))).toMatchObject({ isFinal: false, isOutcomeUnknown: true });
+    expect(await refusalOf(send('x'))).toMatchObject({ isFinal: false, isOutcomeUnknown: true });
   });
 
-  test('with 10015 right after the row was made is tried again twice, and then it is final (CCO2)', async () => {
+  test('with code 10015 for a recent row is retried twice, and is then a permanent failure', async () => {
     platform.refuse(10015);
     await send('x');
     expect(platform.textsIn()).toEqual(['x']);
     platform.refuse(10015, undefined, 3);
-    const [row = {}] = outbound.render(trigger, { target: targetOf(), action: { do: 'post' }, text: 'x' });
+    const [row = {}] = outbound.render(trigger, { target: eventTarget(), action: { do: 'post' }, text: 'x' });
     const sentAt = (ageMs: number) =>
-      refused(outbound.send(trigger, row, context({ madeAt: Date.now() - ageMs })));
+      refusalOf(outbound.send(trigger, row, context({ createdAt: Date.now() - ageMs })));
     expect(await sentAt(-60_000)).toMatchObject({ isFinal: true, platformCode: 10015 });
-    expect(await sentAt(600)).toMatchObject({ isTooSoon: true, retryAfterMs: 2_000 });
+    expect(await sentAt(600)).toMatchObject({ isRateLimited: true, retryAfterMs: 2_000 });
     expect(await sentAt(2_600)).toMatchObject({ isFinal: true, platformCode: 10015 });
   });
 
-  test('after the 15 minutes is final, by our clock or by that of the platform, and says so', async () => {
+  test('after the 15 minutes is a permanent failure, by the clock of the gateway or the platform', async () => {
     platform.world.advance(900_001);
-    expect((await refused(send('x'))).message).toMatch(/^50027 the 15 minutes of the interaction are over/);
-    await host.store.delete('communitychat-tokens', `${platform.world.applicationId}/${asked.id}`);
+    expect((await refusalOf(send('x'))).message).toMatch(/^50027 the interaction is older than 15 minutes/);
+    await host.store.delete('communitychat-tokens', `${platform.world.applicationId}/${interaction.id}`);
     const calls = platform.calls.length;
-    expect(await refused(send('x'))).toMatchObject({
+    expect(await refusalOf(send('x'))).toMatchObject({
       isFinal: true,
       message: expect.stringContaining('15 minutes') as unknown,
     });
     expect(platform.calls.length).toBe(calls);
   });
 
-  test('for too many is waited for whole', async () => {
+  test('with a rate limit waits for the whole pause', async () => {
     platform.fail({ kind: 'too many', seconds: 0.4, scope: 'global' });
     await send('x');
     const [first, second] = platform.calls.map(({ at }) => at);
-    // A header in whole seconds is rounded up: that is the pause.
+    // The header has whole seconds, which are rounded up.
     expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(1_000);
     expect(platform.calls).toHaveLength(2);
   });
 });
 
-test('a long answer keeps to what the headers say is left, and meets no refusal', async () => {
+test('a long answer respects the rate limit headers and meets no refusal', async () => {
   platform.limits.limits.set('POST /webhooks', { most: 2, ms: 400 });
   platform.limits.limits.set('PATCH /webhooks/messages', { most: 2, ms: 400 });
   const text = Array.from({ length: 5 }, (_, i) => `${i} `.repeat(800)).join('\n\n');
@@ -275,7 +272,7 @@ test('a long answer keeps to what the headers say is left, and meets no refusal'
   expect(platform.textsIn().join(' ').replace(/\s/g, '')).toBe(text.replace(/\s/g, ''));
 });
 
-test('five messages in five seconds go to a channel, whatever the headers say; another channel waits for none of them', async () => {
+test('a channel gets five messages in five seconds, and another channel is independent', async () => {
   const post = async (place: string, nth: number) => {
     const [row = {}] = outbound.render(trigger, {
       target: { place },
@@ -286,9 +283,9 @@ test('five messages in five seconds go to a channel, whatever the headers say; a
   };
   const startedAt = performance.now();
   for (let nth = 1; nth <= 5; nth += 1) await post(platform.ops.id, nth);
-  const error = await refused(post(platform.ops.id, 6));
-  expect(error).toMatchObject({ isTooSoon: true, isUnasked: true });
-  // From when the first one left.
+  const error = await refusalOf(post(platform.ops.id, 6));
+  expect(error).toMatchObject({ isRateLimited: true, isUncontacted: true });
+  // Measured from the first message.
   expect((error.retryAfterMs ?? 0) + performance.now() - startedAt).toBeGreaterThanOrEqual(5_000);
   expect(platform.calls).toHaveLength(5);
   const other = platform.world.channel('other').id;
@@ -301,10 +298,10 @@ test('five messages in five seconds go to a channel, whatever the headers say; a
   );
 });
 
-test('what the platform takes nothing of now is shown with the limits, without a token', async () => {
+test('exceeded limits are shown without a token', async () => {
   platform.fail({ kind: 'too many', seconds: 5 });
-  const [row = {}] = outbound.render(trigger, { target: targetOf(), action: { do: 'post' }, text: 'x' });
-  await refused(outbound.send(trigger, row, context()));
-  const held = outbound.limits?.(trigger).held;
-  expect(held).toEqual([{ of: 'answers to interactions', forMs: expect.any(Number) as unknown }]);
+  const [row = {}] = outbound.render(trigger, { target: eventTarget(), action: { do: 'post' }, text: 'x' });
+  await refusalOf(outbound.send(trigger, row, context()));
+  const heldLimits = outbound.limits?.(trigger).held;
+  expect(heldLimits).toEqual([{ of: 'answers to interactions', forMs: expect.any(Number) as unknown }]);
 });

@@ -1,10 +1,10 @@
-// What answers look like in the community chat.
+// Rendered messages of the community chat.
 
 import { expect, test } from 'vitest';
-import type { Card, OutboundMessage } from '../../../../../actors/events/outbox/outbound-message.ts';
+import type { MessageCard, OutboundMessage } from '../../../../../actors/events/outbox/message.ts';
 import { communityMessages } from '../../../../../actors/platforms/communitychat/render-message.ts';
 
-const bodies = (text: string, card?: Card, more: Partial<OutboundMessage> = {}) =>
+const bodies = (text: string, card?: MessageCard, more: Partial<OutboundMessage> = {}) =>
   communityMessages({
     target: { place: '1', repliesTo: '2' },
     action: { do: 'post' },
@@ -15,7 +15,7 @@ const bodies = (text: string, card?: Card, more: Partial<OutboundMessage> = {}) 
 const actions = (count: number, more = {}) =>
   Array.from({ length: count }, (_, i) => ({ id: `a${i}`, title: `A ${i}`, ...more }));
 
-test('a text with a card is one message: text, title and fields, buttons', () => {
+test('a text with a card is one message with text, title, fields and buttons', () => {
   const [body, ...others] = bodies('Shall I?', {
     title: 'Release',
     fields: [{ name: 'Tests', value: 'green' }],
@@ -46,7 +46,7 @@ test('a text with a card is one message: text, title and fields, buttons', () =>
   });
 });
 
-test('up to 25 actions are buttons in rows of five; more are selects of 25, and links stay buttons', () => {
+test('up to 25 actions become buttons in rows of five; more become selects of 25, and links stay buttons', () => {
   const sizes = (count: number) =>
     bodies('x', { actions: actions(count) })[0]?.components.map(
       ({ components }) => (components as []).length,
@@ -72,7 +72,7 @@ test('up to 25 actions are buttons in rows of five; more are selects of 25, and 
   expect(content).toBe('x');
 });
 
-test('a long text comes in parts that close their blocks of code, with the card below the last', () => {
+test('a long text is split with closed code blocks, and the card is below the last part', () => {
   const text = `begin\n\`\`\`js\n${'let x = 1;\n'.repeat(300)}\`\`\`\nend`;
   const all = bodies(text, { title: 'T', actions: actions(1) });
   expect(all.length).toBe(2);
@@ -86,7 +86,7 @@ test('a long text comes in parts that close their blocks of code, with the card 
   ]);
 });
 
-test('more fields than an embed holds are several, each in a message of its own; what is too long for one is text', () => {
+test("fields beyond an embed's limit go to further messages, and a long field becomes text", () => {
   const fields = Array.from({ length: 40 }, (_, i) => ({
     name: `n${i}`,
     value: 'v'.repeat(i < 10 ? 1000 : 5),
@@ -96,12 +96,12 @@ test('more fields than an embed holds are several, each in a message of its own;
   expect(all[0]?.content).toContain(`**long**: ${'y'.repeat(1500)}`);
 });
 
-test('actions alone have a sign above them, and nothing at all is no message', () => {
+test('actions without text get a sign above them, and an empty message is not sent', () => {
   expect(bodies('', { actions: actions(1) })).toMatchObject([{ content: '👇' }]);
   expect(bodies(' ')).toEqual([]);
 });
 
-test('the first part takes the place of the announced answer; an edit names the row in it', () => {
+test('the first part replaces the deferred reply, and an edit names its row', () => {
   const message = { target: { place: '1', repliesTo: '2' }, text: 'x'.repeat(3000) };
   expect(communityMessages({ ...message, action: { do: 'edit', of: 'row' } })).toMatchObject([
     { channel: '1', interaction: '2', isFirst: true, of: 'row' },

@@ -1,10 +1,10 @@
-// The lease of an account, under random askings, releases and givings up.
+// Lease of an account, with random acquisitions, releases and aborts.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type HeldLease, LocalLease } from '../../../../../actors/platforms/connections/connection-lease.ts';
 
-test('an account has one holder at a time, in the order of asking, and is free in the end (AL1)', async () => {
+test('an account has one holder at a time, in order, and is released at the end (AL1)', async () => {
   const step = fc.record({ do: fc.constantFrom('take', 'release', 'giveUp'), at: fc.nat(3) });
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
@@ -17,9 +17,9 @@ test('an account has one holder at a time, in the order of asking, and is free i
       for (const { do: what, at } of steps) {
         if (what === 'take') {
           const number = count++;
-          const leaving = new AbortController();
-          waiting.set(number, leaving);
-          lease.take('botmessenger/42', leaving.signal).then(
+          const abort = new AbortController();
+          waiting.set(number, abort);
+          lease.acquire('botmessenger/42', abort.signal).then(
             (held) => {
               waiting.delete(number);
               order.push(number);
@@ -28,7 +28,7 @@ test('an account has one holder at a time, in the order of asking, and is free i
             () => waiting.delete(number),
           );
         } else if (what === 'release') holders.shift()?.held.release();
-        else [...waiting.values()][at]?.abort(new Error('given up'));
+        else [...waiting.values()][at]?.abort(new Error('aborted'));
         await settle();
         expect(holders.length).toBeLessThanOrEqual(1);
         expect(holders.length === 1 || waiting.size === 0).toBe(true);
@@ -39,7 +39,7 @@ test('an account has one holder at a time, in the order of asking, and is free i
         await settle();
       }
       expect(waiting.size).toBe(0);
-      const free = await lease.take('botmessenger/42', new AbortController().signal);
+      const free = await lease.acquire('botmessenger/42', new AbortController().signal);
       free.release();
     }),
     { numRuns: 200 },

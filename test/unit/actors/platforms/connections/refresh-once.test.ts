@@ -1,27 +1,27 @@
-// A credential that expires, under random askings, refusals, answers and times.
+// RefreshOnce: concurrent callers share an expiring credential and one request that renews it.
 
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import { type Refreshed, RefreshOnce } from '../../../../../actors/platforms/connections/refresh-once.ts';
+import { RefreshOnce, type RefreshResult } from '../../../../../actors/platforms/connections/refresh-once.ts';
 
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Refreshes that the test answers, and a clock that it moves. */
-function bench(earlyMs = 300_000) {
-  const asked: { answer(lifeMs: number): string; fail(): void }[] = [];
+/** Creates a token whose requests the test answers, and a fake clock. Default: renewed 5 min early. */
+function createBench(earlyMs = 300_000) {
+  const requests: { answer(lifeMs: number): string; fail(): void }[] = [];
   let time = 0;
   let count = 0;
   let pending = 0;
-  let most = 0;
+  let maxPending = 0;
   const token = new RefreshOnce<string>({
     name: 'token',
     earlyMs,
     now: () => time,
     refresh: () =>
-      new Promise<Refreshed<string>>((resolve, reject) => {
+      new Promise<RefreshResult<string>>((resolve, reject) => {
         pending += 1;
-        most = Math.max(most, pending);
-        asked.push({
+        maxPending = Math.max(maxPending, pending);
+        requests.push({
           answer: (lifeMs) => {
             pending -= 1;
             const value = `token ${++count}`;
@@ -35,27 +35,34 @@ function bench(earlyMs = 300_000) {
         });
       }),
   });
-  return { token, asked, most: () => most, pass: (ms: number) => (time += ms), time: () => time };
+  return {
+    token,
+    requests,
+    maxPending: () => maxPending,
+    advance: (ms: number) => (time += ms),
+    time: () => time,
+  };
 }
 
-test('many who ask at once get one token by one request, and it is renewed before its end (RO1, RO2)', async () => {
-  const { token, asked, pass } = bench();
+test('concurrent callers share one token from one request, and it is renewed before it expires', async () => {
+  const { token, requests, advance } = createBench();
   const all = Promise.all([token.get(), token.get(), token.get()]);
-  asked[0]?.answer(3_600_000);
+  requests[0]?.answer(3_600_000);
   expect(await all).toEqual(['token 1', 'token 1', 'token 1']);
-  pass(3_299_999);
+  // An hour minus 5 min.
+  advance(3_299_999);
   expect(await token.get()).toBe('token 1');
-  pass(1);
+  advance(1);
   await token.get();
-  asked[1]?.answer(60_000);
+  requests[1]?.answer(60_000);
   await settle();
   expect(await token.get()).toBe('token 2');
-  // A short life is used, but for its last fifth.
-  pass(47_999);
+  // A token that lives 60 s is renewed after four fifths of its lifetime (48 s).
+  advance(47_999);
   expect(await token.get()).toBe('token 2');
-  pass(1);
+  advance(1);
   void token.get().catch(() => {});
-  expect(asked).toHaveLength(3);
+  expect(requests).toHaveLength(3);
 });
 
 test.each([
@@ -63,65 +70,65 @@ test.each([
   [600, 300],
   [300, 240],
   [60, 48],
-])('a token of %i s is renewed after %i s (RO2)', async (lifeSeconds, afterSeconds) => {
-  const { token, asked, pass } = bench();
+])('a token of %i s is renewed after %i s', async (lifeSeconds, afterSeconds) => {
+  const { token, requests, advance } = createBench();
   const first = token.get();
-  asked[0]?.answer(1000 * lifeSeconds);
+  requests[0]?.answer(1000 * lifeSeconds);
   await first;
-  pass(1000 * afterSeconds - 1);
+  advance(1000 * afterSeconds - 1);
   await token.get();
-  expect(asked).toHaveLength(1);
-  pass(1);
+  expect(requests).toHaveLength(1);
+  advance(1);
   await token.get();
-  expect(asked).toHaveLength(2);
+  expect(requests).toHaveLength(2);
 });
 
-test('while a token holds nobody waits for the next one, and one request is made for that (RO1, RO4)', async () => {
-  const { token, asked, pass } = bench();
+test('while a token is valid no caller waits for its renewal, which takes one request', async () => {
+  const { token, requests, advance } = createBench();
   const first = token.get();
-  asked[0]?.answer(3_600_000);
+  requests[0]?.answer(3_600_000);
   await first;
-  pass(3_400_000);
+  advance(3_400_000);
   for (let n = 0; n < 5; n += 1) expect(await token.get()).toBe('token 1');
-  expect(asked).toHaveLength(2);
-  pass(200_000);
-  const waits = token.get();
-  asked[1]?.answer(3_600_000);
-  expect(await waits).toBe('token 2');
-  expect(asked).toHaveLength(2);
+  expect(requests).toHaveLength(2);
+  advance(200_000);
+  const pendingToken = token.get();
+  requests[1]?.answer(3_600_000);
+  expect(await pendingToken).toBe('token 2');
+  expect(requests).toHaveLength(2);
 });
 
-test('a token that is refused is renewed once, however many had used it (RO3)', async () => {
-  const { token, asked } = bench();
+test('a refused token is renewed once, however many callers used it', async () => {
+  const { token, requests } = createBench();
   const first = token.get();
-  asked[0]?.answer(3_600_000);
+  requests[0]?.answer(3_600_000);
   const stale = await first;
   const all = Promise.all([token.renew(stale), token.renew(stale)]);
-  asked[1]?.answer(3_600_000);
+  requests[1]?.answer(3_600_000);
   expect(await all).toEqual(['token 2', 'token 2']);
   expect(await token.renew(stale)).toBe('token 2');
-  expect(asked).toHaveLength(2);
+  expect(requests).toHaveLength(2);
 });
 
-test('a refresh that fails is no failure while the token holds, and is not repeated with each message (RO4)', async () => {
-  const { token, asked, pass } = bench();
+test('a failed refresh is no error while the token is valid, and is not repeated for each caller', async () => {
+  const { token, requests, advance } = createBench();
   const first = token.get();
-  asked[0]?.answer(3_600_000);
+  requests[0]?.answer(3_600_000);
   await first;
-  pass(3_400_000);
-  const again = token.get();
-  asked[1]?.fail();
-  expect(await again).toBe('token 1');
+  advance(3_400_000);
+  const whileValid = token.get();
+  requests[1]?.fail();
+  expect(await whileValid).toBe('token 1');
   await settle();
   expect(await token.get()).toBe('token 1');
-  expect(asked).toHaveLength(2);
-  pass(200_000);
-  const late = token.get();
-  asked[2]?.fail();
-  await expect(late).rejects.toThrow('503');
+  expect(requests).toHaveLength(2);
+  advance(200_000);
+  const afterExpiry = token.get();
+  requests[2]?.fail();
+  await expect(afterExpiry).rejects.toThrow('503');
 });
 
-test('a refresh without an answer is given up, and the next one may succeed (RO4)', async () => {
+test('a refresh without a response is aborted, and the next one may succeed', async () => {
   vi.useFakeTimers();
   try {
     const signals: AbortSignal[] = [];
@@ -135,11 +142,11 @@ test('a refresh without an answer is given up, and the next one may succeed (RO4
       },
     });
     const first = token.get();
-    const refused = expect(first).rejects.toThrow(
+    const rejection = expect(first).rejects.toThrow(
       'the access token of teamchat/42 was not renewed within 15 s',
     );
     await vi.advanceTimersByTimeAsync(15_000);
-    await refused;
+    await rejection;
     expect(signals[0]?.aborted).toBe(true);
     expect(await token.get()).toBe('token');
   } finally {
@@ -147,58 +154,61 @@ test('a refresh without an answer is given up, and the next one may succeed (RO4
   }
 });
 
-test('whatever comes when: one refresh at a time, nothing is kept beyond its time, and nobody waits for ever (RO1, RO2)', async () => {
+test('with any timing, refreshes do not overlap, expired values are not used, and all callers receive a result', async () => {
   const step = fc.oneof(
     fc.record({ do: fc.constantFrom('get', 'refuse', 'fail'), ms: fc.constant(0) }),
-    fc.record({ do: fc.constantFrom('answer', 'pass'), ms: fc.integer({ min: 0, max: 700_000 }) }),
+    fc.record({ do: fc.constantFrom('answer', 'advance'), ms: fc.integer({ min: 0, max: 700_000 }) }),
   );
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
-      const { token, asked, most, pass, time } = bench();
-      const endsAt = new Map<string, number>();
-      const askedAt: number[] = [];
+      const { token, requests, maxPending, advance, time } = createBench();
+      const expiryByToken = new Map<string, number>();
+      const requestedAt: number[] = [];
       let answered = 0;
-      let last = '';
-      let waiting = 0;
-      let held = '';
-      const ask = async (asking: Promise<string>) => {
-        waiting += 1;
+      /** Token that a caller received last. */
+      let lastReceived = '';
+      let waitingCallers = 0;
+      /** Newest token that was not refused. */
+      let current = '';
+      const waitFor = async (pendingToken: Promise<string>) => {
+        waitingCallers += 1;
         try {
-          last = await asking;
+          lastReceived = await pendingToken;
         } catch {
-          // The refresh has failed, and there was nothing that held.
+          // The refresh failed, and there was no valid token.
         } finally {
-          waiting -= 1;
+          waitingCallers -= 1;
         }
       };
       const answer = (ms: number) => {
-        if (answered === asked.length) return;
-        const value = asked[answered]?.answer(ms) ?? '';
-        endsAt.set(value, (askedAt[answered] ?? 0) + ms);
+        if (answered === requests.length) return;
+        const value = requests[answered]?.answer(ms) ?? '';
+        expiryByToken.set(value, (requestedAt[answered] ?? 0) + ms);
         answered += 1;
-        held = value;
+        current = value;
       };
-      for (const { do: what, ms } of steps) {
-        if (what === 'get') void ask(token.get());
-        else if (what === 'refuse') {
-          if (held === last) held = '';
-          void ask(token.renew(last));
-        } else if (what === 'pass') pass(ms);
-        else if (what === 'answer') answer(ms);
-        else if (answered < asked.length) asked[answered++]?.fail();
-        if (asked.length > askedAt.length) askedAt.push(time());
-        const isHeld = (endsAt.get(held) ?? 0) > time();
-        const before = waiting;
+      for (const { do: action, ms } of steps) {
+        if (action === 'get') void waitFor(token.get());
+        else if (action === 'refuse') {
+          if (current === lastReceived) current = '';
+          void waitFor(token.renew(lastReceived));
+        } else if (action === 'advance') advance(ms);
+        else if (action === 'answer') answer(ms);
+        else if (answered < requests.length) requests[answered++]?.fail();
+        if (requests.length > requestedAt.length) requestedAt.push(time());
+        const isValid = (expiryByToken.get(current) ?? 0) > time();
+        const waitingBefore = waitingCallers;
         await settle();
-        expect(most()).toBeLessThanOrEqual(1);
-        if (answered === asked.length) expect(waiting).toBe(0);
-        if (what !== 'get') continue;
-        if (isHeld) expect([last, waiting]).toEqual([held, before - 1]);
-        else expect(waiting).toBe(before);
+        expect(maxPending()).toBeLessThanOrEqual(1);
+        if (answered === requests.length) expect(waitingCallers).toBe(0);
+        if (action !== 'get') continue;
+        // A caller receives a valid token immediately.
+        if (isValid) expect([lastReceived, waitingCallers]).toEqual([current, waitingBefore - 1]);
+        else expect(waitingCallers).toBe(waitingBefore);
       }
       answer(1_000_000);
       await settle();
-      expect(waiting).toBe(0);
+      expect(waitingCallers).toBe(0);
     }),
     { numRuns: 300 },
   );

@@ -1,6 +1,6 @@
-// A trigger of the incident manager with all that it has: a listener, the platform, its hook, and what an answer becomes.
+// Test bench of the incident manager: trigger, listener, fake platform, webhooks and answers.
 
-import type { Receipt, SendContext } from '../../../../../actors/events/outbox/outbound.ts';
+import type { SendContext, SendReceipt } from '../../../../../actors/events/outbox/outbound.ts';
 import type { Adapter, OpenTrigger } from '../../../../../actors/platforms/adapter.ts';
 import {
   type IncidentManagerOptions,
@@ -16,15 +16,15 @@ import type { Members } from '../../../../fixtures/incident-platform/incident-pa
 import { IncidentPlatform } from '../../../../fixtures/incident-platform/incident-platform.ts';
 import { WebhookSender } from '../../../../fixtures/incident-platform/webhook-sender.ts';
 
-export const API_KEY = 'the-rest-key-that-nobody-may-see';
-export const ROUTING_KEY = 'the-routing-key-that-nobody-may-see';
+export const API_KEY = 'a-secret-rest-key';
+export const ROUTING_KEY = 'a-secret-routing-key';
 export const SECRET = 'a secret of the tests';
 export const bot = { id: 'PBOT001', summary: 'Bot', email: 'bot@example.com' };
 export const ada = { id: 'PADA001', summary: 'Ada', email: 'ada@example.com' };
 
 type Config = Partial<IncidentManagerTrigger['config']>;
 
-/** With which keys a trigger is. */
+/** Credentials of triggers that answer with notes or with events. */
 export const notes = { api_key: API_KEY, email: bot.email };
 export const events = { routing_key: ROUTING_KEY };
 
@@ -50,7 +50,7 @@ export class IncidentBench {
     for (const { close } of this.#opened.splice(0)) await close();
   }
 
-  /** Opens a trigger, of which the rest of the bench is then. */
+  /** Opens a trigger for the following calls. */
   async open(config: Config = {}, name = 'incidents', options: Partial<IncidentManagerOptions> = {}) {
     if (Object.keys(options).length > 0)
       this.adapter = incidentManagerAdapter({ ...adapterServices(this.host), ...options });
@@ -61,28 +61,28 @@ export class IncidentBench {
     return this.trigger;
   }
 
-  /** What was accepted of a webhook, as it reads. */
+  /** Sends a webhook; returns the accepted event. */
   async read(event: Members) {
     const { status } = await this.sender.send(event);
-    if (status !== 202) throw new Error(`answered ${status}`);
+    if (status !== 202) throw new Error(`status ${status}`);
     return this.adapter.read(this.host.event());
   }
 
-  /** The rows of an answer to a webhook. */
+  /** Returns the rows of an answer to a webhook. */
   async rows(event: Members, text: string, data?: unknown): Promise<readonly NewEvent[]> {
     await this.read(event);
     return rowsOfAnswer(this.adapter, this.trigger, this.host.event(), text, data);
   }
 
-  send(row: NewEvent, more: Partial<SendContext> & { readonly attempt?: number } = {}): Promise<Receipt> {
+  send(row: NewEvent, more: Partial<SendContext> & { readonly attempt?: number } = {}): Promise<SendReceipt> {
     const { attempt = 1, ...context } = more;
     const stored: StoredEvent = { ...row, seq: 2, at: Date.now(), attempt, crashes: 0 };
     return sendRow(this.adapter, this.trigger, stored, context);
   }
 
-  /** Answers a webhook, and sends all of it. */
-  async answer(event: Members, text: string, data?: unknown): Promise<readonly Receipt[]> {
-    const receipts: Receipt[] = [];
+  /** Answers a webhook and sends all rows. */
+  async answer(event: Members, text: string, data?: unknown): Promise<readonly SendReceipt[]> {
+    const receipts: SendReceipt[] = [];
     for (const row of await this.rows(event, text, data)) receipts.push(await this.send(row));
     return receipts;
   }

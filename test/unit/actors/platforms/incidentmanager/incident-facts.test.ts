@@ -1,16 +1,16 @@
-// Whatever somebody with the secret sends as an event: it is read or passed over, the same each time, and nothing of it leads elsewhere.
+// Any payload with a valid signature is parsed or ignored, always with the same result and with safe ids.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { incidentEvent, readIncidentEvent } from '../../../../../actors/platforms/incidentmanager/event.ts';
-import { eventSaid, idOf, incidentIn } from '../../../../../actors/platforms/incidentmanager/facts.ts';
+import { idOf, incidentIn, platformEventIn } from '../../../../../actors/platforms/incidentmanager/facts.ts';
 import { incidentEvents } from '../../../../../config/resources/fields/incident-events.ts';
 
 const anything = fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.string());
 const mostly = (...values: readonly string[]) =>
   fc.oneof({ arbitrary: fc.constantFrom(...values), weight: 5 }, { arbitrary: anything, weight: 1 });
 
-/** As the platform has it, with any member missing or of another form. */
+/** An incident of the platform, with missing or unexpected members. */
 const incident = fc.record(
   {
     id: mostly('PGR0VU2', 'PGR0VU3', '../x', '', 'a/b', 'P 1'),
@@ -41,26 +41,26 @@ const payload = fc.record({
   }),
 });
 
-test('any payload is read or passed over', () => {
-  let read = 0;
+test('any payload is parsed or ignored', () => {
+  let parsedCount = 0;
   fc.assert(
     fc.property(payload, (value) => {
-      const said = eventSaid(value);
-      if (said === undefined) return;
-      const id = idOf(incidentIn(value, said.type));
+      const parsed = platformEventIn(value);
+      if (parsed === undefined) return;
+      const id = idOf(incidentIn(value, parsed.type));
       if (id === undefined) return;
-      read += 1;
+      parsedCount += 1;
       expect(id).toMatch(/^\w{1,64}$/);
       const by = { principal: { kind: 'signature', name: 'webhook_secret' } as const, trace: '' };
-      const event = incidentEvent(['t'], { ...said, incident: id }, by, Buffer.from(JSON.stringify(value)));
+      const event = incidentEvent(['t'], { ...parsed, incident: id }, by, Buffer.from(JSON.stringify(value)));
       expect([event.id, event.key]).toEqual([
-        `incidentmanager:t/${said.id}`,
+        `incidentmanager:t/${parsed.id}`,
         `conversation/incidentmanager/${id}`,
       ]);
       const stored = { ...event, seq: 1, at: 0, attempt: 1, crashes: 0 };
       const inbound = readIncidentEvent(stored);
       expect(readIncidentEvent(stored)).toEqual(inbound);
-      expect(inbound.names).toEqual([said.type, 'incident']);
+      expect(inbound.names).toEqual([parsed.type, 'incident']);
       expect(inbound.context['incident.id']).toBe(id);
       expect(Object.values(inbound.context)).not.toContain(undefined);
       for (const each of [inbound.text, inbound.channel, inbound.user])
@@ -69,5 +69,5 @@ test('any payload is read or passed over', () => {
     }),
     { numRuns: 2_000 },
   );
-  expect(read).toBeGreaterThan(20);
+  expect(parsedCount).toBeGreaterThan(20);
 });

@@ -1,5 +1,4 @@
-// The fake of the incident manager, asked by the client that its vendor gives out: what that one understands is what the adapter is
-// tested against.
+// Checks the fake incident manager with the vendor's client, because the adapter tests rely on the fake.
 
 import { Agent } from 'node:https';
 import { api, event } from '@pagerduty/pdjs';
@@ -22,19 +21,19 @@ beforeAll(async () => {
 });
 afterAll(() => platform.stop());
 
-/** The client speaks https only, to a name and a port. */
-const where = () =>
+/** The client requires https, a host name and a port. */
+const connection = () =>
   ({ server: new URL(platform.url).host, agent: new Agent({ ca: tlsIdentity.cert }) }) as object;
-const rest = (token = KEY, from = ada.email) => api({ ...where(), token, headers: { from } });
+const rest = (token = KEY, from = ada.email) => api({ ...connection(), token, headers: { from } });
 const send = (event_action: 'trigger' | 'acknowledge' | 'resolve', more: object) =>
-  event({ ...where(), data: { routing_key: ROUTING_KEY, event_action, ...more } } as Parameters<
+  event({ ...connection(), data: { routing_key: ROUTING_KEY, event_action, ...more } } as Parameters<
     typeof event
   >[0]);
 
 const payload = { summary: 'slow', source: 'shop', severity: 'error' as const };
 
 describe('the client of the vendor', () => {
-  test('writes notes, lists them, the newest first, and changes one', async () => {
+  test('writes notes, lists them newest first, and changes a note', async () => {
     const { id } = platform.add();
     const path = `/incidents/${id}/notes`;
     for (const content of ['first', 'second']) {
@@ -47,7 +46,7 @@ describe('the client of the vendor', () => {
     expect(platform.contentsOn(id)).toEqual(['changed', 'second']);
   });
 
-  test('acknowledges and resolves, and opens again what was resolved (IMP1)', async () => {
+  test('acknowledges, resolves and reopens an incident', async () => {
     const { id } = platform.add();
     const put = (status: string) =>
       rest().put(`/incidents/${id}`, { data: { incident: { type: 'incident_reference', status } } });
@@ -58,7 +57,7 @@ describe('the client of the vendor', () => {
     });
   });
 
-  test('turns the pages of the subscriptions, and switches one on', async () => {
+  test('lists subscriptions by page and enables a subscription', async () => {
     for (let n = 1; n <= 3; n += 1)
       platform.subscriptions.push({
         id: `PS${n}`,
@@ -76,7 +75,7 @@ describe('the client of the vendor', () => {
     expect(data.webhook_subscription.delivery_method).toMatchObject({ temporarily_disabled: false });
   });
 
-  test('sends events: one joins what is open under its key, or opens an incident (IMP1)', async () => {
+  test('sends an event to the open incident with its key, or opens an incident', async () => {
     const { id, incident_key: dedup_key } = platform.add();
     const before = platform.incidents.size;
     expect((await send('trigger', { dedup_key, payload })).data).toMatchObject({
@@ -94,21 +93,21 @@ describe('the client of the vendor', () => {
   test.each([
     ['a wrong key', () => rest('wrong').get('/webhook_subscriptions'), 401, { error: { code: 2006 } }],
     [
-      'nobody in From',
+      'an unknown user in From',
       () => rest(KEY, 'x@example.com').post(`/incidents/${platform.add().id}/notes`, { data: { note: {} } }),
       400,
       { error: { code: 1008 } },
     ],
-    ['an incident that is not there', () => rest().get('/incidents/PNONE'), 404, { error: { code: 2100 } }],
+    ['an unknown incident', () => rest().get('/incidents/PNONE'), 404, { error: { code: 2100 } }],
     [
-      'a summary that is too long',
+      'a long summary',
       () => send('trigger', { payload: { ...payload, summary: 'x'.repeat(1025) } }),
       400,
       { status: 'invalid event' },
     ],
-    ['a routing key of nobody', () => send('resolve', { routing_key: 'x', dedup_key: 'y' }), 400, {}],
-  ])('hears of %s in the words of the vendor', async (_, ask, status, said) => {
+    ['an unknown routing key', () => send('resolve', { routing_key: 'x', dedup_key: 'y' }), 400, {}],
+  ])("receives the vendor's error for %s", async (_, ask, status, expected) => {
     const answer = await ask();
-    expect([answer.status, answer.data]).toMatchObject([status, said]);
+    expect([answer.status, answer.data]).toMatchObject([status, expected]);
   });
 });

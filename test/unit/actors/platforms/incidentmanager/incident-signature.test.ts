@@ -1,14 +1,14 @@
-// Signatures of the incident manager: the vector that the vendor publishes with its client for Go, several secrets on both sides,
-// and what is no signature.
+// Signatures of the incident manager: test vector of the vendor's Go client, several secrets on both sides,
+// and invalid signatures.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isRefusal } from '../../../../../actors/identity/principal.ts';
-import { incidentVerifier } from '../../../../../actors/platforms/incidentmanager/signature.ts';
+import { incidentVerifier } from '../../../../../actors/platforms/incidentmanager/verifier.ts';
 import type { WebhookRequest } from '../../../../../actors/platforms/webhooks/webhook.ts';
 import { signatureOf } from '../../../../fixtures/incident-platform/webhook-sender.ts';
 
-/** As the client's test has it (PagerDuty/go-pagerduty, webhookv3/webhookv3_test.go). */
+/** Test vector of PagerDuty/go-pagerduty, webhookv3/webhookv3_test.go. */
 const published = {
   secret: 'lDQHScfUeXUKaQRNF+8XIiDKZ7XX3itBAYzwU0TARw8lJqRnkKl2iB1anSb0Z+IK',
   signature: 'v1=0c0b9495b893a39e70d1fea2fe11fbe0a825f88b9f67846f6cc07dd2bc5476cd',
@@ -59,46 +59,51 @@ const request = (signature: string | undefined) =>
     headers: signature === undefined ? {} : { 'x-pagerduty-signature': signature },
   }) as unknown as WebhookRequest;
 
-async function isTaken(secrets: readonly string[], signature: string | undefined, body: string) {
+async function isAccepted(secrets: readonly string[], signature: string | undefined, body: string) {
   const verifier = incidentVerifier({ secrets, allowsUnverified: false });
   const verdict = await verifier.verify(request(signature), Buffer.from(body));
-  return verifier.mayFit(request(signature)) && !isRefusal(verdict);
+  return verifier.hasProof(request(signature)) && !isRefusal(verdict);
 }
 
-describe('a signature', () => {
+describe('the verifier', () => {
   const { secret, signature, mismatch, body } = published;
 
   test.each([
-    ['as the vendor publishes it', [secret], signature, true],
-    ['among several', [secret], `${mismatch},${signature}`, true],
-    ['with blanks between', [secret], `${mismatch}, ${signature}`, true],
-    ['in capitals', [secret], signature.toUpperCase().replace('V1', 'v1'), true],
-    ['beside one of a version to come (IS1)', [secret], `v2=abc,${signature}`, true],
-    ['of the second of our secrets', ['another', secret], signature, true],
-    ['that does not fit', [secret], mismatch, false],
-    ['of a secret that is none of ours', ['another'], signature, false],
-    ['of another version alone', [secret], signature.replace('v1', 'v2'), false],
-    ['that is cut', [secret], signature.slice(0, -1), false],
-    ['that is longer', [secret], `${signature}0`, false],
-    ['without its version', [secret], signature.slice(3), false],
-    ['that is empty', [secret], '', false],
-    ['that is missing', [secret], undefined, false],
-    ['behind very many others', [secret], `${`${mismatch},`.repeat(16)}${signature}`, false],
+    ['accepts the published signature', [secret], signature, true],
+    ['accepts one of several signatures', [secret], `${mismatch},${signature}`, true],
+    ['accepts signatures separated by blanks', [secret], `${mismatch}, ${signature}`, true],
+    ['accepts capital letters', [secret], signature.toUpperCase().replace('V1', 'v1'), true],
+    ['ignores a future version next to it', [secret], `v2=abc,${signature}`, true],
+    ['accepts a signature of the second secret', ['another', secret], signature, true],
+    ['rejects a wrong signature', [secret], mismatch, false],
+    ['rejects a signature of another secret', ['another'], signature, false],
+    ['rejects another version', [secret], signature.replace('v1', 'v2'), false],
+    ['rejects a cut signature', [secret], signature.slice(0, -1), false],
+    ['rejects a longer signature', [secret], `${signature}0`, false],
+    ['rejects a signature without version', [secret], signature.slice(3), false],
+    ['rejects an empty signature', [secret], '', false],
+    ['rejects a missing signature', [secret], undefined, false],
+    [
+      'rejects a signature after too many other signatures',
+      [secret],
+      `${`${mismatch},`.repeat(16)}${signature}`,
+      false,
+    ],
   ])('%s', async (_, secrets, given, expected) => {
-    expect(await isTaken(secrets, given, body)).toBe(expected);
+    expect(await isAccepted(secrets, given, body)).toBe(expected);
   });
 
-  test('is refused for any other byte of the body, and of itself', async () => {
+  test('rejects a changed byte in the body or the signature', async () => {
     const bytes = fc.tuple(fc.string({ minLength: 1 }), fc.nat(), fc.integer({ min: 1, max: 255 }));
     await fc.assert(
       fc.asyncProperty(bytes, async ([text, at, flip]) => {
         const own = Buffer.from(text);
         const signed = signatureOf(text, ['a secret']);
-        expect(await isTaken(['a secret'], signed, text)).toBe(true);
+        expect(await isAccepted(['a secret'], signed, text)).toBe(true);
         const verifier = incidentVerifier({ secrets: ['a secret'], allowsUnverified: false });
-        const changed = Buffer.from(own);
-        changed[at % own.length] = (own[at % own.length] ?? 0) ^ flip;
-        expect(isRefusal(await verifier.verify(request(signed), changed))).toBe(true);
+        const changedBody = Buffer.from(own);
+        changedBody[at % own.length] = (own[at % own.length] ?? 0) ^ flip;
+        expect(isRefusal(await verifier.verify(request(signed), changedBody))).toBe(true);
         const place = 3 + (at % 64);
         const digit = ((Number.parseInt(signed[place] ?? '', 16) + 1 + (flip % 15)) % 16).toString(16);
         const forged = signed.slice(0, place) + digit + signed.slice(place + 1);
@@ -108,12 +113,12 @@ describe('a signature', () => {
   });
 });
 
-test('without a secret nothing is taken, but from this machine where that was asked for', () => {
+test('the verifier requires a secret, or explicit permission for requests from this machine', () => {
   expect(() => incidentVerifier({ secrets: [], allowsUnverified: false })).toThrow('webhook_secret is empty');
   expect(incidentVerifier({ secrets: [], allowsUnverified: true }).isOpen).toBe(true);
 });
 
-test('two triggers with the same secrets take the same, in whatever order those stand', () => {
+test('verifiers with the same secrets in any order have the same identity', () => {
   const identity = (...secrets: string[]) => incidentVerifier({ secrets, allowsUnverified: false }).identity;
   expect(identity('a', 'b')).toBe(identity('b', 'a'));
   expect(identity('a')).not.toBe(identity('a', 'b'));

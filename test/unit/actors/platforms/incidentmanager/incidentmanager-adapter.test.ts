@@ -1,4 +1,4 @@
-// Webhooks of the incident manager, over real HTTP: what is taken, as what it reads, and which triggers it is for.
+// Webhooks of the incident manager, over real HTTP: accepted events, content, and matching triggers.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { InboundEvent } from '../../../../../actors/events/inbound-event.ts';
@@ -27,7 +27,7 @@ afterEach(() => bench.stop());
 const idOf = (event: Members) => (event.event as { readonly id: string }).id;
 
 describe('a webhook', () => {
-  test('is accepted as an event of its incident, under the id of the platform', async () => {
+  test('is accepted as an event of its incident, with the id of the platform', async () => {
     await bench.open();
     const event = incidentEvent('triggered', incidentOf({ id: 'PGR0VU2' }));
     const response = await bench.sender.send(event);
@@ -40,16 +40,19 @@ describe('a webhook', () => {
     });
   });
 
-  test('that comes twice is one event, whatever else differs in it', async () => {
+  test('is one event after redelivery, also with other content', async () => {
     await bench.open();
     const event = incidentEvent('triggered', incidentOf());
     await bench.sender.send(event);
-    const again = await bench.sender.send({ ...event, delivered: 'again' });
-    expect([again.status, await again.json()]).toMatchObject([200, { status: 'duplicate' }]);
+    const secondResponse = await bench.sender.send({ ...event, delivered: 'again' });
+    expect([secondResponse.status, await secondResponse.json()]).toMatchObject([
+      200,
+      { status: 'duplicate' },
+    ]);
     expect(bench.host.store.events).toHaveLength(1);
   });
 
-  test('signed with any of several secrets is taken, while both sides change them', async () => {
+  test('with one valid signature of several secrets is accepted, during a rotation on both sides', async () => {
     await bench.open({ webhook_secret: 'the new one', webhook_secrets: ['the old one', 'another'] });
     for (const secrets of [
       ['the old one'],
@@ -63,7 +66,7 @@ describe('a webhook', () => {
     expect((await bench.sender.send(incidentEvent('triggered', incidentOf()))).status).toBe(401);
   });
 
-  test('is for the triggers of whose secrets one has signed it', async () => {
+  test('is accepted by the triggers that have its secret', async () => {
     await bench.open({}, 'a');
     await bench.open({ webhook_secrets: ['x', SECRET], webhook_secret: undefined }, 'b');
     await bench.open({ webhook_secret: 'y' }, 'c');
@@ -75,7 +78,7 @@ describe('a webhook', () => {
     ['v1=abc', 401],
     [`v1=${'0'.repeat(64)}`, 401],
     [`v2=${'0'.repeat(64)}`, 401],
-  ])('with the signature %j is refused, and says nothing of the secret', async (signature, status) => {
+  ])('with the signature %j is rejected, without revealing the secret', async (signature, status) => {
     await bench.open();
     const response = await bench.sender.send(incidentEvent('triggered', incidentOf()), {
       'x-pagerduty-signature': signature,
@@ -86,14 +89,14 @@ describe('a webhook', () => {
   });
 
   test.each([
-    ['no JSON', '{'],
-    ['no object', '[1]'],
-    ['nothing', ''],
+    ['invalid JSON', '{'],
+    ['a list', '[1]'],
+    ['an empty body', ''],
     ['no event', '{"messages":[]}'],
     ['an event without an id', JSON.stringify({ event: { event_type: 'incident.triggered' } })],
     ['an event without a type', JSON.stringify({ event: { id: '01A' } })],
-    ['a type that is none', JSON.stringify({ event: { id: '01A', event_type: '../incident' } })],
-  ])('that is verified and holds %s is malformed', async (_, body) => {
+    ['an event with an invalid type', JSON.stringify({ event: { id: '01A', event_type: '../incident' } })],
+  ])('with a valid signature and %s is rejected', async (_, body) => {
     await bench.open();
     expect((await bench.sender.send(body)).status).toBe(400);
     expect(bench.host.store.events).toEqual([]);
@@ -102,29 +105,29 @@ describe('a webhook', () => {
   test.each([
     ['a ping', ping()],
     ['an event of a service', serviceEvent()],
-    ['an event of something new', eventOf('escalation_policy.updated', { id: 'P1' })],
+    ['an event of an unknown kind', eventOf('escalation_policy.updated', { id: 'P1' })],
     ['an event of an incident without an id', eventOf('incident.triggered', { type: 'incident' })],
-    ['an incident whose id leads elsewhere', eventOf('incident.triggered', { type: 'incident', id: '../x' })],
-  ])('with %s is answered 200 and reaches nobody (IP1)', async (_, event) => {
+    ['an incident whose id is a path', eventOf('incident.triggered', { type: 'incident', id: '../x' })],
+  ])('with %s gets status 200 and reaches no trigger', async (_, event) => {
     await bench.open();
     expect((await bench.sender.send(event)).status).toBe(200);
     expect(bench.host.store.events).toEqual([]);
   });
 
-  test('that is larger than the platform sends any is refused for its size', async () => {
+  test('above the size limit of the platform is rejected', async () => {
     await bench.open();
     const event = incidentEvent('triggered', incidentOf({ title: 'x'.repeat(262_144) }));
     expect((await bench.sender.send(event)).status).toBe(413);
   });
 
-  test('with GET is no webhook', async () => {
+  test('with GET is rejected', async () => {
     await bench.open();
     expect((await fetch(bench.sender.url)).status).toBe(405);
   });
 });
 
-describe('an event reads', () => {
-  test('with the names of the contract, and the same each time', async () => {
+describe('an event', () => {
+  test('has the documented names and fields, and reads the same each time', async () => {
     await bench.open();
     const incident = incidentOf({
       id: 'PGR0VU2',
@@ -160,7 +163,7 @@ describe('an event reads', () => {
     expect(event.payload).toMatchObject({ event: { data: { id: 'PGR0VU2' } } });
   });
 
-  test('of a note with the incident that it refers to, and the note as what was written', async () => {
+  test('of a note has the referenced incident and the text of the note', async () => {
     await bench.open();
     const note = { id: 'PNOTE01', content: ' What now? ' };
     const event = await bench.read(noteEvent({ id: 'PGR0VU2', title: 'Slow' }, note, byUser(ada)));
@@ -178,7 +181,7 @@ describe('an event reads', () => {
     ['role.assigned', { incident_role_assignments: [{ incident }] }, undefined],
     ['conference_bridge.updated', { incident }, undefined],
     ['something.new', { incident, message: 'x' }, undefined],
-  ])('of %s with its incident, and what a person wrote', async (action, data, text) => {
+  ])('of type %s has its incident and the written text', async (action, data, text) => {
     await bench.open();
     const event = await bench.read(eventOf(`incident.${action}`, data));
     expect(event.names).toEqual([`incident.${action}`, 'incident']);
@@ -186,7 +189,7 @@ describe('an event reads', () => {
     expect(event.text).toBe(text);
   });
 
-  test('without words where nobody wrote any: a title is said once', async () => {
+  test('without written text has no text, even if it has a title', async () => {
     await bench.open();
     expect((await bench.read(incidentEvent('acknowledged', incidentOf()))).text).toBeUndefined();
   });
@@ -204,34 +207,34 @@ describe('filters', () => {
     [{ statuses: ['triggered', 'acknowledged'] }, true],
     [{ statuses: ['resolved'] }, false],
     [{ service_ids: ['PSHOP01'], urgencies: ['low'], statuses: ['resolved'] }, false],
-  ] as const)('%j take an incident or not', async (config, expected) => {
+  ] as const)('%j accept or reject an incident', async (config, expected) => {
     const trigger = await bench.open(config as never);
     const event = await bench.read(incidentEvent('acknowledged', incident));
-    expect(bench.adapter.takes?.(trigger, event)).toBe(expected);
-    expect(bench.adapter.complete?.(event, [trigger])).toBeUndefined();
+    expect(bench.adapter.accepts?.(trigger, event)).toBe(expected);
+    expect(bench.adapter.addLookups?.(event, [trigger])).toBeUndefined();
   });
 
   const note = { id: 'PNOTE01', content: 'What now?' };
 
-  test('say of an event that has no more than a reference that they cannot be told (IMF1)', async () => {
+  test('cannot be checked on an event with only a reference', async () => {
     const trigger = await bench.open({ ...events, service_ids: ['PSHOP01'] });
     const event = await bench.read(noteEvent(incident, note));
-    expect(bench.adapter.complete?.(event, [trigger])).toBeUndefined();
-    expect(bench.adapter.takes?.(trigger, event)).toBe(
-      'service_ids cannot be told: the event does not say incident.service.id',
+    expect(bench.adapter.addLookups?.(event, [trigger])).toBeUndefined();
+    expect(bench.adapter.accepts?.(trigger, event)).toBe(
+      'service_ids cannot be checked: the event contains no incident.service.id',
     );
   });
 
-  async function completed(config: object): Promise<{ event: InboundEvent; takes: unknown }> {
+  async function completedEvent(config: object): Promise<{ event: InboundEvent; isAccepted: unknown }> {
     const trigger = await bench.open({ ...notes, ...config });
-    const at = await bench.read(noteEvent(bench.platform.add({ id: 'PASKED1' }), note));
-    const event = await (bench.adapter.complete?.(at, [trigger]) ?? at);
-    return { event, takes: bench.adapter.takes?.(trigger, event) };
+    const inbound = await bench.read(noteEvent(bench.platform.add({ id: 'PASKED1' }), note));
+    const event = await (bench.adapter.addLookups?.(inbound, [trigger]) ?? inbound);
+    return { event, isAccepted: bench.adapter.accepts?.(trigger, event) };
   }
 
-  test('ask for it where there is a key', async () => {
-    const { event, takes } = await completed({ service_ids: ['PSHOP01'], statuses: ['triggered'] });
-    expect(takes).toBe(true);
+  test('are checked after a lookup if there is an api_key', async () => {
+    const { event, isAccepted } = await completedEvent({ service_ids: ['PSHOP01'], statuses: ['triggered'] });
+    expect(isAccepted).toBe(true);
     expect(event.context).toMatchObject({
       'incident.status': 'triggered',
       'incident.event': 'incident.annotated',
@@ -239,56 +242,58 @@ describe('filters', () => {
     expect(bench.platform.asked(/./).map(({ what }) => what)).toEqual(['GET /incidents/PASKED1']);
   });
 
-  test('ask for nothing where they need nothing', async () => {
-    expect((await completed({})).takes).toBe(true);
+  test('need no lookup without conditions', async () => {
+    expect((await completedEvent({})).isAccepted).toBe(true);
     expect(bench.platform.calls).toEqual([]);
   });
 
-  test('take none of what the key may not see (IL1, IMF1)', async () => {
+  test('reject events that the key has no access to', async () => {
     bench.platform.refuse(/^GET/, restRefusal(2010));
-    expect((await completed({ urgencies: ['high'] })).takes).toMatch(/^urgencies cannot be told/);
+    expect((await completedEvent({ urgencies: ['high'] })).isAccepted).toMatch(
+      /^urgencies cannot be checked/,
+    );
   });
 
-  test('have an event wait while the platform cannot be asked (IL1)', async () => {
+  test('delay an event while the lookup fails', async () => {
     bench.platform.fail(/^GET/, { kind: 'html', status: 503 });
-    await expect(completed({ urgencies: ['high'] })).rejects.toMatchObject({
+    await expect(completedEvent({ urgencies: ['high'] })).rejects.toMatchObject({
       isFinal: false,
       isPlatformDown: true,
     });
   });
 });
 
-describe('what the gateway wrote itself', () => {
+describe('an own action', () => {
   const mark = noteMark('outbox:x/1');
 
-  test('is taken by no trigger: a note is known by its last line (IMF2, OD1)', async () => {
+  test('is accepted by no trigger: a note is recognised by its last line', async () => {
     const trigger = await bench.open(notes);
     const own = await bench.read(
       noteEvent(incidentOf(), { id: 'PN1', content: `Done.\n\n${mark}` }, byUser(bot)),
     );
-    expect(bench.adapter.takes?.(trigger, own)).toBe('the note is one of a gateway itself');
+    expect(bench.adapter.accepts?.(trigger, own)).toBe('the note was written by a gateway');
     const quoted = `> Done.\n> ${mark}\nDone what?`;
     const other = await bench.read(noteEvent(incidentOf(), { id: 'PN2', content: quoted }, byUser(ada)));
-    expect(bench.adapter.takes?.(trigger, other)).toBe(true);
+    expect(bench.adapter.accepts?.(trigger, other)).toBe(true);
   });
 
-  test('is known in full where the platform has cut it', async () => {
+  test('is recognised from the full note if the platform shortened it', async () => {
     const trigger = await bench.open(notes);
     const incident = bench.platform.add();
     await bench.answer(incidentEvent('triggered', incident), 'x'.repeat(9_000));
     const [written] = bench.platform.notes.get(incident.id) ?? [];
-    // Another gateway of the same platform: it knows no id.
+    // A note of another gateway with the same account has an unknown id.
     const event = noteEvent(incident, { id: written?.id ?? '', content: 'xxx…', trimmed: true });
     const other = await new IncidentBench().start();
     await other.open({ ...notes, api_url: bench.platform.url });
-    const cut = await other.read(event);
-    const whole = await (other.adapter.complete?.(cut, [trigger]) ?? cut);
-    expect(other.adapter.takes?.(trigger, cut)).toBe(true);
-    expect(other.adapter.takes?.(trigger, whole)).toBe('the note is one of a gateway itself');
+    const shortened = await other.read(event);
+    const whole = await (other.adapter.addLookups?.(shortened, [trigger]) ?? shortened);
+    expect(other.adapter.accepts?.(trigger, shortened)).toBe(true);
+    expect(other.adapter.accepts?.(trigger, whole)).toBe('the note was written by a gateway');
     await other.stop();
   });
 
-  test('is known by its id, too, and is not even kept (OD1)', async () => {
+  test("is also recognised by the note's id, and not stored", async () => {
     await bench.open(notes);
     const incident = bench.platform.add();
     const [receipt] = await bench.answer(incidentEvent('triggered', incident), 'Done.');
@@ -296,34 +301,34 @@ describe('what the gateway wrote itself', () => {
     expect([response.status, await response.json()]).toMatchObject([200, { status: 'ignored' }]);
   });
 
-  test('a state is known by the user that the platform names, where no note has named it', async () => {
+  test('is recognised by the user from the response, if no note named the user before', async () => {
     await bench.open(notes);
     const incident = bench.platform.add();
-    const told: Members[] = [];
-    bench.platform.onEvent = (event) => void told.push(event);
+    const reported: Members[] = [];
+    bench.platform.onEvent = (event) => void reported.push(event);
     const actions = [{ id: 'resolve', title: 'Resolve' }];
     await bench.answer(incidentEvent('triggered', incident), '', { actions });
-    expect(told).toHaveLength(1);
-    expect((await bench.sender.send(told[0] ?? {})).status).toBe(200);
+    expect(reported).toHaveLength(1);
+    expect((await bench.sender.send(reported[0] ?? {})).status).toBe(200);
   });
 
-  test('a state is known by the time that the platform tells of it, though its answer was lost (OD2)', async () => {
+  test('is recognised when the platform reports it, even if its response was lost', async () => {
     await bench.open(events);
     const incident = bench.platform.add();
-    const told: Members[] = [];
-    bench.platform.onEvent = (event) => void told.push(event);
+    const reported: Members[] = [];
+    bench.platform.onEvent = (event) => void reported.push(event);
     bench.platform.fail(/enqueue/, { kind: 'cut', isTaken: true });
     const actions = [{ id: 'resolve', title: 'Resolve' }];
     const [, row] = await bench.rows(incidentEvent('triggered', incident), 'Done.', { actions });
     await expect(bench.send(row!)).rejects.toMatchObject({ isOutcomeUnknown: true });
-    expect(told).toHaveLength(1);
-    expect((await bench.sender.send(told[0] ?? {})).status).toBe(200);
+    expect(reported).toHaveLength(1);
+    expect((await bench.sender.send(reported[0] ?? {})).status).toBe(200);
   });
 
   test.each([
     ['with the key of a user', notes, byUser(bot), byUser(ada)],
     ['with a routing key', events, {}, byUser(ada)],
-  ])('a state %s, unless it is of somebody else (OD2)', async (_, config, ours, others) => {
+  ])('%s is recognised, unless another user set the state', async (_, config, ours, others) => {
     await bench.open(config);
     const incident = bench.platform.add();
     const actions = [{ id: 'acknowledge', title: 'Acknowledge' }];

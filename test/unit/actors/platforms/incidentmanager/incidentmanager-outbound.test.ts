@@ -1,4 +1,5 @@
-// Answers of the incident manager, against its two APIs: notes, states and events, each once; refusals told apart.
+// Answers through both APIs of the incident manager: notes, states and events, sent once, and kinds of
+// refusals.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DeliveryError } from '../../../../../actors/events/outbox/delivery-error.ts';
@@ -41,22 +42,22 @@ async function failure(row: NewEvent, more?: Parameters<IncidentBench['send']>[1
     (reason: unknown) => reason,
   );
   if (!(error instanceof DeliveryError)) throw new Error(`expected a DeliveryError, not ${error}`);
-  const shown = `${error.message} ${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`;
-  for (const secret of [API_KEY, ROUTING_KEY]) expect(shown).not.toContain(secret);
+  const errorText = `${error.message} ${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`;
+  for (const secret of [API_KEY, ROUTING_KEY]) expect(errorText).not.toContain(secret);
   return error;
 }
 
-const asked = () => bench.platform.calls.map(({ what }) => what);
+const requestLines = () => bench.platform.calls.map(({ what }) => what);
 
-describe('with an api_key an answer', () => {
-  test('is one note on the incident, with a mark, in the name of the user (IMR1)', async () => {
+describe('an answer with an api_key', () => {
+  test('becomes one note on the incident with a mark, in the name of the user', async () => {
     await bench.open({ ...notes, ...events });
     const row = await oneRow('Thank **you**.');
     const place = `${new URL(bench.platform.url).host}/${incident.id}`;
     expect(row).toMatchObject({ key: `outbox/incidentmanager/${place}` });
     expect(await bench.send(row)).toEqual({ id: bench.platform.notes.get(incident.id)?.[0]?.id });
     expect(bench.platform.contentsOn(incident.id)).toEqual([`Thank **you**.\n\n${noteMark(row.id)}`]);
-    expect(asked()).toEqual([`POST /incidents/${incident.id}/notes`]);
+    expect(requestLines()).toEqual([`POST /incidents/${incident.id}/notes`]);
     const { headers } = bench.platform.calls[0] ?? {};
     expect(headers).toMatchObject({
       authorization: `Token token=${API_KEY}`,
@@ -66,7 +67,7 @@ describe('with an api_key an answer', () => {
     expect(`${row.meta}${row.body}`).not.toMatch(new RegExp(`${API_KEY}|${ROUTING_KEY}`));
   });
 
-  test('is written to a resolved incident as well, and to one without a key', async () => {
+  test('is also written to a resolved incident, and to one without a key', async () => {
     await bench.open(notes);
     for (const more of [{ status: 'resolved' }, { incident_key: undefined }] as const) {
       const other = bench.platform.add(more);
@@ -75,30 +76,30 @@ describe('with an api_key an answer', () => {
     }
   });
 
-  test('answers a note, although that brings no more than a reference', async () => {
+  test('is also written in reply to a note event with only a reference', async () => {
     await bench.open(notes);
     await bench.answer(noteEvent(incident, { id: 'PN', content: 'And now?' }), 'Wait.');
     expect(bench.platform.contentsOn(incident.id)[0]).toMatch(/^Wait\.\n/);
   });
 
-  test('that is empty writes nothing', async () => {
+  test('without text writes no note', async () => {
     await bench.open(notes);
     expect(await bench.rows(incidentEvent('triggered', incident), ' ')).toEqual([]);
   });
 
-  test('that was written before, and of which nobody heard, is found and not written again (IO1)', async () => {
+  test('posted by an attempt that did not record it is found and not posted again', async () => {
     await bench.open(notes);
     const row = await oneRow();
     bench.platform.fail(POST_NOTE, { kind: 'cut', isTaken: true });
     expect(await failure(row)).toMatchObject({ isOutcomeUnknown: true, isFinal: false });
     const { id } = await bench.send(row, { wasTried: true });
     expect(bench.platform.notes.get(incident.id)).toMatchObject([{ id }]);
-    // That of another row with the same words is another note.
+    // Another row with the same text creates another note.
     await bench.send({ ...row, id: 'outbox:other/1' }, { wasTried: true });
     expect(bench.platform.contentsOn(incident.id)).toHaveLength(2);
   });
 
-  test('is not written where it cannot be found out whether it is there', async () => {
+  test('is not posted while the search for an earlier note fails', async () => {
     await bench.open(notes);
     const row = await oneRow();
     bench.platform.fail(/^GET/, { kind: 'html', status: 502 });
@@ -106,7 +107,7 @@ describe('with an api_key an answer', () => {
     expect(bench.platform.contentsOn(incident.id)).toEqual([]);
   });
 
-  test('in place of an earlier one changes that note; of one that is gone it is told so', async () => {
+  test('edits an earlier note, and reports a missing note', async () => {
     await bench.open(notes);
     const first = await oneRow('Thinking…');
     const receipt = await bench.send(first);
@@ -115,8 +116,11 @@ describe('with an api_key an answer', () => {
     const edit = { ...first, id: 'outbox:edit/1', body: Buffer.from(JSON.stringify(rendered)) };
     expect(await bench.send(edit, { receiptOf: async () => receipt })).toEqual(receipt);
     expect(bench.platform.contentsOn(incident.id)).toEqual([`Done.\n\n${noteMark(edit.id)}`]);
-    const gone = async () => ({ id: 'PGONE' });
-    expect(await failure(edit, { receiptOf: gone })).toMatchObject({ isTargetGone: true, isFinal: true });
+    const missingReceipt = async () => ({ id: 'PGONE' });
+    expect(await failure(edit, { receiptOf: missingReceipt })).toMatchObject({
+      isTargetMissing: true,
+      isFinal: true,
+    });
     await bench.send(edit);
     expect(bench.platform.contentsOn(incident.id)).toHaveLength(2);
   });
@@ -125,17 +129,14 @@ describe('with an api_key an answer', () => {
     [restRefusal(2006), '2006 the api_key is not accepted: HTTP 401: Authentication failed'],
     [restRefusal(2010), '2010 access denied: HTTP 403: Access Denied'],
     [restRefusal(2100), '2100 not found: HTTP 404: Not Found'],
-    [
-      restRefusal(1008),
-      '1008 there is no user with the email of the trigger: HTTP 400: Requester User Not Found',
-    ],
+    [restRefusal(1008), "1008 no user has the trigger's email: HTTP 400: Requester User Not Found"],
     [
       restRefusal(2001, ['Content is too long']),
       '2001 invalid input: HTTP 400: Invalid Input Provided: Content is too long',
     ],
-    [{ status: 402, body: {} }, /^402 \(HTTP 402\)|^402 without an answer of the platform/],
+    [{ status: 402, body: {} }, /^402 \(HTTP 402\)|^402 not a response of the platform/],
   ] as readonly (readonly [Refusal, string | RegExp])[])(
-    'that is refused with %j is final',
+    'that is refused with %j fails permanently',
     async (refusal, text) => {
       await bench.open(notes);
       bench.platform.refuse(POST_NOTE, refusal);
@@ -150,26 +151,30 @@ describe('with an api_key an answer', () => {
 
   test.each([
     [
-      'a page of a proxy with 502',
+      'an error page of a proxy',
       { kind: 'html', status: 502 },
       { isPlatformDown: true, isOutcomeUnknown: true },
     ],
     [
-      'a page of a proxy with 200',
+      'a page with status 200',
       { kind: 'html', status: 200 },
       { isPlatformDown: true, isOutcomeUnknown: true },
     ],
     ['a cut connection', { kind: 'cut' }, { isPlatformDown: true, isOutcomeUnknown: true }],
-    ['a fault of the platform', { kind: 'refuse', refusal: restRefusal(2000) }, { isOutcomeUnknown: true }],
-    ['too slow a platform', { kind: 'refuse', refusal: restRefusal(2016) }, { isOutcomeUnknown: true }],
-  ] as const)('that meets %s may be tried again (IMA1)', async (_, fault, expected) => {
+    ['a server error', { kind: 'refuse', refusal: restRefusal(2000) }, { isOutcomeUnknown: true }],
+    ['a platform timeout', { kind: 'refuse', refusal: restRefusal(2016) }, { isOutcomeUnknown: true }],
+  ] as const)('that meets %s may be retried', async (_, fault, expected) => {
     await bench.open(notes);
     bench.platform.fail(POST_NOTE, fault);
-    expect(await failure(await oneRow())).toMatchObject({ isFinal: false, isTooSoon: false, ...expected });
+    expect(await failure(await oneRow())).toMatchObject({
+      isFinal: false,
+      isRateLimited: false,
+      ...expected,
+    });
     expect(bench.platform.asked(POST_NOTE)).toHaveLength(1);
   });
 
-  test('that never hears an answer ends with its signal', async () => {
+  test('that gets no response ends with its signal', async () => {
     await bench.open(notes);
     bench.platform.fail(POST_NOTE, { kind: 'hang' });
     const signal = AbortSignal.timeout(100);
@@ -183,35 +188,32 @@ describe('with an api_key an answer', () => {
   test.each([
     ['Retry-After', { ...restRefusal(2020), headers: { 'retry-after': '2' } }, 2_000],
     ['ratelimit-reset', rateLimited(7), 7_000],
-    ['nothing, as the trigger has it', restRefusal(2020), 5_000],
-  ] as const)(
-    'that is too much waits for what %s says, and with it all of the key (IMA2, IMA3)',
-    async (_, refusal, ms) => {
-      await bench.open(notes);
-      bench.platform.refuse(POST_NOTE, refusal);
-      const row = await oneRow();
-      expect(await failure(row)).toMatchObject({ isTooSoon: true, isUnasked: false, retryAfterMs: ms });
-      const next = await failure(row);
-      expect(next).toMatchObject({ isTooSoon: true, isUnasked: true });
-      expect(next.retryAfterMs).toBeGreaterThan(ms - 1_000);
-      expect(bench.platform.asked(POST_NOTE)).toHaveLength(1);
-      expect(bench.adapter.outbound?.limits?.(bench.trigger).held).toMatchObject([{ of: 'account' }]);
-    },
-  );
+    ["the trigger's default", restRefusal(2020), 5_000],
+  ] as const)('that is rate limited waits for %s, as do all requests of the key', async (_, refusal, ms) => {
+    await bench.open(notes);
+    bench.platform.refuse(POST_NOTE, refusal);
+    const row = await oneRow();
+    expect(await failure(row)).toMatchObject({ isRateLimited: true, isUncontacted: false, retryAfterMs: ms });
+    const next = await failure(row);
+    expect(next).toMatchObject({ isRateLimited: true, isUncontacted: true });
+    expect(next.retryAfterMs).toBeGreaterThan(ms - 1_000);
+    expect(bench.platform.asked(POST_NOTE)).toHaveLength(1);
+    expect(bench.adapter.outbound?.limits?.(bench.trigger).held).toMatchObject([{ of: 'account' }]);
+  });
 
-  test('that leaves nothing of what the key may ask for is the last until there is more (IMA3)', async () => {
+  test('that uses up the quota is the last one until the quota resets', async () => {
     await bench.open(notes);
     const row = await oneRow();
     const headers = { 'ratelimit-limit': '960', 'ratelimit-remaining': '0', 'ratelimit-reset': '9' };
     bench.platform.refuse(POST_NOTE, { status: 200, body: { note: { id: 'PN' } }, headers });
     expect(await bench.send(row)).toEqual({ id: 'PN' });
     const next = await failure(row);
-    expect(next).toMatchObject({ isTooSoon: true, isUnasked: true });
+    expect(next).toMatchObject({ isRateLimited: true, isUncontacted: true });
     expect(next.retryAfterMs).toBeGreaterThan(7_000);
     expect(bench.platform.asked(POST_NOTE)).toHaveLength(1);
   });
 
-  test('goes to any incident that is named', async () => {
+  test('can be sent to any named incident', async () => {
     const trigger = await bench.open(notes);
     const { destination } = bench.adapter.outbound!;
     expect(await destination?.(trigger, `incidentmanager/${incident.id}`)).toEqual({ place: incident.id });
@@ -222,8 +224,8 @@ describe('with an api_key an answer', () => {
   });
 });
 
-describe('with a routing_key alone an answer', () => {
-  test('is an event for the open alert', async () => {
+describe('an answer with only a routing_key', () => {
+  test('becomes an event for the open alert', async () => {
     await bench.open(events);
     const [receipt] = await bench.answer(incidentEvent('triggered', incident), 'It was the deploy.');
     expect(receipt).toEqual({ id: incident.incident_key });
@@ -245,28 +247,28 @@ describe('with a routing_key alone an answer', () => {
     expect(bench.platform.calls[0]?.headers.authorization).toBeUndefined();
   });
 
-  test('leaves the incident as urgent as it is', async () => {
+  test('keeps the urgency of the incident', async () => {
     await bench.open(events);
     await bench.answer(incidentEvent('triggered', { ...incident, urgency: 'low' }), 'Later.');
     expect(bench.platform.events).toMatchObject([{ payload: { severity: 'warning' } }]);
   });
 
   test.each([
-    ['of a resolved incident', 'resolved', { status: 'resolved' }],
-    ['of one without a key', 'triggered', { incident_key: undefined }],
-    ['of one whose key is too long', 'triggered', { incident_key: 'k'.repeat(256) }],
-  ] as const)('%s is nothing: it would open another one (IMR2)', async (_, what, more) => {
+    ['to a resolved incident', 'resolved', { status: 'resolved' }],
+    ['to an incident without a key', 'triggered', { incident_key: undefined }],
+    ['to an incident with an oversized key', 'triggered', { incident_key: 'k'.repeat(256) }],
+  ] as const)('%s sends no event, which would open another incident', async (_, what, more) => {
     await bench.open(events);
     const event = incidentEvent(what, { ...incident, ...more });
     expect(await bench.rows(event, 'Why?', action('trigger', 'acknowledge'))).toEqual([]);
   });
 
-  test('to a note is nothing: it does not say which alert', async () => {
+  test('to a note sends no event, because the alert is unknown', async () => {
     await bench.open(events);
     expect(await bench.rows(noteEvent(incident, { id: 'PN', content: 'And now?' }), 'Wait.')).toEqual([]);
   });
 
-  test('that is refused is final, in the words of the platform', async () => {
+  test("that is refused fails permanently with the platform's text", async () => {
     await bench.open(events);
     bench.platform.refuse(ENQUEUE, invalidEvent("'routing_key' is invalid"));
     expect(await failure(await oneRow())).toMatchObject({
@@ -276,7 +278,7 @@ describe('with a routing_key alone an answer', () => {
     });
   });
 
-  test('is sent again under the same key after a doubt (IO3)', async () => {
+  test('is sent again under the same key if the outcome is unknown', async () => {
     await bench.open(events);
     const row = await oneRow();
     bench.platform.fail(ENQUEUE, { kind: 'cut', isTaken: true });
@@ -289,17 +291,18 @@ describe('with a routing_key alone an answer', () => {
     expect(bench.platform.incidents.size).toBe(1);
   });
 
-  test('that is too much waits', async () => {
+  test('that is rate limited waits', async () => {
     await bench.open(events);
     bench.platform.refuse(ENQUEUE, { status: 429, body: {}, headers: { 'retry-after': '3' } });
-    expect(await failure(await oneRow())).toMatchObject({ isTooSoon: true, retryAfterMs: 3_000 });
+    expect(await failure(await oneRow())).toMatchObject({ isRateLimited: true, retryAfterMs: 3_000 });
   });
 });
 
 describe('actions of an answer', () => {
-  const said = () => bench.platform.events.map(({ event_action, dedup_key }) => [event_action, dedup_key]);
+  const sentEvents = () =>
+    bench.platform.events.map(({ event_action, dedup_key }) => [event_action, dedup_key]);
 
-  test('are events besides the note where there are both keys, the note first', async () => {
+  test('are events in addition to the note if there are both keys, after the note', async () => {
     await bench.open({ ...notes, ...events });
     const rows = await bench.rows(
       incidentEvent('triggered', incident),
@@ -308,9 +311,12 @@ describe('actions of an answer', () => {
     );
     expect(rows.map(({ key }) => key)).toEqual(Array(4).fill(rows[0]?.key));
     for (const row of rows) await bench.send(row);
-    expect(asked()).toEqual([`POST /incidents/${incident.id}/notes`, ...Array(3).fill('POST /v2/enqueue')]);
+    expect(requestLines()).toEqual([
+      `POST /incidents/${incident.id}/notes`,
+      ...Array(3).fill('POST /v2/enqueue'),
+    ]);
     const key = incident.incident_key;
-    expect(said()).toEqual([
+    expect(sentEvents()).toEqual([
       ['acknowledge', key],
       ['resolve', key],
       ['trigger', key],
@@ -318,25 +324,25 @@ describe('actions of an answer', () => {
     expect(bench.platform.events[2]).toMatchObject({ payload: { summary: 'Rolled back.' } });
   });
 
-  test('are events alone where there is a routing_key alone, and the answer is triggered once (IMR1)', async () => {
+  test('are only events if there is only a routing_key, and the answer triggers one event', async () => {
     await bench.open(events);
     await bench.answer(incidentEvent('triggered', incident), 'Seen.', action('trigger', 'acknowledge'));
     const key = incident.incident_key;
-    expect(said()).toEqual([
+    expect(sentEvents()).toEqual([
       ['trigger', key],
       ['acknowledge', key],
     ]);
     expect(incident.status).toBe('acknowledged');
   });
 
-  test('need no words', async () => {
+  test('need no text', async () => {
     await bench.open({ ...notes, ...events });
     await bench.answer(incidentEvent('triggered', incident), '', action('resolve'));
-    expect(asked()).toEqual(['POST /v2/enqueue']);
+    expect(requestLines()).toEqual(['POST /v2/enqueue']);
     expect(incident.status).toBe('resolved');
   });
 
-  test('give the incident a state where there is an api_key alone', async () => {
+  test('set the state of the incident if there is only an api_key', async () => {
     await bench.open(notes);
     await bench.answer(incidentEvent('triggered', incident), 'On it.', action('acknowledge'));
     expect(incident.status).toBe('acknowledged');
@@ -351,13 +357,13 @@ describe('actions of an answer', () => {
     );
   });
 
-  test('give a state where the event does not say which alert it is about', async () => {
+  test('set the state if the event does not contain the alert', async () => {
     await bench.open({ ...notes, ...events });
     await bench.answer(noteEvent(incident, { id: 'PN', content: 'resolve it' }), '', action('resolve'));
-    expect([incident.status, said()]).toEqual(['resolved', []]);
+    expect([incident.status, sentEvents()]).toEqual(['resolved', []]);
   });
 
-  test('do not open again what was resolved meanwhile, and are done where it is so already (IO2, OD2)', async () => {
+  test('do not reopen a resolved incident, and are done if it already has the state', async () => {
     await bench.open(notes);
     const [, row] = await bench.rows(incidentEvent('triggered', incident), 'On it.', action('acknowledge'));
     incident.status = 'resolved';
@@ -370,7 +376,7 @@ describe('actions of an answer', () => {
     expect(await bench.send(resolve!)).toEqual({ id: incident.id });
   });
 
-  test('of other names become text where they lead to a page', async () => {
+  test('with unknown ids become links if they have a URL', async () => {
     await bench.open(notes);
     const actions = [
       { id: 'page', title: 'Runbook', url: 'https://runbooks.example/shop' },
@@ -385,18 +391,18 @@ describe('actions of an answer', () => {
   });
 });
 
-test('what a key was taken from since says which', async () => {
+test('a row whose key was removed reports the missing key', async () => {
   await bench.open(notes);
   const row = await oneRow();
   const { api_key: _, ...config } = bench.trigger.config;
   bench.trigger = { ...bench.trigger, config: { ...config, api_key: undefined } };
   expect(await failure(row)).toMatchObject({
     isFinal: true,
-    message: 'trigger incidents has no api_key any more',
+    message: 'trigger incidents no longer has api_key',
   });
 });
 
-test('triggers of one host have a word each for their keys, which says nothing of them', async () => {
+test('triggers with the same keys have the same digest, which does not contain them', async () => {
   const senderOf = bench.adapter.outbound!.senderOf!;
   const [a, b, c] = [await bench.open(notes), await bench.open(notes, 'b'), await bench.open(events, 'c')];
   expect(senderOf(a)).toBe(senderOf(b));

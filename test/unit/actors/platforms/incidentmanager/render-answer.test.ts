@@ -1,5 +1,4 @@
-// What an answer becomes for the incident manager, whatever is in it: all its words arrive or it is said that they were cut, and
-// nothing is beyond a limit.
+// Rendered answers of the incident manager are complete or marked as truncated, within the platform's limits.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -29,7 +28,7 @@ const eventsOf = (text: string) =>
     do: 'event';
   })[];
 
-const words = fc.oneof(
+const texts = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 200 }),
   fc.string({ unit: 'binary', maxLength: 3_000 }),
   fc
@@ -38,9 +37,9 @@ const words = fc.oneof(
 );
 
 describe('a note', () => {
-  test('holds the whole answer and its mark, or says that it was cut (IMR3)', () => {
+  test('contains the whole answer and its mark, or a note that it was cut', () => {
     fc.assert(
-      fc.property(words, (text) => {
+      fc.property(texts, (text) => {
         const [note] = notesOf(text);
         if (text.trim() === '') return;
         const content = noteContent(note?.text ?? '', 'row');
@@ -54,7 +53,7 @@ describe('a note', () => {
     );
   });
 
-  test('has no mark of another row, whatever the agent repeats', () => {
+  test('has no mark of another row, even if the agent repeats it', () => {
     const other = noteMark('another row');
     const [note] = notesOf(`It says\n\n${other}\nand ${other}.\n${other}`);
     expect(noteContent(note?.text ?? '', 'row').match(/^-- actor-gateway/gm)).toHaveLength(1);
@@ -62,27 +61,27 @@ describe('a note', () => {
 });
 
 describe('an event', () => {
-  test('is one that the platform takes, and holds the whole answer, or says that it was cut', () => {
+  test('is valid for the platform, and has the whole answer or a note that it was cut', () => {
     fc.assert(
-      fc.property(words, (text) => {
+      fc.property(texts, (text) => {
         const [event] = eventsOf(text);
         if (text.trim() === '') return;
         const { payload, key } = event ?? {};
         expect(key).toBe('the key: of the alert');
         const json = { routing_key: 'r', event_action: 'trigger', dedup_key: key, payload };
         const bytes = Buffer.byteLength(JSON.stringify(json));
-        // A line of nothing but signs that nobody sees has no summary; no agent answers so.
+        // A line of invisible characters has no summary; no agent answers with it.
         if (payload?.summary === '') return;
         expect(eventFault(json, bytes, 'r')).toBeUndefined();
-        const { text: rest = payload?.summary } = (payload?.custom_details ?? {}) as {
+        const { text: sentText = payload?.summary } = (payload?.custom_details ?? {}) as {
           readonly text?: string;
         };
-        if (Buffer.byteLength(JSON.stringify(text)) < 400_000) expect(rest).toBe(text.trimEnd());
+        if (Buffer.byteLength(JSON.stringify(text)) < 400_000) expect(sentText).toBe(text.trimEnd());
       }),
     );
   });
 
-  test('holds no more than the platform takes of a very long answer (IMR3)', () => {
+  test('is cut to the limits of the platform', () => {
     const [event] = eventsOf('"😀\n'.repeat(400_000));
     const bytes = Buffer.byteLength(JSON.stringify({ routing_key: 'r', payload: event?.payload }));
     expect(bytes).toBeLessThan(512 * 1024);
@@ -93,18 +92,18 @@ describe('an event', () => {
   });
 });
 
-test('a reaction has no form there', () => {
+test('a reaction cannot be rendered', () => {
   const react = { do: 'react', to: 'PN', emoji: '👍' } as const;
   expect(() => incidentRequests(withNotes, { target, action: react, text: '' })).toThrow('not reacted to');
 });
 
-test('what goes to the one API is not held back while the other is down', () => {
+test('rows of one API are not held back while the other is down', () => {
   const bases = { api_url: 'https://rest.example', events_url: 'https://events.example' };
   const trigger = incidentManagerTrigger('t', { ...bases, api_key: 'k', routing_key: 'r' });
   const { account, outbound } = incidentManagerAdapter(adapterServices());
   const card = { actions: [{ id: 'resolve', title: 'Resolve' }] };
   const rows = outbound?.render(trigger, { target, action: post, text: 'Done.', card }) ?? [];
-  expect(rows.map((row) => outbound?.serviceOf?.(row))).toEqual(['rest.example', 'events.example']);
+  expect(rows.map((row) => outbound?.hostOf?.(row))).toEqual(['rest.example', 'events.example']);
   expect(account?.(trigger)).toBe('rest.example');
   expect(account?.(incidentManagerTrigger('t', { ...bases, routing_key: 'r' }))).toBe('events.example');
 });

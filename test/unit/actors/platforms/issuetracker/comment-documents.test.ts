@@ -1,4 +1,4 @@
-// What agents write as comments of the tracker: valid by the published schema, nothing lost that a person would read.
+// Agent comments as tracker documents: valid by the published schema, without loss of visible text.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -11,7 +11,7 @@ import { plainText } from '../../../../../actors/platforms/issuetracker/document
 import { documentFaults } from '../../../../fixtures/issue-tracker/document-faults.ts';
 import { runs } from '../../../../fixtures/property-runs.ts';
 
-/** The only document of a text. */
+/** Returns the content of the only document of a text. */
 function contentOf(text: string): readonly unknown[] {
   const all = commentDocuments(text, 100);
   expect(all).toHaveLength(1);
@@ -30,30 +30,30 @@ const p = (...content: readonly object[]) => ({ type: 'paragraph', content });
 const item = (...content: readonly object[]) => ({ type: 'listItem', content });
 const bullets = (...content: readonly object[]) => ({ type: 'bulletList', content });
 
-/** All that is written in it, addresses and titles of links included. */
-function everyWord(node: unknown): string {
-  if (Array.isArray(node)) return node.map(everyWord).join(' ');
+/** Returns all text, with addresses and titles of links. */
+function allText(node: unknown): string {
+  if (Array.isArray(node)) return node.map(allText).join(' ');
   if (typeof node !== 'object' || node === null) return '';
   const { text: words = '', marks = [], attrs = {}, content = [] } = node as Record<string, never>;
   const more = Object.values(attrs as Record<string, unknown>).filter((each) => typeof each === 'string');
   const { language = '' } = attrs as { readonly language?: string };
-  return [language, words, everyWord(content), everyWord(marks), ...more].join(' ');
+  return [language, words, allText(content), allText(marks), ...more].join(' ');
 }
 
-test('the schema finds fault with what is no document', () => {
+test('the schema rejects invalid documents', () => {
   expect(documentFaults({ version: 1, type: 'doc', content: [p({ type: 'text', text: '' })] })).not.toBe('');
   expect(documentFaults({ type: 'doc', content: [] })).not.toBe('');
 });
 
 describe('Markdown', () => {
-  test('keeps paragraphs, and lines as lines', () => {
+  test('keeps paragraphs and line breaks', () => {
     expect(contentOf('One\ntwo  \nthree\\\nfour<br>five\n\nSix')).toEqual([
       p(text('One'), br, text('two'), br, text('three'), br, text('four'), br, text('five')),
       p(text('Six')),
     ]);
   });
 
-  test('has headings of six levels', () => {
+  test('supports headings of six levels', () => {
     expect(contentOf('# A\n\n###### *B*\n\nC\n===')).toEqual([
       { type: 'heading', attrs: { level: 1 }, content: [text('A')] },
       { type: 'heading', attrs: { level: 6 }, content: [text('B', 'em')] },
@@ -61,7 +61,7 @@ describe('Markdown', () => {
     ]);
   });
 
-  test('has bold, italic and struck text, in one another too, and code that takes none of them', () => {
+  test('supports nested bold, italic and struck text, and code without other marks', () => {
     expect(contentOf('**a _b_ ~~c~~** `d` **e `f`** **g __h__**')).toEqual([
       p(
         text('a ', 'strong'),
@@ -79,7 +79,7 @@ describe('Markdown', () => {
     ]);
   });
 
-  test('has links to pages, with titles, around code, and from bare addresses', () => {
+  test('supports links with titles, around code, and from bare addresses', () => {
     const page = 'https://a.example/x';
     expect(contentOf(`[a *b* \`c\`](${page} "t") ${page}, <me@a.example> [](${page})`)).toEqual([
       p(
@@ -106,11 +106,11 @@ describe('Markdown', () => {
     ['![p](file:///etc/passwd)', 'p (file:///etc/passwd)'],
     ['ftp://a.example', 'ftp://a.example'],
     ['[a](https://)', 'a (https://)'],
-  ])('leads nowhere else: %s', (markdown, words) => {
+  ])('renders unsafe or relative links as text: %s', (markdown, words) => {
     expect(contentOf(markdown)).toEqual([p(text(words))]);
   });
 
-  test('has links that are defined elsewhere; a definition that nothing uses, and a footnote, are read (MD2)', () => {
+  test('supports reference links, and renders unused definitions and footnotes as text', () => {
     const page = 'https://a.example/x';
     expect(contentOf(`see [one][1] [^2]\n\n[1]: ${page}\n[3]: ${page}\n\n[^2]: a note`)).toEqual([
       p(text('see '), text('one', link(page)), text(' [^2]')),
@@ -119,7 +119,7 @@ describe('Markdown', () => {
     ]);
   });
 
-  test('shows a picture as a link to it', () => {
+  test('renders a picture as a link', () => {
     const at = 'https://a.example/p.png';
     expect(contentOf(`![a **b**](${at}) ![](${at}) [![c](${at})](https://b.example/)`)).toEqual([
       p(
@@ -132,7 +132,7 @@ describe('Markdown', () => {
     ]);
   });
 
-  test('has lists in lists, numbered from any number, with code in them', () => {
+  test('supports nested lists, numbered from any number, with code', () => {
     expect(contentOf('- a\n  - b\n\n    c\n- - d\n\n7. x\n   ```sh\n   ls\n   ```\n8. y')).toEqual([
       bullets(
         item(p(text('a')), bullets(item(p(text('b')), p(text('c'))))),
@@ -149,7 +149,7 @@ describe('Markdown', () => {
     ]);
   });
 
-  test('has tasks where all items of a list are some, and boxes in words where not', () => {
+  test('makes a task list if all items are tasks, and otherwise keeps boxes as text', () => {
     const [list] = contentOf('- [ ] a `b`\n- [x] c\n  - [X] d\n- [ ]') as [{ content: readonly object[] }];
     const task = (state: string, ...content: readonly object[]) => ({
       type: 'taskItem',
@@ -173,7 +173,7 @@ describe('Markdown', () => {
     expect(contentOf('- [x](https://a.example/)')).toMatchObject([{ type: 'bulletList' }]);
   });
 
-  test('has quotations, and in them and in lists what these may not hold in another form', () => {
+  test('supports quotations, and converts content that these and lists cannot contain', () => {
     expect(
       contentOf('> # a\n> b\n>> c\n>\n> ---\n> - d\n\n- > e\n  ## f\n\n  |g|`h`|\n  |-|-|\n  |i||'),
     ).toEqual([
@@ -192,7 +192,7 @@ describe('Markdown', () => {
     ]);
   });
 
-  test('has code with its lines untouched, with and without a language, also empty and never closed', () => {
+  test('keeps the lines of code, with and without a language, also if it is empty or not closed', () => {
     const code = '  if (a && b) {\n\treturn "<br>" // **no** `mark`\n\n  }  ';
     expect(
       contentOf(
@@ -208,7 +208,7 @@ describe('Markdown', () => {
     ]);
   });
 
-  test('has tables and rules (MD1)', () => {
+  test('supports tables and rules', () => {
     const cell = (type: string, ...content: readonly object[]) => ({ type, content: [p(...content)] });
     expect(contentOf('|a|b|\n|:-:|-|\n|**c**|d<br>e|\n|f|\n\n---')).toEqual([
       {
@@ -226,41 +226,41 @@ describe('Markdown', () => {
     ]);
   });
 
-  test('keeps the cells of a row that has more of them than the table has columns (MD4)', () => {
+  test('keeps the cells of a row beyond the last column', () => {
     const cells = (markdown: string) => JSON.stringify(contentOf(markdown)).match(/(?<="text":")[^"]*/g);
     expect(cells('|a|b|\n|-|-|\n|c|d|e \\| f|g|\n|h')).toEqual(['a', 'b', 'c', 'd | e | f | g', 'h']);
     expect(cells('> > |a|b|\n> > |-|-|\n> > |c|d|e|')?.at(-1)).toBe('d | e');
   });
 
-  test('shows HTML, mentions and entities as what they are written (MD1)', () => {
+  test('renders HTML, mentions and entities as text', () => {
     expect(contentOf('<details>\n<b>x</b> <!-- y --> @ada [~accountid:1] &lt;&amp;')).toEqual([
       p(text('<details>'), br, text('<b>x</b> <!-- y --> @ada [~accountid:1] <&')),
     ]);
   });
 
   test.each(['#', '>', '-', '---', '[](<>)', '* * *\n***', '|'])(
-    'that is nothing but marks is read: %s',
+    'keeps text that consists of marks only: %s',
     (marks) => {
       expect(plainText({ type: 'doc', content: contentOf(marks) } as never).trim()).not.toBe('');
     },
   );
 
-  test.each(['', ' \n\t ', '\u0000\u0007'])('of which nothing is seen is no comment: %j', (nothing) => {
+  test.each(['', ' \n\t ', '\u0000\u0007'])('makes no comment of invisible text: %j', (nothing) => {
     expect(commentDocuments(nothing, 100)).toEqual([]);
   });
 
-  test('without characters that nobody sees, and without halves of characters', () => {
+  test('removes control characters and replaces lone surrogates', () => {
     expect(contentOf('a\u0000\u001b[1mb\ud83d c\r\nd\u000be')).toEqual([
       p(text('a[1mb\ufffd c'), br, text('d e')),
     ]);
   });
 });
 
-/** Each takes less than a second; a pattern that looks from each sign to the end takes five and more. */
-const LIMIT_OF_TIME_MS = 3_000;
+/** Linear parsing takes less than a second, quadratic parsing more than five. */
+const MAX_TIME_MS = 3_000;
 
-/** Processor time: what else the machine does is not counted. */
-function spentMs(work: () => void): number {
+/** Returns the processor time, which is independent of other processes. */
+function cpuMs(work: () => void): number {
   const before = process.cpuUsage();
   work();
   const { user, system } = process.cpuUsage(before);
@@ -269,7 +269,7 @@ function spentMs(work: () => void): number {
 
 const fill = (each: string, length = 32_767) => each.repeat(Math.ceil(length / each.length)).slice(0, length);
 
-describe('whatever is written', () => {
+describe('any Markdown', () => {
   const word = fc.nat(999).map((n) => `w${n}x`);
   const marks = fc.constantFrom(
     ...[
@@ -312,14 +312,14 @@ describe('whatever is written', () => {
     ...['[ ] ', '[x] ', 'https://', ' "', '"', '=', ':', '🙂', '\u0000', '\ud800', '  - ', '   3. '],
   );
 
-  test('it is valid by the published schema, and all words are there in their order', () => {
+  test('becomes valid documents with all words in order', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof({ weight: 2, arbitrary: marks }, word), { maxLength: 120 }), (pieces) => {
         const markdown = pieces.map((piece) => (/^w\d+x$/.test(piece) ? ` ${piece} ` : piece)).join('');
         const all = commentDocuments(markdown, 100);
         for (const each of all) expect(documentFaults(each)).toBe('');
         let at = 0;
-        const read = all.map(everyWord).join(' ');
+        const read = all.map(allText).join(' ');
         for (const piece of pieces.filter((each) => /^w\d+x$/.test(each))) {
           const found = read.indexOf(piece, at);
           if (found === -1) throw new Error(`${piece} is lost from ${JSON.stringify(markdown)}: ${read}`);
@@ -330,7 +330,7 @@ describe('whatever is written', () => {
     );
   });
 
-  test('code is code, character by character', () => {
+  test('keeps code unchanged', () => {
     const line = fc
       .string({ unit: 'grapheme', maxLength: 40 })
       .map((each) => each.replace(/[\p{Cc}`~]/gu, ' '));
@@ -368,30 +368,30 @@ describe('whatever is written', () => {
       '~~a ',
     ],
     ...['\\', '[a]: ', '[a][', '>- ', '***a', 'a\n=', '```\n', 'http://a.', '- [ ] ', '[ ](', '&#x', '#'],
-  ])('it takes no time to speak of: %j again and again', (each) => {
-    const spent = spentMs(() => {
+  ])('is parsed quickly if it repeats %j', (each) => {
+    const usedMs = cpuMs(() => {
       for (const length of [32_767, 150_000]) {
         const [first] = commentDocuments(fill(each, length), 100);
         expect(documentFaults(first)).toBe('');
       }
     });
-    expect(spent).toBeLessThan(LIMIT_OF_TIME_MS);
+    expect(usedMs).toBeLessThan(MAX_TIME_MS);
   });
 
-  test('what is nested deeper than anybody nests is read (MD3)', () => {
+  test('keeps text that is nested deeper than the limit', () => {
     const all = commentDocuments(`${nested}\n\n${'>'.repeat(200)} end`, 100);
     for (const each of all) expect(documentFaults(each)).toBe('');
-    const read = all.map(everyWord).join(' ');
+    const read = all.map(allText).join(' ');
     for (let i = 0; i < 300; i += 1) expect(read).toContain(`w${i}x`);
     expect(read).toContain('end');
   });
 });
 
-describe('a text that is longer than anybody reads', () => {
+describe('a very long text', () => {
   const lines = (from: number, to: number) =>
     Array.from({ length: to - from }, (_, n) => `- **w${from + n}x** and more`).join('\n');
 
-  test('is Markdown at its beginning, and behind that in a block of code as it was written (CD1)', () => {
+  test('is parsed as Markdown at its beginning, and the rest becomes a code block', () => {
     const all = commentDocuments(lines(0, 5_000), 100);
     for (const each of all) expect(documentFaults(each)).toBe('');
     const types = all.flatMap(({ content }) => content).map(({ type }) => type);
@@ -403,29 +403,25 @@ describe('a text that is longer than anybody reads', () => {
     expect(read.match(/w\d+x/g)).toEqual(lines(0, 5_000).match(/w\d+x/g));
   });
 
-  test.each(['![', '- a\n', '*a* ', '[', '🙂'])(
-    'takes time that grows with it and not faster, though it is nothing but %j',
-    (each) => {
-      const spentFor = (length: number) => {
-        const message = {
-          target: { place: 'OPS-1' },
-          action: { do: 'post' },
-          text: fill(each, length),
-        } as const;
-        return spentMs(() => {
-          const all = boundedParts(message, ({ text: words }) => commentDocuments(words, 4 * MAX_PARTS));
-          expect(all.length).toBeLessThanOrEqual(MAX_PARTS);
-          for (const document of all)
-            expect(JSON.stringify(document).length).toBeLessThanOrEqual(MAX_COMMENT);
-        });
-      };
-      // Four times as long: four times the time, and sixteen times where each sign looks to the end.
-      const quarter = spentFor(1_048_576);
-      expect(spentFor(4_194_304)).toBeLessThan(10 * Math.max(quarter, 100));
-    },
-  );
+  test.each(['![', '- a\n', '*a* ', '[', '🙂'])('takes linear time if it repeats %j', (each) => {
+    const spentFor = (length: number) => {
+      const message = {
+        target: { place: 'OPS-1' },
+        action: { do: 'post' },
+        text: fill(each, length),
+      } as const;
+      return cpuMs(() => {
+        const all = boundedParts(message, ({ text: words }) => commentDocuments(words, 4 * MAX_PARTS));
+        expect(all.length).toBeLessThanOrEqual(MAX_PARTS);
+        for (const document of all) expect(JSON.stringify(document).length).toBeLessThanOrEqual(MAX_COMMENT);
+      });
+    };
+    // Linear parsing takes four times as long, quadratic parsing sixteen times.
+    const quarter = spentFor(1_048_576);
+    expect(spentFor(4_194_304)).toBeLessThan(10 * Math.max(quarter, 100));
+  });
 
-  test('no more is made of than is asked for', () => {
+  test('becomes no more documents than requested', () => {
     expect(commentDocuments(fill('a word ', 7_000_000), 3)).toHaveLength(4);
     expect(MAX_COMMENT).toBe(32_767);
   });

@@ -1,4 +1,4 @@
-// What a document of the tracker says, as an agent is told it; with what the gateway itself writes there, and come what may.
+// Text of tracker documents, for agents: written by people or the gateway, or with invalid content.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -14,18 +14,18 @@ const node = (type: string, content: readonly unknown[] = [], attrs: object = {}
 const item = (...content: readonly unknown[]) => node('listItem', content);
 const text = (words: string, ...marks: readonly object[]) => ({ type: 'text', text: words, marks });
 
-describe('a document', () => {
+describe('textOfDocument', () => {
   test.each([
-    ['paragraphs are apart', [paragraph('One'), paragraph('two ', 'three')], 'One\n\ntwo three'],
-    ['lines are lines', [node('paragraph', [text('a'), { type: 'hardBreak' }, text('b')])], 'a\nb'],
-    ['headings have their level', [node('heading', [text('Title')], { level: 3 })], '### Title'],
+    ['separates paragraphs', [paragraph('One'), paragraph('two ', 'three')], 'One\n\ntwo three'],
+    ['keeps line breaks', [node('paragraph', [text('a'), { type: 'hardBreak' }, text('b')])], 'a\nb'],
+    ['shows the level of a heading', [node('heading', [text('Title')], { level: 3 })], '### Title'],
     [
-      'a list may stand in a list',
+      'supports nested lists',
       [node('bulletList', [item(paragraph('a'), node('orderedList', [item(paragraph('b'))], { order: 4 }))])],
       '- a\n  4. b',
     ],
     [
-      'tasks are ticked',
+      'shows the state of tasks',
       [
         node('taskList', [
           node('taskItem', [text('done')], { state: 'DONE' }),
@@ -35,13 +35,13 @@ describe('a document', () => {
       '- [x] done\n- [ ] to do',
     ],
     [
-      'code is as it stands, behind a fence of its own',
+      'keeps code unchanged in a sufficient fence',
       [node('codeBlock', [text('```\nif (a)  {\n')], { language: 'js' })],
       '````js\n```\nif (a)  {\n\n````',
     ],
-    ['quotations are quoted', [node('blockquote', [paragraph('a'), paragraph('b')])], '> a\n> \n> b'],
+    ['marks quotations', [node('blockquote', [paragraph('a'), paragraph('b')])], '> a\n> \n> b'],
     [
-      'what stands for something says it',
+      'shows the text of mentions, emojis, states, dates and cards',
       [
         node('paragraph', [
           node('mention', [], { id: '712020:ada', text: '@Ada' }),
@@ -58,7 +58,7 @@ describe('a document', () => {
       '@Ada 🎉 IN PROGRESS 2026-02-16 https://acme.example/browse/OPS-1',
     ],
     [
-      'links keep their addresses, once',
+      'shows the address of a link once',
       [
         node('paragraph', [
           text('here', { type: 'link', attrs: { href: 'https://a.example' } }),
@@ -71,7 +71,7 @@ describe('a document', () => {
       '[here](https://a.example) or https://b.example or `x`',
     ],
     [
-      'rows of tables are lines',
+      'shows a table row as a line',
       [
         node('table', [
           node('tableRow', [node('tableHeader', [paragraph('a')]), node('tableHeader', [paragraph('b')])]),
@@ -81,17 +81,17 @@ describe('a document', () => {
       'a | b\n1 | 2',
     ],
     [
-      'panels and what is folded are open',
+      'shows the content of panels and expands',
       [node('panel', [paragraph('note')]), node('expand', [paragraph('more')], { title: 'Details' })],
       'note\n\nDetails\n\nmore',
     ],
     [
-      'what is new at the tracker is shown as far as it has text (DT1)',
+      'shows the text of an unknown node',
       [node('hologram', [paragraph('inside')]), node('sticker', [], { text: 'words' })],
       'inside\n\nwords',
     ],
     [
-      'pictures are what they are said to be',
+      'shows the alternative text of a picture',
       [node('mediaSingle', [node('media', [], { alt: 'a graph' })])],
       'a graph',
     ],
@@ -107,18 +107,18 @@ describe('a document', () => {
     [{ type: 'paragraph' }],
     [{ type: 'doc' }],
     [{ type: 'doc', content: 'x' }],
-  ])('%j is none, and empty', (value) => {
+  ])('returns an empty text for the invalid document %j', (value) => {
     expect(textOfDocument(value)).toBe('');
   });
 
-  test('that is nested deeper than anybody writes is cut off there (DT2)', () => {
+  test('omits nodes deeper than the limit', () => {
     let deep: unknown = paragraph('deep');
     for (let level = 0; level < 200; level += 1) deep = node('blockquote', [deep]);
     expect(textOfDocument(document(paragraph('shallow'), deep))).not.toContain('deep');
     expect(textOfDocument(document(paragraph('shallow'), deep))).toContain('shallow');
   });
 
-  test('is never a fault, whatever it is made of (DT1)', () => {
+  test('does not throw for any content', () => {
     const types = [
       'doc',
       'paragraph',
@@ -151,7 +151,7 @@ describe('a document', () => {
   });
 });
 
-test('what the gateway writes reads as it was written, word by word', () => {
+test('documents by the gateway have the original text', () => {
   const word = fc.stringMatching(/^[a-z]{1,8}$/);
   const line = fc.array(word, { minLength: 1, maxLength: 6 }).map((words) => words.join(' '));
   const block = fc.oneof(
@@ -163,7 +163,7 @@ test('what the gateway writes reads as it was written, word by word', () => {
     fc.array(line, { minLength: 1, maxLength: 4 }).map((lines) => `\`\`\`js\n${lines.join('\n')}\n\`\`\``),
     line.map((words) => `> ${words}`),
   );
-  // Two lists beside each other are one.
+  // A paragraph between blocks, because adjacent lists are merged.
   const apart = fc.array(block, { minLength: 1, maxLength: 6 }).map((blocks) => blocks.join('\n\nand\n\n'));
   fc.assert(
     fc.property(apart, (markdown) => {
@@ -173,7 +173,7 @@ test('what the gateway writes reads as it was written, word by word', () => {
   );
 });
 
-test('code with any number of fences in it is code (DT1)', () => {
+test('code that contains fences stays code', () => {
   const code = '``` '.repeat(200_000);
   expect(textOfDocument(document(node('codeBlock', [text(code)])))).toContain(`\n${code}\n`);
 });

@@ -1,4 +1,5 @@
-// Triggers of type IssueTracker: events of a tracker's webhooks and rules over real sockets, proven in the three ways.
+// IssueTracker triggers, over real sockets: webhooks and automation rules, with all three kinds of
+// authentication.
 
 import { createHmac, randomUUID } from 'node:crypto';
 import { encodeSymmetric } from 'atlassian-jwt';
@@ -25,7 +26,7 @@ import {
 
 const SECRET = 'a secret of the tests';
 const PATH = '/webhook/issuetracker';
-const signed = (body: string, secret = SECRET) =>
+const signatureOf = (body: string, secret = SECRET) =>
   `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
 
 let host: TestSourceHost;
@@ -43,7 +44,7 @@ async function open(config: Partial<IssueTrackerTrigger['config']> = {}, name = 
   return trigger;
 }
 
-interface Sending {
+interface SendOptions {
   readonly id?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   readonly path?: string;
@@ -52,7 +53,7 @@ interface Sending {
 
 async function send(
   payload: unknown,
-  { id = randomUUID(), headers, path = PATH, secret = SECRET }: Sending = {},
+  { id = randomUUID(), headers, path = PATH, secret = SECRET }: SendOptions = {},
 ) {
   const body = typeof payload === 'string' ? payload : JSON.stringify(payload);
   const response = await fetch(host.url + path, {
@@ -61,7 +62,7 @@ async function send(
     headers: {
       'content-type': 'application/json',
       ...(id === '' ? {} : { 'x-atlassian-webhook-identifier': id }),
-      ...(headers ?? { 'x-hub-signature': signed(body, secret) }),
+      ...(headers ?? { 'x-hub-signature': signatureOf(body, secret) }),
     },
   });
   const text = await response.text();
@@ -69,14 +70,14 @@ async function send(
   return { status: response.status, body: isJson ? JSON.parse(text) : text };
 }
 
-/** As it reads after it was taken. */
+/** Sends a payload; returns the accepted event. */
 async function read(payload: unknown): Promise<InboundEvent> {
   expect((await send(payload)).status).toBe(202);
   return adapter.read(host.event());
 }
 
 describe('an event', () => {
-  test('of a new issue reads with its words, its fields and the conversation of its key', async () => {
+  test('of a new issue has its text, its fields and the conversation of its key', async () => {
     const trigger = await open({ base_url: 'https://acme.example' });
     const payload = issueCreated();
     const inbound = await read(payload);
@@ -109,10 +110,10 @@ describe('an event', () => {
       payloadJson: undefined,
       parameters: {},
     });
-    expect(adapter.takes?.(trigger, inbound)).toBe(true);
+    expect(adapter.accepts?.(trigger, inbound)).toBe(true);
   });
 
-  test('of a changed issue tells what was changed, and has no words of its own', async () => {
+  test('of a changed issue contains the changes and has no text', async () => {
     await open();
     const { names, text, context } = await read(issueUpdated());
     expect(names).toEqual(['tracker:issue_updated']);
@@ -123,7 +124,7 @@ describe('an event', () => {
     ]);
   });
 
-  test('of a deleted issue says which it was', async () => {
+  test('of a deleted issue contains the issue', async () => {
     await open();
     const { names, text, context } = await read(issueDeleted());
     expect(names).toEqual(['tracker:issue_deleted']);
@@ -131,7 +132,7 @@ describe('an event', () => {
     expect(context).toMatchObject({ 'issue.key': 'TES-41', 'issue.summary': 'The checkout is slow' });
   });
 
-  test('of a comment has its text, whoever wrote it and the issue, as far as it is told', async () => {
+  test('of a comment has its text, its author and the known fields of the issue', async () => {
     await open();
     const { names, text, user, context } = await read(commentCreated('Have you *looked* at it?'));
     expect(names).toEqual(['comment_created']);
@@ -147,7 +148,7 @@ describe('an event', () => {
     expect(context).not.toHaveProperty(['issue.reporter']);
   });
 
-  test('may have documents for texts: what they say is told', async () => {
+  test('with documents has their text', async () => {
     await open();
     const body = document(paragraph('Have you ', 'looked?'), paragraph('It is urgent.'));
     expect((await read(commentCreated(body))).text).toBe('Have you looked?\n\nIt is urgent.');
@@ -159,7 +160,7 @@ describe('an event', () => {
     expect((await read(issueCreated({ description: null }))).text).toBe('The checkout is slow');
   });
 
-  test('of an issue that was commented on, at a tracker of older kind, has the words of the comment', async () => {
+  test('of a commented issue on an older tracker has the text of the comment', async () => {
     await open();
     const { comment } = commentCreated('unik') as unknown as { comment: object };
     const user = { name: 'lev', displayName: 'Lev', self: 'http://t.example/rest/api/2/user?username=lev' };
@@ -168,7 +169,7 @@ describe('an event', () => {
   });
 
   test.each(['sprint_started', 'sprint_closed'] as const)(
-    '%s has a conversation of its own (ITF1)',
+    'of type %s has its own conversation',
     async (name) => {
       const trigger = await open({
         base_url: 'https://acme.example',
@@ -188,11 +189,11 @@ describe('an event', () => {
           'sprint.goal': 'A quick checkout',
         },
       });
-      expect(adapter.takes?.(trigger, inbound)).toBe(true);
+      expect(adapter.accepts?.(trigger, inbound)).toBe(true);
     },
   );
 
-  test('reads from the store what it read when it came', async () => {
+  test('reads the same from the store', async () => {
     await open();
     for (const payload of [issueCreated(), issueUpdated(), commentCreated('x'), sprint('sprint_closed')]) {
       const inbound = await read(payload);
@@ -201,7 +202,7 @@ describe('an event', () => {
     }
   });
 
-  test('may have its ids as numbers; what is no id is none', async () => {
+  test('accepts numeric ids and omits invalid ids', async () => {
     await open();
     const { comment, ...rest } = commentCreated('x') as ReturnType<typeof commentCreated> & {
       readonly comment: object;
@@ -210,10 +211,10 @@ describe('an event', () => {
       (await read({ ...rest, timestamp: Math.random(), comment: { ...comment, id } })).context['comment.id'];
     expect(await idOf(10_019)).toBe('10019');
     expect(await idOf('10019')).toBe('10019');
-    for (const none of ['../x', '', null, {}, ['1']]) expect(await idOf(none)).toBeUndefined();
+    for (const invalidId of ['../x', '', null, {}, ['1']]) expect(await idOf(invalidId)).toBeUndefined();
   });
 
-  test('names nothing that has no value', async () => {
+  test('omits fields without values', async () => {
     await open();
     const bare = issueCreated({ fields: { priority: null, status: undefined, labels: [], reporter: null } });
     const { context } = await read({ ...bare, user: undefined });
@@ -228,7 +229,7 @@ describe('an event', () => {
     ]);
   });
 
-  test('that is very large is told whole, and read where it has to be', async () => {
+  test('with a very large body is complete and reads the required fields', async () => {
     const trigger = await open();
     const payload = issueCreated({ fields: { environment: 'x'.repeat(400_000) } });
     const inbound = await read(payload);
@@ -236,17 +237,17 @@ describe('an event', () => {
     expect(inbound.context).toMatchObject({ 'issue.key': 'TES-41', 'issue.labels': ['checkout', 'slow'] });
     expect(JSON.parse(Buffer.from(inbound.payloadJson ?? []).toString())).toEqual(payload);
     expect(JSON.stringify(inbound.payload)).not.toContain('xxx');
-    expect(adapter.takes?.(trigger, inbound)).toBe(true);
+    expect(adapter.accepts?.(trigger, inbound)).toBe(true);
     const { parsed: _, ...stored } = host.event();
     expect(adapter.read(stored).context).toEqual(inbound.context);
   });
 });
 
-describe('what a rule of the tracker sends', () => {
+describe('a request of an automation rule', () => {
   const rule = (payload: unknown, query = '') =>
     send(payload, { id: '', headers: { 'x-webhook-secret': SECRET }, path: PATH + query });
 
-  test('is an issue without a name, which only a default agent takes (TF1)', async () => {
+  test('without event name is an issue event, which only a default agent accepts', async () => {
     const trigger = await open({ auth_mode: 'static', projects: ['TES'], issue_types: ['bug'] });
     expect((await rule(issueOfRule())).status).toBe(202);
     const inbound = adapter.read(host.event());
@@ -256,11 +257,11 @@ describe('what a rule of the tracker sends', () => {
       context: { 'issue.key': 'TES-41', 'issue.id': '10040', 'issue.type': 'Bug', 'issue.project': 'TES' },
     });
     expect(inbound.context).not.toHaveProperty(['tracker.event']);
-    expect(adapter.takes?.(trigger, inbound)).toBe(true);
+    expect(adapter.accepts?.(trigger, inbound)).toBe(true);
   });
 
   test.each(['tracker:issue_created', 'jira:issue_created'])(
-    'may be named %s by its address (TF1)',
+    'can have the event name %s in its query',
     async (name) => {
       await open({ auth_mode: 'static' });
       await rule(issueOfRule(), `?event=${encodeURIComponent(name)}`);
@@ -268,13 +269,13 @@ describe('what a rule of the tracker sends', () => {
     },
   );
 
-  test('names itself where its body does, whatever its address says', async () => {
+  test('uses the event name of the body rather than that of the query', async () => {
     await open({ auth_mode: 'static' });
     await rule(issueUpdated(), '?event=tracker:issue_created');
     expect(adapter.read(host.event())).toMatchObject({ names: ['tracker:issue_updated'] });
   });
 
-  test('may have the issue in it, and a comment (TF1)', async () => {
+  test('may contain an issue and a comment', async () => {
     await open({ auth_mode: 'static' });
     const { webhookEvent: _, ...body } = commentCreated('Please look at it.');
     await rule(body);
@@ -284,7 +285,7 @@ describe('what a rule of the tracker sends', () => {
     });
   });
 
-  test('is an event each time (ITP1)', async () => {
+  test('is a new event each time', async () => {
     await open({ auth_mode: 'static' });
     const [one, other] = [await rule(issueOfRule()), await rule(issueOfRule())];
     expect([one.status, other.status]).toEqual([202, 202]);
@@ -292,8 +293,8 @@ describe('what a rule of the tracker sends', () => {
   });
 });
 
-describe('what comes again', () => {
-  test('under the identifier that it had is known, whatever else it says (ITP1)', async () => {
+describe('a repeated delivery', () => {
+  test('with the same identifier is a duplicate, also with another body', async () => {
     await open();
     const first = await send(issueCreated(), { id: 'w-1' });
     expect(first).toEqual({ status: 202, body: { id: 'issuetracker:desk/w-1', status: 'accepted' } });
@@ -303,7 +304,7 @@ describe('what comes again', () => {
     });
   });
 
-  test('as it was signed is known under another identifier, and without one, for as long as the trigger says (ITP1)', async () => {
+  test('with the same signature is a duplicate during the replay window, also without the identifier', async () => {
     await open({ replay_window_seconds: 60 });
     const payload = issueCreated();
     await send(payload, { id: 'w-1' });
@@ -316,7 +317,7 @@ describe('what comes again', () => {
   });
 
   test.each([undefined, 0])(
-    'under another identifier is an event, and without one, where replay_window_seconds is %s (ITP1)',
+    'with a different identifier or none is an event if replay_window_seconds is %s',
     async (seconds) => {
       await open(seconds === undefined ? {} : { replay_window_seconds: seconds });
       const payload = issueCreated();
@@ -324,7 +325,7 @@ describe('what comes again', () => {
     },
   );
 
-  test('for a trigger with a path of its own is an event for that, too', async () => {
+  test('to another path is also an event of that trigger', async () => {
     await open();
     await open({ path: '/other' }, 'other');
     const payload = issueCreated();
@@ -335,7 +336,7 @@ describe('what comes again', () => {
     });
   });
 
-  test('under an identifier of strange form is known as well', async () => {
+  test('with an unusual identifier is recognised', async () => {
     await open();
     const id = `../${'x'.repeat(300)}`;
     const first = await send(issueCreated(), { id });
@@ -344,11 +345,11 @@ describe('what comes again', () => {
   });
 });
 
-describe('answers to the tracker', () => {
+describe('the response', () => {
   test.each([
-    ['an event that nobody here knows', sprint('sprint_created')],
-    ['an event of something else', { webhookEvent: 'worklog_created', worklog: { id: '1' } }],
-  ])('%s is 200, and nothing is kept', async (_, payload) => {
+    ['an unknown event', sprint('sprint_created')],
+    ['an event of another kind', { webhookEvent: 'worklog_created', worklog: { id: '1' } }],
+  ])('to %s is 200, and the event is not stored', async (_, payload) => {
     await open();
     const { status, body } = await send(payload);
     expect({ status, said: body.status }).toEqual({ status: 200, said: 'ignored' });
@@ -356,15 +357,15 @@ describe('answers to the tracker', () => {
   });
 
   test.each([
-    ['no JSON', 'Hello World!'],
-    ['no object', '[]'],
-    ['an object of nothing', '{}'],
+    ['invalid JSON', 'Hello World!'],
+    ['a list', '[]'],
+    ['an empty object', '{}'],
     ['an event without its issue', { webhookEvent: 'jira:issue_created' }],
-    ['an event whose issue has no key of one (TF2)', issueCreated({ key: '../../myself' })],
+    ['an event with a malformed issue key', issueCreated({ key: '../../myself' })],
     ['a comment without a comment', { ...issueUpdated(), webhookEvent: 'comment_created' }],
-    ['a sprint without one', { webhookEvent: 'sprint_started' }],
-    ['a name that is none', { ...issueCreated(), webhookEvent: 7 }],
-  ])('%s is 400 when it is verified, and 401 when it is not', async (_, payload) => {
+    ['a sprint event without a sprint', { webhookEvent: 'sprint_started' }],
+    ['an invalid event name', { ...issueCreated(), webhookEvent: 7 }],
+  ])('to %s is 400 if it is authenticated, otherwise 401', async (_, payload) => {
     await open();
     expect((await send(payload)).status).toBe(400);
     expect((await send(payload, { secret: 'another' })).status).toBe(401);
@@ -374,27 +375,27 @@ describe('answers to the tracker', () => {
 describe('a signature', () => {
   const vector = 'sha256=a4771c39fbe90f317c7824e83ddef3caae9cb3d976c214ace1f2937e133263c9';
 
-  test("of the vendor's documents fits", async () => {
+  test("of the vendor's documentation is accepted", async () => {
     await open({ webhook_secret: "It's a Secret to Everybody" });
     const post = (signature: string, body = 'Hello World!') =>
       send(body, { headers: { 'x-hub-signature': signature } });
-    // Verified, and no event.
+    // The request is authenticated, but the body is not an event.
     expect((await post(vector)).status).toBe(400);
     expect((await post(vector.replace('a477', 'a478'))).status).toBe(401);
     expect((await post(vector, 'Hello World')).status).toBe(401);
   });
 
-  test('under the secret of before fits as long as that is in the file', async () => {
+  test('with the previous secret is accepted while it is configured', async () => {
     await open({ webhook_secret: 'new', webhook_secret_previous: SECRET });
     expect((await send(issueCreated())).status).toBe(202);
     expect((await send(issueCreated(), { secret: 'new' })).status).toBe(202);
     expect((await send(issueCreated(), { secret: 'older' })).status).toBe(401);
   });
 
-  test('does not fit with one byte of the body changed', async () => {
+  test('is rejected if one byte of the body changes', async () => {
     await open();
     const body = Buffer.from(JSON.stringify(issueCreated()));
-    const signature = signed(body.toString());
+    const signature = signatureOf(body.toString());
     await fc.assert(
       fc.asyncProperty(fc.nat(body.length - 1), fc.integer({ min: 1, max: 255 }), async (at, by) => {
         const changed = Buffer.from(body);
@@ -412,11 +413,11 @@ describe('a signature', () => {
   });
 
   test.each([
-    ['a missing one', {}],
-    ['one of another hash', { 'x-hub-signature': signed('x').replace('sha256', 'sha1') }],
-    ['one under the newer name', { 'x-hub-signature-256': signed(JSON.stringify({})) }],
+    ['a missing value', {}],
+    ['a value with another hash', { 'x-hub-signature': signatureOf('x').replace('sha256', 'sha1') }],
+    ['a value in the newer header', { 'x-hub-signature-256': signatureOf(JSON.stringify({})) }],
     ['the secret itself', { 'x-hub-signature': SECRET }],
-  ] as const)('that is %s is refused', async (_, headers) => {
+  ] as const)('is rejected: %s', async (_, headers) => {
     await open();
     const { status, body } = await send({}, { headers });
     expect(status).toBe(401);
@@ -424,10 +425,10 @@ describe('a signature', () => {
   });
 });
 
-describe('a fixed header', () => {
+describe('a static header', () => {
   const by = (name: string, value = SECRET) => send(issueCreated(), { headers: { [name]: value } });
 
-  test('has its default name, or the one that the file gives, in any case', async () => {
+  test('has its default or configured name, in any case', async () => {
     await open({ auth_mode: 'static' });
     await open({ auth_mode: 'static', auth_header: 'authorization', path: '/other' }, 'other');
     expect((await by('X-Webhook-Secret')).status).toBe(202);
@@ -435,7 +436,7 @@ describe('a fixed header', () => {
     expect(other.status).toBe(202);
   });
 
-  test('must have the whole secret, of now or of before, and nothing else proves anything', async () => {
+  test('must equal the current or previous secret, and other proofs are rejected', async () => {
     await open({ auth_mode: 'static', webhook_secret_previous: 'the old one' });
     expect((await by('x-webhook-secret', 'the old one')).status).toBe(202);
     for (const value of [`${SECRET}x`, SECRET.slice(1), SECRET.toUpperCase(), ''])
@@ -445,24 +446,24 @@ describe('a fixed header', () => {
 });
 
 describe('a token', () => {
-  test('proves an event, and a wrong one is refused in words that repeat nothing of it (TV3)', async () => {
+  test('authenticates an event, and a wrong token is rejected without being quoted', async () => {
     await open({ auth_mode: 'jwt' });
     const exp = Math.floor(Date.now() / 1000) + 60;
     const by = (token: string) => send(issueCreated(), { headers: { authorization: `JWT ${token}` } });
     expect((await by(encodeSymmetric({ exp }, SECRET))).status).toBe(202);
-    const wrong = encodeSymmetric({ exp }, 'another');
-    const { status, body } = await by(wrong);
+    const wrongToken = encodeSymmetric({ exp }, 'another');
+    const { status, body } = await by(wrongToken);
     expect(status).toBe(401);
-    expect(JSON.stringify(body)).toContain('has a signature that is wrong');
-    expect(JSON.stringify(body)).not.toContain(wrong.split('.')[2]);
+    expect(JSON.stringify(body)).toContain('has an invalid signature');
+    expect(JSON.stringify(body)).not.toContain(wrongToken.split('.')[2]);
     expect((await send(issueCreated())).status).toBe(401);
   });
 });
 
 describe('filters', () => {
-  const takes = async (config: Partial<IssueTrackerTrigger['config']>, payload: unknown) => {
+  const isAccepted = async (config: Partial<IssueTrackerTrigger['config']>, payload: unknown) => {
     const trigger = await open(config);
-    return adapter.takes?.(trigger, await read(payload));
+    return adapter.accepts?.(trigger, await read(payload));
   };
 
   test.each([
@@ -474,25 +475,25 @@ describe('filters', () => {
     [{ ignore_senders: ['ada lovelace'] }, false],
     [{ ignore_senders: ['712020:ADA'] }, false],
     [{ ignore_senders: ['ada'] }, true],
-  ])('with %j an issue of TES, a Bug by Ada, is taken: %s', async (config, isTaken) => {
-    expect(await takes(config, issueCreated())).toBe(isTaken);
+  ])('%j accept a Bug of TES by Ada: %s', async (config, isTaken) => {
+    expect(await isAccepted(config, issueCreated())).toBe(isTaken);
   });
 
-  test('know the project of an issue by its key where nothing else tells it, and no type by anything (ITF2)', async () => {
+  test('use the project of the issue key if it is missing, but require the type', async () => {
     const bare = issueCreated({ fields: { project: undefined, issuetype: undefined } });
-    expect(await takes({ projects: ['TES'] }, bare)).toBe(true);
+    expect(await isAccepted({ projects: ['TES'] }, bare)).toBe(true);
     expect(
-      await takes({ issue_types: ['Bug'], path: '/x' }, issueCreated({ fields: { issuetype: null } })),
+      await isAccepted({ issue_types: ['Bug'], path: '/x' }, issueCreated({ fields: { issuetype: null } })),
     ).toBe(false);
   });
 
-  test('know a comment by whoever wrote it', async () => {
-    expect(await takes({ ignore_senders: [grace.accountId] }, commentCreated('x'))).toBe(false);
+  test('use the author of a comment', async () => {
+    expect(await isAccepted({ ignore_senders: [grace.accountId] }, commentCreated('x'))).toBe(false);
   });
 });
 
 describe('two trackers with one secret', () => {
-  test('have the events that name them; what names neither is for both', async () => {
+  test('receive the events of their site; an event of an unknown site is for both triggers', async () => {
     await open({ base_url: 'https://acme.example' }, 'acme');
     await open({ base_url: 'https://other.example' }, 'other');
     const triggers = async (site: string) => (await read(issueCreated({ site }))).triggers;
@@ -503,7 +504,7 @@ describe('two trackers with one secret', () => {
     expect(inbound.account).toBeUndefined();
   });
 
-  test('behind one gateway of the vendor are told apart by their paths', () => {
+  test('with one API gateway of the vendor are distinguished by path', () => {
     const account = (base_url: string) => adapter.account?.(issueTrackerTrigger('desk', { base_url }));
     expect(account('https://api.example/ex/tracker/one')).toBe('api.example:ex:tracker:one');
     expect(account('https://api.example')).toBe('api.example');

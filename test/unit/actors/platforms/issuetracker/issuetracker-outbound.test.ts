@@ -1,4 +1,5 @@
-// Answers as comments, at a local tracker: written once each, found again, changed, and what becomes of refusals.
+// Answers as comments, with a local tracker: posted once, found after a lost response, edited, and kinds of
+// refusals.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DeliveryError } from '../../../../../actors/events/outbox/delivery-error.ts';
@@ -20,7 +21,7 @@ import { postTrackerEvent, userIn } from '../../../../fixtures/issue-tracker/tra
 
 const KEY = 'OPS-7';
 const POST = /\/comment$/;
-const TOKEN = 'ATATT3x-nobody-may-see-this';
+const TOKEN = 'ATATT3x-secret-token';
 const person = { accountId: '5b10a2844c20165700ede21g', displayName: 'Mia' };
 
 let tracker: IssueTracker;
@@ -47,8 +48,8 @@ afterEach(async () => {
 
 async function receive(change: (event: Record<string, unknown>) => void = () => {}): Promise<StoredEvent> {
   const author = userIn(tracker.url, person);
-  const made = { key: KEY, id: issueId, site: tracker.url };
-  const event = commentCreated('please help', made, { id: '900', author });
+  const issue = { key: KEY, id: issueId, site: tracker.url };
+  const event = commentCreated('please help', issue, { id: '900', author });
   change(event as Record<string, unknown>);
   const { webhook_secret, path } = trigger.config;
   expect((await postTrackerEvent(host.url + path, webhook_secret, event)).status).toBe(202);
@@ -66,7 +67,7 @@ async function rowFor(text: string): Promise<StoredEvent> {
   return rows[0] as StoredEvent;
 }
 
-const again = (row: StoredEvent): StoredEvent => ({ ...row, attempt: 2 });
+const secondAttempt = (row: StoredEvent): StoredEvent => ({ ...row, attempt: 2 });
 const send = (row: StoredEvent, more = {}) => sendRow(adapter, trigger, row, more);
 
 async function failure(row: StoredEvent, more = {}): Promise<DeliveryError> {
@@ -75,9 +76,9 @@ async function failure(row: StoredEvent, more = {}): Promise<DeliveryError> {
     (reason: unknown) => reason,
   );
   if (!(error instanceof DeliveryError)) throw new Error(`expected a DeliveryError, not ${error}`);
-  const shown = `${error.message} ${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`;
-  expect(shown).not.toContain(TOKEN);
-  expect(shown).not.toContain(Buffer.from(`agent@example.com:${TOKEN}`).toString('base64'));
+  const errorText = `${error.message} ${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`;
+  expect(errorText).not.toContain(TOKEN);
+  expect(errorText).not.toContain(Buffer.from(`agent@example.com:${TOKEN}`).toString('base64'));
   return error;
 }
 
@@ -89,7 +90,7 @@ const paragraph = (text: string) => ({
 });
 
 describe('an answer', () => {
-  test('becomes one row for its issue, and the row a comment that has a mark nobody sees (ITC1)', async () => {
+  test('becomes one row for its issue, and the row a comment with an invisible mark', async () => {
     const row = await rowFor('Thank **you**.');
     const account = new URL(tracker.url).host;
     expect(row).toMatchObject({ key: `outbox/issuetracker/${account}/${KEY}` });
@@ -112,25 +113,25 @@ describe('an answer', () => {
     });
   });
 
-  test('becomes no row when it is empty, of an issue that is deleted, of a sprint, and without a token', async () => {
+  test('becomes no row if it is empty, for a deleted issue, for a sprint, and without a token', async () => {
     const event = await receive();
     expect(rowsOfAnswer(adapter, trigger, event, ' \n ')).toEqual([]);
     expect(rowsOfAnswer(adapter, issueTrackerTrigger('silent'), event, 'hello')).toEqual([]);
-    const deleted = await receive((said) => {
-      said.webhookEvent = 'jira:issue_deleted';
-      delete said.comment;
+    const deleted = await receive((payload) => {
+      payload.webhookEvent = 'jira:issue_deleted';
+      delete payload.comment;
     });
     expect(rowsOfAnswer(adapter, trigger, deleted, 'hello')).toEqual([]);
-    const sprint = await receive((said) => {
-      said.webhookEvent = 'sprint_started';
-      said.sprint = { id: 4, self: `${tracker.url}/rest/agile/1.0/sprint/4`, name: 'S', state: 'active' };
-      delete said.comment;
-      delete said.issue;
+    const sprint = await receive((payload) => {
+      payload.webhookEvent = 'sprint_started';
+      payload.sprint = { id: 4, self: `${tracker.url}/rest/agile/1.0/sprint/4`, name: 'S', state: 'active' };
+      delete payload.comment;
+      delete payload.issue;
     });
     expect(rowsOfAnswer(adapter, trigger, sprint, 'hello')).toEqual([]);
   });
 
-  test('that is too long becomes several, in their order', async () => {
+  test('above the size limit becomes several comments, in order', async () => {
     const words = Array.from({ length: 12_000 }, (_, n) => `w${n}`).join(' ');
     const rows = await rowsFor(words);
     expect(rows.length).toBeGreaterThan(1);
@@ -138,16 +139,16 @@ describe('an answer', () => {
     expect(texts().join(' ').split(/\s+/)).toEqual(words.split(' '));
   });
 
-  test('that is much too long has its beginning, and a last line that says so', async () => {
+  test('far above the size limit is cut, and its last line says so', async () => {
     const rows = await rowsFor('*a* '.repeat(1_000_000));
     expect(rows.length).toBeLessThanOrEqual(100);
     expect(rows.length).toBeGreaterThan(80);
     const last = JSON.parse(Buffer.from(rows.at(-1)?.body ?? []).toString()) as { body: object };
     expect(documentFaults(last.body)).toBe('');
-    expect(plainText(last.body)).toMatch(/too long to be sent here: about [\d,]+ characters/);
+    expect(plainText(last.body)).toMatch(/too long to send: about [\d,]+ characters/);
   });
 
-  test('has its title and fields, and of its actions those that lead to a page', async () => {
+  test('contains its title, fields and linked actions', async () => {
     const data = {
       title: 'Review',
       fields: [{ name: 'risk', value: 'low' }],
@@ -162,19 +163,19 @@ describe('an answer', () => {
     expect(JSON.stringify(tracker.commentsOf(KEY))).toContain('"href":"https://ci.example/1"');
   });
 
-  test('mentions nobody, whatever is written (TO2)', async () => {
+  test('never mentions people, for any text', async () => {
     await send(await rowFor(`@mia [~accountid:${person.accountId}] <@mia> @all`));
     expect(texts()).toEqual([`@mia [~accountid:${person.accountId}] <@mia> @all`]);
     expect(JSON.stringify(tracker.commentsOf(KEY))).not.toContain('"mention"');
   });
 
-  test('can be no reaction', () => {
+  test('cannot be a reaction', () => {
     const action = { do: 'react', to: '1', emoji: '👍' } as const;
     const message = { target: { place: KEY }, action, text: '' };
     expect(() => adapter.outbound?.render(trigger, message)).toThrow(/not reacted to/);
   });
 
-  test('can go to an issue without an event, of the own account only', async () => {
+  test("can be sent to an issue without an event, with the trigger's account only", async () => {
     const account = new URL(tracker.url).host;
     const place = async (name: string, of = trigger) =>
       (await adapter.outbound?.destination?.(of, `issuetracker/${name}`))?.place;
@@ -188,92 +189,92 @@ describe('an answer', () => {
   });
 });
 
-describe('a comment whose answer was lost', () => {
-  test('is found by its mark, and not written again (TO1)', async () => {
+describe('a comment whose response was lost', () => {
+  test('is found by its mark and not posted again', async () => {
     const row = await rowFor('Thank you.');
     tracker.fail({ kind: 'cut', isTaken: true }, 'POST', POST);
     expect(await failure(row)).toMatchObject({ isOutcomeUnknown: true, isFinal: false });
     const [comment] = tracker.commentsOf(KEY);
-    expect(await send(again(row))).toEqual({ id: comment?.id });
+    expect(await send(secondAttempt(row))).toEqual({ id: comment?.id });
     expect(texts()).toEqual(['Thank you.']);
   });
 
-  test('is written when it is not there, though the same was said before, and by others', async () => {
+  test('is posted if it does not exist, even if the same text exists', async () => {
     await send(await rowFor('Done.'));
     tracker.addComment(KEY, paragraph('Done.'), person);
     const row = await rowFor('Done.');
     tracker.fail({ kind: 'cut' }, 'POST', POST);
     expect((await failure(row)).isOutcomeUnknown).toBe(true);
-    await send(again(row));
+    await send(secondAttempt(row));
     expect(texts()).toEqual(['Done.', 'Done.', 'Done.']);
   });
 
-  test('is found among many others, in pages (ITL1)', async () => {
+  test('is found among several pages of comments', async () => {
     tracker.pageSize = 2;
     const row = await rowFor('Thank you.');
     await send(row);
     for (let n = 0; n < 5; n += 1) tracker.addComment(KEY, paragraph(`no ${n}`), person);
     const { id } = tracker.commentsOf(KEY)[0] ?? {};
-    expect(await send(again(row))).toEqual({ id });
+    expect(await send(secondAttempt(row))).toEqual({ id });
     expect(tracker.callsOf('GET', POST)).toHaveLength(3);
   });
 
-  test('is looked for no further than when its row was made; where the clocks differ further (ITL1, ITL2)', async () => {
+  test('is searched back to the age of its row, and further if the clocks differ', async () => {
     tracker.pageSize = 1;
     const row = { ...(await rowFor('Thank you.')), at: Date.now() + 3_600_000 };
     await send(row);
     for (let n = 0; n < 3; n += 1) tracker.addComment(KEY, paragraph(`no ${n}`), person);
-    // By a clock that was wrong: nothing is as new as the row, and it is found all the same.
-    expect(await send(again(row))).toEqual({ id: tracker.commentsOf(KEY)[0]?.id });
-    const asked = tracker.callsOf('GET', POST).length;
-    expect(asked).toBe(4);
+    // The local clock is wrong, so all comments look older than the row. The comment is found nevertheless.
+    expect(await send(secondAttempt(row))).toEqual({ id: tracker.commentsOf(KEY)[0]?.id });
+    const requestsBefore = tracker.callsOf('GET', POST).length;
+    expect(requestsBefore).toBe(4);
     const older = { ...row, id: 'outbox:another/1', at: Date.now() };
     tracker.behindMs = 3_600_000;
     tracker.addComment(KEY, paragraph('old'), person);
-    await send(again(older));
-    expect(tracker.callsOf('GET', POST).length - asked).toBe(1);
+    await send(secondAttempt(older));
+    expect(tracker.callsOf('GET', POST).length - requestsBefore).toBe(1);
     expect(texts()).toHaveLength(6);
   });
 
-  test('may stand there twice where there are too many to look through, and says so (ITL1)', async () => {
+  test('may be a duplicate if there are too many to search, and its note says so', async () => {
     tracker.pageSize = 1;
     for (let n = 0; n < 12; n += 1) tracker.addComment(KEY, paragraph(`no ${n}`), person);
-    const receipt = await send(again(await rowFor('Thank you.')));
-    expect(receipt).toMatchObject({ note: expect.stringContaining('may stand there twice') });
+    const receipt = await send(secondAttempt(await rowFor('Thank you.')));
+    expect(receipt).toMatchObject({ note: expect.stringContaining('possible duplicate') });
     expect(tracker.callsOf('GET', POST)).toHaveLength(10);
   });
 
-  test('is found where lists of an issue come without properties', async () => {
+  test('is found on a tracker that lists comments without properties', async () => {
     tracker.hidesProperties = true;
     const row = await rowFor('Thank you.');
     await send(row);
     tracker.addComment(KEY, paragraph('Thank you.'), person);
-    expect(await send(again(row))).toEqual({ id: tracker.commentsOf(KEY)[0]?.id });
+    expect(await send(secondAttempt(row))).toEqual({ id: tracker.commentsOf(KEY)[0]?.id });
     expect(tracker.callsOf('POST', /comment\/list$/)).toHaveLength(1);
   });
 
   test.each([
     { kind: 'refuse', refusal: refusal(404, []) },
     { kind: 'page', status: 200 },
-  ] as const)('is found by what it says where nothing tells of properties: $kind', async (fault) => {
+  ] as const)('is found by its text if no request returns properties: $kind', async (fault) => {
     tracker.hidesProperties = true;
     tracker.fail(fault, 'POST', /comment\/list$/);
     const row = await rowFor('Thank **you**.\n\n- a');
     await send(row);
     tracker.addComment(KEY, paragraph('no'), person);
-    expect(await send(again(row))).toEqual({ id: tracker.commentsOf(KEY)[0]?.id });
+    expect(await send(secondAttempt(row))).toEqual({ id: tracker.commentsOf(KEY)[0]?.id });
   });
 
-  test('is not written while nobody can say whether it is there', async () => {
+  test('is not posted while the search fails', async () => {
     const row = await rowFor('Thank you.');
     for (const fault of [{ kind: 'page', status: 502 }, { kind: 'cut' }] as const) {
       tracker.fail(fault, 'GET', POST);
-      expect((await failure(again(row))).isFinal).toBe(false);
+      expect((await failure(secondAttempt(row))).isFinal).toBe(false);
     }
     tracker.hidesProperties = true;
     tracker.addComment(KEY, paragraph('no'), person);
     tracker.fail({ kind: 'page', status: 503 }, 'POST', /comment\/list$/);
-    expect((await failure(again(row))).isFinal).toBe(false);
+    expect((await failure(secondAttempt(row))).isFinal).toBe(false);
     expect(texts()).toEqual(['no']);
   });
 });
@@ -285,7 +286,7 @@ describe('an edit', () => {
     return { ...first, id: 'outbox:edit/1', body: Buffer.from(JSON.stringify(rendered)) };
   };
 
-  test('changes the comment; of one that is gone it is told so, and without one it is posted', async () => {
+  test('changes the comment, reports a missing comment, and is posted if there is no earlier comment', async () => {
     const first = await rowFor('Thinking…');
     const edit = editOf(first, 'Thank you.');
     const { id } = await send(first);
@@ -294,7 +295,7 @@ describe('an edit', () => {
     expect(texts()).toEqual(['Thank you.']);
     tracker.deleteComment(KEY, id);
     expect(await failure(edit, before)).toMatchObject({
-      isTargetGone: true,
+      isTargetMissing: true,
       isFinal: true,
       platformCode: 404,
     });
@@ -307,15 +308,11 @@ describe('a tracker that', () => {
   test.each([
     [400, refusal(400, ['INVALID_INPUT']), '400: INVALID_INPUT'],
     [400, refusal(400, [], { comment: 'too long' }), '400: comment: too long'],
-    [401, { status: 401, body: { message: 'no' } }, '401 the e-mail address and the token'],
-    [
-      403,
-      refusal(403, ['You may not comment.']),
-      '403 the account of the token may not do that: You may not',
-    ],
+    [401, { status: 401, body: { message: 'no' } }, '401 the email address or API token'],
+    [403, refusal(403, ['You may not comment.']), "403 the token's account lacks permission: You may not"],
     [404, refusal(404, ['Issue does not exist']), '404 no such issue or comment'],
-    [413, refusal(413, []), '413 longer than the tracker takes'],
-  ])('says %i is not asked again', async (status, answer, words) => {
+    [413, refusal(413, []), '413 too long for the tracker'],
+  ])('refuses with %i causes a permanent failure', async (status, answer, words) => {
     const row = await rowFor('hello');
     tracker.fail({ kind: 'refuse', refusal: answer }, 'POST', POST);
     const error = await failure(row);
@@ -323,48 +320,54 @@ describe('a tracker that', () => {
     expect(error.message).toContain(words);
   });
 
-  test('asks for a pause is given it whole, without an attempt; all under the token wait', async () => {
+  test('requests a pause is not called before, with any row of the token', async () => {
     const row = await rowFor('hello');
     const answer = { ...refusal(429, ['Rate limit exceeded.']), headers: { 'retry-after': '7' } };
     tracker.fail({ kind: 'refuse', refusal: answer }, 'POST', POST);
-    expect(await failure(row)).toMatchObject({ isTooSoon: true, retryAfterMs: 7_000, isFinal: false });
+    expect(await failure(row)).toMatchObject({ isRateLimited: true, retryAfterMs: 7_000, isFinal: false });
     tracker.addIssue('OPS-8');
-    const other = await receive((said) => {
-      (said.issue as { key: string }).key = 'OPS-8';
+    const other = await receive((payload) => {
+      (payload.issue as { key: string }).key = 'OPS-8';
     });
-    const [elsewhere] = rowsOfAnswer(adapter, trigger, other, 'hello');
-    const unasked = await failure({ ...elsewhere, seq: 9, at: 0, attempt: 1, crashes: 0 } as StoredEvent);
-    expect(unasked).toMatchObject({ isTooSoon: true, isUnasked: true });
-    expect(unasked.retryAfterMs).toBeGreaterThan(6_000);
+    const [otherRow] = rowsOfAnswer(adapter, trigger, other, 'hello');
+    const failureOfOtherRow = await failure({
+      ...otherRow,
+      seq: 9,
+      at: 0,
+      attempt: 1,
+      crashes: 0,
+    } as StoredEvent);
+    expect(failureOfOtherRow).toMatchObject({ isRateLimited: true, isUncontacted: true });
+    expect(failureOfOtherRow.retryAfterMs).toBeGreaterThan(6_000);
     expect(texts()).toEqual([]);
   });
 
-  test('asks for a pause for one issue is written to elsewhere', async () => {
+  test('limits one issue receives comments for other issues', async () => {
     const row = await rowFor('hello');
     const headers = { 'retry-after': '5', 'ratelimit-reason': 'jira-per-issue-on-write' };
     tracker.fail({ kind: 'refuse', refusal: { ...refusal(429, []), headers } }, 'POST', POST);
-    expect(await failure(row)).toMatchObject({ isTooSoon: true, retryAfterMs: 5_000 });
+    expect(await failure(row)).toMatchObject({ isRateLimited: true, retryAfterMs: 5_000 });
     tracker.addIssue('OPS-8');
-    const other = await receive((said) => {
-      (said.issue as { key: string }).key = 'OPS-8';
+    const other = await receive((payload) => {
+      (payload.issue as { key: string }).key = 'OPS-8';
     });
-    const [elsewhere] = rowsOfAnswer(adapter, trigger, other, 'hello');
-    await send({ ...elsewhere, seq: 9, at: 0, attempt: 1, crashes: 0 } as StoredEvent);
+    const [otherRow] = rowsOfAnswer(adapter, trigger, other, 'hello');
+    await send({ ...otherRow, seq: 9, at: 0, attempt: 1, crashes: 0 } as StoredEvent);
     expect(tracker.commentsOf('OPS-8')).toHaveLength(1);
-    expect(await failure(row)).toMatchObject({ isTooSoon: true, isUnasked: true });
+    expect(await failure(row)).toMatchObject({ isRateLimited: true, isUncontacted: true });
     expect(adapter.outbound?.limits?.(trigger).held).toMatchObject([{ of: KEY }]);
   });
 
-  test.each([500, 502, 503, 504])('is down with %i is asked again (TA1)', async (status) => {
+  test.each([500, 502, 503, 504])('fails with %i is retried', async (status) => {
     const row = await rowFor('hello');
     tracker.fail({ kind: 'page', status }, 'POST', POST);
     const error = await failure(row);
-    expect(error).toMatchObject({ isFinal: false, isPlatformDown: true, isTooSoon: false });
+    expect(error).toMatchObject({ isFinal: false, isPlatformDown: true, isRateLimited: false });
     expect(error.message).toContain(String(status));
     expect(tracker.callsOf('POST', POST)).toHaveLength(1);
   });
 
-  test('is replaced by a page of something else has taken nothing', async () => {
+  test('is replaced by another page has an unknown outcome', async () => {
     const row = await rowFor('hello');
     tracker.fail({ kind: 'page', status: 200 }, 'POST', POST);
     expect(await failure(row)).toMatchObject({ isFinal: false, isOutcomeUnknown: true });
@@ -376,14 +379,14 @@ describe('a tracker that', () => {
     expect(await failure(row)).toMatchObject({ isFinal: true });
   });
 
-  test('hangs is left when the attempt ends', async () => {
+  test('hangs is aborted at the end of the attempt', async () => {
     const row = await rowFor('hello');
     tracker.fail({ kind: 'hang' }, 'POST', POST);
     const error = await failure(row, { signal: AbortSignal.timeout(300) });
     expect(error).toMatchObject({ isFinal: false, isOutcomeUnknown: true });
   });
 
-  test('gets the credentials in a header, and nowhere else', async () => {
+  test('receives the credentials only in a header', async () => {
     await send(await rowFor('hello'));
     const [call] = tracker.callsOf('POST', POST);
     expect(call?.authorization).toBe(`Basic ${Buffer.from(`agent@example.com:${TOKEN}`).toString('base64')}`);
@@ -391,15 +394,18 @@ describe('a tracker that', () => {
   });
 });
 
-test('its own comment is known when it comes back as an event', async () => {
+test('an event of an own comment is recognised', async () => {
   await send(await rowFor('hello'));
   const [comment] = tracker.commentsOf(KEY);
-  const event = await receive((said) => {
-    Object.assign(said.comment as object, { id: comment?.id, author: { accountId: tracker.user.accountId } });
+  const event = await receive((payload) => {
+    Object.assign(payload.comment as object, {
+      id: comment?.id,
+      author: { accountId: tracker.user.accountId },
+    });
   });
   const inbound = adapter.read(event);
-  const complete = (await adapter.complete?.(inbound, [trigger])) ?? inbound;
-  expect(adapter.takes?.(trigger, complete)).toBe('the comment is one of our own');
+  const complete = (await adapter.addLookups?.(inbound, [trigger])) ?? inbound;
+  expect(adapter.accepts?.(trigger, complete)).toBe('the comment is our own');
   const other = adapter.read(await receive());
-  expect(adapter.takes?.(trigger, (await adapter.complete?.(other, [trigger])) ?? other)).toBe(true);
+  expect(adapter.accepts?.(trigger, (await adapter.addLookups?.(other, [trigger])) ?? other)).toBe(true);
 });

@@ -1,4 +1,4 @@
-// Answers that are longer than one comment: each part is within the limit and valid, and nothing between them is lost.
+// Answers longer than a comment: all parts are valid and within the limit, and no text is lost.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -15,10 +15,10 @@ import { splitDocument } from '../../../../../actors/platforms/issuetracker/docu
 import { documentFaults } from '../../../../fixtures/issue-tracker/document-faults.ts';
 
 const sizeOf = (document: TrackerDocument) => JSON.stringify(document).length;
-const readIn = (all: readonly TrackerDocument[]) => all.map((each) => plainText(each)).join('\n');
+const textOf = (all: readonly TrackerDocument[]) => all.map((each) => plainText(each)).join('\n');
 const wordsOf = (text: string) => text.match(/w\d+x/g) ?? [];
 
-/** The parts of a text under a limit. */
+/** Splits a text into parts for a limit. */
 function parts(markdown: string, limit: number): readonly TrackerDocument[] {
   const all = splitDocument(blocksOf(markdown), limit);
   for (const each of all) {
@@ -29,24 +29,24 @@ function parts(markdown: string, limit: number): readonly TrackerDocument[] {
   return all;
 }
 
-const counted = (count: number, of: (n: number) => string, by = '\n') =>
+const repeat = (count: number, of: (n: number) => string, by = '\n') =>
   Array.from({ length: count }, (_, n) => of(n)).join(by);
 
 describe('an answer', () => {
-  test('that just fits is one comment, and one that does not is two', () => {
+  test('of the maximum size is one comment, and a larger one is two', () => {
     const rest = sizeOf({ version: 1, type: 'doc', content: blocksOf('x') }) - 1;
-    const just = 'x'.repeat(MAX_COMMENT - rest);
-    expect(commentDocuments(just, 100).map(sizeOf)).toEqual([MAX_COMMENT]);
-    expect(commentDocuments(`${just}x`, 100)).toHaveLength(2);
+    const longest = 'x'.repeat(MAX_COMMENT - rest);
+    expect(commentDocuments(longest, 100).map(sizeOf)).toEqual([MAX_COMMENT]);
+    expect(commentDocuments(`${longest}x`, 100)).toHaveLength(2);
   });
 
-  test('is divided between paragraphs, and its heading stays with what it heads (ITS2)', () => {
+  test('is split between paragraphs, and a heading stays with its section', () => {
     const all = parts(`${'a'.repeat(300)}\n\n# head\n\n${'b'.repeat(300)}`, 600);
     expect(all.map((each) => plainText(each))).toEqual(['a'.repeat(300), `head\n${'b'.repeat(300)}`]);
   });
 
-  test('has code again where code was cut, at ends of lines (ITS2, ITS3)', () => {
-    const code = counted(200, (n) => `  line ${n} "quoted"`);
+  test('continues as code if code was cut, at line ends', () => {
+    const code = repeat(200, (n) => `  line ${n} "quoted"`);
     const all = parts(`\`\`\`ts\n${code}\n\`\`\``, 1_000);
     const blocks = all.flatMap(({ content }) => content);
     expect(all.length).toBeGreaterThan(4);
@@ -54,9 +54,9 @@ describe('an answer', () => {
     expect(blocks.map((block) => plainText(block)).join('\n')).toBe(code);
   });
 
-  test('counts on in its numbers (ITS2)', () => {
+  test('continues its numbering', () => {
     const all = parts(
-      counted(100, (n) => `${n + 5}. w${n}x`),
+      repeat(100, (n) => `${n + 5}. w${n}x`),
       700,
     );
     const lists = all.flatMap(({ content }) => content) as unknown as {
@@ -72,33 +72,33 @@ describe('an answer', () => {
     expect(next).toBe(105);
   });
 
-  test('has the head of a table above each part of it; a row that is too large is said in words (ITS2)', () => {
+  test('repeats the table header in each part; a row that is too large becomes paragraphs', () => {
     const row = (n: number) => `|w${n}x|${n === 20 ? 'long '.repeat(800) : 'b'}|`;
-    const all = parts(`|one|two|\n|-|-|\n${counted(40, row)}`, 3_000);
+    const all = parts(`|one|two|\n|-|-|\n${repeat(40, row)}`, 3_000);
     const blocks = all.flatMap(({ content }) => content);
     const tables = blocks.filter(({ type }) => type === 'table');
     expect(tables.length).toBeGreaterThan(2);
     for (const table of tables) expect(plainText(table).startsWith('one\ntwo\n')).toBe(true);
     expect(blocks.some(({ type }) => type === 'paragraph')).toBe(true);
-    expect(wordsOf(readIn(all))).toEqual(counted(40, (n) => `w${n}x`).split('\n'));
+    expect(wordsOf(textOf(all))).toEqual(repeat(40, (n) => `w${n}x`).split('\n'));
   });
 
-  test('has no task twice under one name', () => {
+  test('has unique task names', () => {
     const all = parts(
-      counted(30, (n) => `- [ ] w${n}x\n  - [x] ${'more '.repeat(100)}`),
+      repeat(30, (n) => `- [ ] w${n}x\n  - [x] ${'more '.repeat(100)}`),
       1_200,
     );
     const names = JSON.stringify(all).match(/"localId":"[^"]+"/g) ?? [];
     expect(new Set(names).size).toBe(names.length);
-    expect(wordsOf(readIn(all))).toHaveLength(30);
+    expect(wordsOf(textOf(all))).toHaveLength(30);
   });
 
-  test('may have an item, a quotation, a line and a word that are longer than a comment', () => {
-    const long = counted(300, (n) => `w${n}x`, ' ');
+  test('may contain an item, a quotation, a line and a word that are longer than a comment', () => {
+    const long = repeat(300, (n) => `w${n}x`, ' ');
     for (const text of [long, `- a\n  - ${long}`, `> ${long}`, `# ${long}`, `- [ ] ${long}`, `**${long}**`]) {
       const all = parts(text, 800);
       expect(all.length).toBeGreaterThan(2);
-      expect(wordsOf(readIn(all))).toEqual(long.split(' '));
+      expect(wordsOf(textOf(all))).toEqual(long.split(' '));
     }
     const emoji = '🙂'.repeat(1_000);
     expect(
@@ -109,15 +109,15 @@ describe('an answer', () => {
   });
 });
 
-test('the name of a later part of a list of tasks is counted (ITS1)', () => {
+test('the id suffix of later task list parts is counted', () => {
   for (let length = 1; length < 60; length += 1)
     parts(
-      counted(40, (n) => `- [ ] ${'y'.repeat(length)} w${n}x`),
+      repeat(40, (n) => `- [ ] ${'y'.repeat(length)} w${n}x`),
       700,
     );
 });
 
-test('whatever is divided is valid, within the limit, and has all words in their order (ITS1, ITS3)', () => {
+test('split documents are valid, within the limit, and keep all words in order', () => {
   const line = fc.nat(9).chain((kind) =>
     fc
       .array(fc.constantFrom('w ', '**w** ', '`w` ', '[w](https://a.example/) ', '"\\\\" '), {
@@ -135,7 +135,7 @@ test('whatever is divided is valid, within the limit, and has all words in their
       const markdown = lines.join('\n').replace(/\bw\b/g, () => `w${count++}x`);
       const whole = blocksOf(markdown);
       const all = parts(markdown, limit);
-      expect(wordsOf(readIn(all))).toEqual(wordsOf(readIn([{ version: 1, type: 'doc', content: whole }])));
+      expect(wordsOf(textOf(all))).toEqual(wordsOf(textOf([{ version: 1, type: 'doc', content: whole }])));
     }),
     { numRuns: 500 },
   );

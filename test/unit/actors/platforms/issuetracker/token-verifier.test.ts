@@ -1,4 +1,4 @@
-// Tokens of a tracker, against the vendor's own library, which makes them as apps of the tracker do.
+// Tokens of a tracker, created with the vendor's library.
 
 import { createHmac, generateKeyPairSync } from 'node:crypto';
 import { createQueryStringHash, encodeSymmetric, fromMethodAndUrl } from 'atlassian-jwt';
@@ -24,7 +24,7 @@ function requestOf(authorization: string | undefined, more: Partial<WebhookReque
     isBodyExact: true,
     requestId: 'r',
     traceparent: 't',
-    holdBody: () => () => {},
+    reserveBody: () => () => {},
     ...more,
   };
 }
@@ -32,9 +32,9 @@ function requestOf(authorization: string | undefined, more: Partial<WebhookReque
 const verifier = (more: Partial<Parameters<typeof tokenVerifier>[0]> = {}) =>
   tokenVerifier({ secrets: [SECRET], signedPath: undefined, allowsUnverified: false, ...more });
 
-async function isTaken(request: WebhookRequest, using = verifier()): Promise<boolean> {
-  if (!using.mayFit(request)) return false;
-  return !isRefusal(await using.verify(request, Buffer.from('{}')));
+async function isAccepted(request: WebhookRequest, chosenVerifier = verifier()): Promise<boolean> {
+  if (!chosenVerifier.hasProof(request)) return false;
+  return !isRefusal(await chosenVerifier.verify(request, Buffer.from('{}')));
 }
 
 const claims = (more: object = {}) => ({ iss: 'a-tenant', iat: now(), exp: now() + 180, ...more });
@@ -42,40 +42,40 @@ const tokenOf = (more: object = {}, secret = SECRET) => encodeSymmetric(claims(m
 const hashOf = (url: string, base = 'https://gateway.example', method: 'post' | 'get' = 'post') =>
   createQueryStringHash(fromMethodAndUrl(method, url), false, base);
 
-test('what is wrong with a token under its own secret is said, whatever other secrets there are (TV3)', async () => {
+test('an error of a token with a valid signature is reported, even if there are other secrets', async () => {
   const both = verifier({ secrets: [SECRET, 'the one before'] });
   const verdict = await both.verify(requestOf(`JWT ${tokenOf({ exp: now() - 60 })}`), Buffer.from('{}'));
-  expect(verdict).toEqual({ refused: 'wrong', why: 'the token has expired' });
+  expect(verdict).toEqual({ kind: 'wrong', reason: 'the token has expired' });
 });
 
 describe('a token', () => {
-  test('of an app is taken under either scheme, with the hash of the address that it is for', async () => {
+  test('of an app is accepted with both schemes, with the hash of its URL', async () => {
     const qsh = hashOf(`https://gateway.example${PATH}`);
     for (const scheme of ['JWT', 'Bearer', 'bearer', 'jwt'])
-      expect(await isTaken(requestOf(`${scheme} ${tokenOf({ qsh })}`)), scheme).toBe(true);
+      expect(await isAccepted(requestOf(`${scheme} ${tokenOf({ qsh })}`)), scheme).toBe(true);
   });
 
-  test('of a program that signs no address is taken without that hash, and without times', async () => {
-    expect(await isTaken(requestOf(`Bearer ${tokenOf()}`))).toBe(true);
+  test('without URL hash and times is accepted', async () => {
+    expect(await isAccepted(requestOf(`Bearer ${tokenOf()}`))).toBe(true);
     const bare = await new SignJWT({}).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from(SECRET));
-    expect(await isTaken(requestOf(`Bearer ${bare}`))).toBe(true);
+    expect(await isAccepted(requestOf(`Bearer ${bare}`))).toBe(true);
   });
 
-  test('is taken under the secret of before, and of a single sign', async () => {
+  test('is accepted with the previous secret, and with a secret of one character', async () => {
     const both = verifier({ secrets: ['the new one', SECRET] });
-    expect(await isTaken(requestOf(`JWT ${tokenOf()}`), both)).toBe(true);
-    expect(await isTaken(requestOf(`JWT ${tokenOf({}, 's')}`), verifier({ secrets: ['s'] }))).toBe(true);
-    expect(await isTaken(requestOf(`JWT ${tokenOf({}, 'another')}`), both)).toBe(false);
+    expect(await isAccepted(requestOf(`JWT ${tokenOf()}`), both)).toBe(true);
+    expect(await isAccepted(requestOf(`JWT ${tokenOf({}, 's')}`), verifier({ secrets: ['s'] }))).toBe(true);
+    expect(await isAccepted(requestOf(`JWT ${tokenOf({}, 'another')}`), both)).toBe(false);
   });
 
-  test('that has expired, or does not hold yet, is refused, within a tolerance for clocks (TV2)', async () => {
-    expect(await isTaken(requestOf(`JWT ${tokenOf({ exp: now() - 120 })}`))).toBe(false);
-    expect(await isTaken(requestOf(`JWT ${tokenOf({ exp: now() - 5 })}`))).toBe(true);
-    expect(await isTaken(requestOf(`JWT ${tokenOf({ nbf: now() + 120 })}`))).toBe(false);
-    expect(await isTaken(requestOf(`JWT ${tokenOf({ nbf: now() + 5 })}`))).toBe(true);
+  test('that has expired or is not yet valid is refused, within the clock tolerance', async () => {
+    expect(await isAccepted(requestOf(`JWT ${tokenOf({ exp: now() - 120 })}`))).toBe(false);
+    expect(await isAccepted(requestOf(`JWT ${tokenOf({ exp: now() - 5 })}`))).toBe(true);
+    expect(await isAccepted(requestOf(`JWT ${tokenOf({ nbf: now() + 120 })}`))).toBe(false);
+    expect(await isAccepted(requestOf(`JWT ${tokenOf({ nbf: now() + 5 })}`))).toBe(true);
   });
 
-  test('for another address, another method, or any address at all is refused (TV2)', async () => {
+  test('for another URL, another method or any URL is rejected', async () => {
     for (const qsh of [
       hashOf('https://gateway.example/webhook/other'),
       hashOf(`https://gateway.example${PATH}?event=comment_created`),
@@ -85,30 +85,32 @@ describe('a token', () => {
       7,
       null,
     ])
-      expect(await isTaken(requestOf(`JWT ${tokenOf({ qsh })}`)), String(qsh)).toBe(false);
+      expect(await isAccepted(requestOf(`JWT ${tokenOf({ qsh })}`)), String(qsh)).toBe(false);
   });
 
-  test('signs the query as well, but for the token in it (QH2)', async () => {
+  test('covers the query, except for the token in it', async () => {
     const query = 'event=tracker:issue_created&b=2&a=1&a=0';
     const qsh = hashOf(`https://gateway.example${PATH}?${query}`);
-    expect(await isTaken(requestOf(`JWT ${tokenOf({ qsh })}`, { query }))).toBe(true);
-    expect(await isTaken(requestOf(`JWT ${tokenOf({ qsh })}`, { query: `${query}&jwt=x.y.z` }))).toBe(true);
-    expect(await isTaken(requestOf(`JWT ${tokenOf({ qsh })}`, { query: `${query}&c=3` }))).toBe(false);
+    expect(await isAccepted(requestOf(`JWT ${tokenOf({ qsh })}`, { query }))).toBe(true);
+    expect(await isAccepted(requestOf(`JWT ${tokenOf({ qsh })}`, { query: `${query}&jwt=x.y.z` }))).toBe(
+      true,
+    );
+    expect(await isAccepted(requestOf(`JWT ${tokenOf({ qsh })}`, { query: `${query}&c=3` }))).toBe(false);
   });
 
-  test('behind a proxy that changes the path is for the path as the tracker has it', async () => {
+  test('behind a proxy that changes the path is checked for the path that the tracker signed', async () => {
     const qsh = hashOf('https://gateway.example/hooks/tracker');
     const request = requestOf(`JWT ${tokenOf({ qsh })}`);
-    expect(await isTaken(request)).toBe(false);
-    expect(await isTaken(request, verifier({ signedPath: '/hooks/tracker' }))).toBe(true);
-    // The address of an app is a base, which the tracker leaves out.
+    expect(await isAccepted(request)).toBe(false);
+    expect(await isAccepted(request, verifier({ signedPath: '/hooks/tracker' }))).toBe(true);
+    // The tracker omits the base URL of an app from the hash.
     const below = hashOf('https://gateway.example/hooks/tracker', 'https://gateway.example/hooks');
     expect(
-      await isTaken(requestOf(`JWT ${tokenOf({ qsh: below })}`), verifier({ signedPath: '/tracker' })),
+      await isAccepted(requestOf(`JWT ${tokenOf({ qsh: below })}`), verifier({ signedPath: '/tracker' })),
     ).toBe(true);
   });
 
-  test('without a signature, with another algorithm or with a key of its own is refused (TV1)', async () => {
+  test('without a signature, with another algorithm or with its own key is rejected', async () => {
     const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const hmac = (algorithm: string, text: string) =>
       createHmac(algorithm, SECRET).update(text).digest('base64url');
@@ -122,26 +124,27 @@ describe('a token', () => {
       `${other}.${hmac('sha512', other)}`,
       await new SignJWT(claims()).setProtectedHeader({ alg: 'RS256', jwk } as never).sign(privateKey),
     ])
-      expect(await isTaken(requestOf(`Bearer ${token}`)), token).toBe(false);
+      expect(await isAccepted(requestOf(`Bearer ${token}`)), token).toBe(false);
   });
 
-  test('is looked for in the Authorization header alone, and up to a length', async () => {
+  test('is accepted only in the Authorization header, up to a maximum length', async () => {
     const token = tokenOf();
-    expect(await isTaken(requestOf(undefined, { query: `jwt=${token}` }))).toBe(false);
-    expect(await isTaken(requestOf(`Basic ${token}`))).toBe(false);
-    expect(await isTaken(requestOf(`JWT ${tokenOf({ long: 'x'.repeat(20_000) })}`))).toBe(false);
+    expect(await isAccepted(requestOf(undefined, { query: `jwt=${token}` }))).toBe(false);
+    expect(await isAccepted(requestOf(`Basic ${token}`))).toBe(false);
+    expect(await isAccepted(requestOf(`JWT ${tokenOf({ long: 'x'.repeat(20_000) })}`))).toBe(false);
   });
 
-  test('with any one sign changed is refused', async () => {
+  test('is rejected if one character changes', async () => {
     const token = tokenOf({ qsh: hashOf(`https://gateway.example${PATH}`) });
-    const signs = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.';
+    const characters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.';
     await fc.assert(
-      fc.asyncProperty(fc.nat(token.length - 1), fc.constantFrom(...signs), async (at, sign) => {
+      fc.asyncProperty(fc.nat(token.length - 1), fc.constantFrom(...characters), async (at, sign) => {
         fc.pre(token[at] !== sign);
         const changed = token.slice(0, at) + sign + token.slice(at + 1);
-        // Of the last sign of a signature two bits count only, as with every base64 of 32 bytes.
+        // The last base64 character of 32 bytes has unused bits, so the changed token may have the same
+        // bytes.
         fc.pre(!isSameBytes(token, changed));
-        expect(await isTaken(requestOf(`JWT ${changed}`))).toBe(false);
+        expect(await isAccepted(requestOf(`JWT ${changed}`))).toBe(false);
       }),
       { numRuns: 300 },
     );
@@ -156,16 +159,16 @@ function isSameBytes(one: string, other: string): boolean {
   return parts[0]?.length === parts[1]?.length && a.every((part, index) => part === b[index]);
 }
 
-test('without a secret nothing is verified, unless that was asked for, and then on this machine alone', () => {
+test('without a secret, requests are only accepted with explicit permission, and from this machine', () => {
   expect(() => verifier({ secrets: ['', undefined] })).toThrow('webhook_secret is empty');
   const open = verifier({ secrets: [''], allowsUnverified: true });
-  expect(open.mayFit(requestOf(undefined, { remoteAddress: '127.0.0.1' }))).toBe(true);
-  expect(open.mayFit(requestOf(undefined))).toBe(false);
+  expect(open.hasProof(requestOf(undefined, { remoteAddress: '127.0.0.1' }))).toBe(true);
+  expect(open.hasProof(requestOf(undefined))).toBe(false);
 });
 
-test('the hash of an address is the one that the vendor makes, whatever its path and query (QH1, QH2)', () => {
+test('the URL hash equals that of the vendor, for any path and query', () => {
   const text = fc.string({ unit: fc.constantFrom(..."aZ09 -_.~!*()'+/?:@$,;=&%é☂") });
-  // Of others the vendor's documents have the order of what is encoded, and its library that of what is not.
+  // Only these characters: for others, the vendor's documentation and library sort names differently.
   const word = fc.string({ unit: fc.constantFrom(...'aZ09-_.~'), minLength: 1 });
   const name = word.filter((each) => each !== 'jwt');
   const segment = fc.string({ unit: fc.constantFrom(...'aZ09-_.~@+=,&'), minLength: 1 });
@@ -179,8 +182,12 @@ test('the hash of an address is the one that the vendor makes, whatever its path
       const pairs = Object.entries(query).flatMap(([key, all]) =>
         all.map((value) => `${encodeURIComponent(key)}=${encodeURIComponent(value)}`),
       );
-      const theirs = createQueryStringHash({ method: 'POST', pathname: path, query: structuredClone(query) });
-      expect(queryHash({ method: 'POST', path, query: pairs.join('&') })).toBe(theirs);
+      const expectedHash = createQueryStringHash({
+        method: 'POST',
+        pathname: path,
+        query: structuredClone(query),
+      });
+      expect(queryHash({ method: 'POST', path, query: pairs.join('&') })).toBe(expectedHash);
     }),
   );
 });

@@ -1,5 +1,5 @@
-// What only the tracker knows: whether an issue matches a trigger's query, and which comments are our own. The adapter as the core
-// asks it, against a tracker on loopback.
+// Checks that send requests to the tracker: the JQL query of a trigger, and comments of the gateway. The
+// tracker runs on loopback.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { InboundEvent } from '../../../../../actors/events/inbound-event.ts';
@@ -56,28 +56,28 @@ async function read(payload: object): Promise<InboundEvent> {
   return adapter.read(host.event());
 }
 
-/** As the core asks: what the triggers need of the tracker, and then whether they take it. */
-async function taken(payload: object, ...triggers: readonly IssueTrackerTrigger[]) {
+/** Runs the lookups and filters of the triggers, like the core. Returns the verdicts. */
+async function verdictsOf(payload: object, ...triggers: readonly IssueTrackerTrigger[]) {
   const inbound = await read(payload);
-  const whole = (await adapter.complete?.(inbound, triggers)) ?? inbound;
-  const verdicts = triggers.map((trigger) => adapter.takes?.(trigger, whole));
+  const whole = (await adapter.addLookups?.(inbound, triggers)) ?? inbound;
+  const verdicts = triggers.map((trigger) => adapter.accepts?.(trigger, whole));
   return verdicts.length === 1 ? verdicts[0] : verdicts;
 }
 
-const questions = () => tracker.callsOf('POST', /jql.match/);
+const matchRequests = () => tracker.callsOf('POST', /jql.match/);
 
 describe('a query', () => {
-  test('is asked of the tracker, and takes the issues that match', async () => {
+  test('is sent to the tracker, and only matching issues are accepted', async () => {
     const trigger = await open({ jql_filter: HIGH });
-    expect(await taken(issueCreated(), trigger)).toBe(true);
+    expect(await verdictsOf(issueCreated(), trigger)).toBe(true);
     tracker.queries.set(HIGH, (id) => id === 10_041);
-    expect(await taken(issueCreated(), trigger)).toBe('the issue does not match jql_filter');
-    expect(await taken(issueCreated({ id: '10041' }), trigger)).toBe(true);
-    expect(await taken(commentCreated('x', { id: '10041' }), trigger)).toBe(true);
-    expect(questions().map(({ body }) => body)).toContainEqual({ issueIds: [10_041], jqls: [HIGH] });
+    expect(await verdictsOf(issueCreated(), trigger)).toBe('the issue does not match jql_filter');
+    expect(await verdictsOf(issueCreated({ id: '10041' }), trigger)).toBe(true);
+    expect(await verdictsOf(commentCreated('x', { id: '10041' }), trigger)).toBe(true);
+    expect(matchRequests().map(({ body }) => body)).toContainEqual({ issueIds: [10_041], jqls: [HIGH] });
   });
 
-  test('is asked only of what the other filters let pass, once for all triggers that have it (TC1)', async () => {
+  test('is checked only if the other filters accept the event, once for all triggers with the query', async () => {
     tracker.queries.set('type = Bug', () => true);
     const triggers = [
       await open({ jql_filter: HIGH }, 'a'),
@@ -86,147 +86,157 @@ describe('a query', () => {
       await open({ jql_filter: 'project = OPS', projects: ['OPS'] }, 'd'),
       await open({}, 'e'),
     ];
-    expect(await taken(issueCreated(), ...triggers)).toEqual([true, true, true, false, true]);
-    expect(questions().map(({ body }) => body)).toEqual([{ issueIds: [10_040], jqls: [HIGH, 'type = Bug'] }]);
+    expect(await verdictsOf(issueCreated(), ...triggers)).toEqual([true, true, true, false, true]);
+    expect(matchRequests().map(({ body }) => body)).toEqual([
+      { issueIds: [10_040], jqls: [HIGH, 'type = Bug'] },
+    ]);
   });
 
-  test('about what has just happened is asked once more of the search that looks at the issue (JQ3)', async () => {
+  test('for a recent event is checked again by the reconciling search', async () => {
     const trigger = await open({ jql_filter: HIGH });
     tracker.isSearchBehind = true;
     const now = { timestamp: Date.now() };
-    expect(await taken({ ...issueCreated(), ...now }, trigger)).toBe(true);
+    expect(await verdictsOf({ ...issueCreated(), ...now }, trigger)).toBe(true);
     expect(tracker.callsOf('POST', /search/)).toMatchObject([
       { body: { jql: `(${HIGH}) AND id = 10040`, reconcileIssues: [10_040] } },
     ]);
-    // What is long past the search knows.
-    expect(await taken(issueCreated(), trigger)).toBe('the issue does not match jql_filter');
+    // Events of this age are in the search index.
+    expect(await verdictsOf(issueCreated(), trigger)).toBe('the issue does not match jql_filter');
     tracker.queries.set(HIGH, () => false);
     const later = { timestamp: Date.now() + 1 };
-    expect(await taken({ ...issueCreated(), ...later }, trigger)).toBe('the issue does not match jql_filter');
+    expect(await verdictsOf({ ...issueCreated(), ...later }, trigger)).toBe(
+      'the issue does not match jql_filter',
+    );
   });
 
-  test('is nothing for sprints, and nothing can be asked of an issue that is gone (ITF1, TC3)', async () => {
+  test('is not checked for sprints, and cannot be checked for deleted issues', async () => {
     const trigger = await open({ jql_filter: HIGH });
-    expect(await taken(sprint('sprint_started'), trigger)).toBe(true);
-    expect(await taken(issueDeleted(), trigger)).toBe(
-      'the issue is deleted, and the tracker can say no more whether it matched jql_filter',
+    expect(await verdictsOf(sprint('sprint_started'), trigger)).toBe(true);
+    expect(await verdictsOf(issueDeleted(), trigger)).toBe(
+      'the issue is deleted; jql_filter cannot be checked',
     );
-    expect(await taken({ ...issueOfRule(), id: undefined }, trigger)).toBe(
-      'the event has no id of its issue, by which the tracker is asked for jql_filter',
+    expect(await verdictsOf({ ...issueOfRule(), id: undefined }, trigger)).toBe(
+      'the event contains no issue id; jql_filter cannot be checked',
     );
-    expect(questions()).toEqual([]);
+    expect(matchRequests()).toEqual([]);
   });
 
-  test('takes nothing that was not asked about', async () => {
+  test('accepts no event without a lookup', async () => {
     const trigger = await open({ jql_filter: HIGH });
-    expect(adapter.takes?.(trigger, await read(issueCreated()))).toBe(
-      'the tracker did not say whether the issue matches jql_filter',
+    expect(adapter.accepts?.(trigger, await read(issueCreated()))).toBe(
+      'could not determine whether the issue matches jql_filter',
     );
   });
 
-  test('has the event come again while the tracker is away, and is asked then (TC2)', async () => {
+  test('is checked again with the retried event while the tracker is unavailable', async () => {
     const trigger = await open({ jql_filter: HIGH });
     const payload = issueCreated();
     const inbound = await read(payload);
     void tracker.fail({ kind: 'page', status: 502 }, 'POST', /jql/);
-    const fault = await adapter.complete?.(inbound, [trigger])?.catch((error: unknown) => error);
+    const fault = await adapter.addLookups?.(inbound, [trigger])?.catch((error: unknown) => error);
     expect(fault).toBeInstanceOf(DeliveryError);
     expect(fault).toMatchObject({ isFinal: false });
-    const whole = await adapter.complete?.(inbound, [trigger]);
-    expect(whole && adapter.takes?.(trigger, whole)).toBe(true);
+    const whole = await adapter.addLookups?.(inbound, [trigger]);
+    expect(whole && adapter.accepts?.(trigger, whole)).toBe(true);
   });
 
-  test('that the tracker refuses ends the event with its reason, unless another trigger takes it (TC2)', async () => {
+  test('that the tracker refuses ends the event with its reason, unless another trigger accepts it', async () => {
     tracker.queries.set('broken', "The value 'X' does not exist for the field 'project'.");
     const broken = await open({ jql_filter: 'broken' }, 'a');
     const good = await open({ jql_filter: HIGH }, 'b');
     const other = await open({ projects: ['OPS'] }, 'c');
-    const fault = await taken(issueCreated(), broken, other).catch((error: unknown) => error);
+    const fault = await verdictsOf(issueCreated(), broken, other).catch((error: unknown) => error);
     expect(fault).toMatchObject({ isFinal: true });
     expect((fault as Error).message).toContain("The value 'X' does not exist");
-    expect(await taken(issueCreated(), broken, good)).toEqual([
-      'the tracker did not say whether the issue matches jql_filter',
+    expect(await verdictsOf(issueCreated(), broken, good)).toEqual([
+      'could not determine whether the issue matches jql_filter',
       true,
     ]);
-    // Told once, and not at every event.
+    // The error is logged once, not for each event.
     const reason = "400: The value 'X' does not exist for the field 'project'.";
     expect(host.lines.filter(({ level }) => level === 'warn')).toEqual([
       {
         level: 'warn',
         fields: { trigger: 'a', reason },
-        message: 'the tracker refuses a jql_filter; the trigger takes no issues',
+        message: 'the tracker refuses jql_filter; the trigger accepts no issues',
       },
     ]);
-    expect(adapter.remarks?.(broken)).toMatchObject([{ text: `the tracker refuses jql_filter: ${reason}` }]);
-    expect(adapter.remarks?.(good)).toEqual([]);
+    expect(adapter.diagnostics?.(broken)).toMatchObject([
+      { text: `the tracker refuses jql_filter: ${reason}` },
+    ]);
+    expect(adapter.diagnostics?.(good)).toEqual([]);
   });
 
-  test('is asked under the account of its trigger alone: two accounts may see different issues', async () => {
+  test('is sent with the account of its trigger, because accounts may see different issues', async () => {
     const known = await open({ jql_filter: HIGH }, 'a');
     const unknown = await open({ jql_filter: HIGH, email: 'eve@acme.example' }, 'b');
-    expect(await taken(issueCreated(), known, unknown)).toEqual([
+    expect(await verdictsOf(issueCreated(), known, unknown)).toEqual([
       true,
-      'the tracker did not say whether the issue matches jql_filter',
+      'could not determine whether the issue matches jql_filter',
     ]);
   });
 });
 
-describe('what our own account does', () => {
+describe('own changes', () => {
   const own = (more: object = {}) => ({ user: tracker.user, ...more });
 
-  test('is not answered where it is no comment (TC4)', async () => {
+  test('are ignored unless they are comments', async () => {
     const trigger = await open();
-    expect(await taken(issueCreated({}, own()), trigger)).toBe('it was done under the account of the token');
-    expect(await taken(issueCreated(), trigger)).toBe(true);
+    expect(await verdictsOf(issueCreated({}, own()), trigger)).toBe(
+      "the change was made by the token's account",
+    );
+    expect(await verdictsOf(issueCreated(), trigger)).toBe(true);
     const other = await open({ email: undefined, api_token: undefined }, 'other');
-    expect(await taken(issueCreated({}, own()), other)).toBe(true);
+    expect(await verdictsOf(issueCreated({}, own()), other)).toBe(true);
   });
 
-  test('in comments is not answered where this gateway has written them, and is where a person has (TC4)', async () => {
+  test('in comments are ignored if the gateway wrote them, and accepted from a person', async () => {
     const trigger = await open();
     tracker.addIssue('TES-41');
     const body = { version: 1, type: 'doc', content: [] };
     const mark = { key: COMMENT_PROPERTY, value: { row: 'x' } };
-    const ours = tracker.addComment('TES-41', body, tracker.user, [mark]);
+    const ownComment = tracker.addComment('TES-41', body, tracker.user, [mark]);
     const person = tracker.addComment('TES-41', body, tracker.user);
     const by = ({ id }: { readonly id: string }) =>
-      taken(commentCreated('x', {}, { id, author: tracker.user }), trigger);
-    expect(await by(ours)).toBe('the comment is one of our own');
+      verdictsOf(commentCreated('x', {}, { id, author: tracker.user }), trigger);
+    expect(await by(ownComment)).toBe('the comment is our own');
     expect(await by(person)).toBe(true);
-    // Gone, or hidden from us: nobody answers what may be our own.
-    expect(await by({ id: '999' })).toBe('the comment is one of our own');
+    // A deleted or hidden comment counts as own, to avoid answering it.
+    expect(await by({ id: '999' })).toBe('the comment is our own');
   });
 
-  test('is told from the comments of others without asking about them', async () => {
+  test('are distinguished from other comments without a request', async () => {
     const trigger = await open({ jql_filter: HIGH });
-    expect(await taken(commentCreated('x'), trigger)).toBe(true);
+    expect(await verdictsOf(commentCreated('x'), trigger)).toBe(true);
     expect(tracker.callsOf('GET', /properties/)).toEqual([]);
   });
 
-  test('is waited for where the account is not known yet, and known by the comment where it cannot be', async () => {
+  test('wait for the account if it is unknown, and are recognised by the comment if it stays unknown', async () => {
     void tracker.fail({ kind: 'page', status: 503 }, 'GET', /myself/);
     const trigger = await open();
     tracker.addIssue('TES-41');
     const body = { version: 1, type: 'doc', content: [] };
-    const ours = tracker.addComment('TES-41', body, tracker.user, [{ key: COMMENT_PROPERTY, value: 1 }]);
-    const payload = commentCreated('x', {}, { id: ours.id, author: tracker.user });
-    expect(await taken(payload, trigger)).toBe('the comment is one of our own');
-    expect(await taken(commentCreated('x'), trigger)).toBe(true);
+    const ownComment = tracker.addComment('TES-41', body, tracker.user, [
+      { key: COMMENT_PROPERTY, value: 1 },
+    ]);
+    const payload = commentCreated('x', {}, { id: ownComment.id, author: tracker.user });
+    expect(await verdictsOf(payload, trigger)).toBe('the comment is our own');
+    expect(await verdictsOf(commentCreated('x'), trigger)).toBe(true);
   });
 });
 
-test('a tracker that hangs when it is asked whose token it is holds up no event for long', async () => {
+test('a tracker that does not respond to the account request delays an event only briefly', async () => {
   void tracker.fail({ kind: 'hang' }, 'GET', /myself/);
   const trigger = await open();
-  const begun = performance.now();
-  expect(await taken(issueCreated(), trigger)).toBe(true);
-  expect(performance.now() - begun).toBeLessThan(8_000);
+  const startedAt = performance.now();
+  expect(await verdictsOf(issueCreated(), trigger)).toBe(true);
+  expect(performance.now() - startedAt).toBeLessThan(8_000);
   tracker.cutHung();
 });
 
-test('no token stands in what is told of a refusal', async () => {
+test('an error of a refusal contains no token', async () => {
   const trigger = await open({ jql_filter: HIGH, api_token: 'a wrong token' });
-  const fault = await taken(issueCreated(), trigger).catch((error: unknown) => error);
+  const fault = await verdictsOf(issueCreated(), trigger).catch((error: unknown) => error);
   const basic = Buffer.from(`${ACCOUNT.email}:a wrong token`).toString('base64');
   expect(fault).toMatchObject({ isFinal: true, platformCode: 401 });
   for (const text of [String(fault), JSON.stringify(host.lines)]) {

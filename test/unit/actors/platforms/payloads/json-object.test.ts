@@ -1,5 +1,3 @@
-// What bodies are JSON objects (JO1).
-
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { jsonObjectIn } from '../../../../../actors/platforms/payloads/json-object.ts';
@@ -7,7 +5,7 @@ import { jsonObjectIn } from '../../../../../actors/platforms/payloads/json-obje
 const read = (text: string) => jsonObjectIn(Buffer.from(text));
 const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`;
 
-test('whatever is an object comes through as it is, brackets within its texts included', () => {
+test('any object is parsed unchanged, also with brackets in strings', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 8 })), fc.nat(3), (value, times) => {
       const text = JSON.stringify({ ...value, brackets: '"[{\\'.repeat(500 * times) });
@@ -16,11 +14,16 @@ test('whatever is an object comes through as it is, brackets within its texts in
   );
 });
 
-test('what is no JSON, or no object, is none', () => {
-  for (const text of ['', '{', '[]', 'null', '1', '"a"', '\ufeff{}']) expect(read(text)).toBeUndefined();
+test('invalid JSON and other values return undefined', () => {
+  for (const text of ['', '{', '[]', 'null', '1', '"a"', '\ufeff', '\ufeff\ufeff{}'])
+    expect(read(text)).toBeUndefined();
 });
 
-test('what is nested deeper than 256 levels is none, however deep', () => {
+test('a byte order mark is ignored', () => {
+  expect(read('\ufeff{"a":1}')).toEqual({ a: 1 });
+});
+
+test('objects nested deeper than 256 levels return undefined, at any depth', () => {
   expect(read(nested(256))).toBeDefined();
   for (const depth of [257, 5_000, 500_000]) expect(read(nested(depth))).toBeUndefined();
   expect(read(`{"a":[${'[],'.repeat(1_000)}0]}`)).toBeDefined();

@@ -1,14 +1,14 @@
-// A payload is read once, however many parts of the gateway ask for its content.
+// A payload is parsed once, for any number of readers.
 
 import { expect, test } from 'vitest';
 import { botMessageOf } from '../../../../../actors/platforms/botmessenger/update.ts';
-import { saidIn } from '../../../../../actors/platforms/chatworkspace/payload.ts';
-import { saidIn as interactionIn } from '../../../../../actors/platforms/communitychat/event.ts';
+import { parsePayload } from '../../../../../actors/platforms/chatworkspace/payload.ts';
+import { contentIn as interactionIn } from '../../../../../actors/platforms/communitychat/event.ts';
 import { readOnce } from '../../../../../actors/platforms/payloads/payload-member.ts';
 import { activityIn } from '../../../../../actors/platforms/teamchat/activity.ts';
 
-/** Counts the reads of members of an object. */
-function counted<T extends object>(value: T): { readonly payload: T; count(): number } {
+/** Wraps an object to count reads of members. */
+function countReads<T extends object>(value: T): { readonly payload: T; count(): number } {
   let reads = 0;
   const get = (target: T, name: string | symbol): unknown => {
     reads += 1;
@@ -28,7 +28,7 @@ test.each([
   ],
   [
     'chatworkspace',
-    (payload: unknown) => saidIn('events_api', payload),
+    (payload: unknown) => parsePayload('events_api', payload),
     { event: { type: 'message', channel: 'C1', user: 'U1', ts: '1.2', text: 'hello' } },
   ],
   ['communitychat', interactionIn, { id: '1', type: 2, token: 't', data: { name: 'ask', type: 1 } }],
@@ -37,8 +37,8 @@ test.each([
     (payload: unknown) => activityIn(payload as Readonly<Record<string, unknown>>),
     { type: 'message', channelId: 'msteams', serviceUrl: 'https://a.example', conversation: { id: 'c' } },
   ],
-])('%s reads a payload once', (_, read, content) => {
-  const { payload, count } = counted(content);
+])('the parser of %s reads a payload once', (_, read, content) => {
+  const { payload, count } = countReads(content);
   const first = read(payload);
   const reads = count();
   expect(reads).toBeGreaterThan(0);
@@ -46,7 +46,7 @@ test.each([
   expect(read({ ...content })).toEqual(first);
 });
 
-test('a payload without a result is remembered, and values that are no objects are read each time', () => {
+test('a missing result is cached, and values other than objects are parsed each time', () => {
   let reads = 0;
   const read = readOnce((_: unknown) => {
     reads += 1;

@@ -1,4 +1,4 @@
-// By what it is known that a comment stands at the host: by its id, whatever status a host or what is before it has given.
+// A posted comment is identified by the id in the response, for any success status.
 
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -25,13 +25,13 @@ afterEach(() => new Promise((resolve) => server.close(resolve)));
 describe.each([
   ['RepoHostB', () => new RepoHostBApi(url, 'the-token', 0), [{ id: 7 }]],
   ['RepoHostC', () => new RepoHostCApi(url, 'the-token', 0), { values: [{ id: 7 }] }],
-] as const)('a comment at %s', (_, api, list) => {
-  test.each([200, 201])('that has an id stands there, with %i', async (status) => {
+] as const)('a comment on %s', (_, api, list) => {
+  test.each([200, 201])('is posted if the response with %i has an id', async (status) => {
     answer = { status, body: { id: 7 } };
     expect(await api().postComment(place, 'text', signal)).toBe('7');
   });
 
-  test('does not where a list is answered, as after a redirect', async () => {
+  test('fails if the response is a list, as after a redirect', async () => {
     answer = { status: 200, body: list };
     await expect(api().postComment(place, 'text', signal)).rejects.toMatchObject({ isFinal: true });
   });

@@ -1,4 +1,4 @@
-// Who may command is asked of the host: once for many events, and never taken for known.
+// Write permission of command senders: requested once for many events, and never assumed.
 
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -9,24 +9,24 @@ import { RepoWriters } from '../../../../../actors/platforms/repository-hosts/wr
 import { commentPayload, REPOSITORY, repoInbound } from '../../../../fixtures/automation/repo-comments.ts';
 import { repoHostTrigger } from '../../../../fixtures/automation/triggers.ts';
 
-type Answer = boolean | DeliveryError | Promise<boolean>;
+type Verdict = boolean | DeliveryError | Promise<boolean>;
 
-/** A token whose host answers so, one after the other, and then always as the last time. */
-function tokenOf(...answers: Answer[]) {
-  const asked: string[] = [];
+/** Token of a host that returns these answers in order; the last one repeats. */
+function tokenOf(...answers: Verdict[]) {
+  const requests: string[] = [];
   const api = {
     mayWrite: async (repository: string, { id }: { readonly id: string }) => {
-      asked.push(`${id} at ${repository}`);
+      requests.push(`${id} at ${repository}`);
       const answer = answers.length > 1 ? answers.shift() : answers[0];
       if (answer instanceof DeliveryError) throw answer;
       return answer ?? false;
     },
   } as unknown as RepoApi;
-  return { api, asked };
+  return { api, requests };
 }
 
-const passing = () => new DeliveryError('not now');
-const refused = (what = 'no right') => new DeliveryError(what, { isFinal: true, platformCode: 403 });
+const temporaryError = () => new DeliveryError('not now');
+const permanentError = (what = 'no right') => new DeliveryError(what, { isFinal: true, platformCode: 403 });
 
 let hosts = 0;
 const triggerAt = (api_url = `https://host-${++hosts}.example`) =>
@@ -34,7 +34,7 @@ const triggerAt = (api_url = `https://host-${++hosts}.example`) =>
 
 const command = (login = 'ada') => repoInbound('issue_comment', commentPayload('/deploy staging', login));
 
-function bench(
+function createCheck(
   tokens: readonly (readonly [RepoTrigger, RepoApi | undefined])[],
   writers = new RepoWriters(),
 ) {
@@ -45,115 +45,118 @@ function bench(
   };
 }
 
-test('an answer is good for many events of that person in that repository, and for nobody else', async () => {
-  const { api, asked } = tokenOf(true);
+test('a verdict is cached for the user and repository only', async () => {
+  const { api, requests } = tokenOf(true);
   const trigger = triggerAt();
-  const ask = bench([[trigger, api]]);
+  const askMayWrite = createCheck([[trigger, api]]);
   const yes = { [mayWriteAt(trigger)]: true };
-  expect(await Promise.all([ask(), ask(), ask()])).toEqual([yes, yes, yes]);
-  expect(await ask()).toEqual(yes);
-  expect(asked).toEqual([`ada at ${REPOSITORY}`]);
-  await ask(command('bob'));
-  await ask(command('Ada'));
-  expect(asked).toEqual([`ada at ${REPOSITORY}`, `bob at ${REPOSITORY}`, `Ada at ${REPOSITORY}`]);
+  expect(await Promise.all([askMayWrite(), askMayWrite(), askMayWrite()])).toEqual([yes, yes, yes]);
+  expect(await askMayWrite()).toEqual(yes);
+  expect(requests).toEqual([`ada at ${REPOSITORY}`]);
+  await askMayWrite(command('bob'));
+  await askMayWrite(command('Ada'));
+  expect(requests).toEqual([`ada at ${REPOSITORY}`, `bob at ${REPOSITORY}`, `Ada at ${REPOSITORY}`]);
 });
 
-test('an answer is forgotten after its time, a refusal sooner', async () => {
+test('a positive verdict expires, and a negative one expires sooner', async () => {
   const writers = new RepoWriters({ trueMs: 250, falseMs: 20 });
-  const { api, asked } = tokenOf(false, true, false);
+  const { api, requests } = tokenOf(false, true, false);
   const trigger = triggerAt();
-  const ask = bench([[trigger, api]], writers);
+  const askMayWrite = createCheck([[trigger, api]], writers);
   const check = mayWriteAt(trigger);
-  expect(await ask()).toEqual({ [check]: false });
-  expect(await ask()).toEqual({ [check]: false });
+  expect(await askMayWrite()).toEqual({ [check]: false });
+  expect(await askMayWrite()).toEqual({ [check]: false });
   await setTimeout(40);
-  expect(await ask()).toEqual({ [check]: true });
+  expect(await askMayWrite()).toEqual({ [check]: true });
   await setTimeout(40);
-  expect(await ask()).toEqual({ [check]: true });
+  expect(await askMayWrite()).toEqual({ [check]: true });
   await setTimeout(260);
-  expect(await ask()).toEqual({ [check]: false });
-  expect(asked).toHaveLength(3);
+  expect(await askMayWrite()).toEqual({ [check]: false });
+  expect(requests).toHaveLength(3);
 });
 
-test('a question that failed is no answer, and is asked again', async () => {
-  const { api, asked } = tokenOf(passing(), refused(), true);
+test('a failed request is not cached and is repeated', async () => {
+  const { api, requests } = tokenOf(temporaryError(), permanentError(), true);
   const trigger = triggerAt();
-  const ask = bench([[trigger, api]]);
-  await expect(ask()).rejects.toMatchObject({ message: 'not now', isFinal: false });
-  await expect(ask()).rejects.toMatchObject({ message: 'no right', isFinal: true });
-  expect(await ask()).toEqual({ [mayWriteAt(trigger)]: true });
-  expect(asked).toHaveLength(3);
+  const askMayWrite = createCheck([[trigger, api]]);
+  await expect(askMayWrite()).rejects.toMatchObject({ message: 'not now', isFinal: false });
+  await expect(askMayWrite()).rejects.toMatchObject({ message: 'no right', isFinal: true });
+  expect(await askMayWrite()).toEqual({ [mayWriteAt(trigger)]: true });
+  expect(requests).toHaveLength(3);
 });
 
-test('a host that does not answer is given up at the deadline, and asked again', async () => {
-  const { api, asked } = tokenOf(new Promise<boolean>(() => {}), true);
+test('a request without response ends at the deadline and is repeated', async () => {
+  const { api, requests } = tokenOf(new Promise<boolean>(() => {}), true);
   const trigger = triggerAt();
-  const ask = bench([[trigger, api]], new RepoWriters({ askMs: 30 }));
-  await expect(ask()).rejects.toMatchObject({ code: 'ERR_DELIVERY', isFinal: false });
-  expect(await ask()).toEqual({ [mayWriteAt(trigger)]: true });
-  expect(asked).toHaveLength(2);
+  const askMayWrite = createCheck([[trigger, api]], new RepoWriters({ checkMs: 30 }));
+  await expect(askMayWrite()).rejects.toMatchObject({ code: 'ERR_DELIVERY', isFinal: false });
+  expect(await askMayWrite()).toEqual({ [mayWriteAt(trigger)]: true });
+  expect(requests).toHaveLength(2);
 });
 
-test('of one host the next token is asked where one is refused, and no more than one of those that answer', async () => {
+test('the next token of a host is used after a refusal, but not after a verdict', async () => {
   const url = 'https://one.example';
   const [a, b, c] = [triggerAt(url), triggerAt(url), triggerAt(url)];
-  const [poor, good, spare] = [tokenOf(refused()), tokenOf(true), tokenOf(true)];
-  const ask = bench([
-    [a, poor.api],
+  const [refusedToken, good, spare] = [tokenOf(permanentError()), tokenOf(true), tokenOf(true)];
+  const askMayWrite = createCheck([
+    [a, refusedToken.api],
     [b, good.api],
     [c, spare.api],
   ]);
-  expect(await ask()).toEqual({ [mayWriteAt(a)]: true });
+  expect(await askMayWrite()).toEqual({ [mayWriteAt(a)]: true });
   expect(mayWriteAt(a)).toBe(mayWriteAt(b));
-  expect([poor, good, spare].map(({ asked }) => asked.length)).toEqual([1, 1, 0]);
+  expect([refusedToken, good, spare].map(({ requests }) => requests.length)).toEqual([1, 1, 0]);
 });
 
-test('a token whose host fails for now is not passed over for another', async () => {
+test('a temporary failure does not lead to another token', async () => {
   const url = 'https://two.example';
-  const [failing, good] = [tokenOf(passing()), tokenOf(true)];
-  const ask = bench([
+  const [failing, good] = [tokenOf(temporaryError()), tokenOf(true)];
+  const askMayWrite = createCheck([
     [triggerAt(url), failing.api],
     [triggerAt(url), good.api],
   ]);
-  await expect(ask()).rejects.toMatchObject({ isFinal: false });
-  expect(good.asked).toEqual([]);
+  await expect(askMayWrite()).rejects.toMatchObject({ isFinal: false });
+  expect(good.requests).toEqual([]);
 });
 
 test.each([
-  ['lets somebody in, and one that refuses to answer', true, refused(), { one: true }],
-  ['lets nobody in, and one that refuses to answer', false, refused('told'), 'told'],
-  ['lets somebody in, and one that fails for now', true, passing(), 'not now'],
-  ['lets somebody in, and one that does not', true, false, { one: true, two: false }],
-] as const)('of hosts each has its say: one that %s', async (_, first, second, expected) => {
+  ['a writer on one host and a refused request', true, permanentError(), { one: true }],
+  ['no writer and a refused request', false, permanentError('forbidden'), 'forbidden'],
+  ['a writer on one host and a temporary failure', true, temporaryError(), 'not now'],
+  ['a writer on one host only', true, false, { one: true, two: false }],
+] as const)('the verdicts of several hosts are combined: %s', async (_, first, second, expected) => {
   const [one, two] = [triggerAt(), triggerAt()];
-  const ask = bench([
+  const askMayWrite = createCheck([
     [one, tokenOf(first).api],
     [two, tokenOf(second).api],
   ]);
-  if (typeof expected === 'string') return expect(ask()).rejects.toMatchObject({ message: expected });
-  const { one: ofOne, two: ofTwo } = expected as { readonly one: boolean; readonly two?: boolean };
-  expect(await ask()).toEqual({
-    [mayWriteAt(one)]: ofOne,
-    ...(ofTwo !== undefined && { [mayWriteAt(two)]: ofTwo }),
+  if (typeof expected === 'string') return expect(askMayWrite()).rejects.toMatchObject({ message: expected });
+  const { one: expectedOne, two: expectedTwo } = expected as {
+    readonly one: boolean;
+    readonly two?: boolean;
+  };
+  expect(await askMayWrite()).toEqual({
+    [mayWriteAt(one)]: expectedOne,
+    ...(expectedTwo !== undefined && { [mayWriteAt(two)]: expectedTwo }),
   });
 });
 
-test('where no trigger has a token nobody is asked', async () => {
-  expect(await bench([[triggerAt(), undefined]])()).toBeUndefined();
+test('no request is made without a token', async () => {
+  expect(await createCheck([[triggerAt(), undefined]])()).toBeUndefined();
 });
 
-test('what is remembered of one token is bounded', async () => {
-  const { api, asked } = tokenOf(true);
+test('the cache of a token is bounded', async () => {
+  const { api, requests } = tokenOf(true);
   const trigger = triggerAt();
-  const ask = bench([[trigger, api]]);
-  await ask(command('first'));
+  const askMayWrite = createCheck([[trigger, api]]);
+  await askMayWrite(command('first'));
   const event = command();
   const { facts } = event as { readonly facts: object };
   for (let n = 0; n < 10_000; n += 1)
-    await ask({
+    await askMayWrite({
       ...event,
       facts: Object.create(facts, { sender: { value: `u${n}` }, senderId: { value: `u${n}` } }),
     });
-  await ask(command('first'));
-  expect(asked.filter((each) => each.startsWith('first'))).toHaveLength(2);
+  await askMayWrite(command('first'));
+  expect(requests.filter((each) => each.startsWith('first'))).toHaveLength(2);
 });

@@ -1,17 +1,24 @@
 import { expect, test } from 'vitest';
 import { activityIn } from '../../../../../actors/platforms/teamchat/activity.ts';
 
-const said = {
+const message = {
   type: 'message',
   channelId: 'msteams',
   serviceUrl: 'https://chat.example.com/',
   conversation: { id: 'a:1' },
 };
 
-test('a type or channelId that is empty, long, or has signs that stand in no name makes it no activity', () => {
-  const most = 'x'.repeat(100);
-  expect(activityIn({ ...said, type: most, channelId: most })).toMatchObject({ type: most, channelId: most });
-  for (const wrong of ['', `${most}x`, 'a\nb', 'a\u0000', '\ud800', 7, undefined])
+test('a type or channelId that is empty, too long or has other characters is rejected', () => {
+  const longest = 'x'.repeat(100);
+  expect(activityIn({ ...message, type: longest, channelId: longest })).toMatchObject({
+    type: longest,
+    channelId: longest,
+  });
+  for (const wrong of ['', `${longest}x`, 'a\nb', 'a\u0000', '\ud800', 7, undefined])
     for (const member of ['type', 'channelId'])
-      expect([member, wrong, activityIn({ ...said, [member]: wrong })]).toEqual([member, wrong, undefined]);
+      expect([member, wrong, activityIn({ ...message, [member]: wrong })]).toEqual([
+        member,
+        wrong,
+        undefined,
+      ]);
 });

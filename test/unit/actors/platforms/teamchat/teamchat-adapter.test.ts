@@ -1,4 +1,4 @@
-// Activities on their way in: what is answered to the platform, what becomes an event, and how that reads.
+// Inbound activities: responses to the platform, stored events, and their content.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { proactiveMessage } from '../../../../../actors/automation/operator/proactive-message.ts';
@@ -46,7 +46,7 @@ interface Open {
   readonly trigger: TeamChatTrigger;
   send(activity: Members, claims?: Members): ReturnType<ActivitySender['send']>;
   readonly sender: ActivitySender;
-  /** The last event, as it reads from the store. */
+  /** Returns the last stored event. */
   last(): InboundEvent;
 }
 
@@ -72,13 +72,13 @@ async function open(...configs: readonly Partial<TeamChatTrigger['config']>[]): 
 }
 
 describe('a message', () => {
-  test('becomes an event that says who wrote what, and where; it is answered 202', async () => {
+  test('becomes an event with author, text and conversation, and gets status 202', async () => {
     const { send, last } = await open();
-    const said = platform.activities.mention(channel, ada, 'deploy x');
-    expect(await send(said)).toMatchObject({ status: 202, body: { status: 'accepted' } });
+    const activity = platform.activities.mention(channel, ada, 'deploy x');
+    expect(await send(activity)).toMatchObject({ status: 202, body: { status: 'accepted' } });
     const conversation = channel.id;
     expect(host.event()).toMatchObject({
-      id: `teamchat:${APP_ID}/${conversation}/${said.id}`,
+      id: `teamchat:${APP_ID}/${conversation}/${activity.id}`,
       key: `conversation/teamchat/${APP_ID}/${conversation}`,
     });
     expect(last()).toEqual({
@@ -97,7 +97,7 @@ describe('a message', () => {
         'chat.id': conversation.replace(/;.*/, ''),
         'chat.thread': conversation.replace(/.*=/, ''),
         'chat.type': 'channel',
-        'chat.message': said.id,
+        'chat.message': activity.id,
         'chat.sender.id': ada.id,
         'chat.sender.name': 'Ada',
         'chat.sender.directory_id': ada.aadObjectId,
@@ -105,43 +105,33 @@ describe('a message', () => {
         'chat.tenant': TENANT,
         'chat.locale': 'en-US',
       },
-      payload: said,
+      payload: activity,
     });
   });
 
-  test('of the same id is one event in a conversation, and another in another; slashes in ids tell nothing apart (TCE1)', async () => {
+  test('with the same id in another conversation is another event, also with slashes in ids', async () => {
     const { send } = await open();
     const id = newActivityId();
     const ids = ['a:1/b', 'a:1%2Fb', 'a:1'];
     for (const each of ids) {
-      const said = platform.activities.message({ ...chat, id: each }, ada, 'hi', { id });
-      expect(await send(said)).toMatchObject({ status: 202 });
-      expect(await send(said)).toMatchObject({ status: 200, body: { status: 'duplicate' } });
+      const activity = platform.activities.message({ ...chat, id: each }, ada, 'hi', { id });
+      expect(await send(activity)).toMatchObject({ status: 202 });
+      expect(await send(activity)).toMatchObject({ status: 200, body: { status: 'duplicate' } });
     }
     expect(new Set(host.store.events.map((event) => event.key)).size).toBe(ids.length);
     expect(host.store.events).toHaveLength(ids.length);
   });
 
   test.each([
-    [
-      'a pressed button of ours',
-      { actionId: 'deploy staging' },
-      'deploy staging',
-      { actionId: 'deploy staging' },
-    ],
-    [
-      'a button of others, with what was filled in',
-      { choice: 7, note: 'why' },
-      '7 why',
-      { choice: '7', note: 'why' },
-    ],
+    ['a gateway button', { actionId: 'deploy staging' }, 'deploy staging', { actionId: 'deploy staging' }],
+    ['another button with inputs', { choice: 7, note: 'why' }, '7 why', { choice: '7', note: 'why' }],
     [
       'a verb',
       { verb: 'go', deep: { x: 1, y: [true] } },
       'go',
       { verb: 'go', 'deep.x': '1', 'deep.y.0': 'true' },
     ],
-    ['a value that is a text', 'yes', 'yes', { value: 'yes' }],
+    ['a string value', 'yes', 'yes', { value: 'yes' }],
   ])('with %s and no text is a choice', async (_, value, text, parameters) => {
     const { send, last } = await open();
     expect(await send(platform.activities.submit(channel, ada, value))).toMatchObject({ status: 202 });
@@ -157,21 +147,25 @@ describe('a message', () => {
 
   test.each<readonly [string, Members, RegExp]>([
     ['neither text nor value', { text: '' }, /without words/],
-    ['our own bot for a sender', { from: { id: `28:${APP_ID}` } }, /written by our own bot/],
-    ['the recipient for a sender', { from: { id: 'b' }, recipient: { id: 'b' } }, /written by our own bot/],
-  ])('with %s is kept and not answered', async (_, more, note) => {
+    ['the bot as sender', { from: { id: `28:${APP_ID}` } }, /written by the bot itself/],
+    ['the recipient as sender', { from: { id: 'b' }, recipient: { id: 'b' } }, /written by the bot itself/],
+  ])('with %s is stored and not answered', async (_, more, note) => {
     const { send, last } = await open();
     expect(await send(platform.activities.message(chat, ada, 'hi', more))).toMatchObject({ status: 202 });
     expect(last().unsupported).toMatch(note);
   });
 });
 
-test('names of parameters are bounded, those within others too; what is longer is in the payload', async () => {
+test('parameter names are limited in length, also nested names, and the payload keeps long names', async () => {
   const { send, last } = await open();
   const long = 'x'.repeat(200);
   const value = { actionId: 'go', [long]: 1, [`${long}y`]: 2, deep: { [long]: 3, short: 4 } };
   await send(platform.activities.submit(channel, ada, value));
-  expect(last().parameters).toEqual({ actionId: 'go', [long]: '1', 'deep.short': '4' });
+  expect(last().parameters).toEqual({
+    actionId: 'go',
+    [long]: '1',
+    'deep.short': '4',
+  });
   expect(last().payload).toMatchObject({ value });
 });
 
@@ -182,15 +176,15 @@ describe('an invoke', () => {
   test.each([
     ['Action.Execute', execute, { verb: 'approve', request: 'r-77' }],
     ['Action.Submit', submit, { action: 'approve', request: 'r-77' }],
-  ])('of %s is answered at once, always alike, and is a choice (TCP3)', async (_, action, parameters) => {
+  ])('of %s gets the same response immediately, and is a choice', async (_, action, parameters) => {
     const { send, last } = await open();
-    const said = platform.activities.invoke(chat, ada, action);
+    const activity = platform.activities.invoke(chat, ada, action);
     const body = {
       statusCode: 200,
       type: 'application/vnd.microsoft.activity.message',
       value: expect.any(String),
     };
-    for (let time = 0; time < 2; time += 1) expect(await send(said)).toMatchObject({ status: 200, body });
+    for (let time = 0; time < 2; time += 1) expect(await send(activity)).toMatchObject({ status: 200, body });
     expect(host.store.events).toHaveLength(1);
     expect(last()).toMatchObject({
       names: ['approve'],
@@ -202,7 +196,7 @@ describe('an invoke', () => {
     expect(last().context).toMatchObject({ 'action.type': action.type, 'action.id': action.id });
   });
 
-  test('that nobody here knows, or without an action, is refused and not kept', async () => {
+  test('of an unknown kind or without an action is rejected and not stored', async () => {
     const { send } = await open();
     const unknown = platform.activities.invoke(chat, ada, execute, 'task/fetch');
     expect(await send(unknown)).toMatchObject({ status: 501 });
@@ -211,37 +205,38 @@ describe('an invoke', () => {
   });
 });
 
-describe('what a program says', () => {
+describe('a message of a bot', () => {
   const programs: readonly Members[] = [
     { id: '28:another' },
     { id: 'x', role: 'bot' },
     { id: 'y', role: 'skill' },
   ];
 
-  test.each(programs)('as %j is taken by a trigger with bots: allow, and by no other', async (from) => {
+  test.each(programs)('sent as %j is accepted only by a trigger with bots: allow', async (from) => {
     const { send, last, adapter, trigger } = await open();
     const allowing = teamChatTrigger('desk-0', { ...platform.config, bots: 'allow' });
-    const takenBy = (event: InboundEvent) => [trigger, allowing].map((each) => adapter.takes?.(each, event));
+    const acceptedBy = (event: InboundEvent) =>
+      [trigger, allowing].map((each) => adapter.accepts?.(each, event));
     await send(platform.activities.message(chat, ada, 'hi', { from }));
     expect(last()).toMatchObject({ text: 'hi', context: { 'chat.sender.is_bot': true } });
-    expect(takenBy(last())).toEqual([false, true]);
+    expect(acceptedBy(last())).toEqual([false, true]);
     await send(platform.activities.message(chat, ada, 'hi'));
     expect(last().context).not.toHaveProperty(['chat.sender.is_bot']);
-    expect(takenBy(last())).toEqual([true, true]);
-    // Nobody says it: whoever brings the bot in is greeted.
+    expect(acceptedBy(last())).toEqual([true, true]);
+    // Events about joining members are accepted from any sender.
     await send({ ...platform.activities.botAdded(chat, ada), from });
-    expect(takenBy(last())).toEqual([true, true]);
+    expect(acceptedBy(last())).toEqual([true, true]);
   });
 
-  test('is awaited by nobody, also where it was pressed', async () => {
+  test('is not awaited, also if it is a press', async () => {
     const { send, last } = await open();
-    const said = platform.activities.invoke(chat, ada, { type: 'Action.Execute', verb: 'go' });
-    expect(await send({ ...said, from: { id: '28:another' } })).toMatchObject({ status: 200 });
+    const activity = platform.activities.invoke(chat, ada, { type: 'Action.Execute', verb: 'go' });
+    expect(await send({ ...activity, from: { id: '28:another' } })).toMatchObject({ status: 200 });
     expect(last()).toMatchObject({ text: 'go', isChoice: true });
     expect(last().isAwaited).toBe(undefined);
   });
 
-  test('ten times in a row is taken, then no more until a person writes there; other conversations and redeliveries count for themselves', async () => {
+  test('is accepted ten times in a row, then ignored until a person writes; conversations are counted separately, and redeliveries once', async () => {
     const { send } = await open({ bots: 'allow' });
     const from = { id: '28:another' };
     const say = async (place = chat) =>
@@ -252,11 +247,11 @@ describe('what a program says', () => {
     expect(await send(tenth)).toMatchObject({ body: { status: 'accepted' } });
     expect(await send(tenth)).toMatchObject({ body: { status: 'duplicate' } });
     expect(await say()).toEqual({ status: 'ignored' });
-    // Its sender waits for a body all the same.
+    // An invoke activity requires a response body.
     expect(await send({ ...press, from })).toMatchObject({ status: 200, body: { statusCode: 200 } });
     expect(await say(personalChat('eve'))).toMatchObject({ status: 'accepted' });
-    const came = await send(platform.activities.botAdded(chat, ada));
-    expect(came).toMatchObject({ body: { status: 'accepted' } });
+    const arrival = await send(platform.activities.botAdded(chat, ada));
+    expect(arrival).toMatchObject({ body: { status: 'accepted' } });
     expect(await say()).toEqual({ status: 'ignored' });
     expect(host.store.events).toHaveLength(12);
     expect(host.lines.filter(({ message }) => message.startsWith('bots answer each other'))).toMatchObject([
@@ -267,12 +262,12 @@ describe('what a program says', () => {
   });
 });
 
-describe('what people decide', () => {
+describe('a decision', () => {
   const approval = '0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00';
   const actionId = decisionActionId(approval, 'approve');
   const decision = { verdict: 'approve', about: { approval } };
 
-  test('by one of our buttons stands beside the conversation of its card, and says nothing else (TCE3, CHD1)', async () => {
+  test('by a gateway button has the control key of its conversation and no text', async () => {
     const { send, last, adapter, trigger } = await open({ allowed_channels: ['elsewhere'] });
     expect(await send(platform.activities.submit(channel, ada, { actionId }))).toMatchObject({ status: 202 });
     expect(host.event().key).toBe(`conversation/teamchat/${APP_ID}/${channel.id}/commands`);
@@ -293,11 +288,11 @@ describe('what people decide', () => {
     expect(last().isAwaited).toBeUndefined();
   });
 
-  test('is nothing by what looks like such a press: a text, other data, a program, a product without a directory (CHD1, CHD4)', async () => {
+  test('is ignored for a text, other data, a bot, or a product without a directory', async () => {
     const { send, last } = await open();
     const { submit, message, of } = platform.activities;
     const activities = platform.activities;
-    for (const said of [
+    for (const activity of [
       message.call(activities, chat, ada, actionId),
       message.call(activities, chat, ada, 'hi', { value: { actionId } }),
       submit.call(activities, chat, ada, { id: actionId, action: actionId, verb: actionId }),
@@ -305,52 +300,52 @@ describe('what people decide', () => {
       of.call(activities, 'message', chat, ada, { value: { actionId }, channelId: 'webchat' }),
       of.call(activities, 'message', chat, ada, { value: { actionId }, from: { ...ada, role: 'bot' } }),
     ]) {
-      await send(said);
+      await send(activity);
       expect(last().decision).toBeUndefined();
       expect(host.event().key).toBe(`conversation/teamchat/${APP_ID}/${chat.id.replace(/\//g, '%2F')}`);
     }
     expect(host.store.events).toHaveLength(6);
   });
 
-  test('by a mark on our message names it as its receipt does, only while something waits to be approved (CHD3)', async () => {
+  test('by a reaction names the message as in its receipt, only while an approval is pending', async () => {
     const { send, last } = await open();
     const id = newActivityId();
     let second = 10;
-    const mark = (type: string, list = 'reactionsAdded') => {
+    const reaction = (type: string, list = 'reactionsAdded') => {
       second += 1;
       const about = { id, replyToId: id, timestamp: `2026-01-02T03:55:${second}.9534472Z` };
       return platform.activities.of('messageReaction', channel, ada, { ...about, [list]: [{ type }] });
     };
-    await send(mark('like'));
+    await send(reaction('like'));
     expect(last().decision).toBeUndefined();
     host.store.approvals = async () => [{} as StoredApproval];
-    await send(mark('1f44e_thumbsdown'));
+    await send(reaction('1f44e_thumbsdown'));
     expect(host.event().key).toMatch(/\/commands$/);
     expect(last()).toMatchObject({ decision: { verdict: 'deny', about: { message: id } }, text: undefined });
-    for (const none of [mark('heart'), mark('like', 'reactionsRemoved')]) {
+    for (const none of [reaction('heart'), reaction('like', 'reactionsRemoved')]) {
       await send(none);
       expect(last().decision).toBeUndefined();
     }
     expect(host.store.events).toHaveLength(4);
   });
 
-  test('by a mark is told to an agent that hears of marks as well', async () => {
+  test('by a reaction is also an event for a trigger with reactions: allow', async () => {
     const { send } = await open({ reactions: 'allow' });
     host.store.approvals = async () => [{} as StoredApproval];
     const about = { id: newActivityId(), reactionsAdded: [{ type: 'like' }] };
-    const mark = platform.activities.of('messageReaction', channel, ada, about);
-    expect(await send(mark)).toMatchObject({ status: 202 });
-    expect(await send(mark)).toMatchObject({ status: 200 });
+    const reaction = platform.activities.of('messageReaction', channel, ada, about);
+    expect(await send(reaction)).toMatchObject({ status: 202 });
+    expect(await send(reaction)).toMatchObject({ status: 200 });
     expect(host.store.events.map(({ key }) => key.endsWith('/commands'))).toEqual([true, false]);
   });
 });
 
-describe('what else may come', () => {
-  test('the bot is brought into a conversation: an arrival, once for each id', async () => {
+describe('other activities', () => {
+  test('with the bot as new member are an arrival, once per id', async () => {
     const { send, last } = await open();
-    const said = platform.activities.botAdded(channel, ada);
-    expect(await send(said)).toMatchObject({ status: 202 });
-    expect(await send(said)).toMatchObject({ status: 200 });
+    const activity = platform.activities.botAdded(channel, ada);
+    expect(await send(activity)).toMatchObject({ status: 202 });
+    expect(await send(activity)).toMatchObject({ status: 200 });
     expect(host.store.events).toHaveLength(1);
     expect(last()).toMatchObject({ isArrival: true, text: undefined });
     expect(last().unsupported).toBe(undefined);
@@ -366,14 +361,14 @@ describe('what else may come', () => {
     ['endOfConversation', {}],
     ['event', { name: 'x', value: 1 }],
     ['somethingNew', {}],
-  ])('%s is taken and ignored, and a note says why (TCE2)', async (type, more) => {
+  ])('of type %s are stored and ignored with a note', async (type, more) => {
     const { send, last } = await open();
     expect(await send(platform.activities.of(type, channel, ada, more))).toMatchObject({ status: 202 });
     expect(last()).toMatchObject({ text: undefined, unsupported: expect.stringContaining(type) });
     expect(last().isArrival).toBe(undefined);
   });
 
-  test('somebody writes, or an activity has no id: nothing is kept', async () => {
+  test('of type typing or without an id are not stored', async () => {
     const { send } = await open();
     expect(await send(platform.activities.of('typing', chat, ada))).toMatchObject({ status: 202 });
     const unnamed = platform.activities.of('event', chat, ada, { id: undefined });
@@ -381,17 +376,17 @@ describe('what else may come', () => {
     expect(host.store.events).toEqual([]);
   });
 
-  test('a reaction says what was added and taken away from which message, and is taken under reactions: allow alone', async () => {
+  test('with reactions contain the changes and the message, and are accepted only with reactions: allow', async () => {
     const { send, last, adapter, trigger } = await open();
     const allowing = teamChatTrigger('desk-0', { ...platform.config, reactions: 'allow' });
     const id = newActivityId();
-    const said = platform.activities.of('messageReaction', channel, ada, {
+    const activity = platform.activities.of('messageReaction', channel, ada, {
       id,
       replyToId: id,
       reactionsAdded: [{ type: 'like' }, { type: 'heart' }],
       reactionsRemoved: [{ type: 'sad' }],
     });
-    expect(await send(said)).toMatchObject({ status: 202 });
+    expect(await send(activity)).toMatchObject({ status: 202 });
     expect(last()).toMatchObject({
       names: ['messageReaction'],
       text: 'added like, added heart, removed sad',
@@ -408,8 +403,8 @@ describe('what else may come', () => {
     });
     expect(last().unsupported).toBe(undefined);
     expect(last().isAwaited).toBe(undefined);
-    expect([trigger, allowing].map((each) => adapter.takes?.(each, last()))).toEqual([false, true]);
-    // The answer stands below the message that it was about.
+    expect([trigger, allowing].map((each) => adapter.accepts?.(each, last()))).toEqual([false, true]);
+    // The answer is a reply to that message.
     expect(adapter.outbound?.target(allowing, last())).toMatchObject({ place: channel.id, repliesTo: id });
     const many = Array.from({ length: 1_000 }, () => ({ type: 'like' }));
     await send(platform.activities.of('messageReaction', chat, ada, { reactionsAdded: many }));
@@ -418,7 +413,7 @@ describe('what else may come', () => {
     expect(last().context).not.toHaveProperty(['reaction.added']);
   });
 
-  test('a reaction has the id of the message, and does not hide it', async () => {
+  test('with reactions do not conflict with the message of the same id', async () => {
     const { send } = await open();
     const reaction = platform.activities.of('messageReaction', chat, ada);
     await send(reaction);
@@ -428,7 +423,7 @@ describe('what else may come', () => {
   });
 
   test.each(['messageReaction', 'messageUpdate', 'messageDelete'])(
-    '%s of two people, and twice of one, are events of their own; a redelivery is none (TCE1)',
+    'of type %s by two people, and twice by one person, are separate events; a redelivery is a duplicate',
     async (type) => {
       const { send } = await open();
       const eve = personOf('Eve');
@@ -449,18 +444,18 @@ describe('what else may come', () => {
   );
 });
 
-describe('what is refused', () => {
-  test('malformed bodies, once their token was right', async () => {
+describe('the webhook', () => {
+  test('rejects malformed bodies, after the token check', async () => {
     const { sender } = await open();
     const token = await platform.identity.token(platform.serviceUrl);
     const { serviceUrl: _, ...without } = platform.activities.message(chat, ada, 'hi');
     const bodies = ['{', '[]', '7', without, { ...without, serviceUrl: 7 }];
     for (const body of bodies) expect(await sender.sendWith(body, token)).toMatchObject({ status: 400 });
-    const wrong = [
+    const invalidValues = [
       platform.activities.message(chat, ada, 'hi', { conversation: {} }),
       platform.activities.message(chat, ada, 'hi', { id: undefined }),
       platform.activities.message(chat, ada, 'hi', { id: 'a\nb' }),
-      // Ways up in the path of an answer.
+      // These ids would change the URL path of the answer.
       ...['.', '..'].flatMap((id) => [
         platform.activities.message({ ...chat, id }, ada, 'hi'),
         platform.activities.message(chat, ada, 'hi', { id }),
@@ -468,11 +463,12 @@ describe('what is refused', () => {
       platform.activities.message(chat, ada, 'hi', { from: undefined }),
       ...['', 'x'.repeat(101), 'a\nb', '\ud800'].map((type) => platform.activities.of(type, chat, ada)),
     ];
-    for (const body of wrong) expect(await sender.sendWith(body, token)).toMatchObject({ status: 400 });
+    for (const body of invalidValues)
+      expect(await sender.sendWith(body, token)).toMatchObject({ status: 400 });
     expect(host.store.events).toEqual([]);
   });
 
-  test('what is no POST, and says which method is taken', async () => {
+  test('rejects other methods than POST, and names the allowed method', async () => {
     await open();
     for (const method of ['GET', 'PUT']) {
       const { status, headers } = await fetch(`${host.url}/webhook/teamchat`, { method });
@@ -480,29 +476,29 @@ describe('what is refused', () => {
     }
   });
 
-  test('whoever has no token that fits', async () => {
+  test('rejects requests without a valid token', async () => {
     const { send, sender } = await open();
-    const said = platform.activities.message(chat, ada, 'hi');
-    expect(await sender.sendWith(said, undefined)).toMatchObject({ status: 401 });
-    expect(await send(said, { aud: 'another' })).toMatchObject({
+    const activity = platform.activities.message(chat, ada, 'hi');
+    expect(await sender.sendWith(activity, undefined)).toMatchObject({ status: 401 });
+    expect(await send(activity, { aud: 'another' })).toMatchObject({
       status: 401,
       body: expect.stringContaining('is for another audience'),
     });
     expect(host.store.events).toEqual([]);
   });
 
-  test('services that are in the clear, unknown, or only look like a known one (TCS1, TCP1)', async () => {
+  test('rejects services without https, unknown hosts, and similar host names', async () => {
     const { send } = await open({ service_url_allow: ['chat.example.com', 'other.example:8443'] });
     const statusOf = async (serviceUrl: string) =>
       (await send(platform.activities.message(chat, ada, 'hi', { serviceUrl }))).status;
-    const taken = [
+    const acceptedUrls = [
       'https://smba.trafficmanager.net/amer/tenant/',
       'https://chat.example.com/',
       'https://chat.example.com:9000/x',
       'https://other.example:8443',
       'https://CHAT.example.com',
     ];
-    const refused = [
+    const rejectedUrls = [
       'http://smba.trafficmanager.net/amer/',
       'https://smba.trafficmanager.net.evil.example/',
       'https://evil.example/smba.trafficmanager.net',
@@ -517,42 +513,42 @@ describe('what is refused', () => {
       'https://chat.example.com/#',
       'https://chat.example.com?',
       'https://smba.trafficmanager.net:8443/',
-      // An emulator is named with its scheme and port (TCS2).
+      // An emulator must be configured with scheme and port.
       'http://127.0.0.1:1/',
       platform.serviceUrl,
       'nonsense',
     ];
-    for (const url of taken) expect([url, await statusOf(url)]).toEqual([url, 202]);
-    for (const url of refused) expect([url, await statusOf(url)]).toEqual([url, 403]);
-    expect(host.store.events).toHaveLength(taken.length);
+    for (const url of acceptedUrls) expect([url, await statusOf(url)]).toEqual([url, 202]);
+    for (const url of rejectedUrls) expect([url, await statusOf(url)]).toEqual([url, 403]);
+    expect(host.store.events).toHaveLength(acceptedUrls.length);
   });
 
-  test('tenants that are not on the list, and none where there is one (TCP1)', async () => {
+  test('rejects tenants outside the list, and activities without tenant', async () => {
     const { send, adapter, last } = await open({ allowed_tenants: [TENANT] });
     const of = (tenant: string | undefined) => platform.activities.message({ ...chat, tenant }, ada, 'hi');
     expect(await send(of(TENANT.toUpperCase()))).toMatchObject({ status: 202 });
     expect(await send(of('another'))).toMatchObject({ status: 403 });
     expect(await send(of(undefined))).toMatchObject({ status: 403 });
     expect(host.store.events).toHaveLength(1);
-    // What the files say when it is handled counts as well.
+    // The tenant filter also applies with the configuration at handling time.
     const later = teamChatTrigger('desk-0', { ...platform.config, allowed_tenants: ['another'] });
-    expect(adapter.takes?.(later, last())).toBe(false);
+    expect(adapter.accepts?.(later, last())).toBe(false);
   });
 
-  test('one of two tenants that is not on the list, and tenants that another product hands on', async () => {
+  test('rejects any of two tenants outside the list, and tenants reported by other products', async () => {
     const { send, last } = await open({ allowed_tenants: [TENANT] });
-    const said = (more: Members) => platform.activities.message(chat, ada, 'hi', more);
+    const activity = (more: Members) => platform.activities.message(chat, ada, 'hi', more);
     const tenant = { id: 'another' };
-    expect(await send(said({ channelData: { tenant } }))).toMatchObject({ status: 403 });
+    expect(await send(activity({ channelData: { tenant } }))).toMatchObject({ status: 403 });
     const conversation = { id: chat.id, tenantId: 'another' };
-    expect(await send(said({ conversation }))).toMatchObject({ status: 403 });
-    expect(await send(said({ channelId: 'webchat' }))).toMatchObject({ status: 403 });
+    expect(await send(activity({ conversation }))).toMatchObject({ status: 403 });
+    expect(await send(activity({ channelId: 'webchat' }))).toMatchObject({ status: 403 });
     expect(host.store.events).toEqual([]);
-    expect(await send(said({ conversation: { id: chat.id } }))).toMatchObject({ status: 202 });
+    expect(await send(activity({ conversation: { id: chat.id } }))).toMatchObject({ status: 202 });
     expect(last().context).toMatchObject({ 'chat.tenant': TENANT });
   });
 
-  test('without a list nothing; what another product says of tenant and directory is passed over', async () => {
+  test('accepts any tenant without a list, and ignores tenant and directory of other products', async () => {
     const { send, last } = await open();
     await send(platform.activities.message(chat, ada, 'hi', { channelId: 'webchat' }));
     const { context, userAliases } = last();
@@ -561,14 +557,14 @@ describe('what is refused', () => {
     expect(context).not.toHaveProperty(['chat.sender.directory_id']);
   });
 
-  test('a trigger whose tenants do not fit, and not the other of the same path', async () => {
+  test('rejects an activity for a trigger with other tenants, but not for the other trigger of the path', async () => {
     const { send, last } = await open({ allowed_tenants: ['another'] }, { allowed_tenants: [TENANT] });
     expect(await send(platform.activities.message(chat, ada, 'hi'))).toMatchObject({ status: 202 });
     expect(last().triggers).toEqual(['desk-1']);
   });
 });
 
-test('a channel on the list takes its threads, and a thread only itself', async () => {
+test('an allowed channel includes its threads, and an allowed thread only itself', async () => {
   const { adapter } = await open();
   const bare = channel.id.replace(/;.*/, '');
   expect(adapter.filters?.(teamChatTrigger('t', { allowed_channels: [bare] })).channels).toEqual(
@@ -577,7 +573,7 @@ test('a channel on the list takes its threads, and a thread only itself', async 
 });
 
 describe('a conversation', () => {
-  test('is found again by the name that agents hear, also by another process, with its service', async () => {
+  test('is found by the name that agents use, also by another process, with its service', async () => {
     const { send } = await open();
     await send(platform.activities.mention(channel, ada, 'hi'));
     await send(platform.activities.of('messageReaction', { ...chat, id: 'a:1/x%' }, ada));
@@ -590,7 +586,7 @@ describe('a conversation', () => {
       expect(await find(unknown)).toBe(undefined);
   });
 
-  test('that is a channel is known by any of its threads, and what no list of channels lets pass is not (KC1, KC2)', async () => {
+  test('of a channel is stored from any of its threads, unless it is not in an allowed list', async () => {
     const [bare, other] = [channel, thread('other')].map(({ id }) => id.replace(/;.*/, ''));
     const { send, adapter, trigger } = await open(
       { allowed_channels: [bare ?? ''] },
@@ -600,7 +596,7 @@ describe('a conversation', () => {
       expect(await send(platform.activities.message(place, ada, 'hi'))).toMatchObject({ status: 202 });
     const isKnown = async (id = '') =>
       (await adapter.outbound?.destination?.(trigger, `teamchat/${APP_ID}/${id}`)) !== undefined;
-    const asked = [
+    const ids = [
       bare,
       channel.id,
       personalChat('eve').id,
@@ -608,26 +604,26 @@ describe('a conversation', () => {
       thread('other').id,
       personalChat('mallory').id,
     ];
-    expect(await Promise.all(asked.map(isKnown))).toEqual([true, true, true, false, false, false]);
+    expect(await Promise.all(ids.map(isKnown))).toEqual([true, true, true, false, false, false]);
     expect(await adapter.outbound?.destination?.(trigger, `teamchat/${APP_ID}/${bare}`)).toEqual({
       place: bare,
       serviceUrl: platform.serviceUrl,
     });
   });
 
-  test('is kept before its activity is acknowledged (TCP2)', async () => {
+  test('is stored before its activity is acknowledged', async () => {
     const { send } = await open();
     host.store.fault = undefined;
-    const put = host.store.put.bind(host.store);
+    const storePut = host.store.put.bind(host.store);
     host.store.put = () => Promise.reject(new Error('the disk is full'));
-    const said = platform.activities.message(personalChat('eve'), ada, 'hi');
-    expect((await send(said)).status).toBe(500);
+    const activity = platform.activities.message(personalChat('eve'), ada, 'hi');
+    expect((await send(activity)).status).toBe(500);
     expect(host.store.events).toEqual([]);
-    host.store.put = put;
-    expect(await send(said)).toMatchObject({ status: 202 });
+    host.store.put = storePut;
+    expect(await send(activity)).toMatchObject({ status: 202 });
   });
 
-  test('of the longest id is one that agents can name', async () => {
+  test('with the longest id can be named by agents', async () => {
     const { send, adapter, trigger } = await open();
     const id = '/'.repeat(1_000);
     await send(platform.activities.message({ ...chat, id }, ada, 'hi'));

@@ -1,7 +1,7 @@
-// Answers on their way out: to the service of the conversation, with one token for all, and every refusal told by name.
+// Outbound messages: sent to the service URL of the conversation with a shared token, and kinds of refusals.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { outboxRows } from '../../../../../actors/events/outbox/outbox-rows.ts';
+import { outboxRows } from '../../../../../actors/events/outbox/rows.ts';
 import { accountOf } from '../../../../../actors/platforms/adapter.ts';
 import { teamChatAdapter } from '../../../../../actors/platforms/teamchat/adapter.ts';
 import type { StoredEvent } from '../../../../../actors/store/event.ts';
@@ -16,7 +16,7 @@ const CONVERSATION = '19:0123456789abcdef@thread.tacv2;messageid=1767224924615';
 let platform: TeamPlatform;
 let adapter: ReturnType<typeof teamChatAdapter>;
 let trigger: TeamChatTrigger;
-let places = 0;
+let conversationCount = 0;
 
 beforeAll(async () => {
   platform = await new TeamPlatform().start();
@@ -33,10 +33,10 @@ afterEach(() => {
   platform.gone.clear();
 });
 
-/** Each in a place of its own, so that none waits for another. */
-const newPlace = () => `${CONVERSATION}${places++}`;
+/** Returns a new conversation, which has no active rate limit. */
+const newConversation = () => `${CONVERSATION}${conversationCount++}`;
 
-interface Said {
+interface MessageOptions {
   readonly text?: string;
   readonly place?: string;
   readonly repliesTo?: string | undefined;
@@ -46,12 +46,12 @@ interface Said {
 
 function rowOf({
   text = 'hello',
-  place = newPlace(),
+  place = newConversation(),
   repliesTo = '1767',
   serviceUrl = platform.serviceUrl,
   of,
-}: Said) {
-  if (adapter.outbound === undefined) throw new Error('it cannot send');
+}: MessageOptions) {
+  if (adapter.outbound === undefined) throw new Error('the adapter has no outbound part');
   const [row] = outboxRows(
     adapter.outbound,
     accountOf(adapter, trigger),
@@ -67,16 +67,16 @@ function rowOf({
   return { ...row, seq: 1, at: 0, attempt: 1, crashes: 0 } as StoredEvent;
 }
 
-const send = (said: Said = {}, more: Parameters<typeof sendRow>[3] = {}) =>
-  sendRow(adapter, trigger, rowOf(said), more);
-const failure = (said: Said = {}): Promise<unknown> =>
-  send(said).then(
+const send = (options: MessageOptions = {}, more: Parameters<typeof sendRow>[3] = {}) =>
+  sendRow(adapter, trigger, rowOf(options), more);
+const failure = (options: MessageOptions = {}): Promise<unknown> =>
+  send(options).then(
     () => undefined,
     (error: unknown) => error,
   );
 
 describe('a message', () => {
-  test('answers an activity, with ids that are encoded, and gives the id that the platform has for it', async () => {
+  test('replies to an activity with encoded ids, and returns the id of the platform', async () => {
     const place = 'a:1/x y~';
     const { id } = await send({ place, repliesTo: 'f:1/2' });
     expect(platform.sentTo(place)).toMatchObject([
@@ -85,113 +85,117 @@ describe('a message', () => {
     expect(platform.calls[0]?.path).toBe('/amer/v3/conversations/a%3A1%2Fx%20y~/activities/f%3A1%2F2');
   });
 
-  test('that answers nothing is a new one in its conversation', async () => {
-    const place = newPlace();
+  test('without a reply target is a new message in its conversation', async () => {
+    const place = newConversation();
     const target = { place, serviceUrl: platform.serviceUrl };
     const [message] = adapter.outbound?.render(trigger, { target, text: 'hi', action: { do: 'post' } }) ?? [];
     await adapter.outbound?.send(trigger, message ?? {}, {
       signal: new AbortController().signal,
       rowId: 'r',
-      madeAt: 0,
+      createdAt: 0,
       wasTried: false,
       receiptOf: async () => undefined,
     });
     expect(platform.calls).toMatchObject([{ path: expect.stringMatching(/\/activities$/), status: 201 }]);
   });
 
-  const sent = (place: string, rowId: string, wasTried: boolean) => {
+  const sendAttempt = (place: string, rowId: string, wasTried: boolean) => {
     const target = { place, serviceUrl: platform.serviceUrl };
     const [message = {}] =
       adapter.outbound?.render(trigger, { target, text: 'hi', action: { do: 'post' } }) ?? [];
     const { signal } = new AbortController();
-    const context = { signal, rowId, madeAt: 0, wasTried, receiptOf: async () => undefined };
+    const context = { signal, rowId, createdAt: 0, wasTried, receiptOf: async () => undefined };
     return adapter.outbound?.send(trigger, message, context);
   };
 
-  test('that was tried before, nobody knows how, may stand there twice, and its record says so; one that was not says nothing (UR2)', async () => {
-    expect((await sent(newPlace(), 'r', true))?.note).toMatch(/may stand there twice/);
-    expect((await sent(newPlace(), 'r', false))?.note).toBe(undefined);
+  test('is possibly duplicated after an unknown outcome, which its record notes', async () => {
+    expect((await sendAttempt(newConversation(), 'r', true))?.note).toMatch(/possible duplicate/);
+    expect((await sendAttempt(newConversation(), 'r', false))?.note).toBe(undefined);
   });
 
   test.each([
-    ['was refused says nothing', [412], false],
-    ['was refused twice says nothing', [412, 503], false],
-    ['may have arrived says so', [502], true],
-    ['may have arrived says so also after a refusal', [502, 412], true],
-  ])('whose attempt before %s (UR1)', async (_, statuses, isInDoubt) => {
-    // Each in a place of its own: there is no second to wait for.
+    ['was refused has no note', [412], false],
+    ['was refused twice has no note', [412, 503], false],
+    ['may have arrived has a note', [502], true],
+    ['may have arrived has a note after a refusal too', [502, 412], true],
+  ])('whose earlier attempt %s', async (_, statuses, isPossiblyPosted) => {
     for (const [i, status] of statuses.entries()) {
       platform.refuse(status, 'Busy');
-      await expect(sent(newPlace(), 'row', i > 0)).rejects.toMatchObject({ platformCode: status });
+      await expect(sendAttempt(newConversation(), 'row', i > 0)).rejects.toMatchObject({
+        platformCode: status,
+      });
     }
-    const note = isInDoubt ? expect.stringContaining('may stand there twice') : undefined;
-    expect((await sent(newPlace(), 'row', true))?.note).toEqual(note);
-    // It stands there: what comes under its name is another one.
-    expect((await sent(newPlace(), 'row', true))?.note).toMatch(/may stand there twice/);
+    const note = isPossiblyPosted ? expect.stringContaining('possible duplicate') : undefined;
+    expect((await sendAttempt(newConversation(), 'row', true))?.note).toEqual(note);
+    // The line above has posted the message, so this attempt may duplicate it.
+    expect((await sendAttempt(newConversation(), 'row', true))?.note).toMatch(/possible duplicate/);
   });
 
-  test('in which somebody would be mentioned has a sign in it that nobody sees, unless the trigger allows it', async () => {
-    const place = newPlace();
+  test('has neutralised mentions unless the trigger allows them', async () => {
+    const place = newConversation();
     const text = 'ask <at>Ada</at> or <attachment>';
     await send({ place, text });
     expect(platform.textsTo(place)).toEqual(['ask <\u2060at>Ada<\u2060/at> or <attachment>']);
     trigger = { ...trigger, mentions: 'allow' };
-    const other = newPlace();
+    const other = newConversation();
     await send({ place: other, text });
     expect(platform.textsTo(other)).toEqual([text]);
   });
 
-  test('is changed where it stands; one that is gone is told so', async () => {
-    const place = newPlace();
+  test('is edited, and a missing one is reported', async () => {
+    const place = newConversation();
     const receipt = await send({ place, text: 'thinking' });
     const later = { receiptOf: async () => receipt };
     await new Promise((done) => setTimeout(done, 1_050));
     expect(await send({ place, text: 'done', of: 'row' }, later)).toEqual(receipt);
     expect(platform.sentTo(place)).toMatchObject([{ body: { text: 'done' }, isEdited: true }]);
-    const gone = { receiptOf: async () => ({ id: '1:gone' }) };
-    await expect(send({ text: 'x', of: 'row' }, gone)).rejects.toMatchObject({
+    const missing = { receiptOf: async () => ({ id: '1:gone' }) };
+    await expect(send({ text: 'x', of: 'row' }, missing)).rejects.toMatchObject({
       isFinal: true,
-      isTargetGone: true,
+      isTargetMissing: true,
       message: expect.stringContaining('404 invalid conversation: ActivityNotFoundInConversation'),
     });
   });
 
-  test('goes to no service that is not allowed any more (TCO1)', async () => {
+  test('is not sent to a service that is no longer allowed', async () => {
     expect(await failure({ serviceUrl: 'https://evil.example/' })).toMatchObject({ isFinal: true });
     expect(platform.tokenRequests).toEqual([]);
   });
 
-  test('in one conversation waits its second, and in another does not', async () => {
-    const place = newPlace();
+  test('in one conversation is sent after a second, and in another immediately', async () => {
+    const place = newConversation();
     await send({ place });
-    expect(await failure({ place })).toMatchObject({ isTooSoon: true, isUnasked: true });
-    await send({ place: newPlace() });
+    expect(await failure({ place })).toMatchObject({ isRateLimited: true, isUncontacted: true });
+    await send({ place: newConversation() });
     expect(platform.calls).toHaveLength(2);
   });
 
-  test('while it is being made shows as typing', async () => {
-    const place = newPlace();
+  test('shows a typing indicator while it is prepared', async () => {
+    const place = newConversation();
     const target = { place, serviceUrl: platform.serviceUrl };
-    await adapter.outbound?.typing?.(trigger, target, new AbortController().signal);
+    await adapter.outbound?.showTyping?.(trigger, target, new AbortController().signal);
     expect(platform.typing).toContain(place);
   });
 });
 
-describe('a refusal', () => {
+describe('a refused message', () => {
   test.each([
-    [400, 'BadSyntax', '400 the platform does not understand the message: BadSyntax: no'],
-    [403, 'BotNotInConversationRoster', '403 tenant not allowed, or the bot may not write there: BotNotIn'],
+    [400, 'BadSyntax', '400 invalid message: BadSyntax: no'],
+    [403, 'BotNotInConversationRoster', '403 the tenant or the bot is not allowed to write there: BotNotIn'],
     [404, 'ConversationNotFound', '404 invalid conversation: ConversationNotFound: no'],
     [413, 'MessageSizeTooBig', '413 too large: MessageSizeTooBig: no'],
-  ])('%i is final, and its note has the status and the words of the platform', async (status, code, note) => {
-    platform.refuse(status, code, { message: 'no' });
-    expect(await failure()).toMatchObject({
-      isFinal: true,
-      platformCode: status,
-      message: expect.stringContaining(note),
-    });
-    expect(platform.calls).toHaveLength(1);
-  });
+  ])(
+    'with status %i fails permanently, with status and text of the platform in the note',
+    async (status, code, note) => {
+      platform.refuse(status, code, { message: 'no' });
+      expect(await failure()).toMatchObject({
+        isFinal: true,
+        platformCode: status,
+        message: expect.stringContaining(note),
+      });
+      expect(platform.calls).toHaveLength(1);
+    },
+  );
 
   test.each([
     [412, false, false],
@@ -200,12 +204,12 @@ describe('a refusal', () => {
     [503, false, true],
     [504, true, true],
   ])(
-    '%i is tried again; whether it arrived may be unknown: %s',
+    'with status %i is retried, with unknown outcome: %s',
     async (status, isOutcomeUnknown, isPlatformDown) => {
       platform.refuse(status, 'Busy');
       expect(await failure()).toMatchObject({
         isFinal: false,
-        isTooSoon: false,
+        isRateLimited: false,
         isOutcomeUnknown,
         isPlatformDown,
         message: expect.stringMatching(new RegExp(`^${status} .*: Busy: refused`)),
@@ -213,18 +217,18 @@ describe('a refusal', () => {
     },
   );
 
-  test('429 is put off by the pause that is named, else each time longer; others are not held up', async () => {
+  test('with status 429 waits for the named or a growing pause, and does not hold other messages', async () => {
     trigger = { ...trigger, retry: { ...trigger.retry, min_backoff_seconds: 1, factor: 3 } };
     platform.refuse(429, 'TooManyRequests', { retryAfter: '7' });
-    expect(await failure()).toMatchObject({ isTooSoon: true, retryAfterMs: 7_000 });
-    const place = newPlace();
+    expect(await failure()).toMatchObject({ isRateLimited: true, retryAfterMs: 7_000 });
+    const place = newConversation();
     platform.refuse(429, 'TooManyRequests', {}, place);
-    expect(await failure({ place })).toMatchObject({ isTooSoon: true, retryAfterMs: 1_000 });
-    expect(await failure({ place })).toMatchObject({ isTooSoon: true, isUnasked: true });
+    expect(await failure({ place })).toMatchObject({ isRateLimited: true, retryAfterMs: 1_000 });
+    expect(await failure({ place })).toMatchObject({ isRateLimited: true, isUncontacted: true });
     await send();
   });
 
-  test('by a page of a proxy is none of the platform', async () => {
+  test('by a page of a proxy has an unknown outcome', async () => {
     platform.fail({ kind: 'html', status: 200 });
     expect(await failure()).toMatchObject({ isFinal: false, isOutcomeUnknown: true });
     platform.fail({ kind: 'cut', isTaken: true });
@@ -233,7 +237,7 @@ describe('a refusal', () => {
 });
 
 describe('the token', () => {
-  test('is one for many messages, also at the same time and of several triggers', async () => {
+  test('is shared by concurrent messages and by triggers of the app', async () => {
     const other = teamChatTrigger('other', platform.config);
     await Promise.all([...Array.from({ length: 3 }, () => send()), sendRow(adapter, other, rowOf({}))]);
     expect(platform.tokenRequests).toHaveLength(1);
@@ -246,7 +250,7 @@ describe('the token', () => {
     expect(platform.calls.map(({ status }) => status)).toEqual(Array(4).fill(201));
   });
 
-  test('that a service refuses is renewed, once, and the messages are sent', async () => {
+  test('that a service refuses is renewed once, and the messages are sent', async () => {
     await send();
     platform.revokeTokens();
     await Promise.all(Array.from({ length: 3 }, () => send()));
@@ -254,7 +258,7 @@ describe('the token', () => {
     expect(platform.calls.filter(({ status }) => status === 201)).toHaveLength(4);
   });
 
-  test('refused again and again makes the message dead after two calls (TCA1)', async () => {
+  test('that stays refused fails the message permanently after two calls', async () => {
     for (let time = 0; time < 2; time += 1) platform.refuse(401, 'Unauthorized');
     expect(await failure()).toMatchObject({
       isFinal: true,
@@ -263,7 +267,7 @@ describe('the token', () => {
     expect(platform.calls).toHaveLength(2);
   });
 
-  test('that lasts a minute is used for that minute', async () => {
+  test('with a lifetime of a minute is used for that minute', async () => {
     platform.tokenSeconds = 60;
     await send();
     await send();
@@ -271,16 +275,16 @@ describe('the token', () => {
     expect(platform.tokenRequests).toHaveLength(1);
   });
 
-  test('that is not given is told by name, without the password, and the service is not asked (TCA3)', async () => {
+  test('that is refused is reported without the password, and the service is not called', async () => {
     const body = { error: 'invalid_client', error_description: `AADSTS7000215: not ${APP_PASSWORD}` };
     platform.tokenFaults.push({ status: 401, body }, { status: 400, body }, { status: 503, body: {} });
-    const wrong = await failure();
-    expect(wrong).toMatchObject({
+    const sendFailure = await failure();
+    expect(sendFailure).toMatchObject({
       isFinal: true,
       platformCode: 401,
       message: expect.stringContaining('invalid_client: AADSTS7000215'),
     });
-    expect((wrong as Error).message).not.toContain(APP_PASSWORD);
+    expect((sendFailure as Error).message).not.toContain(APP_PASSWORD);
     adapter = teamChatAdapter(adapterServices());
     expect(await failure()).toMatchObject({ isFinal: true, platformCode: 400 });
     adapter = teamChatAdapter(adapterServices());
@@ -289,27 +293,27 @@ describe('the token', () => {
     await send();
   });
 
-  test('that is refused for good is asked for again after a while only, in which messages are put off (TCA2)', async () => {
+  test('that is refused permanently is requested again only after a pause, in which messages are deferred', async () => {
     platform.tokenFaults.push({ status: 401, body: { error: 'invalid_client' } });
     expect(await failure()).toMatchObject({ isFinal: true });
     for (let n = 0; n < 20; n += 1)
-      expect(await failure()).toMatchObject({ isFinal: false, isTooSoon: true, isUnasked: true });
+      expect(await failure()).toMatchObject({ isFinal: false, isRateLimited: true, isUncontacted: true });
     expect(platform.tokenRequests).toHaveLength(1);
     await expect.poll(() => failure(), { timeout: 10_000, interval: 100 }).toBe(undefined);
     expect(platform.tokenRequests).toHaveLength(2);
   });
 
-  test('that is refused for now holds up the whole app, by a pause that grows once for each refusal (TCO2)', async () => {
+  test('that is rate limited delays the whole app, with a pause that grows once per refusal', async () => {
     trigger = { ...trigger, retry: { ...trigger.retry, min_backoff_seconds: 1, factor: 3 } };
     platform.tokenFaults.push({ status: 429, body: {} }, { status: 429, body: {} });
     const together = await Promise.all(Array.from({ length: 3 }, () => failure()));
-    for (const each of together) expect(each).toMatchObject({ isTooSoon: true, retryAfterMs: 1_000 });
+    for (const each of together) expect(each).toMatchObject({ isRateLimited: true, retryAfterMs: 1_000 });
     for (let n = 0; n < 20; n += 1)
-      expect(await failure()).toMatchObject({ isTooSoon: true, isUnasked: true });
+      expect(await failure()).toMatchObject({ isRateLimited: true, isUncontacted: true });
     expect(platform.tokenRequests).toHaveLength(1);
-    const isAsked = async () =>
-      ((await failure()) as { isUnasked?: boolean } | undefined)?.isUnasked === false;
-    await expect.poll(isAsked, { timeout: 10_000, interval: 100 }).toBe(true);
+    const isTokenRequested = async () =>
+      ((await failure()) as { isUncontacted?: boolean } | undefined)?.isUncontacted === false;
+    await expect.poll(isTokenRequested, { timeout: 10_000, interval: 100 }).toBe(true);
     expect(platform.tokenRequests).toHaveLength(2);
     expect(adapter.outbound?.limits?.(trigger).held?.[0]).toMatchObject({ of: 'account' });
   });

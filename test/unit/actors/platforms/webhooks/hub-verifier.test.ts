@@ -3,47 +3,47 @@ import { expect, test } from 'vitest';
 import { type HubProof, hubVerifier } from '../../../../../actors/platforms/webhooks/hub-verifier.ts';
 import {
   loopbackOnly,
-  notProven,
   signer,
+  unproven,
 } from '../../../../../actors/platforms/webhooks/verified-subscribers.ts';
 import type { WebhookRequest } from '../../../../../actors/platforms/webhooks/webhook.ts';
 
 const proof: HubProof = { header: 'x-sig', secrets: ['s'], field: 'app_secret', allowsUnverified: undefined };
 const body = Buffer.from('body');
-const signed = (secret: string) => `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
+const signatureOf = (secret: string) => `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
 const request = (signature?: string, remoteAddress = '192.0.2.1') =>
   ({
     headers: signature === undefined ? {} : { 'x-sig': signature },
     remoteAddress,
   }) as unknown as WebhookRequest;
 
-test('a body is proven by a signature with any of the secrets, in the header that was named', () => {
+test('a signature with any of the secrets in the configured header proves a body', () => {
   const { verify, isOpen } = hubVerifier({ ...proof, secrets: ['new', undefined, '', 'old'] });
   expect(isOpen).toBe(false);
-  expect(['new', 'old', 'other', ''].map((secret) => verify(request(signed(secret)), body))).toEqual([
+  expect(['new', 'old', 'other', ''].map((secret) => verify(request(signatureOf(secret)), body))).toEqual([
     signer,
     signer,
-    notProven,
-    notProven,
+    unproven,
+    unproven,
   ]);
-  expect(verify(request(), body)).toBe(notProven);
+  expect(verify(request(), body)).toBe(unproven);
   const principal = { kind: 'signature', name: 'app_secret' } as const;
-  expect(hubVerifier({ ...proof, principal }).verify(request(signed('s')), body)).toBe(principal);
+  expect(hubVerifier({ ...proof, principal }).verify(request(signatureOf('s')), body)).toBe(principal);
 });
 
-test('before the body is in, what has the form of a signature may fit', () => {
-  const { mayFit } = hubVerifier(proof);
-  expect([signed('other'), 'sha256=00', undefined].map((each) => mayFit(request(each)))).toEqual([
+test('before the body arrives, any well-formed signature is possible', () => {
+  const { hasProof } = hubVerifier(proof);
+  expect([signatureOf('other'), 'sha256=00', undefined].map((each) => hasProof(request(each)))).toEqual([
     true,
     false,
     false,
   ]);
 });
 
-test('without a secret nothing is made, unless that was asked for: then this machine alone is believed', () => {
-  const none = { ...proof, secrets: ['', undefined] };
-  expect(() => hubVerifier(none)).toThrow('app_secret is empty');
-  const open = hubVerifier({ ...none, allowsUnverified: true });
+test('the verifier requires a secret, or explicit permission for requests from this machine', () => {
+  const withoutSecret = { ...proof, secrets: ['', undefined] };
+  expect(() => hubVerifier(withoutSecret)).toThrow('app_secret is empty');
+  const open = hubVerifier({ ...withoutSecret, allowsUnverified: true });
   expect(open).toBe(loopbackOnly);
-  expect([open.mayFit(request()), open.mayFit(request(undefined, '127.0.0.1'))]).toEqual([false, true]);
+  expect([open.hasProof(request()), open.hasProof(request(undefined, '127.0.0.1'))]).toEqual([false, true]);
 });

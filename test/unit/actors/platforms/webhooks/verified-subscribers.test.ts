@@ -1,10 +1,10 @@
 import { expect, test, vi } from 'vitest';
-import type { Principal, Refusal, Verdict } from '../../../../../actors/identity/principal.ts';
+import type { Principal, Refusal, VerificationResult } from '../../../../../actors/identity/principal.ts';
 import {
   isFromThisMachine,
-  notProven,
-  refusal,
+  refusalReply,
   signer,
+  unproven,
   type Verifier,
   verifiedSubscribers,
 } from '../../../../../actors/platforms/webhooks/verified-subscribers.ts';
@@ -22,9 +22,9 @@ test.each([
   ['10.0.0.1', false],
   ['127.0.0.1.example.com', false],
   ['', false],
-])('a sender at %j is on this machine: %s', (remoteAddress, isHere) => {
+])('the address %j is on this machine: %s', (remoteAddress, isLocal) => {
   const request = { remoteAddress, headers: {} } as WebhookRequest;
-  expect(isFromThisMachine(request)).toBe(isHere);
+  expect(isFromThisMachine(request)).toBe(isLocal);
 });
 
 test.each([
@@ -37,79 +37,87 @@ test.each([
   [{ origin: 'null' }, false],
   [{ origin: '' }, false],
 ] as [Record<string, string>, boolean][])(
-  'a sender on this machine with the headers %j is no web page: %s',
+  'a local request with the headers %j is not from a web page: %s',
   (headers, isProgram) => {
     const request = { remoteAddress: '127.0.0.1', headers } as WebhookRequest;
     expect(isFromThisMachine(request)).toBe(isProgram);
   },
 );
 
-const request = (held: number[] = [], hasRoom = true) =>
+const request = (reservations: number[] = [], hasCapacity = true) =>
   ({
     headers: {},
-    holdBody: (bytes: number) => {
-      held.push(bytes);
-      return hasRoom ? () => held.push(-bytes) : undefined;
+    reserveBody: (bytes: number) => {
+      reservations.push(bytes);
+      return hasCapacity ? () => reservations.push(-bytes) : undefined;
     },
   }) as unknown as WebhookRequest;
 
 const body = Buffer.from('four');
 const alice: Principal = { kind: 'token', name: 'alice' };
-const wrong: Refusal = { refused: 'wrong', why: 'the token has expired' };
-const away: Refusal = { refused: 'unavailable', why: 'the keys cannot be had', retryAfterSeconds: 7 };
+const expiredToken: Refusal = { kind: 'wrong', reason: 'the token has expired' };
+const unavailable: Refusal = { kind: 'unavailable', reason: 'the keys cannot be had', retryAfterSeconds: 7 };
 
-const subscriber = (identity: string, verdict: Verdict | Promise<Verdict>) => ({
-  verifier: { identity, isOpen: false, mayFit: () => true, verify: vi.fn<Verifier['verify']>(() => verdict) },
+const subscriber = (identity: string, verdict: VerificationResult | Promise<VerificationResult>) => ({
+  verifier: {
+    identity,
+    isOpen: false,
+    hasProof: () => true,
+    verify: vi.fn<Verifier['verify']>(() => verdict),
+  },
 });
 
-test('what decides at once gives no promise and holds nothing, and each secret is tried once (VS1)', () => {
-  const held: number[] = [];
-  const [one, same, other] = [subscriber('a', signer), subscriber('a', signer), subscriber('b', notProven)];
-  const verified = verifiedSubscribers([one, same, other], request(held), body);
+test('synchronous verifiers return no promise and reserve nothing, and each secret is tried once', () => {
+  const reservations: number[] = [];
+  const [one, same, other] = [subscriber('a', signer), subscriber('a', signer), subscriber('b', unproven)];
+  const verified = verifiedSubscribers([one, same, other], request(reservations), body);
   expect(verified).toEqual({ subscribers: [one, same], principal: signer });
   expect(same.verifier.verify).not.toHaveBeenCalled();
-  expect(held).toEqual([]);
+  expect(reservations).toEqual([]);
 });
 
-test('while keys are asked for the body has room, which is given back whatever comes of it (VS2)', async () => {
-  const held: number[] = [];
+test('the body uses capacity while keys are fetched, and the capacity is always released', async () => {
+  const reservations: number[] = [];
   const late = subscriber('late', Promise.resolve(alice));
-  const refusing = subscriber('no', notProven);
-  const verified = verifiedSubscribers([refusing, late], request(held), body);
+  const refusing = subscriber('no', unproven);
+  const verified = verifiedSubscribers([refusing, late], request(reservations), body);
   expect(verified).toBeInstanceOf(Promise);
-  expect(held).toEqual([4]);
+  expect(reservations).toEqual([4]);
   expect(await verified).toEqual({ subscribers: [late], principal: alice });
-  expect(held).toEqual([4, -4]);
+  expect(reservations).toEqual([4, -4]);
   const broken = subscriber('broken', Promise.reject(new Error('a fault')));
-  await expect(verifiedSubscribers([broken], request(held), body)).rejects.toThrow('a fault');
-  expect(held).toEqual([4, -4, 4, -4]);
+  await expect(verifiedSubscribers([broken], request(reservations), body)).rejects.toThrow('a fault');
+  expect(reservations).toEqual([4, -4, 4, -4]);
 });
 
-test('where there is no room for the body its sender is to come again', () => {
+test('without capacity for the body the sender gets status 503', () => {
   const verified = verifiedSubscribers(
     [subscriber('late', Promise.resolve(alice))],
     request([], false),
     body,
   );
-  expect(verified).toMatchObject({ refused: 'unavailable' });
-  const reply = refusal(request(), 'who are you', verified as Refusal);
+  expect(verified).toMatchObject({ kind: 'unavailable' });
+  const reply = refusalReply(request(), 'who are you', verified as Refusal);
   expect(reply).toMatchObject({ status: 503, headers: [['retry-after', '1']] });
 });
 
-test('of several refusals the sender hears the one that no other credentials would mend', () => {
-  const verdictOf = (...verdicts: Verdict[]) =>
+test('of several refusals the sender gets the one that other credentials would not change', () => {
+  const verdictOf = (...verdicts: VerificationResult[]) =>
     verifiedSubscribers(
       verdicts.map((verdict, n) => subscriber(String(n), verdict)),
       request(),
       body,
     );
-  expect(verdictOf(notProven, wrong)).toBe(wrong);
-  expect(verdictOf(wrong, away, notProven)).toBe(away);
-  expect(verdictOf(away, wrong, signer)).toMatchObject({ principal: signer });
-  expect(refusal(request(), 'no credentials fit', wrong)).toEqual({
+  expect(verdictOf(unproven, expiredToken)).toBe(expiredToken);
+  expect(verdictOf(expiredToken, unavailable, unproven)).toBe(unavailable);
+  expect(verdictOf(unavailable, expiredToken, signer)).toMatchObject({ principal: signer });
+  expect(refusalReply(request(), 'no credentials fit', expiredToken)).toEqual({
     status: 401,
     body: 'no credentials fit: the token has expired',
   });
-  expect(refusal(request(), '', { refused: 'forbidden', why: 'no' })).toMatchObject({ status: 403 });
-  expect(refusal(request(), '', away)).toMatchObject({ status: 503, headers: [['retry-after', '7']] });
+  expect(refusalReply(request(), '', { kind: 'forbidden', reason: 'no' })).toMatchObject({ status: 403 });
+  expect(refusalReply(request(), '', unavailable)).toMatchObject({
+    status: 503,
+    headers: [['retry-after', '7']],
+  });
 });

@@ -1,4 +1,4 @@
-// What the embedded store does about a claim with the append, beyond what every store does (store-conformance.ts).
+// Claims with an append, on the embedded store. store-conformance.ts tests the behaviour of all stores.
 
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -10,7 +10,7 @@ import { storeWorkerUrl } from '../../../../fixtures/store/store-worker.ts';
 const CLAIM_MS = 600_000;
 const newFile = () => join(storeFolder(), 'store.sqlite');
 
-test('what the file cannot keep as it was given comes without a turn, and is claimed as it is kept', async () => {
+test('an event that the file cannot store unchanged is appended without a turn, and claimed as stored', async () => {
   const { store } = openEngineStore({ file: newFile() });
   const whole = eventOf('a:1', 'k/1');
   const broken = [
@@ -23,7 +23,7 @@ test('what the file cannot keep as it was given comes without a turn, and is cla
     expect(await store.append([event], { claimMs: CLAIM_MS })).toEqual([
       { id: event.id, outcome: 'new', state: 'queued' },
     ]);
-  // The mailbox is the one in which that event waits already, by either name.
+  // The event is already waiting in this mailbox.
   for (const [id, key] of [
     ['b:1', 'k/\ufffd'],
     ['b:2', 'k/\0'],
@@ -46,7 +46,7 @@ test('what the file cannot keep as it was given comes without a turn, and is cla
   await store.close();
 });
 
-test('keys that the file cannot tell apart are one mailbox, and no two of them run at once', async () => {
+test('keys that the file cannot distinguish are one mailbox, and run one at a time', async () => {
   const { store } = openEngineStore({ file: newFile() });
   const halves = ['k/\ud800', 'k/\ud801', 'k/\udc00x'.slice(0, 3)];
   for (const [n, key] of halves.entries())
@@ -62,9 +62,9 @@ test('keys that the file cannot tell apart are one mailbox, and no two of them r
   await store.close();
 });
 
-test('what its maker has read of an event is handed to its turn as it is, and goes to no thread', async () => {
+test('the parsed event is passed to its turn by reference, and not posted to the thread', async () => {
   const store = await openSqliteStore({ file: newFile(), workerUrl: storeWorkerUrl() });
-  // It could not be cloned.
+  // A function cannot be cloned.
   const parsed = { read: () => 'something' };
   const [first, second] = await store.append(
     [
@@ -82,7 +82,7 @@ test('what its maker has read of an event is handed to its turn as it is, and go
   await store.close();
 });
 
-test('beside a large body nothing of the call is claimed as it comes, and the next claim gives it all', async () => {
+test('an append with a large body claims nothing, and the next claim returns all', async () => {
   const store = await openSqliteStore({ file: newFile(), workerUrl: storeWorkerUrl() });
   const large = Uint8Array.from({ length: 100_000 }, (_, at) => at % 251);
   const events = [eventOf('a:1', 'k/1'), eventOf('a:2', 'k/2', large.slice())];

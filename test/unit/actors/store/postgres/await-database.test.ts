@@ -1,4 +1,4 @@
-// The wait for a database that is away while the gateway starts.
+// Waiting for a database that is unavailable when the gateway starts.
 
 import { expect, test, vi } from 'vitest';
 import { StoreFullError, StoreUnavailableError } from '../../../../../actors/base/errors/errors.ts';
@@ -6,9 +6,9 @@ import { awaitDatabase } from '../../../../../actors/store/postgres/await-databa
 import { faultOf } from '../../../../../actors/store/postgres/faults.ts';
 
 const awayWith = (code: string) => faultOf(Object.assign(new Error('secret'), { code }));
-const times = { waitMs: 300, tryEveryMs: 10, toldEveryMs: 100 };
+const times = { waitMs: 300, tryEveryMs: 10, logEveryMs: 100 };
 
-test('it is tried until it is there, whatever it was away for, and told now and then', async () => {
+test('retries until the database is available, for any cause, with occasional log lines', async () => {
   const warn = vi.fn();
   const errors = ['ECONNREFUSED', 'ENOTFOUND', '57P03', '53300', '08006', '25006'].map(awayWith);
   const open = vi.fn(async () => {
@@ -16,21 +16,21 @@ test('it is tried until it is there, whatever it was away for, and told now and 
     if (error !== undefined) throw error;
     return 'open';
   });
-  expect(await awaitDatabase(open, { log: { warn }, isEnding: () => false, ...times })).toBe('open');
+  expect(await awaitDatabase(open, { log: { warn }, isStopping: () => false, ...times })).toBe('open');
   expect(open).toHaveBeenCalledTimes(12);
   expect(warn.mock.calls[0]).toEqual([
-    { reason: 'the database takes no connection; start it, or correct store.postgres.url (ECONNREFUSED)' },
-    'the database cannot be reached; it is tried again',
+    { reason: 'the database refuses connections; start it, or correct store.postgres.url (ECONNREFUSED)' },
+    'could not reach the database; retrying',
   ]);
   expect(warn.mock.calls.length).toBeLessThan(4);
 });
 
-test('the wait has an end, and so it has when the gateway stops', async () => {
+test('ends the wait after its maximum time, and when the gateway stops', async () => {
   const warn = vi.fn();
   const error = awayWith('ECONNREFUSED');
   const open = vi.fn(() => Promise.reject(error));
   const begunAt = performance.now();
-  const waiting = awaitDatabase(open, { log: { warn }, isEnding: () => false, ...times });
+  const waiting = awaitDatabase(open, { log: { warn }, isStopping: () => false, ...times });
   await expect(waiting).rejects.toBe(error);
   expect(performance.now() - begunAt).toBeGreaterThanOrEqual(300);
   expect(warn.mock.calls.length).toBeGreaterThan(1);
@@ -38,7 +38,7 @@ test('the wait has an end, and so it has when the gateway stops', async () => {
   open.mockClear();
   const stopped = awaitDatabase(open, {
     log: { warn },
-    isEnding: () => open.mock.calls.length > 1,
+    isStopping: () => open.mock.calls.length > 1,
     ...times,
   });
   await expect(stopped).rejects.toBe(error);
@@ -49,11 +49,11 @@ test.each([
   awayWith('28P01'),
   awayWith('3D000'),
   awayWith('42501'),
-  new StoreUnavailableError('the database was made by a newer version'),
+  new StoreUnavailableError('the database was migrated by a newer version'),
   new Error('a bug'),
-])('what no wait helps against ends it at once: %s', async (error) => {
+])('ends the wait immediately for an error that no retry solves: %s', async (error) => {
   const open = vi.fn(() => Promise.reject(error));
-  const waiting = awaitDatabase(open, { log: { warn: vi.fn() }, isEnding: () => false, ...times });
+  const waiting = awaitDatabase(open, { log: { warn: vi.fn() }, isStopping: () => false, ...times });
   await expect(waiting).rejects.toBe(error);
   expect(open).toHaveBeenCalledTimes(1);
 });

@@ -1,4 +1,4 @@
-// Group commit by itself, over a run that the test ends when it likes.
+// Group commit, with transactions that the test completes.
 
 import { expect, test } from 'vitest';
 import { OverloadedError, StoreUnavailableError } from '../../../../../actors/base/errors/errors.ts';
@@ -9,13 +9,12 @@ interface Run {
   readonly end: (error?: Error) => void;
 }
 
-/** Fails where a call says so. */
-function grouped(limits: { maxCalls?: number; maxBytes?: number; isAlone?: boolean } = {}) {
+function grouped(limits: { maxCalls?: number; maxBytes?: number; hasDistinctKeys?: boolean } = {}) {
   const runs: Run[] = [];
   const group = new GroupCommit<string, string>({
     name: 'write',
     keys: (call) => [call.split(/\d/)[0] ?? ''],
-    isAlone: limits.isAlone ?? true,
+    hasDistinctKeys: limits.hasDistinctKeys ?? true,
     maxCalls: limits.maxCalls ?? 100,
     maxBytes: limits.maxBytes ?? 1_000,
     run: (calls) =>
@@ -25,51 +24,51 @@ function grouped(limits: { maxCalls?: number; maxBytes?: number; isAlone?: boole
         runs.push({ calls, end });
       }),
   });
-  const settled = async () => {
+  const runPendingTasks = async () => {
     for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
   };
-  return { group, runs, settled };
+  return { group, runs, settled: runPendingTasks };
 }
 
-test('what comes while a group is under way is the next one together, and each is answered after its own commit (PGG1)', async () => {
-  const { group, runs, settled } = grouped();
+test('calls that arrive during a transaction form the next group, and each settles after its own commit', async () => {
+  const { group, runs, settled: runPendingTasks } = grouped();
   const answers: string[] = [];
   for (const call of ['a1', 'b1']) void group.call(call, 1).then((answer) => answers.push(answer));
-  await settled();
+  await runPendingTasks();
   for (const call of ['c1', 'd1', 'e1']) void group.call(call, 1).then((answer) => answers.push(answer));
   expect(runs.map(({ calls }) => calls)).toEqual([['a1', 'b1']]);
   expect(answers).toEqual([]);
   runs[0]?.end();
-  await settled();
+  await runPendingTasks();
   expect(answers).toEqual(['a1!', 'b1!']);
   expect(runs[1]?.calls).toEqual(['c1', 'd1', 'e1']);
   runs[1]?.end();
-  await settled();
+  await runPendingTasks();
   expect(answers).toHaveLength(5);
 });
 
-test('two calls about one key follow each other, in their order (PGG3)', async () => {
-  const { group, runs, settled } = grouped();
+test('two calls with one key run in order', async () => {
+  const { group, runs, settled: runPendingTasks } = grouped();
   for (const call of ['a1', 'a2', 'b1', 'a3']) void group.call(call, 1);
   for (let run = 0; run < 3; run += 1) {
-    await settled();
+    await runPendingTasks();
     runs[run]?.end();
   }
   await group.close();
   expect(runs.map(({ calls }) => calls)).toEqual([['a1', 'b1'], ['a2'], ['a3']]);
 });
 
-test('where many wait another transaction begins beside those under way, and none has a key of theirs (PGG3)', async () => {
-  const { group, runs, settled } = grouped({ isAlone: false });
+test('many waiting calls start a parallel transaction without common keys', async () => {
+  const { group, runs, settled: runPendingTasks } = grouped({ hasDistinctKeys: false });
   const names = Array.from({ length: 80 }, (_, n) =>
     String.fromCharCode(97 + (n % 26), 97 + Math.floor(n / 26)),
   );
   void group.call('aa0', 1);
-  await settled();
-  // The first of these is about what is under way, and so is what comes behind it about the same.
+  await runPendingTasks();
+  // The first call shares a key with the running transaction, so all later calls with that key must wait too.
   for (const name of names) void group.call(`${name}1`, 1);
   for (const name of names.slice(0, 70)) void group.call(`${name}2`, 1);
-  await settled();
+  await runPendingTasks();
   expect(runs).toHaveLength(3);
   const [first, ...beside] = runs.map(({ calls }) => calls);
   expect(first).toEqual(['aa0']);
@@ -81,7 +80,7 @@ test('where many wait another transaction begins beside those under way, and non
   const closed = group.close();
   for (let run = 0; run < runs.length || run < 5; run += 1) {
     runs[run]?.end();
-    await settled();
+    await runPendingTasks();
   }
   await closed;
   const order = runs.flatMap(({ calls }) => calls);
@@ -92,13 +91,13 @@ test('where many wait another transaction begins beside those under way, and non
     );
 });
 
-test('calls that all wait for one that is under way are not looked through again for each that comes', async () => {
-  let looks = 0;
-  /** What a call is about is gone through once in each look at the call. */
+test('calls that wait for a running one are not all checked again for each new call', async () => {
+  let checks = 0;
+  /** Counts checks: a check iterates the keys of a call once. */
   const counted = (keys: string[]): string[] =>
     Object.assign(keys, {
       every: (isSo: (key: string) => boolean) => {
-        looks += 1;
+        checks += 1;
         return !keys.some((key) => !isSo(key));
       },
     });
@@ -116,43 +115,43 @@ test('calls that all wait for one that is under way are not looked through again
     answers.push(group.call(n, 1));
     await new Promise(setImmediate);
   }
-  // At 64, 128, … of them, and not at each.
-  expect(looks).toBeLessThan(10 * 640);
+  // Checks happen only at 64, 128, … calls.
+  expect(checks).toBeLessThan(10 * 640);
   end();
   expect(await Promise.all(answers)).toEqual(answers.map((_, n) => n));
   await group.close();
 });
 
-test('a group has bounds, and so has what waits: beyond that a call is refused at once (PGG2)', async () => {
-  const { group, runs, settled } = grouped({ maxCalls: 2 });
+test('groups and waiting calls are limited; further calls are rejected immediately', async () => {
+  const { group, runs, settled: runPendingTasks } = grouped({ maxCalls: 2 });
   const waiting = Array.from({ length: 10_000 }, (_, n) =>
     group.call(`${String.fromCharCode(97 + (n % 2))}${n}`, 1),
   );
   await expect(group.call('z', 1)).rejects.toThrow(OverloadedError);
-  await settled();
+  await runPendingTasks();
   expect(runs[0]?.calls).toEqual(['a0', 'b1']);
   for (const each of waiting) each.catch(() => undefined);
   await expect(group.call('y', 200 * 1024 * 1024)).rejects.toThrow(OverloadedError);
 });
 
-test('one that cannot succeed does not fail the others; of a store that is away all hear at once', async () => {
-  const { group, runs, settled } = grouped();
+test('a failing call does not fail the other calls, and an unavailable store fails all calls immediately', async () => {
+  const { group, runs, settled: runPendingTasks } = grouped();
   const calls = ['a1', 'b1'].map((call) => group.call(call, 1));
-  const told = Promise.allSettled(calls);
-  await settled();
+  const outcomes = Promise.allSettled(calls);
+  await runPendingTasks();
   runs[0]?.end(Object.assign(new Error('secret text'), { code: '22000' }));
-  await settled();
+  await runPendingTasks();
   runs[1]?.end(Object.assign(new Error('secret text'), { code: '22000' }));
-  await settled();
+  await runPendingTasks();
   runs[2]?.end();
-  const [first, second] = await told;
+  const [first, second] = await outcomes;
   expect(first).toMatchObject({
     status: 'rejected',
-    reason: { message: 'the store could not carry out write: 22000' },
+    reason: { message: 'store operation write failed: 22000' },
   });
   expect(second).toEqual({ status: 'fulfilled', value: 'b1!' });
   const away = Promise.allSettled(['c1', 'd1'].map((call) => group.call(call, 1)));
-  await settled();
+  await runPendingTasks();
   runs[3]?.end(new StoreUnavailableError('the database cannot be reached'));
   expect((await away).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   expect(runs).toHaveLength(4);

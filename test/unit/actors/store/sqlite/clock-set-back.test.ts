@@ -1,4 +1,4 @@
-// A clock that is set back, by an hour here, must not hold up for an hour what was ready before.
+// A clock step of an hour back must not delay ready events.
 
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -14,7 +14,7 @@ function open(now?: number) {
   return openEngineStore(now === undefined ? { file } : { file, now });
 }
 
-test('what waits is claimed after the clock was set back, the oldest of its key first', async () => {
+test('waiting events are claimed after the clock was set back, the oldest of each key first', async () => {
   const { store, advance } = open();
   await store.append([newEvent('conversation/a', 'a1')]);
   advance(-HOUR_MS);
@@ -24,7 +24,7 @@ test('what waits is claimed after the clock was set back, the oldest of its key 
   await store.close();
 });
 
-test('what waits is claimed when the clock was set back while nothing ran', async () => {
+test('waiting events are claimed if the clock was set back while the gateway was stopped', async () => {
   const before = open();
   await before.store.append([newEvent('conversation/a', 'a1')]);
   await before.store.close();
@@ -33,7 +33,7 @@ test('what waits is claimed when the clock was set back while nothing ran', asyn
   await store.close();
 });
 
-test('what is asked of people expires as long after that as it would have', async () => {
+test('an approval keeps its remaining time', async () => {
   const { store, setClock, now } = open();
   await store.append([newEvent('conversation/a', 'a1')]);
   const [turn] = await store.claim(1, 1_000);
@@ -47,7 +47,7 @@ test('what is asked of people expires as long after that as it would have', asyn
   await store.close();
 });
 
-test('a claim that holds is not given out again by it, and a retry keeps its pause', async () => {
+test('a valid claim is not claimed again, and a retry keeps its pause', async () => {
   const { store, advance } = open();
   await store.append([newEvent('conversation/a', 'a1'), newEvent('conversation/b', 'b1')]);
   const [a, b] = await store.claim(10, 2 * HOUR_MS);

@@ -4,7 +4,7 @@ import { EngineClock, NO_MOMENT } from '../../../../../actors/store/sqlite/clock
 
 const START = Date.UTC(2026, 10, 22);
 
-/** Both clocks go on, and the first is set; gives the moments after each. */
+/** Advances both clocks, changes the first, and returns the time after each step. */
 function momentsOf(steps: readonly { readonly passedMs: number; readonly setByMs: number }[]) {
   let time = START;
   let uptime = 5_000;
@@ -21,7 +21,7 @@ function momentsOf(steps: readonly { readonly passedMs: number; readonly setByMs
   });
 }
 
-test('time stands until a clock that was set back a little has come up to it (EC1)', () => {
+test('time stays constant until a clock that was set back slightly has caught up', () => {
   const moments = momentsOf([
     { passedMs: 10, setByMs: -600 },
     { passedMs: 500, setByMs: 0 },
@@ -34,7 +34,7 @@ test('time stands until a clock that was set back a little has come up to it (EC
   ]);
 });
 
-test('several small steps back are one large one', () => {
+test('several small steps back count as one large step', () => {
   const moments = momentsOf([
     { passedMs: 0, setByMs: -600 },
     { passedMs: 0, setByMs: -600 },
@@ -45,7 +45,7 @@ test('several small steps back are one large one', () => {
   ]);
 });
 
-test('what it was set by and what has passed are told apart, and time goes back in no other way (EC1, EC2)', () => {
+test('clock steps and elapsed time are distinguished, and time goes back only by a step', () => {
   const step = fc.record({
     passedMs: fc.nat(100_000),
     setByMs: fc.oneof(fc.constant(0), fc.integer({ min: -100_000, max: 100_000 })),
@@ -63,7 +63,7 @@ test('what it was set by and what has passed are told apart, and time goes back 
   );
 });
 
-test('without the second clock all of what the first goes forward has passed', () => {
+test('without a monotonic clock all forward changes count as elapsed time', () => {
   let time = START;
   const clock = new EngineClock(() => time, undefined);
   const first = clock.after(NO_MOMENT);

@@ -1,5 +1,5 @@
-// How SQLite goes about the lists of deliveries, runs, approvals and steps: by an index that knows what is asked for, so that what is
-// rare is found among its like, however much there is of the rest.
+// Query plans for lists of deliveries, runs, approvals and steps in SQLite. Each list must use an index for
+// the filter, to find rare rows in large tables quickly.
 
 import { join } from 'node:path';
 import Database from 'libsql';
@@ -11,9 +11,9 @@ import { SqliteConnection } from '../../../../../actors/store/sqlite/connection.
 import { SqliteEngine } from '../../../../../actors/store/sqlite/engine.ts';
 import { openEngineStore, storeFolder } from '../../../../fixtures/store/engine-store.ts';
 
-/** More than one page looks at. */
+/** More rows than a page reads. */
 const DEAD = 12_000;
-/** The oldest of all; those after them are dead. */
+/** States of the oldest rows; later rows are dead. */
 const OLDEST = { 1: 'waiting', 2: 'queued', 3: 'held' } as const;
 
 const options = { retentionMs: 1_000_000, rememberMs: 1_000_000, maxWaiting: 100, now: () => DEAD };
@@ -44,11 +44,11 @@ afterAll(() => engine.close());
 
 interface Planned {
   readonly sql: string;
-  /** A line for each table that is read: `SEARCH delivery USING INDEX delivery_dead (seq<?)`. */
+  /** One line per table: `SEARCH delivery USING INDEX delivery_dead (seq<?)`. */
   readonly plan: readonly string[];
 }
 
-/** How what the action prepares is carried out. */
+/** Returns the query plans of all statements that `action` prepares. */
 function plansOf(action: () => unknown): readonly Planned[] {
   const prepared = vi.spyOn(SqliteConnection.prototype, 'prepare');
   try {
@@ -66,30 +66,33 @@ function plansOf(action: () => unknown): readonly Planned[] {
   }
 }
 
-/** What is read by a list, each with the index that finds it there. */
+/** Returns the tables and indexes that a list reads. */
 const readBy = (list: () => unknown) =>
   plansOf(() => engine.transaction(list)).flatMap(({ plan }) => plan.filter((line) => TABLE.test(line)));
 
 const TABLE = /^(SCAN|SEARCH) (delivery|run|step|approval|progress)\b/;
-/** A table from one end to the other, or all that an index knows. */
+/** Returns true for a scan of a whole table or index. */
 const isScan = (line: string) => line.startsWith('SCAN');
-/** These know of nothing but what waits or runs, and of that there are bounds. */
+/** These indexes contain only waiting or running events, whose number is limited. */
 const SMALL = /INDEX (delivery_unfinished|delivery_waiting)$/;
 
-describe.each(Object.entries(OLDEST))('the oldest of very many, number %s, which is %s', (seq, state) => {
-  const states: readonly DeliveryState[] = [state];
+describe.each(Object.entries(OLDEST))(
+  'the oldest of very many rows, number %s, which is %s',
+  (seq, state) => {
+    const states: readonly DeliveryState[] = [state];
 
-  test('is on the first page of the runs and of the deliveries of its state, which is the last (SQN1)', () => {
-    for (const filter of [{ states }, { states, name: 'oncall' }, { states, kind: 'agent' as const }]) {
-      const { runs, beforeSeq } = engine.runs({ ...filter, limit: 50 });
-      expect([runs.map(({ delivery }) => delivery.seq), beforeSeq]).toEqual([[Number(seq)], undefined]);
-    }
-    const { deliveries, beforeSeq } = engine.deliveryPage({ states, limit: 50 });
-    expect([deliveries.map((each) => each.seq), beforeSeq]).toEqual([[Number(seq)], undefined]);
-  });
-});
+    test('is on the only page of lists that are filtered by its state', () => {
+      for (const filter of [{ states }, { states, name: 'oncall' }, { states, kind: 'agent' as const }]) {
+        const { runs, beforeSeq } = engine.runs({ ...filter, limit: 50 });
+        expect([runs.map(({ delivery }) => delivery.seq), beforeSeq]).toEqual([[Number(seq)], undefined]);
+      }
+      const { deliveries, beforeSeq } = engine.deliveryPage({ states, limit: 50 });
+      expect([deliveries.map((each) => each.seq), beforeSeq]).toEqual([[Number(seq)], undefined]);
+    });
+  },
+);
 
-describe('a list (SQN1)', () => {
+describe('a list', () => {
   test.each<[states: readonly DeliveryState[], indexes: readonly string[]]>([
     [['waiting'], ['delivery_waiting']],
     [['running', 'retrying'], ['delivery_unfinished']],
@@ -102,7 +105,7 @@ describe('a list (SQN1)', () => {
       ['waiting', 'dead'],
       ['delivery_dead', 'delivery_waiting'],
     ],
-  ])('of what is %s looks at what %s know', (states, indexes) => {
+  ])('of %s deliveries reads the indexes %s', (states, indexes) => {
     for (const list of [
       () => engine.runs({ states, limit: 50 }),
       () => engine.runs({ states, name: 'oncall', limit: 50 }),
@@ -115,7 +118,7 @@ describe('a list (SQN1)', () => {
     }
   });
 
-  test('of the runs of a name, or of all, goes from where it is to begin', () => {
+  test('of runs, filtered by name or not, starts at the position of the page', () => {
     expect(readBy(() => engine.runs({ name: 'oncall', states: ['done'], limit: 50 }))).toContain(
       'SEARCH run USING COVERING INDEX run_name (name=? AND seq<?)',
     );
@@ -129,14 +132,14 @@ describe('a list (SQN1)', () => {
     [{ before: BEFORE }, 'approval_asked ((asked,id)<(?,?))'],
     [{ run: 'a:7' }, 'approval_seq (seq=?)'],
     [{ run: 'a:7', states: ['pending'] }, 'approval_seq (seq=?)'],
-  ])('of the approvals %j reads them by %s', (filter, index) => {
+  ])('of the approvals %j is read by %s', (filter, index) => {
     const read = readBy(() => engine.approvals({ ...filter, limit: 50 }));
     expect(read).toContain(`SEARCH approval USING INDEX ${index}`);
     expect(read.filter(isScan)).toEqual([]);
   });
 });
 
-test('what is asked of one run, its steps and its approvals reads no more than that', () => {
+test('queries for the steps and approvals of one run read only that run', () => {
   let other: SqliteEngine | undefined;
   const plans = plansOf(() => {
     other = new SqliteEngine({ ...options, file: join(storeFolder(), 'empty.sqlite') });

@@ -1,4 +1,4 @@
-// Journals and approvals in the file: what a crash leaves of them, how large they may become, how long their lists take.
+// Journals and approvals in SQLite: state after a crash, size limits, and duration of lists.
 
 import { join } from 'node:path';
 import Database from 'libsql';
@@ -7,7 +7,7 @@ import { InternalError } from '../../../../../actors/base/errors/errors.ts';
 import type { RunNote } from '../../../../../actors/store/run.ts';
 import type { TurnResult } from '../../../../../actors/store/store.ts';
 import { openSqliteStore } from '../../../../../actors/store/worker/sqlite-store.ts';
-import { isOverAfter } from '../../../../../machines/crashes.ts';
+import { isDeadAfter } from '../../../../../machines/crashes.ts';
 import { openEngineStore, storeFolder } from '../../../../fixtures/store/engine-store.ts';
 import {
   appendClaimed,
@@ -33,7 +33,7 @@ async function timed<T>(action: () => Promise<T>): Promise<{ readonly result: T;
   return { result, ms: performance.now() - since };
 }
 
-test('what is pending is cancelled with a run that ends the process too often (S16)', async () => {
+test('pending approvals are cancelled with a run that crashes the process too often (S16)', async () => {
   const file = newFile();
   let opened = openEngineStore({ file });
   const first = await appendClaimed(opened.store, eventOf('a:1', 'k'));
@@ -42,7 +42,7 @@ test('what is pending is cancelled with a run that ends the process too often (S
   for (let crashes = 1; ; crashes += 1) {
     await opened.store.close();
     opened = openEngineStore({ file, now: opened.now() });
-    if (isOverAfter(crashes)) break;
+    if (isDeadAfter(crashes)) break;
     expect(await opened.store.approval('one')).toMatchObject({ state: 'pending' });
     opened.advance(3_600_000);
     expect((await claimOne(opened.store)).event).toMatchObject({ crashes, steps: 1 });
@@ -52,7 +52,7 @@ test('what is pending is cancelled with a run that ends the process too often (S
   await opened.store.close();
 });
 
-test('a journal is read in parts of 8 MiB at most, and a larger row by itself', async () => {
+test('a journal is read in parts of 8 MiB at most, and a larger row separately', async () => {
   const { store } = openEngineStore({ file: newFile() });
   const turn = await appendClaimed(store, eventOf('a:1', 'k'));
   const row = (megabytes: number) => JSON.stringify('x'.repeat(megabytes * 1024 * 1024));
@@ -65,7 +65,7 @@ test('a journal is read in parts of 8 MiB at most, and a larger row by itself', 
   await store.close();
 });
 
-test('a journal that would become too large is refused before anything is written, and removed at once (SQR2)', async () => {
+test('a journal that would be too large is rejected before any write, and deleted in one call', async () => {
   const file = newFile();
   const opened = openEngineStore({ file, retentionMs: 1_000 });
   const { store } = opened;
@@ -85,7 +85,7 @@ test('a journal that would become too large is refused before anything is writte
   expect((await store.run('a:1'))?.steps).toBe(9_990);
   await store.commit([resultOf(other), resultOf(turn, 'done', rows(10, 1))]);
   opened.advance(2_000);
-  // Both records are swept, the journal in a part of its own.
+  // The sweep deletes both records; the journal is deleted in a separate part.
   const { result, ms } = await timed(() => store.sweep());
   expect(result).toBe(2);
   expect(ms).toBeLessThan(2_000);
@@ -95,8 +95,8 @@ test('a journal that would become too large is refused before anything is writte
 
 const MANY = 100_000;
 
-/** Runs that are done but for one in 1,000 that waits, and as many approvals that are decided, and one that is pending. */
-function filled(file: string): void {
+/** Inserts runs (finished, but one in 1,000 is waiting) and approvals (one is pending). */
+function fillStore(file: string): void {
   change(
     file,
     `WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ${MANY})
@@ -112,10 +112,10 @@ function filled(file: string): void {
   );
 }
 
-test('lists of 100,000 runs and approvals take milliseconds, whatever they are asked for', async () => {
+test('lists of 100,000 runs and approvals take milliseconds, with any filter', async () => {
   const file = newFile();
   await openEngineStore({ file }).store.close();
-  // What comes through the store has its place after the others.
+  // Rows added through the store get higher numbers.
   change(file, `INSERT INTO sqlite_sequence VALUES ('delivery', ${MANY + 1_000})`);
   const before = openEngineStore({ file });
   for (const [id, outcome] of [
@@ -126,9 +126,9 @@ test('lists of 100,000 runs and approvals take milliseconds, whatever they are a
     await commitOne(before.store, resultOf(turn, outcome, { parkedOn: 'never' }));
   }
   await before.store.close();
-  filled(file);
+  fillStore(file);
   const { store } = openEngineStore({ file });
-  const asked = {
+  const queries = {
     newest: () => store.runs({ limit: 50 }),
     waiting: () => store.runs({ limit: 50, states: ['waiting'] }),
     failed: () => store.runs({ limit: 50, states: ['dead'] }),
@@ -141,12 +141,12 @@ test('lists of 100,000 runs and approvals take milliseconds, whatever they are a
   };
   const found: Record<string, number> = {};
   const took: Record<string, number> = {};
-  for (const [what, ask] of Object.entries(asked)) {
-    // Once may be while the machine is busy with something else.
+  for (const [name, ask] of Object.entries(queries)) {
+    // One slow round is allowed on a busy machine.
     for (let round = 0; round < 3; round += 1) {
       const { result, ms } = await timed<readonly unknown[] | { readonly runs: readonly unknown[] }>(ask);
-      found[what] = 'runs' in result ? result.runs.length : result.length;
-      took[what] = Math.min(took[what] ?? Number.POSITIVE_INFINITY, Math.round(ms * 10) / 10);
+      found[name] = 'runs' in result ? result.runs.length : result.length;
+      took[name] = Math.min(took[name] ?? Number.POSITIVE_INFINITY, Math.round(ms * 10) / 10);
     }
   }
   if (process.env.SHOW_FIGURES !== undefined) console.error(took);
@@ -165,7 +165,7 @@ test('lists of 100,000 runs and approvals take milliseconds, whatever they are a
   await store.close();
 });
 
-test('an approval that no version wrote is left out of lists, which is said, and texts are stored as they can be', async () => {
+test('an unknown approval is omitted from lists with a log line, and invalid texts are stored in repaired form', async () => {
   const file = newFile();
   const { store } = openEngineStore({ file });
   const turn = await appendClaimed(store, eventOf('a:1', 'k'));
@@ -178,18 +178,18 @@ test('an approval that no version wrote is left out of lists, which is said, and
   expect(decided?.approval).toMatchObject({ id: 'two\ufffd', body: '"\ufffd\ufffd"', decision: '"\ufffd"' });
   await store.close();
   change(file, "UPDATE approval SET state = 54 WHERE id = 'one'");
-  const said: string[] = [];
+  const warnings: string[] = [];
   const opened = await openSqliteStore({
     file,
     workerUrl: storeWorkerUrl(),
-    onDamagedRecord: (what) => said.push(what),
+    onDamagedRecord: (name) => warnings.push(name),
   });
   const listed = await opened.approvals({ limit: 10 });
   expect(listed.map(({ id, state }) => [id, state])).toEqual([
     ['two\ufffd', 'denied'],
     ['three', 'pending'],
   ]);
-  expect(said).toEqual(['the approval one is left out of lists: an approval has an unknown state']);
+  expect(warnings).toEqual(['approval one is not listed: an approval has an unknown state']);
   await expect(opened.approval('one')).rejects.toThrow('damaged');
   await opened.close();
 });

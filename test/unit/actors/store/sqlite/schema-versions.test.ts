@@ -1,23 +1,23 @@
-// A file as version 1 of the schema left it, with its table of mailboxes and a claim that holds, is brought to this version
-// when it is opened: who held what is forgotten, and nothing else. The same of version 4, which knew of nothing that waits.
+// Opening migrates files of schema versions 1 (with a mailbox table and a valid claim) and 4 (without waiting
+// events). All data except claims is kept.
 
 import { join } from 'node:path';
 import Database from 'libsql';
 import { expect, test } from 'vitest';
-import { openSqliteSource } from '../../../../../actors/store/sqlite/moved-sqlite.ts';
+import { openSqliteSource } from '../../../../../actors/store/sqlite/export-sqlite.ts';
 import { schemaVersion } from '../../../../../actors/store/sqlite/schema.ts';
 import { pauseAfterCrashMs } from '../../../../../machines/crashes.ts';
 import { openEngineStore, storeFolder } from '../../../../fixtures/store/engine-store.ts';
-import { exported, rowsOf } from '../../../../fixtures/store/moved.ts';
+import { exportText, rowsOf } from '../../../../fixtures/store/export-text.ts';
 import { eventOf, resultOf } from '../../../../fixtures/store/store-conformance.ts';
 
 const NOW = Date.UTC(2026, 10, 1);
 const CLAIM_MS = 600_000;
 const PAUSE_MS = 60_000;
-/** What version 1 had drawn from the counter: one by one. */
-const DRAWN = 41;
+/** Number of counter values that version 1 has used. */
+const USED_COUNTERS = 41;
 
-/** As it was in version 1. */
+/** Table of version 1. */
 const mailboxTable = `
   CREATE TABLE mailbox (
     key TEXT PRIMARY KEY,
@@ -30,7 +30,7 @@ const mailboxTable = `
   CREATE INDEX mailbox_kind ON mailbox (substr(key, 1, instr(key, '/')), ready_at) WHERE ready_at IS NOT NULL;
 `;
 
-/** A store with an event in every state, closed as one that is killed leaves it: with its claims. */
+/** Creates the file of a killed process: with events in all states, and with claims. */
 async function fill(file: string): Promise<void> {
   const { store } = openEngineStore({ file, now: NOW });
   const states = ['running', 'retrying', 'held', 'done', 'dead'] as const;
@@ -48,7 +48,7 @@ async function fill(file: string): Promise<void> {
   await store.close();
 }
 
-/** Makes of the file what version 4 would have made of it. */
+/** Converts the file to version 4. */
 function makeVersion4(file: string): void {
   const db = new Database(file);
   db.exec(
@@ -61,7 +61,7 @@ function makeVersion4(file: string): void {
   db.close();
 }
 
-/** Makes of the file what version 1 would have made of it. */
+/** Converts the file to version 1. */
 function makeVersion1(file: string): void {
   makeVersion4(file);
   const db = new Database(file);
@@ -74,7 +74,7 @@ function makeVersion1(file: string): void {
     number,
     number | null,
   ][]) {
-    if (state === 1) insert.run([key, NOW + CLAIM_MS, DRAWN, seq, CLAIM_MS]);
+    if (state === 1) insert.run([key, NOW + CLAIM_MS, USED_COUNTERS, seq, CLAIM_MS]);
     else insert.run([key, state === 3 ? null : (retryAt ?? NOW), null, null, null]);
   }
   db.exec(`
@@ -82,11 +82,11 @@ function makeVersion1(file: string): void {
     DROP INDEX delivery_suspect;
     ALTER TABLE delivery DROP COLUMN crashes;
   `);
-  db.exec(`UPDATE counter SET value = ${DRAWN}; PRAGMA user_version = 1;`);
+  db.exec(`UPDATE counter SET value = ${USED_COUNTERS}; PRAGMA user_version = 1;`);
   db.close();
 }
 
-/** What the head of the file and its list of tables say. */
+/** Returns the schema version of the file, and the presence of the mailbox table. */
 function shapeOf(file: string): { version: unknown; hasMailboxes: boolean } {
   const db = new Database(file);
   const first = (sql: string) => (db.prepare(sql).raw(true).get() as unknown[])[0];
@@ -98,7 +98,7 @@ function shapeOf(file: string): { version: unknown; hasMailboxes: boolean } {
   return shape;
 }
 
-test('a file of version 1 is brought to this version with all that is in it, and what ran waits again (SM1)', async () => {
+test('a file of version 1 is migrated with all its data, and running events are queued again', async () => {
   const file = join(storeFolder(), 'store.sqlite');
   await fill(file);
   makeVersion1(file);
@@ -107,7 +107,7 @@ test('a file of version 1 is brought to this version with all that is in it, and
   const now = NOW + 1_000;
   await openEngineStore({ file, now }).store.close();
   expect(shapeOf(file)).toEqual({ version: schemaVersion, hasMailboxes: false });
-  // A second time there is nothing to bring, nor another attempt that has failed.
+  // A second opening does not migrate, and does not count another failed attempt.
   const { store, advance } = openEngineStore({ file, now });
 
   const { state, attempts, crashes, failures } = (await store.delivery('running:1')) ?? {};
@@ -126,17 +126,21 @@ test('a file of version 1 is brought to this version with all that is in it, and
     ['running:1', 2],
   ]);
   for (const { fence, event } of turns) {
-    expect(fence).toBeGreaterThan(DRAWN);
+    expect(fence).toBeGreaterThan(USED_COUNTERS);
     expect(Buffer.from(event.body).toString()).toBe(`body of ${event.id}`);
   }
   const ran = turns.at(-1);
   if (ran === undefined) throw new Error('nothing was claimed');
-  expect(await store.commit([{ ...resultOf(ran), fence: DRAWN }])).toMatchObject([{ isCurrent: false }]);
+  expect(await store.commit([{ ...resultOf(ran), fence: USED_COUNTERS }])).toMatchObject([
+    { isCurrent: false },
+  ]);
   expect(await store.commit([resultOf(ran)])).toMatchObject([{ isCurrent: true, next: { id: 'running:2' } }]);
 
   advance(PAUSE_MS - pauseAfterCrashMs(1));
-  const again = await store.claim(10, CLAIM_MS);
-  expect(again).toMatchObject([{ event: { id: 'retrying:1', attempt: 2 }, snapshot: 'left by retrying' }]);
+  const nextClaim = await store.claim(10, CLAIM_MS);
+  expect(nextClaim).toMatchObject([
+    { event: { id: 'retrying:1', attempt: 2 }, snapshot: 'left by retrying' },
+  ]);
   expect(await store.release('ci')).toBe(1);
   const released = await store.claim(10, CLAIM_MS);
   expect(released).toMatchObject([{ event: { id: 'held:1', attempt: 1 }, snapshot: 'left by held' }]);
@@ -146,7 +150,7 @@ test('a file of version 1 is brought to this version with all that is in it, and
   await store.close();
 });
 
-test('a file of version 4 is brought to this version, and what was in it can wait and be woken', async () => {
+test('a file of version 4 is migrated, and its events can wait and be woken', async () => {
   const file = join(storeFolder(), 'store.sqlite');
   await fill(file);
   makeVersion4(file);
@@ -168,11 +172,11 @@ test('a file of version 4 is brought to this version, and what was in it can wai
   expect(shapeOf(file).version).toBe(schemaVersion);
 });
 
-test('what an older version has written is exported as this one would have written it', async () => {
+test('an old file is exported like a file of the current version', async () => {
   const file = join(storeFolder(), 'moved.db');
   await fill(file);
   const lines = async () =>
-    rowsOf(await exported(openSqliteSource({ file, onDamage: () => undefined, now: () => NOW })));
+    rowsOf(await exportText(openSqliteSource({ file, onDamage: () => undefined, now: () => NOW })));
   const before = await lines();
   makeVersion4(file);
   expect(await lines()).toEqual(before);

@@ -1,4 +1,4 @@
-// A conversation that nobody goes on with is forgotten, and not before.
+// Snapshots of abandoned conversations are deleted after the retention period.
 
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
 
 const eventOf = (id: string, key: string) => ({ id, key, meta: '', body: Buffer.from('x'), trace: '' });
 
-test('a snapshot is swept when its time is over, unless something waits or is put off to a time', async () => {
+test('a snapshot is swept after its retention, unless an event waits or is scheduled', async () => {
   const file = join(storeFolder(), 'store.sqlite');
   const { store, advance } = openEngineStore({ file, rememberMs: 3 * DAY_MS });
   const keys = ['k/quiet', 'k/waits', 'k/timed'];

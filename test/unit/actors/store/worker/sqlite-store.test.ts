@@ -1,4 +1,4 @@
-// The store and its thread: what is posted, what is bounded, and what becomes of calls when the thread hangs or ends.
+// The store and the worker thread: messages, limits, and calls while the thread hangs or after it exits.
 
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ const newFile = () => join(scratch, `store-${++files}.db`);
 const open = (options: Partial<SqliteStoreOptions> = {}) =>
   openSqliteStore({ file: newFile(), workerUrl: storeWorkerUrl(), ...options });
 
-/** A worker that opens, and does this with what is posted to it. */
+/** Returns a worker that opens successfully, and runs this code for each message. */
 function workerThat(does: string): URL {
   const script = join(scratch, `worker-${++files}.mjs`);
   writeFileSync(
@@ -33,7 +33,7 @@ function workerThat(does: string): URL {
   return pathToFileURL(script);
 }
 
-/** The real worker, whose disk hangs at each commit for as long as the file `hang` is there. */
+/** Returns the real worker. Commits hang while the file `hang` exists. */
 function hangingWorker(hang: string): URL {
   const worker = storeWorkerUrl();
   const url = new URL(`./hanging-${++files}.mjs`, worker);
@@ -54,7 +54,7 @@ function hangingWorker(hang: string): URL {
 }
 
 describe('bodies', () => {
-  test('of 25 MB come back as they were', async () => {
+  test('of 25 MB are returned unchanged', async () => {
     const store = await open();
     const body = new Uint8Array(25 * 1024 * 1024);
     for (let at = 0; at < body.length; at += 1_021) body[at] = at % 251;
@@ -66,7 +66,7 @@ describe('bodies', () => {
     await store.close();
   });
 
-  test('that are large are moved, and the same one again is refused instead of stored empty (MF1)', async () => {
+  test('that are large are transferred, and a repeated one is rejected instead of stored empty', async () => {
     const store = await open();
     const body = new Uint8Array(100_000).fill(1);
     await store.append([eventOf('a:1', 'k', body), eventOf('a:2', 'k', body)]);
@@ -78,7 +78,7 @@ describe('bodies', () => {
     await store.close();
   });
 
-  test('that are views of something larger are copied, and what they are a view of stays (MF2)', async () => {
+  test('that are views of a larger buffer are copied, and the buffer stays usable', async () => {
     const store = await open();
     const whole = new Uint8Array(300_000).fill(1);
     await store.append([eventOf('a:1', 'k', whole.subarray(1_000, 200_000))]);
@@ -87,7 +87,7 @@ describe('bodies', () => {
     await store.close();
   });
 
-  test('that a commit emits stay with the caller, who may have to commit again', async () => {
+  test('of events that a commit emits are copied, because the caller may have to repeat the commit', async () => {
     const store = await open();
     await store.append([eventOf('a:1')]);
     const [turn] = (await store.claim(1, 60_000)) as [Turn];
@@ -100,7 +100,7 @@ describe('bodies', () => {
     await store.close();
   });
 
-  test('that are large are claimed a few at a time, and the rest is told of', async () => {
+  test('that are large are claimed a few at a time, and a wake-up announces the rest', async () => {
     const store = await open();
     for (let n = 0; n < 6; n += 1)
       await store.append([eventOf(`a:${n}`, `k/${n}`, new Uint8Array(6 * 1024 * 1024))]);
@@ -116,7 +116,7 @@ describe('bodies', () => {
 });
 
 describe('calls', () => {
-  test('of one tick are answered each for itself, in their order (GC2, SW1)', async () => {
+  test('of one tick are answered individually, in order', async () => {
     const store = await open({ maxWaiting: 2 });
     const settled = await Promise.allSettled([
       store.append([eventOf('a:1')]),
@@ -139,12 +139,12 @@ describe('calls', () => {
     await store.close();
   });
 
-  test('that are a mistake do not take others of their transaction with them, nor say what they held (SF1)', async () => {
+  test('that fail do not fail other calls of their transaction, nor reveal their data', async () => {
     const store = await open();
-    const wrong = { ...eventOf('a:2'), trace: null as unknown as string };
+    const invalidEvent = { ...eventOf('a:2'), trace: null as unknown as string };
     const [right, mistaken, later] = await Promise.allSettled([
       store.append([eventOf('a:1')]),
-      store.append([wrong]),
+      store.append([invalidEvent]),
       store.append([eventOf('a:3')]),
     ]);
     expect([right.status, later.status]).toEqual(['fulfilled', 'fulfilled']);
@@ -154,21 +154,21 @@ describe('calls', () => {
     await store.close();
   });
 
-  test('that cannot be posted at all are refused, and the store goes on', async () => {
+  test('that cannot be posted are rejected, and the store continues', async () => {
     const store = await open();
-    const wrong = { ...eventOf('a:1'), meta: (() => '') as unknown as string };
-    await expect(store.append([wrong])).rejects.toThrow(InternalError);
+    const uncloneableEvent = { ...eventOf('a:1'), meta: (() => '') as unknown as string };
+    await expect(store.append([uncloneableEvent])).rejects.toThrow(InternalError);
     expect(await store.append([eventOf('a:1')])).toMatchObject([{ outcome: 'new' }]);
     await store.close();
   });
 
-  test('that cannot be posted take none of those along that were made with them, nor their bodies, nor the end', async () => {
+  test('that cannot be posted affect neither other calls of the tick, nor their bodies, nor closing', async () => {
     const store = await open();
-    const wrong = { ...eventOf('a:2'), meta: (() => '') as unknown as string };
+    const uncloneableEvent = { ...eventOf('a:2'), meta: (() => '') as unknown as string };
     const large = { ...eventOf('a:3'), body: new Uint8Array(256 * 1024).fill(7) };
     const calls = [
       store.append([eventOf('a:1')]),
-      store.append([wrong]),
+      store.append([uncloneableEvent]),
       store.append([large]),
       store.put('s', 'k', 'v'),
       store.get('s', 'k'),
@@ -190,7 +190,7 @@ describe('calls', () => {
     await closed;
   });
 
-  test('that come in thousands at once are all kept', async () => {
+  test('in thousands per tick are all executed', async () => {
     const store = await open();
     const count = 5_000;
     await Promise.all(
@@ -200,20 +200,20 @@ describe('calls', () => {
     await store.close();
   });
 
-  test('end at their deadline when the disk hangs, are bounded, and closing does not wait for ever (WC1, WC2, WC3)', async () => {
+  test('end at their deadline if the disk hangs, are limited, and do not block closing', async () => {
     const store = await open({ workerUrl: workerThat(''), callTimeoutMs: 300 });
     const calls = Array.from({ length: 10_000 }, () => store.get('s', 'k').catch((error: unknown) => error));
     await expect(store.get('s', 'k')).rejects.toThrow(OverloadedError);
     const ended = await Promise.all(calls);
     expect(ended.every((error) => error instanceof StoreUnavailableError)).toBe(true);
-    expect(String(ended[0])).toMatch(/has not answered in time/);
-    // They were given up, but the thread still has them.
+    expect(String(ended[0])).toMatch(/did not respond in time/);
+    // The calls have timed out, but the thread still processes them.
     await expect(store.get('s', 'k')).rejects.toThrow(OverloadedError);
     await store.close();
     await expect(store.get('s', 'k')).rejects.toThrow(/is closed/);
   });
 
-  test('that were given up give back the turns that come too late, and those cost no attempt (WC4)', async () => {
+  test('that timed out release turns that arrive late, without counting an attempt', async () => {
     const hang = join(scratch, `hang-${++files}`);
     const store = await open({ workerUrl: hangingWorker(hang), callTimeoutMs: 300 });
     await store.append([eventOf('a:1', 'k/a'), eventOf('a:2', 'k/a')]);
@@ -228,12 +228,12 @@ describe('calls', () => {
         store.append([eventOf('c:1', 'k/c')], { claimMs: 60_000 }),
       ].map((call) => call.catch((error: unknown) => String(error))),
     );
-    for (const error of late) expect(error).toMatch(/has not answered in time/);
+    for (const error of late) expect(error).toMatch(/did not respond in time/);
     rmSync(hang);
-    const given = new Map<string, number>();
+    const claims = new Map<string, number>();
     await vi.waitFor(async () => {
-      for (const { event } of await store.claim(10, 60_000)) given.set(event.id, event.attempt);
-      expect([...given].sort()).toEqual([
+      for (const { event } of await store.claim(10, 60_000)) claims.set(event.id, event.attempt);
+      expect([...claims].sort()).toEqual([
         ['a:2', 1],
         ['b:1', 1],
         ['c:1', 1],
@@ -243,7 +243,7 @@ describe('calls', () => {
     await store.close();
   });
 
-  test('are bounded by their bytes, though one that is large may pass alone', async () => {
+  test('are limited by the size of their bodies, but a large one may pass alone', async () => {
     const store = await open({ workerUrl: workerThat(''), callTimeoutMs: 200 });
     const large = store
       .append([eventOf('a:1', 'k', new Uint8Array(200 * 1024 * 1024))])
@@ -261,19 +261,19 @@ describe('the thread', () => {
     const calls = await Promise.allSettled([store.get('s', 'k'), store.append([eventOf('a:1')])]);
     for (const call of calls)
       expect(call).toMatchObject({ status: 'rejected', reason: { code: 'ERR_STORE_UNAVAILABLE' } });
-    await expect(store.counts()).rejects.toThrow(/has lost its worker; the gateway must be started anew/);
+    await expect(store.counts()).rejects.toThrow(/lost its worker; restart the gateway/);
     await store.close();
     expect(onFailed).toHaveBeenCalledTimes(1);
   });
 
-  test('that cannot start is refused by name, with the reason', async () => {
+  test('that cannot start is rejected with its name and the reason', async () => {
     const opening = open({ workerUrl: pathToFileURL(join(scratch, 'nothing.mjs')) });
     await expect(opening).rejects.toThrow(
       /^the store .*store-\d+\.db could not be opened: its worker did not start: Cannot find module '.*nothing\.mjs'; a file of the gateway itself is missing: run npm run build, .* \((ERR_)?MODULE_NOT_FOUND\)$/,
     );
   });
 
-  test('whose driver lacks the package for this machine is refused with the name of that and what to do', async () => {
+  test('without the driver package for this platform is rejected with the package and the remedy', async () => {
     const script = join(scratch, 'without-driver.mjs');
     writeFileSync(
       script,
@@ -285,7 +285,7 @@ describe('the thread', () => {
     );
   });
 
-  test('whose driver does not load is refused with the reason and what to do', async () => {
+  test('whose driver does not load is rejected with the reason and the remedy', async () => {
     const [script, addon] = [join(scratch, 'bad-driver.mjs'), join(scratch, 'driver.node')];
     writeFileSync(addon, 'no program');
     writeFileSync(
@@ -298,15 +298,15 @@ describe('the thread', () => {
     );
   });
 
-  test('that ends before it has opened is refused at once', async () => {
+  test('that ends before it has opened is rejected immediately', async () => {
     const script = join(scratch, 'ends.mjs');
     writeFileSync(script, 'process.exit(3);');
     await expect(open({ workerUrl: pathToFileURL(script) })).rejects.toThrow(
-      /its worker did not start: it ended with code 3$/,
+      /its worker did not start: the worker exited with code 3$/,
     );
   });
 
-  test('carries out what was asked before it is closed, and however many close it, it is closed once', async () => {
+  test('executes pending calls before it is closed, and is closed once by any number of calls', async () => {
     const file = newFile();
     const onFailed = vi.fn();
     const store = await open({ file, onFailed });
@@ -320,12 +320,12 @@ describe('the thread', () => {
     await store.close();
     expect(existsSync(`${file}-wal`)).toBe(false);
     expect(onFailed).not.toHaveBeenCalled();
-    const again = await open({ file });
-    expect(await again.counts()).toMatchObject({ queued: 500 });
-    await again.close();
+    const reopened = await open({ file });
+    expect(await reopened.counts()).toMatchObject({ queued: 500 });
+    await reopened.close();
   });
 
-  test('wakes for what falls due later, also after it was started anew (SW2)', async () => {
+  test('wakes for events that become due later, also after a restart', async () => {
     const file = newFile();
     const before = await open({ file });
     await before.append([eventOf('a:1')]);

@@ -3,7 +3,7 @@ import type { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import { firstMessageOf } from '../../../../../actors/store/worker/worker-start.ts';
 
-test('what ended a worker is told even where its error and its end are heard of at once', async () => {
+test('the error of a worker is reported even if its exit arrives at the same time', async () => {
   const worker = new EventEmitter();
   const first = firstMessageOf(worker as unknown as Worker, 10_000);
   worker.emit('error', Object.assign(new Error('Cannot find module'), { code: 'MODULE_NOT_FOUND' }));
@@ -11,9 +11,9 @@ test('what ended a worker is told even where its error and its end are heard of 
   await expect(first).rejects.toThrow(/^Cannot find module; run npm ci .*\(MODULE_NOT_FOUND\)$/);
 });
 
-test('a worker that ends without an error is told of by its exit code', async () => {
+test('a worker that ends without an error is reported with its exit code', async () => {
   const worker = new EventEmitter();
   const first = firstMessageOf(worker as unknown as Worker, 10_000);
   worker.emit('exit', 7);
-  await expect(first).rejects.toThrow('it ended with code 7');
+  await expect(first).rejects.toThrow('the worker exited with code 7');
 });

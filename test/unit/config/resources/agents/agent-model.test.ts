@@ -1,4 +1,4 @@
-// Agents whose model the gateway asks itself: every field, what is filled in, and what is refused.
+// Agents with a model: fields, defaults and refused values.
 
 import { describe, expect, test } from 'vitest';
 import { SecretValues } from '../../../../../config/reader/secret-values.ts';
@@ -18,7 +18,7 @@ async function load(spec: string, env: Readonly<Record<string, string>> = {}, op
   return { ...loaded, file, runtime: runtime?.kind === 'model' ? runtime : undefined };
 }
 
-const everything = `model: google:gemini-2.5-flash
+const allFields = `model: google:gemini-2.5-flash
 fallback: [anthropic:claude-sonnet-4]
 system_prompt: You look after the \${SHOP}.
 temperature: 0.2
@@ -42,8 +42,8 @@ budget: { tokens: 200000, tool_calls: 50, cost: 1.5 }
 `;
 
 describe('an agent with a model', () => {
-  test('has every field', async () => {
-    const { runtime, lines, secrets } = await load(everything, {
+  test('accepts every field', async () => {
+    const { runtime, lines, secrets } = await load(allFields, {
       SHOP: 'book shop',
       TOKEN: 'the-token-of-it',
     });
@@ -108,7 +108,7 @@ describe('an agent with a model', () => {
     expect(definition).not.toContain('the-token-of-it');
   });
 
-  test('with a model alone is filled', async () => {
+  test('gets every default from a model alone', async () => {
     const { runtime, lines } = await load('model: google:gemini-2.5-flash');
     expect(lines).toEqual([]);
     expect(runtime).toEqual({
@@ -138,8 +138,8 @@ describe('an agent with a model', () => {
     });
   });
 
-  test('has a definition by which it is read again with the variables of then (DEF1)', async () => {
-    const { runtime, file } = await load(everything, { SHOP: 'book shop', TOKEN: 'the-token-of-it' });
+  test('has a definition that is read again with the current variables', async () => {
+    const { runtime, file } = await load(allFields, { SHOP: 'book shop', TOKEN: 'the-token-of-it' });
     const again = (env: Readonly<Record<string, string>>) =>
       readDefinition(runtime?.definition ?? '', env, new SecretValues(), file);
     expect(again({ SHOP: 'book shop', TOKEN: 'the-token-of-it' })).toEqual(runtime);
@@ -157,9 +157,9 @@ describe('an output_schema', () => {
     ['{ type: string }', 'should be a JSON Schema with type: object, since an answer is one JSON object'],
     ['{ type: object, properties: { a: { type: text } } }', /properties\.a\.type: should be one of object, /],
     ['{ type: object, properties: { a: { $ref: b } } }', /properties\.a\["\$ref"\]: is not supported: write/],
-    ['{ type: object, properties: { a: { pattern: "(" } } }', /a\.pattern: is no regular expression/],
+    ['{ type: object, properties: { a: { pattern: "(" } } }', /a\.pattern: is not a regular expression/],
     ['{ type: object, required: a }', 'required: should be a list of names'],
-  ])('cannot be %s (JSO1)', async (schema, problem) => {
+  ])('refuses %s', async (schema, problem) => {
     const { errors } = await load(`model: google:m\noutput_schema: ${schema}\n`);
     expect(errors).toHaveLength(1);
     const text = errors[0]?.replace(/^.*?output_schema[.:] ?/, '');

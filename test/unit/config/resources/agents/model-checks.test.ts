@@ -1,5 +1,5 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
-// What an agent with a model needs of the gateway beside its file.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
+// Checks of model agents that need the rest of the configuration.
 
 import { describe, expect, test } from 'vitest';
 import type { LoadResourcesOptions } from '../../../../../config/resources/load-resources.ts';
@@ -18,27 +18,27 @@ async function load(spec: string, options: Partial<LoadResourcesOptions> = {}) {
 }
 
 describe('the provider of an agent', () => {
-  test('that is unknown, or has no key, is an error; of its next models too', async () => {
+  test('is an error if it is unknown or has no key, also for fallback models', async () => {
     const { lines, agents } = await load('model: "gogle:m", fallback: ["ollama:l", "groq:m", "openai:m"]', {
       env: { OPENAI_API_KEY: 'k' },
     });
     expect(lines).toEqual([
-      'spec.model: there is no provider gogle; did you mean google?',
+      'spec.model: unknown provider gogle; did you mean google?',
       'spec.fallback[1]: provider groq has no key: set the environment variable GROQ_API_KEY',
     ]);
     expect(agents).toEqual([]);
   });
 
-  test('is a warning where files are judged for elsewhere, where both may be otherwise', async () => {
+  test('is only a warning in a lenient check, where providers may differ', async () => {
     const { lines, agents } = await load('model: "mine:m", fallback: ["groq:m"]', { isLenient: true });
     expect(lines).toEqual([
-      'warning: spec.model: there is no provider mine: known are openai, anthropic, google, groq, ollama; any other needs an entry under providers of the gateway file',
+      'warning: spec.model: unknown provider mine; known are openai, anthropic, google, groq, ollama; others need an entry under providers of the gateway file',
       'warning: spec.fallback[0]: provider groq has no key: set the environment variable GROQ_API_KEY',
     ]);
     expect(agents).toHaveLength(1);
   });
 
-  test('whose variable is set elsewhere is a warning there, and the agent is one all the same', async () => {
+  test('with an unset variable is a warning in a lenient check, and the agent is kept', async () => {
     for (const field of ['model: "${M}"', 'runtime: { http: { url: "${M}" } }']) {
       const { lines, agents } = await load(field, { isLenient: true });
       expect(lines).toEqual([
@@ -49,44 +49,44 @@ describe('the provider of an agent', () => {
     }
   });
 
-  test('may be one of the gateway file', async () => {
-    const given = { providers: { mine: { base_url: 'http://127.0.0.1:1/v1' } } };
-    expect((await load('model: "mine:m"', { given })).lines).toEqual([]);
+  test('may be defined in the gateway file', async () => {
+    const knownNames = { providers: { mine: { base_url: 'http://127.0.0.1:1/v1' } } };
+    expect((await load('model: "mine:m"', { given: knownNames })).lines).toEqual([]);
   });
 });
 
-describe('a server of the catalog', () => {
+describe('a catalog server of an agent', () => {
   const spec = 'model: "ollama:m", mcp_servers: [github, { server: gitlab, tools: { allow: [a] } }]';
 
-  test('that is not there is an error with the one that was meant', async () => {
-    const given = { servers: ['github', 'gitlap'] };
-    expect((await load(spec, { given })).lines).toEqual([
-      'spec.mcp_servers[1].server: there is no server gitlab in the catalog; did you mean gitlap?',
+  test('is an error if it is unknown, with a suggestion', async () => {
+    const knownNames = { servers: ['github', 'gitlap'] };
+    expect((await load(spec, { given: knownNames })).lines).toEqual([
+      'spec.mcp_servers[1].server: the catalog has no server gitlab; did you mean gitlap?',
     ]);
     expect((await load(spec, { given: { servers: ['gitlab'] } })).lines).toEqual([
-      'spec.mcp_servers[0]: there is no server github in the catalog; did you mean gitlab?',
+      'spec.mcp_servers[0]: the catalog has no server github; did you mean gitlab?',
     ]);
   });
 
-  test('is believed where the catalog is not known', async () => {
+  test('is not checked without a catalog', async () => {
     expect((await load(spec)).lines).toEqual([]);
   });
 });
 
-test('a pattern of a server that the agent does not have is that of no tool', async () => {
+test('a pattern with a server that the agent does not have is a warning', async () => {
   const { lines, agents } = await load(
     'model: "ollama:m", mcp_servers: [github, { name: files, command: serve }], tools: [githup/get_issue, files/*, "*/x", y], policy: { ask: [pay/now, github/*], deny: [file/rm] }',
   );
-  const none = 'names no tool: there is no server';
+  const none = 'matches no tool: mcp_servers has no server';
   expect(lines).toEqual([
-    `warning: spec.tools[0]: ${none} githup under mcp_servers; did you mean github/get_issue?`,
-    `warning: spec.policy.ask[0]: ${none} pay under mcp_servers`,
-    `warning: spec.policy.deny[0]: ${none} file under mcp_servers; did you mean files/rm?`,
+    `warning: spec.tools[0]: ${none} githup; did you mean github/get_issue?`,
+    `warning: spec.policy.ask[0]: ${none} pay`,
+    `warning: spec.policy.deny[0]: ${none} file; did you mean files/rm?`,
   ]);
   expect(agents).toHaveLength(1);
 });
 
-test('a budget in money needs the price of every model', async () => {
+test('a budget in money needs the prices of all models', async () => {
   const spec = 'model: "ollama:m", fallback: ["ollama:n"], budget: { cost: 2 }';
   const price = { input: 1, output: 2 };
   expect((await load(spec, { given: { prices: { 'ollama:m': price } } })).lines).toEqual([
@@ -98,7 +98,7 @@ test('a budget in money needs the price of every model', async () => {
   expect((await load(spec)).lines).toEqual([]);
 });
 
-describe('what an agent has to ask', () => {
+describe('approvals of an agent', () => {
   const trigger = (type: string, config: string) =>
     folder.write(
       't.yaml',
@@ -107,7 +107,7 @@ describe('what an agent has to ask', () => {
   const chat = 'bot_token: "1:abc"';
   const asking = 'model: "ollama:m", policy: { ask: [pay] }';
   const alone =
-    'warning: spec.policy.ask: of what comes from trigger t only whoever has the API key may decide, and nobody is told: name approvers or an approval_channel under policy';
+    'warning: spec.policy.ask: events of trigger t have no approver: only clients with the API key can decide, and no notification is sent; set approvers or an approval_channel under policy';
 
   test.each([
     [asking, 'Manual', '', [alone]],
@@ -123,14 +123,14 @@ describe('what an agent has to ask', () => {
     ],
     ['model: "ollama:m"', 'Manual', '', []],
   ])(
-    'by { %s } from a trigger of type %s { %s } is told where nobody else may decide',
-    async (spec, type, config, told) => {
+    'of { %s } with a trigger of type %s { %s } are a warning if only the operator can decide',
+    async (spec, type, config, message) => {
       const { lines } = await load(spec, { files: [trigger(type, config)] });
-      expect(lines.filter((line) => !line.startsWith('t.yaml'))).toEqual(told);
+      expect(lines.filter((line) => !line.startsWith('t.yaml'))).toEqual(message);
     },
   );
 
-  test('needs nobody beside the operator where no trigger leads to it', async () => {
+  test('need only the operator if no trigger leads to the agent', async () => {
     expect((await load(asking)).lines).toEqual([]);
   });
 });
@@ -140,10 +140,8 @@ test.each([
   'budget: { tokens: 5 }',
   'memory: none',
   'output_schema: { type: object }',
-])('an agent that a program answers for cannot have %s, which nobody would heed', async (field) => {
+])('an agent that a program runs refuses %s, which would have no effect', async (field) => {
   const { lines } = await load(`runtime: { http: { url: "http://a/" } }, ${field}`);
   const key = field.replace(/:.*/, '');
-  expect(lines).toEqual([
-    `spec.${key}: is for agents whose model the gateway asks; who answers for this one decides that`,
-  ]);
+  expect(lines).toEqual([`spec.${key}: is only for agents that the gateway runs with a model`]);
 });

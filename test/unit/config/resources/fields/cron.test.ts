@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { cronFault } from '../../../../../config/resources/fields/cron.ts';
 
-describe('an expression of cron', () => {
+describe('a cron expression', () => {
   test.each([
     '* * * * *',
     '*/5 * * * *',
@@ -13,13 +13,13 @@ describe('an expression of cron', () => {
     '  0   4 * *   1 ',
     '0 0 29 2 *',
     '0 0 31 2,4,12 *',
-    // Either of the two days will do.
+    // Either day matches.
     '0 0 31 2 1',
   ])('may be %j', (expression) => {
     expect(cronFault(expression)).toBeUndefined();
   });
 
-  const form = 'is none of *, 5, 1-5, */5, 1-5/2 and lists of these';
+  const form = 'is not one of *, 5, 1-5, */5, 1-5/2 or a list of these';
   const count =
     'expected 5 fields (minute, hour, day of month, month, day of week), or 6 with seconds first; found';
   test.each([
@@ -33,8 +33,8 @@ describe('an expression of cron', () => {
     ['* * 0 * *', 'day of month: 0 is outside 1-31'],
     ['* * * 13 *', 'month: 13 is outside 1-12'],
     ['* * * * 7', 'day of week: 7 is outside 0-6 (Sunday is 0)'],
-    ['* * * foo *', 'month: foo is none of jan, feb, mar, apr, may, jun, jul, aug, sep, oct, nov, dec'],
-    ['mon * * * *', 'minute: mon is no number'],
+    ['* * * foo *', 'month: foo is not one of jan, feb, mar, apr, may, jun, jul, aug, sep, oct, nov, dec'],
+    ['mon * * * *', 'minute: mon is not a number'],
     ['5-1 * * * *', 'minute: the range 5-1 runs backwards'],
     ['*/0 * * * *', 'minute: a step of 0 is outside 1-59'],
     ['*/99 * * * *', 'minute: a step of 99 is outside 1-59'],
@@ -42,11 +42,11 @@ describe('an expression of cron', () => {
     ['1,,2 * * * *', `minute: "" ${form}`],
     ['-1 * * * *', `minute: "-1" ${form}`],
     ['1.5 * * * *', `minute: "1.5" ${form}`],
-    ['* * L * *', 'day of month: L is no number'],
+    ['* * L * *', 'day of month: L is not a number'],
     ['* * ? * *', `day of month: "?" ${form}`],
     ['* * * * 1#2', `day of week: "1#2" ${form}`],
-    ['0 0 30 2 *', 'never comes: none of its months has such a day'],
-    ['0 0 31 2,4,6,9,11 *', 'never comes: none of its months has such a day'],
+    ['0 0 30 2 *', 'never occurs: none of its months has such a day'],
+    ['0 0 31 2,4,6,9,11 *', 'never occurs: none of its months has such a day'],
   ])('cannot be %j', (expression, fault) => {
     expect(cronFault(expression)).toBe(fault);
   });

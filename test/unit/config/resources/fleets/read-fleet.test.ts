@@ -13,10 +13,10 @@ metadata: { name: review }
 spec:
 `;
 
-async function read(spec: string, agents: Readonly<Record<string, Partial<Agent>>> = {}) {
+async function readSpec(spec: string, agents: Readonly<Record<string, Partial<Agent>>> = {}) {
   const source = new SourceFile('/fleets/review.yaml', HEAD + spec);
   const { root } = parseYamlTree(source);
-  if (root === undefined) throw new Error('there is no document');
+  if (root === undefined) throw new Error('expected a document');
   const reader = new SchemaReader(source, {}, new SecretValues());
   const { fleet, inline } = await readFleet(reader, root, '/fleets/review.yaml');
   if (fleet !== undefined)
@@ -32,8 +32,8 @@ const voting = (properties: object, required: readonly string[] = ['verdict']) =
 
 const VERDICT = voting({ verdict: { type: 'string', enum: ['ship', 'wait'] } });
 
-it('a fleet is read with members that are named and members that are written in it', async () => {
-  const { fleet, problems } = await read(
+it('a fleet is read with named and inline members', async () => {
+  const { fleet, problems } = await readSpec(
     `  agents:
     - { name: security, agent: security-reviewer, weight: 2.5 }
     - name: style
@@ -67,18 +67,16 @@ it('a fleet is read with members that are named and members that are written in 
 const TWO = '  agents: [{ name: a }, { name: b }]\n';
 const both = { a: VERDICT, b: VERDICT };
 
-describe('what is wrong is told with its place', () => {
+describe('a problem of a fleet is reported with its position', () => {
   it.each<[string, string, Readonly<Record<string, Partial<Agent>>>, readonly string[]]>([
     [
-      'no way to one answer',
+      'a missing consensus',
       `${TWO}  coordination: { mode: peer }\n`,
       both,
-      [
-        '6:17 spec.coordination: says nothing of the one answer: give it consensus: { field }, or aggregation: merge or manager',
-      ],
+      ['6:17 spec.coordination: needs consensus: { field }, or aggregation: merge or manager'],
     ],
     [
-      'an agent that is not there',
+      'an unknown agent',
       `${TWO}  coordination: { mode: pipeline }\n`,
       { a: VERDICT, backup: VERDICT },
       ['5:33 spec.agents[1].name: there is no agent b'],
@@ -88,43 +86,43 @@ describe('what is wrong is told with its place', () => {
       `${TWO}  coordination: { mode: swarm }\n`,
       both,
       [
-        '6:25 spec.coordination.mode: swarm is not supported: write peer, or a Trigger for each kind of question',
+        '6:25 spec.coordination.mode: swarm is not supported: use peer, or a Trigger for each kind of request',
       ],
     ],
     [
-      'a certainty',
+      'a confidence',
       `${TWO}  coordination: { mode: peer, consensus: { field: verdict, min_confidence: 0.8 } }\n`,
       both,
       [
-        '6:60 spec.coordination.consensus.min_confidence: is not supported: what a model says of its own certainty is no measure; write min_votes',
+        '6:60 spec.coordination.consensus.min_confidence: is not supported: the confidence reported by models is not reliable; use min_votes',
       ],
     ],
     [
-      'people who are to decide between votes',
+      'approvers between votes',
       `${TWO}  coordination: { mode: peer, consensus: { field: verdict, on_none: { ask: [ada] } } }\n`,
       both,
       [
-        '6:71 spec.coordination.consensus.on_none.ask: is not supported: name a member that decides (agent: NAME), or ask this fleet in a flow and have on_error lead to an Approval',
+        '6:71 spec.coordination.consensus.on_none.ask: is not supported: name a member that decides (agent: NAME), or run this fleet in a flow, with on_error leading to an Approval',
       ],
     ],
     [
       'scaling',
       `${TWO}  scaling: { min: 1 }\n  coordination: { mode: pipeline }\n`,
       both,
-      ['6:3 spec.scaling: is not supported: the members are those that are listed'],
+      ['6:3 spec.scaling: is not supported: the list of members is fixed'],
     ],
     [
       'no manager',
       `${TWO}  coordination: { mode: hierarchical }\n`,
       both,
-      ['5:11 spec.agents: mode hierarchical needs one member with role: manager, and there are 0'],
+      ['5:11 spec.agents: mode hierarchical needs a single member with role: manager, found 0'],
     ],
     [
       'a manager without a model',
       '  agents: [{ name: a, role: manager }, { name: b }]\n  coordination: { mode: hierarchical }\n',
       { a: { runtime: { kind: 'http' } } as unknown as Partial<Agent>, b: VERDICT },
       [
-        '5:20 spec.agents[0].name: mode hierarchical needs a manager with a model, which asks the members as its tools; a has none',
+        '5:20 spec.agents[0].name: mode hierarchical needs a manager with a model, which calls the members as tools; a has no model',
       ],
     ],
     [
@@ -134,32 +132,32 @@ describe('what is wrong is told with its place', () => {
       ['5:33 spec.agents[1].name: b cannot vote: the output_schema of its agent has no verdict'],
     ],
     [
-      'a field of any text',
+      'a field with free text',
       `${TWO}  coordination: { mode: peer, consensus: { field: verdict } }\n`,
       { a: VERDICT, b: voting({ verdict: { type: 'string' } }) },
       [
-        '5:33 spec.agents[1].name: b cannot vote: verdict is neither an enum nor a boolean nor an integer, so that two answers would hardly be the same',
+        '5:33 spec.agents[1].name: b cannot vote: verdict must be an enum, a boolean or an integer, so that answers can be equal',
       ],
     ],
     [
-      'a name twice',
+      'a duplicate name',
       '  agents: [{ name: a }, { name: a }]\n  coordination: { mode: pipeline }\n',
       both,
-      ['5:33 spec.agents[1].name: is there twice: a'],
+      ['5:33 spec.agents[1].name: is a duplicate: a'],
     ],
     [
-      'a slip in an inline agent',
+      'an unknown key in an inline agent',
       '  agents: [{ name: a, spec: { model: "google:m", systemprompt: x } }]\n  coordination: { mode: pipeline }\n',
       {},
       ['5:50 spec.agents[0].spec.systemprompt: unknown key; did you mean system_prompt?'],
     ],
   ])('%s', async (_what, spec, agents, expected) => {
-    expect((await read(spec, agents)).problems).toEqual(expected);
+    expect((await readSpec(spec, agents)).problems).toEqual(expected);
   });
 });
 
-it('members may be called members, and their agents ref', async () => {
-  const { fleet, problems } = await read(
+it('a fleet may use `members` and `ref`', async () => {
+  const { fleet, problems } = await readSpec(
     '  members: [{ name: x, ref: a }]\n  coordination: { mode: pipeline }\n',
     both,
   );

@@ -1,11 +1,11 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references of files are written so.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
 
 import { describe, expect, it } from 'vitest';
 import { SchemaReader } from '../../../../../config/reader/schema-reader.ts';
 import { SecretValues } from '../../../../../config/reader/secret-values.ts';
 import { SourceFile } from '../../../../../config/reader/source-file.ts';
 import { parseYamlTree } from '../../../../../config/reader/yaml-tree.ts';
-import { checkFlow, type KnownToFlows } from '../../../../../config/resources/flows/flow-checks.ts';
+import { type AvailableTargets, checkFlow } from '../../../../../config/resources/flows/flow-checks.ts';
 import { readFlow } from '../../../../../config/resources/flows/read-flow.ts';
 
 const HEAD = `apiVersion: example.com/v1
@@ -14,19 +14,23 @@ metadata: { name: deploy }
 spec:
 `;
 
-async function read(spec: string, env: Record<string, string> = {}, known?: Partial<KnownToFlows>) {
+async function readSpec(
+  spec: string,
+  env: Record<string, string> = {},
+  knownResources?: Partial<AvailableTargets>,
+) {
   const source = new SourceFile('/flows/deploy.yaml', HEAD + spec);
   const { root, problems } = parseYamlTree(source);
   expect(problems).toEqual([]);
   const reader = new SchemaReader(source, env, new SecretValues());
-  if (root === undefined) throw new Error('there is no document');
+  if (root === undefined) throw new Error('expected a document');
   const { flow, inline } = await readFlow(reader, root, '/flows/deploy.yaml');
-  if (flow !== undefined && known !== undefined)
-    checkFlow(reader, flow, { agents: new Map(), fleets: new Map(), servers: undefined, ...known });
-  const found = [reader, ...inline.map((each) => each.reader)].flatMap((each) => each.problems);
+  if (flow !== undefined && knownResources !== undefined)
+    checkFlow(reader, flow, { agents: new Map(), fleets: new Map(), servers: undefined, ...knownResources });
+  const allProblems = [reader, ...inline.map((each) => each.reader)].flatMap((each) => each.problems);
   return {
     flow,
-    problems: found.map(({ line, column, message }) => `${line}:${column} ${message}`),
+    problems: allProblems.map(({ line, column, message }) => `${line}:${column} ${message}`),
   };
 }
 
@@ -48,8 +52,8 @@ const DEPLOY = `  parameters: [{ name: version, required: true }]
     - { from: soak, to: told }
 `;
 
-it('a node may lead to the same one where it ends well and where it fails', async () => {
-  const { flow, problems } = await read(`  nodes:
+it('a node may have the same successor for success and failure', async () => {
+  const { flow, problems } = await readSpec(`  nodes:
     - { id: a, type: HTTP, config: { url: "http://127.0.0.1/" }, on_error: b }
     - { id: b, type: Response, config: { text: "{{ steps.a.state }}" } }
   connections: [{ from: a, to: b }]
@@ -58,8 +62,8 @@ it('a node may lead to the same one where it ends well and where it fails', asyn
   expect(flow?.nodes[0]?.on_error).toBe('b');
 });
 
-it('a flow is read with all that its nodes do', async () => {
-  const { flow, problems } = await read(DEPLOY, { TOKEN: 's3cret-of-ann' });
+it('a flow is read with all settings of its nodes', async () => {
+  const { flow, problems } = await readSpec(DEPLOY, { TOKEN: 's3cret-of-ann' });
   expect(problems).toEqual([]);
   expect(flow?.nodes.map(({ id, work }) => [id, work.type])).toEqual([
     ['check', 'Agent'],
@@ -91,38 +95,41 @@ it.each([
   ['url: "{{ input }}", url_allow: [http://127.0.0.1/]', false],
   ['url: "{{ input }}", url_allow: [http://127.0.0.1/], allow_private: true', true],
   ['url: "\\n ${API}/{{ input }} "', true],
-])('private addresses are for urls with a literal host, and by decision: %s', async (config, isAllowed) => {
-  const { flow, problems } = await read(`  nodes: [{ id: a, type: HTTP, config: { ${config} } }]\n`, {
-    API: 'http://127.0.0.1',
-  });
-  expect(problems).toEqual([]);
-  const [node] = flow?.nodes ?? [];
-  if (node?.work.type !== 'HTTP') throw new Error('no HTTP');
-  expect(node.work.allow_private).toBe(isAllowed);
-  const input = node.work.url.hasLiteralHost ? 'x' : 'http://127.0.0.1/x';
-  expect(node.work.url.render({ input }).href).toBe('http://127.0.0.1/x');
-});
+])(
+  'private addresses are allowed for URLs with a literal host, or explicitly: %s',
+  async (config, isAllowed) => {
+    const { flow, problems } = await readSpec(`  nodes: [{ id: a, type: HTTP, config: { ${config} } }]\n`, {
+      API: 'http://127.0.0.1',
+    });
+    expect(problems).toEqual([]);
+    const [node] = flow?.nodes ?? [];
+    if (node?.work.type !== 'HTTP') throw new Error('no HTTP');
+    expect(node.work.allow_private).toBe(isAllowed);
+    const input = node.work.url.hasLiteralHost ? 'x' : 'http://127.0.0.1/x';
+    expect(node.work.url.render({ input }).href).toBe('http://127.0.0.1/x');
+  },
+);
 
 it.each([
-  ['url: "{{ input }}", url_allow: []', /could lead to any host/],
+  ['url: "{{ input }}", url_allow: []', /can lead to any host/],
   ['url: "{{ input }}", url_allow: https://api.example.com/', /url_allow: /],
   ['url: "{{ input }}", url_allow: ["https://{{ input }}/"]', /url_allow\[0\]: is compared literally/],
   ['url: "{{ index }}"', /unknown variable: index/],
-  ['url: "{{ {} }}", url_allow: [https://api.example.com/]', /gives map/],
-])('an unusable url is refused: %s', async (config, message) => {
-  const { flow, problems } = await read(`  nodes: [{ id: a, type: HTTP, config: { ${config} } }]\n`);
+  ['url: "{{ {} }}", url_allow: [https://api.example.com/]', /returns map/],
+])('an unusable URL is refused: %s', async (config, message) => {
+  const { flow, problems } = await readSpec(`  nodes: [{ id: a, type: HTTP, config: { ${config} } }]\n`);
   expect([flow, problems]).toEqual([undefined, [expect.stringMatching(message)]]);
 });
 
-it('the input of an agent is what the flow was asked, where nothing else is written', async () => {
-  const { flow } = await read('  nodes: [{ id: a, type: agent, config: { agent: x } }]\n');
+it("the default input of an agent is the flow's input", async () => {
+  const { flow } = await readSpec('  nodes: [{ id: a, type: agent, config: { agent: x } }]\n');
   const [node] = flow?.nodes ?? [];
   if (node?.work.type !== 'Agent') throw new Error('no Agent');
   expect(node.work.input.render({ input: 'hello' })).toBe('hello');
 });
 
-it('loops have nodes of their own, which know what stands before the loop', async () => {
-  const { flow, problems } = await read(`  nodes:
+it('a loop has its own nodes, which can use outputs from before the loop', async () => {
+  const { flow, problems } = await readSpec(`  nodes:
     - { id: list, type: Transform, config: { set: { names: [a, b] } } }
     - id: each
       type: Loop
@@ -158,8 +165,8 @@ const INLINE = `  nodes:
   connections: [{ from: check, to: each }, { from: each, to: vote }]
 `;
 
-it('agents and fleets may be written in the nodes that ask them, within loops too', async () => {
-  const { flow, problems } = await read(INLINE);
+it('agents and fleets may be inline in their nodes, also within loops', async () => {
+  const { flow, problems } = await readSpec(INLINE);
   expect(problems).toEqual([]);
   const [check, each, vote] = flow?.nodes ?? [];
   expect(check?.work).toMatchObject({ agent: { name: 'deploy/check', runtime: { kind: 'model' } } });
@@ -169,12 +176,12 @@ it('agents and fleets may be written in the nodes that ask them, within loops to
   });
 });
 
-it('what is wrong in an agent or a fleet of a node is told where it stands', async () => {
+it('a problem of an inline agent or fleet is reported with its position', async () => {
   const spec = INLINE.replace(
     '- { id: ask, type: Agent, config: { spec: { model: ',
     '- { id: ask, type: Agent, config: { spec: { modle: ',
   ).replace('peer', 'swarm');
-  const { flow, problems } = await read(spec);
+  const { flow, problems } = await readSpec(spec);
   expect(flow).toBeUndefined();
   expect(problems).toEqual(
     expect.arrayContaining([
@@ -186,7 +193,7 @@ it('what is wrong in an agent or a fleet of a node is told where it stands', asy
   );
 });
 
-it('agents, fleets and servers that are named are looked for, within loops and fleets of nodes too', async () => {
+it('named agents, fleets and servers are checked, also within loops and inline fleets', async () => {
   const spec = INLINE.replace(
     '    - id: vote',
     `    - { id: t, type: Tool, config: { server: githup, tool: x } }
@@ -198,19 +205,19 @@ it('agents, fleets and servers that are named are looked for, within loops and f
       'ask, type: Agent, config: { agent: adaa }',
     )
     .replace('to: vote }]', 'to: vote }, { from: each, to: t }, { from: each, to: f }]');
-  const named = (...names: readonly string[]) => new Map(names.map((name) => [name, {} as never]));
-  const known = { agents: named('ada'), fleets: named('review'), servers: ['github'] };
-  expect((await read(spec, {}, known)).problems).toEqual([
+  const mapOf = (...names: readonly string[]) => new Map(names.map((name) => [name, {} as never]));
+  const knownResources = { agents: mapOf('ada'), fleets: mapOf('review'), servers: ['github'] };
+  expect((await readSpec(spec, {}, knownResources)).problems).toEqual([
     '14:54 spec.nodes[1].config.nodes[0].config.agent: there is no agent adaa; did you mean ada?',
     '15:46 spec.nodes[2].config.server: there is no server githup; did you mean github?',
     '16:46 spec.nodes[3].config.fleet: there is no fleet revew; did you mean review?',
     '21:38 spec.nodes[4].config.spec.agents[0].agent: there is no agent adaa; did you mean ada?',
   ]);
-  const all = { ...known, agents: named('adaa'), fleets: named('revew') };
-  expect((await read(spec, {}, { ...all, servers: undefined })).problems).toEqual([]);
+  const all = { ...knownResources, agents: mapOf('adaa'), fleets: mapOf('revew') };
+  expect((await readSpec(spec, {}, { ...all, servers: undefined })).problems).toEqual([]);
 });
 
-describe('FNM1 what is wrong is told with its place', () => {
+describe('problems of a flow are reported with their positions', () => {
   const two = (more: string) => `  nodes:
     - { id: a, type: Transform, config: { set: { x: 1 } } }
     - { id: b, type: Response, config: { text: done } }
@@ -220,51 +227,48 @@ ${more}`;
     [
       'a cycle',
       two('  connections: [{ from: a, to: b }, { from: b, to: a }]\n'),
-      ['8:52 spec.connections[1].to: leads back: a → b → a; what is to be done again stands in a Loop'],
+      ['8:52 spec.connections[1].to: creates a cycle: a → b → a; use a Loop to repeat nodes'],
     ],
     [
-      'a node that is not there',
+      'an unknown node',
       two('  connections: [{ from: a, to: bb }, { from: a, to: b }]\n'),
       ['8:32 spec.connections[0].to: there is no node bb; did you mean b?'],
     ],
     [
-      'a node that stands alone',
+      'an unconnected node',
       two('  connections: []\n'),
-      [
-        '6:13 spec.nodes[0].id: nothing leads to a, and it leads nowhere',
-        '7:13 spec.nodes[1].id: nothing leads to b, and it leads nowhere',
-      ],
+      ['6:13 spec.nodes[0].id: a has no connections', '7:13 spec.nodes[1].id: b has no connections'],
     ],
     [
-      'a condition that is no yes or no',
+      'a condition that is not a boolean',
       two('  connections: [{ from: a, to: b, when: "size(steps.a.output.x)" }]\n'),
-      ['8:41 spec.connections[0].when: gives int, and should give bool'],
+      ['8:41 spec.connections[0].when: returns int, expected bool'],
     ],
     [
-      'a name in an expression',
+      'an unknown node in an expression',
       two('  connections: [{ from: a, to: b, when: "steps.aa.output.x > 1" }]\n'),
       ['8:42 spec.connections[0].when: there is no node aa; did you mean a?'],
     ],
     [
-      'a variable in an expression',
+      'an unknown variable in an expression',
       two('  connections: [{ from: a, to: b, when: "true && stepz.a > 1" }]\n'),
       ['8:50 spec.connections[0].when: unknown variable: stepz'],
     ],
     [
-      'a decision of what is no approval',
+      'a decision of a node other than Approval',
       two('  connections: [{ from: a, to: b, when: approved }]\n'),
-      ['8:41 spec.connections[0].when: approved is said of an Approval, and a is none'],
+      ['8:41 spec.connections[0].when: approved requires an Approval, and a is not an Approval'],
     ],
     [
-      'an else that is not the last',
+      'an else before the last connection',
       two('  connections: [{ from: a, to: b, when: else }, { from: a, to: b }]\n'),
       [
-        '8:64 spec.connections[1].to: a leads to b already; write one connection, with || between the conditions',
-        '8:49 spec.connections[1]: comes after the else of a, which has to be its last',
+        '8:64 spec.connections[1].to: a already leads to b; write a single connection, with || between the conditions',
+        '8:49 spec.connections[1]: follows the else of a, which must be the last connection',
       ],
     ],
     [
-      'a node that does not come before',
+      'the output of a later node',
       `  nodes:
     - { id: a, type: Response, config: { text: "x {{ steps.b.output }}" } }
     - { id: b, type: Transform, config: { set: { x: 1 } } }
@@ -273,61 +277,59 @@ ${more}`;
       ['6:54 spec.nodes[0].config.text: b does not come before a'],
     ],
     [
-      'a parameter that is not there',
+      'an unknown parameter',
       '  parameters: [{ name: version }]\n  nodes: [{ id: a, type: Response, config: { text: "{{ parameters.verzion }}" } }]\n',
       ['6:56 spec.nodes[0].config.text: there is no parameter verzion; did you mean version?'],
     ],
     [
-      'what a shell would run',
+      'a script',
       '  nodes: [{ id: a, type: Script, config: { text: x } }]\n',
-      [
-        '5:26 spec.nodes[0].type: programs are not run from flows: put it into a tool server, and write a Tool',
-      ],
+      ['5:26 spec.nodes[0].type: flows do not run programs: put it into a tool server, and use a Tool'],
     ],
     [
-      'a type that is not there',
+      'an unknown type',
       '  nodes: [{ id: a, type: Respons, config: { text: x } }]\n',
-      ['5:26 spec.nodes[0].type: there is no type of nodes of that name; did you mean Response?'],
+      ['5:26 spec.nodes[0].type: unknown type of node; did you mean Response?'],
     ],
     [
-      'another template',
+      'a template in shell syntax',
       '  nodes: [{ id: a, type: Response, config: { text: "${steps.x.output}" } }]\n',
-      expect.arrayContaining([expect.stringContaining('or {{ steps.ID.output }} for what a node has given')]),
+      expect.arrayContaining([expect.stringContaining('or {{ steps.ID.output }} for the output of a node')]),
     ],
     [
-      'a trigger inside',
+      'an inline trigger',
       '  trigger: { type: Slack }\n  nodes: [{ id: a, type: Response, config: { text: x } }]\n',
-      ['5:3 spec.trigger: make it a Trigger that names this flow: commands: { /NAME: { flow: NAME } }'],
+      ['5:3 spec.trigger: must be a Trigger that refers to this flow: commands: { /NAME: { flow: NAME } }'],
     ],
     [
-      'an agent of nobody, and one too many',
+      'a missing agent, and a duplicate one',
       `  nodes:
     - { id: a, type: Agent, config: { input: x } }
     - { id: b, type: Agent, config: { agent: x, spec: { model: "google:g" } } }
   connections: [{ from: a, to: b }]
 `,
       [
-        '6:37 spec.nodes[0].config: asks nobody: write agent: NAME, or spec: with an agent of its own',
-        '7:39 spec.nodes[1].config.agent: contradicts spec, which is an agent of its own',
+        '6:37 spec.nodes[0].config: needs agent: NAME, or spec with an agent inline',
+        '7:39 spec.nodes[1].config.agent: contradicts spec, which has an agent inline',
       ],
     ],
     ['no nodes', '  timeout_seconds: 5\n', ['5:3 spec.nodes: should be a list of 1 to 100 nodes']],
     [
-      'templates where an expression stands',
+      'a template in an expression',
       two('  connections: [{ from: a, to: b, when: "{{ steps.a.output.x }}" }]\n'),
-      ['8:41 spec.connections[0].when: is an expression by itself, without {{ }}'],
+      ['8:41 spec.connections[0].when: is already an expression: remove {{ }}'],
     ],
     [
-      'two ways to wait',
+      'both seconds and until',
       '  nodes: [{ id: a, type: Wait, config: { seconds: 1, until: "2026-01-01T00:00:00Z" } }]\n',
-      ['5:40 spec.nodes[0].config: waits for seconds, or until a time: write one of them'],
+      ['5:40 spec.nodes[0].config: needs either seconds or until'],
     ],
     [
-      'a slip in a key',
+      'an unknown key',
       '  nodes: [{ id: a, type: Response, config: { txt: x } }]\n',
       expect.arrayContaining([expect.stringContaining('unknown key; did you mean text?')]),
     ],
   ])('%s', async (_what, spec, expected) => {
-    expect((await read(spec)).problems).toEqual(expected);
+    expect((await readSpec(spec)).problems).toEqual(expected);
   });
 });

@@ -1,5 +1,5 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
-// Files of triggers of type BotMessenger: what they may say, and what is refused when they are read.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
+// Files of BotMessenger triggers: accepted and refused values.
 
 import { describe, expect, test } from 'vitest';
 import { ResourceFolder, triggerText } from '../resource-folder.ts';
@@ -18,7 +18,7 @@ const env = {
 const token = 'bot_token: "${TOKEN}"';
 const webhook = `${token}, mode: webhook, secret_token: "\${SECRET}"`;
 
-/** `count` commands, a line each. */
+/** `count` commands, one per line. */
 const commands = (count: number, first = 0) =>
   Array.from({ length: count }, (_, index) => `    c${first + index}: { agent: echo }`).join('\n');
 
@@ -44,7 +44,7 @@ describe('a trigger of type BotMessenger', () => {
     });
   });
 
-  test('takes every field', async () => {
+  test('accepts every field', async () => {
     const config = `${webhook}, chat_ids: [-1001234567890, 5], users: ["@ann", "7"], patterns: ["(?i)help"], bots: allow,
       webhook_url: "https://gateway.example/in/bot", path: /in/bot, api_root: "http://127.0.0.1:8081/"`;
     const { trigger, lines } = await folder.loadConfig('BotMessenger', config, { env });
@@ -64,18 +64,24 @@ describe('a trigger of type BotMessenger', () => {
     [`${token}, mode: webhook`, 't.yaml:6:42: spec.config.mode: webhook needs a secret_token'],
     [
       `${webhook}, webhook_url: "http://gateway.example/"`,
-      'spec.config.webhook_url: must begin with https://: the platform sends to no other',
+      'spec.config.webhook_url: must begin with https://, which the platform requires',
     ],
     [`${token}, chat_ids: ["-5"]`, 'spec.config.chat_ids[0]: expected a whole number'],
-    [`${webhook}, path: /mcp/bot`, 'spec.config.path: /mcp and what is below it belong to the gateway'],
-    [`${token}, api_root: "https://a:b@example.com"`, 'spec.config.api_root: holds a user name or password'],
-  ])('with %s is refused, at its line', async (config, message) => {
+    [
+      `${webhook}, path: /mcp/bot`,
+      'spec.config.path: /mcp and all paths below it are reserved for the gateway',
+    ],
+    [
+      `${token}, api_root: "https://a:b@example.com"`,
+      'spec.config.api_root: contains a user name or password',
+    ],
+  ])('with %s is refused at its line', async (config, message) => {
     const { errors } = await folder.loadConfig('BotMessenger', config, { env });
     expect(errors.join('\n')).toContain(message);
   });
 
   test.each(['', 'bot_token: ""', 'bot_token: "${UNSET}"'])(
-    'without a token is told that alone, and not what form it has: %j',
+    'without a token is reported without a complaint about its form: %j',
     async (config) => {
       const { lines } = await folder.loadConfig('BotMessenger', config, { env });
       expect(lines).toEqual([expect.stringContaining('spec.config.bot_token: ')]);
@@ -83,7 +89,7 @@ describe('a trigger of type BotMessenger', () => {
   );
 
   test.each([
-    ['bot_token: "${BAD}"', 'bot_token: warning: has not the form of a token'],
+    ['bot_token: "${BAD}"', 'bot_token: warning: does not look like a token'],
     [
       `${token}, webhook_url: "https://gateway.example/"`,
       'webhook_url: warning: has no effect without mode: webhook',
@@ -101,27 +107,25 @@ describe('the commands of a bot', () => {
     folder.loadText(triggerText('BotMessenger', token, `  commands:\n${lines}`), { env });
 
   test.each(['Deploy', 'de-ploy', '/de.ploy', 'a'.repeat(33)])(
-    '%s is none that the menu takes',
+    "refuse %s, which the platform's menu does not allow",
     async (name) => {
       const { errors } = await load(`    "${name}": { agent: echo }`);
       expect(errors).toEqual([
-        expect.stringMatching(/^t\.yaml:8:5: .*the platform's menu takes commands of 1 to 32/),
+        expect.stringMatching(/^t\.yaml:8:5: .*the platform's menu allows only commands of 1 to 32/),
       ]);
     },
   );
 
-  test('may be a hundred, and their descriptions have 256 characters', async () => {
+  test('may be a hundred, with descriptions of 256 characters', async () => {
     const many = await load(commands(100));
     expect(many.errors).toEqual([]);
     const { errors } = await load(
       `${commands(101)}\n    c_1: { agent: echo, description: "${'x'.repeat(257)}" }`,
     );
     expect(errors).toEqual([
+      expect.stringMatching(/^t\.yaml:108:5: .*exceeds the platform's menu, which allows 100 commands$/),
       expect.stringMatching(
-        /^t\.yaml:108:5: .*one command more than the platform's menu takes, which are 100$/,
-      ),
-      expect.stringMatching(
-        /^t\.yaml:109:\d+: .*description: has 257 characters, and the platform's menu takes 256$/,
+        /^t\.yaml:109:\d+: .*description: has 257 characters; the platform's menu allows 256$/,
       ),
     ]);
   });
@@ -141,41 +145,39 @@ describe('triggers of one bot', () => {
   }
   const trigger = (config: string, more?: string) => triggerText('BotMessenger', config, more);
 
-  test('may be several, with one menu for all', async () => {
+  test('share one menu', async () => {
     expect(await load(trigger(token), trigger(`${token}, chat_ids: [5]`))).toEqual([]);
     const more = (first: number) => `  commands:\n${commands(60, first)}`;
     expect(await load(trigger(token, more(0)), trigger(token, more(10)))).toEqual([]);
     expect(await load(trigger(token, more(0)), trigger(token, more(50)))).toEqual([
-      expect.stringMatching(
-        /^1\.yaml:8:5: spec\.commands: .*these are 110 commands, and its menu takes 100$/,
-      ),
+      expect.stringMatching(/^1\.yaml:8:5: spec\.commands: .*have 110 commands; its menu allows 100$/),
     ]);
   });
 
-  test('get its updates in one way', async () => {
+  test('receive updates in the same way', async () => {
     expect(await load(trigger(token), trigger(webhook))).toEqual([
       expect.stringMatching(
-        /^1\.yaml:6:\d+: spec\.config\.mode: trigger t0 has the same bot and another mode/,
+        /^1\.yaml:6:\d+: spec\.config\.mode: trigger t0 uses the same bot with a different mode/,
       ),
     ]);
   });
 
-  test('with two tokens of one bot are warned of, where both are on', async () => {
+  test('cause a warning if they have two tokens of one bot and both are enabled', async () => {
     const two = (more?: string) => [trigger(token), trigger(token.replace('TOKEN', 'ROTATED'), more)];
     expect(await load(...two())).toEqual([
       expect.stringMatching(
-        /^1\.yaml:6:\d+: warning: spec\.config\.bot_token: trigger t0 is for the same account with another bot_token/,
+        /^1\.yaml:6:\d+: warning: spec\.config\.bot_token: trigger t0 uses another bot_token/,
       ),
     ]);
     expect(await load(...two('  default_agent: echo\n  enabled: false'))).toEqual([]);
   });
 
-  test('and of another may share a path under another secret only', async () => {
+  test('of different bots may share a path only with different secrets', async () => {
     const other = webhook.replace('TOKEN', 'OTHER');
     expect(await load(trigger(webhook), trigger(other.replace('SECRET', 'BAD')))).toEqual([]);
     expect(await load(trigger(webhook), trigger(other))).toEqual([
       expect.stringMatching(
-        /^1\.yaml:6:\d+: spec\.config\.secret_token: trigger t0 has the same secret_token/,
+        /^1\.yaml:6:\d+: spec\.config\.secret_token: trigger t0 uses the same secret_token/,
       ),
     ]);
   });

@@ -1,4 +1,4 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
 // Triggers of the business messenger, in both forms.
 
 import { join, resolve } from 'node:path';
@@ -12,7 +12,7 @@ const credentials =
   'access_token: "${SECRET}", phone_number_id: "100", verify_token: "${OTHER}", app_secret: "${OTHER}"';
 
 describe('a trigger of type BusinessMessenger', () => {
-  test('has every default, and is told that its version is out of support', async () => {
+  test('has every default, with a warning about its unsupported version', async () => {
     const { trigger, lines } = await folder.loadConfig('BusinessMessenger', credentials, { env });
     expect(trigger).toMatchObject({
       type: 'BusinessMessenger',
@@ -31,19 +31,21 @@ describe('a trigger of type BusinessMessenger', () => {
       },
     });
     expect(lines).toHaveLength(1);
-    expect(lines[0]).toMatch(/^t\.yaml:6:11: warning: spec\.config\.api_version: v18\.0 is out of support/);
+    expect(lines[0]).toMatch(
+      /^t\.yaml:6:11: warning: spec\.config\.api_version: v18\.0 is no longer supported/,
+    );
   });
 
-  test('is warned of a token that is written out by the name that it is written under', async () => {
+  test('warns about a literal token under the name in the file', async () => {
     const config = `${credentials.replace('${SECRET}', 'written-out')}, api_version: v24.0`;
     const { trigger, lines } = await folder.loadConfig('BusinessMessenger', config, { env });
     expect(lines).toEqual([
-      't.yaml:6:27: warning: spec.config.access_token: is written out; keep it in the environment and write ${NAME}',
+      't.yaml:6:27: warning: spec.config.access_token: is a literal secret; move it to the environment and write ${NAME}',
     ]);
     expect(trigger?.config).toMatchObject({ bot_token: 'written-out' });
   });
 
-  test('takes every field under the names of vendors, with numbers as digits', async () => {
+  test("accepts every field under the vendor's names, with numbers as digits", async () => {
     const config = `${credentials}, business_account_id: "7", allowed_numbers: ["+4912345678", "15550002222"],
       allowed_users: [US.1349], api_version: v24.0, graph_url: "http://127.0.0.1:9/", path: /in/messages`;
     const { trigger, lines } = await folder.loadConfig('WhatsApp', config, { env });
@@ -60,28 +62,31 @@ describe('a trigger of type BusinessMessenger', () => {
     ['phone_number_id: "1"', 'spec.config.bot_token: required, but missing'],
     [
       `${credentials}, bot_token: "\${SECRET}"`,
-      'spec.config.access_token: means bot_token, which is there too',
+      'spec.config.access_token: means bot_token, which is also present',
     ],
     [
       credentials.replace('access_token', 'acces_token'),
       'spec.config.acces_token: unknown key; did you mean access_token?',
     ],
-    [credentials.replace('app_secret', 'business_account_id'), 'spec.config: nothing proves who sends'],
+    [credentials.replace('app_secret', 'business_account_id'), 'spec.config: senders are not verified'],
     [
       `${credentials}, allowed_numbers: [a]`,
       'spec.config.allowed_numbers[0]: must be a phone number of digits',
     ],
-    [`${credentials}, allowed_users: ["49123456"]`, 'spec.config.allowed_users[0]: is a number'],
+    [`${credentials}, allowed_users: ["49123456"]`, 'spec.config.allowed_users[0]: is a phone number'],
     [`${credentials}, api_version: "18"`, 'spec.config.api_version: expected a version such as v24.0'],
-    [`${credentials}, path: /mcp/x`, 'spec.config.path: /mcp and what is below it belong to the gateway'],
+    [
+      `${credentials}, path: /mcp/x`,
+      'spec.config.path: /mcp and all paths below it are reserved for the gateway',
+    ],
     [`${credentials}, graph_url: graph`, 'spec.config.graph_url: expected an address'],
-  ])('with { %s } is told so', async (config, problem) => {
+  ])('refuses { %s }', async (config, problem) => {
     const { trigger, errors } = await folder.loadConfig('BusinessMessenger', config, { env });
     expect(trigger).toBe(undefined);
     expect(errors.join('\n')).toContain(problem);
   });
 
-  test('with a version that is none hears that alone, and nothing of the one it did not write', async () => {
+  test('with an invalid version reports only this', async () => {
     const { lines } = await folder.loadConfig('BusinessMessenger', `${credentials}, api_version: 24`, {
       env,
     });
@@ -89,7 +94,7 @@ describe('a trigger of type BusinessMessenger', () => {
     expect(lines[0]).toContain('spec.config.api_version: expected a version such as v24.0, found 24');
   });
 
-  test('without a secret is for loopback only', async () => {
+  test('without a secret is allowed on loopback only', async () => {
     const config = `${credentials.replace(/, app_secret.*/, '')}, insecure_allow_unverified: true`;
     const { trigger } = await folder.loadConfig('BusinessMessenger', config, { env });
     expect(trigger?.config).toMatchObject({ app_secret: '' });
@@ -98,7 +103,7 @@ describe('a trigger of type BusinessMessenger', () => {
     expect(errors.join('\n')).toContain('is for loopback only');
   });
 
-  test('beside another of the same number is decided by name, unless nobody may write to both, or one names people', async () => {
+  test('ties with another one of the same number, unless their allowed numbers differ', async () => {
     const two = (numbers: readonly string[]) =>
       numbers
         .map((list, i) =>
@@ -109,23 +114,21 @@ describe('a trigger of type BusinessMessenger', () => {
         )
         .join('---\n');
     const alike = await folder.loadText(two(['"4911111"', '"4911111"']), { env });
-    expect(alike.lines.join('\n')).toContain('takes the same events; decided by name, t0 gets them');
+    expect(alike.lines.join('\n')).toContain('accepts the same events; t0 receives them, by order of names');
     expect((await folder.loadText(two(['"4911111"', '"4922222"']), { env })).lines).toEqual([]);
     expect((await folder.loadText(two(['"4911111"', '']), { env })).lines).toEqual([]);
-    expect((await folder.loadText(two(['', '']), { env })).lines.join('\n')).toContain('decided by name');
+    expect((await folder.loadText(two(['', '']), { env })).lines.join('\n')).toContain('by order of names');
   });
 
-  test('with another token than one of the same number is warned of', async () => {
+  test('warns about another token for the same number', async () => {
     const texts = ['"4911111"', '"4922222"'].map((list, i) =>
       triggerText('BusinessMessenger', `${credentials}, api_version: v24.0, allowed_numbers: [${list}]`)
         .replace('name: t', `name: t${i}`)
-        .replace('access_token: "${SECRET}"', (found) => (i === 0 ? found : 'access_token: "${OTHER}"')),
+        .replace('access_token: "${SECRET}"', (match) => (i === 0 ? match : 'access_token: "${OTHER}"')),
     );
     const { lines } = await folder.loadText(texts.join('---\n'), { env });
     expect(lines).toEqual([
-      expect.stringMatching(
-        /warning: spec\.config\.\w+: trigger t0 is for the same account with another bot_token/,
-      ),
+      expect.stringMatching(/warning: spec\.config\.\w+: trigger t0 uses another bot_token/),
     ]);
   });
 });
@@ -150,7 +153,7 @@ describe('the second form of the business messenger', () => {
   };
   const platforms = { businessmessenger };
 
-  test('has the credentials of the platform, its own path, and rules in small letters', async () => {
+  test('has the credentials of the platform, its own path, and rules in lower case', async () => {
     const { triggers, lines } = await folder.loadText(messenger(form), { platforms });
     expect(lines).toEqual([]);
     expect(triggers).toMatchObject([
@@ -166,7 +169,7 @@ describe('the second form of the business messenger', () => {
     ]);
   });
 
-  test('has the path of the platform where it says none, and the default agent of the daemon', async () => {
+  test("has the platform's path by default, and the gateway's default agent", async () => {
     const { triggers } = await folder.loadText(messenger('  platform: WhatsApp\n'), {
       platforms: { businessmessenger: { ...businessmessenger, webhook_path: '/hooks/chat' } },
       defaultAgent: 'echo',
@@ -176,37 +179,37 @@ describe('the second form of the business messenger', () => {
     ]);
   });
 
-  test('is switched off with its platform', async () => {
+  test('is disabled with its platform', async () => {
     const off = { businessmessenger: { ...businessmessenger, enabled: false } };
     expect((await folder.loadText(messenger(form), { platforms: off })).triggers).toMatchObject([
       { enabled: false },
     ]);
   });
 
-  test('without credentials is told where they belong; where files are judged alone that is a warning', async () => {
+  test('without credentials is refused with their place; in a lenient check this is a warning', async () => {
     const { triggers, lines } = await folder.loadText(messenger(form));
     expect(triggers).toEqual([]);
     expect(lines).toEqual([
-      't.yaml:5:13: spec.platform: this form has no credentials of its own: access_token, phone_number_id, verify_token must stand under platforms.businessmessenger in the gateway file, or as NAME_env',
+      't.yaml:5:13: spec.platform: credentials are missing: set access_token, phone_number_id, verify_token under platforms.businessmessenger in the gateway file, or as NAME_env',
     ]);
     const alone = await folder.loadText(messenger(form), { isLenient: true });
     expect(alone.errors).toEqual([]);
     expect(alone.lines).toHaveLength(1);
   });
 
-  test('names agents that are there, and a path that the gateway does not have', async () => {
+  test('refuses unknown agents and reserved paths', async () => {
     const text = messenger(
       form.replace('}, agent: echo', '}, agent: ech').replace('/webhook/messenger', '/mcp/messenger'),
     );
     const { errors } = await folder.loadText(text, { platforms });
     expect(errors).toEqual([
-      expect.stringMatching(/^t\.yaml:6:20: spec\.config\.path: \/mcp and what is below it/),
+      expect.stringMatching(/^t\.yaml:6:20: spec\.config\.path: \/mcp and all paths below it/),
       't.yaml:9:61: spec.routing.rules[0].agent: there is no agent ech; did you mean echo?',
     ]);
   });
 });
 
-test('the example is good, and warns of nothing', async () => {
+test('the example is valid without warnings', async () => {
   const root = resolve(import.meta.dirname, '../../../../..');
   const files = [join(root, 'examples/messengers/support.yaml'), join(root, 'examples/agents')];
   const names = ['ACCESS_TOKEN', 'PHONE_NUMBER_ID', 'VERIFY_TOKEN', 'APP_SECRET'];

@@ -1,5 +1,5 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
-// Files of triggers of type ChatWorkspace: what they may say, and what is refused when they are read.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
+// Files of ChatWorkspace triggers: accepted and refused values.
 
 import { describe, expect, test } from 'vitest';
 import { appOf } from '../../../../../config/resources/fields/workspace-app.ts';
@@ -22,7 +22,7 @@ const socket = `${bot}, app_token: "\${APP}"`;
 const http = `${bot}, signing_secret: "\${SECRET}"`;
 
 describe('a trigger of type ChatWorkspace', () => {
-  test('has every default, and its mode by its credentials', async () => {
+  test('has every default, and its mode follows from its credentials', async () => {
     const { trigger, lines, secrets } = await folder.loadConfig('ChatWorkspace', socket, { env });
     expect(lines).toEqual([]);
     expect(secrets).toEqual(expect.arrayContaining([env.BOT, env.APP]));
@@ -47,11 +47,11 @@ describe('a trigger of type ChatWorkspace', () => {
     expect((await folder.loadConfig('ChatWorkspace', both, { env })).trigger?.config).toMatchObject({
       mode: 'socket',
     });
-    const chosen = await folder.loadConfig('ChatWorkspace', `${both}, mode: http`, { env });
-    expect(chosen.trigger?.config).toMatchObject({ mode: 'http' });
+    const config = await folder.loadConfig('ChatWorkspace', `${both}, mode: http`, { env });
+    expect(config.trigger?.config).toMatchObject({ mode: 'http' });
   });
 
-  test('takes every field', async () => {
+  test('accepts every field', async () => {
     const config = `${http}, app_id: A0123ABC, channels: ["#ops", C0123], users: ["*"], events: [app_mention, message],
       patterns: ["(?i)help"], bots: allow, path: /in/chat, api_root: "http://127.0.0.1:8081/api/"`;
     const { trigger, lines } = await folder.loadConfig('ChatWorkspace', config, { env });
@@ -67,10 +67,7 @@ describe('a trigger of type ChatWorkspace', () => {
 
   test.each([
     ['signing_secret: "${SECRET}"', 'spec.config.bot_token: required, but missing'],
-    [
-      bot,
-      'spec.config: nothing brings events: give it an app_token (a socket), or a signing_secret (by HTTP)',
-    ],
+    [bot, 'spec.config: has no source of events: set an app_token (socket) or a signing_secret (http)'],
     [`${http}, mode: socket`, 'spec.config.mode: socket needs an app_token'],
     [`${socket}, mode: http`, 'spec.config.mode: http needs a signing_secret'],
     [
@@ -79,27 +76,33 @@ describe('a trigger of type ChatWorkspace', () => {
     ],
     [
       `${http}, patterns: ["(a"]`,
-      'spec.config.patterns[0]: is no regular expression (RE2 syntax): missing closing )',
+      'spec.config.patterns[0]: is not a regular expression (RE2 syntax): missing closing )',
     ],
     [
       `${socket}, app_id: A0999XYZ`,
-      'spec.config.app_id: is another app than that of the app_token, which is A0123ABC',
+      'spec.config.app_id: differs from the app of the app_token, which is A0123ABC',
     ],
     [`${http}, app_id: a-b`, 'spec.config.app_id: expected an id such as A0123ABCDEF'],
-    [`${http}, api_root: "https://a:b@example.com"`, 'spec.config.api_root: holds a user name or password'],
-    [`${http}, path: /mcp/chat`, 'spec.config.path: /mcp and what is below it belong to the gateway'],
-  ])('with %s is refused, at its line', async (config, message) => {
+    [
+      `${http}, api_root: "https://a:b@example.com"`,
+      'spec.config.api_root: contains a user name or password',
+    ],
+    [
+      `${http}, path: /mcp/chat`,
+      'spec.config.path: /mcp and all paths below it are reserved for the gateway',
+    ],
+  ])('with %s is refused at its line', async (config, message) => {
     const { errors } = await folder.loadConfig('ChatWorkspace', config, { env });
     expect(errors.join('\n')).toContain(message);
     expect(errors).toHaveLength(1);
   });
 
-  test('is warned of tokens of the other kind', async () => {
+  test('warns about swapped tokens', async () => {
     const config = 'bot_token: "${APP}", app_token: "${BOT}"';
     const { errors, lines } = await folder.loadConfig('ChatWorkspace', config, { env });
     expect(errors).toEqual([]);
-    expect(lines.join('\n')).toContain('bot_token: has not the form of a bot token, which begins with xoxb-');
-    expect(lines.join('\n')).toContain('app_token: has not the form of an app-level token');
+    expect(lines.join('\n')).toContain('bot_token: does not look like a bot token, which begins with xoxb-');
+    expect(lines.join('\n')).toContain('app_token: does not look like an app-level token');
   });
 
   test.each([
@@ -119,15 +122,15 @@ describe('a trigger of type ChatWorkspace', () => {
 describe('the app of a trigger', () => {
   const none = { app_token: undefined, app_id: undefined, signing_secret: undefined };
 
-  test('is the one of its app token, else the one it names, else a name without its secret', () => {
+  test('is that of its app token, otherwise its app_id, otherwise a digest of its secret', () => {
     expect(appOf({ ...none, app_token: env.APP, app_id: 'A5' })).toBe('A0123ABC');
-    // Its triggers in two workspaces are one app, whatever else they have.
+    // Triggers in two workspaces belong to the same app, regardless of other fields.
     const tokenAlone = appOf({ ...none, app_token: 'of another form' });
     expect(appOf({ ...none, app_token: 'of another form', signing_secret: 's' })).toBe(tokenAlone);
     expect(appOf({ ...none, app_id: 'A5', signing_secret: 's' })).toBe('A5');
-    const named = appOf({ ...none, signing_secret: env.SECRET });
-    expect(named).toMatch(/^[0-9a-f]{16}$/);
-    expect(appOf({ ...none, signing_secret: 'another' })).not.toBe(named);
+    const appName = appOf({ ...none, signing_secret: env.SECRET });
+    expect(appName).toMatch(/^[0-9a-f]{16}$/);
+    expect(appOf({ ...none, signing_secret: 'another' })).not.toBe(appName);
   });
 
   const two = (a: string, b: string) =>
@@ -145,19 +148,19 @@ describe('the app of a trigger', () => {
     ['channels: ["#ops"]', '', 0],
     ['users: [U1]', 'users: [U2]', 0],
     ['app_id: A1', 'app_id: A2', 0],
-  ])('leaves the choice between %j and %j to their names %i times', async (a, b, count) => {
+  ])('ties the triggers %j and %j %i times', async (a, b, count) => {
     const { lines } = await two([http, a].filter(Boolean).join(', '), [http, b].filter(Boolean).join(', '));
-    expect(lines.filter((line) => line.includes('takes the same events'))).toHaveLength(count);
+    expect(lines.filter((line) => line.includes('accepts the same events'))).toHaveLength(count);
   });
 
-  test('is told when two triggers have other credentials of it, or another mode', async () => {
+  test('causes a warning if two triggers have different credentials or modes', async () => {
     const tokens = await two(socket, socket.replace('${BOT}', '${ROTATED}'));
-    expect(tokens.lines.join('\n')).toContain('is for the same account with another bot_token');
-    const elsewhere = await two(socket, socket.replace('${BOT}', '${ELSEWHERE}'));
-    expect(elsewhere.lines.join('\n')).not.toContain('another bot_token');
+    expect(tokens.lines.join('\n')).toContain('uses another bot_token');
+    const otherApp = await two(socket, socket.replace('${BOT}', '${ELSEWHERE}'));
+    expect(otherApp.lines.join('\n')).not.toContain('another bot_token');
     const modes = await two(`${socket}, signing_secret: "\${SECRET}"`, `${http}, app_id: A0123ABC`);
-    expect(modes.errors.join('\n')).toContain('events of an app come in one way only');
+    expect(modes.errors.join('\n')).toContain('an app receives its events in a single way');
     const apart = await two(socket, socket.replace('${APP}', '${OTHER_APP}'));
-    expect(apart.lines.join('\n')).not.toContain('is for the same');
+    expect(apart.lines.join('\n')).not.toContain('accepts the same events');
   });
 });

@@ -1,5 +1,5 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
-// Triggers of the incident manager: what may stand in their files, and which of them are ambiguous.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
+// Triggers of the incident manager: accepted and refused values, and ambiguous pairs.
 
 import { describe, expect, test } from 'vitest';
 import { triggerTypes } from '../../../../../config/resources/triggers/trigger-types.ts';
@@ -35,17 +35,17 @@ describe('a trigger of type IncidentManager', () => {
     });
   });
 
-  test('is warned of each of its secrets that is written out', async () => {
+  test('warns about each literal secret', async () => {
     const config = 'routing_key: "${KEY}", webhook_secrets: ["${SECRET}", written-out]';
     const { lines } = await folder.loadConfig('IncidentManager', config, { env });
     expect(lines).toEqual([
       expect.stringMatching(
-        /^t\.yaml:6:\d+: warning: spec\.config\.webhook_secrets\[1\]: is written out; keep it/,
+        /^t\.yaml:6:\d+: warning: spec\.config\.webhook_secrets\[1\]: is a literal secret; move it/,
       ),
     ]);
   });
 
-  test('takes every field under the name of the vendor', async () => {
+  test("accepts every field under the vendor's name", async () => {
     const config = `api_key: "\${KEY}", email: bot@example.com, routing_key: "\${KEY}",
       webhook_secrets: ["\${SECRET}", "\${OTHER}"], service_ids: [PF9KMXH], urgencies: [high, low],
       statuses: [triggered, acknowledged, resolved], api_url: "http://127.0.0.1:9/", events_url: "http://127.0.0.1:9/proxy/"`;
@@ -64,23 +64,23 @@ describe('a trigger of type IncidentManager', () => {
 
   test.each([
     ['webhook_secret: "${SECRET}"', 'spec.config: needs an api_key or a routing_key'],
-    ['routing_key: "${KEY}"', 'spec.config: nothing proves who sends: give it a webhook_secret'],
-    ['routing_key: "${KEY}", webhook_secrets: []', 'spec.config: nothing proves who sends'],
+    ['routing_key: "${KEY}"', 'spec.config: senders are not verified: set a webhook_secret'],
+    ['routing_key: "${KEY}", webhook_secrets: []', 'spec.config: senders are not verified'],
     [`${notes.replace('bot@example.com', 'nobody')}`, 'spec.config.email: expected an email address'],
     [`${notes.replace('bot@example.com', '"a b@example.com"')}`, 'spec.config.email: expected an email'],
     [`${events}, urgencies: [medium]`, 'spec.config.urgencies[0]: '],
     [`${events}, statuses: [open]`, 'spec.config.statuses[0]: '],
-    [`${events}, path: /mcp/x`, 'spec.config.path: /mcp and what is below it belong to the gateway'],
+    [`${events}, path: /mcp/x`, 'spec.config.path: /mcp and all paths below it are reserved for the gateway'],
     [`${events}, api_url: api`, 'spec.config.api_url: expected an address'],
     [
       `${events}, events_url: "https://events.pagerduty.com/v2/enqueue"`,
-      'spec.config.events_url: is the base alone: leave /v2/enqueue out',
+      'spec.config.events_url: must be the base URL: remove /v2/enqueue',
     ],
     [
       `${events}, api_url: "https://api.pagerduty.com/?a=b"`,
       'spec.config.api_url: must have neither a query nor a fragment',
     ],
-  ])('with { %s } is told so', async (config, problem) => {
+  ])('refuses { %s }', async (config, problem) => {
     const { errors } = await folder.loadConfig('IncidentManager', config, { env });
     expect(errors).toHaveLength(1);
     expect(errors[0]).toContain(problem);
@@ -90,18 +90,18 @@ describe('a trigger of type IncidentManager', () => {
   test.each([
     [
       'api_key: "${KEY}", webhook_secret: "${SECRET}"',
-      'warning: spec.config.api_key: stands without an email: the platform refuses notes that are in the name of nobody',
+      'warning: spec.config.api_key: requires an email: the platform refuses notes without a user',
     ],
     [`${events}, email: a@example.com`, 'warning: spec.config.email: has no effect without an api_key'],
     [
       `${events}, service_ids: [Shop of ours]`,
-      'warning: spec.config.service_ids[0]: "Shop of ours" has not the form of the id of a service',
+      'warning: spec.config.service_ids[0]: "Shop of ours" is not the id of a service',
     ],
     [
       'routing_key: written-out, webhook_secret: "${SECRET}"',
-      'warning: spec.config.routing_key: is written out; keep it in the environment',
+      'warning: spec.config.routing_key: is a literal secret; move it to the environment',
     ],
-  ])('with { %s } is warned', async (config, warning) => {
+  ])('warns about { %s }', async (config, warning) => {
     const { trigger, lines } = await folder.loadConfig('IncidentManager', config, { env });
     expect(trigger).toBeDefined();
     expect(lines).toHaveLength(1);
@@ -118,10 +118,10 @@ describe('a trigger of type IncidentManager', () => {
 
   test.each([
     ['incident.trigered', 'there is no event incident.trigered; did you mean incident.triggered?'],
-    ['pagey.ping', 'pagey.ping reaches nobody here'],
-    ['service.updated', 'service.updated reaches nobody here'],
+    ['pagey.ping', 'pagey.ping is not supported'],
+    ['service.updated', 'service.updated is not supported'],
     ['pull_request', 'there is no event pull_request; events are incident, incident.triggered, '],
-  ])('with the command %s is told so', async (command, problem) => {
+  ])('refuses the command %s', async (command, problem) => {
     const text = triggerText('IncidentManager', events, `  commands: { ${command}: { agent: echo } }`);
     const { errors } = await folder.loadText(text, { env });
     expect(errors).toHaveLength(1);
@@ -135,7 +135,7 @@ describe('two triggers with one path', () => {
 
   test.each([
     ['with one secret', {}, {}, true],
-    ['with secrets of their own', { webhook_secret: 'a' }, { webhook_secret: 'b' }, false],
+    ['with different secrets', { webhook_secret: 'a' }, { webhook_secret: 'b' }, false],
     [
       'with one of several secrets in common',
       { webhook_secret: 'a', webhook_secrets: ['c'] },
@@ -147,11 +147,11 @@ describe('two triggers with one path', () => {
     ['for different urgencies', { urgencies: ['high'] }, { urgencies: ['low'] }, false],
     ['for different states', { statuses: ['triggered'] }, { statuses: ['resolved', 'acknowledged'] }, false],
     ['for states in common', { statuses: ['triggered', 'resolved'] }, { statuses: ['resolved'] }, true],
-  ] as const)('%s', (_, a, b, expected) => {
+  ] as const)('are ambiguous or not %s', (_, a, b, expected) => {
     expect(isAmbiguous(with_(a as never), with_(b as never))).toBe(expected);
   });
 
-  test('with no command in common are not ambiguous', () => {
+  test('without a common command are not ambiguous', () => {
     const a = { ...with_({}), default_target: undefined };
     expect(isAmbiguous(a, with_({}))).toBe(false);
   });

@@ -1,5 +1,4 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
-// Triggers of an issue tracker.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
 
 import { describe, expect, test } from 'vitest';
 import { ResourceFolder, triggerText } from '../resource-folder.ts';
@@ -36,7 +35,7 @@ describe('a trigger of type IssueTracker', () => {
     });
   });
 
-  test('compares headers, senders and addresses in one form', async () => {
+  test('normalizes headers, senders and URLs', async () => {
     const config = `webhook_secret: "\${SECRET}", base_url: "https://ACME.example/tracker//", auth_mode: static,
       auth_header: Authorization, ignore_senders: ["Ada Lovelace"]`;
     const { trigger, lines } = await folder.loadConfig('Jira', config, { env });
@@ -50,21 +49,18 @@ describe('a trigger of type IssueTracker', () => {
 
   test.each([
     ['base_url: tracker', 'spec.config.base_url: expected an address that begins with https:// or http://'],
-    ['base_url: "https://a:b@t.example"', 'holds a user name or password'],
-    ['base_url: "https://t.example/?x=1"', 'holds a query or a fragment'],
-    [
-      'base_url: "https://t.example/rest/api/3"',
-      'is the address of the tracker itself, without /rest/api/3; calls go below it',
-    ],
-    ['base_url: "https://t.example/browse/TES-41"', 'without /browse/TES-41'],
-    ['base_url: "https://t.example", email: a@b', 'spec.config: email and api_token belong together'],
+    ['base_url: "https://a:b@t.example"', 'contains a user name or password'],
+    ['base_url: "https://t.example/?x=1"', 'contains a query or a fragment'],
+    ['base_url: "https://t.example/rest/api/3"', 'must be the base URL: remove /rest/api/3'],
+    ['base_url: "https://t.example/browse/TES-41"', 'remove /browse/TES-41'],
+    ['base_url: "https://t.example", email: a@b', 'spec.config: email and api_token must be set together'],
     [
       'base_url: "https://t.example", api_token: "${TOKEN}"',
-      'spec.config: email and api_token belong together',
+      'spec.config: email and api_token must be set together',
     ],
     [
       'base_url: "https://t.example", jql_filter: "priority = High"',
-      'spec.config.jql_filter: needs email and api_token: only the tracker can say whether an issue matches, and no event is taken unasked',
+      'spec.config.jql_filter: needs email and api_token: the tracker evaluates the filter',
     ],
     [
       'base_url: "https://t.example", projects: [ops]',
@@ -74,7 +70,7 @@ describe('a trigger of type IssueTracker', () => {
     ['base_url: "https://t.example", auth_header: "a b"', 'expected the name of an HTTP header'],
     ['base_url: "https://t.example", signed_path: hook', 'expected a path such as /webhook/name'],
     ['email: a@b', 'spec.config.base_url: required, but missing'],
-  ])('with { %s } is told what is wrong', async (config, problem) => {
+  ])('refuses { %s }', async (config, problem) => {
     const { errors } = await folder.loadConfig('IssueTracker', `webhook_secret: "\${SECRET}", ${config}`, {
       env,
     });
@@ -82,28 +78,28 @@ describe('a trigger of type IssueTracker', () => {
     expect(errors.join('\n')).not.toContain(env.SECRET);
   });
 
-  test('with a query and an account is good', async () => {
+  test('with a query and an account is valid', async () => {
     const config = `${proven}, ${account}, jql_filter: "priority = High"`;
     const { trigger, lines } = await folder.loadConfig('IssueTracker', config, { env });
     expect(lines).toEqual([]);
     expect(trigger?.config).toMatchObject({ jql_filter: 'priority = High' });
   });
 
-  test('without a secret is refused, or warned of on loopback', async () => {
+  test('without a secret is refused, or causes a warning on loopback', async () => {
     const bare = 'base_url: "https://t.example"';
     expect((await folder.loadConfig('IssueTracker', bare, { env })).errors.join()).toContain(
-      'nothing proves who sends: give it a webhook_secret',
+      'senders are not verified: set a webhook_secret',
     );
     const open = await folder.loadConfig('IssueTracker', `${bare}, insecure_allow_unverified: true`, { env });
     expect(open.errors).toEqual([]);
     expect(open.trigger?.config).toMatchObject({ webhook_secret: '' });
     const previous = `${bare}, insecure_allow_unverified: true, webhook_secret_previous: "\${OTHER}"`;
     expect((await folder.loadConfig('IssueTracker', previous, { env })).errors.join()).toContain(
-      'stands beside webhook_secret, which is missing',
+      'requires webhook_secret, which is missing',
     );
   });
 
-  test('is warned of fields that its way of proof has no use for', async () => {
+  test('warns about fields that its auth_mode does not use', async () => {
     const { errors, lines } = await folder.loadConfig(
       'IssueTracker',
       `${proven}, auth_header: X-Own, signed_path: /hook`,
@@ -111,8 +107,8 @@ describe('a trigger of type IssueTracker', () => {
     );
     expect(errors).toEqual([]);
     expect(lines).toEqual([
-      expect.stringContaining('warning: spec.config.auth_header: has an effect with auth_mode: static only'),
-      expect.stringContaining('warning: spec.config.signed_path: has an effect with auth_mode: jwt only'),
+      expect.stringContaining('warning: spec.config.auth_header: only has an effect with auth_mode: static'),
+      expect.stringContaining('warning: spec.config.signed_path: only has an effect with auth_mode: jwt'),
     ]);
   });
 });
@@ -130,7 +126,7 @@ describe('commands of an issue tracker', () => {
     'comment_created',
     'sprint_started',
     'sprint_closed',
-  ])('%s is one', async (command) => {
+  ])('may be %s', async (command) => {
     const { errors, triggers } = await load(command);
     expect(errors).toEqual([]);
     expect(triggers[0]?.commands).toMatchObject([{ command }]);
@@ -146,7 +142,7 @@ describe('commands of an issue tracker', () => {
       'board_configuration',
       'there is no event board_configuration; events are tracker:issue_created, tracker:issue_updated, tracker:issue_deleted, comment_created, sprint_started, sprint_closed',
     ],
-  ])('%s is none', async (command, message) => {
+  ])('cannot be %s', async (command, message) => {
     const { errors } = await load(command);
     expect(errors).toEqual([expect.stringContaining(message)]);
   });
@@ -158,7 +154,7 @@ describe('two triggers of one tracker on one path', () => {
   const created = answering('tracker:issue_created');
 
   test.each([
-    ['the same', '', created, '', created, true],
+    ['the same settings', '', created, '', created, true],
     ['other projects', 'projects: [TES]', created, 'projects: [OPS]', created, false],
     ['a project and all', 'projects: [TES]', created, '', created, true],
     ['other types', BUGS, created, 'issue_types: [Task]', created, false],
@@ -174,28 +170,28 @@ describe('two triggers of one tracker on one path', () => {
     ],
     ['other secrets', 'webhook_secret: "${OTHER}"', created, '', created, false],
     [
-      'a secret of before',
+      'a previous secret',
       'webhook_secret: "${OTHER}"',
       created,
       'webhook_secret_previous: "${OTHER}"',
       created,
       true,
     ],
-    ['other proofs', 'auth_mode: static', created, '', created, false],
+    ['another auth_mode', 'auth_mode: static', created, '', created, false],
     ['other trackers', 'base_url: "https://other.example"', created, '', created, false],
-  ])('with %s', async (_, one, commandsOfOne, other, commandsOfOther, isAmbiguous) => {
+  ])('are ambiguous or not with %s', async (_, first, commandsOfOne, other, commandsOfOther, isAmbiguous) => {
     const config = (more: string) => {
-      const given = more.split(/[:,]/)[0] ?? '';
-      const common = proven.split(', ').filter((part) => !part.startsWith(`${given}:`));
+      const fieldName = more.split(/[:,]/)[0] ?? '';
+      const common = proven.split(', ').filter((part) => !part.startsWith(`${fieldName}:`));
       return [...common, ...(more === '' ? [] : [more])].join(', ');
     };
     const text = [
-      triggerText('IssueTracker', config(one), commandsOfOne),
+      triggerText('IssueTracker', config(first), commandsOfOne),
       triggerText('IssueTracker', config(other), commandsOfOther).replace('name: t', 'name: u'),
     ].join('\n---\n');
     const { lines, errors } = await folder.loadText(text, { env });
     expect(errors).toEqual([]);
-    const warnings = lines.filter((line) => line.includes('takes the same events; decided by name'));
+    const warnings = lines.filter((line) => line.includes('accepts the same events'));
     expect(warnings).toHaveLength(isAmbiguous ? 1 : 0);
   });
 });

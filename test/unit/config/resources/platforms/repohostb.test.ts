@@ -1,5 +1,4 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
-// Triggers of the repository host whose groups stand in groups.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
 
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -37,7 +36,7 @@ describe('a trigger of type RepoHostB', () => {
     });
   });
 
-  test('may be written as the vendor calls it, with its word for events', async () => {
+  test("may have the vendor's name for the type and for events", async () => {
     const config = 'webhook_secret: "${SECRET}", gitlab_events: [merge_request.open, pipeline.failed, push]';
     const { trigger, errors } = await folder.loadConfig('GitLab', config, { env });
     expect(errors).toEqual([]);
@@ -48,7 +47,7 @@ describe('a trigger of type RepoHostB', () => {
   });
 
   test.each(['acme/*', 'acme/team/*', 'acme/**', 'acme/team/shop', '*', '**'])(
-    'takes repositories in groups in groups: %s',
+    'accepts repositories in nested groups: %s',
     async (repository) => {
       expect((await load(`, repositories: ["${repository}"]`)).errors).toEqual([]);
     },
@@ -67,22 +66,19 @@ describe('a trigger of type RepoHostB', () => {
     ['repo_events: [push.create]', 'repo_events[0]: push has no actions; write push'],
     ['branches: [refs/heads/main]', 'branches[0]: must be the name of a branch'],
     ['api_url: "host"', 'api_url: expected an address that begins with https:// or http://'],
-    [
-      'webhook_secret_previous: "${BAD}"',
-      'webhook_secret_previous: is a signing token by its whsec_, and behind',
-    ],
-  ])('with { %s } is refused', async (config, problem) => {
+    ['webhook_secret_previous: "${BAD}"', 'webhook_secret_previous: begins with whsec_ like a signing token'],
+  ])('refuses { %s }', async (config, problem) => {
     const { errors } = await load(`, ${config}`);
     expect(errors).toHaveLength(1);
     expect(errors[0]?.replace(/^t\.yaml:6:\d+: spec\.config\./, '')).toContain(problem);
   });
 
-  test('takes a signing token, and refuses one that was not copied whole, without showing it', async () => {
+  test('accepts a signing token, and refuses an incomplete one without showing it', async () => {
     const { errors } = await folder.loadConfig('RepoHostB', 'webhook_secret: "${SIGNING}"', { env });
     expect(errors).toEqual([]);
     const bad = await folder.loadConfig('RepoHostB', 'webhook_secret: "${BAD}"', { env });
     expect(bad.errors).toEqual([
-      't.yaml:6:29: spec.config.webhook_secret: is a signing token by its whsec_, and behind that no base64; copy it whole',
+      't.yaml:6:29: spec.config.webhook_secret: begins with whsec_ like a signing token, but the rest is not valid base64; copy it completely',
     ]);
     expect(bad.errors.join()).not.toContain('not base64');
   });
@@ -92,25 +88,23 @@ describe('a trigger of type RepoHostB', () => {
     expect(errors.join()).toContain('webhook_secret');
   });
 
-  test('has an example that is good with nothing but its credentials', async () => {
+  test('has an example that needs only its credentials', async () => {
     const root = resolve(import.meta.dirname, '../../../../..');
     const files = [join(root, 'examples/repositories/merge-requests.yaml'), join(root, 'examples/agents')];
-    const given = { REPOHOSTB_WEBHOOK_SECRET: env.SIGNING, REPOHOSTB_TOKEN: 'a-token-of-it' };
-    const { lines, triggers } = await folder.load({ files, env: given });
+    const environment = { REPOHOSTB_WEBHOOK_SECRET: env.SIGNING, REPOHOSTB_TOKEN: 'a-token-of-it' };
+    const { lines, triggers } = await folder.load({ files, env: environment });
     expect(lines).toEqual([
-      expect.stringMatching(
-        /warning: spec\.type: RepoHostB is Experimental: try it before you depend on it$/,
-      ),
+      expect.stringMatching(/warning: spec\.type: RepoHostB is Experimental: test it before relying on it$/),
     ]);
     expect(triggers).toMatchObject([{ config: { repositories: ['acme/**'] }, commands: { length: 3 } }]);
   });
 
-  test('is experimental, and says so', async () => {
+  test('is experimental, with a warning', async () => {
     expect(triggerTypes.RepoHostB).toMatchObject({ maturity: 'Experimental' });
   });
 
   test.each(['merge_request.open', 'merge_request', 'note', '/deploy', 'pipeline.success'])(
-    'has commands by events and by what people write: %s',
+    'has commands for events and for comments: %s',
     async (command) => {
       const commands = `  commands: { ${command}: { agent: echo } }`;
       const config = 'webhook_secret: "${SECRET}", token: "${SECRET}"';
@@ -119,7 +113,7 @@ describe('a trigger of type RepoHostB', () => {
     },
   );
 
-  test('is ambiguous with another where both take an issue, whatever their branches', () => {
+  test('is ambiguous with another one if both accept an issue, whatever their branches', () => {
     const { isAmbiguous } = triggerTypes.RepoHostB;
     const commands = (command: string) => [
       { command, target: { kind: 'agent' as const, name: 'echo' }, description: undefined, parameters: [] },

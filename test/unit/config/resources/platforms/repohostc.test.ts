@@ -1,5 +1,5 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
-// Triggers of the third repository host: its names of events in both spellings, and which triggers are ambiguous.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
+// Triggers of the third repository host: event names in both notations, and ambiguous pairs.
 
 import { describe, expect, test } from 'vitest';
 import { triggerTypes } from '../../../../../config/resources/triggers/trigger-types.ts';
@@ -12,7 +12,7 @@ const env = { SECRET: 'a-secret-of-the-trigger' };
 const secret = 'webhook_secret: "${SECRET}"';
 
 describe('a trigger of type RepoHostC', () => {
-  test('has every default, also under the name of the vendor', async () => {
+  test("has every default, also under the vendor's name", async () => {
     for (const type of ['RepoHostC', 'Bitbucket']) {
       const { trigger, errors } = await folder.loadConfig(type, secret, { env });
       expect(errors).toEqual([]);
@@ -33,7 +33,7 @@ describe('a trigger of type RepoHostC', () => {
     }
   });
 
-  test('takes the vendor’s word for its events, and names of these with a colon, with a dot, or alone', async () => {
+  test("accepts the vendor's field name, and events with a colon, with a dot or alone", async () => {
     const config = `${secret}, bitbucket_events: ["pullrequest:created", repo.push, issue], ignore_senders: [Bot]`;
     const { trigger, errors } = await folder.loadConfig('RepoHostC', config, { env });
     expect(errors).toEqual([]);
@@ -57,15 +57,15 @@ describe('a trigger of type RepoHostC', () => {
     ['repo_events: ["repo:push:main"]', 'repo has no action push:main'],
     ['repositories: [acme]', 'must be owner/repo'],
     ['branches: [refs/heads/main]', 'must be the name of a branch'],
-    ['webhook_secret_previous: "${SECRET}"', 'stands beside webhook_secret, which is missing'],
-  ])('with { %s } is told so', async (config, problem) => {
+    ['webhook_secret_previous: "${SECRET}"', 'requires webhook_secret, which is missing'],
+  ])('refuses { %s }', async (config, problem) => {
     const proof = config.startsWith('webhook') ? 'insecure_allow_unverified: true' : secret;
     const { errors } = await folder.loadConfig('RepoHostC', `${proof}, ${config}`, { env });
     expect(errors.join('\n')).toContain(problem);
   });
 });
 
-test('one command in both spellings stands in a trigger once', async () => {
+test('a command in both notations is refused as a duplicate', async () => {
   const commands = '  commands: { "pullrequest:created": { agent: a }, pullrequest.created: { agent: a } }';
   const { errors } = await folder.loadText(triggerText('RepoHostC', secret, commands), { env });
   expect(errors.join('\n')).toContain('is the same command as pullrequest:created');
@@ -73,42 +73,47 @@ test('one command in both spellings stands in a trigger once', async () => {
 
 describe('two triggers of type RepoHostC', () => {
   const isAmbiguous = triggerTypes.RepoHostC.isAmbiguous!;
-  const commanded = (command: string, config: Parameters<typeof repoHostCTrigger>[1] = {}) => ({
+  const triggerFor = (command: string, config: Parameters<typeof repoHostCTrigger>[1] = {}) => ({
     ...repoHostCTrigger('t', config),
     default_target: undefined,
     commands: [{ command, target: { kind: 'agent', name: 'a' }, description: undefined, parameters: [] }],
   });
 
   test.each([
-    ['a command in both spellings', commanded('pullrequest:created'), commanded('pullrequest.created'), true],
-    ['different commands', commanded('pullrequest:created'), commanded('repo:push'), false],
     [
-      'a list that has the command of both, in another spelling',
-      commanded('repo:push', { repo_events: ['repo.push'] }),
-      commanded('repo.push', { repo_events: ['repo'] }),
+      'a command in both notations',
+      triggerFor('pullrequest:created'),
+      triggerFor('pullrequest.created'),
+      true,
+    ],
+    ['different commands', triggerFor('pullrequest:created'), triggerFor('repo:push'), false],
+    [
+      'a list with the common command in another notation',
+      triggerFor('repo:push', { repo_events: ['repo.push'] }),
+      triggerFor('repo.push', { repo_events: ['repo'] }),
       true,
     ],
     [
-      'a list without it',
-      commanded('repo:push', { repo_events: ['repo.fork'] }),
-      commanded('repo:push'),
+      'a list without the command',
+      triggerFor('repo:push', { repo_events: ['repo.fork'] }),
+      triggerFor('repo:push'),
       false,
     ],
     [
-      'other branches, and pull requests',
-      commanded('pullrequest', { branches: ['main'] }),
-      commanded('pullrequest', { branches: ['next'] }),
+      'other branches, with pull requests',
+      triggerFor('pullrequest', { branches: ['main'] }),
+      triggerFor('pullrequest', { branches: ['next'] }),
       false,
     ],
     [
-      'other branches, and pushes, which may be to several',
-      commanded('repo:push', { branches: ['main'] }),
-      commanded('repo.push', { branches: ['next'] }),
+      'other branches, with pushes, which may have several',
+      triggerFor('repo:push', { branches: ['main'] }),
+      triggerFor('repo.push', { branches: ['next'] }),
       true,
     ],
-    ['one command that people write', commanded('/deploy'), commanded('/deploy'), true],
-    ['secrets of their own', commanded('repo'), commanded('repo', { webhook_secret: 'b' }), false],
-  ])('with %s', (_, a, b, expected) => {
+    ['the same comment command', triggerFor('/deploy'), triggerFor('/deploy'), true],
+    ['different secrets', triggerFor('repo'), triggerFor('repo', { webhook_secret: 'b' }), false],
+  ])('are ambiguous or not with %s', (_, a, b, expected) => {
     expect(isAmbiguous(a as never, b as never)).toBe(expected);
   });
 });

@@ -1,5 +1,4 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
-// Triggers of the team chat.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
 
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -11,7 +10,7 @@ const env = { SECRET: 'a-secret-of-the-trigger', OTHER: 'another-secret-of-it' }
 const credentials = 'app_id: "app-1", app_password: "${SECRET}"';
 
 describe('a trigger of type TeamChat', () => {
-  test('has every default, and the token address of bots of many tenants', async () => {
+  test('has every default, with the token URL of multi-tenant bots', async () => {
     const { trigger, lines } = await folder.loadConfig('TeamChat', credentials, { env });
     expect(lines).toEqual([]);
     expect(trigger).toMatchObject({
@@ -35,7 +34,7 @@ describe('a trigger of type TeamChat', () => {
     });
   });
 
-  test('of one tenant asks that tenant for tokens; tenants and hosts are compared in small letters', async () => {
+  test('with one tenant has its token URL; tenants and hosts are in lower case', async () => {
     const config = `${credentials}, tenant_id: "AAAA-1", allowed_tenants: ["BBBB-2"],
       service_url_allow: [Chat.example.com, "chat.example.com:8443", "http://127.0.0.1:3978"]`;
     const { trigger, lines } = await folder.loadConfig('MSTeams', config, { env });
@@ -48,19 +47,19 @@ describe('a trigger of type TeamChat', () => {
     });
   });
 
-  test('is warned of a token address for another tenant, and an empty tenant or address is none', async () => {
+  test('warns about a token URL of another tenant, and ignores an empty tenant or URL', async () => {
     const at = (tenant: string) => `https://login.microsoftonline.com/${tenant}/oauth2/v2.0/token`;
     const load = (more: string) => folder.loadConfig('TeamChat', `${credentials}, ${more}`, { env });
     const other = await load(`tenant_id: "AAAA-1", token_url: "${at('botframework.com')}"`);
     expect(other.errors).toEqual([]);
-    expect(other.lines.join()).toContain('names another tenant than tenant_id');
+    expect(other.lines.join()).toContain('has another tenant than tenant_id');
     expect((await load(`tenant_id: "AAAA-1", token_url: "${at('aaaa-1')}"`)).lines).toEqual([]);
     const { trigger, lines } = await load('tenant_id: "", token_url: ""');
     expect(lines).toEqual([]);
     expect(trigger?.config).toMatchObject({ tenant_id: undefined, token_url: at('botframework.com') });
   });
 
-  test('takes whole addresses of a provider of its own, in the clear on this machine only', async () => {
+  test('accepts URLs of another provider, unencrypted on this machine only', async () => {
     const config = `${credentials}, openid_metadata_url: "http://127.0.0.1:9/meta", token_url: "https://login.example/token"`;
     const { trigger, lines } = await folder.loadConfig('TeamChat', config, { env });
     expect(lines).toEqual([]);
@@ -75,31 +74,34 @@ describe('a trigger of type TeamChat', () => {
     [`${credentials}, verify_tokens: false`, 'spec.config.verify_tokens: must be true'],
     [
       `${credentials}, token_url: "http://login.example/token"`,
-      'spec.config.token_url: must be https, unless it is on this machine',
+      'spec.config.token_url: must be https, except on this machine',
     ],
     [
       `${credentials}, openid_metadata_url: "http://login.example/"`,
-      'spec.config.openid_metadata_url: must be https, unless it is on this machine',
+      'spec.config.openid_metadata_url: must be https, except on this machine',
     ],
     [`${credentials}, token_url: "login.example"`, 'spec.config.token_url: expected an address'],
     [
       `${credentials}, token_url: "https://me:secret@login.example/"`,
-      'spec.config.token_url: holds a user name or password',
+      'spec.config.token_url: contains a user name or password',
     ],
     [
       `${credentials}, service_url_allow: ["https://chat.example"]`,
-      'spec.config.service_url_allow[0]: is no host, such as chat.example.com',
+      'spec.config.service_url_allow[0]: is not a host such as chat.example.com',
     ],
     [
       `${credentials}, service_url_allow: [a, "*.example"]`,
-      'spec.config.service_url_allow[1]: is no host, such as chat.example.com',
+      'spec.config.service_url_allow[1]: is not a host such as chat.example.com',
     ],
     [
       `${credentials}, service_url_allow: ["http://chat.example:80"]`,
-      'spec.config.service_url_allow[0]: is http beyond this machine',
+      'spec.config.service_url_allow[0]: must be https, except on this machine',
     ],
-    [`${credentials}, path: /mcp/x`, 'spec.config.path: /mcp and what is below it belong to the gateway'],
-  ])('with { %s } is told so', async (config, problem) => {
+    [
+      `${credentials}, path: /mcp/x`,
+      'spec.config.path: /mcp and all paths below it are reserved for the gateway',
+    ],
+  ])('refuses { %s }', async (config, problem) => {
     const { trigger, errors } = await folder.loadConfig('TeamChat', config, { env });
     expect(trigger).toBe(undefined);
     expect(errors.join('\n')).toContain(problem);
@@ -113,12 +115,12 @@ describe('a trigger of type TeamChat', () => {
       .join('\n---\n');
 
   test.each([
-    ['the same', ['', ''], 1],
-    ['lists that meet', [', allowed_channels: [a, b]', ', allowed_channels: [b]'], 1],
-    ['lists that do not meet', [', allowed_channels: [a]', ', allowed_channels: [b]'], 0],
-    ['one list, which is the more specific one', [', allowed_channels: [a]', ''], 0],
-    ['tenants that do not meet', [', allowed_tenants: [a]', ', allowed_tenants: [b]'], 0],
-  ])('beside another of the same app with %s', async (_, more, count) => {
+    ['the same settings', ['', ''], 1],
+    ['overlapping lists', [', allowed_channels: [a, b]', ', allowed_channels: [b]'], 1],
+    ['disjoint lists', [', allowed_channels: [a]', ', allowed_channels: [b]'], 0],
+    ['one list, which is more specific', [', allowed_channels: [a]', ''], 0],
+    ['disjoint tenants', [', allowed_tenants: [a]', ', allowed_tenants: [b]'], 0],
+  ])('next to another one of the same app with %s warns about ties', async (_, more, count) => {
     const text = files(more.map((each) => credentials + each));
     const { lines } = await folder.loadText(text, { env });
     expect(lines.filter((line) => /name decides|by name|same events|same messages/.test(line))).toHaveLength(
@@ -127,22 +129,22 @@ describe('a trigger of type TeamChat', () => {
     expect(lines).toHaveLength(count);
   });
 
-  test('is warned of where another one of its app has another password', async () => {
+  test('warns about another password for the same app', async () => {
     const text = files([
       `${credentials}, allowed_channels: [a]`,
       `app_id: "app-1", app_password: "\${OTHER}", allowed_channels: [b]`,
     ]);
     const { lines } = await folder.loadText(text, { env });
     expect(lines).toHaveLength(1);
-    expect(lines[0]).toContain('is for the same account with another app_password');
+    expect(lines[0]).toContain('uses another app_password');
   });
 });
 
-test('the example is good with nothing but its credentials', async () => {
+test('the example is valid with only its credentials', async () => {
   const root = resolve(import.meta.dirname, '../../../../..');
   const files = [join(root, 'examples/team-chats/team.yaml'), join(root, 'examples/agents')];
-  const given = { TEAMCHAT_APP_ID: 'app-1', TEAMCHAT_APP_PASSWORD: 'a-secret-of-the-trigger' };
-  const { lines, triggers } = await folder.load({ files, env: given });
+  const environment = { TEAMCHAT_APP_ID: 'app-1', TEAMCHAT_APP_PASSWORD: 'a-secret-of-the-trigger' };
+  const { lines, triggers } = await folder.load({ files, env: environment });
   expect(lines).toEqual([]);
   expect(triggers).toMatchObject([
     {
@@ -154,7 +156,7 @@ test('the example is good with nothing but its credentials', async () => {
       },
     },
   ]);
-  const ofOne = await folder.load({ files, env: { ...given, TEAMCHAT_TENANT_ID: 'aaaa-1' } });
+  const ofOne = await folder.load({ files, env: { ...environment, TEAMCHAT_TENANT_ID: 'aaaa-1' } });
   expect(ofOne.lines).toEqual([]);
   expect(ofOne.triggers).toMatchObject([
     { config: { token_url: 'https://login.microsoftonline.com/aaaa-1/oauth2/v2.0/token' } },
@@ -166,9 +168,9 @@ test.each([
   'token_url: "https://login.microsoftonline.us/t/oauth2/v2.0/token"',
   'token_url: "https://login.partner.microsoftonline.cn/t/oauth2/v2.0/token"',
   'service_url_allow: [smba.infra.gov.teams.microsoft.us]',
-])('of a cloud for governments is refused, and told why: %s', async (more) => {
+])('of a government cloud is refused with the reason: %s', async (more) => {
   const { errors } = await folder.loadConfig('TeamChat', `${credentials}, ${more}`, { env });
   expect(errors.join()).toContain(
-    'is of a cloud for governments, or for China: bots there are not supported',
+    'belongs to a government cloud or the China cloud, which are not supported',
   );
 });

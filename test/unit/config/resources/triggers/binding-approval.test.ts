@@ -1,5 +1,5 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
-// What a command says of its approval. That it is refused until commands are held back is told beside all that is tested here.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
+// Approval settings of a command.
 
 import { describe, expect, test } from 'vitest';
 import { SchemaReader } from '../../../../../config/reader/schema-reader.ts';
@@ -16,14 +16,14 @@ import { ResourceFolder, triggerText } from '../resource-folder.ts';
 
 const folder = new ResourceFolder();
 
-function read(fields: string, byTrigger: readonly string[] = []) {
+function readBinding(fields: string, byTrigger: readonly string[] = []) {
   const source = new SourceFile('t.yaml', `{ agent: echo, ${fields} }`);
   const reader = new SchemaReader(source, {}, new SecretValues());
   const { root } = parseYamlTree(source);
-  if (root === undefined) throw new Error('the case is empty');
-  reader.place('spec.commands.a', 0, 0);
-  const written = reader.read(bindingSchema, root, 'spec.commands.a') as WrittenBinding;
-  const { bindings } = readBindings(reader, { a: written }, triggerTypes.Manual, byTrigger);
+  if (root === undefined) throw new Error('expected a document');
+  reader.recordPosition('spec.commands.a', 0, 0);
+  const binding = reader.read(bindingSchema, root, 'spec.commands.a') as WrittenBinding;
+  const { bindings } = readBindings(reader, { a: binding }, triggerTypes.Manual, byTrigger);
   const problems = reader.problems.map(({ message }) => message.replace('spec.commands.a.', ''));
   return {
     approval: bindings[0]?.approval,
@@ -31,10 +31,10 @@ function read(fields: string, byTrigger: readonly string[] = []) {
   };
 }
 
-describe('a command that needs an approval', () => {
-  test('has who decides, where, and for how long', () => {
+describe('a command with approval', () => {
+  test('has approvers, a channel and a timeout', () => {
     expect(
-      read(
+      readBinding(
         'requires_approval: true, approvers: [ada, ben], approval_channel: "#ops", approval_timeout_seconds: 0, self_approval: true',
         ['eve'],
       ),
@@ -49,23 +49,23 @@ describe('a command that needs an approval', () => {
     });
   });
 
-  test('takes the approvers of its trigger, else whoever is in the channel', () => {
+  test('has the approvers of its trigger by default, otherwise those of the channel', () => {
     const rules = { approval_timeout_seconds: 86_400, self_approval: false };
-    expect(read('requires_approval: true', ['eve'])).toEqual({
+    expect(readBinding('requires_approval: true', ['eve'])).toEqual({
       approval: { ...rules, approvers: ['eve'], approval_channel: undefined },
       problems: [],
     });
-    expect(read('requires_approval: true, approval_channel: ops')).toEqual({
+    expect(readBinding('requires_approval: true, approval_channel: ops')).toEqual({
       approval: { ...rules, approvers: [], approval_channel: 'ops' },
       problems: [],
     });
   });
 
-  test('and about which nobody could decide is an error (BA1)', () => {
-    expect(read('requires_approval: true').problems).toEqual([
-      'requires_approval: nobody may decide: name approvers or an approval_channel, or approval_allowed_users of the trigger where it is a chat',
+  test('without a possible approver is an error', () => {
+    expect(readBinding('requires_approval: true').problems).toEqual([
+      'requires_approval: has no approver: set approvers or an approval_channel, or approval_allowed_users of the trigger for a chat',
     ]);
-    expect(read('requires_approval: true, approvers: 5').problems).toEqual([
+    expect(readBinding('requires_approval: true, approvers: 5').problems).toEqual([
       'approvers: expected a list of at most 1000, found a number',
     ]);
   });
@@ -79,7 +79,7 @@ describe('a command that needs an approval', () => {
       'BusinessMessenger',
       'bot_token: "${S}", phone_number_id: "1", verify_token: "${S}", app_secret: "${S}"',
     ],
-  ])('may have its approvers from a trigger of type %s', async (type, config) => {
+  ])('may get its approvers from a trigger of type %s', async (type, config) => {
     const { errors } = await folder.loadText(
       triggerText(
         type,
@@ -92,9 +92,9 @@ describe('a command that needs an approval', () => {
   });
 });
 
-describe('a command that needs none', () => {
-  test('is told what has no effect', () => {
-    const { approval, problems } = read('approvers: [ada], self_approval: true');
+describe('a command without approval', () => {
+  test('reports settings without effect', () => {
+    const { approval, problems } = readBinding('approvers: [ada], self_approval: true');
     expect(approval).toBeUndefined();
     expect(problems).toEqual([
       'approvers: has no effect without requires_approval',

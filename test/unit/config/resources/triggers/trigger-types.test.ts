@@ -1,4 +1,4 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ResourceFolder, triggerText } from '../resource-folder.ts';
@@ -51,7 +51,7 @@ describe('a trigger of type HTTP', () => {
     });
   });
 
-  test('takes every field, with names of headers in lower case', async () => {
+  test('accepts every field, with header names in lower case', async () => {
     const { trigger, lines } = await folder.loadConfig(
       'HTTP',
       `path: /in/alerts, methods: [PUT, POST, PUT], webhook_secret: "\${STANDARD}", webhook_secret_previous: "\${STANDARD}",
@@ -79,7 +79,7 @@ describe('a trigger of type HTTP', () => {
     });
   });
 
-  test('with a port of its own listens on loopback unless it says where', async () => {
+  test('with its own port listens on loopback by default', async () => {
     const { trigger } = await folder.loadConfig('HTTP', 'webhook_secret: "${SECRET}", port: 9000', { env });
     expect(trigger?.config).toMatchObject({ port: 9000, host: '127.0.0.1' });
   });
@@ -87,14 +87,14 @@ describe('a trigger of type HTTP', () => {
   const secret = 'webhook_secret: "${SECRET}"';
   const jwt = 'jwt: { issuer: "https://id.example", audience: a }';
   const unproven =
-    'nothing proves who sends: give it a webhook_secret, or required_headers with a value, or say insecure_allow_unverified: true (on loopback only)';
+    'senders are not verified: set a webhook_secret, or required_headers with a value, or insecure_allow_unverified: true (loopback only)';
   test.each([
     [`${secret}, path: hooks`, `6:48: spec.config.path: ${path}, found "hooks"`],
     [`${secret}, path: /a//b`, `6:48: spec.config.path: ${path}, found "/a//b"`],
     [`${secret}, path: /%68ealth`, `6:48: spec.config.path: ${path}, found "/%68ealth"`],
     [
       `${secret}, path: /a/../health`,
-      '6:48: spec.config.path: must not hold . or .. as a segment: clients take them out',
+      '6:48: spec.config.path: must not contain . or .. as a segment: clients remove them',
     ],
     ...[
       '/health',
@@ -109,28 +109,28 @@ describe('a trigger of type HTTP', () => {
       '/deliveries',
     ].map((own) => [
       `${secret}, path: ${own}`,
-      `6:48: spec.config.path: /${own.split('/')[1]} and what is below it belong to the gateway; choose another, such as /webhook${own}, or give the trigger a port of its own`,
+      `6:48: spec.config.path: /${own.split('/')[1]} and all paths below it are reserved for the gateway; choose another, such as /webhook${own}, or give the trigger a separate port`,
     ]),
     [
       `${secret}, methods: [post]`,
       '6:52: spec.config.methods[0]: expected one of GET, POST, PUT, PATCH, DELETE, found "post"',
     ],
-    [`${secret}, methods: []`, '6:51: spec.config.methods: must name a method at least'],
+    [`${secret}, methods: []`, '6:51: spec.config.methods: must contain at least one method'],
     [
       `${secret}, required_headers: { X-A: b, x-a: c }`,
       '6:60: spec.config.required_headers: names x-a twice',
     ],
     [
       'required_headers: { X-A: "${EMPTY}" }',
-      '6:38: spec.config.required_headers.X-A: is empty, which proves nothing; * is any value',
+      '6:38: spec.config.required_headers.X-A: is empty and proves nothing; * accepts any value',
     ],
     [
       `${secret}, required_headers: { X-A: " " }`,
-      '6:67: spec.config.required_headers.X-A: is empty, which proves nothing; * is any value',
+      '6:67: spec.config.required_headers.X-A: is empty and proves nothing; * accepts any value',
     ],
     ...['" a"', 'a¡', '¡a'].map((value) => [
       `${secret}, required_headers: { X-A: ${value} }`,
-      '6:67: spec.config.required_headers.X-A: begins or ends with a blank or a character beyond ASCII, which headers lose on their way',
+      '6:67: spec.config.required_headers.X-A: begins or ends with a blank or a non-ASCII character, which is lost in transit',
     ]),
     [
       `${secret}, key: alert`,
@@ -138,46 +138,46 @@ describe('a trigger of type HTTP', () => {
     ],
     [
       `${secret}, port: 8080`,
-      '6:48: spec.config.port: is the one the gateway itself listens on; leave port and host out to be served there',
+      '6:48: spec.config.port: is the port of the gateway; remove port and host to use its listener',
     ],
     [`${secret}, port: 70000`, '6:48: spec.config.port: expected a whole number <= 65535, found 70000'],
     ['path: /a', `6:11: spec.config: ${unproven}`],
     ['required_headers: { X-A: "*" }', `6:11: spec.config: ${unproven}`],
     [
       'webhook_secret: "${EMPTY}"',
-      '6:29: spec.config.webhook_secret: expected text that is not empty, found nothing in ${EMPTY}',
+      '6:29: spec.config.webhook_secret: expected non-empty text, found nothing in ${EMPTY}',
     ],
     [
       'webhook_secret_previous: "${OTHER}", required_headers: { X-A: b }',
-      '6:13: spec.config.webhook_secret_previous: stands beside webhook_secret, which is missing',
+      '6:13: spec.config.webhook_secret_previous: requires webhook_secret, which is missing',
     ],
     [
       `${secret}, scheme: standard`,
-      '6:29: spec.config.webhook_secret: must be base64 under scheme standard, with or without whsec_ before it',
+      '6:29: spec.config.webhook_secret: must be base64 with scheme standard, with or without a whsec_ prefix',
     ],
-    ['scheme: jwt', '6:21: spec.config.scheme: needs jwt, which says whose tokens are taken'],
+    ['scheme: jwt', '6:21: spec.config.scheme: needs jwt, with the issuer of the tokens'],
     [
       `scheme: jwt, ${jwt}, ${secret}`,
-      '6:78: spec.config.webhook_secret: has no effect under scheme jwt, where nothing is signed but the token',
+      '6:78: spec.config.webhook_secret: has no effect with scheme jwt, where only the token is signed',
     ],
     [`${secret}, ${jwt}`, '6:42: spec.config.jwt: has no effect without scheme: jwt'],
     [
       'scheme: jwt, jwt: { issuer: acme, audience: a }',
-      '6:41: spec.config.jwt.issuer: is no address, so that its keys are not found by it; set jwks_url',
+      '6:41: spec.config.jwt.issuer: is not an address, so its keys cannot be found; set jwks_url',
     ],
     ['scheme: standard, required_headers: { X-A: b }', '6:21: spec.config.scheme: needs a webhook_secret'],
-  ])('with { %s } is refused', async (config, problem) => {
+  ])('refuses { %s }', async (config, problem) => {
     const { trigger, errors } = await folder.loadConfig('HTTP', config, { env });
     expect(errors).toEqual([`t.yaml:${problem}`]);
     expect(trigger).toBeUndefined();
   });
 
-  test('may use a path of the gateway on a port of its own', async () => {
+  test('may use a reserved path on its own port', async () => {
     const { errors } = await folder.loadConfig('HTTP', `${secret}, path: /mcp, port: 9000`, { env });
     expect(errors).toEqual([]);
   });
 
-  test('is proven by tokens of an issuer', async () => {
+  test('is verified by tokens of an issuer', async () => {
     const { trigger, lines } = await folder.loadConfig('HTTP', `scheme: jwt, ${jwt}`);
     expect(lines).toEqual([]);
     expect(trigger?.config).toMatchObject({
@@ -185,7 +185,7 @@ describe('a trigger of type HTTP', () => {
     });
   });
 
-  test('is proven by a required header with a value', async () => {
+  test('is verified by a required header with a value', async () => {
     const { trigger, lines } = await folder.loadConfig('HTTP', 'required_headers: { X-Token: "${SECRET}" }', {
       env,
     });
@@ -194,22 +194,22 @@ describe('a trigger of type HTTP', () => {
   });
 });
 
-describe('a source that nothing proves', () => {
+describe('an unverified source', () => {
   const open = 'insecure_allow_unverified: true';
   test.each(['HTTP', 'RepoHost'])('of type %s loads on loopback, with a warning', async (type) => {
     const { trigger, lines } = await folder.loadConfig(type, open);
     expect(lines).toEqual([
-      't.yaml:6:40: warning: spec.config.insecure_allow_unverified: EVENTS ARE NOT VERIFIED: every program on this machine can send them',
+      't.yaml:6:40: warning: spec.config.insecure_allow_unverified: EVENTS ARE NOT VERIFIED: any program on this machine can send them',
     ]);
     expect(trigger?.config).toMatchObject({ insecure_allow_unverified: true });
   });
 
-  test.each(['HTTP', 'RepoHost'])('of type %s is refused where others can reach it', async (type) => {
+  test.each(['HTTP', 'RepoHost'])('of type %s is refused if others can reach it', async (type) => {
     const { triggers, errors } = await folder.loadConfig(type, open, { listen: beyondLoopback });
     expect(triggers).toEqual([]);
     expect(errors).toEqual([
       expect.stringContaining(
-        'spec.config.insecure_allow_unverified: is for loopback only, and this listener is on 0.0.0.0',
+        'spec.config.insecure_allow_unverified: is for loopback only, but the listener is on 0.0.0.0',
       ),
     ]);
   });
@@ -217,18 +217,18 @@ describe('a source that nothing proves', () => {
   test.each([
     ['port: 9000', []],
     ['port: 9000, host: 0.0.0.0', [expect.stringContaining('is for loopback only')]],
-  ])('is judged by its own listener: %s', async (listener, expected) => {
+  ])('is checked by its own listener: %s', async (listener, expected) => {
     const { errors } = await folder.loadConfig('HTTP', `${open}, ${listener}`, { listen: beyondLoopback });
     expect(errors).toEqual(expected);
   });
 });
 
 describe('a trigger of type RepoHost', () => {
-  test('has no secret before the one it does not have', async () => {
+  test('refuses a previous secret without a current secret', async () => {
     const text = 'insecure_allow_unverified: true, webhook_secret_previous: "${SECRET}"';
     const { errors } = await folder.loadConfig('RepoHost', text, { env });
     expect(errors).toEqual([
-      't.yaml:6:46: spec.config.webhook_secret_previous: stands beside webhook_secret, which is missing',
+      't.yaml:6:46: spec.config.webhook_secret_previous: requires webhook_secret, which is missing',
     ]);
   });
 
@@ -271,27 +271,27 @@ describe('a trigger of type RepoHost', () => {
       expect.stringContaining('there is no event __proto__; events are pull_request,'),
     ],
     ['repositories: [acme]', 'repositories[0]: must be owner/repo, such as my-org/* or my-org/website'],
-    ['repositories: ["acme/[a-z]"]', 'repositories[0]: may hold the wildcards * ** and ? only'],
+    ['repositories: ["acme/[a-z]"]', 'repositories[0]: may only contain the wildcards * ** and ?'],
     ['branches: [refs/heads/main]', 'branches[0]: must be the name of a branch, without refs/heads/'],
-    ['branches: ["a b"]', 'branches[0]: must not hold spaces or any of ~ ^ : \\'],
-    ['branches: [/a]', 'branches[0]: must not begin or end with a slash, or hold two in a row'],
+    ['branches: ["a b"]', 'branches[0]: must not contain spaces or any of ~ ^ : \\'],
+    ['branches: [/a]', 'branches[0]: must not begin or end with a slash, or contain two in a row'],
     [
       'api_url: "ftp://x"',
       'api_url: expected an address that begins with https:// or http://, found "ftp://x"',
     ],
     [
       'api_url: "https://u:p@x"',
-      'api_url: holds a user name or password, which do not belong into an address',
+      'api_url: contains a user name or password, which do not belong in an address',
     ],
-    ['path: /mcp', expect.stringContaining('/mcp and what is below it belong to the gateway')],
-  ])('with { %s } is refused', async (config, problem) => {
+    ['path: /mcp', expect.stringContaining('/mcp and all paths below it are reserved for the gateway')],
+  ])('refuses { %s }', async (config, problem) => {
     const { errors } = await folder.loadConfig('RepoHost', `webhook_secret: "\${SECRET}", ${config}`, {
       env,
     });
     expect(errors.map((line) => line.replace(/^t\.yaml:6:\d+: spec\.config\./, ''))).toEqual([problem]);
   });
 
-  test('takes patterns, and events with their actions', async () => {
+  test('accepts patterns, and events with their actions', async () => {
     const { trigger, lines } = await folder.loadConfig(
       'RepoHost',
       'webhook_secret: "${SECRET}", repo_events: [push, issues.opened], repositories: ["acme/*", "*"], branches: [main, release/*], ignore_senders: [Renovate], api_url: "https://host.example/api/"',
@@ -314,11 +314,8 @@ describe('a trigger of type RepoHost', () => {
       ],
     ],
     ['/push', []],
-    [
-      '/pull_request.opened',
-      [expect.stringContaining('what people write as a command is a slash and a word')],
-    ],
-  ])('has commands by events: %s', async (command, expected) => {
+    ['/pull_request.opened', [expect.stringContaining('a command in a comment is a slash and a word')]],
+  ])('has commands for events: %s', async (command, expected) => {
     const text = triggerText(
       'RepoHost',
       'webhook_secret: "${SECRET}", commands_from: everyone',
@@ -332,34 +329,31 @@ describe('a trigger of type RepoHost', () => {
     ['', 1],
     ['token: "${TOKEN}"', 0],
     ['commands_from: everyone', 0],
-  ])(
-    'takes what people command from writers only with a token to ask who they are: %s',
-    async (more, count) => {
-      const config = `webhook_secret: "\${SECRET}"${more === '' ? '' : `, ${more}`}`;
-      const commands = '  commands:\n    push: { agent: echo }\n    /deploy: { agent: echo }';
-      const { errors } = await folder.loadText(triggerText('RepoHost', config, commands), {
-        env: { ...env, TOKEN: 'a-token-of-it' },
-      });
-      expect(errors).toEqual(
-        Array(count).fill(
-          't.yaml:9:5: spec.commands["/deploy"]: is taken from those who may write to the repository, and only with a token the host says who may: give spec.config a token, or say commands_from: everyone',
-        ),
-      );
-    },
-  );
+  ])('needs a token to accept comment commands from writers only: %s', async (more, count) => {
+    const config = `webhook_secret: "\${SECRET}"${more === '' ? '' : `, ${more}`}`;
+    const commands = '  commands:\n    push: { agent: echo }\n    /deploy: { agent: echo }';
+    const { errors } = await folder.loadText(triggerText('RepoHost', config, commands), {
+      env: { ...env, TOKEN: 'a-token-of-it' },
+    });
+    expect(errors).toEqual(
+      Array(count).fill(
+        't.yaml:9:5: spec.commands["/deploy"]: is only accepted from users with write access, which requires a token to check: set spec.config.token, or commands_from: everyone',
+      ),
+    );
+  });
 
-  test('warns of reviews that nobody could write', async () => {
+  test('warns about reviews that it could not write', async () => {
     const { lines } = await folder.loadConfig('RepoHost', 'webhook_secret: "${SECRET}", reviews: allow', {
       env,
     });
     expect(lines).toEqual(['t.yaml:6:42: warning: spec.config.reviews: has no effect without a token']);
   });
 
-  test('has an example that is good with nothing but its credentials', async () => {
+  test('has an example that needs only its credentials', async () => {
     const root = resolve(import.meta.dirname, '../../../../..');
     const files = [join(root, 'examples/repositories/requests.yaml'), join(root, 'examples/agents')];
-    const given = { WEBHOOK_SECRET: env.SECRET, REPOHOST_TOKEN: 'a-token-of-it' };
-    const { lines, triggers } = await folder.load({ files, env: given });
+    const environment = { WEBHOOK_SECRET: env.SECRET, REPOHOST_TOKEN: 'a-token-of-it' };
+    const { lines, triggers } = await folder.load({ files, env: environment });
     expect(lines).toEqual([]);
     expect(triggers).toMatchObject([
       {
@@ -369,7 +363,7 @@ describe('a trigger of type RepoHost', () => {
     ]);
   });
 
-  test('whose token comes from the settings of the platform may be commanded', async () => {
+  test('may have commands with a token from the platform settings', async () => {
     const text = triggerText(
       'RepoHost',
       'webhook_secret: "${SECRET}"',
@@ -399,18 +393,18 @@ describe('a trigger of type Schedule', () => {
     ],
     [
       'cron: "* * * * *", timezone: Europe/Berln',
-      '6:42: spec.config.timezone: is no time zone known here; did you mean Europe/Berlin?',
+      '6:42: spec.config.timezone: is not a known time zone; did you mean Europe/Berlin?',
     ],
     [
       'cron: "* * * * *", timezone: "+02:00"',
-      '6:42: spec.config.timezone: is no time zone known here; use a name such as Europe/Berlin or UTC',
+      '6:42: spec.config.timezone: is not a known time zone; use a name such as Europe/Berlin or UTC',
     ],
     [
       'cron: "* * * * *", overlap: kill',
       '6:41: spec.config.overlap: expected one of skip, queue, replace, found "kill"',
     ],
     ['timezone: UTC', '6:11: spec.config.cron: required, but missing'],
-  ])('with { %s } is refused', async (config, problem) => {
+  ])('refuses { %s }', async (config, problem) => {
     expect((await folder.loadConfig('Schedule', config)).errors).toEqual([`t.yaml:${problem}`]);
   });
 });
@@ -426,11 +420,11 @@ describe('a trigger of type Manual', () => {
     });
   });
 
-  describe('warns of allowed commands that it has not', () => {
+  describe('warns about unknown allowed commands', () => {
     const commands = '  commands: { /deploy: { agent: echo }, status: { agent: echo } }';
     const listed = (names: string) => `allowed_commands: [${names}]`;
 
-    test('with the one that was probably meant', async () => {
+    test('with a suggestion', async () => {
       const text = triggerText('Manual', listed('deplo, /status, deploy, ship'), commands);
       const { triggers, lines } = await folder.loadText(text);
       expect(lines).toEqual([
@@ -440,12 +434,12 @@ describe('a trigger of type Manual', () => {
       expect(triggers).toHaveLength(1);
     });
 
-    test('unless a default agent takes them', async () => {
+    test('unless there is a default agent', async () => {
       const text = triggerText('Manual', listed('deplo'), `${commands}\n  default_agent: echo`);
       expect((await folder.loadText(text)).lines).toEqual([]);
     });
 
-    test('unless they are those of the platform, for all its triggers', async () => {
+    test('unless they come from the platform settings', async () => {
       const platforms = { manual: { allowed_commands: ['ship', 'deploy'] } };
       const { triggers, lines } = await folder.loadText(triggerText('Manual', '', commands), { platforms });
       expect(lines).toEqual([]);
@@ -468,28 +462,25 @@ describe('the form of a trigger', () => {
     ['a mapping in lines', '\n    whatsapp: { token: x }'],
     ['a list', '[http]'],
     ['nothing', ''],
-  ])(
-    'a platform that is %s is no business messenger: what a trigger says is told, once',
-    async (_, value) => {
-      const { errors } = await folder.loadText(
-        messenger(`  platform: ${value}\n  config: { path: /x }\n  default_agent: echo\n`),
-      );
-      expect(errors).toHaveLength(1);
-      expect(errors[0]).toMatch(
-        /^t\.yaml:[56]:\d+: spec\.platform: is no platform's word; a trigger says spec\.type, /,
-      );
-      expect(errors[0]).toMatch(/Only the second form of BusinessMessenger has spec\.platform, as text/);
-    },
-  );
+  ])('with a platform that is %s is not a business messenger, which is reported once', async (_, value) => {
+    const { errors } = await folder.loadText(
+      messenger(`  platform: ${value}\n  config: { path: /x }\n  default_agent: echo\n`),
+    );
+    expect(errors).toHaveLength(1);
+    expect(errors[0]).toMatch(
+      /^t\.yaml:[56]:\d+: spec\.platform: is not supported; a trigger needs spec\.type, /,
+    );
+    expect(errors[0]).toMatch(/Only the alternative form of BusinessMessenger has spec\.platform, as text/);
+  });
 
-  test('in the second form a platform that is no text is told that alone', async () => {
+  test('a platform that is not text in the second form causes only this error', async () => {
     const { errors } = await folder.loadText(
       messenger('  platform: { name: whatsapp }\n  routing: { default_agent: echo }\n'),
     );
     expect(errors).toEqual(['t.yaml:5:13: spec.platform: expected text, found a mapping']);
   });
 
-  test('in the second form fields are checked too', async () => {
+  test('fields of the second form are checked too', async () => {
     const { errors } = await folder.loadText(
       messenger(`  platform: slack
   webhook: { path: hook }
@@ -497,7 +488,7 @@ describe('the form of a trigger', () => {
 `),
     );
     expect(errors).toEqual([
-      't.yaml:5:13: spec.platform: only triggers of the business messenger have this form; others say spec.type',
+      't.yaml:5:13: spec.platform: only supported for the business messenger; other triggers need spec.type',
       `t.yaml:6:20: spec.webhook.path: ${path}, found "hook"`,
       't.yaml:7:22: spec.routing.rules[0].agent: required, but missing',
       't.yaml:7:31: spec.routing.rules[0].match.text_contains: required, but missing',
@@ -506,7 +497,7 @@ describe('the form of a trigger', () => {
   });
 });
 
-test('a welcome is kept as it is written, and refused where the platform does not tell who comes', async () => {
+test('a welcome is kept unchanged, and refused if the platform does not report joins', async () => {
   const load = (type: string, config: string, more: string) =>
     folder.loadText(triggerText(type, config, more), {
       env: { ...env, TOKEN: '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw' },
@@ -521,7 +512,7 @@ test('a welcome is kept as it is written, and refused where the platform does no
   ]);
 });
 
-test('mentions are set where there are any, and refused where nothing in an answer notifies anybody', async () => {
+test('mentions have a default, and are refused if answers of this type cannot notify anyone', async () => {
   const load = (type: string, config: string, more: string) =>
     folder.loadText(triggerText(type, config, more), { env });
   const repo = 'webhook_secret: "${STANDARD}"';
@@ -532,10 +523,10 @@ test('mentions are set where there are any, and refused where nothing in an answ
   const bots = (more: string) => folder.loadText(triggerText('BotMessenger', bot, more), tokens);
   expect((await bots('')).triggers[0]?.mentions).toBe('allow');
   expect((await bots('  mentions: none')).triggers[0]?.mentions).toBe('none');
-  for (const word of ['none', 'allow'])
-    expect((await load('HTTP', repo, `  mentions: ${word}`)).errors).toEqual([
+  for (const option of ['none', 'allow'])
+    expect((await load('HTTP', repo, `  mentions: ${option}`)).errors).toEqual([
       expect.stringMatching(
-        /^t\.yaml:\d+:3: spec\.mentions: has no effect for this type: nothing in its answers notifies anybody/,
+        /^t\.yaml:\d+:3: spec\.mentions: has no effect for this type: its answers cannot notify users/,
       ),
     ]);
 });

@@ -1,9 +1,9 @@
-// The way back at /mcp: for any catalog, each name and uri that is shown leads to exactly its server, under the key
-// that server knows, whichever era the client speaks, and nothing else in the message is touched.
+// Routing at /mcp: listed names and URIs of random catalogs lead to the right server and the original key,
+// for both client eras. The rest of the message is unchanged.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ClientExchange } from '../../../../../../actors/mcp/clients/client-exchange.ts';
+import { ClientExchange } from '../../../../../../actors/mcp/clients/exchange.ts';
 import type { RoutedRequest } from '../../../../../../actors/mcp/clients/routed-request.ts';
 import {
   type AggregateContext,
@@ -12,14 +12,14 @@ import {
 import { ToolSearch } from '../../../../../../actors/mcp/clients/search/tool-search.ts';
 import { applyEdits } from '../../../../../../actors/mcp/jsonrpc/apply-edits.ts';
 import { readClientMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
-import { whole } from '../../../../../../actors/mcp/jsonrpc/span.ts';
+import { toBuffer } from '../../../../../../actors/mcp/jsonrpc/span.ts';
 import type { ListKind } from '../../../../../../actors/mcp/servers/lists/lists.ts';
 import { aggregateOf, ListedServer, type Listing } from '../../../../../fixtures/server/listed-server.ts';
 
 type Era = 'legacy' | 'modern';
 
 const eras = {
-  known: { legacy: true, modern: true },
+  knownEras: { legacy: true, modern: true },
   for: (era: Era) => era,
 };
 
@@ -27,22 +27,29 @@ function listed(id: string, listing: Listing): ListedServer {
   return Object.assign(new ListedServer(id, listing), { eras, handle: { isParked: false } });
 }
 
-/** Where a message goes, and what has become of it; undefined when it goes nowhere. */
-function routed(all: AggregateContext, text: string, era: Era): { server: string; text: string } | undefined {
+/** Returns the target and the final text. Undefined if no target exists. */
+function routeMessage(
+  all: AggregateContext,
+  text: string,
+  era: Era,
+): { server: string; text: string } | undefined {
   const envelope = readClientMessage(Buffer.from(text));
   const sent: RoutedRequest[] = [];
   const forwarder = {
     forward: (route: RoutedRequest) => sent.push(route),
   } as unknown as AggregateContext['forwarder'];
   const silent = { send: () => {}, finish: () => {}, drop: () => {} };
-  const exchange = new ClientExchange('1', silent, { redact: (said) => said, onEnd: () => {} });
+  const exchange = new ClientExchange('1', silent, { redact: String, onEnd: () => {} });
   const caller = { capabilities: {}, clientInfo: {}, logLevel: undefined };
   const request = { session: undefined, envelope, exchange, trace: undefined };
   routeToAny({ ...request, caller: era === 'legacy' ? undefined : caller }, { ...all, forwarder });
   const [route] = sent;
   if (route === undefined) return undefined;
   expect(sent).toHaveLength(1);
-  return { server: route.server.id, text: whole(applyEdits(envelope.bytes, route.edits ?? [])).toString() };
+  return {
+    server: route.server.id,
+    text: toBuffer(applyEdits(envelope.bytes, route.edits ?? [])).toString(),
+  };
 }
 
 const id = fc.oneof(
@@ -74,82 +81,87 @@ const catalog = fc.uniqueArray(fc.record({ id, tools: few(name), prompts: few(na
   maxLength: 4,
 });
 
-/** JSON of a text in which some characters are written as escapes. */
-function spelt(text: string, seed: number): string {
+/** JSON string with some characters as escapes. */
+function encode(text: string, seed: number): string {
   const escaped = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
   let at = seed;
   return JSON.stringify(text).replace(/[A-Za-z0-9_]/g, (char, offset: number, whole: string) => {
     at = (at * 31 + 7) % 101;
-    // What follows a backslash belongs to an escape already.
+    // A character after a backslash already belongs to an escape.
     return at % 4 === 0 && !whole.slice(0, offset).includes('\\') ? escaped(char) : char;
   });
 }
 
-/** Around the name stands whatever a client may send; numbers no parser keeps among it. */
+/** Any content around the name, including numbers that no parser preserves. */
 const noise = fc.json({ maxDepth: 2 });
 
-test.each<Era>(['legacy', 'modern'])('each name leads to its server and key, for a %s client', (era) => {
-  fc.assert(
-    fc.property(catalog, noise, fc.nat(100), (list, args, seed) => {
-      const servers = list.map(({ id: one, ...listing }) => listed(one, listing).asManaged);
-      const aggregate = aggregateOf(() => servers);
-      const search = new ToolSearch({ aggregate, tagsOf: () => [] });
-      const all = { aggregate, discovery: { settle: async () => {} } } as unknown as AggregateContext;
-      const message = (method: string, before: string, told: string, after: string) =>
-        `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{${before}${told}${after}}}`;
-      const way = (
-        all_: AggregateContext,
-        method: string,
-        before: string,
-        told: string,
-        own: string,
-        after: string,
-      ) => {
-        const found = routed(all_, message(method, before, told, after), era);
-        expect(found?.text).toBe(message(method, before, own, after));
-        return found?.server;
-      };
-      const tail = `,"arguments":${args},"n":12345678901234567890.0`;
-      const seen = { tools: new Map<string, string>(), prompts: new Map<string, string>() };
-      for (const kind of ['tools', 'prompts'] as const) {
-        const shown = JSON.parse(aggregate.list(kind).raw.toString());
-        for (const { name: given } of shown[kind as ListKind]) {
-          const target = aggregate.find(kind, given);
-          const [told, own] = [spelt(given, seed), JSON.stringify(target?.key)];
-          const method = kind === 'tools' ? 'tools/call' : 'prompts/get';
-          expect(way(all, method, '"name":', told, own, tail)).toBe(target?.server.id);
-          seen[kind].set(given, `${target?.server.id}\0${target?.key}`);
-          if (kind === 'prompts') {
-            const [before, after] = [
-              '"ref":{"type":"ref/prompt","name":',
-              `,"x":${args}},"argument":{"name":"b"}`,
-            ];
-            expect(way(all, 'completion/complete', before, told, own, after)).toBe(target?.server.id);
-          } else {
-            const found = routed(
-              { ...all, search },
-              message(
-                'tools/call',
-                '"name":"call_tool","arguments":{"name":',
-                told,
-                `,"arguments":{"x":${args}}}`,
-              ),
-              era,
-            );
-            expect(found?.server).toBe(target?.server.id);
-            expect(found?.text).toBe(message('tools/call', '"name":', own, `,"arguments":{"x":${args}}`));
+test.each<Era>(['legacy', 'modern'])(
+  'each name leads to the right server and key, for a %s client',
+  (era) => {
+    fc.assert(
+      fc.property(catalog, noise, fc.nat(100), (list, args, seed) => {
+        const servers = list.map(({ id: one, ...listing }) => listed(one, listing).asManaged);
+        const aggregate = aggregateOf(() => servers);
+        const search = new ToolSearch({ aggregate, tagsOf: () => [] });
+        const all = { aggregate, discovery: { waitForLists: async () => {} } } as unknown as AggregateContext;
+        const message = (method: string, before: string, encodedName: string, after: string) =>
+          `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{${before}${encodedName}${after}}}`;
+        const routeOf = (
+          all_: AggregateContext,
+          method: string,
+          before: string,
+          encodedName: string,
+          own: string,
+          after: string,
+        ) => {
+          const found = routeMessage(all_, message(method, before, encodedName, after), era);
+          expect(found?.text).toBe(message(method, before, own, after));
+          return found?.server;
+        };
+        const tail = `,"arguments":${args},"n":12345678901234567890.0`;
+        const seen = { tools: new Map<string, string>(), prompts: new Map<string, string>() };
+        for (const kind of ['tools', 'prompts'] as const) {
+          const page = JSON.parse(aggregate.list(kind).raw.toString());
+          for (const { name: listedName } of page[kind as ListKind]) {
+            const target = aggregate.find(kind, listedName);
+            const [encodedName, own] = [encode(listedName, seed), JSON.stringify(target?.key)];
+            const method = kind === 'tools' ? 'tools/call' : 'prompts/get';
+            expect(routeOf(all, method, '"name":', encodedName, own, tail)).toBe(target?.server.id);
+            seen[kind].set(listedName, `${target?.server.id}\0${target?.key}`);
+            if (kind === 'prompts') {
+              const [before, after] = [
+                '"ref":{"type":"ref/prompt","name":',
+                `,"x":${args}},"argument":{"name":"b"}`,
+              ];
+              expect(routeOf(all, 'completion/complete', before, encodedName, own, after)).toBe(
+                target?.server.id,
+              );
+            } else {
+              const found = routeMessage(
+                { ...all, search },
+                message(
+                  'tools/call',
+                  '"name":"call_tool","arguments":{"name":',
+                  encodedName,
+                  `,"arguments":{"x":${args}}}`,
+                ),
+                era,
+              );
+              expect(found?.server).toBe(target?.server.id);
+              expect(found?.text).toBe(message('tools/call', '"name":', own, `,"arguments":{"x":${args}}`));
+            }
           }
+          // All items of every server are present, once each.
+          const expected = list.flatMap((one) => [...new Set(one[kind])].map((key) => `${one.id}\0${key}`));
+          expect([...seen[kind].values()]).toEqual(expected);
         }
-        // All of every server are there, once each.
-        const expected = list.flatMap((one) => [...new Set(one[kind])].map((key) => `${one.id}\0${key}`));
-        expect([...seen[kind].values()]).toEqual(expected);
-      }
-      for (const one of new Set(list.flatMap(({ resources }) => resources))) {
-        const first = list.find(({ resources }) => resources.includes(one))?.id;
-        const told = spelt(one, seed);
-        expect(way(all, 'resources/read', '"uri":', told, told, tail)).toBe(first);
-      }
-    }),
-    { numRuns: 200 },
-  );
-});
+        for (const one of new Set(list.flatMap(({ resources }) => resources))) {
+          const first = list.find(({ resources }) => resources.includes(one))?.id;
+          const encodedName = encode(one, seed);
+          expect(routeOf(all, 'resources/read', '"uri":', encodedName, encodedName, tail)).toBe(first);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  },
+);

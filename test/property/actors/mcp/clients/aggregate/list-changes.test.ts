@@ -1,12 +1,12 @@
-// Who hears that a merged list has changed, whatever is learnt, asked, answered and given up in whatever order.
+// Notifications of changed merged lists, with fetched lists, requests, responses and aborts in random order.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { silentLog } from '../../../../../../actors/base/errors/log.ts';
 import type { ListCompleteness } from '../../../../../../actors/mcp/clients/aggregate/list-changes.ts';
 import type { ClientSession } from '../../../../../../actors/mcp/clients/sessions/session.ts';
-import { EVERY_SERVER, Sessions } from '../../../../../../actors/mcp/clients/sessions/sessions.ts';
-import { latestSessionVersion } from '../../../../../../actors/mcp/servers/cache/server-description.ts';
+import { MERGED_ADDRESS, Sessions } from '../../../../../../actors/mcp/clients/sessions/sessions.ts';
+import { latestSessionVersion } from '../../../../../../actors/mcp/servers/cache/introduction.ts';
 import { everyListKind, type ListKind, listKinds } from '../../../../../../actors/mcp/servers/lists/lists.ts';
 
 beforeEach(() => {
@@ -25,14 +25,14 @@ const step = fc.oneof(
   fc.record({ do: fc.constantFrom('wait', 'stream'), kind: kinds }),
 );
 
-/** One client, and what the notices come to by a model that looks at contents. */
-class Watched {
+/** A client, and a model that compares contents and predicts the notifications. */
+class WatchedClient {
   readonly sessions = new Sessions({ maxSessions: 10, idleMs: 1e9, log: silentLog, onEnd: () => {} });
   readonly session: ClientSession;
-  readonly heard: string[] = [];
-  /** What every list is now, and what the client was shown or told of last. */
+  readonly notifications: string[] = [];
+  /** Current version of each list, and the version that the client last received or was notified of. */
   readonly now = new Map<ListKind, number>();
-  readonly known = new Map<ListKind, number>();
+  readonly seenVersions = new Map<ListKind, number>();
   readonly changed = new Set<ListKind>();
   readonly asking = new Map<ListKind, ((answer: ListCompleteness) => void)[]>();
 
@@ -47,17 +47,17 @@ class Watched {
 
   open(): void {
     if (this.session.stream !== undefined) return;
-    const send = (message: Buffer) => void this.heard.push(JSON.parse(message.toString()).method);
+    const send = (message: Buffer) => void this.notifications.push(JSON.parse(message.toString()).method);
     this.session.stream = { isConnected: true, send, end: () => {} };
-    this.sessions.tellMissed(this.session);
+    this.sessions.notifyMissed(this.session);
   }
 
   isDue(kind: ListKind): boolean {
-    const seen = this.known.get(kind);
+    const seen = this.seenVersions.get(kind);
     return seen === undefined ? this.changed.has(kind) : seen !== (this.now.get(kind) ?? 0);
   }
 
-  /** What must be said once everything has come to rest. */
+  /** Returns the notifications that are due once everything is idle. */
   wait(): void {
     const expected = new Set<string>();
     for (const kind of everyListKind) {
@@ -68,37 +68,37 @@ class Watched {
         continue;
       expected.add(changed);
     }
-    this.heard.length = 0;
+    this.notifications.length = 0;
     vi.advanceTimersByTime(1000);
-    expect([...this.heard].sort()).toEqual([...expected].sort());
+    expect([...this.notifications].sort()).toEqual([...expected].sort());
     for (const kind of everyListKind) {
       if (!expected.has(listKinds[kind].changed)) continue;
       this.changed.delete(kind);
-      if (this.known.has(kind)) this.known.set(kind, this.now.get(kind) ?? 0);
+      if (this.seenVersions.has(kind)) this.seenVersions.set(kind, this.now.get(kind) ?? 0);
     }
   }
 }
 
-test('a client hears of a list just when that is another one than it was shown, and never while it asks (NW1, NW2)', () => {
+test('a client is notified exactly if its copy of a list is outdated, and never during a request', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-      const watched = new Watched();
-      const { sessions, session, now, known, changed, asking } = watched;
+      const watched = new WatchedClient();
+      const { sessions, session, now, seenVersions: known, changed, asking } = watched;
       for (const { do: what, kind } of steps) {
         const waiting = asking.get(kind) ?? [];
         asking.set(kind, waiting);
         if (what === 'learn' || what === 'change') {
           now.set(kind, (now.get(kind) ?? 0) + 1);
           if (what === 'change') changed.add(kind);
-          sessions.announce(what === 'learn' ? EVERY_SERVER : 's', [kind], what === 'learn');
+          sessions.announce(what === 'learn' ? MERGED_ADDRESS : 's', [kind], what === 'learn');
         } else if (what === 'claim') sessions.announceAt('s', [kind]);
-        else if (what === 'ask') waiting.push(sessions.asksForList(session, kind));
+        else if (what === 'ask') waiting.push(sessions.beginListRequest(session, kind));
         else if (what === 'stream') watched.open();
         else if (what === 'wait') watched.wait();
         else {
           const end = waiting.shift();
           if (end === undefined) continue;
-          // A notice that was due meanwhile is due again from its end on.
+          // A notification that became due during the request is due afterwards.
           end(what as ListCompleteness);
           if (what === 'none' || (what === 'partial' && known.has(kind))) continue;
           known.set(kind, now.get(kind) ?? 0);
@@ -112,21 +112,21 @@ test('a client hears of a list just when that is another one than it was shown, 
   );
 });
 
-test('of five servers that become known while a client waits for its first list it hears nothing (NW3)', () => {
-  const watched = new Watched();
+test('servers that become known while a client waits for its first list cause no notification', () => {
+  const watched = new WatchedClient();
   watched.open();
   const { sessions, session } = watched;
-  sessions.announce(EVERY_SERVER, ['tools'], true);
-  const end = sessions.asksForList(session, 'tools');
+  sessions.announce(MERGED_ADDRESS, ['tools'], true);
+  const end = sessions.beginListRequest(session, 'tools');
   for (let server = 0; server < 4; server += 1) {
     vi.advanceTimersByTime(1000);
-    sessions.announce(EVERY_SERVER, ['tools'], true);
+    sessions.announce(MERGED_ADDRESS, ['tools'], true);
   }
   end('whole');
   vi.advanceTimersByTime(1000);
-  expect(watched.heard).toEqual([]);
-  sessions.announce(EVERY_SERVER, ['tools'], true);
+  expect(watched.notifications).toEqual([]);
+  sessions.announce(MERGED_ADDRESS, ['tools'], true);
   vi.advanceTimersByTime(1000);
-  expect(watched.heard).toEqual(['notifications/tools/list_changed']);
+  expect(watched.notifications).toEqual(['notifications/tools/list_changed']);
   sessions.close();
 });

@@ -1,4 +1,4 @@
-// A walk along the cursors of a merged list, with the catalog and the lists changing under it.
+// Paging through a merged list while the catalog and the lists change.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -40,8 +40,8 @@ const named = (id: string, count: number) => Array.from({ length: count }, (_, n
 const serverOf = (id: string, names: readonly string[]) =>
   new ListedServer(id, { tools: names, prompts: names, resources: names, resourceTemplates: names });
 
-describe('a walk along the cursors', () => {
-  test('gives exactly the items of the list, once and in order, on pages that are full but the last (LP2, LP4)', () => {
+describe('paging with cursors', () => {
+  test('returns exactly the items of the list, once and in order, and only the last page is not full', () => {
     fc.assert(
       fc.property(kinds, counts, pageSize, (kind, sizes, most) => {
         const servers = sizes.map((size, n) => serverOf(`s${n}`, named(`s${n}`, size)).asManaged);
@@ -66,7 +66,7 @@ describe('a walk along the cursors', () => {
     );
   });
 
-  test('loses and repeats no item of a server that stays the same, whatever happens to the others (LP1)', () => {
+  test('neither loses nor repeats items of an unchanged server while others change', () => {
     const change = fc.record({
       keys: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 24, maxLength: 24 }),
       lost: fc.array(fc.nat(11), { maxLength: 4 }),
@@ -111,7 +111,7 @@ describe('a walk along the cursors', () => {
                 resourceTemplates: names,
               });
             }
-            // A server that stays the same may fetch the same list again.
+            // An unchanged server may fetch the same list again.
             for (const n of next.restarted) {
               const server = original.get(n);
               if (server !== undefined) server.cache.revision += 1;
@@ -141,7 +141,7 @@ describe('a walk along the cursors', () => {
     );
   });
 
-  test('takes a cursor of no other list and of no other gateway', () => {
+  test('rejects cursors of another list and of another gateway', () => {
     const servers = [serverOf('s', named('s', 5)).asManaged];
     const [aggregate, other] = [aggregateOf(() => servers, 2), aggregateOf(() => servers, 2)];
     const { nextCursor = '' } = pageOf(aggregate, 'tools');
@@ -161,7 +161,7 @@ describe('a list that changes between two pages', () => {
   const of = (servers: () => ListedServer[]) =>
     aggregateOf(() => servers().map(({ asManaged }) => asManaged), 2);
 
-  test('goes on behind the item last seen, if that is still there', () => {
+  test('continues after the last returned item if that still exists', () => {
     const server = serverOf('s', ['a', 'b', 'c', 'd']);
     const aggregate = of(() => [server]);
     const { nextCursor = '' } = pageOf(aggregate, 'resources');
@@ -175,7 +175,7 @@ describe('a list that changes between two pages', () => {
     expect(pageOf(aggregate, 'resources', nextCursor)).toEqual({ items: [], nextCursor: undefined });
   });
 
-  test('shows what is learnt meanwhile of a server that nothing was known of', () => {
+  test('includes the list of a server that became known meanwhile', () => {
     const [late, known] = [new ListedServer('late'), serverOf('known', ['a', 'b', 'c'])];
     const aggregate = of(() => [late, known]);
     const { items, nextCursor = '' } = pageOf(aggregate, 'resources');
@@ -184,7 +184,7 @@ describe('a list that changes between two pages', () => {
     expect(pageOf(aggregate, 'resources', nextCursor).items).toEqual(['c', 'x']);
   });
 
-  test('ends where the server that was to go on has left the catalog', () => {
+  test('is complete if the next server was removed from the catalog', () => {
     let servers = [serverOf('s', ['a', 'b', 'c'])];
     const aggregate = of(() => servers);
     const { nextCursor = '' } = pageOf(aggregate, 'resources');
@@ -193,7 +193,7 @@ describe('a list that changes between two pages', () => {
   });
 });
 
-test('a cursor stays short however many servers there are (LP3)', () => {
+test('a cursor stays short with many servers', () => {
   const servers = Array.from({ length: 2000 }, (_, n) => serverOf(`server-${n}`, ['t']).asManaged);
   const { items, nextCursor = '' } = pageOf(
     aggregateOf(() => servers),

@@ -1,4 +1,4 @@
-// Names of tools and patterns of resources: against models that are slow and plain.
+// Merged tool names and resource templates, compared with slow, simple models.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -15,7 +15,7 @@ const toolName = fc.oneof(
   fc.string({ unit: fc.constantFrom(...'ab_-./é'), maxLength: 100 }),
 );
 
-/** Few letters, so that ids and names meet. */
+/** Few letters, so that ids and names collide. */
 const nearId = fc.oneof(
   fc.constantFrom('a', 'a_', 'a__b', 'a.b', 'a_b', '_', 'x'.repeat(64), `${'x'.repeat(63)}y`),
   fc.string({ unit: fc.constantFrom(...'ab_.'), minLength: 1, maxLength: 5 }),
@@ -38,7 +38,7 @@ const world = fc.dictionary(fc.oneof(nearId, id), fc.uniqueArray(nearTool, { max
 
 type World = Readonly<Record<string, readonly string[]>>;
 
-/** The tool that each name leads to. Fails for a name that two tools have. */
+/** Returns the tools by name. Fails if two tools have the same name. */
 function namesIn(servers: World, order = Object.keys(servers)): ReadonlyMap<string, string> {
   const merged = new MergedNames(order);
   const found = new Map<string, string>();
@@ -50,8 +50,8 @@ function namesIn(servers: World, order = Object.keys(servers)): ReadonlyMap<stri
   return found;
 }
 
-/** Adds tools chosen by a server with knowledge of the foreign names. */
-const withChosen = (servers: World): World => {
+/** Adds tools whose names a server chose because it knows the names of other servers. */
+const withChosenNames = (servers: World): World => {
   const names = [...namesIn(servers).keys()];
   const chosen = names.flatMap((name) =>
     Object.keys(servers).flatMap((one) => (name.startsWith(`${one}__`) ? [name.slice(one.length + 2)] : [])),
@@ -61,19 +61,20 @@ const withChosen = (servers: World): World => {
   );
 };
 
-test('every name is one that model APIs accept, and leads to one tool (TN1)', () => {
+test('every name is valid for model APIs and refers to one tool', () => {
   fc.assert(
     fc.property(world, (servers) => {
-      for (const name of namesIn(withChosen(servers)).keys()) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+      for (const name of namesIn(withChosenNames(servers)).keys())
+        expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
     }),
     { numRuns: 150 },
   );
 });
 
-test('`server__tool` leads to that tool of that server, or nowhere (TN1)', () => {
+test('`server__tool` refers to that tool of that server, or is unused', () => {
   fc.assert(
     fc.property(world, (servers) => {
-      const all = withChosen(servers);
+      const all = withChosenNames(servers);
       const found = namesIn(all);
       for (const [server, tools] of Object.entries(all))
         for (const tool of tools) {
@@ -89,21 +90,21 @@ test('`server__tool` leads to that tool of that server, or nowhere (TN1)', () =>
   );
 });
 
-test('a name depends neither on the order of servers nor on the tools of other servers (TN2)', () => {
+test('a name depends neither on the order of servers nor on the tools of other servers', () => {
   fc.assert(
     fc.property(world, fc.nat(), (servers, at) => {
       const ids = Object.keys(servers);
       expect(namesIn(servers, [...ids].reverse())).toEqual(namesIn(servers));
-      const kept = ids[at % Math.max(ids.length, 1)] ?? '';
-      const others = { ...withChosen(servers), [kept]: servers[kept] ?? [] };
-      const ofKept = (all: World) => [...namesIn(all)].filter(([, tool]) => tool.startsWith(`${kept}\0`));
+      const keptId = ids[at % Math.max(ids.length, 1)] ?? '';
+      const others = { ...withChosenNames(servers), [keptId]: servers[keptId] ?? [] };
+      const ofKept = (all: World) => [...namesIn(all)].filter(([, tool]) => tool.startsWith(`${keptId}\0`));
       if (ids.length > 0) expect(ofKept(others)).toEqual(ofKept(servers));
     }),
     { numRuns: 150 },
   );
 });
 
-/** Whether `{…}` can be replaced by some text so that the template becomes the uri: by trying. */
+/** Returns true if some text for each `{…}` makes the template equal to the URI, by trying all texts. */
 function model(template: string, uri: string): boolean {
   const open = /\{[^{}]*\}/.exec(template);
   if (open === null) return template === uri;
@@ -116,18 +117,18 @@ function model(template: string, uri: string): boolean {
   return false;
 }
 
-test('a template matches what trying every replacement would match', () => {
+test('a template matches exactly the URIs that some replacement produces', () => {
   const letters = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 3 });
   const template = fc
     .array(fc.oneof(letters, fc.constantFrom('{x}', '{}', '{?a,b*}', '{', '}', '/')), { maxLength: 7 })
     .map((parts) => parts.join(''));
   const uri = fc.string({ unit: fc.constantFrom('a', 'b', 'a', 'b', '/', '{', '}'), maxLength: 9 });
   fc.assert(
-    fc.property(template, uri, fc.array(letters), (pattern, any, fillings) => {
+    fc.property(template, uri, fc.array(letters), (pattern, any, replacements) => {
       expect(matchesTemplate(pattern, any)).toBe(model(pattern, any));
       let at = 0;
-      const made = pattern.replace(/\{[^{}]*\}/g, () => fillings[at++] ?? '');
-      expect(matchesTemplate(pattern, made)).toBe(true);
+      const expanded = pattern.replace(/\{[^{}]*\}/g, () => replacements[at++] ?? '');
+      expect(matchesTemplate(pattern, expanded)).toBe(true);
     }),
     { numRuns: 2000 },
   );

@@ -1,5 +1,5 @@
-// For any lists of servers, the items of merged lists are valid for the schemas from either SDK generation, and valid items
-// keep their bytes.
+// Items of merged lists are valid for the schemas of both SDK generations, even if servers list invalid
+// items. Valid items keep their bytes.
 
 import { specTypeSchemas } from '@modelcontextprotocol/client';
 import {
@@ -51,7 +51,7 @@ function compileFault(schema: unknown): readonly unknown[] {
   }
 }
 
-/** Faults reported by clients on either generation. */
+/** Returns the validation errors of clients on either generation. */
 function faultsOf(kind: ListKind, era: 'legacy' | 'modern', item: unknown): readonly unknown[] {
   const found: unknown[] = [];
   if (era === 'legacy') {
@@ -81,7 +81,7 @@ const strictly = (json: string) =>
     return value;
   }) as Record<string, Record<string, unknown>[]>;
 
-test.each(everyListKind)('%s of a merged list are valid, and no valid one is lost (GA3)', (kind) => {
+test.each(everyListKind)('%s of a merged list are valid, and no valid item is lost', (kind) => {
   const { key } = listKinds[kind];
   const good = (name: string) => ({ ...fullItems[kind], [key]: name });
   fc.assert(
@@ -130,13 +130,13 @@ function hasHalves(item: unknown): boolean {
   }
 }
 
-/** Returns true if the parts are sound that only the official JSON Schemas check. */
+/** True if the parts that only the official JSON Schemas check are valid. */
 function isSchemaSound(item: unknown): boolean {
   const members = item as Record<string, unknown>;
-  const { size = 0, inputSchema = {}, outputSchema, arguments: given = [] } = members;
+  const { size = 0, inputSchema = {}, outputSchema, arguments: promptArguments = [] } = members;
   const { $schema = '', properties = {} } = inputSchema as Record<string, unknown>;
   const schemas = [properties, ...Object.values(properties as object)];
-  // The result schema check is stricter than the clients, and is tested separately.
+  // The check of result schemas is stricter than the clients, and is tested separately.
   const isOutputSame =
     outputSchema === undefined ||
     JSON.stringify(outputSchema) === JSON.stringify(fullItems.tools.outputSchema);
@@ -145,6 +145,6 @@ function isSchemaSound(item: unknown): boolean {
     Number.isInteger(size) &&
     typeof $schema === 'string' &&
     !schemas.some(Array.isArray) &&
-    (given as { title?: unknown }[]).every(({ title = '' }) => typeof title === 'string')
+    (promptArguments as { title?: unknown }[]).every(({ title = '' }) => typeof title === 'string')
   );
 }

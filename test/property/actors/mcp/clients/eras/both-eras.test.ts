@@ -1,14 +1,13 @@
-// Clients of both eras before a server of either or of both, under random interleavings, from the client's message to
-// the server's link and back: router, routers, crossings, handle, pool and connections as they are, over links that
-// exist only here. Clients have equal ids and equal progress tokens, cancel, leave, listen, and are asked things;
-// links answer late, twice or not at all, and die; the server stops and starts. Every message carries a marker of the
-// call it is about, so that a crossed one shows.
+// Clients of both eras at a server of one or both eras, under random interleavings, through the real router,
+// era bridge, handle, pool and connections, over fake links. Clients have equal ids and progress tokens,
+// cancel, disconnect, listen and receive server requests. Links respond late, twice or not at all, and close;
+// the server stops and starts. Every message contains a marker of its call, which reveals mixed-up messages.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { silentLog } from '../../../../../../actors/base/errors/log.ts';
 import { Redactor } from '../../../../../../actors/base/errors/redact.ts';
-import { EraBridge } from '../../../../../../actors/mcp/clients/eras/era-bridge.ts';
+import { EraBridge } from '../../../../../../actors/mcp/clients/eras/bridge.ts';
 import { MessageRouter } from '../../../../../../actors/mcp/clients/message-router.ts';
 import type { Outlet, Stream } from '../../../../../../actors/mcp/clients/outlet.ts';
 import type { RouterHost } from '../../../../../../actors/mcp/clients/router-host.ts';
@@ -19,7 +18,7 @@ import { Sessions } from '../../../../../../actors/mcp/clients/sessions/sessions
 import { type Era, metaKeys, modernVersion } from '../../../../../../actors/mcp/jsonrpc/modern-meta.ts';
 import { readClientMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
 import { FakeManaged, settle } from '../../../../../fixtures/server/fake-server.ts';
-import { type Arrived, TwoEraServer, updated } from '../../../../../fixtures/server/two-era-server.ts';
+import { type ArrivedCall, TwoEraServer, updated } from '../../../../../fixtures/server/two-era-server.ts';
 
 const uris = ['test://a', 'test://b'];
 const SESSIONS = 3;
@@ -74,7 +73,7 @@ interface Kind {
   readonly speaks: readonly Era[];
   readonly isAuto: boolean;
   readonly max: number;
-  /** How long the server takes for what it answers by itself, in milliseconds. */
+  /** Delay of automatic responses by the server, in milliseconds. */
   readonly delayMs: number;
 }
 
@@ -87,11 +86,11 @@ const kind: fc.Arbitrary<Kind> = fc.record({
   delayMs: fc.constantFrom(0, 0, 10, 40),
 });
 
-// biome-ignore lint/suspicious/noExplicitAny: a message of a test, in whatever shape
+// biome-ignore lint/suspicious/noExplicitAny: any JSON message
 type Message = any;
 
-/** What the client saw of one of its requests. */
-class Ear implements Outlet {
+/** Records the messages that a client receives for a request. */
+class ResponseRecorder implements Outlet {
   readonly before: Message[] = [];
   readonly ends: (Message | undefined)[] = [];
   readonly late: Message[] = [];
@@ -111,8 +110,8 @@ class Ear implements Outlet {
 
 class Client {
   session: ClientSession | undefined;
-  readonly introduced = new Ear();
-  readonly heard: Message[] = [];
+  readonly introduced = new ResponseRecorder();
+  readonly received: Message[] = [];
   readonly label: string;
 
   constructor(label: string) {
@@ -124,10 +123,10 @@ class Client {
   }
 }
 
-interface Asked {
+interface SentRequest {
   readonly era: Era;
   readonly marker: string;
-  readonly ear: Ear;
+  readonly recorder: ResponseRecorder;
   readonly id: number;
   readonly hasToken: boolean;
   readonly client: Client | undefined;
@@ -138,7 +137,7 @@ interface Asked {
 }
 
 interface Listen {
-  readonly ear: Ear;
+  readonly recorder: ResponseRecorder;
   readonly uri: string;
   isOver: boolean;
   readonly cancel: () => void;
@@ -151,8 +150,8 @@ class World {
   readonly router: MessageRouter;
   readonly sessions: Sessions;
   readonly clients: Client[] = [];
-  readonly gone: Client[] = [];
-  readonly asked: Asked[] = [];
+  readonly formerClients: Client[] = [];
+  readonly sentRequests: SentRequest[] = [];
   readonly listens: Listen[] = [];
   #count = 0;
 
@@ -192,7 +191,7 @@ class World {
   }
 
   async run(step: Step): Promise<void> {
-    const { managed, server, asked } = this;
+    const { managed, server, sentRequests } = this;
     const pick = <T>(list: readonly T[], index: number): T | undefined =>
       list[index % Math.max(1, list.length)];
     switch (step.do) {
@@ -212,15 +211,15 @@ class World {
         this.#reply(step.at);
         return;
       case 'cancel': {
-        const found = pick(asked, step.at);
-        if (found === undefined || found.ear.ends.length > 0) return;
+        const found = pick(sentRequests, step.at);
+        if (found === undefined || found.recorder.ends.length > 0) return;
         found.isCancelled = true;
         found.cancel();
         return;
       }
       case 'retry':
       case 'badRetry':
-        this.#retry(pick(asked.filter(isOpenQuestion), step.at), step.do === 'badRetry');
+        this.#retry(pick(sentRequests.filter(isOpenQuestion), step.at), step.do === 'badRetry');
         return;
       case 'update':
         this.#update(uris[step.uri] as string);
@@ -289,22 +288,25 @@ class World {
     }
     if (!this.#isIn(client)) return;
     const marker = `${client.label}/${this.#count++}`;
-    const ear = this.#request(client, 'tools/call', { ...params, arguments: { marker } }, id);
+    const recorder = this.#request(client, 'tools/call', { ...params, arguments: { marker } }, id);
     const session = client.session as ClientSession;
     const cancel = () =>
-      this.router.note(session, envelope({ method: 'notifications/cancelled', params: { requestId: id } }));
-    // Of two requests with one id the newer one is cancelled.
-    this.asked.push({
+      this.router.receive(
+        session,
+        envelope({ method: 'notifications/cancelled', params: { requestId: id } }),
+      );
+    // The newer of two requests with the same id is cancelled.
+    this.sentRequests.push({
       era,
       marker,
-      ear,
+      recorder,
       id,
       hasToken,
       client,
       params,
       cancel: () => {
-        const newest = this.asked.findLast(
-          (other) => other.client === client && other.id === id && other.ear.ends.length === 0,
+        const newest = this.sentRequests.findLast(
+          (other) => other.client === client && other.id === id && other.recorder.ends.length === 0,
         );
         if (newest !== undefined) newest.isCancelled = true;
         cancel();
@@ -315,26 +317,26 @@ class World {
   }
 
   #stateless(marker: string, id: number, hasToken: boolean, params: object): void {
-    const ear = new Ear();
-    const running = this.router.stateless(
+    const recorder = new ResponseRecorder();
+    const running = this.router.modernRequest(
       envelope({ id, method: 'tools/call', params }),
       { server: this.managed.server },
-      ear,
+      recorder,
       { requestId: 'r' },
     );
     const cancel = () => running?.cancel();
     const more = { isCancelled: false, isRetried: false, client: undefined };
-    this.asked.push({ era: 'modern', marker, ear, id, hasToken, params, cancel, ...more });
+    this.sentRequests.push({ era: 'modern', marker, recorder, id, hasToken, params, cancel, ...more });
   }
 
-  #retry(found: Asked | undefined, isBad: boolean): void {
+  #retry(found: SentRequest | undefined, isBad: boolean): void {
     if (found === undefined) return;
-    const { inputRequests, requestState } = found.ear.ends[0].result;
+    const { inputRequests, requestState } = found.recorder.ends[0].result;
     const marker =
       inputRequests.q?.params.message ?? Object.values<Message>(inputRequests)[0]?.params.message;
     const answer = { action: 'accept', content: { marker } };
     const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, answer]));
-    // The state of one call with the arguments of another is refused, and leaves the first where it is.
+    // A state is rejected for a call with other arguments, and stays valid for its own call.
     const isForeign = isBad && this.managed.server.eras.for('modern') === 'legacy';
     if (isBad && !isForeign) return;
     if (!isForeign) found.isRetried = true;
@@ -343,7 +345,7 @@ class World {
     this.#stateless(named, found.id, found.hasToken, params);
   }
 
-  /** Sees to a live session; true when it is ready for requests. */
+  /** Ensures a live session. Returns true if it is ready for requests. */
   #isIn(client: Client): boolean {
     if (client.isReady) return true;
     if (client.session?.isEnded === false) return false;
@@ -365,7 +367,7 @@ class World {
         fresh.session = session;
         const stream: Stream = {
           isConnected: true,
-          send: (message) => fresh.heard.push(JSON.parse(message.toString())),
+          send: (message) => fresh.received.push(JSON.parse(message.toString())),
           end: () => {},
         };
         session.stream = stream;
@@ -374,31 +376,33 @@ class World {
     return false;
   }
 
-  #request(client: Client, method: string, params: object, id: number): Ear {
-    const ear = new Ear();
-    this.router.request(client.session as ClientSession, envelope({ id, method, params }), ear, {
+  #request(client: Client, method: string, params: object, id: number): ResponseRecorder {
+    const recorder = new ResponseRecorder();
+    this.router.request(client.session as ClientSession, envelope({ id, method, params }), recorder, {
       requestId: 'r',
     });
-    return ear;
+    return recorder;
   }
 
   #listen(uri: string): void {
-    const ear = new Ear();
+    const recorder = new ResponseRecorder();
     const params = { notifications: { resourceSubscriptions: [uri] }, _meta: modern({}) };
     const message = envelope({ id: 1, method: 'subscriptions/listen', params });
-    const running = this.router.stateless(message, { server: this.managed.server }, ear, { requestId: 'r' });
-    this.listens.push({ ear, uri, isOver: false, cancel: () => running?.cancel() });
+    const running = this.router.modernRequest(message, { server: this.managed.server }, recorder, {
+      requestId: 'r',
+    });
+    this.listens.push({ recorder, uri, isOver: false, cancel: () => running?.cancel() });
   }
 
   #leave(index: number): void {
     const client = this.clients[index] as Client;
     if (client.session === undefined) return;
-    this.router.end(client.session);
-    this.gone.push(client);
+    this.router.endSession(client.session);
+    this.formerClients.push(client);
     this.clients[index] = new Client(`${client.label}'`);
   }
 
-  #serverSays(step: Step, arrived: Arrived): void {
+  #serverSays(step: Step, arrived: ArrivedCall): void {
     const { server } = this;
     switch (step.do) {
       case 'answer':
@@ -416,14 +420,14 @@ class World {
     }
   }
 
-  /** A legacy client answers what it was asked, wherever it was asked. */
+  /** Responds to a server request as a legacy client, on the stream where it arrived. */
   #reply(index: number): void {
     const questions = this.#questions();
     const found = questions[index % Math.max(1, questions.length)];
     if (found === undefined || found.client.session?.isEnded !== false) return;
     const { client, message } = found;
     const content = { marker: message.params.message };
-    this.router.note(
+    this.router.receive(
       client.session as ClientSession,
       envelope({ id: message.id, result: { action: 'accept', content } }),
     );
@@ -431,11 +435,11 @@ class World {
 
   #questions(): { client: Client; message: Message }[] {
     const isQuestion = ({ method }: Message) => method === 'elicitation/create';
-    const own = [...this.clients, ...this.gone].flatMap((client) =>
-      client.heard.filter(isQuestion).map((message) => ({ client, message })),
+    const own = [...this.clients, ...this.formerClients].flatMap((client) =>
+      client.received.filter(isQuestion).map((message) => ({ client, message })),
     );
-    const onStreams = this.asked.flatMap(({ client, ear }) =>
-      client === undefined ? [] : ear.before.filter(isQuestion).map((message) => ({ client, message })),
+    const onStreams = this.sentRequests.flatMap(({ client, recorder }) =>
+      client === undefined ? [] : recorder.before.filter(isQuestion).map((message) => ({ client, message })),
     );
     return [...own, ...onStreams];
   }
@@ -445,30 +449,32 @@ class World {
     for (const link of this.managed.links) {
       const before = this.#copies(uri, stamp);
       this.server.update(link, uri, stamp);
-      // None is told twice of one update, whatever was asked of the server how often.
-      for (const [ear, count] of this.#copies(uri, stamp))
-        expect(count - (before.get(ear) ?? 0)).toBeLessThan(2);
+      // No client receives an update twice, regardless of subscription changes.
+      for (const [recorder, count] of this.#copies(uri, stamp))
+        expect(count - (before.get(recorder) ?? 0)).toBeLessThan(2);
     }
     return stamp;
   }
 
-  /** How often each client has heard of one update. */
+  /** Counts how often each client received an update. */
   #copies(uri: string, stamp: number): Map<unknown, number> {
     const isIt = ({ method, params }: Message) =>
       method === updated && params.uri === uri && params.stamp === stamp;
     return new Map<unknown, number>([
-      ...[...this.clients, ...this.gone].map((client) => [client, client.heard.filter(isIt).length] as const),
-      ...this.listens.map((listen) => [listen, listen.ear.before.filter(isIt).length] as const),
+      ...[...this.clients, ...this.formerClients].map(
+        (client) => [client, client.received.filter(isIt).length] as const,
+      ),
+      ...this.listens.map((listen) => [listen, listen.recorder.before.filter(isIt).length] as const),
     ]);
   }
 
   check(): void {
-    const { server, asked, kind: chosen } = this;
-    expect(server.wrong).toEqual([]);
-    for (const { ear, marker, id, hasToken, client } of asked) {
-      expect(ear.ends.length, marker).toBeLessThanOrEqual(1);
-      expect(ear.late).toEqual([]);
-      const [end] = ear.ends;
+    const { server, sentRequests, kind: chosen } = this;
+    expect(server.violations).toEqual([]);
+    for (const { recorder, marker, id, hasToken, client } of sentRequests) {
+      expect(recorder.ends.length, marker).toBeLessThanOrEqual(1);
+      expect(recorder.late).toEqual([]);
+      const [end] = recorder.ends;
       if (end !== undefined) {
         expect(end.id).toBe(id);
         if (end.result?.content !== undefined && end.result.isError !== true)
@@ -477,28 +483,28 @@ class World {
           for (const { params } of Object.values<Message>(end.result.inputRequests))
             expect(params.message).toBe(marker);
       }
-      for (const { method, params } of ear.before) {
+      for (const { method, params } of recorder.before) {
         if (method === 'notifications/progress') {
           expect(hasToken).toBe(true);
           expect([params.progressToken, params.message]).toEqual(['token', marker]);
         } else if (method === 'elicitation/create') expect(params.message.split('/')[0]).toBe(client?.label);
       }
     }
-    for (const client of [...this.clients, ...this.gone]) {
+    for (const client of [...this.clients, ...this.formerClients]) {
       expect(client.introduced.ends.length).toBeLessThanOrEqual(1);
-      for (const { method, params } of client.heard)
+      for (const { method, params } of client.received)
         if (method === 'elicitation/create') expect(params.message.split('/')[0]).toBe(client.label);
     }
-    // ML1, Q1: a question's answer goes to the link that asked, and is about the same call.
+    // The response to a server request reaches the link of the request, and belongs to the same call.
     for (const [id, { text, link }] of server.replies) {
-      const question = server.asked.get(id);
+      const question = server.serverRequests.get(id);
       expect(link).toBe(question?.link);
       const { marker } = JSON.parse(text).result?.content ?? question ?? {};
       expect(marker).toBe(question?.marker);
     }
     for (const { sent, marker } of server.arrived) {
       const { requestState, inputResponses } = sent.message.params;
-      // A name of the gateway's own leads nowhere here: the verdict on the server's eras has changed since.
+      // The detected eras of the server have changed, so a state of the gateway has no target here.
       if (requestState === undefined || !String(requestState).includes('/')) continue;
       expect([requestState, inputResponses.q.content.marker]).toEqual([marker, marker]);
     }
@@ -511,12 +517,12 @@ class World {
       inFlight += member.inFlight;
       expect(member.connection.link).toMatchObject({ era: member.era });
     }
-    // A connection whose question a client has not answered yet counts as used (LM4).
+    // A connection with an open server request counts as used.
     expect(handle.inFlight).toBeLessThanOrEqual(inFlight);
     if (chosen.isolation === 'session') this.#checkIsolation();
   }
 
-  /** P2: a connection carries what one session says, or what those without one say. */
+  /** P2: a connection carries messages of a single session, or of clients without a session. */
   #checkIsolation(): void {
     const byLink = new Map<unknown, Set<string>>();
     for (const { link, marker } of this.server.arrived) {
@@ -527,13 +533,15 @@ class World {
     for (const speakers of byLink.values()) expect(speakers.size).toBe(1);
   }
 
-  /** From now on everything goes well: every request ends, and everybody hears of what he listens to. */
+  /** Stops all faults. Then every request completes, and all listeners receive their updates. */
   async finish(): Promise<void> {
-    const { managed, server, asked } = this;
+    const { managed, server, sentRequests } = this;
     const isQuiet = () =>
-      asked.every(({ ear }) => ear.ends.length > 0) &&
+      sentRequests.every(({ recorder }) => recorder.ends.length > 0) &&
       this.clients.every(({ session, introduced }) => session === undefined || introduced.ends.length > 0) &&
-      this.listens.every(({ ear, isOver }) => isOver || ear.before.length + ear.ends.length > 0) &&
+      this.listens.every(
+        ({ recorder, isOver }) => isOver || recorder.before.length + recorder.ends.length > 0,
+      ) &&
       managed.server.isRunning;
     for (let round = 0; round < 80 && (round < 5 || !isQuiet()); round += 1) {
       managed.actor.send({ type: 'due' });
@@ -543,16 +551,20 @@ class World {
       for (let index = this.#questions().length - 1; index >= 0; index -= 1) this.#reply(index);
       this.check();
     }
-    expect(asked.filter(({ ear }) => ear.ends.length !== 1).map(({ marker }) => marker)).toEqual([]);
-    for (const found of asked.filter(isOpenQuestion)) this.#retry(found, false);
+    expect(
+      sentRequests.filter(({ recorder }) => recorder.ends.length !== 1).map(({ marker }) => marker),
+    ).toEqual([]);
+    for (const found of sentRequests.filter(isOpenQuestion)) this.#retry(found, false);
     for (let round = 0; round < 10; round += 1) {
       await this.#calm();
       for (const arrived of [...server.arrived]) server.answer(arrived);
     }
     this.check();
-    expect(asked.filter(({ ear }) => ear.ends.length !== 1).map(({ marker }) => marker)).toEqual([]);
+    expect(
+      sentRequests.filter(({ recorder }) => recorder.ends.length !== 1).map(({ marker }) => marker),
+    ).toEqual([]);
     expect(managed.server.handle).toMatchObject({ inFlight: 0, waiting: 0 });
-    expect([managed.server.places.held, managed.server.introductions.held]).toEqual([0, 0]);
+    expect([managed.server.slots.used, managed.server.introductions.used]).toEqual([0, 0]);
     expect(this.router.counts.in_flight).toBe(0);
     for (const { inFlight } of managed.server.pool.members) expect(inFlight).toBe(0);
     await this.#checkListening();
@@ -582,41 +594,43 @@ class World {
       const stamp = this.#update(uri);
       const copies = this.#copies(uri, stamp);
       for (const listen of this.listens) {
-        const [ack] = listen.ear.before;
-        const isTold = ack?.params.notifications.resourceSubscriptions?.includes(listen.uri) === true;
-        if (!listen.isOver && listen.ear.ends.length === 0) expect(isTold, 'acknowledged').toBe(true);
-        const isHearing = isTold && !listen.isOver && listen.ear.ends.length === 0 && listen.uri === uri;
+        const [ack] = listen.recorder.before;
+        const isSubscribed = ack?.params.notifications.resourceSubscriptions?.includes(listen.uri) === true;
+        if (!listen.isOver && listen.recorder.ends.length === 0)
+          expect(isSubscribed, 'acknowledged').toBe(true);
+        const isHearing =
+          isSubscribed && !listen.isOver && listen.recorder.ends.length === 0 && listen.uri === uri;
         if (isHearing) expect(copies.get(listen), `a listen to ${uri}`).toBeGreaterThan(0);
         else expect(copies.get(listen), 'nothing unasked').toBe(0);
       }
-      for (const client of [...this.clients, ...this.gone]) {
+      for (const client of [...this.clients, ...this.formerClients]) {
         const isSubscribed =
           client.session?.isEnded === false && [...subscriptions.subscribers(uri)].includes(client.session);
         if (!isSubscribed) expect(copies.get(client)).toBe(0);
-        // A session whose own connection could not be renewed has another with its next call.
+        // A session whose own connection could not be reopened gets a new one with its next call.
         else if (
-          pool.placeOf(client.session as ClientSession, 'legacy') === undefined ||
+          pool.ownerOf(client.session as ClientSession, 'legacy') === undefined ||
           this.#hasPlace(client)
         )
           expect(copies.get(client), `${client.label} on ${uri}`).toBeGreaterThan(0);
       }
     }
-    // What the modern connections listen to is what is wanted of them, and by one listen only.
+    // The modern connections listen to exactly the wanted resources, with one listen request per connection.
     for (const member of pool.members) {
       if (member.era !== 'modern') continue;
       const link = managed.links.find((one) => one === member.connection.link);
       if (link === undefined) continue;
       const wanted = subscriptions.uris(
-        (owner) => eras.for(owner.era) === 'modern' && pool.placeOf(owner, 'modern') === member.owner,
+        (owner) => eras.for(owner.era) === 'modern' && pool.ownerOf(owner, 'modern') === member.owner,
       );
-      expect(server.tellsOf(link)).toEqual([...wanted].sort());
-      expect(server.listensOf(link)).toBeLessThanOrEqual(1);
+      expect(server.subscribedUris(link)).toEqual([...wanted].sort());
+      expect(server.listenCount(link)).toBeLessThanOrEqual(1);
     }
   }
 }
 
-function isOpenQuestion({ ear, isRetried }: Asked): boolean {
-  return !isRetried && ear.ends[0]?.result?.resultType === 'input_required';
+function isOpenQuestion({ recorder, isRetried }: SentRequest): boolean {
+  return !isRetried && recorder.ends[0]?.result?.resultType === 'input_required';
 }
 
 function modern(capabilities: object): Record<string, unknown> {
@@ -673,10 +687,10 @@ const call = (era: Era, who: number): Step => ({
   canBeAsked: false,
 });
 
-/** Found by the property below, or on the way to it. */
+/** Cases that the property below has found. */
 const found: readonly [string, Kind, readonly Step[]][] = [
   [
-    'a wish that changes before the server has agreed to the last',
+    'a subscription change before the server has acknowledged the last one',
     { ...plain, delayMs: 40 },
     [
       listen(0),
@@ -690,27 +704,27 @@ const found: readonly [string, Kind, readonly Step[]][] = [
     ],
   ],
   [
-    'an update while one listen takes the place of another',
+    'an update while one listen request replaces another',
     { ...plain, delayMs: 40 },
     [listen(0), wait, wait, wait, listen(1), { do: 'wait', rounds: 5 }, { do: 'update', at: 0, uri: 0 }],
   ],
   [
-    'a second connection that has been told nothing yet',
+    'a second connection without subscriptions',
     plain,
     [call('modern', 0), wait, call('modern', 0), wait, listen(0)],
   ],
   [
-    'a stop, after which nobody of the listeners’ era calls',
+    'a stop without later calls of the listeners’ era',
     { ...plain, speaks: ['legacy', 'modern'], isAuto: true },
     [listen(0), wait, wait, { do: 'stop' }, wait],
   ],
   [
-    'the end of the listeners’ process beside that of the others',
+    'the end of the listeners’ process but not of the others',
     { ...plain, speaks: ['legacy', 'modern'], isAuto: true },
     [call('legacy', 0), wait, call('legacy', 0), listen(0), wait, wait, { do: 'die', at: 1 }, wait],
   ],
   [
-    'the end of the one shared process that was asked to tell',
+    'the end of the shared process with the subscriptions',
     { ...plain, speaks: ['legacy'] },
     [
       call('legacy', 0),
@@ -728,7 +742,7 @@ const found: readonly [string, Kind, readonly Step[]][] = [
     ],
   ],
   [
-    'the death of a process that has just agreed to be listened to',
+    'the death of a process that has just acknowledged a listen request',
     plain,
     [
       call('legacy', 0),
@@ -740,7 +754,7 @@ const found: readonly [string, Kind, readonly Step[]][] = [
     ],
   ],
   [
-    'a session that unsubscribes from what others still listen to',
+    'a session that unsubscribes while others still listen',
     { ...plain, isolation: 'session' },
     [
       call('legacy', 0),
@@ -752,7 +766,7 @@ const found: readonly [string, Kind, readonly Step[]][] = [
     ],
   ],
   [
-    'no place left for those who only listen',
+    'a full pool without a connection for listeners',
     { ...plain, isolation: 'session', speaks: ['legacy'] },
     [
       call('legacy', 0),
@@ -771,36 +785,36 @@ const found: readonly [string, Kind, readonly Step[]][] = [
   ],
 ];
 
-describe('clients of both eras before one server', () => {
+describe('clients of both eras at one server', () => {
   test.each(found)('survive %s', (_, chosen, steps) => live(chosen, steps));
 
-  test('who only listen give no place to a session', async () => {
+  test('that only listen keep their connection when a session needs a connection', async () => {
     const world = new World({ ...plain, isolation: 'session' });
     const steps = [call('legacy', 0), call('legacy', 0), call('legacy', 1), call('legacy', 1)];
     for (const one of [listen(0), wait, ...steps.flatMap((step) => [step, wait])]) await world.run(one);
-    expect(world.asked.map(({ ear }) => ear.ends[0]?.error?.message)).toEqual([
+    expect(world.sentRequests.map(({ recorder }) => recorder.ends[0]?.error?.message)).toEqual([
       undefined,
       expect.stringContaining('in use by other sessions'),
     ]);
-    expect(world.listens[0]?.ear.ends).toEqual([]);
+    expect(world.listens[0]?.recorder.ends).toEqual([]);
     await world.finish();
   });
 
-  test('hear on by the verdict of before while a server that changed is not asked yet', async () => {
+  test('keep their subscriptions while the era of a changed server is not detected yet', async () => {
     const world = new World({ ...plain, speaks: ['legacy'], isAuto: true });
     const before = [call('legacy', 0), call('legacy', 1), listen(0), call('legacy', 0)];
     for (const one of before.flatMap((step) => [step, wait])) await world.run(one);
     world.server.speaks = ['modern'];
     for (const one of [call('legacy', 1), wait]) await world.run(one);
-    expect(world.managed.server.eras.known).toBeUndefined();
+    expect(world.managed.server.eras.knownEras).toBeUndefined();
     await world.run({ do: 'update', at: 0, uri: 0 });
-    expect(world.listens[0]?.ear.before).toHaveLength(2);
+    expect(world.listens[0]?.recorder.before).toHaveLength(2);
     world.server.speaks = ['legacy'];
     await world.finish();
   });
 
   test(
-    'have every request ended once with its own answer, and hear what they listen to',
+    'receive one response per request, and the updates of their subscriptions',
     async () => {
       await fc.assert(fc.asyncProperty(kind, fc.array(step, { maxLength: 60, size: 'max' }), live), {
         numRuns: runs,

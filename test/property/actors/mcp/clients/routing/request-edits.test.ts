@@ -1,17 +1,17 @@
-// Tool calls with random members in random order, between all eras, at /mcp: the server receives valid JSON, equal to the parsed
-// message after the same changes. Crafted metadata never becomes arguments.
+// Tool calls with random members in random order, between all eras, at /mcp: the server receives valid JSON,
+// equal to the parsed message after the same changes. Crafted metadata never becomes arguments.
 
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ClientExchange } from '../../../../../../actors/mcp/clients/client-exchange.ts';
-import { EraBridge } from '../../../../../../actors/mcp/clients/eras/era-bridge.ts';
+import { EraBridge } from '../../../../../../actors/mcp/clients/eras/bridge.ts';
 import { readCaller } from '../../../../../../actors/mcp/clients/eras/modern-caller.ts';
+import { ClientExchange } from '../../../../../../actors/mcp/clients/exchange.ts';
 import { type RoutedRequest, routeTo } from '../../../../../../actors/mcp/clients/routed-request.ts';
 import { Forwarder } from '../../../../../../actors/mcp/clients/routing/forwarder.ts';
 import { InFlightLimiter } from '../../../../../../actors/mcp/clients/routing/in-flight-limiter.ts';
 import type { Era } from '../../../../../../actors/mcp/jsonrpc/modern-meta.ts';
 import { readClientMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
-import { rawJson, replacing } from '../../../../../../actors/mcp/jsonrpc/span.ts';
+import { rawJson, replaceSpan } from '../../../../../../actors/mcp/jsonrpc/span.ts';
 import { runs } from '../../../../../fixtures/property-runs.ts';
 import { FakeManaged } from '../../../../../fixtures/server/fake-server.ts';
 
@@ -39,7 +39,7 @@ beforeAll(async () => {
     };
     const description = cache.descriptionIn(era);
     if (era === 'legacy' && description !== undefined)
-      cache.note(era, {
+      cache.setDescription(era, {
         ...description,
         capabilities: { tools: {}, tasks: { requests: { tools: { call: {} } } } },
       });
@@ -51,25 +51,25 @@ afterAll(() => {
 });
 
 /** Returns the message that the server receives for a tool call at /mcp. */
-function received(text: string, client: Era, server: Era, tool: string): Json {
+function receivedMessage(text: string, client: Era, server: Era, tool: string): Json {
   const managed = servers[server] as FakeManaged;
   const envelope = readClientMessage(Buffer.from(text));
   const caller = client === 'modern' ? readCaller(envelope) : undefined;
   const silent = { send: () => {}, finish: () => {}, drop: () => {} };
-  const exchange = new ClientExchange(envelope.rawId, silent, { redact: (said) => said, onEnd: () => {} });
+  const exchange = new ClientExchange(envelope.rawId, silent, { redact: String, onEnd: () => {} });
   if (caller !== undefined) exchange.modernResult = { serverInfo: {}, isMethodKnown: true };
   const request = { session: undefined, caller, envelope, exchange, trace: undefined };
   const target = { server: managed.server, key: tool };
   const name = envelope.param('name');
-  const edits = name === undefined ? [] : [replacing(name, rawJson(tool))];
+  const edits = name === undefined ? [] : [replaceSpan(name, rawJson(tool))];
   const route: RoutedRequest = routeTo(request, managed.server, edits, target);
   new Forwarder(new InFlightLimiter(100_000), new EraBridge()).forward(route);
   const sent = managed.link.sent.at(-1);
   return sent?.message as Json;
 }
 
-/** Returns the expected message, by changing the parsed one. */
-function byHand(text: string, client: Era, server: Era, tool: string, id: unknown): Json {
+/** Returns the expected message, by changing the parsed message. */
+function expectedMessage(text: string, client: Era, server: Era, tool: string, id: unknown): Json {
   const message = JSON.parse(text) as Json;
   const params = message.params as Json;
   message.id = id;
@@ -99,7 +99,10 @@ const gap = fc.constantFrom('', ' ', '  ');
 const json = fc.jsonValue({ maxDepth: 2 }).map((value) => JSON.stringify(value));
 type Members = readonly (readonly [string, string])[];
 
-/** Generates an object with a random subset, order and spacing of members; `always` are present. */
+/**
+ * Generates an object with a random subset, order and spacing of members. The members in `always` are
+ * present.
+ */
 function objectOf(
   members: Readonly<Record<string, fc.Arbitrary<string>>>,
   always: readonly string[],
@@ -107,12 +110,12 @@ function objectOf(
   const each = Object.entries(members).map(([key, value]) =>
     fc.tuple(fc.constant(key), value, always.includes(key) ? fc.constant(true) : fc.boolean(), fc.nat()),
   );
-  return fc.tuple(gap, ...each).map(([space, ...given]) => {
-    const there: Members = given
+  return fc.tuple(gap, ...each).map(([space, ...candidates]) => {
+    const chosen: Members = candidates
       .filter(([, , isThere]) => isThere)
       .sort((a, b) => a[3] - b[3])
       .map(([key, value]) => [key, value]);
-    return `{${space}${there.map(([key, value]) => `${JSON.stringify(key)}${space}:${space}${value}`).join(`${space},`)}${space}}`;
+    return `{${space}${chosen.map(([key, value]) => `${JSON.stringify(key)}${space}:${space}${value}`).join(`${space},`)}${space}}`;
   });
 }
 
@@ -153,29 +156,29 @@ function paramsOf(client: Era): fc.Arbitrary<string> {
 }
 
 test.each(kinds.legacy.flatMap((client) => kinds.modern.map((server) => [client, server] as const)))(
-  'a %s client at a %s server',
+  'the server receives the expected message from a %s client at a %s server',
   (client, server) => {
     fc.assert(
       fc.property(paramsOf(client), fc.constantFrom('echo', 'slow'), fc.boolean(), (params, tool, isLast) => {
         const head = '"jsonrpc":"2.0","id":"mine","method":"tools/call"';
         const text = isLast ? `{${head},"params":${params}}` : `{"params":${params},${head}}`;
-        const message = received(text, client, server, tool);
-        expect(message).toEqual(byHand(text, client, server, tool, message.id));
+        const message = receivedMessage(text, client, server, tool);
+        expect(message).toEqual(expectedMessage(text, client, server, tool, message.id));
       }),
       { numRuns: runs(1000) },
     );
   },
 );
 
-// Regression: the removals of the tasks extension and the surrounding capabilities overlapped, and members of `_meta`
-// replaced a part of the arguments.
-test('no crafted metadata becomes arguments, whatever the lengths', () => {
+// Regression: the edits that remove the tasks extension and the capabilities around it overlapped, and
+// members of `_meta` replaced a part of the arguments.
+test('crafted metadata of any length never becomes arguments', () => {
   for (let pad = 0; pad < 120; pad += 1) {
     const args = `{"path":"allowed","a":{"b":{"pad":"${'x'.repeat(pad)}"}}}`;
     const declared = `{"extensions":{"${tasks}":{},"k":1}}`;
     const meta = `{"${own[0]}":"2026-07-28","${own[1]}":{"name":"c","version":"1"},"${own[2]}":${declared},"path":"other"}`;
     const text = `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"old__echo","arguments":${args},"_meta":${meta}}}`;
-    const { params } = received(text, 'modern', 'legacy', 'echo') as { params: Json };
+    const { params } = receivedMessage(text, 'modern', 'legacy', 'echo') as { params: Json };
     expect(params).toEqual({ name: 'echo', arguments: JSON.parse(args), _meta: { path: 'other' } });
   }
 });

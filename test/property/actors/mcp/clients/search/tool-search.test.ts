@@ -1,4 +1,4 @@
-// Tool search for any catalog, and call_tool for any arguments.
+// Tool search in random catalogs, and call_tool with random arguments.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { ToolIndex } from '../../../../../../actors/mcp/clients/search/tool-inde
 import { ToolSearch } from '../../../../../../actors/mcp/clients/search/tool-search.ts';
 import { applyEdits } from '../../../../../../actors/mcp/jsonrpc/apply-edits.ts';
 import { readClientMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
-import { whole } from '../../../../../../actors/mcp/jsonrpc/span.ts';
+import { toBuffer } from '../../../../../../actors/mcp/jsonrpc/span.ts';
 import {
   type DescribedTool,
   describedServer,
@@ -44,23 +44,23 @@ const catalog = fc
   .map((list) => list.map(([one, tools]) => describedServer(one, tools)));
 
 describe('a search in any catalog', () => {
-  test('finds every tool first by the name clients see, and among the first by the name its server has', () => {
+  test('returns a tool first for its merged name, and near the top for its own name', () => {
     fc.assert(
       fc.property(catalog, (servers) => {
         const aggregate = all(servers);
         const index = new ToolIndex(() => aggregate.tools());
-        for (const shown of aggregate.tools().values()) {
-          const [first] = index.find({ query: shown.name });
-          expect(first?.tool.shown.name).toBe(shown.name);
-          if (shown.key.trim() === '') continue;
-          const hits = index.find({ query: shown.key });
-          const at = hits.findIndex((hit) => hit.tool.shown.name === shown.name);
+        for (const listedTool of aggregate.tools().values()) {
+          const [first] = index.find({ query: listedTool.name });
+          expect(first?.tool.listing.name).toBe(listedTool.name);
+          if (listedTool.key.trim() === '') continue;
+          const hits = index.find({ query: listedTool.key });
+          const at = hits.findIndex((hit) => hit.tool.listing.name === listedTool.name);
           expect(at).toBeGreaterThanOrEqual(0);
-          // Before it are only tools of the same name, in whatever case, and the one that clients see by it.
+          // Only tools of the same name in any case, and the tool with this merged name, come before it.
           for (const { tool: other } of hits.slice(0, at))
-            expect([other.shown.name, other.shown.key.toLowerCase().trim()]).toSatisfy(
+            expect([other.listing.name, other.listing.key.toLowerCase().trim()]).toSatisfy(
               ([seen, key]: [string, string]) =>
-                seen === shown.key.trim() || key === shown.key.toLowerCase().trim(),
+                seen === listedTool.key.trim() || key === listedTool.key.toLowerCase().trim(),
             );
         }
       }),
@@ -68,14 +68,14 @@ describe('a search in any catalog', () => {
     );
   });
 
-  test('gives the best first, each tool once, and never one that is hidden (TI1)', () => {
+  test('returns the best first, each tool once, and no hidden tool', () => {
     fc.assert(
       fc.property(catalog, text, fc.array(name, { maxLength: 3 }), (servers, query, denied) => {
         for (const { entry } of servers) entry.tools.deny = denied.filter((one) => one !== '');
         const aggregate = all(servers);
         const search = new ToolSearch({ aggregate, tagsOf: () => [] });
-        for (const asked of [query, '', ...denied]) {
-          const envelope = callOf('find_tools', JSON.stringify({ query: asked, limit: 50 }));
+        for (const requested of [query, '', ...denied]) {
+          const envelope = callOf('find_tools', JSON.stringify({ query: requested, limit: 50 }));
           const answer = search.answer(envelope);
           const { tools } = 'rawResult' in answer ? parse(answer.rawResult).structuredContent : { tools: [] };
           const names: string[] = tools.map((one: { name: string }) => one.name);
@@ -92,14 +92,14 @@ describe('a search in any catalog', () => {
     );
   });
 
-  test('finds after any changes what it finds when it is built anew (TI2)', () => {
+  test('finds the same after changes as a new index', () => {
     const change = fc.tuple(fc.nat(4), fc.array(tool, { maxLength: 8 }));
     fc.assert(
       fc.property(catalog, fc.array(change, { maxLength: 5 }), text, (servers, changes, query) => {
         const aggregate = all(servers);
         const index = new ToolIndex(() => aggregate.tools());
         const found = (one: ToolIndex) =>
-          one.find({ query }).map((hit) => [hit.tool.shown.name, hit.tool.description, hit.score]);
+          one.find({ query }).map((hit) => [hit.tool.listing.name, hit.tool.description, hit.score]);
         found(index);
         for (const [at, tools] of changes) {
           const server = servers[at];
@@ -113,7 +113,7 @@ describe('a search in any catalog', () => {
   });
 });
 
-/** Any JSON as somebody may write it: odd spaces, big numbers, members that occur twice or only look it. */
+/** Any JSON in unusual notation: random spaces, big numbers, members that are or seem duplicate. */
 const { json } = fc.letrec<{ json: string; value: string; object: string }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 3 },
@@ -160,11 +160,11 @@ const callOf = (tool: string, rawArguments: string) =>
     ),
   );
 
-test('call_tool hands on any arguments byte for byte, and whatever else is in params (T1)', () => {
+test('call_tool forwards any arguments and all other params byte for byte', () => {
   const server = describedServer('s', [{ name: 'tüll' }]);
   const aggregate = all([server]);
   const search = new ToolSearch({ aggregate, tagsOf: () => [] });
-  const [shown = ''] = [...aggregate.tools().keys()];
+  const [listedTool = ''] = [...aggregate.tools().keys()];
   const parts = fc.record({
     inner: json,
     meta: json,
@@ -173,9 +173,9 @@ test('call_tool hands on any arguments byte for byte, and whatever else is in pa
   });
   fc.assert(
     fc.property(parts, ({ inner, meta, isNameFirst, space }) => {
-      // Of `_meta` only what decides about routing is read; that has tests of its own.
+      // Only the routing members of `_meta` are read. These are tested separately.
       const rawMeta = meta.replaceAll('progressToken', 'other');
-      const own = [`"name":${JSON.stringify(shown)}`, `"arguments":${space}${inner}`];
+      const own = [`"name":${JSON.stringify(listedTool)}`, `"arguments":${space}${inner}`];
       const outer = `{${(isNameFirst ? own : own.reverse()).join(`${space},`)}}`;
       const params = [`"name"${space}:"call_tool"`, `"_meta":${rawMeta}`, `"arguments":${outer}`, '"x":1.0'];
       if (!isNameFirst) params.reverse();
@@ -187,23 +187,27 @@ test('call_tool hands on any arguments byte for byte, and whatever else is in pa
       const expected = params
         .map((member) => (member.startsWith('"name"') ? `"name"${space}:"tüll"` : member))
         .map((member) => (member === `"arguments":${outer}` ? `"arguments":${inner}` : member));
-      expect(whole(applyEdits(envelope.bytes, call?.edits ?? [])).toString()).toBe(message(expected));
+      expect(toBuffer(applyEdits(envelope.bytes, call?.edits ?? [])).toString()).toBe(message(expected));
     }),
     { numRuns: 500 },
   );
 });
 
-test('whatever the arguments, each of the three tools answers with a call or with a result', () => {
+test('each of the three tools returns a call or a result for any arguments', () => {
   const search = new ToolSearch({
     aggregate: all([describedServer('s', [{ name: 't' }])]),
     tagsOf: () => [],
   });
   fc.assert(
-    fc.property(fc.constantFrom('find_tools', 'describe_tool', 'call_tool'), json, (asked, rawArguments) => {
-      const answer = search.answer(callOf(asked, rawArguments));
-      if ('rawResult' in answer) expect(parse(answer.rawResult).content[0].text.length).toBeGreaterThan(0);
-      else expect(answer.edits).toHaveLength(2);
-    }),
+    fc.property(
+      fc.constantFrom('find_tools', 'describe_tool', 'call_tool'),
+      json,
+      (requested, rawArguments) => {
+        const answer = search.answer(callOf(requested, rawArguments));
+        if ('rawResult' in answer) expect(parse(answer.rawResult).content[0].text.length).toBeGreaterThan(0);
+        else expect(answer.edits).toHaveLength(2);
+      },
+    ),
     { numRuns: 500 },
   );
 });

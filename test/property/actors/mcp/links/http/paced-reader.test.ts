@@ -1,5 +1,5 @@
-// A reader that gives others their turn: whatever comes, in whatever pieces, and however long its handling takes, every
-// line arrives once and in order, and no turn is much longer than what it may be.
+// A reader that yields to other work: with random data, chunks and handling times, lines arrive once and in
+// order, and time slices exceed the limit only slightly.
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -26,9 +26,9 @@ const parsers = {
 const written = { lines: (text: string) => `${text}\n`, events: (text: string) => `data: ${text}\r\n\r\n` };
 
 test.each(['lines', 'events'] as const)(
-  '%s arrive once and in order, a bounded time per turn (PR1, PR4)',
+  '%s arrive once and in order, with limited time slices',
   async (kind) => {
-    /** A line, and how much of what a turn may take its handling takes. */
+    /** A line, and its handling time as a fraction of the time slice. */
     const lines = fc.array(
       fc.tuple(fc.stringMatching(/^[a-z]{1,9}$/), fc.constantFrom(0, 1 / 16, 1 / 4, 2)),
       {
@@ -71,7 +71,7 @@ test.each(['lines', 'events'] as const)(
           };
           const take = parsers[kind]((text) => {
             const ms = (all[seen.length]?.[1] ?? 0) * BUDGET_MS;
-            // A turn may be over by what is at hand, but nothing is begun in it after that.
+            // The current line may exceed the slice, but no further line starts in it.
             if (workedInTurn >= BUDGET_MS) late.push(text);
             workedInTurn += ms;
             now += ms;
@@ -79,14 +79,14 @@ test.each(['lines', 'events'] as const)(
           });
           const reader = new PacedReader(source, take, () => now);
           flow();
-          const untilThat = async (holds: () => boolean) => {
+          const waitUntil = async (holds: () => boolean) => {
             for (let turn = 0; !holds(); turn += 1) {
               expect(turn).toBeLessThan(200);
               workedInTurn = 0;
               await new Promise((resolve) => setImmediate(resolve));
             }
           };
-          await untilThat(() => chunks.length === 0);
+          await waitUntil(() => chunks.length === 0);
           if (isCutOff) {
             workedInTurn = Number.NEGATIVE_INFINITY;
             reader.flush();
@@ -95,7 +95,7 @@ test.each(['lines', 'events'] as const)(
             reader.end(() => {
               isHandled = true;
             });
-            await untilThat(() => isHandled);
+            await waitUntil(() => isHandled);
           }
           expect([seen, late]).toEqual([all.map(([text]) => text), []]);
         },
@@ -106,10 +106,10 @@ test.each(['lines', 'events'] as const)(
   },
 );
 
-test('a reader that its owner has paused stays so when its own turn comes', async () => {
-  const asked: string[] = [];
+test('a reader that the owner paused stays paused after its time slice has passed', async () => {
+  const calls: string[] = [];
   let now = 0;
-  const source = { pause: () => asked.push('pause'), resume: () => asked.push('resume') };
+  const source = { pause: () => calls.push('pause'), resume: () => calls.push('resume') };
   const reader = new PacedReader(
     source,
     (bytes) => {
@@ -122,7 +122,7 @@ test('a reader that its owner has paused stays so when its own turn comes', asyn
   reader.push(Buffer.from('abc'));
   reader.pause();
   for (let turns = 0; turns < 4; turns += 1) await turn();
-  expect(asked).not.toContain('resume');
+  expect(calls).not.toContain('resume');
   reader.resume();
-  expect(asked.at(-1)).toBe('resume');
+  expect(calls.at(-1)).toBe('resume');
 });

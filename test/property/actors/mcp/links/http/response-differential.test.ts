@@ -1,5 +1,6 @@
-// The reader of answers beside Node's own client, on the same bytes, cut anywhere: what it takes whole Node takes the same
-// way, and what it keeps a connection for Node does. It may refuse more, as its own tests list.
+// Compares the response parser with the HTTP client of Node on the same bytes, in random chunks: a complete
+// response is equal in Node, and a reusable connection is reusable in Node. The parser may reject more, as
+// its own tests list.
 
 import { Agent, request } from 'node:http';
 import { Duplex } from 'node:stream';
@@ -26,8 +27,8 @@ const nothing = (): Outcome => ({
   mayBeKept: false,
 });
 
-/** A connection whose other side says what it has to say when it is spoken to, and closes. */
-class Scripted extends Duplex {
+/** A connection to a peer that sends a fixed response after the first request bytes, and closes. */
+class ScriptedConnection extends Duplex {
   readonly #pieces: readonly Buffer[];
   #hasBegun = false;
 
@@ -67,7 +68,7 @@ class Scripted extends Duplex {
 
 function readByNode(pieces: readonly Buffer[]): Promise<Outcome> {
   const outcome = nothing();
-  const socket = new Scripted(pieces);
+  const socket = new ScriptedConnection(pieces);
   const agent = new Agent({ keepAlive: true });
   Object.assign(agent, { createConnection: () => socket });
   return new Promise((resolve) => {
@@ -97,7 +98,7 @@ function readByNode(pieces: readonly Buffer[]): Promise<Outcome> {
   });
 }
 
-function readByUs(pieces: readonly Buffer[]): Outcome {
+function readByParser(pieces: readonly Buffer[]): Outcome {
   const outcome = nothing();
   const parser = new ResponseParser({
     onHead: (head) => {
@@ -185,7 +186,7 @@ const answer = fc
     body,
   }));
 
-/** What a byte of the head may become; `undefined` leaves it out. */
+/** Replacement of one byte in the response head. `undefined` removes the byte. */
 const damage = fc.constantFrom(
   undefined,
   ' ',
@@ -202,7 +203,7 @@ const damage = fc.constantFrom(
   ';',
 );
 
-test('an answer that is taken whole is the one that Node takes', async () => {
+test('a complete response equals the response of Node', async () => {
   let whole = 0;
   await fc.assert(
     fc.asyncProperty(
@@ -213,16 +214,19 @@ test('an answer that is taken whole is the one that Node takes', async () => {
         const at = damaged === null ? 0 : damaged[0] % head.length;
         const text = damaged === null ? head : head.slice(0, at) + (damaged[1] ?? '') + head.slice(at + 1);
         const bytes = Buffer.from(text + body, 'latin1');
-        const places = [...cuts.map((cut) => cut % bytes.length), 0, bytes.length].sort((a, b) => a - b);
-        const pieces = places.slice(1).map((end, n) => bytes.subarray(places[n], end));
-        const ours = readByUs(pieces.filter(({ length }) => length > 0));
-        if (!ours.isWhole) return;
+        const borders = [...cuts.map((cut) => cut % bytes.length), 0, bytes.length].sort((a, b) => a - b);
+        const pieces = borders.slice(1).map((end, n) => bytes.subarray(borders[n], end));
+        const parsedByGateway = readByParser(pieces.filter(({ length }) => length > 0));
+        if (!parsedByGateway.isWhole) return;
         whole += 1;
-        const theirs = await readByNode(pieces);
-        // A connection that Node would keep may be closed, never the other way round.
-        expect({ ...ours, mayBeKept: ours.mayBeKept && theirs.mayBeKept }).toEqual({
-          ...theirs,
-          mayBeKept: ours.mayBeKept,
+        const parsedByNode = await readByNode(pieces);
+        // A connection that Node would reuse may be closed, but not the other way round.
+        expect({
+          ...parsedByGateway,
+          mayBeKept: parsedByGateway.mayBeKept && parsedByNode.mayBeKept,
+        }).toEqual({
+          ...parsedByNode,
+          mayBeKept: parsedByGateway.mayBeKept,
         });
       },
     ),

@@ -1,18 +1,18 @@
-// The byte parser against `eventsource-parser` as oracle. The oracle reads latin1 text, in which every byte is one
-// character, and gets the whole stream at once; ours gets the same bytes cut anywhere.
+// Compares the byte parser with `eventsource-parser`. The latter reads the whole stream as Latin-1 text, in
+// which every byte is one character. The byte parser reads the same bytes in random chunks.
 
 import { createParser } from 'eventsource-parser';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type SseCursor, SseParser } from '../../../../../../actors/mcp/links/sse/sse-parser.ts';
 
-interface Seen {
+interface ParsedEvent {
   readonly type: string;
   readonly data: string;
 }
 
-function parse(chunks: readonly Buffer[]): { events: Seen[]; cursor: SseCursor } {
-  const events: Seen[] = [];
+function parse(chunks: readonly Buffer[]): { events: ParsedEvent[]; cursor: SseCursor } {
+  const events: ParsedEvent[] = [];
   const cursor: SseCursor = { lastEventId: '', retryMs: undefined };
   const parser = new SseParser(1 << 20, cursor, {
     onEvent: (type, data) => events.push({ type, data: data.toString('latin1') }),
@@ -22,12 +22,12 @@ function parse(chunks: readonly Buffer[]): { events: Seen[]; cursor: SseCursor }
   return { events, cursor };
 }
 
-function oracle(bytes: Buffer): { events: Seen[]; retryMs: number | undefined } {
-  const events: Seen[] = [];
+function oracle(bytes: Buffer): { events: ParsedEvent[]; retryMs: number | undefined } {
+  const events: ParsedEvent[] = [];
   let retryMs: number | undefined;
   const parser = createParser({
     onEvent: ({ event = 'message', data }) => {
-      // The standard does not dispatch an event without data; the oracle leaves that to its caller.
+      // The standard does not dispatch an event without data. `eventsource-parser` leaves that to the caller.
       if (data !== '') events.push({ type: event, data });
     },
     onRetry: (ms) => {
@@ -38,8 +38,8 @@ function oracle(bytes: Buffer): { events: Seen[]; retryMs: number | undefined } 
   return { events, retryMs };
 }
 
-function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
-  const at = [...new Set(places.map((place) => place % (bytes.length + 1)))].sort((a, b) => a - b);
+function cut(bytes: Buffer, cuts: readonly number[]): Buffer[] {
+  const at = [...new Set(cuts.map((offset) => offset % (bytes.length + 1)))].sort((a, b) => a - b);
   return [0, ...at].map((start, index) => bytes.subarray(start, at[index] ?? bytes.length));
 }
 
@@ -74,13 +74,13 @@ const stream = fc
       { maxLength: 20 },
     ),
   )
-  // A comment at the end, because the oracle holds back a carriage return until it sees what follows.
+  // Ends with a comment, because `eventsource-parser` delays a carriage return until the next character.
   .map(([start, lines]) => Buffer.from(`${start}${lines.join('')}:\n`, 'latin1'));
 
-test('any stream, cut anywhere, gives the events and the retry time that the oracle finds', () => {
+test('any stream in any chunks has the events and the retry time of the reference parser', () => {
   fc.assert(
-    fc.property(stream, fc.array(fc.nat(400), { maxLength: 30 }), (bytes, places) => {
-      const { events, cursor } = parse(cut(bytes, places));
+    fc.property(stream, fc.array(fc.nat(400), { maxLength: 30 }), (bytes, cuts) => {
+      const { events, cursor } = parse(cut(bytes, cuts));
       const expected = oracle(bytes);
       expect(events).toEqual(expected.events);
       expect(cursor.retryMs).toBe(expected.retryMs);
@@ -89,7 +89,7 @@ test('any stream, cut anywhere, gives the events and the retry time that the ora
   );
 });
 
-test('a stream gives the same events byte by byte as in one piece', () => {
+test('a stream has the same events byte by byte as in one piece', () => {
   fc.assert(
     fc.property(stream, (bytes) => {
       const one = parse([bytes]);
@@ -100,14 +100,14 @@ test('a stream gives the same events byte by byte as in one piece', () => {
   );
 });
 
-test('the data of an event is every byte that was sent, whether it is UTF-8 or not', () => {
+test('the data of an event has every byte that was sent, whether it is UTF-8 or not', () => {
   const anyBytes = fc
     .uint8Array({ minLength: 1, maxLength: 300 })
     .map((bytes) => Buffer.from(bytes.map((byte) => (byte === 0x0a || byte === 0x0d ? 0x20 : byte))));
   fc.assert(
-    fc.property(anyBytes, fc.array(fc.nat(400), { maxLength: 10 }), (data, places) => {
+    fc.property(anyBytes, fc.array(fc.nat(400), { maxLength: 10 }), (data, cuts) => {
       const bytes = Buffer.concat([Buffer.from('data: '), data, Buffer.from('\n\n')]);
-      const { events } = parse(cut(bytes, places));
+      const { events } = parse(cut(bytes, cuts));
       expect(events).toEqual([{ type: 'message', data: data.toString('latin1') }]);
     }),
   );

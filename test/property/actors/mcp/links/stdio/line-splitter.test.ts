@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LineSplitter } from '../../../../../../actors/mcp/links/stdio/line-splitter.ts';
 
-interface Seen {
+interface SplitResult {
   readonly lines: string[];
   readonly oversized: { size: number; id: string | undefined }[];
   readonly rest: string;
 }
 
-function split(bytes: Buffer, cuts: readonly number[], maxBytes: number): Seen {
+function split(bytes: Buffer, cuts: readonly number[], maxBytes: number): SplitResult {
   const lines: string[] = [];
   const oversized: { size: number; id: string | undefined }[] = [];
   const splitter = new LineSplitter(maxBytes, {
@@ -22,12 +22,12 @@ function split(bytes: Buffer, cuts: readonly number[], maxBytes: number): Seen {
   return { lines, oversized, rest: splitter.end().toString('latin1') };
 }
 
-// Few different characters, so that line ends, CR before LF and characters of several bytes meet often.
+// Few different characters, so that line ends, CR before LF and multi-byte characters meet often.
 const line = fc.string({ unit: fc.constantFrom('a', '\r', 'ü', '€', '🎭', ' '), maxLength: 12 });
 const cuts = fc.array(fc.nat(), { maxLength: 40 });
 
 describe('the line splitter', () => {
-  test('gives the same lines for any chunking', () => {
+  test('returns the same lines for any chunking', () => {
     fc.assert(
       fc.property(fc.array(line), line, cuts, (lines, rest, at) => {
         const bytes = Buffer.from(`${lines.map((each) => `${each}\n`).join('')}${rest}`);
@@ -42,25 +42,25 @@ describe('the line splitter', () => {
     );
   });
 
-  test('reports exactly the lines beyond the limit, with size and id, for any chunking', () => {
+  test('reports exactly the lines above the limit, with size and id, for any chunking', () => {
     const message = fc.record({ id: fc.nat(), text: fc.string({ maxLength: 30 }) });
     fc.assert(
       fc.property(fc.array(message), fc.boolean(), cuts, (messages, hasCr, at) => {
         const limit = 32;
         const texts = messages.map((each) => Buffer.from(JSON.stringify(each)));
         const bytes = Buffer.concat(texts.flatMap((text) => [text, Buffer.from(hasCr ? '\r\n' : '\n')]));
-        const seen = split(bytes, at, limit);
-        expect(seen.lines).toEqual(
+        const result = split(bytes, at, limit);
+        expect(result.lines).toEqual(
           texts.filter((text) => text.length <= limit).map((text) => text.toString('latin1')),
         );
         const tooLong = messages.filter((_, index) => (texts[index]?.length ?? 0) > limit);
-        expect(seen.oversized.map(({ id }) => id)).toEqual(tooLong.map(({ id }) => String(id)));
+        expect(result.oversized.map(({ id }) => id)).toEqual(tooLong.map(({ id }) => String(id)));
       }),
       { numRuns: 500 },
     );
   });
 
-  test('gives a large line in pieces to whom takes it so, with either line end and up to the very limit', () => {
+  test('returns a large line in pieces if accepted, with either line end and up to the exact limit', () => {
     const limit = 400_000;
     fc.assert(
       fc.property(
@@ -70,39 +70,39 @@ describe('the line splitter', () => {
         (size, end, step) => {
           const text = `{"id":7,"result":"${'x'.repeat(size - 20)}"}`;
           const bytes = Buffer.from(`small${end}${text}${end}small${end}`);
-          const seen: string[] = [];
+          const result: string[] = [];
           const splitter = new LineSplitter(limit, {
-            onLine: (line) => seen.push(line.toString()),
+            onLine: (line) => result.push(line.toString()),
             onLarge: (message) => {
               const answer = message.answer();
-              seen.push(`${answer?.rawId} in pieces, ${answer?.bytes.equals(Buffer.from(text))}`);
+              result.push(`${answer?.rawId} in pieces, ${answer?.bytes.equals(Buffer.from(text))}`);
             },
-            onOversized: (length, id) => seen.push(`oversized ${length} ${id}`),
+            onOversized: (length, id) => result.push(`oversized ${length} ${id}`),
           });
           for (let at = 0; at < bytes.length; at += step)
             splitter.push(Buffer.from(bytes.subarray(at, at + step)));
-          expect(seen).toHaveLength(3);
-          expect([seen[0], seen[2]]).toEqual(['small', 'small']);
-          // Its line end arrives before it is known to be one.
+          expect(result).toHaveLength(3);
+          expect([result[0], result[2]]).toEqual(['small', 'small']);
+          // The carriage return arrives before the line feed that makes it a line end.
           if (size > limit)
-            expect(seen[1]).toMatch(new RegExp(`^oversized ${size} 7|^oversized ${size + 1} 7`));
-          else if (size > 262_144) expect(seen[1]).toBe('7 in pieces, true');
-          else expect([text, '7 in pieces, true']).toContain(seen[1]);
+            expect(result[1]).toMatch(new RegExp(`^oversized ${size} 7|^oversized ${size + 1} 7`));
+          else if (size > 262_144) expect(result[1]).toBe('7 in pieces, true');
+          else expect([text, '7 in pieces, true']).toContain(result[1]);
         },
       ),
       { numRuns: 60 },
     );
   });
 
-  test('takes a line of the very limit, and refuses one byte more, with either line end', () => {
+  test('accepts a line of the exact limit, and rejects one byte more, with either line end', () => {
     for (const end of ['\n', '\r\n']) {
-      const seen = split(Buffer.from(`${'a'.repeat(8)}${end}${'b'.repeat(9)}${end}c${end}`), [], 8);
-      expect(seen.lines).toEqual(['aaaaaaaa', 'c']);
-      expect(seen.oversized).toHaveLength(1);
+      const result = split(Buffer.from(`${'a'.repeat(8)}${end}${'b'.repeat(9)}${end}c${end}`), [], 8);
+      expect(result.lines).toEqual(['aaaaaaaa', 'c']);
+      expect(result.oversized).toHaveLength(1);
     }
   });
 
-  test('needs time in proportion to the length of a line', () => {
+  test('processes a line in linear time', () => {
     const timeFor = (megabytes: number): number => {
       const chunk = Buffer.alloc(1024, 'x');
       let count = 0;
@@ -124,7 +124,7 @@ describe('the line splitter', () => {
     expect(timeFor(32)).toBeLessThan(Math.max(small, 5) * 100);
   });
 
-  test('holds little of a line that is far beyond the limit', () => {
+  test('stores little of a line far above the limit', () => {
     const splitter = new LineSplitter(1024, { onLine: () => {}, onOversized: () => {} });
     const chunk = Buffer.alloc(64 * 1024, 'x');
     const before = process.memoryUsage().arrayBuffers;

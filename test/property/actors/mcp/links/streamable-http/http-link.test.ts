@@ -1,5 +1,6 @@
-// Any calls, answered in any order and form, by a server that may die at any step: every call that was sent ends in
-// exactly one way, an answer arrives with its own `call`, and nothing is left behind (A2, L1 to L4).
+// Random calls, answered in random order and form, by a server that may close or fail between any two steps:
+// every sent call completes or fails exactly once, responses arrive with the right `call`, and no connection
+// or queued message remains.
 
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
@@ -42,57 +43,64 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
+/** Ids of calls start here, above the ids of the handshake. */
+const FIRST_CALL = 10;
+
 const links: [string, (url: URL) => Opened<Link>][] = [
   ['with a session', (url) => httpLink(url)],
   ['of the modern era', (url) => modernLink(url)],
 ];
 
-const form = fc.record({
+/** Form and time of the response to one call. The messages before it are notifications. */
+const responseForm = fc.record({
   isStream: fc.boolean(),
   delayMs: fc.nat(12),
-  notes: fc.nat(4),
-  isCutApart: fc.boolean(),
-  isLingering: fc.boolean(),
+  notifications: fc.nat(4),
+  /** The response arrives in two pieces. */
+  isSplit: fc.boolean(),
+  /** The server does not close the stream after the response. */
+  staysOpen: fc.boolean(),
 });
 
 test.each(links)(
-  'on a link %s each of many interleaved calls gets its own messages and answer',
+  'on a link %s each of many interleaved calls gets its own messages and response',
   async (_kind, open) => {
     await fc.assert(
-      fc.asyncProperty(fc.array(form, { minLength: 1, maxLength: 25 }), async (forms) => {
+      fc.asyncProperty(fc.array(responseForm, { minLength: 1, maxLength: 25 }), async (forms) => {
         const server = await serve(async ({ req, res, body }) => {
           if (req.method !== 'POST') return void res.writeHead(405).end();
           const call = Number(idOf(body));
-          const how = forms[call - 10];
+          const form = forms[call - FIRST_CALL];
           if (methodOf(body) === 'notifications/initialized') return void res.writeHead(202).end();
-          if (how === undefined) return answerJson(res, result(body));
-          await pause(how.delayMs);
-          if (!how.isStream) return answerJson(res, result(body, { call }));
+          if (form === undefined) return answerJson(res, result(body));
+          await pause(form.delayMs);
+          if (!form.isStream) return answerJson(res, result(body, { call }));
           beginStream(res);
-          const notes = Array.from({ length: how.notes }, (_, n) =>
+          const notifications = Array.from({ length: form.notifications }, (_, n) =>
             event({ jsonrpc: '2.0', method: 'n', params: { call, n } }),
           );
-          const text = notes.join('') + event(result(body, { call }));
-          if (how.isCutApart) {
+          const text = notifications.join('') + event(result(body, { call }));
+          if (form.isSplit) {
             res.write(text.slice(0, text.length / 3));
             await pause(1);
             res.write(text.slice(text.length / 3));
           } else {
             res.write(text);
           }
-          if (!how.isLingering) res.end();
+          if (!form.staysOpen) res.end();
         });
         const { link, seen } = await shakeHands(open(server.url()));
-        const calls = forms.map((_, index) => index + 10);
+        const calls = forms.map((_, index) => index + FIRST_CALL);
         for (const call of calls) link.send(request(call, 'x'), call);
         for (const call of calls) await seen.answer(call);
         for (const call of calls) {
           const own = seen.messages
             .filter((message) => message.call === call)
             .map(({ text }) => JSON.parse(text));
-          const notes = forms[call - 10]?.isStream ? (forms[call - 10]?.notes ?? 0) : 0;
+          const form = forms[call - FIRST_CALL];
+          const notifications = form?.isStream ? form.notifications : 0;
           expect(own).toEqual([
-            ...Array.from({ length: notes }, (_, n) => ({
+            ...Array.from({ length: notifications }, (_, n) => ({
               jsonrpc: '2.0',
               method: 'n',
               params: { call, n },
@@ -110,8 +118,8 @@ test.each(links)(
   },
 );
 
-/** What a server may do to one request before it dies, or instead of answering. */
-const mishaps: ((exchange: Exchange) => void)[] = [
+/** Ways to serve one request: faults before or instead of the response, and valid responses. */
+const faults: ((exchange: Exchange) => void)[] = [
   ({ res }) => void res.destroy(),
   ({ req }) => void req.socket.resetAndDestroy(),
   ({ res }) => void res.writeHead(500).end('oops'),
@@ -144,32 +152,34 @@ const mishaps: ((exchange: Exchange) => void)[] = [
   ({ res }) => void res.writeHead(204).end(),
 ];
 
-const mishap = fc.nat(mishaps.length - 1);
+const arbFault = fc.nat(faults.length - 1);
 
 test.each(links)(
-  'on a link %s a server that fails at any step leaves no call without an end',
+  'on a link %s every call completes or fails, even if the server fails at any step',
   async (_kind, open) => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(mishap, { minLength: 3, maxLength: 12 }),
+        fc.array(arbFault, { minLength: 3, maxLength: 12 }),
         fc.option(fc.nat(30), { nil: undefined }),
-        async (steps, diesAfterMs) => {
-          let at = 0;
+        async (steps, closesAfterMs) => {
+          let served = 0;
           const server = await serve((exchange) => {
             const { req, res, body } = exchange;
-            if (req.method === 'GET') return void (at % 2 === 0 ? res.destroy() : res.writeHead(405).end());
+            if (req.method === 'GET')
+              return void (served % 2 === 0 ? res.destroy() : res.writeHead(405).end());
             if (req.method === 'DELETE' || idOf(body) === undefined) return void res.destroy();
             if (methodOf(body) === 'initialize') {
               res.setHeader('mcp-session-id', 'abc');
               return answerJson(res, result(body));
             }
-            const step = mishaps[steps[at % steps.length] ?? 0];
-            at += 1;
-            step?.(exchange);
+            const serveFault = faults[steps[served % steps.length] ?? 0];
+            served += 1;
+            serveFault?.(exchange);
           });
           const { link, seen } = await shakeHands(open(server.url()));
           const calls = Array.from({ length: 15 }, (_, n) => n + 2);
-          const dying = diesAfterMs === undefined ? undefined : pause(diesAfterMs).then(() => server.close());
+          const closing =
+            closesAfterMs === undefined ? undefined : pause(closesAfterMs).then(() => server.close());
           for (const call of calls) {
             link.send(request(call, 'x'), call);
             if (call % 4 === 0) link.send(Buffer.from('{"jsonrpc":"2.0","method":"notifications/x"}'));
@@ -178,7 +188,7 @@ test.each(links)(
           const isOver = (call: number): boolean =>
             seen.answers(call).length > 0 || seen.undelivered.some((each) => each.call === call);
           await until(`the end of every call ${steps}`, () => calls.every(isOver));
-          await dying;
+          await closing;
           await link.close();
           expect(seen.breaches).toEqual([]);
           await server.close();
@@ -189,9 +199,10 @@ test.each(links)(
   },
 );
 
-test('a server of the older transport that dies at any step ends the link or the call', async () => {
+test('on a link of the older transport (SSE) the link reports its end, and no unsent call is lost, if the server fails at any step', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.nat(25), fc.nat(6), async (diesAfterMs, breaksAt) => {
+    fc.asyncProperty(fc.nat(25), fc.nat(6), async (closesAfterMs, failingPost) => {
+      const CALLS = 18;
       let stream: Exchange['res'] | undefined;
       let posts = 0;
       const server = await serve(({ req, res, body }) => {
@@ -201,25 +212,25 @@ test('a server of the older transport that dies at any step ends the link or the
           return void res.write('event: endpoint\ndata: /take\n\n');
         }
         posts += 1;
-        if (posts === breaksAt) return void res.destroy();
+        if (posts === failingPost) return void res.destroy();
         res.writeHead(202).end();
         if (idOf(body) !== undefined && posts % 3 !== 0)
           stream?.write(`event: message\n${event(result(body))}`);
       });
       const { link, seen } = sseLink(server.url());
-      const dying = pause(diesAfterMs).then(() => server.close());
+      const closing = pause(closesAfterMs).then(() => server.close());
       const wasOpened = await link.open().then(
         () => true,
         () => false,
       );
-      for (let call = 2; call < 20; call += 1) {
+      for (let call = 2; call < 2 + CALLS; call += 1) {
         link.send(request(call, 'x'), call);
         if (call % 3 === 0) await pause(1);
       }
-      await dying;
+      await closing;
       await seen.end();
       expect(seen.breaches).toEqual([]);
-      if (!wasOpened) await until('every call refused', () => seen.undelivered.length === 18);
+      if (!wasOpened) await until('every call refused', () => seen.undelivered.length === CALLS);
       expect(link.queuedBytes).toBe(0);
     }),
     { numRuns: runs(40), seed: 815 },

@@ -1,4 +1,4 @@
-// Whatever a value, an argument or a schema may be: a header is legal and decodes to what stands in the body (PM1).
+// Headers are valid and decode to the value in the body, for random values, arguments and schemas.
 
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import fc from 'fast-check';
@@ -10,15 +10,15 @@ import {
 } from '../../../../../../actors/mcp/links/streamable-http/param-headers.ts';
 import { runs } from '../../../../../fixtures/property-runs.ts';
 
-/** As the specification has it for servers. */
-function decoded(value: string): string {
+/** Decodes a value as the specification requires of servers. */
+function decode(value: string): string {
   if (!value.startsWith('=?base64?') || !value.endsWith('?=')) return value;
   const bytes = Buffer.from(value.slice(9, -2), 'base64');
   expect(bytes.toString('base64')).toBe(value.slice(9, -2));
   return bytes.toString('utf8');
 }
 
-/** Text that is likely to be mistaken for something else. */
+/** Text that resembles encoded values. */
 const text = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({ unit: 'grapheme' }),
@@ -27,19 +27,19 @@ const text = fc.oneof(
   fc.string().map((inner) => `=?base64?${Buffer.from(inner).toString('base64')}?=`),
 );
 
-test('a value is legal header text that survives a reader of headers, and decodes to itself', () => {
+test('a value is valid header text that survives header parsing, and decodes to itself', () => {
   fc.assert(
     fc.property(text, (value) => {
       const header = encodeHeaderValue(value);
       expect(header).toMatch(/^[\t\x20-\x7e]+$/);
       expect(header.trim()).toBe(header);
-      expect(decoded(header)).toBe(value);
+      expect(decode(header)).toBe(value);
     }),
     { numRuns: runs(2_000) },
   );
 });
 
-test('plain text is left readable', () => {
+test('plain text stays readable', () => {
   fc.assert(
     fc.property(fc.stringMatching(/^[A-Za-z0-9._~:/-]+$/), (value) => {
       expect(encodeHeaderValue(value)).toBe(value);
@@ -47,71 +47,77 @@ test('plain text is left readable', () => {
   );
 });
 
-/** A schema with annotations on some of its properties, and arguments for it. */
-const leaf = fc.constantFrom('string', 'integer', 'boolean');
+const propertyType = fc.constantFrom('string', 'integer', 'boolean');
 const name = fc.oneof(
   fc.constantFrom('a', 'B', 'x-mcp-header', '__proto__', 'type'),
   fc.string({ minLength: 1 }),
 );
 
+/** Annotated properties of a schema, each with its path, type and argument. */
 const annotated = fc
-  .uniqueArray(fc.record({ path: fc.array(name, { minLength: 1, maxLength: 4 }), type: leaf, value: text }), {
-    maxLength: 6,
-    // No path may lead through another's value.
-    selector: ({ path }) => path[0],
-  })
-  .map((places) =>
-    places.map((place, index) => ({
-      ...place,
+  .uniqueArray(
+    fc.record({ path: fc.array(name, { minLength: 1, maxLength: 4 }), type: propertyType, value: text }),
+    {
+      maxLength: 6,
+      // No path leads through the value of another annotated property.
+      selector: ({ path }) => path[0],
+    },
+  )
+  .map((leaves) =>
+    leaves.map((each, index) => ({
+      ...each,
       value:
-        place.type === 'string'
-          ? place.value
-          : place.type === 'boolean'
+        each.type === 'string'
+          ? each.value
+          : each.type === 'boolean'
             ? index % 2 === 0
             : index * 1_000 - 2_500,
     })),
   );
 
-/** As `JSON.parse` makes objects: any name is an own member. */
-function nested(path: readonly string[], inner: unknown, key?: string): unknown {
+/**
+ * Wraps the value into objects along the path. With `key`, each object is a schema with its properties under
+ * that key. Any name is an own member, as with `JSON.parse`, even `__proto__`.
+ */
+function nest(path: readonly string[], value: unknown, key?: string): unknown {
   const [first, ...rest] = path;
-  if (first === undefined) return inner;
-  const object = Object.fromEntries([[first, nested(rest, inner, key)]]);
+  if (first === undefined) return value;
+  const object = Object.fromEntries([[first, nest(rest, value, key)]]);
   return key === undefined ? object : { type: 'object', [key]: object };
 }
 
-function merged(parts: readonly unknown[]): object {
+function merge(parts: readonly unknown[]): object {
   return Object.fromEntries(parts.flatMap((part) => Object.entries(part as object)));
 }
 
-test('each annotated value has its header, and there are no others', () => {
+test('each annotated value has its header, and no other header exists', () => {
   fc.assert(
-    fc.property(annotated, (places) => {
+    fc.property(annotated, (leaves) => {
       const schema = {
         type: 'object',
-        properties: merged(
-          places.map(({ path, type }, index) => {
-            const whole = nested(path, { type, 'x-mcp-header': `H${index}` }, 'properties') as {
+        properties: merge(
+          leaves.map(({ path, type }, index) => {
+            const whole = nest(path, { type, 'x-mcp-header': `H${index}` }, 'properties') as {
               properties: object;
             };
             return whole.properties;
           }),
         ),
       };
-      const given = merged(places.map(({ path, value }) => nested(path, value)));
+      const args = merge(leaves.map(({ path, value }) => nest(path, value)));
       expect(hasInvalidAnnotations(schema)).toBe(false);
-      const headers = paramHeaders(schema, given);
+      const headers = paramHeaders(schema, args);
       expect(Object.keys(headers).toSorted()).toEqual(
-        places.map((_, index) => `mcp-param-h${index}`).toSorted(),
+        leaves.map((_, index) => `mcp-param-h${index}`).toSorted(),
       );
-      places.forEach(({ value }, index) => {
-        expect(decoded(headers[`mcp-param-h${index}`] ?? '')).toBe(String(value));
+      leaves.forEach(({ value }, index) => {
+        expect(decode(headers[`mcp-param-h${index}`] ?? '')).toBe(String(value));
       });
     }),
   );
 });
 
-test('any schema and any arguments yield headers that HTTP allows, and never throw', () => {
+test('any schema and any arguments yield valid HTTP headers, and never throw', () => {
   const schema = fc.letrec((tie) => ({
     node: fc.oneof(
       { depthSize: 'small', withCrossShrink: true },
@@ -135,8 +141,8 @@ test('any schema and any arguments yield headers that HTTP allows, and never thr
     ),
   })).node;
   fc.assert(
-    fc.property(schema, fc.jsonValue(), (inputSchema, given) => {
-      const headers = paramHeaders(inputSchema, given);
+    fc.property(schema, fc.jsonValue(), (inputSchema, args) => {
+      const headers = paramHeaders(inputSchema, args);
       if (hasInvalidAnnotations(inputSchema)) expect(headers).toEqual({});
       for (const [header, value] of Object.entries(headers)) {
         validateHeaderName(header);

@@ -1,8 +1,8 @@
-// Task records compared with a model: owners cannot find foreign tasks, and the bounds hold.
+// Task records compared with a simple model: an owner finds only its own tasks, and the limits apply.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { CallOwner } from '../../../../../../actors/mcp/servers/calls/call-owner.ts';
+import type { CallOwner } from '../../../../../../actors/mcp/servers/calls/owner.ts';
 import type { PoolMember } from '../../../../../../actors/mcp/servers/pool/pool-member.ts';
 import {
   ACTIVE_MS,
@@ -15,14 +15,19 @@ import { runs } from '../../../../../fixtures/property-runs.ts';
 
 const sessions = ['s1', 's2', 's3'].map((label) => ({ label }) as CallOwner);
 const owners = [...sessions, 'key:a', 'token:b'];
+/** Maximum age of a record, in ms, even if its ttl is longer. */
+const DAY_MS = 86_400_000;
+/** Random task ids are 0 to 5. */
+const MAX_ID = 5;
 const openMember = () => ({ isClosing: false }) as PoolMember;
 
-interface Modelled {
+interface ModelRecord {
   readonly session: CallOwner;
   readonly member: PoolMember;
   isActive: boolean;
   ttl: number;
-  at: number;
+  /** Time of the last change, in ms. */
+  updatedAt: number;
 }
 
 const step = fc.oneof(
@@ -30,14 +35,14 @@ const step = fc.oneof(
     do: fc.constant('add' as const),
     owner: fc.nat(4),
     session: fc.nat(2),
-    id: fc.nat(5),
+    id: fc.nat(MAX_ID),
     member: fc.nat(1),
     ttl: fc.constantFrom(null, 0, 50, 5_000),
   }),
   fc.record({
     do: fc.constant('status' as const),
     member: fc.nat(1),
-    id: fc.nat(5),
+    id: fc.nat(MAX_ID),
     status: fc.constantFrom('working', 'completed', 'cancelled', 7),
   }),
   fc.record({ do: fc.constant('end' as const), member: fc.nat(1) }),
@@ -46,7 +51,7 @@ const step = fc.oneof(
 );
 
 test.each(['process', 'server'] as const)(
-  '%s: each owner finds its own tasks only, across ends of sessions and processes',
+  'with lifetime %s, each owner finds only its own tasks, even after sessions and processes have ended',
   (lifetime) => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
@@ -54,9 +59,9 @@ test.each(['process', 'server'] as const)(
         const ended: PoolMember[] = [];
         let now = 0;
         const records = new TaskRecords(lifetime, () => now);
-        const model = new Map<string, Modelled>();
-        const isThere = (it: Modelled | undefined): it is Modelled =>
-          it !== undefined && now - it.at <= Math.min(it.ttl, 86_400_000);
+        const model = new Map<string, ModelRecord>();
+        const isStored = (record: ModelRecord | undefined): record is ModelRecord =>
+          record !== undefined && now - record.updatedAt <= Math.min(record.ttl, DAY_MS);
         const key = (owner: number, id: number) => `${owner}/${id}`;
         for (const one of steps) {
           if (one.do === 'wait') now += one.ms;
@@ -66,55 +71,65 @@ test.each(['process', 'server'] as const)(
             ended.push(member);
             members[one.member] = openMember();
             if (lifetime === 'process')
-              for (const [at, it] of model) if (it.member === member) model.delete(at);
+              for (const [recordKey, record] of model) if (record.member === member) model.delete(recordKey);
           } else if (one.do === 'add') {
             const owner = owners[one.owner] as CallOwner | string;
             // Any session may create tasks for its principal.
             const session = (typeof owner === 'string' ? sessions[one.session] : owner) as CallOwner;
             const member = members[one.member] as PoolMember;
             records.add({ owner, session, member }, `t${one.id}`, { status: 'working', ttl: one.ttl });
-            // The newest task with an id at one server or process replaces the others.
-            for (let other = 0; other < owners.length; other += 1) {
-              const replaced = model.get(key(other, one.id));
-              if (lifetime === 'server' || replaced?.member === member) model.delete(key(other, one.id));
+            // The newest task with an id at a server or process replaces older tasks.
+            for (let eachOwner = 0; eachOwner < owners.length; eachOwner += 1) {
+              const older = model.get(key(eachOwner, one.id));
+              if (lifetime === 'server' || older?.member === member) model.delete(key(eachOwner, one.id));
             }
             model.set(key(one.owner, one.id), {
               session,
               member,
               isActive: true,
               ttl: one.ttl ?? Number.POSITIVE_INFINITY,
-              at: now,
+              updatedAt: now,
             });
           } else if (one.do === 'status') {
             const member = members[one.member] as PoolMember;
-            const told = records.onStatus(member, `t${one.id}`, { status: one.status, ttl: undefined });
-            const meant = owners
+            const ownersFound = records.onStatus(member, `t${one.id}`, {
+              status: one.status,
+              ttl: undefined,
+            });
+            const matches = owners
               .flatMap((_, owner) => model.get(key(owner, one.id)) ?? [])
-              .filter((it) => it.member === member && isThere(it));
-            for (const it of meant) {
-              it.at = now;
-              if (one.status === 'completed' || one.status === 'cancelled') it.isActive = false;
+              .filter((record) => record.member === member && isStored(record));
+            for (const record of matches) {
+              record.updatedAt = now;
+              if (one.status === 'completed' || one.status === 'cancelled') record.isActive = false;
             }
-            for (const session of told) expect(meant.map((it) => it.session)).toContain(session);
+            for (const session of ownersFound)
+              expect(matches.map((record) => record.session)).toContain(session);
           } else {
             records.release(sessions[one.session] as CallOwner);
-            for (const at of [...model.keys()]) if (at.startsWith(`${one.session}/`)) model.delete(at);
+            for (const recordKey of [...model.keys()])
+              if (recordKey.startsWith(`${one.session}/`)) model.delete(recordKey);
           }
-          for (const [owner, who] of owners.entries())
-            for (let id = 0; id <= 5; id += 1) {
-              const it = model.get(key(owner, id));
+          for (const [ownerIndex, owner] of owners.entries())
+            for (let id = 0; id <= MAX_ID; id += 1) {
+              const record = model.get(key(ownerIndex, id));
               for (const member of [...members, ...ended])
-                expect(records.has(who, `t${id}`, member)).toBe(
-                  isThere(it) && (lifetime === 'server' || it.member === member),
+                expect(records.has(owner, `t${id}`, member)).toBe(
+                  isStored(record) && (lifetime === 'server' || record.member === member),
                 );
-              expect(records.find(who, `t${id}`)?.member).toBe(isThere(it) ? it.member : undefined);
+              expect(records.find(owner, `t${id}`)?.member).toBe(
+                isStored(record) ? record.member : undefined,
+              );
             }
           for (const member of members) {
             const isActive = [...model.values()].some(
-              (it) => it.member === member && it.isActive && now - it.at < Math.min(it.ttl, ACTIVE_MS),
+              (record) =>
+                record.member === member &&
+                record.isActive &&
+                now - record.updatedAt < Math.min(record.ttl, ACTIVE_MS),
             );
             if (isActive) expect(records.isActiveOn(member)).toBe(true);
-            else if (![...model.values()].some((it) => it.member === member))
+            else if (![...model.values()].some((record) => record.member === member))
               expect(records.isActiveOn(member)).toBe(false);
           }
         }
@@ -124,12 +139,12 @@ test.each(['process', 'server'] as const)(
   },
 );
 
-describe('bounds', () => {
+describe('limits', () => {
   const [session = {} as CallOwner] = sessions;
   const member = openMember();
   const working = { status: 'working', ttl: null };
 
-  test('one owner keeps its newest tasks, and takes none from others', () => {
+  test('an owner above its limit loses its oldest tasks, and no other owner loses a task', () => {
     const records = new TaskRecords('process');
     records.add({ owner: 'key:a', session, member }, 'mine', working);
     for (let n = 0; n < MAX_PER_OWNER + 10; n += 1)
@@ -140,7 +155,7 @@ describe('bounds', () => {
     expect(records.find('key:a', 'mine')).toBeDefined();
   });
 
-  test('all owners together keep MAX_RECORDS; the owner without new tasks for longest loses its oldest', () => {
+  test('above MAX_RECORDS in total, the owner that has added no task for the longest time loses its oldest task', () => {
     const records = new TaskRecords('process');
     for (let n = 0; n < MAX_RECORDS + 50; n += 1)
       records.add({ owner: `key:${n % 1000}`, session: undefined, member }, `t${n}`, working);
@@ -149,13 +164,13 @@ describe('bounds', () => {
     expect(records.find(`key:${(MAX_RECORDS + 49) % 1000}`, `t${MAX_RECORDS + 49}`)).toBeDefined();
   });
 
-  test('an id without measure is not kept', () => {
+  test('an id above the length limit is not stored', () => {
     const records = new TaskRecords('process');
     records.add({ owner: session, session, member }, 'x'.repeat(MAX_ID_LENGTH + 1), working);
     expect(records.size).toBe(0);
   });
 
-  test('records of tasks that are over are removed', () => {
+  test('records of finished tasks are removed', () => {
     let now = 0;
     const records = new TaskRecords('process', () => now);
     for (let n = 0; n < 100; n += 1)

@@ -1,14 +1,14 @@
-// All servers as one list: in order, without collisions, and with a way back for every name in it.
+// Merged lists of all servers: order, name collisions, and the server for each name.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Aggregate } from '../../../../../../actors/mcp/clients/aggregate/aggregate.ts';
-import type { KeptResult } from '../../../../../../actors/mcp/jsonrpc/compose.ts';
+import type { EncodedResult } from '../../../../../../actors/mcp/jsonrpc/compose.ts';
 import { describedServer } from '../../../../../fixtures/server/described-server.ts';
 import { aggregateOf, ListedServer } from '../../../../../fixtures/server/listed-server.ts';
 
 const of = (...servers: ListedServer[]) => aggregateOf(() => servers.map(({ asManaged }) => asManaged));
-const parse = ({ raw }: KeptResult) => JSON.parse(raw.toString('utf8'));
+const parse = ({ raw }: EncodedResult) => JSON.parse(raw.toString('utf8'));
 const names = (aggregate: Aggregate) =>
   parse(aggregate.list('tools')).tools.map(({ name }: { name: string }) => name);
 const leadsTo = (aggregate: Aggregate, name: string) => {
@@ -17,14 +17,14 @@ const leadsTo = (aggregate: Aggregate, name: string) => {
 };
 
 describe('the merged list', () => {
-  test('is in the order of the catalog, then of each server, and the same bytes every time (GA1)', () => {
+  test('follows the catalog order, then the order of each server, with the same bytes each time', () => {
     const make = () =>
       of(new ListedServer('b', { tools: ['z', 'a'] }), new ListedServer('a', { tools: ['ü'] }));
     expect(names(make())).toEqual(['b__z', 'b__a', expect.stringMatching(/^a_____?[0-9a-f]{8}$/)]);
     expect(make().list('tools').raw).toEqual(make().list('tools').raw);
   });
 
-  test('keeps the items as the servers wrote them, but for the name', () => {
+  test('keeps all bytes of an item except its name', () => {
     expect(
       of(new ListedServer('s', { tools: ['t'] }))
         .list('tools')
@@ -32,7 +32,7 @@ describe('the merged list', () => {
     ).toBe('{"tools":[{"name":"s__t","inputSchema":{"type":"object"},"x":1.0}]}');
   });
 
-  test('leaves out who is switched off, what is denied, and who is unknown', () => {
+  test('omits disabled servers, denied tools and unknown servers', () => {
     const [off, some, unknown] = [
       new ListedServer('off', { tools: ['a'] }),
       new ListedServer('some', { tools: ['a', 'b'] }),
@@ -46,7 +46,7 @@ describe('the merged list', () => {
     expect(leadsTo(aggregate, 'off__a')).toBeUndefined();
   });
 
-  test('follows what is learnt later, at once', () => {
+  test('includes changed server lists immediately', () => {
     const server = new ListedServer('s');
     const aggregate = of(server);
     expect(names(aggregate)).toEqual([]);
@@ -56,13 +56,13 @@ describe('the merged list', () => {
     expect(leadsTo(aggregate, 's__t')).toBeUndefined();
   });
 
-  test('shows a tool once that its server lists twice', () => {
+  test('contains a tool once even if its server lists it twice', () => {
     const long = 'x'.repeat(80);
     const aggregate = of(new ListedServer('s', { tools: ['t', 't', long, long, 't'] }));
     expect(names(aggregate)).toHaveLength(2);
   });
 
-  test('shows a resource of two servers once: the first has it', () => {
+  test('contains a resource of two servers once, from the first server', () => {
     const aggregate = of(
       new ListedServer('a', { resources: ['x://1'] }),
       new ListedServer('b', { resources: ['x://1'] }),
@@ -72,7 +72,7 @@ describe('the merged list', () => {
   });
 });
 
-test('pages of a list with long items are no larger than a client can take, but for an item that is itself', () => {
+test('limits the size of a page, except for a single item above the limit', () => {
   const mega = 1024 * 1024;
   const tool = (name: string, length: number) => ({ name, description: 'd'.repeat(length) });
   const few = describedServer('few', [tool('a', mega), tool('b', 2 * mega), tool('c', 2 * mega)]);
@@ -87,8 +87,8 @@ test('pages of a list with long items are no larger than a client can take, but 
   expect(pages).toEqual([['few__a', 'few__b'], ['few__c'], ['one__d'], ['one__e']]);
 });
 
-describe('a name that two servers could have', () => {
-  test('leads to the same server whatever else is known at the time (GA2)', () => {
+describe('a tool name that could belong to two servers', () => {
+  test('has the same target, independent of the lists of other servers', () => {
     const [short, long] = [new ListedServer('a'), new ListedServer('a__b')];
     for (const servers of [
       [short, long],
@@ -98,7 +98,7 @@ describe('a name that two servers could have', () => {
       long.learn({ tools: ['c'] });
       short.learn({ tools: [] });
       expect(leadsTo(aggregate, 'a__b__c')).toBe('a__b c');
-      // A client that has learnt the name keeps it: another server's tool must not slip under it.
+      // Clients cache names, so a tool of another server must not get a name that is in use.
       short.learn({ tools: ['b__c'] });
       expect(leadsTo(aggregate, 'a__b__c')).toBe('a__b c');
       expect(
@@ -111,7 +111,7 @@ describe('a name that two servers could have', () => {
     }
   });
 
-  test('is told apart too where the first ends with the mark', () => {
+  test('is unique even if the first server id ends with the separator', () => {
     const aggregate = of(new ListedServer('a', { tools: ['_b'] }), new ListedServer('a_', { tools: ['b'] }));
     expect(
       names(aggregate)
@@ -121,7 +121,7 @@ describe('a name that two servers could have', () => {
     expect(leadsTo(aggregate, 'a___b')).toBe('a_ b');
   });
 
-  test('never is in the list twice, for any servers and tools, and every name leads to its own tool', () => {
+  test('occurs once in the list for any servers and tools, and leads to its own tool', () => {
     const id = fc.oneof(
       fc.constantFrom('a', 'a_', 'a__', 'a__b', '_', 'a.b', 'a-b'),
       fc.string({ unit: fc.constantFrom('a', '_', '.'), minLength: 1, maxLength: 4 }),
@@ -137,11 +137,11 @@ describe('a name that two servers could have', () => {
     fc.assert(
       fc.property(servers, (list) => {
         const aggregate = of(...list.map(([one, tools]) => new ListedServer(one, { tools })));
-        const shown: string[] = names(aggregate);
-        expect(new Set(shown).size).toBe(shown.length);
-        for (const name of shown) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+        const listedNames: string[] = names(aggregate);
+        expect(new Set(listedNames).size).toBe(listedNames.length);
+        for (const name of listedNames) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
         const expected = list.flatMap(([one, tools]) => [...new Set(tools)].map((name) => `${one} ${name}`));
-        expect(shown.map((name) => leadsTo(aggregate, name))).toEqual(expected);
+        expect(listedNames.map((name) => leadsTo(aggregate, name))).toEqual(expected);
       }),
       { numRuns: 500 },
     );
@@ -155,7 +155,7 @@ describe('a resource', () => {
   });
   const rows = new ListedServer('rows', { resourceTemplates: ['db://{table}/{row}'] });
 
-  test('is read where it is listed, then where a template fits, and nowhere else', () => {
+  test('belongs to the server that lists it, then to the first matching template', () => {
     const aggregate = of(rows, files);
     expect(aggregate.findResource('file:///a')?.server.id).toBe('files');
     expect(aggregate.findResource('file:///other')).toEqual({ server: files, key: 'file:///other' });
@@ -164,14 +164,14 @@ describe('a resource', () => {
     expect(aggregate.findTemplate('db://{table}/{row}')?.server.id).toBe('rows');
   });
 
-  test('that nobody lists goes to the only server that has resources', () => {
+  test('without a listing goes to the only server with resources', () => {
     const tools = new ListedServer('tools', { tools: ['t'] }, { tools: {} });
     expect(of(tools, files).findResource('odd://x')?.server.id).toBe('files');
     expect(of(tools).findResource('odd://x')).toBeUndefined();
   });
 });
 
-test('what the servers can do together is what any can, and anything while one is unknown', () => {
+test('merges the capabilities of all servers, and assumes all capabilities for an unknown server', () => {
   const plain = new ListedServer('plain', {}, {});
   const logs = new ListedServer('logs', {}, { logging: {} });
   const has = (...servers: ListedServer[]) => Object.keys(of(...servers).capabilities()).sort();
@@ -186,7 +186,7 @@ test('what the servers can do together is what any can, and anything while one i
   ]);
 });
 
-test('resources can be subscribed to where some server has that, and others’ extensions are not the gateway’s', () => {
+test('offers resource subscriptions if one server does, and does not merge extensions', () => {
   const capabilities = { extensions: { 'example.com/x': {} }, experimental: { y: {} }, tasks: {} };
   const plain = new ListedServer('plain', {}, { ...capabilities, resources: { listChanged: true } });
   const watched = new ListedServer('watched', {}, { resources: { subscribe: true } });
@@ -202,7 +202,7 @@ test('resources can be subscribed to where some server has that, and others’ e
   expect(can(plain, new ListedServer('unknown')).resources).toEqual({ listChanged: true, subscribe: true });
 });
 
-describe('how long a merged list may be kept', () => {
+describe('the cache hint of a merged list', () => {
   const tools = { tools: {} };
   const hinted = (id: string, ttlMs: number, scope: 'public' | 'private') => {
     const server = new ListedServer(id, { tools: ['a'] }, tools);
@@ -213,13 +213,13 @@ describe('how long a merged list may be kept', () => {
   const long = hinted('long', 60_000, 'public');
   const stale = { ttlMs: 0, scope: 'private' };
 
-  test('is the shortest time, and for one client if one server says so', () => {
+  test('has the shortest time, and is private if one hint is private', () => {
     expect(hint(long)).toEqual({ ttlMs: 60_000, scope: 'public' });
     expect(hint(long, hinted('short', 500, 'public'))).toEqual({ ttlMs: 500, scope: 'public' });
     expect(hint(long, hinted('own', 90_000, 'private'))).toEqual({ ttlMs: 60_000, scope: 'private' });
   });
 
-  test('is not at all where a server gives no hint, or its part of the list is missing', () => {
+  test('is zero if one server gives no hint or its list is missing', () => {
     const silent = new ListedServer('silent', { tools: ['a'] }, tools);
     Object.assign(silent.cache, { hints: {} });
     const failed = hinted('failed', 500, 'public');
@@ -228,7 +228,7 @@ describe('how long a merged list may be kept', () => {
       expect(hint(long, other)).toEqual(stale);
   });
 
-  test('is nothing that a server without such a list, or one that is switched off, has a say in', () => {
+  test('ignores disabled servers and servers without such a list', () => {
     const other = new ListedServer('other', {}, { prompts: {} });
     other.cache.lists = {};
     const off = new ListedServer('off');
@@ -237,8 +237,8 @@ describe('how long a merged list may be kept', () => {
   });
 });
 
-describe('what is made of the lists', () => {
-  test('is made once, and anew only when something is known that was not', () => {
+describe('the merged result', () => {
+  test('is cached until a server list changes', () => {
     const servers = [new ListedServer('a', { tools: ['x'] }), new ListedServer('b', { tools: ['y'] })];
     const aggregate = of(...servers);
     const [first, stamp] = [aggregate.list('tools'), aggregate.stamp];
@@ -249,7 +249,7 @@ describe('what is made of the lists', () => {
     expect(aggregate.stamp).not.toBe(stamp);
   });
 
-  test('follows servers that come and go', () => {
+  test('follows added and removed servers', () => {
     const servers = [new ListedServer('a', { tools: ['x'] }), new ListedServer('b', { tools: ['y'] })];
     const aggregate = aggregateOf(() => servers.map(({ asManaged }) => asManaged));
     expect(names(aggregate)).toEqual(['a__x', 'b__y']);

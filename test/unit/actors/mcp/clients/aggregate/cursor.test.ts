@@ -1,4 +1,4 @@
-// Cursors are taken from this process and for this list only.
+// A cursor is valid only in the process that created it, and for the same list.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -18,7 +18,7 @@ function codeOf(act: () => unknown): number | undefined {
 }
 
 describe('a cursor', () => {
-  test('gives back the text it was made of, for any text', () => {
+  test('decodes to its original text, for any text', () => {
     const seal = new CursorSeal();
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.string(), (text, kind) => {
@@ -27,14 +27,14 @@ describe('a cursor', () => {
     );
   });
 
-  test('shows nothing of its text, and is the same for the same text (CU2)', () => {
+  test('hides its text, and is equal for equal texts', () => {
     const seal = new CursorSeal();
-    const cursor = seal.seal('tools', 'a text that can be known again');
-    expect(cursor).toBe(seal.seal('tools', 'a text that can be known again'));
-    expect(Buffer.from(cursor, 'base64url').toString('latin1')).not.toContain('known');
+    const cursor = seal.seal('tools', 'a recognisable text');
+    expect(cursor).toBe(seal.seal('tools', 'a recognisable text'));
+    expect(Buffer.from(cursor, 'base64url').toString('latin1')).not.toContain('recognisable');
   });
 
-  test('is refused with any bit of it flipped, also one that its decoding ignores', () => {
+  test('is rejected if any bit is flipped, including bits that base64 decoding ignores', () => {
     const seal = new CursorSeal();
     for (const text of ['', 'a', 'ab', 'abc']) {
       const cursor = seal.seal('tools', text);
@@ -53,7 +53,7 @@ describe('a cursor', () => {
     }
   });
 
-  test('is refused for another list, by another process, and when it is nothing of the kind (CU1)', () => {
+  test('is rejected for another list, by another process, and if it is malformed', () => {
     const seal = new CursorSeal();
     const cursor = seal.seal('tools', 'x');
     expect(codeOf(() => seal.open('tools', cursor))).toBeUndefined();

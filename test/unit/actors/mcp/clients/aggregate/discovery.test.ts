@@ -1,4 +1,4 @@
-// Learning of servers nothing is known of: together, a few at a time, and never longer than a client will wait (D1).
+// Discovery starts servers with unknown lists: a few concurrently, within the client's timeout.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Discovery, type ListingClient } from '../../../../../../actors/mcp/clients/aggregate/discovery.ts';
@@ -14,8 +14,8 @@ afterEach(() => {
 const of = (...servers: ListedServer[]) =>
   new Discovery(aggregateOf(() => servers.map(({ asManaged }) => asManaged)));
 
-/** A server that runs `ms` after it was asked for, and is known then. */
-function takes(id: string, ms: number): ListedServer {
+/** Server whose lists are known `ms` after the request. */
+function slowServer(id: string, ms: number): ListedServer {
   const server = new ListedServer(id);
   server.onDemand = () => {
     server.enter('starting');
@@ -27,11 +27,11 @@ function takes(id: string, ms: number): ListedServer {
   return server;
 }
 
-/** How long it takes to settle, in milliseconds of the test's clock. */
-async function settled(discovery: Discovery, timeoutMs: number): Promise<number> {
+/** Returns the duration of `settle`, in milliseconds of the fake clock. */
+async function settleMs(discovery: Discovery, timeoutMs: number): Promise<number> {
   const startedAt = performance.now();
   let endedAt: number | undefined;
-  const settling = discovery.settle(timeoutMs) ?? Promise.resolve();
+  const settling = discovery.waitForLists(timeoutMs) ?? Promise.resolve();
   void settling.then(() => {
     endedAt = performance.now();
   });
@@ -39,27 +39,27 @@ async function settled(discovery: Discovery, timeoutMs: number): Promise<number>
   return (endedAt ?? Number.NaN) - startedAt;
 }
 
-test('who is known already is asked nothing, and nobody waits', async () => {
+test('requests no known server and does not wait', async () => {
   const server = new ListedServer('s', {});
-  expect(await settled(of(server), 4000)).toBeLessThan(20);
+  expect(await settleMs(of(server), 4000)).toBeLessThan(20);
   expect(server.demands).toBe(0);
 });
 
-test('all are waited for when all are quick', async () => {
-  const servers = Array.from({ length: 5 }, (_, i) => takes(`s${i}`, 100));
-  expect(await settled(of(...servers), 4000)).toBeLessThan(150);
+test('waits for all servers if all start quickly', async () => {
+  const servers = Array.from({ length: 5 }, (_, i) => slowServer(`s${i}`, 100));
+  expect(await settleMs(of(...servers), 4000)).toBeLessThan(150);
   for (const server of servers) expect(server.cache.isLearnt).toBe(true);
 });
 
-test('eight start at a time, each once', async () => {
+test('starts eight servers at a time, each once', async () => {
   let together = 0;
-  let most = 0;
-  const servers = Array.from({ length: 40 }, (_, i) => takes(`s${i}`, 100));
+  let maxCount = 0;
+  const servers = Array.from({ length: 40 }, (_, i) => slowServer(`s${i}`, 100));
   for (const server of servers) {
     const start = server.onDemand;
     server.onDemand = () => {
       together += 1;
-      most = Math.max(most, together);
+      maxCount = Math.max(maxCount, together);
       start();
       const forget = server.onState(() => {
         if (!server.isRunning) return;
@@ -69,97 +69,98 @@ test('eight start at a time, each once', async () => {
     };
   }
   const discovery = of(...servers);
-  expect(await settled(discovery, 4000)).toBeLessThan(600);
-  expect(most).toBe(8);
+  expect(await settleMs(discovery, 4000)).toBeLessThan(600);
+  expect(maxCount).toBe(8);
   for (const server of servers) expect([server.demands, server.listeners]).toEqual([1, 0]);
 });
 
-test('a server that hangs costs the waiting time, and the next list only what is left of it (D2)', async () => {
-  const [slow, quick] = [new ListedServer('slow'), takes('quick', 100)];
+test('a hanging server delays a list by the timeout, and the next list by the rest of the timeout', async () => {
+  const [slow, quick] = [new ListedServer('slow'), slowServer('quick', 100)];
   const discovery = of(slow, quick);
-  const first = discovery.settle(4000);
+  const first = discovery.waitForLists(4000);
   await vi.advanceTimersByTimeAsync(3000);
-  const second = discovery.settle(4000);
-  const ends: string[] = [];
-  void first?.then(() => ends.push('first'));
-  void second?.then(() => ends.push('second'));
+  const second = discovery.waitForLists(4000);
+  const endedServers: string[] = [];
+  void first?.then(() => endedServers.push('first'));
+  void second?.then(() => endedServers.push('second'));
   await vi.advanceTimersByTimeAsync(990);
-  expect(ends).toEqual([]);
+  expect(endedServers).toEqual([]);
   await vi.advanceTimersByTimeAsync(20);
-  expect(ends).toEqual(['first', 'second']);
-  // From then on it costs nothing, although it still hangs.
-  expect(await settled(discovery, 4000)).toBeLessThan(20);
+  expect(endedServers).toEqual(['first', 'second']);
+  // Later requests do not wait for the hanging server.
+  expect(await settleMs(discovery, 4000)).toBeLessThan(20);
   expect([slow.demands, quick.demands]).toEqual([1, 1]);
 });
 
-test('a server that fails costs no more than its failure, and is tried again later without anybody waiting', async () => {
+test('a failing server delays a list until its failure, and is retried later without a delay', async () => {
   const server = new ListedServer('s');
   server.onDemand = () => {
     server.enter('starting');
     setTimeout(() => server.enter('failed'), 50);
   };
   const discovery = of(server);
-  expect(await settled(discovery, 4000)).toBeLessThan(100);
-  expect(await settled(discovery, 4000)).toBeLessThan(20);
+  expect(await settleMs(discovery, 4000)).toBeLessThan(100);
+  expect(await settleMs(discovery, 4000)).toBeLessThan(20);
   expect(server.demands).toBe(1);
   await vi.advanceTimersByTimeAsync(10_000);
   server.state = 'stopped';
-  expect(await settled(discovery, 4000)).toBeLessThan(20);
+  expect(await settleMs(discovery, 4000)).toBeLessThan(20);
   expect(server.demands).toBe(2);
   await vi.advanceTimersByTimeAsync(100);
   expect(server.listeners).toBe(0);
 });
 
-test('hanging servers hold up those behind them in the queue, but never a list', async () => {
+test('hanging servers delay the servers behind them in the queue, but no list', async () => {
   const hanging = Array.from({ length: 8 }, (_, i) => new ListedServer(`h${i}`));
-  const last = takes('last', 10);
+  const last = slowServer('last', 10);
   const discovery = of(...hanging, last);
-  expect(await settled(discovery, 500)).toBeLessThan(530);
+  expect(await settleMs(discovery, 500)).toBeLessThan(530);
   expect(last.demands).toBe(0);
   hanging[0]?.enter('failed');
   await vi.advanceTimersByTimeAsync(20);
   expect(last.cache.isLearnt).toBe(true);
 });
 
-test('a server that left the catalog before its turn holds up nobody', async () => {
-  const gone = new ListedServer('gone');
-  gone.onDemand = () => {};
-  expect(await settled(of(takes('quick', 50), gone), 4000)).toBeLessThan(80);
-  expect(gone.listeners).toBe(0);
+test('a server removed before its start delays no list', async () => {
+  const removed = new ListedServer('gone');
+  removed.onDemand = () => {};
+  expect(await settleMs(of(slowServer('quick', 50), removed), 4000)).toBeLessThan(80);
+  expect(removed.listeners).toBe(0);
 });
 
-test('who is known and lists the same for everybody is not looked at again until something changes', async () => {
-  let looks = 0;
+test('does not check known servers with one list for all clients again until a change', async () => {
+  let checks = 0;
   const servers = Array.from({ length: 100 }, (_, n) => new ListedServer(`s${n}`, { tools: ['t'] }));
   for (const { entry } of servers)
     Object.defineProperty(entry, 'isolation', {
       get: () => {
-        looks += 1;
+        checks += 1;
         return 'shared';
       },
     });
   const discovery = of(...servers);
-  for (let n = 0; n < 10; n += 1) await discovery.settle(1000);
-  expect(looks).toBe(100);
+  for (let n = 0; n < 10; n += 1) await discovery.waitForLists(1000);
+  expect(checks).toBe(100);
   servers[0]?.learn({ tools: ['t', 'u'] });
-  await discovery.settle(1000);
-  expect(looks).toBe(200);
+  await discovery.waitForLists(1000);
+  expect(checks).toBe(200);
 });
 
-describe('a known server that may list more for whoever asks', () => {
+describe('a known server that may list more for one client', () => {
   const client: ListingClient = {
     capabilities: { sampling: {} },
     era: 'legacy',
-    as: (_, visit) => visit(undefined),
+    withOwner: (_, visit) => visit(undefined),
   };
-  const known = () => Object.assign(new ListedServer('s', { tools: ['t'] }), { mayShowMoreTo: () => true });
+  const knownServer = () =>
+    Object.assign(new ListedServer('s', { tools: ['t'] }), { mayShowMoreTo: () => true });
 
-  test('is started when that client lists, and is waited for a short while only (D3)', async () => {
-    const server = known();
+  test('is started when that client requests a list, with a short wait', async () => {
+    const server = knownServer();
     Object.assign(server.entry, { isolation: 'session' });
     const discovery = of(server);
     let hasSettled = false;
-    void discovery.settle(25_000, client)?.then(() => {
+    void discovery.waitForLists(25_000, client)?.then(() => {
       hasSettled = true;
     });
     expect(server.demands).toBe(1);
@@ -169,48 +170,48 @@ describe('a known server that may list more for whoever asks', () => {
     expect(hasSettled).toBe(true);
   });
 
-  test('is not started by what learns at the start, and holds up no other client', async () => {
-    const server = known();
+  test('is not started by the discovery at gateway start, and delays no other client', async () => {
+    const server = knownServer();
     Object.assign(server.entry, { isolation: 'session' });
     const discovery = of(server);
     discovery.learn(client);
     expect(server.demands).toBe(0);
-    void discovery.settle(25_000, client);
-    expect(discovery.settle(25_000)).toBeUndefined();
+    void discovery.waitForLists(25_000, client);
+    expect(discovery.waitForLists(25_000)).toBeUndefined();
   });
 });
 
-test('a server that failed before anybody listed is tried, and not waited for', () => {
+test('starts a server that failed before the first list, without waiting', () => {
   const server = Object.assign(new ListedServer('s'), { lastError: new Error('exit code 1') });
   const discovery = of(server);
-  expect(discovery.settle(25_000)).toBeUndefined();
+  expect(discovery.waitForLists(25_000)).toBeUndefined();
   expect(server.demands).toBe(1);
 });
 
-test('nobody waits any longer once the gateway stops, and nothing is begun', async () => {
+test('stops waiting and starts no server when the gateway stops', async () => {
   const server = new ListedServer('s');
   const discovery = of(server);
-  const settled = discovery.settle(25_000);
+  const settleMs = discovery.waitForLists(25_000);
   discovery.close();
-  await settled;
+  await settleMs;
   expect(vi.getTimerCount()).toBe(0);
   const late = new ListedServer('late');
   const closed = of(late);
   closed.close();
-  expect(closed.settle(25_000)).toBeUndefined();
+  expect(closed.waitForLists(25_000)).toBeUndefined();
   expect(late.demands).toBe(0);
 });
 
-test('a server that runs without having given all its lists is asked for them, once in ten seconds, and nobody waits', async () => {
+test('requests the missing lists of a running server every ten seconds, without waiting', async () => {
   const server = new ListedServer('s');
   server.enter('running');
   const discovery = of(server);
-  await settled(discovery, 4000);
-  expect([server.demands, server.asked]).toEqual([0, 1]);
-  await settled(discovery, 4000);
-  expect(server.asked).toBe(1);
+  await settleMs(discovery, 4000);
+  expect([server.demands, server.listRequests]).toEqual([0, 1]);
+  await settleMs(discovery, 4000);
+  expect(server.listRequests).toBe(1);
   await vi.advanceTimersByTimeAsync(10_000);
-  server.onAsked = () => new Promise(() => {});
-  expect(await settled(discovery, 4000)).toBeLessThan(20);
-  expect([server.demands, server.asked]).toEqual([0, 2]);
+  server.onListRequest = () => new Promise(() => {});
+  expect(await settleMs(discovery, 4000)).toBeLessThan(20);
+  expect([server.demands, server.listRequests]).toEqual([0, 2]);
 });

@@ -6,21 +6,21 @@ import { matchesTemplate } from '../../../../../../actors/mcp/clients/aggregate/
 const nameOf = (server: string, tool: string, ids: readonly string[] = [server]) =>
   new MergedNames(ids).namesOf(server, [tool]).get(tool);
 
-describe('the name of a tool among all servers', () => {
-  test('is its server and its own name, as long as that fits', () => {
+describe('the merged name of a tool', () => {
+  test('consists of the server id and the tool name if both fit', () => {
     expect(nameOf('files', 'read_text-file')).toBe('files__read_text-file');
     const longest = 'x'.repeat(MAX_NAME_LENGTH - 's__'.length);
     expect(nameOf('s', longest)).toBe(`s__${longest}`);
   });
 
-  test('is cut and gets a hash when it does not, and stays the same for ever', () => {
-    // Written out: clients keep these names, so they may not change from one version to the next.
+  test('is shortened with a stable digest if it is too long', () => {
+    // Fixed values: clients store these names, so they must not change between versions.
     expect(nameOf('my.server', 'a/b')).toBe('my_server__a_b_59040ebb');
     expect(nameOf('s', 'x'.repeat(62))).toHaveLength(MAX_NAME_LENGTH);
     expect(nameOf('s', `${'x'.repeat(70)}1`)).not.toBe(nameOf('s', `${'x'.repeat(70)}2`));
   });
 
-  test('is never the name with a digest of another tool (TN3)', () => {
+  test('never equals the digest name of another tool', () => {
     const victim = nameOf('a.b', 'read file', ['a.b', 'a_b']) ?? '';
     expect(victim).toMatch(/^a_b__read_file_[0-9a-f]{32}$/);
     const chosen = victim.slice('a_b__'.length);
@@ -28,7 +28,7 @@ describe('the name of a tool among all servers', () => {
     expect(new MergedNames(['a.b', 'a_b']).readPlain(victim)).toBeUndefined();
   });
 
-  test('stays plain for a tool that is named like a digest of the same server, or by a date', () => {
+  test('has no digest if the tool name only resembles a digest name or ends with a date', () => {
     const digestName = nameOf('s', 'read file') ?? '';
     const plain = digestName.slice('s__'.length);
     const names = new MergedNames(['s']).namesOf('s', ['read file', plain]);
@@ -44,12 +44,12 @@ describe('the name of a tool among all servers', () => {
     [['é'.repeat(60), 'ü'.repeat(60)], true],
     [['a', 'b'], false],
     [['a', 'ab'], false],
-  ])('has a long digest where the ids %j could begin alike: %s', (ids, isLong) => {
+  ])('has a long digest if the ids %j have an ambiguous prefix: %s', (ids, isLong) => {
     for (const id of ids) expect(nameOf(id, 'x y', ids)).toMatch(isLong ? /_[0-9a-f]{32}$/ : /_[0-9a-f]{8}$/);
   });
 
-  test('of two tools of one server whose short digests are equal has a long digest', () => {
-    // Found by search: the first 70 characters and the first 32 digest bits are equal.
+  test('has a long digest if the short digests of two tools of one server are equal', () => {
+    // The first 70 characters and the first 32 bits of the digest are equal (found by search).
     const [one, other] = [`${'x'.repeat(70)}103899`, `${'x'.repeat(70)}116731`];
     for (const tool of [one, other]) expect(nameOf('s', tool)).toMatch(/_63485e50$/);
     const names = new MergedNames(['s']).namesOf('s', [one, other]);
@@ -62,7 +62,7 @@ describe('a tool filter', () => {
   beforeAll(() => loadToolFilters([{ allow: ['read_*'], deny: [] }]));
   const filter = (allow: string[], deny: string[] = []) => toolFilter({ allow, deny });
 
-  test('of `*` lets everything through, whatever its name', () => {
+  test('that allows `*` accepts every name', () => {
     for (const name of ['read', '.hidden', 'a/b', 'a/.b', '', '!x', 'ü', 'a\nb'])
       expect(filter(['*'])(name)).toBe(true);
   });
@@ -92,24 +92,24 @@ describe('a tool filter', () => {
     ['\\*', '*', true],
     ['\\*', 'a', false],
     ['?', '😀', true],
-  ])('with allow %s: is %s let through? %s', (pattern, name, isAllowed) => {
+  ])('that allows %s matches %s: %s', (pattern, name, isAllowed) => {
     expect(filter([pattern])(name)).toBe(isAllowed);
     expect(filter(['*'], [pattern])(name)).toBe(!isAllowed);
   });
 
-  test('denies what both lists name, and everything when nothing is allowed', () => {
+  test('denies a name in both lists, and every name if nothing is allowed', () => {
     expect(filter(['read_*'], ['*_secret'])('read_secret')).toBe(false);
     expect(filter([])('read')).toBe(false);
   });
 
-  test('lets no name through that is longer than any tool has, unless nothing is filtered', () => {
+  test('denies names above the maximum length, unless it allows everything', () => {
     expect(filter(['a*'])('a'.repeat(256))).toBe(true);
     expect(filter(['a*'])('a'.repeat(257))).toBe(false);
     expect(filter(['*'], ['b*'])('a'.repeat(257))).toBe(false);
     expect(filter(['*'])('a'.repeat(257))).toBe(true);
   });
 
-  test('takes no time over patterns and names that are made for each other', () => {
+  test('matches hostile patterns and names in linear time', () => {
     const hostile = [
       `${'*a'.repeat(100)}b`,
       '{a,aa,*}'.repeat(30),
@@ -121,11 +121,11 @@ describe('a tool filter', () => {
     const startedAt = performance.now();
     for (const pattern of hostile)
       for (const length of [30, 64, 128, 256]) filter(['*'], [pattern])('a'.repeat(length));
-    // As a regular expression the first would take longer than the sun has.
+    // Matching the first pattern with a regular expression would not finish.
     expect(performance.now() - startedAt).toBeLessThan(5_000);
   });
 
-  test('of `*` denied lets nothing through, whatever its name', () => {
+  test('that denies `*` denies every name', () => {
     for (const name of ['read', '.hidden', 'a/b', '!x', 'a\nb'])
       expect(filter(['*'], ['*'])(name)).toBe(false);
   });
@@ -147,11 +147,11 @@ describe('a resource template', () => {
     ['{+all}', 'anything', true],
     ['a{b', 'a{b', true],
     ['a{b', 'axb', false],
-  ])('%s: does %s belong to it? %s', (template, uri, isMatch) => {
+  ])('%s matches %s: %s', (template, uri, isMatch) => {
     expect(matchesTemplate(template, uri)).toBe(isMatch);
   });
 
-  test('that is hostile costs no more than its length', () => {
+  test('matches a hostile template in linear time', () => {
     const size = 100_000;
     const hostile: [string, string][] = [
       ['{'.repeat(size), 'a'.repeat(size)],

@@ -1,4 +1,4 @@
-// The questions of a server that wait for a modern client: each ends once, on the connection it came from.
+// Server requests that wait for a modern client: each is completed once, on the connection that sent it.
 
 import { beforeEach, expect, test } from 'vitest';
 import { OpenQuestions } from '../../../../../../actors/mcp/clients/eras/open-questions.ts';
@@ -14,7 +14,7 @@ const connection = (name: string) =>
   ({
     sendRaw: (message: Buffer) => sent.push({ to: name, message: JSON.parse(message.toString()) }),
   }) as unknown as Connection;
-const [here, there] = [connection('here'), connection('there')];
+const [first, second] = [connection('here'), connection('there')];
 
 const question = (id: unknown, more: object = { method: 'sampling/createMessage', params: { n: 1 } }) =>
   readServerMessage(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id, ...more })));
@@ -23,10 +23,10 @@ const back = (inputResponses: unknown) =>
     Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 9, method: 'tools/call', params: { inputResponses } })),
   );
 
-test('are told as input requests, and answers go back to whoever asked, under the id it has used', () => {
+test('become input requests, and each response goes to its connection with the original id', () => {
   const questions = new OpenQuestions();
-  questions.ask(here, question('a'));
-  questions.ask(there, question(7, { method: 'roots/list' }));
+  questions.add(first, question('a'));
+  questions.add(second, question(7, { method: 'roots/list' }));
   expect(JSON.parse(questions.rawRequests)).toEqual({
     'input-1': { method: 'sampling/createMessage', params: { n: 1 } },
     'input-2': { method: 'roots/list' },
@@ -38,16 +38,16 @@ test('are told as input requests, and answers go back to whoever asked, under th
   expect(sent).toHaveLength(1);
 });
 
-test('that are taken back, or refused, are not answered any more (OQ2)', () => {
+test('receive no response after they are withdrawn or rejected', () => {
   const questions = new OpenQuestions();
   for (const [caller, id] of [
-    [here, 1],
-    [there, 1],
-    [here, 2],
+    [first, 1],
+    [second, 1],
+    [first, 2],
   ] as const)
-    questions.ask(caller, question(id));
-  questions.takeBack(here, '1');
-  questions.takeBack(there, '2');
+    questions.add(caller, question(id));
+  questions.withdraw(first, '1');
+  questions.withdraw(second, '2');
   questions.refuseAll('over');
   expect(sent.map(({ to, message }) => [to, message.id, message.error?.message])).toEqual([
     ['there', 1, 'over'],
@@ -58,14 +58,14 @@ test('that are taken back, or refused, are not answered any more (OQ2)', () => {
   expect(questions.size).toBe(0);
 });
 
-test('are bounded: one too many is refused at once, and its name is never used again', () => {
+test('are limited: one more is rejected immediately, and its name is never used again', () => {
   const questions = new OpenQuestions();
-  for (let n = 0; n < 256; n += 1) expect(questions.ask(here, question(n))).toBe(true);
-  expect(questions.ask(here, question('more'))).toBe(false);
+  for (let n = 0; n < 256; n += 1) expect(questions.add(first, question(n))).toBe(true);
+  expect(questions.add(first, question('more'))).toBe(false);
   expect(sent).toMatchObject([
     { message: { id: 'more', error: { message: expect.stringMatching(/too many/) } } },
   ]);
-  questions.takeBack(here, '0');
-  expect(questions.ask(here, question('again'))).toBe(true);
+  questions.withdraw(first, '0');
+  expect(questions.add(first, question('again'))).toBe(true);
   expect(Object.keys(JSON.parse(questions.rawRequests))).toContain('input-257');
 });

@@ -1,7 +1,7 @@
-// What happens to a request at /mcp while its server is still looked for.
+// Requests at /mcp that wait until the server of the name is found.
 
 import { expect, test } from 'vitest';
-import { ClientExchange } from '../../../../../../actors/mcp/clients/client-exchange.ts';
+import { ClientExchange } from '../../../../../../actors/mcp/clients/exchange.ts';
 import {
   type AggregateContext,
   routeToAny,
@@ -11,7 +11,7 @@ import { ClientSession } from '../../../../../../actors/mcp/clients/sessions/ses
 import { readClientMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
 import { FakeManaged, settle } from '../../../../../fixtures/server/fake-server.ts';
 
-test('a subscription whose session ends meanwhile is not noted: nothing of the session is left', async () => {
+test('a subscription is not recorded if its session ends during the lookup', async () => {
   const managed = new FakeManaged();
   const session = new ClientSession({
     id: 's',
@@ -19,8 +19,8 @@ test('a subscription whose session ends meanwhile is not noted: nothing of the s
     protocolVersion: '2025-06-18',
     clientInfo: {},
     capabilities: {},
-    replays: new ReplayBudget(),
-    onParting: () => {},
+    replayBudget: new ReplayBudget(),
+    onConnectionLost: () => {},
   });
   const message = { jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri: 'x://1' } };
   const envelope = readClientMessage(Buffer.from(JSON.stringify(message)));
@@ -38,7 +38,7 @@ test('a subscription whose session ends meanwhile is not noted: nothing of the s
   });
   const all = {
     listTimeoutMs: 4000,
-    discovery: { settle: () => settled },
+    discovery: { waitForLists: () => settled },
     eraBridge: { listingClientOf: () => undefined },
     aggregate: { findResource: () => (isFound ? { server: managed.server, key: 'x://1' } : undefined) },
   } as unknown as AggregateContext;

@@ -1,9 +1,8 @@
-// What goes to a server as it is, and what goes over the bridge between the eras. What the bridge makes of it stands in
-// era-bridge.test.ts.
+// Forwarding, directly or over the bridge between the eras. eras/bridge.test.ts tests the bridge itself.
 
 import { expect, test } from 'vitest';
-import { ClientExchange } from '../../../../../../actors/mcp/clients/client-exchange.ts';
-import type { EraBridge } from '../../../../../../actors/mcp/clients/eras/era-bridge.ts';
+import type { EraBridge } from '../../../../../../actors/mcp/clients/eras/bridge.ts';
+import { ClientExchange } from '../../../../../../actors/mcp/clients/exchange.ts';
 import type { RoutedRequest } from '../../../../../../actors/mcp/clients/routed-request.ts';
 import { Forwarder } from '../../../../../../actors/mcp/clients/routing/forwarder.ts';
 import type { InFlightLimiter } from '../../../../../../actors/mcp/clients/routing/in-flight-limiter.ts';
@@ -14,16 +13,16 @@ const outlet = { send: () => {}, finish: () => {}, drop: () => {} };
 const eras = ['legacy', 'modern'] as const;
 
 test.each(eras.flatMap((client) => eras.map((server) => [client, server] as const)))(
-  'a %s client’s call at a server of the %s era is bridged only where these differ',
+  'bridges a call of a %s client at a %s server only if the eras differ',
   (client, spoken) => {
-    const ways: string[] = [];
-    const bridge = { cross: () => ways.push('bridge') } as unknown as EraBridge;
+    const routes: string[] = [];
+    const bridge = { cross: () => routes.push('bridge') } as unknown as EraBridge;
     const server = {
       id: 'files',
       entry: { forward_roots: true },
       eras: { for: () => spoken },
       cache: { taskTools: new Set() },
-      handle: { accept: ({ era }: { era: string }) => void ways.push(`handle, ${era}`) },
+      handle: { accept: ({ era }: { era: string }) => void routes.push(`handle, ${era}`) },
     };
     const route = {
       server,
@@ -33,6 +32,6 @@ test.each(eras.flatMap((client) => eras.map((server) => [client, server] as cons
       exchange: new ClientExchange('1', outlet, { redact: (text) => text, onEnd: () => {} }),
     } as unknown as RoutedRequest;
     new Forwarder(limiter, bridge).forward(route);
-    expect(ways).toEqual([client === spoken ? `handle, ${client}` : 'bridge']);
+    expect(routes).toEqual([client === spoken ? `handle, ${client}` : 'bridge']);
   },
 );

@@ -1,8 +1,8 @@
-// What a session asks of its server that outlasts the request.
+// Subscriptions of sessions at a server.
 
 import { afterEach, expect, test } from 'vitest';
-import { ClientExchange } from '../../../../../../actors/mcp/clients/client-exchange.ts';
-import { EraBridge } from '../../../../../../actors/mcp/clients/eras/era-bridge.ts';
+import { EraBridge } from '../../../../../../actors/mcp/clients/eras/bridge.ts';
+import { ClientExchange } from '../../../../../../actors/mcp/clients/exchange.ts';
 import { Forwarder } from '../../../../../../actors/mcp/clients/routing/forwarder.ts';
 import { InFlightLimiter } from '../../../../../../actors/mcp/clients/routing/in-flight-limiter.ts';
 import {
@@ -27,11 +27,10 @@ const aSession = () =>
     protocolVersion: '2025-06-18',
     clientInfo: {},
     capabilities: {},
-    replays: new ReplayBudget(),
-    onParting: () => {},
+    replayBudget: new ReplayBudget(),
+    onConnectionLost: () => {},
   });
 
-/** Asks, and gives the answer to come. */
 function ask(session: ClientSession, method: string, params: unknown) {
   const envelope = readClientMessage(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })));
   const eraBridge = new EraBridge();
@@ -59,7 +58,7 @@ function ask(session: ClientSession, method: string, params: unknown) {
 }
 
 test.each(['legacy', 'modern'] as const)(
-  'a session subscribes to so many resources of a %s server and no more, until it unsubscribes from one',
+  'limits the resource subscriptions of a session at a %s server until the session unsubscribes from a resource',
   async (era) => {
     const discovery = {
       supportedVersions: ['2026-07-28'],
@@ -77,7 +76,10 @@ test.each(['legacy', 'modern'] as const)(
     );
     const session = aSession();
     const subscribe = (uri: string) => ask(session, 'resources/subscribe', { uri });
-    const full = { code: -32602, message: expect.stringContaining(`${MAX_URIS} resources of server fake`) };
+    const full = {
+      code: -32602,
+      message: expect.stringContaining(`${MAX_URIS} subscriptions at server fake`),
+    };
     const { subscriptions } = managed.server;
     for (let n = 0; n < MAX_URIS; n += 1) subscriptions.add(`x://${n}`, session);
     expect((await subscribe('x://more')).error).toEqual(full);
@@ -96,7 +98,7 @@ test.each(['legacy', 'modern'] as const)(
   },
 );
 
-test('a uri that is too long to be kept is refused, and not noted', async () => {
+test('rejects a URI above the length limit, without recording it', async () => {
   managed = new FakeManaged({}, { answers: { 'resources/subscribe': {} } });
   const session = aSession();
   const of = (length: number) =>
@@ -110,30 +112,32 @@ test('a uri that is too long to be kept is refused, and not noted', async () => 
 });
 
 test.each(['legacy', 'modern'] as const)(
-  'a subscription at a %s server for which there is no room is refused, and takes none; another client still has its own',
+  'rejects a subscription at a %s server above the byte budget, and another client keeps its share',
   async (era) => {
     const discovery = {
       supportedVersions: ['2026-07-28'],
       capabilities: { resources: { subscribe: true } },
     };
-    const kept = new SubscriptionBudget(40_000);
+    const budget = new SubscriptionBudget(40_000);
     managed = new FakeManaged(
       { era },
       { answers: { 'resources/subscribe': {}, 'server/discover': discovery } },
-      ...([0, undefined, new Subscriptions(kept)] as const),
+      ...([0, undefined, new Subscriptions(budget)] as const),
     );
     const [greedy, other] = [aSession(), aSession()];
     const { subscriptions } = managed.server;
     for (let n = 0; subscriptions.refusal(`x://${'y'.repeat(4000)}${n}`, greedy) === undefined; n += 1)
       subscriptions.add(`x://${'y'.repeat(4000)}${n}`, greedy);
-    const before = kept.bytes;
+    const before = budget.bytes;
     const refused = await ask(greedy, 'resources/subscribe', { uri: `x://${'z'.repeat(4000)}` });
-    expect(refused.error?.message).toMatch(/no room for another subscription: those of all clients hold \d+/);
-    expect(kept.bytes).toBe(before);
+    expect(refused.error?.message).toMatch(
+      /no memory for another subscription: all clients together use \d+/,
+    );
+    expect(budget.bytes).toBe(before);
     void ask(other, 'resources/subscribe', { uri: `x://${'z'.repeat(4000)}` });
     await settle();
-    expect(kept.bytes).toBeGreaterThan(before);
+    expect(budget.bytes).toBeGreaterThan(before);
     subscriptions.releaseAll();
-    expect(kept.bytes).toBe(0);
+    expect(budget.bytes).toBe(0);
   },
 );

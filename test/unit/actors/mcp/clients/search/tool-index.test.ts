@@ -1,8 +1,6 @@
-// Finding tools by words.
-
 import { describe, expect, test } from 'vitest';
 import { ToolIndex } from '../../../../../../actors/mcp/clients/search/tool-index.ts';
-import { wordsOf } from '../../../../../../actors/mcp/clients/search/tool-words.ts';
+import { splitWords } from '../../../../../../actors/mcp/clients/search/tool-words.ts';
 import { seeded } from '../../../../../fixtures/seeded.ts';
 import {
   describedServer,
@@ -15,7 +13,7 @@ const indexOf = (...servers: ListedServer[]) => {
   const aggregate = aggregateOf(() => servers.map(({ asManaged }) => asManaged));
   return new ToolIndex(() => aggregate.tools());
 };
-const names = (index: ToolIndex, query: string) => index.find({ query }).map(({ tool }) => tool.shown.name);
+const names = (index: ToolIndex, query: string) => index.find({ query }).map(({ tool }) => tool.listing.name);
 
 const files = () =>
   describedServer('files', [
@@ -41,56 +39,56 @@ test.each([
   ['ÄußereForm', ['außere', 'form', 'außereform']],
   ['读取 文件', ['读取', '文件']],
   ['__', []],
-])('the words of %s', (text, words) => {
-  expect(wordsOf(text)).toEqual(words);
+])('splits %s into words', (text, expectedWords) => {
+  expect(splitWords(text)).toEqual(expectedWords);
 });
 
 describe('a search', () => {
-  test('finds by the words of a name however it is written, the best first', () => {
+  test('finds tools by the words of their names in any notation, best match first', () => {
     const index = indexOf(files(), git());
     expect(names(index, 'pull request')[0]).toBe('git__createPullRequest');
     expect(names(index, 'http status')[0]).toBe('git__getHTTPStatus');
     expect(names(index, 'commit log')[0]).toBe('git__commit-log');
-    // In the name it counts more than in the description.
+    // A match in the name has a higher rank than a match in the description.
     const [first, second, ...others] = names(index, 'file');
     expect([first, second].sort()).toEqual(['files__read_file', 'files__write_file']);
     expect(others).toContain('git__commit-log');
   });
 
-  test('looks into titles, those of annotations too, and into the id of the server', () => {
+  test('includes titles, annotation titles and the server id', () => {
     const index = indexOf(files(), git());
     expect(names(index, 'folder')).toEqual(['files__list_directory']);
     expect(names(index, 'reachability')).toEqual(['git__getHTTPStatus']);
     expect(names(index, 'git')).toHaveLength(3);
   });
 
-  test('takes beginnings of words and forgives a slip of the hand', () => {
+  test('matches word prefixes and tolerates typing errors', () => {
     const index = indexOf(files(), git());
     expect(names(index, 'direct')).toEqual(['files__list_directory']);
     expect(names(index, 'direktory')).toEqual(['files__list_directory']);
     expect(names(index, 'qqqqqq')).toEqual([]);
   });
 
-  test('is not led astray by the small words of a sentence', () => {
+  test('ignores stop words', () => {
     const index = indexOf(files(), git());
     expect(names(index, 'I want to read the content of a file')[0]).toBe('files__read_file');
     expect(names(index, 'the of a')).toEqual([]);
   });
 
-  test('keeps the order of the list where tools are equally good (TI2)', () => {
+  test('orders equal scores by list position', () => {
     const twins = ['d', 'a', 'c', 'b'].map((id) =>
       describedServer(id, [{ name: 'ping', description: 'Pings.' }]),
     );
     expect(names(indexOf(...twins), 'ping')).toEqual(['d__ping', 'a__ping', 'c__ping', 'b__ping']);
   });
 
-  test('gives everything in the order of the list for no words', () => {
+  test('returns all tools in list order for an empty query', () => {
     const index = indexOf(files(), git());
     expect(names(index, ' ')).toHaveLength(6);
     expect(names(index, '')[0]).toBe('files__read_file');
   });
 
-  test('finds a tool by its exact name though it has no words or others fit them better (TI3)', () => {
+  test('finds a tool by its exact name even if it has no words or others match better', () => {
     const odd = describedServer('_', [
       { name: '_' },
       { name: 'file', description: 'file file file' },
@@ -102,11 +100,11 @@ describe('a search', () => {
     expect(names(index, 'files__read_file')[0]).toBe('files__read_file');
   });
 
-  test('follows the list: what is new is found, what has gone or changed is not found any more', () => {
+  test('follows the list: it finds new tools, and no removed or changed tools', () => {
     const [one, two] = [files(), git()];
     const index = indexOf(one, two);
     expect(names(index, 'branch')).toHaveLength(2);
-    give(two, [{ name: 'commit-log', description: 'Shows what was done.' }, { name: 'blame' }]);
+    give(two, [{ name: 'commit-log', description: 'Shows work done.' }, { name: 'blame' }]);
     expect(names(index, 'branch')).toEqual([]);
     expect(names(index, 'blame')).toEqual(['git__blame']);
     expect(names(index, 'done')).toEqual(['git__commit-log']);
@@ -118,7 +116,7 @@ describe('a search', () => {
     expect(names(index, 'commit')).toEqual([]);
   });
 
-  test('leaves room for others in the index, whatever one server fills it with; what has none is found by its name (TI4)', () => {
+  test('limits the index share of each server; tools that are not indexed are found by name', () => {
     const words = (n: number) => Array.from({ length: 60 }, (_, at) => `w${n}x${at}`).join(' ');
     const tools = Array.from({ length: 6000 }, (_, n) => ({ name: `t${n}`, description: words(n) }));
     const [greedy, modest] = [describedServer('greedy', tools), git()];
@@ -128,12 +126,12 @@ describe('a search', () => {
     expect(names(index, 't5999')[0]).toBe('greedy__t5999');
     expect(names(index, '')).toHaveLength(6003);
     expect(names(index, 'branch')).toHaveLength(2);
-    // What it gives back can be had again.
+    // The freed share can be used again.
     give(greedy, tools.slice(5990));
     expect(names(index, 'w5999x5')[0]).toBe('greedy__t5999');
   });
 
-  test('tells names that are near one that is not there', () => {
+  test('suggests names similar to an unknown name', () => {
     const index = indexOf(files(), git());
     expect(index.near('files__reed_file')[0]).toBe('files__read_file');
     expect(index.near('read_file')[0]).toBe('files__read_file');
@@ -160,8 +158,8 @@ describe('ten thousand tools', () => {
   });
   const index = indexOf(...servers);
 
-  /** Processor time of the cheapest of some runs: other work on the machine can only add to it. */
-  const leastMs = (runs: number, act: () => void) => {
+  /** Returns the processor time of the fastest run. Other load on the machine can only increase the time. */
+  const fastestRunMs = (runs: number, act: () => void) => {
     let least = Number.POSITIVE_INFINITY;
     for (let run = 0; run < runs; run += 1) {
       const before = process.cpuUsage();
@@ -172,19 +170,19 @@ describe('ten thousand tools', () => {
     return least;
   };
 
-  test('are indexed in about a second of processor time at the most', () => {
-    const ms = leastMs(3, () => expect(names(indexOf(...servers), '')).toHaveLength(10_000));
+  test('are indexed in about one second of processor time', () => {
+    const ms = fastestRunMs(3, () => expect(names(indexOf(...servers), '')).toHaveLength(10_000));
     expect(ms).toBeLessThan(1200);
   });
 
   test('are searched in a few milliseconds', () => {
     index.find({ query: 'warm' });
     const queries = [word(), text(4), `create an issue in ${text(3)}`, text(10)];
-    for (const query of queries) expect(leastMs(10, () => index.find({ query }))).toBeLessThan(20);
+    for (const query of queries) expect(fastestRunMs(10, () => index.find({ query }))).toBeLessThan(20);
   });
 
-  test('cost little when servers have started and their lists are the same', () => {
-    const ms = leastMs(3, () => {
+  test('are reindexed quickly if servers started with unchanged lists', () => {
+    const ms = fastestRunMs(3, () => {
       for (const server of servers) server.cache.revision += 1;
       index.find({ query: 'warm' });
     });

@@ -1,13 +1,13 @@
-// The three search tools: what they answer, and what a call_tool turns into.
+// Results of the three search tools, and conversion of call_tool.
 
 import { ListToolsResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import { describe, expect, test } from 'vitest';
-import { isSearchTool, rawSearchTools } from '../../../../../../actors/mcp/clients/search/search-tools.ts';
+import { isSearchTool, rawSearchTools } from '../../../../../../actors/mcp/clients/search/definitions.ts';
 import { ToolSearch } from '../../../../../../actors/mcp/clients/search/tool-search.ts';
 import { applyEdits } from '../../../../../../actors/mcp/jsonrpc/apply-edits.ts';
 import { readClientMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
-import { whole } from '../../../../../../actors/mcp/jsonrpc/span.ts';
+import { toBuffer } from '../../../../../../actors/mcp/jsonrpc/span.ts';
 import { describedServer } from '../../../../../fixtures/server/described-server.ts';
 import { aggregateOf, ListedServer } from '../../../../../fixtures/server/listed-server.ts';
 
@@ -47,14 +47,14 @@ const toolsOf = (result: Result) =>
   (result.structuredContent?.tools ?? []) as { readonly name: string; readonly description?: string }[];
 const find = (args: object) => ask('find_tools', JSON.stringify(args));
 
-/** The message as it goes on to the server. */
+/** Returns the message that the server receives. */
 function forwarded(rawParams: string): { server: string; params: string } {
   const envelope = call(rawParams);
-  const made = search.target(envelope);
-  if (made === undefined) throw new Error('it was not made a call');
-  const text = whole(applyEdits(envelope.bytes, made.edits)).toString();
+  const converted = search.target(envelope);
+  if (converted === undefined) throw new Error('it was not made a call');
+  const text = toBuffer(applyEdits(envelope.bytes, converted.edits)).toString();
   const params = /^\{"jsonrpc":"2.0","id":1,"method":"tools\/call","params":(.*)\}$/s.exec(text)?.[1];
-  return { server: made.target.server.id, params: params ?? '' };
+  return { server: converted.target.server.id, params: params ?? '' };
 }
 
 const mistakeOf = (result: Result) => {
@@ -75,8 +75,8 @@ const schemaOf = (name: string, which: 'inputSchema' | 'outputSchema') => {
   return validator.getValidator(schema);
 };
 
-describe('the list under search', () => {
-  test('is three tools, in a form the SDK takes', () => {
+describe('the tool list in search mode', () => {
+  test('has three tools in a form that the SDK accepts', () => {
     const { tools } = ListToolsResultSchema.parse(parse(rawSearchTools));
     expect(tools.map(({ name }) => name)).toEqual(['find_tools', 'describe_tool', 'call_tool']);
     expect(tools.map(({ annotations }) => annotations?.readOnlyHint)).toEqual([true, true, false]);
@@ -87,7 +87,7 @@ describe('the list under search', () => {
 });
 
 describe('find_tools', () => {
-  test('gives the tools that fit, as structure and as text, and as its schema says', () => {
+  test('returns matching tools as structured content and as text, valid by its schema', () => {
     const { content, structuredContent, isError } = find({ query: 'read file' });
     expect(isError).toBeUndefined();
     expect(structuredContent).toMatchObject({
@@ -113,13 +113,13 @@ describe('find_tools', () => {
   test('names the servers whose tools are not all known', () => {
     const over = searchOver(files, new ListedServer('slow'));
     const params = { name: 'find_tools', arguments: { query: 'read file' } };
-    const asked = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
-    const answer = over.answer(readClientMessage(Buffer.from(JSON.stringify(asked))));
+    const request = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
+    const answer = over.answer(readClientMessage(Buffer.from(JSON.stringify(request))));
     const { structuredContent } = parse('rawResult' in answer ? answer.rawResult : '');
-    expect(structuredContent.hint).toBe('not all tools are known of slow; try again later');
+    expect(structuredContent.hint).toBe('some tools of slow are not known yet; try again later');
   });
 
-  test('shows the beginning of a long description, whole characters only', () => {
+  test('cuts a long description between characters', () => {
     const [tool] = toolsOf(find({ query: 'write_file' }));
     expect(tool?.description).toMatch(/^Writes a file\. .*\w\.?…$/);
     expect(tool?.description?.length).toBeLessThanOrEqual(301);
@@ -130,7 +130,7 @@ describe('find_tools', () => {
     );
   });
 
-  test('narrows by server and by tags, and keeps to the limit', () => {
+  test('filters by server and tags, and respects the limit', () => {
     const names = (args: object) => toolsOf(find(args)).map(({ name }) => name);
     expect(names({ query: 'file', server: 'git' })).toEqual(['git__log']);
     expect(names({ query: 'file', tags: ['nothing', 'code'] })).toEqual(['git__log']);
@@ -138,24 +138,24 @@ describe('find_tools', () => {
     expect(find({ query: 'file', limit: 1 }).structuredContent).toMatchObject({ tools: [{}], total: 3 });
   });
 
-  test('lists server by server for an empty query, and says how many there are', () => {
+  test('lists server by server for an empty query, with the total', () => {
     expect(find({ query: '', limit: 2 }).structuredContent).toMatchObject({
       tools: [{ name: 'files__read_file', score: 0 }, { name: 'files__write_file' }],
       total: 3,
-      hint: '3 tools: files (2), git (1); shown: 2; a query or a filter finds the others',
+      hint: '3 tools: files (2), git (1); shown: 2; use a query or a filter to find the others',
     });
     expect(find({ query: ' ' }).structuredContent?.hint).toBe('3 tools: files (2), git (1)');
   });
 
-  test('says what to try when it finds nothing', () => {
+  test('suggests a remedy if it finds nothing', () => {
     const hint = (args: object) => find(args).structuredContent?.hint;
     expect(hint({ query: 'x', server: 'gti' })).toBe('there is no server "gti"; there are files, git');
     expect(hint({ query: 'x', tags: ['cod'] })).toBe('no server has such a tag; there are code, history');
-    expect(hint({ query: 'qqqqq', server: 'git' })).toMatch(/^nothing found; .* leave out server and tags/);
+    expect(hint({ query: 'qqqqq', server: 'git' })).toMatch(/^nothing found; .* omit server and tags/);
     expect(hint({ query: 'qqqqq' })).toMatch(/^nothing found; try other words, or an empty query/);
   });
 
-  test('does not know what is hidden (T2)', () => {
+  test('rejects a hidden tool like an unknown tool', () => {
     expect(JSON.stringify(find({ query: 'delete_all' }))).not.toContain('delete');
     expect(JSON.stringify(find({ query: '' }))).not.toContain('delete');
     expect(mistakeOf(ask('describe_tool', '{"name":"files__delete_all"}'))).not.toMatch(/mean.*delete/);
@@ -165,19 +165,19 @@ describe('find_tools', () => {
   });
 
   test.each([
-    ['{}', 'query is missing: expected text; "" lists all tools'],
+    ['{}', 'query is missing: expected text ("" lists all tools)'],
     ['[]', 'arguments must be an object, found a list'],
-    ['{"query":1}', 'query must be text; "" lists all tools, found 1'],
+    ['{"query":1}', 'query must be text ("" lists all tools), found 1'],
     [`{"query":"${'x'.repeat(1001)}"}`, 'query must have at most 1000 characters; a few words find more'],
     ['{"query":"x","server":null}', 'server must be the id of a server, found null'],
-    ['{"query":"x","tags":"code"}', 'tags must be a list of texts, found text'],
-    ['{"query":"x","tags":[1]}', 'tags must be a list of texts, found a list'],
+    ['{"query":"x","tags":"code"}', 'tags must be a list of strings, found text'],
+    ['{"query":"x","tags":[1]}', 'tags must be a list of strings, found a list'],
     ['{"query":"x","limit":51}', 'limit must be a whole number from 1 to 50, found 51'],
     ['{"query":"x","limit":0.5}', 'limit must be a whole number from 1 to 50, found 0.5'],
     ['{"query":"x","limits":5}', 'unknown argument "limits"; did you mean limit?'],
-    ['{"query":"x","zzz":5}', 'unknown argument "zzz"; find_tools takes query, server, tags, limit'],
-    ['{"query":"x","query":"y"}', 'query is given twice'],
-  ])('says what is wrong with %s', (args, message) => {
+    ['{"query":"x","zzz":5}', 'unknown argument "zzz"; find_tools accepts query, server, tags, limit'],
+    ['{"query":"x","query":"y"}', 'query occurs twice'],
+  ])('explains the mistake in %s', (args, message) => {
     expect(mistakeOf(ask('find_tools', args))).toBe(message);
     if (!args.includes('"y"'))
       expect(schemaOf('find_tools', 'inputSchema')(JSON.parse(args))).toMatchObject({ valid: false });
@@ -185,7 +185,7 @@ describe('find_tools', () => {
 });
 
 describe('describe_tool', () => {
-  test("gives the definition in the server's own bytes under the name clients use", () => {
+  test("returns the definition in the server's own bytes under the merged name", () => {
     const server = describedServer('s', []);
     const after =
       ',"inputSchema":{"type":"object","properties":{"n":{"maximum":12345678901234567890,"minimum":1.0}}},"x":"é"}';
@@ -201,12 +201,12 @@ describe('describe_tool', () => {
     });
   });
 
-  test('names what is near when there is no such tool', () => {
+  test('suggests similar names for an unknown tool', () => {
     expect(mistakeOf(ask('describe_tool', '{"name":"read_file"}'))).toMatch(
       /^there is no tool "read_file"; did you mean files__read_file\b/,
     );
     expect(mistakeOf(ask('describe_tool', '{"name":"qqqqq"}'))).toBe(
-      'there is no tool "qqqqq"; find_tools finds the names',
+      'there is no tool "qqqqq"; use find_tools to find the name',
     );
     expect(mistakeOf(ask('describe_tool', '{"name":""}'))).toBe(
       'name must be the name of a tool, found text',
@@ -216,7 +216,7 @@ describe('describe_tool', () => {
 });
 
 describe('call_tool', () => {
-  test('becomes the call of the tool, everything else of the message as it was (T1)', () => {
+  test('becomes a call of the tool, with the rest of the message unchanged', () => {
     expect(
       forwarded(
         '{ "_meta":{"progressToken":"é","x":1.0}, "name":"call_tool","arguments": {"name":"files__read_file", "arguments": {"n":12345678901234567890 , "path":"ü"} },"requestState":"s" }',
@@ -228,12 +228,12 @@ describe('call_tool', () => {
     });
   });
 
-  test('does so in whatever order the members stand', () => {
+  test('accepts its members in any order', () => {
     const { params } = forwarded('{"arguments":{"arguments":{"a":1},"name":"git__log"},"name":"call_tool"}');
     expect(params).toBe('{"arguments":{"a":1},"name":"log"}');
   });
 
-  test('calls with no arguments when none are given', () => {
+  test('sends empty arguments if none are given', () => {
     const { params } = forwarded('{"name":"call_tool","arguments":{"name":"git__log"}}');
     expect(params).toBe('{"name":"log","arguments":{}}');
   });
@@ -244,23 +244,23 @@ describe('call_tool', () => {
     ['{"name":"call_tool","arguments":{"name":1}}', 'name must be the name of a tool, found 1'],
     [
       '{"name":"call_tool","arguments":{"name":"git__log","arguments":"{}"}}',
-      'arguments must be an object (not a text that holds one), found text',
+      'arguments must be an object, not JSON as text, found text',
     ],
     [
       '{"name":"call_tool","arguments":{"name":"git__log","path":"/"}}',
-      `unknown argument "path"; the tool's own arguments belong into "arguments"`,
+      `unknown argument "path"; put the arguments of the tool into "arguments"`,
     ],
-    ['{"name":"call_tool","arguments":{"name":"git__log","name":"files__read_file"}}', 'name is given twice'],
-    ['{"name":"call_tool","arguments":{"name":"git__log","n\\u0061me":"x"}}', 'name is given twice'],
+    ['{"name":"call_tool","arguments":{"name":"git__log","name":"files__read_file"}}', 'name occurs twice'],
+    ['{"name":"call_tool","arguments":{"name":"git__log","n\\u0061me":"x"}}', 'name occurs twice'],
     [
       '{"name":"call_tool","arguments":{"name":"find_tools"}}',
-      'find_tools is called by itself, not through another tool',
+      'call find_tools directly, not through call_tool',
     ],
     [
       '{"name":"call_tool","arguments":{"name":"git__lgo"}}',
       'there is no tool "git__lgo"; did you mean git__log?',
     ],
-  ])('says what is wrong with %s', (params, message) => {
+  ])('explains the mistake in %s', (params, message) => {
     const envelope = call(params);
     expect(search.target(envelope)).toBeUndefined();
     const answer = search.answer(envelope);

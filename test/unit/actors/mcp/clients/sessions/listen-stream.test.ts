@@ -4,21 +4,21 @@ import type { Outlet } from '../../../../../../actors/mcp/clients/outlet.ts';
 import { ListenStream } from '../../../../../../actors/mcp/clients/sessions/listen-stream.ts';
 import { readServerMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
 import type { Message } from '../../../../../../actors/mcp/jsonrpc/span.ts';
-import { whole } from '../../../../../../actors/mcp/jsonrpc/span.ts';
+import { toBuffer } from '../../../../../../actors/mcp/jsonrpc/span.ts';
 import type { Connection } from '../../../../../../actors/mcp/servers/pool/connection.ts';
 
 const mark = 'io.modelcontextprotocol/subscriptionId';
 const nowhere = undefined as unknown as Connection;
 
-function begun(rawId = '"l"') {
+function beginListening(rawId = '"l"') {
   const sent: string[] = [];
   const messages: Message[] = [];
   let finished: string | undefined;
-  let ends = 0;
+  let endCount = 0;
   const outlet: Outlet = {
     send: (message) => {
       messages.push(message);
-      sent.push(whole(message).toString());
+      sent.push(toBuffer(message).toString());
     },
     finish: (message) => {
       finished = message.toString();
@@ -38,7 +38,7 @@ function begun(rawId = '"l"') {
     serverInfo: { name: '"_meta":{ $& $1', version: '1' },
     redact: (text) => text.replace('secret', '…'),
     onEnd: () => {
-      ends += 1;
+      endCount += 1;
     },
   });
   const update = (params: string) =>
@@ -53,18 +53,18 @@ function begun(rawId = '"l"') {
     raw: sent,
     messages,
     finished: () => finished,
-    ends: () => ends,
+    ends: () => endCount,
   };
 }
 
-describe('a client that listens', () => {
-  test('is sent the bytes of a large message that others are sent too, and not a copy', () => {
-    const said = `{"uri":"a://1","more":"${'x'.repeat(100_000)}"}`;
+describe('a listening client', () => {
+  test('receives a large message by reference, without a copy per client', () => {
+    const expectedParams = `{"uri":"a://1","more":"${'x'.repeat(100_000)}"}`;
     const message = readServerMessage(
-      Buffer.from(`{"method":"notifications/resources/updated","params":${said}}`),
+      Buffer.from(`{"method":"notifications/resources/updated","params":${expectedParams}}`),
     );
     for (const id of ['"one"', '"two"']) {
-      const { listening, messages, sent } = begun(id);
+      const { listening, messages, sent } = beginListening(id);
       listening.acknowledge(['a://1']);
       listening.onServerNotification(nowhere, message);
       expect(sent().at(-1).params).toMatchObject({ _meta: { [mark]: JSON.parse(id) }, uri: 'a://1' });
@@ -84,13 +84,13 @@ describe('a client that listens', () => {
     ['{"uri":"a://1","_meta":"text"}', { uri: 'a://1' }],
     ['{"uri":"a://1","_meta":[1]}', { uri: 'a://1' }],
   ])(
-    'gets an update with params %s as valid JSON with its mark',
+    'receives an update with params %s as valid JSON with its subscription id',
     (params, { uri, x }: { uri?: string; x?: number }) => {
-      const client = begun();
+      const client = beginListening();
       client.listening.acknowledge(['a://1']);
       client.update(params);
-      const { params: said } = client.sent()[1];
-      expect(said).toEqual({
+      const { params: expectedParams } = client.sent()[1];
+      expect(expectedParams).toEqual({
         ...(uri === undefined ? {} : { uri }),
         _meta: { [mark]: 'l', ...(x === undefined ? {} : { x }) },
       });
@@ -98,14 +98,14 @@ describe('a client that listens', () => {
     },
   );
 
-  test('is told why it hears nothing without the secrets in it', () => {
-    const client = begun();
-    client.listening.fail(new StoppedError('the server said: secret is no key'));
-    expect(JSON.parse(client.finished() ?? '').error.message).toBe('the server said: … is no key');
+  test('receives an error without the secrets in it', () => {
+    const client = beginListening();
+    client.listening.fail(new StoppedError('the server reported: secret is no key'));
+    expect(JSON.parse(client.finished() ?? '').error.message).toBe('the server reported: … is no key');
   });
 
-  test('hears what came before its acknowledgement after it, and of no more than it keeps (LS1)', () => {
-    const client = begun('9007199254740993');
+  test('sends earlier messages after the acknowledgement, up to a limit', () => {
+    const client = beginListening('9007199254740993');
     client.listening.kinds = new Set(['tools']);
     for (let number = 0; number < 1000; number += 1) client.update(`{"uri":"a://${number}"}`);
     expect(client.raw).toEqual([]);
@@ -119,8 +119,8 @@ describe('a client that listens', () => {
     for (const text of client.raw) expect(text).toContain(`"${mark}":9007199254740993`);
   });
 
-  test('is told well of its end once, whatever its server is called, and hears nothing afterwards (LS3)', () => {
-    const client = begun();
+  test('sends one valid result at its end, with any server name, and nothing afterwards', () => {
+    const client = beginListening();
     client.listening.kinds = new Set(['tools']);
     client.listening.acknowledge([]);
     client.listening.end();
@@ -134,8 +134,8 @@ describe('a client that listens', () => {
     expect([client.raw.length, client.ends()]).toEqual([1, 1]);
   });
 
-  test('is not told that all is well when it was never acknowledged, and is not acknowledged afterwards', () => {
-    const client = begun();
+  test('ends with an error if it was never acknowledged, and is not acknowledged afterwards', () => {
+    const client = beginListening();
     let cancelled = 0;
     client.listening.call = {
       connection: undefined,

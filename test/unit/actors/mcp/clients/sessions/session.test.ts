@@ -1,8 +1,8 @@
-// One client session: where what servers say goes (M1), what counts as use (M2), and what is left at the end (M3).
+// Client sessions: server messages on the streams, the usage check, and closing.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ConnectionLostError } from '../../../../../../actors/base/errors/errors.ts';
-import { ClientExchange } from '../../../../../../actors/mcp/clients/client-exchange.ts';
+import { ClientExchange } from '../../../../../../actors/mcp/clients/exchange.ts';
 import { PendingServerRequests } from '../../../../../../actors/mcp/clients/sessions/pending-server-requests.ts';
 import { ReplayBudget } from '../../../../../../actors/mcp/clients/sessions/replay-budget.ts';
 import { ClientSession } from '../../../../../../actors/mcp/clients/sessions/session.ts';
@@ -47,8 +47,8 @@ class Client {
     protocolVersion: '2025-06-18',
     clientInfo: {},
     capabilities: {},
-    replays: new ReplayBudget(),
-    onParting: () => {},
+    replayBudget: new ReplayBudget(),
+    onConnectionLost: () => {},
   });
 
   listen(): void {
@@ -61,7 +61,7 @@ class Client {
     };
   }
 
-  /** A request of the client's that is in flight on `connection`. */
+  /** Starts a client request that is in flight on `connection`. */
   request(rawId: string, connection?: FakeConnection) {
     const sent: string[] = [];
     const finished: string[] = [];
@@ -99,18 +99,19 @@ class Client {
   }
 }
 
-describe('what a server says for a session', () => {
+describe('a server message for a session', () => {
   const notice = fromServer({ method: 'notifications/message', params: { level: 'info', data: 1 } });
   const changed = fromServer({ method: 'notifications/resources/updated', params: { uri: 'x://1' } });
 
-  /** Where each thing went: on which of two requests, or the stream. */
+  /** Returns the numbers of messages on both requests and on the stream. */
   function spread(client: Client, requests: { sent: string[] }[]): string {
-    const places = [...requests.map(({ sent }) => sent.length), client.onStream.length];
-    return places.join(' ');
+    const counts = [...requests.map(({ sent }) => sent.length), client.onStream.length];
+    return counts.join(' ');
   }
 
   test.each([
-    // [calls on the connection, with a stream, linked to the first call, message, places: first, second, stream]
+    // [calls on the connection, has a stream, linked to the first call, message, number of messages: first
+    // call, second call, stream]
     [0, true, false, notice, '0 0 1'],
     [1, true, false, notice, '1 0 0'],
     [2, true, false, notice, '0 0 1'],
@@ -122,29 +123,31 @@ describe('what a server says for a session', () => {
     [2, false, false, notice, '1 0 0'],
     [1, false, false, changed, '1 0 0'],
   ])(
-    'goes out once: with %d calls there, a stream: %s, linked: %s',
-    (count, hasStream, isLinked, message, places) => {
+    'is sent once with %d calls in flight, a stream: %s, linked: %s',
+    (count, hasStream, isLinked, message, counts) => {
       const client = new Client();
-      const [here, elsewhere] = [new FakeConnection(), new FakeConnection()];
+      const [connection, otherConnection] = [new FakeConnection(), new FakeConnection()];
       if (hasStream) client.listen();
-      const requests = [0, 1].map((index) => client.request(String(index), index < count ? here : elsewhere));
+      const requests = [0, 1].map((index) =>
+        client.request(String(index), index < count ? connection : otherConnection),
+      );
       client.session.onServerNotification(
-        here.asConnection,
+        connection.asConnection,
         message,
         isLinked ? requests[0]?.call : undefined,
       );
-      expect(spread(client, requests)).toBe(places);
+      expect(spread(client, requests)).toBe(counts);
     },
   );
 
-  test('never goes to a request that another connection works on', () => {
+  test('never reaches a request that another connection handles', () => {
     const client = new Client();
     const { sent } = client.request('1', new FakeConnection());
     client.session.onServerNotification(new FakeConnection().asConnection, notice, undefined);
     expect(sent).toEqual([]);
   });
 
-  test('and is a question nobody can be asked is refused at once', () => {
+  test('that is a request is rejected immediately if no stream or call can carry it', () => {
     const client = new Client();
     const connection = new FakeConnection();
     client.session.onServerRequest(connection.asConnection, question('q'), undefined);
@@ -152,14 +155,14 @@ describe('what a server says for a session', () => {
   });
 });
 
-describe('a question', () => {
+describe('a server request', () => {
   let client: Client;
   beforeEach(() => {
     client = new Client();
     client.listen();
   });
 
-  test('of two servers with equal ids and tokens is two for the client, and each answer goes home (Q1)', () => {
+  test('of two servers with equal ids and tokens stays separate, and each response reaches its server', () => {
     const [one, two] = [new FakeConnection(), new FakeConnection()];
     client.session.onServerRequest(one.asConnection, question('same', 'token'), undefined);
     client.session.onServerRequest(two.asConnection, question('same', 'token'), undefined);
@@ -179,7 +182,7 @@ describe('a question', () => {
     ]);
   });
 
-  test('is answered once; an answer nobody waits for, or of another type of id, reaches nobody', () => {
+  test('receives one response; a late response or one with another id type reaches no server', () => {
     const connection = new FakeConnection();
     client.session.onServerRequest(connection.asConnection, question(7), undefined);
     const { id } = JSON.parse(client.onStream[0] ?? '');
@@ -191,7 +194,7 @@ describe('a question', () => {
     expect(connection.messages).toEqual([{ jsonrpc: '2.0', id: 7, result: 1 }]);
   });
 
-  test('carries the bytes of its answer as they came', () => {
+  test('receives its response with unchanged bytes', () => {
     const connection = new FakeConnection();
     client.session.onServerRequest(connection.asConnection, question('"\u00fc'), undefined);
     const { id } = JSON.parse(client.onStream[0] ?? '');
@@ -203,7 +206,7 @@ describe('a question', () => {
     ]);
   });
 
-  test('that its server takes back is taken back at the client, under the id the client knows', () => {
+  test("cancelled by its server is cancelled at the client under the client's id", () => {
     const [caller, other] = [new FakeConnection(), new FakeConnection()];
     client.session.onServerRequest(caller.asConnection, question('q'), undefined);
     const { id } = JSON.parse(client.onStream[0] ?? '');
@@ -217,7 +220,7 @@ describe('a question', () => {
   });
 });
 
-describe('the questions of a session (Q2)', () => {
+describe('the open server requests of a session', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   });
@@ -225,27 +228,27 @@ describe('the questions of a session (Q2)', () => {
     vi.useRealTimers();
   });
 
-  test('are bounded: one more is refused at once', () => {
-    const asked = new PendingServerRequests();
+  test('are limited: one more is rejected immediately', () => {
+    const pending = new PendingServerRequests();
     const connection = new FakeConnection();
-    for (let i = 0; i < 300; i += 1) asked.ask(connection.asConnection, question(i));
-    expect(asked.size).toBe(256);
+    for (let i = 0; i < 300; i += 1) pending.add(connection.asConnection, question(i));
+    expect(pending.size).toBe(256);
     expect(connection.messages.map(({ id }) => id)).toEqual(Array.from({ length: 44 }, (_, i) => 256 + i));
   });
 
-  test('are refused after ten minutes, and leave no timer', () => {
-    const asked = new PendingServerRequests();
+  test('are rejected after ten minutes, without a remaining timer', () => {
+    const pending = new PendingServerRequests();
     const connection = new FakeConnection();
-    asked.ask(connection.asConnection, question('q'));
+    pending.add(connection.asConnection, question('q'));
     vi.advanceTimersByTime(599_999);
-    expect(asked.size).toBe(1);
+    expect(pending.size).toBe(1);
     vi.advanceTimersByTime(1);
-    expect([asked.size, connection.messages[0].id, vi.getTimerCount()]).toEqual([0, 'q', 0]);
+    expect([pending.size, connection.messages[0].id, vi.getTimerCount()]).toEqual([0, 'q', 0]);
   });
 });
 
 describe('a session', () => {
-  test('is in use while a call is in flight or a stream is open (M2)', () => {
+  test('is in use while a call is in flight or a stream is open', () => {
     const client = new Client();
     expect(client.session.isInUse).toBe(false);
     const { exchange } = client.request('1', new FakeConnection());
@@ -258,7 +261,7 @@ describe('a session', () => {
     expect(client.session.isInUse).toBe(false);
   });
 
-  test('with two requests of one id cancels the newest; an unknown id is no matter', () => {
+  test('cancels the newest of two requests with the same id, and ignores unknown ids', () => {
     const client = new Client();
     const connection = new FakeConnection();
     const [older, newer] = [client.request('1', connection), client.request('1', connection)];
@@ -270,7 +273,7 @@ describe('a session', () => {
     expect(older.counts().cancels).toBe(1);
   });
 
-  test('that ends leaves nothing: calls cancelled, questions withdrawn, the stream closed, once (M3)', () => {
+  test('cancels calls, withdraws server requests and closes the stream at its end, once', () => {
     const client = new Client();
     client.listen();
     const connection = new FakeConnection();

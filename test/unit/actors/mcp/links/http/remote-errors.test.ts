@@ -1,29 +1,32 @@
 import { describe, expect, test } from 'vitest';
 import {
-  mayBeCarriedOut,
+  type ErrorResponse,
+  mayHaveExecuted,
   networkError,
   plainUrl,
-  type Refusal,
   refusalError,
 } from '../../../../../../actors/mcp/links/http/remote-errors.ts';
-import { isSessionGone } from '../../../../../../actors/mcp/links/streamable-http/session-gone.ts';
+import {
+  isLostInAnswer,
+  isSessionLost,
+} from '../../../../../../actors/mcp/links/streamable-http/session-loss.ts';
 
 const redactor = { redact: (text: string) => text.replaceAll('s3cret-value', '[redacted]') };
 
-function refusal(status: number, body = '', headers: Refusal['headers'] = {}): Refusal {
+function refusal(status: number, body = '', headers: ErrorResponse['headers'] = {}): ErrorResponse {
   const url = new URL('https://user:pw@mcp.example.com/mcp?token=abcdef#x');
   return { method: 'POST', url, status, reason: 'Reason', headers, body: Buffer.from(body), isWhole: true };
 }
 
-describe('the error for a refusal', () => {
-  test('shows the address without user name, query and fragment', () => {
+describe('the error for an HTTP error response', () => {
+  test('contains the address without user name, query and fragment', () => {
     expect(plainUrl(refusal(500).url)).toBe('https://mcp.example.com/mcp');
     expect(refusalError(refusal(500), redactor).message).toBe(
-      'the server answered 500 Reason to POST https://mcp.example.com/mcp',
+      'the server responded 500 Reason to POST https://mcp.example.com/mcp',
     );
   });
 
-  test('tells on 401 where the header is set, and how OAuth is done', () => {
+  test('explains for 401 where to set the header, and how OAuth works', () => {
     const { message } = refusalError(refusal(401, '{"error":"no token"}'), redactor);
     expect(message).toContain('401');
     expect(message).toContain('{"error":"no token"}');
@@ -31,42 +34,42 @@ describe('the error for a refusal', () => {
     expect(message).toContain('mcp-remote');
   });
 
-  test('names the target of a redirect without its query', () => {
+  test('contains the redirect target without its query', () => {
     const { message } = refusalError(refusal(302, '', { location: '/other?code=123456' }), redactor);
     expect(message).toContain('https://mcp.example.com/other is right');
     expect(message).not.toContain('123456');
   });
 
-  test('survives a redirect without a usable target', () => {
+  test('handles a redirect without a usable target', () => {
     for (const location of [undefined, 'http://', 'https://[::'])
       expect(
         refusalError(refusal(301, '', location === undefined ? {} : { location }), redactor).message,
       ).toContain('its target');
   });
 
-  test('cuts the body to 300 characters after the secrets are gone, so that no half of one is left', () => {
+  test('redacts secrets before it cuts the body to 300 characters', () => {
     const body = `${'x'.repeat(295)}s3cret-value and more${'y'.repeat(1000)}`;
     const { message } = refusalError(refusal(400, body), redactor);
     expect(message).toContain(`(${'x'.repeat(295)}[reda…)`);
     expect(message).not.toContain('s3c');
   });
 
-  test('turns control characters of the body into spaces', () => {
+  test('replaces control characters of the body by spaces', () => {
     expect(refusalError(refusal(400, 'a\u001b[31mb\r\n\tc'), redactor).message).toContain('(a [31mb c)');
   });
 
-  test('says how long a server asks to wait', () => {
+  test('contains the requested waiting time', () => {
     expect(refusalError(refusal(429, '', { 'retry-after': '17' }), redactor).message).toContain('17 s');
   });
 });
 
-test('only a 303 and a 5xx other than 503 leave open whether the request was carried out', () => {
+test('only a 303 and a 5xx other than 503 leave open whether the request was executed', () => {
   const all = [301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 408, 409, 413, 429, 500, 501, 502, 503, 504];
-  expect(all.filter(mayBeCarriedOut)).toEqual([303, 500, 501, 502, 504]);
+  expect(all.filter(mayHaveExecuted)).toEqual([303, 500, 501, 502, 504]);
 });
 
 describe('the error for a network failure', () => {
-  test('names the address and the reason of each address that was tried', () => {
+  test('contains the address, and the cause for each attempted address', () => {
     const error = new AggregateError([
       new Error('connect ECONNREFUSED ::1:1'),
       new Error('connect ECONNREFUSED 127.0.0.1:1'),
@@ -78,36 +81,90 @@ describe('the error for a network failure', () => {
     expect(code).toBe('ERR_CONNECTION_LOST');
   });
 
-  test('is a protocol error when the server does not speak HTTP', () => {
+  test('is a protocol error if the server does not speak HTTP', () => {
     const error = Object.assign(new Error('Parse Error: Expected HTTP/'), { code: 'HPE_INVALID_CONSTANT' });
     expect(networkError(new URL('http://h/'), error, true, redactor).code).toBe('ERR_UPSTREAM_PROTOCOL');
   });
 });
 
-describe('a session counts as lost', () => {
+describe('a session is lost', () => {
   const rpc = (message: string, code: number) =>
     JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code, message } });
 
-  test('on 404, whatever its body', () => {
+  test('on 404 with any body that is not a JSON-RPC response', () => {
     for (const body of ['', 'Not found', '<html>', 'null', '[]'])
-      expect(isSessionGone(refusal(404, body), false)).toBe(true);
+      expect(isSessionLost(refusal(404, body), false)).toBe(true);
   });
 
-  test('on 404 with an answer to our request only if it speaks of the session', () => {
-    expect(isSessionGone(refusal(404, rpc('Method not found', -32601)), true)).toBe(false);
-    expect(isSessionGone(refusal(404, rpc('Session not found', -32000)), true)).toBe(true);
-    expect(isSessionGone(refusal(404, rpc('Not found', -32001)), true)).toBe(true);
+  test('on 404 with a response to the request only if it mentions the session', () => {
+    expect(isSessionLost(refusal(404, rpc('Method not found', -32601)), true)).toBe(false);
+    expect(isSessionLost(refusal(404, rpc('Session not found', -32000)), true)).toBe(true);
+    expect(isSessionLost(refusal(404, rpc('Not found', -32001)), true)).toBe(true);
   });
 
-  test('on the 400 that servers built on the examples of the SDK send', () => {
+  test('on the 400 of servers based on the SDK examples', () => {
     const body = rpc('Bad Request: No valid session ID provided', -32000);
-    expect(isSessionGone(refusal(400, body), false)).toBe(true);
-    expect(isSessionGone(refusal(400, rpc('Parse error', -32700)), false)).toBe(false);
-    expect(isSessionGone(refusal(400, 'no session'), false)).toBe(false);
+    expect(isSessionLost(refusal(400, body), false)).toBe(true);
+    expect(isSessionLost(refusal(400, rpc('Parse error', -32700)), false)).toBe(false);
   });
 
-  test('on no other status', () => {
-    for (const status of [401, 403, 500, 503])
-      expect(isSessionGone(refusal(status, rpc('session', -32001)), false)).toBe(false);
+  test.each([
+    [400, 'Bad Request: Server not initialized'],
+    [400, 'Invalid or missing session ID'],
+    [400, 'Bad Request: Missing session ID'],
+    [400, 'Bad Request: Mcp-Session-Id header is required'],
+    [401, 'Unauthorized: Session not found'],
+    [403, 'Session does not exist'],
+    [409, 'The session has expired'],
+    [410, 'Session has been terminated'],
+    [422, 'Unexpected message, expect initialize request'],
+    [440, 'unknown session 0a1b'],
+  ])('on %s with the text %s, as text, as JSON-RPC error and as other JSON', (status, text) => {
+    for (const body of [text, rpc(text, -32000), JSON.stringify({ detail: text })])
+      expect([body, isSessionLost(refusal(status, body), false)]).toEqual([body, true]);
+  });
+
+  test.each([
+    [400, 'Parse error'],
+    [400, 'the parameter session_name has a wrong type'],
+    [401, 'invalid token'],
+    [403, 'session limit reached for this account'],
+    [429, 'too many sessions'],
+    [500, 'Session not found'],
+    [503, 'the session expired'],
+    [400, 'Browser session expired, log in again'],
+    [401, 'Your login session has expired; sign in again'],
+    [403, 'database not initialized'],
+    [422, 'Project not initialized, run init'],
+  ])('not on %s with the text %s', (status, text) => {
+    for (const body of [text, rpc(text, -32000), rpc(text, -32001)])
+      for (const isAnswer of [true, false])
+        expect(isSessionLost(refusal(status, body), isAnswer)).toBe(false);
+  });
+
+  test.each([
+    ['Session expired', true],
+    ['Bad Request: No valid session ID provided', true],
+    ['MCP session not found', true],
+    ['Server not initialized', true],
+    ['Received request before initialization was complete', true],
+    ['Browser session expired, log in again', false],
+    ['SSH session lost', false],
+    ['unknown tool', false],
+    [`Session 'work' not found`, false],
+    ['Invalid session id 42', false],
+    ['Unknown session: tmux-1', false],
+    ['The session name is missing', false],
+    ['Invalid arguments: session is required', false],
+  ])('in an error response with the text %s: %s', (text, isLost) => {
+    expect(isLostInAnswer(Buffer.from(rpc(text, -32000)))).toBe(isLost);
+    const result = { error: { code: -32000, message: text } };
+    expect(isLostInAnswer(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, result })))).toBe(false);
+  });
+
+  test('not in an error about invalid arguments, except before the initialization', () => {
+    expect(isLostInAnswer(Buffer.from(rpc('Session expired', -32602)))).toBe(false);
+    const early = 'Received request before initialization was complete';
+    expect(isLostInAnswer(Buffer.from(rpc(early, -32602)))).toBe(true);
   });
 });

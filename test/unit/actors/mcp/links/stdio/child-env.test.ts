@@ -15,8 +15,8 @@ const gatewayEnv = {
   EMPTY: undefined,
 };
 
-describe('the environment of a child', () => {
-  test('is what every program needs, and nothing else', () => {
+describe('the environment of a child process', () => {
+  test('contains only the variables that every program needs', () => {
     expect(childEnvironment({ env: {}, inherit_env: [] }, gatewayEnv, 'linux')).toEqual({
       PATH: '/bin',
       HOME: '/home/me',
@@ -27,7 +27,7 @@ describe('the environment of a child', () => {
     });
   });
 
-  test('holds the names passed on, and what its entry says is stronger', () => {
+  test('contains inherited names, and the variables of the entry take precedence', () => {
     const env = childEnvironment(
       { env: { PATH: '/own', TOKEN: 't' }, inherit_env: ['OTHER_TOKEN', 'EMPTY', 'MISSING'] },
       gatewayEnv,
@@ -39,7 +39,7 @@ describe('the environment of a child', () => {
     expect(Object.keys(env)).not.toContain('GATEWAY_API_KEY');
   });
 
-  test('is the whole of ours with inherit_env true', () => {
+  test('contains the whole gateway environment if inherit_env is true', () => {
     const { EMPTY: _, ...all } = gatewayEnv;
     expect(childEnvironment({ env: { A: 'b' }, inherit_env: true }, gatewayEnv, 'linux')).toEqual({
       ...all,
@@ -47,7 +47,7 @@ describe('the environment of a child', () => {
     });
   });
 
-  test('holds on Windows what Windows needs, whatever the case of the names', () => {
+  test('contains the Windows variables on Windows, with any case of the names', () => {
     const env = { Path: 'C:\\bin', SYSTEMROOT: 'C:\\Windows', Secret: 'x' };
     expect(childEnvironment({ env: { PATH: 'D:\\' }, inherit_env: [] }, env, 'win32')).toEqual({
       PATH: 'D:\\',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Redactor } from '../../../../../../actors/base/errors/redact.ts';
+import { displayLine } from '../../../../../../actors/mcp/links/stdio/display-line.ts';
 import { LineRate } from '../../../../../../actors/mcp/links/stdio/line-rate.ts';
-import { shownLine } from '../../../../../../actors/mcp/links/stdio/shown-line.ts';
 import { StderrTail } from '../../../../../../actors/mcp/links/stdio/stderr-tail.ts';
 
 function tailOf(
@@ -17,7 +17,7 @@ function tailOf(
 }
 
 describe('the tail of stderr', () => {
-  test('keeps the last fifty lines and the one that has not ended', () => {
+  test('keeps the last fifty lines and the incomplete last line', () => {
     const { tail, logged } = tailOf(`${Array.from({ length: 90 }, (_, at) => `line ${at}\n`).join('')}half`);
     expect(tail.lines).toHaveLength(50);
     expect(tail.lines[0]).toBe('line 41');
@@ -28,7 +28,7 @@ describe('the tail of stderr', () => {
     expect(tail.lines.at(-1)).toBe('half');
   });
 
-  test('takes no line more once its turn of the event loop is over', () => {
+  test('accepts no further line once its time slice is over', () => {
     const { tail } = tailOf('');
     const bytes = Buffer.from('one\ntwo\nthree');
     expect(tail.push(bytes, { isOver: true })).toBe(4);
@@ -37,16 +37,16 @@ describe('the tail of stderr', () => {
     expect(tail.lines).toEqual(['one', 'two', 'three']);
   });
 
-  test('puts characters together that were split between reads', () => {
+  test('joins characters that were split between reads', () => {
     expect(tailOf('grüße 🎭 €\n', [], 1).tail.lines).toEqual(['grüße 🎭 €']);
   });
 
-  test('takes out colours, control characters, carriage returns and empty lines', () => {
+  test('removes colours, control characters, carriage returns and empty lines', () => {
     const { tail } = tailOf('\u001b[31mred\u001b[0m\u0007\tx\r\n\r\n \n10%\r20%\r\u001b]0;title\u0007done\n');
     expect(tail.lines).toEqual(['red\tx', 'done']);
   });
 
-  test('takes out links whole, colours that begin with one character, and the beginning of what is cut', () => {
+  test('removes links, single-character colour codes and incomplete escape sequences', () => {
     const link = '\u001b]8;;https://example.com/a;b\u001b\\text\u001b]8;;\u001b\\';
     const { tail } = tailOf(
       `\u009b1;31mred\u009b0m ${link} \u001b(Ba\u001b[?25lb\u001b[38:2::1:2:3mc \u001b[12\n`,
@@ -54,34 +54,34 @@ describe('the tail of stderr', () => {
     expect(tail.lines).toEqual(['red text abc 12']);
   });
 
-  test('shows the last state of a line that was written over, however often the cursor went back', () => {
+  test('shows the final state of an overwritten line after any number of carriage returns', () => {
     expect(tailOf('10%\r20%\r\r\r\n\r\rdone\r\n').tail.lines).toEqual(['20%', 'done']);
   });
 
   test.each([
     ['carriage returns', (n: number) => `${'\r'.repeat(n)}x`],
     ['words between carriage returns', (n: number) => 'x\r'.repeat(n / 2)],
-    ['a title that does not end', (n: number) => `\u001b]${';#'.repeat(n / 2)}!`],
-    ['titles that do not end', (n: number) => '\u001b]a'.repeat(n / 3)],
-    ['the same as single characters', (n: number) => '\u009d'.repeat(n)],
-    ['a colour that does not end', (n: number) => `\u001b[${'1;'.repeat(n / 2)}`],
-    ['what comes before a letter that never comes', (n: number) => `\u001b${'#'.repeat(n)}`],
-  ])('a long line of %s takes no time worth mentioning', (_, lineOf) => {
+    ['an unterminated title', (n: number) => `\u001b]${';#'.repeat(n / 2)}!`],
+    ['many unterminated titles', (n: number) => '\u001b]a'.repeat(n / 3)],
+    ['unterminated titles as single characters', (n: number) => '\u009d'.repeat(n)],
+    ['an unterminated colour', (n: number) => `\u001b[${'1;'.repeat(n / 2)}`],
+    ['unterminated escape characters', (n: number) => `\u001b${'#'.repeat(n)}`],
+  ])('a long line of %s is processed in linear time', (_, lineOf) => {
     const redactor = new Redactor([]);
-    // With the square of the length it would be half a minute.
+    // Quadratic time would take half a minute.
     const raw = Buffer.from(lineOf(100_000));
     const start = performance.now();
-    shownLine(raw, 500, redactor, false);
+    displayLine(raw, 500, redactor, false);
     expect(performance.now() - start).toBeLessThan(5000);
   });
 
-  test('strikes secrets, also where a colour stands in the middle of one', () => {
+  test('redacts secrets, even with a colour code inside', () => {
     const { tail, logged } = tailOf('key top-\u001b[1msecret!\n', ['top-secret']);
     expect(tail.lines).toEqual(['key [redacted]!']);
     expect(logged).toEqual(['key [redacted]!']);
   });
 
-  test('cuts a long line without showing a part of a secret, and holds little of it', () => {
+  test('cuts a long line without showing part of a secret, and stores only the beginning', () => {
     const secret = 's3cr3t-'.repeat(20);
     for (const before of [0, 400, 495, 499, 500, 1000]) {
       const { tail } = tailOf(`${'a'.repeat(before)}${secret}${'b'.repeat(100_000)}\nnext\n`, [secret], 5000);
@@ -91,7 +91,7 @@ describe('the tail of stderr', () => {
     }
   });
 
-  test('gives the log a hundred lines of a flood and the count of the rest', () => {
+  test('logs a hundred lines of a flood, and the number of omitted lines', () => {
     const { tail, logged } = tailOf('flood\n'.repeat(5000), [], 65536);
     tail.end();
     expect(logged.length).toBe(101);
@@ -99,19 +99,19 @@ describe('the tail of stderr', () => {
   });
 });
 
-describe('a rate of lines', () => {
-  test('begins anew with each second', () => {
+describe('a line rate limit', () => {
+  test('starts again each second', () => {
     let now = 0;
-    const shown: string[] = [];
+    const lines: string[] = [];
     const rate = new LineRate(
       2,
-      (line) => shown.push(line),
+      (line) => lines.push(line),
       () => now,
     );
     for (now = 0; now < 2000; now += 250) rate.offer(() => `at ${now}`);
     rate.end();
     rate.end();
-    expect(shown).toEqual([
+    expect(lines).toEqual([
       'at 0',
       'at 250',
       '[2 more lines not shown]',

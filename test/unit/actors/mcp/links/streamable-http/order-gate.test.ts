@@ -13,7 +13,7 @@ function gateWithLog() {
   return { gate, sent, settle, send };
 }
 
-test('what is sent after the first notification waits until that has been taken (OT1)', () => {
+test('messages after the first notification wait until the server has accepted it', () => {
   const { gate, sent, settle, send } = gateWithLog();
   send('initialize', 1);
   send('pong');
@@ -32,7 +32,7 @@ test('what is sent after the first notification waits until that has been taken 
   expect(sent.slice(5)).toEqual(['progress', 'call']);
 });
 
-test('a server that never takes the notification holds the rest up for five seconds only', () => {
+test('a server that never accepts the notification delays other messages by five seconds', () => {
   vi.useFakeTimers();
   try {
     const { gate, sent, send } = gateWithLog();
@@ -49,7 +49,7 @@ test('a server that never takes the notification holds the rest up for five seco
   }
 });
 
-test('a waiting request can be forgotten, and closing gives back the others', () => {
+test('a waiting request can be removed, and close() returns the other requests', () => {
   const { gate, sent, settle, send } = gateWithLog();
   gate.arm();
   send('initialized');
@@ -62,7 +62,7 @@ test('a waiting request can be forgotten, and closing gives back the others', ()
   expect(sent).toEqual(['initialized']);
 });
 
-test('notifications go one after the other, requests pass them by (OT2)', () => {
+test('notifications are sent one after the other, and requests overtake them', () => {
   const { sent, settle, send } = gateWithLog();
   send('progress 1');
   send('progress 2');
@@ -76,7 +76,7 @@ test('notifications go one after the other, requests pass them by (OT2)', () => 
   expect(sent).toEqual(['progress 1', 'call', 'progress 2', 'answer']);
 });
 
-test('a notification that is never taken holds the next up for five seconds, and no more than 1024 wait (OT3)', () => {
+test('a notification that is never accepted delays the next by five seconds, and at most 1024 wait', () => {
   vi.useFakeTimers();
   try {
     const { gate, sent, send } = gateWithLog();

@@ -1,4 +1,4 @@
-// The rules of `x-mcp-header` one by one, with the examples of the specification.
+// The `x-mcp-header` rules, with the examples of the specification.
 
 import { describe, expect, test } from 'vitest';
 import {
@@ -26,15 +26,15 @@ test.each([
   ['=?base64?=', '=?base64?PT9iYXNlNjQ/PQ==?='],
   ['=?base64?only a beginning', '=?base64?only a beginning'],
   ['', '=?base64??='],
-])('the value %j travels as %j', (value, header) => {
+])('the value %j is sent as %j', (value, header) => {
   expect(encodeHeaderValue(value)).toBe(header);
 });
 
 describe('headers of a call', () => {
-  test('hold the annotated values at any depth, in their decimal, true and false spelling', () => {
-    const given = { region: 'us-west1', shard: -7, dry: false, to: { city: 'Köln' }, query: 'SELECT 1' };
+  test('contain annotated values at any depth, as decimal numbers, true and false', () => {
+    const args = { region: 'us-west1', shard: -7, dry: false, to: { city: 'Köln' }, query: 'SELECT 1' };
     expect(hasAnnotations(annotatedSchema)).toBe(true);
-    expect(paramHeaders(annotatedSchema, given)).toEqual({
+    expect(paramHeaders(annotatedSchema, args)).toEqual({
       'mcp-param-region': 'us-west1',
       'mcp-param-shard': '-7',
       'mcp-param-dry-run': 'false',
@@ -47,17 +47,20 @@ describe('headers of a call', () => {
     ['is null', { region: null, to: null }],
     ['is an object', { region: {}, to: { city: [] } }],
     ['lost digits in parsing', { shard: 2 ** 60 }],
-    ['stands in an array', { to: ['x'] }],
+    ['is in an array', { to: ['x'] }],
     ['is inherited', Object.create({ region: 'x' })],
-  ])('leave out a value that %s', (_what, given) => {
-    expect(paramHeaders(annotatedSchema, given)).toEqual({});
+  ])('omit a value that %s', (_what, args) => {
+    expect(paramHeaders(annotatedSchema, args)).toEqual({});
   });
 
-  test.each([undefined, null, 'text', 1, []])('are none for arguments that are no object: %j', (given) => {
-    expect(paramHeaders(annotatedSchema, given)).toEqual({});
-  });
+  test.each([undefined, null, 'text', 1, []])(
+    'are empty for arguments that are not an object: %j',
+    (args) => {
+      expect(paramHeaders(annotatedSchema, args)).toEqual({});
+    },
+  );
 
-  test('take no inherited member for a value', () => {
+  test('ignore inherited members', () => {
     const odd = JSON.parse(
       '{"properties":{"__proto__":{"type":"string","x-mcp-header":"A"},"toString":{"type":"string","x-mcp-header":"B"}}}',
     );
@@ -71,7 +74,7 @@ describe('headers of a call', () => {
 
 describe('a schema', () => {
   test.each([['is true', true] as const, ['is missing', undefined] as const, ...plainSchemas])(
-    'that %s has neither headers nor faults',
+    'that %s has neither headers nor errors',
     (_what, schema) => {
       expect(hasAnnotations(schema)).toBe(false);
       expect(hasInvalidAnnotations(schema)).toBe(false);
@@ -80,7 +83,7 @@ describe('a schema', () => {
   );
 
   test.each(faultySchemas)(
-    'with an annotation of %s must be left out, and yields no header (PM2)',
+    'with an annotation of %s must be omitted, and yields no header',
     (_what, schema) => {
       expect(annotationFault(schema)).toContain('x-mcp-header');
       expect(hasInvalidAnnotations(schema)).toBe(true);
@@ -89,9 +92,9 @@ describe('a schema', () => {
     },
   );
 
-  test('that is faulty is told in a way that shows where', () => {
+  test('with an invalid annotation is reported with the path of the annotation', () => {
     expect(annotationFault(schemaOf({ to: schemaOf({ n: { ...region, type: 'number' } }) }))).toBe(
-      'the `x-mcp-header` of "to.n" is on something else than a string, an integer or a boolean',
+      'the `x-mcp-header` of "to.n" is not on a string, an integer or a boolean',
     );
   });
 });

@@ -1,4 +1,4 @@
-// One call and its clock: whatever is done to it in whatever order, it ends once (C1).
+// A call is completed exactly once, after any sequence of actions and timeouts.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -11,7 +11,7 @@ import { Deadlines } from '../../../../../../actors/base/time/deadlines.ts';
 import { readServerMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
 import { Call, type CallOutcome } from '../../../../../../actors/mcp/servers/calls/call.ts';
 import type { Connection } from '../../../../../../actors/mcp/servers/pool/connection.ts';
-import { Ear, toolCall } from '../../../../../fixtures/server/fake-server.ts';
+import { ResponseRecorder, toolCall } from '../../../../../fixtures/server/fake-server.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
@@ -23,37 +23,37 @@ afterEach(() => {
 let isOneOfMany = false;
 
 function make(timeoutMs = 100, maxMs = 1000, failure?: GatewayError) {
-  const ear = new Ear();
+  const recorder = new ResponseRecorder();
   const outcomes: CallOutcome[] = [];
   const abandoned: string[] = [];
   const call = new Call(
-    { envelope: toolCall('1', 'm'), exchange: ear },
+    { envelope: toolCall('1', 'm'), exchange: recorder },
     {
       server: 's',
-      patience: { timeoutMs, maxMs },
+      timeouts: { timeoutMs, maxMs },
       onEnd: (_, outcome) => outcomes.push(outcome),
-      whyShut: () => failure,
+      failureSince: () => failure,
       ...(isOneOfMany ? { deadlines: new Deadlines<Call>(timeoutMs) } : {}),
     },
   );
   const connection = {
     abandon: (_: Call, reason: string) => abandoned.push(reason),
   } as unknown as Connection;
-  return { call, ear, outcomes, abandoned, connection };
+  return { call, recorder, outcomes, abandoned, connection };
 }
 
 const answer = () => readServerMessage(Buffer.from('{"id":1,"result":"r"}'));
 const refusal = () => readServerMessage(Buffer.from('{"id":1,"error":{"code":1,"message":"no"}}'));
 
 describe.each([
-  ['with a timer of its own', false],
+  ['with its own timer', false],
   ['among many', true],
 ])('a call %s', (_, isAmongMany) => {
   beforeEach(() => {
     isOneOfMany = isAmongMany;
   });
 
-  test('ends once, and hears nothing afterwards, under any sequence of events', () => {
+  test('ends once and changes nothing afterwards, under any sequence of events', () => {
     const happens = fc.oneof(
       fc.constantFrom(
         ...(['answer', 'refusal', 'fail', 'cancel', 'relay', 'touch', 'expire', 'send'] as const),
@@ -63,7 +63,7 @@ describe.each([
     );
     fc.assert(
       fc.property(fc.array(happens, { maxLength: 20 }), (list) => {
-        const { call, ear, outcomes, connection } = make();
+        const { call, recorder, outcomes, connection } = make();
         let relays = 0;
         for (const one of list) {
           if (!call.isDone && one === 'relay') relays += 1;
@@ -74,42 +74,46 @@ describe.each([
           else if (one === 'relay') call.relay(Buffer.from('{}'));
           else if (one === 'send') call.connection = connection;
           else call[one as 'cancel' | 'touch' | 'expire' | 'suspend' | 'resume']();
-          expect(ear.ends).toBe(call.isDone ? 1 : 0);
-          expect(outcomes).toHaveLength(ear.ends);
-          expect(ear.relayed).toHaveLength(relays);
+          expect(recorder.ends).toBe(call.isDone ? 1 : 0);
+          expect(outcomes).toHaveLength(recorder.ends);
+          expect(recorder.relayed).toHaveLength(relays);
         }
         call.resume();
         vi.advanceTimersByTime(1000);
-        expect(ear.ends).toBe(1);
+        expect(recorder.ends).toBe(1);
         expect(vi.getTimerCount()).toBe(0);
       }),
       { numRuns: 500 },
     );
   });
 
-  test('fails at its deadline, tells its server, and says where it was lost and what to do', () => {
-    const { call, ear, abandoned, connection } = make();
+  test('fails at its deadline, cancels at its server, and explains the location and the remedy', () => {
+    const { call, recorder, abandoned, connection } = make();
     call.connection = connection;
     vi.advanceTimersByTime(99);
-    expect(ear.ends).toBe(0);
+    expect(recorder.ends).toBe(0);
     vi.advanceTimersByTime(1);
-    expect(ear.errors[0]).toMatchObject({ code: 'ERR_DEADLINE', rpcCode: -32001 });
-    expect(ear.errors[0]?.message).toMatch(
+    expect(recorder.errors[0]).toMatchObject({ code: 'ERR_DEADLINE', rpcCode: -32001 });
+    expect(recorder.errors[0]?.message).toMatch(
       /tools\/call on server s timed out after 0\.1 s.*request_timeout_seconds/,
     );
     expect(abandoned).toEqual(['the deadline has passed']);
   });
 
-  test('that never left fails at its deadline too', () => {
-    const { ear } = make();
+  test('that was never sent fails at its deadline as well', () => {
+    const { recorder } = make();
     vi.advanceTimersByTime(100);
-    expect(ear.errors[0]?.message).toContain('while waiting to be sent');
+    expect(recorder.errors[0]?.message).toContain('while waiting to be sent');
   });
 
-  test('that never left because its server fails is told why, and not to have more time', () => {
-    const { ear } = make(100, 1000, new StartTimeoutError('server s did not finish initialize within 30 s'));
+  test('that was never sent because its server fails reports the failure instead of a longer timeout', () => {
+    const { recorder } = make(
+      100,
+      1000,
+      new StartTimeoutError('server s did not finish initialize within 30 s'),
+    );
     vi.advanceTimersByTime(100);
-    expect(ear.errors[0]).toMatchObject({
+    expect(recorder.errors[0]).toMatchObject({
       code: 'ERR_DEADLINE',
       message:
         'tools/call on server s timed out after 0.1 s while the server was being started: ' +
@@ -117,22 +121,22 @@ describe.each([
     });
   });
 
-  test('that was sent says nothing of a failure of its server that others wait for', () => {
-    const { call, ear, connection } = make(100, 1000, new ConnectionLostError('gone'));
+  test('that was sent does not report a failure of the server for other calls', () => {
+    const { call, recorder, connection } = make(100, 1000, new ConnectionLostError('gone'));
     call.connection = connection;
     vi.advanceTimersByTime(100);
-    expect(ear.errors[0]?.message).toContain('without an answer; raise request_timeout_seconds');
+    expect(recorder.errors[0]?.message).toContain('without a response; raise request_timeout_seconds');
   });
 
-  test('gets more time with each progress, up to the hard maximum and not a moment beyond', () => {
+  test('is extended by each progress message, up to the maximum', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 99 }), { minLength: 12, maxLength: 40 }), (pauses) => {
-        const { call, ear } = make(100, 500);
+        const { call, recorder } = make(100, 500);
         const startedAt = performance.now();
         for (const pause of pauses) {
           vi.advanceTimersByTime(pause);
           const age = performance.now() - startedAt;
-          expect(ear.ends, `at ${age}`).toBe(age >= 500 ? 1 : 0);
+          expect(recorder.ends, `at ${age}`).toBe(age >= 500 ? 1 : 0);
           call.touch();
         }
         call.cancel();
@@ -141,32 +145,32 @@ describe.each([
     );
   });
 
-  test('without progress gets no more than its plain deadline, however long the maximum', () => {
-    const { ear } = make(100, 1_000_000);
+  test('without progress ends at its deadline, regardless of the maximum', () => {
+    const { recorder } = make(100, 1_000_000);
     vi.advanceTimersByTime(100);
-    expect(ear.ends).toBe(1);
+    expect(recorder.ends).toBe(1);
   });
 
-  test('whose client is asked something is not due until it has answered, and then has its time again', () => {
-    const { call, ear } = make();
+  test('pauses its deadline while its client is asked for input, and restarts it afterwards', () => {
+    const { call, recorder } = make();
     vi.advanceTimersByTime(90);
     call.suspend();
     call.touch();
     vi.advanceTimersByTime(5000);
-    expect(ear.ends).toBe(0);
+    expect(recorder.ends).toBe(0);
     call.resume();
     vi.advanceTimersByTime(99);
-    expect(ear.ends).toBe(0);
+    expect(recorder.ends).toBe(0);
     vi.advanceTimersByTime(1);
-    expect(ear.errors[0]).toMatchObject({ code: 'ERR_DEADLINE' });
+    expect(recorder.errors[0]).toMatchObject({ code: 'ERR_DEADLINE' });
   });
 
-  test('that its client cancels is dropped without a word to the client, and its server is told', () => {
-    const { call, ear, abandoned, connection } = make();
+  test('cancelled by its client is dropped without a response, and cancelled at its server', () => {
+    const { call, recorder, abandoned, connection } = make();
     call.connection = connection;
     call.cancel();
     call.cancel();
-    expect([ear.drops, ear.answers.length, ear.errors.length]).toEqual([1, 0, 0]);
+    expect([recorder.drops, recorder.answers.length, recorder.errors.length]).toEqual([1, 0, 0]);
     expect(abandoned).toEqual(['the client cancelled the request']);
   });
 });

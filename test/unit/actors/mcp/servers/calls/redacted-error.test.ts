@@ -1,4 +1,4 @@
-// Redaction: a server's own credentials in its error answers.
+// Credentials of a server are redacted in error responses of that server.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -10,46 +10,46 @@ import { redactedError } from '../../../../../../actors/mcp/servers/calls/redact
 const secret = 'pässword"7/x';
 const redactor = new Redactor([secret, 'message-key-1']);
 
-const answerOf = (error: unknown, spelled: string | Buffer = JSON.stringify(error)) =>
+const answerOf = (error: unknown, rawError: string | Buffer = JSON.stringify(error)) =>
   readServerMessage(
     Buffer.concat([
       Buffer.from('{"error":'),
-      Buffer.from(spelled),
+      Buffer.from(rawError),
       Buffer.from(',"jsonrpc":"2.0","id":"é"}'),
     ]),
   );
 const errorTextOf = ({ bytes }: Envelope) =>
   bytes.toString('utf8').slice('{"error":'.length, -',"jsonrpc":"2.0","id":"é"}'.length);
-const struck = (spelled: string | Buffer) =>
-  errorTextOf(redactedError(answerOf(undefined, spelled), redactor));
+const redactText = (rawError: string | Buffer) =>
+  errorTextOf(redactedError(answerOf(undefined, rawError), redactor));
 
-describe('an error answer', () => {
-  test('loses credentials in its message and its data, and no other byte (XE1)', () => {
+describe('an error response', () => {
+  test('loses only the credentials in its message and data', () => {
     const spell = (shown: string) =>
       `{ "code":-32000.0,\t"message":"401 with ${shown} \\u00fcnd \\/ 🎭","data":{"n":12345678901234567890,"message-key-1":[ "Bearer ${shown}",7e0,null],"n":1} }`;
-    expect(struck(spell('pässword\\"7/x'))).toBe(spell('[redacted]'));
-    expect(struck(spell('p\\u00e4ssword\\u00227\\/x'))).toBe(spell('[redacted]'));
-    expect(struck(spell('\\u0070ässword\\"7\\u002Fx'))).toBe(spell('[redacted]'));
+    expect(redactText(spell('pässword\\"7/x'))).toBe(spell('[redacted]'));
+    expect(redactText(spell('p\\u00e4ssword\\u00227\\/x'))).toBe(spell('[redacted]'));
+    expect(redactText(spell('\\u0070ässword\\"7\\u002Fx'))).toBe(spell('[redacted]'));
   });
 
-  test('is searched for the spellings of JSON within JSON and of addresses', () => {
+  test('is searched for credentials in nested JSON and in URLs', () => {
     const nested = JSON.stringify(JSON.stringify({ key: secret })).slice(1, -1);
-    expect(struck(`{"code":1,"message":"${nested}"}`)).toBe(
+    expect(redactText(`{"code":1,"message":"${nested}"}`)).toBe(
       '{"code":1,"message":"{\\"key\\":\\"[redacted]\\"}"}',
     );
-    expect(struck(`{"code":1,"message":"?k=${encodeURIComponent(secret)}&a"}`)).toBe(
+    expect(redactText(`{"code":1,"message":"?k=${encodeURIComponent(secret)}&a"}`)).toBe(
       '{"code":1,"message":"?k=[redacted]&a"}',
     );
   });
 
-  test('is the very same where there is none, or where it is too large to search (XE3)', () => {
+  test('is unchanged without credentials, or if it is too large', () => {
     const plain = answerOf(undefined, '{ "code":1.0e3, "message":"no\\u0021", "data":12345678901234567890 }');
     expect(redactedError(plain, redactor)).toBe(plain);
     const large = answerOf({ code: 1, message: `${secret}${'x'.repeat(70_000)}` });
     expect(redactedError(large, redactor)).toBe(large);
   });
 
-  test('keeps the data that clients act upon, and names of members (XE2)', () => {
+  test('keeps member names and the data that clients use by error code', () => {
     const data = { elicitations: [{ url: `https://example.com/${secret}` }] };
     const answer = answerOf({ code: -32042, message: secret, data });
     expect(JSON.parse(errorTextOf(redactedError(answer, redactor)))).toEqual({
@@ -59,15 +59,15 @@ describe('an error answer', () => {
     });
   });
 
-  test('of a server that breaks the protocol is searched as well', () => {
-    expect(struck(`"no access with message-key-1"`)).toBe('"no access with [redacted]"');
+  test('that violates the protocol is searched as well', () => {
+    expect(redactText(`"no access with message-key-1"`)).toBe('"no access with [redacted]"');
     const invalid = Buffer.from('{"code":1,"message":"\xff\xfe message-key-1 \\u0041\xff"}', 'latin1');
     expect(redactedError(answerOf(undefined, invalid), redactor).bytes.toString('latin1')).toContain(
       '"message":"\xff\xfe [redacted] \\u0041\xff"}',
     );
   });
 
-  test('is forwarded byte for byte but for the credentials in it', () => {
+  test('is forwarded byte for byte except for credentials', () => {
     const piece = fc.constantFrom(
       '\\u00e4',
       'ä',
@@ -83,28 +83,28 @@ describe('an error answer', () => {
       '1',
     );
     const pieces = fc.array(piece, { maxLength: 6 }).map((all) => all.join(''));
-    const spelling = fc.constantFrom(
+    const encoding = fc.constantFrom(
       'pässword\\"7/x',
       'p\\u00E4ssword\\u00227\\/x',
       'message-key-1',
       'message\\u002dkey-1',
     );
     fc.assert(
-      fc.property(fc.array(fc.tuple(pieces, spelling)), pieces, fc.boolean(), (parts, tail, isNested) => {
-        const spell = (shown: (spelled: string) => string) => {
-          const text = parts.map(([before, spelled]) => before + shown(spelled)).join('') + tail;
+      fc.property(fc.array(fc.tuple(pieces, encoding)), pieces, fc.boolean(), (parts, tail, isNested) => {
+        const spell = (shown: (rawError: string) => string) => {
+          const text = parts.map(([before, rawError]) => before + shown(rawError)).join('') + tail;
           return `{"code":-32000,"message":"${isNested ? 'm' : text}","data":[{"m":"${text}"}, 1.0 ]}`;
         };
         const marked = spell(() => '[redacted]');
-        // Two occurrences without anything between them become one mark.
-        const shown = struck(spell((spelled) => spelled));
+        // Adjacent occurrences become one mark.
+        const shown = redactText(spell((rawError) => rawError));
         expect(shown).toBe(marked.replace(/(?:\[redacted\])+/g, '[redacted]'));
       }),
       { numRuns: 300 },
     );
   });
 
-  test('stays an error answer to the same request, whatever it holds', () => {
+  test('remains a valid error response to the same request, for any content', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.string(), fc.integer(), (data, text, code) => {
         const answer = answerOf({ code, message: `${text}${secret}${text}`, data: [data, secret] });

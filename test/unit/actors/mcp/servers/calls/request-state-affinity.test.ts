@@ -1,4 +1,4 @@
-// Where a state is at home: remembered by the state alone, few and not for ever.
+// A request state is routed to the connection that issued it, for a limited time and number of states.
 
 import { expect, test } from 'vitest';
 import { readClientMessage, readServerMessage } from '../../../../../../actors/mcp/jsonrpc/read-message.ts';
@@ -17,7 +17,7 @@ const retry = (rawState: string) =>
     Buffer.from(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"requestState":${rawState}}}`),
   );
 
-test('a state leads to where it came from, however it is spelt, and as often as it comes', () => {
+test('a state leads to its connection in any JSON notation, and repeatedly', () => {
   const homes = new RequestStateAffinity();
   homes.note(asking('"é\\u0041\\n"'), one);
   homes.note(asking('"other"'), two);
@@ -30,7 +30,7 @@ test('a state leads to where it came from, however it is spelt, and as often as 
   expect(homes.find(retry('"other"'))).toBe(one);
 });
 
-test('what is no state is not remembered', () => {
+test('values other than states are not stored', () => {
   const homes = new RequestStateAffinity();
   for (const raw of ['{}', '{"requestState":7}', '{"deep":{"requestState":"x"}}', '[]', '"requestState"'])
     homes.note(answer(raw), one);
@@ -40,7 +40,7 @@ test('what is no state is not remembered', () => {
   expect(homes.find(retry('"x"'))).toBeUndefined();
 });
 
-test('a state is awaited until it comes back for the first time, or is too old', () => {
+test('a state is awaited until it first returns or expires', () => {
   let now = 0;
   const homes = new RequestStateAffinity(() => now);
   const awaited = () => [homes.isAwaited(one), homes.isAwaited(two)];
@@ -58,7 +58,7 @@ test('a state is awaited until it comes back for the first time, or is too old',
   expect(awaited()).toEqual([false, false]);
 });
 
-test('a state is forgotten in time, and the oldest when there are too many (RS1)', () => {
+test('a state expires, and the oldest is removed above the limit', () => {
   let now = 0;
   const homes = new RequestStateAffinity(() => now);
   homes.note(asking('"first"'), one);
@@ -70,7 +70,7 @@ test('a state is forgotten in time, and the oldest when there are too many (RS1)
   expect(homes.size).toBe(1);
   for (let n = 0; n < MAX_STATES - 1; n += 1) homes.note(asking(`"state ${n}"`), two);
   expect(homes.find(retry('"second"'))).toBe(one);
-  // Noted again it is the youngest.
+  // A repeated state becomes the newest.
   homes.note(asking('"second"'), one);
   homes.note(asking('"one more"'), two);
   expect(homes.size).toBe(MAX_STATES);

@@ -1,39 +1,39 @@
-// The circuit breaker of a server: refused calls, the length of a refusal, and its reason.
+// Circuit breaker of a server: rejected calls, duration and reason.
 
 import { expect, test } from 'vitest';
-import { steadyNow } from '../../../../../../actors/base/time/steady-clock.ts';
+import { monotonicNow } from '../../../../../../actors/base/time/monotonic-clock.ts';
 import { CircuitBreaker } from '../../../../../../actors/mcp/servers/life/circuit-breaker.ts';
 
 const REASON = 'it exits at once';
 const isThrough = (breaker: CircuitBreaker) => !breaker.isOpen && breaker.refusal() === undefined;
 
-test('lets calls through before it opens, after its time, and after it was closed', () => {
+test('allows calls before it opens, after its time, and after it is closed', () => {
   const breaker = new CircuitBreaker('files', true);
   expect(isThrough(breaker)).toBe(true);
-  breaker.open(steadyNow() + 60_000, REASON);
+  breaker.open(monotonicNow() + 60_000, REASON);
   expect([breaker.isOpen, breaker.refusal()?.code]).toEqual([true, 'ERR_UNAVAILABLE']);
   breaker.close();
   expect(isThrough(breaker)).toBe(true);
-  breaker.open(steadyNow() - 1, REASON);
+  breaker.open(monotonicNow() - 1, REASON);
   expect(isThrough(breaker)).toBe(true);
 });
 
 test.each([
-  ['files', 60_000, 'in 60 s (POST /servers/files/start tries at once)'],
+  ['files', 60_000, 'in 60 s (POST /servers/files/start retries now)'],
   ['files', 4_000, 'in 4 s'],
   ['clerk/files', 60_000, 'in 60 s'],
-])('of %s, open for %i ms, refuses with the reason and the time', (id, forMs, when) => {
+])('rejects calls of %s with the reason and the time, open for %i ms', (id, forMs, when) => {
   const breaker = new CircuitBreaker(id, true);
-  breaker.open(steadyNow() + forMs, REASON);
+  breaker.open(monotonicNow() + forMs, REASON);
   expect(breaker.refusal()).toMatchObject({
-    message: `server ${id} is parked after too many failures and is tried again ${when}: ${REASON}`,
+    message: `server ${id} is parked after too many failures and is retried ${when}: ${REASON}`,
     retryAfterSeconds: forMs / 1000,
   });
 });
 
-test('of a server that is switched off refuses every call', () => {
+test('rejects every call of a disabled server', () => {
   expect(new CircuitBreaker('files', false).refusal()).toMatchObject({
-    message: 'server files is switched off (its entry says enabled: false)',
+    message: 'server files is disabled (enabled: false in its entry)',
     retryAfterSeconds: 60,
   });
 });

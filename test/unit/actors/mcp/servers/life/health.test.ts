@@ -1,22 +1,29 @@
-// Health checks of connections that answer, or do not.
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test, vi } from 'vitest';
 import { Health } from '../../../../../../actors/mcp/servers/life/health.ts';
 import type { PoolMember } from '../../../../../../actors/mcp/servers/pool/pool-member.ts';
 
-/** A connection whose pings end when the test says so. */
-function pinged() {
+/** Creates a connection with pings that the test completes, and other requests that `others` answers. */
+function pinged(others: () => Promise<void> = () => Promise.reject(new Error('no answer'))) {
   const pings: { answer(): void; miss(): void }[] = [];
   const connection = {
-    lastHeardAt: Number.NEGATIVE_INFINITY,
+    lastMessageAt: Number.NEGATIVE_INFINITY,
     isEnded: false,
     ping: () =>
       new Promise<void>((resolve, reject) => {
         pings.push({ answer: resolve, miss: () => reject(new Error('no answer')) });
       }),
+    request: others,
+    calls: () => [],
   };
-  const member = { connection, isOpen: true, isClosing: undefined, missedPings: 0, isPinged: false };
+  const member = {
+    connection,
+    isOpen: true,
+    isClosing: undefined,
+    missedPings: 0,
+    isPinged: false,
+    inFlight: 0,
+  };
   return { pings, member: member as unknown as PoolMember };
 }
 
@@ -36,7 +43,7 @@ function watch(member: PoolMember): void {
 }
 afterEach(() => health.stop());
 
-test('a connection has one ping under way, however short the interval: two misses follow each other (HE1)', async () => {
+test('a connection has one ping in flight for any interval, so two misses are consecutive', async () => {
   const { pings, member } = pinged();
   watch(member);
   await vi.waitFor(() => expect(pings).toHaveLength(1), { timeout: 10_000 });
@@ -49,7 +56,7 @@ test('a connection has one ping under way, however short the interval: two misse
   await vi.waitFor(() => expect(silent).toEqual([2]), { timeout: 10_000 });
 });
 
-test('an answer begins the count anew', async () => {
+test('an answered ping resets the count of missed pings', async () => {
   const { pings, member } = pinged();
   watch(member);
   for (const [at, end] of (['miss', 'answer', 'miss'] as const).entries()) {
@@ -59,4 +66,28 @@ test('an answer begins the count anew', async () => {
   await vi.waitFor(() => expect(pings).toHaveLength(4), { timeout: 10_000 });
   expect(silent).toEqual([]);
   expect(member.missedPings).toBe(1);
+});
+
+test('a connection that answers another request than the ping is not reported', async () => {
+  const { pings, member } = pinged(() => Promise.resolve());
+  watch(member);
+  for (let at = 0; at < 5; at += 1) {
+    await vi.waitFor(() => expect(pings).toHaveLength(at + 1), { timeout: 10_000 });
+    pings[at]?.miss();
+  }
+  await sleep(20);
+  expect(silent).toEqual([]);
+});
+
+test('a connection with a call in flight is not pinged, and a ping missed meanwhile does not count', async () => {
+  const { pings, member } = pinged();
+  watch(member);
+  for (let at = 0; at < 3; at += 1) {
+    await vi.waitFor(() => expect(pings).toHaveLength(at + 1), { timeout: 10_000 });
+    member.inFlight = 1;
+    pings[at]?.miss();
+    await sleep(50);
+    expect([pings.length, silent]).toEqual([at + 1, []]);
+    member.inFlight = 0;
+  }
 });

@@ -1,4 +1,4 @@
-// When a server counts as quiet, to the millisecond, on a clock of the test's own.
+// Idle detection of a server, with a fake clock.
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -14,83 +14,83 @@ afterEach(() => {
 function make(idleTimeoutMs: number) {
   const startedAt = performance.now();
   const state = { isBusy: false, usedAt: startedAt };
-  const heard: [string, number][] = [];
+  const reports: [string, number][] = [];
   const clock = new IdleTimer({
     idleTimeoutMs,
     isBusy: () => state.isBusy,
     lastUsedAt: () => state.usedAt,
-    onQuiet: (span) => heard.push([span, Math.round(performance.now() - startedAt)]),
+    onQuiet: (span) => reports.push([span, Math.round(performance.now() - startedAt)]),
   });
   clock.start();
-  return { clock, state, heard };
+  return { clock, state, reports };
 }
 
-test('half and whole of the idle time are told once each, in time', () => {
-  const { heard } = make(1000);
+test('reports half and whole of the idle time once each, in time', () => {
+  const { reports } = make(1000);
   vi.advanceTimersByTime(5000);
-  expect(heard).toEqual([
+  expect(reports).toEqual([
     ['half', 500],
     ['whole', 1000],
   ]);
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a call in between starts the time anew, and half is told again', () => {
-  const { heard, state } = make(1000);
+test('restarts after a call, and reports half of the idle timeout a second time', () => {
+  const { reports, state } = make(1000);
   vi.advanceTimersByTime(700);
   state.usedAt = performance.now();
   vi.advanceTimersByTime(5000);
-  expect(heard).toEqual([
+  expect(reports).toEqual([
     ['half', 500],
     ['half', 1200],
     ['whole', 1700],
   ]);
 });
 
-test('work under way keeps a server from being quiet; the time counts from its end', () => {
-  const { heard, state } = make(1000);
+test('does not run during work, and starts at its end', () => {
+  const { reports, state } = make(1000);
   state.isBusy = true;
   vi.advanceTimersByTime(10_300);
-  expect(heard).toEqual([]);
+  expect(reports).toEqual([]);
   state.isBusy = false;
   state.usedAt = performance.now();
   vi.advanceTimersByTime(5000);
-  expect(heard).toEqual([
+  expect(reports).toEqual([
     ['half', 10_800],
     ['whole', 11_300],
   ]);
 });
 
-test('an idle time of 0 is never over', () => {
-  const { heard } = make(0);
+test('never reports an idle time of 0', () => {
+  const { reports } = make(0);
   vi.advanceTimersByTime(1e9);
-  expect(heard).toEqual([]);
+  expect(reports).toEqual([]);
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a stopped clock is silent, and can be started again; started twice it is one clock', () => {
-  const { clock, state, heard } = make(1000);
+test('a stopped timer is silent and can be started again; two starts create one timer', () => {
+  const { clock, state, reports } = make(1000);
   vi.advanceTimersByTime(400);
   clock.stop();
   vi.advanceTimersByTime(5000);
-  expect([heard, vi.getTimerCount()]).toEqual([[], 0]);
+  expect([reports, vi.getTimerCount()]).toEqual([[], 0]);
   state.usedAt = performance.now();
   clock.start();
   clock.start();
   expect(vi.getTimerCount()).toBe(1);
   vi.advanceTimersByTime(5000);
-  expect(heard).toEqual([
+  expect(reports).toEqual([
     ['half', 5900],
     ['whole', 6400],
   ]);
 });
 
-test('whatever the calls, quiet is told at the moment it is reached, and whole only after the whole of it', () => {
-  // The clock looks no more often than every 10 ms: a call in the very moment of half time may come before it.
+test('reports idleness at the exact time for any sequence of calls', () => {
+  // The timer checks every 10 ms, so the pauses avoid half of the idle timeout.
   const pause = fc.oneof(fc.integer({ min: 1, max: 499 }), fc.integer({ min: 511, max: 989 }));
   fc.assert(
     fc.property(fc.array(pause, { maxLength: 15 }), (pauses) => {
-      const { heard, state, clock } = make(1000);
+      const { reports, state, clock } = make(1000);
       const expected: [string, number][] = [];
       let now = 0;
       for (const length of [...pauses, 1010]) {
@@ -100,8 +100,8 @@ test('whatever the calls, quiet is told at the moment it is reached, and whole o
         now += length;
         state.usedAt = performance.now();
       }
-      expect(heard.map(([span]) => span)).toEqual(expected.map(([span]) => span));
-      for (const [index, [, at]] of heard.entries()) {
+      expect(reports.map(([span]) => span)).toEqual(expected.map(([span]) => span));
+      for (const [index, [, at]] of reports.entries()) {
         const due = expected[index]?.[1] ?? 0;
         expect(at).toBeGreaterThanOrEqual(due);
         expect(at).toBeLessThanOrEqual(due + 10);

@@ -1,4 +1,4 @@
-// List items as servers write them, and the forms in merged lists.
+// List items of servers, and the same items in merged lists.
 
 import { describe, expect, test } from 'vitest';
 import { JsonScanner } from '../../../../../../actors/mcp/jsonrpc/json-scanner.ts';
@@ -130,22 +130,22 @@ describe('an invalid item', () => {
     ['tools', '{"name":"a","inputSchema":{"type":"string"}}', 'inputSchema.type is "string", not "object"'],
     ['tools', '{"name":"a","inputSchema":"none"}', 'inputSchema is "none", not an object'],
     ['tools', `{"name":"a","name":5,${schema}}`, 'name is 5, not a string'],
-    ['resources', '{"uri":"a:\\ud83d","name":"c"}', 'its address holds half of a surrogate pair'],
+    ['resources', '{"uri":"a:\\ud83d","name":"c"}', 'its address contains a lone surrogate'],
     [
       'resourceTemplates',
       '{"uriTemplate":"a:\\ud83d{b}","name":"c"}',
-      'its address holds half of a surrogate pair',
+      'its address contains a lone surrogate',
     ],
   ])('of %s is omitted: %s', (kind, json, fault) => {
     expect(formsOf(kind, json)).toEqual({ faults: expect.arrayContaining([fault]) });
   });
 
-  test('is a tool or prompt whose name is cut inside a character: it is listed, by the name of its server', () => {
+  test('with a lone surrogate in its name keeps its key', () => {
     const { forms, faults } = checkItem('tools', itemOf('tools', `{"name":"cut \\ud83d",${schema}}`));
-    expect([forms?.legacy.key, faults]).toEqual(['cut \ud83d', ['it holds half of a surrogate pair']]);
+    expect([forms?.legacy.key, faults]).toEqual(['cut \ud83d', ['it contains a lone surrogate']]);
   });
 
-  test('has different forms where only revision 2026-07-28 allows the schema', () => {
+  test('has different forms if only revision 2026-07-28 allows the schema', () => {
     const json = `{"name":"a",${schema},"outputSchema":{"type":"array"}}`;
     expect(formsOf('tools', json)).toMatchObject({ legacy: `{"name":"a",${schema}}`, modern: json });
     const open = '{"name":"a","inputSchema":{"type":"object","properties":{"b":true,"c":false}}}';

@@ -1,10 +1,10 @@
-// What is taken of the lists of servers: to their end where they have one, and within bounds where they have none.
+// Limits of fetched lists: finite lists are fetched completely, endless lists are cut.
 
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { Budget } from '../../../../../../actors/base/bounds/budget.ts';
 import { JsonScanner } from '../../../../../../actors/mcp/jsonrpc/json-scanner.ts';
-import { ServerCache } from '../../../../../../actors/mcp/servers/cache/server-cache.ts';
+import { ServerCache } from '../../../../../../actors/mcp/servers/cache/cache.ts';
 import {
   ListBudget,
   MAX_ITEMS,
@@ -44,7 +44,7 @@ function connectionTo(onRequest: (cursor: unknown) => unknown): Connection {
   return connection;
 }
 
-describe('a list that comes in pages', () => {
+describe('a paged list', () => {
   async function fetch(kind: ListKind, onRequest: (cursor: unknown) => unknown) {
     let requests = 0;
     const connection = connectionTo((cursor) => {
@@ -66,7 +66,7 @@ describe('a list that comes in pages', () => {
     expect([keys, cut]).toEqual([['a', 'b', 'c'], undefined]);
   });
 
-  test('ends where a cursor comes again, however many others lie between', async () => {
+  test('ends if a cursor repeats, after any number of other cursors', async () => {
     expect(await fetch('tools', () => ({ tools: [], nextCursor: 'same' }))).toMatchObject({
       requests: 2,
       cut: 'cycle',
@@ -76,12 +76,12 @@ describe('a list that comes in pages', () => {
       page += 1;
       return { tools: [{ name: `t${page}` }], nextCursor: `c${page % 7}` };
     });
-    // The first page, and one for each of the seven cursors.
+    // The first page and seven cursors.
     expect(cyclic).toMatchObject({ requests: 8, cut: 'cycle' });
     expect(cyclic.keys).toHaveLength(8);
   });
 
-  test('without an end is cut off after so many pages, or so many bytes of whatever is in them (FL1)', async () => {
+  test('without an end is cut after a number of pages or bytes', async () => {
     let page = 0;
     const empty = await fetch('tools', () => ({ tools: [], nextCursor: `${page++}` }));
     expect(empty).toMatchObject({ requests: MAX_PAGES, cut: 'too_many' });
@@ -92,7 +92,7 @@ describe('a list that comes in pages', () => {
     expect(long).toMatchObject({ requests: 1, cut: 'too_large' });
   });
 
-  test('of too many items, or of too long ones, keeps those that came first (LH1)', async () => {
+  test('with too many or too long items keeps the first items', async () => {
     const many = Array.from({ length: 10 * MAX_ITEMS }, (_, i) => ({ name: `t${i}` }));
     const cut = await fetch('tools', () => ({ tools: many }));
     expect([cut.keys.length, cut.keys.at(-1), cut.cut]).toEqual([MAX_ITEMS, `t${MAX_ITEMS - 1}`, 'too_many']);
@@ -103,7 +103,7 @@ describe('a list that comes in pages', () => {
     expect([large.keys.length, large.cut]).toEqual([Math.floor(MAX_LIST_BYTES / 1_000_500), 'too_large']);
   });
 
-  test('is gone over no further than it is taken, also where it is full of what is no item (LF2)', async () => {
+  test('is read no further than it is used, even if it is full of invalid items', async () => {
     const walked = vi.spyOn(JsonScanner.prototype, 'object');
     const pages = {
       ofItems: Array.from({ length: 20 * MAX_ITEMS }, (_, i) => ({ name: `t${i}` })),
@@ -113,7 +113,7 @@ describe('a list that comes in pages', () => {
       walked.mockClear();
       const page = await fetch('tools', () => ({ tools, nextCursor: 'next' }));
       expect(page).toMatchObject({ requests: 1, cut: 'too_many' });
-      // Whoever only checks a message does not look at the members of what is inside.
+      // A syntax check does not visit members.
       const looked = walked.mock.calls.filter(([, onMember]) => onMember !== undefined);
       expect(looked.length).toBeLessThan(2 * MAX_ITEMS);
     }
@@ -121,7 +121,7 @@ describe('a list that comes in pages', () => {
   });
 });
 
-describe('what is known of servers', () => {
+describe('the cached lists of servers', () => {
   const ignore = () => {};
   const toolsOf = (count: number, length: number, mark = '') =>
     Array.from({ length: count }, (_, n) => ({
@@ -130,14 +130,14 @@ describe('what is known of servers', () => {
       d: 'd'.repeat(length),
     }));
 
-  test('does not take more than there is for all of them, and the one that comes last has its part (LH3)', async () => {
+  test('stay within the shared budget, and the last list gets its share', async () => {
     const budget = new Budget(100_000);
     const greedy = Array.from(
       { length: 3 },
       () => new ServerCache(undefined, ignore, ignore, ignore, new ListBudget(budget)),
     );
-    for (const known of greedy)
-      await known.learn(
+    for (const cache of greedy)
+      await cache.learn(
         connectionTo(() => ({ tools: toolsOf(1000, 100) })),
         1000,
       );
@@ -148,41 +148,41 @@ describe('what is known of servers', () => {
       1000,
     );
     expect([modest.lists.tools?.length, modest.cuts]).toEqual([5, {}]);
-    expect(budget.taken).toBeLessThanOrEqual(budget.total);
+    expect(budget.used).toBeLessThanOrEqual(budget.total);
   });
 
-  test('keeps the list it has where there is no room for another, and tells of that once (KN1)', async () => {
+  test('keep the old list if there is no memory for a new list, and report that once', async () => {
     const budget = new Budget(20_000);
-    const told: string[] = [];
-    const known = new ServerCache(
+    const warnings: string[] = [];
+    const cache = new ServerCache(
       undefined,
       ignore,
-      (what) => told.push(what),
+      (what) => warnings.push(what),
       ignore,
       new ListBudget(budget),
     );
-    await known.learn(
+    await cache.learn(
       connectionTo(() => ({ tools: toolsOf(10, 10) })),
       1000,
     );
-    const before = known.lists.tools;
+    const before = cache.lists.tools;
     const grown = connectionTo(() => ({ tools: toolsOf(100, 10, 'new') }));
-    expect(await known.refresh(grown, ['tools'], 1000)).toEqual([]);
-    await known.refresh(grown, ['tools'], 1000);
-    expect(known.lists.tools).toBe(before);
-    expect(known.cuts).toEqual({ tools: 'gateway_full' });
-    expect(told).toEqual([
+    expect(await cache.refresh(grown, ['tools'], 1000)).toEqual([]);
+    await cache.refresh(grown, ['tools'], 1000);
+    expect(cache.lists.tools).toBe(before);
+    expect(cache.cuts).toEqual({ tools: 'gateway_full' });
+    expect(warnings).toEqual([
       expect.stringMatching(/^tools\/list is cut off after 10 items \(gateway_full\): /),
     ]);
-    await known.refresh(
+    await cache.refresh(
       connectionTo(() => ({ tools: toolsOf(3, 10) })),
       ['tools'],
       1000,
     );
-    expect([known.lists.tools?.length, known.cuts]).toEqual([3, {}]);
+    expect([cache.lists.tools?.length, cache.cuts]).toEqual([3, {}]);
   });
 
-  test('gives back what it took, whatever is fetched, fails, is cut off or closed in whatever order (LH2, KN2)', async () => {
+  test('return the memory after any order of fetches, failures, cuts and closes', async () => {
     const step = fc.record({
       at: fc.nat(3),
       what: fc.constantFrom('learn', 'refresh', 'again', 'fail', 'late', 'close'),
@@ -197,8 +197,8 @@ describe('what is known of servers', () => {
         );
         const running: Promise<unknown>[] = [];
         for (const { at, what, count } of steps) {
-          const known = all[at] as ServerCache;
-          if (what === 'close') known.close();
+          const cache = all[at] as ServerCache;
+          if (what === 'close') cache.close();
           let pages = 0;
           const connection = connectionTo(() => {
             pages += 1;
@@ -207,16 +207,16 @@ describe('what is known of servers', () => {
             return { tools, ...(pages === 1 ? { nextCursor: 'c' } : {}) };
           });
           const done =
-            what === 'learn' ? known.learn(connection, 1000) : known.refresh(connection, ['tools'], 1000);
+            what === 'learn' ? cache.learn(connection, 1000) : cache.refresh(connection, ['tools'], 1000);
           if (what === 'late') running.push(done);
           else await done;
-          expect(budget.taken).toBeLessThanOrEqual(budget.total);
+          expect(budget.used).toBeLessThanOrEqual(budget.total);
         }
         await Promise.all(running);
-        const held = all.flatMap(({ lists }) => lists.tools ?? []);
-        if (held.length === 0) expect(budget.taken).toBe(0);
-        for (const known of all) known.close();
-        expect(budget.taken).toBe(0);
+        const items = all.flatMap(({ lists }) => lists.tools ?? []);
+        if (items.length === 0) expect(budget.used).toBe(0);
+        for (const cache of all) cache.close();
+        expect(budget.used).toBe(0);
       }),
       { numRuns: 100 },
     );

@@ -1,4 +1,4 @@
-// Result schemas that clients on SDK v1 compile, and schemas that make them reject a list.
+// Result schemas that clients with SDK v1 can compile, and schemas for which they reject the list.
 
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import { describe, expect, test } from 'vitest';
@@ -19,18 +19,18 @@ const withProperty = (property: unknown, more: object = {}) => ({
   ...more,
 });
 
-describe('a schema of a result', () => {
+describe('an output schema', () => {
   test.each<[string, object]>([
     ['plain', withProperty({ type: ['string', 'null'], format: 'date', default: null, examples: [] })],
     ['with references', withProperty({ $ref: '#/$defs/a~1b' }, { $defs: { 'a/b': { enum: [1] } } })],
-    ['that holds itself', withProperty({ type: 'array', items: { $ref: '#' } })],
+    ['that references itself', withProperty({ type: 'array', items: { $ref: '#' } })],
     ['of TypeScript', withProperty({ anyOf: [{ const: 1 }, { not: {} }] }, { additionalProperties: false })],
     ['with patterns', withProperty({ pattern: '^\\p{L}+$' }, { patternProperties: { '^x-': true } })],
     [
       'with unknown keywords',
       withProperty({ type: 'number', 'x-unit': [5], title: 't' }, { $schema: 'http://a' }),
     ],
-  ])('%s is compiled by both', (_, schema) => {
+  ])('%s is compiled by the SDK and accepted by the gateway', (_, schema) => {
     expect([compiles(schema), isCompilable(schema)]).toEqual([true, true]);
   });
 
@@ -42,9 +42,9 @@ describe('a schema of a result', () => {
     ['a null schema', withProperty({ items: null })],
     ['draft 4', withProperty({ type: 'number', minimum: 1, exclusiveMinimum: true })],
     ['an identifier of draft 4', withProperty({ type: 'string', id: 'a' })],
-    ['a list that is none', withProperty({ anyOf: { a: {} } })],
+    ['a list that is an object', withProperty({ anyOf: { a: {} } })],
     ['nullable without a type', withProperty({ nullable: true })],
-  ])('with %s is refused by both', (_, schema) => {
+  ])('with %s is rejected by the SDK and the gateway', (_, schema) => {
     expect([compiles(schema), isCompilable(schema)]).toEqual([false, false]);
   });
 });

@@ -1,11 +1,11 @@
-// One connection by itself: what goes out on its link for a call, and what of that comes back to whom.
+// A connection: messages sent for a call, and recipients of received messages.
 
 import { describe, expect, test } from 'vitest';
 import { ConnectionLostError } from '../../../../../../actors/base/errors/errors.ts';
 import { Call } from '../../../../../../actors/mcp/servers/calls/call.ts';
 import { Connection, type Introduction } from '../../../../../../actors/mcp/servers/pool/connection.ts';
 import { FakeLink, type FakeServer } from '../../../../../fixtures/server/fake-link.ts';
-import { Ear, toolCall } from '../../../../../fixtures/server/fake-server.ts';
+import { ResponseRecorder, toolCall } from '../../../../../fixtures/server/fake-server.ts';
 
 const introduction: Introduction = { protocolVersion: '2025-11-25', clientInfo: {}, capabilities: {} };
 
@@ -31,18 +31,18 @@ function make(server: FakeServer = {}) {
     },
   );
   const send = (rawId: string, marker = 'm', rawToken?: string) => {
-    const ear = new Ear();
+    const recorder = new ResponseRecorder();
     const call = new Call(
-      { envelope: toolCall(rawId, marker, rawToken), exchange: ear },
-      { server: 's', patience: { timeoutMs: 5000, maxMs: 5000 } },
+      { envelope: toolCall(rawId, marker, rawToken), exchange: recorder },
+      { server: 's', timeouts: { timeoutMs: 5000, maxMs: 5000 } },
     );
     connection.send(call);
-    return { ear, call };
+    return { recorder, call };
   };
   return { connection, link: links[0] as FakeLink, noise, ends, again, send };
 }
 
-test('the handshake is asked, answered, and confirmed, in that order', async () => {
+test('sends initialize, receives its result and confirms it, in this order', async () => {
   const { connection, link } = make();
   const description = await connection.introduce(introduction, 5000);
   expect(description).toMatchObject({ protocolVersion: '2025-06-18', serverInfo: { name: 'fake' } });
@@ -50,13 +50,13 @@ test('the handshake is asked, answered, and confirmed, in that order', async () 
   expect(link.sent.map(({ method }) => method)).toEqual(['initialize', 'notifications/initialized']);
 });
 
-test('a handshake that takes too long is given up without a word: it must not be cancelled', async () => {
+test('aborts a slow handshake without a cancellation, which the protocol forbids', async () => {
   const { connection, link } = make({ isManual: true });
   await expect(connection.introduce(introduction, 20)).rejects.toMatchObject({ code: 'ERR_DEADLINE' });
   expect(link.sent.map(({ method }) => method)).toEqual(['initialize']);
 });
 
-test('a server that wants a version nobody speaks is refused, and told nothing more', async () => {
+test('rejects a server with an unknown protocol version, without further messages', async () => {
   const { connection, link } = make({
     isManual: true,
     answers: { initialize: { protocolVersion: '1999-01-01' } },
@@ -67,7 +67,7 @@ test('a server that wants a version nobody speaks is refused, and told nothing m
   expect([link.isReady, link.sent.length]).toEqual([false, 1]);
 });
 
-test('a call leaves with our id and token, and everything else byte for byte (N1, N2)', () => {
+test('sends a call with the gateway’s id and token, and otherwise byte for byte', () => {
   const { link, send } = make();
   send('"their own"', 'm', '"their token"');
   send('"their own"', 'm', '"their token"');
@@ -77,39 +77,46 @@ test('a call leaves with our id and token, and everything else byte for byte (N1
   );
 });
 
-test('progress comes back with the token the client chose, in its own spelling (N2)', () => {
+test('forwards progress with the client’s token, in the original notation', () => {
   const { link, send } = make();
-  const { ear } = send('1', 'm', '"t\\u006f"');
+  const { recorder } = send('1', 'm', '"t\\u006f"');
   link.say('{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1.0}}');
-  expect(ear.relayed).toEqual([
+  expect(recorder.relayed).toEqual([
     '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t\\u006f","progress":1.0}}',
   ]);
 });
 
-test('progress for a call that asked for none, or that is over, reaches nobody', () => {
+test('drops progress for a finished call or one without a token', () => {
   const { link, send } = make();
   const [silent, over] = [send('1'), send('2', 'm', '"t"')];
   link.answer(2, 'done');
   for (const progressToken of [1, 2, '1', null, 99])
     link.say({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, progress: 1 } });
-  expect([silent.ear.relayed, over.ear.relayed]).toEqual([[], []]);
+  expect([silent.recorder.relayed, over.recorder.relayed]).toEqual([[], []]);
 });
 
-test('an answer that is late, doubled or invented, or whose id is of another type, reaches nobody (N3)', () => {
+test('accepts the id as text, as the public SDKs do', () => {
+  const { link, send } = make();
+  const { recorder } = send('1');
+  link.answer('1', 'fine');
+  expect(recorder.result).toBe('fine');
+});
+
+test('drops a late, duplicate or invented response', () => {
   const { link, send } = make();
   const [one, two] = [send('1'), send('1')];
-  link.answer('1', 'a string is no number');
+  link.answer('one', 'text');
   link.answer(null, 'null');
   link.answer(99, 'invented');
-  expect([one.ear.ends, two.ear.ends]).toEqual([0, 0]);
+  expect([one.recorder.ends, two.recorder.ends]).toEqual([0, 0]);
   link.answer(2, 'two');
   link.answer(2, 'two again');
   one.call.cancel();
   link.answer(1, 'late');
-  expect([one.ear.drops, one.ear.answers.length, two.ear.result]).toEqual([1, 0, 'two']);
+  expect([one.recorder.drops, one.recorder.answers.length, two.recorder.result]).toEqual([1, 0, 'two']);
 });
 
-test('a call nobody waits for is cancelled at its server, by our id, and its stream given up', () => {
+test('cancels an abandoned call at its server by the gateway’s id, and closes its stream', () => {
   const { link, send } = make();
   send('"theirs"').call.cancel();
   expect(link.sent.at(-1)).toMatchObject({
@@ -119,23 +126,23 @@ test('a call nobody waits for is cancelled at its server, by our id, and its str
   expect(link.forgotten).toEqual([1]);
 });
 
-test('an oversized answer ends its own call only; one without a known id is noise', () => {
+test('ends only the call of an oversized response; one without a known id counts as noise', () => {
   const { link, send, noise } = make();
   const [one, two] = [send('1'), send('2')];
   link.oversized('2');
   link.oversized('77');
   link.oversized(undefined);
-  expect([one.ear.ends, two.ear.errors[0]?.code]).toEqual([0, 'ERR_MESSAGE_TOO_LARGE']);
+  expect([one.recorder.ends, two.recorder.errors[0]?.code]).toEqual([0, 'ERR_MESSAGE_TOO_LARGE']);
   expect(noise).toHaveLength(2);
 });
 
-test('the end of the link ends every call with its reason, once, and what comes later fails at once (N4)', async () => {
+test('ends every call once with the reason of the link, and fails later calls immediately', async () => {
   const { connection, link, ends, send } = make();
   const calls = [send('1'), send('1'), send('2')];
   const own = connection.request('ping', undefined, 5000);
   link.die(new ConnectionLostError('it broke'));
   link.die(new ConnectionLostError('again'));
-  expect(calls.map(({ ear }) => ear.errors.map(({ message }) => message))).toEqual(
+  expect(calls.map(({ recorder }) => recorder.errors.map(({ message }) => message))).toEqual(
     calls.map(() => ['it broke']),
   );
   expect(ends).toEqual(['it broke']);
@@ -146,14 +153,36 @@ test('the end of the link ends every call with its reason, once, and what comes 
   expect(connection.inFlight).toBe(0);
 });
 
-test('what is no message is noise, and hurts no call', () => {
+test('counts invalid messages as noise, without affecting other calls', () => {
   const { link, send, noise } = make();
-  const { ear } = send('1');
-  for (const text of ['', 'hello', '[]', '{"id":1}', '{"id":1,"result":1,"error":1}', '{"id":1,"result":{}'])
+  const { recorder } = send('1');
+  for (const text of ['', 'hello', '[]', '{"id":9}', '{"id":9,"result":1,"error":1}', '{"id":9,"result":{}'])
     link.say(text);
-  expect([noise.length, ear.ends]).toEqual([6, 0]);
+  expect([noise.length, recorder.ends]).toEqual([6, 0]);
   link.answer(1, 'fine');
-  expect(ear.result).toBe('fine');
+  expect(recorder.result).toBe('fine');
+});
+
+test('keeps a call whose id occurs in a log line on stdout', () => {
+  const { link, send, noise } = make();
+  const { recorder } = send('1');
+  for (const text of ['{"id":1}', '{"level":30,"id":1,"msg":"handling request"}']) link.say(text);
+  link.answer(1, 'fine');
+  expect([noise.length, recorder.result]).toEqual([2, 'fine']);
+});
+
+test.each([
+  '{"jsonrpc":"2.0","id":1}',
+  '{"id":1,"result":1,"error":1}',
+  '{"id":1,"result":{}',
+  '{"id":1,"result":NaN}',
+])('fails the call of the invalid response %s once', (text) => {
+  const { link, send, noise } = make();
+  const { recorder } = send('1');
+  link.say(text);
+  link.answer(1, 'late');
+  expect([noise.length, recorder.ends]).toEqual([1, 1]);
+  expect(recorder.errors[0]).toMatchObject({ code: 'ERR_UPSTREAM_PROTOCOL' });
 });
 
 describe('a message nested too deeply', () => {
@@ -163,28 +192,30 @@ describe('a message nested too deeply', () => {
     ['before', `{"jsonrpc":"2.0","id":1,"result":{"content":${deep}}}`],
     ['behind', `{"jsonrpc":"2.0","result":{"content":${deep}},"id":1}`],
     ['before an error with', `{"id":1,"error":{"code":1,"message":"x","data":${deep}}}`],
-  ])('fails the call it answers at once, with its id %s the depth', (_, text) => {
+  ])('fails its call immediately, with its id %s the nested value', (_, text) => {
     const { link, send } = make();
     const [call, other] = [send('"a"'), send('"b"')];
     link.say(text);
-    expect(call.ear.errors).toEqual([expect.objectContaining({ code: 'ERR_UPSTREAM_PROTOCOL' })]);
-    expect(call.ear.errors[0]?.message).toMatch(/server s to tools\/call is nested too deeply.*256 levels/);
-    expect([link.forgotten, other.ear.ends]).toEqual([[1], 0]);
+    expect(call.recorder.errors).toEqual([expect.objectContaining({ code: 'ERR_UPSTREAM_PROTOCOL' })]);
+    expect(call.recorder.errors[0]?.message).toMatch(
+      /server s to tools\/call is nested too deeply.*256 levels/,
+    );
+    expect([link.forgotten, other.recorder.ends]).toEqual([[1], 0]);
     link.answer(2, 'fine');
-    expect(other.ear.result).toBe('fine');
+    expect(other.recorder.result).toBe('fine');
   });
 
-  test('that asks is refused, and one that only tells hurts no call', () => {
+  test('is rejected if it is a request, and affects no call if it is a notification', () => {
     const { link, send, noise } = make();
-    const { ear } = send('1');
+    const { recorder } = send('1');
     link.say(`{"method":"notifications/message","params":{"data":${deep}}}`);
-    link.say(`{"method":"sampling/createMessage","params":{"x":${deep}},"id":1}`);
-    expect([noise.length, ear.ends]).toEqual([2, 0]);
+    link.say(`{"jsonrpc":"2.0","method":"sampling/createMessage","params":{"x":${deep}},"id":1}`);
+    expect([noise.length, recorder.ends]).toEqual([2, 0]);
     expect(link.sent.at(-1)?.message).toMatchObject({ id: 1, error: { code: -32700 } });
   });
 });
 
-test('a ping of the server is answered at once, with its own id', () => {
+test('answers a server ping immediately, with its original id', () => {
   const { link } = make();
   link.say('{"jsonrpc":"2.0","id":"\\u00fc 1","method":"ping"}');
   expect(link.sent[0]?.text).toBe('{"jsonrpc":"2.0","id":"\\u00fc 1","result":{}}');

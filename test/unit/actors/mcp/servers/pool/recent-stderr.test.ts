@@ -1,4 +1,4 @@
-// What a server said on stderr, while its processes come and go.
+// Recent stderr lines of a server across restarts.
 
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ServerEntry } from '../../../../../../config/catalog/catalog-schema.ts';
@@ -24,8 +24,8 @@ async function running(managed: FakeManaged): Promise<void> {
   expect(managed.server.state).toBe('running');
 }
 
-describe('the last words of a server', () => {
-  test('are those of its process while that lives, and after it has crashed', async () => {
+describe('the recent stderr lines of a server', () => {
+  test('are those of its process, also after it has crashed', async () => {
     const managed = make();
     await running(managed);
     managed.link.stderrTail = ['up', 'out of memory'];
@@ -37,7 +37,7 @@ describe('the last words of a server', () => {
     expect(linesOf(managed)).toEqual(['up', 'out of memory']);
   });
 
-  test('stay while the next process has written nothing, and go with its first line for good (LW1)', async () => {
+  test('stay until the next process writes its first line', async () => {
     const managed = make();
     await running(managed);
     managed.link.stderrTail = ['out of memory'];
@@ -51,7 +51,7 @@ describe('the last words of a server', () => {
     expect(linesOf(managed)).toEqual(['up again']);
   });
 
-  test('are kept of a start that failed, and of a process that is killed', async () => {
+  test('include those of a failed start and of a killed process', async () => {
     const managed = make({}, { isManual: true });
     const failed = managed.server.start();
     await settle();
@@ -68,7 +68,7 @@ describe('the last words of a server', () => {
     expect(linesOf(managed)).toEqual(['starting']);
   });
 
-  test('of one session’s process stand beside those of others that were there before (LW2)', async () => {
+  test('of one session’s process are returned with those of earlier processes', async () => {
     const managed = make({ isolation: 'session', pool: { max: 4, in_flight: 9, waiting: 9 } });
     const [first, second, third] = ['one', 'two', 'three'].map((label) => new FakeOwner(label));
     managed.call(first, '1', 'a');

@@ -1,60 +1,60 @@
-// No line that the host would carry out leaves, whatever an agent writes.
+// Quick actions of the host (commands in comments) are escaped in texts of agents.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { htmlMarks } from '../../../../../../actors/events/outbox/resend-mark.ts';
 import { commentText } from '../../../../../../actors/platforms/repository-hosts/outbound.ts';
-import { withoutQuickActions } from '../../../../../../actors/platforms/repository-hosts/repohostb/quick-actions.ts';
+import { escapeQuickActions } from '../../../../../../actors/platforms/repository-hosts/repohostb/quick-actions.ts';
 import { quickActionsIn } from '../../../../../fixtures/repositories/repohostb-platform.ts';
 
 const block = (...lines: readonly string[]) => ['```', ...lines, '```'].join('\n');
 
-describe('a line that begins with a slash', () => {
+describe('a line with a leading slash', () => {
   test.each([
     ['alone', '/merge', '\\/merge'],
-    ['with words behind it', 'Done.\n/close now', 'Done.\n\\/close now'],
-    ['in any case', '/MERGE', '\\/MERGE'],
-    ['with blanks before it', '  /close', '  \\/close'],
-    ['of any kind of line', 'a\r/close\r\n/merge', 'a\n\\/close\n\\/merge'],
-    ['behind a zero', '\0/close', '\ufffd/close'],
-    ['in a list that goes on lazily', '- a\n/close', '- a\n\\/close'],
-    ['in a quotation that goes on lazily', '> a\n/close', '> a\n\\/close'],
-    ['in a quotation of the host’s own', '>>>\n/close\n>>>', '>>>\n\\/close\n>>>'],
-    ['behind a block', `${block('/usr/bin')}\n/close`, `${block('/usr/bin')}\n\\/close`],
-    ['that is no command', '// a', '\\// a'],
-  ])('is made harmless: %s', (_, text, expected) => {
-    expect(withoutQuickActions(text)).toBe(expected);
+    ['with text after it', 'Done.\n/close now', 'Done.\n\\/close now'],
+    ['in capitals', '/MERGE', '\\/MERGE'],
+    ['after blanks', '  /close', '  \\/close'],
+    ['after any line end', 'a\r/close\r\n/merge', 'a\n\\/close\n\\/merge'],
+    ['after a null character', '\0/close', '\ufffd/close'],
+    ['in a lazy continuation of a list', '- a\n/close', '- a\n\\/close'],
+    ['in a lazy continuation of a quotation', '> a\n/close', '> a\n\\/close'],
+    ['in a multi-line quotation of the host', '>>>\n/close\n>>>', '>>>\n\\/close\n>>>'],
+    ['after a code block', `${block('/usr/bin')}\n/close`, `${block('/usr/bin')}\n\\/close`],
+    ['without a command', '// a', '\\// a'],
+  ])('is escaped: %s', (_, text, expected) => {
+    expect(escapeQuickActions(text)).toBe(expected);
   });
 
   test.each([
-    ['in a block', block('/usr/bin/env', '// a', '', '/close')],
-    ['in a block with a language', `\`\`\`sh\n/usr/bin/env\n\`\`\``],
-    ['in several blocks', `${block('/a')}\ntext\n${block('/b')}`],
-    ['in the middle of a line', 'see /close and a/b'],
-    ['in a line of code', '`/close` closes it'],
+    ['in a code block', block('/usr/bin/env', '// a', '', '/close')],
+    ['in a code block with a language', `\`\`\`sh\n/usr/bin/env\n\`\`\``],
+    ['in several code blocks', `${block('/a')}\ntext\n${block('/b')}`],
+    ['within a line', 'see /close and a/b'],
+    ['in inline code', '`/close` closes it'],
     ['in a quotation', '> /close'],
-    ['far to the right', '    /usr/bin'],
-  ])('is left as it is: %s', (_, text) => {
-    expect(withoutQuickActions(text)).toBe(text);
+    ['with four spaces of indentation', '    /usr/bin'],
+  ])('is not changed: %s', (_, text) => {
+    expect(escapeQuickActions(text)).toBe(text);
   });
 
   test.each([
-    ['never ends', '```\n/close'],
-    ['ends sooner for some', '```\n  ```\n/close\n```'],
-    ['ends with more', '```\na\n````\n/close\n```'],
-    ['ends with blanks', '```\na\n``` \n/close\n```'],
-    ['has nothing in it', '```\n```\n/close\n```'],
-    ['begins in HTML', '<div>\n```\n\n/close\n\n```'],
-    ['begins in a comment', '<!--\n```\n-->\n/close\n```'],
-    ['begins in a list', '- ```\n/close\n- ```'],
-    ['begins in other marks', '~~~\n```\n~~~\n/close\n```'],
-    ['begins to the right', '  ```\n```\n/close\n```'],
-    ['begins in a quotation of the host’s own', '>>>\n```\n>>>\n/close\n```'],
-    ['holds what ends HTML', '```\n</a>\n/close\n```'],
-    ['is of longer marks', '````\n```\n/close\n```\n````'],
-  ])('is made harmless where a block %s', (_, text) => {
-    expect(withoutQuickActions(text)).toMatch(/\n\\\/close/);
-    expect(withoutQuickActions(text)).not.toMatch(/^\/close/m);
+    ['that is not closed', '```\n/close'],
+    ['that some versions close earlier', '```\n  ```\n/close\n```'],
+    ['with a longer closing fence', '```\na\n````\n/close\n```'],
+    ['with blanks after the closing fence', '```\na\n``` \n/close\n```'],
+    ['that is empty', '```\n```\n/close\n```'],
+    ['in HTML', '<div>\n```\n\n/close\n\n```'],
+    ['in an HTML comment', '<!--\n```\n-->\n/close\n```'],
+    ['in a list', '- ```\n/close\n- ```'],
+    ['in another fence', '~~~\n```\n~~~\n/close\n```'],
+    ['with indentation', '  ```\n```\n/close\n```'],
+    ['in a multi-line quotation of the host', '>>>\n```\n>>>\n/close\n```'],
+    ['with an HTML end tag', '```\n</a>\n/close\n```'],
+    ['with a longer fence', '````\n```\n/close\n```\n````'],
+  ])('is escaped in a code block %s', (_, text) => {
+    expect(escapeQuickActions(text)).toMatch(/\n\\\/close/);
+    expect(escapeQuickActions(text)).not.toMatch(/^\/close/m);
   });
 });
 
@@ -77,32 +77,32 @@ const lines = fc.array(fc.constantFrom(...pieces, '- a', '', 'text', '    /close
   maxLength: 12,
 });
 
-test('nothing is a command for any version of the host, whatever is put together', () => {
+test('no escaped text contains a quick action for any version of the host', () => {
   fc.assert(
     fc.property(lines, fc.constantFrom('\n', '\r\n', '\r'), (all, end) => {
-      const note = `${htmlMarks.of('row')}\n\n${withoutQuickActions(all.join(end))}`;
+      const note = `${htmlMarks.markFor('row')}\n\n${escapeQuickActions(all.join(end))}`;
       expect(quickActionsIn(note).actions).toEqual([]);
     }),
     { numRuns: 5_000 },
   );
 });
 
-test('no line begins with a slash but in a whole block of code', () => {
+test('no line outside complete code blocks begins with a slash', () => {
   fc.assert(
     fc.property(
       fc.oneof(fc.string({ unit: fc.constantFrom('/', '\n', '`', 'a', ' ', '\r', '<') }), fc.string()),
       (text) => {
-        const left = withoutQuickActions(text).replace(/^```[^`\n]*\n[\s\S]*?\n```$/gm, '');
-        expect(left).not.toMatch(/^\/\w/m);
-        expect(left).not.toContain('\r');
+        const outsideCode = escapeQuickActions(text).replace(/^```[^`\n]*\n[\s\S]*?\n```$/gm, '');
+        expect(outsideCode).not.toMatch(/^\/\w/m);
+        expect(outsideCode).not.toContain('\r');
       },
     ),
     { numRuns: 5_000 },
   );
 });
 
-test('what is cut has no command either', () => {
-  const form = { marks: htmlMarks, maxComment: 300, harmless: withoutQuickActions };
+test('a cut text contains no quick action', () => {
+  const form = { marks: htmlMarks, maxComment: 300, escapeCommands: escapeQuickActions };
   const text = commentText(`${'x'.repeat(400)}\n/close`, form);
   expect(text).toContain('cut');
   fc.assert(
@@ -113,13 +113,13 @@ test('what is cut has no command either', () => {
   );
 });
 
-test('a long text takes no long time', () => {
+test('a long text is escaped in linear time', () => {
   const text = '```\n/a\n```\n'.repeat(90_000);
   const before = performance.now();
-  expect(withoutQuickActions(text)).toBe(text);
+  expect(escapeQuickActions(text)).toBe(text);
   expect(performance.now() - before).toBeLessThan(2_000);
 });
 
-test('what a zero parts is no name afterwards', () => {
-  expect(withoutQuickActions('@\0all')).toBe('@\ufffdall');
+test('a null character does not hide a mention', () => {
+  expect(escapeQuickActions('@\0all')).toBe('@\ufffdall');
 });

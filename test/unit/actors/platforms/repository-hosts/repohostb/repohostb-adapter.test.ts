@@ -1,5 +1,5 @@
-// Triggers of type RepoHostB over real sockets: the token of the host, and its signatures as the library of Standard Webhooks
-// makes them.
+// RepoHostB triggers, over real sockets: secret token, and signatures created with the Standard Webhooks
+// library.
 
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
@@ -52,8 +52,8 @@ async function post(body: string | Buffer, headers: Headers, path = '/webhook/re
 const send = (payload: unknown, headers: Headers = {}) =>
   post(JSON.stringify(payload), { 'x-gitlab-token': TOKEN, 'idempotency-key': randomUUID(), ...headers });
 
-/** As the host signs, by the library. */
-function signed(body: string, { secret = SIGNING, id = randomUUID(), agoMs = 0 } = {}): Headers {
+/** Signs a body with the library. */
+function signBody(body: string, { secret = SIGNING, id = randomUUID(), agoMs = 0 } = {}): Headers {
   const at = new Date(Date.now() - agoMs);
   return {
     'webhook-id': id,
@@ -63,11 +63,11 @@ function signed(body: string, { secret = SIGNING, id = randomUUID(), agoMs = 0 }
   };
 }
 
-test('there is a payload of every event that is known', () => {
+test('there is a payload of every known event', () => {
   expect(Object.keys(everyKind).sort()).toEqual(Object.keys(repoHostBEventNames.actions).sort());
 });
 
-test('every event is accepted, and reads as what it is', async () => {
+test('every event is accepted and parsed', async () => {
   const trigger = await open();
   for (const [kind, payload] of Object.entries(everyKind)) {
     const id = randomUUID();
@@ -86,23 +86,23 @@ test('every event is accepted, and reads as what it is', async () => {
       inbound.names.map(() => undefined),
     );
     expect(inbound.payload).toEqual(JSON.parse(JSON.stringify(payload)));
-    expect(adapter.takes?.(trigger, inbound)).toBe(true);
-    // As it reads after a restart.
+    expect(adapter.accepts?.(trigger, inbound)).toBe(true);
+    // Like after a restart.
     const { parsed: _, ...stored } = host.event();
     expect(adapter.read(stored).context).toEqual(inbound.context);
   }
 });
 
-describe('a secret that is sent as it is', () => {
-  test('must be there, and fit', async () => {
+describe('a plain secret', () => {
+  test('is required and must match', async () => {
     await open();
     expect((await send(push(), { 'x-gitlab-token': 'another' })).status).toBe(401);
     expect((await post(JSON.stringify(push()), {})).status).toBe(401);
-    expect((await post(JSON.stringify(push()), signed(JSON.stringify(push())))).status).toBe(401);
+    expect((await post(JSON.stringify(push()), signBody(JSON.stringify(push())))).status).toBe(401);
     expect(host.store.events).toEqual([]);
   });
 
-  test('may be the one of before', async () => {
+  test('may be the previous secret', async () => {
     await open({ webhook_secret: 'the new one', webhook_secret_previous: TOKEN });
     expect((await send(push())).status).toBe(202);
     expect((await send(push(), { 'x-gitlab-token': 'the new one' })).status).toBe(202);
@@ -111,66 +111,70 @@ describe('a secret that is sent as it is', () => {
 });
 
 describe('a signing token', () => {
-  test('takes what the library of others signs, and no byte else', async () => {
+  test('accepts signatures of the library, and rejects a changed byte', async () => {
     await open({ webhook_secret: SIGNING });
     const body = JSON.stringify(mergeRequest({ title: 'Schön ✓' }));
-    expect((await post(body, signed(body))).status).toBe(202);
+    expect((await post(body, signBody(body))).status).toBe(202);
     await fc.assert(
       fc.asyncProperty(fc.nat(body.length - 1), fc.integer({ min: 1, max: 255 }), async (at, by) => {
         const bytes = Buffer.from(body);
         bytes[at] = ((bytes[at] ?? 0) + by) % 256;
-        expect((await post(bytes, signed(body))).status).toBe(401);
+        expect((await post(bytes, signBody(body))).status).toBe(401);
       }),
       { numRuns: 20 },
     );
   });
 
-  test('takes nothing that is older or newer than five minutes, and no token in a header', async () => {
+  test('rejects requests older or newer than five minutes, and plain secrets', async () => {
     await open({ webhook_secret: SIGNING });
     const body = JSON.stringify(push());
-    expect((await post(body, signed(body, { agoMs: 290_000 }))).status).toBe(202);
-    expect((await post(body, signed(body, { agoMs: 310_000 }))).status).toBe(401);
-    expect((await post(body, signed(body, { agoMs: -310_000 }))).status).toBe(401);
+    expect((await post(body, signBody(body, { agoMs: 290_000 }))).status).toBe(202);
+    expect((await post(body, signBody(body, { agoMs: 310_000 }))).status).toBe(401);
+    expect((await post(body, signBody(body, { agoMs: -310_000 }))).status).toBe(401);
     expect((await post(body, { 'x-gitlab-token': SIGNING })).status).toBe(401);
-    expect((await post(body, signed(body, { secret: OTHER }))).status).toBe(401);
+    expect((await post(body, signBody(body, { secret: OTHER }))).status).toBe(401);
   });
 
-  test('takes the place of a secret, of either form, one after the other', async () => {
+  test('can replace a plain secret, with both accepted during the rotation', async () => {
     await open({ webhook_secret: SIGNING, webhook_secret_previous: TOKEN });
     const body = JSON.stringify(push());
-    expect((await post(body, signed(body))).status).toBe(202);
+    expect((await post(body, signBody(body))).status).toBe(202);
     expect((await send(push())).status).toBe(202);
-    // The host sends both where a hook has both.
-    expect((await post(body, { ...signed(body, { secret: OTHER }), 'x-gitlab-token': TOKEN })).status).toBe(
+    // The host sends token and signature if the hook has both.
+    expect((await post(body, { ...signBody(body, { secret: OTHER }), 'x-gitlab-token': TOKEN })).status).toBe(
       202,
     );
-    expect((await post(body, { ...signed(body), 'x-gitlab-token': 'another' })).status).toBe(202);
+    expect((await post(body, { ...signBody(body), 'x-gitlab-token': 'another' })).status).toBe(202);
   });
 
-  test('counts by the id that it signs: under another key the same is no other event', async () => {
+  test('identifies events by the signed id, for any other header', async () => {
     await open({ webhook_secret: SIGNING });
     const body = JSON.stringify(push());
-    const headers = signed(body);
+    const headers = signBody(body);
     expect((await post(body, headers)).body).toMatchObject({ status: 'accepted' });
-    const again = { ...headers, 'idempotency-key': randomUUID(), 'x-gitlab-event-uuid': randomUUID() };
-    expect((await post(body, again)).body).toMatchObject({ status: 'duplicate' });
+    const redeliveryHeaders = {
+      ...headers,
+      'idempotency-key': randomUUID(),
+      'x-gitlab-event-uuid': randomUUID(),
+    };
+    expect((await post(body, redeliveryHeaders)).body).toMatchObject({ status: 'duplicate' });
     expect(host.store.events).toHaveLength(1);
   });
 });
 
 describe('the id of an event', () => {
-  test('is the key of the host, which a redelivery keeps', async () => {
+  test('is the idempotency key of the host, which a redelivery repeats', async () => {
     await open();
     const headers = { 'idempotency-key': 'k-1', 'x-gitlab-event-uuid': 'u-1' };
     expect((await send(push(), headers)).body).toEqual({ id: 'repohostb:reviews/k-1', status: 'accepted' });
     expect((await send(push(), headers)).body).toEqual({ id: 'repohostb:reviews/k-1', status: 'duplicate' });
-    // A hook that another hook has called has the UUID of the first event.
+    // A hook triggered by another hook has the same UUID.
     expect((await send(mergeRequest(), { ...headers, 'idempotency-key': 'k-2' })).body).toMatchObject({
       status: 'accepted',
     });
   });
 
-  test('is the UUID where versions send no key, and none where they send neither', async () => {
+  test('is the UUID of versions without a key, or is generated', async () => {
     await open();
     const body = JSON.stringify(push());
     const old = { 'x-gitlab-token': TOKEN, 'x-gitlab-event-uuid': 'u-1' };
@@ -181,7 +185,7 @@ describe('the id of an event', () => {
     expect(host.store.events).toHaveLength(3);
   });
 
-  test('has a form and a length whatever is sent', async () => {
+  test('is hashed if it is long or contains other characters', async () => {
     await open();
     const key = 'a key / with what no id has '.repeat(40);
     const [one, two] = [
@@ -193,35 +197,35 @@ describe('the id of an event', () => {
   });
 });
 
-describe('what is authentic', () => {
+describe('an authentic request', () => {
   test.each([
     ['a list', '[]'],
     ['no JSON', '{"object_kind":'],
     ['a number', '1'],
-    ['an object that names no event', '{}'],
-    ['an event that has lost its repository', '{"object_kind":"push"}'],
-    ['a repository that leads elsewhere', JSON.stringify(push({ repository: 'acme/../shop' }))],
-  ])('and malformed is refused with 400: %s', async (_, body) => {
+    ['an object without event', '{}'],
+    ['an event without repository', '{"object_kind":"push"}'],
+    ['a repository with a path as name', JSON.stringify(push({ repository: 'acme/../shop' }))],
+  ])('with %s is rejected with status 400', async (_, body) => {
     await open();
     expect((await post(body, { 'x-gitlab-token': TOKEN })).status).toBe(400);
     expect(host.store.events).toEqual([]);
   });
 
   test.each([
-    ['a member of a group', { event_name: 'user_add_to_group', group_path: 'acme' }],
-    ['a project of a system hook', { event_name: 'project_create', path_with_namespace: 'acme/shop' }],
-    ['a token that ends', { object_kind: 'access_token', project: { path_with_namespace: 'acme/shop' } }],
+    ['a group member', { event_name: 'user_add_to_group', group_path: 'acme' }],
+    ['a project in a system hook', { event_name: 'project_create', path_with_namespace: 'acme/shop' }],
+    ['an expiring token', { object_kind: 'access_token', project: { path_with_namespace: 'acme/shop' } }],
     ['an epic', { object_kind: 'work_item', object_attributes: { iid: 1 }, group: { full_path: 'acme' } }],
-    ['what comes with versions to come', { object_kind: 'something_new' }],
-    ['what is called like a member of every object', { object_kind: 'constructor' }],
-  ])('and for nobody here is answered 200 and dropped: %s', async (_, payload) => {
+    ['an event of a future version', { object_kind: 'something_new' }],
+    ['an event with the name of an object member', { object_kind: 'constructor' }],
+  ])('with %s is ignored with status 200', async (_, payload) => {
     await open();
     const { status, body } = await send(payload, { 'x-gitlab-event': 'System Hook' });
     expect({ status, body }).toMatchObject({ status: 200, body: { status: 'ignored' } });
     expect(host.store.events).toEqual([]);
   });
 
-  test('in a large body is found all the same', async () => {
+  test('with a large body is parsed', async () => {
     await open();
     const payload = { ...noteOnRequest(), filling: 'x'.repeat(400_000) };
     expect((await send(payload)).status).toBe(202);
@@ -234,7 +238,7 @@ describe('what is authentic', () => {
   });
 });
 
-test('nothing is taken without a proof but on loopback, where that was asked for', async () => {
+test('unsigned requests are accepted only with permission, and from loopback', async () => {
   await expect(open({ webhook_secret: '' })).rejects.toThrow('webhook_secret is empty');
   await open({ webhook_secret: '', insecure_allow_unverified: true });
   expect((await post(JSON.stringify(push()), {})).status).toBe(202);

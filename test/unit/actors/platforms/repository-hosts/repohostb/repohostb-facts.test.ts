@@ -1,8 +1,12 @@
-// How the events of the second repository host read: names, conversations, branches, words.
+// Facts of events from the second repository host: names, conversations, branches and text.
 
 import { describe, expect, test } from 'vitest';
 import { htmlMarks } from '../../../../../../actors/events/outbox/resend-mark.ts';
-import { placeOf, repoContext, spokenIn } from '../../../../../../actors/platforms/repository-hosts/facts.ts';
+import {
+  commandIn,
+  conversationOf,
+  repoContext,
+} from '../../../../../../actors/platforms/repository-hosts/facts.ts';
 import { isOfInterest } from '../../../../../../actors/platforms/repository-hosts/filter.ts';
 import { repoHostBEvents } from '../../../../../../actors/platforms/repository-hosts/repohostb/facts.ts';
 import type { RepoHostBTrigger } from '../../../../../../config/resources/triggers/trigger.ts';
@@ -29,11 +33,11 @@ import {
 
 function read(payload: unknown) {
   const facts = repoHostBEvents.facts('hook', payload);
-  if (typeof facts !== 'object') throw new Error('the payload is none');
+  if (typeof facts !== 'object') throw new Error('the payload is not an event');
   return facts;
 }
 
-function isTaken(payload: unknown, config: Partial<RepoHostBTrigger['config']>): boolean {
+function isAccepted(payload: unknown, config: Partial<RepoHostBTrigger['config']>): boolean {
   const facts = read(payload);
   const { names, repository: channel, sender: user, text } = facts;
   const inbound = { platform: 'repohostb', triggers: ['t'], context: {}, parameters: {}, payload };
@@ -47,8 +51,8 @@ function isTaken(payload: unknown, config: Partial<RepoHostBTrigger['config']>):
   });
 }
 
-describe('the agent is told', () => {
-  test('of a merge request', () => {
+describe('the context', () => {
+  test('contains a merge request', () => {
     expect(repoContext(read(mergeRequest()))).toEqual({
       'repo.event': 'merge_request',
       'repo.action': 'open',
@@ -62,7 +66,7 @@ describe('the agent is told', () => {
     });
   });
 
-  test('of an issue and of notes on one', () => {
+  test('contains an issue and its notes', () => {
     const common = { 'repo.repo': 'acme/team/shop', 'repo.sender': 'alice' };
     expect(repoContext(read(issueEvent()))).toEqual({
       ...common,
@@ -76,7 +80,7 @@ describe('the agent is told', () => {
     });
   });
 
-  test('of pushes, with their user by the name that they have there', () => {
+  test('contains a push and its user name', () => {
     expect(repoContext(read(push()))).toEqual({
       'repo.event': 'push',
       'repo.repo': 'acme/team/shop',
@@ -89,22 +93,22 @@ describe('the agent is told', () => {
     expect(repoContext(read(tagPush()))).not.toHaveProperty('repo.branch');
   });
 
-  test('no commit of a branch that is gone', () => {
+  test('contains no commit of a deleted branch', () => {
     expect(repoContext(read(branchDeleted()))).not.toHaveProperty('repo.sha');
     expect(repoContext(read(branchDeleted()))).toMatchObject({ 'repo.branch': 'main' });
   });
 
-  test('the ids of senders, by which the host is asked', () => {
+  test('comes with the sender id, which permission checks need', () => {
     expect(read(push({ senderId: 41 })).senderId).toBe('41');
     expect(read(noteOnIssue({ senderId: 42 })).senderId).toBe('42');
     expect(read(release()).senderId).toBeUndefined();
   });
 });
 
-describe('a conversation is', () => {
+describe('the conversation', () => {
   test.each([
     ['a merge request', mergeRequest(), 'acme/team/shop!5'],
-    ['a note on one', noteOnRequest(), 'acme/team/shop!5'],
+    ['a note on a merge request', noteOnRequest(), 'acme/team/shop!5'],
     ['an issue', issueEvent(), 'acme/team/shop#5'],
     ['a task', issueEvent({}, 'work_item'), 'acme/team/shop#5'],
     ['a note on an issue', noteOnIssue(), 'acme/team/shop#5'],
@@ -117,17 +121,17 @@ describe('a conversation is', () => {
     ['the tag of a pipeline', pipeline({ ref: 'v2', tag: true }), 'acme/team/shop@refs/tags/v2'],
     ['the branch of a job', build({ ref: 'next' }), 'acme/team/shop@refs/heads/next'],
     [
-      'that of a fork, for a pipeline of its merge request',
+      'the fork, for a pipeline of its merge request',
       pipeline({ isOfRequest: true, sourceProjectId: 99 }),
       'acme/team/shop@unknown:refs/heads/main',
     ],
     ['the repository of a milestone', milestone(), 'acme/team/shop'],
-  ])('%s', (_, payload, place) => {
-    expect(placeOf(read(payload))).toBe(place);
+  ])('is of %s', (_, payload, place) => {
+    expect(conversationOf(read(payload))).toBe(place);
   });
 });
 
-describe('names of commands', () => {
+describe('command names', () => {
   test.each([
     [mergeRequest({ action: 'approved' }), ['merge_request.approved', 'merge_request']],
     [mergeRequest({ action: undefined }), ['merge_request']],
@@ -138,40 +142,44 @@ describe('names of commands', () => {
     [milestone({ action: 'close' }), ['milestone.close', 'milestone']],
     [noteOnIssue({ action: 'update' }), ['note.update', 'note']],
     [push(), ['push']],
-  ])('are the event with its action, and the event: %#', (payload, names) => {
+  ])('consist of the event with its action, and the event: %#', (payload, names) => {
     expect(read(payload).names).toEqual(names);
   });
 });
 
-describe('branches', () => {
+describe('a branch filter', () => {
   const main = { branches: ['main'] };
 
   test.each([
-    ['a merge request to it', mergeRequest({ source: 'faster', target: 'main' }), true],
-    ['a merge request from it', mergeRequest({ source: 'main', target: 'next' }), false],
-    ['a note on a merge request to it', noteOnRequest(), true],
-    ['a note on a merge request to another', noteOnRequest({ target: 'next' }), false],
+    ['a merge request to the branch', mergeRequest({ source: 'faster', target: 'main' }), true],
+    ['a merge request from the branch', mergeRequest({ source: 'main', target: 'next' }), false],
+    ['a note on a merge request to the branch', noteOnRequest(), true],
+    ['a note on a merge request to another branch', noteOnRequest({ target: 'next' }), false],
     ['a push', push(), true],
-    ['a push to another', push({ ref: 'refs/heads/next' }), false],
+    ['a push to another branch', push({ ref: 'refs/heads/next' }), false],
     ['a tag', tagPush({ ref: 'refs/tags/main' }), false],
     ['a pipeline', pipeline(), true],
     ['a pipeline of a tag', pipeline({ ref: 'main', tag: true }), false],
-    ['a pipeline of a merge request from here', pipeline({ isOfRequest: true }), true],
-    ['a pipeline of a merge request of a fork', pipeline({ isOfRequest: true, sourceProjectId: 99 }), false],
+    ['a pipeline of a merge request in the repository', pipeline({ isOfRequest: true }), true],
+    [
+      'a pipeline of a merge request from a fork',
+      pipeline({ isOfRequest: true, sourceProjectId: 99 }),
+      false,
+    ],
     ['a job', build(), true],
     ['a job of a merge request', build({ ref: 'refs/merge-requests/5/head' }), false],
-    ['a deployment that names it', deployment({ ref: 'main' }), true],
-    ['a deployment of another', deployment({ ref: 'next' }), false],
-    ['a deployment of none', deployment(), true],
+    ['a deployment of the branch', deployment({ ref: 'main' }), true],
+    ['a deployment of another branch', deployment({ ref: 'next' }), false],
+    ['a deployment without branch', deployment(), true],
     ['an issue', issueEvent(), true],
     ['a note on an issue', noteOnIssue(), true],
     ['a release', release(), true],
-  ])('take or leave %s', (_, payload, expected) => {
-    expect(isTaken(payload, main)).toBe(expected);
+  ])('accepts or rejects %s', (_, payload, expected) => {
+    expect(isAccepted(payload, main)).toBe(expected);
   });
 });
 
-describe('repositories', () => {
+describe('a repository filter', () => {
   test.each([
     ['acme/*', false],
     ['acme/team/*', true],
@@ -179,25 +187,25 @@ describe('repositories', () => {
     ['ACME/Team/Shop', true],
     ['*', true],
     ['acme/team', false],
-  ])('of groups in groups by %s: %s', (pattern, expected) => {
-    expect(isTaken(push(), { repositories: [pattern] })).toBe(expected);
-    expect(isTaken(push({ repository: 'acme/shop' }), { repositories: ['acme/*'] })).toBe(true);
+  ])('matches nested groups by %s: %s', (pattern, expected) => {
+    expect(isAccepted(push(), { repositories: [pattern] })).toBe(expected);
+    expect(isAccepted(push({ repository: 'acme/shop' }), { repositories: ['acme/*'] })).toBe(true);
   });
 
-  test('do not matter for senders, whose case does not matter', () => {
-    expect(isTaken(push({ sender: 'Alice' }), { ignore_senders: ['alice'] })).toBe(false);
+  test('is independent of the sender filter, which ignores case', () => {
+    expect(isAccepted(push({ sender: 'Alice' }), { ignore_senders: ['alice'] })).toBe(false);
   });
 });
 
-describe('words', () => {
-  test('are those of what was opened, and of a note', () => {
+describe('the text', () => {
+  test('is that of an opened item or of a note', () => {
     expect(read(mergeRequest()).text).toBe('Faster start\n\nIt starts twice as fast.');
     expect(read(issueEvent()).text).toBe('Faster start\n\nIt starts twice as fast.');
     expect(read(noteOnRequest()).text).toBe('Looks good to me.');
     expect(read(noteOnCommit()).text).toBe('Looks good to me.');
   });
 
-  test('are said once more only where they were changed', () => {
+  test('is repeated only if it changed', () => {
     expect(read(mergeRequest({ action: 'update' })).text).toBeUndefined();
     const changed = {
       ...mergeRequest({ action: 'update' }),
@@ -208,49 +216,49 @@ describe('words', () => {
       expect(read(mergeRequest({ action })).text).toBeUndefined();
   });
 
-  test('of the host itself are nobody’s', () => {
+  test('of a system note is ignored', () => {
     const note = noteOnRequest({ text: '/deploy' }) as { object_attributes: object };
-    const ofSystem = read({ ...note, object_attributes: { ...note.object_attributes, system: true } });
-    expect(ofSystem.text).toBeUndefined();
-    expect(ofSystem.comment).toBeUndefined();
-    expect(spokenIn(ofSystem)).toBeUndefined();
+    const systemNote = read({ ...note, object_attributes: { ...note.object_attributes, system: true } });
+    expect(systemNote.text).toBeUndefined();
+    expect(systemNote.comment).toBeUndefined();
+    expect(commandIn(systemNote)).toBeUndefined();
   });
 
-  test('that are written just now may command; what is changed may not', () => {
-    expect(spokenIn(read(noteOnRequest({ text: '/deploy staging' })))).toBe('/deploy');
-    expect(spokenIn(read(noteOnIssue({ text: '/deploy staging', action: undefined })))).toBe('/deploy');
-    expect(spokenIn(read(noteOnIssue({ text: '/deploy staging', action: 'update' })))).toBeUndefined();
-    expect(spokenIn(read(mergeRequest({ title: '/deploy' })))).toBeUndefined();
+  test('of a new note may be a command; a changed text may not', () => {
+    expect(commandIn(read(noteOnRequest({ text: '/deploy staging' })))).toBe('/deploy');
+    expect(commandIn(read(noteOnIssue({ text: '/deploy staging', action: undefined })))).toBe('/deploy');
+    expect(commandIn(read(noteOnIssue({ text: '/deploy staging', action: 'update' })))).toBeUndefined();
+    expect(commandIn(read(mergeRequest({ title: '/deploy' })))).toBeUndefined();
   });
 
-  test('with our mark are our own, in notes alone', () => {
-    const text = `${htmlMarks.of('row')}\n\nan answer`;
-    expect(isTaken(noteOnRequest({ text }), {})).toBe(false);
-    expect(isTaken(issueEvent({ description: text }), {})).toBe(true);
+  test('with the mark is own text in notes only', () => {
+    const text = `${htmlMarks.markFor('row')}\n\nan answer`;
+    expect(isAccepted(noteOnRequest({ text }), {})).toBe(false);
+    expect(isAccepted(issueEvent({ description: text }), {})).toBe(true);
   });
 });
 
-test('every path that is read is one that is looked for in large payloads', () => {
-  // Whatever is not found by its path is left out there.
+test('every path that is read is among the paths requested for large payloads', () => {
+  // From large payloads only these paths are read.
   const paths = repoHostBEvents.paths('hook');
-  const kept = (value: unknown, path: string): unknown => {
+  const selectPaths = (value: unknown, path: string): unknown => {
     if (paths.includes(path)) return value;
     if (typeof value !== 'object' || value === null) return undefined;
     return Object.fromEntries(
       Object.entries(value).map(([name, member]) => [
         name,
-        kept(member, path === '' ? name : `${path}.${name}`),
+        selectPaths(member, path === '' ? name : `${path}.${name}`),
       ]),
     );
   };
   const all = [...Object.values(everyKind), noteOnIssue(), noteOnCommit(), pipeline({ isOfRequest: true })];
   for (const payload of all) {
-    const [whole, found] = [read(payload), read(kept(payload, ''))];
+    const [whole, found] = [read(payload), read(selectPaths(payload, ''))];
     expect(repoContext(found)).toEqual(repoContext(whole));
-    expect(placeOf(found)).toBe(placeOf(whole));
-    expect([found.branches, found.home, found.text, found.comment, found.senderId]).toEqual([
+    expect(conversationOf(found)).toBe(conversationOf(whole));
+    expect([found.branches, found.sourceRepository, found.text, found.comment, found.senderId]).toEqual([
       whole.branches,
-      whole.home,
+      whole.sourceRepository,
       whole.text,
       whole.comment,
       whole.senderId,
@@ -258,7 +266,7 @@ test('every path that is read is one that is looked for in large payloads', () =
   }
 });
 
-test('a line with four spaces before it is code, and no command', () => {
-  expect(spokenIn(read(noteOnRequest({ text: '    /deploy' })))).toBeUndefined();
-  expect(spokenIn(read(noteOnRequest({ text: ' \n  /deploy' })))).toBe('/deploy');
+test('a line with four spaces of indentation is code and no command', () => {
+  expect(commandIn(read(noteOnRequest({ text: '    /deploy' })))).toBeUndefined();
+  expect(commandIn(read(noteOnRequest({ text: ' \n  /deploy' })))).toBe('/deploy');
 });

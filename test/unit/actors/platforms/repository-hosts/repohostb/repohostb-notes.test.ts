@@ -1,11 +1,11 @@
-// Answers as notes, against an API on loopback: in their place, found again, changed, with nothing in them that the host obeys; who may
-// write, and approvals.
+// Answers as notes, with an API on loopback: posted, found, edited, and without quick actions. Also write
+// permissions and approvals.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DeliveryError } from '../../../../../../actors/events/outbox/delivery-error.ts';
 import { htmlMarks } from '../../../../../../actors/events/outbox/resend-mark.ts';
 import type { Adapter } from '../../../../../../actors/platforms/adapter.ts';
-import type { RepoPlace } from '../../../../../../actors/platforms/repository-hosts/host.ts';
+import type { RepoItemRef } from '../../../../../../actors/platforms/repository-hosts/host.ts';
 import { repoHostBAdapter } from '../../../../../../actors/platforms/repository-hosts/repohostb/adapter.ts';
 import { RepoHostBApi } from '../../../../../../actors/platforms/repository-hosts/repohostb/api.ts';
 import type { RepoHostBTrigger } from '../../../../../../config/resources/triggers/trigger.ts';
@@ -23,7 +23,7 @@ import {
 import { RepoHostBPlatform } from '../../../../../fixtures/repositories/repohostb-platform.ts';
 
 const PROJECT = 'acme/team/shop';
-const request: RepoPlace = { repository: PROJECT, sign: '!', number: 5 };
+const request: RepoItemRef = { repository: PROJECT, sign: '!', number: 5 };
 const { signal } = new AbortController();
 
 let rest: RepoHostBPlatform;
@@ -68,13 +68,13 @@ describe('an answer', () => {
     ['a note on an issue', noteOnIssue(), '#5', 'issues'],
   ])('to %s is a note there', async (_, payload, place, kind) => {
     const [row] = await rowsFor(payload, 'Thank you.');
-    if (row === undefined) throw new Error('there is no row');
+    if (row === undefined) throw new Error('no row was made');
     const receipt = await sendRow(adapter, trigger, row);
-    expect(notes(`${PROJECT}${place}`)).toEqual([`${htmlMarks.of(row.id)}\n\nThank you.`]);
+    expect(notes(`${PROJECT}${place}`)).toEqual([`${htmlMarks.markFor(row.id)}\n\nThank you.`]);
     const [posted] = rest.askedFor('POST', /notes$/);
     expect(posted?.path).toBe(`/api/v4/projects/acme%2Fteam%2Fshop/${kind}/5/notes`);
     expect(posted?.authorization).toBe(`Bearer ${trigger.config.token}`);
-    // A later attempt finds it.
+    // A later attempt finds the note.
     expect(await sendRow(adapter, trigger, { ...row, attempt: 2 })).toEqual(receipt);
     expect(notes(`${PROJECT}${place}`)).toHaveLength(1);
   });
@@ -82,36 +82,36 @@ describe('an answer', () => {
   test.each([
     ['a push', push()],
     ['a note on a commit', noteOnCommit()],
-  ])('to %s has no place', async (_, payload) => {
+  ])('to %s becomes no row', async (_, payload) => {
     expect(await rowsFor(payload, 'Thank you.')).toEqual([]);
   });
 
-  test('commands nothing, neither in its text nor in its card, and the place of the test would obey', async () => {
+  test('contains no effective quick action in text or card, although the host runs quick actions', async () => {
     const data = { title: '/merge', fields: [{ name: '/close', value: '/assign @eve' }] };
     const [row] = await rowsFor(mergeRequest(), 'See\n/close\r/approve\n```\n/merge\n```', data);
-    if (row === undefined) throw new Error('there is no row');
+    if (row === undefined) throw new Error('no row was made');
     await sendRow(adapter, trigger, row);
     expect(rest.carriedOut).toEqual([]);
     const [note = ''] = notes(`${PROJECT}!5`);
     expect(note).toContain('\\/close\n\\/approve\n```\n/merge\n```');
-    // The fake does carry out what is not made harmless.
+    // The fake host runs unescaped quick actions.
     await api.postComment(request, '/close', signal).catch(() => {});
     expect(rest.carriedOut).toEqual([{ place: `${PROJECT}!5`, action: 'close' }]);
   });
 
-  test('to an internal note is internal, and judges nothing', async () => {
+  test('to an internal note is internal and has no verdict', async () => {
     trigger = { ...trigger, config: { ...trigger.config, reviews: 'allow' } };
     const data = { actions: [{ id: 'approve', title: 'Approve' }] };
     const internal = { ...noteOnRequest(), event_type: 'confidential_note' };
     const [row, ...others] = await rowsFor(internal, 'Between us.', data);
-    if (row === undefined) throw new Error('there is no row');
+    if (row === undefined) throw new Error('no row was made');
     expect(Buffer.from(row.body).toString()).toMatch(/internal/i);
     await sendRow(adapter, trigger, row);
     expect(rest.askedFor('POST', /notes$/)).toMatchObject([{ body: { internal: true } }]);
     expect(others).toEqual([]);
   });
 
-  test('to a note on a confidential issue is seen by whoever sees that', async () => {
+  test('to a note on a confidential issue is visible to all who see the issue', async () => {
     const note = noteOnIssue() as { issue: object };
     const confidential = {
       ...note,
@@ -125,24 +125,26 @@ describe('an answer', () => {
     }
   });
 
-  test('is changed where it stands, and told apart where it is gone', async () => {
+  test('edits its note, and reports a missing note', async () => {
     const id = await api.postComment(request, 'one', signal);
-    await expect(api.changeComment(request, '999', 'two', signal)).rejects.toMatchObject({ isTooSoon: true });
+    await expect(api.changeComment(request, '999', 'two', signal)).rejects.toMatchObject({
+      isRateLimited: true,
+    });
     const other = new RepoHostBApi(rest.apiUrl, 'another-token', 0);
     await other.changeComment(request, id, 'two', signal);
     expect(notes(`${PROJECT}!5`)).toEqual(['two']);
     const third = new RepoHostBApi(rest.apiUrl, 'a-third-token', 0);
     await expect(third.changeComment(request, '999', 'x', signal)).rejects.toMatchObject({
       isFinal: true,
-      isTargetGone: true,
+      isTargetMissing: true,
     });
   });
 });
 
-describe('a note of before', () => {
+describe('an earlier note', () => {
   const search = (mark: string, madeAt = Date.now()) => api.findComment(request, { mark, madeAt, signal });
 
-  async function filled(count: number, ageMs = 0) {
+  async function addNotes(count: number, ageMs = 0) {
     const all = Array.from({ length: count }, (_, n) => ({
       id: n + 1,
       body: `mark-${n + 1}-`,
@@ -152,9 +154,9 @@ describe('a note of before', () => {
     rest.comments.set(`${PROJECT}!5`, all);
   }
 
-  test('is looked for among the newest, in pages that are bounded, at the address of the API', async () => {
+  test('is searched among the newest, on a bounded number of pages', async () => {
     rest.pageSize = 10;
-    await filled(300);
+    await addNotes(300);
     expect(await search('mark-300-')).toBe('300');
     expect(rest.askedFor('GET', /notes$/)).toHaveLength(1);
     expect(await search('mark-250-')).toBe('250');
@@ -162,23 +164,24 @@ describe('a note of before', () => {
     expect(rest.askedFor('GET', /notes$/)).toHaveLength(1 + 6 + 10);
   });
 
-  test('is not looked for among notes that are older than the row', async () => {
+  test('is not searched among notes older than the row', async () => {
     rest.pageSize = 10;
-    await filled(100, 3_600_000);
+    await addNotes(100, 3_600_000);
     expect(await search('none')).toBeUndefined();
     expect(rest.askedFor('GET', /notes$/)).toHaveLength(1);
-    // A clock that is wrong: by that of the host the row is not made yet.
+    // The local clock is wrong, so the row looks newer than all notes.
     expect(await search('mark-50-', Date.now() + 7_200_000)).toBe('50');
   });
 
-  test('of a host that answers with no list is not known', async () => {
+  test('cannot be determined if the response is no list', async () => {
     rest.refuse(/notes$/, { status: 200 });
     await expect(search('none')).rejects.toThrow(DeliveryError);
   });
 });
 
-describe('who may write', () => {
-  const asks = (name: string, id = String(rest.idOf(name))) => api.mayWrite(PROJECT, { name, id }, signal);
+describe('write permission', () => {
+  const mayWrite = (name: string, id = String(rest.idOf(name))) =>
+    api.mayWrite(PROJECT, { name, id }, signal);
 
   test.each([
     [10, false],
@@ -186,32 +189,32 @@ describe('who may write', () => {
     [30, true],
     [40, true],
     [50, true],
-  ])('is told by the level of a member: %i is %s', async (level, expected) => {
+  ])('follows the access level of a member: %i means %s', async (level, expected) => {
     rest.levels.set('ann', level);
-    expect(await asks('ann')).toBe(expected);
+    expect(await mayWrite('ann')).toBe(expected);
   });
 
-  test('nobody whom the host does not know there, nor whose level it does not say', async () => {
-    expect(await asks('eve')).toBe(false);
+  test('is denied to unknown users, and is an error if the token cannot see the repository', async () => {
+    expect(await mayWrite('eve')).toBe(false);
     rest.hidden.add(PROJECT);
-    await expect(asks('eve')).rejects.toMatchObject({
+    await expect(mayWrite('eve')).rejects.toMatchObject({
       isFinal: true,
-      message: expect.stringContaining('the token must be one of a member'),
+      message: expect.stringContaining('the token needs membership of'),
     });
   });
 
-  test('is asked by the id, which versions that do not name it are asked for', async () => {
+  test('is requested by user id, which is looked up if an event has none', async () => {
     rest.levels.set('ann', 30);
     rest.idOf('ann');
-    expect(await asks('ann', 'ann')).toBe(true);
-    expect(await asks('nobody', 'nobody')).toBe(false);
+    expect(await mayWrite('ann', 'ann')).toBe(true);
+    expect(await mayWrite('nobody', 'nobody')).toBe(false);
   });
 
-  test('is not known while the host cannot be asked', async () => {
+  test('is unknown while the host is unavailable', async () => {
     rest.refuse(/members/, { status: 503 });
-    await expect(asks('ann')).rejects.toMatchObject({ isPlatformDown: true });
+    await expect(mayWrite('ann')).rejects.toMatchObject({ isPlatformDown: true });
     rest.refuse(/members/, { status: 401 });
-    await expect(asks('ann')).rejects.toThrow('the token is not valid');
+    await expect(mayWrite('ann')).rejects.toThrow('the token is invalid');
   });
 });
 
@@ -219,25 +222,25 @@ describe('an approval', () => {
   const approve = () => api.reviews.post(request, 'approve', '', signal);
   const find = () => api.reviews.find(request, 'approve', { signal });
 
-  test('is given once, and found', async () => {
+  test('is given once and found', async () => {
     expect(await find()).toBeUndefined();
     expect(await approve()).toBe('approved');
     expect(await find()).toBe('approved');
-    const again = new RepoHostBApi(rest.apiUrl, 'another-token-of-the-same-user', 0);
-    expect(await again.reviews.post(request, 'approve', '', signal)).toBe('approved');
+    const otherToken = new RepoHostBApi(rest.apiUrl, 'another-token-of-the-same-user', 0);
+    expect(await otherToken.reviews.post(request, 'approve', '', signal)).toBe('approved');
   });
 
-  test('of what its user may not approve is none', async () => {
+  test('is not possible for an own merge request', async () => {
     rest.ownRequests.add(`${PROJECT}!5`);
     expect(await approve()).toBeUndefined();
   });
 
-  test('with a token that is none is refused', async () => {
+  test('fails with an invalid token', async () => {
     rest.refuse(/approve$/, { status: 401 });
     await expect(approve()).rejects.toMatchObject({ platformCode: 401, isFinal: true });
   });
 
-  test('follows the words of an answer, where the file allows it', async () => {
+  test('follows the text of an answer if the trigger allows reviews', async () => {
     trigger = { ...trigger, config: { ...trigger.config, reviews: 'allow' } };
     const data = { actions: [{ id: 'approve', title: 'Approve' }] };
     const rows = await rowsFor(mergeRequest(), 'Well done.', data);

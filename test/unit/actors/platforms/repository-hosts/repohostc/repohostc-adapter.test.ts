@@ -1,4 +1,4 @@
-// Triggers of type RepoHostC: what their hook takes, over real sockets.
+// RepoHostC triggers, over real sockets.
 
 import { createHmac, randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -26,8 +26,8 @@ async function open(config: Partial<RepoHostCTrigger['config']> = {}, name = 're
   return trigger;
 }
 
-interface Sending {
-  readonly said?: Said;
+interface SendOptions {
+  readonly reply?: Said;
   readonly id?: string;
   readonly secret?: string;
   readonly body?: string;
@@ -36,7 +36,7 @@ interface Sending {
 
 async function send(
   key: string,
-  { said: payload, id = randomUUID(), secret = SECRET, ...more }: Sending = {},
+  { reply: payload, id = randomUUID(), secret = SECRET, ...more }: SendOptions = {},
 ) {
   const { body = JSON.stringify(repoHostCPayload(key, payload)), headers: other } = more;
   const { headers } = signed({ key, id, body, secret });
@@ -45,11 +45,11 @@ async function send(
   );
   const response = await fetch(`${host.url}/webhook/repohostc`, { method: 'POST', body, headers: all });
   const text = await response.text();
-  const said = text.startsWith('{') ? (JSON.parse(text) as Record<string, string>) : { fault: text };
-  return { status: response.status, body: said };
+  const reply = text.startsWith('{') ? (JSON.parse(text) as Record<string, string>) : { fault: text };
+  return { status: response.status, body: reply };
 }
 
-test('an event is accepted under the id of its request, and reads as what it is', async () => {
+test('an event is accepted with the id of its request, and is parsed', async () => {
   const trigger = await open();
   expect(await send('pullrequest:created', { id: 'r-1' })).toEqual({
     status: 202,
@@ -67,8 +67,8 @@ test('an event is accepted under the id of its request, and reads as what it is'
     text: 'A title\n\nSome words.',
     payload: repoHostCPayload('pullrequest:created'),
   });
-  expect(adapter.takes?.(trigger, inbound)).toBe(true);
-  // A second reading is of the store's bytes alone.
+  expect(adapter.accepts?.(trigger, inbound)).toBe(true);
+  // Removes the parsed payload, so that the stored bytes are read.
   const { parsed: _, ...stored } = event;
   expect(adapter.read(stored)).toEqual(expect.objectContaining({ context: inbound.context }));
 });
@@ -79,10 +79,10 @@ test.each([
   [['pullrequest'], 'pullrequest:rejected', true],
   [['pullrequest.created'], 'pullrequest:rejected', false],
   [['repo.push', 'issue'], 'issue:created', true],
-] as const)('with repo_events %j, %s is taken: %s', async (repo_events, key, isTaken) => {
+] as const)('with repo_events %j, %s is accepted: %s', async (repo_events, key, isAccepted) => {
   const trigger = await open({ repo_events });
   await send(key);
-  expect(adapter.takes?.(trigger, adapter.read(host.event()))).toBe(isTaken);
+  expect(adapter.accepts?.(trigger, adapter.read(host.event()))).toBe(isAccepted);
 });
 
 describe('a request', () => {
@@ -91,36 +91,33 @@ describe('a request', () => {
 
   test.each([
     ['without a signature', { 'x-hub-signature': undefined }],
-    ['signed as others sign under that name', { 'x-hub-signature': sha1(SECRET) }],
-    [
-      'whose signature stands under another name',
-      { 'x-hub-signature': undefined, 'x-hub-signature-256': 'x' },
-    ],
-  ])('%s is refused', async (_, headers) => {
+    ['with a SHA-1 signature', { 'x-hub-signature': sha1(SECRET) }],
+    ['with a signature in another header', { 'x-hub-signature': undefined, 'x-hub-signature-256': 'x' }],
+  ])('%s is rejected', async (_, headers) => {
     await open();
     expect((await send('repo:push', { body, headers })).status).toBe(401);
     expect(host.store.events).toEqual([]);
   });
 
-  test('signed with the secret before this one is taken, and with another it is not', async () => {
+  test('is accepted with the previous secret, and rejected with an unknown secret', async () => {
     await open({ webhook_secret_previous: 'the old one' });
     expect((await send('repo:push', { secret: 'the old one' })).status).toBe(202);
-    expect((await send('repo:push', { secret: 'another', said: { serial: 2 } })).status).toBe(401);
+    expect((await send('repo:push', { secret: 'another', reply: { serial: 2 } })).status).toBe(401);
   });
 
   test.each([
-    ['without the name of an event', { headers: { 'x-event-key': undefined } }, /X-Event-Key is missing/],
-    ['with a name that is none', { headers: { 'x-event-key': 'repo push' } }, /X-Event-Key is missing/],
-    ['without JSON', { body: '{' }, /not the payload of an event repo:push/],
+    ['without an event name', { headers: { 'x-event-key': undefined } }, /X-Event-Key is missing/],
+    ['with an invalid event name', { headers: { 'x-event-key': 'repo push' } }, /X-Event-Key is missing/],
+    ['with invalid JSON', { body: '{' }, /not the payload of an event repo:push/],
     ['without a repository', { body: '{}' }, /not the payload of an event repo:push/],
-  ])('%s is malformed', async (_, more, message) => {
+  ])('%s is rejected as malformed', async (_, more, message) => {
     await open();
-    const { status, body: said } = await send('repo:push', more);
-    expect([status, said.fault]).toEqual([400, expect.stringMatching(message)]);
+    const { status, body: reply } = await send('repo:push', more);
+    expect([status, reply.fault]).toEqual([400, expect.stringMatching(message)]);
   });
 
   test.each(['diagnostics:ping', 'project:updated', 'repo:of_times_to_come', 'pullrequest:sung'])(
-    'of an event that nobody knows, here %s, is fine without a repository',
+    'of an unknown event, here %s, is accepted without a repository',
     async (key) => {
       await open();
       expect(await send(key, { body: '{"test":true}' })).toMatchObject({
@@ -131,17 +128,17 @@ describe('a request', () => {
     },
   );
 
-  test('of a new action of a known word goes to who takes the word', async () => {
+  test('with a new action of a known event matches filters by event', async () => {
     const trigger = await open({ repo_events: ['pullrequest'] });
     expect((await send('pullrequest:sung')).status).toBe(202);
     const inbound = adapter.read(host.event());
     expect(inbound.context).toMatchObject({ 'repo.action': 'sung', 'repo.pr.number': 5 });
-    expect(adapter.takes?.(trigger, inbound)).toBe(true);
+    expect(adapter.accepts?.(trigger, inbound)).toBe(true);
   });
 });
 
-describe('a request that comes again', () => {
-  test('is known by its id', async () => {
+describe('a redelivered request', () => {
+  test('is recognised by its id', async () => {
     await open();
     await send('repo:push', { id: 'r-1' });
     expect(await send('repo:push', { id: 'r-1', headers: { 'x-attempt-number': '2' } })).toEqual({
@@ -151,7 +148,7 @@ describe('a request that comes again', () => {
     expect(host.store.events).toHaveLength(1);
   });
 
-  test('is known under another id for a while, since its body is what was signed', async () => {
+  test('is recognised by its signed body in the replay window', async () => {
     await open({ replay_window_seconds: 60 });
     await send('repo:push', { id: 'r-1' });
     expect((await send('repo:push', { id: 'r-2' })).body).toEqual({
@@ -165,7 +162,7 @@ describe('a request that comes again', () => {
     expect(host.store.events).toHaveLength(1);
   });
 
-  test('is known by an id of any form', async () => {
+  test('is recognised by an id with any characters', async () => {
     await open();
     const id = `a b/${'x'.repeat(200)}`;
     expect((await send('repo:push', { id })).status).toBe(202);
@@ -173,7 +170,7 @@ describe('a request that comes again', () => {
     expect(host.store.events).toHaveLength(1);
   });
 
-  test('without an id is an event of its own', async () => {
+  test('without an id is a new event', async () => {
     await open();
     const headers = { 'x-request-uuid': undefined };
     const [one, other] = [await send('repo:push', { headers }), await send('repo:push', { headers })];
@@ -183,12 +180,12 @@ describe('a request that comes again', () => {
   });
 });
 
-test('of many changes at once, more than are parsed as a whole, the first is read, and every branch is known', async () => {
+test('a push with many changes in a large body is read by its first change, and all its branches match', async () => {
   const trigger = await open({ branches: ['b-70'] });
   const changes = Array.from({ length: 80 }, (_, i) => ({ new: ['branch', `b-${i}`] as const }));
   const payload = { ...repoHostCPayload('repo:push', { changes }), padding: 'x'.repeat(300_000) };
   expect((await send('repo:push', { body: JSON.stringify(payload) })).status).toBe(202);
   const inbound = adapter.read(host.event());
   expect(inbound.context).toMatchObject({ 'repo.branch': 'b-0', 'repo.sha': expect.any(String) });
-  expect(adapter.takes?.(trigger, inbound)).toBe(true);
+  expect(adapter.accepts?.(trigger, inbound)).toBe(true);
 });

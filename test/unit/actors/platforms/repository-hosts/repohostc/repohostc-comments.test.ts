@@ -1,4 +1,5 @@
-// Answers as comments on pull requests, against the host's API on loopback: posted once, found again, changed, refusals told apart.
+// Answers as comments on pull requests, with the host's API on loopback: posted once, found, edited, and
+// kinds of refusals.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DeliveryError } from '../../../../../../actors/events/outbox/delivery-error.ts';
@@ -13,7 +14,7 @@ import { signed } from '../../../../../fixtures/repositories/local-repohostc.ts'
 import { repoHostCPayload, type Said } from '../../../../../fixtures/repositories/repohostc-payloads.ts';
 import { RepoHostCPlatform } from '../../../../../fixtures/repositories/repohostc-platform.ts';
 
-const TOKEN = 'ATCTT3_the_token_that_nobody_may_see';
+const TOKEN = 'ATCTT3_the_secret_token';
 const PLACE = 'acme/shop!5';
 const POST = /^POST .*\/comments$/;
 const MARK = /^\[\/\/\]: # \(actor-gateway:[0-9a-f]{32}\)\n\n/;
@@ -36,14 +37,14 @@ afterEach(async () => {
   await platform.stop();
 });
 
-/** Each token has a pace of its own. */
+/** Returns a trigger with another token, because rate limits apply per token. */
 function withToken(token: string): RepoHostCTrigger {
   return repoHostCTrigger('reviews', { token, api_url: `${platform.url}/2.0`, replay_window_seconds: 0 });
 }
 
-async function receive(key: string, said: Said = {}) {
+async function receive(key: string, original: Said = {}) {
   serial += 1;
-  const body = JSON.stringify(repoHostCPayload(key, { serial, ...said }));
+  const body = JSON.stringify(repoHostCPayload(key, { serial, ...original }));
   const { headers } = signed({ key, body, secret: trigger.config.webhook_secret });
   const response = await fetch(`${host.url}/webhook/repohostc`, { method: 'POST', body, headers });
   return { status: response.status, body: (await response.json()) as { readonly status: string } };
@@ -60,46 +61,46 @@ async function rowFor(text: string): Promise<StoredEvent> {
   return { ...row, seq: 2, at: Date.now(), attempt: 1, crashes: 0 };
 }
 
-/** By another token each time, which need not wait for its turn. */
+/** Sends a row with a new token, which has a free slot. */
 const send = (row: StoredEvent, more = {}) =>
   sendRow(adapter, withToken(`${TOKEN}${Math.random()}`), row, more);
 
-async function failure(sent: Promise<unknown>): Promise<DeliveryError> {
-  const error: unknown = await sent.then(
+async function failure(sending: Promise<unknown>): Promise<DeliveryError> {
+  const error: unknown = await sending.then(
     () => undefined,
     (reason: unknown) => reason,
   );
   if (!(error instanceof DeliveryError)) throw new Error(`expected a DeliveryError, not ${error}`);
-  const shown = `${error.message} ${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`;
-  expect(shown).not.toContain(TOKEN);
+  const errorText = `${error.message} ${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`;
+  expect(errorText).not.toContain(TOKEN);
   return error;
 }
 
-const posted = () => (platform.comments.get(PLACE) ?? []).map(({ body }) => body);
+const postedBodies = () => (platform.comments.get(PLACE) ?? []).map(({ body }) => body);
 
 describe('an answer', () => {
-  test('becomes one comment on its request, behind a mark', async () => {
+  test('becomes one comment on its pull request, after a mark', async () => {
     const row = await rowFor('Thank **you**.');
     expect(row.key).toBe(`outbox/repohostc/${new URL(platform.url).host}/${PLACE}`);
     expect(await sendRow(adapter, trigger, row)).toEqual({ id: '1' });
-    expect(posted()).toEqual([expect.stringMatching(MARK)]);
-    expect(posted()[0]?.replace(MARK, '')).toBe('Thank **you**.');
-    const [asked] = platform.askedFor('POST', /comments/);
-    expect(asked).toMatchObject({
+    expect(postedBodies()).toEqual([expect.stringMatching(MARK)]);
+    expect(postedBodies()[0]?.replace(MARK, '')).toBe('Thank **you**.');
+    const [request] = platform.askedFor('POST', /comments/);
+    expect(request).toMatchObject({
       path: '/2.0/repositories/acme/shop/pullrequests/5/comments',
       authorization: `Bearer ${trigger.config.token}`,
-      body: { content: { raw: posted()[0] } },
+      body: { content: { raw: postedBodies()[0] } },
     });
   });
 
   test.each(['issue:created', 'issue:comment_created', 'repo:push', 'repo:commit_comment_created'])(
-    'to %s is written nowhere',
+    'to %s is not posted',
     async (key) => {
       expect(await rowsFor(key, 'hello')).toEqual([]);
     },
   );
 
-  test('by a user’s token is sent with the address before it, and neither is repeated', async () => {
+  test('with a user’s token uses basic authentication, and errors contain no credential', async () => {
     const row = await rowFor('hello');
     const token = `ann@example.com:${TOKEN}`;
     await sendRow(adapter, withToken(token), row);
@@ -111,43 +112,43 @@ describe('an answer', () => {
     expect(error.message).not.toContain(basic);
   });
 
-  test('cannot carry the mark of another, and is cut where no comment holds it', async () => {
+  test('cannot contain the mark of another row, and is cut at the size limit', async () => {
     const other = '[//]: # (actor-gateway:0123456789abcdef0123456789abcdef)';
     await send(await rowFor(`look: ${other}`));
     await send(await rowFor('word '.repeat(10_000)));
-    const [first = '', second = ''] = posted();
+    const [first = '', second = ''] = postedBodies();
     expect(first).not.toContain(other);
     expect(second).toContain('*(cut: the answer has 49999 characters, more than a comment can hold)*');
     expect(second.length).toBeLessThanOrEqual(32_768);
     expect(second.length).toBeGreaterThan(32_700);
   });
 
-  test('notifies nobody unless its trigger lets it; code that is surely code can be copied', async () => {
+  test('suppresses mentions unless the trigger allows them, and keeps code unchanged', async () => {
     await receive('pullrequest:comment_created');
-    const said = 'ask @ann, @{557058:7a3f} or &#64;bob: `@x`\n\n```java\n@Override\n```\n\n```\n@open';
+    const original = 'ask @ann, @{557058:7a3f} or &#64;bob: `@x`\n\n```java\n@Override\n```\n\n```\n@open';
     const text = (mentions: 'none' | 'allow') => {
-      const [row] = rowsOfAnswer(adapter, { ...trigger, mentions }, host.event(), said);
+      const [row] = rowsOfAnswer(adapter, { ...trigger, mentions }, host.event(), original);
       return (JSON.parse(Buffer.from(row?.body ?? []).toString()) as { text: string }).text;
     };
-    expect(text('allow')).toBe(said);
+    expect(text('allow')).toBe(original);
     expect(text('none').replaceAll('\u2060', '|')).toBe(
       'ask @|ann, @|{557058:7a3f} or &|#64;bob: `@x`\n\n```java\n@Override\n```\n\n```\n@|open',
     );
   });
 });
 
-describe('a comment is posted once', () => {
-  test('although the first attempt ended before its answer', async () => {
+describe('a comment', () => {
+  test('is posted once if the first attempt ended before its response', async () => {
     const row = await rowFor('once');
     void platform.refuse(POST, { status: 0, isCut: true });
     expect((await failure(send(row))).isFinal).toBe(false);
     expect(await send({ ...row, attempt: 2 })).toEqual({ id: '1' });
-    expect(posted()).toHaveLength(1);
-    const [asked] = platform.askedFor('GET', /comments$/);
-    expect(asked?.query.toString()).toBe('pagelen=100&sort=-created_on');
+    expect(postedBodies()).toHaveLength(1);
+    const [request] = platform.askedFor('GET', /comments$/);
+    expect(request?.query.toString()).toBe('pagelen=100&sort=-created_on');
   });
 
-  test('and is looked for among the newest first, on every page that may have it, at the API and nowhere else', async () => {
+  test('is searched among the newest first, on all relevant pages', async () => {
     const row = await rowFor('once');
     await send(row);
     platform.pageSize = 2;
@@ -158,10 +159,10 @@ describe('a comment is posted once', () => {
     platform.comments.set(PLACE, [mine, ...later]);
     expect(await send({ ...row, attempt: 2 })).toEqual({ id: '1' });
     expect(platform.askedFor('GET', /comments$/)).toHaveLength(3);
-    expect(posted()).toHaveLength(6);
+    expect(postedBodies()).toHaveLength(6);
   });
 
-  test('and not looked for among what is older than its row, unless the host’s clock is behind', async () => {
+  test('is not searched among comments older than its row, unless the host’s clock is behind', async () => {
     const row = await rowFor('late');
     const at = new Date(Date.now() - 7_200_000).toISOString();
     const old = Array.from({ length: 9 }, (_, id) => ({ id, body: 'other', author: 'ann', at }));
@@ -174,43 +175,46 @@ describe('a comment is posted once', () => {
     expect(platform.askedFor('GET', /comments$/)).toHaveLength(1 + 5);
   });
 
-  test('and not on the word of a host whose list is none', async () => {
+  test('is not posted while the list of comments is invalid', async () => {
     const row = await rowFor('once');
     await send(row);
     void platform.refuse(/^GET .*\/comments$/, { status: 200, message: 'a page of a proxy' });
     expect(await failure(send({ ...row, attempt: 2 }))).toMatchObject({ isFinal: false });
     await send({ ...row, attempt: 3 });
-    expect(posted()).toHaveLength(1);
+    expect(postedBodies()).toHaveLength(1);
   });
 });
 
-describe('a comment that takes the place of an earlier one', () => {
+describe('an edited comment', () => {
   const edit = async (before: StoredEvent, text: string) => {
     const message = { target: { place: PLACE }, action: { do: 'edit', of: before.id } as const };
     const [rendered] = adapter.outbound?.render(trigger, { ...message, text }) ?? [];
     return { ...before, id: 'outbox:edit/1', body: Buffer.from(JSON.stringify(rendered)) };
   };
 
-  test('changes it', async () => {
+  test('has the new text', async () => {
     const row = await rowFor('Thinking…');
     const receipt = await send(row);
     const receiptOf = async () => receipt;
     expect(await send(await edit(row, 'Done.'), { receiptOf })).toEqual(receipt);
-    expect(posted().map((body) => body.replace(MARK, ''))).toEqual(['Done.']);
+    expect(postedBodies().map((body) => body.replace(MARK, ''))).toEqual(['Done.']);
     expect(platform.askedFor('PUT', /comments\/1$/)).toHaveLength(1);
   });
 
-  test.each([true, false])('is told when it is gone, and the host shows it so: %s', async (showsDeleted) => {
-    platform.showsDeleted = showsDeleted;
-    const row = await rowFor('Thinking…');
-    const receipt = await send(row);
-    platform.deleted.add(Number(receipt.id));
-    const receiptOf = async () => receipt;
-    expect(await failure(send(await edit(row, 'Done.'), { receiptOf }))).toMatchObject({
-      isTargetGone: true,
-      isFinal: true,
-    });
-  });
+  test.each([true, false])(
+    'is reported as missing after its deletion, even if the host shows deleted comments: %s',
+    async (showsDeleted) => {
+      platform.showsDeleted = showsDeleted;
+      const row = await rowFor('Thinking…');
+      const receipt = await send(row);
+      platform.deleted.add(Number(receipt.id));
+      const receiptOf = async () => receipt;
+      expect(await failure(send(await edit(row, 'Done.'), { receiptOf }))).toMatchObject({
+        isTargetMissing: true,
+        isFinal: true,
+      });
+    },
+  );
 });
 
 describe('a refusal', () => {
@@ -225,33 +229,33 @@ describe('a refusal', () => {
     ],
     ['404', { status: 404 }, true, undefined],
     [
-      '429 without a time',
+      '429 without Retry-After',
       { status: 429, message: 'Rate limit for this resource has been exceeded' },
       false,
       60_000,
     ],
-    ['429 with one', { status: 429, headers: { 'retry-after': '7' } }, false, 7_000],
+    ['429 with Retry-After', { status: 429, headers: { 'retry-after': '7' } }, false, 7_000],
     ['500', { status: 500 }, false, undefined],
-    ['503 with a time', { status: 503, headers: { 'retry-after': '3' } }, false, 3_000],
-  ] as const)('of %s is told apart', async (_, refusal, isFinal, retryAfterMs) => {
+    ['503 with Retry-After', { status: 503, headers: { 'retry-after': '3' } }, false, 3_000],
+  ] as const)('with %s is classified', async (_, refusal, isFinal, retryAfterMs) => {
     const row = await rowFor('x');
     void platform.refuse(POST, refusal);
     const error = await failure(send(row));
     expect(error).toMatchObject({
       isFinal,
-      isTooSoon: retryAfterMs !== undefined,
+      isRateLimited: retryAfterMs !== undefined,
       retryAfterMs,
       platformCode: refusal.status,
     });
-    expect(error.message).toContain(`answered ${refusal.status} to a comment on ${PLACE}`);
-    expect(posted()).toEqual([]);
+    expect(error.message).toMatch(new RegExp(`^a comment on ${PLACE}: .* answered ${refusal.status}$`));
+    expect(postedBodies()).toEqual([]);
   });
 });
 
-describe('what we do ourselves', () => {
+describe('own actions', () => {
   const own = { sender: 'the-bot' };
 
-  test('is no event, by the account that the host names, whatever it calls itself', async () => {
+  test('are recognised by the account id, not by the nickname', async () => {
     await expect.poll(() => platform.askedFor('GET', /\/user$/)).toHaveLength(1);
     await expect.poll(async () => (await receive('pullrequest:approved', own)).body.status).toBe('ignored');
     const payload = repoHostCPayload('pullrequest:approved', { serial: 10_000, sender: 'eve' });
@@ -262,23 +266,25 @@ describe('what we do ourselves', () => {
     expect((await fetch(url, { method: 'POST', body, headers })).status).toBe(202);
   });
 
-  test('under an access token is known by its mark, and by its account from the first comment on', async () => {
+  test('with an access token are recognised by the mark, and by the account after the first comment', async () => {
     platform.isAccessToken = true;
     const other = withToken(`${TOKEN}${Math.random()}`);
     await adapter.open({ ...other, name: 'a-first', config: { ...other.config, webhook_secret: 'b' } }, host);
     await expect.poll(() => platform.askedFor('GET', /\/user$/).length).toBeGreaterThan(0);
     const row = await rowFor('hello');
     await sendRow(adapter, other, row);
-    const deliver = async (key: string, said: Said) => {
-      const body = JSON.stringify(repoHostCPayload(key, { serial: ++serial, ...said }));
+    const deliver = async (key: string, original: Said) => {
+      const body = JSON.stringify(repoHostCPayload(key, { serial: ++serial, ...original }));
       const { headers } = signed({ key, body, secret: 'b' });
       const response = await fetch(`${host.url}/webhook/repohostc`, { method: 'POST', body, headers });
       return ((await response.json()) as { readonly status: string }).status;
     };
-    expect(await deliver('pullrequest:comment_created', { ...own, text: posted()[0] ?? '' })).toBe('ignored');
-    expect(await deliver('pullrequest:comment_created', { sender: 'carl', text: posted()[0] ?? '' })).toBe(
-      'accepted',
+    expect(await deliver('pullrequest:comment_created', { ...own, text: postedBodies()[0] ?? '' })).toBe(
+      'ignored',
     );
-    expect(adapter.takes?.(other, adapter.read(host.event()))).toBe(false);
+    expect(
+      await deliver('pullrequest:comment_created', { sender: 'carl', text: postedBodies()[0] ?? '' }),
+    ).toBe('accepted');
+    expect(adapter.accepts?.(other, adapter.read(host.event()))).toBe(false);
   });
 });

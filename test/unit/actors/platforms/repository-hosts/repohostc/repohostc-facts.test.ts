@@ -1,12 +1,12 @@
-// What events of the third repository host say.
+// Facts of events from the third repository host.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  placeOf,
+  commandIn,
+  conversationOf,
   type RepoFacts,
   repoContext,
-  spokenIn,
 } from '../../../../../../actors/platforms/repository-hosts/facts.ts';
 import { repoHostCEvents } from '../../../../../../actors/platforms/repository-hosts/repohostc/facts.ts';
 import { repoHostCEventNames } from '../../../../../../config/resources/repository-hosts/repohostc-events.ts';
@@ -23,17 +23,17 @@ const keys = Object.entries(repoHostCEventNames.actions).flatMap(([word, actions
 
 function factsOf(key: string, payload: unknown): RepoFacts {
   const facts = repoHostCEvents.facts(key, payload);
-  if (typeof facts !== 'object') throw new Error(`${key} says nothing`);
+  if (typeof facts !== 'object') throw new Error(`${key} has no facts`);
   return facts;
 }
 
-const saidBy = (key: string, said?: Said) => factsOf(key, repoHostCPayload(key, said));
+const factsOfKey = (key: string, values?: Said) => factsOf(key, repoHostCPayload(key, values));
 
 test.each(keys)(
-  '%s has its two halves, its names in both spellings, its sender and its repository',
+  '%s has event and action, its names in both notations, its sender and its repository',
   (key) => {
     const [word, action] = key.split(':');
-    const facts = saidBy(key, { sender: 'Ann' });
+    const facts = factsOfKey(key, { sender: 'Ann' });
     expect(facts.names).toEqual([key, `${word}.${action}`, word]);
     expect(repoContext(facts)).toMatchObject({
       'repo.event': word,
@@ -46,7 +46,11 @@ test.each(keys)(
 );
 
 test('a pull request has its number, title, author, source and commit', () => {
-  const facts = saidBy('pullrequest:created', { number: 7, title: 'Faster', source: { branch: 'faster' } });
+  const facts = factsOfKey('pullrequest:created', {
+    number: 7,
+    title: 'Faster',
+    source: { branch: 'faster' },
+  });
   expect(repoContext(facts)).toEqual({
     'repo.event': 'pullrequest',
     'repo.action': 'created',
@@ -61,7 +65,7 @@ test('a pull request has its number, title, author, source and commit', () => {
   });
 });
 
-test('whoever has no nickname is known by the name that people see', () => {
+test('an account without nickname has its display name', () => {
   const payload = { ...repoHostCPayload('pullrequest:approved'), actor: appUser('The reviews') };
   expect(factsOf('pullrequest:approved', payload)).toMatchObject({
     sender: 'The reviews',
@@ -79,14 +83,14 @@ describe('the conversation', () => {
     ['repo:push', 'acme/shop@refs/heads/main'],
     ['repo:fork', 'acme/shop'],
   ])('of %s is %s', (key, place) => {
-    expect(placeOf(saidBy(key))).toBe(place);
+    expect(conversationOf(factsOfKey(key))).toBe(place);
   });
 });
 
 describe('a push', () => {
-  const push = (...changes: NonNullable<Said['changes']>) => saidBy('repo:push', { changes });
+  const push = (...changes: NonNullable<Said['changes']>) => factsOfKey('repo:push', { changes });
 
-  test('is told by its first change, and known by every branch in it', () => {
+  test('has the ref of its first change, and the branches of all', () => {
     const facts = push(
       { old: ['branch', 'main'], new: ['branch', 'main'] },
       { new: ['tag', 'v1'] },
@@ -100,39 +104,39 @@ describe('a push', () => {
     });
   });
 
-  test('that deletes a branch has its old name and no commit', () => {
+  test('that deletes a branch has the old name and no commit', () => {
     const facts = push({ old: ['branch', 'gone'], new: undefined });
     expect(facts).toMatchObject({ ref: 'refs/heads/gone', sha: undefined, branches: ['gone'] });
     expect(Object.keys(repoContext(facts))).not.toContain('repo.sha');
   });
 
-  test.each(['tag', 'annotated_tag'] as const)('of a %s is of no branch', (type) => {
+  test.each(['tag', 'annotated_tag'] as const)('of a %s has no branch', (type) => {
     const facts = push({ new: [type, 'v1'] });
     expect(facts).toMatchObject({ ref: 'refs/tags/v1', branches: [] });
     expect(Object.keys(repoContext(facts))).not.toContain('repo.branch');
   });
 
-  test('without changes is of no branch', () => {
+  test('without changes has no branch', () => {
     expect(push()).toMatchObject({ ref: undefined, sha: undefined, branches: [] });
   });
 });
 
-describe('branches', () => {
+describe('the branches', () => {
   test.each(['created', 'comment_created', 'approved', 'fulfilled'])(
-    'of pullrequest:%s are where it is to go',
+    'of pullrequest:%s are the destination',
     (action) => {
-      const said = { source: { branch: 'main' }, destination: 'next' };
-      expect(saidBy(`pullrequest:${action}`, said).branches).toEqual(['next']);
+      const values = { source: { branch: 'main' }, destination: 'next' };
+      expect(factsOfKey(`pullrequest:${action}`, values).branches).toEqual(['next']);
     },
   );
 
-  test('of the state of a build are that for which it was made', () => {
-    expect(saidBy('repo:commit_status_updated', { refname: 'main' })).toMatchObject({
+  test('of a build status are those of its refname', () => {
+    expect(factsOfKey('repo:commit_status_updated', { refname: 'main' })).toMatchObject({
       branches: ['main'],
       ref: 'refs/heads/main',
       sha: hashOf(1),
     });
-    expect(saidBy('repo:commit_status_updated').branches).toEqual([]);
+    expect(factsOfKey('repo:commit_status_updated').branches).toEqual([]);
   });
 
   test.each([
@@ -141,22 +145,24 @@ describe('branches', () => {
     'repo:fork',
     'repo:updated',
     'repo:commit_comment_created',
-  ])('%s has none', (key) => {
-    expect(saidBy(key).branches).toBeUndefined();
+  ])('of %s are undefined', (key) => {
+    expect(factsOfKey(key).branches).toBeUndefined();
   });
 });
 
-describe('a branch of a fork', () => {
+describe('the source of a pull request', () => {
   test.each([
     ['another repository', 'stranger/shop', 'stranger/shop'],
-    ['a fork that is gone', null, 'unknown'],
-    ['this one', 'acme/shop', undefined],
-  ])('is of %s', (_, repository, home) => {
-    expect(saidBy('pullrequest:created', { source: { repository } }).home).toBe(home);
+    ['a deleted fork', null, 'unknown'],
+    ['the same repository', 'acme/shop', undefined],
+  ])('is %s', (_, repository, sourceRepository) => {
+    expect(factsOfKey('pullrequest:created', { source: { repository } }).sourceRepository).toBe(
+      sourceRepository,
+    );
   });
 });
 
-describe('what was written', () => {
+describe('the text', () => {
   test.each([
     ['pullrequest:created', 'A title\n\nSome words.'],
     ['pullrequest:updated', 'A title\n\nSome words.'],
@@ -166,13 +172,13 @@ describe('what was written', () => {
     ['issue:updated', 'A title\n\nSome words.'],
     ['issue:comment_created', 'Some words.'],
     ['repo:commit_comment_created', 'Some words.'],
-  ])('at %s is %j', (key, text) => {
-    expect(saidBy(key).text).toBe(text);
+  ])('of %s is %j', (key, text) => {
+    expect(factsOfKey(key).text).toBe(text);
   });
 
-  test('is nothing at anything else', () => {
-    const silent = keys.filter((key) => saidBy(key).text === undefined);
-    expect(silent).toEqual([
+  test('of all other events is undefined', () => {
+    const withoutText = keys.filter((key) => factsOfKey(key).text === undefined);
+    expect(withoutText).toEqual([
       'pullrequest:approved',
       'pullrequest:unapproved',
       'pullrequest:changes_request_created',
@@ -193,19 +199,21 @@ describe('what was written', () => {
     ]);
   });
 
-  test('is a command where it is a new comment, on a line of a file too, and in no other words', () => {
-    const spoken = keys.filter((key) => spokenIn(saidBy(key, { text: '/deploy staging' })) !== undefined);
-    expect(spoken).toEqual([
+  test('is a command only in new comments, also on a line of a file', () => {
+    const withCommand = keys.filter(
+      (key) => commandIn(factsOfKey(key, { text: '/deploy staging' })) !== undefined,
+    );
+    expect(withCommand).toEqual([
       'pullrequest:comment_created',
       'repo:commit_comment_created',
       'issue:comment_created',
     ]);
-    const inline = saidBy('pullrequest:comment_created', { text: '/deploy', isInline: true });
-    expect(spokenIn(inline)).toBe('/deploy');
+    const inline = factsOfKey('pullrequest:comment_created', { text: '/deploy', isInline: true });
+    expect(commandIn(inline)).toBe('/deploy');
   });
 
-  test('may be of ours in comments on pull requests alone', () => {
-    expect(keys.filter((key) => saidBy(key).isOfAnswers)).toEqual(
+  test('may be an own comment only on pull requests', () => {
+    expect(keys.filter((key) => factsOfKey(key).mayBeOwnComment)).toEqual(
       keys.filter((key) => key.startsWith('pullrequest:comment_')),
     );
   });
@@ -214,14 +222,14 @@ describe('what was written', () => {
 describe('a payload', () => {
   test.each([
     ['without a repository', {}],
-    ['that is none', 'text'],
-    ['of a repository that would lead elsewhere', { repository: { full_name: '../user' } }],
-    ['of one with more parts', { repository: { full_name: 'a/b/c' } }],
-  ])('%s says nothing', (_, payload) => {
+    ['that is a string', 'text'],
+    ['with a path as repository', { repository: { full_name: '../user' } }],
+    ['with a repository of three parts', { repository: { full_name: 'a/b/c' } }],
+  ])('%s has no facts', (_, payload) => {
     expect(repoHostCEvents.facts('repo:push', payload)).toBeUndefined();
   });
 
-  test('whose members are of other kinds breaks nothing', () => {
+  test('with members of other types does not throw', () => {
     fc.assert(
       fc.property(fc.constantFrom(...keys), fc.json(), fc.json(), (key, one, other) => {
         const payload = {
@@ -234,19 +242,22 @@ describe('a payload', () => {
         };
         const facts = factsOf(key, payload);
         expect(repoContext(facts)).toMatchObject({ 'repo.repo': 'acme/shop' });
-        expect(placeOf(facts)).toMatch(/^acme\/shop/);
-        spokenIn(facts);
+        expect(conversationOf(facts)).toMatch(/^acme\/shop/);
+        commandIn(facts);
         return facts.branches === undefined || facts.branches.every((each) => typeof each === 'string');
       }),
     );
   });
 
-  test('has every member that facts are read from at one of the paths that are told', () => {
+  test('has all members of the facts at the requested paths', () => {
     for (const key of keys) {
       const payload = repoHostCPayload(key, { refname: 'main', changes: [{ new: ['branch', 'x'] }] });
-      const kept = Object.fromEntries(repoHostCEvents.paths(key).map((path) => [path, at(payload, path)]));
+      const selected = Object.fromEntries(
+        repoHostCEvents.paths(key).map((path) => [path, at(payload, path)]),
+      );
       const rebuilt = {};
-      for (const [path, value] of Object.entries(kept)) if (value !== undefined) put(rebuilt, path, value);
+      for (const [path, value] of Object.entries(selected))
+        if (value !== undefined) put(rebuilt, path, value);
       const [whole, part] = [factsOf(key, payload), factsOf(key, rebuilt)];
       expect(repoContext(part)).toEqual(repoContext(whole));
       for (const name of ['text', 'branches', 'item', 'senderId'] as const)
@@ -273,6 +284,6 @@ function put(payload: Members, path: string, value: unknown): void {
   into[last] = value;
 }
 
-test('a line with four spaces before it is code, and no command', () => {
-  expect(spokenIn(saidBy('pullrequest:comment_created', { text: '    /deploy' }))).toBeUndefined();
+test('a line with four spaces of indentation is code and no command', () => {
+  expect(commandIn(factsOfKey('pullrequest:comment_created', { text: '    /deploy' }))).toBeUndefined();
 });

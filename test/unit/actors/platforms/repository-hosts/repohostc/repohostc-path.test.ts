@@ -1,5 +1,3 @@
-// What comes to a path of the third repository host under other headers than before, with a body that is the same.
-
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { repoHostCAdapter } from '../../../../../../actors/platforms/repository-hosts/repohostc/adapter.ts';
@@ -44,20 +42,20 @@ async function statusOf(event: string, id: string): Promise<unknown> {
   return ((await response.json()) as { readonly status: unknown }).status;
 }
 
-test('a body that is sent again under another id is another event', async () => {
+test('a body with another id is another event', async () => {
   await open();
   expect(await statusOf('pullrequest:created', 'one')).toBe('accepted');
   expect(await statusOf('pullrequest:created', 'two')).toBe('accepted');
   expect(await statusOf('pullrequest:created', 'two')).toBe('duplicate');
 });
 
-test('for as long as the trigger says, it is the same', async () => {
+test('a body with another id is a duplicate within the replay window', async () => {
   await open(60);
   expect(await statusOf('pullrequest:created', 'one')).toBe('accepted');
   expect(await statusOf('pullrequest:created', 'two')).toBe('duplicate');
 });
 
-test('two events that have the same body are two', async () => {
+test('two events with the same body are both accepted', async () => {
   await open(60);
   expect(await statusOf('pullrequest:created', 'one')).toBe('accepted');
   expect(await statusOf('pullrequest:updated', 'two')).toBe('accepted');

@@ -1,0 +1,84 @@
+// Converts tool results for models: texts are unchanged, other content is described. Results and call errors
+// are limited to MAX_BYTES (A8, ARCHITECTURE.md). A cut result ends with a note, so that the model requests
+// less instead of using a partial result.
+
+import type { ToolResult } from '../../mcp/clients/tool-request.ts';
+import type { ToolBoxAnswer } from './tool-box.ts';
+
+/** Limit of a result in UTF-8, including the truncation note. */
+const MAX_BYTES = 65_536;
+/** Reserved for the truncation note. */
+const NOTE_BYTES = 100;
+const MAX_NAME = 500;
+
+type ResultMembers = Readonly<Record<string, unknown>>;
+
+export function convertResult({ content, structuredContent, isError }: ToolResult): ToolBoxAnswer {
+  const parts = Array.isArray(content) ? content : [];
+  const hasText = parts.some((part) => isObject(part) && typeof part.text === 'string' && part.text !== '');
+  const data = !hasText && structuredContent !== undefined ? [JSON.stringify(structuredContent)] : [];
+  const text = [...parts.map(textOf), ...data].filter((part) => part !== '').join('\n');
+  return { text: limitText(text === '' ? '(no content)' : text), isError: isError === true };
+}
+
+function textOf(part: unknown): string {
+  if (!isObject(part)) return '';
+  switch (part.type) {
+    case 'text':
+      return stringOf(part.text);
+    case 'image':
+    case 'audio':
+      return `(${part.type}${kindOf(part)}, ${sizeOf(part.data)})`;
+    case 'resource_link':
+      return `(resource ${nameOf(part)}${kindOf(part)})`;
+    case 'resource':
+      return isObject(part.resource) ? resourceText(part.resource) : '';
+    default:
+      return '(content of an unknown type)';
+  }
+}
+
+function resourceText(resource: ResultMembers): string {
+  const name = `resource ${nameOf(resource)}${kindOf(resource)}`;
+  return typeof resource.text === 'string'
+    ? `(${name})\n${resource.text}`
+    : `(${name}, ${sizeOf(resource.blob)})`;
+}
+
+function nameOf({ name, uri }: ResultMembers): string {
+  return [stringOf(name), stringOf(uri)]
+    .filter((part) => part !== '')
+    .join(' ')
+    .slice(0, MAX_NAME);
+}
+
+function kindOf({ mimeType }: ResultMembers): string {
+  return typeof mimeType === 'string' ? ` of type ${mimeType.slice(0, MAX_NAME)}` : '';
+}
+
+/** Returns the size of Base64 data. */
+function sizeOf(data: unknown): string {
+  return `${typeof data === 'string' ? Buffer.byteLength(data, 'base64') : 0} bytes`;
+}
+
+function stringOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/**
+ * Cuts a text to the limit, not within a character. The conversion to UTF-8 replaces unpaired surrogates,
+ * which no provider accepts.
+ */
+export function limitText(text: string): string {
+  const bytes = Buffer.from(text, 'utf8');
+  if (bytes.length <= MAX_BYTES) return bytes.toString('utf8');
+  let end = MAX_BYTES - NOTE_BYTES;
+  // Moves back from the middle of a character: 0b10xxxxxx is a continuation byte of UTF-8.
+  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  const omittedBytes = bytes.length - end;
+  return `${bytes.toString('utf8', 0, end)}\n(truncated: ${omittedBytes} of ${bytes.length} bytes omitted; request less at a time)`;
+}
+
+function isObject(value: unknown): value is ResultMembers {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,194 @@
+// Live events of runs, for watchers: the newest text of the answer, journal rows once they are durable, and
+// the result. The feed is in the memory of this process; durable data is in the store. Agents without a
+// journal have events too. Without a watcher, only the newest text is stored, and only during an attempt. The
+// number of watchers is limited; a single trigger cannot use all slots (A8, A6, ARCHITECTURE.md).
+
+import type { Target } from '../../../config/resources/triggers/target.ts';
+import { Budget, Share } from '../../base/bounds/budget.ts';
+import { OverloadedError } from '../../base/errors/errors.ts';
+import type { DeliveryOutcome } from '../../events/inbox/delivery-outcome.ts';
+import type { DeliveryListener } from '../../events/inbox/delivery-waits.ts';
+import type { AgentReply } from '../handlers/handler.ts';
+import { AgentCounters } from './agent-counters.ts';
+
+export type RunNews =
+  /** An attempt starts and replaces the text of the previous one. */
+  | { readonly kind: 'begun' }
+  /** The complete newest text. */
+  | { readonly kind: 'text'; readonly text: string }
+  /**
+   * Rows of the journal; `first` is the number of the first one. Rows in the final commit are not reported.
+   */
+  | { readonly kind: 'rows'; readonly first: number; readonly rows: readonly string[] }
+  /** A request of the attempt failed and is repeated in `inMs` milliseconds. The text so far is discarded. */
+  | { readonly kind: 'retrying'; readonly reason: string; readonly inMs: number }
+  /** The attempt has failed and will be repeated; the delivery record has the time and the reason. */
+  | { readonly kind: 'putOff' }
+  /** The run has finished or is parked. `reply` is defined if an attempt in this process produced it. */
+  | { readonly kind: 'settled'; readonly settled: DeliveryOutcome; readonly reply: LiveReply | undefined }
+  /** The gateway stops; no more events follow. */
+  | { readonly kind: 'closed' };
+
+export type LiveReply = Pick<AgentReply, 'text' | 'data'>;
+
+type Watcher = (news: RunNews) => void;
+
+interface LiveRun {
+  readonly watchers: Set<Watcher>;
+  attempts: number;
+  text: string;
+  reply: LiveReply | undefined;
+}
+
+/** Reports an attempt's events. */
+export interface LiveAttempt {
+  reportText(text: string): void;
+  reportRetry(reason: string, inMs: number): void;
+  reportRows(first: number, rows: readonly string[]): void;
+  /** Reports the answer, before it is durable. */
+  reportReply(reply: LiveReply & Pick<AgentReply, 'effects'>): void;
+  /** Counts the rows of an attempt that parks. */
+  reportPark(effects: AgentReply['effects']): void;
+  reportFailure(): void;
+  /** Must be called once. */
+  end(): void;
+}
+
+const MAX_WATCHERS = 1_024;
+
+export class RunFeed implements DeliveryListener {
+  readonly counters: AgentCounters;
+  readonly #runs = new Map<string, LiveRun>();
+  readonly #slots: Budget;
+  readonly #shares = new Map<string, Share>();
+  #isClosed = false;
+
+  constructor(max = MAX_WATCHERS, counters = new AgentCounters()) {
+    this.counters = counters;
+    this.#slots = new Budget(max);
+  }
+
+  get watchers(): number {
+    return this.#slots.used;
+  }
+
+  /** Reports the start of an attempt for event `id`, handled by `target`. */
+  begin(id: string, target: Target): LiveAttempt {
+    const counter = this.counters.begin(target);
+    const run = this.#liveRun(id);
+    run.attempts += 1;
+    run.text = '';
+    run.reply = undefined;
+    notify(run, { kind: 'begun' });
+    return {
+      reportText: (text) => {
+        run.text = text;
+        notify(run, { kind: 'text', text });
+      },
+      reportRetry: (reason, inMs) => {
+        run.text = '';
+        notify(run, { kind: 'retrying', reason, inMs });
+      },
+      reportRows: (first, rows) => {
+        counter.addRows(rows);
+        notify(run, { kind: 'rows', first, rows });
+      },
+      reportReply: ({ text, data, effects }) => {
+        counter.addRows(effects?.steps ?? []);
+        counter.addReply();
+        if (run.watchers.size > 0) run.reply = { text, data };
+      },
+      reportPark: (effects) => counter.addRows(effects?.steps ?? []),
+      reportFailure: counter.addFailure,
+      end: () => {
+        counter.end();
+        run.attempts -= 1;
+        this.#forgetUnused(id, run);
+      },
+    };
+  }
+
+  /** Returns the newest text of the running attempt; '' without one. */
+  textOf(id: string): string {
+    return this.#runs.get(id)?.text ?? '';
+  }
+
+  /**
+   * Calls `watcher` for later events of the run, which need not exist yet. Returns a function that stops the
+   * watch. Throws OverloadedError above the limit of watchers.
+   */
+  watch(id: string, trigger: string, watcher: Watcher): () => void {
+    if (this.#isClosed) {
+      watcher({ kind: 'closed' });
+      return () => {};
+    }
+    const share = this.#shares.get(trigger) ?? new Share();
+    if (!this.#slots.acquire(1, share)) {
+      const { used, total } = this.#slots;
+      throw new OverloadedError(`too many watched runs: ${used} of ${total}; try again`);
+    }
+    this.#shares.set(trigger, share);
+    const run = this.#liveRun(id);
+    // A separate function, so that the same watcher can be registered twice.
+    const own: Watcher = (news) => watcher(news);
+    run.watchers.add(own);
+    return () => {
+      if (!run.watchers.delete(own)) return;
+      this.#slots.release(1, share);
+      if (share.used === 0) this.#shares.delete(trigger);
+      this.#forgetUnused(id, run);
+    };
+  }
+
+  /** Called when the event has finished or parked durably. */
+  onSettled(id: string, settled: DeliveryOutcome): void {
+    const run = this.#runs.get(id);
+    if (run !== undefined) notify(run, { kind: 'settled', settled, reply: run.reply });
+  }
+
+  /** Called when a retry of the event is durable. */
+  onDeferred(id: string): void {
+    const run = this.#runs.get(id);
+    if (run !== undefined) notify(run, { kind: 'putOff' });
+  }
+
+  /** Yields the watched runs that this process does not handle. */
+  *watchedIds(): Iterable<string> {
+    for (const [id, { watchers, attempts }] of this.#runs) if (watchers.size > 0 && attempts === 0) yield id;
+  }
+
+  /** Called when a remote node has started an attempt. */
+  onRemoteStart(id: string): void {
+    const run = this.#runs.get(id);
+    if (run !== undefined && run.attempts === 0) notify(run, { kind: 'begun' });
+  }
+
+  /** Called when a remote node has written rows; watchers read them from the store. */
+  onRemoteRows(id: string, count: number): void {
+    const run = this.#runs.get(id);
+    if (run !== undefined && run.attempts === 0) notify(run, { kind: 'rows', first: count + 1, rows: [] });
+  }
+
+  /** Notifies current and later watchers that the gateway stops. */
+  close(): void {
+    this.#isClosed = true;
+    for (const run of [...this.#runs.values()]) notify(run, { kind: 'closed' });
+  }
+
+  #liveRun(id: string): LiveRun {
+    let run = this.#runs.get(id);
+    if (run === undefined) {
+      run = { watchers: new Set(), attempts: 0, text: '', reply: undefined };
+      this.#runs.set(id, run);
+    }
+    return run;
+  }
+
+  #forgetUnused(id: string, run: LiveRun): void {
+    if (run.attempts === 0 && run.watchers.size === 0 && this.#runs.get(id) === run) this.#runs.delete(id);
+  }
+}
+
+function notify({ watchers }: LiveRun, news: RunNews): void {
+  for (const watcher of [...watchers]) watcher(news);
+}

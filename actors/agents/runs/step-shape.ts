@@ -1,0 +1,40 @@
+// View of a journal row of a run, shared with the inspector's page. The API and the store call such a row a
+// step.
+
+import type { Usage } from '../../../machines/agent-run/journal.ts';
+
+export interface StepView {
+  /** Number of the step within the run. */
+  readonly n: number;
+  /** Epoch ms. */
+  readonly at: number;
+  /** Kind of the row. Rows of later versions can have other kinds. */
+  readonly kind: string;
+  /** Path of the flow node or fleet member, e.g. `vote/security`. */
+  readonly part?: string | undefined;
+  readonly text?: string | undefined;
+  readonly iteration?: number | undefined;
+  readonly model?: string | undefined;
+  readonly tokens?: Usage | undefined;
+  readonly cost?: number | undefined;
+  readonly tookMs?: number | undefined;
+  /** Id of the tool call. */
+  readonly call?: string | undefined;
+  readonly tool?: string | undefined;
+  readonly arguments?: string | undefined;
+  readonly result?: string | undefined;
+  readonly state?: string | undefined;
+  readonly approval?: string | undefined;
+  readonly by?: string | undefined;
+  /** A node's output, as JSON text. */
+  readonly output?: string | undefined;
+  /** Target nodes of the taken connections. */
+  readonly taken?: readonly string[] | undefined;
+  /** Reason of the failure or repetition. */
+  readonly reason?: string | undefined;
+  /** End of the pause, in epoch ms. */
+  readonly until?: number | undefined;
+  readonly waitingFor?: 'approval' | 'time' | undefined;
+  /** Number of the loop's iteration, from 1. */
+  readonly turn?: number | undefined;
+}

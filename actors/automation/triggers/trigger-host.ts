@@ -1,0 +1,65 @@
+// Services that adapters use for open triggers. Each trigger has a separate host, because connection events
+// are reported per trigger.
+
+import type { Log } from '../../base/errors/log.ts';
+import type { DeliveryControl } from '../../events/inbox/delivery-control.ts';
+import type { ConnectedAccount } from '../../events/outbox/connected-account.ts';
+import { destinationKey } from '../../events/outbox/rows.ts';
+import type { TriggerHost } from '../../platforms/adapter.ts';
+import type {
+  ConnectionRegistry,
+  WatchedConnection,
+} from '../../platforms/connections/connection-registry.ts';
+import type { Store } from '../../store/store.ts';
+import type { TriggerCounters } from './counters.ts';
+import type { WebhookListeners } from './webhook-listeners.ts';
+
+/** Receives connection events per trigger. */
+export interface TriggerConnectionObserver {
+  /** Called with the current connection; undefined after the release. */
+  onConnection(connection: WatchedConnection | undefined): void;
+  /** Called with the platform's reason for rejecting the connection; undefined after recovery. */
+  onRefused(reason: string | undefined): void;
+}
+
+export interface TriggerHostOptions {
+  readonly store: Store;
+  readonly log: Log;
+  readonly deliveries: DeliveryControl;
+  readonly counters: Pick<TriggerCounters, 'countRefused'>;
+  readonly listeners: WebhookListeners;
+  readonly connections: ConnectionRegistry;
+}
+
+/** `account` returns the trigger's account; called when the trigger needs a connection. */
+export function triggerHost(
+  { store, log, deliveries, counters, listeners, connections }: TriggerHostOptions,
+  observer: TriggerConnectionObserver,
+  account: () => ConnectedAccount,
+): TriggerHost {
+  const { accept, waitUntilSettled, discard, cancel } = deliveries;
+  return {
+    store,
+    log,
+    accept,
+    waitUntilSettled,
+    discard,
+    cancel,
+    undeliver: (platform, account, messages) =>
+      deliveries.undeliver(destinationKey({ platform, account }, ''), messages),
+    onProofRefused: (trigger, refusal) => counters.countRefused(trigger, refusal),
+    listen: (webhook, address) => listeners.listen(webhook, address),
+    connections: {
+      use: (use) => {
+        const connection = connections.use({ ...use, ...account() }, (reason) => observer.onRefused(reason));
+        observer.onConnection(connection);
+        return {
+          release: () => {
+            observer.onConnection(undefined);
+            return connection.release();
+          },
+        };
+      },
+    },
+  };
+}

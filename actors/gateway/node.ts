@@ -1,0 +1,52 @@
+// This gateway as a node: its name, its configuration hash, and the cluster's list of nodes. Without a shared
+// store, it is the only node.
+
+import { hostname } from 'node:os';
+import { type ConfigPrints, configHash } from '../../config/config-hash.ts';
+import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
+import type { ClusterPart } from '../cluster/cluster-part.ts';
+import type { NodeStatus } from '../cluster/node-list.ts';
+
+export interface GatewayNodeOptions {
+  readonly config: Pick<GatewayConfig, 'node'>;
+  readonly version: string;
+  /** Digests of the initial configuration. */
+  readonly prints: Partial<ConfigPrints>;
+  readonly cluster: ClusterPart | undefined;
+  readonly life: { readonly isEnding: boolean };
+}
+
+export class GatewayNode {
+  readonly name: string;
+  /** Undefined unless the store is shared. */
+  readonly cluster: ClusterPart | undefined;
+  readonly #options: GatewayNodeOptions;
+  #prints: Partial<ConfigPrints>;
+
+  constructor(options: GatewayNodeOptions) {
+    this.name = options.config.node.name ?? hostname();
+    this.cluster = options.cluster;
+    this.#options = options;
+    this.#prints = options.prints;
+  }
+
+  /** Hash of the configuration in use. */
+  get configHash(): string {
+    return configHash(this.#prints);
+  }
+
+  /** Replaces the digests of reloaded files, and publishes a changed hash. */
+  use(prints: Partial<ConfigPrints>): void {
+    const before = this.configHash;
+    this.#prints = { ...this.#prints, ...prints };
+    if (this.configHash !== before) this.cluster?.publishConfigHash(this.configHash);
+  }
+
+  /** All known nodes, including this node. */
+  get all(): readonly NodeStatus[] {
+    if (this.cluster !== undefined) return this.cluster.nodes;
+    const { version, life } = this.#options;
+    const state = life.isEnding ? ('draining' as const) : ('running' as const);
+    return [{ name: this.name, state, epoch: 0, version, config_hash: this.configHash }];
+  }
+}

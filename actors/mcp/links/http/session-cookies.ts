@@ -1,0 +1,79 @@
+// Cookies of a remote session. Load balancers keep a session at one server by a cookie; without it the next
+// server does not know the session. A jar belongs to one session and one origin, so it needs no domains.
+
+import { deleteOldest } from '../../../base/bounds/delete-oldest.ts';
+import type { ResponseHead } from './response-head.ts';
+
+/** Limits per session and per cookie (RFC 6265, section 6.1, has 50 and 4096). */
+const MAX_COOKIES = 20;
+const MAX_COOKIE_BYTES = 4_096;
+
+const PAIR = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)=([\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e"]*)$/;
+
+interface Cookie {
+  readonly value: string;
+  readonly path: string;
+  readonly isSecure: boolean;
+  /** Epoch milliseconds; undefined: with the session. */
+  readonly expiresAt: number | undefined;
+}
+
+export class SessionCookies {
+  readonly #cookies = new Map<string, Cookie>();
+
+  /** Stores the cookies of a response. */
+  store(head: ResponseHead, url: URL): void {
+    if (head.header('set-cookie') === undefined) return;
+    for (const line of head.all('set-cookie')) this.#set(line, url);
+  }
+
+  /** Returns the value of the Cookie header for an address; undefined without cookies. */
+  headerFor(url: URL): string | undefined {
+    if (this.#cookies.size === 0) return undefined;
+    const now = Date.now();
+    const pairs: string[] = [];
+    for (const [name, { value, path, isSecure, expiresAt }] of this.#cookies) {
+      if (expiresAt !== undefined && expiresAt <= now) this.#cookies.delete(name);
+      else if ((!isSecure || url.protocol === 'https:') && isBelow(url.pathname, path))
+        pairs.push(`${name}=${value}`);
+    }
+    return pairs.length === 0 ? undefined : pairs.join('; ');
+  }
+
+  #set(line: string, url: URL): void {
+    if (line.length > MAX_COOKIE_BYTES) return;
+    const [pair = '', ...attributes] = line.split(';').map((part) => part.trim());
+    const [, name, value] = PAIR.exec(pair) ?? [];
+    if (name === undefined || value === undefined) return;
+    const attribute = (wanted: string) =>
+      attributes.findLast((each) => each.toLowerCase().split('=', 1)[0] === wanted);
+    const textOf = (wanted: string) => attribute(wanted)?.slice(wanted.length + 1);
+    const expiresAt = expiryOf(textOf('max-age'), textOf('expires'));
+    const path = textOf('path');
+    this.#cookies.delete(name);
+    if (expiresAt !== undefined && expiresAt <= Date.now()) return;
+    deleteOldest(this.#cookies, MAX_COOKIES - 1);
+    this.#cookies.set(name, {
+      value,
+      path: path?.startsWith('/') ? path : folderOf(url.pathname),
+      isSecure: attribute('secure') !== undefined,
+      expiresAt,
+    });
+  }
+}
+
+/** Max-Age has precedence (RFC 6265, section 5.3). */
+function expiryOf(maxAge: string | undefined, expires: string | undefined): number | undefined {
+  if (maxAge !== undefined && /^-?\d{1,12}$/.test(maxAge)) return Date.now() + Number(maxAge) * 1_000;
+  const time = Date.parse(expires ?? '');
+  return Number.isNaN(time) ? undefined : time;
+}
+
+/** Default path (RFC 6265, section 5.1.4). */
+function folderOf(path: string): string {
+  return path.slice(0, Math.max(1, path.lastIndexOf('/')));
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
+}

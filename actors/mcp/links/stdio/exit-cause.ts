@@ -1,0 +1,112 @@
+// Selects the stderr line that explains why a process has exited. Usually it is the last line, but some
+// programs print more below the error: Node (stack, version), and the launchers npx, uvx and docker (hints).
+
+/** The error output of one kind of program. */
+interface ErrorFormat {
+  /** Returns true if the lines have this format. */
+  isOf(last: string, lines: readonly string[]): boolean;
+  /** Returns the line with the error. */
+  errorIn(lines: readonly string[]): string | undefined;
+}
+
+/** Returns the most informative line with a label; undefined without lines. */
+export function informativeLine(lines: readonly string[]): string | undefined {
+  const relevant = withoutNotices(lines);
+  const last = relevant.at(-1);
+  if (last === undefined) return undefined;
+  const error = formats.find((format) => format.isOf(last, relevant))?.errorIn(relevant);
+  return error === undefined ? `its last line on stderr: ${last}` : `its last error on stderr: ${error}`;
+}
+
+/** Removes trailing npm notices about new versions, unless all lines are notices. */
+function withoutNotices(lines: readonly string[]): readonly string[] {
+  const end = lines.findLastIndex((line) => !/^npm (?:notice|warn|WARN)\b/.test(line));
+  return end === -1 ? lines : lines.slice(0, end + 1);
+}
+
+/** Uncaught error in Node: the version is printed below all details. */
+const node: ErrorFormat = {
+  isOf: (last) => /^Node\.js v\d/.test(last),
+  /**
+   * Lines of the message may look like errors too, so the line below the pointer to the throw position is
+   * preferred.
+   */
+  errorIn: (lines) =>
+    lines.findLast(
+      (line, at) =>
+        /^\s*\^+$/.test(lines[at - 1] ?? '') ||
+        // Since Node 22 a note about TypeScript may be in between, for scripts read from stdin.
+        (/^SyntaxError: /.test(line) && /^\s*\^+$/.test(lines[at - 2] ?? '')),
+    ) ??
+    // In bundles the line is too long for the pointer to be stored.
+    lines.findLast((line) => /^\w*Error\b/.test(line)),
+};
+
+const npmPrefix = /^npm (?:error|ERR!) ?/;
+/** Lines of npm that are not the reason: error members, the stack, the path of the log. */
+const npmDetail =
+  /^(?:code|syscall|errno|path|dest|file|cwd|stack|signal)\b|^\s|^[{}]|^A complete log\b|^Log files were\b/;
+
+const npm: ErrorFormat = {
+  isOf: (last) => npmPrefix.test(last),
+  errorIn: (lines) => {
+    const relevant = lines.filter((line) => npmPrefix.test(line)).map((line) => line.replace(npmPrefix, ''));
+    const begin = relevant.findLastIndex((line) => line.startsWith('code '));
+    const reasons = relevant.slice(begin + 1).filter((line) => line.trim() !== '' && !npmDetail.test(line));
+    const [first, second = ''] = reasons;
+    if (first === undefined) return undefined;
+    // A script of the package: the next line is its command.
+    if (first === 'command failed') return `${first}: ${second.replace(/^command /, '')}`;
+    // Each line starts with the kind of error; the kind or status is not repeated.
+    const kind = /^[a-z]+ /.exec(first)?.[0];
+    return kind !== undefined && second.startsWith(kind.trim())
+      ? first.slice(kind.length)
+      : first.replace(/^(\d{3}) (?=\1 )/, '');
+  },
+};
+
+/** uv marks a headline with a cross and its cause with an arrow, and wraps both to the terminal width. */
+const cross = /^\s*[×x] /;
+const arrow = /^\s*(?:[├╰]─▶|`->|\|->) /;
+
+const uv: ErrorFormat = {
+  isOf: (_, lines) => {
+    const head = lines.findLastIndex((line) => cross.test(line));
+    return (
+      head !== -1 &&
+      arrow.test(lines[head + 1] ?? '') &&
+      lines.slice(head + 1).every((line) => /^\s/.test(line))
+    );
+  },
+  errorIn: (lines) => {
+    const head = lines.findLastIndex((line) => cross.test(line));
+    const why = lines.slice(head + 1);
+    const next = why.findIndex((line, at) => at > 0 && (arrow.test(line) || /^\s*(?:hint:|\[)/.test(line)));
+    const reason = (next === -1 ? why : why.slice(0, next)).map((line) => line.replace(arrow, '').trim());
+    return `${lines[head]?.replace(cross, '').replace(/:$/, '')}: ${reason.join(' ')}`;
+  },
+};
+
+/** Rust programs such as uv: the cause is below the error. */
+const rust: ErrorFormat = {
+  isOf: (last) => /^\s+Caused by: /.test(last),
+  errorIn: (lines) => {
+    const error = lines.findLast((line) => /^error: /.test(line));
+    return error === undefined ? undefined : `${error}; ${(lines.at(-1) ?? '').trim()}`;
+  },
+};
+
+/** A package that lacks the requested program; uv lists the available ones last. */
+const missingProgram: ErrorFormat = {
+  isOf: (last) => /^- \S+$/.test(last),
+  errorIn: (lines) => lines.findLast((line) => /\bexecutable\b.*\bnot (?:found|provided)\b/.test(line)),
+};
+
+const docker: ErrorFormat = {
+  isOf: (last) => /^(?:See|Run) '.+ --help'/.test(last),
+  errorIn: (lines) =>
+    lines.findLast((line) => /^\S*docker(?:\.exe)?: /.test(line)) ??
+    lines.slice(0, -1).findLast((line) => !/^Usage: /.test(line)),
+};
+
+const formats: readonly ErrorFormat[] = [node, npm, uv, rust, missingProgram, docker];

@@ -1,0 +1,69 @@
+// Copies the gateway's log lines about a server (starts, failures, parks, failed calls) to the stored lines
+// of that server, so that they can be read together with the server's own lines. The log itself is unchanged.
+// Per server, level and second MAX_PER_SECOND lines are stored, then the number of omitted ones (A6 and A8,
+// ARCHITECTURE.md).
+
+import { deleteOldest } from '../../../base/bounds/delete-oldest.ts';
+import type { Log } from '../../../base/errors/log.ts';
+import type { Redactor } from '../../../base/errors/redact.ts';
+import { displayLine } from '../../links/stdio/display-line.ts';
+import { LineRate } from '../../links/stdio/line-rate.ts';
+import type { LineLevel } from './level.ts';
+import type { RecentLines } from './recent.ts';
+
+const MAX_PER_SECOND = 100;
+const MAX_CHARS = 500;
+/** Maximum number of rate limiters; the newest remain. */
+const MAX_RATES = 1_000;
+
+/** Fields that are useful only in the log itself. */
+const omittedFields = new Set(['server', 'reason', 'traceparent', 'request_id']);
+
+/** Returns a log that also stores the lines, except `debug` lines: these may occur with each call. */
+export function storingLog(log: Log, lines: RecentLines, redactor: Redactor): Log {
+  const rates = new Map<string, LineRate>();
+  const rateOf = (server: string, level: LineLevel) => {
+    const key = `${level} ${server}`;
+    const rate =
+      rates.get(key) ??
+      new LineRate(MAX_PER_SECOND, (text) => lines.add({ server, level, from: 'gateway', text }));
+    rates.set(key, rate);
+    deleteOldest(rates, MAX_RATES);
+    return rate;
+  };
+  const store = (level: LineLevel, fields: object, message: string) => {
+    const { server, stream } = fields as { readonly server?: unknown; readonly stream?: unknown };
+    // Stderr lines are stored by their reader.
+    if (typeof server !== 'string' || stream === 'stderr') return;
+    rateOf(server, level).offer(() =>
+      displayLine(Buffer.from(textOf(fields, message)), MAX_CHARS, redactor, false),
+    );
+  };
+  return {
+    debug: (fields, message) => log.debug(fields, message),
+    info: (fields, message) => {
+      log.info(fields, message);
+      store('info', fields, message);
+    },
+    warn: (fields, message) => {
+      log.warn(fields, message);
+      store('warn', fields, message);
+    },
+    error: (fields, message) => {
+      log.error(fields, message);
+      store('error', fields, message);
+    },
+  };
+}
+
+/** Returns the line, such as `server failed: the process exited with code 3 (code=ERR_START_FAILED)`. */
+function textOf(fields: object, message: string): string {
+  const { reason } = fields as { readonly reason?: unknown };
+  const rest = Object.entries(fields).flatMap(([name, value]) =>
+    omittedFields.has(name) || value === undefined || value === null
+      ? []
+      : [`${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`],
+  );
+  const summary = typeof reason === 'string' ? `${message}: ${reason}` : message;
+  return `${summary}${rest.length === 0 ? '' : ` (${rest.join(', ')})`}`.replace(/\s*[\r\n]+\s*/g, ' ');
+}

@@ -1,0 +1,85 @@
+// Matches parked events with wakers, the events that wake them. Either can arrive first; the match is part of
+// the transaction in which the second one arrives.
+//
+// So a key never has both an event that waits for a name and a queued event that wakes this name. When a wait
+// completes, the timers that wake the same name are cancelled, unless another event of the key waits for it.
+// A parked event waits for a named event of its key. It blocks the key exactly if it has `holdsKey`.
+
+import type { SqliteDeliveries } from '../sqlite/deliveries.ts';
+import type { SqliteParkedEvents } from '../sqlite/parked-events.ts';
+import type { SqliteTimers } from '../sqlite/timers.ts';
+import type { TurnResult } from '../store.ts';
+import type { Mailboxes } from './mailboxes.ts';
+
+export class ParkedEvents {
+  readonly #records: SqliteParkedEvents;
+  readonly #deliveries: SqliteDeliveries;
+  readonly #mailboxes: Mailboxes;
+  readonly #timers: SqliteTimers;
+
+  constructor(
+    records: SqliteParkedEvents,
+    deliveries: SqliteDeliveries,
+    mailboxes: Mailboxes,
+    timers: SqliteTimers,
+  ) {
+    this.#records = records;
+    this.#deliveries = deliveries;
+    this.#mailboxes = mailboxes;
+    this.#timers = timers;
+  }
+
+  /** Blocks keys with `holdsKey` events at the start. */
+  load(): void {
+    for (const key of this.#records.blockedKeys()) this.#mailboxes.block(key);
+  }
+
+  /** Returns true if any event of the key is waiting for the name. */
+  isAwaited(key: string, name: string): boolean {
+    return this.#records.firstWaiting(key, name) !== undefined;
+  }
+
+  /**
+   * Parks the event, or wakes it immediately if its waker is already queued. Apply other effects of the
+   * result first, because its emitted events may contain the waker.
+   */
+  park(result: TurnResult, key: string, now: number): void {
+    const { seq, parkedOn: name = '', holdsKey = false, trigger, note, state } = result;
+    this.#records.park({ seq, name, holdsKey, trigger, note }, state);
+    if (holdsKey) this.#mailboxes.block(key);
+    const waker = this.#records.waker(key, name);
+    if (waker === undefined) this.#records.setWakeTime(seq, this.#timers.firstThatWakes(key, name) ?? null);
+    else this.#wake(key, name, waker, now);
+  }
+
+  /** Wakes a parked event if the queued event is its waker. Returns true if so; the waker is then done. */
+  onQueued(seq: number, key: string, now: number): boolean {
+    const name = this.#records.nameToWake(seq);
+    return name !== undefined && this.#wake(key, name, seq, now);
+  }
+
+  /** Cancels a wait, because an operator decided about the event. */
+  cancelWait(seq: number, key: string): void {
+    const name = this.#records.awaitedName(seq);
+    if (name === undefined) return;
+    this.#records.clearWait(seq);
+    this.#onWaitOver(key, name);
+  }
+
+  #wake(key: string, name: string, waker: number, now: number): boolean {
+    const woken = this.#records.firstWaiting(key, name);
+    if (woken === undefined) return false;
+    this.#records.wake(woken.seq, waker);
+    this.#deliveries.endWaker(waker, `it woke ${woken.id}`, now);
+    this.#onWaitOver(key, name);
+    // The woken event is queued now, and may itself wake an event.
+    this.onQueued(woken.seq, key, now);
+    this.#mailboxes.reschedule(key, now);
+    return true;
+  }
+
+  #onWaitOver(key: string, name: string): void {
+    if (!this.#records.isBlocked(key)) this.#mailboxes.unblock(key);
+    if (!this.isAwaited(key, name)) this.#timers.cancelThatWake(key, name);
+  }
+}

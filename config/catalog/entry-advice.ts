@@ -1,0 +1,114 @@
+// Names and value formats that other programs use for catalog fields. Used in hints for unknown keys.
+
+import {
+  type AliasAdvice,
+  numberIn,
+  replacementAdvice,
+  scalarText,
+  secondsOf,
+} from '../reader/alias-advice.ts';
+import { memberOf } from '../reader/yaml-members.ts';
+import type { YamlTree } from '../reader/yaml-tree.ts';
+import { transportOf } from './transport-words.ts';
+
+/** Numbers from this value on are interpreted as milliseconds. */
+const MIN_MILLISECONDS = 1000;
+
+/**
+ * Returns the entry's aliases: API keys belong in headers for remote servers, in variables for local servers.
+ */
+export function entryAdvice(entry: YamlTree): AliasAdvice {
+  const isRemote = memberOf(entry, 'url') !== undefined;
+  const key = () =>
+    isRemote
+      ? replacementAdvice('headers', `headers: { Authorization: "Bearer \${TOKEN}" }`)
+      : replacementAdvice('env', `env: { API_KEY: "\${API_KEY}" }, with the name that the server reads`);
+  const url = () => replacementAdvice('url', 'url: http://HOST:PORT/mcp');
+  const suggestField = (field: string) => () => replacementAdvice(field);
+  const names = {
+    timeout: timeout('request_timeout_seconds'),
+    timeoutms: timeout('request_timeout_seconds', true),
+    timeoutsec: timeout('request_timeout_seconds'),
+    requesttimeoutms: timeout('request_timeout_seconds', true),
+    tooltimeout: timeout('request_timeout_seconds'),
+    tooltimeoutsec: timeout('request_timeout_seconds'),
+    startuptimeout: timeout('start_timeout_seconds'),
+    startuptimeoutms: timeout('start_timeout_seconds', true),
+    startuptimeoutsec: timeout('start_timeout_seconds'),
+    transport: runtime,
+    transporttype: runtime,
+    protocol: runtime,
+    auth: key,
+    authorization: key,
+    token: key,
+    bearer: key,
+    bearertoken: key,
+    apikey: key,
+    host: url,
+    hostname: url,
+    port: url,
+    endpoint: suggestField('url'),
+    uri: suggestField('url'),
+    address: suggestField('url'),
+    serverurl: suggestField('url'),
+    httpurl: suggestField('url'),
+    cmd: suggestField('command'),
+    program: suggestField('command'),
+    executable: suggestField('command'),
+    arguments: suggestField('args'),
+    environment: suggestField('env'),
+    workdir: suggestField('cwd'),
+    workingdir: suggestField('cwd'),
+    workingdirectory: suggestField('cwd'),
+    httpheaders: suggestField('headers'),
+    disabled: () => replacementAdvice('enabled', 'enabled: false to disable a server'),
+    disabledtools: () => replacementAdvice('tools.deny'),
+    excludetools: () => replacementAdvice('tools.deny'),
+    allowedtools: () => replacementAdvice('tools.allow'),
+    includetools: () => replacementAdvice('tools.allow'),
+  };
+  return { names, forms };
+}
+
+const forms: AliasAdvice['forms'] = {
+  args: (value) =>
+    value.kind === 'scalar' ? 'write each argument as an item: args: [first, "second one"]' : undefined,
+  env: () => 'write each variable as NAME: value, not as NAME=value',
+  headers: () => 'write each header as Name: value, below headers',
+  command: (value) =>
+    value.kind === 'list'
+      ? 'command is the program only; put its arguments into args: [first, second]'
+      : undefined,
+  tools: (value) => (value.kind === 'list' ? 'write tools: { allow: [first, second] }' : undefined),
+};
+
+function timeout(field: string, isMs = false): (value: YamlTree) => string {
+  return (value) => {
+    const number = numberIn(value);
+    const seconds =
+      secondsOf(value) ??
+      (number === undefined ? undefined : isMs || number >= MIN_MILLISECONDS ? number / 1000 : number);
+    const isGuess = !isMs && number !== undefined && number >= MIN_MILLISECONDS;
+    return replacementAdvice(
+      field,
+      seconds === undefined
+        ? `a number of seconds: ${field}: 60`
+        : `${field}: ${seconds}${isGuess ? `, if ${number} is in milliseconds` : ''}`,
+    );
+  };
+}
+
+const runtimes = {
+  stdio: 'stdio, which is the default with command',
+  http: 'http, which is the default with url',
+  sse: 'sse',
+};
+
+/** `runtime` covers both the transport and the start method in foreign files. */
+function runtime(value: YamlTree): string {
+  const transport = transportOf(scalarText(value));
+  return replacementAdvice(
+    'runtime',
+    `runtime: ${transport === undefined ? 'stdio, http or sse' : runtimes[transport]}`,
+  );
+}

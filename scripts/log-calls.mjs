@@ -1,0 +1,43 @@
+// Reads the log calls with a literal message from the source, for docs/log-lines.md.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseSync, Visitor } from 'oxc-parser';
+
+const LEVELS = new Set(['fatal', 'error', 'warn', 'info', 'debug', 'trace']);
+
+/** Returns levels and fields by message, sorted. The field `…` means all fields of a variable. */
+export function logCalls(root) {
+  const found = new Map();
+  for (const room of ['actors', 'src'])
+    for (const name of readdirSync(join(root, room), { recursive: true, encoding: 'utf8' }))
+      if (name.endsWith('.ts')) readCalls(join(root, room, name), found);
+  return new Map([...found].sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+function readCalls(file, found) {
+  const { program } = parseSync(file, readFileSync(file, 'utf8'));
+  new Visitor({
+    CallExpression({ callee, arguments: args }) {
+      if (callee.type !== 'MemberExpression' || !LEVELS.has(callee.property.name)) return;
+      if ((callee.object.name ?? callee.object.property?.name) !== 'log') return;
+      for (const message of messagesOf(args.at(-1))) {
+        const entry = found.get(message) ?? { levels: new Set(), fields: new Set() };
+        found.set(message, entry);
+        entry.levels.add(callee.property.name);
+        if (args.length > 1) for (const field of fieldsOf(args[0])) entry.fields.add(field);
+      }
+    },
+  }).visit(program);
+}
+
+function messagesOf(node) {
+  if (node?.type === 'ConditionalExpression')
+    return [...messagesOf(node.consequent), ...messagesOf(node.alternate)];
+  return node?.type === 'Literal' && typeof node.value === 'string' ? [node.value] : [];
+}
+
+function fieldsOf(node) {
+  if (node.type !== 'ObjectExpression') return ['…'];
+  return node.properties.map(({ type, key }) => (type === 'Property' ? key.name : '…'));
+}

@@ -1,0 +1,20 @@
+// Facts for the page about connecting clients: required key (without its value), start command of the stdio
+// program, profiles and servers.
+
+import { join } from 'node:path';
+import type { McpSide } from '../../actors/mcp/mcp-side.ts';
+import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
+import type { ConnectFacts } from './wire/tools.ts';
+
+export function connectFacts(
+  { api_key }: Pick<GatewayConfig, 'api_key'>,
+  { servers, clients }: McpSide,
+): ConnectFacts {
+  return {
+    needs_key: api_key !== '',
+    // The build puts all programs into one folder.
+    program: { command: process.execPath, args: [join(import.meta.dirname, 'main.js'), 'stdio'] },
+    profiles: [...clients.profiles.all()].map(({ name }) => name),
+    servers: servers.all().flatMap(({ id, entry }) => (entry.enabled ? [id] : [])),
+  };
+}

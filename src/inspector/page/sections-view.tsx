@@ -1,0 +1,86 @@
+// Views without the actor tree: runs, deliveries, approvals, and agents with flows. A list is on the left,
+// the selected run, delivery or flow on the right.
+
+import { useState } from 'preact/hooks';
+import { flowAt, type PageView, runAt, type Section, sectionView } from './address.ts';
+import { DeliveriesView } from './deliveries/view.tsx';
+import { fetchTargets } from './feed/api.ts';
+import { type Go, usePolled } from './feed/hooks.ts';
+import type { PageState } from './feed/page-state.ts';
+import { mayAct } from './rights.ts';
+import { AgentsPane } from './runs/agents-pane.tsx';
+import { ApprovalsPane } from './runs/approvals-pane.tsx';
+import { FlowPane } from './runs/flow-pane.tsx';
+import { allRuns, NoRuns, RunList, type TargetNames } from './runs/list.tsx';
+import { RunPane } from './runs/pane.tsx';
+import { CONTENT } from './skip-link.tsx';
+
+const AGENTS_MS = 10_000;
+
+interface SectionsViewProps {
+  readonly section: Section;
+  readonly view: PageView;
+  readonly state: PageState;
+  readonly isStale: boolean;
+  readonly go: Go;
+}
+
+export function SectionsView({ section, view, state, isStale, go }: SectionsViewProps) {
+  const [query, setQuery] = useState(allRuns);
+  const hasAutomation = state.totals?.automation != null;
+  const polledTargets = usePolled(
+    hasAutomation ? 'names of agents' : '',
+    () => (hasAutomation ? fetchTargets() : Promise.resolve(undefined)),
+    AGENTS_MS,
+  );
+  const { agents = [], fleets = [], flows = [] } = polledTargets.value ?? {};
+  const names: TargetNames = { agent: namesOf(agents), fleet: namesOf(fleets), flow: namesOf(flows) };
+  const id = runAt(view.actor);
+  const flow = flowAt(view.actor);
+  const onRuns = (target: string): void => {
+    setQuery({ ...allRuns, target });
+    go(sectionView('runs'));
+  };
+  return (
+    <main
+      id={CONTENT}
+      tabIndex={-1}
+      class={`sections ${flow === undefined ? section : 'runs'} ${isStale ? 'stale' : ''}`}
+    >
+      {section === 'deliveries' && <DeliveriesView view={view} state={state} go={go} />}
+      {section !== 'deliveries' && state.totals !== null && !hasAutomation && <NoAgents />}
+      {hasAutomation && section === 'runs' && (
+        <>
+          <RunList query={query} names={names} selected={id} now={state.at} go={go} onQuery={setQuery} />
+          {id === undefined ? (
+            <section class="pane" aria-label="Run details">
+              <p class="empty">Select a run to see its steps.</p>
+            </section>
+          ) : (
+            <RunPane key={id} id={id} state={state} go={go} />
+          )}
+        </>
+      )}
+      {hasAutomation && section === 'approvals' && (
+        <ApprovalsPane now={state.at} mayAct={mayAct(state.totals)} go={go} />
+      )}
+      {hasAutomation && section === 'agents' && (
+        <>
+          <AgentsPane selected={flow} go={go} onRuns={onRuns} />
+          {flow !== undefined && <FlowPane key={flow} name={flow} onRuns={onRuns} />}
+        </>
+      )}
+    </main>
+  );
+}
+
+const namesOf = (all: readonly { readonly name: string }[]) => all.map(({ name }) => name);
+
+function NoAgents() {
+  return (
+    <section class="pane" aria-label="Runs">
+      <p class="empty">This gateway has no agents. Set spec.agents.directory in gateway.yaml.</p>
+      <NoRuns />
+    </section>
+  );
+}

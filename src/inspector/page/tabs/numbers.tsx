@@ -1,0 +1,123 @@
+// Figures for servers, triggers, kinds of work, or the whole gateway, now and in the last five minutes.
+
+import { triggerAt } from '../address.ts';
+import { deliveryFigures, triggerFigures, workAt, workFigures } from '../automation-figures.ts';
+import { type History, seriesOf } from '../feed/history.ts';
+import type { PageState, ServerView } from '../feed/page-state.ts';
+import { ALL } from '../feed/page-store.ts';
+import { count, ms, span, timeUntil } from '../format.ts';
+import { Spark } from './spark.tsx';
+
+interface NumbersTabProps {
+  readonly state: PageState;
+  readonly history: History;
+  /** Undefined if no server is selected. */
+  readonly server: ServerView | undefined;
+  readonly address: string;
+}
+
+/** Returns the history key, the figures and the available charts. */
+function subjectOf({ state, server, address }: Omit<NumbersTabProps, 'history'>): Subject {
+  const { at, totals, triggers } = state;
+  if (server !== undefined)
+    return {
+      id: server.id,
+      figures: serverFigures(server, at),
+      noun: 'Requests',
+      hasWaits: true,
+      hasLatency: true,
+    };
+  const trigger = triggers.get(triggerAt(address) ?? '');
+  if (trigger !== undefined)
+    return {
+      id: address,
+      figures: triggerFigures(trigger, at),
+      noun: 'Events',
+      hasWaits: false,
+      hasLatency: false,
+    };
+  const work = workAt(totals?.automation, address);
+  if (work !== undefined && totals?.automation != null)
+    return {
+      id: address,
+      figures: workFigures(totals.automation, work),
+      noun: 'Turns',
+      hasWaits: true,
+      hasLatency: true,
+    };
+  return { id: ALL, figures: allFigures(state), noun: 'Requests', hasWaits: true, hasLatency: false };
+}
+
+interface Subject {
+  readonly id: string;
+  readonly figures: [string, string][];
+  readonly noun: string;
+  readonly hasWaits: boolean;
+  readonly hasLatency: boolean;
+}
+
+export function NumbersTab({ state, history, server, address }: NumbersTabProps) {
+  const { id, figures, noun, hasWaits, hasLatency } = subjectOf({ state, server, address });
+  const series = seriesOf(history.samples(id), state.at);
+  const perSecond = (value: number) => `${count(value)}/s`;
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be focusable
+    <div class="scroll numbers" tabIndex={0}>
+      <dl class="figures">
+        {figures.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <Spark
+        title={`${noun}, with failed ones`}
+        values={series.perSecond}
+        second={series.failedPerSecond}
+        text={perSecond}
+      />
+      {hasWaits && <Spark title="In flight" values={series.inFlight} text={count} />}
+      {hasWaits && <Spark title="Waiting" values={series.waiting} text={count} />}
+      {hasLatency && <Spark title="Latency, p95" values={series.p95} text={ms} />}
+    </div>
+  );
+}
+
+function serverFigures(server: ServerView, now: number): [string, string][] {
+  const { latency_ms, next_retry_at, uptime_seconds } = server;
+  const upMs = uptime_seconds === 0 ? undefined : uptime_seconds * 1000 + (now - server.at);
+  const isDue = next_retry_at === null || Date.parse(next_retry_at) < now;
+  const retry = isDue ? '–' : `in ${timeUntil(next_retry_at, now)}`;
+  return [
+    ['in flight', count(server.in_flight)],
+    ['waiting', count(server.waiting)],
+    ['requests', count(server.requests)],
+    ['failed', count(server.failed)],
+    ['p50', ms(latency_ms.p50)],
+    ['p95', ms(latency_ms.p95)],
+    ['p99', ms(latency_ms.p99)],
+    ['restarts', count(server.restarts)],
+    [server.is_parked ? 'parked, next retry' : 'next retry', retry],
+    ['up', upMs === undefined ? '–' : span(upMs)],
+  ];
+}
+
+function allFigures({ totals, servers, at }: PageState): [string, string][] {
+  if (totals === null) return [];
+  const states = new Map<string, number>();
+  for (const { state } of servers.values()) states.set(state, (states.get(state) ?? 0) + 1);
+  return [
+    ['servers', count(servers.size)],
+    ...[...states].sort().map(([state, number]): [string, string] => [`– ${state}`, count(number)]),
+    ['in flight', count(totals.requests.in_flight)],
+    ['requests', count(totals.requests.total)],
+    ['failed', count(totals.requests.failed)],
+    ['sessions', count(totals.sessions)],
+    ['listening', count(totals.listens)],
+    ['dead letters', count(totals.dead_letters)],
+    ...(totals.automation === null ? [] : deliveryFigures(totals.automation.deliveries)),
+    ['watching', count(totals.viewers)],
+    ['up', span(at - totals.started_at)],
+  ];
+}

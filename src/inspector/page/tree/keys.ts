@@ -1,0 +1,63 @@
+// Keyboard commands of the tree, as ARIA recommends.
+
+import type { ActorNode } from '../../wire/feed.ts';
+import { SESSIONS } from '../address.ts';
+import type { TreeLine, TreeLines } from './lines.ts';
+
+const PAGE = 10;
+
+export type TreeMove =
+  | { readonly kind: 'go'; readonly line: number }
+  /** Expands or collapses the actor or group at the address. */
+  | { readonly kind: 'toggle'; readonly address: string };
+
+/**
+ * Returns the move for a key; undefined if the key has no effect. `line` is the selected line, or −1.
+ * `isFixed`: lines cannot be collapsed, because the tree is filtered.
+ */
+export function treeMoveFor<A extends ActorNode>(
+  key: string,
+  line: number,
+  lines: TreeLines<A>,
+  isFixed: boolean,
+): TreeMove | undefined {
+  const fold = foldOf(lines.at(line));
+  switch (key) {
+    case 'ArrowDown':
+      return to(line + 1, lines.length);
+    case 'ArrowUp':
+      return to(line - 1, lines.length);
+    case 'PageDown':
+      return to(line + PAGE, lines.length);
+    case 'PageUp':
+      return to(line - PAGE, lines.length);
+    case 'Home':
+      return to(0, lines.length);
+    case 'End':
+      return to(lines.length - 1, lines.length);
+    case 'ArrowRight':
+      if (fold === undefined) return undefined;
+      return fold.isOpen ? to(line + 1, lines.length) : { kind: 'toggle', address: fold.address };
+    case 'ArrowLeft': {
+      if (fold?.isOpen === true && !isFixed) return { kind: 'toggle', address: fold.address };
+      const parent = lines.parentOf(line);
+      return parent === undefined ? undefined : { kind: 'go', line: parent };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Returns the nearest existing line. */
+function to(line: number, length: number): TreeMove | undefined {
+  return length === 0 ? undefined : { kind: 'go', line: Math.max(0, Math.min(line, length - 1)) };
+}
+
+function foldOf<A extends ActorNode>(
+  line: TreeLine<A> | undefined,
+): { readonly isOpen: boolean; readonly address: string } | undefined {
+  if (line?.kind === 'actor' && line.row.children > 0)
+    return { isOpen: line.row.isOpen, address: line.row.address };
+  if (line?.kind === 'group' && line.count > 0) return { isOpen: line.isOpen, address: SESSIONS };
+  return undefined;
+}

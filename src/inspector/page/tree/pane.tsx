@@ -1,0 +1,108 @@
+// Tree of actors, nodes and sessions. Only visible lines are rendered, and only visible sessions are
+// requested.
+
+import { useState } from 'preact/hooks';
+import { type PageView, SESSIONS, sessionAt } from '../address.ts';
+import type { Go } from '../feed/hooks.ts';
+import type { ActorView, PageState } from '../feed/page-state.ts';
+import { pluralizeOf } from '../format.ts';
+import { keyOfLine, TreeItem } from './item.tsx';
+import { treeMoveFor } from './keys.ts';
+import { useLines } from './use-lines.ts';
+import { useSelection } from './use-selection.ts';
+import { useSessionIndex, useSessions } from './use-sessions.ts';
+import { VirtualList } from './virtual-list.tsx';
+
+const ROW = 30;
+
+interface TreePaneProps {
+  readonly state: PageState;
+  readonly view: PageView;
+  readonly selected: ActorView | undefined;
+  readonly go: Go;
+}
+
+export function TreePane({ state, view, selected, go }: TreePaneProps) {
+  const [text, setText] = useState('');
+  const filter = text.trim();
+  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
+  const sessions = useSessions();
+  const session = sessionAt(view.actor);
+  const { rows, lines, cluster, isFiltered, hasMatch, onRange } = useLines(state, sessions, filter, toggled);
+  const index = useSessionIndex(sessions, session, filter);
+  const { at, pendingLine, choose } = useSelection({ view, selected, go }, lines, rows, index, () =>
+    setToggled((before) => new Set(before).add(SESSIONS)),
+  );
+
+  const toggle = (address: string) => {
+    // Filtered items are never collapsed.
+    if (isFiltered) return;
+    const next = new Set(toggled);
+    if (!next.delete(address)) next.add(address);
+    setToggled(next);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const move = treeMoveFor(event.key, pendingLine ?? at, lines, isFiltered);
+    if (move === undefined) return;
+    event.preventDefault();
+    if (move.kind === 'go') choose(move.line, { isReplacing: true });
+    else toggle(move.address);
+  };
+  const row = (line: number) => {
+    const item = lines.at(line);
+    if (item === undefined) return null;
+    const place = { state, cluster, view, selected, sessionsAt: sessions.at };
+    return (
+      <TreeItem
+        key={keyOfLine(item)}
+        item={item}
+        {...place}
+        onToggle={toggle}
+        onSelect={() => choose(line)}
+      />
+    );
+  };
+  return (
+    <section class="pane tree" aria-label="Actors">
+      <div class="bar">
+        <input
+          id="filter"
+          type="search"
+          placeholder="Filter by name or state  ( / )"
+          aria-label="Filter the tree"
+          value={text}
+          onInput={(event) => setText(event.currentTarget.value)}
+        />
+      </div>
+      {isFiltered && lines.length === 0 && (
+        <p class="empty" id="no-actors">
+          No matching actors or sessions.
+        </p>
+      )}
+      <VirtualList
+        // A new filter scrolls to the first match, or to the selected one.
+        key={filter}
+        length={lines.length}
+        rowHeight={ROW}
+        onRange={onRange}
+        reveal={
+          pendingLine === undefined
+            ? { key: session === undefined ? (selected?.id ?? view.actor) : view.actor, index: at }
+            : { key: `line ${pendingLine}`, index: pendingLine }
+        }
+        attributes={{
+          role: 'tree',
+          tabIndex: 0,
+          'aria-label': 'Actor tree',
+          'aria-activedescendant': at < 0 ? undefined : 'selected-row',
+          onKeyDown,
+        }}
+        row={row}
+      />
+      <p class="foot">
+        {pluralizeOf(rows.length, state.actors.size, 'actor')}
+        {hasMatch && `, ${pluralizeOf(sessions.matching, sessions.total, 'session')}`}
+      </p>
+    </section>
+  );
+}

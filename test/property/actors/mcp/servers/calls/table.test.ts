@@ -1,0 +1,69 @@
+// The table of open calls compared with a Map.
+
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Call } from '../../../../../../actors/mcp/servers/calls/call.ts';
+import { CallTable } from '../../../../../../actors/mcp/servers/calls/table.ts';
+
+const call = () => ({ id: 0 }) as Call;
+
+/** `add` adds a call, `delete` removes the call at an index, `get` looks up a number. */
+const arbStep = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('add' as const) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('delete' as const), index: fc.nat() }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('get' as const), id: fc.double() }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('get' as const), id: fc.nat(300) }) },
+);
+
+test('the table finds each open call by its id, and no call by another number', () => {
+  fc.assert(
+    fc.property(fc.array(arbStep, { maxLength: 400 }), (steps) => {
+      const table = new CallTable();
+      const model = new Map<number, Call>();
+      let lastId = 0;
+      for (const step of steps) {
+        if (step.do === 'add') {
+          const added = call();
+          table.add(added);
+          expect(added.id).toBeGreaterThan(lastId);
+          lastId = added.id;
+          model.set(added.id, added);
+        } else if (step.do === 'delete') {
+          const id = [...model.keys()][step.index % Math.max(1, model.size)] ?? -1;
+          expect(table.delete(id)).toBe(model.delete(id));
+          expect(table.delete(id)).toBe(false);
+        } else {
+          expect(table.get(step.id)).toBe(model.get(step.id));
+        }
+        expect(table.size).toBe(model.size);
+        expect(table.all()).toEqual([...model.values()]);
+      }
+      for (const [id, expected] of model) expect(table.get(id)).toBe(expected);
+    }),
+  );
+});
+
+test('a long-running call blocks only the id that it uses', () => {
+  const table = new CallTable();
+  const slow = call();
+  table.add(slow);
+  let last = 0;
+  for (let round = 0; round < 10_000; round += 1) {
+    const quick = call();
+    table.add(quick);
+    last = quick.id;
+    table.delete(quick.id);
+  }
+  expect(table.get(slow.id)).toBe(slow);
+  expect(table.all()).toEqual([slow]);
+  // Almost no id is skipped in 10,000 rounds.
+  expect(last).toBeLessThan(11_000);
+});
+
+test('an id plus 2^32 does not find the call with the id', () => {
+  const table = new CallTable();
+  const added = call();
+  table.add(added);
+  expect(table.get(added.id + 2 ** 32)).toBeUndefined();
+  expect(table.get(added.id)).toBe(added);
+});

@@ -1,0 +1,103 @@
+// Random operations on a store, where each restart moves it: the store is exported to a database and imported
+// into a new file. It behaves as if it was only restarted.
+
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { openPostgresSource, openPostgresTarget } from '../../../../actors/store/postgres/export-postgres.ts';
+import { openPostgresStore } from '../../../../actors/store/postgres/open-postgres-store.ts';
+import { openSqliteSource, openSqliteTarget } from '../../../../actors/store/sqlite/export-sqlite.ts';
+import { runs } from '../../../fixtures/property-runs.ts';
+import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
+import { exportText, importText } from '../../../fixtures/store/export-text.ts';
+import { newDatabase } from '../../../fixtures/store/shared-postgres.ts';
+import { Model } from '../../../fixtures/store/store-model.ts';
+import {
+  exactSteps,
+  MAX_WAITING,
+  RETENTION_MS,
+  timelessSteps,
+  type World,
+} from '../../../fixtures/store/store-steps.ts';
+
+const folder = storeFolder();
+let files = 0;
+const newFile = () => join(folder, `store-${++files}.db`);
+const onDamage = (damage: string) => expect(damage).toBe('');
+
+test('an exported and imported store continues as after a restart, for any operations (S1–S16)', async () => {
+  let moves = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.commands(exactSteps, { maxCommands: 100, size: 'max' }), async (steps) => {
+      let file = newFile();
+      const options = { retentionMs: RETENTION_MS, maxWaiting: MAX_WAITING };
+      const model = new Model();
+      let opened = openEngineStore({ ...options, file, now: model.now });
+      const reopen = async () => {
+        await opened.store.close();
+        const now = () => model.now;
+        let text = await exportText(openSqliteSource({ file, onDamage, now }));
+        rmSync(file);
+        file = newFile();
+        // Only each third move uses a database, because that takes longer.
+        if (moves % 3 === 0) {
+          const url = await newDatabase();
+          await importText(openPostgresTarget({ url, now }), text);
+          text = await exportText(openPostgresSource({ url, now }));
+        }
+        moves += 1;
+        await importText(openSqliteTarget({ file, onDamage, now }), text, 70);
+        opened = openEngineStore({ ...options, file, now: model.now });
+        return opened.store;
+      };
+      const advance = (ms: number) => opened.advance(ms);
+      const setClock = (byMs: number) => opened.setClock(byMs);
+      const world: World = { model, store: opened.store, turns: [], advance, setClock, reopen };
+      try {
+        await fc.asyncModelRun(() => ({ model, real: world }), steps);
+      } finally {
+        await opened.store.close();
+        rmSync(file, { force: true });
+      }
+    }),
+    { numRuns: runs(60) },
+  );
+  expect(moves).toBeGreaterThan(20);
+}, 240_000);
+
+test('a store continues in the database that it was imported into', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.commands(timelessSteps, { maxCommands: 60, size: 'max' }), async (steps) => {
+      const open = async (url: string) =>
+        (await openPostgresStore({ url, maxWaiting: MAX_WAITING, node: { name: 'a', address: '' } })).store;
+      let url = await newDatabase();
+      let store = await open(url);
+      let moves = 0;
+      const reopen = async () => {
+        await store.close();
+        let text = await exportText(openPostgresSource({ url }));
+        if (moves % 2 === 0) {
+          const file = newFile();
+          await importText(openSqliteTarget({ file, onDamage }), text);
+          text = await exportText(openSqliteSource({ file, onDamage }));
+          rmSync(file);
+        }
+        moves += 1;
+        url = await newDatabase();
+        await importText(openPostgresTarget({ url }), text);
+        store = await open(url);
+        return store;
+      };
+      const model = new Model();
+      const latest = Number.POSITIVE_INFINITY;
+      const world: World = { model, store, turns: [], advance: () => {}, setClock: () => {}, reopen, latest };
+      try {
+        await fc.asyncModelRun(() => ({ model, real: world }), steps);
+      } finally {
+        await store.close();
+      }
+    }),
+    { numRuns: runs(15) },
+  );
+}, 240_000);

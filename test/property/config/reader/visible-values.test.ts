@@ -1,0 +1,132 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the tests contain references.
+// Redacted values of agent variables: a value in a field that may contain a secret is redacted everywhere. A
+// value that occurs only in displayed names is not.
+
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { ResourceFolder } from '../../../unit/config/resources/resource-folder.ts';
+
+const folder = new ResourceFolder();
+
+type Place = (reference: string) => object;
+
+const local = (fields: object) => ({ mcp_servers: [{ name: 's', command: 'serve', ...fields }] });
+const remote = (fields: object) => ({
+  mcp_servers: [{ name: 's', url: 'https://h.example/mcp', ...fields }],
+});
+
+/** Fields with displayed names. */
+const visibleFields: Readonly<Record<string, Place>> = {
+  model: (reference) => ({ model: `google:${reference}` }),
+  fallback: (reference) => ({ model: 'google:m', fallback: [`ollama:${reference}`] }),
+  approvers: (reference) => ({ policy: { approvers: [reference] } }),
+  channel: (reference) => ({ policy: { approval_channel: reference } }),
+  command: (reference) => local({ command: `/opt/${reference}/serve` }),
+  cwd: (reference) => local({ cwd: reference }),
+  server: (reference) => ({ mcp_servers: [{ server: reference }] }),
+  host: (reference) => remote({ url: `https://${reference}.example/mcp` }),
+};
+
+/** Fields that may contain a secret. */
+const hidden: Readonly<Record<string, Place>> = {
+  env: (reference) => local({ env: { A: `a-${reference}` } }),
+  agentEnv: (reference) => ({ ...local({}), env: { A: reference } }),
+  args: (reference) => local({ args: [`--token=${reference}`] }),
+  headers: (reference) => remote({ headers: { Authorization: `Bearer ${reference}` } }),
+  query: (reference) => remote({ url: `https://h.example/mcp?key=${reference}` }),
+  path: (reference) => remote({ url: `https://h.example/${reference}/mcp` }),
+  fragment: (reference) => remote({ url: `https://h.example/mcp#${reference}` }),
+  prompt: (reference) => ({ system_prompt: reference }),
+};
+
+// Names that could be keys, but do not occur in a file by chance.
+const value = fc.stringMatching(/^z[a-z0-9]{2,6}-[a-z]\d[a-z]\d[a-z][a-z0-9]{0,6}$/);
+const plainName = fc.constantFrom('MODEL', 'PLACE', 'ADA', 'BASE');
+const keyName = fc.constantFrom('MODEL_KEY', 'API_TOKEN', 'THE_SECRET', 'DB_PASSWORD', 'MY_AUTH');
+const fieldOf = (fields: Readonly<Record<string, Place>>) => fc.constantFrom(...Object.values(fields));
+
+async function secretsOf(specs: readonly object[], env: Readonly<Record<string, string>>) {
+  const files = specs.map((spec, index) =>
+    folder.write(
+      `${index}.yaml`,
+      JSON.stringify({
+        apiVersion: 'example.com/v1',
+        kind: 'Agent',
+        metadata: { name: `a${index}` },
+        spec: { model: 'ollama:m', ...spec },
+      }),
+    ),
+  );
+  return await folder.load({ files, env: { GEMINI_API_KEY: 'the-key', ...env } });
+}
+
+test('a displayed name does not count as a secret', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fieldOf(visibleFields), { minLength: 1, maxLength: 4 }),
+      plainName,
+      value,
+      async (fields, name, text) => {
+        const { errors, secrets } = await secretsOf(
+          fields.map((field) => field(`\${${name}}`)),
+          { [name]: text },
+        );
+        expect(errors).toEqual([]);
+        expect(secrets.filter((each) => each.includes(text))).toEqual([]);
+      },
+    ),
+    { numRuns: 100 },
+  );
+});
+
+test('a value in a secret field counts as a secret everywhere, whatever the variable is called', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fieldOf(visibleFields), { maxLength: 3 }),
+      fieldOf(hidden),
+      fc.oneof(plainName, keyName),
+      plainName,
+      value,
+      fc.nat(),
+      async (fields, secretPlace, name, otherName, text, at) => {
+        const specs = fields.map((field) => field(`\${${otherName}}`));
+        specs.splice(at % (specs.length + 1), 0, secretPlace(`\${${name}}`));
+        const { errors, secrets } = await secretsOf(specs, { [otherName]: text, [name]: text });
+        expect(errors).toEqual([]);
+        expect(secrets.some((each) => text.includes(each))).toBe(true);
+      },
+    ),
+    { numRuns: 100 },
+  );
+});
+
+test('the value of a variable with a credential name counts as a secret in every field', async () => {
+  await fc.assert(
+    fc.asyncProperty(fieldOf(visibleFields), keyName, value, async (field, name, text) => {
+      const { secrets } = await secretsOf([field(`\${${name}}`)], { [name]: text });
+      expect(secrets).toContain(text);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('a value that is invalid in its field counts as a secret', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom<Place>(
+        (reference) => ({ model: reference }),
+        (reference) => ({ timeout_seconds: reference }),
+        (reference) => ({ interrupted_calls: reference }),
+        (reference) => ({ mcp_servers: [{ server: `${reference} x` }] }),
+      ),
+      value,
+      async (field, text) => {
+        const { errors, secrets } = await secretsOf([field('${MODEL}')], { MODEL: text });
+        expect(errors).toHaveLength(1);
+        expect(errors.join()).not.toContain(text);
+        expect(secrets).toContain(text);
+      },
+    ),
+    { numRuns: 60 },
+  );
+});

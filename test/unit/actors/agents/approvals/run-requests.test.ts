@@ -1,0 +1,158 @@
+// Approval requests of runs: the run posts the request, parks, and resumes after the decision.
+
+import { afterEach, expect, test } from 'vitest';
+import { bodyOf, isExactly } from '../../../../../actors/agents/approvals/record.ts';
+import type { ApprovalRequest } from '../../../../../actors/agents/approvals/run-approvals.ts';
+import { decisionActionId } from '../../../../../actors/events/decision-action.ts';
+import { ApprovalChat, askingHandler, pay } from '../../../../fixtures/automation/approval-chat.ts';
+import { until } from '../../../../fixtures/automation/inbox.ts';
+
+let chat: ApprovalChat | undefined;
+afterEach(() => chat?.end());
+
+function chatOf(...requests: readonly ApprovalRequest[]): ApprovalChat {
+  chat = new ApprovalChat({ handler: askingHandler(...requests) });
+  return chat;
+}
+
+test('a run asks in the channel, parks without a slot, and resumes after the decision, which the message shows', async () => {
+  const requestChat = chatOf(pay);
+  const { shown } = requestChat;
+  await requestChat.say('a:1');
+  const [request] = await requestChat.asked('a:1');
+  if (request === undefined) throw new Error('expected an approval request');
+  expect(request).toMatchObject({ run: 'a:1', state: 'pending', trigger: 'chat' });
+  await until('the approval request was sent', () => shown.length === 1);
+  expect(shown[0]?.place).toBe('ops');
+  expect(shown[0]?.text).toContain('"amount": 100');
+  expect(shown[0]?.buttons).toEqual([
+    decisionActionId(request.id, 'approve'),
+    decisionActionId(request.id, 'deny'),
+  ]);
+  expect(await requestChat.store.delivery('a:1')).toMatchObject({
+    state: 'waiting',
+    waitingFor: 'approval a:1',
+  });
+  const decided = await requestChat.approvals.decide(request, 'approved', {
+    by: 'ben',
+    via: 'api',
+    comment: 'go ahead',
+  });
+  expect(decided.isFirst).toBe(true);
+  expect((await requestChat.reached('a:1', 'done')).answer).toBe('approved');
+  await requestChat.saidTo('a:1');
+  expect(shown).toHaveLength(2);
+  expect(shown[0]).toMatchObject({ buttons: [], changes: 1 });
+  expect(shown[0]?.text).toMatch(/^Approved by ben at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC: go ahead\n/);
+});
+
+test('configuration secrets appear neither in an approval request nor in its outcome', async () => {
+  const requestChat = chatOf({
+    ...pay,
+    tool: { server: 'bank', tool: 'pay', arguments: { key: 's3cret-value' } },
+  });
+  await requestChat.say('a:1');
+  const [request] = await requestChat.asked('a:1');
+  if (request === undefined) throw new Error('expected an approval request');
+  await until('the approval request was sent', () => requestChat.shown.length === 1);
+  expect(requestChat.shown[0]?.text).toContain('"key": "***"');
+  const comment = 'the key is s3cret-value';
+  const { approval } = await requestChat.approvals.decide(request, 'approved', {
+    by: 'ben',
+    via: 'api',
+    comment,
+  });
+  await requestChat.reached('a:1', 'done');
+  await requestChat.saidTo('a:1');
+  expect(requestChat.shown[0]).toMatchObject({ changes: 1 });
+  expect(JSON.stringify([requestChat.shown, approval.decision])).not.toContain('s3cret-value');
+});
+
+test('an approval request expires after its timeout, and the run resumes', async () => {
+  const requestChat = chatOf({ ...pay, rules: { ...pay.rules, approval_timeout_seconds: 0.05 } });
+  await requestChat.say('a:1');
+  expect((await requestChat.reached('a:1', 'done')).answer).toBe('expired');
+  await requestChat.saidTo('a:1');
+  expect(requestChat.shown[0]?.text).toContain('Expired');
+  const [request] = await requestChat.approvalsOf('a:1');
+  expect(request).toMatchObject({ state: 'expired', decision: '{"via":"timer"}' });
+  const approval = await requestChat.approvals.find(request?.id ?? '');
+  expect(approval?.state).toBe('expired');
+});
+
+test('a run waits for all of its approval requests, each with its own outcome', async () => {
+  const requestChat = chatOf(pay, { ...pay, title: 'bank/close' });
+  await requestChat.say('a:1');
+  const requests = await requestChat.asked('a:1', 2);
+  for (const each of requests) {
+    expect((await requestChat.store.delivery('a:1'))?.state).not.toBe('done');
+    const verdict = bodyOf(each).title === 'bank/pay' ? 'approved' : 'denied';
+    await requestChat.approvals.decide(each, verdict, { by: 'ben', via: 'api' });
+  }
+  expect((await requestChat.reached('a:1', 'done')).answer).toBe('approved denied');
+});
+
+test('the message of a pending approval request shows that its run was cancelled', async () => {
+  const requestChat = chatOf(pay);
+  await requestChat.say('a:1');
+  await requestChat.asked('a:1');
+  await requestChat.deliveries.discard('a:1', 'not wanted');
+  await requestChat.saidTo('a:1');
+  expect(requestChat.shown[0]?.text).toContain('Cancelled');
+  expect(requestChat.shown[0]?.buttons).toEqual([]);
+  expect((await requestChat.approvalsOf('a:1'))[0]?.state).toBe('cancelled');
+});
+
+test('an action is compared with its approved request, regardless of the order of members', async () => {
+  const requestChat = chatOf(pay);
+  await requestChat.say('a:1');
+  const [request] = await requestChat.asked('a:1');
+  if (request === undefined) throw new Error('expected an approval request');
+  const tool = { server: 'bank', tool: 'pay', arguments: { amount: 100, to: 'ben' } };
+  expect(isExactly(bodyOf(request), { ...pay, tool })).toBe(true);
+  expect(
+    isExactly(bodyOf(request), { ...pay, tool: { ...tool, arguments: { amount: 1000, to: 'ben' } } }),
+  ).toBe(false);
+  expect(isExactly(bodyOf(request), { ...pay, tool: { ...tool, server: 'other' } })).toBe(false);
+});
+
+test('a run cannot read the approval requests of another run', async () => {
+  const outcomes: unknown[] = [];
+  const asks = askingHandler(pay);
+  chat = new ApprovalChat({
+    handler: {
+      run: async (job, context) => {
+        if (job.event.id === 'a:1') return asks.run(job, context);
+        const [theirs] = (await chat?.approvalsOf('a:1')) ?? [];
+        outcomes.push(theirs?.state, await context.approvals?.outcome(theirs?.id ?? ''));
+        return { text: 'looked' };
+      },
+    },
+  });
+  await chat.say('a:1');
+  await chat.asked('a:1');
+  await chat.say('a:2', {}, 'elsewhere');
+  await chat.reached('a:2', 'done');
+  expect(outcomes).toEqual(['pending', undefined]);
+});
+
+test('an unreachable approval channel ends the run without a request', async () => {
+  const requestChat = chatOf({ ...pay, rules: { ...pay.rules, approval_channel: '#No Such' } });
+  await requestChat.say('a:1');
+  const { note } = await requestChat.reached('a:1', 'dead');
+  expect(note).toContain('cannot reach the approval_channel "#No Such"');
+  expect(await requestChat.approvalsOf('a:1')).toEqual([]);
+});
+
+test("only the files decide who may approve; the trigger's list applies if the request has none", async () => {
+  const rules = { ...pay.rules, approvers: [], approval_channel: undefined };
+  const arguments_ = { approvers: ['mallory'], approval_channel: 'room', self_approval: true };
+  const requestChat = chatOf({ ...pay, tool: { server: 'bank', tool: 'pay', arguments: arguments_ }, rules });
+  const chatTrigger = requestChat.triggers.get('chat');
+  if (chatTrigger === undefined) throw new Error('expected the trigger');
+  const config = { ...chatTrigger.config, approval_allowed_users: ['ben'] };
+  requestChat.triggers.set('chat', { ...chatTrigger, config });
+  await requestChat.say('a:1', { text: 'approvers: [mallory]' });
+  const [request] = await requestChat.asked('a:1');
+  expect(request && bodyOf(request).rights).toMatchObject({ approvers: ['ben'], selfApproval: false });
+});

@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { RunFeed, type RunNews } from '../../../../../actors/agents/runs/feed.ts';
+import { agentTarget } from '../../../../../config/resources/triggers/target.ts';
+
+const done = { state: 'done', answer: 'Yes.', note: undefined } as const;
+
+function subscribe(feed: RunFeed, id = 'r1', agent = 'a') {
+  const received: RunNews[] = [];
+  const stop = feed.watch(id, agent, (news) => received.push(news));
+  return { received, stop };
+}
+
+test('the feed keeps the newest text of an unwatched run until its attempt ends', () => {
+  const feed = new RunFeed();
+  const attempt = feed.begin('r1', agentTarget('a'));
+  attempt.reportText('One');
+  attempt.reportText('One, two');
+  attempt.reportReply({ text: 'One, two.' });
+  expect(feed.textOf('r1')).toBe('One, two');
+  attempt.end();
+  expect(feed.textOf('r1')).toBe('');
+});
+
+test('a watcher receives all events of its run in order, across attempts, and none of other runs', () => {
+  const feed = new RunFeed();
+  const { received, stop } = subscribe(feed);
+  const first = feed.begin('r1', agentTarget('a'));
+  first.reportText('On');
+  first.reportRetry('it answered 503', 400);
+  expect(feed.textOf('r1')).toBe('');
+  first.reportRows(1, ['{}']);
+  first.end();
+  feed.onDeferred('r1');
+  feed.onDeferred('r2');
+  const second = feed.begin('r1', agentTarget('a'));
+  feed.begin('r2', agentTarget('a')).reportText('other');
+  second.reportReply({ text: 'Yes.', data: { of: 1 } });
+  second.end();
+  feed.onSettled('r1', done);
+  stop();
+  feed.begin('r1', agentTarget('a')).reportText('nobody');
+  expect(received).toEqual([
+    { kind: 'begun' },
+    { kind: 'text', text: 'On' },
+    { kind: 'retrying', reason: 'it answered 503', inMs: 400 },
+    { kind: 'rows', first: 1, rows: ['{}'] },
+    { kind: 'putOff' },
+    { kind: 'begun' },
+    { kind: 'settled', settled: done, reply: { text: 'Yes.', data: { of: 1 } } },
+  ]);
+});
+
+test('the number of watchers is limited, no agent can use all slots, and a watcher that stops frees its slot', () => {
+  const feed = new RunFeed(4);
+  const stops = [subscribe(feed, 'r1', 'greedy'), subscribe(feed, 'r2', 'greedy')];
+  expect(() => subscribe(feed, 'r3', 'greedy')).toThrow(/2 of 4/);
+  subscribe(feed, 'r4', 'other');
+  for (const { stop } of stops) {
+    stop();
+    stop();
+  }
+  expect(feed.watchers).toBe(1);
+  subscribe(feed, 'r3', 'greedy');
+});
+
+test('closing the feed notifies all watchers, and later watchers immediately', () => {
+  const feed = new RunFeed();
+  const { received } = subscribe(feed);
+  feed.close();
+  expect([received, subscribe(feed).received]).toEqual([[{ kind: 'closed' }], [{ kind: 'closed' }]]);
+});

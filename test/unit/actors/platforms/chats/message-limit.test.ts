@@ -1,0 +1,52 @@
+import { beforeEach, expect, test } from 'vitest';
+import { silentLog } from '../../../../../actors/base/errors/log.ts';
+import { BotMessageLimit } from '../../../../../actors/platforms/chats/message-limit.ts';
+
+let limit: BotMessageLimit;
+let warnings: unknown[];
+const log = { ...silentLog, warn: (about: object, message: string) => warnings.push([about, message]) };
+
+beforeEach(() => {
+  limit = new BotMessageLimit();
+  warnings = [];
+});
+
+const admit = (isByBot: boolean, conversation = 'a', id?: string) =>
+  limit.admit({ conversation, isByBot, id }, log, { chat: conversation });
+
+test('ten bot messages in a row are accepted, then none in that conversation until a person writes', () => {
+  for (let count = 0; count < 10; count += 1) expect(admit(true)).toBe(true);
+  expect(admit(true)).toBe(false);
+  expect(admit(true)).toBe(false);
+  expect(admit(true, 'b')).toBe(true);
+  expect(admit(false)).toBe(true);
+  expect(admit(true)).toBe(true);
+});
+
+test('the first ignored message of a row is logged, once', () => {
+  for (let count = 0; count < 10; count += 1) admit(true);
+  expect(warnings).toEqual([]);
+  const warning = [{ chat: 'a' }, expect.stringContaining('bots answer each other')];
+  for (let count = 0; count < 3; count += 1) admit(true);
+  expect(warnings).toEqual([warning]);
+  admit(false);
+  for (let count = 0; count < 13; count += 1) admit(true);
+  expect(warnings).toEqual([warning, warning]);
+});
+
+test('a redelivered message is counted once, with the same result', () => {
+  for (let count = 0; count < 10; count += 1) {
+    expect(admit(true, 'a', `${count}`)).toBe(true);
+    expect(admit(true, 'a', `${count}`)).toBe(true);
+  }
+  expect(admit(true, 'a', '10')).toBe(false);
+  expect(admit(true, 'a', '10')).toBe(false);
+  expect(warnings).toHaveLength(1);
+});
+
+test('a message that is redelivered after others is counted once', () => {
+  for (let count = 0; count < 10; count += 2)
+    for (const id of [count, count + 1, count, count + 1]) expect(admit(true, 'a', `${id}`)).toBe(true);
+  expect(admit(true, 'a', '10')).toBe(false);
+  expect(warnings).toHaveLength(1);
+});

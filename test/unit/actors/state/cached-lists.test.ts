@@ -1,0 +1,91 @@
+// List files in the state folder: kept, marked as unused, and removed.
+
+import { mkdir, mkdtemp, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { CachedListFiles, KEPT_MS } from '../../../../actors/state/cached-lists.ts';
+
+const HOUR_MS = 3_600_000;
+const [mine, old, young] = ['00000000000000aa', '00000000000000bb', '00000000000000cc'] as const;
+
+let folder = '';
+let warnings: string[] = [];
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'cached-lists-'));
+  warnings = [];
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const sweep = (used: () => ReadonlySet<string>) =>
+  new CachedListFiles(folder, used, (warning) => warnings.push(warning)).sweep();
+const using = (...hashes: string[]) => sweep(() => new Set(hashes));
+
+async function write(name: string, ageMs: number): Promise<string> {
+  const path = join(folder, 'lists', name);
+  await mkdir(join(folder, 'lists'), { recursive: true });
+  await writeFile(path, '{}');
+  const oldTime = new Date(Date.now() - ageMs);
+  await utimes(path, oldTime, oldTime);
+  return path;
+}
+
+const ageOf = async (path: string) => Date.now() - (await stat(path)).mtimeMs;
+
+test('used files are kept and marked, and files unused for long are removed', async () => {
+  const own = await write(`${mine}.json`, 2 * KEPT_MS);
+  await write(`${old}.json`, KEPT_MS + HOUR_MS);
+  const others = await write(`${young}.json`, KEPT_MS - HOUR_MS);
+  expect(await using(mine)).toBe(1);
+  expect((await readdir(join(folder, 'lists'))).sort()).toEqual([`${mine}.json`, `${young}.json`]);
+  expect(await ageOf(own)).toBeLessThan(HOUR_MS);
+  expect(await ageOf(others)).toBeGreaterThan(KEPT_MS - 2 * HOUR_MS);
+  expect(warnings).toEqual([]);
+});
+
+test('two gateways that share a folder keep the files that either of them uses', async () => {
+  await write(`${mine}.json`, KEPT_MS - HOUR_MS);
+  await write(`${old}.json`, KEPT_MS - HOUR_MS);
+  await using(old);
+  // Simulates a gateway that has run for a while when the second gateway starts.
+  for (const hash of [mine, old]) {
+    const path = join(folder, 'lists', `${hash}.json`);
+    const oldTime = new Date((await stat(path)).mtimeMs - 2 * HOUR_MS);
+    await utimes(path, oldTime, oldTime);
+  }
+  expect(await using(young)).toBe(1);
+  expect(await readdir(join(folder, 'lists'))).toEqual([`${old}.json`]);
+});
+
+test('an entry that a reload restores during the sweep keeps its file', async () => {
+  await write(`${old}.json`, 2 * KEPT_MS);
+  let checks = 0;
+  const used = () => {
+    checks += 1;
+    return new Set(checks === 1 ? [] : [old]);
+  };
+  expect(await sweep(used)).toBe(0);
+  expect(await readdir(join(folder, 'lists'))).toEqual([`${old}.json`]);
+});
+
+test('an incomplete file of a killed gateway is removed, and a file being written is not', async () => {
+  await write(`${mine}.json.0f0f-left.tmp`, 2 * HOUR_MS);
+  await write(`${mine}.json.0f0f-now.tmp`, 1_000);
+  expect(await using(mine)).toBe(1);
+  expect(await readdir(join(folder, 'lists'))).toEqual([`${mine}.json.0f0f-now.tmp`]);
+});
+
+test('files with another name format are never removed', async () => {
+  const names = ['notes.txt', 'short.json', `${old}.json.bak`, `x${old}.json`].sort();
+  for (const name of names) await write(name, 10 * KEPT_MS);
+  expect(await using()).toBe(0);
+  expect((await readdir(join(folder, 'lists'))).sort()).toEqual(names);
+});
+
+test('a missing folder is no error, and an unreadable one is reported once', async () => {
+  expect(await using()).toBe(0);
+  expect(warnings).toEqual([]);
+  await writeFile(join(folder, 'lists'), 'a file');
+  expect(await using()).toBe(0);
+  expect(warnings).toEqual([expect.stringMatching(/^could not sweep .*: ENOTDIR/)]);
+});

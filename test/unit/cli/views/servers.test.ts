@@ -1,0 +1,49 @@
+// Terminal views of servers and of the gateway's figures.
+
+import { afterEach, expect, test } from 'vitest';
+import { serverPage, statsPage } from '../../../../src/cli/views/servers.ts';
+import { serverDetails } from '../../../../src/http/api/server-records.ts';
+import { plain } from '../../../../src/terminal/paint.ts';
+import { FakeManaged, settle } from '../../../fixtures/server/fake-server.ts';
+
+let managed: FakeManaged;
+afterEach(() => managed.end());
+
+const entry = (name: string) =>
+  serverPage(
+    serverDetails(managed.server, (text) => text),
+    undefined,
+    plain,
+  ).find((line) => line.startsWith(name));
+
+test('the number of tools of a server that never ran is unknown', () => {
+  managed = new FakeManaged({}, { isManual: true });
+  expect(entry('tools')).toMatch(/^tools +not known yet$/);
+});
+
+test('a failed server has its next retry: a time, or the next request if the time has passed', async () => {
+  managed = new FakeManaged({}, { isManual: true });
+  const { server } = managed;
+  const nextTry = () => entry('next try');
+  managed.call(undefined, '1', 'a');
+  await settle();
+  expect(nextTry()).toBeUndefined();
+  managed.link.die();
+  await settle();
+  server.nextRetryAt = Date.now() + 600_000;
+  expect(nextTry()).toMatch(/^next try +\d{4}-.*Z, in (?:10m 00|9m 5\d)s$/);
+  server.nextRetryAt = Date.now() - 1;
+  expect(nextTry()).toMatch(/^next try +with the next request$/);
+});
+
+test('the figures of profiles are below those of the gateway, if there are any', () => {
+  const requests = { total: 3, failed: 1, in_flight: 0 };
+  const stats = { uptime_seconds: 1, requests, sessions: 1, listens: 0, servers: {} };
+  expect(statsPage(stats, plain)).toHaveLength(5);
+  const profiles = { work: { servers: ['a', 'b'], requests, sessions: 1, listens: 0 } };
+  expect(statsPage({ ...stats, profiles }, plain).slice(5)).toEqual([
+    '',
+    'PROFILE  SERVERS  REQUESTS  FAILED  IN FLIGHT  SESSIONS  LISTENING',
+    'work           2         3       1          0         1          0',
+  ]);
+});

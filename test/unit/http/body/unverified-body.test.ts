@@ -1,0 +1,98 @@
+// Bodies received before the sender is identified: counted until identification, and passed on once.
+
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { BodyBudget } from '../../../../src/http/body/body-budget.ts';
+import { deferUntilVerified } from '../../../../src/http/body/unverified-body.ts';
+import type { BodyHandler, HttpReply, HttpRequest } from '../../../../src/http/listener/seam.ts';
+
+const KB = 1024;
+const request = { remoteAddress: '198.51.100.1' } as HttpRequest;
+
+function bench() {
+  const faults: unknown[] = [];
+  const reply = {
+    guard: (code) => {
+      try {
+        code();
+      } catch (error) {
+        faults.push(error);
+      }
+    },
+  } as HttpReply;
+  let resolve: (next: BodyHandler | undefined) => void = () => {};
+  let reject: (error: Error) => void = () => {};
+  const promise = new Promise<BodyHandler | undefined>((...both) => {
+    [resolve, reject] = both;
+  });
+  const deferred = { promise, resolve, reject };
+  const received: (Buffer | string)[] = [];
+  return {
+    faults,
+    reply,
+    deferred,
+    received,
+    next: ((_, body) => void received.push(body)) as BodyHandler,
+  };
+}
+
+test('a whole body uses capacity until its sender is identified, and is then passed on', async () => {
+  const budget = new BodyBudget(1_000 * KB);
+  const { deferred, reply, received, next } = bench();
+  const onBody = deferUntilVerified(request, budget, deferred.promise);
+  expect(budget.heldBytes).toBe(0);
+  onBody(request, Buffer.alloc(100 * KB), reply);
+  expect(budget.heldBytes).toBe(104 * KB);
+  deferred.resolve(next);
+  await turn();
+  expect([received.length, budget.heldBytes]).toEqual([1, 0]);
+});
+
+test('without capacity the body is dropped, and the request is refused when its sender is identified', async () => {
+  const budget = new BodyBudget(1_000 * KB);
+  const all = Array.from({ length: 20 }, () => {
+    const reader = bench();
+    deferUntilVerified(request, budget, reader.deferred.promise)(
+      request,
+      Buffer.alloc(90 * KB),
+      reader.reply,
+    );
+    return reader;
+  });
+  expect(budget.heldBytes).toBeLessThan(600 * KB);
+  for (const { deferred, next } of all) deferred.resolve(next);
+  await turn();
+  const refused = all.filter(({ received }) => received[0] === 'over_budget');
+  expect(refused.length).toBeGreaterThan(10);
+  expect(all.every(({ received }) => received.length === 1)).toBe(true);
+  expect(budget.heldBytes).toBe(0);
+});
+
+test('requests without a body use capacity too, which limits their number', () => {
+  const budget = new BodyBudget(100 * KB);
+  for (let n = 0; n < 1_000; n += 1) {
+    const { deferred, reply } = bench();
+    deferUntilVerified(request, budget, deferred.promise)(request, Buffer.alloc(0), reply);
+  }
+  expect(budget.heldBytes).toBeLessThanOrEqual(60 * KB);
+});
+
+test('a refused sender has received its response, and its capacity is released', async () => {
+  const budget = new BodyBudget(1_000 * KB);
+  const { deferred, reply, received, faults } = bench();
+  deferUntilVerified(request, budget, deferred.promise)(request, Buffer.alloc(KB), reply);
+  deferred.resolve(undefined);
+  await turn();
+  expect([received, faults, budget.heldBytes]).toEqual([[], [], 0]);
+});
+
+test('an error during identification ends the request, even if its body never arrives', async () => {
+  const budget = new BodyBudget(1_000 * KB);
+  const { deferred, reply, faults } = bench();
+  const onBody = deferUntilVerified(request, budget, deferred.promise);
+  deferred.reject(new Error('a fault'));
+  await turn();
+  onBody(request, Buffer.alloc(KB), reply);
+  await turn();
+  expect([faults.length, budget.heldBytes]).toEqual([1, 0]);
+});
